@@ -7,20 +7,17 @@ import type { ReconcileInput, TemporaryWebhooks } from "../registration/temporar
 import { sourceFolder } from "../server-file/code-frame.ts";
 import { createReachabilityCheck } from "../tunnel/reachability-check.ts";
 import { openReconnectingTunnel, type Tunnel } from "../tunnel/tunnel.ts";
-import { ConsoleState } from "./console/console-state.ts";
+import { ConsoleState, localHubParts, realHubParts } from "./console/console-state.ts";
 import { DevConsole } from "./console/dev-console.ts";
-import { localHubParts, realHubParts } from "./console/hub-parts.ts";
 import { describeState } from "./describe-state.ts";
 import type { DevState, ReplayResult } from "./dev-event.ts";
-import { type DevHub, openDevHub } from "./dev-hub.ts";
+import { type DevHub, openDevHub, openWebhookState } from "./dev-hub.ts";
 import { type DevConfig, devInboxUrl } from "./dev-options.ts";
 import { DevProxy } from "./dev-proxy.ts";
 import { OpenParts } from "./open-parts.ts";
-import { openWebhookState } from "./open-webhook-state.ts";
 import { ReloadingServer } from "./reloading-server.ts";
-import { SessionEvents } from "./session-events.ts";
-import { foreignHost, sessionNotStored, takenPorts } from "./session-problems.ts";
-import { StoredSession } from "./stored-session.ts";
+import { foreignHost, SessionEvents, sessionNotStored, takenPorts } from "./session-events.ts";
+import { StoredSession } from "./session-file.ts";
 import { effectiveWatch } from "./watched-items.ts";
 import { WebhookReconciler } from "./webhook-reconciler.ts";
 

@@ -1,6 +1,8 @@
 import { inspect } from "node:util";
+import { messageOf } from "../core/describe.ts";
+import { defaultHubPort, defaultPort } from "../core/urls.ts";
 import type { DevEvent } from "./dev-event.ts";
-import type { SessionProblem } from "./session-problems.ts";
+import type { DevConfig } from "./dev-options.ts";
 
 export interface SessionEventsOptions {
   /** The user's listener. It can be async. */
@@ -29,4 +31,43 @@ export class SessionEvents {
   emitProblem({ code, message }: SessionProblem): void {
     this.emit({ event: "problem", code, message });
   }
+}
+
+/** A problem that a session reports as an event. */
+export interface SessionProblem {
+  code: string;
+  message: string;
+}
+
+/** Describes a request for a host that the session does not serve. `url`: the URL of the session. */
+export function foreignHost(host: string, url: string): SessionProblem {
+  return {
+    code: "CROSS_SITE_REFUSED",
+    message: `A request for host ${JSON.stringify(host)} was rejected, because a page of another site may have sent the request. Use ${url}, or set --public-url for your own proxy.`,
+  };
+}
+
+/** Describes the ports that were chosen because a default port is in use. */
+export function takenPorts(
+  { port, hubPort, isReal }: DevConfig,
+  { proxy, hubUrl }: { proxy: { port: number; url: string }; hubUrl: string },
+): SessionProblem[] {
+  const messages: string[] = [];
+  if (port === undefined && proxy.port !== defaultPort) {
+    messages.push(`Port ${defaultPort} is in use. The server is at ${proxy.url}.`);
+  }
+  if (!isReal && hubPort === undefined && !hubUrl.endsWith(`:${defaultHubPort}`)) {
+    messages.push(
+      `Port ${defaultHubPort} is in use, possibly by another local Hub. The local Hub of this session is at ${hubUrl}.`,
+    );
+  }
+  return messages.map((message) => ({ code: "PORT_IN_USE", message }));
+}
+
+/** Describes why `hub-webhooks trigger` cannot find the session. */
+export function sessionNotStored(error: unknown): SessionProblem {
+  return {
+    code: "FOLDER_UNUSABLE",
+    message: `This session could not be stored for hub-webhooks trigger (${messageOf(error)}). Pass the secret of the session with --secret-stdin, and the URL of the local Hub with --hub-url.`,
+  };
 }

@@ -1,12 +1,13 @@
 import type { Hono } from "hono";
+import type { Console } from "../console/server/console.ts";
 import { WebhookError } from "../core/errors.ts";
-import type { Logger } from "../core/log.ts";
-import { createSafeLogger } from "../core/log.ts";
+import { createSafeLogger, type Logger } from "../core/log.ts";
 import { checkCount, checkOptionNames, checkPort, type Duration, toMilliseconds } from "../core/options.ts";
 import type { Job } from "../hub/jobs/schemas.ts";
-import { listen } from "../receiver/node/listen.ts";
+import { type Listener, listen } from "../receiver/node/listen.ts";
+import { localUser } from "./accounts.ts";
 import { createHubApp } from "./app.ts";
-import { bucketConnection, ensureBucket } from "./buckets/bucket-connection.ts";
+import { deriveAccessKey } from "./buckets/access-keys.ts";
 import type { BucketConnection, BucketVariables } from "./buckets/bucket-settings.ts";
 import { type BucketFault, BucketFaults } from "./buckets/faults.ts";
 import { createHubConsole } from "./console/hub-console.ts";
@@ -17,13 +18,14 @@ import type { HubDelivery, HubDeliveryAttempt } from "./delivery/hub-delivery.ts
 import { type HubEvent, parseEvent } from "./events/event-request.ts";
 import { triggerEvent } from "./events/trigger.ts";
 import type { HubContext } from "./hub-context.ts";
-import { closeParts, openStoreOrClose, type Parts, resetStore } from "./hub-parts.ts";
 import { createId, createSha } from "./ids.ts";
 import { JobRunner } from "./jobs/job-runner.ts";
 import { toJob } from "./resources/jobs.ts";
 import { AuditLog } from "./resources/organizations/audit-log.ts";
+import { createRepository } from "./resources/repositories/repository-changes.ts";
 import type { ApiEnvironment } from "./routes/authentication.ts";
 import { seedStore } from "./seed/seed.ts";
+import { openStore, type Store } from "./store/store.ts";
 
 /** The options of `LocalHub.launch`. */
 export interface LocalHubOptions {
@@ -291,4 +293,92 @@ export class LocalHub {
       code: "CLOSING",
     });
   }
+}
+
+/** The parts of a running local Hub. */
+export interface Parts {
+  context: HubContext;
+  listener: Listener;
+  sender: HttpSender;
+  console: Console;
+}
+
+/** Restores the initial data, and removes all faults. */
+function resetStore({ store, dispatcher, jobs, bucketFaults, now }: HubContext): void {
+  bucketFaults.set([]);
+  jobs.cancelAll();
+  for (const { id } of store.webhooks.all()) dispatcher.cancel(id);
+  store.clear();
+  seedStore(store, { now: now() });
+}
+
+/** The timeout for open requests in {@link closeParts}. */
+const closeGraceMs = 5_000;
+
+/** Stops the server, the deliveries, and the jobs, and closes the store. */
+async function closeParts({ context, listener, sender, console }: Parts): Promise<void> {
+  console.close();
+  const listenerClosed = listener.close(closeGraceMs);
+  context.bucketFaults.close();
+  await Promise.all([context.dispatcher.close(), context.jobs.close()]);
+  await listenerClosed;
+  sender.close();
+  context.store.close();
+}
+
+/** Opens the store. Call this function after the server listens, so that a failed launch creates no state file. */
+async function openStoreOrClose(file: string | undefined, listener: Listener): Promise<Store> {
+  try {
+    return openStore({ file });
+  } catch (error) {
+    await listener.close(0);
+    throw error;
+  }
+}
+
+/** Returns the connection for buckets of a namespace, with the access of a token. */
+function bucketConnection(
+  { hubUrl }: Pick<HubContext, "hubUrl">,
+  { namespace, token }: { namespace: string; token: string },
+): BucketConnection {
+  return {
+    endpoint: `${hubUrl}/s3/${namespace}`,
+    region: "us-east-1",
+    forcePathStyle: true,
+    credentials: deriveAccessKey(token),
+    requestChecksumCalculation: "WHEN_REQUIRED",
+    responseChecksumValidation: "WHEN_REQUIRED",
+  };
+}
+
+/**
+ * Creates a bucket, unless it exists. Returns the environment variables for a receiver whose inbox is in the bucket. A name without
+ * an owner belongs to the developer.
+ *
+ * @throws `ARGUMENT_INVALID` if the name is invalid.
+ */
+function ensureBucket(
+  context: HubContext,
+  { name: givenName, private: isPrivate, token }: { name: string; private: boolean; token: string },
+): BucketVariables {
+  const name = givenName.includes("/") ? givenName : `${localUser}/${givenName}`;
+  const [namespace = "", bucket = "", ...rest] = name.split("/");
+  if (rest.length > 0 || ![namespace, bucket].every((part) => /^[A-Za-z0-9][\w.-]{0,95}$/.test(part))) {
+    throw new WebhookError(
+      `The bucket name ${JSON.stringify(givenName)} is invalid. Use "owner/name", with letters, digits, "-", "_", and ".".`,
+      {
+        code: "ARGUMENT_INVALID",
+      },
+    );
+  }
+  if (!context.store.repositories.get({ type: "bucket", name })) {
+    createRepository(context, { type: "bucket", name, private: isPrivate, user: localUser });
+  }
+  const { endpoint, credentials } = bucketConnection(context, { namespace, token });
+  return {
+    INBOX_URL: `hf://buckets/${name}`,
+    AWS_ENDPOINT_URL_S3: endpoint,
+    AWS_ACCESS_KEY_ID: credentials.accessKeyId,
+    AWS_SECRET_ACCESS_KEY: credentials.secretAccessKey,
+  };
 }

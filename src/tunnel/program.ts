@@ -49,7 +49,7 @@ const allowedVariables =
  *
  * When the tunnel is closed or this process exits, the program receives SIGTERM, and SIGKILL one second later.
  */
-export function createProgramProvider(program: TunnelProgram): Provider {
+function createProgramProvider(program: TunnelProgram): Provider {
   const { name } = program;
   const remedy = `Check the network, run ${name} manually to see its output, ${otherTunnels(name)}.`;
 
@@ -180,4 +180,69 @@ function notInstalled({ name, installUrl }: TunnelProgram): WebhookError {
     `${name} was not found on PATH or in node_modules/.bin. Install ${name} (${installUrl}), ${otherTunnels(name)}.`,
     { code: "TUNNEL_FAILED" },
   );
+}
+
+/**
+ * Opens a trycloudflare.com tunnel with the `cloudflared` program. The service requires no account and assigns random
+ * names.
+ */
+export const openCloudflared = createProgramProvider({
+  name: "cloudflared",
+  installUrl: "https://developers.cloudflare.com/cloudflare-one/connections/connect-networks/downloads/",
+  argumentsFor: (port) => ["tunnel", "--no-autoupdate", "--url", `http://127.0.0.1:${port}`],
+  createLineParser() {
+    let url: string | undefined;
+    let isConnected = false;
+    return (line) => {
+      // Skip the API's URL, which error lines contain.
+      url ??= /https:\/\/(?!api\.)[a-z0-9-]+\.trycloudflare\.com(?![\w.-])/.exec(line)?.[0];
+      // Wait for the connection: the name is printed before it exists in DNS, and a resolver that is queried too early
+      // caches the failure.
+      isConnected ||= /\bregistered\b.*\bconnIndex=/i.test(line);
+      if (isConnected) return { url };
+      return { hint: url === undefined ? findHint(line) : notConnected };
+    };
+  },
+});
+
+const notConnected =
+  "The tunnel has a name but is not connected to Cloudflare yet. Check that no firewall blocks port 7844.";
+
+function findHint(line: string): string | undefined {
+  if (/429 Too Many Requests|error code: 1015/.test(line)) {
+    return "trycloudflare.com rejected the tunnel because of too many requests (429). Wait a few minutes.";
+  }
+  if (/failed to request quick Tunnel/i.test(line)) {
+    return "trycloudflare.com did not provide a tunnel. The service may be down or unreachable.";
+  }
+  return undefined;
+}
+
+/**
+ * Opens a tunnel with the `ngrok` program, which requires an account. Set the account's token in ngrok's configuration
+ * file or in `NGROK_AUTHTOKEN`.
+ */
+export const openNgrok = createProgramProvider({
+  name: "ngrok",
+  installUrl: "https://ngrok.com/download",
+  argumentsFor: (port) => ["http", `127.0.0.1:${port}`, "--log", "stdout", "--log-format", "json"],
+  createLineParser: () => (line) => {
+    const [code] = /ERR_NGROK_\d{1,6}\b/.exec(line) ?? [];
+    const hint = code && `ngrok reported ${code}. See https://ngrok.com/docs/errors/${code.toLowerCase()}.`;
+    return { url: findPublicUrl(line), hint };
+  },
+});
+
+/** Returns the public URL from the line "started tunnel". Other lines contain URLs of ngrok's own services. */
+function findPublicUrl(line: string): string | undefined {
+  if (!line.includes("started tunnel")) return undefined;
+  try {
+    const entry: unknown = JSON.parse(line);
+    if (typeof entry !== "object" || entry === null) return undefined;
+    if (!("url" in entry) || typeof entry.url !== "string") return undefined;
+    const url = URL.parse(entry.url);
+    return url?.protocol === "https:" ? url.origin : undefined;
+  } catch {
+    return undefined;
+  }
 }

@@ -1,3 +1,4 @@
+import { setTimeout as wait } from "node:timers/promises";
 import { WebhookError } from "../core/errors.ts";
 import { type ProviderName, providerNames } from "./provider-names.ts";
 
@@ -70,3 +71,17 @@ export function systemCode(error: unknown): string {
   const code = typeof cause === "object" && cause !== null && "code" in cause ? cause.code : undefined;
   return typeof code === "string" && /^[A-Z0-9_]{1,50}$/.test(code) ? ` (${code})` : "";
 }
+
+/** The timers of a tunnel. Tests pass a manual clock. */
+export interface TunnelClock {
+  /** Waits until the time has passed or `signal` aborts. Never rejects. */
+  pause(milliseconds: number, signal: AbortSignal): Promise<void>;
+  /** Returns a signal that aborts after this time. */
+  deadline(milliseconds: number): AbortSignal;
+}
+
+/** A clock that uses the timers of this process. */
+export const systemClock: TunnelClock = {
+  pause: (milliseconds, signal) => wait(milliseconds, undefined, { signal }).catch(() => {}),
+  deadline: (milliseconds) => AbortSignal.timeout(milliseconds),
+};

@@ -1,5 +1,5 @@
 import { directFetch } from "../core/fetch.ts";
-import type { TunnelClock } from "./clock.ts";
+import type { TunnelClock } from "./provider.ts";
 import { systemCode } from "./provider.ts";
 
 /** The timeout of a request to a public URL. */

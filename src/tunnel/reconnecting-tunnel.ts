@@ -1,8 +1,7 @@
 import { connect } from "node:net";
 import { WebhookError } from "../core/errors.ts";
 import { exponentialBackoff } from "../core/time.ts";
-import type { TunnelClock } from "./clock.ts";
-import type { ProviderTunnel } from "./provider.ts";
+import type { ProviderTunnel, TunnelClock } from "./provider.ts";
 import { checkPublicUrl, type ReachabilityCheck } from "./reachability-check.ts";
 import { type TunnelEventListener, type TunnelEvents, TunnelListeners } from "./tunnel-events.ts";
 

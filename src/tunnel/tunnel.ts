@@ -1,11 +1,9 @@
 import { type Duration, isPort, optionError, toMilliseconds } from "../core/options.ts";
 import { readBaseUrl } from "../core/urls.ts";
-import { systemClock, type TunnelClock } from "./clock.ts";
-import { openCloudflared } from "./cloudflared.ts";
 import { openLocaltunnel } from "./localtunnel.ts";
 import { isSubdomain } from "./localtunnel-server.ts";
-import { openNgrok } from "./ngrok.ts";
-import { type Provider, type ProviderTunnel, tunnelFailure } from "./provider.ts";
+import { openCloudflared, openNgrok } from "./program.ts";
+import { type Provider, type ProviderTunnel, systemClock, type TunnelClock, tunnelFailure } from "./provider.ts";
 import { isProviderName, type ProviderName, providerNames } from "./provider-names.ts";
 import type { ReachabilityCheck } from "./reachability-check.ts";
 import { ReconnectingTunnel, type TunnelConfig } from "./reconnecting-tunnel.ts";

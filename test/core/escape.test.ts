@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { describe, expect, test } from "vitest";
-import { sanitizeLine } from "../../src/cli/commands/dev/log-line.ts";
+import { sanitizeLine } from "../../src/cli/commands/dev/dev-lines.ts";
 import { plainJson, plainText } from "../../src/core/terminal.ts";
 import { deceptiveCharacters, escapeHidden, quoteShellWord, toShellWord } from "../../src/core/text.ts";
 import { formatForTerminal } from "../../src/receiver/node/node-logger.ts";

@@ -8,7 +8,7 @@ import type { DevEvent } from "../../src/dev/dev-event.ts";
 import { findSessionHub, findSessionSecret } from "../../src/dev/session-file.ts";
 import { startDev } from "../../src/dev/start-dev.ts";
 import { deliveryRequest, webhookPayload } from "../../src/testing.ts";
-import { systemClock } from "../../src/tunnel/clock.ts";
+import { systemClock } from "../../src/tunnel/provider.ts";
 import { runCommand } from "../cli/run-command.ts";
 import { ConsoleClient } from "../local-hub/support/console-client.ts";
 import { freePort } from "../support/free-port.ts";

@@ -4,8 +4,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setImmediate, setTimeout } from "node:timers/promises";
 import { describe, expect, onTestFinished, type TestContext, test, vi } from "vitest";
-import { ReloadingServer, type ReloadingServerOptions } from "../../src/dev/reloading-server.ts";
-import { SourceWatcher } from "../../src/dev/source-watcher.ts";
+import { ReloadingServer, type ReloadingServerOptions, SourceWatcher } from "../../src/dev/reloading-server.ts";
 import { ServerProcess } from "../../src/server-file/server-process.ts";
 import { deliveryRequest, webhookPayload } from "../../src/testing.ts";
 import { isRunning } from "../support/program.ts";
@@ -372,7 +371,7 @@ describe("The source watcher", () => {
   });
 
   test("watches no files after close(), even if files are added late", async () => {
-    const module = new URL("../../src/dev/source-watcher.ts", import.meta.url).href;
+    const module = new URL("../../src/dev/reloading-server.ts", import.meta.url).href;
     const script = `
       import { SourceWatcher } from ${JSON.stringify(module)};
       const watcher = new SourceWatcher({ onChange() {} });

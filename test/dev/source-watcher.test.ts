@@ -3,7 +3,7 @@ import { syncBuiltinESMExports } from "node:module";
 import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { SourceWatcher } from "../../src/dev/source-watcher.ts";
+import { SourceWatcher } from "../../src/dev/reloading-server.ts";
 import { createFolder } from "../support/temporary-folder.ts";
 
 test.each(["before the deletion is reported", "after it"])(

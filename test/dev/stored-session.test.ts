@@ -1,8 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, describe, expect, test, vi } from "vitest";
-import { findSessionHub, findSessionSecret } from "../../src/dev/session-file.ts";
-import { StoredSession } from "../../src/dev/stored-session.ts";
+import { findSessionHub, findSessionSecret, StoredSession } from "../../src/dev/session-file.ts";
 import { createFolder } from "../support/temporary-folder.ts";
 
 const serverUrl = "http://127.0.0.1:7860";

@@ -5,7 +5,7 @@ import { isDeepStrictEqual } from "node:util";
 import { deliveryRequest, webhookPayload } from "hub-webhooks/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { exampleNames, projectExamples } from "../../src/cli/commands/init/example.ts";
-import { templateNames } from "../../src/cli/commands/init/template.ts";
+import { templateNames } from "../../src/cli/commands/init/project.ts";
 import { LocalHub } from "../../src/local-hub/local-hub.ts";
 import { freePort } from "../support/free-port.ts";
 import { runProgram, startProgram } from "../support/program.ts";

@@ -4,7 +4,7 @@ import { inspect } from "node:util";
 import { describe, expect, test, vi } from "vitest";
 import { WebhooksServer } from "../../src/index.ts";
 import { deliveryRequest, webhookPayload } from "../../src/testing.ts";
-import { systemClock } from "../../src/tunnel/clock.ts";
+import { systemClock } from "../../src/tunnel/provider.ts";
 import { openReconnectingTunnel } from "../../src/tunnel/tunnel.ts";
 import { type ServerFault, startLocaltunnelServer } from "../support/localtunnel-server.ts";
 import { createMemoryLogger } from "../support/memory-logger.ts";

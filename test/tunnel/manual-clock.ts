@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import type { TunnelClock } from "../../src/tunnel/clock.ts";
+import type { TunnelClock } from "../../src/tunnel/provider.ts";
 import type { Tunnel } from "../../src/tunnel/tunnel.ts";
 
 /** A clock that a test advances. */

@@ -1,13 +1,19 @@
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
+import { toShellWord } from "../../core/text.ts";
 import { defaultInboxUrl } from "../../core/urls.ts";
-import type { DeliveryCounts } from "../../inbox/inbox.ts";
+import type { DeliveryCounts, DeliveryStatus } from "../../inbox/inbox.ts";
 import type { Invocation } from "../invocation.ts";
-import { examples, helpHint, helpWithoutHubOptions } from "../usage.ts";
-import { describeEmptyList, statusColor } from "./deliveries/delivery-list.ts";
-import { type DeliveriesContext, endpointOption, parseInboxUrl } from "./deliveries/delivery-options.ts";
-import { InboxAccess } from "./deliveries/inbox-access.ts";
-import { addListDeliveries } from "./deliveries/list.ts";
-import { addRepair } from "./deliveries/repair.ts";
+import { examples, helpHint, helpWithoutHubOptions, numberBetween } from "../usage.ts";
+import { deliveriesResult, describeEmptyList, listDeliveries, statusColor } from "./deliveries/delivery-list.ts";
+import {
+  type DeliveriesContext,
+  endpointOption,
+  InboxAccess,
+  parseInboxUrl,
+  statusOption,
+  type TakeOverOptions,
+  takeOverOption,
+} from "./deliveries/inbox-access.ts";
 import { addReplayDeliveries } from "./deliveries/replay.ts";
 import { addShowDelivery } from "./deliveries/show.ts";
 import { addTailDeliveries } from "./deliveries/tail.ts";
@@ -138,4 +144,96 @@ function addCompact(deliveries: Command, { invocation, access }: DeliveriesConte
 
 function megabytes(bytes: number): string {
   return `${(bytes / 1e6).toFixed(1)} MB`;
+}
+
+interface ListOptions {
+  endpoint?: string;
+  status?: DeliveryStatus;
+  limit: number;
+  cursor?: string;
+  all?: boolean;
+}
+
+/** Adds `hub-webhooks deliveries list`. */
+function addListDeliveries(deliveries: Command, { invocation, access }: DeliveriesContext): void {
+  deliveries
+    .command("list")
+    .alias("ls")
+    .description("list deliveries, newest first")
+    .addOption(endpointOption("only list deliveries of this endpoint"))
+    .addOption(statusOption("only list deliveries with this status"))
+    .option("--limit <number>", "maximum number of deliveries, 1 to 1000", numberBetween(1, 1_000), 50)
+    .option("--cursor <cursor>", "list the next page; use the cursor that the previous page printed")
+    .addOption(new Option("--all", "list all deliveries").conflicts("limit"))
+    .addHelpText(
+      "after",
+      examples(
+        "deliveries list",
+        "deliveries list --endpoint retrain --status dead",
+        "deliveries list --all --format json    # for programs; use show for the body",
+      ),
+    )
+    .action(({ status, limit, cursor, all, ...options }: ListOptions) => {
+      const { output } = invocation;
+      const { endpoint } = options;
+      return access.use(async (inbox) => {
+        const filter = { ...(endpoint !== undefined && { endpoint }), ...(status !== undefined && { status }) };
+        const found = await listDeliveries(inbox, {
+          ...filter,
+          ...(cursor !== undefined && { cursor }),
+          limit: all ? Number.POSITIVE_INFINITY : limit,
+        });
+        output.printResult(deliveriesResult(found.deliveries));
+        if (found.deliveries.length === 0) output.log(await describeEmptyList(inbox, { endpoint }));
+        if (found.next === undefined) return;
+        // `next` is also set after the last page if that page is full.
+        const { deliveries: more } = await inbox.list({ ...filter, cursor: found.next, limit: 1 });
+        if (more.length > 0)
+          output.log(
+            `There are more deliveries. Add --cursor ${toShellWord(found.next)} to list the next page, or --all to list all deliveries.`,
+          );
+      });
+    });
+}
+
+/** Adds `hub-webhooks deliveries repair`. */
+function addRepair(deliveries: Command, { invocation, access }: DeliveriesContext): void {
+  deliveries
+    .command("repair")
+    .description("repair an inbox in a bucket whose records are missing or unreadable; stop the server first")
+    .addOption(takeOverOption())
+    .addHelpText(
+      "after",
+      examples("deliveries repair", "deliveries repair --inbox hf://buckets/me/inbox", "deliveries repair --take-over"),
+    )
+    .action(({ takeOver }: TakeOverOptions) =>
+      access.useUrl(async (url = defaultInboxUrl) => {
+        const { repairInbox } = await import("../../inbox/open-inbox.ts");
+        const { output } = invocation;
+        const repaired = await repairInbox(url, {
+          ...access.settings,
+          ...(takeOver !== undefined && { takeOver }),
+        });
+        output.printResult({
+          json: repaired,
+          quiet: repaired.map(({ record }) => String(record)),
+          columns: [
+            { key: "record", title: "Record" },
+            { key: "isReadable", title: "Changes" },
+            { key: "recovered", title: "Recovered deliveries" },
+          ],
+          rows: repaired.map(({ record, isReadable, recovered }) => [
+            String(record),
+            isReadable ? "readable" : "lost",
+            String(recovered),
+          ]),
+        });
+        if (repaired.length === 0) output.log("The inbox has no damaged records.");
+        else if (repaired.some(({ isReadable }) => !isReadable)) {
+          output.log(
+            "Deliveries of lost records are missing. To send them again, replay the deliveries of the webhook on the Hub: https://huggingface.co/settings/webhooks",
+          );
+        }
+      }),
+    );
 }

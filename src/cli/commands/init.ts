@@ -8,8 +8,16 @@ import { canPrompt } from "../prompts.ts";
 import type { Shell } from "../shell.ts";
 import { examples, helpWithoutHubOptions, usageError } from "../usage.ts";
 import { type ExampleName, exampleNames, parseExample, projectExamples, withExample } from "./init/example.ts";
-import { checkName, nameFromFolder, requireEmptyFolder, writeFiles } from "./init/project.ts";
-import { readTemplate, type TemplateName, templateNames, templatePurposes } from "./init/template.ts";
+import {
+  checkName,
+  nameFromFolder,
+  readTemplate,
+  requireEmptyFolder,
+  type TemplateName,
+  templateNames,
+  templatePurposes,
+  writeFiles,
+} from "./init/project.ts";
 
 /** Adds `hub-webhooks init`. */
 export function addInit(program: Command, invocation: Invocation): void {

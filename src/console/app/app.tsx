@@ -1,12 +1,11 @@
 import { useEffect } from "preact/hooks";
-import { FailureState } from "./components/failure-state.tsx";
-import { Loading } from "./components/loading.tsx";
 import { Shell } from "./shell/shell.tsx";
 import { readSignInCode } from "./sign-in/sign-in-code.ts";
 import { SignInPage } from "./sign-in/sign-in-page.tsx";
 import { route } from "./state/route.ts";
 import { session } from "./state/session.ts";
 import { loadSession, sessionFailure } from "./state/sign-in.ts";
+import { FailureState, Loading } from "./ui.tsx";
 
 const retryMs = 3_000;
 

@@ -1,5 +1,5 @@
 import { html } from "hono/html";
-import type { Markup } from "./markup.ts";
+import type { Markup } from "./document.ts";
 
 /**
  * Renders a button that copies the text of another element. The button is hidden until the script runs.

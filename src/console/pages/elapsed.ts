@@ -1,5 +1,5 @@
 import { html } from "hono/html";
-import type { Markup } from "./markup.ts";
+import type { Markup } from "./document.ts";
 
 const units = [
   { unit: "day", seconds: 86_400 },

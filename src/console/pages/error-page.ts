@@ -1,7 +1,7 @@
 import { html, raw } from "hono/html";
 import { escapeHidden } from "../../core/text.ts";
 import { tokens } from "../design/tokens.ts";
-import { favicon, mark } from "./mark.ts";
+import { favicon, mark } from "./document.ts";
 import { hubFrames } from "./response.ts";
 
 /** The content of an error page. */

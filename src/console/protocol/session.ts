@@ -1,4 +1,6 @@
 import * as z from "zod/mini";
+import type { DeliverySummary } from "./deliveries.ts";
+import type { DevInfo, LogLine } from "./dev.ts";
 
 /** The programs that serve a console: `hub-webhooks dev`, a receiver, and a local Hub. */
 export const consolePlaces = ["dev", "receiver", "hub"] as const;
@@ -62,3 +64,12 @@ export interface FieldProblem {
   path: readonly (string | number)[];
   problem: string;
 }
+
+/** A message of `GET /api/stream`, the Server-Sent Events of the console. */
+export type StreamMessage =
+  /** Deliveries that are new or have changed. */
+  | { type: "deliveries"; deliveries: readonly DeliverySummary[] }
+  /** The data of these features has changed; load it again if it is shown. */
+  | { type: "changed"; features: readonly ConsoleFeature[] }
+  | { type: "logs"; lines: readonly LogLine[] }
+  | { type: "dev"; dev: DevInfo };

@@ -1,6 +1,5 @@
 import type { DeliveryKey, DeliverySummary } from "../protocol/deliveries.ts";
-import type { ConsoleFeature } from "../protocol/session.ts";
-import type { StreamMessage } from "../protocol/stream.ts";
+import type { ConsoleFeature, StreamMessage } from "../protocol/session.ts";
 
 export interface ConsoleEventsOptions {
   /** Reads the row of a changed delivery. Without it, consoles reload the list. */

@@ -1,23 +1,17 @@
+import { readdir, readFile } from "node:fs/promises";
 import { type Context, Hono } from "hono";
 import { WebhookError } from "../../core/errors.ts";
+import { packageRoot } from "../../core/files.ts";
 import { consolePath } from "../../core/urls.ts";
 import { errorAnswer, toResponse } from "../../http/answer.ts";
+import { tokens } from "../design/tokens.ts";
 import { type ConsoleFeature, type ConsolePlace, type SessionInfo, signInRequest } from "../protocol/session.ts";
 import { type ConsoleAccess, signInRequired } from "./access.ts";
+import type { ConsoleResource } from "./api.ts";
+import { FieldError, readBody } from "./api.ts";
 import type { ConsoleEvents } from "./console-events.ts";
-import { FieldError } from "./field-error.ts";
-import { framedPage } from "./framed-page.ts";
-import { readBody } from "./requests.ts";
-import { consoleHeaders } from "./security-headers.ts";
 import type { Session } from "./session-tokens.ts";
-import { StaticFiles } from "./static-files.ts";
 import { streamEvents } from "./stream.ts";
-
-/**
- * Adds the routes of one feature, such as `app.get("/deliveries", …)`, below `/_console/api`. The routes only run for signed-in
- * requests, and changes only with a valid CSRF token. Thrown `WebhookError`s become answers.
- */
-export type ConsoleResource = (app: Hono) => void;
 
 export interface ConsoleOptions {
   place: ConsolePlace;
@@ -182,4 +176,149 @@ function notFound(): WebhookError {
     code: "NOT_FOUND",
     status: 404,
   });
+}
+
+/** The pages that may show this page in a frame: the Hub, which shows every Space in a frame. */
+const hubFrames = "'self' https://huggingface.co https://*.huggingface.co https://*.hf.space";
+
+const styles = `${tokens}
+body {
+  margin: 12vh auto 2rem;
+  padding-inline: 1rem;
+  max-width: 28rem;
+  background: var(--ground);
+  color: var(--quiet);
+  font: 0.9375rem/1.5 var(--sans);
+}
+h1 { margin: 0; font-size: 1.25rem; line-height: 1.3; color: var(--ink); }
+p { margin: 0.5rem 0 0; }
+a {
+  display: inline-block;
+  margin-top: 0.75rem;
+  padding: 0.5rem 1rem;
+  border-radius: var(--radius);
+  background: var(--accent);
+  color: var(--on-accent);
+  font-weight: 600;
+  text-decoration: none;
+}
+:focus-visible { outline: 2px solid var(--focus); outline-offset: 2px; }
+`;
+
+/** The page that a frame shows instead of the console. It contains no data. */
+function framedPage(): Response {
+  const styleNonce = crypto.randomUUID();
+  const page = `<!doctype html>
+<html lang="en">
+  <head>
+    <meta charset="utf-8">
+    <meta name="viewport" content="width=device-width, initial-scale=1">
+    <meta name="color-scheme" content="light dark">
+    <title>hub-webhooks console</title>
+    <style nonce="${styleNonce}">${styles}</style>
+  </head>
+  <body>
+    <main>
+      <h1>Open the console in its own tab</h1>
+      <p>Browsers do not let a page in a frame keep you signed in.</p>
+      <p><a href="" target="_blank" rel="noopener">Open the console</a></p>
+    </main>
+  </body>
+</html>
+`;
+  return new Response(page, { headers: framedPageHeaders({ frameAncestors: hubFrames, styleNonce }) });
+}
+
+const mediaTypes: Readonly<Record<string, string>> = {
+  html: "text/html; charset=utf-8",
+  js: "text/javascript; charset=utf-8",
+  css: "text/css; charset=utf-8",
+  svg: "image/svg+xml",
+};
+
+/** A file of the app. */
+export interface StaticFile {
+  bytes: Uint8Array<ArrayBuffer>;
+  mediaType: string;
+}
+
+/** The files of the app, which the build writes to `dist/console`. They are read once. */
+export class StaticFiles {
+  #files: Promise<ReadonlyMap<string, StaticFile>> | undefined;
+
+  /**
+   * Returns a file by its path, such as `assets/index-3f9c.js`, or `undefined`. The files are listed rather than looked up, so
+   * a path cannot leave the folder.
+   *
+   * @throws `CONSOLE_NOT_BUILT` (503).
+   */
+  async get(path: string): Promise<StaticFile | undefined> {
+    this.#files ??= readFiles().catch((cause: unknown) => {
+      // The next request tries again: the process may have been out of file descriptors.
+      this.#files = undefined;
+      throw new WebhookError("The files of the console cannot be read. Build the package with `npm run build`.", {
+        code: "CONSOLE_NOT_BUILT",
+        status: 503,
+        cause,
+      });
+    });
+    return (await this.#files).get(path);
+  }
+}
+
+async function readFiles(): Promise<ReadonlyMap<string, StaticFile>> {
+  const folder = new URL("dist/console/", packageRoot);
+  const paths = ["index.html", ...(await readdir(new URL("assets/", folder))).map((name) => `assets/${name}`)];
+  return new Map(
+    await Promise.all(
+      paths.map(async (path): Promise<[string, StaticFile]> => {
+        const extension = path.slice(path.lastIndexOf(".") + 1);
+        const bytes = new Uint8Array(await readFile(new URL(path, folder)));
+        return [path, { bytes, mediaType: mediaTypes[extension] ?? "application/octet-stream" }];
+      }),
+    ),
+  );
+}
+
+const contentSecurityPolicy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "connect-src 'self'",
+  "img-src 'self' data:",
+  "base-uri 'none'",
+  "form-action 'none'",
+];
+
+const shared: Readonly<Record<string, string>> = {
+  "X-Content-Type-Options": "nosniff",
+  "Referrer-Policy": "no-referrer",
+  "Cross-Origin-Opener-Policy": "same-origin",
+  "Cross-Origin-Resource-Policy": "same-origin",
+};
+
+/**
+ * The headers of the console. Nothing inline runs, no request leaves the origin, and no page can show the console in a frame: a
+ * click on a hidden frame could replay deliveries.
+ */
+const consoleHeaders: Readonly<Record<string, string>> = {
+  ...shared,
+  "Content-Security-Policy": [...contentSecurityPolicy, "frame-ancestors 'none'"].join("; "),
+  "Cache-Control": "no-store",
+};
+
+/** The headers of the page that a frame shows instead of the console. The page has no data and no script, and one style sheet. */
+function framedPageHeaders({
+  frameAncestors,
+  styleNonce,
+}: {
+  frameAncestors: string;
+  styleNonce: string;
+}): Readonly<Record<string, string>> {
+  return {
+    ...shared,
+    "Content-Type": "text/html; charset=utf-8",
+    "Content-Security-Policy": `default-src 'none'; style-src 'nonce-${styleNonce}'; base-uri 'none'; form-action 'none'; frame-ancestors ${frameAncestors}`,
+    "Cache-Control": "no-store",
+  };
 }

@@ -3,7 +3,7 @@ import type { Context } from "hono";
 import { streamSSE } from "hono/streaming";
 import * as z from "zod/mini";
 import { WebhookError } from "../../core/errors.ts";
-import type { StreamMessage } from "../protocol/stream.ts";
+import type { StreamMessage } from "../protocol/session.ts";
 import type { ConsoleEvents } from "./console-events.ts";
 import type { Session } from "./session-tokens.ts";
 

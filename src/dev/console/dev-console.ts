@@ -1,19 +1,28 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { setTimeout as wait } from "node:timers/promises";
 import { getRequestListener } from "@hono/node-server";
+import type { Context } from "hono";
+import launchEditor from "launch-editor";
+import * as z from "zod/mini";
+import type { DeliverySummary } from "../../console/protocol/deliveries.ts";
 import { type DevInfo, logQuery, openEditorRequest } from "../../console/protocol/dev.ts";
-import type { ConsoleFeature } from "../../console/protocol/session.ts";
+import type { StreamMessage } from "../../console/protocol/session.ts";
+import { type ConsoleFeature, consoleFeatures } from "../../console/protocol/session.ts";
 import { ConsoleAccess } from "../../console/server/access.ts";
-import { Console, type ConsoleResource } from "../../console/server/console.ts";
+import type { ConsoleResource } from "../../console/server/api.ts";
+import { readBody, readQuery } from "../../console/server/api.ts";
+import { Console } from "../../console/server/console.ts";
 import { ConsoleEvents } from "../../console/server/console-events.ts";
-import { readBody, readQuery } from "../../console/server/requests.ts";
+import { WebhookError } from "../../core/errors.ts";
+import { directFetch } from "../../core/fetch.ts";
 import { packageVersion } from "../../core/files.ts";
 import { consolePath } from "../../core/urls.ts";
+import { readHonoBody } from "../../http/body.ts";
+import { readEvents } from "../../hub/transport/event-stream.ts";
+import { projectFile } from "../../server-file/code-frame.ts";
 import type { OutputLine } from "../../server-file/server-process.ts";
-import { forwardToServer } from "./forward.ts";
-import type { ConsoleHub } from "./hub-parts.ts";
+import type { ConsoleHub } from "./console-state.ts";
 import { LogBuffer } from "./log-buffer.ts";
-import { openEditor } from "./open-editor.ts";
-import { relayStream } from "./relay-stream.ts";
 
 export interface DevConsoleOptions {
   /** Returns the current state of the session. */
@@ -135,4 +144,144 @@ export class DevConsole {
       });
     };
   }
+}
+
+/**
+ * Opens a file in the user's editor: the one that is running, or `LAUNCH_EDITOR`, `VISUAL`, or `EDITOR`.
+ *
+ * @throws `ARGUMENT_INVALID` for anything but a file below `folder`, and if no editor was found.
+ */
+async function openEditor(
+  { file: path, line = 1, column = 1 }: { file: string; line?: number | undefined; column?: number | undefined },
+  { folder }: { folder: string },
+): Promise<void> {
+  const file = projectFile(path, folder);
+  if (file === undefined) {
+    throw new WebhookError("The console only opens files of the project. Open the file in your editor.", {
+      code: "ARGUMENT_INVALID",
+      status: 400,
+    });
+  }
+  const problem = await new Promise<string | null | undefined>((resolve) => {
+    launchEditor(`${file}:${line}:${column}`, undefined, (_file, message) => resolve(message ?? "unknown"));
+    // The callback is only called after a failure.
+    setTimeout(() => resolve(null), 500);
+  });
+  if (problem !== null) {
+    throw new WebhookError(
+      "No editor was found. Set EDITOR to the command of your editor, such as EDITOR=code, and start the session again.",
+      { code: "ARGUMENT_INVALID", status: 404 },
+    );
+  }
+}
+
+const deliveryRow = z.custom<DeliverySummary>(
+  (value) => typeof value === "object" && value !== null && "id" in value && "endpoint" in value && "status" in value,
+);
+/** The messages of a receiver. */
+const relayed = z.discriminatedUnion("type", [
+  z.object({ type: z.literal("deliveries"), deliveries: z.array(deliveryRow) }),
+  z.object({ type: z.literal("changed"), features: z.array(z.enum(consoleFeatures)) }),
+]);
+
+export interface RelayOptions {
+  port: number;
+  token: string;
+  publish: (message: StreamMessage) => void;
+  /** Called when the stream is open, because messages may have been missed before. */
+  onConnected: () => void;
+  /** Ends the relay. */
+  signal: AbortSignal;
+  /** The pause before a lost stream is opened again. Default `1000`. */
+  retryMs?: number;
+}
+
+/** A stream without data for this time is lost, because the server sends a heartbeat every 15 s. In milliseconds. */
+const maxSilenceMs = 45_000;
+/** The maximum length of a message, in characters. Many rows with long errors can have more than the default of 1,000,000. */
+const maxMessageLength = 4_194_304;
+
+/** Passes on the live messages of the server's console until `signal` aborts, and reconnects if the stream ends. Never rejects. */
+export async function relayStream(options: RelayOptions): Promise<void> {
+  const { signal, retryMs = 1_000 } = options;
+  while (!signal.aborted) {
+    try {
+      await readMessages(options);
+    } catch {
+      // The server may have stopped. The session then ends this relay, and starts another when the next process serves.
+    }
+    await wait(retryMs, undefined, { signal, ref: false }).catch(() => {});
+  }
+}
+
+async function readMessages({ port, token, publish, onConnected, signal }: RelayOptions): Promise<void> {
+  const response = await directFetch(serverApiUrl(port, "/stream"), {
+    headers: { authorization: `Bearer ${token}` },
+    signal,
+  });
+  if (!response.ok || !response.body) return response.body?.cancel();
+  onConnected();
+  for await (const event of readEvents(response, { signal, timeoutMs: maxSilenceMs, maxLineChars: maxMessageLength })) {
+    const message = relayed.safeParse(event).data;
+    if (message) publish(message);
+  }
+}
+
+export interface ForwardOptions {
+  /** Returns the current port of the server. Waits while the server is loading. @throws `SERVER_FILE_INVALID`. */
+  serverPort: () => Promise<number>;
+  /** The console token of the server. */
+  token: string;
+}
+
+const timeoutMs = 60_000;
+const maxRequestBytes = 11 * 1024 * 1024;
+
+/** Forwards the routes of deliveries, endpoints, and the inbox to the API of the server's own console. */
+function forwardToServer(options: ForwardOptions): ConsoleResource {
+  return (app) => {
+    for (const pattern of ["/deliveries", "/deliveries/*", "/endpoints", "/endpoints/*", "/inbox"]) {
+      app.all(pattern, (context) => forward(context, options));
+    }
+  };
+}
+
+/** Returns the URL of a path of the server's console API, such as `/stream`. */
+function serverApiUrl(port: number, path: string): string {
+  return `http://127.0.0.1:${port}${consolePath}/api${path}`;
+}
+
+async function forward(context: Context, { serverPort, token }: ForwardOptions): Promise<Response> {
+  const port = await serverPort();
+  const { method, url, path } = context.req;
+  // The path starts with the prefix of the API.
+  const apiPath = path.slice(path.indexOf("/api/") + "/api".length);
+  const body = method === "GET" || method === "HEAD" ? undefined : await readHonoBody(context, maxRequestBytes);
+  try {
+    const response = await directFetch(`${serverApiUrl(port, apiPath)}${new URL(url).search}`, {
+      method,
+      headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+      ...(body !== undefined && { body }),
+      signal: AbortSignal.timeout(timeoutMs),
+    });
+    if (response.status === 401) throw consoleUnavailable();
+    return new Response(await response.text(), {
+      status: response.status,
+      headers: { "Content-Type": response.headers.get("content-type") ?? "application/json" },
+    });
+  } catch (cause) {
+    if (WebhookError.isInstance(cause)) throw cause;
+    throw new WebhookError("The server stopped before it answered, probably because it is reloading. Try again.", {
+      code: "NO_RESPONSE",
+      status: 503,
+      cause,
+    });
+  }
+}
+
+function consoleUnavailable(): WebhookError {
+  return new WebhookError(
+    "The server did not accept the session's console. Update hub-webhooks in the project, and check that middleware of the app does not require another sign-in for /_console.",
+    { code: "NO_RESPONSE", status: 502 },
+  );
 }

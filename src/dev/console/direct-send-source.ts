@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import type { SendDraft, SendPreview, SendResult, SentDelivery } from "../../console/protocol/send.ts";
-import type { SendSource, SentEvent } from "../../console/server/send-api.ts";
+import type { SendSource, SentEvent } from "../../console/server/api.ts";
 import { WebhookError } from "../../core/errors.ts";
 import { webhooksPath } from "../../core/urls.ts";
 import { postDelivery } from "../../local-hub/delivery/attempt.ts";

@@ -1,11 +1,10 @@
-import type { CallOptions } from "../operation.ts";
+import * as z from "zod/mini";
+import type { CallOptions, Operations } from "../operation.ts";
 import { Pages } from "../pages.ts";
+import { organizationName } from "../schemas.ts";
 import type { Transport } from "../transport/transport.ts";
-import type { AuditLogEvent, AuditLogSearch } from "./audit-log.ts";
-import { auditLogEvent, auditLogOperations } from "./audit-log.ts";
-import { avatarOperations } from "./avatar.ts";
-import type { MemberRoleChange, MemberSearch, OrganizationMember } from "./members.ts";
-import { memberOperations } from "./members.ts";
+import { type AuditLogEvent, type AuditLogSearch, auditLogEvent, auditLogOperations } from "./audit-log.ts";
+import { type MemberRoleChange, type MemberSearch, memberOperations, type OrganizationMember } from "./members.ts";
 import { HubNetworkSecurity } from "./network-security.ts";
 import { HubResourceGroups } from "./resource-groups.ts";
 import { type ScimConfig, scimOperations } from "./scim.ts";
@@ -92,3 +91,18 @@ export class HubOrganizations {
     return this.#transport.call(scimOperations.config, { params: { name } }, options);
   }
 }
+
+/** The URL of the avatar of an organization. */
+export const organizationAvatar = z.strictObject({ avatarUrl: z.url() });
+
+/** The operation on the avatar of an organization (docs/reference/hub-api.md, Organizations). */
+export const avatarOperations = {
+  get: {
+    method: "get",
+    path: "/api/organizations/{name}/avatar",
+    operationId: "getOrganizationAvatar",
+    summary: "Read the avatar of an organization",
+    request: { params: organizationName },
+    response: organizationAvatar,
+  },
+} as const satisfies Operations;

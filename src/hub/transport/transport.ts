@@ -10,14 +10,13 @@ import type { UnknownPart } from "../validation/unknown-parts.ts";
 import { UnknownPartWarnings } from "../validation/unknown-parts.ts";
 import { readErrorResponse } from "./error-response.ts";
 import { readEvents } from "./event-stream.ts";
-import { type HubFetchInit, isIdempotent, prepareFetch } from "./fetch.ts";
-import { JsonArrayError } from "./json-array.ts";
+import { followRedirects, type HubFetchInit, isIdempotent, prepareFetch } from "./fetch.ts";
 import { nextQuery } from "./link-header.ts";
-import { followRedirects } from "./redirects.ts";
 import { actionOf, type EncodedBody, type HubRequest, type OperationInput, prepareRequest } from "./request.ts";
 import { createRedact, sanitizeError, secretsIn } from "./request-secrets.ts";
 import {
   isWebPage,
+  JsonArrayError,
   ResponseStalledError,
   readArrayElements,
   readBytes,

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { setTimeout as delay, setTimeout as wait } from "node:timers/promises";
 import type { AwsClient } from "aws4fetch";
 import { directFetch } from "../../core/fetch.ts";
-import { isWithinReach } from "../../hub/transport/redirects.ts";
+import { isWithinReach } from "../../hub/transport/fetch.ts";
 import { loadPackages } from "../errors.ts";
 import type { BucketLocation } from "./bucket-url.ts";
 import {

@@ -1,15 +1,41 @@
+import {
+  type EventDelivery,
+  type EventInfo,
+  type EventList,
+  eventKey,
+  eventQuery,
+  type JobDetails,
+  type JobInfo,
+  type JobList,
+  jobQuery,
+  type RepositoryDetails,
+  type RepositoryInfo,
+  type RepositoryKey,
+  type RepositoryList,
+  repositoryKey,
+} from "../../console/protocol/hub.ts";
 import type { ConsoleFeature } from "../../console/protocol/session.ts";
 import { ConsoleAccess } from "../../console/server/access.ts";
-import { Console, type ConsoleResource } from "../../console/server/console.ts";
+import type { ConsoleResource } from "../../console/server/api.ts";
+import { readQuery, sendApi } from "../../console/server/api.ts";
+import { Console } from "../../console/server/console.ts";
 import { ConsoleEvents } from "../../console/server/console-events.ts";
-import { sendApi } from "../../console/server/send-api.ts";
 import { packageVersion } from "../../core/files.ts";
+import { cutAt } from "../../core/text.ts";
+import { repoRef } from "../../hub/schemas.ts";
+import { isWatching } from "../events/webhook-selection.ts";
+import type { Commit } from "../git/commit-store.ts";
 import type { HubContext } from "../hub-context.ts";
+import { maxKeptAttempts } from "../store/delivery-store.ts";
+import type { ListedEvent, StoredEvent } from "../store/event-store.ts";
+import type { StoredJob } from "../store/job-store.ts";
+import type { StoredRepository } from "../store/repository-store.ts";
 import type { WatchedTable } from "../store/watch-tables.ts";
-import { eventsApi } from "./events-api.ts";
-import { jobsApi } from "./jobs-api.ts";
-import { repositoriesApi } from "./repositories-api.ts";
+import { runJobsCommand, triggerCommand } from "./commands.ts";
+import { nameOfWebhook } from "./describe-webhook.ts";
+import { notFound } from "./not-found.ts";
 import { HubSendSource, type SessionEndpoints } from "./send-source.ts";
+import { skipReasonText } from "./skip-reason.ts";
 import { webhooksApi } from "./webhooks-api.ts";
 
 /** The features of a local Hub, in the order of the navigation. */
@@ -68,4 +94,211 @@ export function createHubConsole(hub: HubContext): Console {
     onError: (error) => log.error({ err: error }, "A request to the console failed with an unexpected error."),
   });
   return console;
+}
+
+/** The maximum number of jobs in the list. */
+const maxListedJobs = 200;
+/** The maximum number of lines in an answer. */
+const maxLines = 1_000;
+/** The maximum length of a variable, such as the payload. */
+const maxVariableCharacters = 2_000;
+
+/** The routes of the jobs. */
+function jobsApi(hub: HubContext): ConsoleResource {
+  const { store, jobs, runJobs } = hub;
+  return (app) => {
+    app.get("/jobs", (context) => {
+      const all = store.jobs.all();
+      return context.json<JobList>({
+        jobs: all.slice(0, maxListedJobs).map((job) => toJobInfo(jobs, job)),
+        unlisted: Math.max(0, all.length - maxListedJobs),
+        runsJobs: runJobs,
+        runCommand: runJobsCommand,
+      });
+    });
+
+    app.get("/jobs/one", (context) => {
+      const { id, after } = readQuery(context, jobQuery);
+      const job = store.jobs.get(id);
+      if (!job) throw notFound("This job does not exist. The local Hub keeps the latest 1,000 jobs. Reload the list.");
+      return context.json(toJobDetails(hub, { job, after }));
+    });
+  };
+}
+
+function toJobInfo(runner: HubContext["jobs"], job: StoredJob): JobInfo {
+  const { id, owner, stage, message, createdAt, startedAt, finishedAt, definition, webhookId } = job;
+  const { command = [], arguments: args = [], dockerImage, spaceId } = definition;
+  const words = [...command, ...args].join(" ");
+  return {
+    ...{ id, owner, stage, createdAt, isActive: runner.isActive(job) },
+    command: cutAt(words === "" ? (dockerImage ?? spaceId ?? "") : words, maxVariableCharacters),
+    ...(message !== null && { message }),
+    ...(startedAt !== undefined && { startedAt }),
+    ...(finishedAt !== undefined && { finishedAt }),
+    ...(webhookId !== undefined && { webhookId }),
+  };
+}
+
+function toJobDetails(
+  { store, jobs }: HubContext,
+  { job, after }: { job: StoredJob; after: number | undefined },
+): JobDetails {
+  const { id, createdBy, definition, secretNames, failureCount = 0 } = job;
+  const { flavor, dockerImage, spaceId, attempts, timeoutSeconds, environment } = definition;
+  const image = dockerImage ?? spaceId;
+  const first = after ?? Math.max(0, store.jobs.lineCount(id) - maxLines);
+  return {
+    ...toJobInfo(jobs, job),
+    ...{ createdBy, flavor, attempts, failures: failureCount, secretNames },
+    ...(image !== undefined && { image }),
+    ...(timeoutSeconds !== null && { timeoutSeconds }),
+    environment: Object.entries(environment).map(([name, value]) => [name, cutAt(value, maxVariableCharacters)]),
+    logs: store.jobs
+      .lines(id, { after: first, limit: maxLines })
+      .map(({ number, timestamp, data }) => ({ number, at: timestamp, text: data })),
+  };
+}
+
+const defaultLimit = 50;
+
+/** The routes of the events that happened. */
+function eventsApi(hub: HubContext): ConsoleResource {
+  const { events } = hub.store;
+  return (app) => {
+    app.get("/events", (context) => {
+      const { cursor, limit = defaultLimit } = readQuery(context, eventQuery);
+      const listed = events.list({ before: cursor, limit });
+      const last = listed.length < limit ? undefined : listed.at(-1);
+      return context.json<EventList>({
+        events: listed.map((event) => toEventInfo(hub, event)),
+        ...(last && { next: last.sequence }),
+        triggerCommand: triggerCommand(hub),
+      });
+    });
+
+    app.get("/events/one", (context) => {
+      const event = events.get(readQuery(context, eventKey).id);
+      if (!event) throw notFound("This event is no longer stored. The local Hub keeps the latest 500 events.");
+      return context.json(toEventInfo(hub, event));
+    });
+  };
+}
+
+function toEventInfo(hub: HubContext, event: ListedEvent): EventInfo {
+  const { id, at, scope, action, repo, user, isPayloadOnly, deliveries, skipped, unlisted } = event;
+  return {
+    ...{ id, at, scope, action, repository: repo, user, isPayloadOnly, unlisted },
+    deliveries: deliveries.map((delivery) => toEventDelivery(hub, delivery)),
+    skipped: skipped.map(({ webhookId, url, reason }) => ({
+      ...{ webhookId, name: nameOf(hub, { webhookId, url }), reason: skipReasonText(reason) },
+    })),
+  };
+}
+
+/** Names a webhook by its current target, or a deleted webhook by the URL at the time of the event. */
+function nameOf({ store }: Pick<HubContext, "store">, { webhookId, url }: { webhookId: string; url: string }): string {
+  const webhook = store.webhooks.get(webhookId);
+  return webhook ? nameOfWebhook(webhook) : url;
+}
+
+/** Describes a delivery by its attempts. Nothing else is stored about deliveries that are not pending. */
+function toEventDelivery(
+  { store }: Pick<HubContext, "store">,
+  { webhookId, deliveryId, url }: StoredEvent["deliveries"][number],
+): EventDelivery {
+  const latest = store.deliveries.latestAttempt(deliveryId);
+  const isPending = store.deliveries.getPending(deliveryId) !== undefined;
+  const delivery = {
+    webhookId,
+    deliveryId,
+    name: nameOf({ store }, { webhookId, url }),
+    attempts: latest?.attempt ?? 0,
+  };
+  if (!latest) {
+    if (isPending) return { ...delivery, status: "queued" };
+    // The attempts of a deleted webhook are deleted, and old attempts of a busy webhook.
+    const isUnknown = !store.webhooks.get(webhookId) || store.deliveries.countAttempts(webhookId) >= maxKeptAttempts;
+    return isUnknown ? delivery : { ...delivery, status: "cancelled" };
+  }
+  const { status, error, logId } = latest;
+  return {
+    ...{ ...delivery, logId },
+    ...(status !== null && { responseStatus: status }),
+    ...(error !== null && { error }),
+    status: error === null ? "succeeded" : isPending ? "retrying" : "dead",
+  };
+}
+
+/** The maximum number of repositories in the list. */
+const maxListedRepositories = 1_000;
+/** The maximum number of commits of a repository. */
+const maxCommits = 50;
+/** The maximum number of discussions of a repository. */
+const maxDiscussions = 200;
+
+/** The routes of the repositories. */
+function repositoriesApi(hub: HubContext): ConsoleResource {
+  return (app) => {
+    app.get("/repositories", (context) => {
+      const all = hub.store.repositories.all();
+      return context.json<RepositoryList>({
+        repositories: all.slice(0, maxListedRepositories).map(toRepositoryInfo),
+        unlisted: Math.max(0, all.length - maxListedRepositories),
+        pushCommand: triggerCommand(hub),
+      });
+    });
+
+    app.get("/repositories/one", (context) => {
+      const repository = findRepository(hub, readQuery(context, repositoryKey));
+      return context.json(toRepositoryDetails(hub, repository));
+    });
+  };
+}
+
+/** @throws `NOT_FOUND`. */
+function findRepository({ store }: HubContext, { type, name }: RepositoryKey): StoredRepository {
+  const repo = repoRef.safeParse({ type, name });
+  const found = repo.success ? store.repositories.get(repo.data) : undefined;
+  if (!found) throw notFound("This repository does not exist. It may have been moved or deleted. Reload the list.");
+  return found;
+}
+
+function toRepositoryInfo(repository: StoredRepository): RepositoryInfo {
+  const { type, name, private: isPrivate, createdAt, lastModified, headSha, discussions } = repository;
+  return { type, name, isPrivate, createdAt, lastModified, ...(headSha !== undefined && { headSha }), discussions };
+}
+
+function toRepositoryDetails({ store, hubUrl }: HubContext, repository: StoredRepository): RepositoryDetails {
+  const { id, type, name, headSha } = repository;
+  const head = headSha === undefined ? undefined : store.content.getCommit(id, headSha);
+  const commits = head ? take(store.content.history(id, head.oid), maxCommits + 1) : [];
+  const comments = store.discussions.countComments(id);
+  const watching = store.webhooks.all().filter((webhook) => isWatching(webhook, { repo: { type, name } }));
+  return {
+    ...toRepositoryInfo(repository),
+    refs: store.content.refs(id).map((ref) => ({ name: ref.name, sha: ref.oid })),
+    commits: commits.slice(0, maxCommits).map(({ oid, title, message, author, date }) => {
+      return { sha: oid, title, message, author, at: date };
+    }),
+    hasMoreCommits: commits.length > maxCommits,
+    discussionList: store.discussions
+      .list(id)
+      .slice(0, maxDiscussions)
+      .map(({ num, title, status, isPullRequest, pinned, author, createdAt }) => ({
+        ...{ num, title, status, isPullRequest, isPinned: pinned, author, at: createdAt },
+        comments: comments.get(num) ?? 0,
+      })),
+    webhooks: watching.map((webhook) => ({ id: webhook.id, name: nameOfWebhook(webhook) })),
+    pushCommand: triggerCommand({ hubUrl }, { watched: [{ type, name }] }),
+  };
+}
+
+function take(commits: Iterable<Commit>, count: number): Commit[] {
+  const taken: Commit[] = [];
+  for (const commit of commits) {
+    if (taken.length === count) break;
+    taken.push(commit);
+  }
+  return taken;
 }

@@ -1,14 +1,17 @@
 import type { SendPreview, SendRecipient, SendResult } from "../../console/protocol/send.ts";
-import type { SendSource, SentEvent } from "../../console/server/send-api.ts";
+import type { SendSource, SentEvent } from "../../console/server/api.ts";
+import { parseSentPayload } from "../../console/server/api.ts";
+import { WebhookError } from "../../core/errors.ts";
 import type { WebhookPayload } from "../../payload/schema.ts";
 import { deliverPayload, eventOfPayload } from "../events/deliver-payload.ts";
+import { describedEdits } from "../events/described-edits.ts";
 import { parseDraft } from "../events/draft-event.ts";
+import { type ParsedEvent, parseEvent } from "../events/event-request.ts";
 import { previewEvent, selectionOf, triggerEvent } from "../events/trigger.ts";
 import { findUnfiredReason } from "../events/webhook-selection.ts";
 import type { HubContext } from "../hub-context.ts";
 import { maskedTargetUrl } from "../resources/webhooks.ts";
 import { nameOfWebhook } from "./describe-webhook.ts";
-import { eventOfDraft } from "./event-of-draft.ts";
 import { skipReasonText } from "./skip-reason.ts";
 
 /** The parts that a dev session adds to the page that sends events. */
@@ -109,4 +112,33 @@ function isOwner({ type }: { type: string }): boolean {
 
 function rank({ skipped }: SendRecipient): number {
   return skipped === undefined ? 0 : 1;
+}
+
+/**
+ * Returns the event of a draft with its edits, or `undefined` if the edits do not only describe the change of the event, such as
+ * another comment. The local Hub makes this change, and sends its payload. Otherwise, the payload is sent as it is, because no
+ * change has this payload.
+ *
+ * @param draft the payload before the edits, as JSON text.
+ */
+function eventOfDraft(draft: string, edited: WebhookPayload): ParsedEvent | undefined {
+  const parsed = parseSentPayload(draft);
+  if (!("payload" in parsed)) return undefined;
+  const { event, repo } = parsed.payload;
+  const { scope, action } = event;
+  const fields = describedEdits(parsed.payload, { edited, scope, action });
+  if (!fields) return undefined;
+  const isMove = scope === "repo" && action === "move";
+  try {
+    return parseEvent({
+      repo: { type: repo.type, name: repo.name },
+      event: { scope, action },
+      ...(isMove && { movedTo: { name: edited.movedTo?.name } }),
+      ...fields,
+    });
+  } catch (error) {
+    // Such as a new name that no repository can have.
+    if (WebhookError.isInstance(error) && error.code === "ARGUMENT_INVALID") return undefined;
+    throw error;
+  }
 }

@@ -7,9 +7,8 @@ import {
   webhookCreation,
   webhookKey,
 } from "../../console/protocol/hub.ts";
-import type { ConsoleResource } from "../../console/server/console.ts";
-import { FieldError } from "../../console/server/field-error.ts";
-import { readBody, readQuery } from "../../console/server/requests.ts";
+import type { ConsoleResource } from "../../console/server/api.ts";
+import { FieldError, readBody, readQuery } from "../../console/server/api.ts";
 import { describeIssue } from "../../core/describe.ts";
 import { WebhookError } from "../../core/errors.ts";
 import { suspendedAfterFailure, webhookRequest, webhookUpdate } from "../../hub/webhooks/schemas.ts";

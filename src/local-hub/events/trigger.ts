@@ -1,9 +1,22 @@
+import { localUser } from "../accounts.ts";
 import type { HubContext } from "../hub-context.ts";
+import { hasContent } from "../repository-content.ts";
+import { repositoryAuditEntries } from "../resources/organizations/audit-log.ts";
+import {
+  createRepository,
+  deleteRepository,
+  moveRepository,
+  updateRepositorySettings,
+} from "../resources/repositories/repository-changes.ts";
 import { maskedTargetUrl } from "../resources/webhooks.ts";
-import { eventPayload, payloadSerializer } from "./event-payload.ts";
+import type { StoredRepository } from "../store/repository-store.ts";
+import { eventPayload, findKnownScope, payloadSerializer } from "./event-payload.ts";
 import type { ParsedEvent } from "./event-request.ts";
 import { fireChange, recordChange, type TriggerResult } from "./publish-change.ts";
-import { makeTriggeredChanges } from "./triggered-change.ts";
+import { describeRecordedEvent, findNewHead, overridesOf } from "./recorded-event.ts";
+import type { RepositoryChange } from "./repository-change.ts";
+import { changeDiscussionOf } from "./triggered-discussion.ts";
+import { pushToRefs } from "./triggered-push.ts";
 import {
   describeLimited,
   eventOf,
@@ -73,4 +86,115 @@ export function previewEvent(context: HubContext, event: ParsedEvent): TriggerPr
     webhooks: firing.map((webhook) => ({ webhookId: webhook.id, url: maskedTargetUrl(webhook, { hubUrl }) })),
     notFired: [...skipped, ...describeLimited(context, limited)],
   };
+}
+
+/** An event, and the repository before the event. */
+interface Trigger {
+  event: ParsedEvent;
+  repository: StoredRepository;
+}
+
+/**
+ * Makes the change of an event, and creates the repository if necessary. Publishes nothing. Returns the change, whose payload has
+ * the fields of the event, and then the further changes that it caused. Call this function in a transaction.
+ */
+function makeTriggeredChanges(
+  context: HubContext,
+  event: ParsedEvent,
+): readonly [RepositoryChange, ...RepositoryChange[]] {
+  const repository = findOrCreate(context, event);
+  const knownScope = findKnownScope(event.event.scope);
+  if (!hasContent(repository.type)) return [recordEvent(context, { event, repository })];
+  const collectedChanges: RepositoryChange[] = [];
+  const collecting = { ...context, collectedChanges };
+  const isDiscussion = knownScope === "discussion" || knownScope === "discussion.comment";
+  const discussed = isDiscussion ? changeDiscussionOf(collecting, { event, repository }) : undefined;
+  if (isDiscussion && !discussed) return [recordEvent(context, { event, repository })];
+  const after = isDiscussion
+    ? context.store.repositories.get(repository)
+    : makeChange(collecting, { event, repository });
+  const own = collectedChanges.filter(({ scope }) => scope === knownScope);
+  const change = {
+    ...{ scope: event.event.scope, action: event.event.action, user: localUser },
+    ...{ before: repository, after: after && withGivenHead(after, event) },
+    ...(knownScope === "repo" && { movedTo: event.movedTo }),
+    ...(knownScope === "repo.content" && { updatedRefs: own.flatMap(({ updatedRefs = [] }) => updatedRefs) }),
+    ...(discussed && { discussion: discussed.discussion, comment: discussed.comment }),
+    ...{ updatedConfig: event.updatedConfig, overrides: overridesOf(event), edits: event.edits },
+  };
+  return [change, ...collectedChanges.filter((collected) => !own.includes(collected))];
+}
+
+/** Returns the repository of an event with the visibility of the event. */
+function findOrCreate(context: HubContext, event: ParsedEvent): StoredRepository {
+  const { repositories } = context.store;
+  const { type, name, private: isPrivate } = event.repo;
+  const { scope, action } = event.event;
+  const found = repositories.get(event.repo);
+  if (!found) {
+    const collectedChanges: RepositoryChange[] = [];
+    const creation = { type, name, private: isPrivate, user: localUser };
+    const { repository } = createRepository({ ...context, collectedChanges }, creation);
+    // The creation fires no event, because the caller asked for another event.
+    if (scope !== "repo" || (action !== "create" && action !== "delete")) {
+      for (const entry of collectedChanges.flatMap(repositoryAuditEntries)) context.auditLog.record(entry);
+    }
+    return repository;
+  }
+  if (isPrivate === undefined || isPrivate === found.private) return found;
+  const updated = { ...found, private: isPrivate };
+  repositories.put(updated);
+  return updated;
+}
+
+/** Makes the change of an event on a repository with content. Returns the repository after the change. */
+function makeChange(context: HubContext, { event, repository }: Trigger): StoredRepository | undefined {
+  const user = localUser;
+  const { scope, action } = event.event;
+  switch (findKnownScope(scope)) {
+    case "repo.content":
+      pushToRefs(context, { repository, updatedRefs: event.updatedRefs, user });
+      return context.store.repositories.get(repository);
+    case "repo.config": {
+      const { private: isPrivate } = event.updatedConfig ?? {};
+      const settings = isPrivate === undefined ? {} : { private: isPrivate };
+      return updateRepositorySettings(context, { repository, settings, user }).repository;
+    }
+    default:
+      break;
+  }
+  // Compare the exact scope, because an unknown subscope of `repo` is an update.
+  if (scope !== "repo") return repository;
+  if (action === "delete") {
+    deleteRepository(context, { repository, user });
+    return undefined;
+  }
+  if (action !== "move" || !event.movedTo || event.movedTo.name === repository.name) return repository;
+  const { name } = event.movedTo;
+  const replaced = context.store.repositories.get({ type: repository.type, name });
+  // A triggered move always succeeds: it replaces a repository that has the name, which fires nothing.
+  if (replaced) deleteRepository({ ...context, collectedChanges: [] }, { repository: replaced, user });
+  return moveRepository(context, { repository, name, user }).repository;
+}
+
+/** An event can contain an invented commit, which is then the head in its payload. */
+function withGivenHead(repository: StoredRepository, { updatedRefs = [] }: ParsedEvent): StoredRepository {
+  const headSha = findNewHead(updatedRefs);
+  return headSha === undefined ? repository : { ...repository, headSha };
+}
+
+/** Stores the effects of an event that has no stored content. */
+function recordEvent(context: HubContext, { event, repository }: Trigger): RepositoryChange {
+  const { repositories } = context.store;
+  const change = describeRecordedEvent({ event, repository, newSha: context.createSha() });
+  const { after } = change;
+  const silent = { ...context, collectedChanges: [] };
+  if (!after) deleteRepository(silent, { repository, user: localUser });
+  else if (after.name === repository.name) repositories.put(after);
+  else {
+    const replaced = repositories.get(after);
+    if (replaced) deleteRepository(silent, { repository: replaced, user: localUser });
+    repositories.move(repository, after.name);
+  }
+  return change;
 }

@@ -1,11 +1,9 @@
+import * as z from "zod";
 import type { Logger } from "../../core/log.ts";
-import type { JobStore, StoredJob } from "../store/job-store.ts";
+import type { JobStage } from "../../hub/jobs/schemas.ts";
+import type { JobStore, StoredJob, StoredLogLine } from "../store/job-store.ts";
 import type { StoredWebhook } from "../store/webhook-store.ts";
-import { JobChanges } from "./job-changes.ts";
-import { JobOutput } from "./job-output.ts";
-import { isFinished } from "./job-stage.ts";
 import { runCommand } from "./run-command.ts";
-import { templateOfWebhook, webhookVariables } from "./webhook-job.ts";
 
 /** The maximum number of jobs that run at the same time. Other jobs wait. */
 const maxConcurrentProcesses = 4;
@@ -212,4 +210,115 @@ export class JobRunner {
       if (failures >= definition.attempts - 1) return setStage("ERROR", reason, failures + 1);
     }
   }
+}
+
+/** Notifies streams about changes of a job and about new lines of its output. */
+class JobChanges {
+  readonly #waiting = new Map<string, PromiseWithResolvers<void>>();
+
+  /** Resolves at the next change of a job. */
+  next(jobId: string): Promise<void> {
+    let waiting = this.#waiting.get(jobId);
+    if (!waiting) {
+      waiting = Promise.withResolvers<void>();
+      this.#waiting.set(jobId, waiting);
+    }
+    return waiting.promise;
+  }
+
+  /** Resolves the promises for a job. */
+  notify(jobId: string): void {
+    this.#waiting.get(jobId)?.resolve();
+    this.#waiting.delete(jobId);
+  }
+}
+
+export interface JobOutputOptions {
+  store: JobStore;
+  jobId: string;
+  /** The values of the secrets of the job. */
+  secrets: readonly string[];
+  now: () => number;
+  /** Called after lines were stored. */
+  onStored: () => void;
+}
+
+/**
+ * Stores the output of a job. Masks secrets, because jobs can print their secrets. Stores the lines that arrive together in one
+ * transaction, because one transaction per line would slow down the local Hub.
+ */
+class JobOutput {
+  readonly #options: JobOutputOptions;
+  #pending: StoredLogLine[] = [];
+
+  constructor(options: JobOutputOptions) {
+    this.#options = options;
+  }
+
+  /** Adds a line, and returns the line with masked secrets. */
+  add(line: string): string {
+    const data = this.#mask(line);
+    if (this.#pending.length === 0) queueMicrotask(() => this.flush());
+    this.#pending.push({ timestamp: this.#options.now(), data });
+    return data;
+  }
+
+  /** Stores the lines that were added. */
+  flush(): void {
+    const { store, jobId, onStored } = this.#options;
+    const lines = this.#pending;
+    if (lines.length === 0) return;
+    this.#pending = [];
+    store.addLines(jobId, lines);
+    onStored();
+  }
+
+  #mask(line: string): string {
+    return this.#options.secrets
+      .filter((value) => value !== "")
+      .reduce((masked, value) => masked.replaceAll(value, "***"), line);
+  }
+}
+
+/** Whether a job in this stage has ended. */
+function isFinished(stage: JobStage): boolean {
+  return stage !== "SCHEDULING" && stage !== "RUNNING";
+}
+
+/**
+ * Replaces missing fields with empty strings, because a job must also start if edits removed required fields of the
+ * payload.
+ */
+const editedPayload = z.object({
+  repo: z.object({ name: z.string().catch(""), type: z.string().catch("") }).catch({ name: "", type: "" }),
+});
+
+interface JobTemplate {
+  definition: StoredJob["definition"];
+  /** The values of the secrets, by name. */
+  secrets: Readonly<Record<string, string>>;
+}
+
+/** Returns the job of a webhook, or `undefined` if the webhook refers to an unknown job. */
+function templateOfWebhook({ definition }: StoredWebhook, store: JobStore): JobTemplate | undefined {
+  if (definition.job) {
+    const { secrets = {}, ...further } = definition.job;
+    return { definition: further, secrets };
+  }
+  const source = store.get(definition.jobSourceId ?? "");
+  if (!source) return undefined;
+  // The secret of the webhook that started the earlier job is not passed on.
+  const { WEBHOOK_SECRET: _secret, ...secrets } = store.secretsOf(source.id);
+  return { definition: source.definition, secrets };
+}
+
+/** Returns the environment variables with the delivery. */
+function webhookVariables({ deliveryId, body }: { deliveryId: string; body: string }): Record<string, string> {
+  const { repo } = editedPayload.parse(JSON.parse(body));
+  return {
+    WEBHOOK_PAYLOAD: body,
+    WEBHOOK_REPO_ID: repo.name,
+    WEBHOOK_REPO_TYPE: repo.type,
+    WEBHOOK_ID: deliveryId,
+  };
 }

@@ -1,8 +1,11 @@
 import type { Hono } from "hono";
+import type * as z from "zod/mini";
+import { escapeHtml } from "../../core/text.ts";
 import {
   commit,
   commitOperations,
   commitResult,
+  type commit as commitSchema,
   preuploadRequest,
   preuploadResult,
 } from "../../hub/repositories/commits.ts";
@@ -11,7 +14,7 @@ import type { ContentStore } from "../git/content-store.ts";
 import { formatDiff, formatRawDiff } from "../git/diff.ts";
 import { findRenames } from "../git/renames.ts";
 import type { HubContext } from "../hub-context.ts";
-import { readCommitPage, toCommitEntry } from "../resources/repositories/commit-entries.ts";
+import { getAvatarUrl } from "../resources/avatars.ts";
 import { makeUploadedCommit } from "../resources/repositories/upload-commit.ts";
 import { maxCommitBytes, readUploadDocument, readUploadLines } from "../resources/repositories/upload-lines.ts";
 import { createIgnore, createUploadMode } from "../resources/repositories/upload-mode.ts";
@@ -167,4 +170,42 @@ function findAncestor(hub: HubContext, repository: StoredRepository, rev: string
     found = findCommit(hub, repository, found.parents[0] ?? rev);
   }
   return found;
+}
+
+type CommitEntry = z.output<typeof commitSchema>;
+
+/** A page of the history of a commit. */
+export interface CommitPage {
+  commits: Commit[];
+  /** The number of commits on all pages. */
+  total: number;
+}
+
+/** Reads a page of the history of a commit, newest first. `page` starts at 0. */
+function readCommitPage(
+  content: ContentStore,
+  { repositoryId, oid, page, limit }: { repositoryId: string; oid: string; page: number; limit: number },
+): CommitPage {
+  const commits: Commit[] = [];
+  let total = 0;
+  for (const commit of content.history(repositoryId, oid)) {
+    if (total >= page * limit && commits.length < limit) commits.push(commit);
+    total += 1;
+  }
+  return { commits, total };
+}
+
+/** Converts a commit to the format of the API. */
+function toCommitEntry(
+  { oid, title, message, author, date }: Commit,
+  { hubUrl, formatted }: { hubUrl: string; formatted: boolean },
+): CommitEntry {
+  return {
+    ...{ id: oid, title, message },
+    authors: [{ user: author, avatar: getAvatarUrl(author, { hubUrl }) }],
+    date: new Date(date).toISOString(),
+    ...(formatted && {
+      formatted: { title: escapeHtml(title), ...(message !== "" && { message: escapeHtml(message) }) },
+    }),
+  };
 }

@@ -1,9 +1,19 @@
 import type { Context, Hono } from "hono";
+import { html } from "hono/html";
 import { HTTPException } from "hono/http-exception";
-import { discussionDetails, discussionOperations, discussionSummary } from "../../hub/repositories/discussions.ts";
+import type { z } from "zod";
+import {
+  type DiscussionDetails,
+  type DiscussionEvent,
+  type DiscussionSummary,
+  discussionDetails,
+  discussionOperations,
+  discussionSummary,
+} from "../../hub/repositories/discussions.ts";
 import type { RepositoryPath } from "../../hub/repositories/repository-path.ts";
+import { accountId, formatFullName, getAccountKind } from "../accounts.ts";
 import type { HubContext } from "../hub-context.ts";
-import { toDetails, toEvent, toSummary } from "../resources/repositories/discussion-info.ts";
+import { getAvatarUrl } from "../resources/avatars.ts";
 import {
   addComment,
   changeStatus,
@@ -13,12 +23,18 @@ import {
   editComment,
   hideComment,
   openDiscussion,
+  pullRequestRef,
   setPinned,
 } from "../resources/repositories/discussions.ts";
-import { formatPullRequestDiff, mergePullRequest, openPullRequest } from "../resources/repositories/pull-requests.ts";
-import { searchDiscussions } from "../resources/repositories/search-discussions.ts";
-import type { StoredComment } from "../store/discussion-store.ts";
+import {
+  findConflicts,
+  formatPullRequestDiff,
+  mergePullRequest,
+  openPullRequest,
+} from "../resources/repositories/pull-requests.ts";
+import type { StoredComment, StoredDiscussion, StoredDiscussionEvent } from "../store/discussion-store.ts";
 import type { StoredRepository } from "../store/repository-store.ts";
+import type { Store } from "../store/store.ts";
 import type { ApiEnvironment } from "./authentication.ts";
 import { findDiscussed } from "./discussion-access.ts";
 import { checkNamespaceAccess } from "./repository-access.ts";
@@ -215,4 +231,157 @@ export const discussionApi = {
 /** Returns the path of a repository's page on the Hub. */
 function repositoryUrlPath({ type, name }: StoredRepository): string {
   return type === "model" ? `/${name}` : `/${type}s/${name}`;
+}
+
+type Urls = Pick<HubContext, "hubUrl">;
+type Author = NonNullable<DiscussionSummary["author"]>;
+type EventOf<Type extends DiscussionEvent["type"]> = Extract<DiscussionEvent, { type: Type }>;
+
+/** Returns a discussion in the format of lists. */
+function toSummary(
+  discussion: StoredDiscussion,
+  { repository, comments, hubUrl }: Urls & { repository: StoredRepository; comments: number },
+): DiscussionSummary {
+  const { num, author, title, createdAt, status, isPullRequest, pinned } = discussion;
+  return {
+    ...{ num, title, status, isPullRequest, pinned, createdAt: new Date(createdAt).toISOString() },
+    author: toAuthor(author, { hubUrl }),
+    repo: { type: repository.type, name: repository.name },
+    ...{ numComments: comments, numReactionUsers: 0, topReactions: [] },
+  };
+}
+
+/** Returns a discussion with its events. The commits of a pull request are events, too. */
+function toDetails(
+  { store, hubUrl }: Pick<HubContext, "store" | "hubUrl">,
+  { repository, discussion }: { repository: StoredRepository; discussion: StoredDiscussion },
+): DiscussionDetails {
+  const { id, num, author, title, createdAt, status, isPullRequest, pinned, changes } = discussion;
+  const events = [
+    ...store.discussions.events(discussion).map((event) => toEvent(event, { hubUrl })),
+    ...commitEvents({ store, hubUrl }, { repository, discussion }),
+  ].sort((one, other) => one.createdAt.localeCompare(other.createdAt));
+  return {
+    ...{ _id: id, num, title, status, isPullRequest, pinned, createdAt: new Date(createdAt).toISOString(), events },
+    author: toAuthor(author, { hubUrl }),
+    repo: { type: repository.type, name: repository.name },
+    ...{ locked: false, collection: "discussions", isReport: false },
+    ...(changes && { changes, filesWithConflicts: toConflicts(findConflicts({ store }, { repository, discussion })) }),
+  };
+}
+
+/** Returns an event in the format of the API. */
+function toEvent(event: StoredComment, urls: Urls): EventOf<"comment">;
+function toEvent<Type extends StoredDiscussionEvent["type"]>(
+  event: Extract<StoredDiscussionEvent, { type: Type }>,
+  urls: Urls,
+): EventOf<Type>;
+function toEvent(event: StoredDiscussionEvent, urls: Urls): DiscussionEvent;
+function toEvent(event: StoredDiscussionEvent, { hubUrl }: Urls): DiscussionEvent {
+  const common = {
+    id: event.id,
+    createdAt: new Date(event.createdAt).toISOString(),
+    author: toAuthor(event.author, { hubUrl }),
+  };
+  switch (event.type) {
+    case "comment":
+      return { ...common, type: "comment", data: commentData(event, { hubUrl }) };
+    case "status-change":
+      return { ...common, type: "status-change", data: { status: event.status } };
+    case "title-change":
+      return { ...common, type: "title-change", data: { from: event.from, to: event.to } };
+    case "pinning-change":
+      return { ...common, type: "pinning-change", data: { pinned: event.pinned } };
+  }
+}
+
+function commentData(
+  { author, content, hidden, hiddenBy, updatedAt, edits }: StoredComment,
+  { hubUrl }: Urls,
+): EventOf<"comment">["data"] {
+  const editors = [...new Set(edits)];
+  return {
+    ...{ edited: edits.length > 0, hidden, numEdits: edits.length, editors, reactions: [] },
+    ...(hiddenBy !== undefined && { hiddenBy }),
+    // The local Hub does not render Markdown.
+    latest: {
+      ...{ raw: content, html: String(html`<p>${content}</p>`), updatedAt: new Date(updatedAt).toISOString() },
+      author: toAuthor(edits.at(-1) ?? author, { hubUrl }),
+    },
+    editorAvatarUrls: editors.map((editor) => getAvatarUrl(editor, { hubUrl })),
+  };
+}
+
+/** Returns the commits that a pull request adds to its base, oldest first. */
+function commitEvents(
+  { store: { content }, hubUrl }: Pick<HubContext, "store" | "hubUrl">,
+  { repository, discussion }: { repository: StoredRepository; discussion: StoredDiscussion },
+): DiscussionEvent[] {
+  const head = discussion.isPullRequest ? content.getRef(repository.id, pullRequestRef(discussion)) : undefined;
+  if (head === undefined) return [];
+  const commits = [];
+  for (const commit of content.history(repository.id, head)) {
+    if (commit.oid === discussion.baseCommit) break;
+    commits.push(commit);
+  }
+  return commits.reverse().map(({ oid, title, author, date }) => ({
+    ...{ id: oid.slice(0, 24), type: "commit" as const, createdAt: new Date(date).toISOString() },
+    author: toAuthor(author, { hubUrl }),
+    data: { subject: title, oid },
+  }));
+}
+
+function toConflicts(paths: readonly string[]): boolean | string[] {
+  return paths.length === 0 ? false : [...paths];
+}
+
+function toAuthor(name: string, { hubUrl }: Urls): Author {
+  return {
+    ...{ _id: accountId(name), name, fullname: formatFullName(name), avatarUrl: getAvatarUrl(name, { hubUrl }) },
+    ...{ type: getAccountKind(name) ?? "user", isHf: false, isHfAdmin: false, isMod: false },
+  };
+}
+
+const discussionsPerPage = 50;
+
+type Query = z.output<typeof discussionOperations.list.request.query>;
+
+/** A page of the discussions that match a search. */
+interface DiscussionPage {
+  page: StoredDiscussion[];
+  /** The number of matching discussions before the page. */
+  start: number;
+  /** The number of matching discussions on all pages. */
+  count: number;
+  /** The number of matching discussions with any status other than open and draft. */
+  closed: number;
+}
+
+/** Searches the discussions of a repository. Pinned discussions come first, then newer ones. */
+function searchDiscussions(
+  store: Store,
+  { repository, query }: { repository: StoredRepository; query: Query },
+): DiscussionPage {
+  const { p, type = "all", status = "all", author, search = "" } = query;
+  const words = search.toLowerCase();
+  const candidates = store.discussions
+    .list(repository.id)
+    .filter(({ isPullRequest }) => type === "all" || isPullRequest === (type === "pull_request"))
+    .filter((discussion) => author === undefined || discussion.author === author)
+    .filter(({ title }) => title.toLowerCase().includes(words));
+  const matching = candidates
+    .filter((discussion) => status === "all" || isOpen(discussion) === (status === "open"))
+    .sort((one, other) => Number(other.pinned) - Number(one.pinned));
+  const start = p * discussionsPerPage;
+  return {
+    page: matching.slice(start, start + discussionsPerPage),
+    start,
+    count: matching.length,
+    closed: candidates.filter((discussion) => !isOpen(discussion)).length,
+  };
+}
+
+/** Drafts count as open. */
+function isOpen({ status }: StoredDiscussion): boolean {
+  return status === "open" || status === "draft";
 }

@@ -1,13 +1,15 @@
 import type { KnownRepoRef } from "../../hub/schemas.ts";
+import { discussionStatuses } from "../../payload/names.ts";
 import { accountId, formatFullName, localUser, otherUser } from "../accounts.ts";
 import { discussionId } from "../events/recorded-event.ts";
 import { deriveId } from "../ids.ts";
+import { hasContent, mainRef } from "../repository-content.ts";
+import { createInitialCommit } from "../resources/repositories/initial-commit.ts";
 import type { KeyedRecord, StoredNotification, StoredPaper, StoredSettings } from "../store/records.ts";
+import type { StoredRepository } from "../store/repository-store.ts";
 import type { Store } from "../store/store.ts";
 import { seedAuditLog } from "./audit-log.ts";
-import { seedDiscussions } from "./discussions.ts";
 import { memberName, seedMembers, seedNetworkSecurity, seedResourceGroups } from "./organizations.ts";
-import { seededRepositoryId, seedRepositories } from "./repositories.ts";
 
 /** Fills an empty store with example data. Does not change a store that already contains data. */
 export function seedStore(store: Store, { now }: { now: number }): void {
@@ -194,4 +196,112 @@ function seedSettings(): KeyedRecord<StoredSettings>[] {
       },
     },
   ];
+}
+
+/** The creation time of the first example discussion. It is fixed, so that discussions are the same in every local Hub. */
+const firstCreatedAt = Date.UTC(2026, 0, 31, 10);
+const intervalMs = 3_600_000;
+
+/**
+ * Stores the discussions and pull requests of the example notifications, each with a first comment. The pull requests have no
+ * commits of their own.
+ */
+function seedDiscussions(
+  { repositories, discussions, content }: Pick<Store, "repositories" | "discussions" | "content">,
+  subjects: readonly StoredNotification["about"][],
+): void {
+  for (const [index, about] of subjects.entries()) {
+    const repository = about.type === "repo" ? repositories.get(about.repo) : undefined;
+    if (about.type !== "repo" || !repository || !hasContent(repository.type)) continue;
+    const { num, title, isPullRequest } = about.discussion;
+    const status = discussionStatuses.find((known) => known === about.discussion.status) ?? "open";
+    const { id: repositoryId, headSha = "" } = repository;
+    const id = discussionId({ repositoryId, num });
+    const createdAt = firstCreatedAt + num * intervalMs;
+    const author = repository.private ? localUser : memberName(index);
+    const merged = status === "merged" ? { mergeCommitId: headSha } : {};
+    discussions.put({
+      ...{ repositoryId, num, id, title, status, isPullRequest, author, createdAt, pinned: false },
+      ...(isPullRequest && { changes: { base: mainRef, ...merged }, baseCommit: headSha }),
+    });
+    const event = { id: deriveId(`first comment ${id}`), type: "comment", author, createdAt } as const;
+    discussions.addEvent(
+      { repositoryId, num },
+      { ...event, content: title, hidden: false, updatedAt: createdAt, edits: [] },
+    );
+    if (isPullRequest) content.setRefs(repositoryId, [{ name: `refs/pr/${num}`, oid: headSha }]);
+  }
+}
+
+interface SeededRepository extends KnownRepoRef {
+  discussions: number;
+  private?: true;
+  sdk?: string;
+  /** The README, which is the card. */
+  card?: string;
+}
+
+const repositories: readonly SeededRepository[] = [
+  {
+    ...{ type: "dataset", name: "acme/reviews", discussions: 12 },
+    card: "---\nlicense: cc-by-4.0\nlanguage:\n- en\ntags:\n- reviews\n---\n\n# Reviews\n\nReviews of products, with one to five stars.\n",
+  },
+  {
+    ...{ type: "dataset", name: "acme/salaries", discussions: 2, private: true },
+    card: "---\nlicense: other\n---\n\n# Salaries\n\nSalaries by team and year.\n",
+  },
+  {
+    // This card has no license, so that programs that check cards find a problem.
+    ...{ type: "dataset", name: "acme/translations", discussions: 0 },
+    card: "---\nlanguage:\n- en\n- fr\n---\n\n# Translations\n\nSentences in English and French.\n",
+  },
+  {
+    ...{ type: "model", name: "acme/sentiment", discussions: 7 },
+    card: "---\nlicense: apache-2.0\npipeline_tag: text-classification\ndatasets:\n- acme/reviews\n---\n\n# Sentiment\n\nPredicts the stars of a review.\n",
+  },
+  {
+    ...{ type: "space", name: "acme/playground", discussions: 4, sdk: "gradio" },
+    card: "---\ntitle: Playground\nsdk: gradio\napp_file: app.py\nmodels:\n- acme/sentiment\n---\n\n# Playground\n\nA page that runs the model acme/sentiment.\n",
+  },
+  { type: "bucket", name: "acme/uploads", discussions: 1 },
+  { type: "kernel", name: "acme/rotary", discussions: 3 },
+  {
+    ...{ type: "dataset", name: "local-user/notes", discussions: 5 },
+    card: "# Notes\n\nNotes about experiments.\n",
+  },
+  {
+    ...{ type: "model", name: "local-user/drafts", discussions: 0, private: true },
+    card: "---\nlicense: mit\n---\n\n# Drafts\n\nModels that are not ready to be published.\n",
+  },
+];
+
+/** The creation time of the example repositories. It is fixed, so that their commits have the same IDs in every local Hub. */
+const createdAt = Date.UTC(2026, 0, 31, 9);
+
+/**
+ * Stores repositories of all types, with a first commit. Some repositories are private, and one repository of acme has no resource
+ * group.
+ */
+export function seedRepositories(store: Pick<Store, "repositories" | "content">): void {
+  for (const { card, private: isPrivate = false, ...others } of repositories) {
+    const id = seededRepositoryId(others);
+    const repository: StoredRepository = {
+      ...{ ...others, id, private: isPrivate, createdAt, lastModified: createdAt },
+      ...{ gated: false, discussionsDisabled: false },
+      // The content of kernels is not stored, and buckets have no commits.
+      ...(others.type === "kernel" && { headSha: `${deriveId(`head ${id}`)}${id}`.slice(0, 40) }),
+    };
+    store.repositories.put(repository);
+    createInitialCommit(store.content, {
+      repository,
+      files: card === undefined ? [] : [{ path: "README.md", content: Buffer.from(card) }],
+      author: others.name.startsWith(`${localUser}/`) ? localUser : memberName(0),
+      date: createdAt,
+    });
+  }
+}
+
+/** Derives the ID of an example repository, which is the same in every local Hub. */
+function seededRepositoryId({ type, name }: KnownRepoRef): string {
+  return deriveId(`repository ${type}:${name}`);
 }

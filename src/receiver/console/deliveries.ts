@@ -7,8 +7,7 @@ import type {
   DeliverySummary,
   ReplayFailure,
 } from "../../console/protocol/deliveries.ts";
-import { type DeliveryQuery, type DeliverySource, deliveryUnknown } from "../../console/server/deliveries-api.ts";
-import { FieldError } from "../../console/server/field-error.ts";
+import { type DeliveryQuery, type DeliverySource, deliveryUnknown, FieldError } from "../../console/server/api.ts";
 import { WebhookError } from "../../core/errors.ts";
 import type { Logger } from "../../core/log.ts";
 import type { Inbox, StoredDelivery } from "../../inbox/inbox.ts";

@@ -1,5 +1,5 @@
 import type { AttemptInfo, ConsoleStatus, DeliveryList, DeliverySummary } from "../../console/protocol/deliveries.ts";
-import type { DeliveryQuery } from "../../console/server/deliveries-api.ts";
+import type { DeliveryQuery } from "../../console/server/api.ts";
 import { type FilteredDelivery, matchesFilter, readFilter } from "../../inbox/filter.ts";
 import type {
   AttemptDetails,

@@ -6,7 +6,7 @@ import type {
   EndpointList,
   RegistrationInfo,
 } from "../../console/protocol/endpoints.ts";
-import type { EndpointSource } from "../../console/server/endpoints-api.ts";
+import type { EndpointSource } from "../../console/server/api.ts";
 import { WebhookError } from "../../core/errors.ts";
 import { maskUrl, webhooksPath } from "../../core/urls.ts";
 import type { HubClient } from "../../hub/client.ts";

@@ -6,7 +6,7 @@ import type {
   InboxLocation,
   InboxProblemInfo,
 } from "../../console/protocol/inbox.ts";
-import type { InboxSource } from "../../console/server/inbox-api.ts";
+import type { InboxSource } from "../../console/server/api.ts";
 import { readEnvironment, readSpace } from "../../core/environment.ts";
 import { WebhookError } from "../../core/errors.ts";
 import { withDeadline } from "../../core/time.ts";

@@ -1,9 +1,7 @@
 import { ConsoleAccess } from "../../console/server/access.ts";
+import { deliveriesApi, endpointsApi, inboxApi } from "../../console/server/api.ts";
 import { Console } from "../../console/server/console.ts";
 import { ConsoleEvents } from "../../console/server/console-events.ts";
-import { deliveriesApi } from "../../console/server/deliveries-api.ts";
-import { endpointsApi } from "../../console/server/endpoints-api.ts";
-import { inboxApi } from "../../console/server/inbox-api.ts";
 import { readSpace } from "../../core/environment.ts";
 import { packageVersion } from "../../core/files.ts";
 import { maskSecretsOf } from "../../core/secrets.ts";

@@ -1,11 +1,10 @@
 import { html } from "hono/html";
 import { hashAssets } from "../../console/pages/assets.ts";
-import { breakable } from "../../console/pages/breakable.ts";
 import { copyButton } from "../../console/pages/copy-button.ts";
 import { copyScript } from "../../console/pages/copy-script.ts";
-import { pageDocument } from "../../console/pages/document.ts";
+import type { Markup } from "../../console/pages/document.ts";
+import { breakable, pageDocument } from "../../console/pages/document.ts";
 import { timeAgo } from "../../console/pages/elapsed.ts";
-import type { Markup } from "../../console/pages/markup.ts";
 import { hubFrames, pageResponse } from "../../console/pages/response.ts";
 import type { LandingActivity, LandingEndpoint, LandingHour, LandingInfo } from "../options.ts";
 import {

@@ -1,7 +1,7 @@
 import { html } from "hono/html";
-import { breakable } from "../../console/pages/breakable.ts";
 import { copyButton } from "../../console/pages/copy-button.ts";
-import type { Markup } from "../../console/pages/markup.ts";
+import type { Markup } from "../../console/pages/document.ts";
+import { breakable } from "../../console/pages/document.ts";
 import { quoteShellWord } from "../../core/text.ts";
 import { consolePath, webhookSettingsUrl } from "../../core/urls.ts";
 import { isKnownScope } from "../../payload/names.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { ConsoleResource } from "../../../src/console/server/console.ts";
+import type { ConsoleResource } from "../../../src/console/server/api.ts";
 import { waitFor } from "../../support/wait-for.ts";
 import { codeOf, consoleToken, openTestConsole, startedAt } from "./open-test-console.ts";
 

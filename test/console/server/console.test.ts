@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { ConsoleFeature } from "../../../src/console/protocol/session.ts";
-import type { ConsoleResource } from "../../../src/console/server/console.ts";
-import { FieldError } from "../../../src/console/server/field-error.ts";
+import type { ConsoleResource } from "../../../src/console/server/api.ts";
+import { FieldError } from "../../../src/console/server/api.ts";
 import { WebhookError, WebhooksServer } from "../../../src/index.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 import { describeOverBothTransports } from "../../support/transport.ts";

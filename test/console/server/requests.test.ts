@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import * as z from "zod/mini";
-import type { ConsoleResource } from "../../../src/console/server/console.ts";
-import { readBody, readQuery } from "../../../src/console/server/requests.ts";
+import type { ConsoleResource } from "../../../src/console/server/api.ts";
+import { readBody, readQuery } from "../../../src/console/server/api.ts";
 import { codeOf, openTestConsole } from "./open-test-console.ts";
 
 const query = z.object({ name: z.string(), limit: z.optional(z.coerce.number().check(z.maximum(200))) });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { SignInLinks } from "../../../src/console/server/sign-in-links.ts";
+import { SignInLinks } from "../../../src/console/server/access.ts";
 
 const hour = 3_600_000;
 const url = "https://bot.example/hub/_console/";

@@ -1,7 +1,7 @@
 import files from "node:fs/promises";
 import { syncBuiltinESMExports } from "node:module";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { StaticFiles } from "../../../src/console/server/static-files.ts";
+import { StaticFiles } from "../../../src/console/server/console.ts";
 import { codeOf, openTestConsole } from "./open-test-console.ts";
 
 const text = (bytes: Uint8Array | undefined) => new TextDecoder().decode(bytes);

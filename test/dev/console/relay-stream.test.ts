@@ -1,7 +1,7 @@
 import { createServer, type ServerResponse } from "node:http";
 import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
-import type { StreamMessage } from "../../../src/console/protocol/stream.ts";
-import { relayStream } from "../../../src/dev/console/relay-stream.ts";
+import type { StreamMessage } from "../../../src/console/protocol/session.ts";
+import { relayStream } from "../../../src/dev/console/dev-console.ts";
 import { listen } from "../../support/listen.ts";
 
 afterEach(() => {

@@ -1,8 +1,7 @@
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { describe, expect, test } from "vitest";
 import * as z from "zod/mini";
-import { openApiDocument } from "../../../src/local-hub/openapi/openapi-document.ts";
-import { errorBody } from "../../../src/local-hub/openapi/openapi-schemas.ts";
+import { errorBody, openApiDocument } from "../../../src/local-hub/openapi/openapi-document.ts";
 import { specifiedApis, specifiedRoutes } from "../../../src/local-hub/routes/index.ts";
 import { bodyNames, casesOf, variantsOf } from "./cases.ts";
 import { document, documentSchema, findDifferences } from "./document.ts";

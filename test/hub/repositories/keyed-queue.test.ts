@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { KeyedQueue } from "../../../src/hub/repositories/keyed-queue.ts";
+import { KeyedQueue } from "../../../src/hub/repositories/repository-context.ts";
 
 test("Functions with the same key run one after the other, also after a failure", async () => {
   const queue = new KeyedQueue();

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { JsonArrayError, JsonArraySplitter } from "../../../src/hub/transport/json-array.ts";
+import { JsonArrayError, JsonArraySplitter } from "../../../src/hub/transport/response-body.ts";
 
 /** Parses a text that arrives in these pieces. */
 function split(pieces: readonly string[], { maxElementChars = 1_000 } = {}): unknown[] {

@@ -1,6 +1,5 @@
 import { describe, expect, test, vi } from "vitest";
-import { JsonArrayError } from "../../../src/hub/transport/json-array.ts";
-import { ResponseStalledError, readArrayElements } from "../../../src/hub/transport/response-body.ts";
+import { JsonArrayError, ResponseStalledError, readArrayElements } from "../../../src/hub/transport/response-body.ts";
 import { watchTimers } from "../../support/timers.ts";
 import { allOf, rejectionOf } from "../scripted-hub.ts";
 

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from "vitest";
-import { seedRepositories } from "../../../src/local-hub/seed/repositories.ts";
+import { seedRepositories } from "../../../src/local-hub/seed/seed.ts";
 import { openStore } from "../../../src/local-hub/store/store.ts";
 
 function openSeeded() {

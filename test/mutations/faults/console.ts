@@ -32,7 +32,7 @@ export const faults: readonly Fault[] = [
   },
   {
     name: "a search that starts replaces what the user types meanwhile",
-    file: "src/console/app/deliveries/search-field.tsx",
+    file: "src/console/app/deliveries/filter-bar.tsx",
     find: "if (!isTyped && field.current",
     replace: "if (field.current",
     tests: ["test/console/app/deliveries-list.browser.test.ts"],
@@ -40,7 +40,7 @@ export const faults: readonly Fault[] = [
   },
   {
     name: "a typed search undoes the filter that is chosen next",
-    file: "src/console/app/deliveries/search-field.tsx",
+    file: "src/console/app/deliveries/filter-bar.tsx",
     find: "setTimeout(() => latest.current(), debounceMs)",
     replace: "setTimeout(submit, debounceMs)",
     tests: ["test/console/app/deliveries-list.browser.test.ts"],
@@ -48,7 +48,7 @@ export const faults: readonly Fault[] = [
   },
   {
     name: "a typed search leads back to the list after the user has left it",
-    file: "src/console/app/deliveries/search-field.tsx",
+    file: "src/console/app/deliveries/filter-bar.tsx",
     find: "  useLayoutEffect(() => () => clearTimeout(timer.current), []);\n",
     replace: "",
     tests: ["test/console/app/deliveries-list.browser.test.ts"],
@@ -78,7 +78,7 @@ export const faults: readonly Fault[] = [
   },
   {
     name: "the app that could not be read once is never read again",
-    file: "src/console/server/static-files.ts",
+    file: "src/console/server/console.ts",
     find: "      this.#files = undefined;\n",
     replace: "",
     tests: ["test/console/server/static-files.test.ts"],
@@ -458,7 +458,7 @@ export const faults: readonly Fault[] = [
   },
   {
     name: "a stop while a change waits blocks all later reloads",
-    file: "src/console/app/state/reload-timer.ts",
+    file: "src/console/app/state/resource.ts",
     find: `    clearTimeout(this.#timer);
     this.#hasChange = false;`,
     replace: "    clearTimeout(this.#timer);",
@@ -466,7 +466,7 @@ export const faults: readonly Fault[] = [
   },
   {
     name: "after one announcement that waited, there are no more",
-    file: "src/console/app/state/announcer.ts",
+    file: "src/console/app/state/toasts.ts",
     find: `    pending = undefined;
 `,
     replace: "",

@@ -52,7 +52,7 @@ export const faults: readonly Fault[] = [
   },
   {
     name: "the body of a redirect keeps its connection open",
-    file: "src/hub/transport/redirects.ts",
+    file: "src/hub/transport/fetch.ts",
     find: "    response.body?.cancel().catch(() => {});\n",
     replace: "",
     tests: ["test/hub/transport/download.test.ts"],
@@ -109,7 +109,7 @@ export const faults: readonly Fault[] = [
   },
   {
     name: "a Hub on the internet redirects to an address of the client's network",
-    file: "src/hub/transport/redirects.ts",
+    file: "src/hub/transport/fetch.ts",
     find: 'return isPublicName && !isAddress ? "internet" : "network";',
     replace: 'return isPublicName ? "internet" : "network";',
     tests: ["test/hub/transport/download.test.ts"],
@@ -130,7 +130,7 @@ export const faults: readonly Fault[] = [
   },
   {
     name: "a function runs at the same time as an earlier one with its key",
-    file: "src/hub/repositories/keyed-queue.ts",
+    file: "src/hub/repositories/repository-context.ts",
     find: "if (this.#last.get(key) === current) this.#last.delete(key);",
     replace: "this.#last.delete(key);",
     tests: ["test/hub/repositories/keyed-queue.test.ts"],

@@ -73,7 +73,7 @@ export const faults: readonly Fault[] = [
   },
   {
     name: "an upload to a bucket with a wrong checksum leaves its file on the disk",
-    file: "src/local-hub/routes/s3/receive-body.ts",
+    file: "src/local-hub/routes/s3/gateway.ts",
     find: "    objects.discard(received);\n",
     replace: "",
     tests: ["test/local-hub/routes/s3/object-files.test.ts"],
@@ -122,14 +122,14 @@ export const faults: readonly Fault[] = [
   },
   {
     name: "closing the local Hub waits for the latency of a bucket",
-    file: "src/local-hub/hub-parts.ts",
+    file: "src/local-hub/local-hub.ts",
     find: "  context.bucketFaults.close();\n",
     replace: "",
     tests: ["test/local-hub/local-hub.test.ts"],
   },
   {
     name: "closing the local Hub waits for open consoles",
-    file: "src/local-hub/hub-parts.ts",
+    file: "src/local-hub/local-hub.ts",
     find: "  console.close();\n",
     replace: "",
     tests: ["test/local-hub/local-hub.test.ts"],
@@ -157,7 +157,7 @@ export const faults: readonly Fault[] = [
   },
   {
     name: "the URL of a redirected download is valid forever",
-    file: "src/local-hub/routes/s3/downloads.ts",
+    file: "src/local-hub/routes/s3/gateway.ts",
     find: "!isValid || Number(expires) < this.#hub.now()",
     replace: "!isValid",
     tests: ["test/local-hub/routes/s3/faults.test.ts"],

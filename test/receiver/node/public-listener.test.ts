@@ -4,7 +4,7 @@ import { setImmediate as turn, setTimeout as wait } from "node:timers/promises";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { WebhookError, WebhooksServer } from "../../../src/index.ts";
 import { deliveryRequest, webhookPayload } from "../../../src/testing.ts";
-import { systemClock } from "../../../src/tunnel/clock.ts";
+import { systemClock } from "../../../src/tunnel/provider.ts";
 import { TunnelListeners } from "../../../src/tunnel/tunnel-events.ts";
 import { freePort } from "../../support/free-port.ts";
 import { type LocaltunnelServer, startLocaltunnelServer } from "../../support/localtunnel-server.ts";

@@ -7,8 +7,8 @@ import type { Output } from "../../output.ts";
 import { requestConfirmation, requireConfirmable } from "../../prompts.ts";
 import { examples, usageError } from "../../usage.ts";
 import { deliveryUnknown, describeEmptyList, statusColor } from "./delivery-list.ts";
-import { type DeliveriesContext, endpointOption, takeOverOption } from "./delivery-options.ts";
 import type { TakeOverOptions } from "./inbox-access.ts";
+import { type DeliveriesContext, endpointOption, takeOverOption } from "./inbox-access.ts";
 
 interface ReplayOptions extends TakeOverOptions {
   endpoint?: string;

@@ -5,7 +5,7 @@ import type { StoredDelivery } from "../../../inbox/inbox.ts";
 import type { Output } from "../../output.ts";
 import { examples } from "../../usage.ts";
 import { deliveryUnknown, statusColor } from "./delivery-list.ts";
-import { type DeliveriesContext, endpointOption } from "./delivery-options.ts";
+import { type DeliveriesContext, endpointOption } from "./inbox-access.ts";
 
 /** Adds `hub-webhooks deliveries show`. */
 export function addShowDelivery(deliveries: Command, { invocation, access }: DeliveriesContext): void {

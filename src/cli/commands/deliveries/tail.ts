@@ -3,12 +3,12 @@ import { setTimeout as wait } from "node:timers/promises";
 import type { Command } from "commander";
 import type { Duration } from "../../../core/options.ts";
 import { plainJson, plainText } from "../../../core/terminal.ts";
-import type { DeliveryStatus } from "../../../inbox/inbox.ts";
+import type { DeliveryKey, DeliveryStatus } from "../../../inbox/inbox.ts";
+import type { ServerInbox } from "../../../receiver/inbox.ts";
 import { type Output, padColumn } from "../../output.ts";
 import { examples, numberBetween } from "../../usage.ts";
-import { DeliveryFollower } from "./delivery-follower.ts";
-import { type DeliverySummary, deliveryColumns, deliveryRow } from "./delivery-list.ts";
-import { type DeliveriesContext, endpointOption, parseDuration, statusOption } from "./delivery-options.ts";
+import { type DeliverySummary, deliveryColumns, deliveryRow, listDeliveries, summarize } from "./delivery-list.ts";
+import { type DeliveriesContext, endpointOption, parseDuration, statusOption } from "./inbox-access.ts";
 
 interface TailOptions {
   endpoint?: string;
@@ -117,4 +117,124 @@ class DeliveryPrinter {
     const padded = cells.map((cell, index) => padColumn(cell, widths[deliveryColumns[index]?.key ?? ""] ?? 0));
     this.#output.print(isTable ? padded.join("  ").trimEnd() : cells.join("\t"));
   }
+}
+
+/**
+ * The number of deliveries per page. Each poll reads at least the newest page, including finished deliveries, because
+ * they can be replayed.
+ */
+const pageSize = 100;
+/** The maximum number of new deliveries that one poll reads. */
+const maxNew = 1_000;
+/** The maximum number of deliveries to follow. The least recently changed deliveries are dropped first. */
+const maxFollowed = 2_000;
+
+/** The result of a poll. */
+export interface PollResult {
+  /** New or changed deliveries, oldest first. */
+  changed: readonly DeliverySummary[];
+  /** Whether some deliveries were missed because more arrived since the previous poll than one poll reads. */
+  hasMissed: boolean;
+}
+
+interface Followed extends DeliveryKey {
+  /** The status and the number of attempts, to detect changes. */
+  state: string;
+  isDone: boolean;
+}
+
+/**
+ * Polls an inbox for new and changed deliveries. Follows the newest deliveries and every later delivery until it is
+ * finished. Older deliveries are ignored.
+ */
+export class DeliveryFollower {
+  readonly #inbox: ServerInbox;
+  readonly #filter: { endpoint?: string };
+  // Ordered by the time of the latest change.
+  readonly #followed = new Map<string, Followed>();
+
+  /** @param options.endpoint Restricts the deliveries to one endpoint. Default: all endpoints. */
+  constructor({ inbox, endpoint }: { inbox: ServerInbox; endpoint: string | undefined }) {
+    this.#inbox = inbox;
+    this.#filter = endpoint === undefined ? {} : { endpoint };
+  }
+
+  /**
+   * Starts to follow deliveries. Returns the latest `last` existing deliveries, optionally with one status, oldest
+   * first.
+   */
+  async start({ last, status }: { last: number; status: DeliveryStatus | undefined }): Promise<DeliverySummary[]> {
+    const { deliveries } = await listDeliveries(this.#inbox, { ...this.#filter, limit: pageSize });
+    this.#record(deliveries.reverse());
+    if (last === 0) return [];
+    const shown = await listDeliveries(this.#inbox, { ...this.#filter, ...(status && { status }), limit: last });
+    shown.deliveries.reverse();
+    // This list can include changes that were made after the first list was read.
+    this.#record(shown.deliveries);
+    return shown.deliveries;
+  }
+
+  async poll(): Promise<PollResult> {
+    const { newest, hasMissed } = await this.#readNewest();
+    const others = await this.#readUnfinished(new Set(newest.map(keyOf)));
+    return { changed: this.#record([...others, ...newest.reverse()]), hasMissed };
+  }
+
+  /**
+   * Reads the newest deliveries back to the oldest followed delivery. Older deliveries arrived before the follower
+   * started.
+   */
+  async #readNewest(): Promise<{ newest: DeliverySummary[]; hasMissed: boolean }> {
+    const isFollowed = (delivery: DeliverySummary) => this.#followed.has(keyOf(delivery));
+    const newest: DeliverySummary[] = [];
+    let next: string | undefined;
+    do {
+      const page = await listDeliveries(this.#inbox, {
+        ...this.#filter,
+        limit: pageSize,
+        ...(next !== undefined && { cursor: next }),
+      });
+      newest.push(...page.deliveries);
+      next = page.next;
+    } while (next !== undefined && newest.length < maxNew && !newest.some(isFollowed));
+    const oldest = newest.findLastIndex(isFollowed);
+    return {
+      newest: oldest === -1 ? newest : newest.slice(0, oldest + 1),
+      hasMissed: oldest === -1 && next !== undefined,
+    };
+  }
+
+  /** Reads the unfinished deliveries that are no longer among the newest. */
+  async #readUnfinished(seen: ReadonlySet<string>): Promise<DeliverySummary[]> {
+    const found: DeliverySummary[] = [];
+    for (const [key, { id, endpoint, isDone }] of this.#followed) {
+      if (isDone || seen.has(key)) continue;
+      const delivery = await this.#inbox.get(id, { endpoint });
+      if (delivery) found.push(summarize(delivery));
+      else this.#followed.delete(key);
+    }
+    return found;
+  }
+
+  /** Adds deliveries to the followed ones, and returns those that have changed. */
+  #record(deliveries: readonly DeliverySummary[]): DeliverySummary[] {
+    const changed = deliveries.filter((delivery) => {
+      const { id, endpoint, status, attempts } = delivery;
+      const key = keyOf(delivery);
+      const state = `${status} ${attempts.length}`;
+      const before = this.#followed.get(key);
+      this.#followed.delete(key);
+      this.#followed.set(key, { id, endpoint, state, isDone: status !== "queued" && status !== "running" });
+      return before?.state !== state;
+    });
+    for (const key of this.#followed.keys()) {
+      if (this.#followed.size <= maxFollowed) break;
+      this.#followed.delete(key);
+    }
+    return changed;
+  }
+}
+
+function keyOf({ id, endpoint }: DeliveryKey): string {
+  return `${endpoint} ${id}`;
 }

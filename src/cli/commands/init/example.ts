@@ -2,7 +2,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { suggest } from "../../../core/options.ts";
 import { exampleFolder } from "../../shipped-files.ts";
 import { usageError } from "../../usage.ts";
-import { withoutComments } from "./template.ts";
+import { withoutComments } from "./project.ts";
 
 /** The metadata of an example, which prompts and help texts show. */
 interface Example {

@@ -1,8 +1,7 @@
 import { signal } from "@preact/signals";
-import type { StreamMessage } from "../../protocol/stream.ts";
+import type { StreamMessage } from "../../protocol/session.ts";
 import { session } from "../state/session.ts";
 import { apiUrl, toFailure } from "./client.ts";
-import { EventStreamParser } from "./event-stream.ts";
 
 /** The state of the connection to `GET api/stream`. */
 export const connection = signal<"connecting" | "live" | "reconnecting">("connecting");
@@ -105,4 +104,24 @@ function sleep(ms: number, signal: AbortSignal): Promise<void> {
     const timer = setTimeout(end, ms);
     signal.addEventListener("abort", end);
   });
+}
+
+/** Splits the text of a Server-Sent Events response into the `data` of its events. */
+export class EventStreamParser {
+  #rest = "";
+
+  /** Adds a part of the response. Returns the data of the events that it completes. */
+  push(text: string): string[] {
+    const blocks = (this.#rest + text).replaceAll("\r\n", "\n").split("\n\n");
+    this.#rest = blocks.pop() ?? "";
+    return blocks.map(readData).filter((data) => data !== "");
+  }
+}
+
+function readData(block: string): string {
+  return block
+    .split("\n")
+    .filter((line) => line.startsWith("data:"))
+    .map((line) => line.slice(line.startsWith("data: ") ? 6 : 5))
+    .join("\n");
 }

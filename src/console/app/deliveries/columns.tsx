@@ -1,11 +1,10 @@
 import type { ComponentChildren } from "preact";
 import { escapeHidden } from "../../../core/text.ts";
 import type { DeliverySummary } from "../../protocol/deliveries.ts";
-import { Text } from "../components/text.tsx";
-import { Countdown, Elapsed, Moment } from "../components/time.tsx";
-import { formatCount } from "../format/number.ts";
-import { formatDuration } from "../format/time.ts";
-import { RepositoryLink } from "./repository-link.tsx";
+import { formatCount, formatDuration } from "../format.ts";
+import { formatRoute } from "../state/route.ts";
+import { session } from "../state/session.ts";
+import { Countdown, Elapsed, Icon, isLoopbackUrl, isWebUrl, Moment, Text } from "../ui.tsx";
 import { StatusLabel } from "./status-label.tsx";
 
 /** A column of the list. */
@@ -131,4 +130,35 @@ export const maxCardWidth = 700;
 /** Selects the columns for a list of a width, in pixels. */
 export function selectColumns(width: number): readonly Column[] {
   return columns.filter(({ isInCard, minListWidth }) => (width < maxCardWidth ? isInCard : width >= minListWidth));
+}
+
+/**
+ * A small link to a repository: to the console's repositories if it has them, otherwise to the Hub. A Hub on this machine has
+ * no pages, so there is no link to it.
+ */
+export function RepositoryLink({
+  repository: { type, name, url },
+}: {
+  repository: NonNullable<DeliverySummary["repository"]>;
+}) {
+  if (session.value?.signedIn && session.value.features.includes("repositories")) {
+    const label = `Open ${escapeHidden(name)} in Repositories`;
+    return (
+      <a
+        class="repository-link"
+        href={formatRoute("repositories/one", { type, name })}
+        aria-label={label}
+        title={label}
+      >
+        <Icon name="folder" />
+      </a>
+    );
+  }
+  if (url === undefined || !isWebUrl(url) || isLoopbackUrl(url)) return null;
+  const label = `Open ${escapeHidden(name)} on the Hub`;
+  return (
+    <a class="repository-link" href={url} target="_blank" rel="noreferrer noopener" aria-label={label} title={label}>
+      <Icon name="external" />
+    </a>
+  );
 }

@@ -1,18 +1,26 @@
-import { useEffect, useMemo } from "preact/hooks";
-import type { EndpointList } from "../../protocol/endpoints.ts";
-import { FailureState } from "../components/failure-state.tsx";
-import { Loading } from "../components/loading.tsx";
+import { useEffect, useMemo, useState } from "preact/hooks";
+import type { EndpointInfo, EndpointList } from "../../protocol/endpoints.ts";
 import { DeliveryPane } from "../delivery/delivery-pane.tsx";
 import { useResource } from "../state/resource.ts";
 import { navigate, route } from "../state/route.ts";
+import { FailureState, Loading } from "../ui.tsx";
 import { DeliveryTable } from "./delivery-table.tsx";
-import { EmptyList } from "./empty-list.tsx";
 import { FilterBar } from "./filter-bar.tsx";
 import { keyText, listHash, readListRoute } from "./links.ts";
 import { ListStore } from "./list-store.ts";
-import { ReplayDeadButton } from "./replay-dead.tsx";
 import { focusRow } from "./row-focus.ts";
 import "./list.css";
+import type { DeadCount, DeadReplayed } from "../../protocol/deliveries.ts";
+import { sendJson } from "../api/client.ts";
+import { toApiFailure } from "../api/failure.ts";
+import { formatCount, formatPlural } from "../format.ts";
+import { session } from "../state/session.ts";
+import { showToast } from "../state/toasts.ts";
+import { Button, Command, Dialog, EmptyState, Text } from "../ui.tsx";
+import { describeReplay } from "./describe-replay.ts";
+import { type ListFilter, listChips, toApiFilter } from "./filter.ts";
+import { SearchProgressNote } from "./search-progress-note.tsx";
+import { suggestTrigger } from "./suggest-trigger.ts";
 
 /** The list of deliveries, and beside it the delivery that is open. */
 export function DeliveriesView() {
@@ -71,4 +79,123 @@ function ListContent({
     );
   }
   return <DeliveryTable store={store} filter={filter} open={open} />;
+}
+
+/** Replaces the list if no delivery matches. */
+function EmptyList({ isFiltered, endpoints }: { isFiltered: boolean; endpoints: readonly EndpointInfo[] }) {
+  if (isFiltered) {
+    return (
+      <EmptyState title="No delivery matches the filters">
+        <Button onClick={() => navigate(listHash({}))}>Reset filters</Button>
+      </EmptyState>
+    );
+  }
+  return <NoDeliveries endpoints={endpoints} />;
+}
+
+function NoDeliveries({ endpoints }: { endpoints: readonly EndpointInfo[] }) {
+  const place = session.value?.place ?? "receiver";
+  const features = session.value?.signedIn ? session.value.features : [];
+  const canSend = features.includes("send");
+  // The command needs a local Hub.
+  if (canSend && !features.includes("webhooks")) {
+    return (
+      <EmptyState title="No deliveries yet">
+        <p>
+          <a href="#/send">Choose an event to send</a>, or change a repository on the Hub that an endpoint watches.
+        </p>
+        <p>Deliveries appear here as they arrive.</p>
+      </EmptyState>
+    );
+  }
+  return (
+    <EmptyState title="No deliveries yet">
+      <p>Send a test event from {place === "receiver" ? "the folder of the server" : "another terminal"}:</p>
+      <Command text={suggestTrigger(endpoints, place)} />
+      {canSend && (
+        <p>
+          Or <a href="#/send">choose an event to send</a> in the console.
+        </p>
+      )}
+      {place === "receiver" && (
+        <p>
+          To receive events of the Hub, each endpoint needs a webhook. <a href="#/endpoints">Endpoints</a> shows which
+          ones are registered.
+        </p>
+      )}
+      <p>Deliveries appear here as they arrive.</p>
+    </EmptyState>
+  );
+}
+
+/** Replays all dead deliveries that match the filter, after a confirmation. */
+function ReplayDeadButton({ filter, dead }: { filter: ListFilter; dead: number }) {
+  const [isOpen, setOpen] = useState(false);
+  if (dead === 0 && !isOpen) return null;
+  return (
+    <>
+      <Button icon="replay" onClick={() => setOpen(true)}>
+        Replay dead…
+      </Button>
+      {isOpen && <ReplayDeadDialog filter={filter} onClose={() => setOpen(false)} />}
+    </>
+  );
+}
+
+function ReplayDeadDialog({ filter, onClose }: { filter: ListFilter; onClose: () => void }) {
+  const [count, setCount] = useState<DeadCount>();
+  const [problem, setProblem] = useState<string>();
+  // All requests use the same moment, so that a moving window does not move between count and replay.
+  const [body] = useState(() => {
+    const { status: _, ...rest } = toApiFilter(filter, Date.now());
+    return rest;
+  });
+  const chips = listChips({ ...filter, status: undefined }, new Date());
+
+  useEffect(() => {
+    sendJson<DeadCount>("deliveries/count-dead", body).then(setCount, (error: unknown) =>
+      setProblem(toApiFailure(error).message),
+    );
+  }, [body]);
+
+  const replay = async () => {
+    const result = await sendJson<DeadReplayed>("deliveries/replay-dead", body);
+    showToast(describeReplay(result, filter));
+    onClose();
+  };
+  return (
+    <Dialog title="Replay dead deliveries" onClose={onClose}>
+      {problem && (
+        <p class="problem" role="alert">
+          {problem}
+        </p>
+      )}
+      {!count && !problem && <Loading />}
+      {count && (
+        <>
+          <p>
+            {count.count === 0
+              ? "No dead delivery matches the filters."
+              : `${count.isMore ? "More than " : ""}${formatPlural(count.count, "dead delivery", "dead deliveries")} will run again, each with all its attempts.`}
+          </p>
+          {chips.length > 0 && (
+            <ul class="chips">
+              {chips.map(({ text }) => (
+                <li key={text} class="chip">
+                  <Text value={text} />
+                </li>
+              ))}
+            </ul>
+          )}
+          <SearchProgressNote searchedUntil={count.searchedUntil} />
+          <div class="dialog-actions">
+            <Button onClick={onClose}>Cancel</Button>
+            <Button kind="primary" icon="replay" disabled={count.count === 0} onClick={replay}>
+              {count.count === 0 ? "Replay" : `Replay ${count.isMore ? "them" : formatCount(count.count)}`}
+            </Button>
+          </div>
+        </>
+      )}
+    </Dialog>
+  );
 }

@@ -1,18 +1,18 @@
+import { Component } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import type { DeliveryKey } from "../../protocol/deliveries.ts";
-import { Button } from "../components/button.tsx";
-import { formatPlural } from "../format/number.ts";
+import type { DeliveryKey, DeliverySummary } from "../../protocol/deliveries.ts";
+import { formatCount, formatPlural } from "../format.ts";
 import { useShortcut } from "../state/keyboard.ts";
 import { navigate } from "../state/route.ts";
-import { maxCardWidth, selectColumns } from "./columns.tsx";
-import { DeliveryRow } from "./delivery-row.tsx";
+import { Button } from "../ui.tsx";
+import { type Column, maxCardWidth, selectColumns } from "./columns.tsx";
 import type { ListFilter } from "./filter.ts";
-import { deliveryHash, keyText } from "./links.ts";
-import { ListFooter } from "./list-footer.tsx";
+import { deliveryHash, keyText, listHash } from "./links.ts";
 import type { ListStore } from "./list-store.ts";
 import { maxRows } from "./merge.ts";
 import { focusRow } from "./row-focus.ts";
 import { readRowHeight, selectWindow } from "./row-window.ts";
+import { SearchProgressNote } from "./search-progress-note.tsx";
 import { useHold } from "./use-hold.ts";
 import { useSize } from "./use-size.ts";
 
@@ -136,4 +136,101 @@ function useSelection({
     navigate(deliveryHash(row, filter));
     return true;
   });
+}
+
+interface RowProps {
+  delivery: DeliverySummary;
+  /** The number of the row in the whole table, in which the header is row 1. */
+  rowIndex: number;
+  columns: readonly Column[];
+  filter: ListFilter;
+  isOpen: boolean;
+}
+
+/** A row of the list. It renders again only if something in it has changed. */
+class DeliveryRow extends Component<RowProps> {
+  override shouldComponentUpdate(next: RowProps): boolean {
+    const { delivery, rowIndex, columns, filter, isOpen } = this.props;
+    return (
+      next.delivery !== delivery ||
+      next.rowIndex !== rowIndex ||
+      next.columns !== columns ||
+      next.filter !== filter ||
+      next.isOpen !== isOpen
+    );
+  }
+
+  render({ delivery, rowIndex, columns, filter, isOpen }: RowProps) {
+    const hash = deliveryHash(delivery, filter);
+    return (
+      <tr
+        class="delivery"
+        data-key={keyText(delivery)}
+        data-status={delivery.status}
+        aria-rowindex={rowIndex}
+        aria-current={isOpen || undefined}
+      >
+        {columns.map(({ id, isNumber, cell }) => (
+          <td key={id} class={isNumber ? `cell-${id} number` : `cell-${id}`}>
+            {cell(delivery, hash)}
+          </td>
+        ))}
+      </tr>
+    );
+  }
+}
+
+/** The end of the list: loads the next page, and shows how many deliveries were searched. */
+function ListFooter({
+  store,
+  filter,
+  scroller,
+}: {
+  store: ListStore;
+  filter: ListFilter;
+  scroller: { readonly current: HTMLElement | null };
+}) {
+  const { rows, isTrimmed } = store.list.value;
+  const last = rows.at(-1);
+  const isFull = rows.length >= maxRows && (isTrimmed || store.next.value !== undefined);
+  const hasMore = !isFull && store.next.value !== undefined;
+  return (
+    <div class="list-footer">
+      {hasMore && <LoadMore store={store} scroller={scroller} />}
+      {isFull && last && (
+        <p>
+          This page shows {formatCount(maxRows)} deliveries.{" "}
+          <a href={listHash({ ...filter, until: last.receivedAt + 1 })}>Show older deliveries</a>
+        </p>
+      )}
+      {!hasMore && !isFull && rows.length > 0 && <p>{formatPlural(rows.length, "delivery", "deliveries")}.</p>}
+      <SearchProgressNote searchedUntil={store.searchedUntil.value} />
+    </div>
+  );
+}
+
+/** Loads the next page when it comes into view. The button is for the keyboard, and for failures. */
+function LoadMore({ store, scroller }: { store: ListStore; scroller: { readonly current: HTMLElement | null } }) {
+  const end = useRef<HTMLDivElement>(null);
+  const count = store.list.value.rows.length;
+  useEffect(() => {
+    const target = end.current;
+    if (!target) return;
+    const observer = new IntersectionObserver(
+      (entries) => {
+        // A failure is shown when the user presses the button.
+        if (entries.some(({ isIntersecting }) => isIntersecting)) store.loadMore().catch(() => {});
+      },
+      { root: scroller.current, rootMargin: "400px" },
+    );
+    observer.observe(target);
+    return () => observer.disconnect();
+  }, [store, count]);
+  return (
+    <div ref={end}>
+      <Button onClick={() => store.loadMore()}>
+        {store.searchedUntil.value === undefined ? "Load more" : "Search further"}
+      </Button>
+    </div>
+  );
 }

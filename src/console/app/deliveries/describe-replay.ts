@@ -1,5 +1,5 @@
 import type { DeadReplayed } from "../../protocol/deliveries.ts";
-import { formatPlural } from "../format/number.ts";
+import { formatPlural } from "../format.ts";
 import type { Toast } from "../state/toasts.ts";
 import type { ListFilter } from "./filter.ts";
 import { listHash } from "./links.ts";

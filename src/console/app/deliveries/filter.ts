@@ -1,6 +1,6 @@
 import { areFound, searchWords } from "../../../inbox/search-words.ts";
 import type { ConsoleStatus, DeliveryFilter, DeliverySummary } from "../../protocol/deliveries.ts";
-import { formatMoment } from "../format/time.ts";
+import { formatMoment } from "../format.ts";
 import { isStatus, statusLooks } from "./status.ts";
 
 /** The filters of the list as they are in the URL. `last` is a window that moves with the time, such as `1h`. */

@@ -1,12 +1,12 @@
 import { batch, signal } from "@preact/signals";
 import type { ConsoleStatus, DeliveryList, DeliverySummary } from "../../protocol/deliveries.ts";
-import type { StreamMessage } from "../../protocol/stream.ts";
+import type { StreamMessage } from "../../protocol/session.ts";
 import { getJson, type Query } from "../api/client.ts";
 import { type ApiFailure, toApiFailure } from "../api/failure.ts";
 import { subscribe } from "../api/stream.ts";
-import { formatPlural } from "../format/number.ts";
-import { announce } from "../state/announcer.ts";
-import { ReloadTimer } from "../state/reload-timer.ts";
+import { formatPlural } from "../format.ts";
+import { ReloadTimer } from "../state/resource.ts";
+import { announce } from "../state/toasts.ts";
 import { type ListFilter, toApiFilter, toPredicate } from "./filter.ts";
 import { keyText } from "./links.ts";
 import { appendPage, insertWaiting, type ListRows, maxRows, mergeDeliveries } from "./merge.ts";

@@ -1,4 +1,4 @@
-import { formatMoment } from "../format/time.ts";
+import { formatMoment } from "../format.ts";
 
 /** Describes how far a search examined the deliveries. Shows nothing if it examined all. */
 export function SearchProgressNote({ searchedUntil }: { searchedUntil: number | undefined }) {

@@ -1,5 +1,5 @@
 import type { ConsoleStatus } from "../../protocol/deliveries.ts";
-import { Icon } from "../components/icon.tsx";
+import { Icon } from "../ui.tsx";
 import { statusLooks } from "./status.ts";
 
 /** The icon and the word of a status, in its color. `text` replaces the word. */

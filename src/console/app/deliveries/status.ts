@@ -1,5 +1,5 @@
 import type { ConsoleStatus } from "../../protocol/deliveries.ts";
-import type { IconName } from "../components/icon.tsx";
+import type { IconName } from "../ui.tsx";
 
 /** The label, color, and icon of a status. */
 export interface StatusLook {

@@ -1,8 +1,8 @@
 import { readOwnField } from "../../../core/describe.ts";
+import { escapeHidden } from "../../../core/text.ts";
 import { webhookPayload } from "../../../payload/samples.ts";
 import type { DeliverySummary } from "../../protocol/deliveries.ts";
 import { knownScopes } from "../deliveries/known-scopes.ts";
-import { toSource } from "./source.ts";
 
 /**
  * Writes a vitest test that runs the endpoint's handler with a payload. The payload is written as changes to the sample of
@@ -67,4 +67,38 @@ function parse(body: string): object | undefined {
   } catch {
     return undefined;
   }
+}
+
+const maxInlineLength = 80;
+
+/** Writes a value as JavaScript source: JSON values and `undefined`. */
+function toSource(value: unknown, { indent = "" }: { indent?: string } = {}): string {
+  if (Array.isArray(value))
+    return wrap(
+      "[",
+      "]",
+      value.map((item) => toSource(item, { indent: `${indent}  ` })),
+      indent,
+    );
+  if (typeof value === "object" && value !== null) {
+    const fields = Object.entries(value).map(
+      ([key, field]) => `${toKey(key)}: ${toSource(field, { indent: `${indent}  ` })}`,
+    );
+    return wrap("{", "}", fields, indent);
+  }
+  return value === undefined ? "undefined" : escapeHidden(JSON.stringify(value));
+}
+
+function wrap(open: string, close: string, parts: readonly string[], indent: string): string {
+  const space = open === "{" ? " " : "";
+  const inline = `${open}${space}${parts.join(", ")}${space}${close}`;
+  if (parts.length === 0) return `${open}${close}`;
+  if (inline.length + indent.length <= maxInlineLength && !inline.includes("\n")) return inline;
+  return `${open}\n${parts.map((part) => `${indent}  ${part},\n`).join("")}${indent}${close}`;
+}
+
+function toKey(key: string): string {
+  // As a plain key, it would set the prototype.
+  if (key === "__proto__") return '["__proto__"]';
+  return /^[A-Za-z_$][\w$]*$/.test(key) ? key : escapeHidden(JSON.stringify(key));
 }

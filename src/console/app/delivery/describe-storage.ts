@@ -1,5 +1,5 @@
 import type { DeliveryDetails } from "../../protocol/deliveries.ts";
-import { formatDuration } from "../format/time.ts";
+import { formatDuration } from "../format.ts";
 
 /** Describes which parts of a delivery are stored, and how long. */
 export function describeStorage({

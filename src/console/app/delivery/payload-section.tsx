@@ -1,10 +1,9 @@
 import { useState } from "preact/hooks";
 import { escapeHidden } from "../../../core/text.ts";
 import type { DeliveryDetails } from "../../protocol/deliveries.ts";
-import { Button } from "../components/button.tsx";
-import { CopyButton } from "../components/copy-button.tsx";
-import { formatCount } from "../format/number.ts";
+import { formatCount } from "../format.ts";
 import { JsonTree } from "../json/tree.tsx";
+import { Button, CopyButton } from "../ui.tsx";
 
 const maxRawCharacters = 64_000;
 

@@ -1,5 +1,5 @@
 import type { DeliveryDetails } from "../../protocol/deliveries.ts";
-import { Text } from "../components/text.tsx";
+import { Text } from "../ui.tsx";
 
 /** The headers of the request. The server has redacted secrets. */
 export function RequestHeaders({

@@ -1,5 +1,5 @@
 import type { ActivityBar, ActivityWindow } from "../../protocol/endpoints.ts";
-import { formatPlural } from "../format/number.ts";
+import { formatPlural } from "../format.ts";
 
 /** The windows with the time span of one bar. */
 export const windowLooks: Readonly<Record<ActivityWindow, { label: string; bar: string }>> = {

@@ -1,16 +1,24 @@
 import { useState } from "preact/hooks";
-import type { ActivityWindow, EndpointList } from "../../protocol/endpoints.ts";
-import { Command } from "../components/command.tsx";
-import { EmptyState } from "../components/empty-state.tsx";
-import { FailureState } from "../components/failure-state.tsx";
-import { Loading } from "../components/loading.tsx";
-import { Message } from "../components/message.tsx";
-import { Moment } from "../components/time.tsx";
+import type {
+  ActivityBar,
+  ActivityWindow,
+  EndpointInfo,
+  EndpointList,
+  RegistrationInfo,
+} from "../../protocol/endpoints.ts";
 import { useResource } from "../state/resource.ts";
-import { windowLooks } from "./activity.ts";
-import { EndpointCard } from "./endpoint-card.tsx";
+import { Command, EmptyState, FailureState, Loading, Message, Moment } from "../ui.tsx";
+import { type ActivityKind, countBars, describeBars, sumBars, toHeights, windowLooks } from "./activity.ts";
 import { findSharedMessage, registrationLooks } from "./registration.ts";
 import "./endpoints.css";
+import type { ComponentChildren } from "preact";
+import { listHash } from "../deliveries/links.ts";
+import { formatCompact, formatCount, formatDuration, formatPlural } from "../format.ts";
+import { formatRoute } from "../state/route.ts";
+import { session } from "../state/session.ts";
+import { CopyButton, Icon, isWebUrl, Text, UrlText } from "../ui.tsx";
+import { PauseButton } from "./pause-button.tsx";
+import { describeFilter } from "./registration.ts";
 
 const refreshMs = 10_000;
 const windows = Object.keys(windowLooks).filter((name): name is ActivityWindow => Object.hasOwn(windowLooks, name));
@@ -71,5 +79,260 @@ function NoEndpoints() {
       <p>Add an endpoint to your server file, and restart the server:</p>
       <Command text={example} />
     </EmptyState>
+  );
+}
+
+/** One endpoint with its URL, its registration, and its activity. */
+function EndpointCard({
+  endpoint,
+  hidesMessage,
+  window,
+  onChange,
+}: {
+  endpoint: EndpointInfo;
+  /** Whether the view shows the message of the registration, because it is that of each endpoint. */
+  hidesMessage: boolean;
+  window: ActivityWindow;
+  onChange: () => void;
+}) {
+  const { name, url, background, isPaused, activity } = endpoint;
+  const label = windowLooks[window].label;
+  return (
+    <article class="card endpoint" aria-label={name}>
+      <header class="endpoint-header">
+        <h2>
+          <Text value={name} />
+        </h2>
+        <span class="tag">{background ? "background" : "inline"}</span>
+        {isPaused && (
+          <span class="status" data-color="retry">
+            <Icon name="pause" /> Paused
+          </span>
+        )}
+        <span class="endpoint-actions">
+          <a class="button" href={listHash({ endpoint: name })}>
+            Deliveries
+          </a>
+          {background && <PauseButton name={name} isPaused={isPaused} onChange={onChange} />}
+        </span>
+      </header>
+      <div class="endpoint-url">
+        <code>
+          <UrlText value={url} />
+        </code>
+        <CopyButton text={url} label="Copy URL" />
+      </div>
+      <Registration endpoint={endpoint} hidesMessage={hidesMessage} />
+      <div class="endpoint-activity">
+        <ActivityChart bars={activity[window]} kind="deliveries" window={label} />
+        <ActivityChart bars={activity[window]} kind="attempts" window={label} />
+      </div>
+      <EndpointFacts endpoint={endpoint} />
+    </article>
+  );
+}
+
+/** The state of the webhook on the Hub and of the secret, each with what to do next. */
+function Registration({
+  endpoint: { registration, secret },
+  hidesMessage,
+}: {
+  endpoint: EndpointInfo;
+  hidesMessage: boolean;
+}) {
+  const look = registration && registrationLooks[registration.state];
+  return (
+    <div class="registration">
+      {registration && look && (
+        <div class="registration-state">
+          <span class="status" data-color={look.color}>
+            <Icon name={look.icon} />
+            {look.label}
+          </span>
+          <WebhookLink registration={registration} />
+          {registration.message !== undefined && !hidesMessage && (
+            <p class="quiet">
+              <Message text={registration.message} />
+            </p>
+          )}
+          {registration.state === "url-differs" && registration.url !== undefined && (
+            <p class="quiet">
+              The webhook sends to{" "}
+              <code>
+                <Text value={registration.url} />
+              </code>
+            </p>
+          )}
+        </div>
+      )}
+      <div class="registration-state">
+        {secret === "set" ? (
+          <span class="status" data-color="good">
+            <Icon name="succeeded" /> Secret set
+          </span>
+        ) : (
+          <>
+            <span class="status" data-color="bad">
+              <Icon name="failed" /> No secret
+            </span>
+            <p class="quiet">
+              Anyone can send deliveries. Set <code>WEBHOOK_SECRET</code> on the server and on the webhook.
+            </p>
+          </>
+        )}
+      </div>
+    </div>
+  );
+}
+
+/** Links to the webhook: in a dev session, to the view of the local Hub, which needs no other sign-in. */
+function WebhookLink({ registration: { webhookId, settingsUrl } }: { registration: RegistrationInfo }) {
+  if (webhookId === undefined || settingsUrl === undefined) return null;
+  const info = session.value;
+  if (info?.signedIn && info.features.includes("webhooks")) {
+    return <a href={formatRoute("webhooks/one", { id: webhookId })}>Webhook</a>;
+  }
+  return <ExternalLink url={settingsUrl}>Webhook settings</ExternalLink>;
+}
+
+const height = 28;
+const barWidth = 6;
+const gap = 2;
+
+/** Small bars with failures in red, beside the sums. */
+function ActivityChart({
+  bars,
+  kind,
+  window,
+}: {
+  bars: readonly ActivityBar[];
+  kind: ActivityKind;
+  /** The window in words, such as `1 h`. */
+  window: string;
+}) {
+  const counted = countBars(bars, kind);
+  const sum = sumBars(counted);
+  const width = bars.length * (barWidth + gap) - gap;
+  return (
+    <figure class="activity">
+      <figcaption>
+        {kind === "deliveries" ? "Deliveries" : "Attempts"} <strong>{formatCompact(sum.total)}</strong>
+        {sum.failed > 0 && <span class="bad"> · {formatCompact(sum.failed)} failed</span>}
+      </figcaption>
+      <svg
+        viewBox={`0 0 ${width} ${height}`}
+        role="img"
+        aria-label={`${describeBars(sum, kind)} in ${window}`}
+        preserveAspectRatio="none"
+      >
+        {toHeights(counted).map(({ good, bad }, index) => {
+          const x = index * (barWidth + gap);
+          const [goodHeight, badHeight] = [toPixels(good), toPixels(bad)];
+          return (
+            <g key={index}>
+              <rect class="bar-base" x={x} y={height - 1} width={barWidth} height={1} />
+              <rect class="bar-good" x={x} y={height - goodHeight - badHeight} width={barWidth} height={goodHeight} />
+              <rect class="bar-bad" x={x} y={height - badHeight} width={barWidth} height={badHeight} />
+            </g>
+          );
+        })}
+      </svg>
+    </figure>
+  );
+}
+
+/** Even one delivery among thousands is visible. */
+function toPixels(part: number): number {
+  return part === 0 ? 0 : Math.max(2, Math.round(part * (height - 2)));
+}
+
+/** The numbers of an endpoint, and its filter. */
+function EndpointFacts({ endpoint }: { endpoint: EndpointInfo }) {
+  const { name, handlerTime, queue, today, last } = endpoint;
+  return (
+    <dl class="endpoint-facts">
+      <div>
+        <dt>Filter</dt>
+        <dd>
+          <Text value={describeFilter(endpoint)} />
+        </dd>
+      </div>
+      <div>
+        <dt>Handler time</dt>
+        <dd title={handlerTime && `Of the latest ${formatPlural(handlerTime.runs, "run", "runs")}`}>
+          {handlerTime
+            ? `p50 ${formatDuration(handlerTime.p50)} · p95 ${formatDuration(handlerTime.p95)}`
+            : "No runs yet"}
+        </dd>
+      </div>
+      {queue && (
+        <div>
+          <dt>Queue</dt>
+          <dd>
+            {formatCount(queue.queued)} queued · {formatCount(queue.running)} running
+            {queue.dead > 0 && (
+              <>
+                {" · "}
+                <a class="bad" href={listHash({ endpoint: name, status: "dead" })}>
+                  {formatCount(queue.dead)} dead
+                </a>
+              </>
+            )}
+          </dd>
+        </div>
+      )}
+      <Today deliveries={today.deliveries} limit={today.limit} />
+      <div>
+        <dt>Last delivery</dt>
+        <dd>
+          {last ? (
+            <>
+              <Text value={last.status} /> · <Moment at={last.at} />
+            </>
+          ) : (
+            "None yet"
+          )}
+        </dd>
+      </div>
+    </dl>
+  );
+}
+
+/** The share of the limit from which the count is shown as a warning. */
+const warningShare = 0.8;
+
+function Today({ deliveries, limit }: EndpointInfo["today"]) {
+  const color = deliveries >= limit ? "bad" : deliveries >= limit * warningShare ? "retry" : "quiet";
+  return (
+    <div>
+      <dt>Last 24 h</dt>
+      <dd>
+        {formatCount(deliveries)} of {formatCount(limit)}{" "}
+        <meter
+          class="meter"
+          data-color={color}
+          min={0}
+          max={limit}
+          value={Math.min(deliveries, limit)}
+          aria-label="Deliveries in the last 24 hours, against the limit of the Hub"
+        />
+        {color !== "quiet" && (
+          <span class="limit-note" data-color={color}>
+            {deliveries >= limit ? "The Hub's daily limit is reached." : "Close to the Hub's daily limit."}
+          </span>
+        )}
+      </dd>
+    </div>
+  );
+}
+
+/** A link to another site, in a new tab. Only for `http:` and `https:` URLs; otherwise only the content is shown. */
+function ExternalLink({ url, children }: { url: string | undefined; children: ComponentChildren }) {
+  if (url === undefined || !isWebUrl(url)) return <>{children}</>;
+  return (
+    <a class="external" href={url} target="_blank" rel="noreferrer noopener">
+      {children}
+      <span class="visually-hidden"> (opens in a new tab)</span>
+    </a>
   );
 }

@@ -1,6 +1,6 @@
 import { sendJson } from "../api/client.ts";
-import { Button } from "../components/button.tsx";
 import { showToast } from "../state/toasts.ts";
+import { Button } from "../ui.tsx";
 
 /** Pauses or resumes a background endpoint. */
 export function PauseButton({ name, isPaused, onChange }: { name: string; isPaused: boolean; onChange: () => void }) {

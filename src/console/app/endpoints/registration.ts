@@ -1,5 +1,5 @@
 import type { EndpointInfo, RegistrationInfo } from "../../protocol/endpoints.ts";
-import type { IconName } from "../components/icon.tsx";
+import type { IconName } from "../ui.tsx";
 
 /** The label, color, and icon of a registration's state. */
 export interface RegistrationLook {
@@ -41,4 +41,14 @@ export function findSharedMessage(endpoints: readonly Pick<EndpointInfo, "regist
     ({ registration }) => registration?.state === "unknown" && registration.message === message,
   );
   return isShared && endpoints.length > 1 ? message : undefined;
+}
+
+/** Describes which events an endpoint accepts. */
+export function describeFilter({ scopes, repos, watch }: Pick<EndpointInfo, "scopes" | "repos" | "watch">): string {
+  const parts = [
+    scopes.length > 0 ? scopes.join(", ") : "All events",
+    ...(repos.length > 0 ? [`of ${repos.join(", ")}`] : []),
+    ...(watch.length > 0 ? [`watching ${watch.join(", ")}`] : []),
+  ];
+  return parts.join(" ");
 }

@@ -1,12 +1,12 @@
 import type { ComponentChildren } from "preact";
-import { useRef } from "preact/hooks";
-import { FailureState } from "../components/failure-state.tsx";
-import { Icon } from "../components/icon.tsx";
-import { Loading } from "../components/loading.tsx";
-import { formatPlural } from "../format/number.ts";
+import { useEffect, useId, useRef } from "preact/hooks";
+import { formatPlural } from "../format.ts";
 import { useShortcut } from "../state/keyboard.ts";
 import type { Resource } from "../state/resource.ts";
 import { formatRoute, navigate, route } from "../state/route.ts";
+import { Button, EmptyState, FailureState, Icon, Loading, Text } from "../ui.tsx";
+import "../delivery/pane.css";
+import "./hub.css";
 
 /** The heading of a list with its filter and its actions, and its content when it is loaded. */
 export function ListPage<Answer>({
@@ -92,4 +92,170 @@ function FilterField({ label }: { label: string }) {
 export function Unlisted({ count, noun }: { count: number; noun: readonly [one: string, many: string] }) {
   if (count === 0) return null;
   return <p class="quiet hub-note">{formatPlural(count, `more ${noun[0]} is`, `more ${noun[1]} are`)} not listed.</p>;
+}
+
+/** A list, and beside it the item that is open. On a narrow screen, the open item replaces the list. */
+export function Split({ list, pane, isOpen }: { list: ComponentChildren; pane: ComponentChildren; isOpen: boolean }) {
+  return (
+    <div class="split" data-open={isOpen}>
+      <div class="split-list">{list}</div>
+      {pane}
+    </div>
+  );
+}
+
+/** The item that is open. `listHash` is the route of the list, to which the close button and Escape return. */
+export function Pane({ title, listHash, children }: { title: string; listHash: string; children: ComponentChildren }) {
+  const titleId = useId();
+  const heading = useRef<HTMLHeadingElement>(null);
+  const close = () => {
+    navigate(listHash);
+    document.getElementById("main")?.focus();
+  };
+  useShortcut("Escape", () => {
+    close();
+    return true;
+  });
+  useEffect(() => {
+    // `j` and `k` select the next row while the focus stays in the list.
+    if (!document.activeElement?.matches(".row-link:focus-visible")) heading.current?.focus();
+  }, []);
+  return (
+    <section class="pane" aria-labelledby={titleId}>
+      <header class="pane-header">
+        <h2 id={titleId} ref={heading} tabIndex={-1}>
+          {title}
+        </h2>
+        <Button kind="ghost" icon="close" label={`Close ${title.toLowerCase()}`} onClick={close} />
+      </header>
+      <div class="pane-content">{children}</div>
+    </section>
+  );
+}
+
+/** The content of a pane, when it is loaded. */
+export function PaneContent<Answer>({
+  resource: { data, failure, reload },
+  children,
+}: {
+  resource: Resource<Answer>;
+  children: (data: Answer) => ComponentChildren;
+}) {
+  if (data !== undefined) return <>{children(data)}</>;
+  if (!failure) return <Loading />;
+  if (failure.status !== 404) return <FailureState failure={failure} onRetry={reload} />;
+  return (
+    <EmptyState title="This no longer exists">
+      <p>
+        <Text value={failure.message} />
+      </p>
+    </EmptyState>
+  );
+}
+
+/** A part of a pane with its heading. */
+export function Section({ title, children }: { title: string; children: ComponentChildren }) {
+  return (
+    <section class="pane-section">
+      <h3>{title}</h3>
+      {children}
+    </section>
+  );
+}
+
+/** A column of a table. */
+export interface DataColumn<Item> {
+  label: string;
+  cell: (item: Item) => ComponentChildren;
+  /** The width of the list from which the column is shown, in pixels. Default `0`. */
+  from?: 0 | 480 | 700 | 900;
+  isNumber?: boolean;
+  /** Whether the values are short, so that they stay on one line. */
+  isShort?: boolean;
+}
+
+/** A table whose rows are links. The link is in the first column. `j` and `k` select a row. */
+export function DataTable<Item>({
+  caption,
+  items,
+  columns,
+  keyOf,
+  hashOf,
+  openKey,
+}: {
+  caption: string;
+  items: readonly Item[];
+  columns: readonly DataColumn<Item>[];
+  keyOf: (item: Item) => string;
+  hashOf: (item: Item) => string;
+  openKey: string | undefined;
+}) {
+  const body = useRef<HTMLTableSectionElement>(null);
+  const move = (step: 1 | -1) => {
+    const links = [...(body.current?.querySelectorAll<HTMLElement>(".row-link") ?? [])];
+    const focused = document.activeElement;
+    const current = focused instanceof HTMLElement ? links.indexOf(focused) : -1;
+    const open = items.findIndex((item) => keyOf(item) === openKey);
+    const from = current === -1 ? open : current;
+    const next = links[from === -1 ? 0 : Math.min(links.length - 1, Math.max(0, from + step))];
+    next?.focus();
+    return next !== undefined;
+  };
+  useShortcut("j", () => move(1));
+  useShortcut("k", () => move(-1));
+  const classOf = ({ from = 0, isNumber, isShort }: DataColumn<Item>) =>
+    `from-${from}${isNumber ? " number" : ""}${isShort ? " short" : ""}`;
+  return (
+    <div class="table-frame">
+      <table class="table data-table">
+        <caption class="visually-hidden">{caption}</caption>
+        <thead>
+          <tr>
+            {columns.map((column) => (
+              <th key={column.label} scope="col" class={classOf(column)}>
+                {column.label}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody ref={body}>
+          {items.map((item) => {
+            const key = keyOf(item);
+            return (
+              <tr key={key} aria-current={key === openKey || undefined}>
+                {columns.map((column, index) => (
+                  <td key={column.label} class={classOf(column)}>
+                    {index === 0 ? (
+                      <a class="row-link" href={hashOf(item)}>
+                        {column.cell(item)}
+                      </a>
+                    ) : (
+                      column.cell(item)
+                    )}
+                  </td>
+                ))}
+              </tr>
+            );
+          })}
+        </tbody>
+      </table>
+      {items.length === 0 && <p class="quiet hub-note">Nothing matches the filter.</p>}
+    </div>
+  );
+}
+
+/** Facts about an item. Facts without a value are left out. */
+export function Facts({ facts }: { facts: readonly (readonly [name: string, value: ComponentChildren])[] }) {
+  return (
+    <dl class="facts">
+      {facts
+        .filter(([, value]) => value !== undefined && value !== null && value !== false && value !== "")
+        .map(([name, value]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+    </dl>
+  );
 }

@@ -1,6 +1,6 @@
 import type { InboxEndpoint, InboxInfo, InboxLocation } from "../../protocol/inbox.ts";
-import type { IconName } from "../components/icon.tsx";
-import { formatDuration } from "../format/time.ts";
+import { formatDuration } from "../format.ts";
+import type { IconName } from "../ui.tsx";
 
 /** The label, color, and icon of a state. */
 export interface StateLook {

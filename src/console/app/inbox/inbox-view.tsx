@@ -1,13 +1,26 @@
-import type { InboxInfo } from "../../protocol/inbox.ts";
-import { FailureState } from "../components/failure-state.tsx";
-import { Loading } from "../components/loading.tsx";
+import {
+  type CountedStatus,
+  countedStatuses,
+  type InboxEndpoint,
+  type InboxInfo,
+  type InboxLocation,
+} from "../../protocol/inbox.ts";
 import { listHash } from "../deliveries/links.ts";
 import { useResource } from "../state/resource.ts";
 import { formatRoute } from "../state/route.ts";
-import { InboxCard } from "./inbox-card.tsx";
-import { InboxTable } from "./inbox-table.tsx";
-import { NoBackground } from "./no-background.tsx";
+import { FailureState, Loading } from "../ui.tsx";
 import "./inbox.css";
+import { statusLooks } from "../deliveries/status.ts";
+import { formatCompact, formatPlural } from "../format.ts";
+import { Command, CopyButton, EmptyState, Icon, Message, Text } from "../ui.tsx";
+import {
+  describeDetails,
+  describeRetention,
+  engineNames,
+  keptLooks,
+  type StateLook,
+  stateLooks,
+} from "./describe-inbox.ts";
 
 const refreshMs = 10_000;
 
@@ -45,5 +58,190 @@ function Actions({ contents: { endpoints } }: { contents: NonNullable<InboxInfo[
         Pause or resume
       </a>
     </>
+  );
+}
+
+/** The location, the state, and the problems of the inbox. */
+function InboxCard({ inbox: { state, location, problems, warnings, recordsDetails } }: { inbox: InboxInfo }) {
+  const { engine, address, api, database, namespace, keptUntil } = location;
+  const facts = [
+    ["Database", database],
+    [engine === "redis" ? "Key prefix" : "Schema", namespace],
+    ["S3 API", api],
+    ["Recorded", describeDetails(recordsDetails)],
+  ] as const;
+  return (
+    <section class="card inbox-card" aria-label="Storage">
+      <header class="inbox-title">
+        <h2>{engineNames[engine]}</h2>
+        <Look look={stateLooks[state]} />
+        {keptUntil !== undefined && <Look look={keptLooks[keptUntil]} />}
+        {address !== undefined && (
+          <div class="endpoint-url inbox-address">
+            <code>
+              <Text value={address} />
+            </code>
+            <CopyButton text={address} label="Copy location" />
+          </div>
+        )}
+      </header>
+      <dl class="inbox-facts">
+        {facts.map(
+          ([name, value]) =>
+            value !== undefined && (
+              <div key={name}>
+                <dt>{name}</dt>
+                <dd>
+                  <Text value={value} />
+                </dd>
+              </div>
+            ),
+        )}
+      </dl>
+      {problems.map(({ code, severity, message }) => (
+        <p key={`${code} ${message}`} class={severity === "unavailable" ? "problem" : "notice notice-warning"}>
+          <code>{code}</code> <Message text={message} />
+        </p>
+      ))}
+      {warnings.map((warning) => (
+        <p key={warning} class="notice notice-warning">
+          <Message text={warning} />
+        </p>
+      ))}
+    </section>
+  );
+}
+
+function Look({ look: { label, color, icon } }: { look: StateLook }) {
+  return (
+    <span class="status" data-color={color}>
+      <Icon name={icon} />
+      {label}
+    </span>
+  );
+}
+
+const example = `server.webhook("retrain", { scope: "repo.content", background: true }, ({ repo }) => repo.name);`;
+
+/** Replaces the inbox of a server without background endpoints: explains when to use one. */
+function NoBackground({ location: { engine, address } }: { location: InboxLocation }) {
+  return (
+    <EmptyState title="No endpoint runs in the background">
+      <p>
+        An inbox stores a delivery before its handler runs. The server answers the Hub at once, so the handler can take
+        longer than 30 s. Failed deliveries are retried, also after a restart, and dead ones can be replayed.
+      </p>
+      <p>To use the inbox, add an option to an endpoint, and restart the server:</p>
+      <Command text={example} />
+      <p>
+        Deliveries are then stored in: {engineNames[engine]}
+        {address !== undefined && (
+          <>
+            {" "}
+            <code>
+              <Text value={address} />
+            </code>
+          </>
+        )}
+        . To use another place, set <code>INBOX_URL</code>.
+      </p>
+    </EmptyState>
+  );
+}
+
+/** The number of deliveries by endpoint and status. Each number links to its deliveries. */
+function InboxTable({ endpoints }: { endpoints: readonly InboxEndpoint[] }) {
+  return (
+    <div class="table-frame">
+      <table class="table inbox-table">
+        <caption class="visually-hidden">{formatPlural(endpoints.length, "endpoint", "endpoints")}</caption>
+        <thead>
+          <tr>
+            <th scope="col">Endpoint</th>
+            {countedStatuses.map((status) => (
+              <th key={status} scope="col" class="number" title={statusLooks[status].description}>
+                {statusLooks[status].label}
+              </th>
+            ))}
+            <th scope="col" class="number">
+              Kept for
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {endpoints.map((endpoint) => (
+            <EndpointRow key={endpoint.name} endpoint={endpoint} />
+          ))}
+        </tbody>
+        {endpoints.length > 1 && <Totals endpoints={endpoints} />}
+      </table>
+    </div>
+  );
+}
+
+function EndpointRow({ endpoint }: { endpoint: InboxEndpoint }) {
+  const { name, counts, isPaused, isServed } = endpoint;
+  const isWaiting = !isServed && counts.queued + counts.running > 0;
+  const retention = describeRetention(endpoint);
+  return (
+    <tr>
+      <th scope="row">
+        <span class="inbox-name">
+          <Text value={name} />
+          {isPaused && (
+            <span class="status" data-color="retry">
+              <Icon name="pause" /> Paused
+            </span>
+          )}
+          {!isServed && (
+            <span
+              class="status"
+              data-color={isWaiting ? "retry" : "quiet"}
+              title={isWaiting ? "Its deliveries wait until a server runs the endpoint in the background." : undefined}
+            >
+              <Icon name="help" /> Not on this server
+            </span>
+          )}
+        </span>
+      </th>
+      {countedStatuses.map((status) => (
+        <Count key={status} status={status} count={counts[status]} endpoint={name} />
+      ))}
+      <td class="number quiet" title={retention?.title}>
+        {retention?.text ?? "–"}
+      </td>
+    </tr>
+  );
+}
+
+function Totals({ endpoints }: { endpoints: readonly InboxEndpoint[] }) {
+  return (
+    <tfoot>
+      <tr>
+        <th scope="row">All endpoints</th>
+        {countedStatuses.map((status) => (
+          <Count key={status} status={status} count={endpoints.reduce((sum, { counts }) => sum + counts[status], 0)} />
+        ))}
+        <td />
+      </tr>
+    </tfoot>
+  );
+}
+
+/** A number that links to the deliveries of an endpoint, or of all endpoints. */
+function Count({ status, count, endpoint }: { status: CountedStatus; count: number; endpoint?: string }) {
+  return (
+    <td class="number">
+      {count === 0 ? (
+        <span class="quiet">0</span>
+      ) : (
+        <a
+          class={status === "dead" ? "bad" : undefined}
+          href={listHash({ ...(endpoint !== undefined && { endpoint }), status })}
+        >
+          {formatCompact(count)}
+        </a>
+      )}
+    </td>
   );
 }

@@ -1,6 +1,6 @@
 import { useEffect, useId, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { FieldProblem } from "../../protocol/session.ts";
-import { Text } from "../components/text.tsx";
+import { Text } from "../ui.tsx";
 import { breakLine, indent, outdent, type Selection } from "./editor-text.ts";
 import { findSyntaxProblem, placeFieldProblems, type TextProblem } from "./problems.ts";
 import "./editor.css";

@@ -1,9 +1,7 @@
 import { useMemo, useRef, useState } from "preact/hooks";
 import { escapeHidden } from "../../../core/text.ts";
-import { CopyButton } from "../components/copy-button.tsx";
-import { Icon } from "../components/icon.tsx";
-import { Text } from "../components/text.tsx";
-import { formatCount } from "../format/number.ts";
+import { formatCount } from "../format.ts";
+import { CopyButton, Icon, Text } from "../ui.tsx";
 import { type JsonNode, parseJson } from "./parse.ts";
 import { formatPath, keysOf } from "./path.ts";
 import { initialState, listRows, showMore, type TreeRow, type TreeState, toggle } from "./tree-rows.ts";

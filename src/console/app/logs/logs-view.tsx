@@ -3,13 +3,14 @@ import type { LogLine, LogList } from "../../protocol/dev.ts";
 import { getJson } from "../api/client.ts";
 import { type ApiFailure, toApiFailure } from "../api/failure.ts";
 import { subscribe } from "../api/stream.ts";
-import { Button } from "../components/button.tsx";
-import { EmptyState } from "../components/empty-state.tsx";
-import { FailureState } from "../components/failure-state.tsx";
 import { formatRoute, navigate, route } from "../state/route.ts";
-import { addLines, filterLines, levelLooks, readLogFilter } from "./log-filter.ts";
-import { LogRow } from "./log-line.tsx";
+import { Button, EmptyState, FailureState } from "../ui.tsx";
+import { addLines, filterLines, levelLooks, readLogFilter, summarizeFields } from "./log-filter.ts";
 import "./logs.css";
+import { escapeHidden } from "../../../core/text.ts";
+import { deliveryHash } from "../deliveries/links.ts";
+import { formatMoment } from "../format.ts";
+import { Text } from "../ui.tsx";
 
 /** How close to the end the list must be to follow new lines, in pixels. */
 const followDistance = 40;
@@ -125,4 +126,56 @@ function useLines(): { lines: readonly LogLine[]; failure: ApiFailure | undefine
 function createAbort(): { signal: AbortSignal; abort: () => void } {
   const controller = new AbortController();
   return { signal: controller.signal, abort: () => controller.abort() };
+}
+
+/** One line of the log. Its other fields open below it. */
+function LogRow({ line }: { line: LogLine }) {
+  const { at, level, message, fields, endpoint, deliveryId } = line;
+  const date = new Date(at);
+  const text = (
+    <>
+      <Text value={message} />
+      {fields !== undefined && (
+        <span class="log-summary">
+          <Text value={summarizeFields(fields)} />
+        </span>
+      )}
+    </>
+  );
+  return (
+    <li class="log-line" data-level={level}>
+      <time dateTime={date.toISOString()} title={date.toISOString()}>
+        {formatMoment(date, new Date())}
+      </time>
+      <span class="log-level">{level}</span>
+      {fields === undefined ? (
+        <span class="log-message">{text}</span>
+      ) : (
+        <details class="log-message">
+          <summary>{text}</summary>
+          <pre>
+            <Text value={indent(fields)} />
+          </pre>
+        </details>
+      )}
+      {endpoint !== undefined && deliveryId !== undefined && (
+        <a
+          class="log-delivery"
+          href={deliveryHash({ endpoint, id: deliveryId })}
+          title={`Delivery ${escapeHidden(deliveryId)}`}
+        >
+          <Text value={endpoint} />
+        </a>
+      )}
+    </li>
+  );
+}
+
+function indent(json: string): string {
+  try {
+    return JSON.stringify(JSON.parse(json), null, 2);
+  } catch {
+    // The session cuts long fields.
+    return json;
+  }
 }

@@ -1,11 +1,9 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { CodeFrame, ReloadProblem } from "../../protocol/dev.ts";
 import { sendJson } from "../api/client.ts";
-import { Button } from "../components/button.tsx";
-import { Dialog } from "../components/dialog.tsx";
-import { Text } from "../components/text.tsx";
 import { dev } from "../state/dev.ts";
 import { showToast } from "../state/toasts.ts";
+import { Button, Dialog, Text } from "../ui.tsx";
 import "./reload.css";
 
 const reloadedMs = 3_000;

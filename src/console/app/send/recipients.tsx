@@ -1,10 +1,8 @@
 import type { SendPreview, SendRecipient } from "../../protocol/send.ts";
-import { Icon } from "../components/icon.tsx";
-import { Text } from "../components/text.tsx";
-import { UrlText } from "../components/url-text.tsx";
-import { formatCount, formatPlural } from "../format/number.ts";
+import { formatCount, formatPlural } from "../format.ts";
 import { formatRoute } from "../state/route.ts";
 import { session } from "../state/session.ts";
+import { Icon, Text, UrlText } from "../ui.tsx";
 
 const effects: Readonly<Record<NonNullable<SendPreview["effect"]>, string>> = {
   change: "Sending makes this change in the local Hub. Commits and IDs in the sent payload are those of the change.",

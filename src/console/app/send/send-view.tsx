@@ -1,26 +1,26 @@
 import { useState } from "preact/hooks";
-import type { SendOptions, SendResult } from "../../protocol/send.ts";
+import type { SendOptions, SendResult, SentDelivery } from "../../protocol/send.ts";
 import { sendJson } from "../api/client.ts";
 import { toApiFailure } from "../api/failure.ts";
-import { Button } from "../components/button.tsx";
-import { FailureState } from "../components/failure-state.tsx";
-import { Loading } from "../components/loading.tsx";
-import { Text } from "../components/text.tsx";
 import { JsonEditor } from "../json/editor.tsx";
 import { findSyntaxProblem } from "../json/problems.ts";
-import { announce } from "../state/announcer.ts";
 import { useResource } from "../state/resource.ts";
 import { formatRoute, navigate, route } from "../state/route.ts";
+import { announce } from "../state/toasts.ts";
+import { Button, FailureState, Loading, Text } from "../ui.tsx";
 import { EventFields } from "./event-fields.tsx";
-import { type Draft, readPast } from "./read-start.ts";
 import { Recipients, receives } from "./recipients.tsx";
 import { findRepositoryProblem } from "./repository-problem.ts";
-import { SentDeliveries } from "./sent-deliveries.tsx";
 import { useChoice } from "./use-choice.ts";
-import { useEditing } from "./use-editing.ts";
+import { type Draft, readPast, useEditing } from "./use-editing.ts";
 import "../delivery/pane.css";
 import "../hub/hub.css";
 import "./send.css";
+import type { ConsoleStatus } from "../../protocol/deliveries.ts";
+import type { EventInfo } from "../../protocol/hub.ts";
+import { StatusLabel } from "../deliveries/status-label.tsx";
+import { formatDuration } from "../format.ts";
+import { EventDeliveries } from "../hub/events/event-deliveries.tsx";
 
 /** Sends an event. Fills in its payload, which the user can edit, and lists the recipients. */
 export function SendView() {
@@ -155,4 +155,97 @@ function SendForm({ options }: { options: SendOptions }) {
       </div>
     </div>
   );
+}
+
+/** The deliveries that an event caused, live, with links. */
+function SentDeliveries({ result }: { result: SendResult }) {
+  const { eventId, deliveries } = result;
+  return (
+    <section class="pane-section" aria-labelledby="sent-title">
+      <h2 id="sent-title">Sent</h2>
+      {eventId === undefined ? (
+        <PlainDeliveries deliveries={deliveries} />
+      ) : (
+        <SentEvent eventId={eventId} deliveries={deliveries} />
+      )}
+    </section>
+  );
+}
+
+function SentEvent({ eventId, deliveries }: { eventId: string; deliveries: readonly SentDelivery[] }) {
+  const { data } = useResource<EventInfo>("events/one", { query: { id: eventId }, features: ["events"] });
+  if (!data) return <PlainDeliveries deliveries={deliveries} />;
+  return (
+    <>
+      <EventDeliveries
+        event={data}
+        linkOf={({ deliveryId }) => linkToEndpoint(deliveries.find(({ id }) => id === deliveryId))}
+      />
+      <p>
+        <a href={formatRoute("events/one", { id: eventId })}>Show the event</a>
+      </p>
+    </>
+  );
+}
+
+/** Links to the delivery of the endpoint, which shows more than that of its webhook. */
+function linkToEndpoint(delivery: SentDelivery | undefined): string | undefined {
+  if (delivery?.endpoint === undefined) return undefined;
+  return formatRoute("deliveries/one", { endpoint: delivery.endpoint, id: delivery.id });
+}
+
+function PlainDeliveries({ deliveries }: { deliveries: readonly SentDelivery[] }) {
+  if (deliveries.length === 0) return <p class="quiet">Nothing received this event.</p>;
+  return (
+    <ul class="attempts sent">
+      {deliveries.map((delivery) => (
+        <li key={delivery.id} class="attempt-line">
+          <PlainDelivery delivery={delivery} />
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function PlainDelivery({ delivery }: { delivery: SentDelivery }) {
+  const { recipient, durationMs, problem, ignored } = delivery;
+  const hash = linkToEndpoint(delivery);
+  const outcome = describeOutcome(delivery);
+  return (
+    <>
+      {outcome && <StatusLabel {...outcome} />}
+      <span class="attempt-event">
+        {hash === undefined ? (
+          <Text value={recipient} />
+        ) : (
+          <a href={hash}>
+            <Text value={recipient} />
+          </a>
+        )}
+      </span>
+      {durationMs !== undefined && <span class="quiet attempt-time">{formatDuration(durationMs)}</span>}
+      {ignored !== undefined && (
+        <span class="quiet attempt-error">
+          <Text value={ignored} />
+        </span>
+      )}
+      {problem !== undefined && (
+        <span class="bad attempt-error">
+          <Text value={problem} />
+        </span>
+      )}
+    </>
+  );
+}
+
+/** Returns `undefined` if there is no response yet. */
+function describeOutcome({
+  status,
+  problem,
+  ignored,
+}: SentDelivery): { status: ConsoleStatus; text: string } | undefined {
+  if (status === undefined) return problem === undefined ? undefined : { status: "failed", text: "No response" };
+  if (problem !== undefined) return { status: "failed", text: `${status} Failed` };
+  if (ignored !== undefined) return { status: "ignored", text: `${status} Ignored` };
+  return { status: "succeeded", text: status === 202 ? "202 Accepted, runs in the background" : `${status} Succeeded` };
 }

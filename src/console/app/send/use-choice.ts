@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
-import type { Past } from "./read-start.ts";
 import type { Choice } from "./recipients.tsx";
+import type { Past } from "./use-editing.ts";
 
 /** Lets the user choose endpoints. At first, the endpoint of a past delivery is chosen, otherwise all endpoints. */
 export function useChoice(past: Past | undefined): Choice {

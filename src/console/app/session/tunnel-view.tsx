@@ -1,10 +1,5 @@
-import { Command } from "../components/command.tsx";
-import { CopyButton } from "../components/copy-button.tsx";
-import { Icon } from "../components/icon.tsx";
-import { Loading } from "../components/loading.tsx";
-import { Text } from "../components/text.tsx";
-import { UrlText } from "../components/url-text.tsx";
 import { dev } from "../state/dev.ts";
+import { Command, CopyButton, Icon, Loading, Text, UrlText } from "../ui.tsx";
 import "./tunnel.css";
 
 /** The tunnel of the session, and the URLs that are reachable through it. */

@@ -1,14 +1,17 @@
-import { useEffect } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { SessionInfo } from "../../protocol/session.ts";
-import { runStream } from "../api/stream.ts";
+import { connection, runStream } from "../api/stream.ts";
 import { ReloadOverlay } from "../reload/reload-overlay.tsx";
-import { announcement } from "../state/announcer.ts";
-import { followDev } from "../state/dev.ts";
+import { dev, followDev } from "../state/dev.ts";
 import { navigate, route } from "../state/route.ts";
+import { announcement } from "../state/toasts.ts";
 import { type View, views } from "../views.tsx";
-import { Header } from "./header.tsx";
-import { Toasts } from "./toasts.tsx";
 import "./shell.css";
+import { shortcuts, useShortcut } from "../state/keyboard.ts";
+import { signOut } from "../state/sign-in.ts";
+import { switchTheme, theme } from "../state/theme.ts";
+import { closeToast, toasts } from "../state/toasts.ts";
+import { Button, Dialog, Icon, Mark } from "../ui.tsx";
 
 type SignedIn = Extract<SessionInfo, { signedIn: true }>;
 
@@ -70,5 +73,122 @@ function UnknownView() {
         Open a page from the navigation, or <a href="#/">go to the first one</a>.
       </p>
     </div>
+  );
+}
+
+/** The results of actions, in a live region. */
+function Toasts() {
+  return (
+    <div class="toasts" role="status">
+      {toasts.value.map(({ id, kind, text, link }) => (
+        <div key={id} class={`toast toast-${kind}`}>
+          <Icon name={kind === "done" ? "succeeded" : "failed"} />
+          <p>
+            {text}{" "}
+            {link && (
+              <a href={link.hash} onClick={() => closeToast(id)}>
+                {link.label}
+              </a>
+            )}
+          </p>
+          <Button kind="ghost" icon="close" label="Close message" onClick={() => closeToast(id)} />
+        </div>
+      ))}
+    </div>
+  );
+}
+
+/** The name, the navigation, the state of the connection, and the actions of the whole console. */
+function Header({
+  views,
+  current,
+  session,
+}: {
+  views: readonly View[];
+  current: View | undefined;
+  session: Extract<SessionInfo, { signedIn: true }>;
+}) {
+  const [isHelpOpen, setHelpOpen] = useState(false);
+  useShortcut("?", () => {
+    setHelpOpen(true);
+    return true;
+  });
+  const navigation = useRef<HTMLElement>(null);
+  useEffect(() => {
+    if (navigation.current) showCurrent(navigation.current);
+  }, [current]);
+  const themeLabel = `Theme: ${theme.value}`;
+  return (
+    <header class="header">
+      <a class="brand" href="#/" title={`hub-webhooks ${session.version}`}>
+        <Mark />
+        <span class="brand-name">hub-webhooks</span>
+        {session.place !== "receiver" && <span class="tag">{session.place}</span>}
+      </a>
+      <nav class="navigation" ref={navigation} aria-label="Views">
+        {views.map((view) => (
+          <a key={view.path} href={`#/${view.path}`} aria-current={view === current ? "page" : undefined}>
+            {view.label}
+          </a>
+        ))}
+      </nav>
+      <div class="header-tools">
+        <ConnectionState />
+        <Button kind="ghost" icon={theme.value} label={themeLabel} onClick={switchTheme} />
+        <Button kind="ghost" icon="help" label="Keyboard shortcuts" onClick={() => setHelpOpen(true)} />
+        <Button kind="ghost" icon="signOut" label="Sign out" onClick={signOut} />
+      </div>
+      {isHelpOpen && <HelpDialog version={session.version} onClose={() => setHelpOpen(false)} />}
+    </header>
+  );
+}
+
+/**
+ * Scrolls the navigation sideways to the current view, for phones. `scrollIntoView` would also move the place from which the Tab
+ * key continues.
+ */
+function showCurrent(navigation: HTMLElement): void {
+  const link = navigation.querySelector("[aria-current]");
+  if (!link) return;
+  const [outer, inner] = [navigation.getBoundingClientRect(), link.getBoundingClientRect()];
+  if (inner.left < outer.left) navigation.scrollLeft -= outer.left - inner.left;
+  else if (inner.right > outer.right) navigation.scrollLeft += inner.right - outer.right;
+}
+
+const connectionTexts = {
+  connecting: "Connecting",
+  live: "Live",
+  reconnecting: "Reconnecting",
+  broken: "Server not running",
+} as const;
+
+function ConnectionState() {
+  const state = connection.value === "live" && dev.value?.state === "broken" ? "broken" : connection.value;
+  return (
+    <p class="connection" data-state={state} role="status">
+      <span class="connection-dot" aria-hidden="true" />
+      <span class="connection-text">{connectionTexts[state]}</span>
+    </p>
+  );
+}
+
+/** Lists the keyboard shortcuts. */
+function HelpDialog({ version, onClose }: { version: string; onClose: () => void }) {
+  return (
+    <Dialog title="Keyboard shortcuts" onClose={onClose}>
+      <dl class="shortcuts">
+        {shortcuts.map(({ keys, description }) => (
+          <div key={description}>
+            <dt>
+              {keys.map((key) => (
+                <kbd key={key}>{key}</kbd>
+              ))}
+            </dt>
+            <dd>{description}</dd>
+          </div>
+        ))}
+      </dl>
+      <p class="quiet">hub-webhooks {version}</p>
+    </Dialog>
   );
 }

@@ -1,11 +1,9 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { SignInMethods, SignInRequest } from "../../protocol/session.ts";
 import { toApiFailure } from "../api/failure.ts";
-import { Button } from "../components/button.tsx";
-import { Loading } from "../components/loading.tsx";
-import { Mark } from "../components/mark.tsx";
 import { navigate, route } from "../state/route.ts";
 import { describeSignInFailure, loadSession, signIn } from "../state/sign-in.ts";
+import { Button, Loading, Mark } from "../ui.tsx";
 import { readSignInCode } from "./sign-in-code.ts";
 import "./sign-in.css";
 

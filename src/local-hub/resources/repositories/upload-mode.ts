@@ -1,5 +1,3 @@
-import { parsePattern } from "./path-pattern.ts";
-
 /** The maximum size of files that git stores, in bytes. As on the Hub, larger files must be in LFS. */
 export const maxRegularBytes = 10_000_000;
 
@@ -62,4 +60,86 @@ function linesOf(text: string): string[] {
     .split(/\r?\n/)
     .map((line) => line.trimStart())
     .filter((line) => line !== "" && !line.startsWith("#"));
+}
+
+/** Whether a path matches a pattern of `.gitattributes` or `.gitignore`. */
+export type PathMatcher = (path: string) => boolean;
+
+/**
+ * Parses a pattern of `.gitattributes` or `.gitignore`. Patterns without a slash match names in all folders. `*` and `?` match within a
+ * name, `**` matches any number of folders. The time to match grows only with the product of the lengths, because the patterns come
+ * from uploads.
+ *
+ * @example
+ * ```ts
+ * parsePattern("*.bin")("model/weights.bin"); // true
+ * ```
+ */
+export function parsePattern(pattern: string): PathMatcher {
+  const anchored = pattern.includes("/");
+  const segments = pattern.replace(/^\//, "").split("/");
+  if (!anchored) return (path) => matchesName(pattern, path.slice(path.lastIndexOf("/") + 1));
+  return (path) =>
+    matchesSequence(segments, path.split("/"), {
+      isWildcard: (segment) => segment === "**",
+      matches: (segment, name) => matchesName(segment, name),
+    });
+}
+
+function matchesName(pattern: string, name: string): boolean {
+  return matchesSequence(splitParts(pattern), [...name], {
+    isWildcard: (part) => part === "*",
+    matches: (part, char) => matchesChar(part, char),
+  });
+}
+
+/** Splits a pattern into characters, escaped characters, and classes such as `[a-z]`. */
+function splitParts(pattern: string): string[] {
+  // Without this split, each "[" after the last "]" would search the rest of the pattern.
+  const end = pattern.lastIndexOf("]") + 1;
+  return [
+    ...(pattern.slice(0, end).match(/\\.|\[!?\]?[^\]]*\]|[\s\S]/g) ?? []),
+    ...(pattern.slice(end).match(/\\.|[\s\S]/g) ?? []),
+  ];
+}
+
+function matchesChar(part: string, char: string): boolean {
+  if (part === "?") return true;
+  if (part.startsWith("\\") && part.length > 1) return part[1] === char;
+  const [, negated, listed] = /^\[([!^]?)([\s\S]+)\]$/.exec(part) ?? [];
+  if (listed === undefined) return part === char;
+  const isListed = [...listed.matchAll(/([\s\S])-([\s\S])|([\s\S])/g)].some(([, from, to, single]) =>
+    from !== undefined && to !== undefined ? from <= char && char <= to : single === char,
+  );
+  return isListed !== (negated !== "");
+}
+
+/**
+ * Matches a sequence with wildcards, each of which stands for any number of items. After a mismatch, only the last wildcard needs to
+ * take another item.
+ */
+function matchesSequence(
+  parts: readonly string[],
+  items: readonly string[],
+  { isWildcard, matches }: { isWildcard: (part: string) => boolean; matches: (part: string, item: string) => boolean },
+): boolean {
+  let [part, item] = [0, 0];
+  let wildcard: { part: number; item: number } | undefined;
+  while (item < items.length) {
+    const [wanted, found = ""] = [parts[part], items[item]];
+    if (wanted !== undefined && isWildcard(wanted)) {
+      wildcard = { part, item };
+      part += 1;
+    } else if (wanted !== undefined && matches(wanted, found)) {
+      part += 1;
+      item += 1;
+    } else if (wildcard) {
+      wildcard.item += 1;
+      part = wildcard.part + 1;
+      item = wildcard.item;
+    } else {
+      return false;
+    }
+  }
+  return parts.slice(part).every(isWildcard);
 }

@@ -1,13 +1,15 @@
 import type { Hono, MiddlewareHandler } from "hono";
+import type * as z from "zod/mini";
 import { fileOperations, pathsInfoRequest, treeEntry } from "../../../hub/repositories/files.ts";
-import { errorResponse } from "../../error-response.ts";
+import { errorResponse, invalidRequest } from "../../error-response.ts";
+import type { Commit } from "../../git/commit-store.ts";
+import type { ContentStore } from "../../git/content-store.ts";
+import type { FileEntry } from "../../git/tree-entry.ts";
 import type { HubContext } from "../../hub-context.ts";
 import type { ApiEnvironment } from "../authentication.ts";
 import { findCommit, findRepository } from "../repository-access.ts";
 import { describeRoute, type ResourceApi, serveRoute } from "../route.ts";
 import { linkNextPage } from "./next-page.ts";
-import { toTreeEntries } from "./tree-entries.ts";
-import { readTreePage } from "./tree-page.ts";
 
 const treeRoutes = {
   tree: describeRoute(fileOperations.tree, {
@@ -93,4 +95,86 @@ export function entryNotFound({ path, rev, commit }: { path: string; rev: string
   const response = errorResponse({ status: 404, message, code: "EntryNotFound" });
   if (commit !== undefined) response.headers.set("x-repo-commit", commit);
   return response;
+}
+
+type TreeEntry = z.output<typeof treeEntry>;
+
+const notScanned = { status: "unscanned" };
+
+/** Converts files and folders of a commit to the format of the API. With `expand`, adds the last commit and the security status. */
+function toTreeEntries(
+  content: ContentStore,
+  {
+    repositoryId,
+    commit,
+    entries,
+    expand,
+  }: { repositoryId: string; commit: Commit; entries: readonly FileEntry[]; expand: boolean },
+): TreeEntry[] {
+  if (!expand) return entries.map(toTreeEntry);
+  const paths = entries.map(({ path }) => path);
+  const commits = content.lastCommits(repositoryId, commit.oid, paths);
+  return entries.map((entry) => {
+    const last = commits.get(entry.path);
+    return {
+      ...toTreeEntry(entry),
+      ...(last && { lastCommit: { id: last.oid, title: last.title, date: new Date(last.date).toISOString() } }),
+      ...(entry.type === "file" && {
+        securityFileStatus: { ...notScanned, avScan: notScanned, pickleImportScan: notScanned },
+      }),
+    };
+  });
+}
+
+function toTreeEntry({ type, oid, size, path, lfs }: FileEntry): TreeEntry {
+  return { type, oid, size, path, ...(lfs && { lfs }) };
+}
+
+/** A page of a list of files. */
+interface TreePage {
+  commit: Commit;
+  entries: FileEntry[];
+  /** The cursor of the next page. */
+  next: string | undefined;
+}
+
+interface TreePageOptions {
+  path: string;
+  rev: string;
+  recursive: boolean;
+  expand: boolean;
+  limit?: number | undefined;
+  cursor?: string | undefined;
+  findCommit: (rev: string) => Commit;
+}
+
+const maxEntries = { plain: 1_000, expanded: 100 };
+
+/**
+ * Reads a page of the files of a folder. All pages show the same commit, even if the branch changes in between. Returns `undefined` if
+ * the folder does not exist.
+ */
+function readTreePage(content: ContentStore, options: TreePageOptions): TreePage | undefined {
+  const { recursive, expand, findCommit } = options;
+  const path = options.path.replace(/\/+$/, "");
+  const { rev, start } = options.cursor === undefined ? { rev: options.rev, start: 0 } : readCursor(options.cursor);
+  const commit = findCommit(rev);
+  if (content.find(commit.tree, path)?.type !== "directory") return undefined;
+  const max = expand ? maxEntries.expanded : maxEntries.plain;
+  const end = start + Math.min(options.limit ?? max, max);
+  const entries: FileEntry[] = [];
+  let index = 0;
+  for (const entry of content.list(commit.tree, { path, recursive })) {
+    if (index === end) return { commit, entries, next: `${commit.oid}-${end}` };
+    if (index >= start) entries.push(entry);
+    index += 1;
+  }
+  return { commit, entries, next: undefined };
+}
+
+/** Reads the cursor of a page: the ID of the commit, and the number of the first entry. */
+function readCursor(cursor: string): { rev: string; start: number } {
+  const [, rev, start] = /^([0-9a-f]{40})-(\d{1,9})$/.exec(cursor) ?? [];
+  if (rev === undefined) throw invalidRequest(["query.cursor: expected the cursor from the Link header"]);
+  return { rev, start: Number(start) };
 }

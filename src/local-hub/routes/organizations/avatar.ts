@@ -1,6 +1,6 @@
 import type { Hono } from "hono";
 import * as z from "zod/mini";
-import { avatarOperations, organizationAvatar } from "../../../hub/organizations/avatar.ts";
+import { avatarOperations, organizationAvatar } from "../../../hub/organizations/organizations.ts";
 import { authorize } from "../../access.ts";
 import type { HubContext } from "../../hub-context.ts";
 import { getAvatarUrl } from "../../resources/avatars.ts";

@@ -2,7 +2,6 @@ import type { Hono } from "hono";
 import { scimConfig, scimOperations } from "../../../hub/organizations/scim.ts";
 import { authorize } from "../../access.ts";
 import type { HubContext } from "../../hub-context.ts";
-import { scimServiceProvider } from "../../resources/organizations/scim.ts";
 import type { ApiEnvironment } from "../authentication.ts";
 import { describeRoute, type ResourceApi, serveRoute } from "../route.ts";
 
@@ -34,3 +33,24 @@ export const scimApi = {
     });
   },
 } satisfies ResourceApi;
+
+/** The configuration of a SCIM service provider (RFC 7643, section 5), without `meta.location`. */
+const scimServiceProvider = {
+  schemas: ["urn:ietf:params:scim:schemas:core:2.0:ServiceProviderConfig"],
+  documentationUri: "https://huggingface.co/docs/hub/enterprise-scim",
+  patch: { supported: true },
+  bulk: { supported: false, maxOperations: 0, maxPayloadSize: 0 },
+  filter: { supported: true, maxResults: 100 },
+  changePassword: { supported: false },
+  sort: { supported: false },
+  etag: { supported: false },
+  authenticationSchemes: [
+    {
+      type: "oauthbearertoken",
+      name: "Access token",
+      description: "A token of an owner of the organization, with write access.",
+      specUri: "https://www.rfc-editor.org/info/rfc6750",
+      documentationUri: "https://huggingface.co/docs/hub/security-tokens",
+    },
+  ],
+};

@@ -1,18 +1,19 @@
-import { Hono } from "hono";
+import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
+import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
+import { type Context, Hono } from "hono";
+import * as z from "zod/mini";
 import type { Caller } from "../../accounts.ts";
-import type { AppliedFaults } from "../../buckets/faults.ts";
-import { truncateBody } from "../../buckets/object-bodies.ts";
+import type { AppliedFaults, BucketOperation } from "../../buckets/faults.ts";
+import { type ReceivedBody, truncateBody } from "../../buckets/object-bodies.ts";
+import { findKeyProblem } from "../../buckets/object-key.ts";
 import type { HubContext } from "../../hub-context.ts";
+import type { ObjectStore } from "../../store/object-store.ts";
 import type { StoredRepository } from "../../store/repository-store.ts";
 import type { ApiEnvironment } from "../authentication.ts";
 import { canRead, checkNamespaceAccess } from "../repository-access.ts";
-import { closeConnection } from "./close-connection.ts";
-import { Downloads, downloadPath } from "./downloads.ts";
 import { listObjects } from "./list-objects.ts";
 import { objectResponse } from "./object-response.ts";
-import { receiveBody } from "./receive-body.ts";
 import { S3Error, s3ErrorResponse, toS3Error } from "./s3-error.ts";
-import { readS3Request, type S3Request } from "./s3-request.ts";
 import { s3Region, verifySignature } from "./signature.ts";
 import { deleteObject, deleteObjects, putObject, readDeletedKeys } from "./write-objects.ts";
 
@@ -161,4 +162,215 @@ function faultError({ status, code, retryAfterSeconds }: NonNullable<AppliedFaul
     message: "The local Hub failed this request on request.",
     ...(retryAfterSeconds !== undefined && { headers: { "retry-after": String(retryAfterSeconds) } }),
   });
+}
+
+/** The response of Node, which only requests over a socket have. */
+const bindings = z.object({
+  outgoing: z.custom<{ destroy: () => void }>(
+    (value) => typeof value === "object" && value !== null && "destroy" in value && typeof value.destroy === "function",
+  ),
+});
+
+/**
+ * Closes the connection of a request without a response.
+ *
+ * @throws `S3Error` 500 if the request did not come over a socket.
+ */
+function closeConnection({ env }: Context<ApiEnvironment>): Response {
+  const { data } = bindings.safeParse(env);
+  if (!data) throw new S3Error("InternalError", { message: "The request was executed, but its answer was lost." });
+  data.outgoing.destroy();
+  return RESPONSE_ALREADY_SENT;
+}
+
+/** What a request of the S3 API asks for. */
+export interface S3Request {
+  /** `DELETE` with several keys is the operation DeleteObjects. */
+  operation: BucketOperation;
+  /** The full name of the bucket. */
+  bucket: string;
+  /** `undefined` for operations on the bucket itself. */
+  key: string | undefined;
+  query: URLSearchParams;
+}
+
+/** The query parameters of operations that neither the Hub nor the local Hub supports. */
+const unsupportedParameters = [
+  ...["acl", "attributes", "cors", "encryption", "legal-hold", "lifecycle", "location", "logging", "notification"],
+  ...["object-lock", "partNumber", "policy", "replication", "restore", "retention", "select", "tagging", "torrent"],
+  ...["uploadId", "uploads", "versionId", "versioning", "versions", "website"],
+];
+
+/**
+ * Reads the path and the query of a request, such as `/s3/me/inbox/log/1`.
+ *
+ * @throws `S3Error` if the operation is not supported or the key is invalid.
+ */
+function readS3Request({ method, url }: Request): S3Request {
+  const { pathname, searchParams: query } = new URL(url);
+  const [, path = ""] = /^\/s3\/(.*)$/s.exec(pathname) ?? [];
+  const [namespace = "", bucket = "", ...keyParts] = decodePath(path).split("/");
+  const key = keyParts.length === 0 || (keyParts.length === 1 && keyParts[0] === "") ? undefined : keyParts.join("/");
+  const unsupported = unsupportedParameters.find((name) => query.has(name));
+  if (unsupported !== undefined) {
+    throw new S3Error("NotImplemented", { message: `The parameter "${unsupported}" is not supported.` });
+  }
+  if (namespace === "" || bucket === "") {
+    throw new S3Error("NotImplemented", { message: "Use a URL such as /s3/NAMESPACE/BUCKET/KEY." });
+  }
+  const problem = key === undefined ? undefined : findKeyProblem(key);
+  if (problem !== undefined) {
+    throw new S3Error("InvalidArgument", { message: `The key ${problem}. Choose another key.` });
+  }
+  return { operation: findOperation(method, { key, query }), bucket: `${namespace}/${bucket}`, key, query };
+}
+
+function findOperation(
+  method: string,
+  { key, query }: { key: string | undefined; query: URLSearchParams },
+): BucketOperation {
+  if (method === "HEAD") return "HEAD";
+  if (key !== undefined && (method === "GET" || method === "PUT" || method === "DELETE")) return method;
+  if (key === undefined && method === "POST" && query.has("delete")) return "DELETE";
+  if (key !== undefined || method !== "GET") {
+    throw new S3Error("MethodNotAllowed", { message: `The local Hub does not support ${method} for this resource.` });
+  }
+  if (query.get("list-type") === "2") return "LIST";
+  throw new S3Error("NotImplemented", { message: "Use ListObjectsV2: add list-type=2 to the query." });
+}
+
+function decodePath(path: string): string {
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    throw new S3Error("InvalidURI", { message: "The path is not valid UTF-8 with percent-encoding." });
+  }
+}
+
+/** The maximum size of an object that is uploaded with one request, in bytes. As on S3. */
+const maxObjectBytes = 5 * 1024 ** 3;
+
+const unsignedPayload = "UNSIGNED-PAYLOAD";
+const sha256 = /^[\da-f]{64}$/;
+
+/**
+ * Receives the body of a signed request, and compares it with the hashes in the headers.
+ *
+ * @throws `S3Error` 400 if the body does not match a header, 413 if it is too large, 501 if it has trailing checksums.
+ */
+async function receiveBody(objects: ObjectStore, { headers, body }: Request): Promise<ReceivedBody> {
+  const expected = headers.get("x-amz-content-sha256") ?? "";
+  if (expected.startsWith("STREAMING-") || /\baws-chunked\b/.test(headers.get("content-encoding") ?? "")) {
+    throw new S3Error("NotImplemented", {
+      message:
+        'Chunked uploads with trailing checksums are not supported. Set the option request_checksum_calculation of the client to "when_required".',
+    });
+  }
+  if (expected !== unsignedPayload && !sha256.test(expected)) {
+    throw new S3Error("InvalidArgument", {
+      message: `Send "x-amz-content-sha256" with the SHA-256 of the body, or with ${unsignedPayload}.`,
+    });
+  }
+  const length = headers.get("content-length");
+  if (Number(length ?? 0) > maxObjectBytes) throw tooLarge();
+  const received = await objects.receive(limit(body ?? new Blob().stream()));
+  try {
+    checkBody(received, { expected, length, md5: headers.get("content-md5") });
+    return received;
+  } catch (error) {
+    objects.discard(received);
+    throw error;
+  }
+}
+
+function checkBody(
+  received: ReceivedBody,
+  { expected, length, md5 }: { expected: string; length: string | null; md5: string | null },
+): void {
+  if (length !== null && Number(length) !== received.size) {
+    throw new S3Error("IncompleteBody", { message: `The body has ${received.size} bytes instead of ${length}.` });
+  }
+  if (expected !== unsignedPayload && expected !== received.sha256) {
+    throw new S3Error("XAmzContentSHA256Mismatch", { message: 'The body does not match "x-amz-content-sha256".' });
+  }
+  if (md5 === null) return;
+  const digest = Buffer.from(md5, "base64");
+  if (digest.byteLength !== 16) {
+    throw new S3Error("InvalidDigest", { message: 'Send "content-md5" as base64 of 16 bytes.' });
+  }
+  if (digest.toString("hex") !== received.md5) {
+    throw new S3Error("BadDigest", { message: 'The body does not match "content-md5".' });
+  }
+}
+
+async function* limit(body: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
+  let size = 0;
+  for await (const chunk of body) {
+    size += chunk.byteLength;
+    if (size > maxObjectBytes) throw tooLarge();
+    yield chunk;
+  }
+}
+
+function tooLarge(): S3Error {
+  return new S3Error("EntityTooLarge", { message: `The body has more than ${maxObjectBytes} bytes.` });
+}
+
+/** The path to which the fault `redirect` redirects. */
+const downloadPath = "/_downloads/";
+
+const validMs = 60_000;
+
+/** Redirects downloads, as the Hub does to its content delivery network. The signed URLs are valid for a minute. */
+class Downloads {
+  readonly #key = randomBytes(32);
+  readonly #hub: HubContext;
+
+  constructor(hub: HubContext) {
+    this.#hub = hub;
+  }
+
+  /** Creates a redirect to an object: to another origin of the local Hub, or to another path. */
+  redirect({ bucketId, key, to }: { bucketId: string; key: string; to: "path" | "origin" }): Response {
+    const expires = String(this.#hub.now() + validMs);
+    const url = new URL(`${downloadPath}${bucketId}`, this.#hub.hubUrl);
+    // The server listens on 127.0.0.1, for which "localhost" is a name with another origin.
+    if (to === "origin") url.hostname = "localhost";
+    url.search = String(new URLSearchParams({ key, expires, signature: this.#hash(bucketId, key, expires) }));
+    return new Response(null, { status: 302, headers: { location: url.href } });
+  }
+
+  /**
+   * Answers a request for a signed URL.
+   *
+   * @throws `S3Error` if the URL is invalid or has expired, or the request is also signed with an access key.
+   */
+  serve(request: Request): Response {
+    const { objects } = this.#hub.store;
+    const { pathname, searchParams } = new URL(request.url);
+    const bucketId = pathname.slice(downloadPath.length);
+    const [key = "", expires = "", signature = ""] = ["key", "expires", "signature"].map(
+      (name) => searchParams.get(name) ?? "",
+    );
+    if (request.headers.has("authorization")) {
+      throw new S3Error("InvalidArgument", {
+        message:
+          'Only one authentication mechanism is allowed. Follow the redirect without the header "authorization".',
+      });
+    }
+    const [expected, sent] = [Buffer.from(this.#hash(bucketId, key, expires)), Buffer.from(signature)];
+    const isValid = expected.byteLength === sent.byteLength && timingSafeEqual(expected, sent);
+    if (!isValid || Number(expires) < this.#hub.now()) {
+      throw new S3Error("AccessDenied", { message: "The URL is invalid or has expired. Request the object again." });
+    }
+    const object = objects.get({ bucketId, key });
+    if (object) return objectResponse(objects, { object, bucketId, request });
+    throw new S3Error("NoSuchKey", { message: "The key does not exist." });
+  }
+
+  #hash(bucketId: string, key: string, expires: string): string {
+    return createHmac("sha256", this.#key)
+      .update(JSON.stringify([bucketId, key, expires]))
+      .digest("hex");
+  }
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { DeliveryFollower } from "../../../../src/cli/commands/deliveries/delivery-follower.ts";
+import { DeliveryFollower } from "../../../../src/cli/commands/deliveries/tail.ts";
 import type { Inbox, StoredDelivery } from "../../../../src/inbox/inbox.ts";
 import { type DeliveryLookup, ServerInbox } from "../../../../src/receiver/inbox.ts";
 import { failed, openInbox, succeeded, work } from "../../../inbox/sqlite/open-inbox.ts";

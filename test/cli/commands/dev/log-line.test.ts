@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { formatDelivery, sanitizeLine } from "../../../../src/cli/commands/dev/log-line.ts";
+import { formatDelivery, sanitizeLine } from "../../../../src/cli/commands/dev/dev-lines.ts";
 
 /** Formats a log line with these fields. */
 function format({ isRetry = false, ...fields }: Record<string, unknown> & { isRetry?: boolean }) {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { listSteps } from "../../../../src/console/app/delivery/timeline-steps.ts";
+import { listSteps } from "../../../../src/console/app/delivery/timeline.tsx";
 import type { AttemptInfo } from "../../../../src/console/protocol/deliveries.ts";
 
 function attempt(number: number, startedAt: number): AttemptInfo {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { formatCompact, formatCount, formatPlural } from "../../../../src/console/app/format/number.ts";
+import { formatCompact, formatCount, formatPlural } from "../../../../src/console/app/format.ts";
 
 test("groups digits", () => {
   expect(formatCount(1_234_567)).toBe("1,234,567");

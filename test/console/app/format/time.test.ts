@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { formatDuration, formatMoment } from "../../../../src/console/app/format/time.ts";
+import { formatDuration, formatMoment } from "../../../../src/console/app/format.ts";
 
 describe("formatDuration", () => {
   test.each([

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { parsePattern } from "../../../../src/local-hub/resources/repositories/path-pattern.ts";
+import { parsePattern } from "../../../../src/local-hub/resources/repositories/upload-mode.ts";
 
 test.each([
   ["*.bin", "model.bin", true],

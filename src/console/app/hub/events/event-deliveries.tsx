@@ -1,9 +1,8 @@
 import type { EventDelivery, EventInfo } from "../../../protocol/hub.ts";
-import { Text } from "../../components/text.tsx";
-import { UrlText } from "../../components/url-text.tsx";
 import { StatusLabel } from "../../deliveries/status-label.tsx";
-import { formatPlural } from "../../format/number.ts";
+import { formatPlural } from "../../format.ts";
 import { formatRoute } from "../../state/route.ts";
+import { Text, UrlText } from "../../ui.tsx";
 import { hubStatusText } from "./hub-status.ts";
 
 /** The deliveries of an event. By default, they link to their latest attempts. */

@@ -1,16 +1,22 @@
 import type { EventInfo, EventList } from "../../../protocol/hub.ts";
-import { Command } from "../../components/command.tsx";
-import { EmptyState } from "../../components/empty-state.tsx";
-import { Text } from "../../components/text.tsx";
-import { Moment } from "../../components/time.tsx";
 import { StatusLabel } from "../../deliveries/status-label.tsx";
-import { formatPlural } from "../../format/number.ts";
+import { formatPlural } from "../../format.ts";
 import { useResource } from "../../state/resource.ts";
 import { formatRoute, route } from "../../state/route.ts";
-import { type DataColumn, DataTable } from "../data-table.tsx";
-import { applyFilter, ListPage, readFilter } from "../list-page.tsx";
-import { Split } from "../split.tsx";
-import { EventPane } from "./event-pane.tsx";
+import { Command, EmptyState, Moment, Text, UrlText } from "../../ui.tsx";
+import {
+  applyFilter,
+  type DataColumn,
+  DataTable,
+  Facts,
+  ListPage,
+  Pane,
+  PaneContent,
+  readFilter,
+  Section,
+  Split,
+} from "../list-page.tsx";
+import { EventDeliveries } from "./event-deliveries.tsx";
 import { hubStatusText } from "./hub-status.ts";
 
 /** The number of events in the list. The local Hub keeps 500. */
@@ -124,4 +130,66 @@ function filterText({ scope, action, repository: { type, name }, user, deliverie
     (delivery) => `${delivery.status ? hubStatusText(delivery.status) : ""} ${delivery.name}`,
   );
   return [scope, action, `${type}:${name}`, user, ...receivers].join(" ");
+}
+
+/** One event with its deliveries and the webhooks that did not fire. */
+function EventPane({ id, search }: { id: string; search: string }) {
+  const resource = useResource<EventInfo>("events/one", { query: { id }, features: ["events"] });
+  return (
+    <Pane title="Event" listHash={formatRoute("events", { search })}>
+      <PaneContent resource={resource}>
+        {(event) => {
+          const { scope, action, repository, user, at, isPayloadOnly, skipped, unlisted } = event;
+          const name = `${repository.type}:${repository.name}`;
+          return (
+            <>
+              <div>
+                <p class="delivery-title">
+                  <strong>
+                    <Text value={`${scope} ${action}`} />
+                  </strong>
+                </p>
+                <Facts
+                  facts={[
+                    [
+                      "Repository",
+                      <a href={formatRoute("repositories/one", repository)}>
+                        <Text value={name} />
+                      </a>,
+                    ],
+                    ["By", <Text value={user} />],
+                    ["Time", <Moment at={at} />],
+                    ["Change", isPayloadOnly && "none: only the payload was sent"],
+                  ]}
+                />
+              </div>
+              <div class="delivery-actions">
+                <a class="button" href={formatRoute("send", { scope, action, repository: name })}>
+                  Send again
+                </a>
+              </div>
+              <Section title="Deliveries">
+                <EventDeliveries event={event} />
+              </Section>
+              {skipped.length > 0 && (
+                <Section title="Skipped webhooks">
+                  <ul class="attempts">
+                    {skipped.map((webhook) => (
+                      <li key={webhook.webhookId} class="attempt-line">
+                        <a class="attempt-event" href={formatRoute("webhooks/one", { id: webhook.webhookId })}>
+                          <UrlText value={webhook.name} />
+                        </a>
+                        <span class="quiet">{webhook.reason}</span>
+                      </li>
+                    ))}
+                  </ul>
+                </Section>
+              )}
+              {unlisted > 0 && <p class="quiet">{unlisted} more webhooks are not listed.</p>}
+            </>
+          );
+        }}
+      </PaneContent>
+    </Pane>
+  );
 }

@@ -1,5 +1,6 @@
 import type { JobInfo } from "../../../protocol/hub.ts";
-import { Icon, type IconName } from "../../components/icon.tsx";
+import { formatDuration } from "../../format.ts";
+import { Elapsed, Icon, type IconName } from "../../ui.tsx";
 
 const looks: Readonly<Record<string, { color: string; icon: IconName }>> = {
   SCHEDULING: { color: "quiet", icon: "queued" },
@@ -19,4 +20,11 @@ export function JobStage({ job: { stage } }: { job: Pick<JobInfo, "stage"> }) {
       {stage.charAt(0) + stage.slice(1).toLowerCase()}
     </span>
   );
+}
+
+/** How long a job ran, or how long it has been running. */
+export function JobDuration({ job: { startedAt, finishedAt, isActive } }: { job: JobInfo }) {
+  if (startedAt === undefined) return null;
+  if (finishedAt !== undefined) return <>{formatDuration(finishedAt - startedAt)}</>;
+  return isActive ? <Elapsed since={startedAt} /> : null;
 }

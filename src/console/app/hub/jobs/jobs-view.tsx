@@ -1,17 +1,24 @@
-import type { JobInfo, JobList } from "../../../protocol/hub.ts";
-import { Command } from "../../components/command.tsx";
-import { EmptyState } from "../../components/empty-state.tsx";
-import { Text } from "../../components/text.tsx";
-import { Moment } from "../../components/time.tsx";
-import { formatPlural } from "../../format/number.ts";
+import { useEffect, useRef } from "preact/hooks";
+import { escapeHidden } from "../../../../core/text.ts";
+import type { JobDetails, JobInfo, JobList } from "../../../protocol/hub.ts";
+import { RequestHeaders } from "../../delivery/request-headers.tsx";
+import { formatDuration, formatPlural } from "../../format.ts";
 import { useResource } from "../../state/resource.ts";
 import { formatRoute, route } from "../../state/route.ts";
-import { type DataColumn, DataTable } from "../data-table.tsx";
-import { applyFilter, ListPage, readFilter, Unlisted } from "../list-page.tsx";
-import { Split } from "../split.tsx";
-import { JobDuration } from "./job-duration.tsx";
-import { JobPane } from "./job-pane.tsx";
-import { JobStage } from "./job-stage.tsx";
+import { Command, CopyButton, EmptyState, Moment, Text } from "../../ui.tsx";
+import {
+  applyFilter,
+  type DataColumn,
+  DataTable,
+  Facts,
+  ListPage,
+  Pane,
+  PaneContent,
+  readFilter,
+  Split,
+  Unlisted,
+} from "../list-page.tsx";
+import { JobDuration, JobStage } from "./job-stage.tsx";
 
 const columns: readonly DataColumn<JobInfo>[] = [
   { label: "Command", cell: ({ command, id }) => <Text value={command === "" ? id : command} /> },
@@ -61,5 +68,111 @@ export function JobsView() {
       }
       pane={openId !== undefined && <JobPane key={openId} id={openId} search={search} />}
     />
+  );
+}
+
+/** The distance from the end within which the log follows new lines, in pixels. */
+const followDistance = 40;
+
+/** One job with its log, live. */
+function JobPane({ id, search }: { id: string; search: string }) {
+  const resource = useResource<JobDetails>("jobs/one", { query: { id }, features: ["jobs"] });
+  return (
+    <Pane title="Job" listHash={formatRoute("jobs", { search })}>
+      <PaneContent resource={resource}>
+        {(job) => (
+          <>
+            <Summary job={job} />
+            <Log job={job} />
+            {job.environment.length > 0 && <RequestHeaders title="Environment" headers={job.environment} />}
+          </>
+        )}
+      </PaneContent>
+    </Pane>
+  );
+}
+
+function Summary({ job }: { job: JobDetails }) {
+  const { id, command, message, owner, createdBy, webhookId, flavor, image, createdAt, attempts, failures } = job;
+  return (
+    <div>
+      <p class="delivery-title">
+        <JobStage job={job} />
+        <code class="hub-target">
+          <Text value={command} />
+        </code>
+      </p>
+      {message !== undefined && (
+        <p class="quiet">
+          <Text value={message} />
+        </p>
+      )}
+      <Facts
+        facts={[
+          [
+            "ID",
+            <>
+              <code>{id}</code>
+              <CopyButton text={id} label="Copy ID" />
+            </>,
+          ],
+          ["Owner", <Text value={owner} />],
+          [
+            "Started by",
+            webhookId === undefined ? (
+              <Text value={createdBy} />
+            ) : (
+              <a href={formatRoute("webhooks/one", { id: webhookId })}>webhook {webhookId}</a>
+            ),
+          ],
+          ["Created", <Moment at={createdAt} />],
+          ["Duration", job.startedAt !== undefined && <JobDuration job={job} />],
+          ["Image", image !== undefined && <Text value={image} />],
+          ["Flavor", flavor],
+          ["Timeout", job.timeoutSeconds !== undefined && formatDuration(job.timeoutSeconds * 1_000, { unit: "s" })],
+          [
+            "Attempts",
+            attempts > 1 &&
+              `at most ${attempts}${failures > 0 ? `, ${formatPlural(failures, "failed", "failed")}` : ""}`,
+          ],
+          ["Secrets", job.secretNames.join(", ")],
+        ]}
+      />
+    </div>
+  );
+}
+
+function Log({ job: { logs, isActive } }: { job: JobDetails }) {
+  const element = useRef<HTMLElement>(null);
+  const follows = useRef(true);
+  useEffect(() => {
+    if (follows.current) element.current?.scrollTo({ top: element.current.scrollHeight });
+  }, [logs.at(-1)?.number]);
+  return (
+    <section class="pane-section">
+      <div class="section-header">
+        <h3>Log</h3>
+        {logs.length > 0 && <CopyButton text={() => logs.map(({ text }) => text).join("\n")} label="Copy log" />}
+      </div>
+      {logs.length === 0 ? (
+        <p class="quiet">{isActive ? "The job has not printed anything yet." : "The job printed nothing."}</p>
+      ) : (
+        <>
+          {(logs[0]?.number ?? 1) > 1 && <p class="quiet">The latest {logs.length} lines.</p>}
+          <section
+            ref={element}
+            class="job-log"
+            // biome-ignore lint/a11y/noNoninteractiveTabindex: a part that scrolls must be reachable with the keyboard
+            tabIndex={0}
+            aria-label="Lines of the log"
+            onScroll={({ currentTarget: { scrollHeight, scrollTop, clientHeight } }) => {
+              follows.current = scrollHeight - scrollTop - clientHeight < followDistance;
+            }}
+          >
+            <pre>{logs.map(({ text }) => `${escapeHidden(text)}\n`).join("")}</pre>
+          </section>
+        </>
+      )}
+    </section>
   );
 }

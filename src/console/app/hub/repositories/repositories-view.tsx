@@ -1,14 +1,9 @@
 import type { RepositoryInfo, RepositoryList } from "../../../protocol/hub.ts";
-import { Command } from "../../components/command.tsx";
-import { EmptyState } from "../../components/empty-state.tsx";
-import { Text } from "../../components/text.tsx";
-import { Moment } from "../../components/time.tsx";
-import { formatCount, formatPlural } from "../../format/number.ts";
+import { formatCount, formatPlural } from "../../format.ts";
 import { useResource } from "../../state/resource.ts";
 import { formatRoute, route } from "../../state/route.ts";
-import { type DataColumn, DataTable } from "../data-table.tsx";
-import { applyFilter, ListPage, readFilter, Unlisted } from "../list-page.tsx";
-import { Split } from "../split.tsx";
+import { Command, EmptyState, Moment, Text } from "../../ui.tsx";
+import { applyFilter, type DataColumn, DataTable, ListPage, readFilter, Split, Unlisted } from "../list-page.tsx";
 import { RepositoryPane } from "./repository-pane.tsx";
 
 const columns: readonly DataColumn<RepositoryInfo>[] = [

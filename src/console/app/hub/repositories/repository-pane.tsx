@@ -1,14 +1,10 @@
 import { escapeHidden } from "../../../../core/text.ts";
 import type { RepositoryDetails } from "../../../protocol/hub.ts";
-import { Command } from "../../components/command.tsx";
-import { CopyButton } from "../../components/copy-button.tsx";
-import { Text } from "../../components/text.tsx";
-import { Moment } from "../../components/time.tsx";
-import { formatPlural } from "../../format/number.ts";
+import { formatPlural } from "../../format.ts";
 import { useResource } from "../../state/resource.ts";
 import { formatRoute } from "../../state/route.ts";
-import { Facts } from "../facts.tsx";
-import { Pane, PaneContent, Section } from "../split.tsx";
+import { Command, CopyButton, Moment, Text } from "../../ui.tsx";
+import { Facts, Pane, PaneContent, Section } from "../list-page.tsx";
 
 /** One repository with its commits and discussions. */
 export function RepositoryPane({ type, name, search }: { type: string; name: string; search: string }) {

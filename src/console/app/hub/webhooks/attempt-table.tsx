@@ -1,18 +1,20 @@
-import type { AttemptDetails, AttemptSummary, ReplayResult, WebhookDetails } from "../../../protocol/hub.ts";
+import type {
+  AttemptDetails,
+  AttemptSummary,
+  ReplayResult,
+  WebhookDetails,
+  WebhookInfo,
+} from "../../../protocol/hub.ts";
 import { sendJson } from "../../api/client.ts";
-import { Button } from "../../components/button.tsx";
-import { Text } from "../../components/text.tsx";
-import { Moment } from "../../components/time.tsx";
 import { PayloadSection } from "../../delivery/payload-section.tsx";
 import { RequestHeaders } from "../../delivery/request-headers.tsx";
-import { formatDuration } from "../../format/time.ts";
+import { formatCount, formatDuration } from "../../format.ts";
 import { JsonTree } from "../../json/tree.tsx";
 import { useResource } from "../../state/resource.ts";
 import { formatRoute } from "../../state/route.ts";
 import { showToast } from "../../state/toasts.ts";
-import { Facts } from "../facts.tsx";
-import { PaneContent, Section } from "../split.tsx";
-import { AttemptOutcome } from "./attempt-outcome.tsx";
+import { Button, Icon, Moment, Text } from "../../ui.tsx";
+import { Facts, PaneContent, Section } from "../list-page.tsx";
 
 /** The attempts of a webhook, newest first. The one that is open shows its request and response. */
 export function AttemptTable({
@@ -136,5 +138,27 @@ function AttemptActions({
         </a>
       )}
     </div>
+  );
+}
+
+/** The status of a response, or a note that there was no response. */
+export function AttemptOutcome({ attempt: { status, error } }: { attempt: Pick<AttemptSummary, "status" | "error"> }) {
+  const isFailed = error !== undefined;
+  return (
+    <span class="status" data-color={isFailed ? "bad" : "good"}>
+      <Icon name={isFailed ? "failed" : "succeeded"} />
+      <span class="visually-hidden">{isFailed ? "Failed:" : "Succeeded:"}</span>
+      {status ?? "no response"}
+    </span>
+  );
+}
+
+/** The deliveries of the current 24 hours, against the limit of the Hub. */
+export function DailyCount({ today: { deliveries, limit } }: Pick<WebhookInfo, "today">) {
+  if (limit === undefined) return <>{formatCount(deliveries)}</>;
+  return (
+    <span class={deliveries >= limit ? "bad" : undefined}>
+      {formatCount(deliveries)} <span class="quiet">of {formatCount(limit)}</span>
+    </span>
   );
 }

@@ -1,10 +1,8 @@
 import type { WebhookDetails } from "../../../protocol/hub.ts";
 import { sendJson } from "../../api/client.ts";
-import { Button } from "../../components/button.tsx";
-import { Dialog } from "../../components/dialog.tsx";
-import { Text } from "../../components/text.tsx";
 import { formatRoute, navigate } from "../../state/route.ts";
 import { showToast } from "../../state/toasts.ts";
+import { Button, Dialog, Text } from "../../ui.tsx";
 import { WebhookForm } from "./webhook-form.tsx";
 import { targetText } from "./webhook-target.tsx";
 

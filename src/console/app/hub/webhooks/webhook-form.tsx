@@ -3,7 +3,7 @@ import { watchedTypes, webhookDomains } from "../../../../payload/watch.ts";
 import type { WebhookInfo } from "../../../protocol/hub.ts";
 import type { FieldProblem } from "../../../protocol/session.ts";
 import { toApiFailure } from "../../api/failure.ts";
-import { Button } from "../../components/button.tsx";
+import { Button } from "../../ui.tsx";
 
 /** The values of the form. */
 export interface WebhookFields {

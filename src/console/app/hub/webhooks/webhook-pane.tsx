@@ -1,22 +1,15 @@
 import { useState } from "preact/hooks";
 import type { WebhookDetails } from "../../../protocol/hub.ts";
 import { sendJson } from "../../api/client.ts";
-import { Button } from "../../components/button.tsx";
-import { Command } from "../../components/command.tsx";
-import { CopyButton } from "../../components/copy-button.tsx";
-import { Text } from "../../components/text.tsx";
-import { Moment } from "../../components/time.tsx";
-import { formatCount, formatPlural } from "../../format/number.ts";
+import { formatCount, formatPlural } from "../../format.ts";
 import { useResource } from "../../state/resource.ts";
 import { formatRoute } from "../../state/route.ts";
 import { showToast } from "../../state/toasts.ts";
-import { Facts } from "../facts.tsx";
-import { Pane, PaneContent, Section } from "../split.tsx";
-import { AttemptTable } from "./attempt-table.tsx";
-import { DailyCount } from "./daily-count.tsx";
+import { Button, Command, CopyButton, Moment, Text } from "../../ui.tsx";
+import { Facts, Pane, PaneContent, Section } from "../list-page.tsx";
+import { AttemptTable, DailyCount } from "./attempt-table.tsx";
 import { DeleteWebhook, EditWebhook } from "./webhook-dialogs.tsx";
-import { WebhookStateLabel } from "./webhook-state.tsx";
-import { WebhookTarget } from "./webhook-target.tsx";
+import { WebhookStateLabel, WebhookTarget } from "./webhook-target.tsx";
 
 /** One webhook with its attempts. */
 export function WebhookPane({ id, logId, search }: { id: string; logId: string | undefined; search: string }) {

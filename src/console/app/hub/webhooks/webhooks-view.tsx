@@ -1,22 +1,14 @@
 import { useState } from "preact/hooks";
 import type { WebhookInfo, WebhookList } from "../../../protocol/hub.ts";
-import { Button } from "../../components/button.tsx";
-import { Command } from "../../components/command.tsx";
-import { EmptyState } from "../../components/empty-state.tsx";
-import { Text } from "../../components/text.tsx";
-import { Moment } from "../../components/time.tsx";
-import { formatCount, formatPlural } from "../../format/number.ts";
+import { formatCount, formatPlural } from "../../format.ts";
 import { useResource } from "../../state/resource.ts";
 import { formatRoute, route } from "../../state/route.ts";
-import { type DataColumn, DataTable } from "../data-table.tsx";
-import { applyFilter, ListPage, readFilter, Unlisted } from "../list-page.tsx";
-import { Split } from "../split.tsx";
-import { AttemptOutcome } from "./attempt-outcome.tsx";
-import { DailyCount } from "./daily-count.tsx";
+import { Button, Command, EmptyState, Moment, Text } from "../../ui.tsx";
+import { applyFilter, type DataColumn, DataTable, ListPage, readFilter, Split, Unlisted } from "../list-page.tsx";
+import { AttemptOutcome, DailyCount } from "./attempt-table.tsx";
 import { CreateWebhook } from "./webhook-dialogs.tsx";
 import { WebhookPane } from "./webhook-pane.tsx";
-import { WebhookStateLabel } from "./webhook-state.tsx";
-import { targetText, WebhookTarget } from "./webhook-target.tsx";
+import { targetText, WebhookStateLabel, WebhookTarget } from "./webhook-target.tsx";
 
 const columns: readonly DataColumn<WebhookInfo>[] = [
   { label: "Target", cell: (webhook) => <WebhookTarget target={webhook.target} /> },

@@ -43,3 +43,34 @@ export function formatDuration(ms: number, { unit = "ms" }: { unit?: "ms" | "s" 
   const nextCount = Math.floor(rest / next.ms);
   return nextCount === 0 ? `${count} ${largest.name}` : `${count} ${largest.name} ${nextCount} ${next.name}`;
 }
+
+const grouped = new Intl.NumberFormat("en");
+const compact = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
+
+/** Formats a count: `12,345`. */
+export function formatCount(count: number): string {
+  return grouped.format(count);
+}
+
+/** Formats a count where there is little space: `12.3K`. */
+export function formatCompact(count: number): string {
+  return count < 10_000 ? grouped.format(count) : compact.format(count);
+}
+
+/** Formats a count with its noun: `1 delivery`, `12 deliveries`. */
+export function formatPlural(count: number, one: string, many: string): string {
+  return `${formatCount(count)} ${count === 1 ? one : many}`;
+}
+
+/** Writes a moment for an `<input type="datetime-local">`, in local time. */
+export function toLocalInput(at: number | undefined): string {
+  if (at === undefined) return "";
+  const date = new Date(at);
+  return new Date(at - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 19);
+}
+
+/** Reads the value of an `<input type="datetime-local">`. */
+export function fromLocalInput(text: string | undefined): number | undefined {
+  const at = Date.parse(text ?? "");
+  return Number.isNaN(at) ? undefined : at;
+}

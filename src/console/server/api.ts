@@ -1,0 +1,337 @@
+import type { Context, Hono } from "hono";
+import type * as z from "zod/mini";
+import { describeIssue } from "../../core/describe.ts";
+import { WebhookError } from "../../core/errors.ts";
+import { readHonoBody } from "../../http/body.ts";
+import { parseJson } from "../../http/json.ts";
+import { actionsByScope, scopes } from "../../payload/names.ts";
+import { findPayloadProblems, parsePayload } from "../../payload/parse.ts";
+import type { WebhookPayload } from "../../payload/schema.ts";
+import {
+  type ConsoleStatus,
+  consoleStatuses,
+  type DeadCount,
+  type DeadReplayed,
+  type DeliveryDetails,
+  type DeliveryFilter,
+  type DeliveryKey,
+  type DeliveryList,
+  deliveryFilter,
+  deliveryKey,
+  deliveryListQuery,
+  editedReplay,
+  type ReplayStarted,
+} from "../protocol/deliveries.ts";
+import { type EndpointList, endpointRequest } from "../protocol/endpoints.ts";
+import type { InboxInfo } from "../protocol/inbox.ts";
+import {
+  type SendDraft,
+  type SendOptions,
+  type SendPreview,
+  type SendRequest,
+  type SendResult,
+  type SendSample,
+  sendDraft,
+  sendRequest,
+} from "../protocol/send.ts";
+import type { ApiError, FieldProblem } from "../protocol/session.ts";
+
+/**
+ * Adds the routes of one feature, such as `app.get("/deliveries", …)`, below `/_console/api`. The routes only run for signed-in
+ * requests, and changes only with a valid CSRF token. Thrown `WebhookError`s become answers.
+ */
+export type ConsoleResource = (app: Hono) => void;
+
+/** The maximum size of a request, in bytes. An edited payload can be as large as the largest delivery. */
+const maxRequestBytes = 11 * 1024 * 1024;
+
+/**
+ * Reads the query of a request.
+ *
+ * @throws `ARGUMENT_INVALID` (400).
+ */
+export function readQuery<Schema extends z.ZodMiniType>(context: Context, schema: Schema): z.output<Schema> {
+  return parse(context.req.query(), schema);
+}
+
+/**
+ * Reads the JSON body of a request. `maxBytes`: the maximum size of the body.
+ *
+ * @throws `ARGUMENT_INVALID`, `BODY_NOT_JSON`, `BODY_TOO_DEEP` (400), `BODY_TOO_LARGE` (413).
+ */
+export async function readBody<Schema extends z.ZodMiniType>(
+  context: Context,
+  schema: Schema,
+  { maxBytes = maxRequestBytes }: { maxBytes?: number } = {},
+): Promise<z.output<Schema>> {
+  return parse(parseJson(await readHonoBody(context, maxBytes)), schema);
+}
+
+function parse<Schema extends z.ZodMiniType>(value: unknown, schema: Schema): z.output<Schema> {
+  const parsed = schema.safeParse(value, { error: describeIssue });
+  if (parsed.success) return parsed.data;
+  const problems = parsed.error.issues.map(({ path, message }) => `${path.join(".") || "request"}: ${message}`);
+  throw new WebhookError(`Invalid request. Fix these fields: ${problems.join("; ")}.`, {
+    code: "ARGUMENT_INVALID",
+    status: 400,
+  });
+}
+
+/** The filters of a list. Times are milliseconds since the epoch. */
+export interface DeliveryQuery extends Omit<DeliveryFilter, "status"> {
+  /** `undefined`: all statuses. */
+  statuses: readonly ConsoleStatus[] | undefined;
+}
+
+/** The deliveries that a console shows, and their actions. */
+export interface DeliverySource {
+  /** Lists about `limit` deliveries, newest first. */
+  list(query: DeliveryQuery, page: { limit: number; cursor: string | undefined }): Promise<DeliveryList>;
+  get(key: DeliveryKey): Promise<DeliveryDetails | undefined>;
+  /** @throws `DELIVERY_UNKNOWN`. */
+  replay(key: DeliveryKey): Promise<ReplayStarted>;
+  /** Runs a copy of a delivery with another body. The original may be gone. @throws `ENDPOINT_UNKNOWN`, `FieldError`. */
+  replayEdited(key: DeliveryKey, body: string): Promise<ReplayStarted>;
+  countDead(query: DeliveryQuery): Promise<DeadCount>;
+  replayDead(query: DeliveryQuery): Promise<DeadReplayed>;
+  /** @throws `DELIVERY_UNKNOWN`, `DELIVERY_RUNNING`. */
+  discard(key: DeliveryKey): Promise<void>;
+}
+
+const defaultLimit = 50;
+
+/** The routes of the deliveries. */
+export function deliveriesApi(source: DeliverySource): ConsoleResource {
+  return (app) => {
+    app.get("/deliveries", async (context) => {
+      const { limit = defaultLimit, cursor, ...filter } = readQuery(context, deliveryListQuery);
+      return context.json(await source.list(toQuery(filter), { limit, cursor }));
+    });
+    app.get("/deliveries/one", async (context) => {
+      const details = await source.get(readQuery(context, deliveryKey));
+      if (!details) throw deliveryUnknown();
+      return context.json(details);
+    });
+    app.post("/deliveries/replay", async (context) =>
+      context.json(await source.replay(await readBody(context, deliveryKey))),
+    );
+    app.post("/deliveries/replay-edited", async (context) => {
+      const { body, ...key } = await readBody(context, editedReplay);
+      return context.json(await source.replayEdited(key, body));
+    });
+    app.post("/deliveries/count-dead", async (context) =>
+      context.json(await source.countDead(toQuery(await readBody(context, deliveryFilter)))),
+    );
+    app.post("/deliveries/replay-dead", async (context) =>
+      context.json(await source.replayDead(toQuery(await readBody(context, deliveryFilter)))),
+    );
+    app.post("/deliveries/discard", async (context) => {
+      await source.discard(await readBody(context, deliveryKey));
+      return context.json({});
+    });
+  };
+}
+
+/** Creates the error for a delivery that is not stored. */
+export function deliveryUnknown(): WebhookError {
+  return new WebhookError("This delivery is not stored, or its body is not kept any longer. Reload the list.", {
+    code: "DELIVERY_UNKNOWN",
+    status: 404,
+  });
+}
+
+/** @throws `ARGUMENT_INVALID` for an unknown status. */
+function toQuery({ status, ...filter }: DeliveryFilter): DeliveryQuery {
+  const names = status?.split(",").filter((name) => name !== "") ?? [];
+  const statuses = names.map((name) => {
+    const known = consoleStatuses.find((candidate) => candidate === name);
+    if (known === undefined) throw statusUnknown(name);
+    return known;
+  });
+  return { ...filter, statuses: statuses.length > 0 ? statuses : undefined };
+}
+
+function statusUnknown(name: string): WebhookError {
+  return new WebhookError(
+    `Unknown status ${JSON.stringify(name.slice(0, 50))}. Valid statuses: ${consoleStatuses.join(", ")}.`,
+    { code: "ARGUMENT_INVALID", status: 400 },
+  );
+}
+
+/** A valid payload to send. */
+export interface SentEvent extends Pick<SendRequest, "draft" | "endpoints"> {
+  payload: WebhookPayload;
+}
+
+/** Sends the events of a console: through the local Hub, or directly to the endpoints of the server. */
+export interface SendSource {
+  readonly isDirect: boolean;
+  /** Returns the repositories to suggest, as `type:name`. The first choice is one that is watched, if possible a dataset. */
+  repositories(): { watched: readonly string[]; others: readonly string[] };
+  /** Returns the payload of an event as JSON text. @throws `ARGUMENT_INVALID`. */
+  draftPayload(draft: SendDraft): string;
+  /** Returns the recipients of an event. */
+  preview(event: SentEvent): Omit<SendPreview, "problems">;
+  send(event: SentEvent): Promise<SendResult>;
+}
+
+/** The repository types of samples. Each scope has a sample with a dataset, and pushes differ for buckets. */
+const sampleTypes = { "repo.content": ["dataset", "bucket"] } as const satisfies Record<string, readonly string[]>;
+
+/** The maximum number of repositories in the options. */
+const maxRepositories = 1_000;
+
+/** The routes that send events. */
+export function sendApi(source: SendSource): ConsoleResource {
+  return (app) => {
+    app.get("/send/options", (context) => context.json(describeOptions(source)));
+
+    app.get("/send/payload", (context) => {
+      return context.json({ body: readDraftPayload(source, readQuery(context, sendDraft)) });
+    });
+
+    app.post("/send/preview", async (context) => {
+      const { body, ...request } = await readBody(context, sendRequest);
+      const parsed = parseSentPayload(body);
+      if ("problems" in parsed) return context.json<SendPreview>({ problems: parsed.problems, recipients: [] });
+      return context.json<SendPreview>({ problems: [], ...source.preview({ ...request, ...parsed }) });
+    });
+
+    app.post("/send", async (context) => {
+      const { body, ...request } = await readBody(context, sendRequest);
+      const parsed = parseSentPayload(body);
+      if ("problems" in parsed) throw invalidPayload(parsed.problems);
+      if (request.endpoints && !source.isDirect) throw endpointsNotChosen();
+      return context.json(await source.send({ ...request, ...parsed }));
+    });
+  };
+}
+
+function describeOptions(source: SendSource): SendOptions {
+  const { watched, others } = source.repositories();
+  const defaultRepository = watched.find(isDataset) ?? watched[0] ?? others.find(isDataset) ?? others[0];
+  return {
+    isDirect: source.isDirect,
+    scopes: scopes.map((scope) => ({ scope, actions: actionsByScope[scope] })),
+    repositories: [...new Set([...watched, ...others])].slice(0, maxRepositories),
+    ...(defaultRepository !== undefined && { defaultRepository }),
+    samples: describeSamples(),
+  };
+}
+
+function describeSamples(): readonly SendSample[] {
+  return scopes.flatMap((scope) =>
+    actionsByScope[scope].flatMap((action) =>
+      (scope === "repo.content" ? sampleTypes[scope] : ["dataset"]).map((repoType) => ({
+        ...{ name: `${scope} ${action}${repoType === "dataset" ? "" : ` (${repoType})`}`, scope, action, repoType },
+      })),
+    ),
+  );
+}
+
+function isDataset(repository: string): boolean {
+  return repository.startsWith("dataset:");
+}
+
+function readDraftPayload(source: SendSource, draft: SendDraft): string {
+  try {
+    return JSON.stringify(JSON.parse(source.draftPayload(draft)), null, 2);
+  } catch (error) {
+    if (!WebhookError.isInstance(error) || error.code !== "ARGUMENT_INVALID") throw error;
+    throw new WebhookError(error.message, { code: "ARGUMENT_INVALID", status: 400 });
+  }
+}
+
+function invalidPayload(problems: SendPreview["problems"]): FieldError {
+  const message = "The payload is invalid. Fix the fields, and send it again.";
+  return new FieldError(new WebhookError(message, { code: "PAYLOAD_INVALID" }), problems);
+}
+
+function endpointsNotChosen(): WebhookError {
+  const message = "The local Hub sends events to webhooks. Remove the field endpoints.";
+  return new WebhookError(message, { code: "ARGUMENT_INVALID", status: 400 });
+}
+
+/** The endpoints that a console shows, and their actions. */
+export interface EndpointSource {
+  list(): Promise<EndpointList>;
+  /** Stops running the deliveries of a background endpoint. @throws `ENDPOINT_UNKNOWN`, `ARGUMENT_INVALID`. */
+  pause(endpoint: string): Promise<void>;
+  resume(endpoint: string): Promise<void>;
+}
+
+/** The routes of the endpoints. */
+export function endpointsApi(source: EndpointSource): ConsoleResource {
+  return (app) => {
+    app.get("/endpoints", async (context) => context.json(await source.list()));
+    app.post("/endpoints/pause", async (context) => {
+      await source.pause((await readBody(context, endpointRequest)).endpoint);
+      return context.json({});
+    });
+    app.post("/endpoints/resume", async (context) => {
+      await source.resume((await readBody(context, endpointRequest)).endpoint);
+      return context.json({});
+    });
+  };
+}
+
+/** The inbox that a console shows. */
+export interface InboxSource {
+  /** Never rejects because of the inbox: its errors are part of the answer. */
+  read(): Promise<InboxInfo>;
+}
+
+/** The route of the inbox. */
+export function inboxApi(source: InboxSource): ConsoleResource {
+  return (app) => {
+    app.get("/inbox", async (context) => context.json(await source.read()));
+  };
+}
+
+/** A payload that the user has edited, or its invalid fields. */
+export type SentPayload = { payload: WebhookPayload } | { problems: readonly FieldProblem[] };
+
+/** Parses and validates the text of a payload. The field `webhook` is replaced, because each recipient gets its own value. */
+export function parseSentPayload(text: string): SentPayload {
+  const parsed = parseText(text);
+  if ("problem" in parsed) return { problems: [{ path: [], problem: parsed.problem }] };
+  const value = withWebhook(parsed.value);
+  const problems = findPayloadProblems(value);
+  return problems.length > 0 ? { problems } : { payload: parsePayload(value) };
+}
+
+function parseText(text: string): { value: unknown } | { problem: string } {
+  try {
+    return { value: parseJson(text) };
+  } catch (error) {
+    if (WebhookError.isInstance(error)) return { problem: error.message };
+    throw error;
+  }
+}
+
+function withWebhook(value: unknown): unknown {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
+  return { ...value, webhook: { id: "", version: 3 } };
+}
+
+/** An invalid payload that the user has edited. The console shows each problem at its field. */
+export class FieldError extends Error {
+  readonly status = 422;
+  readonly #error: WebhookError;
+  readonly #fields: readonly FieldProblem[];
+
+  constructor(error: WebhookError, fields: readonly FieldProblem[]) {
+    super(error.message, { cause: error });
+    this.name = "FieldError";
+    this.#error = error;
+    this.#fields = fields;
+  }
+
+  static isInstance(value: unknown): value is FieldError {
+    return value instanceof FieldError;
+  }
+
+  toJSON(): ApiError {
+    return { error: this.#error.message, code: this.#error.code, fields: this.#fields };
+  }
+}
