@@ -4926,6 +4926,27 @@ declare const eventRequest: z.ZodMiniObject<{
  * choice of webhooks that fire.
  */
 type HubEvent = z.input<typeof eventRequest>;
+/** A part of a payload to merge into a sample. Lists are replaced, not merged. */
+type DeepPartial<Value> = Value extends string | readonly unknown[] ? Value : Value extends object ? { [Key in keyof Value]?: DeepPartial<Value[Key]>; } : Value;
+type TypeIn<Changes> = Changes extends {
+  repo: {
+    type: infer Type extends string;
+  };
+} ? Type : "dataset";
+/**
+ * Creates a realistic Hub payload for tests. The payload has all fields of its scope. Objects in `changes` are merged
+ * into it, and lists replace its lists. To leave out a field, set it to `undefined`. For `repo.content`, a bucket has
+ * `updatedFiles` and other repositories have `updatedRefs`. URLs match the name of the repository.
+ *
+ * @example
+ * ```ts
+ * webhookPayload("repo.content");
+ * webhookPayload("repo.config", { repo: { type: "model", name: "acme/net" }, updatedConfig: { private: true } });
+ * webhookPayload("repo.config", { updatedConfig: { private: undefined } }); // JSON: "updatedConfig": {}
+ * webhookPayload("repo.content", { repo: { type: "bucket", name: "acme/files" } });
+ * ```
+ */
+declare function webhookPayload<const Scope extends KnownScope, const Changes extends DeepPartial<WebhookPayload> = Record<never, never>>(scope: Scope, changes?: Changes): PayloadOf<Scope, TypeIn<Changes>>;
 /** The options of `LocalHub.launch`. */
 interface LocalHubOptions {
   /** The port. Default `0`, which chooses a free port. */
@@ -5075,27 +5096,6 @@ declare class LocalHub {
 declare namespace local_hub_d_exports {
   export { BucketConnection, BucketFault, BucketFaultSelection, BucketVariables, HubDelivery, HubDeliveryAttempt, HubEvent, Job, JobStage, LocalHub, LocalHubOptions, WebhookError };
 }
-/** A part of a payload to merge into a sample. Lists are replaced, not merged. */
-type DeepPartial<Value> = Value extends string | readonly unknown[] ? Value : Value extends object ? { [Key in keyof Value]?: DeepPartial<Value[Key]>; } : Value;
-type TypeIn<Changes> = Changes extends {
-  repo: {
-    type: infer Type extends string;
-  };
-} ? Type : "dataset";
-/**
- * Creates a realistic Hub payload for tests. The payload has all fields of its scope. Objects in `changes` are merged
- * into it, and lists replace its lists. To leave out a field, set it to `undefined`. For `repo.content`, a bucket has
- * `updatedFiles` and other repositories have `updatedRefs`. URLs match the name of the repository.
- *
- * @example
- * ```ts
- * webhookPayload("repo.content");
- * webhookPayload("repo.config", { repo: { type: "model", name: "acme/net" }, updatedConfig: { private: true } });
- * webhookPayload("repo.config", { updatedConfig: { private: undefined } }); // JSON: "updatedConfig": {}
- * webhookPayload("repo.content", { repo: { type: "bucket", name: "acme/files" } });
- * ```
- */
-declare function webhookPayload<const Scope extends KnownScope, const Changes extends DeepPartial<WebhookPayload> = Record<never, never>>(scope: Scope, changes?: Changes): PayloadOf<Scope, TypeIn<Changes>>;
 /**
  * Creates a request like the Hub's request for a delivery. Pass it to `server.fetch`, or to `fetch` to send it over a
  * socket.
