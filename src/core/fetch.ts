@@ -8,7 +8,7 @@ const proxyVariables = ["HTTP_PROXY", "HTTPS_PROXY"].flatMap((name) => [name, na
  * Like `fetch`, but sends requests to this machine without a proxy. With `NODE_USE_ENV_PROXY=1`, `fetch` sends them to `HTTP_PROXY`,
  * which would receive their tokens and connect to another machine. Runtimes without Node's modules use `fetch` for all requests.
  *
- * Does not follow redirects of this machine if a proxy is set, so pass `redirect: "manual"` unless there are none.
+ * Does not follow redirects of this machine if a proxy is set, so pass `redirect: "manual"` if the server can redirect.
  */
 export async function directFetch(input: string | URL | Request, init: RequestInit = {}): Promise<Response> {
   if (proxyVariables.every((name) => readEnvironment(name) === undefined)) return fetch(input, init);

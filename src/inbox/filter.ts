@@ -31,7 +31,7 @@ const maxFilteredBytes = 2 ** 20;
 /** The maximum duration of one request of a search. The cursor of its page continues the search. */
 export const maxSearchMs = 300;
 
-/** Returns the filters of a list, or `undefined` if there are none. @throws `OPTION_INVALID` if a time is invalid. */
+/** Returns the filters of a list, or `undefined` without filters. @throws `OPTION_INVALID` if a time is invalid. */
 export function readFilter(options: ListOptions): DeliveryFilter | undefined {
   const { repository, scope, action, search = "" } = options;
   const words = searchWords(search);

@@ -83,7 +83,7 @@ const maxHeadersBytes = 4 * 1_024;
 
 const headersSchema = z.record(z.string(), z.string());
 
-/** Returns the JSON text of request headers without those that exceed the limit, or `undefined` if there are none. */
+/** Returns the JSON text of request headers without those that exceed the limit, or `undefined` without headers. */
 export function encodeHeaders(headers: Headers | undefined): string | undefined {
   if (headers === undefined) return undefined;
   const text = JSON.stringify(headers);

@@ -74,7 +74,7 @@ export class MountPoint {
 
 /**
  * Returns the prefix under which a parent app mounts the route of this request, with `parent.route(prefix, app)` or
- * `app.basePath(prefix)`. The prefix has no trailing slash, and is an empty string if there is none.
+ * `app.basePath(prefix)`. The prefix has no trailing slash, and can be an empty string.
  */
 export function routePrefix(context: Context): string {
   const { path, routeIndex, matchedRoutes } = context.req;

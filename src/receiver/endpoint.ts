@@ -64,7 +64,7 @@ interface EndpointConditions {
 }
 
 /**
- * Reads the conditions from the options of an endpoint. Returns `undefined` if there are none.
+ * Reads the conditions from the options of an endpoint. Returns `undefined` without conditions.
  *
  * @throws `OPTION_INVALID`
  */

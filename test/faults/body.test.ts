@@ -8,11 +8,11 @@ import { countRows } from "./rows.ts";
 
 countRows("body");
 
-const accepted = { status: 200, told: { msg: "delivery succeeded" }, runs: 1 } as const;
+const accepted = { status: 200, logged: { msg: "delivery succeeded" }, runs: 1 } as const;
 const valid = JSON.stringify(webhookPayload("repo.content"));
 
 function refused(status: number, code: WebhookErrorCode) {
-  return { status, code, told: { level: "warn", status, code } };
+  return { status, code, logged: { level: "warn", status, code } };
 }
 
 describe("A body that is not JSON", () => {

@@ -43,7 +43,7 @@ export const declarations = {
     server.webhook("waits", async (_payload, { signal, log }) => {
       log.info("work started");
       await new Promise((resolve) => signal.addEventListener("abort", resolve));
-      log.info("told to end");
+      log.info("interrupted");
       signal.throwIfAborted();
     });
   },

@@ -18,7 +18,7 @@ function openWith(handler: Handler, options: { timeout?: number } = {}): Promise
 }
 
 const toBroken = { path: "/webhooks/broken" };
-const failed = { status: 500, code: "HANDLER_FAILED", told: { level: "error", code: "HANDLER_FAILED" } } as const;
+const failed = { status: 500, code: "HANDLER_FAILED", logged: { level: "error", code: "HANDLER_FAILED" } } as const;
 
 describe("A handler that throws", () => {
   const thrown: readonly { what: string; value: unknown }[] = [
@@ -51,10 +51,14 @@ describe("A handler that throws", () => {
 
   test("R1: is logged with the thrown value", async () => {
     const receiver = await openWith(() => Promise.reject(new Error(inner)));
-    await receiver.survives(() => receiver.post(toBroken), { ...failed, told: { err: /select \* from users/ } });
+    await receiver.survives(() => receiver.post(toBroken), { ...failed, logged: { err: /select \* from users/ } });
   });
 
-  const notJson = { status: 500, code: "RESULT_NOT_JSON", told: { level: "error", code: "RESULT_NOT_JSON" } } as const;
+  const notJson = {
+    status: 500,
+    code: "RESULT_NOT_JSON",
+    logged: { level: "error", code: "RESULT_NOT_JSON" },
+  } as const;
 
   test.each([
     { what: "a big integer", result: { count: 1n } },
@@ -121,7 +125,7 @@ describe("A handler that throws", () => {
 });
 
 describe("A handler that returns a result", () => {
-  const succeeded = { status: 200, told: { msg: "delivery succeeded", status: 200 } } as const;
+  const succeeded = { status: 200, logged: { msg: "delivery succeeded", status: 200 } } as const;
 
   test.each([
     { what: "undefined", handler: () => undefined },
@@ -148,7 +152,7 @@ describe("A handler that returns a result", () => {
     const receiver = await openWith(respond);
     const answer = await receiver.survives(() => receiver.post(toBroken), {
       status: 202,
-      told: { msg: "delivery succeeded", status: 202 },
+      logged: { msg: "delivery succeeded", status: 202 },
     });
     expect(answer?.text).toBe("as it is");
   });
@@ -158,7 +162,7 @@ describe("A handler that never settles", () => {
   const timedOut = {
     status: 504,
     code: "HANDLER_TIMED_OUT",
-    told: { level: "error", code: "HANDLER_TIMED_OUT" },
+    logged: { level: "error", code: "HANDLER_TIMED_OUT" },
   } as const;
 
   test("R3: is answered 504 after its timeout, and its signal aborts", async () => {
@@ -235,7 +239,7 @@ describe("A client that disconnects while the handler runs", () => {
         socket[hangUp]();
         return undefined;
       },
-      { told: { level: "error", code: "HANDLER_FAILED", err: /connection|aborted/i } },
+      { logged: { level: "error", code: "HANDLER_FAILED", err: /connection|aborted/i } },
     );
   });
 
@@ -262,7 +266,7 @@ describe("A client that disconnects while the handler runs", () => {
     const receiver = await openWith(async (_payload, { signal }) => {
       signals.push(signal);
     });
-    await receiver.survives(() => receiver.post(toBroken), { status: 200, told: { msg: "delivery succeeded" } });
+    await receiver.survives(() => receiver.post(toBroken), { status: 200, logged: { msg: "delivery succeeded" } });
     expect(signals.map(({ aborted }) => aborted)).toEqual([false]);
   });
 });
@@ -274,7 +278,7 @@ describe("A handler with an unhandled rejection", () => {
       const { receiver, child } = await createFaultyProcess();
       await receiver.survives(() => receiver.post({ path: `/webhooks/${endpoint}` }), {
         status: 200,
-        told: { level: "error", msg: /^Unhandled promise rejection/ },
+        logged: { level: "error", msg: /^Unhandled promise rejection/ },
       });
       expect(child.errorOutput).toBe("");
     },
@@ -309,7 +313,7 @@ describe("A thrown value that cannot be inspected", () => {
     for (const [index, value] of values.entries()) {
       await receiver.survives(() => receiver.post(request("leaves-behind", value)), {
         status: 200,
-        told: { level: "error", msg: /^Unhandled promise rejection/ },
+        logged: { level: "error", msg: /^Unhandled promise rejection/ },
       });
       await child.says("target ran", index + 1);
     }
@@ -340,7 +344,7 @@ describe("A handler in another process", () => {
     const receiver = await openReceiver({ declared: "faulty" });
     const answer = await receiver.survives(() => receiver.post(at("returns/undefined")), {
       status: 200,
-      told: { msg: "delivery succeeded" },
+      logged: { msg: "delivery succeeded" },
     });
     expect(answer?.text).toBe("");
   });
@@ -350,7 +354,7 @@ describe("A handler in another process", () => {
     await receiver.survives(() => receiver.post(at("never-settles")), {
       status: 504,
       code: "HANDLER_TIMED_OUT",
-      told: { level: "error", code: "HANDLER_TIMED_OUT" },
+      logged: { level: "error", code: "HANDLER_TIMED_OUT" },
     });
   });
 
@@ -365,8 +369,8 @@ describe("A handler in another process", () => {
         socket.reset();
         return undefined;
       },
-      { told: { level: "error", code: "HANDLER_FAILED" } },
+      { logged: { level: "error", code: "HANDLER_FAILED" } },
     );
-    await says("told to end");
+    await says("interrupted");
   });
 });

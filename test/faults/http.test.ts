@@ -26,19 +26,19 @@ describe("Bytes that are not HTTP", () => {
     { what: "a method that does not exist", bytes: "DELIVER /webhooks/target HTTP/1.1\r\n\r\n" },
   ])("H1: $what is answered 400", async ({ bytes }) => {
     const receiver = await openReceiver();
-    await receiver.survives(() => receiver.send(bytes), { status: 400, told: brokenParse });
+    await receiver.survives(() => receiver.send(bytes), { status: 400, logged: brokenParse });
   });
 
   test.each(["HTTP/9.9", "HTTP/1.1.1", "http/1.1", "HTTP/1"])("H1: version %s is answered 400", async (version) => {
     const receiver = await openReceiver();
-    await receiver.survives(() => receiver.post({ version }), { status: 400, told: brokenParse });
+    await receiver.survives(() => receiver.post({ version }), { status: 400, logged: brokenParse });
   });
 
   test.each(["HTTP/2.0", "HTTP/0.9"])("H1: version %s is answered 400", async (version) => {
     const receiver = await openReceiver();
     await receiver.survives(() => receiver.post({ version }), {
       status: 400,
-      told: { ...broken, reason: "Unsupported HTTP version" },
+      logged: { ...broken, reason: "Unsupported HTTP version" },
     });
   });
 
@@ -52,14 +52,14 @@ describe("Bytes that are not HTTP", () => {
     { what: "an absolute path without a host", changes: { path: "http:///" } },
   ])("H1: $what is answered 400", async ({ changes }) => {
     const receiver = await openReceiver();
-    await receiver.survives(() => receiver.post(changes), { status: 400, told: { ...broken, status: 400 } });
+    await receiver.survives(() => receiver.post(changes), { status: 400, logged: { ...broken, status: 400 } });
   });
 
   test("H1: headers above the limit are answered 431", async () => {
     const receiver = await openReceiver();
     await receiver.survives(() => receiver.post({ headers: { "X-Long": "x".repeat(20_000) } }), {
       status: 431,
-      told: { ...broken, status: 431 },
+      logged: { ...broken, status: 431 },
     });
   });
 
@@ -67,7 +67,7 @@ describe("Bytes that are not HTTP", () => {
     const receiver = await openReceiver();
     await receiver.survives(() => receiver.post({ headers: { Expect: "the-unexpected" } }), {
       status: 417,
-      told: { ...broken, status: 417 },
+      logged: { ...broken, status: 417 },
     });
   });
 });
@@ -93,7 +93,7 @@ describe("A body with an ambiguous length", () => {
     { what: "chunks inside another encoding", headers: { "Transfer-Encoding": "chunked, identity" } },
   ])("H2: $what is answered 400", async ({ headers }) => {
     const receiver = await openReceiver();
-    await receiver.survives(() => receiver.post({ headers }), { status: 400, told: { level: "warn", status: 400 } });
+    await receiver.survives(() => receiver.post({ headers }), { status: 400, logged: { level: "warn", status: 400 } });
   });
 
   test.each([
@@ -104,7 +104,7 @@ describe("A body with an ambiguous length", () => {
   ])("H2: a chunk with $what is answered 400", async ({ chunks }) => {
     const receiver = await openReceiver();
     const headers = { "Transfer-Encoding": "chunked" };
-    await receiver.survives(() => receiver.post({ headers, body: chunks }), { status: 400, told: brokenBody });
+    await receiver.survives(() => receiver.post({ headers, body: chunks }), { status: 400, logged: brokenBody });
   });
 
   test("H2: an invalid chunk after a valid one is answered 400", async () => {
@@ -114,7 +114,7 @@ describe("A body with an ambiguous length", () => {
         const socket = await openBody(receiver, { "Transfer-Encoding": "chunked" });
         return socket.send(chunk('{"event":'), "zz\r\n").answer();
       },
-      { status: 400, told: brokenBody },
+      { status: 400, logged: brokenBody },
     );
   });
 });
@@ -136,7 +136,7 @@ describe("An incomplete body", () => {
           .finish()
           .answer();
       },
-      { status: 400, told: brokenBody },
+      { status: 400, logged: brokenBody },
     );
   });
 
@@ -144,7 +144,7 @@ describe("An incomplete body", () => {
     const receiver = await openReceiver();
     await receiver.survives(
       async () => (await receiver.connect()).send(receiver.delivery().subarray(0, 60)).finish().answer(),
-      { status: 400, told: brokenParse },
+      { status: 400, logged: brokenParse },
     );
   });
 
@@ -156,7 +156,7 @@ describe("An incomplete body", () => {
     const receiver = await openReceiver({ timeouts: { headers: 150, request: 150 } });
     await receiver.survives(() => receiver.post({ headers, body }), {
       status: 408,
-      told: { code: "BODY_INCOMPLETE", status: 408 },
+      logged: { code: "BODY_INCOMPLETE", status: 408 },
     });
   });
 
@@ -168,7 +168,7 @@ describe("An incomplete body", () => {
         socket.send('{"event":').reset();
         return undefined;
       },
-      { told: brokenBody },
+      { logged: brokenBody },
     );
   });
 });
@@ -180,7 +180,7 @@ describe("A slow client", () => {
     const receiver = await openReceiver({ timeouts });
     await receiver.survives(() => receiver.send(receiver.delivery().subarray(0, 90)), {
       status: 408,
-      told: { ...broken, status: 408 },
+      logged: { ...broken, status: 408 },
     });
   });
 
@@ -188,7 +188,7 @@ describe("A slow client", () => {
     const receiver = await openReceiver({ timeouts });
     await receiver.survives(async () => drip(await receiver.connect(), receiver.delivery()), {
       status: 408,
-      told: { ...broken, status: 408 },
+      logged: { ...broken, status: 408 },
     });
   });
 
@@ -197,13 +197,13 @@ describe("A slow client", () => {
     const body = Buffer.from(JSON.stringify({ event: "slow".repeat(500) }));
     await receiver.survives(
       async () => drip(await openBody(receiver, { "Content-Length": String(body.length) }), body),
-      { status: 408, told: { code: "BODY_INCOMPLETE", status: 408 } },
+      { status: 408, logged: { code: "BODY_INCOMPLETE", status: 408 } },
     );
   });
 
   test("H6: a connection without a request is answered 408", async () => {
     const receiver = await openReceiver({ timeouts });
-    await receiver.survives(() => receiver.send(), { status: 408, told: { ...broken, status: 408 } });
+    await receiver.survives(() => receiver.send(), { status: 408, logged: { ...broken, status: 408 } });
   });
 
   test("H6: a connection that is idle after its answer is closed silently", async () => {
@@ -211,7 +211,7 @@ describe("A slow client", () => {
     const socket = await receiver.connect();
     await receiver.survives(() => socket.send(receiver.delivery()).answer(), {
       status: 200,
-      told: { msg: "delivery succeeded" },
+      logged: { msg: "delivery succeeded" },
       runs: 1,
     });
     await socket.ended;
@@ -221,7 +221,7 @@ describe("A slow client", () => {
   test("H7: a delivery is answered while 1,000 connections are idle", async () => {
     const receiver = await openReceiver();
     const idle = await Promise.all(Array.from({ length: 1_000 }, () => receiver.connect()));
-    await receiver.survives(() => receiver.post(), { status: 200, told: { msg: "delivery succeeded" }, runs: 1 });
+    await receiver.survives(() => receiver.post(), { status: 200, logged: { msg: "delivery succeeded" }, runs: 1 });
     expect(idle.filter(({ isEnded }) => isEnded)).toEqual([]);
   });
 });
@@ -230,7 +230,7 @@ describe("A request with another method or path", () => {
   const unknownEndpoint = {
     status: 404,
     code: "ENDPOINT_UNKNOWN",
-    told: { code: "ENDPOINT_UNKNOWN", status: 404 },
+    logged: { code: "ENDPOINT_UNKNOWN", status: 404 },
   } as const;
 
   test.each(["GET", "HEAD", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PROPFIND", "QUERY"])(
@@ -240,7 +240,7 @@ describe("A request with another method or path", () => {
       const answer = await receiver.survives(
         async () =>
           (await receiver.connect()).send(receiver.delivery({ method })).answer({ toHead: method === "HEAD" }),
-        { status: 405, told: { code: "METHOD_NOT_ALLOWED", status: 405 } },
+        { status: 405, logged: { code: "METHOD_NOT_ALLOWED", status: 405 } },
       );
       expect(answer?.headers.get("allow")).toBe("POST");
     },
@@ -250,7 +250,7 @@ describe("A request with another method or path", () => {
     const receiver = await openReceiver();
     const answer = await receiver.survives(() => receiver.send("CONNECT hub:443 HTTP/1.1\r\nHost: hub\r\n\r\n"), {
       status: 405,
-      told: { ...broken, status: 405, method: "CONNECT" },
+      logged: { ...broken, status: 405, method: "CONNECT" },
     });
     expect(answer?.headers.get("allow")).toBe("POST");
   });
@@ -263,7 +263,7 @@ describe("A request with another method or path", () => {
     for (const socket of sockets) socket.send(connect, "x".repeat(99)).reset();
     await Promise.all(sockets.map(({ ended }) => ended));
     await receiver.page("/health");
-    await receiver.survives(() => receiver.send(connect), { status: 405, told: { ...broken, method: "CONNECT" } });
+    await receiver.survives(() => receiver.send(connect), { status: 405, logged: { ...broken, method: "CONNECT" } });
   });
 
   test.each([
@@ -361,7 +361,7 @@ describe("HTTP/1.0 with Transfer-Encoding", () => {
       const request = receiver.delivery({ path, version: "HTTP/1.0", headers, body: chunk("{}") });
       await receiver.survives(() => socket.send(request).answer(), {
         status: 400,
-        told: { ...broken, reason: "Transfer-Encoding in HTTP/1.0" },
+        logged: { ...broken, reason: "Transfer-Encoding in HTTP/1.0" },
       });
       await socket.ended;
     },
@@ -382,7 +382,7 @@ describe("A path with dot segments", () => {
     await receiver.survives(() => receiver.post({ path: `/webhooks/${name}` }), {
       status: 404,
       code: "NOT_FOUND",
-      told: { status: 404, reason: "Dot segments in the path" },
+      logged: { status: 404, reason: "Dot segments in the path" },
     });
     const page = await receiver.page(`/webhooks/${name}`);
     expect([page.status, JSON.parse(page.text).code]).toEqual([404, "NOT_FOUND"]);
@@ -419,7 +419,7 @@ describe("Garbage after a valid request", () => {
     const socket = await receiver.connect();
     await receiver.survives(() => socket.send(Buffer.concat([receiver.delivery(), Buffer.from(garbage)])).answer(), {
       status: 200,
-      told: brokenParse,
+      logged: brokenParse,
       runs: 1,
     });
     expect((await socket.answer()).status).toBe(400);
@@ -451,7 +451,7 @@ describe("Garbage after a valid request", () => {
         finish.resolve();
         return socket.answer();
       },
-      { status: 200, told: brokenParse },
+      { status: 200, logged: brokenParse },
     );
     expect((await socket.answer()).status).toBe(400);
     expect(signals.map(({ aborted }) => aborted)).toEqual([false]);
@@ -466,7 +466,7 @@ describe("Garbage after a valid request", () => {
         expect((await socket.answer()).status).toBe(200);
         return socket.answer();
       },
-      { status: 200, told: brokenParse, runs: 2 },
+      { status: 200, logged: brokenParse, runs: 2 },
     );
     expect((await socket.answer()).status).toBe(400);
   });
@@ -476,7 +476,7 @@ describe("Garbage after a valid request", () => {
     const socket = await receiver.connect();
     await receiver.survives(() => socket.send(garbage, garbage.repeat(1_000)).answer(), {
       status: 400,
-      told: brokenParse,
+      logged: brokenParse,
     });
     await socket.ended;
     expect(socket.rest).toBe("");

@@ -88,7 +88,7 @@ function declareEndpoints(): void {
     "stuck",
     { background: true, timeout: 150, attempts: 2, backoff: shortBackoff },
     (_payload, context) => {
-      context.signal.addEventListener("abort", () => context.log.info("told to end"));
+      context.signal.addEventListener("abort", () => context.log.info("interrupted"));
       return new Promise(() => {});
     },
   );

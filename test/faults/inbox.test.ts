@@ -210,7 +210,7 @@ describe.each(engines)("An inbox in $name", ({ name, url: createUrl, freeze, uns
     expect((await receiver.deliver(sent)).status).toBe(202);
     const stored = await receiver.ledger.waitForStatus(sent, "dead");
     expect(stored?.attempts).toMatchObject([1, 2].map((number) => ({ number, error: { code: "HANDLER_TIMED_OUT" } })));
-    await receiver.says(2, { msg: "told to end", deliveryId: "stuck" });
+    await receiver.says(2, { msg: "interrupted", deliveryId: "stuck" });
     await receiver.stillWorks();
     await receiver.ledger.account("R3", name, { succeeded: 1, dead: 1 });
   });

@@ -4,7 +4,7 @@ import { countRows } from "./rows.ts";
 
 countRows("other-site");
 
-const accepted = { status: 200, told: { msg: "delivery succeeded", status: 200 }, runs: 1 } as const;
+const accepted = { status: 200, logged: { msg: "delivery succeeded", status: 200 }, runs: 1 } as const;
 
 describe("A page of another site", () => {
   test.each([
@@ -23,7 +23,7 @@ describe("A page of another site", () => {
     const receiver = await openReceiver();
     await receiver.survives(
       () => receiver.post({ headers: { "Content-Type": type, Origin: "https://other.example" } }),
-      { status: 415, code: "MEDIA_TYPE_UNSUPPORTED", told: { code: "MEDIA_TYPE_UNSUPPORTED", status: 415 } },
+      { status: 415, code: "MEDIA_TYPE_UNSUPPORTED", logged: { code: "MEDIA_TYPE_UNSUPPORTED", status: 415 } },
     );
   });
 
@@ -52,7 +52,7 @@ describe("A page of another site, without a secret and with any body allowed", (
     await receiver.survives(() => post(receiver, headers), {
       status: 403,
       code: "CROSS_SITE_REFUSED",
-      told: { code: "CROSS_SITE_REFUSED", status: 403 },
+      logged: { code: "CROSS_SITE_REFUSED", status: 403 },
     });
   });
 

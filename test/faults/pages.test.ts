@@ -44,7 +44,7 @@ describe("The landing page", () => {
     const headers = { "Webhook-Id": mark };
     await receiver.survives(() => receiver.post({ body, headers }), {
       status: 200,
-      told: { msg: "delivery succeeded", scope: "discussion.comment" },
+      logged: { msg: "delivery succeeded", scope: "discussion.comment" },
       runs: 1,
     });
     expect((await receiver.post({ body, path: "/webhooks/filtered" })).text).toContain("ignored");
@@ -124,14 +124,14 @@ describe("The landing page without authentication", () => {
     const headers = { "Webhook-Id": "4f0c7d1e-private-delivery" };
     await receiver.survives(() => receiver.post({ path, headers, body: JSON.stringify(payload) }), {
       status: 200,
-      told: { msg: "delivery succeeded", repo: "dataset:acme/unreleased-7" },
+      logged: { msg: "delivery succeeded", repo: "dataset:acme/unreleased-7" },
     });
     await receiver.survives(
       () =>
         receiver.post({ path, body: JSON.stringify(webhookPayload("repo.content", { repo: { name: "acme/other" } })) }),
       {
         status: 200,
-        told: { msg: "delivery ignored", repo: "dataset:acme/other" },
+        logged: { msg: "delivery ignored", repo: "dataset:acme/other" },
       },
     );
     const page = await receiver.page("/");
@@ -269,7 +269,7 @@ describe("The console", () => {
     const body = JSON.stringify({ endpoint: "kept", id: "d1" });
     for (const path of ["replay", "replay-dead", "discard"].map((name) => `${api}/deliveries/${name}`)) {
       await receiver.survives(() => receiver.post({ path, headers: { ...own, ...headers }, body }), {
-        ...{ status, code, told: { status, code, msg: /^request to the console refused/ } },
+        ...{ status, code, logged: { status, code, msg: /^request to the console refused/ } },
       });
     }
     expect(await receiver.stored("d1")).toMatchObject({ status: "dead", attempts: [{ number: 1 }] });
@@ -279,7 +279,7 @@ describe("The console", () => {
   test("U3: refuses a sign-in and a sign-out of another site", async () => {
     const receiver = await openKeeping();
     const own = await signIn(receiver);
-    const refused = { status: 403, code: "CROSS_SITE_REFUSED", told: { code: "CROSS_SITE_REFUSED" } } as const;
+    const refused = { status: 403, code: "CROSS_SITE_REFUSED", logged: { code: "CROSS_SITE_REFUSED" } } as const;
     const body = JSON.stringify({ token });
     for (const method of ["POST", "DELETE"]) {
       const headers = { ...own, Origin: "https://evil.example", "Sec-Fetch-Site": "cross-site" };

@@ -7,11 +7,11 @@ import { countRows } from "./rows.ts";
 
 countRows("payload");
 
-const accepted = { status: 200, told: { msg: "delivery succeeded" }, runs: 1 } as const;
+const accepted = { status: 200, logged: { msg: "delivery succeeded" }, runs: 1 } as const;
 const invalid = {
   status: 422,
   code: "PAYLOAD_INVALID",
-  told: { level: "warn", status: 422, code: "PAYLOAD_INVALID" },
+  logged: { level: "warn", status: 422, code: "PAYLOAD_INVALID" },
 } as const;
 const payload = webhookPayload("repo.content");
 const valid = JSON.stringify(payload);

@@ -9,7 +9,7 @@ import { countRows, skipFault } from "./rows.ts";
 countRows("protocol");
 
 const broken = { level: "warn", msg: "malformed HTTP request refused", status: 400 };
-const succeeded = { status: 200, told: { msg: "delivery succeeded" } };
+const succeeded = { status: 200, logged: { msg: "delivery succeeded" } };
 
 describe("A Trailer header with a body", () => {
   const headers = { Trailer: "x-check" };
@@ -35,7 +35,7 @@ describe("A Trailer header with a body", () => {
   test("H11: to a receiver is handled like other requests", async () => {
     const receiver = await openReceiver();
     await receiver.survives(() => receiver.post({ headers }), { ...succeeded, runs: 1 });
-    await receiver.survives(() => receiver.post(inChunks), { status: 400, told: { code: "BODY_NOT_JSON" } });
+    await receiver.survives(() => receiver.post(inChunks), { status: 400, logged: { code: "BODY_NOT_JSON" } });
   });
 });
 
@@ -66,7 +66,7 @@ describe("Pipelined requests for pages that are not read", () => {
         socket.send(receiver.delivery({ path: "/webhooks/large" }));
         return undefined;
       },
-      { told: { level: "warn", msg: "connection closed: the client does not read the response" } },
+      { logged: { level: "warn", msg: "connection closed: the client does not read the response" } },
     );
   });
 
@@ -96,7 +96,7 @@ describe("A request that two servers could parse differently", () => {
     "H13: $what to $path is answered 400",
     async ({ reason, what: _what, ...changes }) => {
       const receiver = await openReceiver();
-      await receiver.survives(() => receiver.post(changes), { status: 400, told: { ...broken, reason } });
+      await receiver.survives(() => receiver.post(changes), { status: 400, logged: { ...broken, reason } });
     },
   );
 
@@ -126,7 +126,7 @@ describe("A Response with headers of an upstream answer", () => {
     const request = receiver.delivery({ path: "/webhooks/framing", body: JSON.stringify(headers) });
     const answer = await receiver.survives(() => socket.send(request).answer(), {
       status: 202,
-      told: { msg: "delivery succeeded", endpoint: "framing" },
+      logged: { msg: "delivery succeeded", endpoint: "framing" },
     });
     expect(answer?.text).toBe("passed on");
     expect((await socket.send(receiver.delivery()).answer()).status).toBe(200);
@@ -167,7 +167,7 @@ describe("A request with Expect: 100-continue", () => {
     const socket = await receiver.connect();
     await receiver.survives(
       () => socket.send(receiver.delivery({ headers: { ...all, ...headers }, body: "" })).answer(),
-      { status, code, told: { code, status } },
+      { status, code, logged: { code, status } },
     );
     expect(socket.rest).toBe("");
   });
@@ -198,7 +198,7 @@ describe("A client that ends its side of the connection after its request", () =
           .send(receiver.delivery({ path: `/webhooks/${endpoint}` }))
           .finish()
           .answer(),
-      { status: 200, told: { msg: "delivery succeeded", endpoint } },
+      { status: 200, logged: { msg: "delivery succeeded", endpoint } },
     );
     await socket.ended;
     expect(socket.rest).toBe("");

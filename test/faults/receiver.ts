@@ -28,7 +28,7 @@ export interface Expected {
   /** The `code` in the response body. */
   code?: WebhookErrorCode;
   /** Fields of the single log line with the reason. Each value is exact or a pattern. */
-  told: Readonly<Record<string, unknown>>;
+  logged: Readonly<Record<string, unknown>>;
   /** Number of runs of the "target" handler. Default for responses other than 2xx: 0. */
   runs?: number;
 }
@@ -100,12 +100,12 @@ export class Receiver {
    * Asserts that a fault leads to the expected response and one log line with the reason, that the next valid delivery
    * succeeds, and that no output contains the secret.
    */
-  async survives(fault: () => Promise<RawAnswer | undefined>, { status, code, told, runs }: Expected) {
+  async survives(fault: () => Promise<RawAnswer | undefined>, { status, code, logged, runs }: Expected) {
     const linesBefore = this.#source.lines().length;
     const runsBefore = this.#source.runs();
     const since = () => this.#source.lines().slice(linesBefore);
     const isReason = (line: LogLine) =>
-      Object.entries(told).every(([field, wanted]) =>
+      Object.entries(logged).every(([field, wanted]) =>
         wanted instanceof RegExp ? wanted.test(String(line[field])) : line[field] === wanted,
       );
 

@@ -7,7 +7,7 @@ import { endHost } from "./hosted-receiver.ts";
  */
 export const rows = [
   { id: "H1", file: "http", what: "bytes that are no HTTP, or HTTP of another version, are answered 400" },
-  { id: "H2", file: "http", what: "a body whose length is told twice, wrongly or in bad chunks is answered 400" },
+  { id: "H2", file: "http", what: "a body whose length is logged twice, wrongly or in bad chunks is answered 400" },
   { id: "H3", file: "http", what: "a body that ends too early is answered 400, and nothing of it is kept" },
   { id: "H4", file: "http", what: "a body that stops, with the connection open, is answered 408" },
   { id: "H5", file: "http", what: "a reset in the middle of the body runs no handler" },

@@ -10,10 +10,10 @@ import { countRows } from "./rows.ts";
 
 countRows("secret-kept");
 
-const invalid = { status: 403, code: "SECRET_INVALID", told: { code: "SECRET_INVALID", status: 403 } } as const;
+const invalid = { status: 403, code: "SECRET_INVALID", logged: { code: "SECRET_INVALID", status: 403 } } as const;
 
 describe("The secret itself", () => {
-  const failed = { status: 500, code: "HANDLER_FAILED", told: { code: "HANDLER_FAILED", status: 500 } } as const;
+  const failed = { status: 500, code: "HANDLER_FAILED", logged: { code: "HANDLER_FAILED", status: 500 } } as const;
 
   test.each([
     {
@@ -55,7 +55,7 @@ describe("The secret itself", () => {
     });
     await receiver.survives(() => receiver.post({ path: `/webhooks/chatty?secret=${secret}` }), {
       status: 200,
-      told: { msg: "delivery succeeded" },
+      logged: { msg: "delivery succeeded" },
     });
   });
 
@@ -70,7 +70,7 @@ describe("The secret itself", () => {
     });
     const answer = await receiver.survives(() => receiver.post({ path: `/webhooks/echo?secret=${secret}&page=2` }), {
       status: 200,
-      told: { msg: "delivery succeeded" },
+      logged: { msg: "delivery succeeded" },
     });
     expect(answer?.text).toContain("page=2");
     expect(answer?.text).toContain("webhook-id");
@@ -87,14 +87,14 @@ describe("The secret itself", () => {
     const socket = await RawSocket.open(receiver.url);
     await receiver.survives(() => socket.send(`X-Webhook-Secret: ${secret}\r\n\r\n`).answer(), {
       status: 400,
-      told: { status: 400, code: /^HPE_/ },
+      logged: { status: 400, code: /^HPE_/ },
     });
     socket.close();
   });
 });
 
 describe("An error of a handler that contains a secret", () => {
-  const failed = { status: 500, code: "HANDLER_FAILED", told: { code: "HANDLER_FAILED", status: 500 } } as const;
+  const failed = { status: 500, code: "HANDLER_FAILED", logged: { code: "HANDLER_FAILED", status: 500 } } as const;
   const thrown = Object.entries(errorsWithSecret(secret)).map(([where, error]) => ({ where, error }));
 
   test.each(thrown)("S10: in $where is redacted before it reaches a custom logger", async ({ error }) => {

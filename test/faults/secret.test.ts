@@ -11,9 +11,9 @@ import { countRows } from "./rows.ts";
 
 countRows("secret");
 
-const missing = { status: 401, code: "SECRET_MISSING", told: { code: "SECRET_MISSING", status: 401 } } as const;
-const invalid = { status: 403, code: "SECRET_INVALID", told: { code: "SECRET_INVALID", status: 403 } } as const;
-const accepted = { status: 200, told: { msg: "delivery succeeded", status: 200 }, runs: 1 } as const;
+const missing = { status: 401, code: "SECRET_MISSING", logged: { code: "SECRET_MISSING", status: 401 } } as const;
+const invalid = { status: 403, code: "SECRET_INVALID", logged: { code: "SECRET_INVALID", status: 403 } } as const;
+const accepted = { status: 200, logged: { msg: "delivery succeeded", status: 200 }, runs: 1 } as const;
 
 describe("No secret", () => {
   const headers = { "X-Webhook-Secret": undefined };
@@ -232,7 +232,10 @@ describe("A secret in the URL", () => {
     { what: "an invalid host", changes: { path, headers: { ...headers, Host: "a b" } }, status: 400 },
   ])("S5: is in no log line and no response next to $what", async ({ changes, status }) => {
     const receiver = await openReceiver({ secretInQuery: true });
-    await receiver.survives(() => receiver.post({ headers, ...changes }), { status, told: { level: "warn", status } });
+    await receiver.survives(() => receiver.post({ headers, ...changes }), {
+      status,
+      logged: { level: "warn", status },
+    });
   });
 });
 
@@ -256,7 +259,11 @@ describe("Brute force", () => {
     return { clock, receiver, guess, guessMore, startedAt: start + 100 };
   }
 
-  const limited = { status: 429, code: "TOO_MANY_FAILURES", told: { code: "TOO_MANY_FAILURES", status: 429 } } as const;
+  const limited = {
+    status: 429,
+    code: "TOO_MANY_FAILURES",
+    logged: { code: "TOO_MANY_FAILURES", status: 429 },
+  } as const;
 
   test("S6: is answered 429 with Retry-After, and the valid secret with 200", async () => {
     const { receiver, guess, clock, startedAt } = await openAttacked();
@@ -276,12 +283,12 @@ describe("Brute force", () => {
     for (let guesses = 0; guesses < total; guesses += 1) {
       await socket.send(receiver.delivery({ headers: { "X-Webhook-Secret": "guess" } })).answer();
     }
-    const told = () => receiver.log.filter(({ status }) => status === 403 || status === 429);
-    await waitFor(() => expect(told().reduce((sum, { count = 1 }) => sum + Number(count), 0)).toBe(total), {
+    const logged = () => receiver.log.filter(({ status }) => status === 403 || status === 429);
+    await waitFor(() => expect(logged().reduce((sum, { count = 1 }) => sum + Number(count), 0)).toBe(total), {
       interval: 20,
     });
-    expect(told().length).toBeLessThan(total);
-    expect(told().find(({ count }) => count !== undefined)?.msg).toMatch(/^\d+ further deliveries refused: /);
+    expect(logged().length).toBeLessThan(total);
+    expect(logged().find(({ count }) => count !== undefined)?.msg).toMatch(/^\d+ further deliveries refused: /);
     await receiver.keepsSecret();
   });
 

@@ -102,8 +102,8 @@ test("T3: a tunnel that fails without a listener does not end the process, and r
   const script = `
     const { openTunnel } = await import(${JSON.stringify(new URL("../../src/tunnel/tunnel.ts", import.meta.url))});
     const tunnel = await openTunnel({ port: ${local.port}, host: ${JSON.stringify(host.url)} });
-    let told;
-    setInterval(() => { if (told !== tunnel.status) console.log(told = tunnel.status); }, 10);
+    let logged;
+    setInterval(() => { if (logged !== tunnel.status) console.log(logged = tunnel.status); }, 10);
     process.stdin.once("data", () => tunnel.close().then(() => process.exit(0)));`;
   inOwnProcess();
   const child = spawn(process.execPath, ["--input-type=module", "--eval", script], {

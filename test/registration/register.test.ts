@@ -397,8 +397,8 @@ describe("The secret", () => {
     testHub.intercept = (request, send) => send(request);
     const made = await testHub.register(serverOf({ retrain }, { secret }));
     const rotated = await testHub.register(serverOf({ retrain }, { secret: `${secret}-2` }));
-    const told = [failed, made, rotated, testHub.stateText()];
-    expect(holdsSecret([told, inspect(told, { depth: 9 })], secret)).toBe(false);
+    const reported = [failed, made, rotated, testHub.stateText()];
+    expect(holdsSecret([reported, inspect(reported, { depth: 9 })], secret)).toBe(false);
     expect(testHub.stateText()).not.toContain("hf_local");
   });
 });

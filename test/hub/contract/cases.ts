@@ -171,7 +171,7 @@ export function objectsIn(facts: readonly Fact[]): { path: string; kind: string 
 }
 
 function unknownFields({ path, kind }: { path: string; kind: string }, { body, accept, isRequest }: Whole): Case[] {
-  return ["stranger", "Type"].map((name): Case => {
+  return ["unknown", "Type"].map((name): Case => {
     const at = join(path, name);
     const given = changed(body, at, { x: 1 });
     const title = `${at} is an unknown field of a ${kind}`;

@@ -230,7 +230,7 @@ export const faults: readonly Fault[] = [
     tests: ["test/inbox/bullmq/data-loss.test.ts"],
   },
   {
-    name: "a delivery that starts while the inbox closes is not told to stop",
+    name: "a delivery that starts while the inbox closes is not interrupted",
     file: "src/inbox/bullmq/handler-runs.ts",
     find: "    if (this.#isClosing) controller.abort(inboxClosing());\n",
     replace: "",

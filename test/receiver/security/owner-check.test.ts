@@ -114,7 +114,7 @@ describe("With a token, the owner", () => {
   });
 
   test.each(["t0ken-with-15-c", "  t0ken-with-15-c  ", "1234"])(
-    "is nobody if the token is short: %j",
+    "has no owner if the token is short: %j",
     async (short) => {
       expect(() => ownersApp({ token: short })).toThrow(expect.objectContaining({ code: "OPTION_INVALID" }));
       const response = await ownersApp().request("/", { headers: basic(short) }, { CONSOLE_TOKEN: short });
@@ -126,7 +126,7 @@ describe("With a token, the owner", () => {
     },
   );
 
-  test.each([7, true, {}, ["t0ken-in-a-list-of-tokens"]])("is nobody if the token is %j", (given) => {
+  test.each([7, true, {}, ["t0ken-in-a-list-of-tokens"]])("has no owner if the token is %j", (given) => {
     const create = () => Reflect.construct(WebhooksServer, [{ consoleToken: given }]);
     expect(create).toThrow(expect.objectContaining({ code: "OPTION_INVALID" }));
   });

@@ -3,8 +3,8 @@ import type { EndpointInfo, EndpointList } from "../../protocol/endpoints.ts";
 import { DeliveryPane } from "../delivery/delivery-pane.tsx";
 import { useResource } from "../state/resource.ts";
 import { navigate, route } from "../state/route.ts";
-import { FailureState, Loading } from "../ui.tsx";
-import { DeliveryTable } from "./delivery-table.tsx";
+import { Button, Command, Dialog, EmptyState, FailureState, Loading, Text } from "../ui.tsx";
+import { DeliveryTable, SearchProgressNote } from "./delivery-table.tsx";
 import { FilterBar } from "./filter-bar.tsx";
 import { keyText, listHash, readListRoute } from "./links.ts";
 import { ListStore } from "./list-store.ts";
@@ -16,10 +16,8 @@ import { toApiFailure } from "../api/failure.ts";
 import { formatCount, formatPlural } from "../format.ts";
 import { session } from "../state/session.ts";
 import { showToast } from "../state/toasts.ts";
-import { Button, Command, Dialog, EmptyState, Text } from "../ui.tsx";
 import { describeReplay } from "./describe-replay.ts";
 import { type ListFilter, listChips, toApiFilter } from "./filter.ts";
-import { SearchProgressNote } from "./search-progress-note.tsx";
 import { suggestTrigger } from "./suggest-trigger.ts";
 
 /** The list of deliveries, and beside it the delivery that is open. */

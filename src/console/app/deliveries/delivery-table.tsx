@@ -1,7 +1,7 @@
 import { Component } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { DeliveryKey, DeliverySummary } from "../../protocol/deliveries.ts";
-import { formatCount, formatPlural } from "../format.ts";
+import { formatCount, formatMoment, formatPlural } from "../format.ts";
 import { useShortcut } from "../state/keyboard.ts";
 import { navigate } from "../state/route.ts";
 import { Button } from "../ui.tsx";
@@ -12,7 +12,6 @@ import type { ListStore } from "./list-store.ts";
 import { maxRows } from "./merge.ts";
 import { focusRow } from "./row-focus.ts";
 import { readRowHeight, selectWindow } from "./row-window.ts";
-import { SearchProgressNote } from "./search-progress-note.tsx";
 import { useHold } from "./use-hold.ts";
 import { useSize } from "./use-size.ts";
 
@@ -233,4 +232,10 @@ function LoadMore({ store, scroller }: { store: ListStore; scroller: { readonly 
       </Button>
     </div>
   );
+}
+
+/** Describes how far a search examined the deliveries. Shows nothing if it examined all. */
+export function SearchProgressNote({ searchedUntil }: { searchedUntil: number | undefined }) {
+  if (searchedUntil === undefined) return null;
+  return <p>Searched back to {formatMoment(new Date(searchedUntil), new Date())}.</p>;
 }
