@@ -24,8 +24,8 @@ import { toJob } from "./resources/jobs.ts";
 import { AuditLog } from "./resources/organizations/audit-log.ts";
 import { createRepository } from "./resources/repositories/repository-changes.ts";
 import type { ApiEnvironment } from "./routes/authentication.ts";
-import { seedStore } from "./seed/seed.ts";
-import { openStore, type Store } from "./store/store.ts";
+import { openSeededStore, seedStore } from "./seed/seed.ts";
+import type { Store } from "./store/store.ts";
 
 /** The options of `LocalHub.launch`. */
 export interface LocalHubOptions {
@@ -123,12 +123,11 @@ export class LocalHub {
       log: log,
       fetch: (request, bindings) => app?.fetch(request, bindings) ?? new Response(null, { status: 503 }),
     });
-    const store = await openStoreOrClose(options.state, listener);
+    const store = await openStoreOrClose({ file: options.state, now: now() }, listener);
     const hubUrl = `http://127.0.0.1:${listener.port}`;
     const sender = new HttpSender({ allowRemote });
     const jobs = new JobRunner({ store: store.jobs, runJobs, now, createId, log });
     const dispatcher = new Dispatcher({ store, sender, jobs, limits, hubUrl, now, createId, log });
-    seedStore(store, { now: now() });
     const auditLog = new AuditLog({ store: store.auditLog, createId, now });
     const context: HubContext = {
       store,
@@ -327,9 +326,9 @@ async function closeParts({ context, listener, sender, console }: Parts): Promis
 }
 
 /** Opens the store. Call this function after the server listens, so that a failed launch creates no state file. */
-async function openStoreOrClose(file: string | undefined, listener: Listener): Promise<Store> {
+async function openStoreOrClose(options: Parameters<typeof openSeededStore>[0], listener: Listener): Promise<Store> {
   try {
-    return openStore({ file });
+    return openSeededStore(options);
   } catch (error) {
     await listener.close(0);
     throw error;

@@ -133,12 +133,15 @@ const schema = `
  * Opens the database of a local Hub, in memory if `file` is `undefined`. Creates a missing file with access only for the current
  * user, because the file contains the secrets of webhooks. Locks the file, so that other processes cannot open it.
  *
+ * @param image the content of the database in memory, from `DatabaseSync.serialize`. Default: empty tables.
+ *
  * @throws `LOCAL_HUB_STATE_UNUSABLE` if the file cannot be used. The file is then unchanged.
  */
-export function openDatabase(file: string | undefined): DatabaseSync {
+export function openDatabase(file: string | undefined, image?: Uint8Array): DatabaseSync {
   if (file === undefined) {
     const database = new DatabaseSync(":memory:");
-    database.exec(schema);
+    if (image) database.deserialize(image);
+    else database.exec(schema);
     return database;
   }
   let database: DatabaseSync | undefined;

@@ -44,16 +44,18 @@ export interface Store extends ReturnType<typeof openRecords> {
   afterCommit(task: () => void): void;
   /** Deletes everything. */
   clear(): void;
+  /** Returns the database, or `undefined` if this version of Node cannot serialize it. */
+  serialize(): Uint8Array | undefined;
   close(): void;
 }
 
 /**
- * Opens the store of a local Hub, in memory if `file` is omitted.
+ * Opens the store of a local Hub, in memory if `file` is omitted. `image` is the content of the store in memory.
  *
  * @throws `LOCAL_HUB_STATE_UNUSABLE` if the file cannot be used.
  */
-export function openStore({ file }: { file?: string | undefined }): Store {
-  const database = openDatabase(file);
+export function openStore({ file, image }: { file?: string | undefined; image?: Uint8Array | undefined }): Store {
+  const database = openDatabase(file, image);
   try {
     return createStore(database, file);
   } catch (error) {
@@ -141,6 +143,7 @@ function createStore(database: DatabaseSync, file: string | undefined): Store {
         });
       });
     },
+    serialize: () => ("serialize" in database ? database.serialize() : undefined),
     close() {
       database.close();
       content.close();

@@ -1,6 +1,6 @@
-import { expect, onTestFinished, test } from "vitest";
-import { seedRepositories } from "../../../src/local-hub/seed/seed.ts";
-import { openStore } from "../../../src/local-hub/store/store.ts";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { openSeededStore, seedRepositories } from "../../../src/local-hub/seed/seed.ts";
+import { openStore, type Store } from "../../../src/local-hub/store/store.ts";
 
 function openSeeded() {
   const store = openStore({});
@@ -24,4 +24,33 @@ test("The example models, datasets, and Spaces have a first commit with a card, 
     expect(Buffer.from(store.content.read({ oid })).toString()).toMatch(/^(---\n[\s\S]+\n---\n\n)?# \w+\n/);
   }
   expect(other.repositories.all()).toEqual(store.repositories.all());
+});
+
+describe("A seeded store in memory", () => {
+  const open = (now: number) => {
+    const store = openSeededStore({ file: undefined, now });
+    onTestFinished(() => store.close());
+    return store;
+  };
+  const newestEvent = ({ auditLog }: Store) =>
+    auditLog.page({ organization: "acme", filter: { authors: [], ips: [], types: [] }, limit: 1 }).events[0];
+
+  test("does not contain the changes of earlier stores", () => {
+    const now = Date.now();
+    const first = open(now);
+    const repositories = first.repositories.all();
+    first.clear();
+    const second = open(now + 1_000);
+    expect(second.repositories.all()).toEqual(repositories);
+    expect(newestEvent(second)).toBeDefined();
+    second.clear();
+    expect(open(now + 2_000).repositories.all()).toEqual(repositories);
+  });
+
+  test("has times relative to its start, to the minute", () => {
+    const now = Date.now();
+    const dateAt = (at: number) => newestEvent(open(at))?.at ?? Number.NaN;
+    expect(dateAt(now + 3_600_000) - dateAt(now)).toBeGreaterThanOrEqual(3_600_000 - 60_000);
+    expect(dateAt(now) - dateAt(now + 3_600_000)).toBeLessThanOrEqual(60_000 - 3_600_000);
+  });
 });
