@@ -65,7 +65,7 @@ const integration = testsOf("cli", "dev", "docs", "inbox", "job", "local-hub", "
 /** In these folders, the tests that need a process of their own: browsers, signal handlers, standard streams. */
 const isolated = [
   ...["test/**/*.browser.test.ts", "test/http-server/**/*.test.ts", "test/receiver/node/**/*.test.ts"],
-  ...["test/dev/dev-session*.test.ts", "test/dev/reloading-server.test.ts"],
+  ...["test/dev/dev-session*.test.ts", "test/dev/reloading-server.test.ts", "test/tunnel/**/*.test.ts"],
   ...["test/server-file/load-failure.test.ts", "test/server-file/server-process.test.ts"],
   "test/core/direct-fetch.test.ts",
 ];
@@ -96,6 +96,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: "others",
+          isolate: false,
           include: ["test/**/*.test.ts", "examples/**/*.test.ts"],
           exclude: [...unit, ...integration, ...isolated, ...excluded],
         },
