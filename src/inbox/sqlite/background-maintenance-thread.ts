@@ -116,7 +116,7 @@ Atomics.store(shared, 1, 1);
 
 function search(request: SearchRequest): MaintenanceAnswer {
   try {
-    return { found: openTable().search.find(request) };
+    return { found: openTable().reader.find(request) };
   } catch {
     // The event loop repeats the search, and reports its error.
     return {};

@@ -6,12 +6,15 @@ import type { FoundDeliveries, SearchRequest } from "./delivery-reader.ts";
 
 /** The `workerData` of the thread. */
 export interface BackgroundMaintenanceData {
+  /** The path of the file. */
   file: string;
-  /** Whether no other process uses the file, so that the thread only searches. */
+  /** Whether no other process uses the file. The thread then only searches. */
   isPrivate: boolean;
+  /** The ID of this process. */
   processId: string;
   /** The interval of heartbeats. */
   heartbeatMs: number;
+  /** After this time in milliseconds, a blocked event loop counts as hung, and the thread sends no heartbeats. */
   maxBlockedMs: number;
   loopCounter: LoopCounter;
   /** Two shared numbers: the number of running deliveries, and whether the thread has started (1) or not (0). */
@@ -26,17 +29,9 @@ export interface MaintenanceAnswer {
   found?: FoundDeliveries;
 }
 
-export interface BackgroundMaintenanceOptions {
-  /** The path of the file. `undefined` if the inbox is in memory, which needs no thread. */
+interface BackgroundMaintenanceOptions extends Omit<BackgroundMaintenanceData, "file" | "loopCounter" | "shared"> {
+  /** `undefined` if the inbox is in memory, which needs no thread. */
   file: string | undefined;
-  /** Whether no other process uses the file. The thread then only searches. */
-  isPrivate: boolean;
-  /** The ID of this process. */
-  processId: string;
-  /** The interval of heartbeats. */
-  heartbeatMs: number;
-  /** After this time in milliseconds, a blocked event loop counts as hung, and the thread sends no heartbeats. */
-  maxBlockedMs: number;
   log: Logger;
 }
 
@@ -120,17 +115,13 @@ export class BackgroundMaintenance {
   }
 
   #start(): void {
-    const { file, isPrivate, processId, heartbeatMs, maxBlockedMs } = this.#options;
+    const { file, log, ...options } = this.#options;
     if (file === undefined) return;
-    const [shared, loopCounter] = [this.#shared, this.#loopCounter];
     const data: BackgroundMaintenanceData = {
+      ...options,
       file,
-      isPrivate,
-      processId,
-      heartbeatMs,
-      maxBlockedMs,
-      loopCounter,
-      shared,
+      loopCounter: this.#loopCounter,
+      shared: this.#shared,
     };
     try {
       const thread = new Worker(programUrl("background-maintenance-thread", import.meta.url), {
@@ -145,7 +136,7 @@ export class BackgroundMaintenance {
       // `unref` must follow the listeners, because adding a message listener keeps the process alive.
       thread.unref();
       this.#thread = thread;
-      this.#loopTimer = startLoopCounter(loopCounter, heartbeatMs);
+      this.#loopTimer = startLoopCounter(this.#loopCounter, options.heartbeatMs);
     } catch (error) {
       this.#fail(error);
     }
@@ -161,13 +152,11 @@ export class BackgroundMaintenance {
     this.#hasFailed = true;
     clearInterval(this.#loopTimer);
     this.#resolvePending();
-    if (this.#options.isPrivate) {
-      this.#options.log.warn({ err: error }, "The thread of the inbox has stopped, so searches are slower.");
-      return;
-    }
     this.#options.log.warn(
       { err: error },
-      "The thread of the inbox has stopped, so the event loop sends the heartbeats. A delivery whose handler blocks the event loop for more than 30 s may run twice. Restart the server.",
+      this.#options.isPrivate
+        ? "The thread of the inbox has stopped, so searches are slower."
+        : "The thread of the inbox has stopped, so the event loop sends the heartbeats. A delivery whose handler blocks the event loop for more than 30 s may run twice. Restart the server.",
     );
   }
 }

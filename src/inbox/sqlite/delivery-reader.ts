@@ -131,14 +131,45 @@ function toAttempt(row: Record<string, unknown>): DeliveryAttempt {
 
 type Row = Record<string, unknown>;
 
-/** Reads deliveries for lists and details. */
+/** The number of sequences per query. */
+const scanBatch = 250;
+/** Deliveries that are received at the same time are not always stored in the same order. This is the tolerance. */
+const disorderMs = 60_000;
+
+/** What a search looks for. Can be sent to a thread. */
+export interface SearchRequest {
+  filter: DeliveryFilter;
+  options: ListOptions;
+  /** The maximum duration. */
+  maxMs: number;
+}
+
+/** The result of a search. Can be sent from a thread. */
+export interface FoundDeliveries {
+  /** The sequences of the matching deliveries, newest first. */
+  sequences: readonly number[];
+  /** Where the search stopped, unless all deliveries were examined. */
+  end?: { sequence: number; receivedAt: number };
+}
+
+/** A list of an endpoint or a status up to this length is examined without the index, whose results can be much longer. */
+const maxListed = 5_000;
+
+/**
+ * Reads deliveries for lists, searches, and details.
+ *
+ * A search finds deliveries that match filters, newest first, until the page is full or the time is over. It finds a repository, a scope,
+ * and an action with the index, and examines other deliveries one by one.
+ */
 export class DeliveryReader {
   readonly #statements: Statements;
   readonly #attempts: AttemptTable;
+  readonly #index: EventIndex;
 
-  constructor(statements: Statements, attempts: AttemptTable) {
+  constructor(statements: Statements, { attempts, index }: { attempts: AttemptTable; index: EventIndex }) {
     this.#statements = statements;
     this.#attempts = attempts;
+    this.#index = index;
   }
 
   get({ endpoint, id }: DeliveryKey): StoredDelivery | undefined {
@@ -155,25 +186,24 @@ export class DeliveryReader {
   /** @throws `OPTION_INVALID` if the limit or the cursor is invalid. */
   list(options: ListOptions): DeliveryPage {
     const limit = pageSize(options);
-    const sequences = this.sequences({ ...options, before: readCursor(options), limit });
+    const sequences = this.#sequences({ ...options, before: readCursor(options), limit });
     const last = sequences.at(-1);
     return {
-      deliveries: sequences.map((sequence) => this.read(sequence)).filter((delivery) => delivery !== undefined),
+      deliveries: this.#readAll(sequences),
       ...(sequences.length === limit && last !== undefined && { next: String(last) }),
     };
   }
 
-  /** Returns a delivery for a list. */
-  read(sequence: number): StoredDelivery | undefined {
-    const row = this.#statements.row.get(sequence);
-    return row && this.#toStored(row);
+  #readAll(sequences: readonly number[]): StoredDelivery[] {
+    const rows = sequences.map((sequence) => this.#statements.row.get(sequence));
+    return rows.filter((row) => row !== undefined).map((row) => this.#toStored(row));
   }
 
   /**
-   * Returns the sequences of the newest deliveries with a sequence below `before`, in descending order. Merges several queries, because the index sorts only within one endpoint and
-   * status.
+   * Returns the sequences of the newest deliveries with a sequence below `before`, in descending order. Merges several queries, because
+   * the index sorts only within one endpoint and status.
    */
-  sequences({
+  #sequences({
     endpoint,
     status,
     before,
@@ -236,64 +266,6 @@ export class DeliveryReader {
       attempts: this.#attempts.list(Number(row.sequence)),
     };
   }
-}
-
-/** A status of a newer release is shown as dead. */
-export function toStatus(value: unknown): DeliveryStatus {
-  return deliveryStatuses.find((known) => known === value) ?? "dead";
-}
-
-/** Returns the sequence before which a page starts. @throws `OPTION_INVALID` if the cursor is invalid. */
-function readCursor({ cursor }: Pick<ListOptions, "cursor">): number {
-  const before = cursor === undefined ? Number.MAX_SAFE_INTEGER : Number(cursor);
-  if (!Number.isSafeInteger(before)) throw cursorInvalid();
-  return before;
-}
-
-/** The number of sequences per query. */
-const scanBatch = 250;
-/** Deliveries that are received at the same time are not always stored in the same order. This is the tolerance. */
-const disorderMs = 60_000;
-
-/** What a search looks for. Can be sent to a thread. */
-export interface SearchRequest {
-  filter: DeliveryFilter;
-  options: ListOptions;
-  /** The maximum duration. */
-  maxMs: number;
-}
-
-/** The result of a search. Can be sent from a thread. */
-export interface FoundDeliveries {
-  /** The sequences of the matching deliveries, newest first. */
-  sequences: readonly number[];
-  /** Where the search stopped, unless all deliveries were examined. */
-  end?: { sequence: number; receivedAt: number };
-}
-
-/** A list of an endpoint or a status up to this length is examined without the index, whose results can be much longer. */
-const maxListed = 5_000;
-
-/**
- * Finds deliveries that match filters, newest first, until the page is full or the time is over. Finds a repository, a scope, and an action
- * with the index, and examines other deliveries one by one.
- */
-export class DeliverySearch {
-  readonly #statements: Statements;
-  readonly #attempts: AttemptTable;
-  readonly #reader: DeliveryReader;
-  readonly #index: EventIndex;
-
-  constructor(
-    statements: Statements,
-    { attempts, reader, index }: { attempts: AttemptTable; reader: DeliveryReader; index: EventIndex },
-  ) {
-    this.#statements = statements;
-    this.#attempts = attempts;
-    this.#reader = reader;
-    this.#index = index;
-  }
-
   /** @throws `OPTION_INVALID` if the limit or the cursor is invalid. */
   find(request: SearchRequest): FoundDeliveries {
     if (!this.#usesIndex(request)) return this.#find(request, 0);
@@ -309,23 +281,26 @@ export class DeliverySearch {
   #usesIndex({ filter: { repository, scope, action }, options: { endpoint, status } }: SearchRequest): boolean {
     const hasField = [repository, scope, action].some((value) => value !== undefined);
     const isPart = endpoint !== undefined || status !== undefined;
-    return hasField && !(isPart && this.#reader.count({ endpoint, status }) <= maxListed);
+    return hasField && !(isPart && this.count({ endpoint, status }) <= maxListed);
   }
 
   /** `indexEnd`: the sequence up to which the index is used, or 0. */
   #find({ filter, options, maxMs }: SearchRequest, indexEnd: number): FoundDeliveries {
     const limit = pageSize(options);
     const stopAt = performance.now() + maxMs;
-    const range = this.#sequencesOf(filter);
-    const before = Math.min(range.until, readCursor(options));
+    const { receivedFrom, receivedUntil } = filter;
+    const from = receivedFrom === undefined ? 0 : this.#firstReceivedAt(receivedFrom - disorderMs);
+    const until =
+      receivedUntil === undefined ? Number.POSITIVE_INFINITY : this.#firstReceivedAt(receivedUntil + disorderMs);
+    const before = Math.min(until, readCursor(options));
     const sequences: number[] = [];
     for (const { sequence, isMatch } of this.#positions({ filter, options, before, indexEnd })) {
-      if (sequence < range.from) break;
+      if (sequence < from) break;
       const isTimeOver = performance.now() >= stopAt;
       if (!isMatch && !isTimeOver) continue;
       const row = this.#statements.row.get(sequence);
       if (!row) continue;
-      if (this.#matches({ filter, options }, { sequence, row })) sequences.push(sequence);
+      if (this.#matches({ filter, options }, row)) sequences.push(sequence);
       if (sequences.length === limit || isTimeOver) {
         return { sequences, end: { sequence, receivedAt: Number(row.received_at) } };
       }
@@ -349,7 +324,7 @@ export class DeliverySearch {
   /** Yields the sequences of the deliveries of an endpoint and a status, newest first. */
   *#listed(options: ListOptions, before: number): Generator<number> {
     for (let next = before; ; ) {
-      const batch = this.#reader.sequences({ ...options, before: next, limit: scanBatch });
+      const batch = this.#sequences({ ...options, before: next, limit: scanBatch });
       yield* batch;
       const last = batch.at(-1);
       if (last === undefined || batch.length < scanBatch) return;
@@ -360,31 +335,20 @@ export class DeliverySearch {
   /** Reads the found deliveries. */
   page({ sequences, end }: FoundDeliveries): DeliveryPage {
     return {
-      deliveries: sequences.map((sequence) => this.#reader.read(sequence)).filter((found) => found !== undefined),
+      deliveries: this.#readAll(sequences),
       ...(end && { next: String(end.sequence), searchedUntil: new Date(end.receivedAt) }),
     };
   }
 
-  #matches(
-    { filter, options: { endpoint, status } }: Pick<SearchRequest, "filter" | "options">,
-    { sequence, row }: { sequence: number; row: Row },
-  ): boolean {
+  #matches({ filter, options: { endpoint, status } }: Pick<SearchRequest, "filter" | "options">, row: Row): boolean {
     if (row.body === null || row.endpoint !== (endpoint ?? row.endpoint) || row.status !== (status ?? row.status))
       return false;
     return matchesFilter(filter, {
       id: String(row.id),
       receivedAt: Number(row.received_at),
       body: String(row.body),
-      attempts: () => this.#attempts.listWithDetails(sequence),
+      attempts: () => this.#attempts.listWithDetails(Number(row.sequence)),
     });
-  }
-
-  /** Returns the sequences that can have the times of a filter. `until` is excluded. */
-  #sequencesOf({ receivedFrom, receivedUntil }: DeliveryFilter): { from: number; until: number } {
-    return {
-      from: receivedFrom === undefined ? 0 : this.#firstReceivedAt(receivedFrom - disorderMs),
-      until: receivedUntil === undefined ? Number.MAX_SAFE_INTEGER : this.#firstReceivedAt(receivedUntil + disorderMs),
-    };
   }
 
   /** Returns the first sequence that was received at a time or later. Uses a binary search. */
@@ -399,4 +363,16 @@ export class DeliverySearch {
     }
     return low;
   }
+}
+
+/** A status of a newer release is shown as dead. */
+export function toStatus(value: unknown): DeliveryStatus {
+  return deliveryStatuses.find((known) => known === value) ?? "dead";
+}
+
+/** Returns the sequence before which a page starts. @throws `OPTION_INVALID` if the cursor is invalid. */
+function readCursor({ cursor }: Pick<ListOptions, "cursor">): number {
+  const before = cursor === undefined ? Number.MAX_SAFE_INTEGER : Number(cursor);
+  if (!Number.isSafeInteger(before)) throw cursorInvalid();
+  return before;
 }

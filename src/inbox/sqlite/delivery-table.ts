@@ -13,14 +13,7 @@ import {
 import { encodeHeaders } from "../records.ts";
 import type { Retention } from "../retry.ts";
 import { DeliveryPruner } from "./delivery-pruner.ts";
-import {
-  AttemptTable,
-  DeliveryReader,
-  DeliverySearch,
-  type TimedAttempt,
-  TotalsTable,
-  toStatus,
-} from "./delivery-reader.ts";
+import { AttemptTable, DeliveryReader, type TimedAttempt, TotalsTable, toStatus } from "./delivery-reader.ts";
 import { EventIndex } from "./event-index.ts";
 import { type Claimant, Leases } from "./leases.ts";
 import { prepareStatements, type Statements } from "./statements.ts";
@@ -33,13 +26,12 @@ class OwnActionTable {
     this.#statements = statements;
   }
 
-  /** Adds keys, and removes old keys. `now` is in milliseconds since the epoch. */
+  /** Adds keys, and removes old keys. */
   add(keys: readonly string[], now: number): void {
     for (const key of keys) this.#statements.addOwnAction.run(key, now);
     this.prune(now);
   }
 
-  /** Returns the keys that are stored. */
   find(keys: readonly string[]): ReadonlySet<string> {
     return new Set(keys.filter((key) => this.#statements.ownAction.get(key) !== undefined));
   }
@@ -56,28 +48,6 @@ class OwnActionTable {
 
 /** The maximum number of keys that one write removes. Each write adds fewer keys, so the table does not grow. */
 const maxRows = 200;
-
-/** Reads and writes which endpoints are paused. The statements that claim deliveries check the same table. */
-class PauseTable {
-  readonly #statements: Statements;
-
-  constructor(statements: Statements) {
-    this.#statements = statements;
-  }
-
-  pause(endpoint: string): void {
-    this.#statements.pause.run(endpoint);
-  }
-
-  resume(endpoint: string): void {
-    this.#statements.resume.run(endpoint);
-  }
-
-  /** Returns the names of the paused endpoints, sorted. */
-  list(): string[] {
-    return this.#statements.paused.all().map(({ endpoint }) => String(endpoint));
-  }
-}
 
 /** A claimed delivery as read from its row, before the retry policy is applied. */
 export interface ClaimedRow extends Omit<ClaimedDelivery, "isLastAttempt" | "retryDelayMs"> {
@@ -127,12 +97,10 @@ const maxSuspects = 20;
 /** Reads and writes the deliveries of an inbox. Call the methods that write inside a transaction. */
 export class DeliveryTable {
   readonly reader: DeliveryReader;
-  readonly search: DeliverySearch;
   readonly index: EventIndex;
   readonly pruner: DeliveryPruner;
   readonly leases: Leases;
   readonly ownActions: OwnActionTable;
-  readonly pauses: PauseTable;
   readonly totals: TotalsTable;
   readonly #statements: Statements;
   readonly #attempts: AttemptTable;
@@ -144,17 +112,11 @@ export class DeliveryTable {
   constructor(database: DatabaseSync) {
     this.#statements = prepareStatements(database);
     this.#attempts = new AttemptTable(this.#statements);
-    this.reader = new DeliveryReader(this.#statements, this.#attempts);
     this.index = new EventIndex(this.#statements);
-    this.search = new DeliverySearch(this.#statements, {
-      attempts: this.#attempts,
-      reader: this.reader,
-      index: this.index,
-    });
+    this.reader = new DeliveryReader(this.#statements, { attempts: this.#attempts, index: this.index });
     this.totals = new TotalsTable(this.#statements);
     this.leases = new Leases(this.#statements, { attempts: this.#attempts, totals: this.totals });
     this.ownActions = new OwnActionTable(this.#statements);
-    this.pauses = new PauseTable(this.#statements);
     this.pruner = new DeliveryPruner(database, this.#statements);
   }
 
@@ -355,6 +317,20 @@ export class DeliveryTable {
     }
     const lastFound = found.length === maxReplayRows ? found.at(-1) : undefined;
     return { count, next: lastFound && Number(lastFound.sequence) };
+  }
+
+  /** Pauses an endpoint: the statements that claim deliveries skip it. */
+  pause(endpoint: string): void {
+    this.#statements.pause.run(endpoint);
+  }
+
+  resume(endpoint: string): void {
+    this.#statements.resume.run(endpoint);
+  }
+
+  /** Returns the names of the paused endpoints, sorted. */
+  pausedEndpoints(): string[] {
+    return this.#statements.paused.all().map(({ endpoint }) => String(endpoint));
   }
 
   /** Stores the retention of an endpoint for processes that do not serve the endpoint. */

@@ -1,26 +1,14 @@
 import { setTimeout as wait } from "node:timers/promises";
-import type { Logger } from "../../core/log.ts";
 import { attemptOutcome, inboxClosing, leaseLost, storedClosingError } from "../errors.ts";
 import type { EndpointQueue, FinishedRun } from "../inbox.ts";
 import { nextStep } from "../next-step.ts";
 import type { ClaimGate } from "./claim-gate.ts";
-import type { DamageTracker } from "./damage-tracker.ts";
-import type { AttemptEnd, ClaimedRow, DeliveryTable, RecordResult } from "./delivery-table.ts";
-import type { GroupCommit } from "./group-commit.ts";
+import type { InboxContext } from "./context.ts";
+import type { AttemptEnd, ClaimedRow, RecordResult } from "./delivery-table.ts";
 
-export interface EndpointWorkerOptions {
+interface EndpointWorkerOptions extends InboxContext {
   queue: EndpointQueue;
-  table: DeliveryTable;
-  groupCommit: GroupCommit;
   gate: ClaimGate;
-  damage: DamageTracker;
-  /** The ID of this process. */
-  processId: string;
-  /** The pause before a failed write of an attempt's result is retried. */
-  retryMs: number;
-  now: () => number;
-  monotonicNow: () => number;
-  log: Logger;
   /** Called with the time of a scheduled retry, in milliseconds since the epoch. */
   onDueLater: (dueAt: number) => void;
   /** Called when a delivery starts or ends. */
@@ -272,7 +260,7 @@ export class EndpointWorker {
 
   /** Stores the result of an attempt. Retries until the result is stored or the inbox closes. */
   async #end(row: ClaimedRow, ending: AttemptEnd, onStored: FinishedRun["onStored"]): Promise<void> {
-    const { groupCommit, table, processId, now, log, retryMs, queue } = this.#options;
+    const { groupCommit, table, processId, now, log, pollMs, queue } = this.#options;
     const fields = { endpoint: queue.endpoint, deliveryId: row.id };
     for (let failures = 0; ; failures += 1) {
       try {
@@ -290,7 +278,7 @@ export class EndpointWorker {
         if (cannotWait) return;
       }
       // Closing the inbox aborts this pause. The loop then tries one last time.
-      await wait(retryMs, undefined, { signal: this.#stopped.signal }).catch(() => {});
+      await wait(pollMs, undefined, { signal: this.#stopped.signal }).catch(() => {});
     }
   }
 

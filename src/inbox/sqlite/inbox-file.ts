@@ -13,10 +13,13 @@ import { DiskSpace, spaceOf } from "./file-system.ts";
 export interface InboxFileOptions {
   /** The path of the file, or `:memory:` for an inbox that is lost when the process exits. */
   file: string;
-  /** Whether to fail if the inbox does not exist, instead of creating it. */
-  mustExist: boolean;
+  /** Whether to fail if the inbox does not exist, instead of creating it. Default `false`. */
+  mustExist?: boolean;
   log: Logger;
-  /** An open database at `file`, which no other process uses, and the log that stores its changes before each commit. */
+  /**
+   * The open database at `file`, and the log that stores its changes before each commit. No other process may use the file. The
+   * file must contain no running deliveries of processes that can still store results.
+   */
   logged?: LoggedDatabase;
 }
 
@@ -48,6 +51,7 @@ export class InboxFile {
   /** The deliveries without the changes of an open transaction. Use this property outside transactions. */
   readonly committed: DeliveryTable;
   readonly #options: InboxFileOptions;
+  /** The absolute path of the file, or `undefined` if no other process uses the file. */
   readonly #path: string | undefined;
   readonly #changes: ChangeLog | undefined;
   /** The connection that sees only committed changes while the changes of an open transaction are being stored. */
@@ -65,7 +69,7 @@ export class InboxFile {
   /** @throws `INBOX_UNUSABLE` if the file cannot be opened. */
   constructor(options: InboxFileOptions) {
     this.#options = options;
-    const { file, mustExist, logged } = options;
+    const { file, mustExist = false, logged } = options;
     this.#path = file === ":memory:" || logged !== undefined ? undefined : resolve(file);
     this.#changes = logged?.changes;
     this.#reader = logged && new DatabaseSync(file, { readOnly: true });
@@ -81,11 +85,6 @@ export class InboxFile {
     // The WAL of an earlier process can fill a small disk.
     this.#checkpoint();
     this.#identities = this.#identitiesAtPath();
-  }
-
-  /** The absolute path of the file, or `undefined` if no other process uses the file. */
-  get path(): string | undefined {
-    return this.#path;
   }
 
   /** Whether the changes are stored in a log before each commit. */
@@ -125,7 +124,10 @@ export class InboxFile {
     }
   }
 
-  /** See `TransactionTarget.storeChanges`. */
+  /**
+   * Stores the changes of the transaction outside the database, before the commit. Returns `undefined` if there is nothing to store.
+   * If the promise rejects, the transaction is rolled back. Later writes wait for the promise.
+   */
   storeChanges(): Promise<void> | undefined {
     if (!this.#changes) return undefined;
     this.table.totals.store();
@@ -150,7 +152,7 @@ export class InboxFile {
     this.#changes?.end("rolled back");
   }
 
-  /** Frees disk space if the disk is full, by checkpointing and truncating the WAL. */
+  /** Frees disk space if a transaction failed because the disk is full. */
   afterFailure(error: unknown): void {
     if (isFull(error)) this.#checkpoint();
   }

@@ -1,10 +1,7 @@
-import type { Logger } from "../../core/log.ts";
 import { storedCrashError } from "../errors.ts";
 import type { DeliveryKey } from "../inbox.ts";
-import type { DamageTracker } from "./damage-tracker.ts";
-import type { DeliveryTable } from "./delivery-table.ts";
+import type { InboxContext } from "./context.ts";
 import type { EndpointWorker } from "./endpoint-worker.ts";
-import type { GroupCommit } from "./group-commit.ts";
 import type { RecoveredDelivery, RunningRow } from "./leases.ts";
 
 /** The last observed number of heartbeats of a process, and how long this number has not changed. */
@@ -54,20 +51,10 @@ export class HeartbeatMonitor {
   }
 }
 
-interface LeaseRecoveryOptions {
-  /** The ID of this process. */
-  processId: string;
+interface LeaseRecoveryOptions extends InboxContext {
   /** The workers of this process, by endpoint. */
   workers: ReadonlyMap<string, EndpointWorker>;
-  table: DeliveryTable;
-  /** The table for reads outside transactions. */
-  committed: DeliveryTable;
-  groupCommit: GroupCommit;
-  damage: DamageTracker;
   leaseMs: number;
-  monotonicNow: () => number;
-  now: () => number;
-  log: Logger;
 }
 
 interface WorkerRow extends RunningRow {

@@ -64,7 +64,7 @@ function indexAll({ table, write }: Opened, size = 1): void {
 function find({ table }: Opened, options: ListOptions, maxMs = 0) {
   const filter = readFilter(options);
   if (!filter) throw new Error("The filter is missing.");
-  const { deliveries, next } = table.search.page(table.search.find({ filter, options, maxMs }));
+  const { deliveries, next } = table.reader.page(table.reader.find({ filter, options, maxMs }));
   return { ids: deliveries.map(({ id }) => id), next };
 }
 
@@ -201,7 +201,7 @@ class Model {
     const options = { ...this.#options, limit: 2, ...(this.#cursor !== undefined && { cursor: this.#cursor }) };
     const filter = readFilter(options);
     if (!filter) throw new Error("The filter is missing.");
-    const { sequences, end } = table.search.find({ filter, options, maxMs });
+    const { sequences, end } = table.reader.find({ filter, options, maxMs });
     this.#found.push(...sequences);
     this.#cursor = end && String(end.sequence);
     if (this.#cursor !== undefined) return;
