@@ -19,51 +19,36 @@ import type { Statements } from "./statements.ts";
 /** An attempt with its start time and duration, which SQLite always stores. */
 export type TimedAttempt = DeliveryAttempt & { startedAt: Date; durationMs: number };
 
-/** Reads and writes finished attempts. `sequence` identifies the delivery. */
-export class AttemptTable {
-  readonly #statements: Statements;
+/** Returns a delivery's attempts without details, sorted by number. */
+function listAttempts(statements: Statements, sequence: number): DeliveryAttempt[] {
+  return statements.attempts.all(sequence).map(toAttempt);
+}
 
-  constructor(statements: Statements) {
-    this.#statements = statements;
-  }
+/** Returns a delivery's attempts with details, sorted by number. */
+function listAttemptsWithDetails(statements: Statements, sequence: number): DeliveryAttempt[] {
+  return statements.attemptsWithDetails.all(sequence).map((row) => {
+    const details = typeof row.details === "string" ? decodeDetails(row.details) : undefined;
+    return { ...toAttempt(row), ...(details && { details }) };
+  });
+}
 
-  /** Returns a delivery's attempts without details, sorted by number. */
-  list(sequence: number): DeliveryAttempt[] {
-    return this.#statements.attempts.all(sequence).map(toAttempt);
-  }
-
-  /** Returns a delivery's attempts with details, sorted by number. */
-  listWithDetails(sequence: number): DeliveryAttempt[] {
-    return this.#statements.attemptsWithDetails.all(sequence).map((row) => {
-      const details = typeof row.details === "string" ? decodeDetails(row.details) : undefined;
-      return { ...toAttempt(row), ...(details && { details }) };
-    });
-  }
-
-  /** Whether this attempt is stored with the same start time, duration, outcome, and error code. */
-  has(sequence: number, { number, startedAt, durationMs, outcome, error }: TimedAttempt): boolean {
-    const stored = this.#statements.attempt.get(sequence, number);
-    return (
-      stored?.started_at === startedAt.getTime() &&
-      stored.duration_ms === toStoredDuration(durationMs) &&
-      stored.outcome === outcome &&
-      stored.code === (error?.code ?? null)
-    );
-  }
-
-  /** Stores an attempt. Replaces an attempt with the same number. */
-  add(sequence: number, attempt: TimedAttempt): void {
-    this.#statements.addAttempt.run(...toValues(sequence, attempt));
-  }
-
-  /** Stores an attempt of a delivery that is running in this process. Returns whether the delivery is running there. */
-  addRunning(sequence: number, attempt: TimedAttempt, processId: string): boolean {
-    return this.#statements.addRunningAttempt.run(...toValues(sequence, attempt), processId).changes > 0;
-  }
+/** Whether this attempt is stored with the same start time, duration, outcome, and error code. */
+export function hasAttempt(
+  statements: Statements,
+  sequence: number,
+  { number, startedAt, durationMs, outcome, error }: TimedAttempt,
+): boolean {
+  const stored = statements.attempt.get(sequence, number);
+  return (
+    stored?.started_at === startedAt.getTime() &&
+    stored.duration_ms === toStoredDuration(durationMs) &&
+    stored.outcome === outcome &&
+    stored.code === (error?.code ?? null)
+  );
 }
 
 /** Returns the values of the columns of `attempts`. */
-function toValues(sequence: number, attempt: TimedAttempt) {
+export function toAttemptRow(sequence: number, attempt: TimedAttempt) {
   const { number, startedAt, durationMs, outcome, error, reason, details } = attempt;
   const { code = null, message = reason ?? null } = error ?? {};
   const times = [startedAt.getTime(), toStoredDuration(durationMs)] as const;
@@ -163,12 +148,10 @@ const maxListed = 5_000;
  */
 export class DeliveryReader {
   readonly #statements: Statements;
-  readonly #attempts: AttemptTable;
   readonly #index: EventIndex;
 
-  constructor(statements: Statements, { attempts, index }: { attempts: AttemptTable; index: EventIndex }) {
+  constructor(statements: Statements, index: EventIndex) {
     this.#statements = statements;
-    this.#attempts = attempts;
     this.#index = index;
   }
 
@@ -179,7 +162,7 @@ export class DeliveryReader {
     return {
       ...this.#toStored(row),
       ...(headers && { headers }),
-      attempts: this.#attempts.listWithDetails(Number(row.sequence)),
+      attempts: listAttemptsWithDetails(this.#statements, Number(row.sequence)),
     };
   }
 
@@ -263,7 +246,7 @@ export class DeliveryReader {
       ...(row.finished_at !== null && { finishedAt: new Date(Number(row.finished_at)) }),
       ...(row.body !== null && { body: String(row.body) }),
       ...(typeof row.replay_of === "string" && { replayOf: row.replay_of }),
-      attempts: this.#attempts.list(Number(row.sequence)),
+      attempts: listAttempts(this.#statements, Number(row.sequence)),
     };
   }
   /** @throws `OPTION_INVALID` if the limit or the cursor is invalid. */
@@ -347,7 +330,7 @@ export class DeliveryReader {
       id: String(row.id),
       receivedAt: Number(row.received_at),
       body: String(row.body),
-      attempts: () => this.#attempts.listWithDetails(Number(row.sequence)),
+      attempts: () => listAttemptsWithDetails(this.#statements, Number(row.sequence)),
     });
   }
 

@@ -13,7 +13,14 @@ import {
 import { encodeHeaders } from "../records.ts";
 import type { Retention } from "../retry.ts";
 import { DeliveryPruner } from "./delivery-pruner.ts";
-import { AttemptTable, DeliveryReader, type TimedAttempt, TotalsTable, toStatus } from "./delivery-reader.ts";
+import {
+  DeliveryReader,
+  hasAttempt,
+  type TimedAttempt,
+  TotalsTable,
+  toAttemptRow,
+  toStatus,
+} from "./delivery-reader.ts";
 import { EventIndex } from "./event-index.ts";
 import { type Claimant, Leases } from "./leases.ts";
 import { prepareStatements, type Statements } from "./statements.ts";
@@ -103,7 +110,6 @@ export class DeliveryTable {
   readonly ownActions: OwnActionTable;
   readonly totals: TotalsTable;
   readonly #statements: Statements;
-  readonly #attempts: AttemptTable;
   /** The sequences of deliveries on damaged pages. These deliveries cannot be claimed. */
   readonly #damaged = new Set<number>();
   /** Whether a delivery on a damaged page was found. Deliveries are then claimed one by one. */
@@ -111,11 +117,10 @@ export class DeliveryTable {
 
   constructor(database: DatabaseSync) {
     this.#statements = prepareStatements(database);
-    this.#attempts = new AttemptTable(this.#statements);
     this.index = new EventIndex(this.#statements);
-    this.reader = new DeliveryReader(this.#statements, { attempts: this.#attempts, index: this.index });
+    this.reader = new DeliveryReader(this.#statements, this.index);
     this.totals = new TotalsTable(this.#statements);
-    this.leases = new Leases(this.#statements, { attempts: this.#attempts, totals: this.totals });
+    this.leases = new Leases(this.#statements, this.totals);
     this.ownActions = new OwnActionTable(this.#statements);
     this.pruner = new DeliveryPruner(database, this.#statements);
   }
@@ -230,16 +235,16 @@ export class DeliveryTable {
    */
   recordEnd(row: ClaimedRow, { attempt, next }: AttemptEnd, { processId, now }: Claimant): RecordResult {
     const { sequence, endpoint, id } = row;
-    if (this.#attempts.addRunning(sequence, attempt, processId)) {
+    if (this.#statements.addRunningAttempt.run(...toAttemptRow(sequence, attempt), processId).changes > 0) {
       this.#end(sequence, { endpoint, next, now, from: "running" });
       return "stored";
     }
     const other = this.#statements.find.get(endpoint, id);
     if (other === undefined) return "superseded";
     const found = Number(other.sequence);
-    if (this.#attempts.has(found, attempt)) return "stored";
+    if (hasAttempt(this.#statements, found, attempt)) return "stored";
     if (next.status === "queued" || next.status === "dead") return "superseded";
-    this.#attempts.add(found, attempt);
+    this.#statements.addAttempt.run(...toAttemptRow(found, attempt));
     // A delivery with a requested replay must run again, so a late result does not end the delivery.
     const isEnded = other.status === "succeeded" || other.status === next.status;
     if (isEnded || other.replay_requested === 1) return "superseded";

@@ -1,9 +1,8 @@
 import { isDamage } from "../../core/files.ts";
 import { storedCrashError } from "../errors.ts";
 import type { DeliveryKey } from "../inbox.ts";
-import type { RetryPolicy } from "../retry.ts";
-import { countsAsAttempt } from "../retry.ts";
-import type { AttemptTable, TotalsTable } from "./delivery-reader.ts";
+import { countsAsAttempt, type RetryPolicy } from "../retry.ts";
+import { type TotalsTable, toAttemptRow } from "./delivery-reader.ts";
 import type { Statements } from "./statements.ts";
 
 /** A process that claims or requeues deliveries, and the current time. */
@@ -36,13 +35,10 @@ export interface RecoveredDelivery extends DeliveryKey {
  */
 export class Leases {
   readonly #statements: Statements;
-  readonly #attempts: AttemptTable;
-
   readonly #totals: TotalsTable;
 
-  constructor(statements: Statements, { attempts, totals }: { attempts: AttemptTable; totals: TotalsTable }) {
+  constructor(statements: Statements, totals: TotalsTable) {
     this.#statements = statements;
-    this.#attempts = attempts;
     this.#totals = totals;
   }
 
@@ -164,13 +160,10 @@ export class Leases {
     });
     this.#totals.move(String(row.endpoint), "running", isDead ? "dead" : "queued");
     const startedAt = Number(row.started_at ?? row.scheduled_at);
-    this.#attempts.add(sequence, {
-      number: attempt,
-      startedAt: new Date(startedAt),
-      durationMs: lastHeartbeatAt - startedAt,
-      outcome: "abandoned",
-      error: storedCrashError,
-    });
+    const crashed = { number: attempt, startedAt: new Date(startedAt), durationMs: lastHeartbeatAt - startedAt };
+    this.#statements.addAttempt.run(
+      ...toAttemptRow(sequence, { ...crashed, outcome: "abandoned", error: storedCrashError }),
+    );
     return { endpoint: String(row.endpoint), id: String(row.id), attempt, isCounted, isDead };
   }
 }
