@@ -144,25 +144,13 @@ export const redacted = "[redacted]";
  */
 export const minRedactedLength = minFormLength;
 
-/**
- * The maximum number of secrets. The maximum limits the memory of a process that adds a secret for each tenant. The
- * oldest secrets are removed first.
- */
+/** Limits the memory of a process that adds a secret for each tenant. The oldest secrets are removed first. */
 const maxSecrets = 1_000;
 
 /** Matches Hub access tokens, which are always redacted. */
 const hubToken = /\bhf_[A-Za-z0-9]{30,}/g;
 
-/**
- * Replaces known secrets in logs and stored texts.
- *
- * @example
- * ```ts
- * const redaction = new LogRedaction();
- * redaction.add([secret]);
- * redaction.text(`The secret is ${secret}.`); // "The secret is [redacted]."
- * ```
- */
+/** Replaces known secrets in logs and stored texts. */
 export class LogRedaction {
   /** The encoded forms of each secret, oldest secret first. */
   readonly #forms = new Map<string, readonly SecretForm[]>();
@@ -182,7 +170,6 @@ export class LogRedaction {
     }
   }
 
-  /** Redacts a text. */
   text(text: string): string {
     // Most field names and values are too short to contain a secret.
     if (text.length < minRedactedLength) return text;

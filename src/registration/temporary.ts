@@ -7,14 +7,9 @@ import type { RegistrationReport } from "./report.ts";
 import { type ManagedWebhook, type PendingWebhook, RegistrationFile, type RegistrationSession } from "./state.ts";
 import { type HubConnection, recordResolved, resolvePending, validatePublicUrl, validateSecret } from "./webhook.ts";
 
-/** The timeout of the request that checks whether a session on this machine is running. */
 const aliveTimeoutMs = 5_000;
 
-/**
- * Validates a session before it is recorded.
- *
- * @throws `OPTION_INVALID` if `alive.url` is not on this machine.
- */
+/** @throws `OPTION_INVALID` if the `alive.url` of a session is not on this machine. */
 export function validateSession({ id, alive }: RegistrationSession): RegistrationSession {
   if (id !== "" && alive.answer !== "" && isOnThisMachine(alive.url)) return { id, alive };
   throw optionError(
@@ -134,10 +129,6 @@ function requireHubError(error: unknown): asserts error is HubError {
  * webhooks on other Hubs. Webhooks that cannot be deleted stay in the state file, and a later call can delete them.
  *
  * @throws `STATE_UNUSABLE`, and the signal's abort reason.
- * @example
- * ```ts
- * const deleted = await deleteStaleWebhooks({ client: new HubClient() });
- * ```
  */
 export async function deleteStaleWebhooks({
   state,
@@ -170,13 +161,6 @@ export interface ReconcileInput extends Pick<ReconcileOptions, "endpoints" | "pu
  * Webhooks that exist only while a session is running. The state file records each webhook before its creation, so that
  * `deleteStaleWebhooks` can delete the webhook after a crash of the session. The user's other webhooks are not
  * changed.
- *
- * @example
- * ```ts
- * const webhooks = await TemporaryWebhooks.open({ client, session: { id: randomUUID(), alive } });
- * await webhooks.reconcile({ endpoints: [{ name: "retrain", watch, domains: ["repo"] }], publicUrl: tunnel.url, secret });
- * await webhooks.close();
- * ```
  */
 export class TemporaryWebhooks {
   readonly #client: HubConnection;
@@ -191,11 +175,7 @@ export class TemporaryWebhooks {
     this.#session = validateSession(session);
   }
 
-  /**
-   * Starts a session, and checks that the state file is writable.
-   *
-   * @throws `STATE_UNUSABLE`; `OPTION_INVALID`.
-   */
+  /** Starts a session, and checks that the state file is writable. @throws `STATE_UNUSABLE`; `OPTION_INVALID`. */
   static async open(options: TemporaryWebhooksOptions): Promise<TemporaryWebhooks> {
     const webhooks = new TemporaryWebhooks(options);
     await webhooks.#file.change(() => {});

@@ -6,13 +6,10 @@ import type { FoundDeliveries, SearchRequest } from "./delivery-reader.ts";
 
 /** The `workerData` of the thread. */
 export interface BackgroundMaintenanceData {
-  /** The path of the file. */
   file: string;
   /** Whether no other process uses the file. The thread then only searches. */
   isPrivate: boolean;
-  /** The ID of this process. */
   processId: string;
-  /** The interval of heartbeats. */
   heartbeatMs: number;
   /** After this time in milliseconds, a blocked event loop counts as hung, and the thread sends no heartbeats. */
   maxBlockedMs: number;
@@ -36,12 +33,10 @@ interface BackgroundMaintenanceOptions extends Omit<BackgroundMaintenanceData, "
 }
 
 /**
- * Controls the maintenance thread of an inbox. The thread has four tasks:
+ * Controls the maintenance thread of an inbox. The thread has three tasks:
  *
- * - It sends heartbeats while deliveries are running, even while a handler blocks the event loop. If the event loop counts as hung,
- *   the thread sends no heartbeats.
- * - It checkpoints the WAL, because a checkpoint on the event loop would block the event loop.
- * - It searches deliveries, because a search would block the event loop.
+ * - It sends heartbeats while deliveries are running, even while a handler blocks the event loop, unless the loop counts as hung.
+ * - It checkpoints the WAL and searches deliveries, which would block the event loop.
  * - It indexes deliveries for searches.
  *
  * The thread starts with the first running delivery, the first large prune, or the first search. It does not keep the process alive.
@@ -67,7 +62,6 @@ export class BackgroundMaintenance {
     return this.#options.file !== undefined && !this.#options.isPrivate && !isWorking;
   }
 
-  /** Sets the number of running deliveries. */
   setRunning(count: number): void {
     Atomics.store(this.#shared, 0, count);
     if (count > 0) this.#startOnce();

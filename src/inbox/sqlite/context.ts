@@ -25,22 +25,15 @@ export interface InboxContext {
 /** The minimum time between two log lines about the same damage. */
 const logEveryMs = 10 * 60_000;
 
-interface DamageTrackerOptions {
-  file: string;
-  log: Logger;
-  monotonicNow: () => number;
-}
+type LogOptions = Pick<InboxContext, "log" | "monotonicNow">;
 
-/**
- * Tracks which endpoints have damaged deliveries. Each poll finds the damage again, so the damage is logged at most every ten
- * minutes.
- */
+/** Tracks which endpoints have damaged deliveries. Each poll finds the damage again, so it is logged at most every ten minutes. */
 export class DamageTracker {
-  readonly #options: DamageTrackerOptions;
+  readonly #options: LogOptions & { file: string };
   readonly #endpoints = new Set<string>();
   #loggedAt = Number.NEGATIVE_INFINITY;
 
-  constructor(options: DamageTrackerOptions) {
+  constructor(options: LogOptions & { file: string }) {
     this.#options = options;
   }
 
@@ -76,7 +69,7 @@ export class BackgroundTasks {
   readonly #timers = new Set<NodeJS.Timeout>();
   #isClosed = false;
 
-  constructor({ log, monotonicNow }: { log: Logger; monotonicNow: () => number }) {
+  constructor({ log, monotonicNow }: LogOptions) {
     this.#log = log;
     this.#failures = new RepeatedErrors(monotonicNow);
   }

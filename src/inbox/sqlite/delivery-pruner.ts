@@ -5,16 +5,14 @@ import type { Statements } from "./statements.ts";
 
 /** The target duration of a step. New deliveries wait until the step ends. Removing one large body can take longer. */
 const maxStepMs = 5;
-/** The maximum number of deliveries per step. */
 const maxRows = 200;
-/** The number of free pages that are returned to the disk before the clock is read again. */
 const pagesPerVacuum = 16;
 
 /** Removes deliveries whose retention period has ended from the file of an inbox, in steps. Each step is one transaction. */
 export class DeliveryPruner {
   readonly #database: DatabaseSync;
   readonly #statements: Statements;
-  /** The sequences of deliveries on damaged pages. Pruning skips these deliveries, because removing them would fail the step. */
+  /** The sequences of deliveries on damaged pages. Pruning skips them, because removing one would fail the step. */
   readonly #damaged = new Set<number>();
 
   constructor(database: DatabaseSync, statements: Statements) {
@@ -32,8 +30,7 @@ export class DeliveryPruner {
 
   /**
    * Runs one step for an endpoint: removes bodies and attempts of deliveries that finished before `bodiesBefore`, and then IDs of
-   * deliveries that finished before both times. Returns the number of removed bodies. `isDone`: whether the
-   * endpoint has no more data to remove.
+   * deliveries that finished before both times. Returns the number of removed bodies.
    */
   prune(
     endpoint: string,
@@ -65,7 +62,7 @@ export class DeliveryPruner {
     return this.#damaged.size;
   }
 
-  /** Returns some of the file's free pages to the disk. `isDone`: whether the file has no more free pages that can be returned. */
+  /** Returns some of the file's free pages to the disk. */
   shrink(): { isDone: boolean } {
     const read = (name: string) => Number(this.#database.prepare(`PRAGMA ${name}`).get()?.[name]);
     const incremental = 2;

@@ -19,12 +19,10 @@ import type { Statements } from "./statements.ts";
 /** An attempt with its start time and duration, which SQLite always stores. */
 export type TimedAttempt = DeliveryAttempt & { startedAt: Date; durationMs: number };
 
-/** Returns a delivery's attempts without details, sorted by number. */
 function listAttempts(statements: Statements, sequence: number): DeliveryAttempt[] {
   return statements.attempts.all(sequence).map(toAttempt);
 }
 
-/** Returns a delivery's attempts with details, sorted by number. */
 function listAttemptsWithDetails(statements: Statements, sequence: number): DeliveryAttempt[] {
   return statements.attemptsWithDetails.all(sequence).map((row) => {
     const details = typeof row.details === "string" ? decodeDetails(row.details) : undefined;
@@ -47,7 +45,7 @@ export function hasAttempt(
   );
 }
 
-/** Returns the values of the columns of `attempts`. */
+/** Returns the values of the columns of the table `attempts`. */
 export function toAttemptRow(sequence: number, attempt: TimedAttempt) {
   const { number, startedAt, durationMs, outcome, error, reason, details } = attempt;
   const { code = null, message = reason ?? null } = error ?? {};
@@ -116,7 +114,6 @@ function toAttempt(row: Record<string, unknown>): DeliveryAttempt {
 
 type Row = Record<string, unknown>;
 
-/** The number of sequences per query. */
 const scanBatch = 250;
 /** Deliveries that are received at the same time are not always stored in the same order. This is the tolerance. */
 const disorderMs = 60_000;
@@ -125,7 +122,6 @@ const disorderMs = 60_000;
 export interface SearchRequest {
   filter: DeliveryFilter;
   options: ListOptions;
-  /** The maximum duration. */
   maxMs: number;
 }
 
@@ -315,7 +311,6 @@ export class DeliveryReader {
     }
   }
 
-  /** Reads the found deliveries. */
   page({ sequences, end }: FoundDeliveries): DeliveryPage {
     return {
       deliveries: this.#readAll(sequences),

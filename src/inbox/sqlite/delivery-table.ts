@@ -82,7 +82,6 @@ function toClaimed(endpoint: string, row: Row, now: number): ClaimedRow {
   };
 }
 
-/** The result of an attempt and the next status of the delivery. */
 export interface AttemptEnd {
   attempt: TimedAttempt;
   next: NextStep;
@@ -186,7 +185,6 @@ export class DeliveryTable {
     return claimed;
   }
 
-  /** Returns the first suspect of an endpoint with its due time in milliseconds since the epoch. */
   nextSuspect(endpoint: string): { sequence: number; dueAt: number } | undefined {
     return this.#statements.suspects
       .all(endpoint, maxSuspects)
@@ -268,7 +266,7 @@ export class DeliveryTable {
     if (from === "running") this.totals.move(endpoint, from, toStatus(ended?.status));
   }
 
-  /** Returns when the next of an endpoint's deliveries is due, not counting suspects, in milliseconds since the epoch. */
+  /** Returns when the next delivery of an endpoint that is not a suspect is due. */
   nextDueAt(endpoint: string): number | undefined {
     const dueAt = this.#statements.nextDue.get(endpoint)?.due_at;
     return typeof dueAt === "number" ? dueAt : undefined;
@@ -279,19 +277,12 @@ export class DeliveryTable {
     this.#statements.correctClock.run({ endpoint, now });
   }
 
-  /**
-   * Queues a delivery again. A running delivery is queued again when its attempt ends. Returns `false` if the delivery or its body
-   * is not stored.
-   */
+  /** Queues a delivery again, a running one when its attempt ends. Returns `false` if the delivery or its body is not stored. */
   replay({ endpoint, id }: DeliveryKey, now: number): boolean {
     return this.#statements.replay.run({ now, endpoint, id }).changes > 0;
   }
 
-  /**
-   * Discards a queued or dead delivery. Has no effect if the delivery has finished.
-   *
-   * @throws `DELIVERY_UNKNOWN`, `DELIVERY_RUNNING`
-   */
+  /** See `Inbox.discard`. */
   discard({ endpoint, id }: DeliveryKey, now: number): void {
     if (this.#statements.discard.run({ endpoint, id, now }).changes > 0) return;
     const row = this.#statements.find.get(endpoint, id);
@@ -305,8 +296,8 @@ export class DeliveryTable {
   }
 
   /**
-   * Replays some dead deliveries of an endpoint, ordered by sequence. Returns the number of replayed deliveries, and the sequence
-   * after which to continue. `next` is `undefined` if no dead deliveries are left.
+   * Replays some dead deliveries of an endpoint, ordered by sequence. `next`: the sequence after which to continue, or `undefined`
+   * if no dead deliveries are left.
    */
   replayDeadStep(
     endpoint: string,
@@ -333,7 +324,6 @@ export class DeliveryTable {
     this.#statements.resume.run(endpoint);
   }
 
-  /** Returns the names of the paused endpoints, sorted. */
   pausedEndpoints(): string[] {
     return this.#statements.paused.all().map(({ endpoint }) => String(endpoint));
   }

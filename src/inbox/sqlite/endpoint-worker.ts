@@ -31,7 +31,6 @@ export class EndpointWorker {
   /** The number of claimed deliveries whose handlers have not finished. A result that is being stored does not occupy a slot. */
   #occupiedSlots = 0;
   readonly #stopped = new AbortController();
-  /** The claims in progress. */
   readonly #claims = new Set<Promise<unknown>>();
   #isClaiming = false;
   #hasMore = false;
@@ -39,7 +38,7 @@ export class EndpointWorker {
   #closed = false;
   /** The number of deliveries that `close` has interrupted. */
   #interrupted = 0;
-  /** When claims started failing, in milliseconds of the monotonic clock. */
+  /** When claims started failing, by the monotonic clock. */
   #failingSince: number | undefined;
 
   constructor(options: EndpointWorkerOptions) {
@@ -125,8 +124,7 @@ export class EndpointWorker {
       await this.#claimSome();
       gate.leave();
     }
-    // Do not add an `await` between the last check of the loop and this line. Otherwise, a call of `wake` in between would have no
-    // effect.
+    // Without an `await` between the last check of the loop and this line. A call of `wake` in between would have no effect.
     this.#isClaiming = false;
   }
 

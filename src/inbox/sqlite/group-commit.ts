@@ -3,12 +3,8 @@ import { isBusy, isDamage } from "../../core/files.ts";
 import { inboxUnavailable } from "../errors.ts";
 import type { InboxFile } from "./inbox-file.ts";
 
-/**
- * The maximum time that a write waits for another connection's lock, in milliseconds. Well below the Hub's timeout, so that the
- * Hub gets a 503.
- */
+/** The maximum time that a write waits for another connection's lock: well below the Hub's timeout, so that the Hub gets a 503. */
 const maxWaitMs = 3_000;
-/** The pause before another attempt to acquire the lock. */
 const retryMs = 5;
 
 /**
@@ -164,17 +160,14 @@ export class GroupCommit {
 
   #waitForLock(group: readonly Write[], error: unknown): void {
     const oldest = performance.now() - this.#deadlineMs;
-    const kept: Write[] = [];
+    const isKept = ({ since }: Write) => isBusy(error) && since > oldest;
     for (const write of group) {
-      if (isBusy(error) && write.since > oldest) {
-        kept.push(write);
-        continue;
-      }
+      if (isKept(write)) continue;
       this.#failure = error;
       write.reject(inboxUnavailable(error));
       if (this.#singleWrites > 0) this.#singleWrites -= 1;
     }
-    this.#waiting = [...kept, ...this.#waiting];
+    this.#waiting = [...group.filter(isKept), ...this.#waiting];
     if (this.#waiting.length > 0) this.#schedule(retryMs);
   }
 }

@@ -23,7 +23,6 @@ export interface InboxFileOptions {
   logged?: LoggedDatabase;
 }
 
-/** A database whose changes are stored in a log before each commit. */
 export interface LoggedDatabase {
   database: DatabaseSync;
   changes: ChangeLog;
@@ -40,12 +39,9 @@ export interface ChangeLog {
 }
 
 /** The suffixes of the database file, the WAL, and the index of the WAL. */
-const suffixes = ["", "-wal", "-shm"] as const;
+const suffixes = ["", "-wal", "-shm"];
 
-/**
- * The open file of an inbox. While the file is deleted, moved, or replaced, nothing is stored, because the next start would not find
- * it.
- */
+/** The open file of an inbox. While it is deleted, moved, or replaced, nothing is stored, because the next start would not find it. */
 export class InboxFile {
   readonly table: DeliveryTable;
   /** The deliveries without the changes of an open transaction. Use this property outside transactions. */
@@ -106,11 +102,7 @@ export class InboxFile {
     return this.#database.isTransaction;
   }
 
-  /**
-   * Starts a write transaction.
-   *
-   * @throws if another connection holds the lock, if the file is gone, or if a newer release has changed the tables.
-   */
+  /** @throws if another connection holds the lock, if the file is gone, or if a newer release has changed the tables. */
   begin(): void {
     if (this.#problem) this.#throwIfGone();
     this.#space.refreshIfNeeded();
@@ -134,11 +126,7 @@ export class InboxFile {
     return this.#changes.store();
   }
 
-  /**
-   * Commits the transaction, and checks that the file is still at its path, so that the next start opens the same file.
-   *
-   * @throws if the commit fails, or if the file is no longer at its path.
-   */
+  /** @throws if the commit fails, or if the file is no longer at its path, so that the next start would not open it. */
   commit(): void {
     this.table.totals.store();
     this.#commit.run();
@@ -229,7 +217,6 @@ function identityOf(path: string): string | undefined {
   }
 }
 
-/** The size of the file before and after compaction, in bytes. */
 export interface CompactedInbox {
   bytesBefore: number;
   bytesAfter: number;

@@ -4,21 +4,15 @@ import type { InboxContext } from "./context.ts";
 import type { EndpointWorker } from "./endpoint-worker.ts";
 import type { RecoveredDelivery, RunningRow } from "./leases.ts";
 
-/** The last observed number of heartbeats of a process, and how long this number has not changed. */
-interface Observation {
-  heartbeats: number | undefined;
-  unchangedMs: number;
-}
-
 /**
- * Detects processes that are gone. A process is gone if its number of heartbeats has not changed for the duration of a
- * lease. The time is measured with the monotonic clock of this process, so that wrong clocks of other processes have no
- * effect.
+ * Detects processes that are gone: their number of heartbeats has not changed for the duration of a lease. The time is measured with
+ * the monotonic clock of this process, so that wrong clocks of other processes have no effect.
  */
 export class HeartbeatMonitor {
   readonly #leaseMs: number;
   readonly #monotonicNow: () => number;
-  readonly #observations = new Map<string, Observation>();
+  /** The last observed number of heartbeats of each process, and how long this number has not changed. */
+  readonly #observations = new Map<string, { heartbeats: number | undefined; unchangedMs: number }>();
   #lastAt: number;
 
   constructor({ leaseMs, monotonicNow }: { leaseMs: number; monotonicNow: () => number }) {
@@ -52,7 +46,6 @@ export class HeartbeatMonitor {
 }
 
 interface LeaseRecoveryOptions extends InboxContext {
-  /** The workers of this process, by endpoint. */
   workers: ReadonlyMap<string, EndpointWorker>;
   leaseMs: number;
 }

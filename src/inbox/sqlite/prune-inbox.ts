@@ -18,7 +18,6 @@ const maxPauseMs = 1_000;
  * next commit would checkpoint 40 MiB, which took 1.3 s in a test.
  */
 const stepsPerCheckpoint = 8;
-/** The minimum size of a WAL that is checkpointed between steps. */
 const minWalBytes = 2 * 2 ** 20;
 
 /**

@@ -12,12 +12,12 @@ export const faults: readonly Fault[] = [
     name: "SQLite: a search that fails ends the thread of the inbox",
     file: "src/inbox/sqlite/background-maintenance-thread.ts",
     find: `  try {
-    return { found: openTable().reader.find(request) };
+    return { found: openTable().reader.find(request.search) };
   } catch {
     // The event loop repeats the search, and reports its error.
     return {};
   }`,
-    replace: "  return { found: openTable().reader.find(request) };",
+    replace: "  return { found: openTable().reader.find(request.search) };",
     tests: ["test/inbox/sqlite/delivery-search.test.ts"],
   },
   {
