@@ -178,7 +178,7 @@ async function createWebhook(
 ): Promise<string> {
   const key = randomUUID();
   const written = fieldsOf(step);
-  const entry = { endpoint: step.endpoint, secret: await hasher.hash(), written, ...(session && { session }) };
+  const entry = { endpoint: step.endpoint, secret: await hasher.hash(), written, session };
   const startedAt = new Date(now()).toISOString();
   await file.change(({ pending }) => {
     pending.push({ key, ...entry, existingIds: [...existingIds], startedAt });
@@ -220,11 +220,11 @@ async function updateWebhook(
     if (isSecretRecorded && isRejection(error)) await file.change((draft) => setSecret(draft, { id, secret: former }));
     throw error;
   }
-  const entry = { id, endpoint, written: fieldsOf(wanted), returned: fieldsOf(webhook), ...(session && { session }) };
+  const entry = { id, endpoint, written: fieldsOf(wanted), returned: fieldsOf(webhook), session };
   const newSecret = secret === undefined ? {} : { secret: await hasher.hash() };
   await file.change((draft) => {
     const previous = draft.webhooks.find((managed) => managed.id === id)?.secret;
-    putWebhook(draft, { ...(previous !== undefined && { secret: previous }), ...entry, ...newSecret });
+    putWebhook(draft, { secret: previous, ...entry, ...newSecret });
   });
 }
 

@@ -252,7 +252,7 @@ export class RegistrationFile {
   #readAll(): RegistrationState {
     checkPrivateFolder(dirname(this.path), "STATE_UNUSABLE");
     if (!existsSync(this.path)) return { version: 1, hubs: {} };
-    const json = parseJson(readText(this.path));
+    const json = readJson(this.path);
     const parsed = registrationState.safeParse(json);
     if (parsed.success) return parsed.data;
     throw new WebhookError(
@@ -283,19 +283,13 @@ export class RegistrationFile {
   }
 }
 
-function readText(path: string): string {
+/** Returns `undefined` if a file is not JSON. @throws `STATE_UNUSABLE` if it cannot be read. */
+function readJson(path: string): unknown {
   try {
-    return readFileSync(path, "utf8");
+    return JSON.parse(readFileSync(path, "utf8"));
   } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
     throw registrationFileUnusable(path, error);
-  }
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
   }
 }
 

@@ -152,8 +152,8 @@ export function resolvePending({
     if (webhook) {
       assigned.add(webhook.id);
       const { endpoint, secret, written, session } = entry;
-      const created = { id: webhook.id, endpoint, secret, written, returned: fieldsOf(webhook) };
-      resolved.push({ pending: entry, created: session ? { ...created, session } : created });
+      const returned = fieldsOf(webhook);
+      resolved.push({ pending: entry, created: { id: webhook.id, endpoint, secret, written, returned, session } });
     } else if (now - Date.parse(entry.startedAt) > maxCreationMs) {
       resolved.push({ pending: entry });
     }

@@ -64,7 +64,7 @@ export class BackgroundMaintenance {
 
   setRunning(count: number): void {
     Atomics.store(this.#shared, 0, count);
-    if (count > 0) this.#startOnce();
+    if (count > 0) this.#start();
   }
 
   /** Checkpoints the WAL unless it is smaller than `minBytes`. Resolves when the thread is done, or immediately if there is no thread. */
@@ -79,7 +79,7 @@ export class BackgroundMaintenance {
   }
 
   async #request(request: MaintenanceRequest): Promise<MaintenanceAnswer> {
-    this.#startOnce();
+    this.#start();
     const thread = this.#thread;
     if (!thread) return {};
     return new Promise((resolve) => {
@@ -98,17 +98,15 @@ export class BackgroundMaintenance {
     this.#resolvePending();
   }
 
-  #startOnce(): void {
-    if (this.#thread === undefined && !this.#hasFailed && !this.#isClosed) this.#start();
-  }
-
   #resolvePending(): void {
     const pending = this.#pending;
     this.#pending = [];
     for (const resolve of pending) resolve({});
   }
 
+  /** Starts the thread unless it has been started. */
   #start(): void {
+    if (this.#thread !== undefined || this.#hasFailed || this.#isClosed) return;
     const { file, log, ...options } = this.#options;
     if (file === undefined) return;
     const data: BackgroundMaintenanceData = {
@@ -125,23 +123,20 @@ export class BackgroundMaintenance {
       });
       thread.on("message", (answer: MaintenanceAnswer) => this.#pending.shift()?.(answer));
       // Without a listener, an error would end the process.
-      thread.on("error", (error) => this.#handleExit(thread, error));
-      thread.on("exit", () => this.#handleExit(thread, new Error("The thread exited.")));
+      thread.on("error", (error) => this.#fail(thread, error));
+      thread.on("exit", () => this.#fail(thread, new Error("The thread exited.")));
       // `unref` must follow the listeners, because adding a message listener keeps the process alive.
       thread.unref();
       this.#thread = thread;
       this.#loopTimer = startLoopCounter(this.#loopCounter, options.heartbeatMs);
     } catch (error) {
-      this.#fail(error);
+      this.#fail(undefined, error);
     }
   }
 
-  #handleExit(thread: Worker, error: unknown): void {
+  #fail(thread: Worker | undefined, error: unknown): void {
     // A thread that was removed was stopped on purpose.
-    if (thread === this.#thread) this.#fail(error);
-  }
-
-  #fail(error: unknown): void {
+    if (thread !== this.#thread) return;
     this.#thread = undefined;
     this.#hasFailed = true;
     clearInterval(this.#loopTimer);

@@ -218,7 +218,7 @@ export class EndpointWorker {
       startedAt: new Date(row.startedAt),
       durationMs: performance.now() - startedAt,
       ...attemptOutcome(outcome),
-      ...(outcome.details && { details: outcome.details }),
+      details: outcome.details,
     };
     const stored = this.#end(row, { attempt, next }, outcome.onStored);
     // The next claim is then part of the transaction that stores this result.

@@ -18,7 +18,7 @@ export const faults: readonly Fault[] = [
   {
     name: "an update of a webhook drops the hash of its secret",
     file: "src/registration/reconcile.ts",
-    find: "{ ...(previous !== undefined && { secret: previous }), ...entry, ...newSecret }",
+    find: "{ secret: previous, ...entry, ...newSecret }",
     replace: "{ ...entry, ...newSecret }",
     tests: ["test/registration/register.test.ts"],
   },
