@@ -293,22 +293,12 @@ export class DeliveryReader {
     before,
     indexEnd,
   }: Pick<SearchRequest, "filter" | "options"> & { before: number; indexEnd: number }): Generator<IndexPosition> {
-    for (const sequence of before > indexEnd + 1 ? this.#listed(options, before) : []) {
-      if (sequence <= indexEnd) break;
-      yield { sequence, isMatch: true };
+    for (let next = before; next > indexEnd + 1; ) {
+      const batch = this.#sequences({ ...options, before: next, limit: scanBatch });
+      for (const sequence of batch) if (sequence > indexEnd) yield { sequence, isMatch: true };
+      next = batch.length < scanBatch ? 0 : (batch.at(-1) ?? 0);
     }
     if (indexEnd > 0) yield* this.#index.find(filter, Math.min(before, indexEnd + 1));
-  }
-
-  /** Yields the sequences of the deliveries of an endpoint and a status, newest first. */
-  *#listed(options: ListOptions, before: number): Generator<number> {
-    for (let next = before; ; ) {
-      const batch = this.#sequences({ ...options, before: next, limit: scanBatch });
-      yield* batch;
-      const last = batch.at(-1);
-      if (last === undefined || batch.length < scanBatch) return;
-      next = last;
-    }
   }
 
   page({ sequences, end }: FoundDeliveries): DeliveryPage {

@@ -91,7 +91,7 @@ export interface AttemptEnd {
  * The effect of storing the result of an attempt. `late`: another process had taken over the delivery, but the result
  * counts. `superseded`: another process had taken over the delivery, and the result has no effect on its status.
  */
-export type RecordResult = "stored" | "late" | "superseded";
+type RecordResult = "stored" | "late" | "superseded";
 
 /** The limits of one transaction that replays dead deliveries. */
 const maxReplayRows = 200;

@@ -4,7 +4,7 @@ import type { EndpointQueue, FinishedRun } from "../inbox.ts";
 import { nextStep } from "../next-step.ts";
 import type { ClaimGate } from "./claim-gate.ts";
 import type { InboxContext } from "./context.ts";
-import type { AttemptEnd, ClaimedRow, RecordResult } from "./delivery-table.ts";
+import type { AttemptEnd, ClaimedRow } from "./delivery-table.ts";
 
 interface EndpointWorkerOptions extends InboxContext {
   queue: EndpointQueue;
@@ -14,6 +14,14 @@ interface EndpointWorkerOptions extends InboxContext {
   /** Called when a delivery starts or ends. */
   onRunningChange: () => void;
 }
+
+const takenOverMessages = {
+  late: "A delivery succeeded after another process had taken it over. The delivery counts as succeeded, but may have run twice.",
+  lateIgnored:
+    "A delivery was ignored after another process had taken it over. The delivery counts as ignored, but may have run too.",
+  superseded:
+    "An attempt ended after another process had taken over the delivery. The result of the attempt is ignored.",
+};
 
 interface Running {
   row: ClaimedRow;
@@ -72,12 +80,10 @@ export class EndpointWorker {
 
   /** Runs the first suspect if it is due. Returns whether a suspect was claimed. Never rejects. */
   async runSuspect(): Promise<boolean> {
-    const { queue, table, groupCommit, processId, now, gate } = this.#options;
+    const { queue, table, processId, now, gate } = this.#options;
     if (this.#closing) return false;
-    const claiming = this.#try(() =>
-      groupCommit.write(() =>
-        table.claimSuspect(queue.endpoint, { claimant: { processId, now: now() }, onDamage: this.#recordDamage }),
-      ),
+    const claiming = this.#tryClaim(() =>
+      table.claimSuspect(queue.endpoint, { claimant: { processId, now: now() }, onDamage: this.#recordDamage }),
     );
     this.#addClaim(claiming);
     const row = await claiming;
@@ -129,15 +135,15 @@ export class EndpointWorker {
   }
 
   async #claimSome(): Promise<void> {
-    const { queue, table, groupCommit, processId, now, gate } = this.#options;
+    const { queue, table, processId, now, gate } = this.#options;
     const limit = queue.concurrency - this.#occupiedSlots;
     let isDamaged = false;
     const onDamage = (error: unknown) => {
       isDamaged = true;
       this.#recordDamage(error);
     };
-    const rows = await this.#try(() =>
-      groupCommit.write(() => table.claim(queue.endpoint, { limit, claimant: { processId, now: now() }, onDamage })),
+    const rows = await this.#tryClaim(() =>
+      table.claim(queue.endpoint, { limit, claimant: { processId, now: now() }, onDamage }),
     );
     for (const row of rows ?? []) {
       gate.start();
@@ -150,10 +156,11 @@ export class EndpointWorker {
     this.#options.damage.recordIfDamage(error, this.#options.queue.endpoint);
   };
 
-  async #try<Claimed>(claim: () => Promise<Claimed>): Promise<Claimed | undefined> {
-    const { log, queue, damage, monotonicNow } = this.#options;
+  /** Claims in the next transaction. Returns `undefined` if the claim fails. */
+  async #tryClaim<Claimed>(claim: () => Claimed): Promise<Claimed | undefined> {
+    const { groupCommit, log, queue, damage, monotonicNow } = this.#options;
     try {
-      const result = await claim();
+      const result = await groupCommit.write(claim);
       this.#failingSince = undefined;
       return result;
     } catch (error) {
@@ -258,13 +265,18 @@ export class EndpointWorker {
 
   /** Stores the result of an attempt. Retries until the result is stored or the inbox closes. */
   async #end(row: ClaimedRow, ending: AttemptEnd, onStored: FinishedRun["onStored"]): Promise<void> {
-    const { groupCommit, table, processId, now, log, pollMs, queue } = this.#options;
+    const { groupCommit, table, processId, now, log, pollMs, queue, onDueLater } = this.#options;
+    const { next } = ending;
     const fields = { endpoint: queue.endpoint, deliveryId: row.id };
     for (let failures = 0; ; failures += 1) {
       try {
         const result = await groupCommit.write(() => table.recordEnd(row, ending, { processId, now: now() }));
-        this.#afterStored(result, { row, ending });
-        if (result !== "superseded") onStored?.(ending.next);
+        if (result === "stored" && next.status === "queued") onDueLater(next.dueAt);
+        if (result !== "stored") {
+          const message = takenOverMessages[result === "late" && next.status === "ignored" ? "lateIgnored" : result];
+          log.warn({ ...fields, attempt: row.attempt }, message);
+        }
+        if (result !== "superseded") onStored?.(next);
         queue.onAttemptStored?.({ endpoint: row.endpoint, id: row.id });
         return;
       } catch (error) {
@@ -277,26 +289,6 @@ export class EndpointWorker {
       }
       // Closing the inbox aborts this pause. The loop then tries one last time.
       await wait(pollMs, undefined, { signal: this.#stopped.signal }).catch(() => {});
-    }
-  }
-
-  #afterStored(result: RecordResult, { row, ending }: { row: ClaimedRow; ending: AttemptEnd }): void {
-    const { log, onDueLater, queue } = this.#options;
-    const fields = { endpoint: queue.endpoint, deliveryId: row.id, attempt: row.attempt };
-    if (result === "late") {
-      log.warn(
-        fields,
-        ending.next.status === "ignored"
-          ? "A delivery was ignored after another process had taken it over. The delivery counts as ignored, but may have run too."
-          : "A delivery succeeded after another process had taken it over. The delivery counts as succeeded, but may have run twice.",
-      );
-    } else if (result === "superseded") {
-      log.warn(
-        fields,
-        "An attempt ended after another process had taken over the delivery. The result of the attempt is ignored.",
-      );
-    } else if (ending.next.status === "queued") {
-      onDueLater(ending.next.dueAt);
     }
   }
 }

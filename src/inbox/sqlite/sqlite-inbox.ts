@@ -18,7 +18,6 @@ import { defaultMaxBlockedMs } from "../loop-monitor.ts";
 import { retentionOf } from "../retry.ts";
 import { BackgroundMaintenance } from "./background-maintenance.ts";
 import { BackgroundTasks, DamageTracker, type InboxContext } from "./context.ts";
-import type { DeliveryTable } from "./delivery-table.ts";
 import { DueDeliveries } from "./due-deliveries.ts";
 import { EndpointWorker } from "./endpoint-worker.ts";
 import { checkFileSystem } from "./file-system.ts";
@@ -74,19 +73,15 @@ const stalledAfterMs = 10_000;
 /** Stores deliveries in a SQLite file. Several processes on one machine can share the file. */
 export class SqliteInbox implements Inbox {
   readonly ownActions: OwnActions = {
-    add: (keys) => this.write(() => this.#table.ownActions.add(keys, this.#context.now())),
-    find: async (keys) => this.#committed.ownActions.find(keys),
+    add: (keys) => this.write(() => this.#context.table.ownActions.add(keys, this.#context.now())),
+    find: async (keys) => this.#context.committed.ownActions.find(keys),
   };
   readonly #context: InboxContext;
   readonly #maxQueued: number;
   readonly #file: InboxFile;
-  readonly #table: DeliveryTable;
-  readonly #committed: DeliveryTable;
-  readonly #groupCommit: GroupCommit;
   readonly #workers = new Map<string, EndpointWorker>();
   readonly #maintenance: BackgroundMaintenance;
   readonly #leaseRecovery: LeaseRecovery;
-  readonly #tasks: BackgroundTasks;
   readonly #due: DueDeliveries;
   #pruning: Promise<number> | undefined;
   #closed: Promise<{ interrupted: number }> | undefined;
@@ -98,17 +93,14 @@ export class SqliteInbox implements Inbox {
     this.#maxQueued = options.maxQueued ?? 100_000;
     if (file !== ":memory:") checkFileSystem(file, { isAllowed: unsafeFileSystem === "allow", log });
     this.#file = new InboxFile(options);
-    this.#table = this.#file.table;
-    this.#committed = this.#file.committed;
-    this.#groupCommit = new GroupCommit(this.#file);
-    this.#tasks = new BackgroundTasks({ log, monotonicNow });
+    const tasks = new BackgroundTasks({ log, monotonicNow });
     this.#context = {
       processId: crypto.randomUUID(),
-      table: this.#table,
-      committed: this.#committed,
-      groupCommit: this.#groupCommit,
+      table: this.#file.table,
+      committed: this.#file.committed,
+      groupCommit: new GroupCommit(this.#file),
       damage: new DamageTracker({ file, log, monotonicNow }),
-      tasks: this.#tasks,
+      tasks,
       pollMs,
       now,
       monotonicNow,
@@ -129,19 +121,19 @@ export class SqliteInbox implements Inbox {
       // With a log, all earlier processes are gone.
       leaseMs: logged ? 0 : leaseMs,
     });
-    this.#tasks.runEvery(pollMs, () => this.#poll());
-    this.#tasks.runEvery(leaseMs / 3, () => this.#sendHeartbeat());
-    this.#tasks.runEvery(hourMs, () => this.prune());
+    tasks.runEvery(pollMs, () => this.#poll());
+    tasks.runEvery(leaseMs / 3, () => this.#sendHeartbeat());
+    tasks.runEvery(hourMs, () => this.prune());
     // The first prune runs soon, so that a process that restarts more than once per hour also prunes the inbox.
-    this.#tasks.runAfter(firstPruneMs, () => this.prune());
+    tasks.runAfter(firstPruneMs, () => this.prune());
   }
 
   async accept(delivery: IncomingDelivery): Promise<{ duplicate: boolean }> {
-    const { now } = this.#context;
+    const { table, groupCommit, now } = this.#context;
     const bytes = Buffer.byteLength(delivery.body);
-    const stored = this.#groupCommit.write(() => {
+    const stored = groupCommit.write(() => {
       if (!this.#file.hasRoomFor(bytes)) throw inboxUnavailable(new Error("The disk is full."));
-      return this.#table.add(delivery, { now: now(), maxQueued: this.#maxQueued });
+      return table.add(delivery, { now: now(), maxQueued: this.#maxQueued });
     });
     // The claim is then part of the same transaction, which saves a request to the store of the log.
     if (this.#file.isLogged) this.#wake(delivery.endpoint);
@@ -152,7 +144,7 @@ export class SqliteInbox implements Inbox {
 
   /** Runs an operation in the next transaction. @throws `INBOX_UNAVAILABLE` if the changes are not stored. */
   write<Result>(operation: () => Result): Promise<Result> {
-    return this.#groupCommit.write(operation);
+    return this.#context.groupCommit.write(operation);
   }
 
   startWorker(queue: EndpointQueue): void {
@@ -166,7 +158,7 @@ export class SqliteInbox implements Inbox {
       onRunningChange: () => this.#maintenance.setRunning(this.#countRunning()),
     });
     this.#workers.set(endpoint, worker);
-    this.#tasks.run(() => this.#groupCommit.write(() => this.#table.setRetention(endpoint, retentionOf(queue))));
+    this.#context.tasks.run(() => this.write(() => this.#context.table.setRetention(endpoint, retentionOf(queue))));
     worker.wake();
   }
 
@@ -177,7 +169,7 @@ export class SqliteInbox implements Inbox {
 
   async list(options: ListOptions = {}): Promise<DeliveryPage> {
     const filter = readFilter(options);
-    const { reader } = this.#committed;
+    const { reader } = this.#context.committed;
     if (!filter) return reader.list(options);
     const request = { filter, options, maxMs: maxSearchMs };
     const found =
@@ -188,22 +180,22 @@ export class SqliteInbox implements Inbox {
   }
 
   async get(key: DeliveryKey): Promise<StoredDelivery | undefined> {
-    return this.#committed.reader.get(key);
+    return this.#context.committed.reader.get(key);
   }
 
   async replay(key: DeliveryKey): Promise<void> {
-    const found = await this.#groupCommit.write(() => this.#table.replay(key, this.#context.now()));
+    const found = await this.write(() => this.#context.table.replay(key, this.#context.now()));
     if (!found) throw deliveryUnknown(key);
     this.#wake(key.endpoint);
   }
 
   async replayDead(endpoint: string): Promise<number> {
-    const last = this.#committed.lastSequence();
+    const last = this.#context.committed.lastSequence();
     let count = 0;
     for (let after: number | undefined = 0; after !== undefined && this.#closed === undefined; ) {
       const from: number = after;
-      const step = await this.#groupCommit.write(() =>
-        this.#table.replayDeadStep(endpoint, { after: from, last, now: this.#context.now() }),
+      const step = await this.write(() =>
+        this.#context.table.replayDeadStep(endpoint, { after: from, last, now: this.#context.now() }),
       );
       count += step.count;
       after = step.next;
@@ -213,26 +205,26 @@ export class SqliteInbox implements Inbox {
   }
 
   async discard(key: DeliveryKey): Promise<void> {
-    await this.#groupCommit.write(() => this.#table.discard(key, this.#context.now()));
+    await this.write(() => this.#context.table.discard(key, this.#context.now()));
   }
 
   async pause(endpoint: string): Promise<void> {
-    await this.#groupCommit.write(() => this.#table.pause(endpoint));
+    await this.write(() => this.#context.table.pause(endpoint));
   }
 
   async resume(endpoint: string): Promise<void> {
-    await this.#groupCommit.write(() => this.#table.resume(endpoint));
+    await this.write(() => this.#context.table.resume(endpoint));
     // Other processes find the deliveries with their next poll.
     this.#wake(endpoint);
     this.#due.gate.poll();
   }
 
   async pausedEndpoints(): Promise<readonly string[]> {
-    return this.#committed.pausedEndpoints();
+    return this.#context.committed.pausedEndpoints();
   }
 
   async counts(): Promise<Readonly<Record<string, DeliveryCounts>>> {
-    return this.#committed.reader.counts();
+    return this.#context.committed.reader.counts();
   }
 
   async problems(): Promise<readonly InboxProblem[]> {
@@ -254,11 +246,11 @@ export class SqliteInbox implements Inbox {
   }
 
   async #close(graceMs: number): Promise<{ interrupted: number }> {
-    this.#tasks.close();
+    this.#context.tasks.close();
     this.#due.gate.close();
     const interrupted = await Promise.all([...this.#workers.values()].map((worker) => worker.close(graceMs)));
     await this.#maintenance.close();
-    await this.#groupCommit.write(() => this.#table.leases.removeProcess(this.#context.processId)).catch(() => {});
+    await this.write(() => this.#context.table.leases.removeProcess(this.#context.processId)).catch(() => {});
     this.#file.close();
     return { interrupted: interrupted.reduce((sum, count) => sum + count, 0) };
   }
@@ -283,17 +275,17 @@ export class SqliteInbox implements Inbox {
 
   async #sendHeartbeat(): Promise<void> {
     if (!this.#maintenance.needsEventLoop || this.#countRunning() === 0) return;
-    await this.#groupCommit.write(() => this.#addHeartbeat());
+    await this.write(() => this.#addHeartbeat());
   }
 
   #addHeartbeat(): void {
-    this.#table.leases.addHeartbeat({ processId: this.#context.processId, now: this.#context.now() });
+    this.#context.table.leases.addHeartbeat({ processId: this.#context.processId, now: this.#context.now() });
   }
 
   /** Checks whether the file is writable, with a write if the last write failed or the file is gone. */
   async #findStorageProblem(): Promise<InboxProblem | undefined> {
-    if (this.#groupCommit.failure !== undefined || this.#file.problem) {
-      const failure = await failureOf(this.#groupCommit.write(() => this.#addHeartbeat()));
+    if (this.#context.groupCommit.failure !== undefined || this.#file.problem) {
+      const failure = await failureOf(this.write(() => this.#addHeartbeat()));
       if (this.#file.problem) return this.#file.problem;
       if (failure !== undefined) return unavailable(`The inbox is not writable (${failure}). ${checkDisk}`);
     }
