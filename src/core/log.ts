@@ -55,13 +55,9 @@ export function createForwardingLogger(current: () => Logger): Logger {
 /**
  * Wraps a logger so that no call throws. A field that cannot be serialized or a failing logger must not end a request or the
  * process. If the logger throws, the wrapper logs the line again with plain fields, and then without fields. If that fails
- * too, the wrapper reports the first lost line on the console.
+ * too, the wrapper reports the first lost line on the console. `failure` is shared with child loggers.
  */
-export function createSafeLogger(logger: Logger): Logger {
-  return wrap(logger, { isReported: false });
-}
-
-function wrap(logger: Logger, failure: { isReported: boolean }): Logger {
+export function createSafeLogger(logger: Logger, failure = { isReported: false }): Logger {
   const writeAgain = (level: Level, fields: object | string, message: string) => {
     const attempts =
       typeof fields === "string"
@@ -91,10 +87,10 @@ function wrap(logger: Logger, failure: { isReported: boolean }): Logger {
   return createLogger(write, (bindings) => {
     for (const given of [() => bindings, () => toPlainFields(bindings)]) {
       try {
-        return wrap(logger.child(given()), failure);
+        return createSafeLogger(logger.child(given()), failure);
       } catch {}
     }
-    return wrap(logger, failure);
+    return createSafeLogger(logger, failure);
   });
 }
 

@@ -9,14 +9,6 @@ import { type HubConnection, recordResolved, resolvePending, validatePublicUrl, 
 
 const aliveTimeoutMs = 5_000;
 
-/** @throws `OPTION_INVALID` if the `alive.url` of a session is not on this machine. */
-export function validateSession({ id, alive }: RegistrationSession): RegistrationSession {
-  if (id !== "" && alive.answer !== "" && isOnThisMachine(alive.url)) return { id, alive };
-  throw optionError(
-    'The session is invalid. Set "id", and set "alive" to a URL on this machine and the expected response, such as { url: "http://127.0.0.1:7860/alive", answer: "…" }.',
-  );
-}
-
 /**
  * Whether a session is still running. The URL of the session must return an unguessable answer, because another process
  * could use the same port.
@@ -145,12 +137,6 @@ export async function deleteStaleWebhooks({
   return deleteSessionWebhooks({ ...options, file, sessionIds: new Set(stale.flat()) });
 }
 
-interface TemporaryWebhooksOptions extends StateFileOption {
-  client: HubConnection;
-  /** The session that owns the webhooks, with an ID that is unique to this run. */
-  session: RegistrationSession;
-}
-
 /** The desired state of the webhooks of a server. An endpoint with an empty `watch` has no webhook. */
 export interface ReconcileInput extends Pick<ReconcileOptions, "endpoints" | "publicUrl"> {
   /** The secret of all webhooks, or `null` for no secret. */
@@ -169,17 +155,30 @@ export class TemporaryWebhooks {
   #last: Promise<unknown> = Promise.resolve();
   #closed: Promise<void> | undefined;
 
-  private constructor({ client, state, session }: TemporaryWebhooksOptions) {
+  private constructor(client: HubConnection, file: RegistrationFile, session: RegistrationSession) {
     this.#client = client;
-    this.#file = new RegistrationFile({ path: state, hubUrl: client.hubUrl });
-    this.#session = validateSession(session);
+    this.#file = file;
+    this.#session = session;
   }
 
-  /** Starts a session, and checks that the state file is writable. @throws `STATE_UNUSABLE`; `OPTION_INVALID`. */
-  static async open(options: TemporaryWebhooksOptions): Promise<TemporaryWebhooks> {
-    const webhooks = new TemporaryWebhooks(options);
-    await webhooks.#file.change(() => {});
-    return webhooks;
+  /**
+   * Starts a session with an ID that is unique to this run, and checks that the state file is writable.
+   *
+   * @throws `STATE_UNUSABLE`; `OPTION_INVALID` if `alive.url` is not on this machine.
+   */
+  static async open({
+    client,
+    state,
+    session: { id, alive },
+  }: StateFileOption & { client: HubConnection; session: RegistrationSession }): Promise<TemporaryWebhooks> {
+    if (id === "" || alive.answer === "" || !isOnThisMachine(alive.url)) {
+      throw optionError(
+        'The session is invalid. Set "id", and set "alive" to a URL on this machine and the expected response, such as { url: "http://127.0.0.1:7860/alive", answer: "…" }.',
+      );
+    }
+    const file = new RegistrationFile({ path: state, hubUrl: client.hubUrl });
+    await file.change(() => {});
+    return new TemporaryWebhooks(client, file, { id, alive });
   }
 
   /**
