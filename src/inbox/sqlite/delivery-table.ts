@@ -12,7 +12,6 @@ import {
 } from "../inbox.ts";
 import { encodeHeaders } from "../records.ts";
 import type { Retention } from "../retry.ts";
-import { DeliveryPruner } from "./delivery-pruner.ts";
 import {
   DeliveryReader,
   hasAttempt,
@@ -102,26 +101,26 @@ const maxSuspects = 20;
 
 /** Reads and writes the deliveries of an inbox. Call the methods that write inside a transaction. */
 export class DeliveryTable {
+  readonly database: DatabaseSync;
+  readonly statements: Statements;
   readonly reader: DeliveryReader;
   readonly index: EventIndex;
-  readonly pruner: DeliveryPruner;
   readonly leases: Leases;
   readonly ownActions: OwnActionTable;
   readonly totals: TotalsTable;
-  readonly #statements: Statements;
   /** The sequences of deliveries on damaged pages. These deliveries cannot be claimed. */
   readonly #damaged = new Set<number>();
   /** Whether a delivery on a damaged page was found. Deliveries are then claimed one by one. */
   #isDamaged = false;
 
   constructor(database: DatabaseSync) {
-    this.#statements = prepareStatements(database);
-    this.index = new EventIndex(this.#statements);
-    this.reader = new DeliveryReader(this.#statements, this.index);
-    this.totals = new TotalsTable(this.#statements);
-    this.leases = new Leases(this.#statements, this.totals);
-    this.ownActions = new OwnActionTable(this.#statements);
-    this.pruner = new DeliveryPruner(database, this.#statements);
+    this.database = database;
+    this.statements = prepareStatements(database);
+    this.index = new EventIndex(this.statements);
+    this.reader = new DeliveryReader(this.statements, this.index);
+    this.totals = new TotalsTable(this.statements);
+    this.leases = new Leases(this.statements, this.totals);
+    this.ownActions = new OwnActionTable(this.statements);
   }
 
   /**
@@ -138,16 +137,16 @@ export class DeliveryTable {
     const times = [receivedAt.getTime(), now] as const;
     if (
       left > 0 &&
-      this.#statements.add.run(endpoint, id, body, ...times, headersText, replayOf ?? null, left).changes > 0
+      this.statements.add.run(endpoint, id, body, ...times, headersText, replayOf ?? null, left).changes > 0
     ) {
       this.totals.add(endpoint, "queued");
       return false;
     }
-    const known = this.#statements.find.get(endpoint, id);
+    const known = this.statements.find.get(endpoint, id);
     if (!known) throw inboxFull(endpoint);
     if (known.status !== "dead") return true;
     const sequence = Number(known.sequence);
-    this.#statements.revive.run(body, headersText, now, now, sequence);
+    this.statements.revive.run(body, headersText, now, now, sequence);
     if (known.body !== body) this.index.replace(sequence, body);
     return false;
   }
@@ -165,7 +164,7 @@ export class DeliveryTable {
   ): ClaimedRow[] {
     try {
       if (!this.#isDamaged) {
-        return this.#claimRows(endpoint, this.#statements.due.all(endpoint, claimant.now, limit), claimant);
+        return this.#claimRows(endpoint, this.statements.due.all(endpoint, claimant.now, limit), claimant);
       }
     } catch (error) {
       if (!isDamage(error)) throw error;
@@ -174,7 +173,7 @@ export class DeliveryTable {
       onDamage(error);
       throw error;
     }
-    const due = this.#statements.dueSequences.all(endpoint, claimant.now, limit + this.#damaged.size);
+    const due = this.statements.dueSequences.all(endpoint, claimant.now, limit + this.#damaged.size);
     const claimed: ClaimedRow[] = [];
     for (const { sequence } of due) {
       if (claimed.length === limit) break;
@@ -186,7 +185,7 @@ export class DeliveryTable {
   }
 
   nextSuspect(endpoint: string): { sequence: number; dueAt: number } | undefined {
-    return this.#statements.suspects
+    return this.statements.suspects
       .all(endpoint, maxSuspects)
       .map((row) => ({ sequence: Number(row.sequence), dueAt: Number(row.due_at) }))
       .find(({ sequence }) => !this.#damaged.has(sequence));
@@ -204,7 +203,7 @@ export class DeliveryTable {
 
   #claimRows(endpoint: string, rows: readonly Row[], { processId, now }: Claimant): ClaimedRow[] {
     if (rows.length === 0) return [];
-    this.#statements.claim.run(processId, now, JSON.stringify(rows.map(({ sequence }) => sequence)));
+    this.statements.claim.run(processId, now, JSON.stringify(rows.map(({ sequence }) => sequence)));
     this.totals.move(endpoint, "queued", "running", rows.length);
     return rows.map((row) => toClaimed(endpoint, row, now));
   }
@@ -214,7 +213,7 @@ export class DeliveryTable {
     { sequence, claimant, onDamage }: { sequence: number; claimant: Claimant; onDamage: (error: unknown) => void },
   ): ClaimedRow | undefined {
     try {
-      const row = this.#statements.row.get(sequence);
+      const row = this.statements.row.get(sequence);
       return row && this.#claimRows(endpoint, [row], claimant)[0];
     } catch (error) {
       if (!isDamage(error)) throw error;
@@ -233,16 +232,16 @@ export class DeliveryTable {
    */
   recordEnd(row: ClaimedRow, { attempt, next }: AttemptEnd, { processId, now }: Claimant): RecordResult {
     const { sequence, endpoint, id } = row;
-    if (this.#statements.addRunningAttempt.run(...toAttemptRow(sequence, attempt), processId).changes > 0) {
+    if (this.statements.addRunningAttempt.run(...toAttemptRow(sequence, attempt), processId).changes > 0) {
       this.#end(sequence, { endpoint, next, now, from: "running" });
       return "stored";
     }
-    const other = this.#statements.find.get(endpoint, id);
+    const other = this.statements.find.get(endpoint, id);
     if (other === undefined) return "superseded";
     const found = Number(other.sequence);
-    if (hasAttempt(this.#statements, found, attempt)) return "stored";
+    if (hasAttempt(this.statements, found, attempt)) return "stored";
     if (next.status === "queued" || next.status === "dead") return "superseded";
-    this.#statements.addAttempt.run(...toAttemptRow(found, attempt));
+    this.statements.addAttempt.run(...toAttemptRow(found, attempt));
     // A delivery with a requested replay must run again, so a late result does not end the delivery.
     const isEnded = other.status === "succeeded" || other.status === next.status;
     if (isEnded || other.replay_requested === 1) return "superseded";
@@ -255,7 +254,7 @@ export class DeliveryTable {
     { endpoint, next, now, from }: { endpoint: string; next: NextStep; now: number; from: DeliveryStatus },
   ): void {
     const isQueued = next.status === "queued";
-    const ended = this.#statements.end.get(
+    const ended = this.statements.end.get(
       next.status,
       isQueued ? next.dueAt : null,
       now,
@@ -268,31 +267,31 @@ export class DeliveryTable {
 
   /** Returns when the next delivery of an endpoint that is not a suspect is due. */
   nextDueAt(endpoint: string): number | undefined {
-    const dueAt = this.#statements.nextDue.get(endpoint)?.due_at;
+    const dueAt = this.statements.nextDue.get(endpoint)?.due_at;
     return typeof dueAt === "number" ? dueAt : undefined;
   }
 
   /** Corrects the times of deliveries after the clock was set back. Otherwise, retries would be delayed by the difference. */
   correctClock(endpoint: string, now: number): void {
-    this.#statements.correctClock.run({ endpoint, now });
+    this.statements.correctClock.run({ endpoint, now });
   }
 
   /** Queues a delivery again, a running one when its attempt ends. Returns `false` if the delivery or its body is not stored. */
   replay({ endpoint, id }: DeliveryKey, now: number): boolean {
-    return this.#statements.replay.run({ now, endpoint, id }).changes > 0;
+    return this.statements.replay.run({ now, endpoint, id }).changes > 0;
   }
 
   /** See `Inbox.discard`. */
   discard({ endpoint, id }: DeliveryKey, now: number): void {
-    if (this.#statements.discard.run({ endpoint, id, now }).changes > 0) return;
-    const row = this.#statements.find.get(endpoint, id);
+    if (this.statements.discard.run({ endpoint, id, now }).changes > 0) return;
+    const row = this.statements.find.get(endpoint, id);
     if (!row) throw deliveryUnknown({ endpoint, id }, "discarded");
     if (row.status === "running") throw deliveryRunning({ endpoint, id });
   }
 
   /** Returns the sequence of the newest delivery, or 0 if there are no deliveries. */
   lastSequence(): number {
-    return Number(this.#statements.lastSequence.get()?.sequence ?? 0);
+    return Number(this.statements.lastSequence.get()?.sequence ?? 0);
   }
 
   /**
@@ -304,11 +303,11 @@ export class DeliveryTable {
     { after, last, now }: { after: number; last: number; now: number },
   ): { count: number; next: number | undefined } {
     const until = performance.now() + maxReplayMs;
-    const found = this.#statements.dead.all(endpoint, after, last, maxReplayRows);
+    const found = this.statements.dead.all(endpoint, after, last, maxReplayRows);
     let count = 0;
     for (const row of found) {
       const sequence = Number(row.sequence);
-      count += Number(this.#statements.replayDead.run({ sequence, now }).changes);
+      count += Number(this.statements.replayDead.run({ sequence, now }).changes);
       if (performance.now() >= until) return { count, next: sequence };
     }
     const lastFound = found.length === maxReplayRows ? found.at(-1) : undefined;
@@ -317,19 +316,27 @@ export class DeliveryTable {
 
   /** Pauses an endpoint: the statements that claim deliveries skip it. */
   pause(endpoint: string): void {
-    this.#statements.pause.run(endpoint);
+    this.statements.pause.run(endpoint);
   }
 
   resume(endpoint: string): void {
-    this.#statements.resume.run(endpoint);
+    this.statements.resume.run(endpoint);
   }
 
   pausedEndpoints(): string[] {
-    return this.#statements.paused.all().map(({ endpoint }) => String(endpoint));
+    return this.statements.paused.all().map(({ endpoint }) => String(endpoint));
+  }
+
+  /** Returns all endpoints in the file with their stored retention. */
+  endpoints(): { endpoint: string; retention: Retention | undefined }[] {
+    return this.statements.endpoints.all().map(({ endpoint, retention_ms, ids_kept_ms }) => ({
+      endpoint: String(endpoint),
+      retention: retention_ms === null ? undefined : { bodiesMs: Number(retention_ms), idsMs: Number(ids_kept_ms) },
+    }));
   }
 
   /** Stores the retention of an endpoint for processes that do not serve the endpoint. */
   setRetention(endpoint: string, { bodiesMs, idsMs }: Retention): void {
-    this.#statements.setRetention.run(endpoint, bodiesMs, idsMs);
+    this.statements.setRetention.run(endpoint, bodiesMs, idsMs);
   }
 }

@@ -68,7 +68,7 @@ export class DueDeliveries {
     const wasSetBack = now < this.#lastPoll;
     this.#lastPoll = now;
     if (!wasSetBack) return;
-    for (const { endpoint } of committed.pruner.endpoints()) {
+    for (const { endpoint } of committed.endpoints()) {
       await groupCommit
         .write(() => table.correctClock(endpoint, now))
         .catch((error: unknown) => {

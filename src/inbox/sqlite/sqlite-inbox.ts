@@ -18,13 +18,13 @@ import { defaultMaxBlockedMs } from "../loop-monitor.ts";
 import { retentionOf } from "../retry.ts";
 import { BackgroundMaintenance } from "./background-maintenance.ts";
 import { BackgroundTasks, DamageTracker, type InboxContext } from "./context.ts";
+import { DeliveryPruner, pruneInbox } from "./delivery-pruner.ts";
 import { DueDeliveries } from "./due-deliveries.ts";
 import { EndpointWorker } from "./endpoint-worker.ts";
 import { checkFileSystem } from "./file-system.ts";
 import { GroupCommit } from "./group-commit.ts";
 import { InboxFile, type InboxFileOptions } from "./inbox-file.ts";
 import { LeaseRecovery } from "./lease-recovery.ts";
-import { pruneInbox } from "./prune-inbox.ts";
 
 export interface SqliteInboxOptions extends InboxFileOptions {
   /** Whether to reject a file on a network file system or on FUSE, or to accept it with a warning. Default `"refuse"`. */
@@ -81,6 +81,7 @@ export class SqliteInbox implements Inbox {
   readonly #file: InboxFile;
   readonly #workers = new Map<string, EndpointWorker>();
   readonly #maintenance: BackgroundMaintenance;
+  readonly #pruner: DeliveryPruner;
   readonly #leaseRecovery: LeaseRecovery;
   readonly #due: DueDeliveries;
   #pruning: Promise<number> | undefined;
@@ -93,6 +94,7 @@ export class SqliteInbox implements Inbox {
     this.#maxQueued = options.maxQueued ?? 100_000;
     if (file !== ":memory:") checkFileSystem(file, { isAllowed: unsafeFileSystem === "allow", log });
     this.#file = new InboxFile(options);
+    this.#pruner = new DeliveryPruner(this.#file.table);
     const tasks = new BackgroundTasks({ log, monotonicNow });
     this.#context = {
       processId: crypto.randomUUID(),
@@ -233,7 +235,7 @@ export class SqliteInbox implements Inbox {
   }
 
   prune(): Promise<number> {
-    const parts = { workers: this.#workers, maintenance: this.#maintenance };
+    const parts = { pruner: this.#pruner, workers: this.#workers, maintenance: this.#maintenance };
     this.#pruning ??= pruneInbox(this.#context, parts).finally(() => {
       this.#pruning = undefined;
     });

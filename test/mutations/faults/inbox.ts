@@ -99,7 +99,7 @@ export const faults: readonly Fault[] = [
   },
   {
     name: "SQLite: a prune continues while the inbox closes",
-    file: "src/inbox/sqlite/prune-inbox.ts",
+    file: "src/inbox/sqlite/delivery-pruner.ts",
     find: `for (let isDone = false; !isDone && !tasks.isClosed; ) {
       const limits`,
     replace: `for (let isDone = false; !isDone; ) {
