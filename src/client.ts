@@ -70,7 +70,6 @@ export type { WebhookChanges } from "./hub/webhooks/changes.ts";
 export type { Webhook, WebhookRequest } from "./hub/webhooks/schemas.ts";
 export type { HubWebhooks } from "./hub/webhooks/webhooks.ts";
 export type { Watched, WatchedType, WebhookDomain } from "./payload/watch.ts";
-export type { RegisterOptions } from "./registration/options.ts";
 export { register } from "./registration/register.ts";
 export type {
   CreateStep,
@@ -83,4 +82,4 @@ export type {
   SkippedWebhook,
   UpdateStep,
 } from "./registration/report.ts";
-export type { HubConnection } from "./registration/webhook.ts";
+export type { HubConnection, RegisterOptions } from "./registration/webhook.ts";

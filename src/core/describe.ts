@@ -32,18 +32,7 @@ export interface ErrorDescription {
 const maxCauses = 5;
 const notReadable = "The thrown value cannot be inspected.";
 
-/**
- * Describes any thrown value. Never throws, even for a revoked `Proxy` or an object whose getters throw.
- *
- * @example
- * ```ts
- * try {
- *   await run();
- * } catch (error) {
- *   console.error(describeError(error).message);
- * }
- * ```
- */
+/** Describes any thrown value. Never throws, even for a revoked `Proxy` or an object whose getters throw. */
 export function describeError(thrown: unknown): ErrorDescription {
   return describe(thrown, maxCauses);
 }

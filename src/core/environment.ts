@@ -26,9 +26,7 @@ export function readSpace(read: (name: string) => string | undefined = readEnvir
   return id && host ? { id, url: `https://${host}` } : undefined;
 }
 
-/**
- * Whether a test runner started this process: vitest, `node --test`, or a test runner that sets `NODE_ENV`, such as Jest.
- */
+/** Whether a test runner started this process: vitest, `node --test`, or one that sets `NODE_ENV`, such as Jest. */
 export function isTestRun(): boolean {
   return (
     readEnvironment("VITEST") !== undefined ||

@@ -13,23 +13,17 @@ export const packageRoot = new URL(isSource ? "../.." : "..", import.meta.url);
  * module that starts it. In the bundled package, all of these files are in the folder of the bundled chunks.
  *
  * @param name the file name without its extension. It must be unique in this package.
- * @example
- * ```ts
- * new Worker(programUrl("background-maintenance-thread", import.meta.url));
- * ```
  */
 export function programUrl(name: string, moduleUrl: string): URL {
   return new URL(`./${name}.${isSource ? "ts" : "js"}`, moduleUrl);
 }
 
-/** Returns the version in package.json. */
 export function packageVersion(): string {
   const { version }: { version: string } = JSON.parse(readFileSync(new URL("package.json", packageRoot), "utf8"));
   return version;
 }
 
 const defaultName = ".hub-webhooks";
-/** The mode bits that permit the group and other users to write. */
 const writableByOthers = 0o022;
 
 /**

@@ -55,7 +55,12 @@ export class PasswordGuesses {
   #lastTurn: Promise<unknown> = Promise.resolve();
 
   /** @param now returns milliseconds since the epoch. `wait`: resolves after a delay. */
-  constructor(now: () => number, { wait = sleep }: { wait?: (milliseconds: number) => Promise<unknown> } = {}) {
+  constructor(
+    now: () => number,
+    {
+      wait = (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
+    }: { wait?: (ms: number) => Promise<unknown> } = {},
+  ) {
     this.#limiter = new GuessLimiter(now, { maxGuesses: maxWrongPasswords });
     this.#wait = wait;
   }
@@ -87,10 +92,6 @@ export class PasswordGuesses {
     await this.#lastTurn;
     this.#waiting -= 1;
   }
-}
-
-function sleep(milliseconds: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, milliseconds));
 }
 
 /**

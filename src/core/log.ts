@@ -55,13 +55,9 @@ export function createForwardingLogger(current: () => Logger): Logger {
 /**
  * Wraps a logger so that no call throws. A field that cannot be serialized or a failing logger must not end a request or the
  * process. If the logger throws, the wrapper logs the line again with plain fields, and then without fields. If that fails
- * too, the wrapper reports the first lost line on the console.
+ * too, the wrapper reports the first lost line on the console. `failure` is shared with child loggers.
  */
-export function createSafeLogger(logger: Logger): Logger {
-  return wrap(logger, { isReported: false });
-}
-
-function wrap(logger: Logger, failure: { isReported: boolean }): Logger {
+export function createSafeLogger(logger: Logger, failure = { isReported: false }): Logger {
   const writeAgain = (level: Level, fields: object | string, message: string) => {
     const attempts =
       typeof fields === "string"
@@ -91,10 +87,10 @@ function wrap(logger: Logger, failure: { isReported: boolean }): Logger {
   return createLogger(write, (bindings) => {
     for (const given of [() => bindings, () => toPlainFields(bindings)]) {
       try {
-        return wrap(logger.child(given()), failure);
+        return createSafeLogger(logger.child(given()), failure);
       } catch {}
     }
-    return wrap(logger, failure);
+    return createSafeLogger(logger, failure);
   });
 }
 
@@ -144,25 +140,13 @@ export const redacted = "[redacted]";
  */
 export const minRedactedLength = minFormLength;
 
-/**
- * The maximum number of secrets. The maximum limits the memory of a process that adds a secret for each tenant. The
- * oldest secrets are removed first.
- */
+/** Limits the memory of a process that adds a secret for each tenant. The oldest secrets are removed first. */
 const maxSecrets = 1_000;
 
 /** Matches Hub access tokens, which are always redacted. */
 const hubToken = /\bhf_[A-Za-z0-9]{30,}/g;
 
-/**
- * Replaces known secrets in logs and stored texts.
- *
- * @example
- * ```ts
- * const redaction = new LogRedaction();
- * redaction.add([secret]);
- * redaction.text(`The secret is ${secret}.`); // "The secret is [redacted]."
- * ```
- */
+/** Replaces known secrets in logs and stored texts. */
 export class LogRedaction {
   /** The encoded forms of each secret, oldest secret first. */
   readonly #forms = new Map<string, readonly SecretForm[]>();
@@ -182,7 +166,6 @@ export class LogRedaction {
     }
   }
 
-  /** Redacts a text. */
   text(text: string): string {
     // Most field names and values are too short to contain a secret.
     if (text.length < minRedactedLength) return text;

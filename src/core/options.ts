@@ -56,10 +56,7 @@ export function suggest(word: string, valid: readonly string[]): string {
   return near ? ` Did you mean "${near.candidate}"?` : "";
 }
 
-/**
- * Returns the Levenshtein distance: the number of letters to insert, delete, or replace to turn one word into the
- * other.
- */
+/** Returns the Levenshtein distance: the number of letters to insert, delete, or replace to turn one word into the other. */
 function editDistance(from: string, to: string): number {
   let row = Array.from({ length: to.length + 1 }, (_, index) => index);
   for (const [position, letter] of [...from].entries()) {
@@ -80,12 +77,7 @@ export function isPort(port: number, { min = 0 }: { min?: 0 | 1 } = {}): boolean
   return Number.isInteger(port) && port >= min && port <= maxPort;
 }
 
-/**
- * Checks and returns the port to listen on.
- *
- * @param source the option or variable that sets the port. Default: the `port` option.
- * @throws `OPTION_INVALID` when the port is not an integer from 0 to 65535.
- */
+/** Returns the port that an option or a variable sets. @throws `OPTION_INVALID` when it is not an integer from 0 to 65535. */
 export function checkPort(
   port: number,
   source: { option: string; value: number } | { variable: string; value: string } = { option: "port", value: port },
@@ -94,11 +86,7 @@ export function checkPort(
   throw optionError({ ...source, expected: `an integer from 0 to ${maxPort}` });
 }
 
-/**
- * Checks and returns an option that is a count.
- *
- * @throws `OPTION_INVALID` unless the value is an integer of at least 1, or `Infinity` if `allowsInfinity` is set.
- */
+/** Returns a count. @throws `OPTION_INVALID` unless it is an integer of at least 1, or `Infinity` if `allowsInfinity` is set. */
 export function checkCount(
   value: number,
   option: string,
@@ -125,11 +113,7 @@ export function findUnknownOption(
   return { option, message };
 }
 
-/**
- * Checks the names of options.
- *
- * @throws `OPTION_INVALID` for an unknown name.
- */
+/** @throws `OPTION_INVALID` for an unknown name of an option. */
 export function checkOptionNames(options: object, known: { valid: readonly string[]; kind: string }): void {
   const unknown = findUnknownOption(options, known);
   if (unknown) throw optionError(unknown.message);
@@ -157,15 +141,7 @@ export type Duration = number | DurationText;
 /** The maximum delay of a JavaScript timer, about 24.8 days. A timer with a longer delay fires immediately. */
 export const maxTimerMs = 2_147_483_647;
 
-/**
- * Converts a {@link Duration} to whole milliseconds.
- *
- * @throws `OPTION_INVALID` when the duration is invalid. The message includes `option`.
- * @example
- * ```ts
- * toMilliseconds("10m", "timeout"); // 600000
- * ```
- */
+/** Converts a {@link Duration} to whole milliseconds. @throws `OPTION_INVALID` when the duration is invalid. */
 export function toMilliseconds(duration: Duration, option: string): number {
   const milliseconds = Math.round(typeof duration === "number" ? duration : parseDuration(duration));
   if (milliseconds > 0 && milliseconds <= maxTimerMs) return milliseconds;
@@ -200,15 +176,7 @@ const timeUnits = [
   { name: "s", milliseconds: unitMs.s },
 ] as const;
 
-/**
- * Formats a duration for display in the largest unit that fits. Values below ten have one decimal place.
- *
- * @example
- * ```ts
- * formatDuration(2_450); // "2.5 s"
- * formatDuration(30_000); // "30 s"
- * ```
- */
+/** Formats a duration for display in the largest unit that fits, such as `2.5 s` or `30 s`. */
 export function formatDuration(milliseconds: number): string {
   const unit = timeUnits.find((candidate) => milliseconds >= candidate.milliseconds);
   if (unit === undefined) return `${Math.round(milliseconds)} ms`;

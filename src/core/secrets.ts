@@ -117,10 +117,7 @@ export class SecretMatcher {
     return spans;
   }
 
-  /**
-   * Returns the span of the longest form that starts at `start`, including the characters at the edges that encode parts of
-   * the secret.
-   */
+  /** Returns the span of the longest form at `start`, including characters at the edges that encode parts of the secret. */
   #spanAt(text: string, start: number): Span | undefined {
     const sameStart = this.#byStart.get(text.slice(start, start + minFormLength));
     const form = sameStart?.find((candidate) => text.startsWith(candidate.text, start));

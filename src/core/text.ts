@@ -22,11 +22,6 @@ export const deceptiveCharacters =
 
 /**
  * Makes deceptive characters visible by replacing them with JSON escapes. Escaping does not change the meaning of JSON.
- *
- * @example
- * ```ts
- * escapeHidden("\u001b[31mred"); // String.raw`\u001b[31mred`
- * ```
  */
 export function escapeHidden(text: string): string {
   return text.replace(deceptiveCharacters, (hidden) =>
@@ -50,10 +45,7 @@ export function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (char) => entities[char] ?? char);
 }
 
-/**
- * Quotes a text as one word for a POSIX shell. Required for untrusted text, because users paste the result into a
- * shell.
- */
+/** Quotes a text as one word for a POSIX shell. Required for untrusted text, because users paste the result into a shell. */
 export function quoteShellWord(text: string): string {
   return `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }
@@ -63,9 +55,7 @@ export function toShellWord(text: string): string {
   return /^[\w@%+:,./-]+$/.test(text) ? text : quoteShellWord(text);
 }
 
-/**
- * The maximum number of indented levels. Without a limit, the output for deeply nested JSON would grow quadratically.
- */
+/** The maximum number of indented levels. Without a limit, the output for deeply nested JSON would grow quadratically. */
 const maxIndent = 32;
 
 /**

@@ -30,12 +30,7 @@ export async function untilAborted<T>(promise: Promise<T>, signal: AbortSignal):
   }
 }
 
-/**
- * Returns the milliseconds to wait after a failed attempt. The first wait is `firstMs`. Each later wait is twice as
- * long, up to `maxMs`.
- *
- * @param attempt the number of the attempt that failed, starting at 1.
- */
+/** Returns the wait after a failed attempt, starting at 1. The first wait is `firstMs`. Each later wait doubles, up to `maxMs`. */
 export function exponentialBackoff(
   attempt: number,
   { firstMs, maxMs = Number.POSITIVE_INFINITY }: { firstMs: number; maxMs?: number },

@@ -2,12 +2,6 @@
  * Parses an http or https base URL, and returns the URL without a trailing slash. Returns `undefined` for any other
  * text, and for a URL with a username, password, query, or fragment. Error messages must not quote the rejected URL,
  * because it can contain a password.
- *
- * @example
- * ```ts
- * readBaseUrl("https://bot.example.com/hooks/"); // "https://bot.example.com/hooks"
- * readBaseUrl("https://me:secret@example.com"); // undefined
- * ```
  */
 export function readBaseUrl(text: string): string | undefined {
   const url = URL.parse(text);
@@ -51,8 +45,8 @@ function decode(text: string): string {
   }
 }
 
-// The hop-by-hop headers of RFC 9110, section 7.6.1.
-const hopByHop: readonly string[] = [
+/** The hop-by-hop headers of RFC 9110, section 7.6.1. */
+const hopByHop: ReadonlySet<string> = new Set([
   "connection",
   "keep-alive",
   "proxy-authenticate",
@@ -62,28 +56,21 @@ const hopByHop: readonly string[] = [
   "trailer",
   "transfer-encoding",
   "upgrade",
-];
+]);
 
 const headerName = /^[!#$%&'*+.^`|~\w-]+$/;
 
-const hopByHopNames: ReadonlySet<string> = new Set(hopByHop);
-
 /**
- * Returns the names, in lowercase, of the headers that a proxy must not forward: the standard hop-by-hop headers and the
- * headers that the `Connection` header of the message lists.
- *
- * @param connection the value of the `Connection` header.
+ * Returns the names, in lowercase, of the headers that a proxy must not forward: the standard hop-by-hop headers and those that
+ * the `Connection` header of the message lists.
  */
 export function hopByHopHeaders(connection: string | null | undefined): ReadonlySet<string> {
-  if (!connection) return hopByHopNames;
+  if (!connection) return hopByHop;
   const listed = connection.split(",").map((name) => name.trim().toLowerCase());
   return new Set([...hopByHop, ...listed.filter((name) => headerName.test(name))]);
 }
 
-/**
- * Whether a request is a page navigation in a browser. Browsers list HTML in `Accept`. The Hub and HTTP libraries do
- * not.
- */
+/** Whether a request is a page navigation in a browser. Browsers list HTML in `Accept`, unlike the Hub and HTTP libraries. */
 export function wantsHtml({ method, accept }: { method: string; accept: string | null | undefined }): boolean {
   return (method === "GET" || method === "HEAD") && /\btext\/html\b/i.test(accept ?? "");
 }
@@ -100,10 +87,8 @@ export const consolePath = "/_console";
 /** The default port of a launched server. Spaces use the same port. */
 export const defaultPort = 7860;
 
-/** The default port of a local Hub. */
 export const defaultHubPort = 5050;
 
-/** The URL of a local Hub on the default port. */
 export const defaultLocalHubUrl = `http://127.0.0.1:${defaultHubPort}`;
 
 /** The default inbox of a launched server. The path is relative to the working directory. */

@@ -4,34 +4,23 @@ import { optionError } from "../core/options.ts";
 import type { Outcome } from "../payload/parse.ts";
 import type { DeliveryAttempt, DeliveryKey } from "./inbox.ts";
 
+const refused = { status: 503, retryable: true };
+
 /** Returns the error for an endpoint that has too many queued deliveries. */
 export function inboxFull(endpoint: string): WebhookError {
-  return new WebhookError(`Endpoint "${endpoint}" has too many queued deliveries. Send this delivery again later.`, {
-    code: "INBOX_FULL",
-    status: 503,
-    retryable: true,
-    retryAfterSeconds: 60,
-  });
+  const message = `Endpoint "${endpoint}" has too many queued deliveries. Send this delivery again later.`;
+  return new WebhookError(message, { code: "INBOX_FULL", ...refused, retryAfterSeconds: 60 });
 }
 
 export function inboxUnavailable(cause: unknown): WebhookError {
-  return new WebhookError("The delivery could not be stored. Send the delivery again.", {
-    code: "INBOX_UNAVAILABLE",
-    status: 503,
-    retryable: true,
-    retryAfterSeconds: 5,
-    cause,
-  });
+  const message = "The delivery could not be stored. Send the delivery again.";
+  return new WebhookError(message, { code: "INBOX_UNAVAILABLE", ...refused, retryAfterSeconds: 5, cause });
 }
 
 /** Returns the error for a process whose inbox was taken over by another process. */
 export function inboxTakenOver(): WebhookError {
-  return new WebhookError("Another process has taken over the inbox. Send the delivery again.", {
-    code: "INBOX_TAKEN_OVER",
-    status: 503,
-    retryable: true,
-    retryAfterSeconds: 5,
-  });
+  const message = "Another process has taken over the inbox. Send the delivery again.";
+  return new WebhookError(message, { code: "INBOX_TAKEN_OVER", ...refused, retryAfterSeconds: 5 });
 }
 
 export function deliveryUnknown(
@@ -41,10 +30,7 @@ export function deliveryUnknown(
   const missing = action === "replayed" ? "the delivery or its body" : "the delivery";
   return new WebhookError(
     `Delivery "${id}" of endpoint "${endpoint}" cannot be ${action}, because ${missing} is not stored. Choose a delivery from the list of deliveries.`,
-    {
-      code: "DELIVERY_UNKNOWN",
-      status: 404,
-    },
+    { code: "DELIVERY_UNKNOWN", status: 404 },
   );
 }
 

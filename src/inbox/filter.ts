@@ -15,9 +15,8 @@ export interface FilteredDelivery {
 
 /** The filters of a list, except `endpoint` and `status`, which each inbox applies itself. */
 export interface DeliveryFilter extends Pick<ListOptions, "repository" | "scope" | "action"> {
-  /** Only deliveries that were received at this time or later, in milliseconds since the epoch. */
+  /** Milliseconds since the epoch. */
   receivedFrom: number | undefined;
-  /** Only deliveries that were received before this time, in milliseconds since the epoch. */
   receivedUntil: number | undefined;
   /** The words of the search. */
   words: readonly string[];
@@ -39,15 +38,7 @@ export function readFilter(options: ListOptions): DeliveryFilter | undefined {
   const receivedFrom = readTime(options, "receivedFrom");
   const receivedUntil = readTime(options, "receivedUntil");
   if (!hasContent && receivedFrom === undefined && receivedUntil === undefined) return undefined;
-  return {
-    ...(repository !== undefined && { repository }),
-    ...(scope !== undefined && { scope }),
-    ...(action !== undefined && { action }),
-    receivedFrom,
-    receivedUntil,
-    words,
-    hasContent,
-  };
+  return { repository, scope, action, receivedFrom, receivedUntil, words, hasContent };
 }
 
 function readTime(options: ListOptions, option: "receivedFrom" | "receivedUntil"): number | undefined {
@@ -109,15 +100,11 @@ const eventSchema = z.object({
 });
 
 /** The fields of an event that filters compare. A field is missing if the body does not contain it. */
-interface EventFields {
-  /** The type and the name, such as `dataset:acme/data`. */
-  repository?: string;
-  repositoryName?: string | undefined;
-  scope?: string | undefined;
-  action?: string | undefined;
+interface EventFields extends Pick<ListOptions, "repository" | "scope" | "action"> {
+  repositoryName?: string;
 }
 
-/** Reads the fields of an event from a body. A body that is too large or not JSON has none. */
+/** Reads the fields of an event from a body. A body that is too large or not JSON has none. `repository`: such as `dataset:acme/data`. */
 export function readEventFields(body: string | undefined): EventFields {
   // A UTF-16 code unit has up to 3 bytes in UTF-8.
   if (body === undefined || (body.length * 3 > maxFilteredBytes && Buffer.byteLength(body) > maxFilteredBytes))
@@ -126,7 +113,7 @@ export function readEventFields(body: string | undefined): EventFields {
     const { repo, event } = eventSchema.parse(JSON.parse(body));
     const hasBoth = repo?.type !== undefined && repo.name !== undefined;
     return {
-      ...(hasBoth && { repository: `${repo.type}:${repo.name}` }),
+      repository: hasBoth ? `${repo.type}:${repo.name}` : undefined,
       repositoryName: repo?.name,
       scope: event?.scope,
       action: event?.action,

@@ -50,9 +50,7 @@ export interface OpenInboxOptions {
   now: () => number;
   /** Whether to fail if the inbox does not exist, instead of creating it. Default `false`. */
   mustExist?: boolean;
-  /**
-   * `read`: only for reading. A process that owns an inbox in a bucket is then not affected. Default `"write"`.
-   */
+  /** `read`: only for reading. A process that owns an inbox in a bucket is then not affected. Default `"write"`. */
   access?: "read" | "write";
   /**
    * Whether to take over an inbox in a bucket although another process owns it. Default: whether the environment variable

@@ -29,8 +29,12 @@ export function encodeDetails(details: AttemptDetails | undefined): string | und
 
 /** Parses the JSON text of details. Returns `undefined` if it is not from a release that this one can read. */
 export function decodeDetails(text: string): AttemptDetails | undefined {
+  return decode(detailsSchema, text);
+}
+
+function decode<Value>(schema: z.ZodType<Value>, text: string): Value | undefined {
   try {
-    return detailsSchema.safeParse(JSON.parse(text)).data;
+    return schema.safeParse(JSON.parse(text)).data;
   } catch {
     return undefined;
   }
@@ -57,9 +61,9 @@ function cut(details: AttemptDetails): AttemptDetails {
 function shorten({ result, stack, logs, ...rest }: AttemptDetails, characters: number): AttemptDetails {
   return {
     ...rest,
-    ...(result !== undefined && { result: result.slice(0, characters) }),
-    ...(stack !== undefined && { stack: stack.slice(0, characters) }),
-    ...(logs && { logs: logs.map((line) => shortenLine(line, characters)) }),
+    result: result?.slice(0, characters),
+    stack: stack?.slice(0, characters),
+    logs: logs?.map((line) => shortenLine(line, characters)),
   };
 }
 
@@ -100,9 +104,5 @@ export function encodeHeaders(headers: Headers | undefined): string | undefined 
 
 /** Parses the JSON text of headers. Returns `undefined` if the text is not an object of strings. */
 export function decodeHeaders(text: string): Headers | undefined {
-  try {
-    return headersSchema.safeParse(JSON.parse(text)).data;
-  } catch {
-    return undefined;
-  }
+  return decode(headersSchema, text);
 }

@@ -2,17 +2,9 @@ import { maskUrl } from "../core/urls.ts";
 import { hasHiddenSecret } from "../hub/webhooks/changes.ts";
 import type { Webhook } from "../hub/webhooks/schemas.ts";
 import { formatWatched } from "../payload/watch.ts";
-import type {
-  EnableStep,
-  FieldChange,
-  RegistrationReport,
-  RegistrationStep,
-  SecretChange,
-  SkippedWebhook,
-} from "./report.ts";
-import type { ManagedWebhook, SecretHash } from "./state.ts";
-import type { DesiredWebhook } from "./webhook.ts";
-import { isSameSet, isSameUrl, isSameWatched } from "./webhook.ts";
+import type { EnableStep, FieldChange, RegistrationReport, RegistrationStep, SkippedWebhook } from "./report.ts";
+import type { ManagedWebhook, WebhookFields } from "./state.ts";
+import { type DesiredWebhook, fieldsOf, isSameSet, isSameUrl, isSameWatched } from "./webhook.ts";
 
 export interface PlanInput {
   /** One webhook for each endpoint with a watch list. */
@@ -46,9 +38,9 @@ type Plan = {
   unchanged: RegistrationReport["unchanged"][number][];
 };
 
-/** A managed webhook: its entry in the state file, and the webhook on the Hub. */
+/** A webhook on the Hub, and its entry in the state file. */
 interface Existing {
-  entry: ManagedWebhook;
+  entry: Pick<ManagedWebhook, "id" | "secret" | "written" | "returned">;
   webhook: Webhook;
 }
 
@@ -58,7 +50,7 @@ interface Existing {
  */
 export function planSteps(input: PlanInput): Plan {
   const { desired, withoutWatch, listed, managed } = input;
-  const plan: Plan = { steps: [], unreadableSecretIds: new Set(), skipped: [], unchanged: [] };
+  const planner = new Planner(input);
   const existing = managed.flatMap((entry) => {
     const webhook = listed.find(({ id }) => id === entry.id);
     return webhook ? [{ entry, webhook }] : [];
@@ -69,94 +61,101 @@ export function planSteps(input: PlanInput): Plan {
     const atSameUrl = unmanaged.filter(({ url }) => url !== undefined && isSameUrl(url, wanted.url));
     const [first, ...duplicates] = existing.filter(({ entry }) => entry.endpoint === wanted.endpoint);
     if (first) {
-      planUpdate(plan, { wanted, existing: first, input, isAdopted: false });
-      for (const other of atSameUrl) plan.skipped.push(alsoDelivers(other, wanted));
+      planner.update(wanted, first);
+      planner.skipOthers(wanted, atSameUrl);
     } else {
-      planCreation(plan, { wanted, atSameUrl, input });
+      planner.create(wanted, atSameUrl);
     }
-    for (const { webhook } of duplicates) {
-      planDeletion(plan, {
-        endpoint: wanted.endpoint,
-        id: webhook.id,
-        input,
-        skipReason: "duplicate",
-        reason: `the endpoint already has webhook ${first?.webhook.id}`,
-      });
+    for (const { entry } of duplicates) {
+      planner.delete(entry, "duplicate", `the endpoint already has webhook ${first?.webhook.id}`);
     }
   }
-  for (const endpoint of withoutWatch) plan.skipped.push(noWatch(endpoint));
+  for (const endpoint of withoutWatch) {
+    const message = `Endpoint "${endpoint}" has no webhook because it has no watch list. Set the endpoint's watch option, such as { watch: "dataset:me/data" }.`;
+    planner.plan.skipped.push({ reason: "no-watch", endpoint, message });
+  }
   for (const { entry } of existing) {
     if (desired.some(({ endpoint }) => endpoint === entry.endpoint)) continue;
-    planDeletion(plan, {
-      endpoint: entry.endpoint,
-      id: entry.id,
-      input,
-      skipReason: "endpoint-removed",
-      reason: withoutWatch.includes(entry.endpoint)
-        ? "the endpoint no longer has a watch list"
-        : "the endpoint no longer exists",
-    });
+    const missing = withoutWatch.includes(entry.endpoint) ? "has a watch list" : "exists";
+    planner.delete(entry, "endpoint-removed", `the endpoint no longer ${missing}`);
   }
-  return plan;
+  return planner.plan;
 }
 
-function planCreation(
-  plan: Plan,
-  { wanted, atSameUrl, input }: { wanted: DesiredWebhook; atSameUrl: readonly Webhook[]; input: PlanInput },
-): void {
-  const [first, ...others] = atSameUrl;
-  if (first === undefined) {
-    plan.steps.push({ action: "create", ...wanted, secretIsSet: typeof input.secret === "string" });
-    return;
-  }
-  if (!input.adopt) {
-    for (const webhook of atSameUrl) plan.skipped.push(notManaged(webhook, wanted, input));
-    return;
-  }
-  const entry = { id: first.id, endpoint: wanted.endpoint };
-  planUpdate(plan, { wanted, existing: { entry, webhook: first }, input, isAdopted: true });
-  for (const webhook of others) plan.skipped.push(alsoDelivers(webhook, wanted));
-}
+class Planner {
+  readonly plan: Plan = { steps: [], unreadableSecretIds: new Set(), skipped: [], unchanged: [] };
+  readonly #input: PlanInput;
 
-function planUpdate(
-  plan: Plan,
-  {
-    wanted,
-    existing,
-    input,
-    isAdopted,
-  }: { wanted: DesiredWebhook; existing: Existing; input: PlanInput; isAdopted: boolean },
-): void {
-  const { endpoint } = wanted;
-  const { id } = existing.webhook;
-  const changes = [...findTargetChanges(existing, wanted), ...findSecretChanges(existing, input)];
-  if (changes.length > 0 || isAdopted) plan.steps.push({ action: "update", endpoint, id, changes, isAdopted });
-  const enabling = planEnabling({ endpoint, webhook: existing.webhook, changes });
-  if (enabling) plan.steps.push(enabling);
-  if (input.secret === undefined) {
-    const visibility = secretVisibility(existing.webhook, existing.entry.secret);
-    if (visibility === "hidden") plan.unreadableSecretIds.add(id);
-    if (visibility === "hidden" || visibility === "readable") plan.skipped.push(secretKept(existing, wanted));
+  constructor(input: PlanInput) {
+    this.#input = input;
   }
-  if (changes.length === 0 && !isAdopted && !enabling) plan.unchanged.push({ endpoint, id });
-}
 
-function planDeletion(
-  plan: Plan,
-  {
-    endpoint,
-    id,
-    input,
-    skipReason,
-    reason,
-  }: { endpoint: string; id: string; input: PlanInput; skipReason: SkippedWebhook["reason"]; reason: string },
-): void {
-  if (input.prune) {
-    plan.steps.push({ action: "delete", endpoint, id, reason });
-    return;
+  /** Plans the creation of a webhook, or the adoption of one that delivers to the same URL. */
+  create(wanted: DesiredWebhook, atSameUrl: readonly Webhook[]): void {
+    const { secret, adopt, isTemporary } = this.#input;
+    const [first, ...others] = atSameUrl;
+    if (first === undefined) {
+      this.plan.steps.push({ action: "create", ...wanted, secretIsSet: typeof secret === "string" });
+      return;
+    }
+    if (adopt) {
+      this.update(wanted, { entry: { id: first.id }, webhook: first }, { isAdopted: true });
+      this.skipOthers(wanted, others);
+      return;
+    }
+    const { endpoint, url } = wanted;
+    for (const { id } of atSameUrl) {
+      const remedy = isTemporary
+        ? `Its deliveries are only accepted with the current secret of the server. If you do not need the webhook, run hub-webhooks delete ${id}`
+        : `Adopt the webhook with --adopt (adopt: true in code), or run hub-webhooks delete ${id}`;
+      const message = `Webhook ${id} was created elsewhere and already delivers to ${url}. No second webhook was created, because every delivery would arrive twice. ${remedy}`;
+      this.plan.skipped.push({ reason: "not-managed", endpoint, id, message });
+    }
   }
-  const message = `Webhook ${id} of endpoint "${endpoint}" is not needed: ${reason}. Delete it with --prune (prune: true in code).`;
-  plan.skipped.push({ reason: skipReason, endpoint, id, message });
+
+  update(wanted: DesiredWebhook, existing: Existing, { isAdopted = false }: { isAdopted?: boolean } = {}): void {
+    const { endpoint } = wanted;
+    const { id } = existing.webhook;
+    const changes = [...findTargetChanges(existing, wanted), ...this.#findSecretChange(existing)];
+    if (changes.length > 0 || isAdopted) this.plan.steps.push({ action: "update", endpoint, id, changes, isAdopted });
+    const enabling = planEnabling({ endpoint, webhook: existing.webhook, changes });
+    if (enabling) this.plan.steps.push(enabling);
+    const visibility = secretVisibility(existing);
+    if (this.#input.secret === undefined && (visibility === "hidden" || visibility === "readable")) {
+      if (visibility === "hidden") this.plan.unreadableSecretIds.add(id);
+      const message = `Webhook ${id} keeps its secret on the Hub, but the server has none. Set WEBHOOK_SECRET for the server and for sync, or remove the secret from the Hub with --remove-secret (removeSecret: true in code).`;
+      this.plan.skipped.push({ reason: "secret-kept", endpoint, id, message });
+    }
+    if (changes.length === 0 && !isAdopted && !enabling) this.plan.unchanged.push({ endpoint, id });
+  }
+
+  /** Skips webhooks that deliver to the URL of another webhook. */
+  skipOthers({ endpoint, url }: DesiredWebhook, others: readonly Webhook[]): void {
+    for (const { id } of others) {
+      const message = `Webhook ${id} was created elsewhere and also delivers to ${url}, so deliveries may arrive twice. If you do not need the webhook, run hub-webhooks delete ${id}`;
+      this.plan.skipped.push({ reason: "not-managed", endpoint, id, message });
+    }
+  }
+
+  delete({ endpoint, id }: ManagedWebhook, skipReason: SkippedWebhook["reason"], reason: string): void {
+    if (this.#input.prune) {
+      this.plan.steps.push({ action: "delete", endpoint, id, reason });
+      return;
+    }
+    const message = `Webhook ${id} of endpoint "${endpoint}" is not needed: ${reason}. Delete it with --prune (prune: true in code).`;
+    this.plan.skipped.push({ reason: skipReason, endpoint, id, message });
+  }
+
+  #findSecretChange(existing: Existing): FieldChange[] {
+    const { secret, matchingSecretIds } = this.#input;
+    const visibility = secretVisibility(existing);
+    if (secret === undefined) return [];
+    if (secret === null) return visibility === "none" ? [] : [{ field: "secret", change: "removed" }];
+    if (visibility === "none") return [{ field: "secret", change: "set" }];
+    const { entry, webhook } = existing;
+    const isSame = visibility === "readable" ? webhook.secret === secret : matchingSecretIds.has(entry.id);
+    return isSame ? [] : [{ field: "secret", change: "changed" }];
+  }
 }
 
 function planEnabling({
@@ -185,108 +184,46 @@ function planEnabling({
 }
 
 function findTargetChanges({ entry: { written, returned }, webhook }: Existing, wanted: DesiredWebhook): FieldChange[] {
-  const url = webhook.url ?? "";
-  const isUrlInSync =
-    isSameUrl(url, wanted.url) || (written?.url === wanted.url && returned !== undefined && returned.url === url);
-  const isWatchedInSync =
-    isSameWatched(webhook.watched, wanted.watched) ||
+  const found = fieldsOf(webhook);
+  const desired = fieldsOf(wanted);
+  const isInSync = <Field extends keyof WebhookFields>(
+    field: Field,
+    isSame: (one: WebhookFields[Field], other: WebhookFields[Field]) => boolean,
+  ) =>
+    isSame(found[field], desired[field]) ||
     (written !== undefined &&
       returned !== undefined &&
-      isSameWatched(written.watched, wanted.watched) &&
-      isSameWatched(returned.watched, webhook.watched));
-  const areDomainsInSync =
-    isSameSet(webhook.domains, wanted.domains) ||
-    (written !== undefined &&
-      returned !== undefined &&
-      isSameSet(written.domains, wanted.domains) &&
-      isSameSet(returned.domains, webhook.domains));
-  const changes: (FieldChange | false)[] = [
-    !isUrlInSync && { field: "url", before: url === "" ? "none (it runs a job)" : maskUrl(url), after: wanted.url },
-    !isWatchedInSync && {
-      field: "watched",
-      before: formatList(formatWatched(webhook.watched)),
-      after: formatList(formatWatched(wanted.watched)),
-    },
-    !areDomainsInSync && {
-      field: "domains",
-      before: formatList(webhook.domains),
-      after: formatList(wanted.domains),
-    },
-  ];
-  return changes.filter((change) => change !== false);
+      isSame(written[field], desired[field]) &&
+      isSame(returned[field], found[field]));
+  const changes: FieldChange[] = [];
+  if (!isSameUrl(found.url, desired.url) && !isInSync("url", (one, other) => one === other)) {
+    const before = found.url === "" ? "none (it runs a job)" : maskUrl(found.url);
+    changes.push({ field: "url", before, after: desired.url });
+  }
+  if (!isInSync("watched", isSameWatched)) {
+    const before = formatList(formatWatched(found.watched));
+    changes.push({ field: "watched", before, after: formatList(formatWatched(desired.watched)) });
+  }
+  if (!isInSync("domains", isSameSet)) {
+    changes.push({ field: "domains", before: formatList(found.domains), after: formatList(desired.domains) });
+  }
+  return changes;
 }
 
 function formatList(texts: readonly string[]): string {
   return [...texts].sort().join(", ");
 }
 
-function findSecretChanges(existing: Existing, input: PlanInput): FieldChange[] {
-  const change = findSecretChange(existing, input);
-  return change === undefined ? [] : [{ field: "secret", change }];
-}
-
-function findSecretChange(
-  { webhook, entry }: Existing,
-  { secret, matchingSecretIds }: PlanInput,
-): SecretChange | undefined {
-  const visibility = secretVisibility(webhook, entry.secret);
-  if (secret === undefined) return undefined;
-  if (secret === null) return visibility === "none" ? undefined : "removed";
-  if (visibility === "none") return "set";
-  const isSame = visibility === "readable" ? webhook.secret === secret : matchingSecretIds.has(entry.id);
-  return isSame ? undefined : "changed";
-}
-
 /**
  * Returns whether a webhook has a secret on the Hub, and whether the Hub returns the secret. If the Hub returns no
- * information about the secret, the result depends on the stored hash.
- *
- * @param stored The hash of the secret that was last written. `undefined` if unknown.
+ * information about the secret, the result depends on the hash of the secret that was last written.
  */
-function secretVisibility(
-  webhook: Webhook,
-  stored: SecretHash | undefined,
-): "none" | "readable" | "hidden" | "unknown" {
+function secretVisibility({
+  webhook,
+  entry: { secret: stored },
+}: Existing): "none" | "readable" | "hidden" | "unknown" {
   if (hasHiddenSecret(webhook)) return "hidden";
   if (webhook.secret !== undefined) return webhook.secret === "" ? "none" : "readable";
   if (webhook.hasSecret === false || stored === null) return "none";
   return stored === undefined ? "unknown" : "hidden";
-}
-
-function notManaged({ id }: Webhook, { endpoint, url }: DesiredWebhook, { isTemporary }: PlanInput): SkippedWebhook {
-  const remedy = isTemporary
-    ? `Its deliveries are only accepted with the current secret of the server. If you do not need the webhook, run hub-webhooks delete ${id}`
-    : `Adopt the webhook with --adopt (adopt: true in code), or run hub-webhooks delete ${id}`;
-  return {
-    reason: "not-managed",
-    endpoint,
-    id,
-    message: `Webhook ${id} was created elsewhere and already delivers to ${url}. No second webhook was created, because every delivery would arrive twice. ${remedy}`,
-  };
-}
-
-function alsoDelivers({ id }: Webhook, { endpoint, url }: DesiredWebhook): SkippedWebhook {
-  return {
-    reason: "not-managed",
-    endpoint,
-    id,
-    message: `Webhook ${id} was created elsewhere and also delivers to ${url}, so deliveries may arrive twice. If you do not need the webhook, run hub-webhooks delete ${id}`,
-  };
-}
-
-function secretKept({ webhook: { id } }: Existing, { endpoint }: DesiredWebhook): SkippedWebhook {
-  return {
-    reason: "secret-kept",
-    endpoint,
-    id,
-    message: `Webhook ${id} keeps its secret on the Hub, but the server has none. Set WEBHOOK_SECRET for the server and for sync, or remove the secret from the Hub with --remove-secret (removeSecret: true in code).`,
-  };
-}
-
-function noWatch(endpoint: string): SkippedWebhook {
-  return {
-    reason: "no-watch",
-    endpoint,
-    message: `Endpoint "${endpoint}" has no webhook because it has no watch list. Set the endpoint's watch option, such as { watch: "dataset:me/data" }.`,
-  };
 }

@@ -6,12 +6,10 @@ import {
   serverControl,
 } from "../receiver/control.ts";
 import type { EndpointRegistration } from "../receiver/counts.ts";
-import type { RegisterOptions } from "./options.ts";
-import { validatePublicUrl, validateSecret } from "./options.ts";
 import { reconcileWebhooks } from "./reconcile.ts";
 import type { RegistrationReport } from "./report.ts";
 import { RegistrationFile } from "./state.ts";
-import type { HubConnection } from "./webhook.ts";
+import { type HubConnection, type RegisterOptions, validatePublicUrl, validateSecret } from "./webhook.ts";
 
 /** Implements `register`. */
 export async function registerServer(
@@ -56,19 +54,8 @@ export async function registerDescription(
     );
   }
   const file = new RegistrationFile({ path: options.state, hubUrl: client.hubUrl });
-  const { endpoints } = server;
-  const run = () =>
-    reconcileWebhooks({
-      client,
-      file,
-      endpoints,
-      publicUrl,
-      secret: removeSecret ? null : secret,
-      dryRun,
-      prune,
-      adopt,
-      signal,
-    });
+  const reconciled = { client, file, endpoints: server.endpoints, publicUrl, secret: removeSecret ? null : secret };
+  const run = () => reconcileWebhooks({ ...reconciled, dryRun, prune, adopt, signal });
   // Run one registration at a time. Two at the same time would create every missing webhook twice.
   return dryRun ? run() : file.runExclusive(run, { signal });
 }

@@ -1,7 +1,6 @@
 import type { ControllableServer } from "../receiver/control.ts";
-import type { RegisterOptions } from "./options.ts";
 import type { RegistrationReport } from "./report.ts";
-import type { HubConnection } from "./webhook.ts";
+import type { HubConnection, RegisterOptions } from "./webhook.ts";
 
 /**
  * Reconciles the webhooks on the Hub with the endpoints of a server: creates missing webhooks, updates webhooks that

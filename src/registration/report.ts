@@ -130,7 +130,7 @@ export function formatStepDetails(step: RegistrationStep): readonly string[] {
     case "update":
       return [
         ...(step.isAdopted ? ["adopted: the webhook was not created by sync"] : []),
-        ...step.changes.map(changeLine),
+        ...step.changes.map((change) => `${change.field.padEnd("watched".length)}  ${formatChange(change)}`),
       ];
     case "enable":
       return [`enable: ${step.reason}`];
@@ -142,13 +142,10 @@ export function formatStepDetails(step: RegistrationStep): readonly string[] {
 }
 
 function formatChanges(changes: readonly FieldChange[]): string {
-  const texts = changes.map((change) =>
-    change.field === "secret" ? `secret ${change.change}` : `${change.field} ${change.before} -> ${change.after}`,
-  );
-  return texts.length === 0 ? "unchanged" : texts.join("; ");
+  if (changes.length === 0) return "unchanged";
+  return changes.map((change) => `${change.field} ${formatChange(change)}`).join("; ");
 }
 
-function changeLine(change: FieldChange): string {
-  const field = change.field.padEnd("watched".length);
-  return change.field === "secret" ? `${field}  ${change.change}` : `${field}  ${change.before} -> ${change.after}`;
+function formatChange(change: FieldChange): string {
+  return change.field === "secret" ? change.change : `${change.before} -> ${change.after}`;
 }

@@ -5,7 +5,7 @@ import { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import * as z from "zod";
-import { messageOf } from "../core/describe.ts";
+import { messageOf, readOwnField } from "../core/describe.ts";
 import { WebhookError } from "../core/errors.ts";
 import { checkPrivateFolder, isBusy, makePrivateFolder, syncFolder } from "../core/files.ts";
 
@@ -59,9 +59,7 @@ function tryLock(database: DatabaseSync): boolean {
   }
 }
 
-/**
- * The hash of a secret, or `null` for no secret. A hash can be compared with a secret, but does not reveal the secret.
- */
+/** The hash of a secret, or `null` for no secret. A hash can be compared with a secret, but does not reveal the secret. */
 const secretHash = z.union([z.null(), z.strictObject({ salt: z.string(), hash: z.string() })]);
 export type SecretHash = z.output<typeof secretHash>;
 
@@ -81,7 +79,6 @@ export class SecretHasher {
   readonly #hashes = new Map<string, Promise<Buffer>>();
   #stored: Promise<SecretHash> | undefined;
 
-  /** @param secret the secret, or `undefined` for no secret. */
   constructor(secret: string | undefined) {
     this.#secret = secret;
   }
@@ -171,10 +168,7 @@ type RegistrationState = z.output<typeof registrationState>;
 
 const defaultPath = join(".hub-webhooks", "registrations.json");
 
-/**
- * The maximum time that a change waits for the lock, in milliseconds. Changes are short, because each one only reads
- * and writes a small file.
- */
+/** The maximum time that a change waits for the lock. Changes are short, because each one only reads and writes a small file. */
 const changeTimeoutMs = 10_000;
 const exclusiveTimeoutMs = 60_000;
 
@@ -187,20 +181,13 @@ export class RegistrationFile {
   readonly path: string;
   readonly #hubUrl: string;
 
-  /**
-   * @param options The path of the file (default: `.hub-webhooks/registrations.json` in the working directory), and the
-   * URL of the Hub.
-   */
+  /** `path`: default `.hub-webhooks/registrations.json` in the working directory. */
   constructor({ path = defaultPath, hubUrl }: { path?: string | undefined; hubUrl: string }) {
     this.path = resolve(path);
     this.#hubUrl = hubUrl;
   }
 
-  /**
-   * Reads the state of this Hub. Does not create the file.
-   *
-   * @throws `STATE_UNUSABLE`.
-   */
+  /** Reads the state of this Hub. Does not create the file. @throws `STATE_UNUSABLE`. */
   read(): HubState {
     return this.#select(this.#readAll());
   }
@@ -265,11 +252,11 @@ export class RegistrationFile {
   #readAll(): RegistrationState {
     checkPrivateFolder(dirname(this.path), "STATE_UNUSABLE");
     if (!existsSync(this.path)) return { version: 1, hubs: {} };
-    const json = parseJson(readText(this.path));
+    const json = readJson(this.path);
     const parsed = registrationState.safeParse(json);
     if (parsed.success) return parsed.data;
     throw new WebhookError(
-      isNewerVersion(json)
+      Number(readOwnField(json, "version")) > 1
         ? `The state file "${this.path}" was written by a newer version of hub-webhooks. Update hub-webhooks.`
         : `The state file "${this.path}" is damaged or was not written by hub-webhooks. Use another file (--state, or "state" in code), or move this file away. The file records the registered webhooks. Without the file, find the webhooks with hub-webhooks list.`,
       { code: "STATE_UNUSABLE" },
@@ -296,24 +283,14 @@ export class RegistrationFile {
   }
 }
 
-function readText(path: string): string {
+/** Returns `undefined` if a file is not JSON. @throws `STATE_UNUSABLE` if it cannot be read. */
+function readJson(path: string): unknown {
   try {
-    return readFileSync(path, "utf8");
+    return JSON.parse(readFileSync(path, "utf8"));
   } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
     throw registrationFileUnusable(path, error);
   }
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
-function isNewerVersion(json: unknown): boolean {
-  return typeof json === "object" && json !== null && "version" in json && Number(json.version) > 1;
 }
 
 function registrationFileUnusable(path: string, cause: unknown): WebhookError {

@@ -1,30 +1,13 @@
 import { HubError, WebhookError } from "../core/errors.ts";
 import { directFetch } from "../core/fetch.ts";
-import type { Logger } from "../core/log.ts";
 import { isLoopbackHost } from "../core/loopback.ts";
 import { optionError } from "../core/options.ts";
-import { deleteWebhook } from "./apply.ts";
-import { validatePublicUrl, validateSecret } from "./options.ts";
-import { type ReconcileOptions, reconcileWebhooks } from "./reconcile.ts";
+import { deleteWebhook, type ReconcileOptions, reconcileWebhooks } from "./reconcile.ts";
 import type { RegistrationReport } from "./report.ts";
 import { type ManagedWebhook, type PendingWebhook, RegistrationFile, type RegistrationSession } from "./state.ts";
-import type { HubConnection } from "./webhook.ts";
-import { recordResolved, resolvePending } from "./webhook.ts";
+import { type HubConnection, recordResolved, resolvePending, validatePublicUrl, validateSecret } from "./webhook.ts";
 
-/** The timeout of the request that checks whether a session on this machine is running. */
 const aliveTimeoutMs = 5_000;
-
-/**
- * Validates a session before it is recorded.
- *
- * @throws `OPTION_INVALID` if `alive.url` is not on this machine.
- */
-export function validateSession({ id, alive }: RegistrationSession): RegistrationSession {
-  if (id !== "" && alive.answer !== "" && isOnThisMachine(alive.url)) return { id, alive };
-  throw optionError(
-    'The session is invalid. Set "id", and set "alive" to a URL on this machine and the expected response, such as { url: "http://127.0.0.1:7860/alive", answer: "…" }.',
-  );
-}
 
 /**
  * Whether a session is still running. The URL of the session must return an unguessable answer, because another process
@@ -58,10 +41,13 @@ function isOnThisMachine(address: string): boolean {
   return url !== null && url.protocol === "http:" && isLoopbackHost(url.hostname);
 }
 
-/** A webhook that was deleted. */
+interface StateFileOption {
+  /** The path of the state file. Default `.hub-webhooks/registrations.json` in the working directory. */
+  state?: string | undefined;
+}
+
 interface DeletedWebhook {
   readonly id: string;
-  /** The name of the webhook's endpoint. */
   readonly endpoint: string;
   readonly url: string;
 }
@@ -73,10 +59,8 @@ export interface FailedDeletion {
   readonly error: HubError;
 }
 
-interface DeleteSessionOptions {
+interface DeleteOptions {
   client: HubConnection;
-  file: RegistrationFile;
-  sessionIds: ReadonlySet<string>;
   /** Reports the webhooks without deleting them. Default `false`. */
   dryRun?: boolean;
   /** Called for each webhook that could not be deleted. */
@@ -97,16 +81,15 @@ async function deleteSessionWebhooks({
   dryRun = false,
   onFailed,
   signal,
-}: DeleteSessionOptions): Promise<DeletedWebhook[]> {
+}: DeleteOptions & { file: RegistrationFile; sessionIds: ReadonlySet<string> }): Promise<DeletedWebhook[]> {
   const isSelected = ({ session }: ManagedWebhook | PendingWebhook) =>
     session !== undefined && sessionIds.has(session.id);
   const recorded = file.read();
   const pending = recorded.pending.filter(isSelected);
   if (pending.length > 0) {
     const listed = await client.webhooks.list({ signal }).catch((error: unknown) => {
-      // Call `requireHubError` even without a listener, because it rethrows other errors.
-      const failed = { error: requireHubError(error) };
-      onFailed?.(failed);
+      requireHubError(error);
+      onFailed?.({ error });
     });
     const resolved = listed ? resolvePending({ pending, state: recorded, listed, now: Date.now() }) : [];
     recordResolved(recorded, resolved);
@@ -119,8 +102,8 @@ async function deleteSessionWebhooks({
         if (!dryRun) await deleteWebhook(id, { client, file, signal });
         return [webhook];
       } catch (error) {
-        const failed = { id, error: requireHubError(error) };
-        onFailed?.(failed);
+        requireHubError(error);
+        onFailed?.({ id, error });
         return [];
       }
     }),
@@ -128,23 +111,9 @@ async function deleteSessionWebhooks({
   return deleted.flat();
 }
 
-/** Returns a `HubError` unchanged. Throws every other error, such as the signal's abort reason. */
-function requireHubError(error: unknown): HubError {
-  if (HubError.isInstance(error)) return error;
-  throw error;
-}
-
-export interface DeleteStaleOptions {
-  client: HubConnection;
-  /** The path of the state file. Default `.hub-webhooks/registrations.json` in the working directory. */
-  state?: string | undefined;
-  /** Also deletes the webhooks of running sessions. Default `false`. */
-  force?: boolean;
-  /** Reports the webhooks without deleting them. Default `false`. */
-  dryRun?: boolean;
-  /** Called for each webhook that could not be deleted. */
-  onFailed?: (failed: FailedDeletion) => void;
-  signal?: AbortSignal | undefined;
+/** @throws every error except a `HubError`, such as the signal's abort reason. */
+function requireHubError(error: unknown): asserts error is HubError {
+  if (!HubError.isInstance(error)) throw error;
 }
 
 /**
@@ -152,40 +121,24 @@ export interface DeleteStaleOptions {
  * webhooks on other Hubs. Webhooks that cannot be deleted stay in the state file, and a later call can delete them.
  *
  * @throws `STATE_UNUSABLE`, and the signal's abort reason.
- * @example
- * ```ts
- * const deleted = await deleteStaleWebhooks({ client: new HubClient() });
- * ```
  */
-export async function deleteStaleWebhooks(options: DeleteStaleOptions): Promise<DeletedWebhook[]> {
-  const { client, force = false } = options;
-  const file = new RegistrationFile({ path: options.state, hubUrl: client.hubUrl });
+export async function deleteStaleWebhooks({
+  state,
+  ...options
+}: DeleteOptions & StateFileOption): Promise<DeletedWebhook[]> {
+  const file = new RegistrationFile({ path: state, hubUrl: options.client.hubUrl });
   const { webhooks, pending } = file.read();
   const sessions = new Map<string, RegistrationSession>();
   for (const { session } of [...webhooks, ...pending]) if (session) sessions.set(session.id, session);
   const stale = await Promise.all(
-    [...sessions.values()].map(async (session) => (force || !(await isRunning(session)) ? [session.id] : [])),
+    [...sessions.values()].map(async (session) => ((await isRunning(session)) ? [] : [session.id])),
   );
   options.signal?.throwIfAborted();
   return deleteSessionWebhooks({ ...options, file, sessionIds: new Set(stale.flat()) });
 }
 
-interface TemporaryWebhooksOptions {
-  client: HubConnection;
-  /** The path of the state file. Default `.hub-webhooks/registrations.json` in the working directory. */
-  state?: string | undefined;
-  /** The session that owns the webhooks, with an ID that is unique to this run. */
-  session: RegistrationSession;
-  /** Logs each step. */
-  log?: Logger;
-}
-
-/** The desired state of the webhooks of a server. */
-export interface ReconcileInput {
-  /** The endpoints of the server. An endpoint with an empty `watch` has no webhook. */
-  endpoints: ReconcileOptions["endpoints"];
-  /** The public URL of the server. */
-  publicUrl: string;
+/** The desired state of the webhooks of a server. An endpoint with an empty `watch` has no webhook. */
+export interface ReconcileInput extends Pick<ReconcileOptions, "endpoints" | "publicUrl"> {
   /** The secret of all webhooks, or `null` for no secret. */
   secret: string | null;
 }
@@ -194,38 +147,38 @@ export interface ReconcileInput {
  * Webhooks that exist only while a session is running. The state file records each webhook before its creation, so that
  * `deleteStaleWebhooks` can delete the webhook after a crash of the session. The user's other webhooks are not
  * changed.
- *
- * @example
- * ```ts
- * const webhooks = await TemporaryWebhooks.open({ client, session: { id: randomUUID(), alive } });
- * await webhooks.reconcile({ endpoints: [{ name: "retrain", watch, domains: ["repo"] }], publicUrl: tunnel.url, secret });
- * await webhooks.close();
- * ```
  */
 export class TemporaryWebhooks {
   readonly #client: HubConnection;
   readonly #file: RegistrationFile;
   readonly #session: RegistrationSession;
-  readonly #log: Logger | undefined;
   #last: Promise<unknown> = Promise.resolve();
   #closed: Promise<void> | undefined;
 
-  private constructor({ client, state, session, log }: TemporaryWebhooksOptions) {
+  private constructor(client: HubConnection, file: RegistrationFile, session: RegistrationSession) {
     this.#client = client;
-    this.#file = new RegistrationFile({ path: state, hubUrl: client.hubUrl });
-    this.#session = validateSession(session);
-    this.#log = log;
+    this.#file = file;
+    this.#session = session;
   }
 
   /**
-   * Starts a session, and checks that the state file is writable.
+   * Starts a session with an ID that is unique to this run, and checks that the state file is writable.
    *
-   * @throws `STATE_UNUSABLE`; `OPTION_INVALID`.
+   * @throws `STATE_UNUSABLE`; `OPTION_INVALID` if `alive.url` is not on this machine.
    */
-  static async open(options: TemporaryWebhooksOptions): Promise<TemporaryWebhooks> {
-    const webhooks = new TemporaryWebhooks(options);
-    await webhooks.#file.change(() => {});
-    return webhooks;
+  static async open({
+    client,
+    state,
+    session: { id, alive },
+  }: StateFileOption & { client: HubConnection; session: RegistrationSession }): Promise<TemporaryWebhooks> {
+    if (id === "" || alive.answer === "" || !isOnThisMachine(alive.url)) {
+      throw optionError(
+        'The session is invalid. Set "id", and set "alive" to a URL on this machine and the expected response, such as { url: "http://127.0.0.1:7860/alive", answer: "…" }.',
+      );
+    }
+    const file = new RegistrationFile({ path: state, hubUrl: client.hubUrl });
+    await file.change(() => {});
+    return new TemporaryWebhooks(client, file, { id, alive });
   }
 
   /**
@@ -245,8 +198,8 @@ export class TemporaryWebhooks {
       const message = "The webhooks of this session were deleted. Start a new session.";
       return Promise.reject(new WebhookError(message, { code: "CLOSING" }));
     }
-    return this.#enqueue(async () => {
-      const report = await reconcileWebhooks({
+    return this.#enqueue(async () =>
+      reconcileWebhooks({
         client: this.#client,
         file: this.#file,
         session: this.#session,
@@ -256,10 +209,8 @@ export class TemporaryWebhooks {
         publicUrl: validatePublicUrl(publicUrl, { hubUrl: this.#client.hubUrl }),
         // `null` removes existing secrets, because users do not set secrets of temporary webhooks on the Hub.
         secret: secret === null ? null : validateSecret(secret),
-      });
-      for (const { action, endpoint, id } of report.done) this.#log?.info({ endpoint, webhook: id }, action);
-      return report;
-    });
+      }),
+    );
   }
 
   /**
@@ -273,20 +224,14 @@ export class TemporaryWebhooks {
     return this.#closed;
   }
 
-  /** The same as {@link close}. */
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.close();
-  }
-
   async #deleteAll(): Promise<void> {
     const failed: FailedDeletion[] = [];
-    const deleted = await deleteSessionWebhooks({
+    await deleteSessionWebhooks({
       client: this.#client,
       file: this.#file,
       sessionIds: new Set([this.#session.id]),
       onFailed: (failure) => void failed.push(failure),
     });
-    for (const { id, endpoint } of deleted) this.#log?.info({ endpoint, webhook: id }, "delete");
     const [first] = failed;
     if (first === undefined) return;
     const ids = failed.map(({ id }) => id ?? "webhooks that are being created").join(", ");

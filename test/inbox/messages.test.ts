@@ -7,7 +7,7 @@ import { deliveryRunning, inboxClosing, inboxFull, inboxUnavailable, leaseLost }
 import type { InboxProblem } from "../../src/inbox/inbox.ts";
 import { compactInbox, openInbox as openByUrl } from "../../src/inbox/open-inbox.ts";
 import { createRetryPolicy } from "../../src/inbox/retry.ts";
-import { DamageTracker } from "../../src/inbox/sqlite/damage-tracker.ts";
+import { DamageTracker } from "../../src/inbox/sqlite/context.ts";
 import { openInboxDatabase } from "../../src/inbox/sqlite/database.ts";
 import { DiskSpace } from "../../src/inbox/sqlite/file-system.ts";
 import { errorsOf, maskAddresses } from "../support/error-messages.ts";

@@ -5,7 +5,7 @@ import { HubClient, type RegisterOptions, register } from "../../src/client.ts";
 import type { EndpointOptions } from "../../src/index.ts";
 import { registerServer } from "../../src/registration/register-unavailable.ts";
 import { RegistrationFile } from "../../src/registration/state.ts";
-import { TemporaryWebhooks, validateSession } from "../../src/registration/temporary.ts";
+import { TemporaryWebhooks } from "../../src/registration/temporary.ts";
 import { errorsOf, maskAddresses } from "../support/error-messages.ts";
 import { createFolder } from "../support/temporary-folder.ts";
 import { openTestHub, publicUrl, secret, serverOf, type TestHub, urlOf } from "./test-hub.ts";
@@ -32,7 +32,8 @@ test("Invalid options of a registration", async () => {
       "address that the Hub cannot reach": () => start({ publicUrl }),
       "invalid secret": () => start({ secret: "line\nbreak" }),
       "secret that is also removed": () => start({ removeSecret: true }),
-      "session without an alive URL": () => validateSession({ ...session, alive: { url: "nowhere", answer: "" } }),
+      "session without an alive URL": () =>
+        TemporaryWebhooks.open({ client: hub, session: { ...session, alive: { url: "nowhere", answer: "" } } }),
       "runtime without files": () => registerServer(),
     }),
   ).toMatchSnapshot();

@@ -56,8 +56,8 @@ export class BucketReader implements Inbox {
 
   async list(options: ListOptions = {}): Promise<DeliveryPage> {
     const filter = readFilter(options);
-    const { reader, search } = await this.#refreshed();
-    return filter ? search.page(search.find({ filter, options, maxMs: maxSearchMs })) : reader.list(options);
+    const { reader } = await this.#refreshed();
+    return filter ? reader.page(reader.find({ filter, options, maxMs: maxSearchMs })) : reader.list(options);
   }
 
   async get(key: DeliveryKey): Promise<StoredDelivery | undefined> {
@@ -69,7 +69,7 @@ export class BucketReader implements Inbox {
   }
 
   async pausedEndpoints(): Promise<readonly string[]> {
-    return (await this.#refreshed()).pauses.list();
+    return (await this.#refreshed()).pausedEndpoints();
   }
 
   async problems(): Promise<readonly InboxProblem[]> {

@@ -7,24 +7,21 @@ import { parentPort, workerData } from "node:worker_threads";
 import { LoopMonitor } from "../loop-monitor.ts";
 import type { BackgroundMaintenanceData, MaintenanceAnswer, MaintenanceRequest } from "./background-maintenance.ts";
 import { isFromNewerRelease } from "./database.ts";
-import type { SearchRequest } from "./delivery-reader.ts";
 import { DeliveryTable } from "./delivery-table.ts";
 import { spaceOf } from "./file-system.ts";
 import { heartbeatSql } from "./statements.ts";
 
-/** The interval between checks of the size of the WAL. */
 const sizeCheckMs = 250;
 /**
- * The minimum size of a WAL that this thread checkpoints, in bytes. At 40 MiB, a commit on the event loop would
- * checkpoint the WAL. With a smaller minimum, the thread would write index pages more often.
+ * The minimum size of a WAL that this thread checkpoints. At 40 MiB, a commit on the event loop would checkpoint the WAL. With
+ * a smaller minimum, the thread would write index pages more often.
  */
 const minWalBytes = 16 * 2 ** 20;
 
-/** The interval between checks for deliveries to index. */
 const indexCheckMs = 250;
 /** The pause after each group. Other commits wait while a group is added, which takes about a quarter of this time. */
 const indexPauseMs = 20;
-/** Deliveries are not indexed if less disk space is free, in bytes. */
+/** Deliveries are not indexed if less disk space is free. */
 const minFreeBytes = 64 * 2 ** 20;
 
 const { file, isPrivate, processId, heartbeatMs, maxBlockedMs, loopCounter, shared }: BackgroundMaintenanceData =
@@ -66,10 +63,7 @@ function write(action: () => void): void {
   }
 }
 
-/**
- * Checkpoints the WAL if it has changed and has at least `minBytes` bytes. Without this thread, a commit on the event
- * loop would checkpoint a WAL of 40 MiB and block the event loop.
- */
+/** Checkpoints the WAL if it has changed and has at least `minBytes` bytes. */
 function checkpoint(minBytes: number): void {
   const wal = statSync(`${file}-wal`, { throwIfNoEntry: false });
   if (!wal || wal.size < minBytes || wal.mtimeMs === checkpointedAt) return;
@@ -96,7 +90,6 @@ function indexGroup(): boolean {
   return true;
 }
 
-/** Indexes the deliveries that are not indexed, group by group. */
 function indexDeliveries(): void {
   let hasGroup = false;
   attempt(() => {
@@ -114,19 +107,17 @@ if (!isPrivate) {
 }
 Atomics.store(shared, 1, 1);
 
-function search(request: SearchRequest): MaintenanceAnswer {
+function answer(request: MaintenanceRequest): MaintenanceAnswer {
+  if ("checkpointBytes" in request) {
+    checkpoint(request.checkpointBytes);
+    return {};
+  }
   try {
-    return { found: openTable().search.find(request) };
+    return { found: openTable().reader.find(request.search) };
   } catch {
     // The event loop repeats the search, and reports its error.
     return {};
   }
-}
-
-function answer(request: MaintenanceRequest): MaintenanceAnswer {
-  if ("search" in request) return search(request.search);
-  checkpoint(request.checkpointBytes);
-  return {};
 }
 
 parentPort?.on("message", (request: MaintenanceRequest) => parentPort?.postMessage(answer(request)));

@@ -7,11 +7,11 @@ import type { FoundDeliveries, SearchRequest } from "./delivery-reader.ts";
 /** The `workerData` of the thread. */
 export interface BackgroundMaintenanceData {
   file: string;
-  /** Whether no other process uses the file, so that the thread only searches. */
+  /** Whether no other process uses the file. The thread then only searches. */
   isPrivate: boolean;
   processId: string;
-  /** The interval of heartbeats. */
   heartbeatMs: number;
+  /** After this time in milliseconds, a blocked event loop counts as hung, and the thread sends no heartbeats. */
   maxBlockedMs: number;
   loopCounter: LoopCounter;
   /** Two shared numbers: the number of running deliveries, and whether the thread has started (1) or not (0). */
@@ -26,27 +26,17 @@ export interface MaintenanceAnswer {
   found?: FoundDeliveries;
 }
 
-export interface BackgroundMaintenanceOptions {
-  /** The path of the file. `undefined` if the inbox is in memory, which needs no thread. */
+interface BackgroundMaintenanceOptions extends Omit<BackgroundMaintenanceData, "file" | "loopCounter" | "shared"> {
+  /** `undefined` if the inbox is in memory, which needs no thread. */
   file: string | undefined;
-  /** Whether no other process uses the file. The thread then only searches. */
-  isPrivate: boolean;
-  /** The ID of this process. */
-  processId: string;
-  /** The interval of heartbeats. */
-  heartbeatMs: number;
-  /** After this time in milliseconds, a blocked event loop counts as hung, and the thread sends no heartbeats. */
-  maxBlockedMs: number;
   log: Logger;
 }
 
 /**
- * Controls the maintenance thread of an inbox. The thread has four tasks:
+ * Controls the maintenance thread of an inbox. The thread has three tasks:
  *
- * - It sends heartbeats while deliveries are running, even while a handler blocks the event loop. If the event loop counts as hung,
- *   the thread sends no heartbeats.
- * - It checkpoints the WAL, because a checkpoint on the event loop would block the event loop.
- * - It searches deliveries, because a search would block the event loop.
+ * - It sends heartbeats while deliveries are running, even while a handler blocks the event loop, unless the loop counts as hung.
+ * - It checkpoints the WAL and searches deliveries, which would block the event loop.
  * - It indexes deliveries for searches.
  *
  * The thread starts with the first running delivery, the first large prune, or the first search. It does not keep the process alive.
@@ -72,10 +62,9 @@ export class BackgroundMaintenance {
     return this.#options.file !== undefined && !this.#options.isPrivate && !isWorking;
   }
 
-  /** Sets the number of running deliveries. */
   setRunning(count: number): void {
     Atomics.store(this.#shared, 0, count);
-    if (count > 0) this.#startOnce();
+    if (count > 0) this.#start();
   }
 
   /** Checkpoints the WAL unless it is smaller than `minBytes`. Resolves when the thread is done, or immediately if there is no thread. */
@@ -90,7 +79,7 @@ export class BackgroundMaintenance {
   }
 
   async #request(request: MaintenanceRequest): Promise<MaintenanceAnswer> {
-    this.#startOnce();
+    this.#start();
     const thread = this.#thread;
     if (!thread) return {};
     return new Promise((resolve) => {
@@ -109,28 +98,22 @@ export class BackgroundMaintenance {
     this.#resolvePending();
   }
 
-  #startOnce(): void {
-    if (this.#thread === undefined && !this.#hasFailed && !this.#isClosed) this.#start();
-  }
-
   #resolvePending(): void {
     const pending = this.#pending;
     this.#pending = [];
     for (const resolve of pending) resolve({});
   }
 
+  /** Starts the thread unless it has been started. */
   #start(): void {
-    const { file, isPrivate, processId, heartbeatMs, maxBlockedMs } = this.#options;
+    if (this.#thread !== undefined || this.#hasFailed || this.#isClosed) return;
+    const { file, log, ...options } = this.#options;
     if (file === undefined) return;
-    const [shared, loopCounter] = [this.#shared, this.#loopCounter];
     const data: BackgroundMaintenanceData = {
+      ...options,
       file,
-      isPrivate,
-      processId,
-      heartbeatMs,
-      maxBlockedMs,
-      loopCounter,
-      shared,
+      loopCounter: this.#loopCounter,
+      shared: this.#shared,
     };
     try {
       const thread = new Worker(programUrl("background-maintenance-thread", import.meta.url), {
@@ -140,34 +123,29 @@ export class BackgroundMaintenance {
       });
       thread.on("message", (answer: MaintenanceAnswer) => this.#pending.shift()?.(answer));
       // Without a listener, an error would end the process.
-      thread.on("error", (error) => this.#handleExit(thread, error));
-      thread.on("exit", () => this.#handleExit(thread, new Error("The thread exited.")));
+      thread.on("error", (error) => this.#fail(thread, error));
+      thread.on("exit", () => this.#fail(thread, new Error("The thread exited.")));
       // `unref` must follow the listeners, because adding a message listener keeps the process alive.
       thread.unref();
       this.#thread = thread;
-      this.#loopTimer = startLoopCounter(loopCounter, heartbeatMs);
+      this.#loopTimer = startLoopCounter(this.#loopCounter, options.heartbeatMs);
     } catch (error) {
-      this.#fail(error);
+      this.#fail(undefined, error);
     }
   }
 
-  #handleExit(thread: Worker, error: unknown): void {
+  #fail(thread: Worker | undefined, error: unknown): void {
     // A thread that was removed was stopped on purpose.
-    if (thread === this.#thread) this.#fail(error);
-  }
-
-  #fail(error: unknown): void {
+    if (thread !== this.#thread) return;
     this.#thread = undefined;
     this.#hasFailed = true;
     clearInterval(this.#loopTimer);
     this.#resolvePending();
-    if (this.#options.isPrivate) {
-      this.#options.log.warn({ err: error }, "The thread of the inbox has stopped, so searches are slower.");
-      return;
-    }
     this.#options.log.warn(
       { err: error },
-      "The thread of the inbox has stopped, so the event loop sends the heartbeats. A delivery whose handler blocks the event loop for more than 30 s may run twice. Restart the server.",
+      this.#options.isPrivate
+        ? "The thread of the inbox has stopped, so searches are slower."
+        : "The thread of the inbox has stopped, so the event loop sends the heartbeats. A delivery whose handler blocks the event loop for more than 30 s may run twice. Restart the server.",
     );
   }
 }

@@ -2,20 +2,18 @@ import { maxHoldMs } from "../retry.ts";
 
 /** A queued suspect. See `retry.ts` for the term. */
 export interface Suspect {
-  /** Milliseconds since the epoch. */
   dueAt: number;
   /** Claims and runs the suspect. Resolves with `false` if the suspect could not be claimed. Never rejects. */
   run: () => Promise<boolean>;
 }
 
-export interface ClaimGateOptions {
+interface ClaimGateOptions {
   now: () => number;
   monotonicNow: () => number;
   /** The duration of the first hold of other deliveries. Running deliveries can end during this time. */
   firstHoldMs: number;
   /** Finds the suspects of the endpoints that this process serves. */
   findSuspects: () => readonly Suspect[];
-  /** Makes all workers claim deliveries again. */
   wakeWorkers: () => void;
 }
 

@@ -224,7 +224,6 @@ export const migrations: readonly string[] = [
 `,
 ];
 
-/** The current schema version. */
 export const schemaVersion = migrations.length;
 
 /** The `application_id` of inbox files: "hwin" in ASCII. */
@@ -233,8 +232,6 @@ const applicationId = 0x6877696e;
 /**
  * Opens the database of an inbox. Creates a missing file unless `mustExist` is `true`. Every commit is synced to disk.
  *
- * @param file the path of the file, or `:memory:` for a database that is lost when the process exits.
- * @param options `mustExist`: whether to fail if the inbox does not exist, instead of creating it. Default `false`.
  * @throws `INBOX_UNUSABLE` if the file cannot be opened. The file is then unchanged.
  */
 export function openInboxDatabase(file: string, options: { mustExist?: boolean } = {}): DatabaseSync {
@@ -270,7 +267,8 @@ function open(file: string, { mustExist = false }: { mustExist?: boolean }): Dat
     if (version === 0) database.exec("PRAGMA auto_vacuum = INCREMENTAL");
     database.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;");
     if (version < schemaVersion) migrateDatabase(database);
-    removeSearchIndex(file);
+    // Removes the search index of an older release.
+    for (const suffix of ["", "-wal", "-shm"]) rmSync(`${file}-search${suffix}`, { force: true });
     // From now on, `GroupCommit` waits for locks without blocking the event loop.
     database.exec("PRAGMA busy_timeout = 0");
     return database;
@@ -340,11 +338,6 @@ export const countAllSql = `
   DELETE FROM totals;
   INSERT INTO totals SELECT endpoint, status, count(*) FROM deliveries GROUP BY endpoint, status;
 `;
-
-/** Removes the search index of an older release. */
-function removeSearchIndex(file: string): void {
-  for (const suffix of ["", "-wal", "-shm"]) rmSync(`${file}-search${suffix}`, { force: true });
-}
 
 /** Returns the schema version of an inbox, or 0 if the database is empty. */
 export function schemaVersionOf(database: DatabaseSync): number {

@@ -1,39 +1,33 @@
 import type { DatabaseSync } from "node:sqlite";
+import { setTimeout as wait } from "node:timers/promises";
 import { isDamage } from "../../core/files.ts";
-import type { Retention } from "../retry.ts";
+import { defaultRetention, retentionOf } from "../retry.ts";
+import type { BackgroundMaintenance } from "./background-maintenance.ts";
+import type { InboxContext } from "./context.ts";
+import type { DeliveryTable } from "./delivery-table.ts";
+import type { EndpointWorker } from "./endpoint-worker.ts";
 import type { Statements } from "./statements.ts";
 
 /** The target duration of a step. New deliveries wait until the step ends. Removing one large body can take longer. */
 const maxStepMs = 5;
-/** The maximum number of deliveries per step. */
 const maxRows = 200;
-/** The number of free pages that are returned to the disk before the clock is read again. */
 const pagesPerVacuum = 16;
 
 /** Removes deliveries whose retention period has ended from the file of an inbox, in steps. Each step is one transaction. */
 export class DeliveryPruner {
   readonly #database: DatabaseSync;
   readonly #statements: Statements;
-  /** The sequences of deliveries on damaged pages. Pruning skips these deliveries, because removing them would fail the step. */
+  /** The sequences of deliveries on damaged pages. Pruning skips them, because removing one would fail the step. */
   readonly #damaged = new Set<number>();
 
-  constructor(database: DatabaseSync, statements: Statements) {
+  constructor({ database, statements }: Pick<DeliveryTable, "database" | "statements">) {
     this.#database = database;
     this.#statements = statements;
   }
 
-  /** Returns all endpoints in the file with their stored retention. */
-  endpoints(): { endpoint: string; retention: Retention | undefined }[] {
-    return this.#statements.endpoints.all().map(({ endpoint, retention_ms, ids_kept_ms }) => ({
-      endpoint: String(endpoint),
-      retention: retention_ms === null ? undefined : { bodiesMs: Number(retention_ms), idsMs: Number(ids_kept_ms) },
-    }));
-  }
-
   /**
    * Runs one step for an endpoint: removes bodies and attempts of deliveries that finished before `bodiesBefore`, and then IDs of
-   * deliveries that finished before both times. Returns the number of removed bodies. `isDone`: whether the
-   * endpoint has no more data to remove.
+   * deliveries that finished before both times. Returns the number of removed bodies.
    */
   prune(
     endpoint: string,
@@ -65,7 +59,7 @@ export class DeliveryPruner {
     return this.#damaged.size;
   }
 
-  /** Returns some of the file's free pages to the disk. `isDone`: whether the file has no more free pages that can be returned. */
+  /** Returns some of the file's free pages to the disk. */
   shrink(): { isDone: boolean } {
     const read = (name: string) => Number(this.#database.prepare(`PRAGMA ${name}`).get()?.[name]);
     const incremental = 2;
@@ -100,4 +94,76 @@ export class DeliveryPruner {
     }
     return { count, isDone: rows.length < limit };
   }
+}
+
+/** Processes without running deliveries are kept for this time after their last heartbeat. */
+const processRetentionMs = 24 * 3_600_000;
+
+/**
+ * After each step, pruning pauses for `pauseFactor` times the duration of the step, up to `maxPauseMs`. Pruning is not urgent, and
+ * other commits must wait while a step writes to the disk.
+ */
+const pauseFactor = 3;
+const maxPauseMs = 1_000;
+/**
+ * The WAL is checkpointed after this number of steps, which write about 10 MB if bodies are large. Without these checkpoints, the
+ * next commit would checkpoint 40 MiB, which took 1.3 s in a test.
+ */
+const stepsPerCheckpoint = 8;
+const minWalBytes = 2 * 2 ** 20;
+
+/**
+ * Removes all deliveries whose retention period has ended, and returns unused space to the disk. Works in steps, so that other
+ * writes can run between the steps. Returns the number of removed deliveries.
+ */
+export async function pruneInbox(
+  { table, groupCommit, damage, tasks, now }: InboxContext,
+  {
+    pruner,
+    workers,
+    maintenance,
+  }: {
+    pruner: DeliveryPruner;
+    workers: ReadonlyMap<string, EndpointWorker>;
+    maintenance: BackgroundMaintenance;
+  },
+): Promise<number> {
+  let count = 0;
+  let steps = 0;
+  /** Runs a step in a transaction. Resolves after the pause that follows the step. */
+  const step = async <Result extends { isDone: boolean }>(operation: () => Result): Promise<Result> => {
+    const startedAt = performance.now();
+    const result = await groupCommit.write(operation);
+    if (!result.isDone) {
+      steps += 1;
+      if (steps % stepsPerCheckpoint === 0) await maintenance.checkpoint(minWalBytes);
+      await wait(Math.min(pauseFactor * (performance.now() - startedAt), maxPauseMs));
+    }
+    return result;
+  };
+  for (const { endpoint, retention: stored } of table.endpoints()) {
+    const queue = workers.get(endpoint)?.queue;
+    const retention = queue ? retentionOf(queue) : (stored ?? defaultRetention);
+    for (let isDone = false; !isDone && !tasks.isClosed; ) {
+      const limits = { bodiesBefore: now() - retention.bodiesMs, idsBefore: now() - retention.idsMs };
+      const { damaged } = pruner;
+      try {
+        const removed = await step(() => pruner.prune(endpoint, limits));
+        count += removed.count;
+        isDone = removed.isDone;
+      } catch (error) {
+        if (!damage.recordIfDamage(error, endpoint)) throw error;
+        isDone = pruner.damaged === damaged;
+      }
+    }
+  }
+  if (tasks.isClosed) return count;
+  await groupCommit.write(() => table.ownActions.prune(now()));
+  await groupCommit.write(() => table.leases.removeProcessesBefore(now() - processRetentionMs));
+  for (let isDone = false; !isDone && !tasks.isClosed; ) {
+    ({ isDone } = await step(() => pruner.shrink()));
+  }
+  // The file shrinks only when the WAL is checkpointed.
+  if (steps > 0) await maintenance.checkpoint(0);
+  return count;
 }

@@ -19,51 +19,34 @@ import type { Statements } from "./statements.ts";
 /** An attempt with its start time and duration, which SQLite always stores. */
 export type TimedAttempt = DeliveryAttempt & { startedAt: Date; durationMs: number };
 
-/** Reads and writes finished attempts. `sequence` identifies the delivery. */
-export class AttemptTable {
-  readonly #statements: Statements;
-
-  constructor(statements: Statements) {
-    this.#statements = statements;
-  }
-
-  /** Returns a delivery's attempts without details, sorted by number. */
-  list(sequence: number): DeliveryAttempt[] {
-    return this.#statements.attempts.all(sequence).map(toAttempt);
-  }
-
-  /** Returns a delivery's attempts with details, sorted by number. */
-  listWithDetails(sequence: number): DeliveryAttempt[] {
-    return this.#statements.attemptsWithDetails.all(sequence).map((row) => {
-      const details = typeof row.details === "string" ? decodeDetails(row.details) : undefined;
-      return { ...toAttempt(row), ...(details && { details }) };
-    });
-  }
-
-  /** Whether this attempt is stored with the same start time, duration, outcome, and error code. */
-  has(sequence: number, { number, startedAt, durationMs, outcome, error }: TimedAttempt): boolean {
-    const stored = this.#statements.attempt.get(sequence, number);
-    return (
-      stored?.started_at === startedAt.getTime() &&
-      stored.duration_ms === toStoredDuration(durationMs) &&
-      stored.outcome === outcome &&
-      stored.code === (error?.code ?? null)
-    );
-  }
-
-  /** Stores an attempt. Replaces an attempt with the same number. */
-  add(sequence: number, attempt: TimedAttempt): void {
-    this.#statements.addAttempt.run(...toValues(sequence, attempt));
-  }
-
-  /** Stores an attempt of a delivery that is running in this process. Returns whether the delivery is running there. */
-  addRunning(sequence: number, attempt: TimedAttempt, processId: string): boolean {
-    return this.#statements.addRunningAttempt.run(...toValues(sequence, attempt), processId).changes > 0;
-  }
+function listAttempts(statements: Statements, sequence: number): DeliveryAttempt[] {
+  return statements.attempts.all(sequence).map(toAttempt);
 }
 
-/** Returns the values of the columns of `attempts`. */
-function toValues(sequence: number, attempt: TimedAttempt) {
+function listAttemptsWithDetails(statements: Statements, sequence: number): DeliveryAttempt[] {
+  return statements.attemptsWithDetails.all(sequence).map((row) => {
+    const details = typeof row.details === "string" ? decodeDetails(row.details) : undefined;
+    return { ...toAttempt(row), ...(details && { details }) };
+  });
+}
+
+/** Whether this attempt is stored with the same start time, duration, outcome, and error code. */
+export function hasAttempt(
+  statements: Statements,
+  sequence: number,
+  { number, startedAt, durationMs, outcome, error }: TimedAttempt,
+): boolean {
+  const stored = statements.attempt.get(sequence, number);
+  return (
+    stored?.started_at === startedAt.getTime() &&
+    stored.duration_ms === toStoredDuration(durationMs) &&
+    stored.outcome === outcome &&
+    stored.code === (error?.code ?? null)
+  );
+}
+
+/** Returns the values of the columns of the table `attempts`. */
+export function toAttemptRow(sequence: number, attempt: TimedAttempt) {
   const { number, startedAt, durationMs, outcome, error, reason, details } = attempt;
   const { code = null, message = reason ?? null } = error ?? {};
   const times = [startedAt.getTime(), toStoredDuration(durationMs)] as const;
@@ -131,14 +114,41 @@ function toAttempt(row: Record<string, unknown>): DeliveryAttempt {
 
 type Row = Record<string, unknown>;
 
-/** Reads deliveries for lists and details. */
+const scanBatch = 250;
+/** Deliveries that are received at the same time are not always stored in the same order. This is the tolerance. */
+const disorderMs = 60_000;
+
+/** What a search looks for. Can be sent to a thread. */
+export interface SearchRequest {
+  filter: DeliveryFilter;
+  options: ListOptions;
+  maxMs: number;
+}
+
+/** The result of a search. Can be sent from a thread. */
+export interface FoundDeliveries {
+  /** The sequences of the matching deliveries, newest first. */
+  sequences: readonly number[];
+  /** Where the search stopped, unless all deliveries were examined. */
+  end?: { sequence: number; receivedAt: number };
+}
+
+/** A list of an endpoint or a status up to this length is examined without the index, whose results can be much longer. */
+const maxListed = 5_000;
+
+/**
+ * Reads deliveries for lists, searches, and details.
+ *
+ * A search finds deliveries that match filters, newest first, until the page is full or the time is over. It finds a repository, a scope,
+ * and an action with the index, and examines other deliveries one by one.
+ */
 export class DeliveryReader {
   readonly #statements: Statements;
-  readonly #attempts: AttemptTable;
+  readonly #index: EventIndex;
 
-  constructor(statements: Statements, attempts: AttemptTable) {
+  constructor(statements: Statements, index: EventIndex) {
     this.#statements = statements;
-    this.#attempts = attempts;
+    this.#index = index;
   }
 
   get({ endpoint, id }: DeliveryKey): StoredDelivery | undefined {
@@ -148,32 +158,31 @@ export class DeliveryReader {
     return {
       ...this.#toStored(row),
       ...(headers && { headers }),
-      attempts: this.#attempts.listWithDetails(Number(row.sequence)),
+      attempts: listAttemptsWithDetails(this.#statements, Number(row.sequence)),
     };
   }
 
   /** @throws `OPTION_INVALID` if the limit or the cursor is invalid. */
   list(options: ListOptions): DeliveryPage {
     const limit = pageSize(options);
-    const sequences = this.sequences({ ...options, before: readCursor(options), limit });
+    const sequences = this.#sequences({ ...options, before: readCursor(options), limit });
     const last = sequences.at(-1);
     return {
-      deliveries: sequences.map((sequence) => this.read(sequence)).filter((delivery) => delivery !== undefined),
+      deliveries: this.#readAll(sequences),
       ...(sequences.length === limit && last !== undefined && { next: String(last) }),
     };
   }
 
-  /** Returns a delivery for a list. */
-  read(sequence: number): StoredDelivery | undefined {
-    const row = this.#statements.row.get(sequence);
-    return row && this.#toStored(row);
+  #readAll(sequences: readonly number[]): StoredDelivery[] {
+    const rows = sequences.map((sequence) => this.#statements.row.get(sequence));
+    return rows.filter((row) => row !== undefined).map((row) => this.#toStored(row));
   }
 
   /**
-   * Returns the sequences of the newest deliveries with a sequence below `before`, in descending order. Merges several queries, because the index sorts only within one endpoint and
-   * status.
+   * Returns the sequences of the newest deliveries with a sequence below `before`, in descending order. Merges several queries, because
+   * the index sorts only within one endpoint and status.
    */
-  sequences({
+  #sequences({
     endpoint,
     status,
     before,
@@ -233,67 +242,9 @@ export class DeliveryReader {
       ...(row.finished_at !== null && { finishedAt: new Date(Number(row.finished_at)) }),
       ...(row.body !== null && { body: String(row.body) }),
       ...(typeof row.replay_of === "string" && { replayOf: row.replay_of }),
-      attempts: this.#attempts.list(Number(row.sequence)),
+      attempts: listAttempts(this.#statements, Number(row.sequence)),
     };
   }
-}
-
-/** A status of a newer release is shown as dead. */
-export function toStatus(value: unknown): DeliveryStatus {
-  return deliveryStatuses.find((known) => known === value) ?? "dead";
-}
-
-/** Returns the sequence before which a page starts. @throws `OPTION_INVALID` if the cursor is invalid. */
-function readCursor({ cursor }: Pick<ListOptions, "cursor">): number {
-  const before = cursor === undefined ? Number.MAX_SAFE_INTEGER : Number(cursor);
-  if (!Number.isSafeInteger(before)) throw cursorInvalid();
-  return before;
-}
-
-/** The number of sequences per query. */
-const scanBatch = 250;
-/** Deliveries that are received at the same time are not always stored in the same order. This is the tolerance. */
-const disorderMs = 60_000;
-
-/** What a search looks for. Can be sent to a thread. */
-export interface SearchRequest {
-  filter: DeliveryFilter;
-  options: ListOptions;
-  /** The maximum duration. */
-  maxMs: number;
-}
-
-/** The result of a search. Can be sent from a thread. */
-export interface FoundDeliveries {
-  /** The sequences of the matching deliveries, newest first. */
-  sequences: readonly number[];
-  /** Where the search stopped, unless all deliveries were examined. */
-  end?: { sequence: number; receivedAt: number };
-}
-
-/** A list of an endpoint or a status up to this length is examined without the index, whose results can be much longer. */
-const maxListed = 5_000;
-
-/**
- * Finds deliveries that match filters, newest first, until the page is full or the time is over. Finds a repository, a scope, and an action
- * with the index, and examines other deliveries one by one.
- */
-export class DeliverySearch {
-  readonly #statements: Statements;
-  readonly #attempts: AttemptTable;
-  readonly #reader: DeliveryReader;
-  readonly #index: EventIndex;
-
-  constructor(
-    statements: Statements,
-    { attempts, reader, index }: { attempts: AttemptTable; reader: DeliveryReader; index: EventIndex },
-  ) {
-    this.#statements = statements;
-    this.#attempts = attempts;
-    this.#reader = reader;
-    this.#index = index;
-  }
-
   /** @throws `OPTION_INVALID` if the limit or the cursor is invalid. */
   find(request: SearchRequest): FoundDeliveries {
     if (!this.#usesIndex(request)) return this.#find(request, 0);
@@ -309,23 +260,26 @@ export class DeliverySearch {
   #usesIndex({ filter: { repository, scope, action }, options: { endpoint, status } }: SearchRequest): boolean {
     const hasField = [repository, scope, action].some((value) => value !== undefined);
     const isPart = endpoint !== undefined || status !== undefined;
-    return hasField && !(isPart && this.#reader.count({ endpoint, status }) <= maxListed);
+    return hasField && !(isPart && this.count({ endpoint, status }) <= maxListed);
   }
 
   /** `indexEnd`: the sequence up to which the index is used, or 0. */
   #find({ filter, options, maxMs }: SearchRequest, indexEnd: number): FoundDeliveries {
     const limit = pageSize(options);
     const stopAt = performance.now() + maxMs;
-    const range = this.#sequencesOf(filter);
-    const before = Math.min(range.until, readCursor(options));
+    const { receivedFrom, receivedUntil } = filter;
+    const from = receivedFrom === undefined ? 0 : this.#firstReceivedAt(receivedFrom - disorderMs);
+    const until =
+      receivedUntil === undefined ? Number.POSITIVE_INFINITY : this.#firstReceivedAt(receivedUntil + disorderMs);
+    const before = Math.min(until, readCursor(options));
     const sequences: number[] = [];
     for (const { sequence, isMatch } of this.#positions({ filter, options, before, indexEnd })) {
-      if (sequence < range.from) break;
+      if (sequence < from) break;
       const isTimeOver = performance.now() >= stopAt;
       if (!isMatch && !isTimeOver) continue;
       const row = this.#statements.row.get(sequence);
       if (!row) continue;
-      if (this.#matches({ filter, options }, { sequence, row })) sequences.push(sequence);
+      if (this.#matches({ filter, options }, row)) sequences.push(sequence);
       if (sequences.length === limit || isTimeOver) {
         return { sequences, end: { sequence, receivedAt: Number(row.received_at) } };
       }
@@ -339,52 +293,30 @@ export class DeliverySearch {
     before,
     indexEnd,
   }: Pick<SearchRequest, "filter" | "options"> & { before: number; indexEnd: number }): Generator<IndexPosition> {
-    for (const sequence of before > indexEnd + 1 ? this.#listed(options, before) : []) {
-      if (sequence <= indexEnd) break;
-      yield { sequence, isMatch: true };
+    for (let next = before; next > indexEnd + 1; ) {
+      const batch = this.#sequences({ ...options, before: next, limit: scanBatch });
+      for (const sequence of batch) if (sequence > indexEnd) yield { sequence, isMatch: true };
+      next = batch.length < scanBatch ? 0 : (batch.at(-1) ?? 0);
     }
     if (indexEnd > 0) yield* this.#index.find(filter, Math.min(before, indexEnd + 1));
   }
 
-  /** Yields the sequences of the deliveries of an endpoint and a status, newest first. */
-  *#listed(options: ListOptions, before: number): Generator<number> {
-    for (let next = before; ; ) {
-      const batch = this.#reader.sequences({ ...options, before: next, limit: scanBatch });
-      yield* batch;
-      const last = batch.at(-1);
-      if (last === undefined || batch.length < scanBatch) return;
-      next = last;
-    }
-  }
-
-  /** Reads the found deliveries. */
   page({ sequences, end }: FoundDeliveries): DeliveryPage {
     return {
-      deliveries: sequences.map((sequence) => this.#reader.read(sequence)).filter((found) => found !== undefined),
+      deliveries: this.#readAll(sequences),
       ...(end && { next: String(end.sequence), searchedUntil: new Date(end.receivedAt) }),
     };
   }
 
-  #matches(
-    { filter, options: { endpoint, status } }: Pick<SearchRequest, "filter" | "options">,
-    { sequence, row }: { sequence: number; row: Row },
-  ): boolean {
+  #matches({ filter, options: { endpoint, status } }: Pick<SearchRequest, "filter" | "options">, row: Row): boolean {
     if (row.body === null || row.endpoint !== (endpoint ?? row.endpoint) || row.status !== (status ?? row.status))
       return false;
     return matchesFilter(filter, {
       id: String(row.id),
       receivedAt: Number(row.received_at),
       body: String(row.body),
-      attempts: () => this.#attempts.listWithDetails(sequence),
+      attempts: () => listAttemptsWithDetails(this.#statements, Number(row.sequence)),
     });
-  }
-
-  /** Returns the sequences that can have the times of a filter. `until` is excluded. */
-  #sequencesOf({ receivedFrom, receivedUntil }: DeliveryFilter): { from: number; until: number } {
-    return {
-      from: receivedFrom === undefined ? 0 : this.#firstReceivedAt(receivedFrom - disorderMs),
-      until: receivedUntil === undefined ? Number.MAX_SAFE_INTEGER : this.#firstReceivedAt(receivedUntil + disorderMs),
-    };
   }
 
   /** Returns the first sequence that was received at a time or later. Uses a binary search. */
@@ -399,4 +331,16 @@ export class DeliverySearch {
     }
     return low;
   }
+}
+
+/** A status of a newer release is shown as dead. */
+export function toStatus(value: unknown): DeliveryStatus {
+  return deliveryStatuses.find((known) => known === value) ?? "dead";
+}
+
+/** Returns the sequence before which a page starts. @throws `OPTION_INVALID` if the cursor is invalid. */
+function readCursor({ cursor }: Pick<ListOptions, "cursor">): number {
+  const before = cursor === undefined ? Number.MAX_SAFE_INTEGER : Number(cursor);
+  if (!Number.isSafeInteger(before)) throw cursorInvalid();
+  return before;
 }

@@ -12,13 +12,12 @@ import {
 } from "../inbox.ts";
 import { encodeHeaders } from "../records.ts";
 import type { Retention } from "../retry.ts";
-import { DeliveryPruner } from "./delivery-pruner.ts";
 import {
-  AttemptTable,
   DeliveryReader,
-  DeliverySearch,
+  hasAttempt,
   type TimedAttempt,
   TotalsTable,
+  toAttemptRow,
   toStatus,
 } from "./delivery-reader.ts";
 import { EventIndex } from "./event-index.ts";
@@ -33,13 +32,12 @@ class OwnActionTable {
     this.#statements = statements;
   }
 
-  /** Adds keys, and removes old keys. `now` is in milliseconds since the epoch. */
+  /** Adds keys, and removes old keys. */
   add(keys: readonly string[], now: number): void {
     for (const key of keys) this.#statements.addOwnAction.run(key, now);
     this.prune(now);
   }
 
-  /** Returns the keys that are stored. */
   find(keys: readonly string[]): ReadonlySet<string> {
     return new Set(keys.filter((key) => this.#statements.ownAction.get(key) !== undefined));
   }
@@ -56,28 +54,6 @@ class OwnActionTable {
 
 /** The maximum number of keys that one write removes. Each write adds fewer keys, so the table does not grow. */
 const maxRows = 200;
-
-/** Reads and writes which endpoints are paused. The statements that claim deliveries check the same table. */
-class PauseTable {
-  readonly #statements: Statements;
-
-  constructor(statements: Statements) {
-    this.#statements = statements;
-  }
-
-  pause(endpoint: string): void {
-    this.#statements.pause.run(endpoint);
-  }
-
-  resume(endpoint: string): void {
-    this.#statements.resume.run(endpoint);
-  }
-
-  /** Returns the names of the paused endpoints, sorted. */
-  list(): string[] {
-    return this.#statements.paused.all().map(({ endpoint }) => String(endpoint));
-  }
-}
 
 /** A claimed delivery as read from its row, before the retry policy is applied. */
 export interface ClaimedRow extends Omit<ClaimedDelivery, "isLastAttempt" | "retryDelayMs"> {
@@ -105,7 +81,6 @@ function toClaimed(endpoint: string, row: Row, now: number): ClaimedRow {
   };
 }
 
-/** The result of an attempt and the next status of the delivery. */
 export interface AttemptEnd {
   attempt: TimedAttempt;
   next: NextStep;
@@ -115,7 +90,7 @@ export interface AttemptEnd {
  * The effect of storing the result of an attempt. `late`: another process had taken over the delivery, but the result
  * counts. `superseded`: another process had taken over the delivery, and the result has no effect on its status.
  */
-export type RecordResult = "stored" | "late" | "superseded";
+type RecordResult = "stored" | "late" | "superseded";
 
 /** The limits of one transaction that replays dead deliveries. */
 const maxReplayRows = 200;
@@ -126,36 +101,26 @@ const maxSuspects = 20;
 
 /** Reads and writes the deliveries of an inbox. Call the methods that write inside a transaction. */
 export class DeliveryTable {
+  readonly database: DatabaseSync;
+  readonly statements: Statements;
   readonly reader: DeliveryReader;
-  readonly search: DeliverySearch;
   readonly index: EventIndex;
-  readonly pruner: DeliveryPruner;
   readonly leases: Leases;
   readonly ownActions: OwnActionTable;
-  readonly pauses: PauseTable;
   readonly totals: TotalsTable;
-  readonly #statements: Statements;
-  readonly #attempts: AttemptTable;
   /** The sequences of deliveries on damaged pages. These deliveries cannot be claimed. */
   readonly #damaged = new Set<number>();
   /** Whether a delivery on a damaged page was found. Deliveries are then claimed one by one. */
   #isDamaged = false;
 
   constructor(database: DatabaseSync) {
-    this.#statements = prepareStatements(database);
-    this.#attempts = new AttemptTable(this.#statements);
-    this.reader = new DeliveryReader(this.#statements, this.#attempts);
-    this.index = new EventIndex(this.#statements);
-    this.search = new DeliverySearch(this.#statements, {
-      attempts: this.#attempts,
-      reader: this.reader,
-      index: this.index,
-    });
-    this.totals = new TotalsTable(this.#statements);
-    this.leases = new Leases(this.#statements, { attempts: this.#attempts, totals: this.totals });
-    this.ownActions = new OwnActionTable(this.#statements);
-    this.pauses = new PauseTable(this.#statements);
-    this.pruner = new DeliveryPruner(database, this.#statements);
+    this.database = database;
+    this.statements = prepareStatements(database);
+    this.index = new EventIndex(this.statements);
+    this.reader = new DeliveryReader(this.statements, this.index);
+    this.totals = new TotalsTable(this.statements);
+    this.leases = new Leases(this.statements, this.totals);
+    this.ownActions = new OwnActionTable(this.statements);
   }
 
   /**
@@ -172,16 +137,16 @@ export class DeliveryTable {
     const times = [receivedAt.getTime(), now] as const;
     if (
       left > 0 &&
-      this.#statements.add.run(endpoint, id, body, ...times, headersText, replayOf ?? null, left).changes > 0
+      this.statements.add.run(endpoint, id, body, ...times, headersText, replayOf ?? null, left).changes > 0
     ) {
       this.totals.add(endpoint, "queued");
       return false;
     }
-    const known = this.#statements.find.get(endpoint, id);
+    const known = this.statements.find.get(endpoint, id);
     if (!known) throw inboxFull(endpoint);
     if (known.status !== "dead") return true;
     const sequence = Number(known.sequence);
-    this.#statements.revive.run(body, headersText, now, now, sequence);
+    this.statements.revive.run(body, headersText, now, now, sequence);
     if (known.body !== body) this.index.replace(sequence, body);
     return false;
   }
@@ -199,7 +164,7 @@ export class DeliveryTable {
   ): ClaimedRow[] {
     try {
       if (!this.#isDamaged) {
-        return this.#claimRows(endpoint, this.#statements.due.all(endpoint, claimant.now, limit), claimant);
+        return this.#claimRows(endpoint, this.statements.due.all(endpoint, claimant.now, limit), claimant);
       }
     } catch (error) {
       if (!isDamage(error)) throw error;
@@ -208,7 +173,7 @@ export class DeliveryTable {
       onDamage(error);
       throw error;
     }
-    const due = this.#statements.dueSequences.all(endpoint, claimant.now, limit + this.#damaged.size);
+    const due = this.statements.dueSequences.all(endpoint, claimant.now, limit + this.#damaged.size);
     const claimed: ClaimedRow[] = [];
     for (const { sequence } of due) {
       if (claimed.length === limit) break;
@@ -219,9 +184,8 @@ export class DeliveryTable {
     return claimed;
   }
 
-  /** Returns the first suspect of an endpoint with its due time in milliseconds since the epoch. */
   nextSuspect(endpoint: string): { sequence: number; dueAt: number } | undefined {
-    return this.#statements.suspects
+    return this.statements.suspects
       .all(endpoint, maxSuspects)
       .map((row) => ({ sequence: Number(row.sequence), dueAt: Number(row.due_at) }))
       .find(({ sequence }) => !this.#damaged.has(sequence));
@@ -239,7 +203,7 @@ export class DeliveryTable {
 
   #claimRows(endpoint: string, rows: readonly Row[], { processId, now }: Claimant): ClaimedRow[] {
     if (rows.length === 0) return [];
-    this.#statements.claim.run(processId, now, JSON.stringify(rows.map(({ sequence }) => sequence)));
+    this.statements.claim.run(processId, now, JSON.stringify(rows.map(({ sequence }) => sequence)));
     this.totals.move(endpoint, "queued", "running", rows.length);
     return rows.map((row) => toClaimed(endpoint, row, now));
   }
@@ -249,7 +213,7 @@ export class DeliveryTable {
     { sequence, claimant, onDamage }: { sequence: number; claimant: Claimant; onDamage: (error: unknown) => void },
   ): ClaimedRow | undefined {
     try {
-      const row = this.#statements.row.get(sequence);
+      const row = this.statements.row.get(sequence);
       return row && this.#claimRows(endpoint, [row], claimant)[0];
     } catch (error) {
       if (!isDamage(error)) throw error;
@@ -268,16 +232,16 @@ export class DeliveryTable {
    */
   recordEnd(row: ClaimedRow, { attempt, next }: AttemptEnd, { processId, now }: Claimant): RecordResult {
     const { sequence, endpoint, id } = row;
-    if (this.#attempts.addRunning(sequence, attempt, processId)) {
+    if (this.statements.addRunningAttempt.run(...toAttemptRow(sequence, attempt), processId).changes > 0) {
       this.#end(sequence, { endpoint, next, now, from: "running" });
       return "stored";
     }
-    const other = this.#statements.find.get(endpoint, id);
+    const other = this.statements.find.get(endpoint, id);
     if (other === undefined) return "superseded";
     const found = Number(other.sequence);
-    if (this.#attempts.has(found, attempt)) return "stored";
+    if (hasAttempt(this.statements, found, attempt)) return "stored";
     if (next.status === "queued" || next.status === "dead") return "superseded";
-    this.#attempts.add(found, attempt);
+    this.statements.addAttempt.run(...toAttemptRow(found, attempt));
     // A delivery with a requested replay must run again, so a late result does not end the delivery.
     const isEnded = other.status === "succeeded" || other.status === next.status;
     if (isEnded || other.replay_requested === 1) return "superseded";
@@ -290,7 +254,7 @@ export class DeliveryTable {
     { endpoint, next, now, from }: { endpoint: string; next: NextStep; now: number; from: DeliveryStatus },
   ): void {
     const isQueued = next.status === "queued";
-    const ended = this.#statements.end.get(
+    const ended = this.statements.end.get(
       next.status,
       isQueued ? next.dueAt : null,
       now,
@@ -301,64 +265,78 @@ export class DeliveryTable {
     if (from === "running") this.totals.move(endpoint, from, toStatus(ended?.status));
   }
 
-  /** Returns when the next of an endpoint's deliveries is due, not counting suspects, in milliseconds since the epoch. */
+  /** Returns when the next delivery of an endpoint that is not a suspect is due. */
   nextDueAt(endpoint: string): number | undefined {
-    const dueAt = this.#statements.nextDue.get(endpoint)?.due_at;
+    const dueAt = this.statements.nextDue.get(endpoint)?.due_at;
     return typeof dueAt === "number" ? dueAt : undefined;
   }
 
   /** Corrects the times of deliveries after the clock was set back. Otherwise, retries would be delayed by the difference. */
   correctClock(endpoint: string, now: number): void {
-    this.#statements.correctClock.run({ endpoint, now });
+    this.statements.correctClock.run({ endpoint, now });
   }
 
-  /**
-   * Queues a delivery again. A running delivery is queued again when its attempt ends. Returns `false` if the delivery or its body
-   * is not stored.
-   */
+  /** Queues a delivery again, a running one when its attempt ends. Returns `false` if the delivery or its body is not stored. */
   replay({ endpoint, id }: DeliveryKey, now: number): boolean {
-    return this.#statements.replay.run({ now, endpoint, id }).changes > 0;
+    return this.statements.replay.run({ now, endpoint, id }).changes > 0;
   }
 
-  /**
-   * Discards a queued or dead delivery. Has no effect if the delivery has finished.
-   *
-   * @throws `DELIVERY_UNKNOWN`, `DELIVERY_RUNNING`
-   */
+  /** See `Inbox.discard`. */
   discard({ endpoint, id }: DeliveryKey, now: number): void {
-    if (this.#statements.discard.run({ endpoint, id, now }).changes > 0) return;
-    const row = this.#statements.find.get(endpoint, id);
+    if (this.statements.discard.run({ endpoint, id, now }).changes > 0) return;
+    const row = this.statements.find.get(endpoint, id);
     if (!row) throw deliveryUnknown({ endpoint, id }, "discarded");
     if (row.status === "running") throw deliveryRunning({ endpoint, id });
   }
 
   /** Returns the sequence of the newest delivery, or 0 if there are no deliveries. */
   lastSequence(): number {
-    return Number(this.#statements.lastSequence.get()?.sequence ?? 0);
+    return Number(this.statements.lastSequence.get()?.sequence ?? 0);
   }
 
   /**
-   * Replays some dead deliveries of an endpoint, ordered by sequence. Returns the number of replayed deliveries, and the sequence
-   * after which to continue. `next` is `undefined` if no dead deliveries are left.
+   * Replays some dead deliveries of an endpoint, ordered by sequence. `next`: the sequence after which to continue, or `undefined`
+   * if no dead deliveries are left.
    */
   replayDeadStep(
     endpoint: string,
     { after, last, now }: { after: number; last: number; now: number },
   ): { count: number; next: number | undefined } {
     const until = performance.now() + maxReplayMs;
-    const found = this.#statements.dead.all(endpoint, after, last, maxReplayRows);
+    const found = this.statements.dead.all(endpoint, after, last, maxReplayRows);
     let count = 0;
     for (const row of found) {
       const sequence = Number(row.sequence);
-      count += Number(this.#statements.replayDead.run({ sequence, now }).changes);
+      count += Number(this.statements.replayDead.run({ sequence, now }).changes);
       if (performance.now() >= until) return { count, next: sequence };
     }
     const lastFound = found.length === maxReplayRows ? found.at(-1) : undefined;
     return { count, next: lastFound && Number(lastFound.sequence) };
   }
 
+  /** Pauses an endpoint: the statements that claim deliveries skip it. */
+  pause(endpoint: string): void {
+    this.statements.pause.run(endpoint);
+  }
+
+  resume(endpoint: string): void {
+    this.statements.resume.run(endpoint);
+  }
+
+  pausedEndpoints(): string[] {
+    return this.statements.paused.all().map(({ endpoint }) => String(endpoint));
+  }
+
+  /** Returns all endpoints in the file with their stored retention. */
+  endpoints(): { endpoint: string; retention: Retention | undefined }[] {
+    return this.statements.endpoints.all().map(({ endpoint, retention_ms, ids_kept_ms }) => ({
+      endpoint: String(endpoint),
+      retention: retention_ms === null ? undefined : { bodiesMs: Number(retention_ms), idsMs: Number(ids_kept_ms) },
+    }));
+  }
+
   /** Stores the retention of an endpoint for processes that do not serve the endpoint. */
   setRetention(endpoint: string, { bodiesMs, idsMs }: Retention): void {
-    this.#statements.setRetention.run(endpoint, bodiesMs, idsMs);
+    this.statements.setRetention.run(endpoint, bodiesMs, idsMs);
   }
 }

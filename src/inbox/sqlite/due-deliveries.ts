@@ -1,28 +1,12 @@
-import type { BackgroundTasks } from "./background-tasks.ts";
-import type { ClaimGate, Suspect } from "./claim-gate.ts";
-import type { DamageTracker } from "./damage-tracker.ts";
+import { ClaimGate, type Suspect } from "./claim-gate.ts";
+import type { InboxContext } from "./context.ts";
 import type { EndpointWorker } from "./endpoint-worker.ts";
-import type { GroupCommit } from "./group-commit.ts";
-import type { InboxFile } from "./inbox-file.ts";
-
-export interface DueDeliveriesOptions {
-  file: InboxFile;
-  groupCommit: GroupCommit;
-  damage: DamageTracker;
-  gate: ClaimGate;
-  tasks: BackgroundTasks;
-  /** The workers of this process, by endpoint. */
-  workers: ReadonlyMap<string, EndpointWorker>;
-  /** The interval of polls. */
-  pollMs: number;
-  now: () => number;
-  /** Whether the inbox is closing. */
-  isStopped: () => boolean;
-}
 
 /** Wakes the workers whose deliveries are due. See `retry.ts` for the term "suspect". */
 export class DueDeliveries {
-  readonly #options: DueDeliveriesOptions;
+  readonly gate: ClaimGate;
+  readonly #context: InboxContext;
+  readonly #workers: ReadonlyMap<string, EndpointWorker>;
   /**
    * The time of the last poll. With the initial value, the first poll corrects times that were stored before the clock was set
    * back.
@@ -32,8 +16,19 @@ export class DueDeliveries {
   #wakeAt = Number.POSITIVE_INFINITY;
   #cancelWake: () => void = () => {};
 
-  constructor(options: DueDeliveriesOptions) {
-    this.#options = options;
+  /** @param workers the workers of this process, by endpoint. */
+  constructor(context: InboxContext, workers: ReadonlyMap<string, EndpointWorker>) {
+    this.#context = context;
+    this.#workers = workers;
+    this.gate = new ClaimGate({
+      now: context.now,
+      monotonicNow: context.monotonicNow,
+      firstHoldMs: context.pollMs,
+      findSuspects: () => this.#findSuspects(),
+      wakeWorkers: () => {
+        for (const worker of workers.values()) worker.wake();
+      },
+    });
   }
 
   /** Corrects due times after the clock was set back, and wakes the workers of due deliveries. Call this method at regular intervals. */
@@ -44,23 +39,23 @@ export class DueDeliveries {
 
   /** Schedules a wake at a time, in milliseconds since the epoch, unless the next poll is earlier. */
   wakeBy(dueAt: number): void {
-    const { now, pollMs, isStopped, tasks, gate } = this.#options;
+    const { now, pollMs, tasks } = this.#context;
     const delay = Math.max(0, dueAt - now());
-    if (dueAt >= this.#wakeAt || delay > pollMs || isStopped()) return;
+    if (dueAt >= this.#wakeAt || delay > pollMs || tasks.isClosed) return;
     this.#cancelWake();
     this.#wakeAt = dueAt;
     this.#cancelWake = tasks.runAfter(delay, async () => {
       this.#wakeAt = Number.POSITIVE_INFINITY;
       this.#wake();
-      gate.poll();
+      this.gate.poll();
     });
   }
 
   /** Finds the next suspect of each endpoint. */
-  findSuspects(): Suspect[] {
-    const { workers, file, now } = this.#options;
-    return [...workers].flatMap(([endpoint, worker]) => {
-      const found = this.#read(endpoint, () => file.committed.nextSuspect(endpoint));
+  #findSuspects(): Suspect[] {
+    const { committed, now } = this.#context;
+    return [...this.#workers].flatMap(([endpoint, worker]) => {
+      const found = this.#read(endpoint, () => committed.nextSuspect(endpoint));
       if (!found) return [];
       if (found.dueAt > now()) this.wakeBy(found.dueAt);
       return [{ dueAt: found.dueAt, run: () => worker.runSuspect() }];
@@ -68,14 +63,14 @@ export class DueDeliveries {
   }
 
   async #correctClock(): Promise<void> {
-    const { file, groupCommit, damage } = this.#options;
-    const now = this.#options.now();
+    const { table, committed, groupCommit, damage } = this.#context;
+    const now = this.#context.now();
     const wasSetBack = now < this.#lastPoll;
     this.#lastPoll = now;
     if (!wasSetBack) return;
-    for (const { endpoint } of file.committed.pruner.endpoints()) {
+    for (const { endpoint } of committed.endpoints()) {
       await groupCommit
-        .write(() => file.table.correctClock(endpoint, now))
+        .write(() => table.correctClock(endpoint, now))
         .catch((error: unknown) => {
           if (!damage.recordIfDamage(error, endpoint)) throw error;
         });
@@ -83,10 +78,10 @@ export class DueDeliveries {
   }
 
   #wake(): void {
-    const { workers, file } = this.#options;
-    const now = this.#options.now();
-    for (const [endpoint, worker] of workers) {
-      const dueAt = this.#read(endpoint, () => file.committed.nextDueAt(endpoint));
+    const { committed } = this.#context;
+    const now = this.#context.now();
+    for (const [endpoint, worker] of this.#workers) {
+      const dueAt = this.#read(endpoint, () => committed.nextDueAt(endpoint));
       // A worker whose last claim failed claims again even if no delivery is due, to check whether claims succeed again.
       if (worker.failingMs > 0 || (dueAt !== undefined && dueAt <= now)) worker.wake();
       else if (dueAt !== undefined) this.wakeBy(dueAt);
@@ -98,7 +93,7 @@ export class DueDeliveries {
     try {
       return read();
     } catch (error) {
-      if (!this.#options.damage.recordIfDamage(error, endpoint)) throw error;
+      if (!this.#context.damage.recordIfDamage(error, endpoint)) throw error;
       return undefined;
     }
   }

@@ -1,31 +1,27 @@
 import { setTimeout as wait } from "node:timers/promises";
-import type { Logger } from "../../core/log.ts";
 import { attemptOutcome, inboxClosing, leaseLost, storedClosingError } from "../errors.ts";
 import type { EndpointQueue, FinishedRun } from "../inbox.ts";
 import { nextStep } from "../next-step.ts";
 import type { ClaimGate } from "./claim-gate.ts";
-import type { DamageTracker } from "./damage-tracker.ts";
-import type { AttemptEnd, ClaimedRow, DeliveryTable, RecordResult } from "./delivery-table.ts";
-import type { GroupCommit } from "./group-commit.ts";
+import type { InboxContext } from "./context.ts";
+import type { AttemptEnd, ClaimedRow } from "./delivery-table.ts";
 
-export interface EndpointWorkerOptions {
+interface EndpointWorkerOptions extends InboxContext {
   queue: EndpointQueue;
-  table: DeliveryTable;
-  groupCommit: GroupCommit;
   gate: ClaimGate;
-  damage: DamageTracker;
-  /** The ID of this process. */
-  processId: string;
-  /** The pause before a failed write of an attempt's result is retried. */
-  retryMs: number;
-  now: () => number;
-  monotonicNow: () => number;
-  log: Logger;
   /** Called with the time of a scheduled retry, in milliseconds since the epoch. */
   onDueLater: (dueAt: number) => void;
   /** Called when a delivery starts or ends. */
   onRunningChange: () => void;
 }
+
+const takenOverMessages = {
+  late: "A delivery succeeded after another process had taken it over. The delivery counts as succeeded, but may have run twice.",
+  lateIgnored:
+    "A delivery was ignored after another process had taken it over. The delivery counts as ignored, but may have run too.",
+  superseded:
+    "An attempt ended after another process had taken over the delivery. The result of the attempt is ignored.",
+};
 
 interface Running {
   row: ClaimedRow;
@@ -43,7 +39,6 @@ export class EndpointWorker {
   /** The number of claimed deliveries whose handlers have not finished. A result that is being stored does not occupy a slot. */
   #occupiedSlots = 0;
   readonly #stopped = new AbortController();
-  /** The claims in progress. */
   readonly #claims = new Set<Promise<unknown>>();
   #isClaiming = false;
   #hasMore = false;
@@ -51,7 +46,7 @@ export class EndpointWorker {
   #closed = false;
   /** The number of deliveries that `close` has interrupted. */
   #interrupted = 0;
-  /** When claims started failing, in milliseconds of the monotonic clock. */
+  /** When claims started failing, by the monotonic clock. */
   #failingSince: number | undefined;
 
   constructor(options: EndpointWorkerOptions) {
@@ -85,12 +80,10 @@ export class EndpointWorker {
 
   /** Runs the first suspect if it is due. Returns whether a suspect was claimed. Never rejects. */
   async runSuspect(): Promise<boolean> {
-    const { queue, table, groupCommit, processId, now, gate } = this.#options;
+    const { queue, table, processId, now, gate } = this.#options;
     if (this.#closing) return false;
-    const claiming = this.#try(() =>
-      groupCommit.write(() =>
-        table.claimSuspect(queue.endpoint, { claimant: { processId, now: now() }, onDamage: this.#recordDamage }),
-      ),
+    const claiming = this.#tryClaim(() =>
+      table.claimSuspect(queue.endpoint, { claimant: { processId, now: now() }, onDamage: this.#recordDamage }),
     );
     this.#addClaim(claiming);
     const row = await claiming;
@@ -137,21 +130,20 @@ export class EndpointWorker {
       await this.#claimSome();
       gate.leave();
     }
-    // Do not add an `await` between the last check of the loop and this line. Otherwise, a call of `wake` in between would have no
-    // effect.
+    // Without an `await` between the last check of the loop and this line. A call of `wake` in between would have no effect.
     this.#isClaiming = false;
   }
 
   async #claimSome(): Promise<void> {
-    const { queue, table, groupCommit, processId, now, gate } = this.#options;
+    const { queue, table, processId, now, gate } = this.#options;
     const limit = queue.concurrency - this.#occupiedSlots;
     let isDamaged = false;
     const onDamage = (error: unknown) => {
       isDamaged = true;
       this.#recordDamage(error);
     };
-    const rows = await this.#try(() =>
-      groupCommit.write(() => table.claim(queue.endpoint, { limit, claimant: { processId, now: now() }, onDamage })),
+    const rows = await this.#tryClaim(() =>
+      table.claim(queue.endpoint, { limit, claimant: { processId, now: now() }, onDamage }),
     );
     for (const row of rows ?? []) {
       gate.start();
@@ -164,10 +156,11 @@ export class EndpointWorker {
     this.#options.damage.recordIfDamage(error, this.#options.queue.endpoint);
   };
 
-  async #try<Claimed>(claim: () => Promise<Claimed>): Promise<Claimed | undefined> {
-    const { log, queue, damage, monotonicNow } = this.#options;
+  /** Claims in the next transaction. Returns `undefined` if the claim fails. */
+  async #tryClaim<Claimed>(claim: () => Claimed): Promise<Claimed | undefined> {
+    const { groupCommit, log, queue, damage, monotonicNow } = this.#options;
     try {
-      const result = await claim();
+      const result = await groupCommit.write(claim);
       this.#failingSince = undefined;
       return result;
     } catch (error) {
@@ -232,7 +225,7 @@ export class EndpointWorker {
       startedAt: new Date(row.startedAt),
       durationMs: performance.now() - startedAt,
       ...attemptOutcome(outcome),
-      ...(outcome.details && { details: outcome.details }),
+      details: outcome.details,
     };
     const stored = this.#end(row, { attempt, next }, outcome.onStored);
     // The next claim is then part of the transaction that stores this result.
@@ -272,13 +265,18 @@ export class EndpointWorker {
 
   /** Stores the result of an attempt. Retries until the result is stored or the inbox closes. */
   async #end(row: ClaimedRow, ending: AttemptEnd, onStored: FinishedRun["onStored"]): Promise<void> {
-    const { groupCommit, table, processId, now, log, retryMs, queue } = this.#options;
+    const { groupCommit, table, processId, now, log, pollMs, queue, onDueLater } = this.#options;
+    const { next } = ending;
     const fields = { endpoint: queue.endpoint, deliveryId: row.id };
     for (let failures = 0; ; failures += 1) {
       try {
         const result = await groupCommit.write(() => table.recordEnd(row, ending, { processId, now: now() }));
-        this.#afterStored(result, { row, ending });
-        if (result !== "superseded") onStored?.(ending.next);
+        if (result === "stored" && next.status === "queued") onDueLater(next.dueAt);
+        if (result !== "stored") {
+          const message = takenOverMessages[result === "late" && next.status === "ignored" ? "lateIgnored" : result];
+          log.warn({ ...fields, attempt: row.attempt }, message);
+        }
+        if (result !== "superseded") onStored?.(next);
         queue.onAttemptStored?.({ endpoint: row.endpoint, id: row.id });
         return;
       } catch (error) {
@@ -290,27 +288,7 @@ export class EndpointWorker {
         if (cannotWait) return;
       }
       // Closing the inbox aborts this pause. The loop then tries one last time.
-      await wait(retryMs, undefined, { signal: this.#stopped.signal }).catch(() => {});
-    }
-  }
-
-  #afterStored(result: RecordResult, { row, ending }: { row: ClaimedRow; ending: AttemptEnd }): void {
-    const { log, onDueLater, queue } = this.#options;
-    const fields = { endpoint: queue.endpoint, deliveryId: row.id, attempt: row.attempt };
-    if (result === "late") {
-      log.warn(
-        fields,
-        ending.next.status === "ignored"
-          ? "A delivery was ignored after another process had taken it over. The delivery counts as ignored, but may have run too."
-          : "A delivery succeeded after another process had taken it over. The delivery counts as succeeded, but may have run twice.",
-      );
-    } else if (result === "superseded") {
-      log.warn(
-        fields,
-        "An attempt ended after another process had taken over the delivery. The result of the attempt is ignored.",
-      );
-    } else if (ending.next.status === "queued") {
-      onDueLater(ending.next.dueAt);
+      await wait(pollMs, undefined, { signal: this.#stopped.signal }).catch(() => {});
     }
   }
 }

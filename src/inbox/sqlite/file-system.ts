@@ -4,14 +4,6 @@ import type { DatabaseSync } from "node:sqlite";
 import { WebhookError } from "../../core/errors.ts";
 import type { Logger } from "../../core/log.ts";
 
-/** Reads information about the file systems of this machine. */
-interface FileSystemReader {
-  /** Returns the file system type of a path, as defined by statfs(2). */
-  kind: (path: string) => number;
-  /** Returns the text of `/proc/self/mountinfo`. */
-  mounts: () => string;
-}
-
 const fuse = 0x65735546;
 
 /** File systems that are served by other machines or programs, by their type in statfs(2) on Linux. */
@@ -38,16 +30,12 @@ const unsafeKinds: ReadonlyMap<number, string> = new Map([
 /** File systems of type FUSE that are safe because only one kernel writes to them. */
 const safeKindsOfFuse: ReadonlySet<string> = new Set(["virtiofs", "fuseblk", "fuse.fuse-overlayfs"]);
 
-const thisMachine: FileSystemReader = {
-  kind: (path) => statfsSync(path).type,
+const thisMachine = {
+  kind: (path: string) => statfsSync(path).type,
   mounts: () => readFileSync("/proc/self/mountinfo", "utf8"),
 };
 
-/**
- * Rejects a file on a network file system or on FUSE, such as a mounted bucket. If `isAllowed` is `true`, only logs a warning.
- *
- * @throws `INBOX_UNUSABLE` if the file system is unsafe and not allowed.
- */
+/** @throws `INBOX_UNUSABLE` if a file is on a network file system or on FUSE. If `isAllowed` is `true`, only logs a warning. */
 export function checkFileSystem(file: string, { isAllowed, log }: { isAllowed: boolean; log: Logger }): void {
   const kind = findUnsafeFileSystem(file);
   if (kind === undefined) return;
@@ -67,11 +55,10 @@ export function checkFileSystem(file: string, { isAllowed, log }: { isAllowed: b
 }
 
 /**
- * Returns the name of the file system that contains or would contain a file, if this file system is unsafe for SQLite. SQLite
- * processes share the index of the WAL through a memory-mapped file, which works reliably only on local disks. Returns
- * `undefined` if the file system is safe or unknown, and on all platforms except Linux.
+ * Returns the name of the file system of a file if it is unsafe for SQLite, whose processes share the index of the WAL through a
+ * memory-mapped file. Returns `undefined` if the file system is safe or unknown, and on all platforms except Linux.
  */
-export function findUnsafeFileSystem(file: string, reader: FileSystemReader = thisMachine): string | undefined {
+export function findUnsafeFileSystem(file: string, reader = thisMachine): string | undefined {
   if (process.platform !== "linux") return undefined;
   try {
     const path = realpathSync(nearestExisting(resolve(file)));
@@ -114,14 +101,10 @@ const maxReserveBytes = 16 * mebibyte;
 /** The WAL may use one eighth of the free space. One eighth of the disk is reserved, up to `maxReserveBytes`. */
 const share = 8;
 
-/**
- * If more space than this is free, the free space is read at most every `refreshMs` milliseconds instead of before each
- * transaction.
- */
+/** If more space than this is free, the free space is read at most every `refreshMs`, not before each transaction. */
 const plentyBytes = 256 * mebibyte;
 const refreshMs = 100;
 
-/** The free and total space of a disk, in bytes. */
 export interface Space {
   free: number;
   total: number;
@@ -140,14 +123,13 @@ export class DiskSpace {
   #walPages = 0;
   #refreshedAt = Number.NEGATIVE_INFINITY;
 
-  /** @param read reads the space of the disk. Returns `undefined` if the space is unknown. */
+  /** @param read returns the space of the disk, or `undefined` if the space is unknown. */
   constructor(database: DatabaseSync, read: () => Space | undefined) {
     this.#database = database;
     this.#read = read;
     this.#pageBytes = Number(database.prepare("PRAGMA page_size").get()?.page_size);
   }
 
-  /** Calls {@link refresh} unless plenty of space was free at a recent refresh. */
   refreshIfNeeded(): void {
     if (this.#room < plentyBytes || performance.now() - this.#refreshedAt > refreshMs) this.refresh();
   }
@@ -176,7 +158,7 @@ export class DiskSpace {
   }
 }
 
-/** Returns the space of the disk that contains a folder, or `undefined` if the space cannot be read. */
+/** Returns the space of the disk that contains a folder. */
 export function spaceOf(folder: string): Space | undefined {
   try {
     const { bavail, blocks, bsize } = statfsSync(folder);

@@ -1,13 +1,10 @@
 import { WebhookError } from "../../core/errors.ts";
 import { isBusy, isDamage } from "../../core/files.ts";
 import { inboxUnavailable } from "../errors.ts";
+import type { InboxFile } from "./inbox-file.ts";
 
-/**
- * The maximum time that a write waits for another connection's lock, in milliseconds. Well below the Hub's timeout, so that the
- * Hub gets a 503.
- */
+/** The maximum time that a write waits for another connection's lock: well below the Hub's timeout, so that the Hub gets a 503. */
 const maxWaitMs = 3_000;
-/** The pause before another attempt to acquire the lock. */
 const retryMs = 5;
 
 /**
@@ -19,21 +16,8 @@ const pauseShare = 0.1;
 const maxPauseMs = 10;
 
 /** The database that a {@link GroupCommit} writes to. */
-export interface TransactionTarget {
-  readonly isTransaction: boolean;
-  begin(): void;
-  /** @throws if the commit fails, or if the file was deleted. */
-  commit(): void;
-  /** Rolls back the transaction if one is open. */
-  rollback(): void;
-  /** Called outside a transaction with the error of a failed group of writes. */
-  afterFailure(error: unknown): void;
-  /**
-   * Called after the writes of a transaction. Stores their changes outside the database, before the commit. Returns `undefined` if
-   * there is nothing to store. If the promise rejects, the transaction is rolled back. Later writes wait for the promise.
-   */
-  storeChanges?(): Promise<void> | undefined;
-}
+export type TransactionTarget = Pick<InboxFile, "isTransaction" | "begin" | "commit" | "rollback" | "afterFailure"> &
+  Partial<Pick<InboxFile, "storeChanges">>;
 
 interface Write {
   operation: () => unknown;
@@ -176,17 +160,14 @@ export class GroupCommit {
 
   #waitForLock(group: readonly Write[], error: unknown): void {
     const oldest = performance.now() - this.#deadlineMs;
-    const kept: Write[] = [];
+    const isKept = ({ since }: Write) => isBusy(error) && since > oldest;
     for (const write of group) {
-      if (isBusy(error) && write.since > oldest) {
-        kept.push(write);
-        continue;
-      }
+      if (isKept(write)) continue;
       this.#failure = error;
       write.reject(inboxUnavailable(error));
       if (this.#singleWrites > 0) this.#singleWrites -= 1;
     }
-    this.#waiting = [...kept, ...this.#waiting];
+    this.#waiting = [...group.filter(isKept), ...this.#waiting];
     if (this.#waiting.length > 0) this.#schedule(retryMs);
   }
 }

@@ -13,14 +13,16 @@ import { DiskSpace, spaceOf } from "./file-system.ts";
 export interface InboxFileOptions {
   /** The path of the file, or `:memory:` for an inbox that is lost when the process exits. */
   file: string;
-  /** Whether to fail if the inbox does not exist, instead of creating it. */
-  mustExist: boolean;
+  /** Whether to fail if the inbox does not exist, instead of creating it. Default `false`. */
+  mustExist?: boolean;
   log: Logger;
-  /** An open database at `file`, which no other process uses, and the log that stores its changes before each commit. */
+  /**
+   * The open database at `file`, and the log that stores its changes before each commit. No other process may use the file. The
+   * file must contain no running deliveries of processes that can still store results.
+   */
   logged?: LoggedDatabase;
 }
 
-/** A database whose changes are stored in a log before each commit. */
 export interface LoggedDatabase {
   database: DatabaseSync;
   changes: ChangeLog;
@@ -37,17 +39,15 @@ export interface ChangeLog {
 }
 
 /** The suffixes of the database file, the WAL, and the index of the WAL. */
-const suffixes = ["", "-wal", "-shm"] as const;
+const suffixes = ["", "-wal", "-shm"];
 
-/**
- * The open file of an inbox. While the file is deleted, moved, or replaced, nothing is stored, because the next start would not find
- * it.
- */
+/** The open file of an inbox. While it is deleted, moved, or replaced, nothing is stored, because the next start would not find it. */
 export class InboxFile {
   readonly table: DeliveryTable;
   /** The deliveries without the changes of an open transaction. Use this property outside transactions. */
   readonly committed: DeliveryTable;
   readonly #options: InboxFileOptions;
+  /** The absolute path of the file, or `undefined` if no other process uses the file. */
   readonly #path: string | undefined;
   readonly #changes: ChangeLog | undefined;
   /** The connection that sees only committed changes while the changes of an open transaction are being stored. */
@@ -65,7 +65,7 @@ export class InboxFile {
   /** @throws `INBOX_UNUSABLE` if the file cannot be opened. */
   constructor(options: InboxFileOptions) {
     this.#options = options;
-    const { file, mustExist, logged } = options;
+    const { file, mustExist = false, logged } = options;
     this.#path = file === ":memory:" || logged !== undefined ? undefined : resolve(file);
     this.#changes = logged?.changes;
     this.#reader = logged && new DatabaseSync(file, { readOnly: true });
@@ -81,11 +81,6 @@ export class InboxFile {
     // The WAL of an earlier process can fill a small disk.
     this.#checkpoint();
     this.#identities = this.#identitiesAtPath();
-  }
-
-  /** The absolute path of the file, or `undefined` if no other process uses the file. */
-  get path(): string | undefined {
-    return this.#path;
   }
 
   /** Whether the changes are stored in a log before each commit. */
@@ -107,11 +102,7 @@ export class InboxFile {
     return this.#database.isTransaction;
   }
 
-  /**
-   * Starts a write transaction.
-   *
-   * @throws if another connection holds the lock, if the file is gone, or if a newer release has changed the tables.
-   */
+  /** @throws if another connection holds the lock, if the file is gone, or if a newer release has changed the tables. */
   begin(): void {
     if (this.#problem) this.#throwIfGone();
     this.#space.refreshIfNeeded();
@@ -125,18 +116,17 @@ export class InboxFile {
     }
   }
 
-  /** See `TransactionTarget.storeChanges`. */
+  /**
+   * Stores the changes of the transaction outside the database, before the commit. Returns `undefined` if there is nothing to store.
+   * If the promise rejects, the transaction is rolled back. Later writes wait for the promise.
+   */
   storeChanges(): Promise<void> | undefined {
     if (!this.#changes) return undefined;
     this.table.totals.store();
     return this.#changes.store();
   }
 
-  /**
-   * Commits the transaction, and checks that the file is still at its path, so that the next start opens the same file.
-   *
-   * @throws if the commit fails, or if the file is no longer at its path.
-   */
+  /** @throws if the commit fails, or if the file is no longer at its path, so that the next start would not open it. */
   commit(): void {
     this.table.totals.store();
     this.#commit.run();
@@ -150,7 +140,7 @@ export class InboxFile {
     this.#changes?.end("rolled back");
   }
 
-  /** Frees disk space if the disk is full, by checkpointing and truncating the WAL. */
+  /** Frees disk space if a transaction failed because the disk is full. */
   afterFailure(error: unknown): void {
     if (isFull(error)) this.#checkpoint();
   }
@@ -227,7 +217,6 @@ function identityOf(path: string): string | undefined {
   }
 }
 
-/** The size of the file before and after compaction, in bytes. */
 export interface CompactedInbox {
   bytesBefore: number;
   bytesAfter: number;

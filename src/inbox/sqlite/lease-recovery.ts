@@ -1,27 +1,18 @@
-import type { Logger } from "../../core/log.ts";
 import { storedCrashError } from "../errors.ts";
 import type { DeliveryKey } from "../inbox.ts";
-import type { DamageTracker } from "./damage-tracker.ts";
-import type { DeliveryTable } from "./delivery-table.ts";
+import type { InboxContext } from "./context.ts";
 import type { EndpointWorker } from "./endpoint-worker.ts";
-import type { GroupCommit } from "./group-commit.ts";
 import type { RecoveredDelivery, RunningRow } from "./leases.ts";
 
-/** The last observed number of heartbeats of a process, and how long this number has not changed. */
-interface Observation {
-  heartbeats: number | undefined;
-  unchangedMs: number;
-}
-
 /**
- * Detects processes that are gone. A process is gone if its number of heartbeats has not changed for the duration of a
- * lease. The time is measured with the monotonic clock of this process, so that wrong clocks of other processes have no
- * effect.
+ * Detects processes that are gone: their number of heartbeats has not changed for the duration of a lease. The time is measured with
+ * the monotonic clock of this process, so that wrong clocks of other processes have no effect.
  */
 export class HeartbeatMonitor {
   readonly #leaseMs: number;
   readonly #monotonicNow: () => number;
-  readonly #observations = new Map<string, Observation>();
+  /** The last observed number of heartbeats of each process, and how long this number has not changed. */
+  readonly #observations = new Map<string, { heartbeats: number | undefined; unchangedMs: number }>();
   #lastAt: number;
 
   constructor({ leaseMs, monotonicNow }: { leaseMs: number; monotonicNow: () => number }) {
@@ -54,20 +45,9 @@ export class HeartbeatMonitor {
   }
 }
 
-interface LeaseRecoveryOptions {
-  /** The ID of this process. */
-  processId: string;
-  /** The workers of this process, by endpoint. */
+interface LeaseRecoveryOptions extends InboxContext {
   workers: ReadonlyMap<string, EndpointWorker>;
-  table: DeliveryTable;
-  /** The table for reads outside transactions. */
-  committed: DeliveryTable;
-  groupCommit: GroupCommit;
-  damage: DamageTracker;
   leaseMs: number;
-  monotonicNow: () => number;
-  now: () => number;
-  log: Logger;
 }
 
 interface WorkerRow extends RunningRow {
@@ -128,15 +108,11 @@ export class LeaseRecovery {
 
   async #recoverFromGone(running: readonly WorkerRow[]): Promise<void> {
     const heartbeats = running.length === 0 ? new Map<string, number>() : this.#options.committed.leases.heartbeats();
-    const processes = new Map(
-      running.map(({ processId }): [string, number | undefined] => [processId, heartbeats.get(processId)]),
-    );
+    const processes = new Map(running.map(({ processId }) => [processId, heartbeats.get(processId)] as const));
     for (const gone of this.#monitor.observe(processes)) {
+      const rows = running.filter(({ processId }) => processId === gone);
       try {
-        await this.#recoverAll(
-          running.filter(({ processId }) => processId === gone),
-          { gone, heartbeats: processes.get(gone) },
-        );
+        await this.#recoverAll(rows, { gone, heartbeats: processes.get(gone) });
       } catch (error) {
         // If this process cannot write to the file, other processes cannot write heartbeats either.
         this.#monitor.reset();
@@ -149,43 +125,36 @@ export class LeaseRecovery {
     rows: readonly WorkerRow[],
     { gone, heartbeats }: { gone: string; heartbeats: number | undefined },
   ): Promise<void> {
-    const { groupCommit, table } = this.#options;
+    const { groupCommit, table, now, damage } = this.#options;
     const marked = await groupCommit.write(() => table.leases.markProcessGone(gone, { heartbeats }));
     if (!marked) return;
-    await Promise.all(rows.map((row) => this.#recoverOne(row, marked)));
+    const { running, lastHeartbeatAt } = marked;
+    const recover = async (row: WorkerRow): Promise<void> => {
+      const { endpoint, policy } = row.worker.queue;
+      try {
+        const recovered = await groupCommit.write(() =>
+          table.leases.recover(row, { wasAlone: running === 1, policy, now: now(), lastHeartbeatAt }),
+        );
+        if (recovered) this.#log(recovered);
+      } catch (error) {
+        if (!damage.recordIfDamage(error, endpoint)) throw error;
+      }
+    };
+    await Promise.all(rows.map(recover));
     await groupCommit.write(() => table.leases.removeProcess(gone));
-  }
-
-  async #recoverOne(
-    row: WorkerRow,
-    { running, lastHeartbeatAt }: { running: number; lastHeartbeatAt: number },
-  ): Promise<void> {
-    const { groupCommit, table, now, damage } = this.#options;
-    const { endpoint, policy } = row.worker.queue;
-    try {
-      const recovered = await groupCommit.write(() =>
-        table.leases.recover(row, { wasAlone: running === 1, policy, now: now(), lastHeartbeatAt }),
-      );
-      if (recovered) this.#log(recovered);
-    } catch (error) {
-      if (!damage.recordIfDamage(error, endpoint)) throw error;
-    }
   }
 
   #log({ endpoint, id: deliveryId, attempt, isCounted, isDead }: RecoveredDelivery): void {
     const { code, message } = storedCrashError;
     const fields = { endpoint, deliveryId, attempt, code };
-    const log = this.#options.log;
-    if (isDead)
-      log.error(
-        fields,
-        `${message} The delivery is dead, because it has no attempts left. Replay the delivery to run it again.`,
-      );
-    else if (isCounted) log.warn(fields, `${message} The delivery will be retried, alone in its process if possible.`);
-    else
-      log.warn(
-        fields,
-        `${message} The delivery will be retried, alone in its process if possible. This attempt does not count, because other deliveries were running.`,
-      );
+    const { log } = this.#options;
+    if (isDead) {
+      const next = "The delivery is dead, because it has no attempts left. Replay the delivery to run it again.";
+      log.error(fields, `${message} ${next}`);
+      return;
+    }
+    const next = "The delivery will be retried, alone in its process if possible.";
+    const uncounted = isCounted ? "" : " This attempt does not count, because other deliveries were running.";
+    log.warn(fields, `${message} ${next}${uncounted}`);
   }
 }

@@ -1,9 +1,8 @@
 import { isDamage } from "../../core/files.ts";
 import { storedCrashError } from "../errors.ts";
 import type { DeliveryKey } from "../inbox.ts";
-import type { RetryPolicy } from "../retry.ts";
-import { countsAsAttempt } from "../retry.ts";
-import type { AttemptTable, TotalsTable } from "./delivery-reader.ts";
+import { countsAsAttempt, type RetryPolicy } from "../retry.ts";
+import { type TotalsTable, toAttemptRow } from "./delivery-reader.ts";
 import type { Statements } from "./statements.ts";
 
 /** A process that claims or requeues deliveries, and the current time. */
@@ -22,7 +21,6 @@ export interface RunningRow {
 
 /** A delivery that was recovered from a crashed process. */
 export interface RecoveredDelivery extends DeliveryKey {
-  /** The number of the interrupted attempt. */
   attempt: number;
   /** Whether the crash counts as an attempt. */
   isCounted: boolean;
@@ -31,26 +29,18 @@ export interface RecoveredDelivery extends DeliveryKey {
 
 /**
  * Manages the leases of running deliveries. A process holds the leases of its running deliveries as long as it sends
- * heartbeats. A process without recent heartbeats is considered gone (see `HeartbeatMonitor`). Call the methods that
- * write inside a transaction.
+ * heartbeats (see `HeartbeatMonitor`). Call the methods that write inside a transaction.
  */
 export class Leases {
   readonly #statements: Statements;
-  readonly #attempts: AttemptTable;
-
   readonly #totals: TotalsTable;
 
-  constructor(statements: Statements, { attempts, totals }: { attempts: AttemptTable; totals: TotalsTable }) {
+  constructor(statements: Statements, totals: TotalsTable) {
     this.#statements = statements;
-    this.#attempts = attempts;
     this.#totals = totals;
   }
 
-  /**
-   * Finds an endpoint's running deliveries in all processes.
-   *
-   * @returns `unreadable`: the sequences of running deliveries on damaged pages. The IDs and processes of these deliveries are unknown.
-   */
+  /** Finds an endpoint's running deliveries in all processes. `unreadable`: the sequences of those on damaged pages. */
   running(
     endpoint: string,
     onDamage: (error: unknown) => void,
@@ -75,7 +65,7 @@ export class Leases {
     return { rows, unreadable };
   }
 
-  /** Returns the sequence of a delivery. Reads only an index, so this method also works for a delivery on a damaged page. */
+  /** Returns the sequence of a delivery. Reads only an index, so it also works for a delivery on a damaged page. */
   sequenceOf({ endpoint, id }: DeliveryKey): number | undefined {
     const sequence = this.#statements.sequenceOf.get(endpoint, id)?.sequence;
     return sequence === undefined ? undefined : Number(sequence);
@@ -121,10 +111,7 @@ export class Leases {
     this.#statements.removeProcess.run({ process_id: processId });
   }
 
-  /**
-   * Removes processes that have no running deliveries and sent their last heartbeat before `time`, in milliseconds
-   * since the epoch.
-   */
+  /** Removes processes that have no running deliveries and sent their last heartbeat before `time`. */
   removeProcessesBefore(time: number): void {
     this.#statements.removeProcessesBefore.run(time);
   }
@@ -150,8 +137,7 @@ export class Leases {
     const uncountedAttempts =
       row.replay_requested === 1 ? attempt : Number(row.uncounted_attempts) + (isCounted ? 0 : 1);
     const isDead = isCounted && attempt - uncountedAttempts >= policy.maxAttempts;
-    // Some crashes do not count, so there can be more crashes than attempts. The wait is then the one before the last
-    // attempt.
+    // Some crashes do not count, so there can be more crashes than attempts. The wait is then the one before the last attempt.
     const crash = Math.min(Number(row.crashes) + 1, Math.max(1, policy.maxAttempts - 1));
     this.#statements.recover.run({
       status: isDead ? "dead" : "queued",
@@ -164,13 +150,10 @@ export class Leases {
     });
     this.#totals.move(String(row.endpoint), "running", isDead ? "dead" : "queued");
     const startedAt = Number(row.started_at ?? row.scheduled_at);
-    this.#attempts.add(sequence, {
-      number: attempt,
-      startedAt: new Date(startedAt),
-      durationMs: lastHeartbeatAt - startedAt,
-      outcome: "abandoned",
-      error: storedCrashError,
-    });
+    const crashed = { number: attempt, startedAt: new Date(startedAt), durationMs: lastHeartbeatAt - startedAt };
+    this.#statements.addAttempt.run(
+      ...toAttemptRow(sequence, { ...crashed, outcome: "abandoned", error: storedCrashError }),
+    );
     return { endpoint: String(row.endpoint), id: String(row.id), attempt, isCounted, isDead };
   }
 }

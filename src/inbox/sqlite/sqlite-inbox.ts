@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import type { Logger } from "../../core/log.ts";
+import { messageOf } from "../../core/describe.ts";
 import { deliveryUnknown, inboxUnavailable } from "../errors.ts";
 import { maxSearchMs, readFilter } from "../filter.ts";
 import type {
@@ -17,24 +17,18 @@ import type {
 import { defaultMaxBlockedMs } from "../loop-monitor.ts";
 import { retentionOf } from "../retry.ts";
 import { BackgroundMaintenance } from "./background-maintenance.ts";
-import { BackgroundTasks, pruneInbox } from "./background-tasks.ts";
-import { ClaimGate } from "./claim-gate.ts";
-import { DamageTracker } from "./damage-tracker.ts";
-import type { DeliveryTable } from "./delivery-table.ts";
+import { BackgroundTasks, DamageTracker, type InboxContext } from "./context.ts";
+import { DeliveryPruner, pruneInbox } from "./delivery-pruner.ts";
 import { DueDeliveries } from "./due-deliveries.ts";
 import { EndpointWorker } from "./endpoint-worker.ts";
 import { checkFileSystem } from "./file-system.ts";
 import { GroupCommit } from "./group-commit.ts";
-import { InboxFile, type LoggedDatabase } from "./inbox-file.ts";
+import { InboxFile, type InboxFileOptions } from "./inbox-file.ts";
 import { LeaseRecovery } from "./lease-recovery.ts";
-import { findProblems } from "./problems.ts";
 
-export interface SqliteInboxOptions {
-  /** The path of the file, or `:memory:` for an inbox that is lost when the process exits. */
-  file: string;
+export interface SqliteInboxOptions extends InboxFileOptions {
   /** Whether to reject a file on a network file system or on FUSE, or to accept it with a warning. Default `"refuse"`. */
   unsafeFileSystem?: "refuse" | "allow";
-  log: Logger;
   now: () => number;
   /** Milliseconds of a monotonic clock. Default `performance.now`. */
   monotonicNow?: () => number;
@@ -52,39 +46,17 @@ export interface SqliteInboxOptions {
    * processes. Default `1_000`.
    */
   pollMs?: number;
-  /** The delay of the first prune. Later prunes run every hour. Default `10_000`. */
+  /** The delay of the first prune. Later prunes run every hour. Default `10_000`, because the first deliveries have priority. */
   firstPruneMs?: number;
-  /** Whether to fail if the inbox does not exist, instead of creating it. Default `false`. */
-  mustExist?: boolean;
-  /**
-   * The open database at `file`, and the log that stores its changes before each commit. No other process may use the file. The
-   * file must contain no running deliveries of processes that can still store results.
-   */
-  logged?: LoggedDatabase;
-}
-
-/** The options with their defaults, except the database of a logged inbox. */
-type ResolvedSqliteOptions = Required<Omit<SqliteInboxOptions, "logged">>;
-
-/** Adds the defaults to the options of an inbox. */
-function resolveSqliteOptions(options: Omit<SqliteInboxOptions, "logged">): ResolvedSqliteOptions {
-  return {
-    unsafeFileSystem: "refuse",
-    monotonicNow: () => performance.now(),
-    maxQueued: 100_000,
-    leaseMs: 30_000,
-    maxBlockedMs: defaultMaxBlockedMs,
-    pollMs: 1_000,
-    // The first prune is delayed, because the first deliveries have priority.
-    firstPruneMs: 10_000,
-    mustExist: false,
-    ...options,
-  };
 }
 
 const hourMs = 3_600_000;
 /** The maximum duration of a search that blocks the event loop of a server. */
 const maxBlockingSearchMs = 10;
+/** The timeout of the check whether the file is writable. */
+const storageCheckMs = 2_000;
+/** If claims of a worker fail for longer than this time, the inbox reports a problem. */
+const stalledAfterMs = 10_000;
 
 /*
  * The parts of the inbox:
@@ -94,99 +66,76 @@ const maxBlockingSearchMs = 10;
  * - `EndpointWorker` claims and runs the deliveries of one endpoint. `ClaimGate` makes suspects run alone (see `retry.ts`).
  * - `DueDeliveries` wakes the workers of due deliveries.
  * - `BackgroundMaintenance` sends heartbeats from a thread, even while a handler blocks the event loop. `LeaseRecovery` recovers the
- *   deliveries of processes that send no heartbeats.
- * - `DeliverySearch` finds deliveries that match filters, in the thread of `BackgroundMaintenance`. This thread also indexes deliveries by
- *   repository, scope, and action (`EventIndex`).
- * - `DamageTracker` records damaged pages, and `findProblems` reports all problems.
- * - `BackgroundTasks` runs the polls, heartbeats, and prunes below.
+ *   deliveries of processes that send no heartbeats. The thread also searches, and indexes deliveries (`EventIndex`).
+ * - `DamageTracker` records damaged pages. `BackgroundTasks` runs the polls, heartbeats, and prunes below.
  */
 
 /** Stores deliveries in a SQLite file. Several processes on one machine can share the file. */
 export class SqliteInbox implements Inbox {
   readonly ownActions: OwnActions = {
-    add: (keys) => this.#groupCommit.write(() => this.#table.ownActions.add(keys, this.#options.now())),
-    find: async (keys) => this.#file.committed.ownActions.find(keys),
+    add: (keys) => this.write(() => this.#context.table.ownActions.add(keys, this.#context.now())),
+    find: async (keys) => this.#context.committed.ownActions.find(keys),
   };
-  readonly #options: ResolvedSqliteOptions;
+  readonly #context: InboxContext;
+  readonly #maxQueued: number;
   readonly #file: InboxFile;
-  readonly #groupCommit: GroupCommit;
-  readonly #processId = crypto.randomUUID();
   readonly #workers = new Map<string, EndpointWorker>();
   readonly #maintenance: BackgroundMaintenance;
-  readonly #damage: DamageTracker;
-  readonly #gate: ClaimGate;
+  readonly #pruner: DeliveryPruner;
   readonly #leaseRecovery: LeaseRecovery;
-  readonly #tasks: BackgroundTasks;
   readonly #due: DueDeliveries;
   #pruning: Promise<number> | undefined;
   #closed: Promise<{ interrupted: number }> | undefined;
 
   /** @throws `INBOX_UNUSABLE` if the file cannot be opened. */
-  constructor({ logged, ...options }: SqliteInboxOptions) {
-    this.#options = resolveSqliteOptions(options);
-    const { file, unsafeFileSystem, mustExist, log, now, monotonicNow } = this.#options;
-    const { leaseMs, maxBlockedMs, pollMs, firstPruneMs } = this.#options;
+  constructor(options: SqliteInboxOptions) {
+    const { file, logged, unsafeFileSystem = "refuse", log, now, monotonicNow = () => performance.now() } = options;
+    const { leaseMs = 30_000, maxBlockedMs = defaultMaxBlockedMs, pollMs = 1_000, firstPruneMs = 10_000 } = options;
+    this.#maxQueued = options.maxQueued ?? 100_000;
     if (file !== ":memory:") checkFileSystem(file, { isAllowed: unsafeFileSystem === "allow", log });
-    this.#file = new InboxFile({ file, mustExist, log, ...(logged && { logged }) });
-    this.#tasks = new BackgroundTasks({ log, monotonicNow });
-    this.#groupCommit = new GroupCommit(this.#file);
-    this.#damage = new DamageTracker({ file, log, monotonicNow });
+    this.#file = new InboxFile(options);
+    this.#pruner = new DeliveryPruner(this.#file.table);
+    const tasks = new BackgroundTasks({ log, monotonicNow });
+    this.#context = {
+      processId: crypto.randomUUID(),
+      table: this.#file.table,
+      committed: this.#file.committed,
+      groupCommit: new GroupCommit(this.#file),
+      damage: new DamageTracker({ file, log, monotonicNow }),
+      tasks,
+      pollMs,
+      now,
+      monotonicNow,
+      log,
+    };
     this.#maintenance = new BackgroundMaintenance({
       file: file === ":memory:" ? undefined : resolve(file),
       isPrivate: logged !== undefined,
-      processId: this.#processId,
+      processId: this.#context.processId,
       heartbeatMs: leaseMs / 3,
       maxBlockedMs,
       log,
     });
-    this.#gate = new ClaimGate({
-      now,
-      monotonicNow,
-      firstHoldMs: pollMs,
-      findSuspects: () => this.#due.findSuspects(),
-      wakeWorkers: () => this.#wakeWorkers(),
-    });
-    this.#due = new DueDeliveries({
-      file: this.#file,
-      groupCommit: this.#groupCommit,
-      damage: this.#damage,
-      gate: this.#gate,
-      tasks: this.#tasks,
-      workers: this.#workers,
-      pollMs,
-      now,
-      isStopped: () => this.#closed !== undefined,
-    });
+    this.#due = new DueDeliveries(this.#context, this.#workers);
     this.#leaseRecovery = new LeaseRecovery({
+      ...this.#context,
+      workers: this.#workers,
       // With a log, all earlier processes are gone.
       leaseMs: logged ? 0 : leaseMs,
-      now,
-      monotonicNow,
-      log,
-      processId: this.#processId,
-      workers: this.#workers,
-      table: this.#table,
-      committed: this.#file.committed,
-      groupCommit: this.#groupCommit,
-      damage: this.#damage,
     });
-    this.#tasks.runEvery(pollMs, () => this.#poll());
-    this.#tasks.runEvery(leaseMs / 3, () => this.#sendHeartbeat());
-    this.#tasks.runEvery(hourMs, () => this.prune());
+    tasks.runEvery(pollMs, () => this.#poll());
+    tasks.runEvery(leaseMs / 3, () => this.#sendHeartbeat());
+    tasks.runEvery(hourMs, () => this.prune());
     // The first prune runs soon, so that a process that restarts more than once per hour also prunes the inbox.
-    this.#tasks.runAfter(firstPruneMs, () => this.prune());
-  }
-
-  get #table(): DeliveryTable {
-    return this.#file.table;
+    tasks.runAfter(firstPruneMs, () => this.prune());
   }
 
   async accept(delivery: IncomingDelivery): Promise<{ duplicate: boolean }> {
-    const { now, maxQueued } = this.#options;
+    const { table, groupCommit, now } = this.#context;
     const bytes = Buffer.byteLength(delivery.body);
-    const stored = this.#groupCommit.write(() => {
+    const stored = groupCommit.write(() => {
       if (!this.#file.hasRoomFor(bytes)) throw inboxUnavailable(new Error("The disk is full."));
-      return this.#table.add(delivery, { now: now(), maxQueued });
+      return table.add(delivery, { now: now(), maxQueued: this.#maxQueued });
     });
     // The claim is then part of the same transaction, which saves a request to the store of the log.
     if (this.#file.isLogged) this.#wake(delivery.endpoint);
@@ -197,29 +146,21 @@ export class SqliteInbox implements Inbox {
 
   /** Runs an operation in the next transaction. @throws `INBOX_UNAVAILABLE` if the changes are not stored. */
   write<Result>(operation: () => Result): Promise<Result> {
-    return this.#groupCommit.write(operation);
+    return this.#context.groupCommit.write(operation);
   }
 
   startWorker(queue: EndpointQueue): void {
     const { endpoint } = queue;
     if (this.#workers.has(endpoint)) return;
-    const { now, monotonicNow, pollMs, log } = this.#options;
     const worker = new EndpointWorker({
+      ...this.#context,
       queue,
-      table: this.#table,
-      groupCommit: this.#groupCommit,
-      gate: this.#gate,
-      damage: this.#damage,
-      processId: this.#processId,
-      retryMs: pollMs,
-      now,
-      monotonicNow,
-      log,
+      gate: this.#due.gate,
       onDueLater: (dueAt) => this.#due.wakeBy(dueAt),
       onRunningChange: () => this.#maintenance.setRunning(this.#countRunning()),
     });
     this.#workers.set(endpoint, worker);
-    this.#tasks.run(() => this.#groupCommit.write(() => this.#table.setRetention(endpoint, retentionOf(queue))));
+    this.#context.tasks.run(() => this.write(() => this.#context.table.setRetention(endpoint, retentionOf(queue))));
     worker.wake();
   }
 
@@ -230,31 +171,33 @@ export class SqliteInbox implements Inbox {
 
   async list(options: ListOptions = {}): Promise<DeliveryPage> {
     const filter = readFilter(options);
-    if (!filter) return this.#file.committed.reader.list(options);
+    const { reader } = this.#context.committed;
+    if (!filter) return reader.list(options);
     const request = { filter, options, maxMs: maxSearchMs };
-    const { search } = this.#file.committed;
-    if (this.#workers.size === 0) return search.page(search.find(request));
-    const found = (await this.#maintenance.search(request)) ?? search.find({ ...request, maxMs: maxBlockingSearchMs });
-    return this.#file.committed.search.page(found);
+    const found =
+      this.#workers.size === 0
+        ? reader.find(request)
+        : ((await this.#maintenance.search(request)) ?? reader.find({ ...request, maxMs: maxBlockingSearchMs }));
+    return reader.page(found);
   }
 
   async get(key: DeliveryKey): Promise<StoredDelivery | undefined> {
-    return this.#file.committed.reader.get(key);
+    return this.#context.committed.reader.get(key);
   }
 
   async replay(key: DeliveryKey): Promise<void> {
-    const found = await this.#groupCommit.write(() => this.#table.replay(key, this.#options.now()));
+    const found = await this.write(() => this.#context.table.replay(key, this.#context.now()));
     if (!found) throw deliveryUnknown(key);
     this.#wake(key.endpoint);
   }
 
   async replayDead(endpoint: string): Promise<number> {
-    const last = this.#file.committed.lastSequence();
+    const last = this.#context.committed.lastSequence();
     let count = 0;
     for (let after: number | undefined = 0; after !== undefined && this.#closed === undefined; ) {
       const from: number = after;
-      const step = await this.#groupCommit.write(() =>
-        this.#table.replayDeadStep(endpoint, { after: from, last, now: this.#options.now() }),
+      const step = await this.write(() =>
+        this.#context.table.replayDeadStep(endpoint, { after: from, last, now: this.#context.now() }),
       );
       count += step.count;
       after = step.next;
@@ -264,58 +207,39 @@ export class SqliteInbox implements Inbox {
   }
 
   async discard(key: DeliveryKey): Promise<void> {
-    await this.#groupCommit.write(() => this.#table.discard(key, this.#options.now()));
+    await this.write(() => this.#context.table.discard(key, this.#context.now()));
   }
 
   async pause(endpoint: string): Promise<void> {
-    await this.#groupCommit.write(() => this.#table.pauses.pause(endpoint));
+    await this.write(() => this.#context.table.pause(endpoint));
   }
 
   async resume(endpoint: string): Promise<void> {
-    await this.#groupCommit.write(() => this.#table.pauses.resume(endpoint));
+    await this.write(() => this.#context.table.resume(endpoint));
     // Other processes find the deliveries with their next poll.
     this.#wake(endpoint);
-    this.#gate.poll();
+    this.#due.gate.poll();
   }
 
   async pausedEndpoints(): Promise<readonly string[]> {
-    return this.#file.committed.pauses.list();
+    return this.#context.committed.pausedEndpoints();
   }
 
   async counts(): Promise<Readonly<Record<string, DeliveryCounts>>> {
-    return this.#file.committed.reader.counts();
+    return this.#context.committed.reader.counts();
   }
 
-  problems(): Promise<readonly InboxProblem[]> {
-    return findProblems({
-      file: this.#file,
-      groupCommit: this.#groupCommit,
-      damage: this.#damage,
-      workers: [...this.#workers.values()],
-      storageCheck: () => this.#addHeartbeat(),
-    });
+  async problems(): Promise<readonly InboxProblem[]> {
+    const found = [await this.#findStorageProblem(), this.#context.damage.problem(), this.#findStall()];
+    return found.filter((problem) => problem !== undefined);
   }
 
   prune(): Promise<number> {
-    this.#pruning ??= this.#prune().finally(() => {
+    const parts = { pruner: this.#pruner, workers: this.#workers, maintenance: this.#maintenance };
+    this.#pruning ??= pruneInbox(this.#context, parts).finally(() => {
       this.#pruning = undefined;
     });
     return this.#pruning;
-  }
-
-  #prune(): Promise<number> {
-    return pruneInbox({
-      table: this.#table,
-      groupCommit: this.#groupCommit,
-      damage: this.#damage,
-      now: this.#options.now,
-      retentionOf: (endpoint) => {
-        const queue = this.#workers.get(endpoint)?.queue;
-        return queue && retentionOf(queue);
-      },
-      isStopped: () => this.#closed !== undefined,
-      checkpoint: (minBytes) => this.#maintenance.checkpoint(minBytes),
-    });
   }
 
   close(graceMs: number): Promise<{ interrupted: number }> {
@@ -324,11 +248,11 @@ export class SqliteInbox implements Inbox {
   }
 
   async #close(graceMs: number): Promise<{ interrupted: number }> {
-    this.#tasks.close();
-    this.#gate.close();
+    this.#context.tasks.close();
+    this.#due.gate.close();
     const interrupted = await Promise.all([...this.#workers.values()].map((worker) => worker.close(graceMs)));
     await this.#maintenance.close();
-    await this.#groupCommit.write(() => this.#table.leases.removeProcess(this.#processId)).catch(() => {});
+    await this.write(() => this.#context.table.leases.removeProcess(this.#context.processId)).catch(() => {});
     this.#file.close();
     return { interrupted: interrupted.reduce((sum, count) => sum + count, 0) };
   }
@@ -340,15 +264,11 @@ export class SqliteInbox implements Inbox {
     if (this.#file.isOutdated) this.abortRuns();
     await this.#due.poll();
     await this.#leaseRecovery.poll();
-    this.#gate.poll();
+    this.#due.gate.poll();
   }
 
   #wake(endpoint: string): void {
     this.#workers.get(endpoint)?.wake();
-  }
-
-  #wakeWorkers(): void {
-    for (const worker of this.#workers.values()) worker.wake();
   }
 
   #countRunning(): number {
@@ -357,10 +277,53 @@ export class SqliteInbox implements Inbox {
 
   async #sendHeartbeat(): Promise<void> {
     if (!this.#maintenance.needsEventLoop || this.#countRunning() === 0) return;
-    await this.#groupCommit.write(() => this.#addHeartbeat());
+    await this.write(() => this.#addHeartbeat());
   }
 
   #addHeartbeat(): void {
-    this.#table.leases.addHeartbeat({ processId: this.#processId, now: this.#options.now() });
+    this.#context.table.leases.addHeartbeat({ processId: this.#context.processId, now: this.#context.now() });
   }
+
+  /** Checks whether the file is writable, with a write if the last write failed or the file is gone. */
+  async #findStorageProblem(): Promise<InboxProblem | undefined> {
+    if (this.#context.groupCommit.failure !== undefined || this.#file.problem) {
+      const failure = await failureOf(this.write(() => this.#addHeartbeat()));
+      if (this.#file.problem) return this.#file.problem;
+      if (failure !== undefined) return unavailable(`The inbox is not writable (${failure}). ${checkDisk}`);
+    }
+    try {
+      if (this.#file.hasSpace()) return undefined;
+    } catch (error) {
+      return unavailable(`The inbox is not readable (${messageOf(error)}). ${checkDisk}`);
+    }
+    return unavailable("The disk of the inbox is almost full, and new deliveries are rejected. Free some disk space.");
+  }
+
+  #findStall(): InboxProblem | undefined {
+    const stalled = [...this.#workers.values()].filter(({ failingMs }) => failingMs > stalledAfterMs);
+    if (stalled.length === 0) return undefined;
+    const names = stalled.map(({ queue }) => `"${queue.endpoint}"`).join(", ");
+    return {
+      code: "INBOX_STALLED",
+      severity: stalled.length === this.#workers.size ? "unavailable" : "degraded",
+      message: `Deliveries of ${names} could not be claimed for more than ${stalledAfterMs / 1_000} s. See the server's log for the error.`,
+    };
+  }
+}
+
+const checkDisk = "Check the disk of the inbox and the permissions of its files.";
+
+function unavailable(message: string): InboxProblem {
+  return { code: "INBOX_UNAVAILABLE", severity: "unavailable", message };
+}
+
+/** Returns the error message of a write, or `undefined` if the write succeeds. */
+async function failureOf(write: Promise<void>): Promise<string | undefined> {
+  const late = Promise.withResolvers<string>();
+  const timer = setTimeout(() => late.resolve("another process holds the lock"), storageCheckMs);
+  const failed = write.then(
+    () => undefined,
+    (error: unknown) => messageOf(error instanceof Error && error.cause !== undefined ? error.cause : error),
+  );
+  return Promise.race([failed, late.promise]).finally(() => clearTimeout(timer));
 }

@@ -4,6 +4,7 @@ import { decodeRecord, encodeRecord, type LogRecord, LogWriter, recordKey } from
 import { ObjectStoreError } from "../../../src/inbox/bucket/object-store.ts";
 import { createRetryPolicy } from "../../../src/inbox/retry.ts";
 import { migrateDatabase, schemaVersion } from "../../../src/inbox/sqlite/database.ts";
+import { DeliveryPruner } from "../../../src/inbox/sqlite/delivery-pruner.ts";
 import type { ClaimedRow, DeliveryTable } from "../../../src/inbox/sqlite/delivery-table.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 import { dump, type LoggedTable, openLoggedTable, replayLog, temporaryFile } from "./logged-table.ts";
@@ -111,7 +112,8 @@ function createOperations(table: DeliveryTable, random: (limit: number) => numbe
     removeProcesses: () => table.leases.removeProcessesBefore(now + 1),
     addOwnActions: () => table.ownActions.add([`key ${random(500)}`, `key ${random(500)}`], now),
     pruneOwnActions: () => table.ownActions.prune(now + random(2) * 1_000 * hourMs),
-    prune: () => void table.pruner.prune(endpoint(), { bodiesBefore: now - 2 * hourMs, idsBefore: now - 3 * hourMs }),
+    prune: () =>
+      void new DeliveryPruner(table).prune(endpoint(), { bodiesBefore: now - 2 * hourMs, idsBefore: now - 3 * hourMs }),
   };
 }
 

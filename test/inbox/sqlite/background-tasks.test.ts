@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test, vi } from "vitest";
-import { BackgroundTasks } from "../../../src/inbox/sqlite/background-tasks.ts";
+import { BackgroundTasks } from "../../../src/inbox/sqlite/context.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 
 function openTasks() {

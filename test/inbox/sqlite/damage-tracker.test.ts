@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { DamageTracker } from "../../../src/inbox/sqlite/damage-tracker.ts";
+import { DamageTracker } from "../../../src/inbox/sqlite/context.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 
 const damage = Object.assign(new Error("database disk image is malformed"), { errcode: 11 });

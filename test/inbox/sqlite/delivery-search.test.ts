@@ -4,7 +4,7 @@ import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { readFilter } from "../../../src/inbox/filter.ts";
 import type { Inbox, ListOptions } from "../../../src/inbox/inbox.ts";
 import { countAllSql } from "../../../src/inbox/sqlite/database.ts";
-import { DeliverySearch } from "../../../src/inbox/sqlite/delivery-reader.ts";
+import { DeliveryReader } from "../../../src/inbox/sqlite/delivery-reader.ts";
 import { DeliveryTable } from "../../../src/inbox/sqlite/delivery-table.ts";
 import { eventBody } from "../search-contract.ts";
 import { openInbox, succeeded, work } from "./open-inbox.ts";
@@ -59,21 +59,21 @@ describe("A search", () => {
     addMany(file, 1_000);
     const database = new DatabaseSync(file);
     onTestFinished(() => database.close());
-    const { search } = new DeliveryTable(database);
+    const { reader } = new DeliveryTable(database);
     const options: ListOptions = { search: "acme" };
     const filter = readFilter(options);
     if (!filter) throw new Error("The filter is missing.");
-    const found = search.find({ filter, options, maxMs: 0 });
+    const found = reader.find({ filter, options, maxMs: 0 });
     expect(found).toEqual({ sequences: [1_000], end: { sequence: 1_000, receivedAt: 999 } });
-    expect(search.page(found)).toMatchObject({ next: "1000", searchedUntil: new Date(999) });
-    expect(search.find({ filter, options: { ...options, cursor: "1" }, maxMs: 0 })).toEqual({ sequences: [] });
+    expect(reader.page(found)).toMatchObject({ next: "1000", searchedUntil: new Date(999) });
+    expect(reader.find({ filter, options: { ...options, cursor: "1" }, maxMs: 0 })).toEqual({ sequences: [] });
   });
 
   test("runs in the thread while the server runs deliveries", async () => {
     const { inbox, file } = openInbox();
     addMany(file, 12_000);
     work(inbox, () => succeeded);
-    const find = vi.spyOn(DeliverySearch.prototype, "find");
+    const find = vi.spyOn(DeliveryReader.prototype, "find");
     onTestFinished(() => find.mockRestore());
     expect(await allIds(inbox, rare)).toHaveLength(12);
     expect(find).not.toHaveBeenCalled();
@@ -90,7 +90,7 @@ describe("A search", () => {
     other.exec("ALTER TABLE deliveries RENAME TO elsewhere");
     await expect(inbox.list(rare)).rejects.toThrow("no such table");
     other.exec("ALTER TABLE elsewhere RENAME TO deliveries");
-    const find = vi.spyOn(DeliverySearch.prototype, "find");
+    const find = vi.spyOn(DeliveryReader.prototype, "find");
     onTestFinished(() => find.mockRestore());
     expect(await allIds(inbox, rare)).toEqual(["d0"]);
     expect(find).not.toHaveBeenCalled();
@@ -100,7 +100,7 @@ describe("A search", () => {
   test("blocks the event loop only briefly if there is no thread", async () => {
     const { inbox } = openInbox({ file: ":memory:" });
     work(inbox, () => succeeded);
-    const find = vi.spyOn(DeliverySearch.prototype, "find");
+    const find = vi.spyOn(DeliveryReader.prototype, "find");
     onTestFinished(() => find.mockRestore());
     expect(await ids(inbox, rare)).toEqual([]);
     expect(find).toHaveBeenCalledWith(expect.objectContaining({ maxMs: 10 }));
@@ -126,9 +126,9 @@ describe("A search", () => {
     addMany(file, 10);
     const database = new DatabaseSync(file);
     onTestFinished(() => database.close());
-    const { search } = new DeliveryTable(database);
+    const { reader } = new DeliveryTable(database);
     database.exec("DELETE FROM deliveries WHERE sequence = 1");
-    expect(search.page({ sequences: [2, 1] }).deliveries.map(({ id }) => id)).toEqual(["d1"]);
+    expect(reader.page({ sequences: [2, 1] }).deliveries.map(({ id }) => id)).toEqual(["d1"]);
     expect(await ids(inbox, { search: "d0" })).toEqual([]);
   });
 });

@@ -5,6 +5,7 @@ import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { readFilter } from "../../../src/inbox/filter.ts";
 import type { ListOptions } from "../../../src/inbox/inbox.ts";
 import { countAllSql, migrateDatabase, migrations, openInboxDatabase } from "../../../src/inbox/sqlite/database.ts";
+import { DeliveryPruner } from "../../../src/inbox/sqlite/delivery-pruner.ts";
 import { DeliveryReader } from "../../../src/inbox/sqlite/delivery-reader.ts";
 import { DeliveryTable } from "../../../src/inbox/sqlite/delivery-table.ts";
 import type { EventGroup } from "../../../src/inbox/sqlite/event-index.ts";
@@ -64,7 +65,7 @@ function indexAll({ table, write }: Opened, size = 1): void {
 function find({ table }: Opened, options: ListOptions, maxMs = 0) {
   const filter = readFilter(options);
   if (!filter) throw new Error("The filter is missing.");
-  const { deliveries, next } = table.search.page(table.search.find({ filter, options, maxMs }));
+  const { deliveries, next } = table.reader.page(table.reader.find({ filter, options, maxMs }));
   return { ids: deliveries.map(({ id }) => id), next };
 }
 
@@ -167,7 +168,7 @@ class Model {
         .run({ status: one.status, at: one.at, endpoint: one.endpoint, id: one.id });
     } else if (one.kind === "prune") {
       const limits = { bodiesBefore: one.before, idsBefore: one.before - 1 };
-      for (const endpoint of ["one", "two"]) write(() => table.pruner.prune(endpoint, limits));
+      for (const endpoint of ["one", "two"]) write(() => new DeliveryPruner(table).prune(endpoint, limits));
     } else if (one.kind === "read group") {
       this.#groups[one.process] = table.index.readGroup({ size: 2 });
     } else if (one.kind === "add group") {
@@ -201,7 +202,7 @@ class Model {
     const options = { ...this.#options, limit: 2, ...(this.#cursor !== undefined && { cursor: this.#cursor }) };
     const filter = readFilter(options);
     if (!filter) throw new Error("The filter is missing.");
-    const { sequences, end } = table.search.find({ filter, options, maxMs });
+    const { sequences, end } = table.reader.find({ filter, options, maxMs });
     this.#found.push(...sequences);
     this.#cursor = end && String(end.sequence);
     if (this.#cursor !== undefined) return;
@@ -285,7 +286,7 @@ describe("The index of events", () => {
     const first = table.index.readGroup({ size: 10 });
     if (first) write(() => table.index.add(first));
     const second = table.index.readGroup({ size: 10 });
-    write(() => table.pruner.prune("retrain", { bodiesBefore: 2, idsBefore: 0 }));
+    write(() => new DeliveryPruner(table).prune("retrain", { bodiesBefore: 2, idsBefore: 0 }));
     if (second) write(() => table.index.add(second));
     expect(table.index.end).toBe(20);
     expect(indexedIn(opened)).toEqual([]);

@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from "vitest";
-import type { AttemptTable, TotalsTable } from "../../../src/inbox/sqlite/delivery-reader.ts";
+import type { TotalsTable } from "../../../src/inbox/sqlite/delivery-reader.ts";
 import { Leases } from "../../../src/inbox/sqlite/leases.ts";
 import type { Statements } from "../../../src/inbox/sqlite/statements.ts";
 
@@ -14,7 +14,7 @@ function tableThatFails(error: Error): Leases {
     runningSequences: { all: () => [{ sequence: 1 }] },
     row: { get: () => ({ sequence: 1, id: "a", process_id: "other" }) },
   };
-  return new Leases(statements as unknown as Statements, {} as { attempts: AttemptTable; totals: TotalsTable });
+  return new Leases(statements as unknown as Statements, {} as TotalsTable);
 }
 
 describe("Running deliveries that cannot be read with one query", () => {

@@ -171,7 +171,7 @@ test("Each step of a prune removes a delivery, even if it takes long to find one
   const database = openInboxDatabase(file);
   onTestFinished(() => database.close());
   fill(file, { count: 3, status: "succeeded" });
-  const { pruner } = new DeliveryTable(database);
+  const pruner = new DeliveryPruner(new DeliveryTable(database));
   let now = 0;
   const clock = vi.spyOn(performance, "now").mockImplementation(() => {
     now += 10;
@@ -195,7 +195,10 @@ test("Many deliveries on damaged pages do not prevent the removal of others", as
       return statements.removeBody.run(sequence);
     },
   };
-  const pruner = new DeliveryPruner(database, Object.assign(Object.create(statements), { removeBody }));
+  const pruner = new DeliveryPruner({
+    database,
+    statements: Object.assign(Object.create(statements), { removeBody }),
+  });
   let removed = 0;
   for (let steps = 0; steps < 500; steps += 1) {
     try {

@@ -3,21 +3,21 @@ import type { Fault } from "../fault.ts";
 export const faults: readonly Fault[] = [
   {
     name: "SQLite: tasks that fail because the inbox was closed are logged",
-    file: "src/inbox/sqlite/background-tasks.ts",
-    find: "if (!this.#isClosed) this.#logFailure(error);",
-    replace: "this.#logFailure(error);",
+    file: "src/inbox/sqlite/context.ts",
+    find: "if (this.#isClosed || !this.#failures",
+    replace: "if (!this.#failures",
     tests: ["test/inbox/sqlite/background-tasks.test.ts"],
   },
   {
     name: "SQLite: a search that fails ends the thread of the inbox",
     file: "src/inbox/sqlite/background-maintenance-thread.ts",
     find: `  try {
-    return { found: openTable().search.find(request) };
+    return { found: openTable().reader.find(request.search) };
   } catch {
     // The event loop repeats the search, and reports its error.
     return {};
   }`,
-    replace: "  return { found: openTable().search.find(request) };",
+    replace: "  return { found: openTable().reader.find(request.search) };",
     tests: ["test/inbox/sqlite/delivery-search.test.ts"],
   },
   {
@@ -37,8 +37,8 @@ export const faults: readonly Fault[] = [
   {
     name: "SQLite: a shutdown waits for the pause before a failed write is retried",
     file: "src/inbox/sqlite/endpoint-worker.ts",
-    find: "await wait(retryMs, undefined, { signal: this.#stopped.signal }).catch(() => {});",
-    replace: "await wait(retryMs);",
+    find: "await wait(pollMs, undefined, { signal: this.#stopped.signal }).catch(() => {});",
+    replace: "await wait(pollMs);",
     tests: ["test/inbox/sqlite/sqlite-inbox.test.ts"],
   },
   {
@@ -73,7 +73,7 @@ export const faults: readonly Fault[] = [
   {
     name: "SQLite: suspects of a resumed endpoint wait for the next poll",
     file: "src/inbox/sqlite/sqlite-inbox.ts",
-    find: `    this.#gate.poll();
+    find: `    this.#due.gate.poll();
   }
 
   async pausedEndpoints`,
@@ -99,8 +99,8 @@ export const faults: readonly Fault[] = [
   },
   {
     name: "SQLite: a prune continues while the inbox closes",
-    file: "src/inbox/sqlite/background-tasks.ts",
-    find: `for (let isDone = false; !isDone && !isStopped(); ) {
+    file: "src/inbox/sqlite/delivery-pruner.ts",
+    find: `for (let isDone = false; !isDone && !tasks.isClosed; ) {
       const limits`,
     replace: `for (let isDone = false; !isDone; ) {
       const limits`,

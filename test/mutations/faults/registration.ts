@@ -17,8 +17,8 @@ export const faults: readonly Fault[] = [
   },
   {
     name: "an update of a webhook drops the hash of its secret",
-    file: "src/registration/apply.ts",
-    find: "{ ...(previous !== undefined && { secret: previous }), ...entry, ...newSecret }",
+    file: "src/registration/reconcile.ts",
+    find: "{ secret: previous, ...entry, ...newSecret }",
     replace: "{ ...entry, ...newSecret }",
     tests: ["test/registration/register.test.ts"],
   },
@@ -31,14 +31,14 @@ export const faults: readonly Fault[] = [
   },
   {
     name: "a rotation of a secret that was interrupted and undone leaves the wrong secret on the Hub",
-    file: "src/registration/apply.ts",
+    file: "src/registration/reconcile.ts",
     find: "setSecret(draft, { id, secret: uncertainSecret })",
     replace: "{}",
     tests: ["test/registration/register.test.ts"],
   },
   {
     name: "a rejected rotation of a secret is repeated",
-    file: "src/registration/apply.ts",
+    file: "src/registration/reconcile.ts",
     find: "if (isSecretRecorded && isRejection(error)) await",
     replace: "if (false) await",
     tests: ["test/registration/register.test.ts"],
@@ -60,8 +60,8 @@ export const faults: readonly Fault[] = [
   {
     name: "a second webhook of an endpoint is never deleted",
     file: "src/registration/plan.ts",
-    find: "for (const { webhook } of duplicates) {",
-    replace: "for (const { webhook } of duplicates.slice(0, 0)) {",
+    find: "for (const { entry } of duplicates) {",
+    replace: "for (const { entry } of duplicates.slice(0, 0)) {",
     tests: ["test/registration/reconcile-model.test.ts"],
   },
 ];
