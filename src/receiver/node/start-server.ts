@@ -262,7 +262,7 @@ async function logConsole(
       log.info({ console: `${url}${consolePath}/` }, "Open the console, and sign in with the value of CONSOLE_TOKEN.");
     } else {
       log.info(
-        { console: opened.createSignInLink(url) },
+        { console: opened.console.createSignInLink(url) },
         "Open the console with this link, which is valid once and for one hour. Set CONSOLE_TOKEN to sign in at any time.",
       );
     }

@@ -53,7 +53,7 @@ export const faults: readonly Fault[] = [
   {
     name: "an open list does not show that a delivery was discarded",
     file: "src/receiver/console/deliveries.ts",
-    find: "inbox.discard(key));\n    this.#options.server.history.changed(key);",
+    find: "inbox.discard(key));\n    this.#source.server.history.changed(key);",
     replace: "inbox.discard(key));",
     tests: ["test/receiver/console/live-rows.test.ts"],
   },
