@@ -4,7 +4,7 @@ import { toResponse } from "../http/answer.ts";
 import type { HubClient } from "../hub/client.ts";
 import type { Outcome } from "../payload/parse.ts";
 import { ServerApp } from "./app.ts";
-import { BackgroundWork, InboxCountsReader } from "./background.ts";
+import { BackgroundWork, createCountsReader } from "./background.ts";
 import { ConditionCheck } from "./conditions.ts";
 import { ReceiverConsole } from "./console/receiver-console.ts";
 import { ServerContext } from "./context.ts";
@@ -21,7 +21,7 @@ import { ServerHub } from "./hub.ts";
 import { ServerInbox } from "./inbox.ts";
 import { serveLandingPage } from "./landing/info.ts";
 import { ServerLifecycle, StartupReport } from "./lifecycle.ts";
-import { MetricsRoute, ReadyRoute } from "./monitoring.ts";
+import { MetricsRoute, serveReady } from "./monitoring.ts";
 import { checkServerOptions, type LaunchedServer, type LaunchOptions, type WebhooksServerOptions } from "./options.ts";
 import { OwnChanges } from "./own-changes.ts";
 import { RoutedRequest } from "./request.ts";
@@ -92,7 +92,7 @@ export class WebhooksServer {
     const conditionCheck = new ConditionCheck(context, { serverHub: hub, ownChanges });
     this.#pipeline = new DeliveryPipeline(context, { background, hub, conditionCheck });
     this.#console = new ReceiverConsole(context, { pipeline: this.#pipeline, background, hub });
-    const counts = new InboxCountsReader(background, context);
+    const counts = createCountsReader(background, context);
     const metrics = new MetricsRoute(context, counts);
     this.#lifecycle = new ServerLifecycle(context, {
       ...{ background, metrics, console: this.#console, report: this.#report, fetch: this.#fetch },
@@ -106,7 +106,7 @@ export class WebhooksServer {
         return toResponse(await this.#pipeline.handle(new RoutedRequest(routed)));
       });
       app.get("/health", (routed) => routed.json({ status: "ok" }));
-      new ReadyRoute(context, background).mount(app);
+      serveReady(app, context, background);
       metrics.mount(app);
       this.#console.mount(app);
       serveLandingPage(app, { server: context, inbox: counts, mountPoint: this.#app.mountPoint });

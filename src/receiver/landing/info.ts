@@ -3,7 +3,7 @@ import { readSpace } from "../../core/environment.ts";
 import { webhooksPath } from "../../core/urls.ts";
 import { isResponse } from "../../http/answer.ts";
 import type { MountPoint } from "../app.ts";
-import type { InboxCounts, InboxCountsReader } from "../background.ts";
+import type { InboxCounts, InboxReader } from "../background.ts";
 import type { ServerContext } from "../context.ts";
 import type { EndpointActivity } from "../counts.ts";
 import type { LandingActivity, LandingEndpoint, LandingInfo } from "../options.ts";
@@ -11,7 +11,7 @@ import type { LandingActivity, LandingEndpoint, LandingInfo } from "../options.t
 /** The parts of the server from which the landing page is rendered. */
 export interface LandingSource {
   server: ServerContext;
-  inbox: InboxCountsReader;
+  inbox: InboxReader<InboxCounts>;
   mountPoint: MountPoint;
 }
 

@@ -258,7 +258,7 @@ export const faults: readonly Fault[] = [
     file: "src/receiver/background.ts",
     find: "if (this.#value === value) this.#isPending = false;",
     replace: "this.#isPending = false;",
-    tests: ["test/receiver/background/cached-read.test.ts"],
+    tests: ["test/receiver/background/inbox-reader.test.ts"],
   },
   {
     name: "a closed server still reports the URL of its listener",
