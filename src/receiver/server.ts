@@ -80,14 +80,14 @@ export class WebhooksServer {
     this.#app = new ServerApp({ ...options, log, refusalLog });
     this.app = this.#app.hono;
     this.#report = new StartupReport(context);
-    this.webhook = createWebhookFunction({ add: (endpoint) => this.#add(endpoint), report: this.#report });
+    this.webhook = createWebhookFunction((endpoint) => this.#add(endpoint), this.#report);
     this.#background = new BackgroundWork(context, {
       run: (endpoint, claimed, signal) => this.#pipeline.runClaimed(endpoint, claimed, signal),
       onFailure: (error) => this.#lifecycle.fail(error),
     });
     this.inbox = new ServerInbox(() => this.#background.open());
     const ownChanges = new OwnChanges(this.#background, context);
-    this.#hub = new ServerHub(context, ownChanges);
+    this.#hub = new ServerHub(options, log, ownChanges);
     const [background, hub] = [this.#background, this.#hub];
     const conditionCheck = new ConditionCheck(context, { serverHub: hub, ownChanges });
     this.#pipeline = new DeliveryPipeline(context, { background, hub, conditionCheck });

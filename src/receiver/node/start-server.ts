@@ -258,7 +258,7 @@ async function logConsole(
     if (signal.aborted) return;
     const opened = await console.open();
     if (signal.aborted) return;
-    if (ownerCheck.hasToken()) {
+    if (ownerCheck.token !== undefined) {
       log.info({ console: `${url}${consolePath}/` }, "Open the console, and sign in with the value of CONSOLE_TOKEN.");
     } else {
       log.info(

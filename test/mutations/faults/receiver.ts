@@ -151,7 +151,7 @@ export const faults: readonly Fault[] = [
   {
     name: "the Hub client of a server stays broken after its options are fixed",
     file: "src/receiver/hub.ts",
-    find: "      this.#loading = undefined;\n",
+    find: "        this.#loading = undefined;\n",
     replace: "",
     tests: ["test/receiver/hub/conditions.test.ts"],
   },
