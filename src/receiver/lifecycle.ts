@@ -202,7 +202,7 @@ export class ServerLifecycle {
       if (options.handleSignals ?? !isTestRun()) {
         const { manageProcess } = await import("./node/signals.ts");
         // Before the inbox opens, because queued deliveries then run while the tunnel opens.
-        processManager = manageProcess({ close: () => this.close(), log: context.log });
+        processManager = manageProcess(() => this.close(), context.log);
       }
       this.#processManager = processManager;
       await this.#open();

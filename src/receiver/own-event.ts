@@ -34,7 +34,10 @@ export async function isOwnEvent(payload: WebhookPayload, options: OwnEventOptio
     await ownChanges.waitFor(payload.repo, signal);
     const unknown = await unknownChanges(changes, ownChanges);
     if (unknown.length === 0) return true;
-    if (unknown.every(({ commit }) => commit !== undefined)) return areMarkedCommits(unknown, payload.repo, options);
+    if (unknown.every(({ commit }) => commit !== undefined)) {
+      for (const { commit } of unknown) if (!(await isMarkedCommit(commit, payload.repo, options))) return false;
+      return true;
+    }
   }
   return hasMarkedComment(payload, options);
 }
@@ -50,9 +53,9 @@ function announcedChanges(payload: WebhookPayload): readonly AnnouncedChange[] {
   if (event.scope === "discussion" && discussion) {
     const { num, status, changes } = discussion;
     if (event.action === "create") return [{ keys: [changeKey(repo, { kind: "discussion", id: String(num) })] }];
-    const merged = status === "merged" ? changes?.mergeCommitId : undefined;
-    if (event.action === "update" && merged !== undefined) {
-      return [{ keys: [changeKey(repo, { kind: "commit", id: merged })], commit: merged }];
+    const commit = status === "merged" ? changes?.mergeCommitId : undefined;
+    if (event.action === "update" && commit !== undefined) {
+      return [{ keys: [changeKey(repo, { kind: "commit", id: commit })], commit }];
     }
   }
   // Other people can edit and hide a comment of this server, so only its creation is recognized by its ID.
@@ -87,22 +90,12 @@ async function hasMarkedComment({ comment }: WebhookPayload, options: OwnEventOp
   return comment.author.id === (await options.serverHub.account(options.signal)).id;
 }
 
-async function areMarkedCommits(
-  changes: readonly AnnouncedChange[],
-  repo: RepoRef,
-  options: OwnEventOptions,
-): Promise<boolean> {
-  for (const { commit } of changes) {
-    if (commit === undefined || !(await isMarkedCommit(commit, repo, options))) return false;
-  }
-  return true;
-}
-
 async function isMarkedCommit(
-  revision: string,
+  revision: string | undefined,
   repo: RepoRef,
   { serverHub, signal }: OwnEventOptions,
 ): Promise<boolean> {
+  if (revision === undefined) return false;
   for await (const { message, authors } of serverHub.client.repo(repo).commits({ revision, signal })) {
     if (!isSigned(message, serverHub.signature)) return false;
     const { name } = await serverHub.account(signal);

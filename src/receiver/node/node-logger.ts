@@ -44,9 +44,8 @@ function isList(value: unknown): value is readonly unknown[] {
 
 /** Returns the name and one line per item, or nothing for other values. */
 function formatList(name: string, value: unknown): readonly string[] {
-  return isList(value)
-    ? [indent(`${name}:`), ...value.map((item) => `  ${indent(item)}`.replaceAll("\n", "\n  "))]
-    : [];
+  if (!isList(value)) return [];
+  return [indent(`${name}:`), ...value.map((item) => `  ${indent(item)}`.replaceAll("\n", "\n  "))];
 }
 
 function parseLine(line: string): Record<string, unknown> {
