@@ -89,7 +89,7 @@ export class WebhooksServer {
     const ownChanges = new OwnChanges(this.#background, context);
     this.#hub = new ServerHub(options, log, ownChanges);
     const [background, hub] = [this.#background, this.#hub];
-    const conditionCheck = new ConditionCheck(context, { serverHub: hub, ownChanges });
+    const conditionCheck = new ConditionCheck(log, hub, ownChanges);
     this.#pipeline = new DeliveryPipeline(context, { background, hub, conditionCheck });
     this.#console = new ReceiverConsole(context, { pipeline: this.#pipeline, background, hub });
     const counts = createCountsReader(background, context);

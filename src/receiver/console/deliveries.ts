@@ -180,7 +180,7 @@ export class ReceiverDeliveries implements DeliverySource {
         status: 404,
       });
     }
-    const { id, done } = await this.#source.parts.pipeline.submit(endpoint, { body, replayOf });
+    const { id, done } = await this.#source.pipeline.submit(endpoint, { body, replayOf });
     if (done) {
       this.#running.add(done);
       void done.finally(() => this.#running.delete(done));

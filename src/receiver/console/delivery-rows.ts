@@ -1,6 +1,6 @@
 import type { AttemptInfo, ConsoleStatus, DeliveryList, DeliverySummary } from "../../console/protocol/deliveries.ts";
 import type { DeliveryQuery } from "../../console/server/api.ts";
-import { type FilteredDelivery, matchesFilter, readFilter } from "../../inbox/filter.ts";
+import { matchesFilter, readFilter } from "../../inbox/filter.ts";
 import type { DeliveryAttempt, DeliveryStatus, Inbox, ListOptions, StoredDelivery } from "../../inbox/inbox.ts";
 import { summarizeEvent } from "../../payload/event-summary.ts";
 import type { RecentAttempt, RecentDeliveries, RecentDelivery } from "../recent/delivery-history.ts";
@@ -72,14 +72,6 @@ function describeAttempt(attempt: DeliveryAttempt | RecentAttempt): AttemptInfo 
   };
 }
 
-/** Returns what the filters of the list compare, like an inbox. */
-function recentFiltered({ id, receivedAt, body, attempts }: RecentDelivery): FilteredDelivery {
-  return {
-    ...{ id, receivedAt: receivedAt.getTime(), body },
-    attempts: () => attempts,
-  };
-}
-
 /** The maximum number of pages of the inbox for one page of the console, when most deliveries do not match. */
 const maxInboxPages = 5;
 
@@ -113,9 +105,7 @@ export async function listDeliveries(
     .sort(compare);
   const statuses = inboxStatusesOf(query.statuses);
   const isMemoryDone = cursor !== undefined && position.inboxCursor === undefined;
-  if (!inbox || statuses?.length === 0 || isMemoryDone) {
-    return pageOfMemory(inMemory, limit);
-  }
+  if (!inbox || statuses?.length === 0 || isMemoryDone) return pageOfMemory(inMemory, limit);
   const page = await listInbox(inbox, query, { statuses, limit, cursor: position.inboxCursor });
   const last = page.rows.at(-1);
   const isLastPage = page.next === undefined;
@@ -133,7 +123,10 @@ function listRecent(query: DeliveryQuery, recent: RecentDeliveries): DeliverySum
   const filter = readFilter(toListOptions(query, undefined));
   return [...recent.values()]
     .filter((delivery) => hasStatus(delivery.status, query) && isWithin(delivery, query))
-    .filter((delivery) => !filter?.hasContent || matchesFilter(filter, recentFiltered(delivery)))
+    .filter(({ id, receivedAt, body, attempts }) => {
+      const filtered = { id, receivedAt: receivedAt.getTime(), body, attempts: () => attempts };
+      return !filter?.hasContent || matchesFilter(filter, filtered);
+    })
     .map(summarize);
 }
 

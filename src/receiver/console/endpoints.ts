@@ -59,7 +59,7 @@ class Registrations {
 
   /** Returns the state of the webhook whose URL is `url`. Never rejects. */
   async find(url: string): Promise<RegistrationInfo> {
-    const { server, parts } = this.#source;
+    const { hub, server } = this.#source;
     const { now } = server;
     const kept = this.#read;
     // The age is negative if the clock was set back.
@@ -67,12 +67,12 @@ class Registrations {
     const read = isFresh ? kept : { at: now(), webhooks: this.#list() };
     this.#read = read;
     const webhooks = await read.webhooks;
-    return "state" in webhooks ? webhooks : describeRegistration(url, webhooks, parts.hub.client.hubUrl);
+    return "state" in webhooks ? webhooks : describeRegistration(url, webhooks, hub.client.hubUrl);
   }
 
   async #list(): Promise<readonly Webhook[] | RegistrationInfo> {
     try {
-      return await this.#source.parts.hub.client.webhooks.list({ signal: AbortSignal.timeout(timeoutMs) });
+      return await this.#source.hub.client.webhooks.list({ signal: AbortSignal.timeout(timeoutMs) });
     } catch (error) {
       return { state: "unknown", message: WebhookError.isInstance(error) ? error.message : "The Hub did not answer." };
     }

@@ -11,7 +11,7 @@ import { retentionOf } from "../../inbox/retry.ts";
 import { spaceDiskWarning } from "../node/open-configured-inbox.ts";
 import { type ConsoleSource, withInboxDeadline } from "./source.ts";
 
-/** Describes the location of an inbox. `inbox`: its URL, or an `Inbox` object. `undefined`: memory. */
+/** @param inbox its URL, or an `Inbox` object. `undefined`: memory. */
 export function locateInbox(inbox: string | Inbox | undefined): InboxLocation {
   if (typeof inbox === "object") return { engine: "custom" };
   try {
@@ -59,7 +59,7 @@ function locateServer(
   const database = url.pathname.slice(1) || (engine === "redis" ? "0" : undefined);
   return {
     address: host.startsWith("/") ? host : `${host}:${url.port || defaultPorts[engine]}`,
-    ...(database !== undefined && { database }),
+    database,
   };
 }
 

@@ -40,22 +40,26 @@ export interface ConsoleParts {
 /** What the resources of a console read from its server. */
 export class ConsoleSource {
   readonly server: ServerContext;
-  readonly parts: ConsoleParts;
+  readonly pipeline: DeliveryPipeline;
+  readonly hub: ServerHub;
+  readonly #background: BackgroundWork;
 
-  constructor(server: ServerContext, parts: ConsoleParts) {
+  constructor(server: ServerContext, { pipeline, background, hub }: ConsoleParts) {
     this.server = server;
-    this.parts = parts;
+    this.pipeline = pipeline;
+    this.hub = hub;
+    this.#background = background;
   }
 
   /** The URL of the inbox or an `Inbox` object, or `undefined` for an inbox in memory. */
   get configuredInbox(): string | Inbox | undefined {
-    const { inbox } = this.parts.background;
+    const { inbox } = this.#background;
     return typeof inbox === "object" ? inbox : configuredUrl(inbox);
   }
 
   /** Opens the inbox, or returns `undefined` if no endpoint runs in the background. */
   openInbox(): Promise<Inbox> | undefined {
-    return this.server.endpoints.backgroundEndpoints.length > 0 ? this.parts.background.open() : undefined;
+    return this.server.endpoints.backgroundEndpoints.length > 0 ? this.#background.open() : undefined;
   }
 
   /** Opens the inbox like {@link openInbox}. @throws `INBOX_UNAVAILABLE` (503) after a timeout. */
