@@ -2,20 +2,15 @@ import { readOwnField } from "../core/describe.ts";
 import { shorten } from "../core/text.ts";
 
 /** The event and the repository of a payload. A field is missing if the payload does not contain it. */
-export interface EventSummary {
-  /** Such as `repo.content`. */
-  scope?: string;
-  /** Such as `update`. */
-  action?: string;
-  /** Such as `dataset`. */
-  repoType?: string;
-  /** Such as `me/data`. */
-  repoName?: string;
+interface EventSummary {
+  scope?: string | undefined;
+  action?: string | undefined;
+  repoType?: string | undefined;
+  repoName?: string | undefined;
   /** The page of the repository. This can be any text. */
-  repoUrl?: string;
+  repoUrl?: string | undefined;
 }
 
-/** The maximum length of a field. */
 const maxLength = 200;
 
 /** A larger body is not parsed: a page of them would take seconds. */

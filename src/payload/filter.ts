@@ -24,7 +24,6 @@ function globMatcher(glob: string): (text: string) => boolean {
   return (text) => text.startsWith(start) && matchesParts(parts, text.slice(start.length));
 }
 
-/** Whether characters and wildcards match the whole text. */
 function matchesParts(parts: readonly string[], text: string): boolean {
   /** At each index, whether that many parts match the text up to the current character. */
   const reached = [true];
@@ -55,9 +54,7 @@ function refMatcher(globs: readonly string[]): (ref: string) => boolean {
 
 /** Selects deliveries by the files that changed. */
 export interface PathFilter {
-  /** The paths, for messages. */
   readonly paths: readonly string[];
-  /** Whether a changed file matches. */
   readonly matches: (path: string) => boolean;
   /** Whether the changes of a ref count. */
   readonly acceptsRef: (ref: string) => boolean;
@@ -114,7 +111,6 @@ export interface FilterOptions {
   paths?: string | readonly string[];
 }
 
-/** The scope of events with changed files. */
 const contentScope = "repo.content";
 
 /** Returns the reason why a payload does not match, or `undefined` if the payload matches. */

@@ -43,7 +43,6 @@ export type Outcome =
   /** The handler failed. `retryAt` is set if the handler requested a retry at a certain time. */
   | { readonly status: "failed"; readonly error: WebhookError; readonly retryAt?: Date };
 
-/** An invalid field of a payload. */
 interface PayloadProblem {
   /** The keys from the root of the payload. Empty for the payload itself. */
   path: (string | number)[];
@@ -56,7 +55,6 @@ interface Issue {
   readonly path?: ReadonlyArray<PropertyKey | { readonly key: PropertyKey }> | undefined;
 }
 
-/** The maximum number of problems of a payload. */
 const maxProblems = 50;
 /** The maximum number of problems in an error message. The limit keeps responses short. */
 const maxListedProblems = 3;

@@ -20,7 +20,6 @@ const discussion = {
   authorId: ownerId,
 };
 
-/** The texts of the discussion in samples. */
 export const sampleTexts = {
   title: "Add a data card",
   content: "Could you say where the data comes from?",
@@ -52,7 +51,6 @@ export function webhookPayload<
   return deepMerge(sample, changes ?? {}) as PayloadOf<Scope, TypeIn<Changes>>;
 }
 
-/** The values in a sample. */
 export interface SampleSubject {
   scope: KnownScope;
   type: string;

@@ -4,5 +4,4 @@
  */
 import { type $constructor, $ZodObject } from "zod/v4/core";
 
-/** The base of the payload schemas. */
 export const objectSchema: $constructor<$ZodObject> = $ZodObject;

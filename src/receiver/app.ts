@@ -150,10 +150,8 @@ const dotSegment = /^[^?#]*\/(?:\.|%2e){1,2}(?:[/?#]|$)/i;
 const takenApps = new WeakSet<object>();
 
 interface ServerAppOptions extends MountPointOptions {
-  /** The user's app. Default: a new app. */
   app?: HonoApp;
   log: Logger;
-  /** Logs refused requests. */
   refusalLog: Logger;
 }
 
@@ -164,7 +162,6 @@ export class ServerApp {
   readonly #options: ServerAppOptions;
   /** Whether the app uses Hono's default router and default function to read paths. */
   readonly #hasDefaultMatching: boolean;
-  /** The handlers of the built-in routes. */
   readonly #builtIn = new Set<unknown>();
   /**
    * A router with all routes up to the last built-in route, for {@link isDirect}. The app's own router cannot be used,

@@ -7,14 +7,12 @@ import { canOpenInbox } from "./platform.node.ts";
 
 interface InboxReaderOptions<Value> {
   now: () => number;
-  /** The maximum time that a caller waits. */
   timeoutMs: number;
   /** The value that callers receive after the timeout, or if `read` rejects. */
   fallback: Value;
   read: (opened: Promise<Inbox>) => Promise<Value>;
 }
 
-/** How long a value is reused before it is read again. */
 const freshMs = 1_000;
 
 /**
@@ -132,7 +130,6 @@ export class BackgroundWork {
     await this.#warnOrphaned(await this.open());
   }
 
-  /** Stores a delivery. @throws `INBOX_FULL`, `INBOX_UNAVAILABLE`. */
   async store(delivery: IncomingDelivery): Promise<{ duplicate: boolean }> {
     const inbox = await this.open().catch((cause: unknown) => {
       throw notStored(cause);

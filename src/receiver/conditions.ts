@@ -7,12 +7,10 @@ import type { Endpoint } from "./endpoint.ts";
 import type { ServerHub } from "./hub.ts";
 import type { OwnChanges } from "./own-changes.ts";
 
-/** A delivery whose conditions are checked. */
 export interface CheckedDelivery {
   endpoint: Endpoint;
   delivery: Pick<Delivery<unknown>, "id">;
   payload: WebhookPayload;
-  /** Aborts the check. */
   signal: AbortSignal | undefined;
 }
 

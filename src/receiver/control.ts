@@ -19,7 +19,6 @@ interface LaunchInterceptor {
 /** A registered symbol, like `serverControl`. */
 const interceptorKey = Symbol.for("hub-webhooks.launchInterceptor");
 
-/** Returns the interceptor of this process, if there is one. */
 export function launchInterceptor(): LaunchInterceptor | undefined {
   const interceptor: unknown = Reflect.get(globalThis, interceptorKey);
   return isLaunchInterceptor(interceptor) ? interceptor : undefined;
@@ -59,7 +58,6 @@ export const serverControl: unique symbol = Symbol.for("hub-webhooks.serverContr
 
 export interface EndpointDetails
   extends Pick<Endpoint, "name" | "watch" | "domains" | "repos" | "scopes" | "warnings"> {
-  /** Whether the server stores deliveries and runs the handler later. */
   readonly background: boolean;
 }
 
@@ -75,17 +73,13 @@ export interface ServerDescription {
 
 /** A delivery that does not arrive over HTTP: it requires no secret, and no client waits for a response. */
 export interface JobDelivery {
-  /** The name of the endpoint. */
   endpoint: string;
-  /** The payload as a JSON text. */
   body: string;
   /** The `Webhook-Id`. A missing ID, or an ID with unprintable characters, is replaced with a new ID. */
   id: string | undefined;
-  /** Aborts the handler's signal. */
   signal: AbortSignal;
 }
 
-/** Describes and controls a server for the tools of this package. */
 export interface ServerControl {
   /** Whether `secret: false` opens the server to everyone. */
   readonly isSecretDisabled: boolean;
@@ -125,7 +119,6 @@ export interface ServerControl {
 
 /** A `WebhooksServer` of any copy of this package. */
 export interface ControllableServer {
-  /** The names of the endpoints, in the order of their registration. */
   readonly endpointNames: readonly string[];
   readonly [serverControl]: ServerControl;
 }

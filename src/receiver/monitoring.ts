@@ -7,7 +7,6 @@ import type { Inbox, InboxProblem } from "../inbox/inbox.ts";
 import { type BackgroundWork, type InboxCounts, InboxReader } from "./background.ts";
 import type { ServerContext } from "./context.ts";
 
-/** How long a check waits for the inbox. */
 const timeoutMs = 3_000;
 
 type Problems = readonly InboxProblem[];
@@ -71,7 +70,6 @@ export class MetricsRoute {
   readonly #context: ServerContext;
   readonly #inbox: InboxReader<InboxCounts>;
   readonly #isOn: boolean;
-  /** `METRICS`, unless the option overrides it. */
   readonly #setting: string | undefined;
   #opened: Promise<() => Promise<Response>> | undefined;
 
@@ -98,7 +96,6 @@ export class MetricsRoute {
     if (this.#isOn) await this.#open();
   }
 
-  /** Adds the route to the app. */
   mount(app: Hono): void {
     if (!this.#isOn) return;
     const { ownerCheck, log } = this.#context;

@@ -19,9 +19,7 @@ const maxRemembered = 10_000;
 export class OwnChanges implements ActionObserver {
   readonly #background: OpenedInbox;
   readonly #log: Logger;
-  /** The latest keys, oldest first. */
   readonly #remembered = new Set<string>();
-  /** The changes in progress by repository. */
   readonly #inProgress = new Map<string, Set<Promise<void>>>();
 
   constructor(background: OpenedInbox, { log }: { log: Logger }) {

@@ -31,7 +31,6 @@ interface OwnerCheckOptions {
   /** The owner's password. Default `CONSOLE_TOKEN`. An empty password counts as unset. */
   token: string | undefined;
   now: () => number;
-  /** Logs wrong tokens. */
   refusalLog: Logger;
   /** The wrong tokens. By default, those of this object. */
   guesses?: PasswordGuesses;
@@ -131,7 +130,6 @@ export class OwnerCheck {
 
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-/** Reads the password of HTTP Basic authentication, in UTF-8. Returns `undefined` if the request has no password. */
 function passwordOf(request: Request): string | undefined {
   const credentials = /^Basic +([A-Za-z0-9+/]+=*) *$/i.exec(request.headers.get("authorization") ?? "")?.[1];
   if (credentials === undefined) return undefined;

@@ -98,7 +98,6 @@ export interface WebhookFunction {
   <const Options extends EndpointOptions>(name: string, options: Options): WebhookDecorator<PayloadFor<Options>>;
 }
 
-/** Creates the function that registers endpoints with `add`. */
 export function createWebhookFunction(
   add: (endpoint: Endpoint) => void,
   report: Pick<StartupReport, "trackDecoratorCall">,

@@ -17,9 +17,7 @@ import type { RecentDelivery } from "../recent/delivery-history.ts";
 import { listDeliveries, summarize, timelineOf } from "./delivery-rows.ts";
 import { type ConsoleSource, withInboxDeadline } from "./source.ts";
 
-/** How many deliveries are replayed at the same time. */
 const replaysAtOnce = 100;
-/** How long one replay may take. */
 const timeoutMs = 10_000;
 
 interface ReplayDeadOptions {
@@ -28,7 +26,6 @@ interface ReplayDeadOptions {
   /** Called after each replay, successful or not. */
   onReplayed: (key: DeliveryKey) => void;
   log: Logger;
-  /** Replaces secrets in the message of an error. */
   mask: (message: string) => string;
 }
 
@@ -70,12 +67,10 @@ function toWebhookError(thrown: unknown): WebhookError {
   });
 }
 
-/** The maximum number of characters of a body that the console shows. */
 const maxBody = 1_048_576;
 /** The maximum number of dead deliveries that one request counts or replays. */
 const maxDead = 10_000;
 const maxPageSize = 1_000;
-/** How long one request searches for dead deliveries. */
 const findTimeoutMs = 25_000;
 /** After this time, a request starts no more replays. Proxies and `dev` wait 60 s for an answer. */
 const replayTimeoutMs = 45_000;
@@ -83,7 +78,6 @@ const replayTimeoutMs = 45_000;
 /** The deliveries of a receiver: those in its inbox, and those in memory. */
 export class ReceiverDeliveries implements DeliverySource {
   readonly #source: ConsoleSource;
-  /** The replays of inline deliveries that are running. */
   readonly #running = new Set<Promise<void>>();
 
   constructor(source: ConsoleSource) {

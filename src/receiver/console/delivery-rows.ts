@@ -32,7 +32,6 @@ const inboxStatuses: Readonly<Partial<Record<ConsoleStatus, DeliveryStatus>>> = 
   cancelled: "cancelled",
 };
 
-/** Describes a delivery for the list. */
 export function summarize(delivery: StoredDelivery | RecentDelivery): DeliverySummary {
   const { id, endpoint, status, receivedAt, dueAt, startedAt, finishedAt, body, attempts, replayOf } = delivery;
   const last = attempts.at(-1);

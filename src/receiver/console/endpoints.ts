@@ -45,10 +45,8 @@ export function activityHistory(
 
 /** How long an answer of the Hub is cached. Opening the console must not use up the rate limit of the account. */
 const cacheMs = 60_000;
-/** The maximum time that the page waits for the Hub. */
 const timeoutMs = 3_000;
 
-/** Finds the webhooks of endpoints on the Hub. */
 class Registrations {
   readonly #source: ConsoleSource;
   #read: { at: number; webhooks: Promise<readonly Webhook[] | RegistrationInfo> } | undefined;
@@ -121,7 +119,6 @@ function withoutQuery(url: string): string {
 /** The maximum number of triggers per webhook in 24 hours on the Hub. */
 const dailyLimit = 1_000;
 
-/** The state of the endpoints in the inbox. */
 interface InboxState {
   counts: Readonly<Record<string, DeliveryCounts>>;
   paused: readonly string[];
@@ -134,7 +131,6 @@ interface ReceiverEndpointsOptions {
   onChange: () => void;
 }
 
-/** The endpoints of a receiver. */
 export class ReceiverEndpoints implements EndpointSource {
   readonly #source: ConsoleSource;
   readonly #options: ReceiverEndpointsOptions;

@@ -67,13 +67,11 @@ function locateServer(
 const defaultOpeningMs = 2_000;
 
 interface ReceiverInboxOptions {
-  /** Default `2_000`. */
   openingMs?: number;
   /** Called after an inbox that was reported as opening has opened, or could not be opened. */
   onOpened: () => void;
 }
 
-/** The inbox of a receiver. */
 export class ReceiverInbox implements InboxSource {
   readonly #source: Pick<ConsoleSource, "server" | "configuredInbox" | "openInbox" | "mask">;
   readonly #options: ReceiverInboxOptions;

@@ -35,7 +35,6 @@ function createLinkLogger(source: ConsoleSource): (console: Console) => void {
   };
 }
 
-/** The console of a receiver, and what it does when the server stops. */
 export interface OpenedConsole {
   console: Console;
   /** Waits until the replays of inline deliveries have ended. */

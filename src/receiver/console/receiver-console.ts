@@ -17,7 +17,6 @@ export class ReceiverConsole {
     this.#parts = parts;
   }
 
-  /** Adds the routes of the console to the app. */
   mount(app: Hono): void {
     for (const pattern of [consolePath, `${consolePath}/*`]) {
       app.all(pattern, async (context) => {

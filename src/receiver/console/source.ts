@@ -73,7 +73,6 @@ export class ConsoleSource {
     return this.server.launched?.publicUrl ?? readSpace()?.url ?? "";
   }
 
-  /** Returns the public URL of an endpoint. */
   urlOf(endpoint: string): string {
     return `${this.publicUrl}${webhooksPath}${endpoint}`;
   }

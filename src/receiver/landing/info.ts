@@ -8,14 +8,12 @@ import type { ServerContext } from "../context.ts";
 import type { EndpointActivity } from "../counts.ts";
 import type { LandingActivity, LandingEndpoint, LandingInfo } from "../options.ts";
 
-/** The parts of the server from which the landing page is rendered. */
-export interface LandingSource {
+interface LandingSource {
   server: ServerContext;
   inbox: InboxReader<InboxCounts>;
   mountPoint: MountPoint;
 }
 
-/** Collects the content of the landing page. */
 async function gatherInfo(context: Context, source: LandingSource): Promise<LandingInfo> {
   const { server, mountPoint } = source;
   const space = readSpace();

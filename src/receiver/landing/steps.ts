@@ -16,7 +16,6 @@ export function isNearDailyLimit(lastDay: number): boolean {
   return lastDay >= 0.8 * hubDailyLimit;
 }
 
-/** Formats a count for display. */
 export function formatCount(count: number): string {
   return count.toLocaleString("en");
 }
@@ -40,7 +39,6 @@ function newTabLink(url: string, text: string): Markup {
   return html`<a href="${url}" target="_blank" rel="noopener">${text}<span class="unseen"> (opens a new tab)</span></a>`;
 }
 
-/** Renders a link to the console. */
 export function consoleLink(info: LandingInfo): Markup {
   return newTabLink(consoleAddress(info), "the console");
 }

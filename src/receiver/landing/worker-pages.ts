@@ -74,7 +74,6 @@ export function landingPage({ endpoints, secretIsSet }: LandingInfo): Response {
 /** Returns no assets, because the styles of these pages are inline. */
 export function landingAsset(): undefined {}
 
-/** Renders an error page for browsers. */
 export function renderErrorPage({ status, code, message, home }: ErrorPageContent): ErrorPage {
   return renderPage(
     `Error ${status}`,

@@ -10,7 +10,6 @@ export interface ProcessManager {
   readonly exiting: Promise<never> | undefined;
   /** Logs the error of a failed launch and exits the process with code 1. Returns if the error is not a `WebhookError`. */
   exitAfter(error: unknown): void;
-  /** Removes all handlers. */
   release(): void;
 }
 

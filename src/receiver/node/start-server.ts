@@ -101,7 +101,6 @@ export interface ServerParts extends Pick<ListenOptions, "fetch" | "deliver"> {
   report: { log(bindings?: unknown, options?: { announce: boolean }): void };
 }
 
-/** A listening server. */
 export interface RunningServer extends LaunchedServer {
   /** Closes the tunnel and the listener. Returns whether all requests in progress finished in time. */
   close(): Promise<boolean>;
@@ -225,7 +224,6 @@ async function logConsole(
   }
 }
 
-/** Logs the documented limits of Spaces that affect a server. */
 function logSpaceAdvice({ endpoints, options, log }: ServerContext): void {
   log.info(
     "The Hub can only deliver to a public or protected Space. On free hardware (cpu-basic), a Space sleeps after 48 hours without a request. To avoid delays, request /health regularly or choose other hardware.",

@@ -34,7 +34,6 @@ interface PublicListenerOptions extends Pick<ListenOptions, "fetch" | "log"> {
   secretCheck: SecretCheck;
   /** Logs requests and connections that are refused before they reach the server. */
   refusalLog: Logger;
-  /** How long `close()` waits for requests in progress. */
   graceMs: number;
   /** The server's port, to which the user's own tunnel points. */
   serverPort: number;
