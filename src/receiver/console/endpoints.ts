@@ -47,36 +47,6 @@ export function activityHistory(
 const cacheMs = 60_000;
 const timeoutMs = 3_000;
 
-class Registrations {
-  readonly #source: ConsoleSource;
-  #read: { at: number; webhooks: Promise<readonly Webhook[] | RegistrationInfo> } | undefined;
-
-  constructor(source: ConsoleSource) {
-    this.#source = source;
-  }
-
-  /** Returns the state of the webhook whose URL is `url`. Never rejects. */
-  async find(url: string): Promise<RegistrationInfo> {
-    const { hub, server } = this.#source;
-    const { now } = server;
-    const kept = this.#read;
-    // The age is negative if the clock was set back.
-    const isFresh = kept && now() >= kept.at && now() - kept.at <= cacheMs;
-    const read = isFresh ? kept : { at: now(), webhooks: this.#list() };
-    this.#read = read;
-    const webhooks = await read.webhooks;
-    return "state" in webhooks ? webhooks : describeRegistration(url, webhooks, hub.client.hubUrl);
-  }
-
-  async #list(): Promise<readonly Webhook[] | RegistrationInfo> {
-    try {
-      return await this.#source.hub.client.webhooks.list({ signal: AbortSignal.timeout(timeoutMs) });
-    } catch (error) {
-      return { state: "unknown", message: WebhookError.isInstance(error) ? error.message : "The Hub did not answer." };
-    }
-  }
-}
-
 /** Describes the webhook that delivers to `url`. */
 function describeRegistration(url: string, webhooks: readonly Webhook[], hubUrl: string): RegistrationInfo {
   const identify = ({ id, url: target }: Webhook) => ({
@@ -84,14 +54,12 @@ function describeRegistration(url: string, webhooks: readonly Webhook[], hubUrl:
     url: target && maskUrl(target),
     settingsUrl: `${hubUrl}/settings/webhooks/${encodeURIComponent(id)}`,
   });
-  const exact = webhooks.find(
-    (webhook) => webhook.url !== undefined && withoutQuery(webhook.url) === withoutQuery(url),
-  );
-  if (exact) return { ...identify(exact), ...stateOf(exact) };
-  const path = `${webhooksPath}${url.slice(url.lastIndexOf(webhooksPath) + webhooksPath.length)}`;
-  const other = webhooks.find((webhook) => webhook.url !== undefined && withoutQuery(webhook.url).endsWith(path));
+  const exact = webhooks.find((webhook) => webhook.url && withoutQuery(webhook.url) === withoutQuery(url));
+  const path = url.slice(url.lastIndexOf(webhooksPath));
+  const other = webhooks.find((webhook) => webhook.url && withoutQuery(webhook.url).endsWith(path));
   // The origin of a server that another server mounts is unknown.
-  if (other && url.startsWith("/")) return { ...identify(other), ...stateOf(other) };
+  const found = exact ?? (url.startsWith("/") ? other : undefined);
+  if (found) return { ...identify(found), ...stateOf(found) };
   if (other) {
     const message = `The webhook delivers to another server. Set its URL to ${url}, or run \`npx hub-webhooks sync\`.`;
     return { ...identify(other), state: "url-differs", message };
@@ -103,10 +71,8 @@ function describeRegistration(url: string, webhooks: readonly Webhook[], hubUrl:
 function stateOf({ disabled }: Webhook): Pick<RegistrationInfo, "state" | "message"> {
   if (disabled === false) return { state: "enabled" };
   if (disabled === suspendedAfterFailure) {
-    return {
-      state: "suspended",
-      message: "The Hub suspended the webhook after failed deliveries. Fix the cause, then enable it.",
-    };
+    const message = "The Hub suspended the webhook after failed deliveries. Fix the cause, then enable it.";
+    return { state: "suspended", message };
   }
   return { state: "disabled", message: "The webhook is disabled. Enable it to receive deliveries." };
 }
@@ -134,12 +100,12 @@ interface ReceiverEndpointsOptions {
 export class ReceiverEndpoints implements EndpointSource {
   readonly #source: ConsoleSource;
   readonly #options: ReceiverEndpointsOptions;
-  readonly #registrations: Registrations;
+  /** The latest answer of the Hub. */
+  #read: { at: number; webhooks: Promise<readonly Webhook[] | RegistrationInfo> } | undefined;
 
   constructor(source: ConsoleSource, options: ReceiverEndpointsOptions) {
     this.#source = source;
     this.#options = options;
-    this.#registrations = new Registrations(source);
   }
 
   async list(): Promise<EndpointList> {
@@ -172,7 +138,7 @@ export class ReceiverEndpoints implements EndpointSource {
       ...{ name, url, background: queue !== undefined },
       ...{ scopes, repos, watch: formatWatched(watch) },
       secret: server.secretCheck.isSet() ? "set" : "missing",
-      registration: await this.#registrations.find(url),
+      registration: await this.#findRegistration(url),
       isPaused: inbox.paused.includes(name),
       activity: { "15m": history("15m"), "1h": history("1h"), "24h": today },
       handlerTime: activity.handlerTime,
@@ -180,6 +146,27 @@ export class ReceiverEndpoints implements EndpointSource {
       today: { deliveries: today.reduce((sum, { deliveries }) => sum + deliveries, 0), limit: dailyLimit },
       last: shown.last && { status: shown.last.outcome, at: shown.last.at },
     };
+  }
+
+  /** Returns the state of the webhook whose URL is `url`. Never rejects. */
+  async #findRegistration(url: string): Promise<RegistrationInfo> {
+    const { hub, server } = this.#source;
+    const { now } = server;
+    const kept = this.#read;
+    // The age is negative if the clock was set back.
+    const isFresh = kept && now() >= kept.at && now() - kept.at <= cacheMs;
+    const read = isFresh ? kept : { at: now(), webhooks: this.#listWebhooks() };
+    this.#read = read;
+    const webhooks = await read.webhooks;
+    return "state" in webhooks ? webhooks : describeRegistration(url, webhooks, hub.client.hubUrl);
+  }
+
+  async #listWebhooks(): Promise<readonly Webhook[] | RegistrationInfo> {
+    try {
+      return await this.#source.hub.client.webhooks.list({ signal: AbortSignal.timeout(timeoutMs) });
+    } catch (error) {
+      return { state: "unknown", message: WebhookError.isInstance(error) ? error.message : "The Hub did not answer." };
+    }
   }
 
   async #readInbox(): Promise<InboxState> {

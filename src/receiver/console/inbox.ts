@@ -3,6 +3,7 @@ import type { InboxContents, InboxInfo, InboxLocation, InboxProblemInfo } from "
 import type { InboxSource } from "../../console/server/api.ts";
 import { readEnvironment, readSpace } from "../../core/environment.ts";
 import { WebhookError } from "../../core/errors.ts";
+import { withDeadline } from "../../core/time.ts";
 import { parseBucketUrl } from "../../inbox/bucket/bucket-url.ts";
 import { postgresSchema, redisPrefix } from "../../inbox/bullmq/queue-server.ts";
 import type { DeliveryCounts, Inbox } from "../../inbox/inbox.ts";
@@ -97,7 +98,8 @@ export class ReceiverInbox implements InboxSource {
     const opening = this.#source.openInbox();
     if (!opening) return { ...shared, state: "unused" };
     const following = this.#follow(opening);
-    const opened = await within(following, openingMs);
+    const late = () => new Error("The inbox is still being opened.");
+    const opened = await withDeadline(following, openingMs, late).catch(() => undefined);
     if (this.#failure) return { ...shared, state: "unavailable", problems: [this.#failure] };
     if (!opened) {
       void following.then(onOpened);
@@ -184,11 +186,4 @@ function ask<Result>(read: () => Promise<Result>): Promise<Result> {
 function warningsOf({ keptUntil }: InboxInfo["location"]): string[] {
   if (keptUntil === "space-restart") return [spaceDiskWarning];
   return keptUntil === "process-exit" ? [memoryWarning] : [];
-}
-
-/** Returns the result of a promise, or `undefined` after a time. */
-async function within<Result>(pending: Promise<Result>, timeoutMs: number): Promise<Result | undefined> {
-  const late = Promise.withResolvers<undefined>();
-  const timer = setTimeout(() => late.resolve(undefined), timeoutMs);
-  return Promise.race([pending, late.promise]).finally(() => clearTimeout(timer));
 }
