@@ -5,7 +5,6 @@ import type { Delivery } from "../payload/parse.ts";
 import type { WebhookPayload } from "../payload/schema.ts";
 import type { Endpoint } from "./endpoint.ts";
 import type { ServerHub } from "./hub.ts";
-import type { OwnChanges } from "./own-changes.ts";
 
 export interface CheckedDelivery {
   endpoint: Endpoint;
@@ -22,13 +21,11 @@ const inlineLimitMs = 4_000;
 /** Checks the conditions of endpoints that can require calls to the Hub: `ignoreSelf` and `paths`. */
 export class ConditionCheck {
   readonly #log: Logger;
-  readonly #serverHub: ServerHub;
-  readonly #ownChanges: OwnChanges;
+  readonly #hub: ServerHub;
 
-  constructor(log: Logger, serverHub: ServerHub, ownChanges: OwnChanges) {
+  constructor(log: Logger, hub: ServerHub) {
     this.#log = log;
-    this.#serverHub = serverHub;
-    this.#ownChanges = ownChanges;
+    this.#hub = hub;
   }
 
   /**
@@ -54,12 +51,11 @@ export class ConditionCheck {
 
   async #findReason({ endpoint, payload }: CheckedDelivery, signal: AbortSignal): Promise<string | undefined> {
     const { ignoreSelf = false, paths } = endpoint.conditions ?? {};
-    const [ownChanges, serverHub] = [this.#ownChanges, this.#serverHub];
     if (ignoreSelf) {
       const { isOwnEvent } = await import("./own-event.ts");
-      if (await isOwnEvent(payload, { ownChanges, serverHub, signal })) return "this server caused the event";
+      if (await isOwnEvent(payload, this.#hub, signal)) return "this server caused the event";
     }
-    if (paths && !(await hasChangedPath(payload, paths, serverHub.client, signal))) {
+    if (paths && !(await hasChangedPath(payload, paths, this.#hub.client, signal))) {
       return `no changed file is ${paths.paths.join(" or ")}`;
     }
     return undefined;

@@ -5,7 +5,8 @@ import { untilAborted } from "../core/time.ts";
 import type { Whoami } from "../hub/account.ts";
 import type { HubClient, HubClientOptions } from "../hub/client.ts";
 import { findHubUrl } from "../hub/hub-url.ts";
-import { type ActionObserver, observeActions } from "../hub/repositories/action-observer.ts";
+import { observeActions } from "../hub/repositories/action-observer.ts";
+import { type OpenedInbox, OwnChanges } from "./own-changes.ts";
 import { loadHubClient } from "./platform.node.ts";
 
 /**
@@ -99,22 +100,18 @@ const maxSignatureChars = 200;
 export class ServerHub {
   /** The name of this server in its markers. */
   readonly signature: string;
+  readonly ownChanges: OwnChanges;
   readonly #hub: HubOption | undefined;
   readonly #log: Logger;
-  readonly #observer: ActionObserver;
   #client: HubClient | undefined;
   #loading: Promise<HubClient> | undefined;
   #account: Promise<Whoami> | undefined;
 
   /** @throws `OPTION_INVALID` if the signature is invalid. */
-  constructor(
-    { hub, hubSignature }: { hub?: HubOption; hubSignature?: string },
-    log: Logger,
-    observer: ActionObserver,
-  ) {
+  constructor({ hub, hubSignature }: { hub?: HubOption; hubSignature?: string }, background: OpenedInbox, log: Logger) {
     this.#hub = hub;
     this.#log = log;
-    this.#observer = observer;
+    this.ownChanges = new OwnChanges(background, log);
     this.signature = checkSignature(hubSignature) ?? readEnvironment("SPACE_ID") ?? "server";
   }
 
@@ -135,7 +132,7 @@ export class ServerHub {
 
   #create(): HubClient {
     const hub = this.#hub;
-    const observing = { observer: this.#observer, signature: this.signature };
+    const observing = { observer: this.ownChanges, signature: this.signature };
     if (isClient(hub)) return hub[observeActions](observing);
     const load = async () => {
       const { createObservedClient } = await loadHubClient();

@@ -5,7 +5,7 @@ import type { RepoRef } from "../hub/schemas.ts";
 import type { OwnActions } from "../inbox/inbox.ts";
 
 /** The inbox that stores the changes. `undefined` while no inbox is open. */
-interface OpenedInbox {
+export interface OpenedInbox {
   readonly opened: Promise<{ readonly ownActions?: OwnActions | undefined }> | undefined;
 }
 
@@ -22,7 +22,7 @@ export class OwnChanges implements ActionObserver {
   readonly #remembered = new Set<string>();
   readonly #inProgress = new Map<string, Set<Promise<void>>>();
 
-  constructor(background: OpenedInbox, { log }: { log: Logger }) {
+  constructor(background: OpenedInbox, log: Logger) {
     this.#background = background;
     this.#log = log;
   }

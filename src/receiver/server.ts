@@ -23,7 +23,6 @@ import { serveLandingPage } from "./landing/info.ts";
 import { ServerLifecycle, StartupReport } from "./lifecycle.ts";
 import { MetricsRoute, serveReady } from "./monitoring.ts";
 import { checkServerOptions, type LaunchedServer, type LaunchOptions, type WebhooksServerOptions } from "./options.ts";
-import { OwnChanges } from "./own-changes.ts";
 import { RoutedRequest } from "./request.ts";
 import { createWebhookFunction, type WebhookFunction } from "./webhook.ts";
 
@@ -86,10 +85,9 @@ export class WebhooksServer {
       onFailure: (error) => this.#lifecycle.fail(error),
     });
     this.inbox = new ServerInbox(() => this.#background.open());
-    const ownChanges = new OwnChanges(this.#background, context);
-    this.#hub = new ServerHub(options, log, ownChanges);
+    this.#hub = new ServerHub(options, this.#background, log);
     const [background, hub] = [this.#background, this.#hub];
-    const conditionCheck = new ConditionCheck(log, hub, ownChanges);
+    const conditionCheck = new ConditionCheck(log, hub);
     this.#pipeline = new DeliveryPipeline(context, { background, hub, conditionCheck });
     this.#console = new ReceiverConsole(context, { pipeline: this.#pipeline, background, hub });
     const counts = createCountsReader(background, context);
