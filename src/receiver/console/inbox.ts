@@ -58,10 +58,7 @@ function locateServer(
   // PostgreSQL also accepts the host as a parameter, for example the folder of a socket.
   const host = url.hostname || url.searchParams.get("host") || "localhost";
   const database = url.pathname.slice(1) || (engine === "redis" ? "0" : undefined);
-  return {
-    address: host.startsWith("/") ? host : `${host}:${url.port || defaultPorts[engine]}`,
-    database,
-  };
+  return { address: host.startsWith("/") ? host : `${host}:${url.port || defaultPorts[engine]}`, database };
 }
 
 /** How long the console waits for an inbox that is being opened, such as a bucket. */
@@ -150,12 +147,10 @@ export class ReceiverInbox implements InboxSource {
         const queue = endpoints.byName.get(name)?.queue;
         const retention = queue && retentionOf(queue);
         return {
-          ...{
-            name,
-            counts: countsOf(stored.get(name)),
-            isServed: queue !== undefined,
-            isPaused: paused.includes(name),
-          },
+          name,
+          counts: countsOf(stored.get(name)),
+          isServed: queue !== undefined,
+          isPaused: paused.includes(name),
           retentionMs: retention?.bodiesMs,
           // An ID is deleted together with the body, or later.
           idRetentionMs: retention && Math.max(retention.bodiesMs, retention.idsMs),
