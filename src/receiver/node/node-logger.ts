@@ -79,10 +79,12 @@ function continued(value: unknown): string {
  * @throws `OPTION_INVALID` when `LOG_LEVEL` is invalid.
  */
 export function createNodeLogger(redact: (line: string) => string = (line) => line): Logger {
-  const level = readEnvironment("LOG_LEVEL") ?? "info";
-  if (level !== "silent" && !Object.hasOwn(pino.levels.values, level.toLowerCase())) {
+  const setting = readEnvironment("LOG_LEVEL") ?? "info";
+  // pino only accepts `silent` in lowercase.
+  const level = setting.toLowerCase();
+  if (!Object.hasOwn(pino.levels.values, level)) {
     throw optionError(
-      `LOG_LEVEL is "${level}". Set LOG_LEVEL to ${Object.keys(pino.levels.values).join(", ")} or silent.`,
+      `LOG_LEVEL is "${setting}". Set LOG_LEVEL to ${Object.keys(pino.levels.values).join(", ")} or silent.`,
     );
   }
   if (!process.stdout.isTTY) {
