@@ -5,7 +5,7 @@ import { actionOf, coversScope, hasShapeOf } from "./scope.ts";
 
 /** Returns the values of an option that takes one text or a list. @throws `OPTION_INVALID` if there is no value or an empty value. */
 function listOf(option: string, value: string | readonly string[]): readonly string[] {
-  const list = typeof value === "string" ? [value] : value;
+  const list = [value].flat();
   if (list.length > 0 && list.every((item) => typeof item === "string" && item !== "")) return list;
   throw optionError(
     `Option "${option}" contains no value or an empty value. Set at least one value, or omit the option to match everything.`,
