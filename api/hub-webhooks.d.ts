@@ -2573,37 +2573,6 @@ interface Watched<Type extends string = WatchedType | (string & {})> {
 }
 /** A parsed {@link Watch}: a {@link Watched} of a type that is known to this release. */
 type WatchedItem = Watched<WatchedType>;
-/** The options of `register`. */
-interface RegisterOptions {
-  /**
-   * The public URL of the server, such as `https://me-bot.hf.space`. The webhooks point to `/webhooks/…` below this
-   * URL.
-   */
-  publicUrl: string;
-  /**
-   * The path of the file that records the managed webhooks. Keep this file between runs, and use a separate file for
-   * each server. Default `.hub-webhooks/registrations.json` in the working directory.
-   */
-  state?: string | undefined;
-  /**
-   * The secret of the webhooks. Default: the first secret of the server. Without a secret, new webhooks have no secret,
-   * so anyone who knows the URL of an endpoint can send requests to the endpoint. Existing webhooks keep their secrets.
-   */
-  secret?: string | undefined;
-  /** Removes existing secrets. Cannot be combined with `secret`. Default `false`. */
-  removeSecret?: boolean | undefined;
-  /** Reports the steps without executing them, including the steps that are known to fail. Default `false`. */
-  dryRun?: boolean | undefined;
-  /** Deletes managed webhooks whose endpoint no longer exists. By default, these webhooks are reported as skipped. */
-  prune?: boolean | undefined;
-  /**
-   * Adopts webhooks that deliver to one of the endpoints but were created elsewhere. By default, these webhooks are
-   * reported as skipped.
-   */
-  adopt?: boolean | undefined;
-  /** Cancels the registration between two steps or during a request to the Hub. */
-  signal?: AbortSignal | undefined;
-}
 declare const gitContentPayload: z.ZodMiniObject<{
   event: z.ZodMiniObject<{
     action: z.ZodMiniCustom<"create" | "delete" | "move" | "update" | (string & {}), "create" | "delete" | "move" | "update" | (string & {})>;
@@ -3428,9 +3397,7 @@ interface OwnActions {
 }
 /** Selects deliveries by the files that changed. */
 interface PathFilter {
-  /** The paths, for messages. */
   readonly paths: readonly string[];
-  /** Whether a changed file matches. */
   readonly matches: (path: string) => boolean;
   /** Whether the changes of a ref count. */
   readonly acceptsRef: (ref: string) => boolean;
@@ -3614,7 +3581,7 @@ interface Endpoint {
   readonly scopes: readonly string[];
   /** The repository patterns that the filter accepts. An empty list accepts all repositories. */
   readonly repos: readonly string[];
-  /** The items that the endpoint's webhook watches. Empty if the endpoint has no `watch` option. */
+  /** The items that the endpoint's webhook watches. */
   readonly watch: readonly WatchedItem[];
   /** The domains that the endpoint's webhook subscribes to. */
   readonly domains: readonly WebhookDomain[];
@@ -3622,7 +3589,7 @@ interface Endpoint {
   readonly requiresJson: boolean;
   readonly timeoutMs: number;
   /** The settings with which the inbox runs deliveries. Missing for endpoints that run the handler before the response. */
-  readonly queue?: Pick<EndpointQueue, "concurrency" | "policy" | "retentionMs">;
+  readonly queue?: Pick<EndpointQueue, "concurrency" | "policy" | "retentionMs"> | undefined;
   /**
    * Parses and validates the body, then applies the filter.
    *
@@ -3630,7 +3597,7 @@ interface Endpoint {
    */
   readonly parse: (unparsed: UnparsedDelivery) => ParsedDelivery | Promise<ParsedDelivery>;
   /** The conditions that are checked before each run of the handler, because they can require calls to the Hub. */
-  readonly conditions?: EndpointConditions;
+  readonly conditions: EndpointConditions | undefined;
   readonly handler: Handler<unknown>;
   /** The counts of deliveries since the process started. */
   readonly activity: EndpointActivity;
@@ -4035,14 +4002,11 @@ type LandingPage = string | Hono | ((info: LandingInfo) => string | Response | P
  * symbol is registered (`Symbol.for`), because a tool and the user's project may use different copies of this package.
  */
 declare const serverControl: unique symbol;
-/** The description of a registered endpoint. */
 interface EndpointDetails extends Pick<Endpoint, "name" | "watch" | "domains" | "repos" | "scopes" | "warnings"> {
-  /** Whether the server stores deliveries and runs the handler later. */
   readonly background: boolean;
 }
-/** The endpoints and the secret of a server. */
+/** The endpoints, in the order of their registration, and the secret of a server. */
 interface ServerDescription {
-  /** The endpoints in the order of their registration. */
   readonly endpoints: readonly EndpointDetails[];
   /**
    * The first of the secrets that deliveries can use, or `undefined` if no secret is required. Reading this property
@@ -4052,16 +4016,12 @@ interface ServerDescription {
 }
 /** A delivery that does not arrive over HTTP: it requires no secret, and no client waits for a response. */
 interface JobDelivery {
-  /** The name of the endpoint. */
   endpoint: string;
-  /** The payload as a JSON text. */
   body: string;
   /** The `Webhook-Id`. A missing ID, or an ID with unprintable characters, is replaced with a new ID. */
   id: string | undefined;
-  /** Aborts the handler's signal. */
   signal: AbortSignal;
 }
-/** Describes and controls a server for the tools of this package. */
 interface ServerControl {
   /** Whether `secret: false` opens the server to everyone. */
   readonly isSecretDisabled: boolean;
@@ -4103,7 +4063,6 @@ interface ServerControl {
 }
 /** A `WebhooksServer` of any copy of this package. */
 interface ControllableServer {
-  /** The names of the endpoints, in the order of their registration. */
   readonly endpointNames: readonly string[];
   readonly [serverControl]: ServerControl;
 }
@@ -4114,6 +4073,37 @@ interface DesiredWebhook {
   url: string;
   watched: EndpointDetails["watch"];
   domains: EndpointDetails["domains"];
+}
+/** The options of `register`. */
+interface RegisterOptions {
+  /**
+   * The public URL of the server, such as `https://me-bot.hf.space`. The webhooks point to `/webhooks/…` below this
+   * URL.
+   */
+  publicUrl: string;
+  /**
+   * The path of the file that records the managed webhooks. Keep this file between runs, and use a separate file for
+   * each server. Default `.hub-webhooks/registrations.json` in the working directory.
+   */
+  state?: string | undefined;
+  /**
+   * The secret of the webhooks. Default: the first secret of the server. Without a secret, new webhooks have no secret,
+   * so anyone who knows the URL of an endpoint can send requests to the endpoint. Existing webhooks keep their secrets.
+   */
+  secret?: string | undefined;
+  /** Removes existing secrets. Cannot be combined with `secret`. Default `false`. */
+  removeSecret?: boolean | undefined;
+  /** Reports the steps without executing them, including the steps that are known to fail. Default `false`. */
+  dryRun?: boolean | undefined;
+  /** Deletes managed webhooks whose endpoint no longer exists. By default, these webhooks are reported as skipped. */
+  prune?: boolean | undefined;
+  /**
+   * Adopts webhooks that deliver to one of the endpoints but were created elsewhere. By default, these webhooks are
+   * reported as skipped.
+   */
+  adopt?: boolean | undefined;
+  /** Cancels the registration between two steps or during a request to the Hub. */
+  signal?: AbortSignal | undefined;
 }
 /** A connection to the Hub to register webhooks on, such as a `HubClient`. */
 interface HubConnection {

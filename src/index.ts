@@ -51,6 +51,5 @@ export type {
   LaunchOptions,
   WebhooksServerOptions,
 } from "./receiver/options.ts";
-export { WebhooksServer } from "./receiver/server.ts";
+export { WebhooksServer, webhookEndpoint } from "./receiver/server.ts";
 export type { WebhookDecorator, WebhookFunction } from "./receiver/webhook.ts";
-export { webhookEndpoint } from "./receiver/webhook-endpoint.ts";

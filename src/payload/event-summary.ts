@@ -2,23 +2,18 @@ import { readOwnField } from "../core/describe.ts";
 import { shorten } from "../core/text.ts";
 
 /** The event and the repository of a payload. A field is missing if the payload does not contain it. */
-export interface EventSummary {
-  /** Such as `repo.content`. */
-  scope?: string;
-  /** Such as `update`. */
-  action?: string;
-  /** Such as `dataset`. */
-  repoType?: string;
-  /** Such as `me/data`. */
-  repoName?: string;
+interface EventSummary {
+  scope?: string | undefined;
+  action?: string | undefined;
+  repoType?: string | undefined;
+  repoName?: string | undefined;
   /** The page of the repository. This can be any text. */
-  repoUrl?: string;
+  repoUrl?: string | undefined;
 }
 
-/** The maximum length of a field, in characters. */
 const maxLength = 200;
 
-/** A larger body, in characters, is not parsed: a page of them would take seconds. */
+/** A larger body is not parsed: a page of them would take seconds. */
 const maxParsedLength = 1_000_000;
 
 /**
@@ -30,16 +25,14 @@ export function summarizeEvent(body: string | undefined): EventSummary {
   const payload = parse(body);
   const event = readOwnField(payload, "event");
   const repo = readOwnField(payload, "repo");
-  const [scope, action] = [readText(event, "scope"), readText(event, "action")];
-  const [repoType, repoName] = [readText(repo, "type"), readText(repo, "name")];
-  const repoUrl = readText(readOwnField(repo, "url"), "web");
+  const url = readOwnField(readOwnField(repo, "url"), "web");
   return {
-    ...(scope !== undefined && { scope: shorten(scope, maxLength) }),
-    ...(action !== undefined && { action: shorten(action, maxLength) }),
-    ...(repoType !== undefined && { repoType: shorten(repoType, maxLength) }),
-    ...(repoName !== undefined && { repoName: shorten(repoName, maxLength) }),
+    scope: readText(event, "scope"),
+    action: readText(event, "action"),
+    repoType: readText(repo, "type"),
+    repoName: readText(repo, "name"),
     // A shortened URL would point to another page.
-    ...(repoUrl !== undefined && repoUrl.length <= maxLength && { repoUrl }),
+    repoUrl: typeof url === "string" && url !== "" && url.length <= maxLength ? url : undefined,
   };
 }
 
@@ -53,5 +46,5 @@ function parse(body: string): unknown {
 
 function readText(value: unknown, name: string): string | undefined {
   const text = readOwnField(value, name);
-  return typeof text === "string" && text !== "" ? text : undefined;
+  return typeof text === "string" && text !== "" ? shorten(text, maxLength) : undefined;
 }

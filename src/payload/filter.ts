@@ -1,11 +1,11 @@
 import { optionError } from "../core/options.ts";
-import { type Action, actions, isKnownScope, type RepoType, repoTypes, type Scope, scopes } from "./names.ts";
+import { type Action, actions, type RepoType, repoTypes, type Scope, scopes } from "./names.ts";
 import type { WebhookPayload } from "./schema.ts";
 import { actionOf, coversScope, hasShapeOf } from "./scope.ts";
 
 /** Returns the values of an option that takes one text or a list. @throws `OPTION_INVALID` if there is no value or an empty value. */
 function listOf(option: string, value: string | readonly string[]): readonly string[] {
-  const list = typeof value === "string" ? [value] : value;
+  const list = [value].flat();
   if (list.length > 0 && list.every((item) => typeof item === "string" && item !== "")) return list;
   throw optionError(
     `Option "${option}" contains no value or an empty value. Set at least one value, or omit the option to match everything.`,
@@ -24,7 +24,6 @@ function globMatcher(glob: string): (text: string) => boolean {
   return (text) => text.startsWith(start) && matchesParts(parts, text.slice(start.length));
 }
 
-/** Whether characters and wildcards match the whole text. */
 function matchesParts(parts: readonly string[], text: string): boolean {
   /** At each index, whether that many parts match the text up to the current character. */
   const reached = [true];
@@ -55,9 +54,7 @@ function refMatcher(globs: readonly string[]): (ref: string) => boolean {
 
 /** Selects deliveries by the files that changed. */
 export interface PathFilter {
-  /** The paths, for messages. */
   readonly paths: readonly string[];
-  /** Whether a changed file matches. */
   readonly matches: (path: string) => boolean;
   /** Whether the changes of a ref count. */
   readonly acceptsRef: (ref: string) => boolean;
@@ -114,7 +111,6 @@ export interface FilterOptions {
   paths?: string | readonly string[];
 }
 
-/** The scope of events with changed files. */
 const contentScope = "repo.content";
 
 /** Returns the reason why a payload does not match, or `undefined` if the payload matches. */
@@ -154,31 +150,25 @@ export function createFilter(options: FilterOptions): Filter | undefined {
  * debug. Unknown values are not errors, because the Hub can add values at any time.
  */
 export function lintFilter({ scope, action, repo, ref, paths }: FilterOptions): string[] {
-  const unknown = (option: string, values: readonly string[], known: (value: string) => boolean, hint: string) =>
+  const all = (value: string | readonly string[] = []) => [value].flat();
+  const unknown = (option: string, values: readonly string[], isKnown: (value: string) => boolean, hint: string) =>
     values
-      .filter((value) => !known(value) && !value.includes("*"))
+      .filter((value) => !isKnown(value) && !value.includes("*"))
       .map((value) => `Option "${option}" is "${value}", which is unknown, so the filter might never match. ${hint}.`);
-  const all = (value: string | readonly string[] | undefined) => (typeof value === "string" ? [value] : (value ?? []));
-  const isOneOf = (known: readonly string[]) => (value: string) => known.includes(value);
+  const unlisted = (option: string, values: readonly string[], known: readonly string[], what: string) =>
+    unknown(option, values, (value) => known.includes(value), `Known ${what}: ${known.join(", ")}`);
+  const types = all(repo).map((pattern) => pattern.split(":")[0] ?? "");
+  const isContentOnly = scope !== undefined && all(scope).every((wanted) => coversScope(contentScope, wanted));
   return [
-    ...unknown("scope", all(scope), isKnownScope, `Known scopes: ${scopes.join(", ")}`),
-    ...unknown("action", all(action), isOneOf(actions), `Known actions: ${actions.join(", ")}`),
-    ...unknown(
-      "repo",
-      all(repo).map((pattern) => pattern.split(":")[0] ?? ""),
-      isOneOf(repoTypes),
-      `Known types: ${repoTypes.join(", ")}`,
-    ),
+    ...unlisted("scope", all(scope), scopes, "scopes"),
+    ...unlisted("action", all(action), actions, "actions"),
+    ...unlisted("repo", types, repoTypes, "types"),
     ...unknown("ref", all(ref), (value) => value.startsWith("refs/"), 'Use full refs such as "refs/heads/main"'),
-    ...lintPaths(paths, all(scope)),
-  ];
-}
-
-function lintPaths(paths: FilterOptions["paths"], scopes: readonly string[]): string[] {
-  if (paths === undefined || (scopes.length > 0 && scopes.every((scope) => coversScope(contentScope, scope))))
-    return [];
-  return [
-    `Option "paths" only matches events of scope "${contentScope}", so the endpoint ignores all other events. Set scope: "${contentScope}".`,
+    ...(paths === undefined || isContentOnly
+      ? []
+      : [
+          `Option "paths" only matches events of scope "${contentScope}", so the endpoint ignores all other events. Set scope: "${contentScope}".`,
+        ]),
   ];
 }
 

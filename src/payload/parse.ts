@@ -44,49 +44,44 @@ export type Outcome =
   /** The handler failed. `retryAt` is set if the handler requested a retry at a certain time. */
   | { readonly status: "failed"; readonly error: WebhookError; readonly retryAt?: Date };
 
-/** An invalid field of a payload. */
 interface PayloadProblem {
   /** The keys from the root of the payload. Empty for the payload itself. */
   path: (string | number)[];
   problem: string;
 }
 
-/** The maximum number of problems of a payload. */
-const maxProblems = 50;
-
-/** Lists the invalid fields of a payload, for an editor. The list is empty if the payload is valid, and never contains values. */
-export function findPayloadProblems(value: unknown): readonly PayloadProblem[] {
-  try {
-    parsePayload(value);
-    return [];
-  } catch (error) {
-    const problems = WebhookError.isInstance(error) ? problemsOf(error) : undefined;
-    if (!problems) throw error;
-    return problems;
-  }
-}
-
-/** Returns the invalid fields behind an error of `parsePayload`, or `undefined` for other errors. */
-export function problemsOf(error: WebhookError): readonly PayloadProblem[] | undefined {
-  return issuesOf(error)
-    ?.slice(0, maxProblems)
-    .map(({ path = [], message }) => ({
-      path: path.map((part) => toKey(typeof part === "object" ? part.key : part)),
-      problem: message,
-    }));
-}
-
-function toKey(key: PropertyKey): string | number {
-  return typeof key === "number" ? key : String(key);
-}
-
-/** The maximum number of problems in an error message. The limit keeps responses short. */
-const maxListedProblems = 3;
-
 /** A validation issue in the format of Standard Schema, which zod also uses. */
 interface Issue {
   readonly message: string;
   readonly path?: ReadonlyArray<PropertyKey | { readonly key: PropertyKey }> | undefined;
+}
+
+const maxProblems = 50;
+/** The maximum number of problems in an error message. The limit keeps responses short. */
+const maxListedProblems = 3;
+
+const issuesOfErrors = new WeakMap<WebhookError, readonly Issue[]>();
+
+/** Lists the invalid fields of a payload, for an editor. The list is empty if the payload is valid, and never contains values. */
+export function findPayloadProblems(value: unknown): readonly PayloadProblem[] {
+  return toProblems(findIssues(value) ?? []);
+}
+
+/** Returns the invalid fields behind an error of {@link payloadInvalid}, or `undefined` for other errors. */
+export function problemsOf(error: WebhookError): readonly PayloadProblem[] | undefined {
+  const issues = issuesOfErrors.get(error);
+  return issues && toProblems(issues);
+}
+
+function toProblems(issues: readonly Issue[]): readonly PayloadProblem[] {
+  return issues.slice(0, maxProblems).map((issue) => ({ path: pathOf(issue), problem: issue.message }));
+}
+
+function pathOf({ path = [] }: Issue): (string | number)[] {
+  return path.map((part) => {
+    const key = typeof part === "object" ? part.key : part;
+    return typeof key === "number" ? key : String(key);
+  });
 }
 
 /**
@@ -99,16 +94,17 @@ interface Issue {
  * ```
  */
 export function parsePayload(value: unknown): WebhookPayload {
-  assertPayload(value);
-  return value;
+  const issues = findIssues(value);
+  if (issues) throw payloadInvalid(issues);
+  return value as WebhookPayload;
 }
 
-function assertPayload(value: unknown): asserts value is WebhookPayload {
-  const { scope, type } = scopeAndType(value);
+function findIssues(value: unknown): readonly Issue[] | undefined {
+  const scope = readOwnField(readOwnField(value, "event"), "scope");
+  const type = readOwnField(readOwnField(value, "repo"), "type");
   const schema = schemaOf(scope, type);
-  if (validate(schemaCompiler.of(schema), value)) return;
-  const result = schema.safeParse(value, { error: describeIssue });
-  if (!result.success) throw payloadInvalid(result.error.issues);
+  if (validate(schemaCompiler.of(schema), value)) return undefined;
+  return schema.safeParse(value, { error: describeIssue }).error?.issues;
 }
 
 /** Compiling takes longer than parsing a few hundred payloads, and would delay the start. */
@@ -142,35 +138,17 @@ class SchemaCompiler {
 
 const schemaCompiler = new SchemaCompiler();
 
-/** Reads the two fields that determine the schema. */
-function scopeAndType(value: unknown): { scope: unknown; type: unknown } {
-  return {
-    scope: readOwnField(readOwnField(value, "event"), "scope"),
-    type: readOwnField(readOwnField(value, "repo"), "type"),
-  };
-}
-
-const issuesOfErrors = new WeakMap<WebhookError, readonly Issue[]>();
-
-/** Returns the issues behind an error of {@link payloadInvalid}, or `undefined` for other errors. */
-function issuesOf(error: WebhookError): readonly Issue[] | undefined {
-  return issuesOfErrors.get(error);
-}
-
 /** Creates the error for an invalid payload. The message lists the first problems. */
-export function payloadInvalid(problems: readonly Issue[]): WebhookError {
-  const named = problems
-    .slice(0, maxListedProblems)
-    .map((problem) => `${pathOf(problem) || "payload"}: ${problem.message.slice(0, 120)}`);
-  const more = problems.length > maxListedProblems ? ` (and ${problems.length - maxListedProblems} more)` : "";
-  const error = new WebhookError(`Invalid payload: ${named.join("; ")}${more}.`, {
+export function payloadInvalid(issues: readonly Issue[]): WebhookError {
+  const listed = issues.slice(0, maxListedProblems).map((issue) => {
+    const keys = pathOf(issue).map((key) => String(key).slice(0, 60));
+    return `${keys.join(".") || "payload"}: ${issue.message.slice(0, 120)}`;
+  });
+  const more = issues.length > maxListedProblems ? ` (and ${issues.length - maxListedProblems} more)` : "";
+  const error = new WebhookError(`Invalid payload: ${listed.join("; ")}${more}.`, {
     code: "PAYLOAD_INVALID",
     status: 422,
   });
-  issuesOfErrors.set(error, problems);
+  issuesOfErrors.set(error, issues);
   return error;
-}
-
-function pathOf(problem: Issue): string {
-  return (problem.path ?? []).map((part) => String(typeof part === "object" ? part.key : part).slice(0, 60)).join(".");
 }

@@ -20,7 +20,6 @@ const discussion = {
   authorId: ownerId,
 };
 
-/** The texts of the discussion in samples. */
 export const sampleTexts = {
   title: "Add a data card",
   content: "Could you say where the data comes from?",
@@ -52,7 +51,6 @@ export function webhookPayload<
   return deepMerge(sample, changes ?? {}) as PayloadOf<Scope, TypeIn<Changes>>;
 }
 
-/** The values in a sample. */
 export interface SampleSubject {
   scope: KnownScope;
   type: string;
@@ -63,20 +61,16 @@ export interface SampleSubject {
   discussion: { num: number; id: string; commentId: string; authorId: string };
 }
 
-/** Creates a payload with all fields of its scope. */
-export function samplePayload(subject: SampleSubject): Record<string, unknown> {
-  return { ...commonFields(subject), ...scopeFields(subject) };
-}
-
 function webPath({ type, name }: SampleSubject): string {
   return type === "model" ? name : `${type}s/${name}`;
 }
 
-function commonFields(subject: SampleSubject) {
+/** Creates a payload with all fields of its scope. */
+export function samplePayload(subject: SampleSubject): Record<string, unknown> {
   const { scope, type, name, hubUrl } = subject;
   const isRepoScope = scope.startsWith("repo");
   return {
-    event: { action: scope === "discussion" || scope === "discussion.comment" ? "create" : "update", scope },
+    event: { action: isRepoScope ? "update" : "create", scope },
     repo: {
       type,
       name,
@@ -89,6 +83,7 @@ function commonFields(subject: SampleSubject) {
       tags: ["region:us"],
     },
     webhook: { id: "6390e855e30d9209411de93b", version: 3 },
+    ...scopeFields(subject),
   };
 }
 
@@ -163,67 +158,49 @@ export function editPayload(payload: object, edits: readonly PayloadEdit[]): Rec
   let edited: Record<string, unknown> = { ...payload };
   for (const edit of edits) {
     const keys = edit.path.split(".");
-    if (!keys.includes("__proto__")) edited = editObject(edited, { edit, keys, depth: 0 });
+    if (!keys.includes("__proto__")) edited = editObject(edited, keys, edit);
   }
   return edited;
 }
 
-/** The position of an edit in the payload. The next key is `keys[depth]`. */
-interface Step {
-  edit: PayloadEdit;
-  keys: readonly string[];
-  depth: number;
-}
-
-function editValue(value: unknown, step: Step): unknown {
-  const { edit, keys, depth } = step;
-  if (depth === keys.length) return edit.value;
-  if (Array.isArray(value)) return editList(value, step);
-  if (typeof value === "object" && value !== null) return editObject({ ...value }, step);
+/** Applies an edit below a value. `keys`: the rest of its path. */
+function editValue(value: unknown, keys: readonly string[], edit: PayloadEdit): unknown {
+  const [key] = keys;
+  if (key === undefined) return edit.value;
+  if (Array.isArray(value)) return editList(value, keys, edit);
+  if (typeof value === "object" && value !== null) return editObject({ ...value }, keys, edit);
   if (edit.remove) return value;
-  if (value !== undefined && value !== null) throw wrongPath(step, `is a ${typeof value}, not an object or a list`);
-  return /^\d+$/.test(keys[depth] ?? "") ? editList([], step) : editObject({}, step);
+  if (value !== undefined && value !== null) {
+    throw wrongPath(edit, keys, `is a ${typeof value}, not an object or a list`);
+  }
+  return /^\d+$/.test(key) ? editList([], keys, edit) : editObject({}, keys, edit);
 }
 
-function editObject(object: Record<string, unknown>, step: Step): Record<string, unknown> {
-  const key = step.keys[step.depth] ?? "";
+function editObject(object: Record<string, unknown>, keys: readonly string[], edit: PayloadEdit) {
+  const [key = "", ...rest] = keys;
   // Inherited names such as "constructor" are not fields of the payload.
   const isThere = Object.hasOwn(object, key);
-  if (!isThere && step.edit.remove) return object;
-  if (isRemoval(step)) {
-    const { [key]: _removed, ...rest } = object;
-    return rest;
-  }
-  return { ...object, [key]: editValue(isThere ? object[key] : undefined, descend(step)) };
+  if (!edit.remove) return { ...object, [key]: editValue(isThere ? object[key] : undefined, rest, edit) };
+  if (!isThere) return object;
+  const { [key]: value, ...others } = object;
+  return rest.length === 0 ? others : { ...object, [key]: editValue(value, rest, edit) };
 }
 
-function editList(list: readonly unknown[], step: Step): readonly unknown[] {
-  const key = step.keys[step.depth] ?? "";
+function editList(list: readonly unknown[], keys: readonly string[], edit: PayloadEdit): readonly unknown[] {
+  const [key = "", ...rest] = keys;
   const index = /^\d+$/.test(key) ? Number(key) : Number.POSITIVE_INFINITY;
   if (index < list.length) {
-    return isRemoval(step)
-      ? list.toSpliced(index, 1)
-      : list.map((item, at) => (at === index ? editValue(item, descend(step)) : item));
+    if (edit.remove && rest.length === 0) return list.toSpliced(index, 1);
+    return list.map((item, at) => (at === index ? editValue(item, rest, edit) : item));
   }
-  if (step.edit.remove) return list;
-  if (index > list.length) throw wrongPath(step, `is a list whose next index is ${list.length}`);
-  return [...list, editValue(undefined, descend(step))];
+  if (edit.remove) return list;
+  if (index > list.length) throw wrongPath(edit, keys, `is a list whose next index is ${list.length}`);
+  return [...list, editValue(undefined, rest, edit)];
 }
 
-/** Whether the edit removes the key at the current depth. */
-function isRemoval({ edit, keys, depth }: Step): boolean {
-  return edit.remove === true && depth === keys.length - 1;
-}
-
-function descend({ edit, keys, depth }: Step): Step {
-  return { edit, keys, depth: depth + 1 };
-}
-
-function wrongPath({ edit, keys, depth }: Step, found: string): WebhookError {
-  const place = keys.slice(0, depth).join(".");
-  return new WebhookError(`Cannot edit "${edit.path}": the value at "${place}" ${found}.`, {
-    code: "ARGUMENT_INVALID",
-  });
+function wrongPath({ path }: PayloadEdit, keys: readonly string[], found: string): WebhookError {
+  const place = path.split(".").slice(0, -keys.length).join(".");
+  return new WebhookError(`Cannot edit "${path}": the value at "${place}" ${found}.`, { code: "ARGUMENT_INVALID" });
 }
 
 /**
@@ -235,14 +212,11 @@ export function deepMerge(base: object, changes: object): Record<string, unknown
   for (const [key, change] of Object.entries(changes)) {
     // Assigning this key would set the prototype.
     if (key === "__proto__") continue;
+    const current = merged[key];
     if (change === undefined) delete merged[key];
-    else merged[key] = isRecord(change) ? deepMerge(asRecord(merged[key]), change) : change;
+    else merged[key] = isRecord(change) ? deepMerge(isRecord(current) ? current : {}, change) : change;
   }
   return merged;
-}
-
-function asRecord(value: unknown): object {
-  return isRecord(value) ? value : {};
 }
 
 function isRecord(value: unknown): value is object {

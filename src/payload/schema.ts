@@ -179,7 +179,6 @@ export type RepoConfigPayload = z.output<typeof repoConfigPayload>;
 export type DiscussionPayload = z.output<typeof discussionPayload>;
 /** A payload of scope `discussion.comment`. */
 export type DiscussionCommentPayload = z.output<typeof discussionCommentPayload>;
-/** The fields of every payload. */
 type CommonPayload = z.output<typeof common>;
 /** The schema of the payloads of one scope. */
 export type PayloadSchema = z.ZodMiniType<CommonPayload>;

@@ -10,18 +10,16 @@ import { errorAnswer, errorBehind, isResponse, toResponse } from "../http/answer
 import { nodeRequest } from "../http/body.ts";
 import { internalError } from "./answer.ts";
 
-interface MountPointOptions {
-  /** The prefix of every path in the URLs that clients use. */
-  basePath?: string;
-  /** Whether to trust `X-Forwarded-Proto`, `X-Forwarded-Host`, and `X-Forwarded-Prefix`. Default `false`. */
-  trustProxy?: boolean;
-}
-
 /**
  * The first segments of the built-in paths, with which a base path cannot start. Requests match with and without the base
  * path, so `/webhooks/x` would be ambiguous with the base path `/webhooks`.
  */
 const reservedSegments: readonly string[] = ["webhooks", "health", "ready", "metrics", "_console", "_landing"];
+
+interface MountPointOptions {
+  basePath?: string;
+  trustProxy?: boolean;
+}
 
 /**
  * The origin of the server in the URLs that clients use, and the path prefix under which an app or proxy mounts the server.
@@ -32,7 +30,6 @@ export class MountPoint {
   readonly #hasBasePath: boolean;
   readonly #trustProxy: boolean;
 
-  /** @throws `OPTION_INVALID` */
   constructor({ basePath, trustProxy = false }: MountPointOptions) {
     this.basePath = readBasePath(basePath);
     this.#hasBasePath = basePath !== undefined;
@@ -84,7 +81,6 @@ export function routePrefix(context: Context): string {
   return pattern === "" ? "" : path.split("/", pattern.split("/").length).join("/");
 }
 
-/** @throws `OPTION_INVALID` */
 function readBasePath(option: string | undefined): string {
   if (option === undefined) return "";
   const basePath = typeof option === "string" ? option.replace(/\/$/, "") : undefined;
@@ -119,22 +115,19 @@ function firstValue(context: Context, header: string): string {
   return context.req.header(header)?.split(",")[0]?.trim() ?? "";
 }
 
-/** Replaces the JSON of an error response with an HTML page if a browser sent the request. */
+/**
+ * Replaces the JSON of an error response with an HTML page if a browser sent the request. `home`: the path of the landing page, to
+ * which the error page links.
+ */
 export async function showErrorPage(
   response: Response,
-  request: {
-    method: string;
-    accept: string | null | undefined;
-    /** The path of the landing page, to which the error page links. */
-    home?: string | undefined;
-  },
+  request: { method: string; accept: string | null | undefined; home?: string | undefined },
 ): Promise<Response> {
   const error = errorBehind(response);
   if (error === undefined || !wantsHtml(request)) return response;
   const { renderErrorPage } = await import("../console/pages/error-page.ts");
-  const { code, message } = error;
   const { status } = response;
-  const page = renderErrorPage({ status, code, message, home: request.home });
+  const page = renderErrorPage({ status, code: error.code, message: error.message, home: request.home });
   const headers = new Headers(response.headers);
   for (const [name, value] of Object.entries(page.headers)) headers.set(name, value);
   return new Response(page.html, { status, headers });
@@ -157,10 +150,8 @@ const dotSegment = /^[^?#]*\/(?:\.|%2e){1,2}(?:[/?#]|$)/i;
 const takenApps = new WeakSet<object>();
 
 interface ServerAppOptions extends MountPointOptions {
-  /** The user's app. Default: a new app. */
   app?: HonoApp;
   log: Logger;
-  /** Logs refused requests. */
   refusalLog: Logger;
 }
 
@@ -171,7 +162,6 @@ export class ServerApp {
   readonly #options: ServerAppOptions;
   /** Whether the app uses Hono's default router and default function to read paths. */
   readonly #hasDefaultMatching: boolean;
-  /** The handlers of the built-in routes. */
   readonly #builtIn = new Set<unknown>();
   /**
    * A router with all routes up to the last built-in route, for {@link isDirect}. The app's own router cannot be used,
@@ -210,10 +200,18 @@ export class ServerApp {
         this.hono.on(method, path, added);
       }
     } catch (cause) {
-      throw routesRefused(cause);
+      throw optionError(
+        `Hono refused to add the built-in routes (${messageOf(cause)}). Create the server before the app answers its first request.`,
+        { cause },
+      );
     }
     const hidden = this.hono.routes.find(({ path }) => mountPoint.strip(path) !== path);
-    if (hidden) throw routeHidden(hidden.path, mountPoint.basePath);
+    if (hidden) {
+      const visible = hidden.path.slice(mountPoint.basePath.length) || "/";
+      throw optionError(
+        `The app has a route or middleware at "${hidden.path}", which never matches with the option basePath: "${mountPoint.basePath}". Paths in the app do not contain the base path. Register the route as "${visible}", or omit the option.`,
+      );
+    }
     for (const route of this.hono.routes) this.#router.add(route.method, route.path, [route.handler, route]);
     if (mountPoint.basePath !== "") {
       const { getPath } = this.hono;
@@ -226,7 +224,10 @@ export class ServerApp {
     }
     if (hasDefaultErrorHandler(this.hono)) this.hono.onError((cause, context) => this.#answerFailure(cause, context));
     this.hono.use = () => {
-      throw middlewareTooLate();
+      throw new WebhookError(
+        "server.app.use() was called after the server was created, so this middleware would not run for deliveries or other built-in requests. Add middleware before you create the server: `const app = new Hono(); app.use(…); const server = new WebhooksServer({ app });`.",
+        { code: "MIDDLEWARE_TOO_LATE" },
+      );
     };
   }
 
@@ -240,7 +241,6 @@ export class ServerApp {
     return this.#builtIn.has(first?.[0][0]);
   }
 
-  /** Answers a request. The arguments are those of Hono. */
   fetch(...[request, environment, context]: Parameters<Hono["fetch"]>): Response | Promise<Response> {
     const refused = this.#refuse(environment);
     if (!refused) return this.hono.fetch(request, environment, context);
@@ -276,8 +276,9 @@ export class ServerApp {
 function withPreparedHeaders(handler: Handler, mountPoint: MountPoint): Handler {
   return async (context, next) => {
     const answer: unknown = await handler(context, next);
-    const response = isResponse(answer) ? await showToBrowsers(answer, context, mountPoint) : answer;
-    return isResponse(response) && context.req.routeIndex > 0 ? context.newResponse(response.body, response) : response;
+    if (!isResponse(answer)) return answer;
+    const response = await showToBrowsers(answer, context, mountPoint);
+    return context.req.routeIndex > 0 ? context.newResponse(response.body, response) : response;
   };
 }
 
@@ -305,7 +306,6 @@ function defaultGetPaths(): readonly unknown[] {
   return [new Hono().getPath, new Hono({ strict: false }).getPath];
 }
 
-/** @throws `OPTION_INVALID` */
 function readApp(given: HonoApp): Hono {
   if (!isHono(given)) {
     throw optionError('Option "app" is not a Hono app. Pass the result of `new Hono()`.');
@@ -331,24 +331,4 @@ function isHono(value: unknown): value is Hono {
 
 function nothingFound(): WebhookError {
   return new WebhookError("No page or route matches this path. Check the URL.", { code: "NOT_FOUND", status: 404 });
-}
-
-function routesRefused(cause: unknown): WebhookError {
-  return optionError(
-    `Hono refused to add the built-in routes (${messageOf(cause)}). Create the server before the app answers its first request.`,
-    { cause },
-  );
-}
-
-function routeHidden(path: string, basePath: string): WebhookError {
-  return optionError(
-    `The app has a route or middleware at "${path}", which never matches with the option basePath: "${basePath}". Paths in the app do not contain the base path. Register the route as "${path.slice(basePath.length) || "/"}", or omit the option.`,
-  );
-}
-
-function middlewareTooLate(): WebhookError {
-  return new WebhookError(
-    "server.app.use() was called after the server was created, so this middleware would not run for deliveries or other built-in requests. Add middleware before you create the server: `const app = new Hono(); app.use(…); const server = new WebhooksServer({ app });`.",
-    { code: "MIDDLEWARE_TOO_LATE" },
-  );
 }

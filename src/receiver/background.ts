@@ -1,64 +1,56 @@
 import { WebhookError } from "../core/errors.ts";
-import type {
-  ClaimedDelivery,
-  DeliveryCounts,
-  DeliveryKey,
-  FinishedRun,
-  Inbox,
-  IncomingDelivery,
-} from "../inbox/inbox.ts";
+import { withDeadline } from "../core/time.ts";
+import type { ClaimedDelivery, DeliveryCounts, FinishedRun, Inbox, IncomingDelivery } from "../inbox/inbox.ts";
 import type { ServerContext } from "./context.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { canOpenInbox } from "./platform.node.ts";
 
-interface CachedReadOptions<Value> {
+interface InboxReaderOptions<Value> {
   now: () => number;
-  /** The maximum time that a caller waits. */
   timeoutMs: number;
-  /** The value that callers receive after the timeout. */
+  /** The value that callers receive after the timeout, or if `read` rejects. */
   fallback: Value;
+  read: (opened: Promise<Inbox>) => Promise<Value>;
 }
 
-/** How long a value is reused before it is read again. */
 const freshMs = 1_000;
 
 /**
- * Limits reads of a value that is expensive to read and that unauthenticated clients can request. The value is read at most
- * once a second, and only one read is in progress at a time.
+ * Reads a value that is expensive to read and that unauthenticated clients can request. The value is read at most once a second, and
+ * only one read is in progress at a time. A read never opens the inbox.
  */
-export class CachedRead<Value> {
-  readonly #options: CachedReadOptions<Value>;
-  #source: object | undefined;
+export class InboxReader<Value> {
+  readonly #background: Pick<BackgroundWork, "opened">;
+  readonly #options: InboxReaderOptions<Value>;
+  #source: Promise<Inbox> | undefined;
   #value: Promise<Value> | undefined;
   #readAt = 0;
   #isPending = false;
 
-  constructor(options: CachedReadOptions<Value>) {
+  constructor(background: Pick<BackgroundWork, "opened">, options: InboxReaderOptions<Value>) {
+    this.#background = background;
     this.#options = options;
   }
 
-  /** Returns the value that `read` reads from `source`, or the fallback after the timeout. `read` must not reject. */
-  async get<Source extends object>(source: Source, read: (source: Source) => Promise<Value>): Promise<Value> {
+  /** Returns the value, or `undefined` while no inbox is open. Never rejects. */
+  async read(): Promise<Value | undefined> {
+    const { opened } = this.#background;
+    if (!opened) return undefined;
     const { timeoutMs, fallback } = this.#options;
-    const waited = Promise.withResolvers<Value>();
-    const timer = setTimeout(() => waited.resolve(fallback), timeoutMs);
-    try {
-      return await Promise.race([this.#shared(source, read), waited.promise]);
-    } finally {
-      clearTimeout(timer);
-    }
+    const late = () => new Error("The inbox did not respond in time.");
+    return withDeadline(this.#shared(opened), timeoutMs, late).catch(() => fallback);
   }
 
-  #shared<Source extends object>(source: Source, read: (source: Source) => Promise<Value>): Promise<Value> {
+  #shared(opened: Promise<Inbox>): Promise<Value> {
     const now = this.#options.now();
     const age = now - this.#readAt;
     // The age is negative if the clock was set back.
     const isUsable = this.#isPending || (age >= 0 && age < freshMs);
-    if (this.#value && this.#source === source && isUsable) return this.#value;
-    const value = read(source).finally(() => {
+    if (this.#value && this.#source === opened && isUsable) return this.#value;
+    const value = this.#options.read(opened).finally(() => {
       if (this.#value === value) this.#isPending = false;
     });
-    this.#source = source;
+    this.#source = opened;
     this.#readAt = now;
     this.#isPending = true;
     this.#value = value;
@@ -69,36 +61,13 @@ export class CachedRead<Value> {
 /** The number of deliveries by endpoint and status, or `unknown` if the inbox failed or did not respond in time. */
 export type InboxCounts = Readonly<Record<string, DeliveryCounts>> | "unknown";
 
-/** Reads the number of deliveries in the inbox, for metrics and pages. */
-export class InboxCountsReader {
-  readonly #background: Pick<BackgroundWork, "opened">;
-  readonly #counts: CachedRead<InboxCounts>;
-
-  /**
-   * @param background reading the counts never opens its inbox.
-   * @param options.timeoutMs the maximum time that a caller waits.
-   */
-  constructor(
-    background: Pick<BackgroundWork, "opened">,
-    { now, timeoutMs = 1_000 }: { now: () => number; timeoutMs?: number },
-  ) {
-    this.#background = background;
-    this.#counts = new CachedRead({ now, timeoutMs, fallback: "unknown" });
-  }
-
-  /** Returns the counts, or `undefined` while no inbox is open. Never rejects. */
-  async read(): Promise<InboxCounts | undefined> {
-    const inbox = this.#background.opened;
-    return inbox && this.#counts.get(inbox, readCounts);
-  }
-}
-
-async function readCounts(inbox: Promise<Inbox>): Promise<InboxCounts> {
-  try {
-    return await (await inbox).counts();
-  } catch {
-    return "unknown";
-  }
+/** Creates a reader of the number of deliveries in the inbox, for metrics and pages. */
+export function createCountsReader(
+  background: Pick<BackgroundWork, "opened">,
+  { now, timeoutMs = 1_000 }: { now: () => number; timeoutMs?: number },
+): InboxReader<InboxCounts> {
+  const read = async (opened: Promise<Inbox>) => (await opened).counts();
+  return new InboxReader<InboxCounts>(background, { now, timeoutMs, fallback: "unknown", read });
 }
 
 interface BackgroundWorkOptions {
@@ -113,11 +82,8 @@ export class BackgroundWork {
   readonly #context: ServerContext;
   readonly #options: BackgroundWorkOptions;
   #opening: Promise<Inbox> | undefined;
-  /**
-   * The open inbox, which runs the deliveries of all background endpoints, including endpoints that are added later.
-   */
+  /** The open inbox, which runs the deliveries of all background endpoints. */
   #inbox: Inbox | undefined;
-  /** Aborted by `stopOpening`. */
   #stopOpening = new AbortController();
   #maxRetryWaitMs = Number.POSITIVE_INFINITY;
   /** The URL that overrides the `inbox` option. */
@@ -158,16 +124,12 @@ export class BackgroundWork {
     return this.#opening;
   }
 
-  /**
-   * Opens the inbox if there is a background endpoint, and warns about orphaned deliveries. @throws `OPTION_INVALID`,
-   * `INBOX_UNUSABLE`.
-   */
+  /** Opens the inbox if there is a background endpoint. @throws `OPTION_INVALID`, `INBOX_UNUSABLE`. */
   async openIfNeeded(): Promise<void> {
     if (this.#context.endpoints.backgroundEndpoints.length === 0) return;
     await this.#warnOrphaned(await this.open());
   }
 
-  /** Stores a delivery. @throws `INBOX_FULL`, `INBOX_UNAVAILABLE`. */
   async store(delivery: IncomingDelivery): Promise<{ duplicate: boolean }> {
     const inbox = await this.open().catch((cause: unknown) => {
       throw notStored(cause);
@@ -247,25 +209,25 @@ export class BackgroundWork {
 
   async #openInbox(): Promise<Inbox> {
     const { log, now } = this.#context;
-    const { onFailure } = this.#options;
     const { inbox } = this;
     if (typeof inbox === "object" && this.#inboxUrl === undefined) return inbox;
     // Before the import, during which the server may be closed.
     const { signal } = this.#stopOpening;
     const { openConfiguredInbox } = await import("./node/open-configured-inbox.ts");
-    const opened = await openConfiguredInbox({ inbox, log, now, signal, onFailure });
+    const opened = await openConfiguredInbox({ inbox, log, now, signal, onFailure: this.#options.onFailure });
     if (opened.maxRetryWaitMs !== undefined) this.limitRetryWaits(opened.maxRetryWaitMs);
     return opened.inbox;
   }
 
   #work(inbox: Inbox, endpoint: Endpoint): void {
-    if (!endpoint.queue) return;
-    const { policy } = endpoint.queue;
-    const waitAfter = (attempt: number) => Math.min(policy.waitAfter(attempt), this.#maxRetryWaitMs);
-    const run = (claimed: ClaimedDelivery, signal: AbortSignal) => this.#options.run(endpoint, claimed, signal);
-    const onAttemptStored = (key: DeliveryKey) => this.#context.history.changed(key);
-    const queue = { ...endpoint.queue, policy: { ...policy, waitAfter } };
-    inbox.startWorker({ endpoint: endpoint.name, ...queue, run, onAttemptStored });
+    const { name, queue } = endpoint;
+    if (!queue) return;
+    const waitAfter = (attempt: number) => Math.min(queue.policy.waitAfter(attempt), this.#maxRetryWaitMs);
+    inbox.startWorker({
+      ...{ endpoint: name, ...queue, policy: { ...queue.policy, waitAfter } },
+      run: (claimed, signal) => this.#options.run(endpoint, claimed, signal),
+      onAttemptStored: (key) => this.#context.history.changed(key),
+    });
   }
 }
 

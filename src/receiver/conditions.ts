@@ -1,19 +1,15 @@
 import type { Logger } from "../core/log.ts";
 import type { HubClient } from "../hub/client.ts";
-import type { ChangedFile } from "../hub/repositories/changed-file.ts";
 import type { PathFilter } from "../payload/filter.ts";
 import type { Delivery } from "../payload/parse.ts";
 import type { WebhookPayload } from "../payload/schema.ts";
 import type { Endpoint } from "./endpoint.ts";
 import type { ServerHub } from "./hub.ts";
-import type { OwnChanges } from "./own-changes.ts";
 
-/** A delivery whose conditions are checked. */
 export interface CheckedDelivery {
   endpoint: Endpoint;
   delivery: Pick<Delivery<unknown>, "id">;
   payload: WebhookPayload;
-  /** Aborts the check. */
   signal: AbortSignal | undefined;
 }
 
@@ -25,11 +21,11 @@ const inlineLimitMs = 4_000;
 /** Checks the conditions of endpoints that can require calls to the Hub: `ignoreSelf` and `paths`. */
 export class ConditionCheck {
   readonly #log: Logger;
-  readonly #parts: { serverHub: ServerHub; ownChanges: OwnChanges };
+  readonly #hub: ServerHub;
 
-  constructor({ log }: { log: Logger }, parts: { serverHub: ServerHub; ownChanges: OwnChanges }) {
+  constructor(log: Logger, hub: ServerHub) {
     this.#log = log;
-    this.#parts = parts;
+    this.#hub = hub;
   }
 
   /**
@@ -55,21 +51,16 @@ export class ConditionCheck {
 
   async #findReason({ endpoint, payload }: CheckedDelivery, signal: AbortSignal): Promise<string | undefined> {
     const { ignoreSelf = false, paths } = endpoint.conditions ?? {};
-    const { ownChanges, serverHub } = this.#parts;
     if (ignoreSelf) {
       const { isOwnEvent } = await import("./own-event.ts");
-      if (await isOwnEvent(payload, { ownChanges, serverHub, signal })) return "this server caused the event";
+      if (await isOwnEvent(payload, this.#hub, signal)) return "this server caused the event";
     }
-    if (paths && !(await hasChangedPath(payload, { filter: paths, hub: serverHub.client, signal }))) {
+    if (paths && !(await hasChangedPath(payload, paths, this.#hub.client, signal))) {
       return `no changed file is ${paths.paths.join(" or ")}`;
     }
     return undefined;
   }
 }
-
-type UpdatedRef = NonNullable<WebhookPayload["updatedRefs"]>[number];
-
-const mainRef = "refs/heads/main";
 
 /**
  * Whether a changed file of an event matches the `paths` of an endpoint. Returns `true` if the payload does not contain enough to
@@ -79,28 +70,22 @@ const mainRef = "refs/heads/main";
  */
 async function hasChangedPath(
   payload: WebhookPayload,
-  { filter, hub, signal }: { filter: PathFilter; hub: HubClient; signal: AbortSignal },
+  filter: PathFilter,
+  hub: HubClient,
+  signal: AbortSignal,
 ): Promise<boolean> {
   const { updatedFiles, updatedFilesTruncated, updatedRefs, repo } = payload;
   if (updatedFiles) return updatedFilesTruncated === true || updatedFiles.some(({ path }) => filter.matches(path));
   if (!updatedRefs) return true;
-  for (const updated of updatedRefs) {
-    if (!filter.acceptsRef(updated.ref) || updated.newSha === null) continue;
-    const range = { from: baseOf(updated, repo.headSha), to: updated.newSha };
-    if (range.from === range.to) continue;
-    const files = await hub.repo(repo).changedFiles({ ...range, signal });
-    if (files.some((file) => pathsOf(file).some(filter.matches))) return true;
+  for (const { ref, oldSha, newSha } of updatedRefs) {
+    if (!filter.acceptsRef(ref) || newSha === null) continue;
+    // All files of a new main branch are new. Another new ref is compared with the main branch.
+    const from = oldSha ?? (ref === "refs/heads/main" ? null : (repo.headSha ?? "main"));
+    if (from === newSha) continue;
+    const files = await hub.repo(repo).changedFiles({ from, to: newSha, signal });
+    // A renamed file is missing at its previous path.
+    const paths = files.flatMap(({ path, previousPath }) => [path, previousPath ?? path]);
+    if (paths.some(filter.matches)) return true;
   }
   return false;
-}
-
-/** Returns the paths that a change affects. A renamed file is missing at its previous path. */
-function pathsOf({ path, previousPath }: ChangedFile): string[] {
-  return previousPath === undefined ? [path] : [path, previousPath];
-}
-
-/** Returns the commit to compare with, or `null` if all files of the ref are new. */
-function baseOf({ ref, oldSha }: UpdatedRef, headSha: string | undefined): string | null {
-  if (oldSha !== null) return oldSha;
-  return ref === mainRef ? null : (headSha ?? "main");
 }

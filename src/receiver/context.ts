@@ -13,7 +13,6 @@ import { SecretCheck } from "./secret.ts";
  */
 export class ServerContext {
   readonly options: WebhooksServerOptions;
-  /** Returns the current time, in milliseconds since the epoch. */
   readonly now: () => number;
   readonly redaction: ServerRedaction;
   /** Forwards to the console, and after the start to pino. */
@@ -22,11 +21,9 @@ export class ServerContext {
   readonly refusalLog: RefusalLog;
   readonly endpoints: EndpointRegistry = new EndpointRegistry();
   readonly activity: Activity;
-  /** Records deliveries for the console. */
   readonly history: DeliveryHistory;
   readonly secretCheck: SecretCheck;
   readonly ownerCheck: OwnerCheck;
-  /** The options of the last launch. */
   launchOptions: LaunchOptions = {};
   /** The addresses of the server; `undefined` while it does not listen. */
   launched: LaunchedServer | undefined;
@@ -63,7 +60,6 @@ export class ServerContext {
     });
   }
 
-  /** Whether the server is closed or closing. */
   get isClosed(): boolean {
     return this.closing.signal.aborted;
   }

@@ -19,7 +19,6 @@ interface LaunchInterceptor {
 /** A registered symbol, like `serverControl`. */
 const interceptorKey = Symbol.for("hub-webhooks.launchInterceptor");
 
-/** Returns the interceptor of this process, if there is one. */
 export function launchInterceptor(): LaunchInterceptor | undefined {
   const interceptor: unknown = Reflect.get(globalThis, interceptorKey);
   return isLaunchInterceptor(interceptor) ? interceptor : undefined;
@@ -35,24 +34,16 @@ function isLaunchInterceptor(value: unknown): value is LaunchInterceptor {
   return typeof value === "object" && value !== null && "onLaunch" in value && "onSharedServer" in value;
 }
 
-/*
- * Bun and `deno serve` serve the default export of the main module if it has a `fetch` method. After `launch()`, the server
- * listens itself, and the runtime must not open a second port: Bun would open port 3000, or fail with EADDRINUSE if PORT is set.
- *
- * Both runtimes check the default export after the module has run, so `launch()` can opt out before its first `await`:
- * - Bun ignores objects with a `stop` method, which are usually results of `Bun.serve()`.
- * - Deno only serves objects with an own `fetch` property. If this property existed, `deno run` would also suggest
- *   `deno serve`.
- */
-
-/** Enables the runtime to serve `server` if it is the default export of the main module. */
+/** Enables Bun and `deno serve` to serve `server` if it is the default export of the main module. */
 export function serveDefaultExport(server: object, fetch: unknown): void {
   Object.defineProperty(server, "fetch", { value: fetch, enumerable: true, configurable: true });
 }
 
 /**
- * Prevents the runtime from serving `server`: Deno requires an own `fetch` property, and Bun ignores objects with a
- * `stop` method. The prototype of `server` still has `fetch`.
+ * Prevents Bun and `deno serve` from serving `server`, which listens itself after `launch()`: Bun would open port 3000, or fail with
+ * EADDRINUSE if PORT is set. Both check the default export after the module has run, so `launch()` can opt out before its first
+ * `await`. Deno only serves objects with an own `fetch` property, and Bun ignores objects with a `stop` method. The prototype of
+ * `server` still has `fetch`.
  */
 export function stopServingDefaultExport(server: { close(): Promise<void> }): void {
   Reflect.deleteProperty(server, "fetch");
@@ -65,16 +56,13 @@ export function stopServingDefaultExport(server: { close(): Promise<void> }): vo
  */
 export const serverControl: unique symbol = Symbol.for("hub-webhooks.serverControl");
 
-/** The description of a registered endpoint. */
 export interface EndpointDetails
   extends Pick<Endpoint, "name" | "watch" | "domains" | "repos" | "scopes" | "warnings"> {
-  /** Whether the server stores deliveries and runs the handler later. */
   readonly background: boolean;
 }
 
-/** The endpoints and the secret of a server. */
+/** The endpoints, in the order of their registration, and the secret of a server. */
 export interface ServerDescription {
-  /** The endpoints in the order of their registration. */
   readonly endpoints: readonly EndpointDetails[];
   /**
    * The first of the secrets that deliveries can use, or `undefined` if no secret is required. Reading this property
@@ -85,17 +73,13 @@ export interface ServerDescription {
 
 /** A delivery that does not arrive over HTTP: it requires no secret, and no client waits for a response. */
 export interface JobDelivery {
-  /** The name of the endpoint. */
   endpoint: string;
-  /** The payload as a JSON text. */
   body: string;
   /** The `Webhook-Id`. A missing ID, or an ID with unprintable characters, is replaced with a new ID. */
   id: string | undefined;
-  /** Aborts the handler's signal. */
   signal: AbortSignal;
 }
 
-/** Describes and controls a server for the tools of this package. */
 export interface ServerControl {
   /** Whether `secret: false` opens the server to everyone. */
   readonly isSecretDisabled: boolean;
@@ -135,7 +119,6 @@ export interface ServerControl {
 
 /** A `WebhooksServer` of any copy of this package. */
 export interface ControllableServer {
-  /** The names of the endpoints, in the order of their registration. */
   readonly endpointNames: readonly string[];
   readonly [serverControl]: ServerControl;
 }

@@ -23,14 +23,12 @@ export class EndpointRegistry {
     return this.all.filter(({ queue }) => queue !== undefined);
   }
 
-  /** Describes the endpoints for the CLI and for registration. */
   describe(): readonly EndpointDetails[] {
     return this.all.map(({ name, watch, domains, repos, scopes, queue, warnings }) => {
       return { name, watch, domains, repos, scopes, warnings, background: queue !== undefined };
     });
   }
 
-  /** @throws `ENDPOINT_EXISTS` */
   assertNew(name: string): void {
     if (!this.#byName.has(name)) return;
     throw new WebhookError(
@@ -67,7 +65,6 @@ export class EndpointRegistry {
   }
 }
 
-/** Creates the error for an unknown endpoint name. */
 export function endpointUnknown(name: string | undefined, names: readonly string[]): WebhookError {
   return new WebhookError(
     names.length === 0 || name === undefined

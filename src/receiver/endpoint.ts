@@ -30,19 +30,12 @@ import { EndpointActivity } from "./counts.ts";
 /** Allows only characters that URLs never encode, so that paths can be compared without decoding. */
 const namePattern = /^[A-Za-z0-9._-]+(?:\/[A-Za-z0-9._-]+)*$/;
 
-/**
- * Reads a name, and removes leading and trailing slashes, because names in the Hub's Python library can start with a
- * slash.
- *
- * @throws `ENDPOINT_NAME_MISSING`, `ENDPOINT_NAME_INVALID`.
- */
+/** Removes leading and trailing slashes, because names in the Hub's Python library can start with a slash. */
 function readEndpointName(given: string | undefined): string {
   if (!given) {
     throw new WebhookError(
       'The endpoint has no name. Pass a named function, or pass a name, as in webhook("retrain", handler).',
-      {
-        code: "ENDPOINT_NAME_MISSING",
-      },
+      { code: "ENDPOINT_NAME_MISSING" },
     );
   }
   const name = given.replace(/^\/+|\/+$/g, "");
@@ -63,12 +56,7 @@ interface EndpointConditions {
   readonly paths: PathFilter | undefined;
 }
 
-/**
- * Reads the conditions from the options of an endpoint. Returns `undefined` without conditions.
- *
- * @throws `OPTION_INVALID`
- */
-function conditionsOf(options: FilterOptions & { ignoreSelf?: boolean }): EndpointConditions | undefined {
+function readConditions(options: EndpointOptions): EndpointConditions | undefined {
   const { ignoreSelf = false } = options;
   if (typeof ignoreSelf !== "boolean") {
     throw optionError({ option: "ignoreSelf", value: ignoreSelf, expected: "true or false" });
@@ -77,37 +65,24 @@ function conditionsOf(options: FilterOptions & { ignoreSelf?: boolean }): Endpoi
   return ignoreSelf || paths ? { ignoreSelf, paths } : undefined;
 }
 
-/**
- * Reads an endpoint's `watch` option, and removes duplicates.
- *
- * @throws `OPTION_INVALID`
- */
-function readWatchOption(option: string | readonly string[] | undefined): readonly WatchedItem[] {
-  if (option === undefined) return [];
-  const watch = textsOf(option).map((text) => {
+/** Reads an endpoint's `watch` option, and removes duplicates. */
+function readWatch(option: EndpointOptions["watch"]): readonly WatchedItem[] {
+  const items = new Map<string, WatchedItem>();
+  for (const text of listOf(option)) {
     const watched = parseWatch(text);
-    if ("type" in watched) return watched;
-    throw optionError(`Option "watch" is ${JSON.stringify(text)}. ${watched.problem}`);
-  });
-  if (watch.length === 0)
+    if ("problem" in watched) throw optionError(`Option "watch" is ${JSON.stringify(text)}. ${watched.problem}`);
+    if (!items.has(text)) items.set(text, watched);
+  }
+  if (option !== undefined && items.size === 0)
     throw optionError('Option "watch" is empty. Add an item such as "dataset:me/data", or remove the option.');
-  return watch.filter(
-    ({ type, name }, index) => watch.findIndex((other) => other.type === type && other.name === name) === index,
-  );
+  return [...items.values()];
 }
 
-/**
- * Reads an endpoint's `domains` option. Default: the domains of the endpoint's scopes.
- *
- * @throws `OPTION_INVALID` when a domain is unknown, or when the filter would ignore every delivery.
- */
-function readDomainsOption(
-  option: string | readonly string[] | undefined,
-  { scopes }: { scopes: readonly string[] },
-): readonly WebhookDomain[] {
+/** Reads an endpoint's `domains` option. Default: the domains of the endpoint's scopes. */
+function readDomains(option: EndpointOptions["domains"], scopes: readonly string[]): readonly WebhookDomain[] {
   const wanted = domainsOf(scopes);
   if (option === undefined) return wanted;
-  const domains = textsOf(option).map((text) => {
+  const domains = listOf(option).map((text) => {
     const domain = parseDomain(text);
     if (domain !== undefined) return domain;
     throw optionError(
@@ -132,10 +107,9 @@ function domainsOf(scopes: readonly string[]): readonly WebhookDomain[] {
     : webhookDomains.filter((domain) => found.includes(domain));
 }
 
-function textsOf(option: string | readonly string[]): readonly string[] {
-  // JavaScript users may pass any value.
-  const given: unknown = option;
-  return (Array.isArray(given) ? given : [given]).map(String);
+/** Returns the values of an option that takes one text or a list. JavaScript users may pass any value. */
+function listOf(option: unknown): readonly string[] {
+  return option === undefined ? [] : [option].flat().map(String);
 }
 
 /**
@@ -259,7 +233,7 @@ export interface Endpoint {
   readonly scopes: readonly string[];
   /** The repository patterns that the filter accepts. An empty list accepts all repositories. */
   readonly repos: readonly string[];
-  /** The items that the endpoint's webhook watches. Empty if the endpoint has no `watch` option. */
+  /** The items that the endpoint's webhook watches. */
   readonly watch: readonly WatchedItem[];
   /** The domains that the endpoint's webhook subscribes to. */
   readonly domains: readonly WebhookDomain[];
@@ -267,7 +241,7 @@ export interface Endpoint {
   readonly requiresJson: boolean;
   readonly timeoutMs: number;
   /** The settings with which the inbox runs deliveries. Missing for endpoints that run the handler before the response. */
-  readonly queue?: Pick<EndpointQueue, "concurrency" | "policy" | "retentionMs">;
+  readonly queue?: Pick<EndpointQueue, "concurrency" | "policy" | "retentionMs"> | undefined;
   /**
    * Parses and validates the body, then applies the filter.
    *
@@ -275,7 +249,7 @@ export interface Endpoint {
    */
   readonly parse: (unparsed: UnparsedDelivery) => ParsedDelivery | Promise<ParsedDelivery>;
   /** The conditions that are checked before each run of the handler, because they can require calls to the Hub. */
-  readonly conditions?: EndpointConditions;
+  readonly conditions: EndpointConditions | undefined;
   readonly handler: Handler<unknown>;
   /** The counts of deliveries since the process started. */
   readonly activity: EndpointActivity;
@@ -296,11 +270,7 @@ const defaultTimeout: Duration = "25s";
 const defaultBackgroundTimeout: Duration = "10m";
 const defaultConcurrency = 4;
 
-/**
- * Creates an endpoint.
- *
- * @throws `ENDPOINT_NAME_MISSING`, `ENDPOINT_NAME_INVALID`, `OPTION_INVALID`.
- */
+/** @throws `ENDPOINT_NAME_MISSING`, `ENDPOINT_NAME_INVALID`, `OPTION_INVALID`. */
 export function createEndpoint(declaration: {
   name: string | undefined;
   options: EndpointOptions;
@@ -308,10 +278,10 @@ export function createEndpoint(declaration: {
 }): Endpoint {
   const { name, options, handler } = declaration;
   checkOptions(options);
-  const conditions = conditionsOf(options);
+  const { background, schema } = options;
+  const conditions = readConditions(options);
   // With conditions, the body must be a Hub payload, even if the filter accepts all payloads.
   const filter = createFilter(options) ?? (conditions && (() => undefined));
-  const { schema } = options;
   if (schema === null && filter) {
     throw optionError(
       `Endpoint "${name}" has "schema: null" and a filter. A filter requires a Hub payload, but "schema: null" accepts any body. Remove "schema: null" or the filter.`,
@@ -319,20 +289,20 @@ export function createEndpoint(declaration: {
   }
   const scopes = listOf(options.scope);
   const timeoutMs = toMilliseconds(
-    options.timeout ?? (options.background ? defaultBackgroundTimeout : defaultTimeout),
+    options.timeout ?? (background ? defaultBackgroundTimeout : defaultTimeout),
     "timeout",
   );
   return {
     name: readEndpointName(name),
-    warnings: [...lintFilter(options), ...lintTimeout({ background: options.background, timeoutMs })],
+    warnings: [...lintFilter(options), ...(background ? [] : lintTimeout(timeoutMs))],
     scopes,
     repos: listOf(options.repo),
-    watch: readWatchOption(options.watch),
-    domains: readDomainsOption(options.domains, { scopes }),
+    watch: readWatch(options.watch),
+    domains: readDomains(options.domains, scopes),
     requiresJson: schema !== null,
     timeoutMs,
-    ...queueOf(options),
-    ...(conditions && { conditions }),
+    queue: readQueue(options),
+    conditions,
     parse: schema === undefined ? parserOfHub(filter) : schema === null ? parseNothing : parserOfSchema(schema, filter),
     // `parse` returns the payload type from which the handler's type is derived.
     handler: handler as Handler<unknown>,
@@ -340,15 +310,11 @@ export function createEndpoint(declaration: {
   };
 }
 
-function lintTimeout({ background, timeoutMs }: { background: boolean | undefined; timeoutMs: number }): string[] {
-  if (background || timeoutMs <= hubTimeoutMs) return [];
+function lintTimeout(timeoutMs: number): string[] {
+  if (timeoutMs <= hubTimeoutMs) return [];
   return [
     `Option "timeout" is ${timeoutMs / 1000} s, but the Hub waits at most 30 s and then counts the delivery as failed. Add background: true, or remove the option. Ignore this warning if the endpoint only runs in a job.`,
   ];
-}
-
-function listOf(value: string | readonly string[] | undefined): readonly string[] {
-  return typeof value === "string" ? [value] : (value ?? []);
 }
 
 const backgroundOptions = ["attempts", "backoff", "concurrency", "retention"] as const;
@@ -376,16 +342,19 @@ function checkOptions(options: EndpointOptions): void {
   );
 }
 
-function queueOf(options: EndpointOptions): Pick<Endpoint, "queue"> {
+function readQueue(options: EndpointOptions): Endpoint["queue"] {
   if (!options.background) {
     const useless = backgroundOptions.find((name) => options[name] !== undefined);
-    if (useless === undefined) return {};
+    if (useless === undefined) return undefined;
     throw optionError(`Option "${useless}" requires background: true. Add background: true, or remove "${useless}".`);
   }
   const { concurrency = defaultConcurrency, retention = defaultRetentionMs } = options;
   checkCount(concurrency, "concurrency");
-  const retentionMs = toMilliseconds(retention, "retention");
-  return { queue: { concurrency, policy: createRetryPolicy(options), retentionMs } };
+  return {
+    concurrency,
+    policy: createRetryPolicy(options),
+    retentionMs: toMilliseconds(retention, "retention"),
+  };
 }
 
 function parserOfHub(filter: Filter | undefined): Endpoint["parse"] {

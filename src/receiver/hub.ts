@@ -5,23 +5,25 @@ import { untilAborted } from "../core/time.ts";
 import type { Whoami } from "../hub/account.ts";
 import type { HubClient, HubClientOptions } from "../hub/client.ts";
 import { findHubUrl } from "../hub/hub-url.ts";
-import { type ActionObserver, observeActions } from "../hub/repositories/action-observer.ts";
+import { observeActions } from "../hub/repositories/action-observer.ts";
+import { type OpenedInbox, OwnChanges } from "./own-changes.ts";
 import { loadHubClient } from "./platform.node.ts";
-
-interface DeferredClientOptions {
-  /** Loads the client. Called for each call, so it must return the same client each time. */
-  load: () => Promise<HubClient>;
-  /** The value of `hubUrl`, which is available before the client is loaded. */
-  hubUrl: () => string;
-}
 
 /**
  * Creates a client that loads the real client at the first call of a method, because handlers read `context.hub` synchronously.
  *
  * The results of all methods are promises that can also be iterated: the real result is either a promise or an async iterable, but
  * which of the two is unknown before the client is loaded. Only `repo()` returns an object without waiting.
+ *
+ * @param options.load is called for each call, so it must return the same client each time.
  */
-export function createDeferredClient({ load, hubUrl }: DeferredClientOptions): HubClient {
+export function createDeferredClient({
+  load,
+  hubUrl,
+}: {
+  load: () => Promise<HubClient>;
+  hubUrl: () => string;
+}): HubClient {
   return defer(load, (key) => {
     if (key === "hubUrl") return hubUrl();
     if (key === "repo") return (...args: unknown[]) => deferRepository(load, args);
@@ -37,7 +39,7 @@ function deferRepository(load: () => Promise<HubClient>, args: readonly unknown[
   );
 }
 
-/** Creates an object whose methods call the methods of the object that `load` returns. `known` returns properties that are known before. */
+/** Defers the methods of the object that `load` returns. `known` returns properties that are known before. */
 function defer(load: () => Promise<unknown>, known: (key: string) => unknown) {
   // The target has no type, because the proxy never reads it.
   return new Proxy(Object.create(null), {
@@ -94,27 +96,23 @@ export type HubOption = HubClientOptions | Pick<HubClient, typeof observeActions
 
 const maxSignatureChars = 200;
 
-/** The part of a server's context that its Hub client uses. */
-interface HubContext {
-  readonly options: { hub?: HubOption | undefined; hubSignature?: string | undefined };
-  readonly log: Logger;
-}
-
 /** The Hub client of a server, which is loaded when it is first used. */
 export class ServerHub {
   /** The name of this server in its markers. */
   readonly signature: string;
-  readonly #context: HubContext;
-  readonly #observer: ActionObserver;
+  readonly ownChanges: OwnChanges;
+  readonly #hub: HubOption | undefined;
+  readonly #log: Logger;
   #client: HubClient | undefined;
   #loading: Promise<HubClient> | undefined;
   #account: Promise<Whoami> | undefined;
 
   /** @throws `OPTION_INVALID` if the signature is invalid. */
-  constructor(context: HubContext, observer: ActionObserver) {
-    this.#context = context;
-    this.#observer = observer;
-    this.signature = checkSignature(context.options.hubSignature) ?? readEnvironment("SPACE_ID") ?? "server";
+  constructor({ hub, hubSignature }: { hub?: HubOption; hubSignature?: string }, background: OpenedInbox, log: Logger) {
+    this.#hub = hub;
+    this.#log = log;
+    this.ownChanges = new OwnChanges(background, log);
+    this.signature = checkSignature(hubSignature) ?? readEnvironment("SPACE_ID") ?? "server";
   }
 
   /** The client. Before the client is loaded, a client that loads it when one of its methods is called. */
@@ -133,24 +131,22 @@ export class ServerHub {
   }
 
   #create(): HubClient {
-    const { hub } = this.#context.options;
-    if (isClient(hub)) return hub[observeActions]({ observer: this.#observer, signature: this.signature });
-    return createDeferredClient({ load: () => this.#load(hub), hubUrl: () => findHubUrl(hub?.hubUrl) });
-  }
-
-  #load(options: HubClientOptions | undefined): Promise<HubClient> {
-    this.#loading ??= this.#loadOnce(options).catch((error) => {
-      this.#loading = undefined;
-      throw error;
-    });
-    return this.#loading;
-  }
-
-  async #loadOnce(options: HubClientOptions | undefined): Promise<HubClient> {
-    const { createObservedClient } = await loadHubClient();
-    const observing = { observer: this.#observer, signature: this.signature };
-    this.#client = createObservedClient({ logger: this.#context.log, ...options }, observing);
-    return this.#client;
+    const hub = this.#hub;
+    const observing = { observer: this.ownChanges, signature: this.signature };
+    if (isClient(hub)) return hub[observeActions](observing);
+    const load = async () => {
+      const { createObservedClient } = await loadHubClient();
+      this.#client = createObservedClient({ logger: this.#log, ...hub }, observing);
+      return this.#client;
+    };
+    const loadOnce = () => {
+      this.#loading ??= load().catch((error) => {
+        this.#loading = undefined;
+        throw error;
+      });
+      return this.#loading;
+    };
+    return createDeferredClient({ load: loadOnce, hubUrl: () => findHubUrl(hub?.hubUrl) });
   }
 }
 

@@ -56,7 +56,6 @@ export class StartupReport {
     );
   }
 
-  /** Logs the warnings of an endpoint that is added after the report. */
   added(endpoint: Endpoint): void {
     if (this.#logged) this.#logWarnings(endpoint);
   }
@@ -91,12 +90,10 @@ interface LifecycleParts extends ServerParts {
   metrics: MetricsRoute;
 }
 
-/** Prepares, launches, and closes a server. */
 export class ServerLifecycle {
   readonly #context: ServerContext;
   readonly #parts: LifecycleParts;
   #prepared: Promise<void> | undefined;
-  /** The launch that is in progress or succeeded. */
   #launching: Promise<RunningServer> | undefined;
   /** Set if the server manages the process (see `LaunchOptions.handleSignals`). */
   #processManager: ProcessManager | undefined;
@@ -202,7 +199,7 @@ export class ServerLifecycle {
       if (options.handleSignals ?? !isTestRun()) {
         const { manageProcess } = await import("./node/signals.ts");
         // Before the inbox opens, because queued deliveries then run while the tunnel opens.
-        processManager = manageProcess({ close: () => this.close(), log: context.log });
+        processManager = manageProcess(() => this.close(), context.log);
       }
       this.#processManager = processManager;
       await this.#open();

@@ -1,17 +1,8 @@
 import type { Registry } from "prom-client";
 import { WebhookError } from "../core/errors.ts";
-import type { InboxCountsReader } from "./background.ts";
-import { type Activity, activityOutcomes } from "./counts.ts";
-import type { Endpoint } from "./endpoint.ts";
-
-type PromClient = typeof import("prom-client");
-
-/** The parts of a server from which metrics are collected. */
-export interface MetricsSource {
-  activity: Activity;
-  endpoints: ReadonlyMap<string, Endpoint>;
-  inbox: InboxCountsReader;
-}
+import type { InboxCounts, InboxReader } from "./background.ts";
+import type { ServerContext } from "./context.ts";
+import { activityOutcomes } from "./counts.ts";
 
 /** The buckets of handler durations, in seconds: up to 25 s before a response, and up to an hour in the background. */
 const durationBuckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 25, 60, 300, 900, 3600];
@@ -19,19 +10,25 @@ const durationBuckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10
 /** The process metrics, which all servers in the process share. */
 let processRegistry: Registry | undefined;
 
+/** The package name is in a variable, so that bundlers do not require the optional package. */
+const packageName: string = "prom-client";
+
 /**
  * Loads `prom-client` and starts to collect metrics. The returned function creates a response with all metrics in the text
  * format of Prometheus, labeled by endpoint.
  *
- * @param load a function that loads `prom-client`.
  * @throws `OPTION_INVALID` when `prom-client` is not installed.
  */
 export async function openMetrics(
-  { activity, endpoints, inbox }: MetricsSource,
-  load: () => Promise<PromClient> = loadPromClient,
+  { activity, endpoints: { byName: endpoints } }: ServerContext,
+  inbox: InboxReader<InboxCounts>,
 ): Promise<() => Promise<Response>> {
-  const { Registry, Counter, Gauge, Histogram, collectDefaultMetrics } = await load().catch((cause: unknown) => {
-    throw clientMissing(cause);
+  const loading: Promise<typeof import("prom-client")> = import(packageName);
+  const { Registry, Counter, Gauge, Histogram, collectDefaultMetrics } = await loading.catch((cause: unknown) => {
+    throw new WebhookError(
+      "Metrics are enabled, but prom-client could not be loaded. Run `npm install prom-client`, or disable metrics by removing `metrics: true` and METRICS.",
+      { code: "OPTION_INVALID", status: 503, cause },
+    );
   });
   const registry = new Registry();
   const registers = [registry];
@@ -116,18 +113,4 @@ export async function openMetrics(
       headers: { "Content-Type": registry.contentType, "Cache-Control": "no-store" },
     });
   };
-}
-
-/** The package name is in a variable, so that bundlers do not require the optional package. */
-const packageName: string = "prom-client";
-
-function loadPromClient(): Promise<PromClient> {
-  return import(packageName);
-}
-
-function clientMissing(cause: unknown): WebhookError {
-  return new WebhookError(
-    "Metrics are enabled, but prom-client could not be loaded. Run `npm install prom-client`, or disable metrics by removing `metrics: true` and METRICS.",
-    { code: "OPTION_INVALID", status: 503, cause },
-  );
 }

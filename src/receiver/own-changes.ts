@@ -5,7 +5,7 @@ import type { RepoRef } from "../hub/schemas.ts";
 import type { OwnActions } from "../inbox/inbox.ts";
 
 /** The inbox that stores the changes. `undefined` while no inbox is open. */
-interface OpenedInbox {
+export interface OpenedInbox {
   readonly opened: Promise<{ readonly ownActions?: OwnActions | undefined }> | undefined;
 }
 
@@ -19,12 +19,10 @@ const maxRemembered = 10_000;
 export class OwnChanges implements ActionObserver {
   readonly #background: OpenedInbox;
   readonly #log: Logger;
-  /** The latest keys, oldest first. */
   readonly #remembered = new Set<string>();
-  /** The changes in progress by repository. */
   readonly #inProgress = new Map<string, Set<Promise<void>>>();
 
-  constructor(background: OpenedInbox, { log }: { log: Logger }) {
+  constructor(background: OpenedInbox, log: Logger) {
     this.#background = background;
     this.#log = log;
   }

@@ -3,19 +3,13 @@ import type { RepoRef } from "../hub/schemas.ts";
 import type { WebhookPayload } from "../payload/schema.ts";
 import { coversScope } from "../payload/scope.ts";
 import type { ServerHub } from "./hub.ts";
-import { changeKey, type OwnChanges } from "./own-changes.ts";
+import { changeKey } from "./own-changes.ts";
 
 /** A change that a payload announces. The server made the change if one of the keys is stored. */
 interface AnnouncedChange {
   readonly keys: readonly string[];
   /** The new commit, which can have a marker. */
   readonly commit?: string;
-}
-
-interface OwnEventOptions {
-  ownChanges: OwnChanges;
-  serverHub: ServerHub;
-  signal: AbortSignal;
 }
 
 /**
@@ -26,17 +20,21 @@ interface OwnEventOptions {
  *
  * @throws `HubError` if the Hub does not answer, or the abort reason of the signal.
  */
-export async function isOwnEvent(payload: WebhookPayload, options: OwnEventOptions): Promise<boolean> {
-  const { ownChanges, signal } = options;
+export async function isOwnEvent(payload: WebhookPayload, hub: ServerHub, signal: AbortSignal): Promise<boolean> {
   const changes = announcedChanges(payload);
   if (changes.length > 0) {
-    if ((await unknownChanges(changes, ownChanges)).length === 0) return true;
-    await ownChanges.waitFor(payload.repo, signal);
-    const unknown = await unknownChanges(changes, ownChanges);
+    if ((await unknownChanges(changes, hub)).length === 0) return true;
+    await hub.ownChanges.waitFor(payload.repo, signal);
+    const unknown = await unknownChanges(changes, hub);
     if (unknown.length === 0) return true;
-    if (unknown.every(({ commit }) => commit !== undefined)) return areMarkedCommits(unknown, payload.repo, options);
+    if (unknown.every(({ commit }) => commit !== undefined)) {
+      for (const { commit } of unknown) {
+        if (commit === undefined || !(await isMarkedCommit(commit, payload.repo, hub, signal))) return false;
+      }
+      return true;
+    }
   }
-  return hasMarkedComment(payload, options);
+  return hasMarkedComment(payload, hub, signal);
 }
 
 /** Returns the changes that a payload announces. An empty list means that the IDs in the payload do not identify a change. */
@@ -50,9 +48,9 @@ function announcedChanges(payload: WebhookPayload): readonly AnnouncedChange[] {
   if (event.scope === "discussion" && discussion) {
     const { num, status, changes } = discussion;
     if (event.action === "create") return [{ keys: [changeKey(repo, { kind: "discussion", id: String(num) })] }];
-    const merged = status === "merged" ? changes?.mergeCommitId : undefined;
-    if (event.action === "update" && merged !== undefined) {
-      return [{ keys: [changeKey(repo, { kind: "commit", id: merged })], commit: merged }];
+    const commit = status === "merged" ? changes?.mergeCommitId : undefined;
+    if (event.action === "update" && commit !== undefined) {
+      return [{ keys: [changeKey(repo, { kind: "commit", id: commit })], commit }];
     }
   }
   // Other people can edit and hide a comment of this server, so only its creation is recognized by its ID.
@@ -74,43 +72,25 @@ function announcedRef(
   return { keys, commit };
 }
 
-async function unknownChanges(
-  changes: readonly AnnouncedChange[],
-  ownChanges: OwnChanges,
-): Promise<readonly AnnouncedChange[]> {
+async function unknownChanges(changes: readonly AnnouncedChange[], { ownChanges }: ServerHub) {
   const found = await ownChanges.find(changes.flatMap(({ keys }) => keys));
   return changes.filter(({ keys }) => !keys.some((key) => found.has(key)));
 }
 
-async function hasMarkedComment({ comment }: WebhookPayload, options: OwnEventOptions): Promise<boolean> {
-  if (comment?.content === undefined || !isSigned(comment.content, options.serverHub.signature)) return false;
-  return comment.author.id === (await options.serverHub.account(options.signal)).id;
+async function hasMarkedComment({ comment }: WebhookPayload, hub: ServerHub, signal: AbortSignal): Promise<boolean> {
+  if (comment?.content === undefined || !isSigned(comment.content, hub)) return false;
+  return comment.author.id === (await hub.account(signal)).id;
 }
 
-async function areMarkedCommits(
-  changes: readonly AnnouncedChange[],
-  repo: RepoRef,
-  options: OwnEventOptions,
-): Promise<boolean> {
-  for (const { commit } of changes) {
-    if (commit === undefined || !(await isMarkedCommit(commit, repo, options))) return false;
-  }
-  return true;
-}
-
-async function isMarkedCommit(
-  revision: string,
-  repo: RepoRef,
-  { serverHub, signal }: OwnEventOptions,
-): Promise<boolean> {
-  for await (const { message, authors } of serverHub.client.repo(repo).commits({ revision, signal })) {
-    if (!isSigned(message, serverHub.signature)) return false;
-    const { name } = await serverHub.account(signal);
+async function isMarkedCommit(revision: string, repo: RepoRef, hub: ServerHub, signal: AbortSignal): Promise<boolean> {
+  for await (const { message, authors } of hub.client.repo(repo).commits({ revision, signal })) {
+    if (!isSigned(message, hub)) return false;
+    const { name } = await hub.account(signal);
     return authors.some(({ user }) => user === name);
   }
   return false;
 }
 
-function isSigned(text: string, signature: string): boolean {
+function isSigned(text: string, { signature }: ServerHub): boolean {
   return (readMarker(text) ?? readDescriptionMarker(text))?.signature === signature;
 }

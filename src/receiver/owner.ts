@@ -1,4 +1,5 @@
 import type { Context } from "hono";
+import { readField } from "../core/describe.ts";
 import { readEnvironment, readSpace } from "../core/environment.ts";
 import { WebhookError } from "../core/errors.ts";
 import { equalInConstantTime, PasswordGuesses } from "../core/guesses.ts";
@@ -30,7 +31,6 @@ interface OwnerCheckOptions {
   /** The owner's password. Default `CONSOLE_TOKEN`. An empty password counts as unset. */
   token: string | undefined;
   now: () => number;
-  /** Logs wrong tokens. */
   refusalLog: Logger;
   /** The wrong tokens. By default, those of this object. */
   guesses?: PasswordGuesses;
@@ -41,13 +41,6 @@ interface OwnerCheckOptions {
   isPublic?: () => boolean;
 }
 
-interface OwnerPage {
-  /** Whether only browsers request the page. Default `false`. */
-  isForBrowsers?: boolean;
-  /** Whether the response may wait while clients guess. If not, every token is refused meanwhile. Default `true`. */
-  mayWait?: boolean;
-}
-
 /** A shorter token can be guessed. */
 const minTokenLength = 16;
 const tokenRemedy = `Set it to a random value with at least ${minTokenLength} characters, such as the output of "openssl rand -base64 24"`;
@@ -55,12 +48,6 @@ const tokenRemedy = `Set it to a random value with at least ${minTokenLength} ch
 /**
  * Checks whether a request comes from the owner, who may read payloads. The owner sends the console token as the password
  * of HTTP Basic authentication. If no token is set, requests from this machine count as requests of the owner.
- *
- * @example
- * ```ts
- * const owner = new OwnerCheck({ token: undefined, now: Date.now, refusalLog: logger });
- * app.get("/metrics", async (context) => (await owner.refuse(context)) ?? context.text(metrics()));
- * ```
  */
 export class OwnerCheck {
   /** The wrong tokens, which the console counts too. */
@@ -74,22 +61,14 @@ export class OwnerCheck {
     if (options.token !== undefined) this.assertUsable();
   }
 
-  /** The token in the options or in the environment. */
   get token(): string | undefined {
     return this.#configuredToken(undefined);
   }
 
-  /** Whether a token is set. An edge worker passes its `bindings` with each request. */
-  hasToken(bindings?: unknown): boolean {
-    return this.#configuredToken(bindings) !== undefined;
-  }
-
-  /** Whether every request is refused, because the server is public and no token identifies the owner. */
-  isClosed(bindings?: unknown): boolean {
-    return !this.hasToken(bindings) && this.#isPublic();
-  }
-
-  /** Returns the reason why all sign-ins are refused: `OPTION_INVALID` if the token is too short. */
+  /**
+   * Returns the reason why all sign-ins are refused: `OPTION_INVALID` if the token is too short. An edge worker passes its `bindings`
+   * with each request.
+   */
   problem(bindings?: unknown): WebhookError | undefined {
     const token: unknown = this.#configuredToken(bindings);
     if (token === undefined || (typeof token === "string" && token.trim().length >= minTokenLength)) return undefined;
@@ -117,34 +96,33 @@ export class OwnerCheck {
   /**
    * Returns the error response for a client that is not the owner: 401, 403, 503 if there is a {@link problem}, or 429 after too
    * many wrong tokens. Returns `undefined` for the owner.
+   *
+   * @param page.mayWait whether the response may wait while clients guess. If not, every token is refused meanwhile. Default `true`.
    */
-  async refuse(context: Context, page: OwnerPage = {}): Promise<Response | undefined> {
+  async refuse(context: Context, page: { mayWait?: boolean } = {}): Promise<Response | undefined> {
     const refusedForAll = this.refuseAll(context.env);
     if (refusedForAll) return refusedForAll;
     const token = this.#configuredToken(context.env);
     if (token === undefined) {
-      const isOwner = !this.#isPublic() && isAtThisMachine(context, page);
+      const { isPublic = isPubliclyReachable } = this.#options;
+      const isOwner = !isPublic() && isAtThisMachine(context);
       return isOwner ? undefined : toResponse(errorAnswer(tokenNotSet()));
     }
     const password = passwordOf(context.req.raw);
     if (password === undefined) return challenge("CONSOLE_TOKEN_MISSING");
     const checked = await this.guesses.check(() => equalInConstantTime(password, token.toWellFormed()), page);
     if (checked === "right") return undefined;
-    const code = checked === "wrong" ? "CONSOLE_TOKEN_INVALID" : "TOO_MANY_FAILURES";
-    const response =
-      checked === "wrong" ? challenge("CONSOLE_TOKEN_INVALID") : toResponse(errorAnswer(tooManyFailures(checked)));
+    const [code, response] =
+      checked === "wrong"
+        ? ["CONSOLE_TOKEN_INVALID", challenge("CONSOLE_TOKEN_INVALID")]
+        : ["TOO_MANY_FAILURES", toResponse(errorAnswer(tooManyFailures(checked)))];
     const fields = { path: context.req.path, code, status: response.status };
     this.#options.refusalLog.warn(fields, "sign-in refused: wrong CONSOLE_TOKEN");
     return response;
   }
 
-  #isPublic(): boolean {
-    const { isPublic = isPubliclyReachable } = this.#options;
-    return isPublic();
-  }
-
   #configuredToken(bindings: unknown): string | undefined {
-    const bound = property(bindings, "CONSOLE_TOKEN");
+    const bound = readField(bindings, "CONSOLE_TOKEN");
     const token = this.#options.token ?? (typeof bound === "string" ? bound : readEnvironment("CONSOLE_TOKEN"));
     return token === "" ? undefined : token;
   }
@@ -152,7 +130,6 @@ export class OwnerCheck {
 
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-/** Reads the password of HTTP Basic authentication, in UTF-8. Returns `undefined` if the request has no password. */
 function passwordOf(request: Request): string | undefined {
   const credentials = /^Basic +([A-Za-z0-9+/]+=*) *$/i.exec(request.headers.get("authorization") ?? "")?.[1];
   if (credentials === undefined) return undefined;
@@ -169,22 +146,15 @@ function passwordOf(request: Request): string | undefined {
  * Whether the request was sent from this machine to this server. A local address is not sufficient: with DNS rebinding, a
  * page of another site can send requests to this server, and behind a proxy or tunnel every request has a local address.
  */
-function isAtThisMachine(context: Context, { isForBrowsers = false }: OwnerPage): boolean {
-  const incoming = property(context.env, "incoming");
-  const address = property(property(incoming, "socket"), "remoteAddress");
+function isAtThisMachine(context: Context): boolean {
+  const incoming = readField(context.env, "incoming");
+  const address = readField(readField(incoming, "socket"), "remoteAddress");
   if (typeof address !== "string" || !/^(?:(?:::ffff:)?127(?:\.\d{1,3}){3}|::1)$/i.test(address)) return false;
   // By default, nginx adds no header. nginx up to 1.29.6 sends HTTP/1.0, which browsers never send.
-  if (property(incoming, "httpVersion") === "1.0") return false;
+  if (readField(incoming, "httpVersion") === "1.0") return false;
   const { headers } = context.req.raw;
-  // Later versions of nginx send HTTP/1.1 without this header, which every browser sends.
-  if (isForBrowsers && !/\bkeep-alive\b/i.test(headers.get("connection") ?? "")) return false;
   if (!/^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d+)?$/i.test(headers.get("host") ?? "")) return false;
   return ![...headers.keys()].some((name) => /^(?:forwarded|via|x-real-ip|x-forwarded-.*)$/i.test(name));
-}
-
-/** Reads a field of any value. On Node, the bindings contain a socket; on edge workers, the bindings are settings. */
-function property(value: unknown, name: string): unknown {
-  return typeof value === "object" && value !== null ? Reflect.get(value, name) : undefined;
 }
 
 function challenge(code: "CONSOLE_TOKEN_MISSING" | "CONSOLE_TOKEN_INVALID"): Response {

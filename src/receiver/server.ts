@@ -4,7 +4,7 @@ import { toResponse } from "../http/answer.ts";
 import type { HubClient } from "../hub/client.ts";
 import type { Outcome } from "../payload/parse.ts";
 import { ServerApp } from "./app.ts";
-import { BackgroundWork, InboxCountsReader } from "./background.ts";
+import { BackgroundWork, createCountsReader } from "./background.ts";
 import { ConditionCheck } from "./conditions.ts";
 import { ReceiverConsole } from "./console/receiver-console.ts";
 import { ServerContext } from "./context.ts";
@@ -21,9 +21,8 @@ import { ServerHub } from "./hub.ts";
 import { ServerInbox } from "./inbox.ts";
 import { serveLandingPage } from "./landing/info.ts";
 import { ServerLifecycle, StartupReport } from "./lifecycle.ts";
-import { MetricsRoute, ReadyRoute } from "./monitoring.ts";
+import { MetricsRoute, serveReady } from "./monitoring.ts";
 import { checkServerOptions, type LaunchedServer, type LaunchOptions, type WebhooksServerOptions } from "./options.ts";
-import { OwnChanges } from "./own-changes.ts";
 import { RoutedRequest } from "./request.ts";
 import { createWebhookFunction, type WebhookFunction } from "./webhook.ts";
 
@@ -80,19 +79,18 @@ export class WebhooksServer {
     this.#app = new ServerApp({ ...options, log, refusalLog });
     this.app = this.#app.hono;
     this.#report = new StartupReport(context);
-    this.webhook = createWebhookFunction({ add: (endpoint) => this.#add(endpoint), report: this.#report });
+    this.webhook = createWebhookFunction((endpoint) => this.#add(endpoint), this.#report);
     this.#background = new BackgroundWork(context, {
       run: (endpoint, claimed, signal) => this.#pipeline.runClaimed(endpoint, claimed, signal),
       onFailure: (error) => this.#lifecycle.fail(error),
     });
     this.inbox = new ServerInbox(() => this.#background.open());
-    const ownChanges = new OwnChanges(this.#background, context);
-    this.#hub = new ServerHub(context, ownChanges);
+    this.#hub = new ServerHub(options, this.#background, log);
     const [background, hub] = [this.#background, this.#hub];
-    const conditionCheck = new ConditionCheck(context, { serverHub: hub, ownChanges });
+    const conditionCheck = new ConditionCheck(log, hub);
     this.#pipeline = new DeliveryPipeline(context, { background, hub, conditionCheck });
     this.#console = new ReceiverConsole(context, { pipeline: this.#pipeline, background, hub });
-    const counts = new InboxCountsReader(background, context);
+    const counts = createCountsReader(background, context);
     const metrics = new MetricsRoute(context, counts);
     this.#lifecycle = new ServerLifecycle(context, {
       ...{ background, metrics, console: this.#console, report: this.#report, fetch: this.#fetch },
@@ -106,7 +104,7 @@ export class WebhooksServer {
         return toResponse(await this.#pipeline.handle(new RoutedRequest(routed)));
       });
       app.get("/health", (routed) => routed.json({ status: "ok" }));
-      new ReadyRoute(context, background).mount(app);
+      serveReady(app, context, background);
       metrics.mount(app);
       this.#console.mount(app);
       serveLandingPage(app, { server: context, inbox: counts, mountPoint: this.#app.mountPoint });
@@ -258,4 +256,42 @@ export class WebhooksServer {
     this.#report.added(endpoint);
     if (launched) log.info({ endpoint: name, url: `${launched.publicUrl}${webhooksPath}${name}` }, "Endpoint added.");
   }
+}
+
+/**
+ * Registers an endpoint on a shared server, which is launched at the end of the script. Takes the arguments of {@link
+ * WebhookFunction}.
+ *
+ * The server is launched at Node's `beforeExit` event. Node does not emit this event after `process.exit()`, or while a
+ * timer or open connection keeps the process alive, and other runtimes may not support it. In these cases, or to set
+ * options, create a {@link WebhooksServer}.
+ *
+ * @example
+ * ```ts
+ * import { webhookEndpoint } from "hub-webhooks";
+ *
+ * webhookEndpoint(async function trigger_training(payload) {
+ *   return { training: payload.repo.name };
+ * });
+ * ```
+ */
+export const webhookEndpoint: WebhookFunction = (...given: readonly unknown[]) => {
+  sharedServer ??= createSharedServer();
+  return Reflect.apply(sharedServer.webhook, undefined, given);
+};
+
+let sharedServer: WebhooksServer | undefined;
+
+function createSharedServer(): WebhooksServer {
+  const created = new WebhooksServer();
+  const interceptor = launchInterceptor();
+  if (interceptor) {
+    interceptor.onSharedServer(created);
+  } else if (typeof process !== "undefined" && typeof process.once === "function") {
+    process.once("beforeExit", () => {
+      // Without endpoints, `ready()` only logs warnings about calls without a handler.
+      void (created.endpointNames.length > 0 ? created.launch() : created.ready());
+    });
+  }
+  return created;
 }

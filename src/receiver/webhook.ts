@@ -9,6 +9,7 @@ import {
   type HandlerContext,
   type PayloadFor,
 } from "./endpoint.ts";
+import type { StartupReport } from "./lifecycle.ts";
 
 /**
  * A standard decorator that registers a method as an endpoint. Requires TypeScript without `experimentalDecorators`. Static
@@ -97,28 +98,10 @@ export interface WebhookFunction {
   <const Options extends EndpointOptions>(name: string, options: Options): WebhookDecorator<PayloadFor<Options>>;
 }
 
-interface WebhookFunctionOptions {
-  /** Adds an endpoint. */
-  add: (endpoint: Endpoint) => void;
-  /** See `StartupReport`. */
-  report: { trackDecoratorCall(call: string): () => void };
-}
-
-/** Creates the function that registers endpoints. */
-export function createWebhookFunction({ add, report }: WebhookFunctionOptions): WebhookFunction {
-  function webhook<Declared extends Handler>(handler: Declared): Declared;
-  function webhook<Declared extends Handler>(name: string, handler: Declared): Declared;
-  function webhook<const Options extends EndpointOptions, Result>(
-    name: string,
-    options: Options,
-    handler: (payload: PayloadFor<Options>, context: HandlerContext<PayloadFor<Options>>) => Result,
-  ): (payload: PayloadFor<Options>, context: HandlerContext<PayloadFor<Options>>) => Result;
-  function webhook(name?: string): WebhookDecorator<WebhookPayload>;
-  function webhook<const Options extends EndpointOptions>(options: Options): WebhookDecorator<PayloadFor<Options>>;
-  function webhook<const Options extends EndpointOptions>(
-    name: string,
-    options: Options,
-  ): WebhookDecorator<PayloadFor<Options>>;
+export function createWebhookFunction(
+  add: (endpoint: Endpoint) => void,
+  report: Pick<StartupReport, "trackDecoratorCall">,
+): WebhookFunction {
   function webhook(...given: readonly (string | EndpointOptions | Handler<never> | undefined)[]): unknown {
     // The decorator is used without parentheses, as in `@server.webhook`.
     if (isDecoratorContext(given[1])) return Reflect.apply(decorator(undefined, {}), undefined, given);
@@ -146,7 +129,7 @@ export function createWebhookFunction({ add, report }: WebhookFunctionOptions): 
     };
   }
 
-  return webhook;
+  return webhook as WebhookFunction;
 }
 
 /** Formats a call for messages, with the names of its options, such as `webhook("retrain", { scope, repo })`. */

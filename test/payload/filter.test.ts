@@ -210,6 +210,11 @@ describe("Invalid options", () => {
     );
   });
 
+  test("are refused immediately: null", () => {
+    // @ts-expect-error The type already rejects this value. JavaScript users can still pass it.
+    expect(() => createFilter({ scope: null })).toThrow(expect.objectContaining({ code: "OPTION_INVALID" }));
+  });
+
   const unusable: readonly [RepoPattern, string][] = [
     [":acme/data", 'as in "dataset:acme/data"'],
     ["dataset:", 'as in "dataset:dataset"'],

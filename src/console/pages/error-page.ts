@@ -2,7 +2,7 @@ import { html, raw } from "hono/html";
 import { escapeHidden } from "../../core/text.ts";
 import { tokens } from "../design/tokens.ts";
 import { favicon, mark } from "./document.ts";
-import { hubFrames } from "./response.ts";
+import { inlinePageHeaders } from "./response.ts";
 
 /** The content of an error page. */
 export interface ErrorPageContent {
@@ -102,13 +102,6 @@ export function renderErrorPage({ status, code, message, title, details = [], ho
   return {
     // Escapes the whole page, so that no value is missed. The markup itself does not contain these characters.
     html: escapeHidden(String(page)),
-    headers: {
-      "content-type": "text/html; charset=utf-8",
-      "content-security-policy": `default-src 'none'; style-src 'nonce-${nonce}'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors ${hubFrames}`,
-      "x-content-type-options": "nosniff",
-      "referrer-policy": "no-referrer",
-      "cache-control": "no-store",
-      vary: "accept",
-    },
+    headers: inlinePageHeaders(nonce),
   };
 }

@@ -7,20 +7,17 @@ import type {
   DeliverySummary,
   ReplayFailure,
 } from "../../console/protocol/deliveries.ts";
+import { countedStatuses } from "../../console/protocol/inbox.ts";
 import { type DeliveryQuery, type DeliverySource, deliveryUnknown, FieldError } from "../../console/server/api.ts";
 import { WebhookError } from "../../core/errors.ts";
 import type { Logger } from "../../core/log.ts";
 import type { Inbox, StoredDelivery } from "../../inbox/inbox.ts";
 import { problemsOf } from "../../payload/parse.ts";
-import type { ServerContext } from "../context.ts";
-import type { DeliveryPipeline } from "../deliver.ts";
 import type { RecentDelivery } from "../recent/delivery-history.ts";
 import { listDeliveries, summarize, timelineOf } from "./delivery-rows.ts";
-import { withInboxDeadline } from "./inbox.ts";
+import { type ConsoleSource, withInboxDeadline } from "./source.ts";
 
-/** How many deliveries are replayed at the same time. */
 const replaysAtOnce = 100;
-/** How long one replay may take. */
 const timeoutMs = 10_000;
 
 interface ReplayDeadOptions {
@@ -29,7 +26,6 @@ interface ReplayDeadOptions {
   /** Called after each replay, successful or not. */
   onReplayed: (key: DeliveryKey) => void;
   log: Logger;
-  /** Replaces secrets in the message of an error. */
   mask: (message: string) => string;
 }
 
@@ -71,35 +67,21 @@ function toWebhookError(thrown: unknown): WebhookError {
   });
 }
 
-/** The maximum number of characters of a body that the console shows. */
 const maxBody = 1_048_576;
 /** The maximum number of dead deliveries that one request counts or replays. */
 const maxDead = 10_000;
 const maxPageSize = 1_000;
-/** How long one request searches for dead deliveries. */
 const findTimeoutMs = 25_000;
 /** After this time, a request starts no more replays. Proxies and `dev` wait 60 s for an answer. */
 const replayTimeoutMs = 45_000;
 
-interface ReceiverDeliveriesOptions {
-  server: ServerContext;
-  pipeline: DeliveryPipeline;
-  /** Opens the inbox, or returns `undefined` if no endpoint runs in the background. */
-  inbox: () => Promise<Inbox> | undefined;
-  /** Replaces secrets in the message of an error. */
-  mask: (message: string) => string;
-  /** Returns the public URL of an endpoint. */
-  urlOf: (endpoint: string) => string;
-}
-
 /** The deliveries of a receiver: those in its inbox, and those in memory. */
 export class ReceiverDeliveries implements DeliverySource {
-  readonly #options: ReceiverDeliveriesOptions;
-  /** The replays of inline deliveries that are running. */
+  readonly #source: ConsoleSource;
   readonly #running = new Set<Promise<void>>();
 
-  constructor(options: ReceiverDeliveriesOptions) {
-    this.#options = options;
+  constructor(source: ConsoleSource) {
+    this.#source = source;
   }
 
   /** Waits until the replays of inline deliveries have ended. */
@@ -108,8 +90,8 @@ export class ReceiverDeliveries implements DeliverySource {
   }
 
   async list(query: DeliveryQuery, page: { limit: number; cursor: string | undefined }) {
-    const { recent } = this.#options.server.history;
-    const inbox = await this.#inbox();
+    const { recent } = this.#source.server.history;
+    const inbox = await this.#source.inbox();
     const [list, totals] = await withInboxDeadline(
       Promise.all([listDeliveries(query, page, { recent, inbox }), this.#totals(inbox)]),
     );
@@ -118,39 +100,36 @@ export class ReceiverDeliveries implements DeliverySource {
 
   /** Reads the row of a delivery, for the live list. */
   async summary(key: DeliveryKey): Promise<DeliverySummary | undefined> {
-    const recent = this.#options.server.history.recent.get(key);
+    const recent = this.#source.server.history.recent.get(key);
     if (recent) return summarize(recent);
-    const inbox = await this.#inbox();
+    const inbox = await this.#source.inbox();
     const stored = inbox && (await withInboxDeadline(inbox.get(key)));
     return stored && summarize(stored);
   }
 
   async get(key: DeliveryKey): Promise<DeliveryDetails | undefined> {
-    const { server, urlOf } = this.#options;
-    const { history, endpoints } = server;
-    const shared = { url: urlOf(key.endpoint), recordsDetails: history.recordsDetails };
+    const { history, endpoints } = this.#source.server;
+    const shared = { url: this.#source.urlOf(key.endpoint), recordsDetails: history.recordsDetails };
     const recent = history.recent.get(key);
     if (recent) return { ...describe(recent, recent.body), ...shared };
-    const inbox = await this.#inbox();
+    const inbox = await this.#source.inbox();
     if (!inbox) return undefined;
     const [stored, paused] = await withInboxDeadline(Promise.all([inbox.get(key), inbox.pausedEndpoints()]));
     if (stored?.body === undefined) return undefined;
-    const retentionMs = endpoints.byName.get(key.endpoint)?.queue?.retentionMs;
     return {
-      ...describe(stored, stored.body),
-      ...shared,
-      ...(retentionMs !== undefined && { retentionMs }),
+      ...{ ...describe(stored, stored.body), ...shared },
+      retentionMs: endpoints.byName.get(key.endpoint)?.queue?.retentionMs,
       ...(stored.status === "queued" && paused.includes(key.endpoint) && { isPaused: true }),
     };
   }
 
   async replay(key: DeliveryKey): Promise<DeliveryKey> {
-    const recent = this.#options.server.history.recent.get(key);
+    const recent = this.#source.server.history.recent.get(key);
     if (recent) return this.#submit(key, recent.body);
-    const inbox = await this.#inbox();
+    const inbox = await this.#source.inbox();
     if (!inbox) throw deliveryUnknown();
     await withInboxDeadline(inbox.replay(key));
-    this.#options.server.history.changed(key);
+    this.#source.server.history.changed(key);
     return key;
   }
 
@@ -170,37 +149,32 @@ export class ReceiverDeliveries implements DeliverySource {
 
   async replayDead(query: DeliveryQuery): Promise<DeadReplayed> {
     const stopAt = performance.now() + replayTimeoutMs;
-    const inbox = await this.#inbox();
+    const inbox = await this.#source.inbox();
     if (!inbox) return { replayed: 0, failed: 0, failures: [], isMore: false };
     const { keys, isMore } = await withInboxDeadline(this.#findDead(query), replayTimeoutMs);
-    const { server, mask } = this.#options;
-    const { history, log } = server;
+    const { history, log } = this.#source.server;
+    const mask = (message: string) => this.#source.mask(message);
     const result = await replayAll(inbox, keys, { stopAt, log, mask, onReplayed: (key) => history.changed(key) });
     return { ...result, isMore: isMore || result.isMore };
   }
 
   async discard(key: DeliveryKey): Promise<void> {
-    const inbox = await this.#inbox();
-    if (!inbox || this.#options.server.history.recent.get(key)) throw deliveryUnknown();
+    const inbox = await this.#source.inbox();
+    if (!inbox || this.#source.server.history.recent.get(key)) throw deliveryUnknown();
     await withInboxDeadline(inbox.discard(key));
-    this.#options.server.history.changed(key);
-  }
-
-  async #inbox(): Promise<Inbox | undefined> {
-    const opening = this.#options.inbox();
-    return opening && withInboxDeadline(opening);
+    this.#source.server.history.changed(key);
   }
 
   /** Runs a copy of a delivery, with a new ID. */
   async #submit({ endpoint: name, id: replayOf }: DeliveryKey, body: string): Promise<DeliveryKey> {
-    const endpoint = this.#options.server.endpoints.byName.get(name);
+    const endpoint = this.#source.server.endpoints.byName.get(name);
     if (!endpoint) {
       throw new WebhookError(`The server has no endpoint "${name}" any longer. Register it again, then replay.`, {
         code: "ENDPOINT_UNKNOWN",
         status: 404,
       });
     }
-    const { id, done } = await this.#options.pipeline.submit(endpoint, { body, replayOf });
+    const { id, done } = await this.#source.pipeline.submit(endpoint, { body, replayOf });
     if (done) {
       this.#running.add(done);
       void done.finally(() => this.#running.delete(done));
@@ -209,8 +183,8 @@ export class ReceiverDeliveries implements DeliverySource {
   }
 
   async #findDead(query: DeliveryQuery): Promise<Omit<DeadCount, "count"> & { keys: DeliveryKey[] }> {
-    const inbox = await this.#inbox();
-    const { recent } = this.#options.server.history;
+    const inbox = await this.#source.inbox();
+    const { recent } = this.#source.server.history;
     // Without this limit, the search would continue after its request has failed.
     const stopAt = performance.now() + findTimeoutMs;
     const keys: DeliveryKey[] = [];
@@ -235,16 +209,9 @@ export class ReceiverDeliveries implements DeliverySource {
     const add = (status: ConsoleStatus, count: number) => {
       if (count > 0) totals[status] = (totals[status] ?? 0) + count;
     };
-    for (const recent of this.#options.server.history.recent.values()) add(recent.status, 1);
-    for (const { queued, running, succeeded, ignored, dead, cancelled } of Object.values(
-      (await inbox?.counts()) ?? {},
-    )) {
-      add("queued", queued);
-      add("running", running);
-      add("succeeded", succeeded);
-      add("ignored", ignored);
-      add("dead", dead);
-      add("cancelled", cancelled);
+    for (const recent of this.#source.server.history.recent.values()) add(recent.status, 1);
+    for (const counts of Object.values((await inbox?.counts()) ?? {})) {
+      for (const status of countedStatuses) add(status, counts[status]);
     }
     return totals;
   }
@@ -254,7 +221,7 @@ function describe(delivery: StoredDelivery | RecentDelivery, body: string) {
   const { headers } = delivery;
   return {
     ...{ ...summarize(delivery), ...shownBody(body), timeline: timelineOf(delivery) },
-    ...(headers && { headers: Object.entries(headers) }),
+    headers: headers && Object.entries(headers),
   };
 }
 

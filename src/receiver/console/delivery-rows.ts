@@ -1,14 +1,7 @@
 import type { AttemptInfo, ConsoleStatus, DeliveryList, DeliverySummary } from "../../console/protocol/deliveries.ts";
 import type { DeliveryQuery } from "../../console/server/api.ts";
-import { type FilteredDelivery, matchesFilter, readFilter } from "../../inbox/filter.ts";
-import type {
-  AttemptDetails,
-  DeliveryAttempt,
-  DeliveryStatus,
-  Inbox,
-  ListOptions,
-  StoredDelivery,
-} from "../../inbox/inbox.ts";
+import { matchesFilter, readFilter } from "../../inbox/filter.ts";
+import type { DeliveryAttempt, DeliveryStatus, Inbox, ListOptions, StoredDelivery } from "../../inbox/inbox.ts";
 import { summarizeEvent } from "../../payload/event-summary.ts";
 import type { RecentAttempt, RecentDeliveries, RecentDelivery } from "../recent/delivery-history.ts";
 
@@ -18,7 +11,7 @@ function readEvent(body: string | undefined): Pick<DeliverySummary, "event" | "r
   return {
     ...(scope !== undefined && { event: { scope, action } }),
     ...(repoName !== undefined && {
-      repository: { type: repoType, name: repoName, ...(isWebUrl(repoUrl) && { url: repoUrl }) },
+      repository: { type: repoType, name: repoName, url: isWebUrl(repoUrl) ? repoUrl : undefined },
     }),
   };
 }
@@ -39,7 +32,6 @@ const inboxStatuses: Readonly<Partial<Record<ConsoleStatus, DeliveryStatus>>> = 
   cancelled: "cancelled",
 };
 
-/** Describes a delivery for the list. */
 export function summarize(delivery: StoredDelivery | RecentDelivery): DeliverySummary {
   const { id, endpoint, status, receivedAt, dueAt, startedAt, finishedAt, body, attempts, replayOf } = delivery;
   const last = attempts.at(-1);
@@ -51,13 +43,13 @@ export function summarize(delivery: StoredDelivery | RecentDelivery): DeliverySu
     status: status === "queued" && attempts.length > 0 ? "retrying" : status,
     receivedAt: receivedAt.getTime(),
     attempts: runs.length + (isRunning ? 1 : 0),
-    ...(last?.durationMs !== undefined && { durationMs: last.durationMs }),
-    ...(dueAt && { nextAttemptAt: dueAt.getTime() }),
-    ...(isRunning && startedAt && { startedAt: startedAt.getTime() }),
-    ...(finishedAt && { finishedAt: finishedAt.getTime() }),
-    ...(last?.error && status !== "succeeded" && { error: last.error }),
-    ...(status === "ignored" && last?.reason !== undefined && { ignoredReason: last.reason }),
-    ...(replayOf !== undefined && { replayOf }),
+    durationMs: last?.durationMs,
+    nextAttemptAt: dueAt?.getTime(),
+    startedAt: isRunning ? startedAt?.getTime() : undefined,
+    finishedAt: finishedAt?.getTime(),
+    error: status === "succeeded" ? undefined : last?.error,
+    ignoredReason: status === "ignored" ? last?.reason : undefined,
+    replayOf,
   };
 }
 
@@ -66,40 +58,16 @@ export function timelineOf({ status, startedAt, attempts }: StoredDelivery | Rec
   const timeline = attempts.map(describeAttempt);
   if (status !== "running") return timeline;
   const number = (attempts.at(-1)?.number ?? 0) + 1;
-  return [...timeline, { number, outcome: "running", ...(startedAt && { startedAt: startedAt.getTime() }) }];
+  return [...timeline, { number, outcome: "running", startedAt: startedAt?.getTime() }];
 }
 
 function describeAttempt(attempt: DeliveryAttempt | RecentAttempt): AttemptInfo {
-  const { number, startedAt, durationMs, outcome, error, details } = attempt;
-  return {
-    ...{ number, outcome },
-    ...(startedAt && { startedAt: startedAt.getTime() }),
-    ...(durationMs !== undefined && { durationMs }),
-    ...(error && { error }),
-    ...("responseStatus" in attempt && { responseStatus: attempt.responseStatus }),
-    ...shownDetails(details),
-  };
-}
-
-/** Returns the recorded details under the names of the API. */
-function shownDetails(
-  details: AttemptDetails | undefined,
-): Pick<AttemptInfo, "result" | "stack" | "logs" | "isTruncated"> {
-  if (!details) return {};
+  const { number, startedAt, durationMs, outcome, error, details = {} } = attempt;
   const { result, stack, logs, isTruncated } = details;
   return {
-    ...(result !== undefined && { result }),
-    ...(stack !== undefined && { stack }),
-    ...(logs && { logs }),
-    ...(isTruncated && { isTruncated }),
-  };
-}
-
-/** Returns what the filters of the list compare, like an inbox. */
-function recentFiltered({ id, receivedAt, body, attempts }: RecentDelivery): FilteredDelivery {
-  return {
-    ...{ id, receivedAt: receivedAt.getTime(), body },
-    attempts: () => attempts.map(({ error, details }) => ({ ...(error && { error }), ...(details && { details }) })),
+    ...{ number, outcome, startedAt: startedAt?.getTime(), durationMs, error },
+    responseStatus: "responseStatus" in attempt ? attempt.responseStatus : undefined,
+    ...{ result, stack, logs, isTruncated },
   };
 }
 
@@ -115,10 +83,9 @@ interface Position {
   after: Place | undefined;
 }
 
-interface ListSource {
-  recent: RecentDeliveries;
-  /** Missing if no endpoint runs in the background. */
-  inbox: Inbox | undefined;
+interface PageOptions {
+  limit: number;
+  cursor: string | undefined;
 }
 
 /**
@@ -127,8 +94,9 @@ interface ListSource {
  */
 export async function listDeliveries(
   query: DeliveryQuery,
-  { limit, cursor }: { limit: number; cursor: string | undefined },
-  { recent, inbox }: ListSource,
+  { limit, cursor }: PageOptions,
+  /** `inbox` is missing if no endpoint runs in the background. */
+  { recent, inbox }: { recent: RecentDeliveries; inbox: Inbox | undefined },
 ): Promise<Omit<DeliveryList, "totals">> {
   const position = readPosition(cursor);
   const inMemory = listRecent(query, recent)
@@ -136,10 +104,8 @@ export async function listDeliveries(
     .sort(compare);
   const statuses = inboxStatusesOf(query.statuses);
   const isMemoryDone = cursor !== undefined && position.inboxCursor === undefined;
-  if (!inbox || statuses?.length === 0 || isMemoryDone) {
-    return pageOfMemory(inMemory, limit);
-  }
-  const page = await listInbox(inbox, { query, statuses, limit, cursor: position.inboxCursor });
+  if (!inbox || statuses?.length === 0 || isMemoryDone) return pageOfMemory(inMemory, limit);
+  const page = await listInbox(inbox, query, { statuses, limit, cursor: position.inboxCursor });
   const last = page.rows.at(-1);
   const isLastPage = page.next === undefined;
   // A page without a row can still have a next page, because the inbox examines a limited number of deliveries at a time.
@@ -147,7 +113,7 @@ export async function listDeliveries(
   return {
     deliveries: [...page.rows, ...rows].sort(compare),
     ...(page.next !== undefined && { next: formatPosition(page.next, later(last, position.after)) }),
-    ...(page.searchedUntil !== undefined && { searchedUntil: page.searchedUntil }),
+    searchedUntil: page.searchedUntil,
   };
 }
 
@@ -156,7 +122,10 @@ function listRecent(query: DeliveryQuery, recent: RecentDeliveries): DeliverySum
   const filter = readFilter(toListOptions(query, undefined));
   return [...recent.values()]
     .filter((delivery) => hasStatus(delivery.status, query) && isWithin(delivery, query))
-    .filter((delivery) => !filter?.hasContent || matchesFilter(filter, recentFiltered(delivery)))
+    .filter(({ id, receivedAt, body, attempts }) => {
+      const filtered = { id, receivedAt: receivedAt.getTime(), body, attempts: () => attempts };
+      return !filter?.hasContent || matchesFilter(filter, filtered);
+    })
     .map(summarize);
 }
 
@@ -168,22 +137,9 @@ function pageOfMemory(rows: readonly DeliverySummary[], limit: number): Omit<Del
 
 async function listInbox(
   inbox: Inbox,
-  {
-    query,
-    statuses,
-    limit,
-    cursor,
-  }: {
-    query: DeliveryQuery;
-    statuses: readonly DeliveryStatus[] | undefined;
-    limit: number;
-    cursor: string | undefined;
-  },
-): Promise<{
-  rows: DeliverySummary[];
-  next: string | undefined;
-  searchedUntil: number | undefined;
-}> {
+  query: DeliveryQuery,
+  { statuses, limit, cursor }: { statuses: readonly DeliveryStatus[] | undefined } & PageOptions,
+) {
   const options = toListOptions(query, statuses);
   const rows: DeliverySummary[] = [];
   let next = cursor;
@@ -201,12 +157,7 @@ function toListOptions(query: DeliveryQuery, statuses: readonly DeliveryStatus[]
   const { endpoint, repository, scope, action, search, from, until } = query;
   const [status] = statuses?.length === 1 ? statuses : [];
   return {
-    ...(endpoint !== undefined && { endpoint }),
-    ...(status && { status }),
-    ...(repository !== undefined && { repository }),
-    ...(scope !== undefined && { scope }),
-    ...(action !== undefined && { action }),
-    ...(search?.trim() && { search }),
+    ...{ endpoint, status, repository, scope, action, search: search?.trim() ? search : undefined },
     ...(from !== undefined && { receivedFrom: new Date(from) }),
     ...(until !== undefined && { receivedUntil: new Date(until) }),
   };

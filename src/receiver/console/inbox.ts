@@ -1,11 +1,5 @@
 import { resolve } from "node:path";
-import type {
-  InboxContents,
-  InboxEndpoint,
-  InboxInfo,
-  InboxLocation,
-  InboxProblemInfo,
-} from "../../console/protocol/inbox.ts";
+import type { InboxContents, InboxInfo, InboxLocation, InboxProblemInfo } from "../../console/protocol/inbox.ts";
 import type { InboxSource } from "../../console/server/api.ts";
 import { readEnvironment, readSpace } from "../../core/environment.ts";
 import { WebhookError } from "../../core/errors.ts";
@@ -15,30 +9,10 @@ import { postgresSchema, redisPrefix } from "../../inbox/bullmq/queue-server.ts"
 import type { DeliveryCounts, Inbox } from "../../inbox/inbox.ts";
 import { isOnLocalDisk, memoryWarning, parseInboxUrl } from "../../inbox/open-inbox.ts";
 import { retentionOf } from "../../inbox/retry.ts";
-import type { ServerContext } from "../context.ts";
 import { spaceDiskWarning } from "../node/open-configured-inbox.ts";
+import { type ConsoleSource, withInboxDeadline } from "./source.ts";
 
-/** After this time, an inbox counts as down, so that a page shows an error instead of loading forever. In milliseconds. */
-const defaultTimeoutMs = 5_000;
-
-/**
- * Waits for an answer of the inbox.
- *
- * @throws `INBOX_UNAVAILABLE` (503) after the timeout.
- */
-export function withInboxDeadline<Result>(
-  pending: Promise<Result>,
-  timeoutMs: number = defaultTimeoutMs,
-): Promise<Result> {
-  const late = () =>
-    new WebhookError(`The inbox did not answer within ${timeoutMs / 1000} s. Check whether its server is up.`, {
-      code: "INBOX_UNAVAILABLE",
-      status: 503,
-    });
-  return withDeadline(pending, timeoutMs, late);
-}
-
-/** Describes the location of an inbox. `inbox`: its URL, or an `Inbox` object. `undefined`: memory. */
+/** @param inbox its URL, or an `Inbox` object. `undefined`: memory. */
 export function locateInbox(inbox: string | Inbox | undefined): InboxLocation {
   if (typeof inbox === "object") return { engine: "custom" };
   try {
@@ -84,60 +58,55 @@ function locateServer(
   // PostgreSQL also accepts the host as a parameter, for example the folder of a socket.
   const host = url.hostname || url.searchParams.get("host") || "localhost";
   const database = url.pathname.slice(1) || (engine === "redis" ? "0" : undefined);
-  return {
-    address: host.startsWith("/") ? host : `${host}:${url.port || defaultPorts[engine]}`,
-    ...(database !== undefined && { database }),
-  };
+  return { address: host.startsWith("/") ? host : `${host}:${url.port || defaultPorts[engine]}`, database };
 }
 
 /** How long the console waits for an inbox that is being opened, such as a bucket. */
 const defaultOpeningMs = 2_000;
 
 interface ReceiverInboxOptions {
-  server: ServerContext;
-  /** Opens the inbox, or returns `undefined` if no endpoint runs in the background. */
-  inbox: () => Promise<Inbox> | undefined;
-  /** Returns the URL of the inbox or an `Inbox` object, or `undefined` for an inbox in memory. */
-  configuredInbox: () => string | Inbox | undefined;
-  mask: (message: string) => string;
-  /** Default `2_000`. */
   openingMs?: number;
   /** Called after an inbox that was reported as opening has opened, or could not be opened. */
   onOpened: () => void;
 }
 
-/** The inbox of a receiver. */
 export class ReceiverInbox implements InboxSource {
+  readonly #source: Pick<ConsoleSource, "server" | "configuredInbox" | "openInbox" | "mask">;
   readonly #options: ReceiverInboxOptions;
   /** Why the inbox could not be opened. Each read tries again, which can take longer than a read. */
   #failure: InboxProblemInfo | undefined;
 
-  constructor(options: ReceiverInboxOptions) {
+  constructor(
+    source: Pick<ConsoleSource, "server" | "configuredInbox" | "openInbox" | "mask">,
+    options: ReceiverInboxOptions,
+  ) {
+    this.#source = source;
     this.#options = options;
   }
 
   async read(): Promise<InboxInfo> {
-    const { server, configuredInbox, inbox, onOpened, openingMs = defaultOpeningMs } = this.#options;
-    const location = locateInbox(configuredInbox());
+    const { server } = this.#source;
+    const { onOpened, openingMs = defaultOpeningMs } = this.#options;
+    const location = locateInbox(this.#source.configuredInbox);
     const warnings = warningsOf(location);
     const shared = { location, warnings, recordsDetails: server.history.recordsDetails, problems: [] };
-    // After the server has closed, `inbox` would open it again.
+    // After the server has closed, `openInbox` would open it again.
     if (server.isClosed) return { ...shared, state: "closed" };
-    const opening = inbox();
+    const opening = this.#source.openInbox();
     if (!opening) return { ...shared, state: "unused" };
     const following = this.#follow(opening);
-    const opened = await within(following, openingMs);
+    const late = () => new Error("The inbox is still being opened.");
+    const opened = await withDeadline(following, openingMs, late).catch(() => undefined);
     if (this.#failure) return { ...shared, state: "unavailable", problems: [this.#failure] };
     if (!opened) {
       void following.then(onOpened);
       return { ...shared, state: "opening" };
     }
-    const { problems, contents, description } = await this.#readOpened(opened);
+    const { problems, contents, ownWarnings } = await this.#readOpened(opened);
     const problem = problems.find(({ severity }) => severity === "unavailable") ?? problems[0];
     return {
-      ...{ ...shared, state: problem?.severity ?? "open", problems },
-      warnings: [...warnings, ...(description?.warnings ?? []).map(this.#options.mask)],
-      ...(contents && { contents }),
+      ...{ ...shared, state: problem?.severity ?? "open", problems, contents },
+      warnings: [...warnings, ...ownWarnings.map((warning) => this.#source.mask(warning))],
     };
   }
 
@@ -154,52 +123,38 @@ export class ReceiverInbox implements InboxSource {
   }
 
   async #readOpened(inbox: Inbox) {
+    const toProblem = (error: unknown) => this.#toProblem(error);
     const [reported, description, read] = await Promise.all([
-      ask(() => inbox.problems()).catch((error: unknown) => [this.#toProblem(error)]),
+      ask(() => inbox.problems()).catch((error: unknown) => [toProblem(error)]),
       ask(async () => inbox.describe?.()).catch(() => undefined),
-      ask(() => Promise.all([inbox.counts(), inbox.pausedEndpoints()])).catch((error: unknown) =>
-        this.#toProblem(error),
-      ),
+      ask(() => Promise.all([inbox.counts(), inbox.pausedEndpoints()])).catch(toProblem),
     ]);
-    const problems = reported.map(({ code, severity, message }) => ({
-      code,
-      severity,
-      message: this.#options.mask(message),
-    }));
-    if (!Array.isArray(read)) return { problems: problems.length > 0 ? problems : [read], description };
-    const [counts, paused] = read;
-    return { problems, description, contents: this.#toContents({ counts, paused }) };
+    const problems = reported.map(({ code, severity, message }) => {
+      return { code, severity, message: this.#source.mask(message) };
+    });
+    const ownWarnings = description?.warnings ?? [];
+    if (!Array.isArray(read)) return { problems: problems.length > 0 ? problems : [read], ownWarnings };
+    return { problems, ownWarnings, contents: this.#toContents(...read) };
   }
 
-  #toContents({
-    counts,
-    paused,
-  }: {
-    counts: Readonly<Record<string, DeliveryCounts>>;
-    paused: readonly string[];
-  }): InboxContents {
+  #toContents(counts: Readonly<Record<string, DeliveryCounts>>, paused: readonly string[]): InboxContents {
+    const { endpoints } = this.#source.server;
     // Not a lookup by name: an endpoint may be named "constructor".
     const stored = new Map(Object.entries(counts));
-    const served = this.#options.server.endpoints.backgroundEndpoints;
-    const names = new Set([...served.map(({ name }) => name), ...stored.keys()]);
+    const names = new Set([...endpoints.backgroundEndpoints.map(({ name }) => name), ...stored.keys()]);
     return {
-      endpoints: [...names].map((name) => ({
-        ...this.#describe(name, stored.get(name)),
-        isPaused: paused.includes(name),
-      })),
-    };
-  }
-
-  #describe(name: string, counts: DeliveryCounts | undefined): Omit<InboxEndpoint, "isPaused"> {
-    const { queued = 0, running = 0, dead = 0, succeeded = 0, ignored = 0, cancelled = 0 } = counts ?? {};
-    const queue = this.#options.server.endpoints.byName.get(name)?.queue;
-    const retention = queue && retentionOf(queue);
-    return {
-      ...{ name, counts: { queued, running, dead, succeeded, ignored, cancelled }, isServed: queue !== undefined },
-      // An ID is deleted together with the body, or later.
-      ...(retention && {
-        retentionMs: retention.bodiesMs,
-        idRetentionMs: Math.max(retention.bodiesMs, retention.idsMs),
+      endpoints: Array.from(names, (name) => {
+        const queue = endpoints.byName.get(name)?.queue;
+        const retention = queue && retentionOf(queue);
+        return {
+          name,
+          counts: countsOf(stored.get(name)),
+          isServed: queue !== undefined,
+          isPaused: paused.includes(name),
+          retentionMs: retention?.bodiesMs,
+          // An ID is deleted together with the body, or later.
+          idRetentionMs: retention && Math.max(retention.bodiesMs, retention.idsMs),
+        };
       }),
     };
   }
@@ -207,10 +162,15 @@ export class ReceiverInbox implements InboxSource {
   #toProblem(error: unknown): InboxProblemInfo {
     // Omits messages of database drivers, which may contain secrets.
     const [code, message] = WebhookError.isInstance(error)
-      ? [error.code, this.#options.mask(error.message)]
+      ? [error.code, this.#source.mask(error.message)]
       : ["INBOX_UNAVAILABLE", "The inbox did not report its state. See the server's log."];
     return { code, severity: "unavailable", message };
   }
+}
+
+function countsOf(counts: DeliveryCounts | undefined): DeliveryCounts {
+  const { queued = 0, running = 0, dead = 0, succeeded = 0, ignored = 0, cancelled = 0 } = counts ?? {};
+  return { queued, running, dead, succeeded, ignored, cancelled };
 }
 
 /** Reads from an inbox, which can be the program's own: its methods may throw instead of rejecting. */
@@ -221,11 +181,4 @@ function ask<Result>(read: () => Promise<Result>): Promise<Result> {
 function warningsOf({ keptUntil }: InboxInfo["location"]): string[] {
   if (keptUntil === "space-restart") return [spaceDiskWarning];
   return keptUntil === "process-exit" ? [memoryWarning] : [];
-}
-
-/** Returns the result of a promise, or `undefined` after a time. */
-async function within<Result>(pending: Promise<Result>, timeoutMs: number): Promise<Result | undefined> {
-  const late = Promise.withResolvers<undefined>();
-  const timer = setTimeout(() => late.resolve(undefined), timeoutMs);
-  return Promise.race([pending, late.promise]).finally(() => clearTimeout(timer));
 }

@@ -1,9 +1,9 @@
 import type { Hono } from "hono";
-import type { Console } from "../../console/server/console.ts";
 import { consolePath } from "../../core/urls.ts";
 import type { ServerContext } from "../context.ts";
-import type { EarlierActivity } from "./endpoints.ts";
-import type { ConsoleParts, OpenedConsole } from "./open-console.ts";
+import type { OpenedConsole } from "./open-console.ts";
+import type { EarlierActivity } from "./snapshot.ts";
+import type { ConsoleParts } from "./source.ts";
 
 /** The console of a receiver. Its code is loaded when it is first used. */
 export class ReceiverConsole {
@@ -17,17 +17,24 @@ export class ReceiverConsole {
     this.#parts = parts;
   }
 
-  /** Adds the routes of the console to the app. */
   mount(app: Hono): void {
     for (const pattern of [consolePath, `${consolePath}/*`]) {
       app.all(pattern, async (context) => {
-        return this.#context.ownerCheck.refuseAll() ?? (await this.open()).fetch(context.req.raw, context.env);
+        const refused = this.#context.ownerCheck.refuseAll();
+        return refused ?? (await this.open()).console.fetch(context.req.raw, context.env);
       });
     }
   }
 
-  async open(): Promise<Console> {
-    return (await this.#open()).console;
+  open(): Promise<OpenedConsole> {
+    this.#opening ??= Promise.all([import("./open-console.ts"), this.#restored])
+      .then(([{ openConsole }, earlier]) => openConsole(this.#context, this.#parts, earlier))
+      .catch((error: unknown) => {
+        // The next request tries again: the process may have been out of file descriptors.
+        this.#opening = undefined;
+        throw error;
+      });
+    return this.#opening;
   }
 
   /** Returns what the next process of a dev session needs to show the same deliveries and activity. */
@@ -53,16 +60,5 @@ export class ReceiverConsole {
     const timer = setTimeout(grace.resolve, graceMs);
     await Promise.race([opened.settle(), grace.promise]);
     clearTimeout(timer);
-  }
-
-  #open(): Promise<OpenedConsole> {
-    this.#opening ??= Promise.all([import("./open-console.ts"), this.#restored])
-      .then(([{ openConsole }, earlier]) => openConsole(this.#context, { ...this.#parts, earlier }))
-      .catch((error: unknown) => {
-        // The next request tries again: the process may have been out of file descriptors.
-        this.#opening = undefined;
-        throw error;
-      });
-    return this.#opening;
   }
 }

@@ -1,37 +1,110 @@
 import * as z from "zod/mini";
 import type { ServerContext } from "../context.ts";
+import { activityOutcomes, type EndpointActivity, hour, minute, type SlotSize, slotOf } from "../counts.ts";
 import { type RecentAttempt, type RecentDeliveries, RecentRun } from "../recent/delivery-history.ts";
-import { EarlierActivity } from "./endpoints.ts";
+
+/*
+ * What the console shows and no inbox stores, as plain data, so that the next process of a dev session shows it after a reload. Times
+ * are milliseconds since the epoch. Values of another format, from another version of this package, are skipped.
+ */
+
+/** A slot of time and its counts, in the order of `EndpointActivity.countsIn`. */
+const slotCounts = z.tuple([z.number(), z.array(z.number())]);
+
+const endpointSnapshot = z.object({
+  name: z.string(),
+  minutes: z.array(slotCounts),
+  hours: z.array(slotCounts),
+  last: z.optional(z.object({ outcome: z.enum(activityOutcomes), at: z.number() })),
+});
+type EndpointSnapshot = z.infer<typeof endpointSnapshot>;
+
+const activitySnapshot = z.object({ startedAt: z.number(), endpoints: z.array(endpointSnapshot) });
+
+/** The activity of an endpoint, as the console shows it. */
+export interface ShownActivity extends Pick<EndpointSnapshot, "last"> {
+  countsIn(size: SlotSize, slot: number): ArrayLike<number>;
+}
+
+/** The activity of the earlier processes of a dev session. Empty in the first process and outside a session. */
+export class EarlierActivity {
+  readonly #startedAt: number | undefined;
+  readonly #endpoints: ReadonlyMap<string, EndpointSnapshot>;
+
+  /** @param taken what {@link takeSnapshot} returned. */
+  constructor(taken?: unknown) {
+    const { data } = activitySnapshot.safeParse(taken);
+    this.#startedAt = data?.startedAt;
+    this.#endpoints = new Map(data?.endpoints.map((endpoint) => [endpoint.name, endpoint]));
+  }
+
+  /** When the first process started, or `startedAt` if there is no earlier one. */
+  firstStart(startedAt: Date): number {
+    return this.#startedAt ?? startedAt.getTime();
+  }
+
+  /** Adds the activity of an endpoint in the earlier processes to its activity in this one. */
+  addTo(name: string, activity: EndpointActivity | undefined): ShownActivity {
+    const earlier = this.#endpoints.get(name);
+    const slots = { minutes: new Map(earlier?.minutes), hours: new Map(earlier?.hours) };
+    const last = activity?.last;
+    return {
+      countsIn: (size, slot) => {
+        const own = activity?.countsIn(size, slot) ?? [];
+        const before = (size === hour ? slots.hours : slots.minutes).get(slot);
+        return before ? before.map((count, kind) => count + (own[kind] ?? 0)) : own;
+      },
+      last: last ? { outcome: last.outcome, at: last.at.getTime() } : earlier?.last,
+    };
+  }
+
+  /** Returns the activity of this process and the earlier ones. */
+  takeSnapshot({ activity, endpoints, now }: ServerContext): z.infer<typeof activitySnapshot> {
+    // An endpoint whose file has an error for a moment must not lose its counts.
+    const names = new Set([...this.#endpoints.keys(), ...endpoints.names]);
+    const at = now();
+    return {
+      startedAt: this.firstStart(activity.startedAt),
+      endpoints: Array.from(names, (name) => {
+        const shown = this.addTo(name, endpoints.byName.get(name)?.activity);
+        return { name, minutes: slotsOf(shown, minute, at), hours: slotsOf(shown, hour, at), last: shown.last };
+      }),
+    };
+  }
+}
+
+/** Returns the slots that are shown and have counts. */
+function slotsOf(activity: ShownActivity, size: SlotSize, now: number): [number, number[]][] {
+  const present = slotOf(now, size);
+  return Array.from({ length: size.slots }, (_, age): [number, number[]] => [
+    present - age,
+    Array.from(activity.countsIn(size, present - age)),
+  ]).filter(([, counts]) => counts.some((count) => count > 0));
+}
+
+const logLine = z.object({
+  at: z.number(),
+  level: z.enum(["debug", "info", "warn", "error"]),
+  message: z.string(),
+  fields: z.optional(z.string()),
+});
 
 const details = z.object({
   result: z.optional(z.string()),
   stack: z.optional(z.string()),
-  logs: z.optional(
-    z.readonly(
-      z.array(
-        z.object({
-          at: z.number(),
-          level: z.enum(["debug", "info", "warn", "error"]),
-          message: z.string(),
-          fields: z.optional(z.string()),
-        }),
-      ),
-    ),
-  ),
+  logs: z.optional(z.readonly(z.array(logLine))),
   isTruncated: z.optional(z.boolean()),
 });
 
-const snapshot = z.object({
+const deliverySnapshot = z.object({
   id: z.string(),
   endpoint: z.string(),
   body: z.string(),
-  /** Milliseconds since the epoch. */
   receivedAt: z.number(),
   headers: z.optional(z.record(z.string(), z.string())),
   replayOf: z.optional(z.string()),
   attempts: z.array(
     z.object({
-      /** Milliseconds since the epoch. */
       startedAt: z.number(),
       durationMs: z.number(),
       outcome: z.enum(["succeeded", "ignored", "failed"]),
@@ -42,11 +115,10 @@ const snapshot = z.object({
     }),
   ),
 });
-type Snapshot = z.input<typeof snapshot>;
-type AttemptSnapshot = Snapshot["attempts"][number];
+type DeliverySnapshot = z.infer<typeof deliverySnapshot>;
+type AttemptSnapshot = DeliverySnapshot["attempts"][number];
 
-/** Copies the recent deliveries as plain data, so that the next process of a dev session can show them after a reload. */
-function exportRecent(recent: RecentDeliveries): Snapshot[] {
+function exportRecent(recent: RecentDeliveries): DeliverySnapshot[] {
   return Array.from(recent.values(), ({ id, endpoint, body, receivedAt, startedAt, headers, replayOf, attempts }) => ({
     ...{ id, endpoint, body, receivedAt: receivedAt.getTime() },
     ...(headers && { headers: { ...headers } }),
@@ -64,17 +136,16 @@ function exportAttempt({ number, startedAt, details, ...attempt }: RecentAttempt
   return { ...attempt, startedAt: startedAt.getTime(), ...(details && { details }) };
 }
 
-/** Adds deliveries that {@link exportRecent} copied. Skips values of another format, from another version of this package. */
 function importRecent(recent: RecentDeliveries, values: readonly unknown[]): void {
   for (const value of values) {
-    const parsed = snapshot.safeParse(value);
+    const parsed = deliverySnapshot.safeParse(value);
     if (!parsed.success) continue;
     if (parsed.data.attempts.some(({ outcome }) => outcome === "failed")) recent.failed.add(parsed.data);
     for (const run of toRuns(parsed.data)) recent.add(run);
   }
 }
 
-function toRuns({ receivedAt, headers, attempts, ...given }: z.output<typeof snapshot>): RecentRun[] {
+function toRuns({ receivedAt, headers, attempts, ...given }: DeliverySnapshot): RecentRun[] {
   const entries = headers && Object.entries(headers);
   return attempts.map(({ startedAt, details, ...attempt }) => {
     const start = { ...given, receivedAt: new Date(receivedAt), headers: entries && (() => entries), startedAt };
@@ -86,25 +157,17 @@ function toRuns({ receivedAt, headers, attempts, ...given }: z.output<typeof sna
 
 const sessionSnapshot = z.object({ deliveries: z.array(z.unknown()), activity: z.unknown() });
 
-type SnapshotSource = Pick<ServerContext, "history" | "activity" | "endpoints" | "now">;
-
-/** Copies what the console shows and no inbox stores as plain data: the deliveries in memory, and the activity. */
+/** Copies the deliveries in memory, and the activity of this process and the `earlier` ones. */
 export function takeSessionSnapshot(
-  { history, activity, endpoints, now }: SnapshotSource,
-  earlier = EarlierActivity.read(undefined),
+  server: ServerContext,
+  earlier: EarlierActivity = new EarlierActivity(),
 ): z.infer<typeof sessionSnapshot> {
-  return {
-    deliveries: exportRecent(history.recent),
-    activity: earlier.takeSnapshot({ activity, endpoints: endpoints.byName, now: now() }),
-  };
+  return { deliveries: exportRecent(server.history.recent), activity: earlier.takeSnapshot(server) };
 }
 
-/**
- * Adds the deliveries of a snapshot to the history, and returns its activity. Skips values of another format, from another version of
- * this package.
- */
-export function restoreSessionSnapshot({ history }: Pick<SnapshotSource, "history">, value: unknown): EarlierActivity {
+/** Adds the deliveries of a snapshot to the history, and returns its activity. */
+export function restoreSessionSnapshot({ history }: ServerContext, value: unknown): EarlierActivity {
   const { data } = sessionSnapshot.safeParse(value);
   if (data) importRecent(history.recent, data.deliveries);
-  return EarlierActivity.read(data?.activity);
+  return new EarlierActivity(data?.activity);
 }

@@ -3,19 +3,17 @@ import { readSpace } from "../../core/environment.ts";
 import { webhooksPath } from "../../core/urls.ts";
 import { isResponse } from "../../http/answer.ts";
 import type { MountPoint } from "../app.ts";
-import type { InboxCounts, InboxCountsReader } from "../background.ts";
+import type { InboxCounts, InboxReader } from "../background.ts";
 import type { ServerContext } from "../context.ts";
 import type { EndpointActivity } from "../counts.ts";
 import type { LandingActivity, LandingEndpoint, LandingInfo } from "../options.ts";
 
-/** The parts of the server from which the landing page is rendered. */
-export interface LandingSource {
+interface LandingSource {
   server: ServerContext;
-  inbox: InboxCountsReader;
+  inbox: InboxReader<InboxCounts>;
   mountPoint: MountPoint;
 }
 
-/** Collects the content of the landing page. */
 async function gatherInfo(context: Context, source: LandingSource): Promise<LandingInfo> {
   const { server, mountPoint } = source;
   const space = readSpace();

@@ -223,7 +223,6 @@ function table(hours: readonly LandingHour[]): Markup {
     </table>`;
 }
 
-/** Returns the sum of the counts with an outcome over all hours. */
 function countOutcome(hours: readonly LandingHour[], outcome: FinishedOutcome | "retrying"): number {
   return hours.reduce((total, hour) => total + hour[outcome], 0);
 }
@@ -241,7 +240,6 @@ function round(value: number): number {
   return Math.round(value * 100) / 100;
 }
 
-/** Renders the finished deliveries per hour, without details of payloads or repositories. */
 function activitySection(info: LandingInfo): Markup {
   const { hours } = info.activity;
   const retrying = countOutcome(hours, "retrying");
@@ -251,12 +249,11 @@ function activitySection(info: LandingInfo): Markup {
       ${isEmpty ? html`<p class="muted">No delivery has finished since the server started.</p>` : activityChart(hours)}
       <p class="muted">
         ${retrying > 0 && html`Failed attempts with a retry in 24 h: <b>${formatCount(retrying)}</b>. `}See each delivery in
-        ${consoleLink(info, "the console")}.
+        ${consoleLink(info)}.
       </p>
     </section>`;
 }
 
-/** Renders a notice that describes how the free hardware of Spaces affects the server. */
 function freeSpaceNote(): Markup {
   return html`<aside class="notice" aria-labelledby="free-space">
       <h2 id="free-space">Free hardware</h2>
@@ -267,7 +264,7 @@ function freeSpaceNote(): Markup {
     </aside>`;
 }
 
-/** Renders the whole page as HTML. `assets` contains the URLs of the style sheet and script. */
+/** `assets`: the URLs of the style sheet and script. */
 function renderDocument(info: LandingInfo, now: Date, assets: { styles: string; script: string }): string {
   const hasEndpoints = info.endpoints.length > 0;
   return pageDocument({
@@ -319,17 +316,7 @@ function countEndpoints({ endpoints: { length } }: LandingInfo): string {
 
 const assets = hashAssets({ "styles.css": styles, "copy.js": copyScript });
 
-/**
- * Renders the built-in landing page: the endpoints, whether a secret is required, and the next steps. The assets are at
- * `_landing/` below `info.basePath`, or without a base path, relative to the page.
- *
- * @param now the time for relative times such as "2 minutes ago". Default: the current time.
- * @example
- * ```ts
- * app.get("/", () => landingPage(info));
- * app.get("/_landing/:name", (context) => landingAsset(context.req.param("name")) ?? context.notFound());
- * ```
- */
+/** Renders the built-in landing page. `now`: the time for relative times such as "2 minutes ago". */
 export function landingPage(info: LandingInfo, now: Date = new Date()): Response {
   return pageResponse(renderOnce(info, now), { frameAncestors: hubFrames });
 }

@@ -16,7 +16,6 @@ export function isNearDailyLimit(lastDay: number): boolean {
   return lastDay >= 0.8 * hubDailyLimit;
 }
 
-/** Formats a count for display. */
 export function formatCount(count: number): string {
   return count.toLocaleString("en");
 }
@@ -35,16 +34,13 @@ export function consoleAddress(info: Pick<LandingInfo, "basePath" | "theme">): s
   return pageAddress(info, info.theme ? `${path}?__theme=${info.theme}` : path);
 }
 
-/** Renders a link to the console, in a new tab: a Space displays this page in a frame, but the console refuses frames. */
-export function consoleLink(info: LandingInfo, text: string): Markup {
-  return html`<a href="${consoleAddress(info)}" target="_blank" rel="noopener">${text}<span class="unseen"> (opens a new tab)</span></a>`;
+/** Renders a link that opens a new tab, because neither the console nor the Hub's settings can be displayed in a Space's frame. */
+function newTabLink(url: string, text: string): Markup {
+  return html`<a href="${url}" target="_blank" rel="noopener">${text}<span class="unseen"> (opens a new tab)</span></a>`;
 }
 
-/**
- * Renders a link to the Hub. The link opens in a new tab, because the Hub's settings cannot be displayed in a Space's frame.
- */
-function externalLink(url: string, text: string): Markup {
-  return html`<a href="${url}" target="_blank" rel="noopener">${text}<span class="unseen"> (opens a new tab)</span></a>`;
+export function consoleLink(info: LandingInfo): Markup {
+  return newTabLink(consoleAddress(info), "the console");
 }
 
 /** The maximum line length of the command in characters, so that the page displays it without line breaks. */
@@ -79,40 +75,30 @@ function writeJson(value: unknown, indent = ""): string {
 }
 
 /** A step that the server's state requires. */
-type NextStep =
-  | { id: "secret" }
-  | { id: "endpoint" }
-  /** The Hub cannot connect to a URL on this machine. */
-  | { id: "public-url" }
-  /** `missing` contains the endpoints without a webhook, and is empty if it is unknown whether webhooks exist. */
-  | { id: "register"; missing: readonly LandingEndpoint[] }
-  | { id: "first-delivery" }
-  | { id: "inbox" }
-  | { id: "dead"; count: number }
-  /** The latest delivery of each of these inline endpoints failed. */
-  | { id: "failed"; endpoints: readonly LandingEndpoint[] }
-  | { id: "daily-limit"; endpoints: readonly LandingEndpoint[] };
+interface NextStep {
+  id: string;
+  title: string;
+  content: Markup;
+}
 
 /** Derives the next steps from the state of the server, in the order in which to take them. */
 export function nextSteps(info: LandingInfo): readonly NextStep[] {
   const { endpoints, secretIsSet, activity } = info;
   const steps: NextStep[] = [];
-  if (!secretIsSet) steps.push({ id: "secret" });
-  if (endpoints.length === 0) return [...steps, { id: "endpoint" }];
+  if (!secretIsSet) steps.push(secretStep(info));
+  if (endpoints.length === 0) return [...steps, endpointStep()];
   const missing = endpoints.filter(({ registration }) => registration === "missing");
   if (missing.length > 0 || !isRegistered(info)) {
-    steps.push(isLocal(info) ? { id: "public-url" } : { id: "register", missing });
+    steps.push(isLocal(info) ? publicUrlStep() : registerStep(missing, info));
   }
-  if (!hasDeliveries(info)) steps.push({ id: "first-delivery" });
+  if (!hasDeliveries(info)) steps.push(firstDeliveryStep(info));
   const { queue } = activity;
-  if (queue === "unknown") steps.push({ id: "inbox" });
-  else if (queue && queue.dead > 0) steps.push({ id: "dead", count: queue.dead });
+  if (queue === "unknown") steps.push(inboxStep());
+  else if (queue && queue.dead > 0) steps.push(deadStep(queue.dead, info));
   const failed = endpoints.filter(({ background, last }) => !background && last?.outcome === "failed");
-  if (failed.length > 0) steps.push({ id: "failed", endpoints: failed });
+  if (failed.length > 0) steps.push(failedStep(failed, info));
   const near = endpoints.filter(({ lastDay }) => isNearDailyLimit(lastDay));
-  if (near.length > 0) {
-    steps.push({ id: "daily-limit", endpoints: near.toSorted((one, other) => other.lastDay - one.lastDay) });
-  }
+  if (near.length > 0) steps.push(dailyLimitStep(near));
   return steps;
 }
 
@@ -141,77 +127,58 @@ function isLocal({ baseUrl }: LandingInfo): boolean {
   return URL.canParse(baseUrl) && /^(localhost|.+\.localhost|127\..+|\[::1\])$/.test(new URL(baseUrl).hostname);
 }
 
-/** Limits the size of the page if a step concerns thousands of endpoints. */
-const maxNamed = 5;
-
-/** Renders the title and the instructions of a step. */
-function stepContents(step: NextStep, info: LandingInfo): { title: string; content: Markup } {
-  switch (step.id) {
-    case "secret":
-      return { title: "Set a webhook secret", content: secretStep(info) };
-    case "endpoint":
-      return { title: "Add an endpoint", content: endpointStep() };
-    case "public-url":
-      return { title: "Connect the server to a Hub", content: publicUrlStep() };
-    case "register":
-      return { title: "Register a webhook on the Hub", content: registerStep(step.missing, info) };
-    case "first-delivery":
-      return { title: "Send a test delivery", content: firstDeliveryStep(info) };
-    case "inbox":
-      return { title: "Check the inbox", content: inboxStep() };
-    case "dead":
-      return { title: "Replay the dead deliveries", content: deadStep(step.count, info) };
-    case "failed":
-      return { title: "Check the failed deliveries", content: failedStep(step.endpoints, info) };
-    case "daily-limit":
-      return { title: "Reduce the number of deliveries", content: dailyLimitStep(step.endpoints) };
-  }
-}
-
-function secretStep({ space }: LandingInfo): Markup {
+function secretStep({ space }: LandingInfo): NextStep {
+  const [id, title] = ["secret", "Set a webhook secret"];
   const sameValue = html`Enter the same value as the secret of your webhook on the Hub.`;
   if (space) {
-    return html`<p>
+    const settings = newTabLink(`https://huggingface.co/spaces/${space.id}/settings`, "the settings of this Space");
+    const content = html`<p>
         Anyone can send deliveries to this server. Generate a value, and add it as the secret <code>WEBHOOK_SECRET</code> in
-        ${externalLink(`https://huggingface.co/spaces/${space.id}/settings`, "the settings of this Space")}. The Space then
-        restarts. ${sameValue}
+        ${settings}. The Space then restarts. ${sameValue}
       </p>
       ${command("secret-command", "openssl rand -hex 32")}`;
+    return { id, title, content };
   }
-  return html`<p>
+  const content = html`<p>
       Anyone can send deliveries to this server. Set the environment variable <code>WEBHOOK_SECRET</code>, and restart the
       server. ${sameValue}
     </p>
     ${command("secret-command", `export WEBHOOK_SECRET="$(openssl rand -hex 32)"`)}`;
+  return { id, title, content };
 }
 
-function endpointStep(): Markup {
-  return html`<p>Register a handler in your server file, and restart the server.</p>
+function endpointStep(): NextStep {
+  const content = html`<p>Register a handler in your server file, and restart the server.</p>
     ${command("first-endpoint", firstEndpoint, "the code")}`;
+  return { id: "endpoint", title: "Add an endpoint", content };
 }
 
-function publicUrlStep(): Markup {
-  return html`<p>
+/** The Hub cannot connect to a URL on this machine. */
+function publicUrlStep(): NextStep {
+  const content = html`<p>
       The Hub cannot connect to this machine. For development, run the server with a local Hub. To receive events of the real
       Hub, deploy the server, or set <code>TUNNEL=1</code>.
     </p>
     ${command("dev-command", "npx hub-webhooks dev")}`;
+  return { id: "public-url", title: "Connect the server to a Hub", content };
 }
 
-function registerStep(missing: readonly LandingEndpoint[], { secretIsSet }: LandingInfo): Markup {
-  return html`<p>
+/** @param missing the endpoints without a webhook. Empty if it is unknown whether webhooks exist. */
+function registerStep(missing: readonly LandingEndpoint[], { secretIsSet }: LandingInfo): NextStep {
+  const content = html`<p>
       ${
         missing.length > 0
           ? html`No webhook delivers to ${namesOf(missing)}.`
           : html`The server has not received a delivery from the Hub since it started.`
       }
-      Add a webhook in ${externalLink(webhookSettingsUrl, "the webhook settings of the Hub")} with the URL of an
+      Add a webhook in ${newTabLink(webhookSettingsUrl, "the webhook settings of the Hub")} with the URL of an
       endpoint${secretIsSet && html` and the value of <code>WEBHOOK_SECRET</code> as the secret`}.
     </p>`;
+  return { id: "register", title: "Register a webhook on the Hub", content };
 }
 
-function firstDeliveryStep(info: LandingInfo): Markup {
-  return html`<p>
+function firstDeliveryStep(info: LandingInfo): NextStep {
+  const content = html`<p>
       Send sample data to the first
       endpoint${info.secretIsSet && html`, from a shell in which <code>WEBHOOK_SECRET</code> is set`}. The handler runs. If the
       filter of the endpoint does not match the sample, the response is <code>ignored</code>.
@@ -223,33 +190,43 @@ function firstDeliveryStep(info: LandingInfo): Markup {
       </details>
       ${copyButton("first-delivery", "the command")}
     </div>`;
+  return { id: "first-delivery", title: "Send a test delivery", content };
 }
 
-function inboxStep(): Markup {
-  return html`<p>
+function inboxStep(): NextStep {
+  const content = html`<p>
       The inbox did not respond in time, so deliveries of background endpoints may be refused. See the log of the server.
     </p>`;
+  return { id: "inbox", title: "Check the inbox", content };
 }
 
-function deadStep(count: number, info: LandingInfo): Markup {
-  return html`<p>
+function deadStep(count: number, info: LandingInfo): NextStep {
+  const content = html`<p>
       ${formatCount(count)} ${count === 1 ? "delivery" : "deliveries"} failed and will not be retried. Fix the cause, then replay
-      ${count === 1 ? "it" : "them"} in ${consoleLink(info, "the console")}.
+      ${count === 1 ? "it" : "them"} in ${consoleLink(info)}.
     </p>`;
+  return { id: "dead", title: "Replay the dead deliveries", content };
 }
 
-function failedStep(endpoints: readonly LandingEndpoint[], info: LandingInfo): Markup {
-  return html`<p>
-      The latest delivery to ${namesOf(endpoints)} failed. See the error in ${consoleLink(info, "the console")}.
+/** @param endpoints the inline endpoints whose latest delivery failed. */
+function failedStep(endpoints: readonly LandingEndpoint[], info: LandingInfo): NextStep {
+  const content = html`<p>
+      The latest delivery to ${namesOf(endpoints)} failed. See the error in ${consoleLink(info)}.
     </p>`;
+  return { id: "failed", title: "Check the failed deliveries", content };
 }
 
-function dailyLimitStep(endpoints: readonly LandingEndpoint[]): Markup {
-  return html`<p>
+function dailyLimitStep(near: readonly LandingEndpoint[]): NextStep {
+  const endpoints = near.toSorted((one, other) => other.lastDay - one.lastDay);
+  const content = html`<p>
       The Hub triggers a webhook at most ${formatCount(hubDailyLimit)} times in 24 hours. ${namesOf(endpoints)}
       ${endpoints.length === 1 ? "is" : "are"} near this limit. Watch fewer repositories, or use several webhooks.
     </p>`;
+  return { id: "daily-limit", title: "Reduce the number of deliveries", content };
 }
+
+/** Limits the size of the page if a step concerns thousands of endpoints. */
+const maxNamed = 5;
 
 function namesOf(endpoints: readonly LandingEndpoint[]): Markup {
   const unnamed = endpoints.length - maxNamed;
@@ -287,13 +264,12 @@ export function nextStepsSection(info: LandingInfo): Markup {
       ${
         steps.length > 0 &&
         html`<ol class="steps">
-          ${steps.map((step) => {
-            const { title, content } = stepContents(step, info);
-            return html`<li class="step-${step.id}">
+          ${steps.map(
+            ({ id, title, content }) => html`<li class="step-${id}">
               <h3>${title}</h3>
               ${content}
-            </li>`;
-          })}
+            </li>`,
+          )}
         </ol>`
       }
       ${steps.length > 0 && done.length > 0 && html`<p class="done"><span class="dot succeeded"></span>Done: ${done.join(", ")}.</p>`}

@@ -4,7 +4,7 @@
  * counts its own deliveries.
  */
 import type { ErrorPage, ErrorPageContent } from "../../console/pages/error-page.ts";
-import { hubFrames } from "../../console/pages/response.ts";
+import { inlinePageHeaders } from "../../console/pages/response.ts";
 import { escapeHidden, escapeHtml } from "../../core/text.ts";
 import { webhookSettingsUrl } from "../../core/urls.ts";
 import type { LandingInfo } from "../options.ts";
@@ -74,7 +74,6 @@ export function landingPage({ endpoints, secretIsSet }: LandingInfo): Response {
 /** Returns no assets, because the styles of these pages are inline. */
 export function landingAsset(): undefined {}
 
-/** Renders an error page for browsers. */
 export function renderErrorPage({ status, code, message, home }: ErrorPageContent): ErrorPage {
   return renderPage(
     `Error ${status}`,
@@ -107,13 +106,6 @@ function renderPage(title: string, main: Markup): ErrorPage {
   return {
     // Escapes the whole page, so that no value is missed. The markup itself does not contain these characters.
     html: escapeHidden(page.text),
-    headers: {
-      "content-type": "text/html; charset=utf-8",
-      "content-security-policy": `default-src 'none'; style-src 'nonce-${nonce}'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors ${hubFrames}`,
-      "x-content-type-options": "nosniff",
-      "referrer-policy": "no-referrer",
-      "cache-control": "no-store",
-      vary: "accept",
-    },
+    headers: inlinePageHeaders(nonce),
   };
 }

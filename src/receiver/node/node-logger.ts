@@ -44,9 +44,8 @@ function isList(value: unknown): value is readonly unknown[] {
 
 /** Returns the name and one line per item, or nothing for other values. */
 function formatList(name: string, value: unknown): readonly string[] {
-  return isList(value)
-    ? [indent(`${name}:`), ...value.map((item) => `  ${indent(item)}`.replaceAll("\n", "\n  "))]
-    : [];
+  if (!isList(value)) return [];
+  return [indent(`${name}:`), ...value.map((item) => `  ${indent(item)}`.replaceAll("\n", "\n  "))];
 }
 
 function parseLine(line: string): Record<string, unknown> {
@@ -80,10 +79,12 @@ function continued(value: unknown): string {
  * @throws `OPTION_INVALID` when `LOG_LEVEL` is invalid.
  */
 export function createNodeLogger(redact: (line: string) => string = (line) => line): Logger {
-  const level = readEnvironment("LOG_LEVEL") ?? "info";
-  if (level !== "silent" && !Object.hasOwn(pino.levels.values, level.toLowerCase())) {
+  const setting = readEnvironment("LOG_LEVEL") ?? "info";
+  // pino only accepts `silent` in lowercase.
+  const level = setting.toLowerCase();
+  if (!Object.hasOwn(pino.levels.values, level)) {
     throw optionError(
-      `LOG_LEVEL is "${level}". Set LOG_LEVEL to ${Object.keys(pino.levels.values).join(", ")} or silent.`,
+      `LOG_LEVEL is "${setting}". Set LOG_LEVEL to ${Object.keys(pino.levels.values).join(", ")} or silent.`,
     );
   }
   if (!process.stdout.isTTY) {

@@ -1,12 +1,6 @@
 import { WebhookError } from "../../core/errors.ts";
 import type { Logger } from "../../core/log.ts";
 
-interface ProcessOptions {
-  /** Closes the server. Returns whether all requests in progress finished in time. */
-  close: () => Promise<boolean>;
-  log: Logger;
-}
-
 /** Handles a process's signals and unhandled rejections for a server. */
 export interface ProcessManager {
   /**
@@ -16,7 +10,6 @@ export interface ProcessManager {
   readonly exiting: Promise<never> | undefined;
   /** Logs the error of a failed launch and exits the process with code 1. Returns if the error is not a `WebhookError`. */
   exitAfter(error: unknown): void;
-  /** Removes all handlers. */
   release(): void;
 }
 
@@ -26,8 +19,10 @@ export interface ProcessManager {
  * Otherwise, the exit code is 0, even if background deliveries were interrupted, because these deliveries run again. The
  * second signal exits the process immediately with code 1. Unhandled rejections, such as rejections of promises that a
  * handler does not await, are logged and do not crash the process.
+ *
+ * @param close closes the server, and returns whether all requests in progress finished in time.
  */
-export function manageProcess({ close, log }: ProcessOptions): ProcessManager {
+export function manageProcess(close: () => Promise<boolean>, log: Logger): ProcessManager {
   let exiting: Promise<never> | undefined;
   const onSignal = (signal: NodeJS.Signals) => {
     if (exiting) process.exit(1);

@@ -4,10 +4,8 @@ import { isLoopbackHost } from "../../core/loopback.ts";
 import { checkCount, checkPort, optionError, toMilliseconds } from "../../core/options.ts";
 import { consolePath, defaultPort, readBaseUrl, webhookSettingsUrl, webhooksPath } from "../../core/urls.ts";
 import { type ConnectionLimits, defaultLimits } from "../../http-server/server.ts";
-import type { Inbox } from "../../inbox/inbox.ts";
 import { isOnLocalDisk } from "../../inbox/open-inbox.ts";
 import { isProviderName, providerNames } from "../../tunnel/provider-names.ts";
-import type { OpenTunnelOptions } from "../../tunnel/tunnel.ts";
 import type { ReceiverConsole } from "../console/receiver-console.ts";
 import type { ServerContext } from "../context.ts";
 import type { LaunchedServer, LaunchOptions } from "../options.ts";
@@ -15,24 +13,12 @@ import { type ListenOptions, type ListenTimeouts, listen } from "./listen.ts";
 import { spaceDiskWarning } from "./open-configured-inbox.ts";
 import type { PublicListener } from "./tunnel.ts";
 
-/** The settings of a launch, from the options, the environment, or the defaults. */
-interface LaunchSettings {
-  host: string;
-  port: number;
-  timeouts: ListenTimeouts;
-  limits: ConnectionLimits;
-  /** The tunnel's options, or `undefined` without a tunnel. */
-  tunnel: Omit<OpenTunnelOptions, "port"> | undefined;
-  /** Returns the public URL from the options or `PUBLIC_URL`, without a trailing slash. */
-  configuredUrl: () => string | undefined;
-}
-
 /**
- * Reads and checks the settings of a launch.
+ * Reads the settings of a launch from the options, the environment, or the defaults.
  *
  * @throws `OPTION_INVALID`
  */
-function readLaunchSettings(options: LaunchOptions, space: Space | undefined): LaunchSettings {
+function readLaunchSettings(options: LaunchOptions, space: Space | undefined) {
   const tunnel = options.tunnel ?? readTunnelSetting();
   return {
     configuredUrl: configuredUrlOf(options.publicUrl),
@@ -49,7 +35,7 @@ function readLaunchSettings(options: LaunchOptions, space: Space | undefined): L
  *
  * @throws `OPTION_INVALID`
  */
-export function readTunnelSetting(): boolean | Pick<OpenTunnelOptions, "provider"> {
+export function readTunnelSetting(): NonNullable<LaunchOptions["tunnel"]> {
   const value = readEnvironment("TUNNEL") ?? "0";
   if (value === "1" || value === "true") return true;
   if (value === "0" || value === "false") return false;
@@ -66,15 +52,7 @@ function reachableHost(host: string): string {
   return host.includes(":") ? `[${host}]` : host;
 }
 
-/**
- * Whether the inbox is a file on the local disk. The inbox is the `inbox` option, else `INBOX_URL`, else the default
- * inbox.
- */
-function isInboxOnDisk(inbox: string | Inbox | undefined): boolean {
-  if (typeof inbox === "object") return false;
-  return isOnLocalDisk(inbox ?? readEnvironment("INBOX_URL"));
-}
-
+/** Returns a function that returns the public URL from the options or `PUBLIC_URL`, without a trailing slash. */
 function configuredUrlOf(option: LaunchOptions["publicUrl"]): () => string | undefined {
   if (typeof option === "function") return option;
   const publicUrl = option ?? readEnvironment("PUBLIC_URL");
@@ -106,17 +84,13 @@ function listenTimeouts({ headers, request, keepAlive }: NonNullable<LaunchOptio
   return { headersMs, requestMs, keepAliveMs: toMilliseconds(keepAlive ?? "10s", "timeouts.keepAlive") };
 }
 
-function connectionLimits({ maxConnections, maxRequestsPerSocket, timeouts }: LaunchOptions): ConnectionLimits {
+function connectionLimits(options: LaunchOptions): ConnectionLimits {
+  const limit = (name: "maxConnections" | "maxRequestsPerSocket") =>
+    checkCount(options[name] ?? defaultLimits[name], name, { allowsInfinity: true });
   return {
-    maxConnections: checkCount(maxConnections ?? defaultLimits.maxConnections, "maxConnections", {
-      allowsInfinity: true,
-    }),
-    maxRequestsPerSocket: checkCount(
-      maxRequestsPerSocket ?? defaultLimits.maxRequestsPerSocket,
-      "maxRequestsPerSocket",
-      { allowsInfinity: true },
-    ),
-    writeTimeoutMs: toMilliseconds(timeouts?.write ?? defaultLimits.writeTimeoutMs, "timeouts.write"),
+    maxConnections: limit("maxConnections"),
+    maxRequestsPerSocket: limit("maxRequestsPerSocket"),
+    writeTimeoutMs: toMilliseconds(options.timeouts?.write ?? defaultLimits.writeTimeoutMs, "timeouts.write"),
   };
 }
 
@@ -127,7 +101,6 @@ export interface ServerParts extends Pick<ListenOptions, "fetch" | "deliver"> {
   report: { log(bindings?: unknown, options?: { announce: boolean }): void };
 }
 
-/** A listening server. */
 export interface RunningServer extends LaunchedServer {
   /** Closes the tunnel and the listener. Returns whether all requests in progress finished in time. */
   close(): Promise<boolean>;
@@ -147,16 +120,8 @@ export async function startServer(
   const space = readSpace();
   const { host, port, timeouts, limits, tunnel, configuredUrl } = readLaunchSettings(options, space);
   const { fetch, deliver } = parts;
-  const listener = await listen({
-    fetch,
-    deliver,
-    host,
-    port,
-    timeouts,
-    limits,
-    log: refusalLog,
-    optionNames: "launch({ host, port }) or the variables HOST and PORT",
-  });
+  const optionNames = "launch({ host, port }) or the variables HOST and PORT";
+  const listener = await listen({ fetch, deliver, host, port, timeouts, limits, log: refusalLog, optionNames });
   preloadPages();
   const url = `http://${reachableHost(host)}:${listener.port}`;
   let publicListener: PublicListener | undefined;
@@ -164,13 +129,8 @@ export async function startServer(
     const { openPublicListener } = await import("./tunnel.ts");
     try {
       publicListener = await openPublicListener({
-        fetch,
-        log,
-        refusalLog,
-        secretCheck,
+        ...{ fetch, log, refusalLog, secretCheck, graceMs, serverPort: listener.port },
         tunnel: { ...tunnel, signal: tunnel.signal ? AbortSignal.any([tunnel.signal, signal]) : signal },
-        graceMs,
-        serverPort: listener.port,
       });
     } catch (error) {
       if (!signal.aborted) {
@@ -184,7 +144,7 @@ export async function startServer(
   if (!signal.aborted) parts.report.log(undefined, { announce });
   if (announce && !signal.aborted) {
     const isLocalOnly = publicUrl() === url && isLoopbackHost(reachableHost(host));
-    logReady(context, { publicUrl: publicUrl(), isLocalOnly });
+    logReady(context, publicUrl(), isLocalOnly);
     // Does not log the URL of the tunnel, which only serves webhooks.
     void logConsole(context, { console: parts.console, url: space?.url ?? url, signal });
     if (space) logSpaceAdvice(context);
@@ -211,21 +171,14 @@ const pagesDelayMs = 300;
  */
 function preloadPages(): void {
   setTimeout(() => {
-    for (const load of [
-      () => import("../landing/landing-page.ts"),
-      () => import("../../console/pages/error-page.ts"),
-      () => import("../console/open-console.ts"),
-    ]) {
-      // Ignores the error, because a request for the page reports it.
-      load().catch(() => {});
-    }
+    // Ignores errors, because a request for the page reports them.
+    import("../landing/landing-page.ts").catch(() => {});
+    import("../../console/pages/error-page.ts").catch(() => {});
+    import("../console/open-console.ts").catch(() => {});
   }, pagesDelayMs).unref();
 }
 
-function logReady(
-  { endpoints, log }: ServerContext,
-  { publicUrl, isLocalOnly }: { publicUrl: string; isLocalOnly: boolean },
-): void {
+function logReady({ endpoints, log }: ServerContext, publicUrl: string, isLocalOnly: boolean): void {
   const urls = endpoints.names.map((name) => `POST ${publicUrl}${webhooksPath}${name}`);
   if (urls.length === 0) {
     log.warn(
@@ -258,11 +211,11 @@ async function logConsole(
     if (signal.aborted) return;
     const opened = await console.open();
     if (signal.aborted) return;
-    if (ownerCheck.hasToken()) {
+    if (ownerCheck.token !== undefined) {
       log.info({ console: `${url}${consolePath}/` }, "Open the console, and sign in with the value of CONSOLE_TOKEN.");
     } else {
       log.info(
-        { console: opened.createSignInLink(url) },
+        { console: opened.console.createSignInLink(url) },
         "Open the console with this link, which is valid once and for one hour. Set CONSOLE_TOKEN to sign in at any time.",
       );
     }
@@ -271,11 +224,10 @@ async function logConsole(
   }
 }
 
-/** Logs the documented limits of Spaces that affect a server. */
 function logSpaceAdvice({ endpoints, options, log }: ServerContext): void {
   log.info(
     "The Hub can only deliver to a public or protected Space. On free hardware (cpu-basic), a Space sleeps after 48 hours without a request. To avoid delays, request /health regularly or choose other hardware.",
   );
-  if (endpoints.backgroundEndpoints.length === 0 || !isInboxOnDisk(options.inbox)) return;
-  log.warn(spaceDiskWarning);
+  if (endpoints.backgroundEndpoints.length === 0 || typeof options.inbox === "object") return;
+  if (isOnLocalDisk(options.inbox ?? readEnvironment("INBOX_URL"))) log.warn(spaceDiskWarning);
 }

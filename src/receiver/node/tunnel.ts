@@ -34,16 +34,13 @@ interface PublicListenerOptions extends Pick<ListenOptions, "fetch" | "log"> {
   secretCheck: SecretCheck;
   /** Logs requests and connections that are refused before they reach the server. */
   refusalLog: Logger;
-  /** How long `close()` waits for requests in progress. */
   graceMs: number;
   /** The server's port, to which the user's own tunnel points. */
   serverPort: number;
 }
 
 /**
- * Opens a tunnel to a separate socket that only serves webhooks, so that the rest of the server is not public. The tunnel
- * closes after 72 hours. With `existingUrl`, the user's own tunnel points to the server itself and stays open. Creates a
- * secret for the session if no secret is set.
+ * Opens a tunnel, or uses the user's own tunnel with `existingUrl`. Creates a secret for the session if no secret is set.
  *
  * @throws `TUNNEL_FAILED`, `OPTION_INVALID`.
  */
@@ -55,7 +52,10 @@ export async function openPublicListener(options: PublicListenerOptions): Promis
   secretCheck.use(sessionSecret, "replace");
   try {
     const listener = await openAny(options);
-    printSessionSecret(sessionSecret);
+    // The secret is not logged, because logs may be stored.
+    process.stdout.write(
+      `\nNo webhook secret is set. Set this temporary secret on your webhooks on the Hub:\n  ${sessionSecret}\n\n`,
+    );
     return listener;
   } catch (error) {
     secretCheck.forget();
@@ -63,10 +63,13 @@ export async function openPublicListener(options: PublicListenerOptions): Promis
   }
 }
 
-async function openAny(options: PublicListenerOptions): Promise<PublicListener> {
-  const { log, serverPort } = options;
-  if (options.tunnel.existingUrl === undefined) return openTemporary(options);
-  const tunnel = await openTunnel({ ...options.tunnel, port: serverPort });
+function openAny(options: PublicListenerOptions): Promise<PublicListener> {
+  return options.tunnel.existingUrl === undefined ? openTemporary(options) : openExisting(options);
+}
+
+/** Polls the user's own tunnel, which points to the server itself and stays open. */
+async function openExisting({ tunnel: options, serverPort, log }: PublicListenerOptions): Promise<PublicListener> {
+  const tunnel = await openTunnel({ ...options, port: serverPort });
   logEvents(tunnel, log);
   log.info({ url: tunnel.url }, "Using your public URL. Check that your tunnel or proxy forwards it to this server.");
   return {
@@ -80,24 +83,19 @@ async function openAny(options: PublicListenerOptions): Promise<PublicListener> 
   };
 }
 
-async function openTemporary({
-  fetch,
-  log,
-  refusalLog,
-  graceMs,
-  ...options
-}: PublicListenerOptions): Promise<PublicListener> {
+/**
+ * Opens a tunnel to a separate socket that only serves webhooks, so that the rest of the server is not public. The tunnel
+ * closes after 72 hours.
+ */
+async function openTemporary(options: PublicListenerOptions): Promise<PublicListener> {
+  const { fetch, log, refusalLog, graceMs } = options;
   const reachabilityCheck = createReachabilityCheck();
   const listener = await listen({
     fetch: (request, bindings) =>
       new URL(request.url).pathname.startsWith(webhooksPath)
         ? fetch(request, bindings)
         : (answerReachabilityCheck(reachabilityCheck, request) ?? new Response(null, { status: 404 })),
-    host: "127.0.0.1",
-    port: 0,
-    timeouts,
-    limits,
-    log: refusalLog,
+    ...{ host: "127.0.0.1", port: 0, timeouts, limits, log: refusalLog },
   });
   let tunnel: Tunnel;
   try {
@@ -160,18 +158,9 @@ function logEvents(tunnel: Tunnel, log: Logger): () => void {
       );
       urlBefore = url;
     }),
-    tunnel.on("up", () => {
-      log.info({ url: tunnel.url }, "The tunnel is up again.");
-    }),
+    tunnel.on("up", () => log.info({ url: tunnel.url }, "The tunnel is up again.")),
   ];
   return () => {
     for (const remove of removers) remove();
   };
-}
-
-/** Prints the session's secret. The secret is not logged, because logs may be stored. */
-function printSessionSecret(secret: string): void {
-  process.stdout.write(
-    `\nNo webhook secret is set. Set this temporary secret on your webhooks on the Hub:\n  ${secret}\n\n`,
-  );
 }

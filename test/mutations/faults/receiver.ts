@@ -53,7 +53,7 @@ export const faults: readonly Fault[] = [
   {
     name: "an open list does not show that a delivery was discarded",
     file: "src/receiver/console/deliveries.ts",
-    find: "inbox.discard(key));\n    this.#options.server.history.changed(key);",
+    find: "inbox.discard(key));\n    this.#source.server.history.changed(key);",
     replace: "inbox.discard(key));",
     tests: ["test/receiver/console/live-rows.test.ts"],
   },
@@ -151,7 +151,7 @@ export const faults: readonly Fault[] = [
   {
     name: "the Hub client of a server stays broken after its options are fixed",
     file: "src/receiver/hub.ts",
-    find: "      this.#loading = undefined;\n",
+    find: "        this.#loading = undefined;\n",
     replace: "",
     tests: ["test/receiver/hub/conditions.test.ts"],
   },
@@ -258,7 +258,7 @@ export const faults: readonly Fault[] = [
     file: "src/receiver/background.ts",
     find: "if (this.#value === value) this.#isPending = false;",
     replace: "this.#isPending = false;",
-    tests: ["test/receiver/background/cached-read.test.ts"],
+    tests: ["test/receiver/background/inbox-reader.test.ts"],
   },
   {
     name: "a closed server still reports the URL of its listener",

@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { Inbox } from "../../../src/inbox/inbox.ts";
 import { SqliteInbox } from "../../../src/inbox/sqlite/sqlite-inbox.ts";
-import { InboxCountsReader } from "../../../src/receiver/background.ts";
+import { createCountsReader } from "../../../src/receiver/background.ts";
 import { inboxFile } from "../../inbox/inbox-file.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 
@@ -12,7 +12,7 @@ function openCounted({ timeoutMs = 10_000 } = {}) {
   const ask = vi.spyOn(inbox, "counts");
   const clock = { now: 1_000_000 };
   const opened = Promise.resolve(inbox);
-  const counts = new InboxCountsReader({ opened }, { now: () => clock.now, timeoutMs });
+  const counts = createCountsReader({ opened }, { now: () => clock.now, timeoutMs });
   return { inbox, ask, clock, counts };
 }
 
@@ -21,7 +21,7 @@ const queuedOnce = { retrain: { queued: 1, running: 0, succeeded: 0, ignored: 0,
 
 describe("The counts of an inbox", () => {
   test("are undefined while it is not open", async () => {
-    expect(await new InboxCountsReader({ opened: undefined }, { now: Date.now }).read()).toBeUndefined();
+    expect(await createCountsReader({ opened: undefined }, { now: Date.now }).read()).toBeUndefined();
   });
 
   test("are unknown after one second if the inbox does not respond", async () => {
@@ -29,7 +29,7 @@ describe("The counts of an inbox", () => {
     onTestFinished(() => void vi.useRealTimers());
     const opening = new Promise<Inbox>(() => {});
     const settled = vi.fn();
-    new InboxCountsReader({ opened: opening }, { now: Date.now }).read().then(settled);
+    createCountsReader({ opened: opening }, { now: Date.now }).read().then(settled);
     await vi.advanceTimersByTimeAsync(999);
     expect(settled).not.toHaveBeenCalled();
     await vi.advanceTimersByTimeAsync(1);
@@ -60,7 +60,7 @@ describe("The counts of an inbox", () => {
     const { ask, counts } = openCounted();
     ask.mockRejectedValue(new Error("the database is down"));
     expect(await counts.read()).toBe("unknown");
-    const unopened = new InboxCountsReader({ opened: Promise.reject(new Error("locked")) }, { now: Date.now });
+    const unopened = createCountsReader({ opened: Promise.reject(new Error("locked")) }, { now: Date.now });
     expect(await unopened.read()).toBe("unknown");
   });
 

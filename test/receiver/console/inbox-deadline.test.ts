@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { withInboxDeadline } from "../../../src/receiver/console/inbox.ts";
+import { withInboxDeadline } from "../../../src/receiver/console/source.ts";
 
 beforeEach(() => {
   vi.useFakeTimers();

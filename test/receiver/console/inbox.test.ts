@@ -207,10 +207,13 @@ describe("The state of an inbox", () => {
   test("is opening until the inbox is open, and keeps the reason of a failed attempt during the next one", async () => {
     let opening = Promise.withResolvers<Inbox>();
     const onOpened = vi.fn<() => void>();
-    const inbox = new ReceiverInbox({
-      ...{ server: new ServerContext({}), inbox: () => opening.promise, configuredInbox: () => undefined, onOpened },
-      ...{ mask: (message: string) => message, openingMs: 1 },
-    });
+    const inbox = new ReceiverInbox(
+      {
+        ...{ server: new ServerContext({}), openInbox: () => opening.promise, configuredInbox: undefined },
+        mask: (message) => message,
+      },
+      { onOpened, openingMs: 1 },
+    );
     expect(await inbox.read()).toMatchObject({ state: "opening", problems: [] });
     opening.reject(new WebhookError("The bucket is not available.", { code: "INBOX_UNUSABLE" }));
     const failed = { state: "unavailable", problems: [{ code: "INBOX_UNUSABLE" }] };

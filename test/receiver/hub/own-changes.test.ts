@@ -19,7 +19,7 @@ function createStore(): OwnActions & { keys: Set<string> } {
 
 function create(store?: OwnActions) {
   const log = createMemoryLogger();
-  return { changes: new OwnChanges({ opened: Promise.resolve({ ownActions: store }) }, { log }), log };
+  return { changes: new OwnChanges({ opened: Promise.resolve({ ownActions: store }) }, log), log };
 }
 
 const never = new AbortController().signal;

@@ -45,7 +45,7 @@ test("webhookEndpoint() passes its shared server to the interceptor and does not
   const { launched, shared } = intercept();
   const listenersBefore = process.listenerCount("beforeExit");
   vi.resetModules();
-  const { webhookEndpoint } = await import("../../../src/receiver/webhook-endpoint.ts");
+  const { webhookEndpoint } = await import("../../../src/receiver/server.ts");
   webhookEndpoint("retrain", () => {});
   expect(process.listenerCount("beforeExit")).toBe(listenersBefore);
   expect(shared).toMatchObject([{ endpointNames: ["retrain"] }]);

@@ -27,6 +27,7 @@ describe("The logger of a launched server", () => {
     ["warn", ["warn", "error"]],
     ["silent", []],
     ["INFO", ["info", "warn", "error"]],
+    ["SILENT", []],
   ])("applies LOG_LEVEL=%s", (level, enabled) => {
     vi.stubEnv("LOG_LEVEL", level);
     expect(enabledLevels()).toEqual(enabled);
