@@ -214,9 +214,9 @@ export class HandlerRuns {
     }
   }
 
-  /** Aborts the runs of jobs whose leases have expired. */
-  abortLost(jobIds: readonly string[]): void {
-    for (const { jobId, controller } of this.#running) if (jobIds.includes(jobId)) controller.abort(leaseLost());
+  /** Aborts the runs of a job whose lease has expired. */
+  abortLost(lostId: string): void {
+    for (const { jobId, controller } of this.#running) if (jobId === lostId) controller.abort(leaseLost());
   }
 
   /** Aborts all current and future runs because the inbox closes. */

@@ -26,18 +26,15 @@ async function update(): Promise<void> {
 async function renew(): Promise<void> {
   server ??= await connect();
   for (const [endpoint, leases] of Map.groupBy(slots.values(), (lease) => lease.endpoint)) {
-    await server.extendLocks(endpoint, leases, leaseMs);
+    const [ids, tokens] = [leases.map(({ jobId }) => jobId), leases.map(({ token }) => token)];
+    // Ignores leases that are no longer held.
+    await server.backend.forQueue(endpoint).extendLocks(ids, tokens, leaseMs);
   }
 }
 
 async function connect(): Promise<LeaseServer> {
-  const { loadPostgresPackages, loadRedisPackages } = await import("./queue-server.ts");
-  if (/^rediss?:/.test(url)) {
-    const { openRedisLeases } = await import("./redis.ts");
-    return openRedisLeases({ url, onError: report, packages: await loadRedisPackages() });
-  }
-  const { openPostgresLeases } = await import("./postgres.ts");
-  return openPostgresLeases({ url, onError: report, packages: await loadPostgresPackages() });
+  if (/^rediss?:/.test(url)) return (await import("./redis.ts")).openRedisLeases(url, report);
+  return (await import("./postgres.ts")).openPostgresLeases(url, report);
 }
 
 async function disconnect(): Promise<void> {

@@ -4,12 +4,11 @@ import type { Logger } from "../../core/log.ts";
 import { storedClosingError, storedCrashError } from "../errors.ts";
 import type { ClaimedDelivery, DeliveryAttempt, EndpointQueue } from "../inbox.ts";
 import { nextStep } from "../next-step.ts";
-import { countsAsAttempt, type Retention, retentionOf } from "../retry.ts";
-import type { RunGate, RunPermit } from "./handler-runs.ts";
-import { type HandlerRun, HandlerRuns } from "./handler-runs.ts";
+import { countsAsAttempt } from "../retry.ts";
+import { type HandlerRun, HandlerRuns, type RunGate, type RunPermit } from "./handler-runs.ts";
 import type { WorkProgress } from "./health.ts";
 import type { HeldLease, LeaseRenewer } from "./lease-renewer.ts";
-import type { Bullmq, DeliveryWorker, QueueServer } from "./queue-server.ts";
+import type { DeliveryWorker, QueueServer } from "./queue-server.ts";
 import {
   attemptEntry,
   attemptsIn,
@@ -31,13 +30,9 @@ import {
   wasReplayed,
 } from "./stored-job.ts";
 
-/** The errors that a job processor throws to report that a job was queued again, was delayed, or must be marked as failed. */
-export type BullmqErrors = Pick<Bullmq, "WaitingError" | "DelayedError" | "UnrecoverableError">;
-
 export interface QueueWorkerOptions {
   queue: EndpointQueue;
-  server: Pick<QueueServer, "openWorker">;
-  bullmqErrors: BullmqErrors;
+  server: Pick<QueueServer, "openWorker" | "errors">;
   /** Shared by all endpoints in the process. */
   gate: RunGate;
   leases: Pick<LeaseRenewer, "hold">;
@@ -82,6 +77,7 @@ const firstClaim = { history: [], hasCrashed: false };
 
 /** Runs the deliveries of one endpoint with a BullMQ worker. See `stored-job.ts` for the term "claim". */
 export class QueueWorker {
+  readonly queue: EndpointQueue;
   readonly #options: QueueWorkerOptions;
   readonly #worker: DeliveryWorker;
   readonly #runs: HandlerRuns;
@@ -97,6 +93,7 @@ export class QueueWorker {
 
   constructor(options: QueueWorkerOptions) {
     this.#options = options;
+    this.queue = options.queue;
     const { queue, server, leaseMs, now, onError } = options;
     this.#runs = new HandlerRuns({ queue, now });
     this.#worker = server.openWorker(queue.endpoint, (job, token = "") => this.#process(job, token), {
@@ -122,13 +119,9 @@ export class QueueWorker {
     this.#worker.on("failed", reportEnd);
   }
 
-  get retention(): Retention {
-    return retentionOf(this.#options.queue);
-  }
-
   get progress(): WorkProgress {
-    const { concurrency } = this.#options.queue;
-    return { isRunning: this.#worker.isRunning(), hasCapacity: this.#active < concurrency, claimed: this.#claimed };
+    const hasCapacity = this.#active < this.queue.concurrency;
+    return { isRunning: this.#worker.isRunning(), hasCapacity, claimed: this.#claimed };
   }
 
   /** The number of deliveries that `close` has interrupted so far. */
@@ -160,7 +153,7 @@ export class QueueWorker {
       // The run may have ended in the meantime, or this worker may have claimed the delivery again.
       if (this.#leases.get(jobId) !== held.get(jobId)) continue;
       this.#leases.delete(jobId);
-      this.#runs.abortLost([jobId]);
+      this.#runs.abortLost(jobId);
     }
   }
 
@@ -185,10 +178,10 @@ export class QueueWorker {
    * requeue, delay, or fail the job.
    */
   async #runAttempt(job: DeliveryJob, token: string): Promise<JobResult> {
-    const { queue, bullmqErrors, log } = this.#options;
+    const { queue, server, log } = this.#options;
     const data = jobDataSchema.safeParse(job.data);
     // Another program or another release wrote the job, so retries cannot succeed.
-    if (!data.success) throw new bullmqErrors.UnrecoverableError("JOB_UNREADABLE");
+    if (!data.success) throw new server.errors.UnrecoverableError("JOB_UNREADABLE");
     const { id } = data.data;
     // BullMQ can claim one more job while the worker closes.
     if (this.#closing.signal.aborted) return this.#release(job, token);
@@ -202,7 +195,7 @@ export class QueueWorker {
         { ...fields, code: storedCrashError.code },
         `${storedCrashError.message} The delivery is dead, because it has no attempts left. Replay the delivery to run it again.`,
       );
-      throw new bullmqErrors.UnrecoverableError(storedCrashError.code);
+      throw new server.errors.UnrecoverableError(storedCrashError.code);
     }
     if (hasCrashed) return this.#delayAfterCrash(job, token, history);
     const permit = await this.#waitForPermit(job, { isSuspect: isSuspect(history) });
@@ -246,7 +239,7 @@ export class QueueWorker {
     token: string,
     { run, claimed }: { run: HandlerRun; claimed: ClaimedDelivery },
   ): Promise<JobResult> {
-    const { bullmqErrors, now } = this.#options;
+    const { server, now } = this.#options;
     const claim = job.attemptsStarted;
     const { outcome, isInterrupted, hasLostLease } = run;
     if (hasLostLease) return this.#recordLate(job, run);
@@ -269,7 +262,7 @@ export class QueueWorker {
     if (earlier) return toJobResult(earlier);
     if (outcome.status !== "failed") return toJobResult(outcome.status);
     const { code } = outcome.error;
-    throw dueAt ? new RetryError(code, dueAt) : new bullmqErrors.UnrecoverableError(code);
+    throw dueAt ? new RetryError(code, dueAt) : new server.errors.UnrecoverableError(code);
   }
 
   /** Records an interrupted attempt, which does not count, and requeues the delivery. */
@@ -306,12 +299,12 @@ export class QueueWorker {
 
   /** Logs that the result of a run is not recorded. Returns the error that makes BullMQ leave the job alone. */
   #reportMissing(job: DeliveryJob): Error {
-    const { queue, bullmqErrors, log } = this.#options;
+    const { queue, server, log } = this.#options;
     log.error(
       { endpoint: queue.endpoint, deliveryId: job.data.id, code: "INBOX_DATA_LOST" },
       "The inbox server has lost a delivery while its handler ran. The handler has ended, but its result is not stored, and a failed delivery is not retried.",
     );
-    return new bullmqErrors.WaitingError();
+    return new server.errors.WaitingError();
   }
 
   /**
@@ -358,7 +351,7 @@ export class QueueWorker {
    * running again.
    */
   async #recordLate(job: DeliveryJob, { outcome, attempt }: HandlerRun): Promise<never> {
-    const { queue, bullmqErrors, log } = this.#options;
+    const { queue, server, log } = this.#options;
     await this.#record(job, attemptEntry({ claim: job.attemptsStarted, attempt, counts: true }));
     const fields = { endpoint: queue.endpoint, deliveryId: job.data.id, code: "LEASE_LOST" };
     if (outcome !== "unfinished" && outcome.status !== "failed") {
@@ -375,7 +368,7 @@ export class QueueWorker {
       );
     }
     // Another worker may have the lease, so BullMQ must not move the job.
-    throw new bullmqErrors.WaitingError();
+    throw new server.errors.WaitingError();
   }
 
   /**
@@ -401,7 +394,7 @@ export class QueueWorker {
 
   async #requeue(job: DeliveryJob, token: string): Promise<never> {
     await job.moveToWait(token);
-    throw new this.#options.bullmqErrors.WaitingError();
+    throw new this.#options.server.errors.WaitingError();
   }
 
   /**
@@ -425,7 +418,7 @@ export class QueueWorker {
 
   /** Delays a suspect by the wait of the retry policy. After the delay, the suspect runs alone if possible. */
   async #delayAfterCrash(job: DeliveryJob, token: string, history: JobHistory): Promise<never> {
-    const { queue, log, now, bullmqErrors } = this.#options;
+    const { queue, log, now, server } = this.#options;
     const { counted, uncounted } = crashesIn(history);
     const waitMs = queue.policy.waitAfter(counted + uncounted);
     const attempt = attemptsIn(history).length;
@@ -440,7 +433,7 @@ export class QueueWorker {
     await job.log(skippedEntry(job, new Date(now() + waitMs)));
     // BullMQ subtracts `Date.now()` from this time.
     await job.moveToDelayed(Date.now() + waitMs, token);
-    throw new bullmqErrors.DelayedError();
+    throw new server.errors.DelayedError();
   }
 
   async #history({ id = "" }: DeliveryJob): Promise<JobHistory> {

@@ -302,21 +302,21 @@ export function bodyOf({ body, base64 }: JobData): string | undefined {
   return base64 === undefined ? body : Buffer.from(base64, "base64").toString("utf16le");
 }
 
-export function toStoredDelivery({
-  job,
-  endpoint,
-  status: listed,
-  history,
-  withDetails,
-}: {
-  job: DeliveryJob;
-  endpoint: string;
-  /** The status by the BullMQ list of the job. The list of succeeded deliveries also contains the ignored ones. */
-  status: DeliveryStatus;
-  history: JobHistory;
-  /** Whether to include the headers and the details of attempts. */
-  withDetails: boolean;
-}): StoredDelivery {
+/**
+ * Creates a stored delivery from a job.
+ *
+ * @param options.status the status by the BullMQ list of the job. The list of succeeded deliveries also contains the ignored ones.
+ * @param options.withDetails whether to include the headers and the details of attempts.
+ */
+export function toStoredDelivery(
+  job: DeliveryJob,
+  {
+    endpoint,
+    status: listed,
+    history,
+    withDetails,
+  }: { endpoint: string; status: DeliveryStatus; history: JobHistory; withDetails: boolean },
+): StoredDelivery {
   const body = bodyOf(job.data);
   const status = listed === "succeeded" && job.returnvalue === "ignored" ? "ignored" : listed;
   const headers =

@@ -35,6 +35,7 @@ function openWorker() {
       },
     },
     server: {
+      errors: { DelayedError, UnrecoverableError, WaitingError },
       openWorker: (_name, given) => {
         process = given;
         return {
@@ -53,7 +54,6 @@ function openWorker() {
         };
       },
     },
-    bullmqErrors: { DelayedError, UnrecoverableError, WaitingError },
     gate: new RunGate(),
     leases: { hold: () => () => {} },
     leaseMs,
