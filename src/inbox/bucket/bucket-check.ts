@@ -90,8 +90,8 @@ export async function checkBucket({
   const store = await openS3ObjectStore({ location, credentials, timeoutMs: requestTimeoutMs });
   const prefix = `${checkPrefix}${crypto.randomUUID()}/`;
   const ended = AbortSignal.any([signal, AbortSignal.timeout(maxCheckMs)]);
-  const scope = new CheckedStore({ store, prefix, signal: ended });
-  const check = new BucketCheck({ scope, log, wait, races, signal: ended });
+  const scope = new CheckedStore({ store, prefix, signal: ended, wait });
+  const check = new BucketCheck({ scope, log, races, signal: ended });
   await check.run();
   return {
     inbox: store.name,
@@ -103,6 +103,11 @@ export async function checkBucket({
   };
 }
 
+interface CheckedStoreOptions extends Required<Pick<CheckBucketOptions, "signal" | "wait">> {
+  store: ObjectStore;
+  prefix: string;
+}
+
 /** The objects of a check. */
 class CheckedStore implements ObjectStore {
   readonly name: string;
@@ -112,16 +117,18 @@ class CheckedStore implements ObjectStore {
   rejected = 0;
   /** The number of conditional writes that succeeded although an earlier one for the same key had succeeded. */
   doubled = 0;
-  readonly #options: { store: ObjectStore; prefix: string; signal: AbortSignal };
+  readonly wait: (ms: number) => Promise<void>;
+  readonly #options: CheckedStoreOptions;
   /** The keys of all objects that were stored, except those that were removed. */
   readonly #written = new Set<string>();
   /** The keys for which a conditional write has succeeded, until they are deleted. */
   readonly #created = new Set<string>();
   readonly #pending = new Set<Promise<unknown>>();
 
-  constructor(options: { store: ObjectStore; prefix: string; signal: AbortSignal }) {
+  constructor(options: CheckedStoreOptions) {
     this.#options = options;
     this.name = options.store.name;
+    this.wait = options.wait;
   }
 
   async put(key: string, body: Uint8Array, options?: { ifAbsent?: boolean }): Promise<"stored" | "exists"> {
@@ -151,10 +158,6 @@ class CheckedStore implements ObjectStore {
     const whole = this.#options.prefix + key;
     this.#created.delete(whole);
     return this.#send((store) => store.delete(whole));
-  }
-
-  wait(ms: number): Promise<void> {
-    return this.#options.store.wait(ms);
   }
 
   /** Waits for all requests, and deletes all objects. Returns the number of objects that may remain. */
@@ -194,7 +197,7 @@ class CheckedStore implements ObjectStore {
   }
 }
 
-interface BucketCheckOptions extends Required<Pick<CheckBucketOptions, "log" | "wait" | "races" | "signal">> {
+interface BucketCheckOptions extends Required<Pick<CheckBucketOptions, "log" | "races" | "signal">> {
   scope: CheckedStore;
 }
 
@@ -271,13 +274,11 @@ class BucketCheck {
 
   /** Lets eight writes compete for each of several keys, again and again. */
   async #race(): Promise<PartResult> {
-    const { scope, wait, races } = this.#options;
+    const { scope, races } = this.#options;
     let finished = 0;
     for (const startedAt = performance.now(); finished < races && performance.now() - startedAt < maxPartMs; ) {
       // Waits for all races, so that none of them stores an object after the objects were removed.
-      const ended = await Promise.allSettled(
-        Array.from({ length: racesAtOnce }, () => checkObjectStore(scope, { wait })),
-      );
+      const ended = await Promise.allSettled(Array.from({ length: racesAtOnce }, () => checkObjectStore(scope)));
       for (const race of ended) if (race.status === "rejected") throw race.reason;
       finished += racesAtOnce;
       if (scope.doubled > 0) return { outcome: "failed", details: "two conditional writes for one key succeeded" };
@@ -371,8 +372,8 @@ class BucketCheck {
 
   /** Another process takes over if the heartbeat of the owner is old, so the ages must be right. */
   async #readAge(storedAt: number): Promise<PartResult> {
-    const { scope, wait } = this.#options;
-    await wait(Math.max(0, storedAt + minAgeMs - performance.now()));
+    const { scope } = this.#options;
+    await scope.wait(Math.max(0, storedAt + minAgeMs - performance.now()));
     const elapsedMs = performance.now() - storedAt;
     const ageMs = (await scope.get("first"))?.ageMs ?? 0;
     const isRight = ageMs > 0 && Math.abs(ageMs - elapsedMs) < maxAgeErrorMs;

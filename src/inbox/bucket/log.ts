@@ -5,15 +5,11 @@ import { gunzip, gzip } from "node:zlib";
 import * as z from "zod";
 import type { Logger } from "../../core/log.ts";
 import { inboxTakenOver, inboxUnavailable } from "../errors.ts";
-import { type ObjectStore, ObjectStoreError, readObject } from "./object-store.ts";
+import { isSameBody, type ObjectStore, ObjectStoreError, readObject } from "./object-store.ts";
 
-/** The prefix of the keys of records. */
+/* The prefixes of the keys of records, heartbeats, and requests to yield. */
 export const recordPrefix = "log/";
-
-/** The prefix of the keys of heartbeats. */
 export const heartbeatPrefix = "heartbeats/";
-
-/** The prefix of the keys of requests to yield. */
 export const yieldPrefix = "yield/";
 
 /** Returns the key of a record. Keys sort by number. */
@@ -27,7 +23,6 @@ export function recordNumber(key: string): number | undefined {
   return digits === undefined ? undefined : Number(digits);
 }
 
-/** Returns the key of the heartbeat of a writer. */
 export function heartbeatKey(writerId: string): string {
   return `${heartbeatPrefix}${writerId}`;
 }
@@ -93,7 +88,6 @@ const newline = 0x0a;
 const compress = promisify(gzip);
 const decompress = promisify(gunzip);
 
-/** Returns the bytes of a record. */
 export async function encodeRecord({ body, ...fields }: LogRecord): Promise<Uint8Array> {
   const isCompressed = body.length >= minCompressedBytes;
   // The fastest level: payloads are JSON, which all levels compress well.
@@ -120,17 +114,12 @@ export async function decodeRecord(bytes: Uint8Array): Promise<LogRecord | undef
   }
 }
 
-/** Whether two records have the same writer and the same content. */
-function isSameRecord(one: Uint8Array, other: Uint8Array): boolean {
-  return Buffer.compare(one, other) === 0;
-}
-
 /** Whether bytes are the beginning of a record, which starts with its checksum. */
 function isTornRecord(bytes: Uint8Array, record: Uint8Array): boolean {
-  return bytes.length > firstLineBytes && isSameRecord(bytes, record.subarray(0, bytes.length));
+  return bytes.length > firstLineBytes && isSameBody(bytes, record.subarray(0, bytes.length));
 }
 
-function sha256(bytes: Uint8Array): string {
+export function sha256(bytes: Uint8Array): string {
   return createHash("sha256").update(bytes).digest("hex");
 }
 
@@ -143,10 +132,10 @@ interface LogWriterOptions {
   log: Logger;
   /** Called once when this process, which was the owner, finds that another writer has taken over the log. */
   onTakenOver?: (writerId: string) => void;
-  /** Milliseconds of a monotonic clock. Default `performance.now`. */
-  monotonicNow?: () => number;
-  /** Waits before a request is repeated. Default: a timer. */
-  wait?: Wait;
+  /** Milliseconds of a monotonic clock. */
+  monotonicNow: () => number;
+  /** Waits before a request is repeated. */
+  wait: Wait;
   /** Called before each record after the takeover. The record waits for the returned promise. */
   beforeAppend?: () => Promise<void> | undefined;
 }
@@ -159,14 +148,6 @@ export const waitWithTimer: Wait = (ms, signal, options) => delay(ms, undefined,
 /** A record to append. The number is known only when the record is written, and can change if a number becomes unusable. */
 interface AppendedRecord extends Pick<LogRecord, "kind" | "owner" | "schemaVersion"> {
   body: (number: number) => Uint8Array;
-}
-
-/** A time in which the store has not answered or has refused requests. */
-interface Outage {
-  /** The duration so far. */
-  forMs: number;
-  /** The error of the last request. */
-  error: unknown;
 }
 
 /** The pause before a request is repeated. The pause doubles with each repetition. */
@@ -190,7 +171,7 @@ type StoreResult = "mine" | "torn" | "unreadable" | { other: LogRecord };
  */
 export class LogWriter {
   readonly writerId: string;
-  readonly #options: Required<Pick<LogWriterOptions, "monotonicNow" | "wait">> & LogWriterOptions;
+  readonly #options: LogWriterOptions;
   readonly #closed = new AbortController();
   #next: number;
   #fencedBy: LogRecord | undefined;
@@ -204,11 +185,7 @@ export class LogWriter {
   #isOwner = false;
 
   constructor(options: LogWriterOptions) {
-    this.#options = {
-      monotonicNow: () => performance.now(),
-      wait: waitWithTimer,
-      ...options,
-    };
+    this.#options = options;
     this.writerId = options.writerId;
     this.#next = options.next;
   }
@@ -228,8 +205,11 @@ export class LogWriter {
     return this.#fencedBy;
   }
 
-  /** The current outage, or `undefined` if no request is being repeated and the store has answered in time. */
-  get outage(): Outage | undefined {
+  /**
+   * The duration of the current outage, and the error of the last request. `undefined` if no request is being repeated and the store
+   * has answered in time.
+   */
+  get outage(): { forMs: number; error: unknown } | undefined {
     const now = this.#options.monotonicNow();
     if (this.#failingSince !== undefined) return { forMs: now - this.#failingSince, error: this.#failure };
     const forMs = now - (this.#storingSince ?? now);
@@ -335,7 +315,7 @@ export class LogWriter {
     const { store } = this.#options;
     const key = recordKey(number);
     const compare = async (body: Uint8Array): Promise<StoreResult | undefined> => {
-      if (isSameRecord(body, record)) return "mine";
+      if (isSameBody(body, record)) return "mine";
       const other = await decodeRecord(body);
       return other && { other };
     };
