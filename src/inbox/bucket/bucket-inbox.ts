@@ -1,3 +1,4 @@
+import type { DatabaseSync } from "node:sqlite";
 import { messageOf } from "../../core/describe.ts";
 import { WebhookError } from "../../core/errors.ts";
 import type { Logger } from "../../core/log.ts";
@@ -18,23 +19,21 @@ import type {
 } from "../inbox.ts";
 import type { SqliteInbox } from "../sqlite/sqlite-inbox.ts";
 import type { LogWriter, Wait } from "./log.ts";
-import { accessHint, ObjectStoreError } from "./object-store.ts";
+import { accessHint, type ObjectStore, ObjectStoreError } from "./object-store.ts";
 import { type Heartbeat, InboxInUseError } from "./ownership.ts";
 import type { YieldGate } from "./take-over.ts";
-import type { RepairedGap } from "./working-database.ts";
+import { type RepairedGap, readOpenGaps, repairGaps } from "./working-database.ts";
 
 /** An inbox that this process owns. */
 export interface OwnedInbox {
   /** The working store. Its changes are stored in the log. */
   inbox: SqliteInbox;
+  /** The working file. */
+  database: DatabaseSync;
   writer: LogWriter;
   gate: YieldGate;
   /** Resolves with the ID of the writer that has taken over the inbox. */
   fenced: Promise<string>;
-  /** Returns the numbers of the records whose changes are missing. */
-  readOpenGaps: () => readonly number[];
-  /** See {@link BucketInbox.repair}. */
-  repair: () => Promise<RepairedGap[]>;
   /** See `Inbox.close`. Releases the inbox after the last record was stored. */
   close: (graceMs: number) => Promise<{ interrupted: number }>;
 }
@@ -54,10 +53,9 @@ export interface Opening {
 }
 
 export interface BucketInboxOptions {
-  /** The URL of the inbox without credentials, for messages. */
-  name: string;
-  open: (opening: Opening) => Promise<OwnedInbox>;
+  store: ObjectStore;
   log: Logger;
+  now: () => number;
   monotonicNow: () => number;
   wait: Wait;
   /** Whether to try again after an error before the inbox is open for the first time. Default: if the error can heal. */
@@ -93,11 +91,13 @@ export class BucketInbox implements Inbox {
     find: async (keys) => this.#readable().inbox.ownActions.find(keys),
   };
   readonly bucket?: string;
+  readonly #opened = Promise.withResolvers<void>();
   /** Resolves when the inbox is open for the first time. Rejects if it cannot be opened, or was closed before. */
-  readonly opened: Promise<void>;
-  /** Resolves when the inbox is open, or the first attempt has failed and will be repeated. */
-  readonly #tried: Promise<void>;
+  readonly opened = this.#opened.promise;
+  /** Resolved when the first attempt has failed and will be repeated. */
+  readonly #tried = Promise.withResolvers<void>();
   readonly #options: BucketInboxOptions;
+  readonly #openOwned: (opening: Opening) => Promise<OwnedInbox>;
   readonly #maxWaitMs: number;
   readonly #closing = new AbortController();
   readonly #running: Promise<void>;
@@ -111,16 +111,16 @@ export class BucketInbox implements Inbox {
   #waitingBytes = 0;
   #closed: Promise<{ interrupted: number }> | undefined;
 
-  constructor(options: BucketInboxOptions) {
+  constructor(options: BucketInboxOptions, openOwned: (opening: Opening) => Promise<OwnedInbox>) {
+    const { name } = options.store;
     this.#options = options;
+    this.#openOwned = openOwned;
     this.#maxWaitMs = options.maxWaitMs ?? 20_000;
-    const bucket = /^hf:\/\/buckets\/([^/]+\/[^/]+)/.exec(options.name)?.[1];
+    const bucket = /^hf:\/\/buckets\/([^/]+\/[^/]+)/.exec(name)?.[1];
     if (bucket !== undefined) this.bucket = bucket;
-    this.#problem = unavailable(`The inbox ${options.name} is being opened.`);
-    const [opened, tried] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-    [this.opened, this.#tried] = [opened.promise, tried.promise];
+    this.#problem = unavailable(`The inbox ${name} is being opened.`);
     this.opened.catch(() => {});
-    this.#running = this.#run({ onOpened: opened.resolve, onTried: tried.resolve }).catch(opened.reject);
+    this.#running = this.#run().catch(this.#opened.reject);
   }
 
   /**
@@ -131,7 +131,7 @@ export class BucketInbox implements Inbox {
   async settled(maxMs: number): Promise<void> {
     const over = new AbortController();
     const late = this.#options.wait(maxMs, over.signal).catch(() => {});
-    await Promise.race([this.opened, this.#tried, late]);
+    await Promise.race([this.opened, this.#tried.promise, late]);
     over.abort();
   }
 
@@ -195,10 +195,10 @@ export class BucketInbox implements Inbox {
   }
 
   async problems(): Promise<readonly InboxProblem[]> {
-    const { name } = this.#options;
+    const { name } = this.#options.store;
     const owned = this.#owned;
     if (owned === undefined || owned.writer.fencedBy) return [this.#problem];
-    const { writer, gate, readOpenGaps, inbox } = owned;
+    const { writer, gate, database, inbox } = owned;
     // While a record is being retried, a storage check would wait for it.
     if (writer.outage) {
       return [
@@ -208,7 +208,7 @@ export class BucketInbox implements Inbox {
       ];
     }
     if (gate.isYielding) return [unavailable(`A new process of this Space is taking over the inbox ${name}.`)];
-    const gaps = readOpenGaps();
+    const gaps = readOpenGaps(database);
     if (gaps.length === 0) return inbox.problems();
     const gap: InboxProblem = {
       code: "INBOX_DAMAGED",
@@ -224,7 +224,9 @@ export class BucketInbox implements Inbox {
 
   /** Repairs the gaps of the log (see `repairGaps`). @throws `INBOX_UNAVAILABLE`, `ObjectStoreError` */
   async repair(): Promise<RepairedGap[]> {
-    return this.#writable().repair();
+    const { inbox, database } = this.#writable();
+    const { store, now } = this.#options;
+    return repairGaps({ store, database, inbox, now });
   }
 
   close(graceMs: number): Promise<{ interrupted: number }> {
@@ -243,31 +245,31 @@ export class BucketInbox implements Inbox {
   }
 
   /** Opens the inbox, and opens it again after another process took it over and stopped. Rejects if the inbox cannot be opened. */
-  async #run({ onOpened, onTried }: { onOpened: () => void; onTried: () => void }): Promise<void> {
-    const { name, log } = this.#options;
+  async #run(): Promise<void> {
+    const { store, log } = this.#options;
     let fencedBy: string | undefined;
     while (!this.#closing.signal.aborted) {
-      const owned = await this.#open(fencedBy, onTried);
+      const owned = await this.#open(fencedBy);
       if (owned === undefined) break;
       const replaced = this.#owned;
       this.#owned = owned;
       for (const queue of this.#queues.values()) owned.inbox.startWorker(queue);
       if (replaced) this.#replaced = Promise.all([this.#replaced, replaced.close(0)]);
-      log.info({ inbox: name }, "Opened the inbox for background deliveries.");
-      onOpened();
+      log.info({ inbox: store.name }, "Opened the inbox for background deliveries.");
+      this.#opened.resolve();
       fencedBy = await Promise.race([owned.fenced, whenAborted(this.#closing.signal)]);
       this.#problem = {
         code: "INBOX_TAKEN_OVER",
         severity: "unavailable",
-        message: `Another process has taken over the inbox ${name}, so this process rejects deliveries until the other process stops.`,
+        message: `Another process has taken over the inbox ${store.name}, so this process rejects deliveries until the other process stops.`,
       };
     }
-    throw inboxClosed();
+    throw new WebhookError("The inbox was closed before it was open.", { code: "CLOSING" });
   }
 
   /** Tries to open the inbox until it is open. Returns `undefined` if the inbox is closed. @throws an error that cannot heal. */
-  async #open(fencedBy: string | undefined, onTried: () => void): Promise<OwnedInbox | undefined> {
-    const { open, wait, monotonicNow, onFailure } = this.#options;
+  async #open(fencedBy: string | undefined): Promise<OwnedInbox | undefined> {
+    const { wait, monotonicNow, onFailure } = this.#options;
     const { signal } = this.#closing;
     const failures = new RepeatedErrors(monotonicNow);
     const watch = new OwnerWatch(monotonicNow);
@@ -278,7 +280,7 @@ export class BucketInbox implements Inbox {
         opening = { writerId: crypto.randomUUID(), isFirst: false };
       };
       try {
-        const owned = await open({ ...opening, fencedBy, signal, onOwned });
+        const owned = await this.#openOwned({ ...opening, fencedBy, signal, onOwned });
         if (!signal.aborted) return owned;
         await owned.close(0);
         return undefined;
@@ -287,29 +289,25 @@ export class BucketInbox implements Inbox {
         const { isFirst } = opening;
         const { canRetry = (thrown) => canHeal(thrown) && !(isFirst && watch.hasRenewed(thrown)) } = this.#options;
         if (fencedBy === undefined ? !canRetry(error) : !canHeal(error)) {
-          this.#reportFailure(error);
+          const code = WebhookError.isInstance(error) ? error.code : "INBOX_UNUSABLE";
+          this.#problem = { code, severity: "unavailable", message: messageOf(error) };
           onFailure?.(error);
           throw error;
         }
         if (fencedBy === undefined || !(error instanceof InboxInUseError)) this.#reportPause(error, failures);
-        onTried();
+        this.#tried.resolve();
         await wait(error instanceof InboxInUseError ? inUsePauseMs : pauseMs, signal).catch(() => {});
       }
     }
   }
 
   #reportPause(error: unknown, failures: RepeatedErrors): void {
-    const { name, log } = this.#options;
+    const { store, log } = this.#options;
     const code = error instanceof InboxInUseError ? error.code : "INBOX_UNAVAILABLE";
     const hint = error instanceof ObjectStoreError && error.isRefused ? ` ${accessHint}` : "";
-    const message = `The inbox ${name} cannot be opened yet, so deliveries are rejected: ${messageOf(error)}${hint}`;
+    const message = `The inbox ${store.name} cannot be opened yet, so deliveries are rejected: ${messageOf(error)}${hint}`;
     this.#problem = { code, severity: "unavailable", message };
     if (failures.shouldLog(error)) log.error({ code }, `${message} The server tries again until the inbox is open.`);
-  }
-
-  #reportFailure(error: unknown): void {
-    const code = WebhookError.isInstance(error) ? error.code : "INBOX_UNUSABLE";
-    this.#problem = { code, severity: "unavailable", message: messageOf(error) };
   }
 
   /** Makes a change and waits until it is stored. @throws `INBOX_UNAVAILABLE` if the change is not stored in time. */
@@ -380,10 +378,6 @@ function whenAborted(signal: AbortSignal): Promise<undefined> {
 
 function unavailable(message: string): InboxProblem {
   return { code: "INBOX_UNAVAILABLE", severity: "unavailable", message };
-}
-
-function inboxClosed(): WebhookError {
-  return new WebhookError("The inbox was closed before it was open.", { code: "CLOSING" });
 }
 
 function notStoredInTime(): WebhookError {

@@ -76,37 +76,19 @@ export class BucketReader implements Inbox {
     return [];
   }
 
-  async accept(): Promise<never> {
-    throw readOnly(this.#options.store);
-  }
-
-  startWorker(): never {
-    throw readOnly(this.#options.store);
-  }
-
-  async replay(): Promise<never> {
-    throw readOnly(this.#options.store);
-  }
-
-  async replayDead(): Promise<never> {
-    throw readOnly(this.#options.store);
-  }
-
-  async discard(): Promise<never> {
-    throw readOnly(this.#options.store);
-  }
-
-  async pause(): Promise<never> {
-    throw readOnly(this.#options.store);
-  }
-
-  async resume(): Promise<never> {
-    throw readOnly(this.#options.store);
-  }
-
-  async prune(): Promise<never> {
-    throw readOnly(this.#options.store);
-  }
+  readonly #throw = (): never => {
+    const { name } = this.#options.store;
+    throw new WebhookError(`The inbox ${name} was opened only for reading.`, { code: "INBOX_UNAVAILABLE" });
+  };
+  readonly #reject = async (): Promise<never> => this.#throw();
+  readonly startWorker = this.#throw;
+  readonly accept = this.#reject;
+  readonly replay = this.#reject;
+  readonly replayDead = this.#reject;
+  readonly discard = this.#reject;
+  readonly pause = this.#reject;
+  readonly resume = this.#reject;
+  readonly prune = this.#reject;
 
   async close(): Promise<{ interrupted: number }> {
     await this.#refreshing?.catch(() => {});
@@ -166,8 +148,4 @@ async function copyInbox(options: BucketReaderOptions): Promise<InboxCopy> {
 function removeCopy({ folder, working }: InboxCopy): void {
   working.close();
   folder[Symbol.dispose]();
-}
-
-function readOnly({ name }: ObjectStore): WebhookError {
-  return new WebhookError(`The inbox ${name} was opened only for reading.`, { code: "INBOX_UNAVAILABLE" });
 }

@@ -2,12 +2,11 @@ import { readEnvironment } from "../../core/environment.ts";
 import { WebhookError } from "../../core/errors.ts";
 import type { Logger } from "../../core/log.ts";
 import type { Inbox } from "../inbox.ts";
-import type { SqliteInboxOptions } from "../sqlite/sqlite-inbox.ts";
-import { SqliteInbox } from "../sqlite/sqlite-inbox.ts";
+import { SqliteInbox, type SqliteInboxOptions } from "../sqlite/sqlite-inbox.ts";
 import { BucketInbox, type BucketInboxOptions, type Opening, type OwnedInbox } from "./bucket-inbox.ts";
 import { BucketReader } from "./bucket-reader.ts";
 import { parseBucketUrl, readBucketCredentials } from "./bucket-url.ts";
-import { type Wait, waitWithTimer } from "./log.ts";
+import { waitWithTimer } from "./log.ts";
 import { LogReplay } from "./log-replay.ts";
 import { accessHint, checkObjectStore, type ObjectStore, ObjectStoreError } from "./object-store.ts";
 import { describeProcess, type OwnerHeartbeat } from "./ownership.ts";
@@ -15,27 +14,16 @@ import { openS3ObjectStore } from "./s3.ts";
 import { SnapshotSchedule, snapshotFile } from "./snapshot-schedule.ts";
 import { restoreSnapshot } from "./snapshots.ts";
 import { checkOwner, takeOverLog } from "./take-over.ts";
-import {
-  addGaps,
-  BucketChangeLog,
-  createWorkingFolder,
-  readOpenGaps,
-  repairGaps,
-  WorkingDatabase,
-} from "./working-database.ts";
+import { addGaps, BucketChangeLog, createWorkingFolder, WorkingDatabase } from "./working-database.ts";
 
 export interface OpenBucketInboxOptions
-  extends Pick<SqliteInboxOptions, "pollMs" | "maxQueued" | "monotonicNow">,
-    Pick<BucketInboxOptions, "maxWaitMs" | "maxWaitingBytes" | "canRetry" | "onFailure"> {
-  store: ObjectStore;
+  extends Pick<SqliteInboxOptions, "pollMs" | "maxQueued">,
+    Omit<BucketInboxOptions, "monotonicNow" | "wait">,
+    Partial<Pick<BucketInboxOptions, "monotonicNow" | "wait">> {
   /** The Space in which this process runs, such as `me/receiver`. */
   spaceId: string | undefined;
   /** Whether to take over the inbox although its owner still runs. */
   takeOver: boolean;
-  log: Logger;
-  now: () => number;
-  /** Default: a timer. */
-  wait?: Wait;
   /** Checks the store before its first use. */
   checkStore?: () => Promise<void>;
   /** See `SnapshotScheduleOptions.minRecords`. */
@@ -63,18 +51,13 @@ export async function openBucketInbox(options: OpenBucketInboxOptions): Promise<
 
 /** Starts to open an inbox in a bucket. */
 export function startBucketInbox(options: OpenBucketInboxOptions): BucketInbox {
-  const { store, monotonicNow = () => performance.now(), wait = waitWithTimer } = options;
   let hasChecked = false;
   const checkStore = async () => {
     if (!hasChecked) await options.checkStore?.();
     hasChecked = true;
   };
-  const complete = { ...options, monotonicNow, wait, checkStore };
-  return new BucketInbox({
-    ...complete,
-    name: store.name,
-    open: (opening) => openOwnedInbox({ ...complete, ...opening }),
-  });
+  const complete = { monotonicNow: () => performance.now(), wait: waitWithTimer, ...options, checkStore };
+  return new BucketInbox(complete, (opening) => openOwnedInbox({ ...complete, ...opening }));
 }
 
 /**
@@ -82,9 +65,7 @@ export function startBucketInbox(options: OpenBucketInboxOptions): BucketInbox {
  * send heartbeats.
  */
 async function openOwnedInbox(
-  options: OpenBucketInboxOptions &
-    Opening &
-    Required<Pick<OpenBucketInboxOptions, "monotonicNow" | "wait" | "checkStore">>,
+  options: OpenBucketInboxOptions & BucketInboxOptions & Opening & { checkStore: () => Promise<void> },
 ): Promise<OwnedInbox> {
   const { store, spaceId, log, now, monotonicNow, parentFolder, isFirst, writerId, signal, onOwned, ...rest } = options;
   const owner = describeProcess({ spaceId, now: now() });
@@ -166,14 +147,13 @@ async function openOwnedInbox(
     const inbox = new SqliteInbox({ ...rest, log, now, file, monotonicNow, logged: { database, changes } });
     opened = inbox;
     heartbeat.start(earlier);
-    void gate.watch(writer);
+    void gate.watch();
     return {
       inbox,
+      database,
       writer,
       gate,
       fenced: fenced.promise,
-      readOpenGaps: () => readOpenGaps(database),
-      repair: () => repairGaps({ store, database, inbox, now }),
       close: async (graceMs) => {
         const stopped = snapshots.close();
         const stop = () => {

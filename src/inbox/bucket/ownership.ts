@@ -1,4 +1,5 @@
 import { hostname } from "node:os";
+import { setTimeout as delay } from "node:timers/promises";
 import { Worker } from "node:worker_threads";
 import * as z from "zod";
 import { WebhookError } from "../../core/errors.ts";
@@ -71,18 +72,10 @@ export class HeartbeatSender {
     };
     update();
     const countIntervalMs = options.intervalMs / 8;
-    const workerData: HeartbeatSenderData = {
-      ...options,
-      countIntervalMs,
-      maxBlockedMs,
-      loopCounter,
-      position,
-    };
+    const workerData: HeartbeatSenderData = { ...options, countIntervalMs, maxBlockedMs, loopCounter, position };
     this.#thread = new Worker(programUrl("heartbeat-sender-thread", import.meta.url), { workerData, execArgv: [] });
-    const exited = Promise.withResolvers<void>();
-    this.#exited = exited.promise;
+    this.#exited = new Promise((resolve) => this.#thread.on("exit", () => resolve()));
     this.#thread.on("message", onError);
-    this.#thread.on("exit", () => exited.resolve());
     this.#thread.on("error", (cause) => {
       const message =
         "The thread that sends heartbeats has failed. Another process can take over the inbox while a handler blocks the event loop for more than 30 s. Restart the server.";
@@ -196,23 +189,6 @@ export function isSameSpace(one: Owner, other: Owner): boolean {
   return one.spaceId !== undefined && one.spaceId === other.spaceId;
 }
 
-/**
- * Checks that no other process owns the inbox. Other processes may take over 60 s after the last heartbeat.
- *
- * @param options.mayReplace whether a process of the same Space may take over at any time, because a new version of a Space starts
- *   before the old one stops.
- * @throws {@link InboxInUseError} if another process owns the inbox.
- */
-export function checkTakeover(
-  heartbeats: readonly Heartbeat[],
-  { name, self, mayReplace }: { name: string; self: Owner; mayReplace: boolean },
-): void {
-  const other = heartbeats.find(
-    (heartbeat) => isLive(heartbeat) && !(mayReplace && isSameSpace(heartbeat.owner, self)),
-  );
-  if (other !== undefined) throw new InboxInUseError(name, other);
-}
-
 /** Stores a heartbeat. @throws `ObjectStoreError` */
 export async function storeHeartbeat(
   store: ObjectStore,
@@ -279,7 +255,7 @@ export class OwnerHeartbeat {
     this.#stopped.abort();
     // A heartbeat in flight could otherwise be stored after the inbox was released.
     const settled = Promise.all([this.#running, this.#sender?.stop()]).then(() => true);
-    const isSettled = await Promise.race([settled, isLate(maxReleaseMs)]);
+    const isSettled = await Promise.race([settled, delay(maxReleaseMs, false, { ref: false })]);
     // While the store is away, the shutdown must not wait for the timeouts of further requests.
     if (writer.outage) return;
     try {
@@ -320,11 +296,6 @@ export class OwnerHeartbeat {
       "A heartbeat of the inbox could not be stored. Heartbeats are sent every 20 s.",
     );
   }
-}
-
-/** Resolves with `false` after a time. */
-function isLate(ms: number): Promise<false> {
-  return new Promise((resolve) => void setTimeout(() => resolve(false), ms).unref());
 }
 
 /** Never rejects: what could not be removed is removed after the next start. */

@@ -368,7 +368,7 @@ export const faults: readonly Fault[] = [
   {
     name: "an idle owner does not look for requests of new processes of its Space",
     file: "src/inbox/bucket/take-over.ts",
-    find: "if (!signal.aborted && !writer.fencedBy) void this.enter(writer);",
+    find: "if (!signal.aborted && !writer.fencedBy) void this.enter();",
     replace: "",
     tests: [ownership],
   },
