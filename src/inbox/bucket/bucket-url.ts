@@ -2,7 +2,6 @@ import { WebhookError } from "../../core/errors.ts";
 import { optionError } from "../../core/options.ts";
 import { readBaseUrl } from "../../core/urls.ts";
 
-/** Where an inbox is stored. */
 export interface BucketLocation {
   /** The URL of the S3 API, without a trailing slash. */
   endpoint: string;
@@ -14,7 +13,6 @@ export interface BucketLocation {
   name: string;
 }
 
-/** An access key of an S3 API. */
 export interface BucketCredentials {
   accessKeyId: string;
   secretAccessKey: string;
@@ -22,7 +20,7 @@ export interface BucketCredentials {
 }
 
 /** Reads an environment variable. Returns `undefined` if the variable is unset or empty. */
-type ReadVariable = (name: string) => string | undefined;
+export type ReadVariable = (name: string) => string | undefined;
 
 const hubEndpoint = "https://s3.hf.co";
 const defaultRegion = "us-east-1";
@@ -87,11 +85,17 @@ export function readBucketCredentials(name: string, readVariable: ReadVariable):
   const accessKeyId = readVariable("AWS_ACCESS_KEY_ID");
   const secretAccessKey = readVariable("AWS_SECRET_ACCESS_KEY");
   const sessionToken = readVariable("AWS_SESSION_TOKEN");
-  checkHeaderValues({
+  // A line break is a common mistake when a value is copied. The error of an invalid header would contain the whole header.
+  for (const [name, value] of Object.entries({
     AWS_ACCESS_KEY_ID: accessKeyId,
     AWS_SECRET_ACCESS_KEY: secretAccessKey,
     AWS_SESSION_TOKEN: sessionToken,
-  });
+  })) {
+    if (value === undefined || /^[\x21-\x7e]+$/.test(value)) continue;
+    throw new WebhookError(`${name} contains a space, a line break, or a non-ASCII character. Copy the value again.`, {
+      code: "INBOX_UNUSABLE",
+    });
+  }
   if (accessKeyId !== undefined && secretAccessKey !== undefined) {
     return { accessKeyId, secretAccessKey, ...(sessionToken !== undefined && { sessionToken }) };
   }
@@ -122,16 +126,6 @@ function checkRegion(region: string): string {
   throw optionError(
     "The region of the bucket (`region` in INBOX_URL, AWS_REGION, or AWS_DEFAULT_REGION) is invalid. Use letters, digits, and hyphens, as in eu-west-1.",
   );
-}
-
-/** A line break is a common mistake when a value is copied. The error of an invalid header would contain the whole header. */
-function checkHeaderValues(values: Readonly<Record<string, string | undefined>>): void {
-  for (const [name, value] of Object.entries(values)) {
-    if (value === undefined || /^[\x21-\x7e]+$/.test(value)) continue;
-    throw new WebhookError(`${name} contains a space, a line break, or a non-ASCII character. Copy the value again.`, {
-      code: "INBOX_UNUSABLE",
-    });
-  }
 }
 
 function urlInvalid() {

@@ -1,11 +1,10 @@
 import { readEnvironment } from "../../core/environment.ts";
 import { WebhookError } from "../../core/errors.ts";
-import type { Logger } from "../../core/log.ts";
 import type { Inbox } from "../inbox.ts";
 import { SqliteInbox, type SqliteInboxOptions } from "../sqlite/sqlite-inbox.ts";
 import { BucketInbox, type BucketInboxOptions, type Opening, type OwnedInbox } from "./bucket-inbox.ts";
 import { BucketReader } from "./bucket-reader.ts";
-import { parseBucketUrl, readBucketCredentials } from "./bucket-url.ts";
+import { parseBucketUrl, type ReadVariable, readBucketCredentials } from "./bucket-url.ts";
 import { waitWithTimer } from "./log.ts";
 import { LogReplay } from "./log-replay.ts";
 import { accessHint, checkObjectStore, type ObjectStore, ObjectStoreError } from "./object-store.ts";
@@ -184,21 +183,17 @@ const maxOpenMs = 120_000;
 /** A server starts to listen after this time in milliseconds, although its inbox is not open yet. */
 const maxStartMs = 10_000;
 
+/** See `OpenInboxOptions`. */
 export interface OpenBucketOptions
-  extends Pick<OpenBucketInboxOptions, "maxWaitMs" | "minSnapshotRecords" | "pollMs" | "heartbeatMs"> {
+  extends Pick<
+    OpenBucketInboxOptions,
+    "log" | "now" | "onFailure" | "maxWaitMs" | "minSnapshotRecords" | "pollMs" | "heartbeatMs"
+  > {
   url: string;
-  log: Logger;
-  now: () => number;
-  /** Whether to take over the inbox although another process owns it. Default: whether `INBOX_TAKE_OVER` is `1`. */
   takeOver?: boolean;
-  /** Reads an environment variable. Default: from the environment of this process. */
-  readVariable?: (name: string) => string | undefined;
-  /** Stops the retries. */
+  readVariable?: ReadVariable;
   signal?: AbortSignal;
-  /** Whether to fail if the bucket contains no inbox, instead of creating one. */
   mustExist: boolean;
-  /** See `OpenInboxOptions`. */
-  onFailure?: (error: unknown) => void;
 }
 
 /**
@@ -269,7 +264,7 @@ export async function openBucketForReading({
   }
 }
 
-function openStore(url: string, readVariable: (name: string) => string | undefined): Promise<ObjectStore> {
+function openStore(url: string, readVariable: ReadVariable): Promise<ObjectStore> {
   const location = parseBucketUrl(url, readVariable);
   return openS3ObjectStore({ location, credentials: readBucketCredentials(location.name, readVariable) });
 }
