@@ -24,11 +24,9 @@ import { type Heartbeat, InboxInUseError } from "./ownership.ts";
 import type { YieldGate } from "./take-over.ts";
 import { type RepairedGap, readOpenGaps, repairGaps } from "./working-database.ts";
 
-/** An inbox that this process owns. */
 export interface OwnedInbox {
   /** The working store. Its changes are stored in the log. */
   inbox: SqliteInbox;
-  /** The working file. */
   database: DatabaseSync;
   writer: LogWriter;
   gate: YieldGate;
@@ -38,7 +36,6 @@ export interface OwnedInbox {
   close: (graceMs: number) => Promise<{ interrupted: number }>;
 }
 
-/** An attempt to open an inbox. */
 export interface Opening {
   /** A UUID that no other process uses. */
   writerId: string;
@@ -46,7 +43,6 @@ export interface Opening {
   isFirst: boolean;
   /** The ID of the writer that has taken over the inbox from this process. */
   fencedBy: string | undefined;
-  /** Stops the attempt. */
   signal: AbortSignal;
   /** Called when this process has become the owner. */
   onOwned: () => void;
@@ -71,10 +67,8 @@ export interface BucketInboxOptions {
   maxWaitingBytes?: number | undefined;
 }
 
-/** The pause before an attempt to open the inbox is repeated. The pause doubles with each repetition. */
 const firstPauseMs = 1_000;
 const maxPauseMs = 10_000;
-/** The pause after an attempt while another process owns the inbox. */
 const inUsePauseMs = 5_000;
 /** How long an attempt to open the inbox may take when the inbox closes. */
 const maxStopMs = 5_000;

@@ -5,7 +5,6 @@ import { isCoveredBySnapshot, noReadableSnapshot, type RestoredSnapshot } from "
 
 /** A record of the log whose changes are missing. */
 export interface Gap {
-  /** The number of the record. */
   number: number;
   /**
    * `missing`: the object does not exist. `unreadable`: the object is not a complete record. `conflict`: the changes do not fit the
@@ -69,7 +68,6 @@ export class LogReplay {
     this.#next = options.target.position + 1;
   }
 
-  /** The number of the next record. */
   get next(): number {
     return this.#next;
   }

@@ -17,7 +17,6 @@ export function recordKey(number: number): string {
   return `${recordPrefix}${padded(number)}`;
 }
 
-/** Returns the number of the record with this key, or `undefined` if the key belongs to no record. */
 export function recordNumber(key: string): number | undefined {
   const digits = /^log\/(\d{16})$/.exec(key)?.[1];
   return digits === undefined ? undefined : Number(digits);
@@ -27,7 +26,6 @@ export function heartbeatKey(writerId: string): string {
   return `${heartbeatPrefix}${writerId}`;
 }
 
-/** Returns the key of the request to the writer to yield. */
 export function yieldKey(writerId: string): string {
   return `${yieldPrefix}${writerId}`;
 }
@@ -61,14 +59,12 @@ const headerSchema = z.object({
    * records unreadable records.
    */
   kind: z.enum(["takeover", "changes", "gap"]),
-  /** A UUID of the process that wrote the record. */
   writer: z.string(),
   encoding: z.enum(["identity", "gzip"]),
   /** The size of the body after decoding, in bytes. */
   bytes: z.number().check(z.int(), z.nonnegative()),
   /** The new owner. Only in `takeover` records. */
   owner: z.optional(ownerSchema),
-  /** The schema version of the writer's database. */
   schemaVersion: z.optional(z.number()),
 });
 
@@ -127,14 +123,11 @@ interface LogWriterOptions {
   store: ObjectStore;
   /** A UUID that no other process uses. */
   writerId: string;
-  /** The number of the next record. */
   next: number;
   log: Logger;
   /** Called once when this process, which was the owner, finds that another writer has taken over the log. */
   onTakenOver?: (writerId: string) => void;
-  /** Milliseconds of a monotonic clock. */
   monotonicNow: () => number;
-  /** Waits before a request is repeated. */
   wait: Wait;
   /** Called before each record after the takeover. The record waits for the returned promise. */
   beforeAppend?: () => Promise<void> | undefined;
@@ -181,7 +174,6 @@ export class LogWriter {
   #storingSince: number | undefined;
   #isAppending = false;
   readonly #unreadable: number[] = [];
-  /** Whether this process has appended a record. */
   #isOwner = false;
 
   constructor(options: LogWriterOptions) {
@@ -190,7 +182,6 @@ export class LogWriter {
     this.#next = options.next;
   }
 
-  /** The number of the next record. */
   get next(): number {
     return this.#next;
   }
@@ -216,7 +207,6 @@ export class LogWriter {
     return forMs < slowMs ? undefined : { forMs, error: new Error("The bucket has not responded yet.") };
   }
 
-  /** @throws `INBOX_TAKEN_OVER` if another process has taken over the log. */
   throwIfTakenOver(): void {
     if (this.#fencedBy) throw inboxTakenOver();
   }

@@ -24,7 +24,6 @@ export interface ObjectStore {
   list(prefix: string, options?: { after?: string }): Promise<readonly ListedObject[]>;
   /** Deletes an object. A missing object is no error. @throws {@link ObjectStoreError} */
   delete(key: string): Promise<void>;
-  /** Waits before a request is repeated. */
   wait(ms: number): Promise<void>;
 }
 
@@ -36,14 +35,12 @@ export interface StoreConnection {
   timeoutMs?: number;
 }
 
-/** An object with its content. */
 export interface StoredObject {
   body: Uint8Array;
   /** The time since the object was stored, in milliseconds, by the clock of the store. */
   ageMs: number;
 }
 
-/** An object in a list. */
 export interface ListedObject {
   key: string;
   bytes: number;
@@ -61,9 +58,7 @@ export class ObjectStoreError extends Error {
    * fails again. Otherwise, it is unknown whether the request had an effect.
    */
   readonly isRefused: boolean;
-  /** The HTTP status of the response. Missing if there was no response. */
   readonly status: number | undefined;
-  /** The error code of S3, such as `SlowDown`. */
   readonly s3Code: string | undefined;
   /** How long to wait before the next request, in milliseconds, if the store requested a wait. */
   readonly retryAfterMs: number | undefined;
@@ -99,7 +94,6 @@ export interface ReadOptions<Content> {
   isObsolete?: () => Promise<boolean>;
 }
 
-/** An object that was read as often as necessary. */
 export type ReadObject<Content> =
   | { state: "readable"; content: Content }
   | { state: "unreadable"; body: Uint8Array }

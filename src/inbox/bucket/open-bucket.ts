@@ -48,7 +48,6 @@ export async function openBucketInbox(options: OpenBucketInboxOptions): Promise<
   return inbox;
 }
 
-/** Starts to open an inbox in a bucket. */
 export function startBucketInbox(options: OpenBucketInboxOptions): BucketInbox {
   let hasChecked = false;
   const checkStore = async () => {

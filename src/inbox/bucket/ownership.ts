@@ -27,26 +27,20 @@ import {
   type StoreConnection,
 } from "./object-store.ts";
 
-/** The `workerData` of the thread. */
 export interface HeartbeatSenderData {
-  /** The store that the thread opens. */
   connection: StoreConnection;
-  /** The key of the heartbeat. */
   key: string;
   /** The fields of the heartbeat, except its position. */
   heartbeat: object;
-  /** The interval of heartbeats. */
   intervalMs: number;
   /** The interval in which the event loop increments the loop counter and the thread reads the counter. */
   countIntervalMs: number;
   maxBlockedMs: number;
   loopCounter: LoopCounter;
-  /** A shared number: the position in the heartbeat. */
   position: BigInt64Array<SharedArrayBuffer>;
 }
 
 interface HeartbeatSenderOptions extends Pick<HeartbeatSenderData, "connection" | "key" | "heartbeat" | "intervalMs"> {
-  /** Returns the current position. */
   readPosition: () => number;
   /** After this time in milliseconds, a blocked event loop counts as hung. Default `600_000`. */
   maxBlockedMs?: number;
@@ -93,7 +87,6 @@ export class HeartbeatSender {
   }
 }
 
-/** The interval between heartbeats of an owner. */
 const defaultIntervalMs = 20_000;
 /** If the last heartbeat of an owner is older than this time in milliseconds, another process may take over the inbox. */
 const maxHeartbeatAgeMs = 60_000;
@@ -163,9 +156,7 @@ async function readHeartbeat(
   return read.state === "readable" ? read.content : undefined;
 }
 
-/** Another process owns the inbox (`INBOX_IN_USE`). */
 export class InboxInUseError extends WebhookError {
-  /** The last heartbeat of the owner. */
   readonly heartbeat: Heartbeat;
 
   constructor(name: string, heartbeat: Heartbeat) {
@@ -189,7 +180,6 @@ export function isSameSpace(one: Owner, other: Owner): boolean {
   return one.spaceId !== undefined && one.spaceId === other.spaceId;
 }
 
-/** Stores a heartbeat. @throws `ObjectStoreError` */
 export async function storeHeartbeat(
   store: ObjectStore,
   { writerId, ...heartbeat }: z.infer<typeof heartbeatSchema> & { writerId: string },

@@ -15,7 +15,6 @@ import {
 interface S3Page {
   /** The objects with their whole keys. */
   objects: ListedObject[];
-  /** The token of the next page, or `undefined` if this page is the last one. */
   next: string | undefined;
 }
 
@@ -66,7 +65,6 @@ interface S3Request {
   body?: Uint8Array;
 }
 
-/** A successful response whose body was read. */
 interface S3Response {
   /** The headers of the store. If the store redirected the request to a CDN, these are the headers of the redirect. */
   headers: Headers;
@@ -76,7 +74,6 @@ interface S3Response {
 
 /** A repeatable request is sent up to three times, with these pauses. */
 const pausesMs = [200, 800];
-/** The maximum pause that a store can request. */
 const maxRequestedPauseMs = 5_000;
 /** A transfer may take longer than the timeout if it is at least this fast. */
 const minBytesPerMs = 100;
@@ -297,7 +294,6 @@ class S3ObjectStore implements ObjectStore {
     return this.#send(request);
   }
 
-  /** Sends a request once. @throws {@link ObjectStoreError} unless the status of the response is 2xx. */
   async #send({ method, url, headers = {}, body = new Uint8Array() }: S3Request): Promise<S3Response> {
     const request = {
       method,

@@ -13,15 +13,11 @@ const partBytes = 8 * 2 ** 20;
 const compress = promisify(gzip);
 const decompress = promisify(gunzip);
 
-/** The `workerData` of the thread that copies a database. */
 export interface SnapshotThreadData {
-  /** The database to copy. */
   file: string;
-  /** The path of the copy. */
   copy: string;
 }
 
-/** The message of the thread. */
 export type CopiedDatabase = Pick<DatabaseCopy, "number" | "fences">;
 
 /** Copies a database that is in use. Dispose of the copy after use. `signal`: stops the copy. */
@@ -81,7 +77,6 @@ async function readPart(handle: FileHandle, { at, bytes }: { at: number; bytes: 
   return buffer;
 }
 
-/** Returns a target that restores a snapshot to a file. */
 export function snapshotFile(file: string): SnapshotTarget {
   return {
     async write(parts) {
@@ -99,18 +94,14 @@ const minRecords = 1_000;
 const maxRecords = 10_000;
 /** Records are large if they together have at least this share of the bytes of the last snapshot. */
 const minShare = 0.25;
-/** The pause after a failed snapshot. */
 const retryMs = 60_000;
 
 interface SnapshotScheduleOptions {
   store: ObjectStore;
-  /** The working file. */
   file: string;
   log: Logger;
   monotonicNow: () => number;
-  /** The number of records since the last snapshot. */
   records: number;
-  /** The size of the last snapshot, in bytes. */
   snapshotBytes: number;
   /** Default 1,000. */
   minRecords?: number;
@@ -134,7 +125,6 @@ export class SnapshotSchedule {
     this.#snapshotBytes = options.snapshotBytes;
   }
 
-  /** Counts a record, and starts a snapshot if one is due. */
   countRecord(bytes: number): void {
     this.#records += 1;
     this.#recordBytes += bytes;
@@ -143,7 +133,6 @@ export class SnapshotSchedule {
     if ((isLarge || this.#records >= maxRecords) && monotonicNow() >= this.#retryAt) this.start();
   }
 
-  /** Starts a snapshot unless one is being stored. */
   start(): void {
     if (this.#closed.signal.aborted) return;
     this.#running ??= this.#run().finally(() => {

@@ -25,7 +25,6 @@ const newline = 0x0a;
 const manifestSchema = z.object({
   /** The number of the last record whose changes the snapshot contains. */
   number: z.number(),
-  /** The size of the database, in bytes. */
   bytes: z.number(),
   /** The parts of the database in order, each compressed with gzip. The checksums are those of the compressed parts. */
   parts: z.array(z.object({ sha256: z.string(), bytes: z.number() })),
@@ -35,15 +34,12 @@ type Manifest = z.infer<typeof manifestSchema>;
 
 const newestSchema = z.object({ number: z.number() });
 
-/** A copy of the database of an inbox. */
 export interface DatabaseCopy {
   /** The number of the last record whose changes the copy contains. */
   number: number;
   /** The numbers of the records that must not be deleted. */
   fences: readonly number[];
-  /** The size of the database, in bytes. */
   bytes: number;
-  /** The compressed parts of the database. */
   parts: AsyncIterable<Uint8Array>;
 }
 
@@ -53,7 +49,6 @@ export interface SnapshotTarget {
   write(parts: AsyncIterable<Uint8Array>): Promise<number>;
 }
 
-/** The snapshot that a database was restored from. */
 export interface RestoredSnapshot {
   /** The number of the last record whose changes the snapshot contains. 0: there is no snapshot. */
   number: number;

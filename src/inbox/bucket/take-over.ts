@@ -17,7 +17,6 @@ import {
 } from "./ownership.ts";
 
 const yieldRequestSchema = z.object({
-  /** A UUID of the process that requests the inbox. */
   writerId: z.string(),
   owner: ownerSchema,
 });
@@ -125,7 +124,6 @@ export class YieldGate {
     return this.#yielding;
   }
 
-  /** Ends the yield. */
   close(): void {
     this.#closed.abort();
   }
@@ -174,7 +172,6 @@ interface TakeOverOptions {
   log: Logger;
   monotonicNow: () => number;
   wait: Wait;
-  /** Stops the attempt. */
   signal: AbortSignal;
   /** See `LogWriterOptions.onTakenOver`. */
   onTakenOver: (writerId: string) => void;
@@ -186,7 +183,6 @@ interface TakeOverOptions {
   storeChecked?: Promise<void>;
 }
 
-/** A log that this process owns. */
 interface OwnedLog {
   writer: LogWriter;
   heartbeat: OwnerHeartbeat;

@@ -21,7 +21,6 @@ const prefix = "hub-webhooks-inbox-";
 
 /** A private folder for the working file of an inbox. The file is built from the bucket at each start, so it can be deleted. */
 export interface WorkingFolder extends Disposable {
-  /** The path of the working file. */
   readonly file: string;
 }
 
@@ -58,7 +57,6 @@ function isRunning(pid: number): boolean {
   }
 }
 
-/** Returns the numbers of the gaps that have not been repaired. */
 export function readOpenGaps(database: DatabaseSync): number[] {
   return database
     .prepare("SELECT number FROM log_gaps WHERE repaired_at IS NULL ORDER BY number")
@@ -192,7 +190,6 @@ function dropTriggers(database: DatabaseSync): () => void {
   };
 }
 
-/** An open transaction and the changes that it has made so far. */
 interface Transaction {
   database: DatabaseSync;
   session: Session;
@@ -290,9 +287,7 @@ export class BucketChangeLog implements ChangeLog {
   }
 }
 
-/** The result of a repair. */
 export interface RepairedGap {
-  /** The number of the record. */
   record: number;
   /** Whether the record is readable now. If not, its changes are lost. */
   isReadable: boolean;
@@ -314,7 +309,6 @@ export async function repairGaps({
   now,
 }: {
   store: ObjectStore;
-  /** The working file. */
   database: DatabaseSync;
   inbox: SqliteInbox;
   now: () => number;

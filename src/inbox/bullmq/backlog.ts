@@ -23,7 +23,6 @@ export class Backlog {
     this.#count = count;
   }
 
-  /** Records an added delivery. */
   added(): void {
     this.#addedSince += 1;
   }

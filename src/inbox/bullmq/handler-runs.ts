@@ -3,7 +3,6 @@ import { attemptOutcome, inboxClosing, leaseLost } from "../errors.ts";
 import type { ClaimedDelivery, DeliveryAttempt, EndpointQueue } from "../inbox.ts";
 import { maxHoldMs as defaultMaxHoldMs } from "../retry.ts";
 
-/** Permission to run a delivery. */
 export interface RunPermit {
   /** Whether no other delivery is running in this process when the delivery starts. */
   readonly isAlone: boolean;
@@ -35,7 +34,6 @@ export class RunGate {
   readonly #maxHoldMs: number;
   /** The number of running deliveries, not counting a suspect. */
   #running = 0;
-  /** Whether a suspect is running. */
   #hasSuspect = false;
   /** Whether a suspect holds back other deliveries. */
   #isHeld = false;
@@ -159,7 +157,6 @@ export class RunGate {
   }
 }
 
-/** The result of one run of a handler. */
 export interface HandlerRun {
   /** `unfinished`: the inbox closed, and the handler did not finish within the grace period. */
   outcome: Awaited<ReturnType<EndpointQueue["run"]>> | "unfinished";
@@ -176,7 +173,6 @@ export interface HandlerRun {
  */
 export class HandlerRuns {
   readonly #queue: Pick<EndpointQueue, "run">;
-  /** Milliseconds since the epoch. */
   readonly #now: () => number;
   /** Contains a job twice if the job was claimed again after its lease had expired. */
   readonly #running = new Set<{ jobId: string; controller: AbortController; giveUp: () => void }>();

@@ -92,12 +92,10 @@ export class DataLoss {
   }
 }
 
-/** The progress of a worker. */
 export interface WorkProgress {
   isRunning: boolean;
   /** Whether the worker could run another delivery. */
   hasCapacity: boolean;
-  /** The number of deliveries that the worker has claimed so far. */
   claimed: number;
 }
 

@@ -9,7 +9,6 @@ export interface HeldLease {
   token: string;
 }
 
-/** The `workerData` of the thread. */
 export interface LeaseRenewerData {
   /** The URL of the inbox. */
   url: string;

@@ -96,7 +96,6 @@ export class PostgresPool implements PgPool {
     }
   }
 
-  /** Stops opening connections for {@link shrunkMs}. */
   #shrink(): void {
     this.#pool.options.max = this.#open;
     clearTimeout(this.#growTimer);

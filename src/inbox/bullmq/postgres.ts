@@ -190,7 +190,6 @@ export async function connectPostgres(
   };
 }
 
-/** Opens a connection to PostgreSQL that renews leases. */
 export async function openPostgresLeases(
   url: string,
   onError: (error: Error) => void,
@@ -282,7 +281,6 @@ async function createOwnTables(client: Client): Promise<void> {
 /** The maximum number of keys that one write removes. Each write adds fewer keys, so the table does not grow. */
 const maxRows = 200;
 
-/** Stores the keys of own actions in a table. */
 function postgresOwnActions(pool: PostgresPool): QueueServer["ownActions"] {
   return {
     async add(keys, now) {

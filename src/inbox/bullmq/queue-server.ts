@@ -3,13 +3,10 @@ import { describeError } from "../../core/describe.ts";
 import { WebhookError } from "../../core/errors.ts";
 import type { DeliveryJob, JobData, JobResult } from "./stored-job.ts";
 
-/** The prefix of all Redis keys of the inbox. */
 export const redisPrefix = "hub-webhooks";
 
-/** The PostgreSQL schema that contains all tables of the inbox. */
 export const postgresSchema = "hub_webhooks";
 
-/** The maximum tolerated difference between two clocks. */
 export const maxSkewMs = 5_000;
 
 /** The name of the queue of `StoredEndpoints`. No endpoint can have this name. */
@@ -32,7 +29,6 @@ export interface DeliveryWorker {
 export interface StorageHistory {
   /** A random ID, which the first check on an empty server sets. */
   identity: string;
-  /** The number of checks so far. */
   checks: number;
 }
 
@@ -67,7 +63,6 @@ export interface QueueServer {
   discard(queue: DeliveryQueue, jobId: string, now: number): Promise<boolean>;
   /** Marks a discarded job as failed. Has no effect if the job is in another state. */
   failDiscarded(queue: DeliveryQueue, jobId: string): Promise<void>;
-  /** Counts the completed jobs whose deliveries were ignored. */
   countIgnored(queue: DeliveryQueue): Promise<number>;
   /** Called after completed jobs were removed or queued again. */
   forgetIgnored(queue: DeliveryQueue, jobIds: readonly string[]): Promise<void>;
@@ -84,7 +79,6 @@ export interface QueueServer {
   close(): Promise<void>;
 }
 
-/** A connection that only renews leases. */
 export interface LeaseServer {
   readonly backend: IQueueBackend;
   close(): Promise<void>;
@@ -92,11 +86,8 @@ export interface LeaseServer {
 
 export interface QueueServerOptions {
   url: string;
-  /** Whether to fail if the inbox does not exist, instead of creating it. */
   mustExist: boolean;
-  /** The timeout for connecting to the server and preparing it. */
   startMs: number;
-  /** Called with each connection or queue error. */
   onError: (error: Error) => void;
 }
 
@@ -114,7 +105,6 @@ export function openQueue(server: QueueServer, name: string, onFailed: () => voi
   return queue;
 }
 
-/** Returns the error for an inbox that does not exist and must not be created. */
 export function inboxMissing(url: string): WebhookError {
   const { protocol, host, pathname } = new URL(url);
   return new WebhookError(

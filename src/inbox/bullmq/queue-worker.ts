@@ -45,7 +45,6 @@ export interface QueueWorkerOptions {
 /** The pause before a worker reads the queue again after an error. BullMQ's default is 15 s. */
 const retryMs = 3_000;
 
-/** How many times per lease duration the leases of running deliveries are renewed. */
 const renewalsPerLease = 3;
 
 /** The interval and the time limit for retrying a failed write to the history. */
@@ -67,7 +66,6 @@ class RetryError extends Error {
   }
 }
 
-/** Whether BullMQ failed because a job is not stored. */
 function isJobMissing(error: unknown): boolean {
   return error instanceof Error && "code" in error && error.code === -1;
 }
@@ -85,9 +83,7 @@ export class QueueWorker {
   /** The lease of each running job. A job that was claimed again after its lease was lost has the lease of the new claim. */
   readonly #leases = new Map<string, HeldLease>();
   readonly #renewal: NodeJS.Timeout;
-  /** The number of deliveries that this worker has claimed so far. */
   #claimed = 0;
-  /** The number of claimed deliveries that are not finished. */
   #active = 0;
   #interrupted = 0;
 
@@ -124,12 +120,10 @@ export class QueueWorker {
     return { isRunning: this.#worker.isRunning(), hasCapacity, claimed: this.#claimed };
   }
 
-  /** The number of deliveries that `close` has interrupted so far. */
   get interrupted(): number {
     return this.#interrupted;
   }
 
-  /** See `Inbox.close`. */
   async close(graceMs: number): Promise<void> {
     this.#closing.abort();
     const closed = this.#worker.close();

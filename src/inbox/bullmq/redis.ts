@@ -176,7 +176,6 @@ export async function connectRedis({ url, mustExist, startMs, onError }: QueueSe
 
 /** BullMQ multiplies the due times of delayed jobs by this number to keep their order. */
 const scoreFactor = 4_096;
-/** The number of delayed jobs that are read at the same time. */
 const delayedBatch = 500;
 
 async function correctTimes(
@@ -229,7 +228,6 @@ function redisOwnActions(commands: Redis): QueueServer["ownActions"] {
   };
 }
 
-/** Opens a connection to Redis that renews leases. */
 export async function openRedisLeases(url: string, onError: (error: Error) => void): Promise<LeaseServer> {
   const { bullmq, ioredis } = await loadRedis();
   const connection = new ioredis.Redis(url, connectionOptions("fail", onError));
@@ -276,7 +274,6 @@ function firstConnection(connection: Redis): Promise<void> {
 
 const mayLose = "Accepted deliveries can be lost";
 
-/** Checks Redis settings. Returns a warning for each setting that can cause the loss of accepted deliveries. */
 async function readWarnings(connection: Redis): Promise<string[]> {
   const settings = new Map<string, string>();
   try {

@@ -25,11 +25,8 @@ const attemptSchema = z.object({
   outcome: z.enum(["succeeded", "ignored", "failed", "abandoned"]),
   error: z.object({ code: z.string(), message: z.string() }).optional(),
   reason: z.string().optional(),
-  /** Whether the attempt counts toward the retry policy's maximum number of attempts. */
   counts: z.boolean(),
-  /** The JSON text of an `AttemptDetails`. */
   details: z.string().optional(),
-  /** When the next attempt is due, if there is one. */
   dueAt: z.coerce.date().optional(),
 });
 
@@ -52,7 +49,6 @@ const entrySchema = z.union([attemptSchema, replaySchema, skippedSchema, runStat
 
 type AttemptEntry = z.infer<typeof attemptSchema>;
 
-/** The entries of a job's log, oldest first. */
 export type JobHistory = readonly z.infer<typeof entrySchema>[];
 
 export type RunState = z.infer<typeof runStateSchema>["runState"];
@@ -63,14 +59,12 @@ interface ClaimedJob {
   attemptsStarted: number;
 }
 
-/** A claim that a crash interrupted. */
 interface CrashedClaim {
   claim: number;
   /** Whether no other delivery was running in the crashed process. */
   wasAlone: boolean;
 }
 
-/** Creates the entry for the result of an attempt. */
 export function attemptEntry({
   attempt,
   ...rest
@@ -90,17 +84,14 @@ export function attemptEntry({
   });
 }
 
-/** Creates the entry for a replay. */
 export function replayEntry({ attemptsStarted }: ClaimedJob): string {
   return JSON.stringify({ replayedAfter: attemptsStarted });
 }
 
-/** Creates the entry for a claim that did not run the handler. */
 export function skippedEntry({ attemptsStarted }: ClaimedJob, dueAt?: Date): string {
   return JSON.stringify({ claim: attemptsStarted, skipped: true, ...(dueAt && { dueAt }) });
 }
 
-/** Creates the entry for a new run state of a claim. */
 export function runStateEntry({ attemptsStarted }: ClaimedJob, runState: RunState): string {
   return JSON.stringify({ claim: attemptsStarted, runState });
 }
@@ -127,7 +118,6 @@ function parse(text: string): unknown {
  */
 const rank = { abandoned: 0, failed: 1, ignored: 2, succeeded: 3 } as const;
 
-/** Returns a delivery's attempts, sorted by number. */
 export function attemptsIn(history: JobHistory, { withDetails = false } = {}): DeliveryAttempt[] {
   const attempts = new Map<number, DeliveryAttempt>();
   for (const entry of history) {
@@ -149,12 +139,10 @@ export function attemptsIn(history: JobHistory, { withDetails = false } = {}): D
   return [...attempts.values()].sort((one, other) => one.number - other.number);
 }
 
-/** Whether an entry that ends a claim was recorded. */
 export function hasEnded(history: JobHistory, number: number): boolean {
   return history.some((entry) => "claim" in entry && entry.claim === number && !("runState" in entry));
 }
 
-/** Finds the earlier claims that a crash interrupted. */
 export function crashedClaims(history: JobHistory, { attemptsStarted }: ClaimedJob): CrashedClaim[] {
   const crashed: CrashedClaim[] = [];
   let wasSuspect = false;
@@ -228,15 +216,12 @@ function isShutdown(entry: AttemptEntry): boolean {
 
 /** The data of a job, which contains a delivery or, in the queue of `StoredEndpoints`, an endpoint. */
 export const jobDataSchema = z.object({
-  /** The ID of the delivery, or the name of the endpoint. */
   id: z.string(),
   /** Missing after the retention period. */
   body: z.string().optional(),
   /** Replaces a `body` that PostgreSQL cannot store as text. Contains the UTF-16 code units of the body in Base64. */
   base64: z.string().optional(),
-  /** The JSON text of the request headers. */
   headers: z.string().optional(),
-  /** The ID of the delivery of which this delivery is a copy. */
   replayOf: z.string().optional(),
   /** Only for an endpoint: the retention period of bodies and attempts. */
   retentionMs: z.number().optional(),

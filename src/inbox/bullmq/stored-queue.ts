@@ -60,7 +60,6 @@ const statusOfState: Readonly<Record<string, DeliveryStatus>> = {
 
 /** Disables BullMQ's limit on attempts. The endpoint's retry policy limits attempts instead. */
 const unlimitedAttempts = 1_000_000;
-/** The maximum number of times that a delivery is read if its state changes during each read. */
 const maxReads = 5;
 /** The number of deliveries per step. Steps are small, so that incoming deliveries do not have to wait. */
 const removeBatch = 200;
@@ -150,7 +149,6 @@ export class StoredQueue {
     }
   }
 
-  /** Reads a range of a list, newest first. */
   async read(
     list: ListName,
     { from, limit, withDetails }: { from: number; limit: number; withDetails: boolean },
@@ -229,7 +227,6 @@ export class StoredQueue {
     }
   }
 
-  /** Replays all dead deliveries. Returns the number of replayed deliveries. */
   async replayDead(): Promise<number> {
     // All IDs are read first, so that deliveries that fail again are not replayed a second time.
     const ids = await this.queue.getRanges(["failed"], 0, -1);
