@@ -54,37 +54,22 @@ const firstReads = 4;
  */
 export class LogReplay {
   readonly #options: LogReplayOptions;
-  #next: number;
-  #lastWriter: string | undefined;
+  /** The number of the next record. */
+  next: number;
+  /** The writer of the last readable record that was read. */
+  lastWriter: string | undefined;
+  /** The age of the newest record that the last call of `catchUp` has read, in milliseconds. Infinite if it has read none. */
+  newestAgeMs = Number.POSITIVE_INFINITY;
+  /** The numbers of the takeovers and unreadable objects that were found. See `log_fences` in `sqlite/database.ts`. */
+  readonly fences: number[] = [];
   #unreadable: Gap[] = [];
-  readonly #fences: number[] = [];
   #found = new Map<number, Gap["reason"]>();
   /** Whether the target lacks the changes of a gap that no later record describes. */
   #isIncomplete = false;
-  #newestAgeMs = Number.POSITIVE_INFINITY;
 
   constructor(options: LogReplayOptions) {
     this.#options = options;
-    this.#next = options.target.position + 1;
-  }
-
-  get next(): number {
-    return this.#next;
-  }
-
-  /** The writer of the last readable record that was read. */
-  get lastWriter(): string | undefined {
-    return this.#lastWriter;
-  }
-
-  /** The age of the newest record that the last call of `catchUp` has read, in milliseconds. Infinite if it has read none. */
-  get newestAgeMs(): number {
-    return this.#newestAgeMs;
-  }
-
-  /** The numbers of the takeovers and unreadable objects that were found. See `log_fences` in `sqlite/database.ts`. */
-  get fences(): readonly number[] {
-    return this.#fences;
+    this.next = options.target.position + 1;
   }
 
   /** The gaps that no record of the log describes. */
@@ -103,14 +88,14 @@ export class LogReplay {
    */
   async catchUp(lastKnown = 0): Promise<boolean> {
     const { store, snapshot } = this.#options;
-    const listed = await store.list(recordPrefix, { after: recordKey(this.#next - 1) });
+    const listed = await store.list(recordPrefix, { after: recordKey(this.next - 1) });
     const sizes = new Map(listed.map(({ key, bytes }) => [recordNumber(key) ?? 0, bytes]));
     const last = await this.#findLast(
-      Math.max(lastKnown, snapshot.newest, this.#next - 1, recordNumber(listed.at(-1)?.key ?? "") ?? 0),
+      Math.max(lastKnown, snapshot.newest, this.next - 1, recordNumber(listed.at(-1)?.key ?? "") ?? 0),
     );
-    this.#newestAgeMs = Number.POSITIVE_INFINITY;
+    this.newestAgeMs = Number.POSITIVE_INFINITY;
     const reads: Promise<ReadObject<LogRecord>>[] = [];
-    for (let number = this.#next; number <= last; number += 1) {
+    for (let number = this.next; number <= last; number += 1) {
       while (reads.length < maxReads && number + reads.length <= last) {
         const read = this.#read(number + reads.length, sizes.get(number + reads.length));
         // The error is thrown when the record is applied.
@@ -120,7 +105,7 @@ export class LogReplay {
       const read = await reads.shift();
       if (read === undefined || read.state === "obsolete") return false;
       await this.#apply(number, read);
-      this.#next = number + 1;
+      this.next = number + 1;
     }
     this.#checkSnapshots();
     return true;
@@ -138,7 +123,7 @@ export class LogReplay {
    * owner could store further records faster than they are listed and read. Returns the writer of the first record.
    */
   async follow(): Promise<string | undefined> {
-    const numbers = Array.from({ length: maxReads / 2 }, (_, index) => this.#next + index);
+    const numbers = Array.from({ length: maxReads / 2 }, (_, index) => this.next + index);
     const found = await Promise.all(numbers.map((number) => this.#options.store.get(recordKey(number))));
     let first: string | undefined;
     for (const [index, number] of numbers.entries()) {
@@ -146,7 +131,7 @@ export class LogReplay {
       const record = object && (await decodeRecord(object.body));
       if (record?.number !== number) break;
       await this.#apply(number, { state: "readable", content: record });
-      this.#next = number + 1;
+      this.next = number + 1;
       first ??= record.writer;
     }
     return first;
@@ -186,7 +171,7 @@ export class LogReplay {
       decode: async (body, ageMs) => {
         const record = await decodeRecord(body);
         if (record?.number !== number) return undefined;
-        this.#newestAgeMs = Math.min(this.#newestAgeMs, ageMs);
+        this.newestAgeMs = Math.min(this.newestAgeMs, ageMs);
         return record;
       },
       bytes,
@@ -204,13 +189,13 @@ export class LogReplay {
     const { store, target, isReadOnly = false } = this.#options;
     if (read.state === "readable") {
       const { content: record } = read;
-      this.#lastWriter = record.writer;
+      this.lastWriter = record.writer;
       target.prepare(record);
-      if (record.kind === "takeover") this.#fences.push(number);
+      if (record.kind === "takeover") this.fences.push(number);
       else this.#applyChanges(record);
       return;
     }
-    this.#fences.push(number);
+    this.fences.push(number);
     this.#unreadable.push({ number, reason: read.state === "unreadable" ? "unreadable" : "missing" });
     if (read.state === "unreadable" && !isReadOnly) await store.put(quarantineKey(number), read.body);
   }

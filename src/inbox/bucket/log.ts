@@ -166,34 +166,23 @@ export class LogWriter {
   readonly writerId: string;
   readonly #options: LogWriterOptions;
   readonly #closed = new AbortController();
-  #next: number;
-  #fencedBy: LogRecord | undefined;
+  /** The number of the next record. */
+  next: number;
+  /** The numbers that this process skipped because they are used by objects that are not records. */
+  readonly unreadable: number[] = [];
+  /** The record of the process that has taken over the log, or `undefined` if this process is the owner. */
+  fencedBy: LogRecord | undefined;
   #failingSince: number | undefined;
   #failure: unknown;
   /** When the first request for the current record was sent. */
   #storingSince: number | undefined;
   #isAppending = false;
-  readonly #unreadable: number[] = [];
   #isOwner = false;
 
   constructor(options: LogWriterOptions) {
     this.#options = options;
     this.writerId = options.writerId;
-    this.#next = options.next;
-  }
-
-  get next(): number {
-    return this.#next;
-  }
-
-  /** The numbers that this process skipped because they are used by objects that are not records. */
-  get unreadable(): readonly number[] {
-    return this.#unreadable;
-  }
-
-  /** The record of the process that has taken over the log, or `undefined` if this process is the owner. */
-  get fencedBy(): LogRecord | undefined {
-    return this.#fencedBy;
+    this.next = options.next;
   }
 
   /**
@@ -208,7 +197,7 @@ export class LogWriter {
   }
 
   throwIfTakenOver(): void {
-    if (this.#fencedBy) throw inboxTakenOver();
+    if (this.fencedBy) throw inboxTakenOver();
   }
 
   /**
@@ -224,18 +213,21 @@ export class LogWriter {
     this.#isAppending = true;
     try {
       for (;;) {
-        const number = this.#next;
+        const number = this.next;
         const record = await encodeRecord({ ...fields, number, writer: this.writerId, body: body(number) });
         const result = await this.#store(number, record);
-        if (typeof result === "object") this.#fence(result.other);
+        if (typeof result === "object") {
+          this.#recordTakeover(result.other);
+          throw inboxTakenOver();
+        }
         // It can be a record of the owner, so this process must not skip it before its takeover.
         if (result === "unreadable" && !this.#isOwner) throw inboxTakenOver();
-        this.#next = number + 1;
+        this.next = number + 1;
         if (result === "mine") {
           this.#isOwner = true;
           return number;
         }
-        this.#unreadable.push(number);
+        this.unreadable.push(number);
         this.#options.log.error(
           { code: "INBOX_DAMAGED", record: number },
           "A record of the inbox is unreadable. The changes are stored in the next record.",
@@ -249,8 +241,8 @@ export class LogWriter {
 
   /** Checks whether another process has taken over the log, if no record is being appended. @throws {@link ObjectStoreError} */
   async detectTakeover(): Promise<void> {
-    if (this.#isAppending || this.#fencedBy) return;
-    const number = this.#next;
+    if (this.#isAppending || this.fencedBy) return;
+    const number = this.next;
     const found = await this.#options.store.get(recordKey(number));
     const record = found && (await decodeRecord(found.body));
     // In the meantime, this process can have appended a record with this number.
@@ -338,14 +330,9 @@ export class LogWriter {
     this.#failure = error;
   }
 
-  #fence(other: LogRecord): never {
-    this.#recordTakeover(other);
-    throw inboxTakenOver();
-  }
-
   #recordTakeover(record: LogRecord): void {
-    if (this.#fencedBy) return;
-    this.#fencedBy = record;
+    if (this.fencedBy) return;
+    this.fencedBy = record;
     if (!this.#isOwner) return;
     const { owner } = record;
     this.#options.log.error(

@@ -14,11 +14,8 @@ interface Waiter {
   /** Aborted when the delivery no longer needs a permit. */
   signal: AbortSignal;
   admit: (permit: RunPermit) => void;
-}
-
-interface SuspectWaiter extends Waiter {
   /** Called when the suspect no longer holds back other deliveries, although it is still running. */
-  onShared: () => void;
+  onShared?: () => void;
 }
 
 /**
@@ -39,8 +36,8 @@ export class RunGate {
   #isHeld = false;
   #holdTimer: NodeJS.Timeout | undefined;
   /** The first waiting suspect, which holds back other deliveries until all running deliveries end. */
-  #next: SuspectWaiter | undefined;
-  readonly #suspects: SuspectWaiter[] = [];
+  #next: Waiter | undefined;
+  readonly #suspects: Waiter[] = [];
   readonly #others: Waiter[] = [];
 
   /** @param maxHoldMs how long a suspect holds back other deliveries while it waits, and again while it runs. */
@@ -56,16 +53,12 @@ export class RunGate {
   /** Waits for a permit for a delivery that is not a suspect. Resolves with `undefined` if the signal is aborted first. */
   enter(signal: AbortSignal): Promise<RunPermit | undefined> {
     const permit = this.tryEnter();
-    return permit ? Promise.resolve(permit) : this.#waitIn(this.#others, signal, {});
+    return permit ? Promise.resolve(permit) : this.#waitIn(this.#others, { signal });
   }
 
-  /**
-   * Waits for a permit for a suspect. Resolves with `undefined` if the signal is aborted first.
-   *
-   * @param onShared called when the suspect no longer holds back other deliveries, although it is still running.
-   */
+  /** Waits for a permit for a suspect. Resolves with `undefined` if the signal is aborted first. */
   enterAlone(signal: AbortSignal, onShared: () => void): Promise<RunPermit | undefined> {
-    const waiting = this.#waitIn(this.#suspects, signal, { onShared });
+    const waiting = this.#waitIn(this.#suspects, { signal, onShared });
     this.#advance();
     return waiting;
   }
@@ -93,13 +86,13 @@ export class RunGate {
     if (suspect && this.#running === 0) this.#admitSuspect(suspect, { isAlone: true });
   }
 
-  #admitSuspect(suspect: SuspectWaiter, { isAlone }: { isAlone: boolean }): void {
+  #admitSuspect(suspect: Waiter, { isAlone }: { isAlone: boolean }): void {
     this.#suspects.shift();
     this.#next = undefined;
     this.#hasSuspect = true;
     if (isAlone) {
       this.#hold(() => {
-        suspect.onShared();
+        suspect.onShared?.();
         this.#release();
       });
     } else {
@@ -128,11 +121,8 @@ export class RunGate {
     for (const { signal, admit } of this.#others.splice(0)) if (!signal.aborted) admit(this.#admitOther());
   }
 
-  #waitIn<Extra extends object>(
-    queue: (Waiter & Extra)[],
-    signal: AbortSignal,
-    extra: Extra,
-  ): Promise<RunPermit | undefined> {
+  #waitIn(queue: Waiter[], options: Omit<Waiter, "admit">): Promise<RunPermit | undefined> {
+    const { signal } = options;
     const { promise, resolve } = Promise.withResolvers<RunPermit | undefined>();
     const giveUp = () => {
       const place = queue.indexOf(waiter);
@@ -140,10 +130,9 @@ export class RunGate {
       resolve(undefined);
       this.#advance();
     };
-    const waiter = {
-      ...extra,
-      signal,
-      admit: (permit: RunPermit) => {
+    const waiter: Waiter = {
+      ...options,
+      admit: (permit) => {
         signal.removeEventListener("abort", giveUp);
         resolve(permit);
       },
@@ -179,7 +168,7 @@ export class HandlerRuns {
   #isClosing = false;
   #isGraceOver = false;
 
-  constructor({ queue, now }: { queue: Pick<EndpointQueue, "run">; now: () => number }) {
+  constructor(queue: Pick<EndpointQueue, "run">, now: () => number) {
     this.#queue = queue;
     this.#now = now;
   }

@@ -70,7 +70,8 @@ const message =
 export class DataLoss {
   readonly #log: Logger;
   #last: StorageHistory | undefined;
-  #problem: InboxProblem | undefined;
+  /** The problem since the first loss, until this process exits, because its deliveries are still missing. */
+  problem: InboxProblem | undefined;
 
   constructor(log: Logger) {
     this.#log = log;
@@ -82,13 +83,8 @@ export class DataLoss {
     this.#last = history;
     if (!last || (last.identity === history.identity && last.checks < history.checks)) return false;
     this.#log.error({ code: "INBOX_DATA_LOST" }, message);
-    this.#problem = { code: "INBOX_DATA_LOST", severity: "degraded", message };
+    this.problem = { code: "INBOX_DATA_LOST", severity: "degraded", message };
     return true;
-  }
-
-  /** The problem since the first loss, until this process exits, because its deliveries are still missing. */
-  get problem(): InboxProblem | undefined {
-    return this.#problem;
   }
 }
 

@@ -85,13 +85,14 @@ export class QueueWorker {
   readonly #renewal: NodeJS.Timeout;
   #claimed = 0;
   #active = 0;
-  #interrupted = 0;
+  /** The number of deliveries that `close` has interrupted so far. */
+  interrupted = 0;
 
   constructor(options: QueueWorkerOptions) {
     this.#options = options;
     this.queue = options.queue;
     const { queue, server, leaseMs, now, onError } = options;
-    this.#runs = new HandlerRuns({ queue, now });
+    this.#runs = new HandlerRuns(queue, now);
     this.#worker = server.openWorker(queue.endpoint, (job, token = "") => this.#process(job, token), {
       concurrency: queue.concurrency,
       lockDuration: leaseMs,
@@ -118,10 +119,6 @@ export class QueueWorker {
   get progress(): WorkProgress {
     const hasCapacity = this.#active < this.queue.concurrency;
     return { isRunning: this.#worker.isRunning(), hasCapacity, claimed: this.#claimed };
-  }
-
-  get interrupted(): number {
-    return this.#interrupted;
   }
 
   async close(graceMs: number): Promise<void> {
@@ -261,7 +258,7 @@ export class QueueWorker {
 
   /** Records an interrupted attempt, which does not count, and requeues the delivery. */
   async #endInterrupted(job: DeliveryJob, token: string, run: HandlerRun): Promise<never> {
-    this.#interrupted += 1;
+    this.interrupted += 1;
     const attempt: DeliveryAttempt = { ...run.attempt, outcome: "abandoned", error: storedClosingError };
     await this.#record(job, attemptEntry({ claim: job.attemptsStarted, attempt, counts: false }));
     if (run.outcome !== "unfinished") {

@@ -240,7 +240,7 @@ export const faults: readonly Fault[] = [
   {
     name: "an unreadable record is no fence",
     file: "src/inbox/bucket/log-replay.ts",
-    find: `    this.#fences.push(number);
+    find: `    this.fences.push(number);
     this.#unreadable`,
     replace: "    this.#unreadable",
     tests: [model, snapshots],
@@ -248,7 +248,7 @@ export const faults: readonly Fault[] = [
   {
     name: "a takeover is no fence",
     file: "src/inbox/bucket/log-replay.ts",
-    find: `if (record.kind === "takeover") this.#fences.push(number);`,
+    find: `if (record.kind === "takeover") this.fences.push(number);`,
     replace: `if (record.kind === "takeover") return;`,
     tests: [model, snapshots],
   },
