@@ -3,7 +3,7 @@ import { messageOf } from "../../core/describe.ts";
 import { WebhookError } from "../../core/errors.ts";
 import type { Logger } from "../../core/log.ts";
 import { formatDuration } from "../../core/options.ts";
-import { withDeadline } from "../../core/time.ts";
+import { untilAborted, withDeadline } from "../../core/time.ts";
 import { inboxTakenOver, inboxUnavailable, RepeatedErrors } from "../errors.ts";
 import type {
   DeliveryCounts,
@@ -218,9 +218,7 @@ export class BucketInbox implements Inbox {
 
   /** Repairs the gaps of the log (see `repairGaps`). @throws `INBOX_UNAVAILABLE`, `ObjectStoreError` */
   async repair(): Promise<RepairedGap[]> {
-    const { inbox, database } = this.#writable();
-    const { store, now } = this.#options;
-    return repairGaps({ store, database, inbox, now });
+    return repairGaps(this.#options, this.#writable());
   }
 
   close(graceMs: number): Promise<{ interrupted: number }> {
@@ -251,7 +249,7 @@ export class BucketInbox implements Inbox {
       if (replaced) this.#replaced = Promise.all([this.#replaced, replaced.close(0)]);
       log.info({ inbox: store.name }, "Opened the inbox for background deliveries.");
       this.#opened.resolve();
-      fencedBy = await Promise.race([owned.fenced, whenAborted(this.#closing.signal)]);
+      fencedBy = await untilAborted(owned.fenced, this.#closing.signal).catch(() => undefined);
       this.#problem = {
         code: "INBOX_TAKEN_OVER",
         severity: "unavailable",
@@ -360,14 +358,6 @@ function canHeal(error: unknown): boolean {
   if (error instanceof ObjectStoreError) return error.status !== 501;
   const codes: readonly string[] = ["INBOX_IN_USE", "INBOX_TAKEN_OVER", "INBOX_UNAVAILABLE"];
   return WebhookError.isInstance(error) && codes.includes(error.code);
-}
-
-/** Resolves with `undefined` when a signal is aborted. */
-function whenAborted(signal: AbortSignal): Promise<undefined> {
-  const { promise, resolve } = Promise.withResolvers<undefined>();
-  if (signal.aborted) resolve(undefined);
-  else signal.addEventListener("abort", () => resolve(undefined), { once: true });
-  return promise;
 }
 
 function unavailable(message: string): InboxProblem {

@@ -66,7 +66,7 @@ async function openOwnedInbox(
   options: OpenBucketInboxOptions & BucketInboxOptions & Opening & { checkStore: () => Promise<void> },
 ): Promise<OwnedInbox> {
   const { store, spaceId, log, now, monotonicNow, parentFolder, isFirst, writerId, signal, onOwned, ...rest } = options;
-  const owner = describeProcess({ spaceId, now: now() });
+  const owner = describeProcess(spaceId, now());
   const fenced = Promise.withResolvers<string>();
   const taking = {
     ...options,
@@ -122,9 +122,7 @@ async function openOwnedInbox(
       snapshotBytes: snapshot.bytes,
       ...(options.minSnapshotRecords !== undefined && { minRecords: options.minSnapshotRecords }),
     });
-    const changes = new BucketChangeLog({
-      database,
-      writer,
+    const changes = new BucketChangeLog(database, writer, {
       fences: [...replay.fences, writer.next - 1],
       onRecord: (bytes) => snapshots.countRecord(bytes),
     });

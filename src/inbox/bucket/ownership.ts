@@ -110,7 +110,7 @@ export interface Heartbeat extends z.infer<typeof heartbeatSchema> {
 }
 
 /** Returns the description of this process. `now` is in milliseconds since the epoch. */
-export function describeProcess({ spaceId, now }: { spaceId: string | undefined; now: number }): Owner {
+export function describeProcess(spaceId: string | undefined, now: number): Owner {
   return {
     ...(spaceId !== undefined && { spaceId }),
     host: hostname(),

@@ -152,7 +152,7 @@ export class SnapshotSchedule {
     try {
       const { signal } = this.#closed;
       await using copy = await copyDatabase(file, signal);
-      this.#snapshotBytes = await storeSnapshot(store, { copy, signal });
+      this.#snapshotBytes = await storeSnapshot(store, copy, signal);
       this.#records -= records;
       this.#recordBytes -= recordBytes;
     } catch (error) {

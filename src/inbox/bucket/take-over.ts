@@ -308,7 +308,16 @@ async function tryToTakeOver(
   signal.addEventListener("abort", stop);
   // The error of the write is more important.
   const following = replay.follow().catch(() => undefined);
-  const isStored = storeTakeover(writer, owner).finally(() => signal.removeEventListener("abort", stop));
+  const storing = writer.append({ kind: "takeover", owner, schemaVersion, body: () => new Uint8Array() });
+  const isStored = storing
+    .then(
+      () => true,
+      (error) => {
+        if (!WebhookError.isInstance(error) || error.code !== "INBOX_TAKEN_OVER") throw error;
+        return false;
+      },
+    )
+    .finally(() => signal.removeEventListener("abort", stop));
   // A record of another writer proves the collision before the response to the write.
   const isTaken = following.then((first) => (first === undefined || first === writer.writerId ? isStored : false));
   // If the collision is known, the result of the write does not matter.
@@ -316,14 +325,4 @@ async function tryToTakeOver(
   const result = await Promise.race([isStored, isTaken]);
   await following;
   return result;
-}
-
-async function storeTakeover(writer: LogWriter, owner: Owner): Promise<boolean> {
-  try {
-    await writer.append({ kind: "takeover", owner, schemaVersion, body: () => new Uint8Array() });
-    return true;
-  } catch (error) {
-    if (!WebhookError.isInstance(error) || error.code !== "INBOX_TAKEN_OVER") throw error;
-    return false;
-  }
 }

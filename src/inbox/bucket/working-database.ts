@@ -58,10 +58,12 @@ function isRunning(pid: number): boolean {
 }
 
 export function readOpenGaps(database: DatabaseSync): number[] {
-  return database
-    .prepare("SELECT number FROM log_gaps WHERE repaired_at IS NULL ORDER BY number")
-    .all()
-    .map(({ number }) => Number(number));
+  return readNumbers(database, "SELECT number FROM log_gaps WHERE repaired_at IS NULL ORDER BY number");
+}
+
+function readNumbers(database: DatabaseSync, sql: string): number[] {
+  const rows = database.prepare(sql).all();
+  return rows.map(({ number }) => Number(number));
 }
 
 /** Records gaps, and counts all deliveries again. Call this function inside a transaction. */
@@ -103,12 +105,7 @@ export class WorkingDatabase implements LogTarget {
 
   get gapNumbers(): ReadonlySet<number> {
     if (schemaVersionOf(this.database) === 0) return new Set();
-    return new Set(
-      this.database
-        .prepare("SELECT number FROM log_gaps")
-        .all()
-        .map(({ number }) => Number(number)),
-    );
+    return new Set(readNumbers(this.database, "SELECT number FROM log_gaps"));
   }
 
   /**
@@ -215,17 +212,11 @@ export class BucketChangeLog implements ChangeLog {
    * @param options.fences the numbers of records that must not be deleted. They are stored with the first changes.
    * @param options.onRecord called with the size of the changes after each record.
    */
-  constructor({
-    database,
-    writer,
-    fences,
-    onRecord,
-  }: {
-    database: DatabaseSync;
-    writer: LogWriter;
-    fences: readonly number[];
-    onRecord: (bytes: number) => void;
-  }) {
+  constructor(
+    database: DatabaseSync,
+    writer: LogWriter,
+    { fences, onRecord }: { fences: readonly number[]; onRecord: (bytes: number) => void },
+  ) {
     this.#writer = writer;
     this.#fences = fences;
     this.#onRecord = onRecord;
@@ -302,17 +293,10 @@ const maxReads = 16;
  * Repairs the gaps of an inbox: queues the deliveries of records that are readable now and whose deliveries are missing, and marks
  * all gaps as repaired. A record can become readable if its object was restored from a backup.
  */
-export async function repairGaps({
-  store,
-  database,
-  inbox,
-  now,
-}: {
-  store: ObjectStore;
-  database: DatabaseSync;
-  inbox: SqliteInbox;
-  now: () => number;
-}): Promise<RepairedGap[]> {
+export async function repairGaps(
+  { store, now }: { store: ObjectStore; now: () => number },
+  { database, inbox }: { database: DatabaseSync; inbox: SqliteInbox },
+): Promise<RepairedGap[]> {
   const repaired: RepairedGap[] = [];
   const gaps = readOpenGaps(database);
   let records: (LogRecord | undefined)[] = [];
@@ -352,17 +336,17 @@ function readUnfinished({ body: changes, schemaVersion: version }: LogRecord): I
     applyPossibleChanges(scratch, changes);
     createTriggers();
     migrateDatabase(scratch);
-    return scratch
+    const rows = scratch
       .prepare(
         "SELECT * FROM deliveries WHERE status NOT IN ('succeeded', 'ignored') AND body IS NOT NULL ORDER BY sequence",
       )
-      .all()
-      .map(({ endpoint, id, body, received_at }) => ({
-        endpoint: String(endpoint),
-        id: String(id),
-        body: String(body),
-        receivedAt: new Date(Number(received_at)),
-      }));
+      .all();
+    return rows.map(({ endpoint, id, body, received_at }) => ({
+      endpoint: String(endpoint),
+      id: String(id),
+      body: String(body),
+      receivedAt: new Date(Number(received_at)),
+    }));
   } finally {
     scratch.close();
   }

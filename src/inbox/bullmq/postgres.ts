@@ -17,7 +17,6 @@ import {
   type DeliveryQueue,
   type DeliveryWorker,
   inboxMissing,
-  type LeaseServer,
   maxSkewMs,
   type QueueServer,
   type QueueServerOptions,
@@ -78,15 +77,15 @@ export async function connectPostgres(
     await pool.end();
   };
   const start = async () => {
-    const settings = await prepare(url, mustExist, packages);
+    const found = await prepare(url, mustExist, packages);
     await connection.waitUntilReady();
     // A command that only reads an existing inbox does not need these two connections.
     if (!mustExist) await Promise.all([connection.getListenClient(), pool.query("SELECT 1")]);
-    return settings;
+    return found;
   };
   let warnings: string[];
   try {
-    warnings = warningsOf(await withDeadline(start(), startMs, serverSlow));
+    warnings = await withDeadline(start(), startMs, serverSlow);
   } catch (cause) {
     close().catch(() => {});
     if (WebhookError.isInstance(cause)) throw cause;
@@ -194,11 +193,11 @@ export async function openPostgresLeases(
   url: string,
   onError: (error: Error) => void,
   loading = loadPostgres(),
-): Promise<LeaseServer> {
+): Promise<IQueueBackend> {
   const { bullmq } = await loading;
   const backend = bullmq.createPostgresBackend("leases", { connection: { ...clientOptions(url), schema, max: 1 } });
   backend.on("error", onError);
-  return { backend, close: () => backend.close() };
+  return backend;
 }
 
 function clientOptions(url: string) {
@@ -211,45 +210,34 @@ function clientOptions(url: string) {
   };
 }
 
-interface Settings {
-  fsync: string;
-  commit: string;
-  hasInbox: boolean;
-}
-
-/** Reads the settings of the server. Creates or migrates the tables, unless the inbox must exist. */
-async function prepare(url: string, mustExist: boolean, { bullmq, pg }: PostgresPackages): Promise<Settings> {
+/**
+ * Creates or migrates the tables, unless the inbox must exist. Returns warnings about settings that can cause the loss of accepted
+ * deliveries.
+ */
+async function prepare(url: string, mustExist: boolean, { bullmq, pg }: PostgresPackages): Promise<string[]> {
   const client = new pg.Client(clientOptions(url));
   client.on("error", () => {});
   try {
     await client.connect();
-    const settings = await readSettings(client);
-    if (mustExist && !settings.hasInbox) throw inboxMissing(url);
+    const { rows } = await client.query<{ fsync: string; commit: string; hasInbox: boolean }>(
+      `SELECT current_setting('fsync') AS fsync, current_setting('synchronous_commit') AS commit,
+         to_regnamespace($1) IS NOT NULL AS "hasInbox"`,
+      [schema],
+    );
+    const { fsync, commit, hasInbox } = rows[0] ?? { fsync: "on", commit: "on", hasInbox: true };
+    if (mustExist && !hasInbox) throw inboxMissing(url);
     if (!mustExist) {
       await bullmq.runMigrations(client, schema);
       await createOwnTables(client);
     }
-    return settings;
+    const setting = fsync === "off" ? "fsync" : commit === "off" ? "synchronous_commit" : undefined;
+    if (setting === undefined) return [];
+    return [
+      `Accepted deliveries can be lost in a power failure: PostgreSQL does not sync each write to disk. Set "${setting} = on".`,
+    ];
   } finally {
     await client.end().catch(() => {});
   }
-}
-
-async function readSettings(client: Client): Promise<Settings> {
-  const { rows } = await client.query<Settings>(
-    `SELECT current_setting('fsync') AS fsync, current_setting('synchronous_commit') AS commit,
-       to_regnamespace($1) IS NOT NULL AS "hasInbox"`,
-    [schema],
-  );
-  return rows[0] ?? { fsync: "on", commit: "on", hasInbox: true };
-}
-
-function warningsOf({ fsync, commit }: Settings): string[] {
-  const setting = fsync === "off" ? "fsync" : commit === "off" ? "synchronous_commit" : undefined;
-  if (setting === undefined) return [];
-  return [
-    `Accepted deliveries can be lost in a power failure: PostgreSQL does not sync each write to disk. Set "${setting} = on".`,
-  ];
 }
 
 /** The ID of the lock that prevents two processes from creating the tables at the same time, which PostgreSQL rejects. */

@@ -79,11 +79,6 @@ export interface QueueServer {
   close(): Promise<void>;
 }
 
-export interface LeaseServer {
-  readonly backend: IQueueBackend;
-  close(): Promise<void>;
-}
-
 export interface QueueServerOptions {
   url: string;
   mustExist: boolean;

@@ -56,6 +56,9 @@ const leaseHint = "Check the connection to the inbox server, and check whether t
 /** Disables BullMQ's limit on how often a job can stall. This worker counts crashes in the job's history instead. */
 const unlimitedStalls = 1_000_000;
 
+/** The code of BullMQ's error if a job is not stored. */
+const jobMissing = -1;
+
 /** Makes BullMQ retry a job. Passes the time of the next attempt to the backoff strategy. */
 class RetryError extends Error {
   readonly dueAt: Date;
@@ -64,10 +67,6 @@ class RetryError extends Error {
     super(code);
     this.dueAt = dueAt;
   }
-}
-
-function isJobMissing(error: unknown): boolean {
-  return error instanceof Error && "code" in error && error.code === -1;
 }
 
 /** What `#recover` would return for the first claim of a job, which has no history yet. */
@@ -189,7 +188,7 @@ export class QueueWorker {
       throw new server.errors.UnrecoverableError(storedCrashError.code);
     }
     if (hasCrashed) return this.#delayAfterCrash(job, token, history);
-    const permit = await this.#waitForPermit(job, { isSuspect: isSuspect(history) });
+    const permit = await this.#waitForPermit(job, isSuspect(history));
     if (permit === "closing") return this.#release(job, token);
     if (permit === "succeeded" || permit === "ignored") return this.#skip(job, permit);
     const counted = countedAttempts(history) + 1;
@@ -272,14 +271,20 @@ export class QueueWorker {
    * for up to a minute, because a run without a recorded result counts as a crash.
    */
   async #record(job: DeliveryJob, entry: string): Promise<number> {
-    const { onError } = this.#options;
+    const { queue, server, log, onError } = this.#options;
     const { signal } = this.#closing;
     const deadline = performance.now() + recordTimeoutMs;
     for (;;) {
       try {
         return await job.log(entry);
       } catch (error) {
-        if (isJobMissing(error)) throw this.#reportMissing(job);
+        if (error instanceof Error && "code" in error && error.code === jobMissing) {
+          log.error(
+            { endpoint: queue.endpoint, deliveryId: job.data.id, code: "INBOX_DATA_LOST" },
+            "The inbox server has lost a delivery while its handler ran. The handler has ended, but its result is not stored, and a failed delivery is not retried.",
+          );
+          throw new server.errors.WaitingError();
+        }
         if (signal.aborted || performance.now() > deadline) throw error;
         onError(toError(error));
       }
@@ -288,24 +293,11 @@ export class QueueWorker {
     }
   }
 
-  /** Logs that the result of a run is not recorded. Returns the error that makes BullMQ leave the job alone. */
-  #reportMissing(job: DeliveryJob): Error {
-    const { queue, server, log } = this.#options;
-    log.error(
-      { endpoint: queue.endpoint, deliveryId: job.data.id, code: "INBOX_DATA_LOST" },
-      "The inbox server has lost a delivery while its handler ran. The handler has ended, but its result is not stored, and a failed delivery is not retried.",
-    );
-    return new server.errors.WaitingError();
-  }
-
   /**
    * Waits for a permit to run the handler. Instead of a permit, returns a reason if the inbox is closing or if an
    * earlier run of the delivery recorded a final outcome during the wait.
    */
-  async #waitForPermit(
-    job: DeliveryJob,
-    { isSuspect }: { isSuspect: boolean },
-  ): Promise<RunPermit | "closing" | "succeeded" | "ignored"> {
+  async #waitForPermit(job: DeliveryJob, isSuspect: boolean): Promise<RunPermit | "closing" | "succeeded" | "ignored"> {
     const { gate, onError } = this.#options;
     const immediate = isSuspect ? undefined : gate.tryEnter();
     if (immediate) return immediate;
@@ -346,17 +338,14 @@ export class QueueWorker {
     await this.#record(job, attemptEntry({ claim: job.attemptsStarted, attempt, counts: true }));
     const fields = { endpoint: queue.endpoint, deliveryId: job.data.id, code: "LEASE_LOST" };
     if (outcome !== "unfinished" && outcome.status !== "failed") {
-      log.warn(
-        fields,
-        `A delivery ${outcome.status === "ignored" ? "was ignored" : "succeeded"} after its lease had expired. Another process may have run the delivery too. ${leaseHint}`,
-      );
+      const what = outcome.status === "ignored" ? "was ignored" : "succeeded";
+      const message = `A delivery ${what} after its lease had expired. Another process may have run the delivery too.`;
+      log.warn(fields, `${message} ${leaseHint}`);
       outcome.onStored?.({ status: outcome.status });
       await this.#makeDue(job);
     } else {
-      log.warn(
-        fields,
-        `A delivery failed after its lease had expired. Another process may be running the delivery. ${leaseHint}`,
-      );
+      const message = "A delivery failed after its lease had expired. Another process may be running the delivery.";
+      log.warn(fields, `${message} ${leaseHint}`);
     }
     // Another worker may have the lease, so BullMQ must not move the job.
     throw new server.errors.WaitingError();
@@ -413,13 +402,8 @@ export class QueueWorker {
     const { counted, uncounted } = crashesIn(history);
     const waitMs = queue.policy.waitAfter(counted + uncounted);
     const attempt = attemptsIn(history).length;
-    const fields = {
-      endpoint: queue.endpoint,
-      deliveryId: job.data.id,
-      attempt,
-      waitMs,
-      code: storedCrashError.code,
-    };
+    const { code } = storedCrashError;
+    const fields = { endpoint: queue.endpoint, deliveryId: job.data.id, attempt, waitMs, code };
     log.warn(fields, `${storedCrashError.message} The delivery will be retried, alone in its process if possible.`);
     await job.log(skippedEntry(job, new Date(now() + waitMs)));
     // BullMQ subtracts `Date.now()` from this time.

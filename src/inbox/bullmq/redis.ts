@@ -1,4 +1,4 @@
-import type { Processor, QueueOptions } from "bullmq";
+import type { IQueueBackend, Processor, QueueOptions } from "bullmq";
 import type { Redis, RedisOptions } from "ioredis";
 import { WebhookError } from "../../core/errors.ts";
 import { optionError } from "../../core/options.ts";
@@ -10,7 +10,6 @@ import {
   type DeliveryWorker,
   endpointsQueueName,
   inboxMissing,
-  type LeaseServer,
   maxSkewMs,
   redisPrefix as prefix,
   type QueueServer,
@@ -228,14 +227,14 @@ function redisOwnActions(commands: Redis): QueueServer["ownActions"] {
   };
 }
 
-export async function openRedisLeases(url: string, onError: (error: Error) => void): Promise<LeaseServer> {
+export async function openRedisLeases(url: string, onError: (error: Error) => void): Promise<IQueueBackend> {
   const { bullmq, ioredis } = await loadRedis();
   const connection = new ioredis.Redis(url, connectionOptions("fail", onError));
   connection.on("error", onError);
   const options: QueueOptions = { connection, prefix };
   const backend = bullmq.createRedisBackend("leases", options);
   backend.on("error", onError);
-  return { backend, close: async () => connection.disconnect() };
+  return Object.assign(backend, { close: async () => connection.disconnect() });
 }
 
 /**

@@ -52,7 +52,7 @@ export async function openLoggedTable(store: MemoryObjectStore): Promise<LoggedT
   });
   const owner = { host: "test", pid: 1, startedAt: new Date(0).toISOString() };
   await writer.append({ kind: "takeover", owner, schemaVersion, body: () => new Uint8Array() });
-  const changes = new BucketChangeLog({ database, writer, fences: replay.fences, onRecord: () => {} });
+  const changes = new BucketChangeLog(database, writer, { fences: replay.fences, onRecord: () => {} });
   const table = new DeliveryTable(database);
   return {
     file,

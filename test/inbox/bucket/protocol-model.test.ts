@@ -144,7 +144,7 @@ class Simulation {
           const copy = database.copy();
           this.#check(() => this.model.use(database, { last: number, gaps: [] }));
           const { signal } = new AbortController();
-          snapshot ??= storeSnapshot(store, { copy, signal }).then(
+          snapshot ??= storeSnapshot(store, copy, signal).then(
             () => {
               snapshot = undefined;
             },
