@@ -58,10 +58,7 @@ export interface BucketInboxOptions {
   canRetry?: (error: unknown) => boolean;
   /** Called when the inbox cannot be opened, and is not retried. */
   onFailure?: (error: unknown) => void;
-  /**
-   * How long a delivery waits for the bucket, in milliseconds. Default `20_000`, so that the Hub receives a response before its
-   * timeout of 30 s.
-   */
+  /** How long a delivery waits for the bucket. Default `20_000`: the Hub then receives a response before its timeout of 30 s. */
   maxWaitMs?: number | undefined;
   /** The maximum size of the deliveries that wait for the bucket, in bytes. Default 32 MiB. */
   maxWaitingBytes?: number | undefined;
@@ -76,8 +73,7 @@ const maxStopMs = 5_000;
 /**
  * Stores deliveries in a bucket. A SQLite file on the local disk is the working store.
  *
- * The inbox is opened in the background. If another process takes over the inbox, and later stops, the inbox is opened again. In the
- * meantime, deliveries are rejected.
+ * If another process takes over the inbox, and later stops, the inbox is opened again. Until it is open, deliveries are rejected.
  */
 export class BucketInbox implements Inbox {
   readonly ownActions: OwnActions = {
@@ -117,11 +113,7 @@ export class BucketInbox implements Inbox {
     this.#running = this.#run().catch(this.#opened.reject);
   }
 
-  /**
-   * Waits until the inbox is open, the first attempt has failed, or the time in milliseconds is over.
-   *
-   * @throws the error of the first attempt if it cannot heal.
-   */
+  /** Waits until the inbox is open, the first attempt has failed, or the time is over. @throws an error that cannot heal. */
   async settled(maxMs: number): Promise<void> {
     const over = new AbortController();
     const late = this.#options.wait(maxMs, over.signal).catch(() => {});

@@ -76,11 +76,7 @@ export function parseBucketUrl(url: string, readVariable: ReadVariable): BucketL
   };
 }
 
-/**
- * Reads the access key from `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`, and `AWS_SESSION_TOKEN`.
- *
- * @throws `INBOX_UNUSABLE` if the access key is not set or contains a line break.
- */
+/** Reads the access key. @throws `INBOX_UNUSABLE` if the access key is not set or contains a line break. */
 export function readBucketCredentials(name: string, readVariable: ReadVariable): BucketCredentials {
   const accessKeyId = readVariable("AWS_ACCESS_KEY_ID");
   const secretAccessKey = readVariable("AWS_SECRET_ACCESS_KEY");

@@ -149,10 +149,7 @@ const maxPauseMs = 2_000;
 /** A record that is not stored after this time in milliseconds counts as an outage, although no request has failed. */
 const slowMs = 5_000;
 
-/**
- * The result of a request to store a record. `torn`: only the beginning of the record was stored. `unreadable`: the number is used by
- * an object that is not a record, so that its writer is unknown.
- */
+/** `torn`: only the beginning of the record was stored. `unreadable`: an object that is no record, whose writer is unknown. */
 type StoreResult = "mine" | "torn" | "unreadable" | { other: LogRecord };
 
 /**
@@ -185,10 +182,7 @@ export class LogWriter {
     this.next = options.next;
   }
 
-  /**
-   * The duration of the current outage, and the error of the last request. `undefined` if no request is being repeated and the store
-   * has answered in time.
-   */
+  /** The current outage: no response in time, or a request that is being repeated. `error`: the error of the last request. */
   get outage(): { forMs: number; error: unknown } | undefined {
     const now = this.#options.monotonicNow();
     if (this.#failingSince !== undefined) return { forMs: now - this.#failingSince, error: this.#failure };

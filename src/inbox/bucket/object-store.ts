@@ -16,11 +16,7 @@ export interface ObjectStore {
   put(key: string, body: Uint8Array, options?: { ifAbsent?: boolean }): Promise<"stored" | "exists">;
   /** Returns an object, or `undefined` if no object has this key. @throws {@link ObjectStoreError} */
   get(key: string): Promise<StoredObject | undefined>;
-  /**
-   * Lists all objects whose keys start with a prefix, sorted by key. `after`: a key, to list only the objects after this key.
-   *
-   * @throws {@link ObjectStoreError}
-   */
+  /** Lists all objects whose keys start with a prefix, after the key `after`, sorted by key. @throws {@link ObjectStoreError} */
   list(prefix: string, options?: { after?: string }): Promise<readonly ListedObject[]>;
   /** Deletes an object. A missing object is no error. @throws {@link ObjectStoreError} */
   delete(key: string): Promise<void>;

@@ -36,12 +36,7 @@ export interface OpenBucketInboxOptions
 /** How long the last records may take when the inbox closes. */
 const maxReleaseMs = 5_000;
 
-/**
- * Opens an inbox in a bucket. Resolves when the inbox is open.
- *
- * @throws `INBOX_IN_USE` if another process owns the inbox, `INBOX_UNUSABLE` if a newer release has written the inbox, and
- *   `ObjectStoreError` if the bucket cannot be read or written.
- */
+/** Opens an inbox in a bucket, or rejects after the first failure. @throws `INBOX_IN_USE`, `INBOX_UNUSABLE`, `ObjectStoreError`. */
 export async function openBucketInbox(options: OpenBucketInboxOptions): Promise<BucketInbox> {
   const inbox = startBucketInbox({ canRetry: () => false, ...options });
   await inbox.opened;
@@ -58,10 +53,7 @@ export function startBucketInbox(options: OpenBucketInboxOptions): BucketInbox {
   return new BucketInbox(complete, (opening) => openOwnedInbox({ ...complete, ...opening }));
 }
 
-/**
- * Takes over an inbox: builds the working file from the newest snapshot and the records since then, takes over the log, and starts to
- * send heartbeats.
- */
+/** Builds the working file from the newest snapshot and the records since then, takes over the log, and starts the heartbeats. */
 async function openOwnedInbox(
   options: OpenBucketInboxOptions & BucketInboxOptions & Opening & { checkStore: () => Promise<void> },
 ): Promise<OwnedInbox> {
@@ -243,11 +235,7 @@ export async function openBucket({
   }
 }
 
-/**
- * Opens the inbox at an `hf://` or `s3://` URL for reading. The process that owns the inbox is not affected.
- *
- * @throws `OPTION_INVALID`, `INBOX_UNUSABLE`.
- */
+/** Opens an inbox for reading. Its owner is not affected. @throws `OPTION_INVALID`, `INBOX_UNUSABLE`. */
 export async function openBucketForReading({
   url,
   log,

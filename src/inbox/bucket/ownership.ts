@@ -230,10 +230,7 @@ export class OwnerHeartbeat {
     void removeLeftovers(store, earlier);
   }
 
-  /**
-   * Stops the heartbeats and releases the inbox, so that another process can take over immediately. Call this method after the last
-   * record was stored. Never rejects.
-   */
+  /** Stops the heartbeats and releases the inbox. Call this method after the last record was stored. Never rejects. */
   stop(): Promise<void> {
     this.#stopping ??= this.#stop();
     return this.#stopping;

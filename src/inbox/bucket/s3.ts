@@ -23,10 +23,7 @@ function parseErrorCode(body: Uint8Array): string | undefined {
   return /<Code>([A-Za-z0-9]{1,60})<\/Code>/.exec(new TextDecoder().decode(body))?.[1];
 }
 
-/**
- * Reads the body of a response to ListObjectsV2. Returns `undefined` if the body is not a complete list: an empty list would be taken
- * for an empty bucket.
- */
+/** Reads a response to ListObjectsV2. Returns `undefined` if it is incomplete: an empty list would be taken for an empty bucket. */
 function parsePage(body: Uint8Array): S3Page | undefined {
   const xml = new TextDecoder().decode(body);
   if (!/<ListBucketResult[\s>].*<\/ListBucketResult>\s*$/s.test(xml)) return undefined;

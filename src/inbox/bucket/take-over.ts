@@ -37,10 +37,7 @@ const pauseAfterYieldMs = 60_000;
 /** The interval of requests to yield. The owner can ignore requests for a minute, and ignores old ones. */
 const requestIntervalMs = 10_000;
 
-/**
- * Requests the owners of the same Space to stop appending records, so that this process can append its takeover. Otherwise, a loaded
- * owner could always store the next record first.
- */
+/** Requests the owners of the same Space to stop appending records. Otherwise, a loaded owner could always store the next one first. */
 class YieldRequest {
   readonly #options: Contest;
   readonly #keys: readonly string[];
@@ -194,8 +191,7 @@ interface OwnedLog {
 /**
  * Returns the heartbeats of other processes. Another process owns the inbox until 60 s after its last heartbeat.
  *
- * @param lastWriter the writer of the last record.
- * @throws {@link InboxInUseError} if another process owns the inbox, `ObjectStoreError`.
+ * @throws {@link InboxInUseError}, `ObjectStoreError`.
  */
 export async function checkOwner(options: TakeOverOptions, lastWriter?: string): Promise<Heartbeat[]> {
   const { store, writerId, owner, rules, fencedBy } = options;
@@ -251,10 +247,7 @@ export async function takeOverLog({
 
 type Contest = TakeOverOptions & Pick<OwnedLog, "earlier">;
 
-/**
- * Appends the takeover at the first free number. The owner can append records at the same time, so each attempt also reads the next
- * records.
- */
+/** Appends the takeover at the first free number. The owner can append records too, so each attempt also reads the next records. */
 async function race(replay: LogReplay, options: Contest): Promise<OwnedLog | "another takeover" | "outdated"> {
   const { store, writerId, owner, log, monotonicNow, wait, signal, earlier, heartbeatMs } = options;
   const shared = { store, owner, log, monotonicNow, wait };

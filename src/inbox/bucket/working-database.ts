@@ -81,11 +81,7 @@ export class WorkingDatabase implements LogTarget {
   readonly #name: string;
   #createTriggers: () => void;
 
-  /**
-   * Opens a file with a restored snapshot, or creates it. `name`: the URL of the inbox, for messages.
-   *
-   * @throws `INBOX_UNUSABLE` if a newer release has written the snapshot.
-   */
+  /** Opens a file with a restored snapshot, or creates it. @throws `INBOX_UNUSABLE` if a newer release has written the snapshot. */
   constructor(file: string, name: string) {
     this.#name = name;
     this.database = openPrivateDatabase(file);
@@ -163,10 +159,7 @@ function applyChanges(database: DatabaseSync, changes: Uint8Array): boolean {
   return database.applyChangeset(changes, { onConflict: () => constants.SQLITE_CHANGESET_ABORT });
 }
 
-/**
- * Applies as many changes as possible to a database that lacks earlier changes. Rows of the record replace other rows. Changes of
- * missing rows are skipped.
- */
+/** Applies as many changes as possible without earlier changes: replaces other rows, and skips changes of missing rows. */
 function applyPossibleChanges(database: DatabaseSync, changes: Uint8Array): void {
   if (changes.length === 0) return;
   const { SQLITE_CHANGESET_DATA, SQLITE_CHANGESET_CONFLICT } = constants;
@@ -208,10 +201,7 @@ export class BucketChangeLog implements ChangeLog {
   /** Changes that are in the log but not in the database, because the commit failed. */
   #missing: readonly Uint8Array[] = [];
 
-  /**
-   * @param options.fences the numbers of records that must not be deleted. They are stored with the first changes.
-   * @param options.onRecord called with the size of the changes after each record.
-   */
+  /** `fences`: the numbers of records that must not be deleted. `onRecord`: called with the size of the changes after each record. */
   constructor(
     database: DatabaseSync,
     writer: LogWriter,

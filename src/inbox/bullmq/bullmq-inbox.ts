@@ -53,12 +53,7 @@ export interface BullmqInboxOptions {
   stalledMs?: number;
 }
 
-/**
- * Opens an inbox in Redis or PostgreSQL.
- *
- * @throws `OPTION_INVALID` if the URL is invalid, `INBOX_UNUSABLE` if a required package is not installed or the inbox server cannot
- * be reached.
- */
+/** Opens an inbox in Redis or PostgreSQL. @throws `OPTION_INVALID` if the URL is invalid, `INBOX_UNUSABLE`. */
 export async function openBullmqInbox(options: BullmqInboxOptions): Promise<BullmqInbox> {
   const { url, mustExist = false, startMs = 8_000, log, now } = options;
   if (!URL.canParse(url)) {
@@ -293,10 +288,7 @@ export class BullmqInbox implements Inbox {
     return queue;
   }
 
-  /**
-   * Returns the queue of an endpoint, or `undefined` if the endpoint is not stored. Opening the queue of an unknown
-   * endpoint would create a queue.
-   */
+  /** Returns the queue of an endpoint if the endpoint is stored. Opening the queue of an unknown endpoint would create a queue. */
   async #find(endpoint: string): Promise<StoredQueue | undefined> {
     const isKnown = this.#queues.has(endpoint) || (await this.#endpoints.has(endpoint));
     return isKnown ? this.#queue(endpoint) : undefined;

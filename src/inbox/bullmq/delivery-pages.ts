@@ -108,10 +108,7 @@ function withoutDetails({ headers: _, attempts, ...delivery }: StoredDelivery): 
   return { ...delivery, attempts: attempts.map(({ details: _details, ...attempt }) => attempt) };
 }
 
-/**
- * A cursor contains the next position in each list. A delivery that moves to another list between two requests can
- * appear on both pages or on neither.
- */
+/** The next position in each list. */
 const cursorSchema = z.record(z.string(), z.number().int().nonnegative());
 
 type Offsets = Readonly<z.infer<typeof cursorSchema>>;

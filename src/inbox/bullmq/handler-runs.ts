@@ -156,10 +156,7 @@ export interface HandlerRun {
   hasLostLease: boolean;
 }
 
-/**
- * Runs an endpoint's handler for several deliveries at the same time. Aborts a run when its lease expires or the inbox
- * closes.
- */
+/** Runs an endpoint's handler. Aborts a run when its lease expires or the inbox closes. */
 export class HandlerRuns {
   readonly #queue: Pick<EndpointQueue, "run">;
   readonly #now: () => number;

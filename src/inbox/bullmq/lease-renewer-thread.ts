@@ -1,7 +1,4 @@
-/**
- * The thread of a `LeaseRenewer`. Loads BullMQ when the event loop is first blocked. Stays connected to the inbox
- * server only while the event loop is blocked.
- */
+/** The thread of a `LeaseRenewer`. Loads BullMQ, and stays connected to the inbox server, only while the event loop is blocked. */
 import { parentPort, workerData } from "node:worker_threads";
 import type { IQueueBackend } from "bullmq";
 import { describeError } from "../../core/describe.ts";

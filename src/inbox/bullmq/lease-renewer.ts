@@ -37,10 +37,7 @@ export class LeaseRenewer {
   readonly #freeSlots: number[] = [];
   #slots = 0;
 
-  /**
-   * @param options.maxBlockedMs how long the event loop can be blocked before it counts as hung, in milliseconds.
-   * @param options.onError called when leases cannot be renewed or the thread has failed.
-   */
+  /** @param options.onError called when leases cannot be renewed or the thread has failed. */
   constructor({
     onError,
     ...options

@@ -210,10 +210,7 @@ function clientOptions(url: string) {
   };
 }
 
-/**
- * Creates or migrates the tables, unless the inbox must exist. Returns warnings about settings that can cause the loss of accepted
- * deliveries.
- */
+/** Creates or migrates the tables, unless the inbox must exist. Returns warnings about settings that can lose deliveries. */
 async function prepare(url: string, mustExist: boolean, { bullmq, pg }: PostgresPackages): Promise<string[]> {
   const client = new pg.Client(clientOptions(url));
   client.on("error", () => {});

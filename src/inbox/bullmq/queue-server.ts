@@ -108,11 +108,7 @@ export function inboxMissing(url: string): WebhookError {
   );
 }
 
-/**
- * Returns the error for an inbox server that cannot be reached or used. The message does not contain the password of the URL.
- *
- * @param options.hint an additional remedy.
- */
+/** Returns the error for a server that cannot be used, without the password of the URL. `hint`: an additional remedy. */
 export function serverUnusable({ url, cause, hint }: { url: string; cause: unknown; hint?: string }): WebhookError {
   const { protocol, host } = new URL(url);
   const { message, name } = describeError(cause);

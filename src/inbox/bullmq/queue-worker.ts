@@ -211,19 +211,13 @@ export class QueueWorker {
     }
   }
 
-  /**
-   * Completes a job without running the handler, because an earlier run has recorded a final outcome. The process of that run
-   * lost its lease or crashed before BullMQ completed the job.
-   */
+  /** Completes a job without running the handler, because an earlier run, which lost its lease or crashed, recorded its outcome. */
   async #skip(job: DeliveryJob, outcome: "succeeded" | "ignored"): Promise<JobResult> {
     await job.log(skippedEntry(job));
     return toJobResult(outcome);
   }
 
-  /**
-   * Records the result of a run. Returns only if the delivery has succeeded or was ignored. Otherwise, throws an error that
-   * makes BullMQ requeue, delay, or fail the job.
-   */
+  /** Records the result of a run. Returns or throws like `#runAttempt`. */
   async #end(
     job: DeliveryJob,
     token: string,
@@ -293,10 +287,7 @@ export class QueueWorker {
     }
   }
 
-  /**
-   * Waits for a permit to run the handler. Instead of a permit, returns a reason if the inbox is closing or if an
-   * earlier run of the delivery recorded a final outcome during the wait.
-   */
+  /** Waits for a permit. Returns a reason instead if the inbox is closing, or an earlier run recorded its outcome in the meantime. */
   async #waitForPermit(job: DeliveryJob, isSuspect: boolean): Promise<RunPermit | "closing" | "succeeded" | "ignored"> {
     const { gate, onError } = this.#options;
     const immediate = isSuspect ? undefined : gate.tryEnter();
@@ -320,19 +311,13 @@ export class QueueWorker {
     }
   }
 
-  /**
-   * Whether this worker still has the lease for a run. Saves a request by assuming so if the run took less than half of
-   * the lease duration.
-   */
+  /** Whether this worker still has the lease for a run. Saves the request if the run took less than half of the lease duration. */
   async #hasLease(job: DeliveryJob, token: string, { attempt }: HandlerRun): Promise<boolean> {
     const { leaseMs } = this.#options;
     return (attempt.durationMs ?? 0) < leaseMs / 2 || (await job.extendLock(token, leaseMs)) > 0;
   }
 
-  /**
-   * Records the result of a run that lost its lease. A final outcome counts, even if the delivery has become dead or is
-   * running again.
-   */
+  /** Records a run that lost its lease. A final outcome counts, even if the delivery has become dead or is running again. */
   async #recordLate(job: DeliveryJob, { outcome, attempt }: HandlerRun): Promise<never> {
     const { queue, server, log } = this.#options;
     await this.#record(job, attemptEntry({ claim: job.attemptsStarted, attempt, counts: true }));
@@ -351,10 +336,7 @@ export class QueueWorker {
     throw new server.errors.WaitingError();
   }
 
-  /**
-   * Makes a dead or delayed delivery due immediately, so that a worker claims it, finds the recorded outcome, and
-   * completes the job.
-   */
+  /** Makes a dead or delayed delivery due, so that a worker claims it, finds the recorded outcome, and completes the job. */
   async #makeDue(job: DeliveryJob): Promise<void> {
     const state = await job.getState();
     try {
@@ -377,10 +359,7 @@ export class QueueWorker {
     throw new this.#options.server.errors.WaitingError();
   }
 
-  /**
-   * Reads the history. Unless the delivery has a final outcome, records an abandoned attempt for each claim that a crash
-   * interrupted.
-   */
+  /** Reads the history. Without a final outcome, records an abandoned attempt for each claim that a crash interrupted. */
   async #recover(job: DeliveryJob): Promise<{ history: JobHistory; hasCrashed: boolean }> {
     let history = await this.#history(job);
     const crashes = finalOutcome(history) ? [] : crashedClaims(history, job);

@@ -30,10 +30,7 @@ const attemptSchema = z.object({
   dueAt: z.coerce.date().optional(),
 });
 
-/**
- * A replay. `replayedAfter` is the number of claims before the replay. Attempts before a replay do not count toward the retry
- * policy.
- */
+/** `replayedAfter`: the number of claims before the replay. Attempts before a replay do not count toward the retry policy. */
 const replaySchema = z.object({ replayedAfter: z.number() });
 
 /** Ends a claim that did not run the handler, because the delivery was requeued, was delayed, or had already ended. */
@@ -188,10 +185,7 @@ export function crashesIn(history: JobHistory): { counted: number; uncounted: nu
   return { counted, uncounted: crashes.length - counted };
 }
 
-/**
- * Whether a delivery is a suspect, that is, whether a crash interrupted its last attempt. Ignores attempts that a shutdown
- * interrupted.
- */
+/** Whether a crash interrupted the last attempt. Ignores attempts that a shutdown interrupted. */
 export function isSuspect(history: JobHistory): boolean {
   const last = history.filter(isAttempt).findLast((entry) => !isShutdown(entry));
   return last !== undefined && isCrash(last);
@@ -287,12 +281,7 @@ export function bodyOf({ body, base64 }: JobData): string | undefined {
   return base64 === undefined ? body : Buffer.from(base64, "base64").toString("utf16le");
 }
 
-/**
- * Creates a stored delivery from a job.
- *
- * @param options.status the status by the BullMQ list of the job. The list of succeeded deliveries also contains the ignored ones.
- * @param options.withDetails whether to include the headers and the details of attempts.
- */
+/** `status`: by the BullMQ list of the job, whose list of succeeded deliveries also contains the ignored ones. */
 export function toStoredDelivery(
   job: DeliveryJob,
   {
@@ -323,10 +312,7 @@ export function toStoredDelivery(
   };
 }
 
-/**
- * Returns when the next attempt of a queued delivery is due. A delivery without a delay has been due since it was
- * received.
- */
+/** A delivery without a delay has been due since it was received. */
 function dueAt({ timestamp, delay }: DeliveryJob, history: JobHistory): Date {
   const next = history.flatMap((entry) => ("dueAt" in entry && entry.dueAt ? [entry.dueAt] : [])).at(-1);
   return (delay > 0 ? next : undefined) ?? new Date(timestamp);

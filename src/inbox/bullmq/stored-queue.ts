@@ -23,10 +23,7 @@ import {
   toStoredDelivery,
 } from "./stored-job.ts";
 
-/**
- * The BullMQ lists that contain the deliveries of each status. The list of completed jobs also contains the ignored deliveries, which
- * have a list of their own.
- */
+/** The BullMQ lists of each status. The list of completed jobs also contains the ignored ones, which have a list of their own too. */
 const listsOf = {
   queued: ["wait", "delayed"],
   running: ["active"],
@@ -183,11 +180,7 @@ export class StoredQueue {
     }
   }
 
-  /**
-   * Discards a queued or dead delivery. Has no effect if the delivery has finished. `now` is in milliseconds since the epoch.
-   *
-   * @throws `DELIVERY_UNKNOWN`, `DELIVERY_RUNNING`
-   */
+  /** Discards a queued or dead delivery. Has no effect if it has finished. @throws `DELIVERY_UNKNOWN`, `DELIVERY_RUNNING` */
   async discard(id: string, now: number): Promise<void> {
     const key = { id, endpoint: this.endpoint };
     for (let attempt = 1; ; attempt += 1) {
