@@ -125,17 +125,11 @@ function redirectTarget({ status, headers }: Response, url: URL): URL | undefine
   return target && !isReadable && isWithinReach(target, url) ? target : undefined;
 }
 
-async function readResponse({
-  method,
-  response,
-  deadline,
-  isFromCdn = false,
-}: {
-  method: S3Request["method"];
-  response: Response;
-  deadline: Deadline;
-  isFromCdn?: boolean;
-}): Promise<S3Response> {
+async function readResponse(
+  response: Response,
+  method: S3Request["method"],
+  { deadline, isFromCdn = false }: { deadline: Deadline; isFromCdn?: boolean },
+): Promise<S3Response> {
   const { status, headers } = response;
   const bytes = Number(headers.get("content-length"));
   deadline.restart(method === "HEAD" || !Number.isSafeInteger(bytes) ? 0 : bytes);
@@ -305,11 +299,11 @@ class S3ObjectStore implements ObjectStore {
       // Not in the signed `Request`: a garbage collection then removes the connection between the two signals.
       const first = await directFetch(await this.#signer.sign(url, request), { signal: deadline.signal });
       const target = method === "GET" ? redirectTarget(first, url) : undefined;
-      if (target === undefined) return await readResponse({ method, response: first, deadline });
+      if (target === undefined) return await readResponse(first, method, { deadline });
       await first.body?.cancel();
       // The signature is only for the store. A CDN receives none of the headers.
       const second = await directFetch(target, { redirect: "manual", signal: deadline.signal });
-      const { body } = await readResponse({ method, response: second, deadline, isFromCdn: true });
+      const { body } = await readResponse(second, method, { deadline, isFromCdn: true });
       return { headers: first.headers, isRedirected: true, body };
     } catch (cause) {
       if (cause instanceof ObjectStoreError) throw cause;

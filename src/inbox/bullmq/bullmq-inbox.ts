@@ -94,7 +94,7 @@ export class BullmqInbox implements Inbox {
   readonly ownActions: OwnActions = {
     add: (keys) =>
       withDeadline(this.#server.ownActions.add(keys, this.#options.now()), this.#options.deadlineMs, notResponding),
-    find: (keys) => this.#reading(this.#server.ownActions.find(keys)),
+    find: (keys) => this.#reading(() => this.#server.ownActions.find(keys)),
   };
   readonly #server: QueueServer;
   /** Called with connection errors and with errors in background tasks. */
@@ -167,11 +167,11 @@ export class BullmqInbox implements Inbox {
       const queue = await this.#find(endpoint);
       return queue ? [queue] : [];
     };
-    return this.#reading(listDeliveries(readQueues, options));
+    return this.#reading(() => listDeliveries(readQueues, options));
   }
 
   get({ endpoint, id }: DeliveryKey): Promise<StoredDelivery | undefined> {
-    return this.#reading(this.#find(endpoint).then((queue) => queue?.get(id)));
+    return this.#reading(async () => (await this.#find(endpoint))?.get(id));
   }
 
   async replay(key: DeliveryKey): Promise<void> {
@@ -200,40 +200,33 @@ export class BullmqInbox implements Inbox {
   }
 
   pausedEndpoints(): Promise<readonly string[]> {
-    return this.#reading(this.#findPaused());
-  }
-
-  async #findPaused(): Promise<readonly string[]> {
-    const queues = await this.#readQueues();
-    const arePaused = await Promise.all(queues.map(({ queue }) => queue.isPaused()));
-    return queues.filter((_, index) => arePaused[index]).map(({ endpoint }) => endpoint);
+    return this.#reading(async () => {
+      const queues = await this.#readQueues();
+      const arePaused = await Promise.all(queues.map(({ queue }) => queue.isPaused()));
+      return queues.filter((_, index) => arePaused[index]).map(({ endpoint }) => endpoint);
+    });
   }
 
   counts(): Promise<Readonly<Record<string, DeliveryCounts>>> {
-    return this.#reading(this.#counts());
-  }
-
-  async #counts(): Promise<Readonly<Record<string, DeliveryCounts>>> {
-    const queues = await this.#readQueues();
-    return Object.fromEntries(
-      await Promise.all(queues.map(async (queue) => [queue.endpoint, await queue.counts()] as const)),
-    );
+    return this.#reading(async () => {
+      const queues = await this.#readQueues();
+      const counting = queues.map(async (queue) => [queue.endpoint, await queue.counts()] as const);
+      return Object.fromEntries(await Promise.all(counting));
+    });
   }
 
   async problems(): Promise<readonly InboxProblem[]> {
+    const findStall = async () => {
+      await this.#checkStorage();
+      return this.#stalls.findProblem(this.#workers, (endpoint) => this.#queue(endpoint).hasWaiting());
+    };
     try {
-      const stall = await withDeadline(this.#findStall(), storageCheckMs, notResponding);
+      const stall = await withDeadline(findStall(), storageCheckMs, notResponding);
       return [stall, this.#dataLoss.problem, this.#clockSkew.problem].filter((problem) => problem !== undefined);
     } catch (error) {
       const message = `The inbox server cannot store deliveries (${describeError(error).message}). Check that the inbox server is running, accepts writes, and is reachable from this machine.`;
       return [{ code: "INBOX_UNAVAILABLE", severity: "unavailable", message }];
     }
-  }
-
-  /** @throws if the inbox server cannot store deliveries. */
-  async #findStall(): Promise<InboxProblem | undefined> {
-    await this.#checkStorage();
-    return this.#stalls.findProblem(this.#workers, (endpoint) => this.#queue(endpoint).hasWaiting());
   }
 
   async describe(): Promise<InboxDescription> {
@@ -300,8 +293,8 @@ export class BullmqInbox implements Inbox {
   }
 
   /** Adds a timeout to a read. Without a timeout, the read would wait forever if the server did not respond. */
-  #reading<T>(promise: Promise<T>): Promise<T> {
-    return withDeadline(promise, this.#options.readMs, () => inboxUnavailable(notResponding()));
+  #reading<T>(read: () => Promise<T>): Promise<T> {
+    return withDeadline(read(), this.#options.readMs, () => inboxUnavailable(notResponding()));
   }
 
   /** Stores the endpoints of this process and their retentions, unless they are stored. */

@@ -50,11 +50,8 @@ export type JobHistory = readonly z.infer<typeof entrySchema>[];
 
 export type RunState = z.infer<typeof runStateSchema>["runState"];
 
-/** The part of a BullMQ job that the functions of the history read. */
-interface ClaimedJob {
-  /** The number of the current claim, which is also the number of claims so far. */
-  attemptsStarted: number;
-}
+/** `attemptsStarted`: the number of the current claim, which is also the number of claims so far. */
+type ClaimedJob = Pick<DeliveryJob, "attemptsStarted">;
 
 interface CrashedClaim {
   claim: number;
@@ -228,28 +225,7 @@ export type JobData = z.infer<typeof jobDataSchema>;
 /** What BullMQ stores as the result of a completed job: whether the delivery was ignored. Otherwise, it has succeeded. */
 export type JobResult = "ignored" | undefined;
 
-/** The part of a BullMQ job that the inbox uses. The job contains a delivery. */
-export type DeliveryJob = Pick<
-  Job<JobData, JobResult, string>,
-  | "attemptsStarted"
-  | "clearLogs"
-  | "data"
-  | "delay"
-  | "extendLock"
-  | "finishedOn"
-  | "getState"
-  | "id"
-  | "isFailed"
-  | "log"
-  | "moveToDelayed"
-  | "moveToWait"
-  | "processedOn"
-  | "promote"
-  | "retry"
-  | "returnvalue"
-  | "timestamp"
-  | "updateData"
->;
+export type DeliveryJob = Job<JobData, JobResult, string>;
 
 export function toJobResult(outcome: "succeeded" | "ignored"): JobResult {
   return outcome === "ignored" ? outcome : undefined;
