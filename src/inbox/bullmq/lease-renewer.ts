@@ -47,13 +47,14 @@ export class LeaseRenewer {
     const loopCounter = createLoopCounter();
     const workerData: LeaseRenewerData = { ...options, loopCounter };
     this.#thread = new Worker(programUrl("lease-renewer-thread", import.meta.url), { workerData, execArgv: [] });
-    this.#thread.unref();
     this.#thread.on("message", onError);
     this.#thread.on("error", (cause) => {
       const message =
         "The thread that renews leases has failed. A delivery whose handler blocks the event loop can now run twice. Restart the server.";
       onError(new Error(message, { cause }));
     });
+    // `unref` must follow the listeners, because adding a message listener keeps the process alive.
+    this.#thread.unref();
     this.#timer = startLoopCounter(loopCounter, options.leaseMs / countsPerLease);
   }
 
