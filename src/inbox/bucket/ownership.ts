@@ -237,8 +237,7 @@ export class OwnerHeartbeat {
   }
 
   async #stop(): Promise<void> {
-    const { store, writer, owner, log } = this.#options;
-    const { writerId } = writer;
+    const { store, writer, log } = this.#options;
     this.#stopped.abort();
     // A heartbeat in flight could otherwise be stored after the inbox was released.
     const settled = Promise.all([this.#running, this.#sender?.stop()]).then(() => true);
@@ -248,8 +247,8 @@ export class OwnerHeartbeat {
     try {
       if (!isSettled) throw new Error("The last heartbeat was not stored in time.");
       // After a takeover, only the heartbeat of the new owner counts.
-      if (writer.fencedBy) await store.delete(heartbeatKey(writerId));
-      else await storeHeartbeat(store, { writerId, owner, position: writer.next - 1, isReleased: true });
+      if (writer.fencedBy) await store.delete(heartbeatKey(writer.writerId));
+      else await this.#send({ isReleased: true });
     } catch (error) {
       log.warn(
         { err: error },
@@ -259,8 +258,7 @@ export class OwnerHeartbeat {
   }
 
   async #run(intervalMs: number): Promise<void> {
-    const { store, writer, owner, wait } = this.#options;
-    const { writerId } = writer;
+    const { writer, wait } = this.#options;
     const { signal } = this.#stopped;
     for (;;) {
       await wait(intervalMs, signal, { ref: false }).catch(() => {});
@@ -269,11 +267,16 @@ export class OwnerHeartbeat {
         // Without new deliveries, this is the only way to detect that another process has taken over.
         await writer.detectTakeover();
         if (signal.aborted || writer.fencedBy) return;
-        await storeHeartbeat(store, { writerId, owner, position: writer.next - 1, isReleased: false });
+        await this.#send({ isReleased: false });
       } catch (error) {
         this.#logFailure(error);
       }
     }
+  }
+
+  #send({ isReleased }: { isReleased: boolean }): Promise<void> {
+    const { store, writer, owner } = this.#options;
+    return storeHeartbeat(store, { writerId: writer.writerId, owner, position: writer.next - 1, isReleased });
   }
 
   #logFailure(error: unknown): void {

@@ -96,14 +96,11 @@ const hints: Readonly<Record<string, string>> = {
 class Deadline implements Disposable {
   readonly #timeoutMs: number;
   readonly #controller = new AbortController();
+  readonly signal = this.#controller.signal;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(timeoutMs: number) {
     this.#timeoutMs = timeoutMs;
-  }
-
-  get signal(): AbortSignal {
-    return this.#controller.signal;
   }
 
   restart(bytes: number): void {

@@ -1,10 +1,9 @@
 import * as z from "zod";
 import { WebhookError } from "../../core/errors.ts";
-import type { Logger } from "../../core/log.ts";
 import { schemaVersion } from "../sqlite/database.ts";
-import { heartbeatKey, LogWriter, type Owner, ownerSchema, type Wait, yieldKey } from "./log.ts";
+import { heartbeatKey, LogWriter, type Owner, ownerSchema, yieldKey } from "./log.ts";
 import type { LogReplay } from "./log-replay.ts";
-import { encodeJson, type ObjectStore, parseJson } from "./object-store.ts";
+import { encodeJson, parseJson } from "./object-store.ts";
 import {
   type Heartbeat,
   InboxInUseError,
@@ -155,20 +154,15 @@ export class YieldGate {
   }
 }
 
-interface TakeOverOptions {
-  store: ObjectStore;
+interface TakeOverOptions extends Omit<OwnerHeartbeatOptions, "writer" | "intervalMs"> {
   /** A UUID that no other process uses. */
   writerId: string;
-  owner: Owner;
   rules: {
     /** Whether to take over the inbox although its owner still runs. */
     isForced: boolean;
     /** Whether to replace an owner of the same Space, because a new version of a Space starts before the old one stops. */
     mayReplace: boolean;
   };
-  log: Logger;
-  monotonicNow: () => number;
-  wait: Wait;
   signal: AbortSignal;
   /** See `LogWriterOptions.onTakenOver`. */
   onTakenOver: (writerId: string) => void;
