@@ -15,7 +15,7 @@ import { LogReplay } from "./log-replay.ts";
 import type { ObjectStore } from "./object-store.ts";
 import { snapshotFile } from "./snapshot-schedule.ts";
 import { restoreSnapshot } from "./snapshots.ts";
-import { createWorkingFolder, WorkingDatabase, type WorkingFolder } from "./working-database.ts";
+import { createWorkingFolder, WorkingDatabase } from "./working-database.ts";
 
 /** The minimum time between two reads of new records. */
 const refreshMs = 1_000;
@@ -29,10 +29,9 @@ export interface BucketReaderOptions {
 
 /** A copy of the inbox, and the records that were applied to it. */
 interface InboxCopy {
-  folder: WorkingFolder;
-  working: WorkingDatabase;
   replay: LogReplay;
   table: DeliveryTable;
+  remove: () => void;
 }
 
 /** Reads an inbox in a bucket that another process can own. Never writes to the bucket. */
@@ -92,7 +91,7 @@ export class BucketReader implements Inbox {
 
   async close(): Promise<{ interrupted: number }> {
     await this.#refreshing?.catch(() => {});
-    removeCopy(this.#copy);
+    this.#copy.remove();
     return { interrupted: 0 };
   }
 
@@ -110,7 +109,7 @@ export class BucketReader implements Inbox {
     if (!(await this.#copy.replay.catchUp())) {
       const outdated = this.#copy;
       this.#copy = await copyInbox(this.#options);
-      removeCopy(outdated);
+      outdated.remove();
     }
     this.#refreshedAt = this.#options.monotonicNow();
   }
@@ -120,6 +119,10 @@ async function copyInbox(options: BucketReaderOptions): Promise<InboxCopy> {
   const { store, log } = options;
   const folder = createWorkingFolder();
   let working: WorkingDatabase | undefined;
+  const remove = () => {
+    working?.close();
+    folder[Symbol.dispose]();
+  };
   try {
     const snapshot = await restoreSnapshot({ store, target: snapshotFile(folder.file), log });
     working = new WorkingDatabase(folder.file, store.name);
@@ -127,7 +130,7 @@ async function copyInbox(options: BucketReaderOptions): Promise<InboxCopy> {
     const isCurrent = await replay.catchUp();
     if (isCurrent && replay.next > 1) {
       working.prepareToRead();
-      return { folder, working, replay, table: new DeliveryTable(working.database) };
+      return { replay, table: new DeliveryTable(working.database), remove };
     }
     if (isCurrent) {
       throw new WebhookError(
@@ -136,16 +139,9 @@ async function copyInbox(options: BucketReaderOptions): Promise<InboxCopy> {
       );
     }
   } catch (error) {
-    working?.close();
-    folder[Symbol.dispose]();
+    remove();
     throw error;
   }
-  working.close();
-  folder[Symbol.dispose]();
+  remove();
   return copyInbox(options);
-}
-
-function removeCopy({ folder, working }: InboxCopy): void {
-  working.close();
-  folder[Symbol.dispose]();
 }

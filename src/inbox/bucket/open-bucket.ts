@@ -83,7 +83,10 @@ async function openOwnedInbox(
   let working: WorkingDatabase | undefined;
   let opened: SqliteInbox | undefined;
   let heartbeat: OwnerHeartbeat | undefined;
-  let taken: Awaited<ReturnType<typeof takeOverLog>>;
+  const remove = () => {
+    working?.close();
+    folder[Symbol.dispose]();
+  };
   try {
     const storeChecked = options.checkStore();
     // The error is thrown before the takeover.
@@ -92,10 +95,9 @@ async function openOwnedInbox(
     signal.throwIfAborted();
     working = new WorkingDatabase(file, store.name);
     const replay = new LogReplay({ store, target: working, snapshot, log });
-    taken = await takeOverLog({ ...taking, replay, storeChecked });
+    const taken = await takeOverLog({ ...taking, replay, storeChecked });
     if (taken === undefined) {
-      working.close();
-      folder[Symbol.dispose]();
+      remove();
       log.warn({}, "The log of the inbox has changed while it was read. The inbox is restored again.");
       return openOwnedInbox(options);
     }
@@ -153,16 +155,15 @@ async function openOwnedInbox(
         const result = await inbox.close(graceMs);
         clearTimeout(timer);
         stop();
-        await taken?.heartbeat.stop();
+        await taken.heartbeat.stop();
         await stopped;
-        folder[Symbol.dispose]();
+        remove();
         return result;
       },
     };
   } catch (error) {
     await heartbeat?.stop();
-    working?.close();
-    folder[Symbol.dispose]();
+    remove();
     throw error;
   }
 }

@@ -19,13 +19,11 @@ import { type ObjectStore, readObject } from "./object-store.ts";
 
 const prefix = "hub-webhooks-inbox-";
 
-/** A private folder for the working file of an inbox. The file is built from the bucket at each start, so it can be deleted. */
-export interface WorkingFolder extends Disposable {
-  readonly file: string;
-}
-
-/** Creates a folder that only the current user can read, and removes the folders of processes that no longer run. */
-export function createWorkingFolder(parent: string = tmpdir()): WorkingFolder {
+/**
+ * Creates a private folder for the working file of an inbox, and removes the folders of processes that no longer run. The file is built
+ * from the bucket at each start, so it can be deleted.
+ */
+export function createWorkingFolder(parent: string = tmpdir()): Disposable & { file: string } {
   removeAbandoned(parent);
   const folder = mkdtempSync(join(parent, `${prefix}${process.pid}-`));
   return {

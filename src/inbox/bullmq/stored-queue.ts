@@ -151,14 +151,14 @@ export class StoredQueue {
     { from, limit, withDetails }: { from: number; limit: number; withDetails: boolean },
   ): Promise<StoredDelivery[]> {
     const until = from + limit - 1;
-    let jobs: (DeliveryJob | undefined)[];
+    let jobs: DeliveryJob[];
     if (list === "waiting-children" || list === "ignored") {
       const ids = await this.#server.listJobs(this.queue, list, from, until);
-      jobs = await Promise.all(ids.map((id) => this.queue.getJob(id)));
+      const found = await Promise.all(ids.map((id) => this.queue.getJob(id)));
+      jobs = found.filter((job) => job !== undefined);
     } else jobs = await this.queue.getJobs([list], from, until, false);
     const status = deliveryStatuses.find((name) => listsOf[name].some((one) => one === list)) ?? "queued";
-    const found = jobs.filter((job) => job !== undefined);
-    return Promise.all(found.map((job) => this.#toStored(job, status, withDetails)));
+    return Promise.all(jobs.map((job) => this.#toStored(job, status, withDetails)));
   }
 
   /** Runs a delivery again. @throws `DELIVERY_UNKNOWN` if the delivery or its body is not stored. */

@@ -92,15 +92,14 @@ export const faults: readonly Fault[] = [
     name: "a start that fails after its takeover keeps the inbox in use",
     file: "src/inbox/bucket/open-bucket.ts",
     find: `    await heartbeat?.stop();
-    working?.close();`,
-    replace: "    working?.close();",
+    remove();`,
+    replace: "    remove();",
     tests: ["test/inbox/bucket/damage.test.ts"],
   },
   {
     name: "a start that restores the inbox again leaves its first working file",
     file: "src/inbox/bucket/open-bucket.ts",
-    find: `      working.close();
-      folder[Symbol.dispose]();
+    find: `      remove();
       log.warn`,
     replace: `      working.close();
       log.warn`,
@@ -141,7 +140,7 @@ export const faults: readonly Fault[] = [
   {
     name: "a reader leaves its outdated copy on the disk",
     file: "src/inbox/bucket/bucket-reader.ts",
-    find: `      removeCopy(outdated);
+    find: `      outdated.remove();
 `,
     replace: "",
     tests: ["test/inbox/bucket/bucket-reader.test.ts"],
@@ -149,7 +148,7 @@ export const faults: readonly Fault[] = [
   {
     name: "a closed reader leaves its copy on the disk",
     file: "src/inbox/bucket/bucket-reader.ts",
-    find: `    removeCopy(this.#copy);
+    find: `    this.#copy.remove();
     return`,
     replace: "    return",
     tests: ["test/inbox/bucket/bucket-reader.test.ts"],
@@ -488,7 +487,7 @@ export const faults: readonly Fault[] = [
     name: "the inbox is released before the last records are stored",
     file: "src/inbox/bucket/open-bucket.ts",
     find: "const result = await inbox.close(graceMs);",
-    replace: "await taken?.heartbeat.stop();\n        const result = await inbox.close(graceMs);",
+    replace: "await taken.heartbeat.stop();\n        const result = await inbox.close(graceMs);",
     tests: [ownership],
   },
   {
