@@ -13,7 +13,7 @@ import type {
 import { DeliveryTable } from "../sqlite/delivery-table.ts";
 import { LogReplay } from "./log-replay.ts";
 import type { ObjectStore } from "./object-store.ts";
-import { snapshotFile } from "./snapshot-schedule.ts";
+import { restoreFile } from "./snapshot-schedule.ts";
 import { restoreSnapshot } from "./snapshots.ts";
 import { createWorkingFolder, WorkingDatabase } from "./working-database.ts";
 
@@ -124,7 +124,7 @@ async function copyInbox(options: BucketReaderOptions): Promise<InboxCopy> {
     folder[Symbol.dispose]();
   };
   try {
-    const snapshot = await restoreSnapshot({ store, target: snapshotFile(folder.file), log });
+    const snapshot = await restoreSnapshot({ store, target: restoreFile(folder.file), log });
     working = new WorkingDatabase(folder.file, store.name);
     const replay = new LogReplay({ store, target: working, snapshot, log, isReadOnly: true });
     const isCurrent = await replay.catchUp();

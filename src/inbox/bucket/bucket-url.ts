@@ -46,33 +46,23 @@ export function parseBucketUrl(url: string, readVariable: ReadVariable): BucketL
   const segments = path.replace(/\/$/, "").split("/");
   const isValid = segments.every((segment) => /^[A-Za-z0-9][A-Za-z0-9._=-]*$/.test(segment));
   if (!isValid) throw urlInvalid();
-  const endpoint = readVariable("AWS_ENDPOINT_URL_S3") ?? readVariable("AWS_ENDPOINT_URL");
-  const name = `${scheme}://${segments.join("/")}`;
-  if (scheme === "hf") {
-    const [buckets, namespace, bucket, ...rest] = segments;
-    if (buckets !== "buckets" || namespace === undefined || bucket === undefined || query !== "") throw urlInvalid();
-    return {
-      endpoint: checkEndpoint(endpoint ?? `${hubEndpoint}/${namespace}`),
-      region: defaultRegion,
-      bucket,
-      prefix: toPrefix(rest),
-      name,
-    };
-  }
-  const [bucket, ...rest] = segments;
+  const isHub = scheme === "hf";
+  if (isHub && (segments[0] !== "buckets" || query !== "")) throw urlInvalid();
+  const [bucket, ...folders] = isHub ? segments.slice(2) : segments;
   if (bucket === undefined) throw urlInvalid();
   const options = new URLSearchParams(query);
   for (const key of options.keys()) if (key !== "endpoint" && key !== "region") throw urlInvalid();
-  const region = checkRegion(
-    options.get("region") ?? readVariable("AWS_REGION") ?? readVariable("AWS_DEFAULT_REGION") ?? defaultRegion,
-  );
-  const defaultEndpoint = `https://s3.${region}.amazonaws.com`;
+  const awsRegion =
+    options.get("region") ?? readVariable("AWS_REGION") ?? readVariable("AWS_DEFAULT_REGION") ?? defaultRegion;
+  const region = isHub ? defaultRegion : checkRegion(awsRegion);
+  const endpoint = readVariable("AWS_ENDPOINT_URL_S3") ?? readVariable("AWS_ENDPOINT_URL");
+  const defaultEndpoint = isHub ? `${hubEndpoint}/${segments[1]}` : `https://s3.${region}.amazonaws.com`;
   return {
     endpoint: checkEndpoint(options.get("endpoint") ?? endpoint ?? defaultEndpoint),
     region,
     bucket,
-    prefix: toPrefix(rest),
-    name,
+    prefix: folders.map((folder) => `${folder}/`).join(""),
+    name: `${scheme}://${segments.join("/")}`,
   };
 }
 
@@ -102,10 +92,6 @@ export function readBucketCredentials(name: string, readVariable: ReadVariable):
     `The inbox ${name} needs the environment variables AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY. ${steps}`,
     { code: "INBOX_UNUSABLE" },
   );
-}
-
-function toPrefix(segments: readonly string[]): string {
-  return segments.map((segment) => `${segment}/`).join("");
 }
 
 function checkEndpoint(endpoint: string): string {

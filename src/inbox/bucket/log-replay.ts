@@ -204,8 +204,14 @@ export class LogReplay {
     const { target } = this.#options;
     if (!this.#isIncomplete && target.apply(body)) {
       // A gap record names the records whose changes are missing. It also fits if these records were at the end of the log.
-      if (kind === "gap") this.#unreadable = [];
-      this.#skipUnreadable();
+      if (kind !== "gap" && this.#unreadable.length > 0) {
+        // The next changes follow the previous ones, so the unreadable records contained none.
+        this.#options.log.warn(
+          { records: this.#unreadable.map((unreadable) => unreadable.number) },
+          "Some records of the inbox are unreadable, but contained no changes. No delivery is missing.",
+        );
+      }
+      this.#unreadable = [];
       return;
     }
     if (!this.#isIncomplete && this.#unreadable.length === 0) this.#found.set(number, "conflict");
@@ -215,16 +221,5 @@ export class LogReplay {
     target.applyPossible(body);
     // The changes of this record describe the state after all earlier gaps.
     if (kind === "gap") this.#isIncomplete = false;
-  }
-
-  /** The next changes follow the previous ones, so the unreadable records contained none. */
-  #skipUnreadable(): void {
-    if (this.#unreadable.length === 0) return;
-    const numbers = this.#unreadable.map(({ number }) => number);
-    this.#options.log.warn(
-      { records: numbers },
-      "Some records of the inbox are unreadable, but contained no changes. No delivery is missing.",
-    );
-    this.#unreadable = [];
   }
 }

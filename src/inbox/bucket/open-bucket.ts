@@ -10,7 +10,7 @@ import { LogReplay } from "./log-replay.ts";
 import { accessHint, checkObjectStore, type ObjectStore, ObjectStoreError } from "./object-store.ts";
 import { describeProcess, type OwnerHeartbeat } from "./ownership.ts";
 import { openS3ObjectStore } from "./s3.ts";
-import { SnapshotSchedule, snapshotFile } from "./snapshot-schedule.ts";
+import { restoreFile, SnapshotSchedule } from "./snapshot-schedule.ts";
 import { restoreSnapshot } from "./snapshots.ts";
 import { checkOwner, takeOverLog } from "./take-over.ts";
 import { addGaps, BucketChangeLog, createWorkingFolder, WorkingDatabase } from "./working-database.ts";
@@ -74,7 +74,7 @@ async function openOwnedInbox(
   const prepared = checkOwner(taking).then(() => createWorkingFolder(parentFolder));
   // After another process has taken over the inbox, this check is repeated for a long time.
   if (!isFirst) await prepared;
-  const target = prepared.then(({ file }) => snapshotFile(file));
+  const target = prepared.then(({ file }) => restoreFile(file));
   const restoring = restoreSnapshot({ store, target, log });
   // The error of the check is more important.
   for (const pending of [target, restoring]) pending.catch(() => {});

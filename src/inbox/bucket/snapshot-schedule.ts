@@ -5,7 +5,7 @@ import { gunzip, gzip } from "node:zlib";
 import { programUrl } from "../../core/files.ts";
 import type { Logger } from "../../core/log.ts";
 import type { ObjectStore } from "./object-store.ts";
-import { type DatabaseCopy, type SnapshotTarget, storeSnapshot } from "./snapshots.ts";
+import { type DatabaseCopy, type RestoreDatabase, storeSnapshot } from "./snapshots.ts";
 
 /** The size of a part before compression, in bytes. A part is in memory as a whole. */
 const partBytes = 8 * 2 ** 20;
@@ -77,14 +77,12 @@ async function readPart(handle: FileHandle, { at, bytes }: { at: number; bytes: 
   return buffer;
 }
 
-export function snapshotFile(file: string): SnapshotTarget {
-  return {
-    async write(parts) {
-      await rm(file, { force: true });
-      await using handle = await open(file, "wx", 0o600);
-      for await (const part of parts) await handle.writeFile(await decompress(part, { maxOutputLength: partBytes }));
-      return (await handle.stat()).size;
-    },
+export function restoreFile(file: string): RestoreDatabase {
+  return async (parts) => {
+    await rm(file, { force: true });
+    await using handle = await open(file, "wx", 0o600);
+    for await (const part of parts) await handle.writeFile(await decompress(part, { maxOutputLength: partBytes }));
+    return (await handle.stat()).size;
   };
 }
 

@@ -42,11 +42,8 @@ export interface DatabaseCopy {
   parts: AsyncIterable<Uint8Array>;
 }
 
-/** Where a snapshot is restored. */
-export interface SnapshotTarget {
-  /** Replaces the database with the content of compressed parts. Returns the size of the database, in bytes. */
-  write(parts: AsyncIterable<Uint8Array>): Promise<number>;
-}
+/** Replaces a database with the content of compressed parts. Returns the size of the database, in bytes. */
+export type RestoreDatabase = (parts: AsyncIterable<Uint8Array>) => Promise<number>;
 
 export interface RestoredSnapshot {
   /** The number of the last record whose changes the snapshot contains. 0: there is no snapshot. */
@@ -93,7 +90,7 @@ async function storeParts(store: ObjectStore, copy: DatabaseCopy, signal: AbortS
 interface RestoreOptions {
   store: ObjectStore;
   /** Until the promise resolves, only the manifest of the snapshot is read. */
-  target: SnapshotTarget | Promise<SnapshotTarget>;
+  target: RestoreDatabase | Promise<RestoreDatabase>;
   log: Logger;
 }
 
@@ -111,7 +108,7 @@ export async function restoreSnapshot(options: RestoreOptions): Promise<Restored
     const number = numbers.find(isCandidate);
     newest = Math.max(newest, numbers[0] ?? 0);
     if (number === undefined) {
-      await (await target).write(noParts());
+      await (await target)(noParts());
       return { number: 0, bytes: 0, newest, damaged };
     }
     const result = await restore(options, number, { sizes, isCandidate });
@@ -143,7 +140,7 @@ async function restore(
 ): Promise<Manifest | "damaged" | "obsolete"> {
   const isObsolete = async () => (await listSnapshots(store)).numbers.find(isCandidate) !== number;
   const manifest = await readManifest(store, number, { bytes: sizes.get(manifestKey(number)), isObsolete });
-  const prepared = await target;
+  const write = await target;
   if (manifest.state === "missing") throw noReadableSnapshot();
   if (manifest.state !== "readable") return manifest.state === "obsolete" ? "obsolete" : "damaged";
   const { content } = manifest;
@@ -159,7 +156,7 @@ async function restore(
       }
     }
   }
-  const bytes = await prepared.write(readParts());
+  const bytes = await write(readParts());
   return problem ?? (bytes === content.bytes ? content : "damaged");
 }
 
