@@ -93,7 +93,7 @@ export async function openInbox({
       : openBucket({ url, log, now, mustExist, ...options });
   }
   if (parsed.engine !== "sqlite") {
-    const { openBullmqInbox } = await import("./bullmq/open-bullmq-inbox.ts");
+    const { openBullmqInbox } = await import("./bullmq/bullmq-inbox.ts");
     return openBullmqInbox({ url, log, now, mustExist });
   }
   const { file, unsafeFileSystem } = parsed;

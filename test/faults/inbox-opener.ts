@@ -36,6 +36,6 @@ export async function openFaultInbox(
     };
     return openBucket({ url, mustExist: false, pollMs: 50, onFailure, ...limits, ...options });
   }
-  const { openBullmqInbox } = await import("../../src/inbox/bullmq/open-bullmq-inbox.ts");
+  const { openBullmqInbox } = await import("../../src/inbox/bullmq/bullmq-inbox.ts");
   return openBullmqInbox({ url, ...options });
 }

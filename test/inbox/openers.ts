@@ -37,7 +37,7 @@ export async function openTestBucket(json: string): Promise<ObjectStore> {
 }
 
 async function openServer({ store, ...options }: EngineOptions) {
-  const { openBullmqInbox } = await import("../../src/inbox/bullmq/open-bullmq-inbox.ts");
+  const { openBullmqInbox } = await import("../../src/inbox/bullmq/bullmq-inbox.ts");
   return openBullmqInbox({ url: store, now: Date.now, ...options });
 }
 

@@ -2,7 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { messageOf } from "../../core/describe.ts";
 import type { Logger } from "../../core/log.ts";
 import { formatDuration } from "../../core/options.ts";
-import { parseBucketUrl, readBucketCredentials } from "./bucket-url.ts";
+import { parseBucketUrl, type ReadVariable, readBucketCredentials } from "./bucket-url.ts";
 import {
   checkObjectStore,
   checkPrefix,
@@ -20,7 +20,6 @@ const maxCheckMs = 45_000;
 const maxRemovalMs = 10_000;
 /** The time after which a part is not repeated again. */
 const maxPartMs = 8_000;
-/** The timeout of a request. */
 const requestTimeoutMs = 5_000;
 /** From the first heartbeat of the new process, a takeover takes at most 5 s if each request is faster than this time. */
 const maxQuickMs = 1_000;
@@ -33,16 +32,14 @@ const deliveries = { oneAtATime: 10, together: 60, connections: 20 };
 const maxDeletes = 16;
 
 /** `slow`: the bucket can be used, but deliveries wait for it. `skipped`: an earlier part failed, or the check was stopped. */
-export type CheckOutcome = "passed" | "slow" | "failed" | "skipped";
+type CheckOutcome = "passed" | "slow" | "failed" | "skipped";
 
-/** The result of a part of a check. */
-export interface CheckedPart {
+interface CheckedPart {
   name: string;
   outcome: CheckOutcome;
   details: string;
 }
 
-/** The result of a check. */
 export interface BucketReport {
   /** The URL of the inbox, without credentials. */
   inbox: string;
@@ -57,14 +54,13 @@ export interface BucketReport {
   remaining: { objects: number; prefix: string };
 }
 
-export interface CheckBucketOptions {
+interface CheckBucketOptions {
   url: string;
   log: Logger;
-  /** Reads an environment variable. */
-  readVariable: (name: string) => string | undefined;
+  readVariable: ReadVariable;
   /** Stops the check. Its objects are then removed. */
   signal: AbortSignal;
-  /** Waits. Default: a timer. */
+  /** Default: a timer. */
   wait?: (ms: number) => Promise<void>;
   /** The number of keys for which several conditional writes compete. Default `30`. */
   races?: number;
@@ -87,11 +83,12 @@ export async function checkBucket({
 }: CheckBucketOptions): Promise<BucketReport> {
   const location = parseBucketUrl(url, readVariable);
   const credentials = readBucketCredentials(location.name, readVariable);
-  const store = await openS3ObjectStore({ location, credentials, timeoutMs: requestTimeoutMs });
-  const prefix = `${checkPrefix}${crypto.randomUUID()}/`;
+  const prefix = `${location.prefix}${checkPrefix}${crypto.randomUUID()}/`;
+  const connection = { location: { ...location, prefix }, credentials, timeoutMs: requestTimeoutMs };
+  const store = await openS3ObjectStore(connection);
   const ended = AbortSignal.any([signal, AbortSignal.timeout(maxCheckMs)]);
-  const scope = new CheckedStore({ store, prefix, signal: ended });
-  const check = new BucketCheck({ scope, log, wait, races, signal: ended });
+  const scope = new CheckedStore(store, ended, wait);
+  const check = new BucketCheck({ scope, log, races, signal: ended });
   await check.run();
   return {
     inbox: store.name,
@@ -99,62 +96,55 @@ export async function checkBucket({
     parts: check.parts,
     latencyMs: check.latencyMs,
     ...(check.requestsPerDelivery && { requestsPerDelivery: check.requestsPerDelivery }),
-    remaining: { objects: await scope.removeAll(), prefix: `${location.prefix}${prefix}` },
+    remaining: { objects: await scope.removeAll(), prefix },
   };
 }
 
 /** The objects of a check. */
 class CheckedStore implements ObjectStore {
   readonly name: string;
-  /** The number of requests so far. */
   requests = 0;
   /** The number of conditional writes that were rejected. */
   rejected = 0;
   /** The number of conditional writes that succeeded although an earlier one for the same key had succeeded. */
   doubled = 0;
-  readonly #options: { store: ObjectStore; prefix: string; signal: AbortSignal };
+  readonly wait: (ms: number) => Promise<void>;
+  readonly #store: ObjectStore;
+  readonly #signal: AbortSignal;
   /** The keys of all objects that were stored, except those that were removed. */
   readonly #written = new Set<string>();
   /** The keys for which a conditional write has succeeded, until they are deleted. */
   readonly #created = new Set<string>();
   readonly #pending = new Set<Promise<unknown>>();
 
-  constructor(options: { store: ObjectStore; prefix: string; signal: AbortSignal }) {
-    this.#options = options;
-    this.name = options.store.name;
+  constructor(store: ObjectStore, signal: AbortSignal, wait: (ms: number) => Promise<void>) {
+    this.#store = store;
+    this.#signal = signal;
+    this.name = store.name;
+    this.wait = wait;
   }
 
   async put(key: string, body: Uint8Array, options?: { ifAbsent?: boolean }): Promise<"stored" | "exists"> {
-    const whole = this.#options.prefix + key;
-    this.#written.add(whole);
-    const result = await this.#send((store) => store.put(whole, body, options));
+    this.#written.add(key);
+    const result = await this.#send((store) => store.put(key, body, options));
     if (!options?.ifAbsent) return result;
     if (result === "exists") this.rejected += 1;
-    else if (this.#created.has(whole)) this.doubled += 1;
-    else this.#created.add(whole);
+    else if (this.#created.has(key)) this.doubled += 1;
+    else this.#created.add(key);
     return result;
   }
 
   get(key: string): Promise<StoredObject | undefined> {
-    return this.#send((store) => store.get(this.#options.prefix + key));
+    return this.#send((store) => store.get(key));
   }
 
-  async list(start: string, { after }: { after?: string } = {}): Promise<ListedObject[]> {
-    const { prefix } = this.#options;
-    const listed = await this.#send((store) =>
-      store.list(prefix + start, after === undefined ? {} : { after: prefix + after }),
-    );
-    return listed.map(({ key, bytes }) => ({ key: key.slice(prefix.length), bytes }));
+  list(prefix: string, options?: { after?: string }): Promise<readonly ListedObject[]> {
+    return this.#send((store) => store.list(prefix, options));
   }
 
   delete(key: string): Promise<void> {
-    const whole = this.#options.prefix + key;
-    this.#created.delete(whole);
-    return this.#send((store) => store.delete(whole));
-  }
-
-  wait(ms: number): Promise<void> {
-    return this.#options.store.wait(ms);
+    this.#created.delete(key);
+    return this.#send((store) => store.delete(key));
   }
 
   /** Waits for all requests, and deletes all objects. Returns the number of objects that may remain. */
@@ -166,13 +156,11 @@ class CheckedStore implements ObjectStore {
   }
 
   async #remove(): Promise<void> {
-    const { store } = this.#options;
-    const keys = [...this.#written];
+    const keys = [...this.#written].values();
     const removeSome = async () => {
-      for (let key = keys.pop(); key !== undefined; key = keys.pop()) {
-        const removed = key;
-        await store.delete(removed).then(
-          () => this.#written.delete(removed),
+      for (const key of keys) {
+        await this.#store.delete(key).then(
+          () => this.#written.delete(key),
           () => {},
         );
       }
@@ -182,9 +170,9 @@ class CheckedStore implements ObjectStore {
 
   async #send<Result>(request: (store: ObjectStore) => Promise<Result>): Promise<Result> {
     // A refused request is not repeated.
-    if (this.#options.signal.aborted) throw new ObjectStoreError("The check was stopped.", { isRefused: true });
+    if (this.#signal.aborted) throw new ObjectStoreError("The check was stopped.", { isRefused: true });
     this.requests += 1;
-    const sent = request(this.#options.store);
+    const sent = request(this.#store);
     this.#pending.add(sent);
     try {
       return await sent;
@@ -194,11 +182,12 @@ class CheckedStore implements ObjectStore {
   }
 }
 
-interface BucketCheckOptions extends Required<Pick<CheckBucketOptions, "log" | "wait" | "races" | "signal">> {
+interface BucketCheckOptions extends Required<Pick<CheckBucketOptions, "log" | "races" | "signal">> {
   scope: CheckedStore;
 }
 
-type PartResult = Omit<CheckedPart, "name">;
+/** The details of a part that has passed, or another result. */
+type PartResult = string | Omit<CheckedPart, "name">;
 
 class BucketCheck {
   readonly parts: CheckedPart[] = [];
@@ -218,26 +207,22 @@ class BucketCheck {
 
   async run(): Promise<void> {
     const { scope } = this.#options;
-    await this.#part("permission to put objects", () => this.#try(() => scope.put("first", bytesOf("first"))));
+    await this.#part("permission to put objects", () => scope.put("first", bytesOf("first")).then(() => ""));
     const storedAt = performance.now();
     // The access key needs all permissions, so each of them is tried.
-    for (const [action, request] of [
-      ["get", () => scope.get("first")],
-      ["list", () => scope.list("")],
-      ["delete", () => scope.delete("missing")],
-    ] as const) {
-      await this.#part(`permission to ${action} objects`, () => this.#try(request), { isTried: !this.#isAway });
+    const requests = {
+      get: () => scope.get("first"),
+      list: () => scope.list(""),
+      delete: () => scope.delete("missing"),
+    };
+    for (const [action, request] of Object.entries<() => Promise<unknown>>(requests)) {
+      await this.#part(`permission to ${action} objects`, () => request().then(() => ""), { isTried: !this.#isAway });
     }
     await this.#part("conditional writes", () => this.#race());
     await this.#part("reads and lists after writes", () => this.#readAfterWrites());
     await this.#part("deliveries", () => this.#deliver());
     await this.#part("ages of objects", () => this.#readAge(storedAt));
     await this.#part("latency", async () => this.#describeLatency(), { isTried: this.#latencies.size > 0 });
-  }
-
-  async #try(request: () => Promise<unknown>): Promise<PartResult> {
-    await request();
-    return { outcome: "passed", details: "" };
   }
 
   async #part(
@@ -250,7 +235,8 @@ class BucketCheck {
       return;
     }
     try {
-      this.parts.push({ name, ...(await run()) });
+      const result = await run();
+      this.parts.push({ name, ...(typeof result === "string" ? { outcome: "passed", details: result } : result) });
     } catch (error) {
       const { aborted, reason } = this.#options.signal;
       const isLate = reason instanceof Error && reason.name === "TimeoutError";
@@ -271,18 +257,16 @@ class BucketCheck {
 
   /** Lets eight writes compete for each of several keys, again and again. */
   async #race(): Promise<PartResult> {
-    const { scope, wait, races } = this.#options;
+    const { scope, races } = this.#options;
     let finished = 0;
     for (const startedAt = performance.now(); finished < races && performance.now() - startedAt < maxPartMs; ) {
       // Waits for all races, so that none of them stores an object after the objects were removed.
-      const ended = await Promise.allSettled(
-        Array.from({ length: racesAtOnce }, () => checkObjectStore(scope, { wait })),
-      );
+      const ended = await Promise.allSettled(Array.from({ length: racesAtOnce }, () => checkObjectStore(scope)));
       for (const race of ended) if (race.status === "rejected") throw race.reason;
       finished += racesAtOnce;
       if (scope.doubled > 0) return { outcome: "failed", details: "two conditional writes for one key succeeded" };
     }
-    return { outcome: "passed", details: `${finished} races of 8 writes for one key: always exactly one succeeded` };
+    return `${finished} races of 8 writes for one key: always exactly one succeeded`;
   }
 
   /** Reads and lists each object after it was stored, replaced, and deleted. */
@@ -305,8 +289,7 @@ class BucketCheck {
       }
     }
     if (scope.rejected > rejectedBefore) return falselyRejected(scope.rejected - rejectedBefore);
-    if (outdated.reads + outdated.lists === 0)
-      return { outcome: "passed", details: `${checked} of ${checked} are current` };
+    if (outdated.reads + outdated.lists === 0) return `${checked} of ${checked} are current`;
     return {
       outcome: "failed",
       details: `${outdated.reads} of ${checked} reads and ${outdated.lists} of ${checked} lists were outdated`,
@@ -363,16 +346,13 @@ class BucketCheck {
     if (scope.rejected > rejectedBefore) return falselyRejected(scope.rejected - rejectedBefore);
     const { p50, p99 } = percentilesOf(times);
     const { oneAtATime, together } = this.requestsPerDelivery;
-    return {
-      outcome: "passed",
-      details: `${times.length} stored and run, stored after ${p50} ms (p50) and ${p99} ms (p99); requests per delivery: ${oneAtATime} one at a time, ${together} with ${deliveries.connections} at once`,
-    };
+    return `${times.length} stored and run, stored after ${p50} ms (p50) and ${p99} ms (p99); requests per delivery: ${oneAtATime} one at a time, ${together} with ${deliveries.connections} at once`;
   }
 
   /** Another process takes over if the heartbeat of the owner is old, so the ages must be right. */
   async #readAge(storedAt: number): Promise<PartResult> {
-    const { scope, wait } = this.#options;
-    await wait(Math.max(0, storedAt + minAgeMs - performance.now()));
+    const { scope } = this.#options;
+    await scope.wait(Math.max(0, storedAt + minAgeMs - performance.now()));
     const elapsedMs = performance.now() - storedAt;
     const ageMs = (await scope.get("first"))?.ageMs ?? 0;
     const isRight = ageMs > 0 && Math.abs(ageMs - elapsedMs) < maxAgeErrorMs;
@@ -386,7 +366,7 @@ class BucketCheck {
     const details = latencies
       .map(([request, { p50, p99 }]) => `${request} ${p50} ms (p50), ${p99} ms (p99)`)
       .join("; ");
-    if (!isSlow) return { outcome: "passed", details };
+    if (!isSlow) return details;
     return {
       outcome: "slow",
       details: `${details}. A takeover can take longer than 5 s if requests take longer than 1 s`,

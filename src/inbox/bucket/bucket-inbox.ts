@@ -1,8 +1,9 @@
+import type { DatabaseSync } from "node:sqlite";
 import { messageOf } from "../../core/describe.ts";
 import { WebhookError } from "../../core/errors.ts";
 import type { Logger } from "../../core/log.ts";
 import { formatDuration } from "../../core/options.ts";
-import { withDeadline } from "../../core/time.ts";
+import { untilAborted, withDeadline } from "../../core/time.ts";
 import { inboxTakenOver, inboxUnavailable, RepeatedErrors } from "../errors.ts";
 import type {
   DeliveryCounts,
@@ -18,28 +19,23 @@ import type {
 } from "../inbox.ts";
 import type { SqliteInbox } from "../sqlite/sqlite-inbox.ts";
 import type { LogWriter, Wait } from "./log.ts";
-import { accessHint, ObjectStoreError } from "./object-store.ts";
+import { accessHint, type ObjectStore, ObjectStoreError } from "./object-store.ts";
 import { type Heartbeat, InboxInUseError } from "./ownership.ts";
 import type { YieldGate } from "./take-over.ts";
-import type { RepairedGap } from "./working-database.ts";
+import { type RepairedGap, readOpenGaps, repairGaps } from "./working-database.ts";
 
-/** An inbox that this process owns. */
 export interface OwnedInbox {
   /** The working store. Its changes are stored in the log. */
   inbox: SqliteInbox;
+  database: DatabaseSync;
   writer: LogWriter;
   gate: YieldGate;
   /** Resolves with the ID of the writer that has taken over the inbox. */
   fenced: Promise<string>;
-  /** Returns the numbers of the records whose changes are missing. */
-  readOpenGaps: () => readonly number[];
-  /** See {@link BucketInbox.repair}. */
-  repair: () => Promise<RepairedGap[]>;
   /** See `Inbox.close`. Releases the inbox after the last record was stored. */
   close: (graceMs: number) => Promise<{ interrupted: number }>;
 }
 
-/** An attempt to open an inbox. */
 export interface Opening {
   /** A UUID that no other process uses. */
   writerId: string;
@@ -47,36 +43,29 @@ export interface Opening {
   isFirst: boolean;
   /** The ID of the writer that has taken over the inbox from this process. */
   fencedBy: string | undefined;
-  /** Stops the attempt. */
   signal: AbortSignal;
   /** Called when this process has become the owner. */
   onOwned: () => void;
 }
 
 export interface BucketInboxOptions {
-  /** The URL of the inbox without credentials, for messages. */
-  name: string;
-  open: (opening: Opening) => Promise<OwnedInbox>;
+  store: ObjectStore;
   log: Logger;
+  now: () => number;
   monotonicNow: () => number;
   wait: Wait;
   /** Whether to try again after an error before the inbox is open for the first time. Default: if the error can heal. */
   canRetry?: (error: unknown) => boolean;
   /** Called when the inbox cannot be opened, and is not retried. */
   onFailure?: (error: unknown) => void;
-  /**
-   * How long a delivery waits for the bucket, in milliseconds. Default `20_000`, so that the Hub receives a response before its
-   * timeout of 30 s.
-   */
+  /** How long a delivery waits for the bucket. Default `20_000`: the Hub then receives a response before its timeout of 30 s. */
   maxWaitMs?: number | undefined;
   /** The maximum size of the deliveries that wait for the bucket, in bytes. Default 32 MiB. */
   maxWaitingBytes?: number | undefined;
 }
 
-/** The pause before an attempt to open the inbox is repeated. The pause doubles with each repetition. */
 const firstPauseMs = 1_000;
 const maxPauseMs = 10_000;
-/** The pause after an attempt while another process owns the inbox. */
 const inUsePauseMs = 5_000;
 /** How long an attempt to open the inbox may take when the inbox closes. */
 const maxStopMs = 5_000;
@@ -84,8 +73,7 @@ const maxStopMs = 5_000;
 /**
  * Stores deliveries in a bucket. A SQLite file on the local disk is the working store.
  *
- * The inbox is opened in the background. If another process takes over the inbox, and later stops, the inbox is opened again. In the
- * meantime, deliveries are rejected.
+ * If another process takes over the inbox, and later stops, the inbox is opened again. Until it is open, deliveries are rejected.
  */
 export class BucketInbox implements Inbox {
   readonly ownActions: OwnActions = {
@@ -93,11 +81,13 @@ export class BucketInbox implements Inbox {
     find: async (keys) => this.#readable().inbox.ownActions.find(keys),
   };
   readonly bucket?: string;
+  readonly #opened = Promise.withResolvers<void>();
   /** Resolves when the inbox is open for the first time. Rejects if it cannot be opened, or was closed before. */
-  readonly opened: Promise<void>;
-  /** Resolves when the inbox is open, or the first attempt has failed and will be repeated. */
-  readonly #tried: Promise<void>;
+  readonly opened = this.#opened.promise;
+  /** Resolved when the first attempt has failed and will be repeated. */
+  readonly #tried = Promise.withResolvers<void>();
   readonly #options: BucketInboxOptions;
+  readonly #openOwned: (opening: Opening) => Promise<OwnedInbox>;
   readonly #maxWaitMs: number;
   readonly #closing = new AbortController();
   readonly #running: Promise<void>;
@@ -111,27 +101,23 @@ export class BucketInbox implements Inbox {
   #waitingBytes = 0;
   #closed: Promise<{ interrupted: number }> | undefined;
 
-  constructor(options: BucketInboxOptions) {
+  constructor(options: BucketInboxOptions, openOwned: (opening: Opening) => Promise<OwnedInbox>) {
+    const { name } = options.store;
     this.#options = options;
+    this.#openOwned = openOwned;
     this.#maxWaitMs = options.maxWaitMs ?? 20_000;
-    const bucket = /^hf:\/\/buckets\/([^/]+\/[^/]+)/.exec(options.name)?.[1];
+    const bucket = /^hf:\/\/buckets\/([^/]+\/[^/]+)/.exec(name)?.[1];
     if (bucket !== undefined) this.bucket = bucket;
-    this.#problem = unavailable(`The inbox ${options.name} is being opened.`);
-    const [opened, tried] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-    [this.opened, this.#tried] = [opened.promise, tried.promise];
+    this.#problem = unavailable(`The inbox ${name} is being opened.`);
     this.opened.catch(() => {});
-    this.#running = this.#run({ onOpened: opened.resolve, onTried: tried.resolve }).catch(opened.reject);
+    this.#running = this.#run().catch(this.#opened.reject);
   }
 
-  /**
-   * Waits until the inbox is open, the first attempt has failed, or the time in milliseconds is over.
-   *
-   * @throws the error of the first attempt if it cannot heal.
-   */
+  /** Waits until the inbox is open, the first attempt has failed, or the time is over. @throws an error that cannot heal. */
   async settled(maxMs: number): Promise<void> {
     const over = new AbortController();
     const late = this.#options.wait(maxMs, over.signal).catch(() => {});
-    await Promise.race([this.opened, this.#tried, late]);
+    await Promise.race([this.opened, this.#tried.promise, late]);
     over.abort();
   }
 
@@ -195,10 +181,10 @@ export class BucketInbox implements Inbox {
   }
 
   async problems(): Promise<readonly InboxProblem[]> {
-    const { name } = this.#options;
+    const { name } = this.#options.store;
     const owned = this.#owned;
     if (owned === undefined || owned.writer.fencedBy) return [this.#problem];
-    const { writer, gate, readOpenGaps, inbox } = owned;
+    const { writer, gate, database, inbox } = owned;
     // While a record is being retried, a storage check would wait for it.
     if (writer.outage) {
       return [
@@ -208,7 +194,7 @@ export class BucketInbox implements Inbox {
       ];
     }
     if (gate.isYielding) return [unavailable(`A new process of this Space is taking over the inbox ${name}.`)];
-    const gaps = readOpenGaps();
+    const gaps = readOpenGaps(database);
     if (gaps.length === 0) return inbox.problems();
     const gap: InboxProblem = {
       code: "INBOX_DAMAGED",
@@ -224,7 +210,7 @@ export class BucketInbox implements Inbox {
 
   /** Repairs the gaps of the log (see `repairGaps`). @throws `INBOX_UNAVAILABLE`, `ObjectStoreError` */
   async repair(): Promise<RepairedGap[]> {
-    return this.#writable().repair();
+    return repairGaps(this.#options, this.#writable());
   }
 
   close(graceMs: number): Promise<{ interrupted: number }> {
@@ -243,31 +229,31 @@ export class BucketInbox implements Inbox {
   }
 
   /** Opens the inbox, and opens it again after another process took it over and stopped. Rejects if the inbox cannot be opened. */
-  async #run({ onOpened, onTried }: { onOpened: () => void; onTried: () => void }): Promise<void> {
-    const { name, log } = this.#options;
+  async #run(): Promise<void> {
+    const { store, log } = this.#options;
     let fencedBy: string | undefined;
     while (!this.#closing.signal.aborted) {
-      const owned = await this.#open(fencedBy, onTried);
+      const owned = await this.#open(fencedBy);
       if (owned === undefined) break;
       const replaced = this.#owned;
       this.#owned = owned;
       for (const queue of this.#queues.values()) owned.inbox.startWorker(queue);
       if (replaced) this.#replaced = Promise.all([this.#replaced, replaced.close(0)]);
-      log.info({ inbox: name }, "Opened the inbox for background deliveries.");
-      onOpened();
-      fencedBy = await Promise.race([owned.fenced, whenAborted(this.#closing.signal)]);
+      log.info({ inbox: store.name }, "Opened the inbox for background deliveries.");
+      this.#opened.resolve();
+      fencedBy = await untilAborted(owned.fenced, this.#closing.signal).catch(() => undefined);
       this.#problem = {
         code: "INBOX_TAKEN_OVER",
         severity: "unavailable",
-        message: `Another process has taken over the inbox ${name}, so this process rejects deliveries until the other process stops.`,
+        message: `Another process has taken over the inbox ${store.name}, so this process rejects deliveries until the other process stops.`,
       };
     }
-    throw inboxClosed();
+    throw new WebhookError("The inbox was closed before it was open.", { code: "CLOSING" });
   }
 
   /** Tries to open the inbox until it is open. Returns `undefined` if the inbox is closed. @throws an error that cannot heal. */
-  async #open(fencedBy: string | undefined, onTried: () => void): Promise<OwnedInbox | undefined> {
-    const { open, wait, monotonicNow, onFailure } = this.#options;
+  async #open(fencedBy: string | undefined): Promise<OwnedInbox | undefined> {
+    const { wait, monotonicNow, onFailure } = this.#options;
     const { signal } = this.#closing;
     const failures = new RepeatedErrors(monotonicNow);
     const watch = new OwnerWatch(monotonicNow);
@@ -278,7 +264,7 @@ export class BucketInbox implements Inbox {
         opening = { writerId: crypto.randomUUID(), isFirst: false };
       };
       try {
-        const owned = await open({ ...opening, fencedBy, signal, onOwned });
+        const owned = await this.#openOwned({ ...opening, fencedBy, signal, onOwned });
         if (!signal.aborted) return owned;
         await owned.close(0);
         return undefined;
@@ -287,29 +273,25 @@ export class BucketInbox implements Inbox {
         const { isFirst } = opening;
         const { canRetry = (thrown) => canHeal(thrown) && !(isFirst && watch.hasRenewed(thrown)) } = this.#options;
         if (fencedBy === undefined ? !canRetry(error) : !canHeal(error)) {
-          this.#reportFailure(error);
+          const code = WebhookError.isInstance(error) ? error.code : "INBOX_UNUSABLE";
+          this.#problem = { code, severity: "unavailable", message: messageOf(error) };
           onFailure?.(error);
           throw error;
         }
         if (fencedBy === undefined || !(error instanceof InboxInUseError)) this.#reportPause(error, failures);
-        onTried();
+        this.#tried.resolve();
         await wait(error instanceof InboxInUseError ? inUsePauseMs : pauseMs, signal).catch(() => {});
       }
     }
   }
 
   #reportPause(error: unknown, failures: RepeatedErrors): void {
-    const { name, log } = this.#options;
+    const { store, log } = this.#options;
     const code = error instanceof InboxInUseError ? error.code : "INBOX_UNAVAILABLE";
     const hint = error instanceof ObjectStoreError && error.isRefused ? ` ${accessHint}` : "";
-    const message = `The inbox ${name} cannot be opened yet, so deliveries are rejected: ${messageOf(error)}${hint}`;
+    const message = `The inbox ${store.name} cannot be opened yet, so deliveries are rejected: ${messageOf(error)}${hint}`;
     this.#problem = { code, severity: "unavailable", message };
     if (failures.shouldLog(error)) log.error({ code }, `${message} The server tries again until the inbox is open.`);
-  }
-
-  #reportFailure(error: unknown): void {
-    const code = WebhookError.isInstance(error) ? error.code : "INBOX_UNUSABLE";
-    this.#problem = { code, severity: "unavailable", message: messageOf(error) };
   }
 
   /** Makes a change and waits until it is stored. @throws `INBOX_UNAVAILABLE` if the change is not stored in time. */
@@ -370,20 +352,8 @@ function canHeal(error: unknown): boolean {
   return WebhookError.isInstance(error) && codes.includes(error.code);
 }
 
-/** Resolves with `undefined` when a signal is aborted. */
-function whenAborted(signal: AbortSignal): Promise<undefined> {
-  const { promise, resolve } = Promise.withResolvers<undefined>();
-  if (signal.aborted) resolve(undefined);
-  else signal.addEventListener("abort", () => resolve(undefined), { once: true });
-  return promise;
-}
-
 function unavailable(message: string): InboxProblem {
   return { code: "INBOX_UNAVAILABLE", severity: "unavailable", message };
-}
-
-function inboxClosed(): WebhookError {
-  return new WebhookError("The inbox was closed before it was open.", { code: "CLOSING" });
 }
 
 function notStoredInTime(): WebhookError {

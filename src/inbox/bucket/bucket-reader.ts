@@ -13,9 +13,9 @@ import type {
 import { DeliveryTable } from "../sqlite/delivery-table.ts";
 import { LogReplay } from "./log-replay.ts";
 import type { ObjectStore } from "./object-store.ts";
-import { snapshotFile } from "./snapshot-schedule.ts";
+import { restoreFile } from "./snapshot-schedule.ts";
 import { restoreSnapshot } from "./snapshots.ts";
-import { createWorkingFolder, WorkingDatabase, type WorkingFolder } from "./working-database.ts";
+import { createWorkingFolder, WorkingDatabase } from "./working-database.ts";
 
 /** The minimum time between two reads of new records. */
 const refreshMs = 1_000;
@@ -29,10 +29,9 @@ export interface BucketReaderOptions {
 
 /** A copy of the inbox, and the records that were applied to it. */
 interface InboxCopy {
-  folder: WorkingFolder;
-  working: WorkingDatabase;
   replay: LogReplay;
   table: DeliveryTable;
+  remove: () => void;
 }
 
 /** Reads an inbox in a bucket that another process can own. Never writes to the bucket. */
@@ -76,41 +75,23 @@ export class BucketReader implements Inbox {
     return [];
   }
 
-  async accept(): Promise<never> {
-    throw readOnly(this.#options.store);
-  }
-
-  startWorker(): never {
-    throw readOnly(this.#options.store);
-  }
-
-  async replay(): Promise<never> {
-    throw readOnly(this.#options.store);
-  }
-
-  async replayDead(): Promise<never> {
-    throw readOnly(this.#options.store);
-  }
-
-  async discard(): Promise<never> {
-    throw readOnly(this.#options.store);
-  }
-
-  async pause(): Promise<never> {
-    throw readOnly(this.#options.store);
-  }
-
-  async resume(): Promise<never> {
-    throw readOnly(this.#options.store);
-  }
-
-  async prune(): Promise<never> {
-    throw readOnly(this.#options.store);
-  }
+  readonly #throw = (): never => {
+    const { name } = this.#options.store;
+    throw new WebhookError(`The inbox ${name} was opened only for reading.`, { code: "INBOX_UNAVAILABLE" });
+  };
+  readonly #reject = async (): Promise<never> => this.#throw();
+  readonly startWorker = this.#throw;
+  readonly accept = this.#reject;
+  readonly replay = this.#reject;
+  readonly replayDead = this.#reject;
+  readonly discard = this.#reject;
+  readonly pause = this.#reject;
+  readonly resume = this.#reject;
+  readonly prune = this.#reject;
 
   async close(): Promise<{ interrupted: number }> {
     await this.#refreshing?.catch(() => {});
-    removeCopy(this.#copy);
+    this.#copy.remove();
     return { interrupted: 0 };
   }
 
@@ -128,7 +109,7 @@ export class BucketReader implements Inbox {
     if (!(await this.#copy.replay.catchUp())) {
       const outdated = this.#copy;
       this.#copy = await copyInbox(this.#options);
-      removeCopy(outdated);
+      outdated.remove();
     }
     this.#refreshedAt = this.#options.monotonicNow();
   }
@@ -138,14 +119,18 @@ async function copyInbox(options: BucketReaderOptions): Promise<InboxCopy> {
   const { store, log } = options;
   const folder = createWorkingFolder();
   let working: WorkingDatabase | undefined;
+  const remove = () => {
+    working?.close();
+    folder[Symbol.dispose]();
+  };
   try {
-    const snapshot = await restoreSnapshot({ store, target: snapshotFile(folder.file), log });
+    const snapshot = await restoreSnapshot({ store, target: restoreFile(folder.file), log });
     working = new WorkingDatabase(folder.file, store.name);
     const replay = new LogReplay({ store, target: working, snapshot, log, isReadOnly: true });
     const isCurrent = await replay.catchUp();
     if (isCurrent && replay.next > 1) {
       working.prepareToRead();
-      return { folder, working, replay, table: new DeliveryTable(working.database) };
+      return { replay, table: new DeliveryTable(working.database), remove };
     }
     if (isCurrent) {
       throw new WebhookError(
@@ -154,20 +139,9 @@ async function copyInbox(options: BucketReaderOptions): Promise<InboxCopy> {
       );
     }
   } catch (error) {
-    working?.close();
-    folder[Symbol.dispose]();
+    remove();
     throw error;
   }
-  working.close();
-  folder[Symbol.dispose]();
+  remove();
   return copyInbox(options);
-}
-
-function removeCopy({ folder, working }: InboxCopy): void {
-  working.close();
-  folder[Symbol.dispose]();
-}
-
-function readOnly({ name }: ObjectStore): WebhookError {
-  return new WebhookError(`The inbox ${name} was opened only for reading.`, { code: "INBOX_UNAVAILABLE" });
 }

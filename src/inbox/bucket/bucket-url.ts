@@ -2,7 +2,6 @@ import { WebhookError } from "../../core/errors.ts";
 import { optionError } from "../../core/options.ts";
 import { readBaseUrl } from "../../core/urls.ts";
 
-/** Where an inbox is stored. */
 export interface BucketLocation {
   /** The URL of the S3 API, without a trailing slash. */
   endpoint: string;
@@ -14,7 +13,6 @@ export interface BucketLocation {
   name: string;
 }
 
-/** An access key of an S3 API. */
 export interface BucketCredentials {
   accessKeyId: string;
   secretAccessKey: string;
@@ -22,7 +20,7 @@ export interface BucketCredentials {
 }
 
 /** Reads an environment variable. Returns `undefined` if the variable is unset or empty. */
-type ReadVariable = (name: string) => string | undefined;
+export type ReadVariable = (name: string) => string | undefined;
 
 const hubEndpoint = "https://s3.hf.co";
 const defaultRegion = "us-east-1";
@@ -48,50 +46,42 @@ export function parseBucketUrl(url: string, readVariable: ReadVariable): BucketL
   const segments = path.replace(/\/$/, "").split("/");
   const isValid = segments.every((segment) => /^[A-Za-z0-9][A-Za-z0-9._=-]*$/.test(segment));
   if (!isValid) throw urlInvalid();
-  const endpoint = readVariable("AWS_ENDPOINT_URL_S3") ?? readVariable("AWS_ENDPOINT_URL");
-  const name = `${scheme}://${segments.join("/")}`;
-  if (scheme === "hf") {
-    const [buckets, namespace, bucket, ...rest] = segments;
-    if (buckets !== "buckets" || namespace === undefined || bucket === undefined || query !== "") throw urlInvalid();
-    return {
-      endpoint: checkEndpoint(endpoint ?? `${hubEndpoint}/${namespace}`),
-      region: defaultRegion,
-      bucket,
-      prefix: toPrefix(rest),
-      name,
-    };
-  }
-  const [bucket, ...rest] = segments;
+  const isHub = scheme === "hf";
+  if (isHub && (segments[0] !== "buckets" || query !== "")) throw urlInvalid();
+  const [bucket, ...folders] = isHub ? segments.slice(2) : segments;
   if (bucket === undefined) throw urlInvalid();
   const options = new URLSearchParams(query);
   for (const key of options.keys()) if (key !== "endpoint" && key !== "region") throw urlInvalid();
-  const region = checkRegion(
-    options.get("region") ?? readVariable("AWS_REGION") ?? readVariable("AWS_DEFAULT_REGION") ?? defaultRegion,
-  );
-  const defaultEndpoint = `https://s3.${region}.amazonaws.com`;
+  const awsRegion =
+    options.get("region") ?? readVariable("AWS_REGION") ?? readVariable("AWS_DEFAULT_REGION") ?? defaultRegion;
+  const region = isHub ? defaultRegion : checkRegion(awsRegion);
+  const endpoint = readVariable("AWS_ENDPOINT_URL_S3") ?? readVariable("AWS_ENDPOINT_URL");
+  const defaultEndpoint = isHub ? `${hubEndpoint}/${segments[1]}` : `https://s3.${region}.amazonaws.com`;
   return {
     endpoint: checkEndpoint(options.get("endpoint") ?? endpoint ?? defaultEndpoint),
     region,
     bucket,
-    prefix: toPrefix(rest),
-    name,
+    prefix: folders.map((folder) => `${folder}/`).join(""),
+    name: `${scheme}://${segments.join("/")}`,
   };
 }
 
-/**
- * Reads the access key from `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`, and `AWS_SESSION_TOKEN`.
- *
- * @throws `INBOX_UNUSABLE` if the access key is not set or contains a line break.
- */
+/** Reads the access key. @throws `INBOX_UNUSABLE` if the access key is not set or contains a line break. */
 export function readBucketCredentials(name: string, readVariable: ReadVariable): BucketCredentials {
   const accessKeyId = readVariable("AWS_ACCESS_KEY_ID");
   const secretAccessKey = readVariable("AWS_SECRET_ACCESS_KEY");
   const sessionToken = readVariable("AWS_SESSION_TOKEN");
-  checkHeaderValues({
+  // A line break is a common mistake when a value is copied. The error of an invalid header would contain the whole header.
+  for (const [name, value] of Object.entries({
     AWS_ACCESS_KEY_ID: accessKeyId,
     AWS_SECRET_ACCESS_KEY: secretAccessKey,
     AWS_SESSION_TOKEN: sessionToken,
-  });
+  })) {
+    if (value === undefined || /^[\x21-\x7e]+$/.test(value)) continue;
+    throw new WebhookError(`${name} contains a space, a line break, or a non-ASCII character. Copy the value again.`, {
+      code: "INBOX_UNUSABLE",
+    });
+  }
   if (accessKeyId !== undefined && secretAccessKey !== undefined) {
     return { accessKeyId, secretAccessKey, ...(sessionToken !== undefined && { sessionToken }) };
   }
@@ -102,10 +92,6 @@ export function readBucketCredentials(name: string, readVariable: ReadVariable):
     `The inbox ${name} needs the environment variables AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY. ${steps}`,
     { code: "INBOX_UNUSABLE" },
   );
-}
-
-function toPrefix(segments: readonly string[]): string {
-  return segments.map((segment) => `${segment}/`).join("");
 }
 
 function checkEndpoint(endpoint: string): string {
@@ -122,16 +108,6 @@ function checkRegion(region: string): string {
   throw optionError(
     "The region of the bucket (`region` in INBOX_URL, AWS_REGION, or AWS_DEFAULT_REGION) is invalid. Use letters, digits, and hyphens, as in eu-west-1.",
   );
-}
-
-/** A line break is a common mistake when a value is copied. The error of an invalid header would contain the whole header. */
-function checkHeaderValues(values: Readonly<Record<string, string | undefined>>): void {
-  for (const [name, value] of Object.entries(values)) {
-    if (value === undefined || /^[\x21-\x7e]+$/.test(value)) continue;
-    throw new WebhookError(`${name} contains a space, a line break, or a non-ASCII character. Copy the value again.`, {
-      code: "INBOX_UNUSABLE",
-    });
-  }
 }
 
 function urlInvalid() {

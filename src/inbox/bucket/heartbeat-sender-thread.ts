@@ -4,27 +4,19 @@ import { LoopMonitor } from "../loop-monitor.ts";
 import type { ObjectStore } from "./object-store.ts";
 import type { HeartbeatSenderData } from "./ownership.ts";
 
-const {
-  connection,
-  key,
-  heartbeat,
-  intervalMs,
-  countIntervalMs,
-  maxBlockedMs,
-  loopCounter,
-  position,
-}: HeartbeatSenderData = workerData;
+const data: HeartbeatSenderData = workerData;
+const { intervalMs, maxBlockedMs } = data;
 
-const loop = new LoopMonitor(loopCounter);
+const loop = new LoopMonitor(data.loopCounter);
 let store: ObjectStore | undefined;
 let sentAt = Number.NEGATIVE_INFINITY;
 let sending: Promise<void> | undefined;
 
 async function send(): Promise<void> {
   const { openS3ObjectStore } = await import("./s3.ts");
-  store ??= await openS3ObjectStore(connection);
-  const content = { ...heartbeat, position: Number(Atomics.load(position, 0)) };
-  await store.put(key, new TextEncoder().encode(JSON.stringify(content)));
+  store ??= await openS3ObjectStore(data.connection);
+  const content = { ...data.heartbeat, position: Number(Atomics.load(data.position, 0)) };
+  await store.put(data.key, new TextEncoder().encode(JSON.stringify(content)));
 }
 
 function sendIfBlocked(): void {
@@ -39,7 +31,7 @@ function sendIfBlocked(): void {
     });
 }
 
-const timer = setInterval(sendIfBlocked, countIntervalMs);
+const timer = setInterval(sendIfBlocked, data.countIntervalMs);
 parentPort?.once("message", async () => {
   clearInterval(timer);
   await sending;

@@ -5,7 +5,6 @@ import { isCoveredBySnapshot, noReadableSnapshot, type RestoredSnapshot } from "
 
 /** A record of the log whose changes are missing. */
 export interface Gap {
-  /** The number of the record. */
   number: number;
   /**
    * `missing`: the object does not exist. `unreadable`: the object is not a complete record. `conflict`: the changes do not fit the
@@ -55,38 +54,22 @@ const firstReads = 4;
  */
 export class LogReplay {
   readonly #options: LogReplayOptions;
-  #next: number;
-  #lastWriter: string | undefined;
+  /** The number of the next record. */
+  next: number;
+  /** The writer of the last readable record that was read. */
+  lastWriter: string | undefined;
+  /** The age of the newest record that the last call of `catchUp` has read, in milliseconds. Infinite if it has read none. */
+  newestAgeMs = Number.POSITIVE_INFINITY;
+  /** The numbers of the takeovers and unreadable objects that were found. See `log_fences` in `sqlite/database.ts`. */
+  readonly fences: number[] = [];
   #unreadable: Gap[] = [];
-  readonly #fences: number[] = [];
   #found = new Map<number, Gap["reason"]>();
   /** Whether the target lacks the changes of a gap that no later record describes. */
   #isIncomplete = false;
-  #newestAgeMs = Number.POSITIVE_INFINITY;
 
   constructor(options: LogReplayOptions) {
     this.#options = options;
-    this.#next = options.target.position + 1;
-  }
-
-  /** The number of the next record. */
-  get next(): number {
-    return this.#next;
-  }
-
-  /** The writer of the last readable record that was read. */
-  get lastWriter(): string | undefined {
-    return this.#lastWriter;
-  }
-
-  /** The age of the newest record that the last call of `catchUp` has read, in milliseconds. Infinite if it has read none. */
-  get newestAgeMs(): number {
-    return this.#newestAgeMs;
-  }
-
-  /** The numbers of the takeovers and unreadable objects that were found. See `log_fences` in `sqlite/database.ts`. */
-  get fences(): readonly number[] {
-    return this.#fences;
+    this.next = options.target.position + 1;
   }
 
   /** The gaps that no record of the log describes. */
@@ -105,14 +88,14 @@ export class LogReplay {
    */
   async catchUp(lastKnown = 0): Promise<boolean> {
     const { store, snapshot } = this.#options;
-    const listed = await store.list(recordPrefix, { after: recordKey(this.#next - 1) });
+    const listed = await store.list(recordPrefix, { after: recordKey(this.next - 1) });
     const sizes = new Map(listed.map(({ key, bytes }) => [recordNumber(key) ?? 0, bytes]));
     const last = await this.#findLast(
-      Math.max(lastKnown, snapshot.newest, this.#next - 1, recordNumber(listed.at(-1)?.key ?? "") ?? 0),
+      Math.max(lastKnown, snapshot.newest, this.next - 1, recordNumber(listed.at(-1)?.key ?? "") ?? 0),
     );
-    this.#newestAgeMs = Number.POSITIVE_INFINITY;
+    this.newestAgeMs = Number.POSITIVE_INFINITY;
     const reads: Promise<ReadObject<LogRecord>>[] = [];
-    for (let number = this.#next; number <= last; number += 1) {
+    for (let number = this.next; number <= last; number += 1) {
       while (reads.length < maxReads && number + reads.length <= last) {
         const read = this.#read(number + reads.length, sizes.get(number + reads.length));
         // The error is thrown when the record is applied.
@@ -122,7 +105,7 @@ export class LogReplay {
       const read = await reads.shift();
       if (read === undefined || read.state === "obsolete") return false;
       await this.#apply(number, read);
-      this.#next = number + 1;
+      this.next = number + 1;
     }
     this.#checkSnapshots();
     return true;
@@ -140,7 +123,7 @@ export class LogReplay {
    * owner could store further records faster than they are listed and read. Returns the writer of the first record.
    */
   async follow(): Promise<string | undefined> {
-    const numbers = Array.from({ length: maxReads / 2 }, (_, index) => this.#next + index);
+    const numbers = Array.from({ length: maxReads / 2 }, (_, index) => this.next + index);
     const found = await Promise.all(numbers.map((number) => this.#options.store.get(recordKey(number))));
     let first: string | undefined;
     for (const [index, number] of numbers.entries()) {
@@ -148,7 +131,7 @@ export class LogReplay {
       const record = object && (await decodeRecord(object.body));
       if (record?.number !== number) break;
       await this.#apply(number, { state: "readable", content: record });
-      this.#next = number + 1;
+      this.next = number + 1;
       first ??= record.writer;
     }
     return first;
@@ -188,7 +171,7 @@ export class LogReplay {
       decode: async (body, ageMs) => {
         const record = await decodeRecord(body);
         if (record?.number !== number) return undefined;
-        this.#newestAgeMs = Math.min(this.#newestAgeMs, ageMs);
+        this.newestAgeMs = Math.min(this.newestAgeMs, ageMs);
         return record;
       },
       bytes,
@@ -206,13 +189,13 @@ export class LogReplay {
     const { store, target, isReadOnly = false } = this.#options;
     if (read.state === "readable") {
       const { content: record } = read;
-      this.#lastWriter = record.writer;
+      this.lastWriter = record.writer;
       target.prepare(record);
-      if (record.kind === "takeover") this.#fences.push(number);
+      if (record.kind === "takeover") this.fences.push(number);
       else this.#applyChanges(record);
       return;
     }
-    this.#fences.push(number);
+    this.fences.push(number);
     this.#unreadable.push({ number, reason: read.state === "unreadable" ? "unreadable" : "missing" });
     if (read.state === "unreadable" && !isReadOnly) await store.put(quarantineKey(number), read.body);
   }
@@ -221,8 +204,14 @@ export class LogReplay {
     const { target } = this.#options;
     if (!this.#isIncomplete && target.apply(body)) {
       // A gap record names the records whose changes are missing. It also fits if these records were at the end of the log.
-      if (kind === "gap") this.#unreadable = [];
-      this.#skipUnreadable();
+      if (kind !== "gap" && this.#unreadable.length > 0) {
+        // The next changes follow the previous ones, so the unreadable records contained none.
+        this.#options.log.warn(
+          { records: this.#unreadable.map((unreadable) => unreadable.number) },
+          "Some records of the inbox are unreadable, but contained no changes. No delivery is missing.",
+        );
+      }
+      this.#unreadable = [];
       return;
     }
     if (!this.#isIncomplete && this.#unreadable.length === 0) this.#found.set(number, "conflict");
@@ -232,16 +221,5 @@ export class LogReplay {
     target.applyPossible(body);
     // The changes of this record describe the state after all earlier gaps.
     if (kind === "gap") this.#isIncomplete = false;
-  }
-
-  /** The next changes follow the previous ones, so the unreadable records contained none. */
-  #skipUnreadable(): void {
-    if (this.#unreadable.length === 0) return;
-    const numbers = this.#unreadable.map(({ number }) => number);
-    this.#options.log.warn(
-      { records: numbers },
-      "Some records of the inbox are unreadable, but contained no changes. No delivery is missing.",
-    );
-    this.#unreadable = [];
   }
 }

@@ -5,15 +5,11 @@ import { gunzip, gzip } from "node:zlib";
 import * as z from "zod";
 import type { Logger } from "../../core/log.ts";
 import { inboxTakenOver, inboxUnavailable } from "../errors.ts";
-import { type ObjectStore, ObjectStoreError, readObject } from "./object-store.ts";
+import { isSameBody, type ObjectStore, ObjectStoreError, readObject } from "./object-store.ts";
 
-/** The prefix of the keys of records. */
+/* The prefixes of the keys of records, heartbeats, and requests to yield. */
 export const recordPrefix = "log/";
-
-/** The prefix of the keys of heartbeats. */
 export const heartbeatPrefix = "heartbeats/";
-
-/** The prefix of the keys of requests to yield. */
 export const yieldPrefix = "yield/";
 
 /** Returns the key of a record. Keys sort by number. */
@@ -21,18 +17,15 @@ export function recordKey(number: number): string {
   return `${recordPrefix}${padded(number)}`;
 }
 
-/** Returns the number of the record with this key, or `undefined` if the key belongs to no record. */
 export function recordNumber(key: string): number | undefined {
   const digits = /^log\/(\d{16})$/.exec(key)?.[1];
   return digits === undefined ? undefined : Number(digits);
 }
 
-/** Returns the key of the heartbeat of a writer. */
 export function heartbeatKey(writerId: string): string {
   return `${heartbeatPrefix}${writerId}`;
 }
 
-/** Returns the key of the request to the writer to yield. */
 export function yieldKey(writerId: string): string {
   return `${yieldPrefix}${writerId}`;
 }
@@ -66,14 +59,12 @@ const headerSchema = z.object({
    * records unreadable records.
    */
   kind: z.enum(["takeover", "changes", "gap"]),
-  /** A UUID of the process that wrote the record. */
   writer: z.string(),
   encoding: z.enum(["identity", "gzip"]),
   /** The size of the body after decoding, in bytes. */
   bytes: z.number().check(z.int(), z.nonnegative()),
   /** The new owner. Only in `takeover` records. */
   owner: z.optional(ownerSchema),
-  /** The schema version of the writer's database. */
   schemaVersion: z.optional(z.number()),
 });
 
@@ -93,7 +84,6 @@ const newline = 0x0a;
 const compress = promisify(gzip);
 const decompress = promisify(gunzip);
 
-/** Returns the bytes of a record. */
 export async function encodeRecord({ body, ...fields }: LogRecord): Promise<Uint8Array> {
   const isCompressed = body.length >= minCompressedBytes;
   // The fastest level: payloads are JSON, which all levels compress well.
@@ -120,17 +110,12 @@ export async function decodeRecord(bytes: Uint8Array): Promise<LogRecord | undef
   }
 }
 
-/** Whether two records have the same writer and the same content. */
-function isSameRecord(one: Uint8Array, other: Uint8Array): boolean {
-  return Buffer.compare(one, other) === 0;
-}
-
 /** Whether bytes are the beginning of a record, which starts with its checksum. */
 function isTornRecord(bytes: Uint8Array, record: Uint8Array): boolean {
-  return bytes.length > firstLineBytes && isSameRecord(bytes, record.subarray(0, bytes.length));
+  return bytes.length > firstLineBytes && isSameBody(bytes, record.subarray(0, bytes.length));
 }
 
-function sha256(bytes: Uint8Array): string {
+export function sha256(bytes: Uint8Array): string {
   return createHash("sha256").update(bytes).digest("hex");
 }
 
@@ -138,15 +123,12 @@ interface LogWriterOptions {
   store: ObjectStore;
   /** A UUID that no other process uses. */
   writerId: string;
-  /** The number of the next record. */
   next: number;
   log: Logger;
   /** Called once when this process, which was the owner, finds that another writer has taken over the log. */
   onTakenOver?: (writerId: string) => void;
-  /** Milliseconds of a monotonic clock. Default `performance.now`. */
-  monotonicNow?: () => number;
-  /** Waits before a request is repeated. Default: a timer. */
-  wait?: Wait;
+  monotonicNow: () => number;
+  wait: Wait;
   /** Called before each record after the takeover. The record waits for the returned promise. */
   beforeAppend?: () => Promise<void> | undefined;
 }
@@ -161,24 +143,13 @@ interface AppendedRecord extends Pick<LogRecord, "kind" | "owner" | "schemaVersi
   body: (number: number) => Uint8Array;
 }
 
-/** A time in which the store has not answered or has refused requests. */
-interface Outage {
-  /** The duration so far. */
-  forMs: number;
-  /** The error of the last request. */
-  error: unknown;
-}
-
 /** The pause before a request is repeated. The pause doubles with each repetition. */
 const firstPauseMs = 100;
 const maxPauseMs = 2_000;
 /** A record that is not stored after this time in milliseconds counts as an outage, although no request has failed. */
 const slowMs = 5_000;
 
-/**
- * The result of a request to store a record. `torn`: only the beginning of the record was stored. `unreadable`: the number is used by
- * an object that is not a record, so that its writer is unknown.
- */
+/** `torn`: only the beginning of the record was stored. `unreadable`: an object that is no record, whose writer is unknown. */
 type StoreResult = "mine" | "torn" | "unreadable" | { other: LogRecord };
 
 /**
@@ -190,55 +161,37 @@ type StoreResult = "mine" | "torn" | "unreadable" | { other: LogRecord };
  */
 export class LogWriter {
   readonly writerId: string;
-  readonly #options: Required<Pick<LogWriterOptions, "monotonicNow" | "wait">> & LogWriterOptions;
+  readonly #options: LogWriterOptions;
   readonly #closed = new AbortController();
-  #next: number;
-  #fencedBy: LogRecord | undefined;
+  /** The number of the next record. */
+  next: number;
+  /** The numbers that this process skipped because they are used by objects that are not records. */
+  readonly unreadable: number[] = [];
+  /** The record of the process that has taken over the log, or `undefined` if this process is the owner. */
+  fencedBy: LogRecord | undefined;
   #failingSince: number | undefined;
   #failure: unknown;
   /** When the first request for the current record was sent. */
   #storingSince: number | undefined;
   #isAppending = false;
-  readonly #unreadable: number[] = [];
-  /** Whether this process has appended a record. */
   #isOwner = false;
 
   constructor(options: LogWriterOptions) {
-    this.#options = {
-      monotonicNow: () => performance.now(),
-      wait: waitWithTimer,
-      ...options,
-    };
+    this.#options = options;
     this.writerId = options.writerId;
-    this.#next = options.next;
+    this.next = options.next;
   }
 
-  /** The number of the next record. */
-  get next(): number {
-    return this.#next;
-  }
-
-  /** The numbers that this process skipped because they are used by objects that are not records. */
-  get unreadable(): readonly number[] {
-    return this.#unreadable;
-  }
-
-  /** The record of the process that has taken over the log, or `undefined` if this process is the owner. */
-  get fencedBy(): LogRecord | undefined {
-    return this.#fencedBy;
-  }
-
-  /** The current outage, or `undefined` if no request is being repeated and the store has answered in time. */
-  get outage(): Outage | undefined {
+  /** The current outage: no response in time, or a request that is being repeated. `error`: the error of the last request. */
+  get outage(): { forMs: number; error: unknown } | undefined {
     const now = this.#options.monotonicNow();
     if (this.#failingSince !== undefined) return { forMs: now - this.#failingSince, error: this.#failure };
     const forMs = now - (this.#storingSince ?? now);
     return forMs < slowMs ? undefined : { forMs, error: new Error("The bucket has not responded yet.") };
   }
 
-  /** @throws `INBOX_TAKEN_OVER` if another process has taken over the log. */
   throwIfTakenOver(): void {
-    if (this.#fencedBy) throw inboxTakenOver();
+    if (this.fencedBy) throw inboxTakenOver();
   }
 
   /**
@@ -254,18 +207,21 @@ export class LogWriter {
     this.#isAppending = true;
     try {
       for (;;) {
-        const number = this.#next;
+        const number = this.next;
         const record = await encodeRecord({ ...fields, number, writer: this.writerId, body: body(number) });
         const result = await this.#store(number, record);
-        if (typeof result === "object") this.#fence(result.other);
+        if (typeof result === "object") {
+          this.#recordTakeover(result.other);
+          throw inboxTakenOver();
+        }
         // It can be a record of the owner, so this process must not skip it before its takeover.
         if (result === "unreadable" && !this.#isOwner) throw inboxTakenOver();
-        this.#next = number + 1;
+        this.next = number + 1;
         if (result === "mine") {
           this.#isOwner = true;
           return number;
         }
-        this.#unreadable.push(number);
+        this.unreadable.push(number);
         this.#options.log.error(
           { code: "INBOX_DAMAGED", record: number },
           "A record of the inbox is unreadable. The changes are stored in the next record.",
@@ -279,8 +235,8 @@ export class LogWriter {
 
   /** Checks whether another process has taken over the log, if no record is being appended. @throws {@link ObjectStoreError} */
   async detectTakeover(): Promise<void> {
-    if (this.#isAppending || this.#fencedBy) return;
-    const number = this.#next;
+    if (this.#isAppending || this.fencedBy) return;
+    const number = this.next;
     const found = await this.#options.store.get(recordKey(number));
     const record = found && (await decodeRecord(found.body));
     // In the meantime, this process can have appended a record with this number.
@@ -335,7 +291,7 @@ export class LogWriter {
     const { store } = this.#options;
     const key = recordKey(number);
     const compare = async (body: Uint8Array): Promise<StoreResult | undefined> => {
-      if (isSameRecord(body, record)) return "mine";
+      if (isSameBody(body, record)) return "mine";
       const other = await decodeRecord(body);
       return other && { other };
     };
@@ -368,14 +324,9 @@ export class LogWriter {
     this.#failure = error;
   }
 
-  #fence(other: LogRecord): never {
-    this.#recordTakeover(other);
-    throw inboxTakenOver();
-  }
-
   #recordTakeover(record: LogRecord): void {
-    if (this.#fencedBy) return;
-    this.#fencedBy = record;
+    if (this.fencedBy) return;
+    this.fencedBy = record;
     if (!this.#isOwner) return;
     const { owner } = record;
     this.#options.log.error(

@@ -1,4 +1,3 @@
-import { setTimeout as delay } from "node:timers/promises";
 import { WebhookError } from "../../core/errors.ts";
 import type { BucketCredentials, BucketLocation } from "./bucket-url.ts";
 
@@ -17,15 +16,10 @@ export interface ObjectStore {
   put(key: string, body: Uint8Array, options?: { ifAbsent?: boolean }): Promise<"stored" | "exists">;
   /** Returns an object, or `undefined` if no object has this key. @throws {@link ObjectStoreError} */
   get(key: string): Promise<StoredObject | undefined>;
-  /**
-   * Lists all objects whose keys start with a prefix, sorted by key. `after`: a key, to list only the objects after this key.
-   *
-   * @throws {@link ObjectStoreError}
-   */
+  /** Lists all objects whose keys start with a prefix, after the key `after`, sorted by key. @throws {@link ObjectStoreError} */
   list(prefix: string, options?: { after?: string }): Promise<readonly ListedObject[]>;
   /** Deletes an object. A missing object is no error. @throws {@link ObjectStoreError} */
   delete(key: string): Promise<void>;
-  /** Waits before an object is read again. */
   wait(ms: number): Promise<void>;
 }
 
@@ -37,14 +31,12 @@ export interface StoreConnection {
   timeoutMs?: number;
 }
 
-/** An object with its content. */
 export interface StoredObject {
   body: Uint8Array;
   /** The time since the object was stored, in milliseconds, by the clock of the store. */
   ageMs: number;
 }
 
-/** An object in a list. */
 export interface ListedObject {
   key: string;
   bytes: number;
@@ -62,9 +54,7 @@ export class ObjectStoreError extends Error {
    * fails again. Otherwise, it is unknown whether the request had an effect.
    */
   readonly isRefused: boolean;
-  /** The HTTP status of the response. Missing if there was no response. */
   readonly status: number | undefined;
-  /** The error code of S3, such as `SlowDown`. */
   readonly s3Code: string | undefined;
   /** How long to wait before the next request, in milliseconds, if the store requested a wait. */
   readonly retryAfterMs: number | undefined;
@@ -76,10 +66,9 @@ export class ObjectStoreError extends Error {
       status,
       s3Code,
       retryAfterMs,
-      cause,
-    }: { isRefused: boolean; status?: number; s3Code?: string; retryAfterMs?: number; cause?: unknown },
+    }: { isRefused: boolean; status?: number; s3Code?: string; retryAfterMs?: number },
   ) {
-    super(message, { cause });
+    super(message);
     this.isRefused = isRefused;
     this.status = status;
     this.s3Code = s3Code;
@@ -101,7 +90,6 @@ export interface ReadOptions<Content> {
   isObsolete?: () => Promise<boolean>;
 }
 
-/** An object that was read as often as necessary. */
 export type ReadObject<Content> =
   | { state: "readable"; content: Content }
   | { state: "unreadable"; body: Uint8Array }
@@ -138,11 +126,10 @@ export async function readObject<Content>(
   return body === undefined ? { state: "missing" } : { state: "unreadable", body };
 }
 
-function isSameBody(one: Uint8Array | undefined, other: Uint8Array | undefined): boolean {
+export function isSameBody(one: Uint8Array | undefined, other: Uint8Array | undefined): boolean {
   return one === undefined || other === undefined ? one === other : Buffer.compare(one, other) === 0;
 }
 
-/** Returns the body of an object with a JSON value. */
 export function encodeJson(value: unknown): Uint8Array {
   return new TextEncoder().encode(JSON.stringify(value));
 }
@@ -166,47 +153,29 @@ const maxViolations = 3;
 /** A check reads its object so often before another one counts as stored, because a read can be short or damaged. */
 const maxReads = 4;
 
-interface StoreCheckOptions {
-  /** Waits before a request is repeated. Default: a timer. */
-  wait?: (ms: number) => Promise<void>;
-}
-
 /**
  * Checks that a store decides atomically between concurrent conditional requests. Without this property, two processes could both
  * own an inbox, and deliveries could be lost.
  *
  * @throws `INBOX_UNUSABLE` if the store does not have this property, {@link ObjectStoreError} if the store cannot be checked, such as
  *   during an outage.
- * @example
- * ```ts
- * const store = await openS3ObjectStore({ location, credentials });
- * await checkObjectStore(store);
- * ```
  */
-export async function checkObjectStore(
-  store: ObjectStore,
-  { wait = (ms) => delay(ms) }: StoreCheckOptions = {},
-): Promise<void> {
-  for (let violations = 0; ; ) {
-    const reason = await findViolation(store, wait);
+export async function checkObjectStore(store: ObjectStore): Promise<void> {
+  for (let violations = 1; ; violations += 1) {
+    const reason = await findViolation(store);
     if (reason === undefined) return;
-    violations += 1;
     if (violations === maxViolations) throw unsupported(store, reason);
-    await wait(200);
+    await store.wait(200);
   }
 }
 
-/**
- * Returns the reason why a store is unsupported, or `undefined` if exactly one of several concurrent requests has stored its object.
- *
- * @throws {@link ObjectStoreError}
- */
-async function findViolation(store: ObjectStore, wait: (ms: number) => Promise<void>): Promise<string | undefined> {
+/** Returns the reason why a store is unsupported, or `undefined` if exactly one of several concurrent requests has stored its object. */
+async function findViolation(store: ObjectStore): Promise<string | undefined> {
   const key = `${checkPrefix}${crypto.randomUUID()}`;
   const bodies = Array.from({ length: requests }, (_, index) => new TextEncoder().encode(`${index}`));
   try {
     // Waits for all requests, so that none of them stores the object after it was deleted.
-    const settled = await Promise.allSettled(bodies.map((body) => putRepeatedly(store, { key, body, wait })));
+    const settled = await Promise.allSettled(bodies.map((body) => putRepeatedly(store, key, body)));
     const results = settled.map((result) => {
       if (result.status === "rejected") throw result.reason;
       return result.value;
@@ -225,7 +194,7 @@ async function findViolation(store: ObjectStore, wait: (ms: number) => Promise<v
     for (let read = 1; read <= maxReads; read += 1) {
       const stored = await store.get(key);
       if (candidates.some((body) => stored && Buffer.compare(body, stored.body) === 0)) return undefined;
-      if (read < maxReads) await wait(200);
+      if (read < maxReads) await store.wait(200);
     }
     return "the stored object is not that of the successful request";
   } catch (error) {
@@ -238,21 +207,22 @@ async function findViolation(store: ObjectStore, wait: (ms: number) => Promise<v
   }
 }
 
-/** The result of a request. `unknown`: the object existed when the request was repeated, so the first request can have stored it. */
-type PutResult = "stored" | "exists" | "unknown";
-
-/** Stores may respond with an error to some of several concurrent requests for a key, such as 409. */
+/**
+ * Repeats a request that fails, because stores may respond with an error, such as 409, to some of several concurrent requests for a key.
+ * `unknown`: the object existed when the request was repeated, so the first request can have stored it.
+ */
 async function putRepeatedly(
   store: ObjectStore,
-  { key, body, wait }: { key: string; body: Uint8Array } & Required<StoreCheckOptions>,
-): Promise<PutResult> {
+  key: string,
+  body: Uint8Array,
+): Promise<"stored" | "exists" | "unknown"> {
   for (let attempt = 1; ; attempt += 1) {
     try {
       const result = await store.put(key, body, { ifAbsent: true });
       return result === "exists" && attempt > 1 ? "unknown" : result;
     } catch (error) {
       if (!(error instanceof ObjectStoreError) || error.isRefused || attempt === maxAttempts) throw error;
-      await wait(attempt * 200);
+      await store.wait(attempt * 200);
     }
   }
 }

@@ -1,41 +1,28 @@
 import { readEnvironment } from "../../core/environment.ts";
 import { WebhookError } from "../../core/errors.ts";
-import type { Logger } from "../../core/log.ts";
 import type { Inbox } from "../inbox.ts";
-import type { SqliteInboxOptions } from "../sqlite/sqlite-inbox.ts";
-import { SqliteInbox } from "../sqlite/sqlite-inbox.ts";
+import { SqliteInbox, type SqliteInboxOptions } from "../sqlite/sqlite-inbox.ts";
 import { BucketInbox, type BucketInboxOptions, type Opening, type OwnedInbox } from "./bucket-inbox.ts";
 import { BucketReader } from "./bucket-reader.ts";
-import { parseBucketUrl, readBucketCredentials } from "./bucket-url.ts";
-import { type Wait, waitWithTimer } from "./log.ts";
+import { parseBucketUrl, type ReadVariable, readBucketCredentials } from "./bucket-url.ts";
+import { waitWithTimer } from "./log.ts";
 import { LogReplay } from "./log-replay.ts";
 import { accessHint, checkObjectStore, type ObjectStore, ObjectStoreError } from "./object-store.ts";
 import { describeProcess, type OwnerHeartbeat } from "./ownership.ts";
 import { openS3ObjectStore } from "./s3.ts";
-import { SnapshotSchedule, snapshotFile } from "./snapshot-schedule.ts";
+import { restoreFile, SnapshotSchedule } from "./snapshot-schedule.ts";
 import { restoreSnapshot } from "./snapshots.ts";
 import { checkOwner, takeOverLog } from "./take-over.ts";
-import {
-  addGaps,
-  BucketChangeLog,
-  createWorkingFolder,
-  readOpenGaps,
-  repairGaps,
-  WorkingDatabase,
-} from "./working-database.ts";
+import { addGaps, BucketChangeLog, createWorkingFolder, WorkingDatabase } from "./working-database.ts";
 
 export interface OpenBucketInboxOptions
-  extends Pick<SqliteInboxOptions, "pollMs" | "maxQueued" | "monotonicNow">,
-    Pick<BucketInboxOptions, "maxWaitMs" | "maxWaitingBytes" | "canRetry" | "onFailure"> {
-  store: ObjectStore;
+  extends Pick<SqliteInboxOptions, "pollMs" | "maxQueued">,
+    Omit<BucketInboxOptions, "monotonicNow" | "wait">,
+    Partial<Pick<BucketInboxOptions, "monotonicNow" | "wait">> {
   /** The Space in which this process runs, such as `me/receiver`. */
   spaceId: string | undefined;
   /** Whether to take over the inbox although its owner still runs. */
   takeOver: boolean;
-  log: Logger;
-  now: () => number;
-  /** Default: a timer. */
-  wait?: Wait;
   /** Checks the store before its first use. */
   checkStore?: () => Promise<void>;
   /** See `SnapshotScheduleOptions.minRecords`. */
@@ -49,45 +36,29 @@ export interface OpenBucketInboxOptions
 /** How long the last records may take when the inbox closes. */
 const maxReleaseMs = 5_000;
 
-/**
- * Opens an inbox in a bucket. Resolves when the inbox is open.
- *
- * @throws `INBOX_IN_USE` if another process owns the inbox, `INBOX_UNUSABLE` if a newer release has written the inbox, and
- *   `ObjectStoreError` if the bucket cannot be read or written.
- */
+/** Opens an inbox in a bucket, or rejects after the first failure. @throws `INBOX_IN_USE`, `INBOX_UNUSABLE`, `ObjectStoreError`. */
 export async function openBucketInbox(options: OpenBucketInboxOptions): Promise<BucketInbox> {
   const inbox = startBucketInbox({ canRetry: () => false, ...options });
   await inbox.opened;
   return inbox;
 }
 
-/** Starts to open an inbox in a bucket. */
 export function startBucketInbox(options: OpenBucketInboxOptions): BucketInbox {
-  const { store, monotonicNow = () => performance.now(), wait = waitWithTimer } = options;
   let hasChecked = false;
   const checkStore = async () => {
     if (!hasChecked) await options.checkStore?.();
     hasChecked = true;
   };
-  const complete = { ...options, monotonicNow, wait, checkStore };
-  return new BucketInbox({
-    ...complete,
-    name: store.name,
-    open: (opening) => openOwnedInbox({ ...complete, ...opening }),
-  });
+  const complete = { monotonicNow: () => performance.now(), wait: waitWithTimer, ...options, checkStore };
+  return new BucketInbox(complete, (opening) => openOwnedInbox({ ...complete, ...opening }));
 }
 
-/**
- * Takes over an inbox: builds the working file from the newest snapshot and the records since then, takes over the log, and starts to
- * send heartbeats.
- */
+/** Builds the working file from the newest snapshot and the records since then, takes over the log, and starts the heartbeats. */
 async function openOwnedInbox(
-  options: OpenBucketInboxOptions &
-    Opening &
-    Required<Pick<OpenBucketInboxOptions, "monotonicNow" | "wait" | "checkStore">>,
+  options: OpenBucketInboxOptions & BucketInboxOptions & Opening & { checkStore: () => Promise<void> },
 ): Promise<OwnedInbox> {
   const { store, spaceId, log, now, monotonicNow, parentFolder, isFirst, writerId, signal, onOwned, ...rest } = options;
-  const owner = describeProcess({ spaceId, now: now() });
+  const owner = describeProcess(spaceId, now());
   const fenced = Promise.withResolvers<string>();
   const taking = {
     ...options,
@@ -103,7 +74,7 @@ async function openOwnedInbox(
   const prepared = checkOwner(taking).then(() => createWorkingFolder(parentFolder));
   // After another process has taken over the inbox, this check is repeated for a long time.
   if (!isFirst) await prepared;
-  const target = prepared.then(({ file }) => snapshotFile(file));
+  const target = prepared.then(({ file }) => restoreFile(file));
   const restoring = restoreSnapshot({ store, target, log });
   // The error of the check is more important.
   for (const pending of [target, restoring]) pending.catch(() => {});
@@ -112,7 +83,10 @@ async function openOwnedInbox(
   let working: WorkingDatabase | undefined;
   let opened: SqliteInbox | undefined;
   let heartbeat: OwnerHeartbeat | undefined;
-  let taken: Awaited<ReturnType<typeof takeOverLog>>;
+  const remove = () => {
+    working?.close();
+    folder[Symbol.dispose]();
+  };
   try {
     const storeChecked = options.checkStore();
     // The error is thrown before the takeover.
@@ -121,10 +95,9 @@ async function openOwnedInbox(
     signal.throwIfAborted();
     working = new WorkingDatabase(file, store.name);
     const replay = new LogReplay({ store, target: working, snapshot, log });
-    taken = await takeOverLog({ ...taking, replay, storeChecked });
+    const taken = await takeOverLog({ ...taking, replay, storeChecked });
     if (taken === undefined) {
-      working.close();
-      folder[Symbol.dispose]();
+      remove();
       log.warn({}, "The log of the inbox has changed while it was read. The inbox is restored again.");
       return openOwnedInbox(options);
     }
@@ -143,9 +116,7 @@ async function openOwnedInbox(
       snapshotBytes: snapshot.bytes,
       ...(options.minSnapshotRecords !== undefined && { minRecords: options.minSnapshotRecords }),
     });
-    const changes = new BucketChangeLog({
-      database,
-      writer,
+    const changes = new BucketChangeLog(database, writer, {
       fences: [...replay.fences, writer.next - 1],
       onRecord: (bytes) => snapshots.countRecord(bytes),
     });
@@ -166,14 +137,13 @@ async function openOwnedInbox(
     const inbox = new SqliteInbox({ ...rest, log, now, file, monotonicNow, logged: { database, changes } });
     opened = inbox;
     heartbeat.start(earlier);
-    void gate.watch(writer);
+    void gate.watch();
     return {
       inbox,
+      database,
       writer,
       gate,
       fenced: fenced.promise,
-      readOpenGaps: () => readOpenGaps(database),
-      repair: () => repairGaps({ store, database, inbox, now }),
       close: async (graceMs) => {
         const stopped = snapshots.close();
         const stop = () => {
@@ -185,16 +155,15 @@ async function openOwnedInbox(
         const result = await inbox.close(graceMs);
         clearTimeout(timer);
         stop();
-        await taken?.heartbeat.stop();
+        await taken.heartbeat.stop();
         await stopped;
-        folder[Symbol.dispose]();
+        remove();
         return result;
       },
     };
   } catch (error) {
     await heartbeat?.stop();
-    working?.close();
-    folder[Symbol.dispose]();
+    remove();
     throw error;
   }
 }
@@ -204,21 +173,17 @@ const maxOpenMs = 120_000;
 /** A server starts to listen after this time in milliseconds, although its inbox is not open yet. */
 const maxStartMs = 10_000;
 
+/** See `OpenInboxOptions`. */
 export interface OpenBucketOptions
-  extends Pick<OpenBucketInboxOptions, "maxWaitMs" | "minSnapshotRecords" | "pollMs" | "heartbeatMs"> {
+  extends Pick<
+    OpenBucketInboxOptions,
+    "log" | "now" | "onFailure" | "maxWaitMs" | "minSnapshotRecords" | "pollMs" | "heartbeatMs"
+  > {
   url: string;
-  log: Logger;
-  now: () => number;
-  /** Whether to take over the inbox although another process owns it. Default: whether `INBOX_TAKE_OVER` is `1`. */
   takeOver?: boolean;
-  /** Reads an environment variable. Default: from the environment of this process. */
-  readVariable?: (name: string) => string | undefined;
-  /** Stops the retries. */
+  readVariable?: ReadVariable;
   signal?: AbortSignal;
-  /** Whether to fail if the bucket contains no inbox, instead of creating one. */
   mustExist: boolean;
-  /** See `OpenInboxOptions`. */
-  onFailure?: (error: unknown) => void;
 }
 
 /**
@@ -271,11 +236,7 @@ export async function openBucket({
   }
 }
 
-/**
- * Opens the inbox at an `hf://` or `s3://` URL for reading. The process that owns the inbox is not affected.
- *
- * @throws `OPTION_INVALID`, `INBOX_UNUSABLE`.
- */
+/** Opens an inbox for reading. Its owner is not affected. @throws `OPTION_INVALID`, `INBOX_UNUSABLE`. */
 export async function openBucketForReading({
   url,
   log,
@@ -289,7 +250,7 @@ export async function openBucketForReading({
   }
 }
 
-function openStore(url: string, readVariable: (name: string) => string | undefined): Promise<ObjectStore> {
+function openStore(url: string, readVariable: ReadVariable): Promise<ObjectStore> {
   const location = parseBucketUrl(url, readVariable);
   return openS3ObjectStore({ location, credentials: readBucketCredentials(location.name, readVariable) });
 }

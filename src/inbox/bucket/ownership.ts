@@ -1,4 +1,5 @@
 import { hostname } from "node:os";
+import { setTimeout as delay } from "node:timers/promises";
 import { Worker } from "node:worker_threads";
 import * as z from "zod";
 import { WebhookError } from "../../core/errors.ts";
@@ -26,26 +27,20 @@ import {
   type StoreConnection,
 } from "./object-store.ts";
 
-/** The `workerData` of the thread. */
 export interface HeartbeatSenderData {
-  /** The store that the thread opens. */
   connection: StoreConnection;
-  /** The key of the heartbeat. */
   key: string;
   /** The fields of the heartbeat, except its position. */
   heartbeat: object;
-  /** The interval of heartbeats. */
   intervalMs: number;
   /** The interval in which the event loop increments the loop counter and the thread reads the counter. */
   countIntervalMs: number;
   maxBlockedMs: number;
   loopCounter: LoopCounter;
-  /** A shared number: the position in the heartbeat. */
   position: BigInt64Array<SharedArrayBuffer>;
 }
 
 interface HeartbeatSenderOptions extends Pick<HeartbeatSenderData, "connection" | "key" | "heartbeat" | "intervalMs"> {
-  /** Returns the current position. */
   readPosition: () => number;
   /** After this time in milliseconds, a blocked event loop counts as hung. Default `600_000`. */
   maxBlockedMs?: number;
@@ -71,18 +66,10 @@ export class HeartbeatSender {
     };
     update();
     const countIntervalMs = options.intervalMs / 8;
-    const workerData: HeartbeatSenderData = {
-      ...options,
-      countIntervalMs,
-      maxBlockedMs,
-      loopCounter,
-      position,
-    };
+    const workerData: HeartbeatSenderData = { ...options, countIntervalMs, maxBlockedMs, loopCounter, position };
     this.#thread = new Worker(programUrl("heartbeat-sender-thread", import.meta.url), { workerData, execArgv: [] });
-    const exited = Promise.withResolvers<void>();
-    this.#exited = exited.promise;
+    this.#exited = new Promise((resolve) => this.#thread.on("exit", () => resolve()));
     this.#thread.on("message", onError);
-    this.#thread.on("exit", () => exited.resolve());
     this.#thread.on("error", (cause) => {
       const message =
         "The thread that sends heartbeats has failed. Another process can take over the inbox while a handler blocks the event loop for more than 30 s. Restart the server.";
@@ -100,7 +87,6 @@ export class HeartbeatSender {
   }
 }
 
-/** The interval between heartbeats of an owner. */
 const defaultIntervalMs = 20_000;
 /** If the last heartbeat of an owner is older than this time in milliseconds, another process may take over the inbox. */
 const maxHeartbeatAgeMs = 60_000;
@@ -124,7 +110,7 @@ export interface Heartbeat extends z.infer<typeof heartbeatSchema> {
 }
 
 /** Returns the description of this process. `now` is in milliseconds since the epoch. */
-export function describeProcess({ spaceId, now }: { spaceId: string | undefined; now: number }): Owner {
+export function describeProcess(spaceId: string | undefined, now: number): Owner {
   return {
     ...(spaceId !== undefined && { spaceId }),
     host: hostname(),
@@ -170,9 +156,7 @@ async function readHeartbeat(
   return read.state === "readable" ? read.content : undefined;
 }
 
-/** Another process owns the inbox (`INBOX_IN_USE`). */
 export class InboxInUseError extends WebhookError {
-  /** The last heartbeat of the owner. */
   readonly heartbeat: Heartbeat;
 
   constructor(name: string, heartbeat: Heartbeat) {
@@ -196,24 +180,6 @@ export function isSameSpace(one: Owner, other: Owner): boolean {
   return one.spaceId !== undefined && one.spaceId === other.spaceId;
 }
 
-/**
- * Checks that no other process owns the inbox. Other processes may take over 60 s after the last heartbeat.
- *
- * @param options.mayReplace whether a process of the same Space may take over at any time, because a new version of a Space starts
- *   before the old one stops.
- * @throws {@link InboxInUseError} if another process owns the inbox.
- */
-export function checkTakeover(
-  heartbeats: readonly Heartbeat[],
-  { name, self, mayReplace }: { name: string; self: Owner; mayReplace: boolean },
-): void {
-  const other = heartbeats.find(
-    (heartbeat) => isLive(heartbeat) && !(mayReplace && isSameSpace(heartbeat.owner, self)),
-  );
-  if (other !== undefined) throw new InboxInUseError(name, other);
-}
-
-/** Stores a heartbeat. @throws `ObjectStoreError` */
 export async function storeHeartbeat(
   store: ObjectStore,
   { writerId, ...heartbeat }: z.infer<typeof heartbeatSchema> & { writerId: string },
@@ -264,29 +230,25 @@ export class OwnerHeartbeat {
     void removeLeftovers(store, earlier);
   }
 
-  /**
-   * Stops the heartbeats and releases the inbox, so that another process can take over immediately. Call this method after the last
-   * record was stored. Never rejects.
-   */
+  /** Stops the heartbeats and releases the inbox. Call this method after the last record was stored. Never rejects. */
   stop(): Promise<void> {
     this.#stopping ??= this.#stop();
     return this.#stopping;
   }
 
   async #stop(): Promise<void> {
-    const { store, writer, owner, log } = this.#options;
-    const { writerId } = writer;
+    const { store, writer, log } = this.#options;
     this.#stopped.abort();
     // A heartbeat in flight could otherwise be stored after the inbox was released.
     const settled = Promise.all([this.#running, this.#sender?.stop()]).then(() => true);
-    const isSettled = await Promise.race([settled, isLate(maxReleaseMs)]);
+    const isSettled = await Promise.race([settled, delay(maxReleaseMs, false, { ref: false })]);
     // While the store is away, the shutdown must not wait for the timeouts of further requests.
     if (writer.outage) return;
     try {
       if (!isSettled) throw new Error("The last heartbeat was not stored in time.");
       // After a takeover, only the heartbeat of the new owner counts.
-      if (writer.fencedBy) await store.delete(heartbeatKey(writerId));
-      else await storeHeartbeat(store, { writerId, owner, position: writer.next - 1, isReleased: true });
+      if (writer.fencedBy) await store.delete(heartbeatKey(writer.writerId));
+      else await this.#send({ isReleased: true });
     } catch (error) {
       log.warn(
         { err: error },
@@ -296,8 +258,7 @@ export class OwnerHeartbeat {
   }
 
   async #run(intervalMs: number): Promise<void> {
-    const { store, writer, owner, wait } = this.#options;
-    const { writerId } = writer;
+    const { writer, wait } = this.#options;
     const { signal } = this.#stopped;
     for (;;) {
       await wait(intervalMs, signal, { ref: false }).catch(() => {});
@@ -306,11 +267,16 @@ export class OwnerHeartbeat {
         // Without new deliveries, this is the only way to detect that another process has taken over.
         await writer.detectTakeover();
         if (signal.aborted || writer.fencedBy) return;
-        await storeHeartbeat(store, { writerId, owner, position: writer.next - 1, isReleased: false });
+        await this.#send({ isReleased: false });
       } catch (error) {
         this.#logFailure(error);
       }
     }
+  }
+
+  #send({ isReleased }: { isReleased: boolean }): Promise<void> {
+    const { store, writer, owner } = this.#options;
+    return storeHeartbeat(store, { writerId: writer.writerId, owner, position: writer.next - 1, isReleased });
   }
 
   #logFailure(error: unknown): void {
@@ -320,11 +286,6 @@ export class OwnerHeartbeat {
       "A heartbeat of the inbox could not be stored. Heartbeats are sent every 20 s.",
     );
   }
-}
-
-/** Resolves with `false` after a time. */
-function isLate(ms: number): Promise<false> {
-  return new Promise((resolve) => void setTimeout(() => resolve(false), ms).unref());
 }
 
 /** Never rejects: what could not be removed is removed after the next start. */

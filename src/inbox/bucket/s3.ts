@@ -1,10 +1,9 @@
 import { createHash } from "node:crypto";
-import { setTimeout as delay, setTimeout as wait } from "node:timers/promises";
+import { setTimeout as wait } from "node:timers/promises";
 import type { AwsClient } from "aws4fetch";
 import { directFetch } from "../../core/fetch.ts";
 import { isWithinReach } from "../../hub/transport/fetch.ts";
 import { loadPackages } from "../errors.ts";
-import type { BucketLocation } from "./bucket-url.ts";
 import {
   type ListedObject,
   type ObjectStore,
@@ -13,11 +12,9 @@ import {
   type StoredObject,
 } from "./object-store.ts";
 
-/** A page of the response to ListObjectsV2. */
 interface S3Page {
   /** The objects with their whole keys. */
   objects: ListedObject[];
-  /** The token of the next page, or `undefined` if this page is the last one. */
   next: string | undefined;
 }
 
@@ -26,33 +23,26 @@ function parseErrorCode(body: Uint8Array): string | undefined {
   return /<Code>([A-Za-z0-9]{1,60})<\/Code>/.exec(new TextDecoder().decode(body))?.[1];
 }
 
-/**
- * Reads the body of a response to ListObjectsV2. Returns `undefined` if the body is not a complete list: an empty list would be taken
- * for an empty bucket.
- */
+/** Reads a response to ListObjectsV2. Returns `undefined` if it is incomplete: an empty list would be taken for an empty bucket. */
 function parsePage(body: Uint8Array): S3Page | undefined {
+  const xml = new TextDecoder().decode(body);
+  if (!/<ListBucketResult[\s>].*<\/ListBucketResult>\s*$/s.test(xml)) return undefined;
   try {
-    return readPage(body);
+    const isEncoded = textOf(xml, "EncodingType") === "url";
+    const objects: ListedObject[] = [];
+    for (const [, content = ""] of xml.matchAll(/<Contents>(.*?)<\/Contents>/gs)) {
+      const written = textOf(content, "Key");
+      const bytes = Number(textOf(content, "Size"));
+      if (written === undefined || !Number.isSafeInteger(bytes)) return undefined;
+      objects.push({ key: isEncoded ? decodeURIComponent(written.replaceAll("+", " ")) : written, bytes });
+    }
+    if (textOf(xml, "IsTruncated") !== "true") return { objects, next: undefined };
+    const next = textOf(xml, "NextContinuationToken");
+    return next === undefined ? undefined : { objects, next };
   } catch {
     // A corrupted key is not valid percent-encoding, or a corrupted character reference is no character.
     return undefined;
   }
-}
-
-function readPage(body: Uint8Array): S3Page | undefined {
-  const xml = new TextDecoder().decode(body);
-  if (!/<ListBucketResult[\s>].*<\/ListBucketResult>\s*$/s.test(xml)) return undefined;
-  const isEncoded = textOf(xml, "EncodingType") === "url";
-  const objects: ListedObject[] = [];
-  for (const [, content = ""] of xml.matchAll(/<Contents>(.*?)<\/Contents>/gs)) {
-    const written = textOf(content, "Key");
-    const bytes = Number(textOf(content, "Size"));
-    if (written === undefined || !Number.isSafeInteger(bytes)) return undefined;
-    objects.push({ key: isEncoded ? decodeURIComponent(written.replaceAll("+", " ")) : written, bytes });
-  }
-  if (textOf(xml, "IsTruncated") !== "true") return { objects, next: undefined };
-  const next = textOf(xml, "NextContinuationToken");
-  return next === undefined ? undefined : { objects, next };
 }
 
 function textOf(xml: string, element: string): string | undefined {
@@ -65,7 +55,6 @@ function textOf(xml: string, element: string): string | undefined {
 
 const entities: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'" };
 
-/** A request to the S3 API. */
 interface S3Request {
   method: "GET" | "HEAD" | "PUT" | "DELETE";
   url: URL;
@@ -73,7 +62,6 @@ interface S3Request {
   body?: Uint8Array;
 }
 
-/** A successful response whose body was read. */
 interface S3Response {
   /** The headers of the store. If the store redirected the request to a CDN, these are the headers of the redirect. */
   headers: Headers;
@@ -83,7 +71,6 @@ interface S3Response {
 
 /** A repeatable request is sent up to three times, with these pauses. */
 const pausesMs = [200, 800];
-/** The maximum pause that a store can request. */
 const maxRequestedPauseMs = 5_000;
 /** A transfer may take longer than the timeout if it is at least this fast. */
 const minBytesPerMs = 100;
@@ -105,73 +92,15 @@ const hints: Readonly<Record<string, string>> = {
   AuthorizationHeaderMalformed: " Check the region.",
 };
 
-/** Sends signed requests to the S3 API. Errors contain no URLs, keys, or signatures. */
-class S3Client {
-  readonly #signer: AwsClient;
-  readonly #timeoutMs: number;
-
-  constructor({ signer, timeoutMs }: { signer: AwsClient; timeoutMs: number }) {
-    this.#signer = signer;
-    this.#timeoutMs = timeoutMs;
-  }
-
-  /** Repeats a request whose effect is the same if it is sent twice. @throws {@link ObjectStoreError} */
-  async sendRepeatedly(request: S3Request): Promise<S3Response> {
-    for (const pauseMs of pausesMs) {
-      try {
-        return await this.send(request);
-      } catch (error) {
-        if (!(error instanceof ObjectStoreError) || error.isRefused) throw error;
-        await wait(Math.max(pauseMs, Math.min(error.retryAfterMs ?? 0, maxRequestedPauseMs)));
-      }
-    }
-    return this.send(request);
-  }
-
-  /** Sends a request once. @throws {@link ObjectStoreError} unless the status of the response is 2xx. */
-  async send({ method, url, headers = {}, body = new Uint8Array() }: S3Request): Promise<S3Response> {
-    const request = {
-      method,
-      // The store rejects a body that was cut off or changed on the way.
-      headers: { ...headers, "x-amz-content-sha256": createHash("sha256").update(body).digest("hex") },
-      ...(method === "PUT" && { body: new Uint8Array(body) }),
-      redirect: "manual" as const,
-    };
-    using deadline = new Deadline(this.#timeoutMs);
-    deadline.restart(body.length);
-    try {
-      // Not in the signed `Request`: a garbage collection then removes the connection between the two signals.
-      const first = await directFetch(await this.#signer.sign(url, request), { signal: deadline.signal });
-      const target = method === "GET" ? redirectTarget(first, url) : undefined;
-      if (target === undefined) return await readResponse({ method, response: first, deadline });
-      await first.body?.cancel();
-      // The signature is only for the store. A CDN receives none of the headers.
-      const second = await directFetch(target, { redirect: "manual", signal: deadline.signal });
-      const { body } = await readResponse({ method, response: second, deadline, isFromCdn: true });
-      return { headers: first.headers, isRedirected: true, body };
-    } catch (cause) {
-      if (cause instanceof ObjectStoreError) throw cause;
-      const reason = deadline.signal.aborted
-        ? `has not responded to ${method} in time`
-        : `is not reachable for ${method}${describeCause(cause)}`;
-      // Without the cause, whose message can contain the URL of a CDN with a signature.
-      throw new ObjectStoreError(`The bucket ${reason}.`, { isRefused: false });
-    }
-  }
-}
-
 /** Aborts a request. The time can be extended for the size of a transfer. */
 class Deadline implements Disposable {
   readonly #timeoutMs: number;
   readonly #controller = new AbortController();
+  readonly signal = this.#controller.signal;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(timeoutMs: number) {
     this.#timeoutMs = timeoutMs;
-  }
-
-  get signal(): AbortSignal {
-    return this.#controller.signal;
   }
 
   restart(bytes: number): void {
@@ -193,17 +122,11 @@ function redirectTarget({ status, headers }: Response, url: URL): URL | undefine
   return target && !isReadable && isWithinReach(target, url) ? target : undefined;
 }
 
-async function readResponse({
-  method,
-  response,
-  deadline,
-  isFromCdn = false,
-}: {
-  method: S3Request["method"];
-  response: Response;
-  deadline: Deadline;
-  isFromCdn?: boolean;
-}): Promise<S3Response> {
+async function readResponse(
+  response: Response,
+  method: S3Request["method"],
+  { deadline, isFromCdn = false }: { deadline: Deadline; isFromCdn?: boolean },
+): Promise<S3Response> {
   const { status, headers } = response;
   const bytes = Number(headers.get("content-length"));
   deadline.restart(method === "HEAD" || !Number.isSafeInteger(bytes) ? 0 : bytes);
@@ -248,45 +171,36 @@ function describeCause(thrown: unknown): string {
  * @throws `INBOX_UNUSABLE` if the package `aws4fetch` is not installed.
  */
 export async function openS3ObjectStore(options: StoreConnection): Promise<ObjectStore> {
-  const { location, credentials, timeoutMs = 10_000 } = options;
+  const { location, credentials } = options;
   const aws4fetch = await loadPackages(
     ["aws4fetch"],
     async (name): Promise<typeof import("aws4fetch")> => import(name),
   );
   const signer = new aws4fetch.AwsClient({ ...credentials, service: "s3", region: location.region, retries: 0 });
-  return new S3ObjectStore({ connection: options, signer, timeoutMs });
+  return new S3ObjectStore(options, signer);
 }
 
+/** Sends signed requests to the S3 API. Errors contain no URLs, keys, or signatures. */
 class S3ObjectStore implements ObjectStore {
   readonly name: string;
   readonly connection: StoreConnection;
-  readonly #location: BucketLocation;
-  readonly #client: S3Client;
+  readonly #signer: AwsClient;
 
-  constructor({
-    connection,
-    ...client
-  }: {
-    connection: StoreConnection;
-    signer: AwsClient;
-    timeoutMs: number;
-  }) {
-    const { location } = connection;
-    this.name = location.name;
+  constructor(connection: StoreConnection, signer: AwsClient) {
+    this.name = connection.location.name;
     this.connection = connection;
-    this.#location = location;
-    this.#client = new S3Client(client);
+    this.#signer = signer;
   }
 
   async put(key: string, body: Uint8Array, { ifAbsent = false } = {}): Promise<"stored" | "exists"> {
     const request: S3Request = { method: "PUT", url: this.#urlOf(key), body };
     if (!ifAbsent) {
-      await this.#client.sendRepeatedly(request);
+      await this.#sendRepeatedly(request);
       return "stored";
     }
     try {
       // The caller decides whether to repeat the request: the first one can have stored the object although it failed.
-      await this.#client.send({ ...request, headers: { "if-none-match": "*" } });
+      await this.#send({ ...request, headers: { "if-none-match": "*" } });
       return "stored";
     } catch (error) {
       if (error instanceof ObjectStoreError && error.status === 412) return "exists";
@@ -297,22 +211,19 @@ class S3ObjectStore implements ObjectStore {
   async get(key: string): Promise<StoredObject | undefined> {
     const url = this.#urlOf(key);
     try {
-      const { headers, isRedirected, body } = await this.#client.sendRepeatedly({ method: "GET", url });
+      const { headers, isRedirected, body } = await this.#sendRepeatedly({ method: "GET", url });
+      // A CDN can store equal objects once, so only the store itself has the age of an object.
       const needsHead = isRedirected && !headers.has("last-modified");
-      return { body, ageMs: ageOf(needsHead ? await this.#readHead(url) : headers) };
+      const response = needsHead ? await this.#sendRepeatedly({ method: "HEAD", url }) : { headers };
+      return { body, ageMs: ageOf(response.headers) };
     } catch (error) {
       if (isMissing(error)) return undefined;
       throw error;
     }
   }
 
-  /** A CDN can store equal objects once, so only the store itself has the age of an object. */
-  async #readHead(url: URL): Promise<Headers> {
-    return (await this.#client.sendRepeatedly({ method: "HEAD", url })).headers;
-  }
-
   async list(prefix: string, { after }: { after?: string } = {}): Promise<ListedObject[]> {
-    const { prefix: root } = this.#location;
+    const { prefix: root } = this.connection.location;
     const found = new Map<string, ListedObject>();
     let token: string | undefined;
     do {
@@ -322,7 +233,7 @@ class S3ObjectStore implements ObjectStore {
       url.searchParams.set("prefix", root + prefix);
       if (token !== undefined) url.searchParams.set("continuation-token", token);
       else if (after !== undefined) url.searchParams.set("start-after", root + after);
-      const { body } = await this.#client.sendRepeatedly({ method: "GET", url });
+      const { body } = await this.#sendRepeatedly({ method: "GET", url });
       const page = parsePage(body);
       if (page === undefined || (page.next !== undefined && page.next === token)) {
         throw new ObjectStoreError("The bucket responded with an invalid list of objects.", { isRefused: false });
@@ -339,22 +250,66 @@ class S3ObjectStore implements ObjectStore {
 
   async delete(key: string): Promise<void> {
     try {
-      await this.#client.sendRepeatedly({ method: "DELETE", url: this.#urlOf(key) });
+      await this.#sendRepeatedly({ method: "DELETE", url: this.#urlOf(key) });
     } catch (error) {
       if (!isMissing(error)) throw error;
     }
   }
 
   async wait(ms: number): Promise<void> {
-    await delay(ms);
+    await wait(ms);
   }
 
   #bucketUrl(): URL {
-    return new URL(`${this.#location.endpoint}/${this.#location.bucket}`);
+    const { endpoint, bucket } = this.connection.location;
+    return new URL(`${endpoint}/${bucket}`);
   }
 
   #urlOf(key: string): URL {
-    return new URL(`${this.#bucketUrl()}/${this.#location.prefix}${key}`);
+    return new URL(`${this.#bucketUrl()}/${this.connection.location.prefix}${key}`);
+  }
+
+  /** Repeats a request whose effect is the same if it is sent twice. @throws {@link ObjectStoreError} */
+  async #sendRepeatedly(request: S3Request): Promise<S3Response> {
+    for (const pauseMs of pausesMs) {
+      try {
+        return await this.#send(request);
+      } catch (error) {
+        if (!(error instanceof ObjectStoreError) || error.isRefused) throw error;
+        await wait(Math.max(pauseMs, Math.min(error.retryAfterMs ?? 0, maxRequestedPauseMs)));
+      }
+    }
+    return this.#send(request);
+  }
+
+  async #send({ method, url, headers = {}, body = new Uint8Array() }: S3Request): Promise<S3Response> {
+    const request = {
+      method,
+      // The store rejects a body that was cut off or changed on the way.
+      headers: { ...headers, "x-amz-content-sha256": createHash("sha256").update(body).digest("hex") },
+      ...(method === "PUT" && { body: new Uint8Array(body) }),
+      redirect: "manual" as const,
+    };
+    using deadline = new Deadline(this.connection.timeoutMs ?? 10_000);
+    deadline.restart(body.length);
+    try {
+      // Not in the signed `Request`: a garbage collection then removes the connection between the two signals.
+      const first = await directFetch(await this.#signer.sign(url, request), { signal: deadline.signal });
+      const target = method === "GET" ? redirectTarget(first, url) : undefined;
+      if (target === undefined) return await readResponse(first, method, { deadline });
+      await first.body?.cancel();
+      // The signature is only for the store. A CDN receives none of the headers.
+      const second = await directFetch(target, { redirect: "manual", signal: deadline.signal });
+      const { body } = await readResponse(second, method, { deadline, isFromCdn: true });
+      return { headers: first.headers, isRedirected: true, body };
+    } catch (cause) {
+      if (cause instanceof ObjectStoreError) throw cause;
+      const reason = deadline.signal.aborted
+        ? `has not responded to ${method} in time`
+        : `is not reachable for ${method}${describeCause(cause)}`;
+      // Without the cause, whose message can contain the URL of a CDN with a signature.
+      throw new ObjectStoreError(`The bucket ${reason}.`, { isRefused: false });
+    }
   }
 }
 

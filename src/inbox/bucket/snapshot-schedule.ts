@@ -5,7 +5,7 @@ import { gunzip, gzip } from "node:zlib";
 import { programUrl } from "../../core/files.ts";
 import type { Logger } from "../../core/log.ts";
 import type { ObjectStore } from "./object-store.ts";
-import { type DatabaseCopy, type SnapshotTarget, storeSnapshot } from "./snapshots.ts";
+import { type DatabaseCopy, type RestoreDatabase, storeSnapshot } from "./snapshots.ts";
 
 /** The size of a part before compression, in bytes. A part is in memory as a whole. */
 const partBytes = 8 * 2 ** 20;
@@ -13,15 +13,11 @@ const partBytes = 8 * 2 ** 20;
 const compress = promisify(gzip);
 const decompress = promisify(gunzip);
 
-/** The `workerData` of the thread that copies a database. */
 export interface SnapshotThreadData {
-  /** The database to copy. */
   file: string;
-  /** The path of the copy. */
   copy: string;
 }
 
-/** The message of the thread. */
 export type CopiedDatabase = Pick<DatabaseCopy, "number" | "fences">;
 
 /** Copies a database that is in use. Dispose of the copy after use. `signal`: stops the copy. */
@@ -81,15 +77,12 @@ async function readPart(handle: FileHandle, { at, bytes }: { at: number; bytes: 
   return buffer;
 }
 
-/** Returns a target that restores a snapshot to a file. */
-export function snapshotFile(file: string): SnapshotTarget {
-  return {
-    async write(parts) {
-      await rm(file, { force: true });
-      await using handle = await open(file, "wx", 0o600);
-      for await (const part of parts) await handle.writeFile(await decompress(part, { maxOutputLength: partBytes }));
-      return (await handle.stat()).size;
-    },
+export function restoreFile(file: string): RestoreDatabase {
+  return async (parts) => {
+    await rm(file, { force: true });
+    await using handle = await open(file, "wx", 0o600);
+    for await (const part of parts) await handle.writeFile(await decompress(part, { maxOutputLength: partBytes }));
+    return (await handle.stat()).size;
   };
 }
 
@@ -99,18 +92,14 @@ const minRecords = 1_000;
 const maxRecords = 10_000;
 /** Records are large if they together have at least this share of the bytes of the last snapshot. */
 const minShare = 0.25;
-/** The pause after a failed snapshot. */
 const retryMs = 60_000;
 
 interface SnapshotScheduleOptions {
   store: ObjectStore;
-  /** The working file. */
   file: string;
   log: Logger;
   monotonicNow: () => number;
-  /** The number of records since the last snapshot. */
   records: number;
-  /** The size of the last snapshot, in bytes. */
   snapshotBytes: number;
   /** Default 1,000. */
   minRecords?: number;
@@ -134,7 +123,6 @@ export class SnapshotSchedule {
     this.#snapshotBytes = options.snapshotBytes;
   }
 
-  /** Counts a record, and starts a snapshot if one is due. */
   countRecord(bytes: number): void {
     this.#records += 1;
     this.#recordBytes += bytes;
@@ -143,7 +131,6 @@ export class SnapshotSchedule {
     if ((isLarge || this.#records >= maxRecords) && monotonicNow() >= this.#retryAt) this.start();
   }
 
-  /** Starts a snapshot unless one is being stored. */
   start(): void {
     if (this.#closed.signal.aborted) return;
     this.#running ??= this.#run().finally(() => {
@@ -163,7 +150,7 @@ export class SnapshotSchedule {
     try {
       const { signal } = this.#closed;
       await using copy = await copyDatabase(file, signal);
-      this.#snapshotBytes = await storeSnapshot(store, { copy, signal });
+      this.#snapshotBytes = await storeSnapshot(store, copy, signal);
       this.#records -= records;
       this.#recordBytes -= recordBytes;
     } catch (error) {

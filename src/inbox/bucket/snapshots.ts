@@ -1,7 +1,6 @@
-import { createHash } from "node:crypto";
 import * as z from "zod";
 import type { Logger } from "../../core/log.ts";
-import { padded, recordNumber, recordPrefix } from "./log.ts";
+import { sha256 as hash, padded, recordNumber, recordPrefix } from "./log.ts";
 import {
   encodeJson,
   type ObjectStore,
@@ -25,7 +24,6 @@ const newline = 0x0a;
 const manifestSchema = z.object({
   /** The number of the last record whose changes the snapshot contains. */
   number: z.number(),
-  /** The size of the database, in bytes. */
   bytes: z.number(),
   /** The parts of the database in order, each compressed with gzip. The checksums are those of the compressed parts. */
   parts: z.array(z.object({ sha256: z.string(), bytes: z.number() })),
@@ -35,25 +33,18 @@ type Manifest = z.infer<typeof manifestSchema>;
 
 const newestSchema = z.object({ number: z.number() });
 
-/** A copy of the database of an inbox. */
 export interface DatabaseCopy {
   /** The number of the last record whose changes the copy contains. */
   number: number;
   /** The numbers of the records that must not be deleted. */
   fences: readonly number[];
-  /** The size of the database, in bytes. */
   bytes: number;
-  /** The compressed parts of the database. */
   parts: AsyncIterable<Uint8Array>;
 }
 
-/** Where a snapshot is restored. */
-export interface SnapshotTarget {
-  /** Replaces the database with the content of compressed parts. Returns the size of the database, in bytes. */
-  write(parts: AsyncIterable<Uint8Array>): Promise<number>;
-}
+/** Replaces a database with the content of compressed parts. Returns the size of the database, in bytes. */
+export type RestoreDatabase = (parts: AsyncIterable<Uint8Array>) => Promise<number>;
 
-/** The snapshot that a database was restored from. */
 export interface RestoredSnapshot {
   /** The number of the last record whose changes the snapshot contains. 0: there is no snapshot. */
   number: number;
@@ -68,27 +59,20 @@ export interface RestoredSnapshot {
 /**
  * Stores a snapshot, and deletes older snapshots and records that are no longer needed. Returns the size of the stored parts in bytes.
  *
- * @param options.signal stops the snapshot.
  * @throws if the snapshot cannot be stored or read back. The older snapshots and records are then unchanged.
  */
-export async function storeSnapshot(
-  store: ObjectStore,
-  { copy, signal }: { copy: DatabaseCopy; signal: AbortSignal },
-): Promise<number> {
+export async function storeSnapshot(store: ObjectStore, copy: DatabaseCopy, signal: AbortSignal): Promise<number> {
   const { number, fences } = copy;
-  const manifest = await storeParts(store, { copy, signal });
+  const manifest = await storeParts(store, copy, signal);
   await store.put(manifestKey(number), encodeManifest(manifest));
   if ((await readManifest(store, number)).state !== "readable") throw new Error("The stored manifest is not readable.");
   await store.put(newestKey, encodeJson({ number }));
   signal.throwIfAborted();
-  await deleteObsolete(store, { number, fences: new Set(fences) });
+  await deleteObsolete(store, number, new Set(fences));
   return storedBytes(manifest);
 }
 
-async function storeParts(
-  store: ObjectStore,
-  { copy, signal }: { copy: DatabaseCopy; signal: AbortSignal },
-): Promise<Manifest> {
+async function storeParts(store: ObjectStore, copy: DatabaseCopy, signal: AbortSignal): Promise<Manifest> {
   const { number, bytes } = copy;
   const parts: Manifest["parts"] = [];
   for await (const content of copy.parts) {
@@ -103,21 +87,20 @@ async function storeParts(
   return { number, bytes, parts };
 }
 
+interface RestoreOptions {
+  store: ObjectStore;
+  /** Until the promise resolves, only the manifest of the snapshot is read. */
+  target: RestoreDatabase | Promise<RestoreDatabase>;
+  log: Logger;
+}
+
 /**
  * Restores the newest snapshot that is complete. The owner can store and delete snapshots in the meantime.
  *
  * @throws {@link ObjectStoreError} if the newest snapshot is known, but missing.
  */
-export async function restoreSnapshot({
-  store,
-  target,
-  log,
-}: {
-  store: ObjectStore;
-  /** Until the promise resolves, only the manifest of the snapshot is read. */
-  target: SnapshotTarget | Promise<SnapshotTarget>;
-  log: Logger;
-}): Promise<RestoredSnapshot> {
+export async function restoreSnapshot(options: RestoreOptions): Promise<RestoredSnapshot> {
+  const { store, target, log } = options;
   const damaged = new Set<number>();
   for (let newest = 0; ; ) {
     const { numbers, sizes } = await listSnapshots(store);
@@ -125,10 +108,10 @@ export async function restoreSnapshot({
     const number = numbers.find(isCandidate);
     newest = Math.max(newest, numbers[0] ?? 0);
     if (number === undefined) {
-      await (await target).write(noParts());
+      await (await target)(noParts());
       return { number: 0, bytes: 0, newest, damaged };
     }
-    const result = await restore({ store, target, number, sizes, isCandidate });
+    const result = await restore(options, number, { sizes, isCandidate });
     if (typeof result === "object") return { number, bytes: storedBytes(result), newest, damaged };
     if (result === "obsolete") continue;
     damaged.add(number);
@@ -150,22 +133,14 @@ export async function isCoveredBySnapshot(
 }
 
 /** Returns the manifest of the restored snapshot. `obsolete`: there is another candidate now. */
-async function restore({
-  store,
-  target,
-  number,
-  sizes,
-  isCandidate,
-}: {
-  store: ObjectStore;
-  target: SnapshotTarget | Promise<SnapshotTarget>;
-  number: number;
-  sizes: ReadonlyMap<string, number>;
-  isCandidate: (number: number) => boolean;
-}): Promise<Manifest | "damaged" | "obsolete"> {
+async function restore(
+  { store, target }: RestoreOptions,
+  number: number,
+  { sizes, isCandidate }: { sizes: ReadonlyMap<string, number>; isCandidate: (number: number) => boolean },
+): Promise<Manifest | "damaged" | "obsolete"> {
   const isObsolete = async () => (await listSnapshots(store)).numbers.find(isCandidate) !== number;
   const manifest = await readManifest(store, number, { bytes: sizes.get(manifestKey(number)), isObsolete });
-  const prepared = await target;
+  const write = await target;
   if (manifest.state === "missing") throw noReadableSnapshot();
   if (manifest.state !== "readable") return manifest.state === "obsolete" ? "obsolete" : "damaged";
   const { content } = manifest;
@@ -181,7 +156,7 @@ async function restore({
       }
     }
   }
-  const bytes = await prepared.write(readParts());
+  const bytes = await write(readParts());
   return problem ?? (bytes === content.bytes ? content : "damaged");
 }
 
@@ -220,10 +195,7 @@ function readPart(store: ObjectStore, key: string, { sha256, ...options }: { sha
  * This process can be such a process too: it can be paused until a later owner has stored snapshots. It does not know the fences
  * after its own snapshot, so it deletes no records after its own snapshot.
  */
-async function deleteObsolete(
-  store: ObjectStore,
-  { number: ownSnapshot, fences }: { number: number; fences: ReadonlySet<number> },
-): Promise<void> {
+async function deleteObsolete(store: ObjectStore, ownSnapshot: number, fences: ReadonlySet<number>): Promise<void> {
   const oldest = await findOldestKept(store);
   if (oldest === undefined) return;
   const [listed, records] = await Promise.all([store.list(snapshotPrefix), store.list(recordPrefix)]);
@@ -276,10 +248,6 @@ function manifestKey(number: number): string {
 
 function partKey(number: number, index: number): string {
   return `${snapshotPrefix}${padded(number)}/${String(index).padStart(6, "0")}`;
-}
-
-function hash(bytes: Uint8Array): string {
-  return createHash("sha256").update(bytes).digest("hex");
 }
 
 /** The first line is the checksum of the rest: a changed manifest would make the parts look damaged. */

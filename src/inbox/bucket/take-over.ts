@@ -1,13 +1,12 @@
 import * as z from "zod";
 import { WebhookError } from "../../core/errors.ts";
-import type { Logger } from "../../core/log.ts";
 import { schemaVersion } from "../sqlite/database.ts";
-import { heartbeatKey, LogWriter, type Owner, ownerSchema, type Wait, yieldKey } from "./log.ts";
+import { heartbeatKey, LogWriter, type Owner, ownerSchema, yieldKey } from "./log.ts";
 import type { LogReplay } from "./log-replay.ts";
-import { encodeJson, type ObjectStore, parseJson } from "./object-store.ts";
+import { encodeJson, parseJson } from "./object-store.ts";
 import {
-  checkTakeover,
   type Heartbeat,
+  InboxInUseError,
   isLive,
   isSameSpace,
   OwnerHeartbeat,
@@ -17,7 +16,6 @@ import {
 } from "./ownership.ts";
 
 const yieldRequestSchema = z.object({
-  /** A UUID of the process that requests the inbox. */
   writerId: z.string(),
   owner: ownerSchema,
 });
@@ -38,24 +36,19 @@ const pauseAfterYieldMs = 60_000;
 /** The interval of requests to yield. The owner can ignore requests for a minute, and ignores old ones. */
 const requestIntervalMs = 10_000;
 
-/**
- * Requests the owners of the same Space to stop appending records, so that this process can append its takeover. Otherwise, a loaded
- * owner could always store the next record first.
- */
+/** Requests the owners of the same Space to stop appending records. Otherwise, a loaded owner could always store the next one first. */
 class YieldRequest {
-  readonly #options: Pick<TakeOverOptions, "store" | "log" | "monotonicNow">;
+  readonly #options: Contest;
   readonly #keys: readonly string[];
   readonly #body: Uint8Array;
   #dueAt = Number.NEGATIVE_INFINITY;
   #sent: Promise<unknown> | undefined;
 
-  constructor(
-    { store, log, monotonicNow, writerId, owner, rules }: TakeOverOptions,
-    { heartbeats }: { heartbeats: readonly Heartbeat[] },
-  ) {
-    this.#options = { store, log, monotonicNow };
+  constructor(options: Contest) {
+    const { writerId, owner, rules, earlier } = options;
+    this.#options = options;
     this.#body = encodeJson({ writerId, owner } satisfies z.infer<typeof yieldRequestSchema>);
-    this.#keys = heartbeats
+    this.#keys = earlier
       .filter((heartbeat) => rules.mayReplace && isLive(heartbeat) && isSameSpace(heartbeat.owner, owner))
       .map((heartbeat) => yieldKey(heartbeat.writerId));
   }
@@ -81,20 +74,16 @@ class YieldRequest {
   }
 }
 
-interface YieldGateOptions extends Pick<OwnerHeartbeatOptions, "store" | "owner" | "log" | "monotonicNow" | "wait"> {
-  writerId: string;
-}
-
 /** Stops an owner from appending records while a new process of the same Space takes over. */
 export class YieldGate {
-  readonly #options: YieldGateOptions;
+  readonly #options: Omit<OwnerHeartbeatOptions, "intervalMs">;
   readonly #closed = new AbortController();
   #readAt = Number.NEGATIVE_INFINITY;
   #isReading = false;
   #ignoresUntil = Number.NEGATIVE_INFINITY;
   #yielding: Promise<void> | undefined;
 
-  constructor(options: YieldGateOptions) {
+  constructor(options: Omit<OwnerHeartbeatOptions, "intervalMs">) {
     this.#options = options;
   }
 
@@ -104,12 +93,12 @@ export class YieldGate {
   }
 
   /** Reads the request of another process each second, until the gate closes or another process has taken over. */
-  async watch(writer: LogWriter): Promise<void> {
-    const { owner, wait } = this.#options;
+  async watch(): Promise<void> {
+    const { writer, owner, wait } = this.#options;
     const { signal } = this.#closed;
     while (owner.spaceId !== undefined && !signal.aborted && !writer.fencedBy) {
       await wait(idleReadMs, signal, { ref: false }).catch(() => {});
-      if (!signal.aborted && !writer.fencedBy) void this.enter(writer);
+      if (!signal.aborted && !writer.fencedBy) void this.enter();
     }
   }
 
@@ -117,38 +106,37 @@ export class YieldGate {
    * Call this method before each record. Returns a promise to wait for while this process yields. Reads the request of another process
    * in parallel with the record, so that records take no longer.
    */
-  enter(writer: LogWriter): Promise<void> | undefined {
+  enter(): Promise<void> | undefined {
     const { owner, monotonicNow } = this.#options;
     const now = monotonicNow();
     const isDue = now >= Math.max(this.#readAt + minReadMs, this.#ignoresUntil);
     if (owner.spaceId !== undefined && isDue && !this.#isReading && !this.#yielding) {
       this.#readAt = now;
       this.#isReading = true;
-      void this.#read(writer).finally(() => {
+      void this.#read().finally(() => {
         this.#isReading = false;
       });
     }
     return this.#yielding;
   }
 
-  /** Ends the yield. */
   close(): void {
     this.#closed.abort();
   }
 
-  async #read(writer: LogWriter): Promise<void> {
-    const { store, owner, writerId } = this.#options;
-    const found = await store.get(yieldKey(writerId)).catch(() => undefined);
+  async #read(): Promise<void> {
+    const { store, owner, writer } = this.#options;
+    const found = await store.get(yieldKey(writer.writerId)).catch(() => undefined);
     if (found === undefined || found.ageMs > maxRequestAgeMs || this.#closed.signal.aborted) return;
     const request = yieldRequestSchema.safeParse(parseJson(found.body)).data;
     if (request === undefined || !isSameSpace(request.owner, owner)) return;
-    this.#yielding = this.#yield(writer, request.owner).finally(() => {
+    this.#yielding = this.#yield(request.owner).finally(() => {
       this.#yielding = undefined;
     });
   }
 
-  async #yield(writer: LogWriter, newOwner: Owner): Promise<void> {
-    const { store, log, monotonicNow, wait, writerId } = this.#options;
+  async #yield(newOwner: Owner): Promise<void> {
+    const { store, writer, log, monotonicNow, wait } = this.#options;
     const { signal } = this.#closed;
     const until = monotonicNow() + maxYieldMs;
     log.warn(
@@ -162,28 +150,19 @@ export class YieldGate {
     }
     this.#ignoresUntil = monotonicNow() + pauseAfterYieldMs;
     log.warn("The new process has not taken over the inbox, so this process accepts deliveries again.");
-    await store.delete(yieldKey(writerId)).catch(() => {});
+    await store.delete(yieldKey(writer.writerId)).catch(() => {});
   }
 }
 
-/** Who may take over an inbox. */
-interface TakeoverRules {
-  /** Whether to take over the inbox although its owner still runs. */
-  isForced: boolean;
-  /** Whether this process may replace an owner of the same Space. */
-  mayReplace: boolean;
-}
-
-interface TakeOverOptions {
-  store: ObjectStore;
+interface TakeOverOptions extends Omit<OwnerHeartbeatOptions, "writer" | "intervalMs"> {
   /** A UUID that no other process uses. */
   writerId: string;
-  owner: Owner;
-  rules: TakeoverRules;
-  log: Logger;
-  monotonicNow: () => number;
-  wait: Wait;
-  /** Stops the attempt. */
+  rules: {
+    /** Whether to take over the inbox although its owner still runs. */
+    isForced: boolean;
+    /** Whether to replace an owner of the same Space, because a new version of a Space starts before the old one stops. */
+    mayReplace: boolean;
+  };
   signal: AbortSignal;
   /** See `LogWriterOptions.onTakenOver`. */
   onTakenOver: (writerId: string) => void;
@@ -195,7 +174,6 @@ interface TakeOverOptions {
   storeChecked?: Promise<void>;
 }
 
-/** A log that this process owns. */
 interface OwnedLog {
   writer: LogWriter;
   heartbeat: OwnerHeartbeat;
@@ -205,27 +183,21 @@ interface OwnedLog {
 }
 
 /**
- * Returns the heartbeats of other processes.
+ * Returns the heartbeats of other processes. Another process owns the inbox until 60 s after its last heartbeat.
  *
- * @param lastWriter the writer of the last record.
- * @throws `INBOX_IN_USE` if another process owns the inbox, `ObjectStoreError`.
+ * @throws {@link InboxInUseError}, `ObjectStoreError`.
  */
-export async function checkOwner(
-  {
-    store,
-    writerId,
-    owner,
-    rules,
-    fencedBy,
-  }: Pick<TakeOverOptions, "store" | "writerId" | "owner" | "rules" | "fencedBy">,
-  lastWriter?: string,
-): Promise<Heartbeat[]> {
+export async function checkOwner(options: TakeOverOptions, lastWriter?: string): Promise<Heartbeat[]> {
+  const { store, writerId, owner, rules, fencedBy } = options;
   // A list can omit the heartbeat of the owner.
   const known = [fencedBy, lastWriter].filter((writer) => writer !== undefined);
   const heartbeats = await readHeartbeats(store, known);
   // An earlier attempt of this process can have left a heartbeat.
   const others = heartbeats.filter((heartbeat) => heartbeat.writerId !== writerId);
-  if (!rules.isForced) checkTakeover(others, { name: store.name, self: owner, mayReplace: rules.mayReplace });
+  const current = others.find(
+    (heartbeat) => isLive(heartbeat) && !(rules.mayReplace && isSameSpace(heartbeat.owner, owner)),
+  );
+  if (current !== undefined && !rules.isForced) throw new InboxInUseError(store.name, current);
   return others;
 }
 
@@ -267,18 +239,14 @@ export async function takeOverLog({
   }
 }
 
-/**
- * Appends the takeover at the first free number. The owner can append records at the same time, so each attempt also reads the next
- * records.
- */
-async function race(
-  replay: LogReplay,
-  options: TakeOverOptions & Pick<OwnedLog, "earlier">,
-): Promise<OwnedLog | "another takeover" | "outdated"> {
+type Contest = TakeOverOptions & Pick<OwnedLog, "earlier">;
+
+/** Appends the takeover at the first free number. The owner can append records too, so each attempt also reads the next records. */
+async function race(replay: LogReplay, options: Contest): Promise<OwnedLog | "another takeover" | "outdated"> {
   const { store, writerId, owner, log, monotonicNow, wait, signal, earlier, heartbeatMs } = options;
-  const shared = { store, writerId, owner, log, monotonicNow, wait };
+  const shared = { store, owner, log, monotonicNow, wait };
   const fences = replay.fences.length;
-  const request = new YieldRequest(options, { heartbeats: earlier });
+  const request = new YieldRequest(options);
   try {
     // An idle owner needs no request, because it does not compete for the next record.
     if (replay.newestAgeMs < minIdleMs) request.send();
@@ -286,14 +254,10 @@ async function race(
     await storeHeartbeat(store, { writerId, owner, position: replay.next - 1, isReleased: false });
     for (;;) {
       signal.throwIfAborted();
-      const gate = new YieldGate(shared);
       const { next } = replay;
-      const writer: LogWriter = new LogWriter({
-        ...shared,
-        next,
-        onTakenOver: options.onTakenOver,
-        beforeAppend: () => gate.enter(writer),
-      });
+      const { onTakenOver } = options;
+      const writer = new LogWriter({ ...shared, writerId, next, onTakenOver, beforeAppend: () => gate.enter() });
+      const gate: YieldGate = new YieldGate({ ...shared, writer });
       if (await tryToTakeOver(writer, { replay, owner, signal })) {
         if (!(await replay.isComplete(writer.next - 1))) {
           await removeHeartbeat();
@@ -331,7 +295,16 @@ async function tryToTakeOver(
   signal.addEventListener("abort", stop);
   // The error of the write is more important.
   const following = replay.follow().catch(() => undefined);
-  const isStored = storeTakeover(writer, owner).finally(() => signal.removeEventListener("abort", stop));
+  const storing = writer.append({ kind: "takeover", owner, schemaVersion, body: () => new Uint8Array() });
+  const isStored = storing
+    .then(
+      () => true,
+      (error) => {
+        if (!WebhookError.isInstance(error) || error.code !== "INBOX_TAKEN_OVER") throw error;
+        return false;
+      },
+    )
+    .finally(() => signal.removeEventListener("abort", stop));
   // A record of another writer proves the collision before the response to the write.
   const isTaken = following.then((first) => (first === undefined || first === writer.writerId ? isStored : false));
   // If the collision is known, the result of the write does not matter.
@@ -339,14 +312,4 @@ async function tryToTakeOver(
   const result = await Promise.race([isStored, isTaken]);
   await following;
   return result;
-}
-
-async function storeTakeover(writer: LogWriter, owner: Owner): Promise<boolean> {
-  try {
-    await writer.append({ kind: "takeover", owner, schemaVersion, body: () => new Uint8Array() });
-    return true;
-  } catch (error) {
-    if (!WebhookError.isInstance(error) || error.code !== "INBOX_TAKEN_OVER") throw error;
-    return false;
-  }
 }

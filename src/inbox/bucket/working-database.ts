@@ -19,14 +19,11 @@ import { type ObjectStore, readObject } from "./object-store.ts";
 
 const prefix = "hub-webhooks-inbox-";
 
-/** A private folder for the working file of an inbox. The file is built from the bucket at each start, so it can be deleted. */
-export interface WorkingFolder extends Disposable {
-  /** The path of the working file. */
-  readonly file: string;
-}
-
-/** Creates a folder that only the current user can read, and removes the folders of processes that no longer run. */
-export function createWorkingFolder(parent: string = tmpdir()): WorkingFolder {
+/**
+ * Creates a private folder for the working file of an inbox, and removes the folders of processes that no longer run. The file is built
+ * from the bucket at each start, so it can be deleted.
+ */
+export function createWorkingFolder(parent: string = tmpdir()): Disposable & { file: string } {
   removeAbandoned(parent);
   const folder = mkdtempSync(join(parent, `${prefix}${process.pid}-`));
   return {
@@ -58,12 +55,13 @@ function isRunning(pid: number): boolean {
   }
 }
 
-/** Returns the numbers of the gaps that have not been repaired. */
 export function readOpenGaps(database: DatabaseSync): number[] {
-  return database
-    .prepare("SELECT number FROM log_gaps WHERE repaired_at IS NULL ORDER BY number")
-    .all()
-    .map(({ number }) => Number(number));
+  return readNumbers(database, "SELECT number FROM log_gaps WHERE repaired_at IS NULL ORDER BY number");
+}
+
+function readNumbers(database: DatabaseSync, sql: string): number[] {
+  const rows = database.prepare(sql).all();
+  return rows.map(({ number }) => Number(number));
 }
 
 /** Records gaps, and counts all deliveries again. Call this function inside a transaction. */
@@ -81,11 +79,7 @@ export class WorkingDatabase implements LogTarget {
   readonly #name: string;
   #createTriggers: () => void;
 
-  /**
-   * Opens a file with a restored snapshot, or creates it. `name`: the URL of the inbox, for messages.
-   *
-   * @throws `INBOX_UNUSABLE` if a newer release has written the snapshot.
-   */
+  /** Opens a file with a restored snapshot, or creates it. @throws `INBOX_UNUSABLE` if a newer release has written the snapshot. */
   constructor(file: string, name: string) {
     this.#name = name;
     this.database = openPrivateDatabase(file);
@@ -105,12 +99,7 @@ export class WorkingDatabase implements LogTarget {
 
   get gapNumbers(): ReadonlySet<number> {
     if (schemaVersionOf(this.database) === 0) return new Set();
-    return new Set(
-      this.database
-        .prepare("SELECT number FROM log_gaps")
-        .all()
-        .map(({ number }) => Number(number)),
-    );
+    return new Set(readNumbers(this.database, "SELECT number FROM log_gaps"));
   }
 
   /**
@@ -168,10 +157,7 @@ function applyChanges(database: DatabaseSync, changes: Uint8Array): boolean {
   return database.applyChangeset(changes, { onConflict: () => constants.SQLITE_CHANGESET_ABORT });
 }
 
-/**
- * Applies as many changes as possible to a database that lacks earlier changes. Rows of the record replace other rows. Changes of
- * missing rows are skipped.
- */
+/** Applies as many changes as possible without earlier changes: replaces other rows, and skips changes of missing rows. */
 function applyPossibleChanges(database: DatabaseSync, changes: Uint8Array): void {
   if (changes.length === 0) return;
   const { SQLITE_CHANGESET_DATA, SQLITE_CHANGESET_CONFLICT } = constants;
@@ -192,7 +178,6 @@ function dropTriggers(database: DatabaseSync): () => void {
   };
 }
 
-/** An open transaction and the changes that it has made so far. */
 interface Transaction {
   database: DatabaseSync;
   session: Session;
@@ -214,21 +199,12 @@ export class BucketChangeLog implements ChangeLog {
   /** Changes that are in the log but not in the database, because the commit failed. */
   #missing: readonly Uint8Array[] = [];
 
-  /**
-   * @param options.fences the numbers of records that must not be deleted. They are stored with the first changes.
-   * @param options.onRecord called with the size of the changes after each record.
-   */
-  constructor({
-    database,
-    writer,
-    fences,
-    onRecord,
-  }: {
-    database: DatabaseSync;
-    writer: LogWriter;
-    fences: readonly number[];
-    onRecord: (bytes: number) => void;
-  }) {
+  /** `fences`: the numbers of records that must not be deleted. `onRecord`: called with the size of the changes after each record. */
+  constructor(
+    database: DatabaseSync,
+    writer: LogWriter,
+    { fences, onRecord }: { fences: readonly number[]; onRecord: (bytes: number) => void },
+  ) {
     this.#writer = writer;
     this.#fences = fences;
     this.#onRecord = onRecord;
@@ -290,9 +266,7 @@ export class BucketChangeLog implements ChangeLog {
   }
 }
 
-/** The result of a repair. */
 export interface RepairedGap {
-  /** The number of the record. */
   record: number;
   /** Whether the record is readable now. If not, its changes are lost. */
   isReadable: boolean;
@@ -307,18 +281,10 @@ const maxReads = 16;
  * Repairs the gaps of an inbox: queues the deliveries of records that are readable now and whose deliveries are missing, and marks
  * all gaps as repaired. A record can become readable if its object was restored from a backup.
  */
-export async function repairGaps({
-  store,
-  database,
-  inbox,
-  now,
-}: {
-  store: ObjectStore;
-  /** The working file. */
-  database: DatabaseSync;
-  inbox: SqliteInbox;
-  now: () => number;
-}): Promise<RepairedGap[]> {
+export async function repairGaps(
+  { store, now }: { store: ObjectStore; now: () => number },
+  { database, inbox }: { database: DatabaseSync; inbox: SqliteInbox },
+): Promise<RepairedGap[]> {
   const repaired: RepairedGap[] = [];
   const gaps = readOpenGaps(database);
   let records: (LogRecord | undefined)[] = [];
@@ -358,17 +324,17 @@ function readUnfinished({ body: changes, schemaVersion: version }: LogRecord): I
     applyPossibleChanges(scratch, changes);
     createTriggers();
     migrateDatabase(scratch);
-    return scratch
+    const rows = scratch
       .prepare(
         "SELECT * FROM deliveries WHERE status NOT IN ('succeeded', 'ignored') AND body IS NOT NULL ORDER BY sequence",
       )
-      .all()
-      .map(({ endpoint, id, body, received_at }) => ({
-        endpoint: String(endpoint),
-        id: String(id),
-        body: String(body),
-        receivedAt: new Date(Number(received_at)),
-      }));
+      .all();
+    return rows.map(({ endpoint, id, body, received_at }) => ({
+      endpoint: String(endpoint),
+      id: String(id),
+      body: String(body),
+      receivedAt: new Date(Number(received_at)),
+    }));
   } finally {
     scratch.close();
   }

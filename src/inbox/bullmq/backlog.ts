@@ -5,10 +5,7 @@ const freshMs = 1_000;
 /** The pause after a count, as a multiple of the count's duration. The pause limits the load on the server. */
 const pauseFactor = 4;
 
-/**
- * Estimates the number of queued deliveries. Counting them for each incoming delivery would take too long, because
- * PostgreSQL counts jobs by reading every job in the queue.
- */
+/** Estimates the number of queued deliveries, because PostgreSQL counts jobs by reading every job in the queue. */
 export class Backlog {
   readonly #count: () => Promise<number>;
   #counted = 0;
@@ -23,15 +20,11 @@ export class Backlog {
     this.#count = count;
   }
 
-  /** Records an added delivery. */
   added(): void {
     this.#addedSince += 1;
   }
 
-  /**
-   * Whether at least `limit` deliveries are queued. Ignores deliveries that other processes added since the last count,
-   * which is usually up to a second old.
-   */
+  /** Whether at least `limit` deliveries are queued. Ignores those that other processes added since the last count. */
   async isFull(limit: number): Promise<boolean> {
     const isOld = performance.now() - this.#countedAt >= freshMs && performance.now() >= this.#nextAt;
     // The estimate can be too high, because it includes deliveries that were claimed since the last count.

@@ -1,9 +1,9 @@
 import { describeError } from "../../core/describe.ts";
 import { WebhookError } from "../../core/errors.ts";
 import type { Logger } from "../../core/log.ts";
+import { optionError } from "../../core/options.ts";
 import { withDeadline } from "../../core/time.ts";
-import { deliveryUnknown, inboxUnavailable } from "../errors.ts";
-import { type DeliveryFilter, readFilter } from "../filter.ts";
+import { deliveryUnknown, inboxUnavailable, RepeatedErrors } from "../errors.ts";
 import type {
   DeliveryCounts,
   DeliveryKey,
@@ -17,27 +17,28 @@ import type {
   OwnActions,
   StoredDelivery,
 } from "../inbox.ts";
-import { pageSize } from "../inbox.ts";
 import { defaultMaxBlockedMs } from "../loop-monitor.ts";
 import { defaultRetention, retentionOf } from "../retry.ts";
-import { findMatching, isComplete, isKept, merge, type Part, readCursor, writeCursor } from "./delivery-pages.ts";
+import { listDeliveries } from "./delivery-pages.ts";
 import { RunGate } from "./handler-runs.ts";
 import { ClockSkew, DataLoss, StallDetector } from "./health.ts";
 import { LeaseRenewer } from "./lease-renewer.ts";
+import { connectPostgres } from "./postgres.ts";
 import { openQueue, type QueueServer } from "./queue-server.ts";
-import { type BullmqErrors, QueueWorker } from "./queue-worker.ts";
+import { QueueWorker } from "./queue-worker.ts";
+import { connectRedis } from "./redis.ts";
 import { StoredEndpoints } from "./stored-endpoints.ts";
-import { listNames, StoredQueue } from "./stored-queue.ts";
+import { StoredQueue } from "./stored-queue.ts";
 
 export interface BullmqInboxOptions {
-  server: QueueServer;
-  /** The URL of Redis or PostgreSQL. */
+  /** A `redis:`, `rediss:`, `postgres:`, or `postgresql:` URL. */
   url: string;
-  bullmqErrors: BullmqErrors;
-  /** Called with connection errors and with errors in background tasks. */
-  onError: (error: Error) => void;
   log: Logger;
   now: () => number;
+  /** Whether to fail if the inbox does not exist, instead of creating it. Default `false`. */
+  mustExist?: boolean;
+  /** The timeout for connecting to the server and preparing it. Default `8_000`. */
+  startMs?: number;
   /** The maximum number of queued deliveries per endpoint. Default `100_000`. */
   maxQueued?: number;
   /** The duration of a lease that is not renewed. Default `30_000`. */
@@ -46,37 +47,59 @@ export interface BullmqInboxOptions {
   deadlineMs?: number;
   /** The timeout for reading deliveries. Default `10_000`. */
   readMs?: number;
-  /**
-   * How long the event loop can be blocked before it counts as hung, in milliseconds. Leases of a hung process are not
-   * renewed. Default `600_000`.
-   */
+  /** How long the event loop can be blocked before it counts as hung. Leases of a hung process are not renewed. Default `600_000`. */
   maxBlockedMs?: number;
-  /**
-   * How long a worker with capacity can leave deliveries waiting before the inbox reports a problem, in milliseconds.
-   * Default `30_000`.
-   */
+  /** How long a worker with capacity can leave deliveries waiting before the inbox reports a problem. Default `30_000`. */
   stalledMs?: number;
+}
+
+/** Opens an inbox in Redis or PostgreSQL. @throws `OPTION_INVALID` if the URL is invalid, `INBOX_UNUSABLE`. */
+export async function openBullmqInbox(options: BullmqInboxOptions): Promise<BullmqInbox> {
+  const { url, mustExist = false, startMs = 8_000, log, now } = options;
+  if (!URL.canParse(url)) {
+    // The message quotes neither the URL nor the parser error, because both can contain a password.
+    throw optionError(
+      "INBOX_URL is not a valid URL. Percent-encode special characters in the username and the password, as in redis://user:p%40ss@host:6379/0.",
+    );
+  }
+  // Connections are retried every few seconds.
+  const errors = new RepeatedErrors(now);
+  const onError = (error: Error) => {
+    if (!errors.shouldLog(error)) return;
+    log.error(
+      { err: error },
+      "The inbox reported an error. Failed operations are retried. If the error persists, check the inbox server.",
+    );
+  };
+  const connect = /^rediss?:/.test(url) ? connectRedis : connectPostgres;
+  return new BullmqInbox(await connect({ url, mustExist, startMs, onError }), onError, options);
 }
 
 const hourMs = 3_600_000;
 const checkMs = 15_000;
-/** The maximum number of reads per page. Each read examines as many deliveries as are missing on the page. */
-const maxPageReads = 20;
 /** The timeout of the storage check. */
 const storageCheckMs = 2_500;
+
+const defaults = {
+  maxQueued: 100_000,
+  leaseMs: 30_000,
+  deadlineMs: 3_000,
+  readMs: 10_000,
+  maxBlockedMs: defaultMaxBlockedMs,
+  stalledMs: 30_000,
+};
 
 /** Stores deliveries in Redis or PostgreSQL with BullMQ. Several machines can share the inbox. */
 export class BullmqInbox implements Inbox {
   readonly ownActions: OwnActions = {
     add: (keys) =>
-      withDeadline(
-        this.#options.server.ownActions.add(keys, this.#options.now()),
-        this.#options.deadlineMs,
-        notResponding,
-      ),
-    find: (keys) => this.#reading(this.#options.server.ownActions.find(keys)),
+      withDeadline(this.#server.ownActions.add(keys, this.#options.now()), this.#options.deadlineMs, notResponding),
+    find: (keys) => this.#reading(() => this.#server.ownActions.find(keys)),
   };
-  readonly #options: Required<BullmqInboxOptions>;
+  readonly #server: QueueServer;
+  /** Called with connection errors and with errors in background tasks. */
+  readonly #onError: (error: Error) => void;
+  readonly #options: BullmqInboxOptions & typeof defaults;
   readonly #endpoints: StoredEndpoints;
   readonly #clockSkew: ClockSkew;
   readonly #dataLoss: DataLoss;
@@ -92,17 +115,11 @@ export class BullmqInbox implements Inbox {
   #checking: Promise<void> | undefined;
   #closed: Promise<{ interrupted: number }> | undefined;
 
-  constructor(options: BullmqInboxOptions) {
-    this.#options = {
-      maxQueued: 100_000,
-      leaseMs: 30_000,
-      deadlineMs: 3_000,
-      readMs: 10_000,
-      maxBlockedMs: defaultMaxBlockedMs,
-      stalledMs: 30_000,
-      ...options,
-    };
-    const { server, log, onError } = options;
+  constructor(server: QueueServer, onError: (error: Error) => void, options: BullmqInboxOptions) {
+    this.#server = server;
+    this.#onError = onError;
+    this.#options = { ...defaults, ...options };
+    const { log } = options;
     this.#endpoints = new StoredEndpoints(server);
     this.#clockSkew = new ClockSkew(options);
     this.#dataLoss = new DataLoss(log);
@@ -120,7 +137,7 @@ export class BullmqInbox implements Inbox {
     const { deadlineMs, maxQueued } = this.#options;
     const adding = this.#endpoints
       .add(delivery.endpoint)
-      .then(() => this.#queue(delivery.endpoint).add(delivery, { maxQueued }));
+      .then(() => this.#queue(delivery.endpoint).add(delivery, maxQueued));
     const added = withDeadline(adding, deadlineMs, notResponding);
     this.#accepting.add(added);
     try {
@@ -135,81 +152,26 @@ export class BullmqInbox implements Inbox {
   startWorker(queue: EndpointQueue): void {
     const { endpoint } = queue;
     if (this.#workers.has(endpoint)) return;
-    const { server, bullmqErrors, onError, log, now, url, leaseMs, maxBlockedMs } = this.#options;
+    const { log, now, url, leaseMs, maxBlockedMs } = this.#options;
+    const [server, gate, onError] = [this.#server, this.#gate, this.#onError];
     this.#endpoints.setRetention(endpoint, retentionOf(queue)).catch(onError);
     this.#leases ??= new LeaseRenewer({ url, leaseMs, maxBlockedMs, onError });
-    const [gate, leases] = [this.#gate, this.#leases];
-    const options = { queue, server, bullmqErrors, gate, leases, leaseMs, now, log, onError };
-    const worker = new QueueWorker(options);
-    this.#workers.set(endpoint, worker);
+    const leases = this.#leases;
+    this.#workers.set(endpoint, new QueueWorker({ queue, server, gate, leases, leaseMs, now, log, onError }));
   }
 
   async list(options: ListOptions = {}): Promise<DeliveryPage> {
-    const filter = readFilter(options);
-    return this.#reading(filter ? this.#search(filter, options) : this.#readPage(options));
-  }
-
-  /** Reads until the page is full, because a page of succeeded deliveries is read from a list that also contains ignored ones. */
-  async #readPage(options: ListOptions): Promise<DeliveryPage> {
-    const deliveries: StoredDelivery[] = [];
-    let next = options.cursor;
-    for (let reads = 0; reads < maxPageReads; reads += 1) {
-      const page = await this.#list({
-        ...options,
-        limit: pageSize(options) - deliveries.length,
-        ...(next && { cursor: next }),
-      });
-      deliveries.push(...page.deliveries);
-      next = page.next;
-      if (next === undefined || deliveries.length === pageSize(options)) break;
-    }
-    return { deliveries, ...(next !== undefined && { next }) };
-  }
-
-  async #list(options: ListOptions): Promise<DeliveryPage> {
-    const limit = pageSize(options);
-    const { parts, hasMore } = await this.#readParts(options, { cursor: options.cursor, limit });
-    const deliveries = merge(parts, limit);
-    return { deliveries, ...(hasMore() && { next: writeCursor(parts) }) };
-  }
-
-  #search(filter: DeliveryFilter, options: ListOptions): Promise<DeliveryPage> {
-    const withDetails = filter.words.length > 0;
-    return findMatching(filter, { limit: pageSize(options), cursor: options.cursor }, (cursor, limit) =>
-      this.#readParts(options, { cursor, limit, withDetails }),
-    );
-  }
-
-  /** Reads the next deliveries of each list. `hasMore`: whether deliveries are left when the parts are taken up to their position. */
-  async #readParts(
-    { endpoint, status }: ListOptions,
-    { cursor, limit, withDetails = false }: { cursor: string | undefined; limit: number; withDetails?: boolean },
-  ): Promise<{ parts: readonly Part[]; hasMore: () => boolean }> {
-    const offsets = readCursor(cursor);
-    const named = endpoint === undefined ? undefined : await this.#find(endpoint);
-    const queues =
-      endpoint === undefined
-        ? [...(await this.#endpoints.read()).keys()].map((name) => this.#queue(name))
-        : named
-          ? [named]
-          : [];
-    const lists = queues.flatMap((queue) =>
-      listNames(status).map((list) => ({ queue, list, key: `${queue.endpoint} ${list}` })),
-    );
-    const parts = await Promise.all(
-      lists.map(async ({ queue, list, key }) => {
-        const from = offsets[key] ?? 0;
-        const found = await queue.read(list, { from, limit, withDetails });
-        return { key, from, taken: 0, found, ...(status && { status }) };
-      }),
-    );
-    const hasMore = () =>
-      parts.some(({ taken, found }) => (isComplete(found, limit) ? found.slice(taken).some(isKept) : true));
-    return { parts, hasMore };
+    const { endpoint } = options;
+    const readQueues = async () => {
+      if (endpoint === undefined) return this.#readQueues();
+      const queue = await this.#find(endpoint);
+      return queue ? [queue] : [];
+    };
+    return this.#reading(() => listDeliveries(readQueues, options));
   }
 
   get({ endpoint, id }: DeliveryKey): Promise<StoredDelivery | undefined> {
-    return this.#reading(this.#find(endpoint).then((queue) => queue?.get(id)));
+    return this.#reading(async () => (await this.#find(endpoint))?.get(id));
   }
 
   async replay(key: DeliveryKey): Promise<void> {
@@ -230,37 +192,36 @@ export class BullmqInbox implements Inbox {
 
   async pause(endpoint: string): Promise<void> {
     await this.#endpoints.add(endpoint);
-    await this.#queue(endpoint).pause();
+    await this.#queue(endpoint).queue.pause();
   }
 
   async resume(endpoint: string): Promise<void> {
-    await (await this.#find(endpoint))?.resume();
+    await (await this.#find(endpoint))?.queue.resume();
   }
 
   pausedEndpoints(): Promise<readonly string[]> {
-    return this.#reading(this.#findPaused());
-  }
-
-  async #findPaused(): Promise<readonly string[]> {
-    const endpoints = [...(await this.#endpoints.read()).keys()];
-    const arePaused = await Promise.all(endpoints.map((name) => this.#queue(name).isPaused()));
-    return endpoints.filter((_, index) => arePaused[index]);
+    return this.#reading(async () => {
+      const queues = await this.#readQueues();
+      const arePaused = await Promise.all(queues.map(({ queue }) => queue.isPaused()));
+      return queues.filter((_, index) => arePaused[index]).map(({ endpoint }) => endpoint);
+    });
   }
 
   counts(): Promise<Readonly<Record<string, DeliveryCounts>>> {
-    return this.#reading(this.#counts());
-  }
-
-  async #counts(): Promise<Readonly<Record<string, DeliveryCounts>>> {
-    const endpoints = [...(await this.#endpoints.read()).keys()];
-    return Object.fromEntries(
-      await Promise.all(endpoints.map(async (name) => [name, await this.#queue(name).counts()] as const)),
-    );
+    return this.#reading(async () => {
+      const queues = await this.#readQueues();
+      const counting = queues.map(async (queue) => [queue.endpoint, await queue.counts()] as const);
+      return Object.fromEntries(await Promise.all(counting));
+    });
   }
 
   async problems(): Promise<readonly InboxProblem[]> {
+    const findStall = async () => {
+      await this.#checkStorage();
+      return this.#stalls.findProblem(this.#workers, (endpoint) => this.#queue(endpoint).hasWaiting());
+    };
     try {
-      const stall = await withDeadline(this.#findStall(), storageCheckMs, notResponding);
+      const stall = await withDeadline(findStall(), storageCheckMs, notResponding);
       return [stall, this.#dataLoss.problem, this.#clockSkew.problem].filter((problem) => problem !== undefined);
     } catch (error) {
       const message = `The inbox server cannot store deliveries (${describeError(error).message}). Check that the inbox server is running, accepts writes, and is reachable from this machine.`;
@@ -268,14 +229,8 @@ export class BullmqInbox implements Inbox {
     }
   }
 
-  /** @throws if the inbox server cannot store deliveries. */
-  async #findStall(): Promise<InboxProblem | undefined> {
-    await this.#checkStorage();
-    return this.#stalls.findProblem(this.#workers, (endpoint) => this.#queue(endpoint).hasWaiting());
-  }
-
   async describe(): Promise<InboxDescription> {
-    return { warnings: this.#options.server.warnings };
+    return { warnings: this.#server.warnings };
   }
 
   async prune(): Promise<number> {
@@ -297,7 +252,7 @@ export class BullmqInbox implements Inbox {
   }
 
   async #close(graceMs: number): Promise<{ interrupted: number }> {
-    const { deadlineMs, server, log } = this.#options;
+    const { deadlineMs, log } = this.#options;
     for (const timer of this.#timers) clearInterval(timer);
     // BullMQ waits for an unavailable server without a timeout.
     const isInTime = await endsWithin(graceMs + deadlineMs, this.#finish(graceMs));
@@ -306,48 +261,46 @@ export class BullmqInbox implements Inbox {
         "The inbox server did not respond during the shutdown. Unfinished deliveries will run again after their leases have expired.",
       );
     }
-    await Promise.all([endsWithin(deadlineMs, server.close()), this.#leases?.close()]);
+    await Promise.all([endsWithin(deadlineMs, this.#server.close()), this.#leases?.close()]);
     return { interrupted: [...this.#workers.values()].reduce((sum, { interrupted }) => sum + interrupted, 0) };
   }
 
   async #finish(graceMs: number): Promise<void> {
     await Promise.allSettled(this.#accepting);
     await Promise.all([...this.#workers.values()].map((worker) => worker.close(graceMs)));
-    await Promise.all([this.#endpoints, ...this.#queues.values()].map((queue) => queue.close()));
+    await Promise.all([this.#endpoints.close(), ...[...this.#queues.values()].map(({ queue }) => queue.close())]);
   }
 
   #queue(endpoint: string): StoredQueue {
     let queue = this.#queues.get(endpoint);
     if (!queue) {
-      const { server } = this.#options;
-      queue = new StoredQueue({
-        endpoint,
-        server,
-        queue: openQueue(server, endpoint, () => this.#queues.delete(endpoint)),
-      });
+      const opened = openQueue(this.#server, endpoint, () => this.#queues.delete(endpoint));
+      queue = new StoredQueue(endpoint, opened, this.#server);
       this.#queues.set(endpoint, queue);
     }
     return queue;
   }
 
-  /**
-   * Returns the queue of an endpoint, or `undefined` if the endpoint is not stored. Opening the queue of an unknown
-   * endpoint would create a queue.
-   */
+  /** Returns the queue of an endpoint if the endpoint is stored. Opening the queue of an unknown endpoint would create a queue. */
   async #find(endpoint: string): Promise<StoredQueue | undefined> {
     const isKnown = this.#queues.has(endpoint) || (await this.#endpoints.has(endpoint));
     return isKnown ? this.#queue(endpoint) : undefined;
   }
 
+  /** Returns the queues of all stored endpoints, sorted by name. */
+  async #readQueues(): Promise<StoredQueue[]> {
+    return [...(await this.#endpoints.read()).keys()].map((endpoint) => this.#queue(endpoint));
+  }
+
   /** Adds a timeout to a read. Without a timeout, the read would wait forever if the server did not respond. */
-  #reading<T>(promise: Promise<T>): Promise<T> {
-    return withDeadline(promise, this.#options.readMs, () => inboxUnavailable(notResponding()));
+  #reading<T>(read: () => Promise<T>): Promise<T> {
+    return withDeadline(read(), this.#options.readMs, () => inboxUnavailable(notResponding()));
   }
 
   /** Stores the endpoints of this process and their retentions, unless they are stored. */
   async #storeEndpoints(): Promise<void> {
     await this.#endpoints.read();
-    for (const [endpoint, worker] of this.#workers) await this.#endpoints.setRetention(endpoint, worker.retention);
+    for (const [endpoint, { queue }] of this.#workers) await this.#endpoints.setRetention(endpoint, retentionOf(queue));
   }
 
   /** Compares the clocks, and checks that the server can store deliveries. @throws if the server cannot store deliveries. */
@@ -359,9 +312,9 @@ export class BullmqInbox implements Inbox {
   }
 
   async #checkOnce(): Promise<void> {
-    const { server, onError } = this.#options;
+    const onError = this.#onError;
     const wasSetBack = await this.#clockSkew.measure(async () => {
-      const { time, history } = await server.checkStorage();
+      const { time, history } = await this.#server.checkStorage();
       if (history && this.#dataLoss.observe(history)) this.#storeEndpoints().catch(onError);
       return time;
     });
@@ -377,8 +330,7 @@ export class BullmqInbox implements Inbox {
 
   async #correctTimes(): Promise<void> {
     const { now, leaseMs } = this.#options;
-    const endpoints = [...(await this.#endpoints.read()).keys()];
-    for (const name of endpoints) await this.#queue(name).correctTimes({ now: now(), leaseMs });
+    for (const { queue } of await this.#readQueues()) await this.#server.correctTimes(queue, { now: now(), leaseMs });
   }
 }
 

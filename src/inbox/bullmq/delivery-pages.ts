@@ -1,10 +1,56 @@
 import * as z from "zod";
 import { cursorInvalid } from "../errors.ts";
-import { type DeliveryFilter, matchesFilter, maxSearchMs } from "../filter.ts";
-import type { DeliveryPage, DeliveryStatus, StoredDelivery } from "../inbox.ts";
+import { matchesFilter, maxSearchMs, readFilter } from "../filter.ts";
+import { type DeliveryPage, type ListOptions, pageSize, type StoredDelivery } from "../inbox.ts";
+import { listNames, type StoredQueue } from "./stored-queue.ts";
 
-/** A range of one BullMQ list, newest deliveries first. Several parts are merged into a page. */
-export interface Part {
+/** The number of deliveries per read of a search. It is small, because a body can have up to 10 MiB by default. */
+const searchSize = 100;
+/** The maximum number of reads per page. Each read examines as many deliveries as are missing on the page. */
+const maxPageReads = 20;
+
+/**
+ * Lists the deliveries of several queues, newest first. Reads until the page is full: a search can skip most deliveries, and a page of
+ * succeeded deliveries is read from a list that also contains ignored ones.
+ *
+ * @throws `OPTION_INVALID` if an option is invalid.
+ */
+export async function listDeliveries(
+  readQueues: () => Promise<readonly StoredQueue[]>,
+  options: ListOptions,
+): Promise<DeliveryPage> {
+  const filter = readFilter(options);
+  const limit = pageSize(options);
+  let offsets = readCursor(options.cursor);
+  const stopAt = performance.now() + maxSearchMs;
+  const queues = await readQueues();
+  const withDetails = filter !== undefined && filter.words.length > 0;
+  const deliveries: StoredDelivery[] = [];
+  for (let reads = 1; ; reads += 1) {
+    const size = filter ? searchSize : limit - deliveries.length;
+    const parts = await readParts(queues, options, { offsets, limit: size, withDetails });
+    let last: StoredDelivery | undefined;
+    for (let examined = 0; examined < size && deliveries.length < limit; examined += 1) {
+      const delivery = takeNewest(parts);
+      if (!delivery) break;
+      last = delivery;
+      const { id, body, attempts } = delivery;
+      const receivedAt = delivery.receivedAt.getTime();
+      if (!filter || matchesFilter(filter, { id, receivedAt, body, attempts: () => attempts })) {
+        deliveries.push(withoutDetails(delivery));
+      }
+    }
+    if (!parts.some((part) => hasMore(part, size))) return { deliveries };
+    offsets = Object.fromEntries(parts.map(({ key, from, taken }) => [key, from + taken]));
+    const isOver = filter ? performance.now() >= stopAt : reads === maxPageReads;
+    if (deliveries.length === limit || isOver) {
+      return { deliveries, next: writeCursor(offsets), ...(filter && last && { searchedUntil: last.receivedAt }) };
+    }
+  }
+}
+
+/** A range of one BullMQ list, newest deliveries first. */
+interface Part extends Pick<ListOptions, "status"> {
   /** Identifies the list by its endpoint and name. */
   key: string;
   /** The position in the list of the first delivery in `found`. */
@@ -12,34 +58,45 @@ export interface Part {
   /** The number of deliveries from `found` that are on this page or were skipped. */
   taken: number;
   found: readonly StoredDelivery[];
-  /** The only status of deliveries on the page. The list of succeeded deliveries also contains ignored ones. */
-  status?: DeliveryStatus;
 }
 
-/**
- * Returns up to `limit` of the newest deliveries of all parts, and updates `taken`. Skips deliveries whose body was removed, and
- * deliveries with another status.
- */
-export function merge(parts: readonly Part[], limit: number): StoredDelivery[] {
-  const deliveries: StoredDelivery[] = [];
-  while (deliveries.length < limit) {
+/** Reads the next deliveries of each list. */
+async function readParts(
+  queues: readonly StoredQueue[],
+  { status }: ListOptions,
+  { offsets, ...range }: { offsets: Offsets; limit: number; withDetails: boolean },
+): Promise<Part[]> {
+  const lists = queues.flatMap((queue) => listNames(status).map((list) => ({ queue, list })));
+  return Promise.all(
+    lists.map(async ({ queue, list }) => {
+      const key = `${queue.endpoint} ${list}`;
+      const from = offsets[key] ?? 0;
+      return { key, from, taken: 0, found: await queue.read(list, { from, ...range }), ...(status && { status }) };
+    }),
+  );
+}
+
+/** Takes the newest delivery of all parts. Skips deliveries whose body was removed, and deliveries with another status. */
+function takeNewest(parts: readonly Part[]): StoredDelivery | undefined {
+  for (;;) {
     let newest: Part | undefined;
     for (const part of parts) if (receivedAtOf(part) > receivedAtOf(newest)) newest = part;
     const delivery = newest?.found[newest.taken];
-    if (!newest || !delivery) break;
+    if (!newest || !delivery) return undefined;
     newest.taken += 1;
-    if (isKept(delivery) && (newest.status ?? delivery.status) === delivery.status) deliveries.push(delivery);
+    // The list of succeeded deliveries also contains ignored ones.
+    if (isKept(delivery) && (newest.status ?? delivery.status) === delivery.status) return delivery;
   }
-  return deliveries;
 }
 
-/** Whether a list contains no more deliveries with a body after `found`. Deliveries without a body are last. */
-export function isComplete(found: readonly StoredDelivery[], limit: number): boolean {
+/** Whether the list contains further deliveries with a body. Deliveries without a body are last. */
+function hasMore({ taken, found }: Part, limit: number): boolean {
   const last = found.at(-1);
-  return found.length < limit || last === undefined || !isKept(last);
+  const isComplete = found.length < limit || last === undefined || !isKept(last);
+  return isComplete ? found.slice(taken).some(isKept) : true;
 }
 
-export function isKept({ body }: StoredDelivery): boolean {
+function isKept({ body }: StoredDelivery): boolean {
   return body !== undefined;
 }
 
@@ -47,13 +104,16 @@ function receivedAtOf(part: Part | undefined): number {
   return part?.found[part.taken]?.receivedAt.getTime() ?? Number.NEGATIVE_INFINITY;
 }
 
-/**
- * A cursor contains the next position in each list. A delivery that moves to another list between two requests can
- * appear on both pages or on neither.
- */
+function withoutDetails({ headers: _, attempts, ...delivery }: StoredDelivery): StoredDelivery {
+  return { ...delivery, attempts: attempts.map(({ details: _details, ...attempt }) => attempt) };
+}
+
+/** The next position in each list. */
 const cursorSchema = z.record(z.string(), z.number().int().nonnegative());
 
-export function readCursor(cursor: string | undefined): z.infer<typeof cursorSchema> {
+type Offsets = Readonly<z.infer<typeof cursorSchema>>;
+
+function readCursor(cursor: string | undefined): Offsets {
   if (cursor === undefined) return {};
   try {
     return cursorSchema.parse(JSON.parse(Buffer.from(cursor, "base64url").toString()));
@@ -62,48 +122,7 @@ export function readCursor(cursor: string | undefined): z.infer<typeof cursorSch
   }
 }
 
-export function writeCursor(parts: readonly Part[]): string {
-  const offsets = parts.map(({ key, from, taken }) => [key, from + taken] as const).filter(([, offset]) => offset > 0);
-  return Buffer.from(JSON.stringify(Object.fromEntries(offsets))).toString("base64url");
-}
-
-/** The number of deliveries per read. It is small, because a body can have up to 10 MiB by default. */
-const readSize = 100;
-
-/**
- * Finds deliveries that match filters. Examines the deliveries one by one, newest first, until the page is full or the time is over.
- *
- * @param readParts reads the next deliveries with their details, which are only filtered by endpoint and status.
- */
-export async function findMatching(
-  filter: DeliveryFilter,
-  { limit, cursor }: { limit: number; cursor: string | undefined },
-  readParts: (cursor: string | undefined, limit: number) => Promise<{ parts: readonly Part[]; hasMore: () => boolean }>,
-): Promise<DeliveryPage> {
-  const stopAt = performance.now() + maxSearchMs;
-  const deliveries: StoredDelivery[] = [];
-  for (let from = cursor; ; ) {
-    const { parts, hasMore } = await readParts(from, readSize);
-    let last: StoredDelivery | undefined;
-    for (let examined = 0; examined < readSize && deliveries.length < limit; examined += 1) {
-      const [delivery] = merge(parts, 1);
-      if (!delivery) break;
-      last = delivery;
-      if (matches(filter, delivery)) deliveries.push(withoutDetails(delivery));
-    }
-    if (!hasMore()) return { deliveries };
-    from = writeCursor(parts);
-    if (deliveries.length === limit || performance.now() >= stopAt) {
-      return { deliveries, next: from, ...(last && { searchedUntil: last.receivedAt }) };
-    }
-  }
-}
-
-function matches(filter: DeliveryFilter, { id, receivedAt, body, attempts }: StoredDelivery): boolean {
-  return matchesFilter(filter, { id, receivedAt: receivedAt.getTime(), body, attempts: () => attempts });
-}
-
-/** A list contains no details. */
-function withoutDetails({ headers: _, attempts, ...delivery }: StoredDelivery): StoredDelivery {
-  return { ...delivery, attempts: attempts.map(({ details: _details, ...attempt }) => attempt) };
+function writeCursor(offsets: Offsets): string {
+  const read = Object.entries(offsets).filter(([, offset]) => offset > 0);
+  return Buffer.from(JSON.stringify(Object.fromEntries(read))).toString("base64url");
 }

@@ -3,7 +3,6 @@ import { attemptOutcome, inboxClosing, leaseLost } from "../errors.ts";
 import type { ClaimedDelivery, DeliveryAttempt, EndpointQueue } from "../inbox.ts";
 import { maxHoldMs as defaultMaxHoldMs } from "../retry.ts";
 
-/** Permission to run a delivery. */
 export interface RunPermit {
   /** Whether no other delivery is running in this process when the delivery starts. */
   readonly isAlone: boolean;
@@ -15,11 +14,8 @@ interface Waiter {
   /** Aborted when the delivery no longer needs a permit. */
   signal: AbortSignal;
   admit: (permit: RunPermit) => void;
-}
-
-interface SuspectWaiter extends Waiter {
   /** Called when the suspect no longer holds back other deliveries, although it is still running. */
-  onShared: () => void;
+  onShared?: () => void;
 }
 
 /**
@@ -35,14 +31,13 @@ export class RunGate {
   readonly #maxHoldMs: number;
   /** The number of running deliveries, not counting a suspect. */
   #running = 0;
-  /** Whether a suspect is running. */
   #hasSuspect = false;
   /** Whether a suspect holds back other deliveries. */
   #isHeld = false;
   #holdTimer: NodeJS.Timeout | undefined;
   /** The first waiting suspect, which holds back other deliveries until all running deliveries end. */
-  #next: SuspectWaiter | undefined;
-  readonly #suspects: SuspectWaiter[] = [];
+  #next: Waiter | undefined;
+  readonly #suspects: Waiter[] = [];
   readonly #others: Waiter[] = [];
 
   /** @param maxHoldMs how long a suspect holds back other deliveries while it waits, and again while it runs. */
@@ -58,16 +53,12 @@ export class RunGate {
   /** Waits for a permit for a delivery that is not a suspect. Resolves with `undefined` if the signal is aborted first. */
   enter(signal: AbortSignal): Promise<RunPermit | undefined> {
     const permit = this.tryEnter();
-    return permit ? Promise.resolve(permit) : this.#waitIn(this.#others, signal, {});
+    return permit ? Promise.resolve(permit) : this.#waitIn(this.#others, { signal });
   }
 
-  /**
-   * Waits for a permit for a suspect. Resolves with `undefined` if the signal is aborted first.
-   *
-   * @param onShared called when the suspect no longer holds back other deliveries, although it is still running.
-   */
+  /** Waits for a permit for a suspect. Resolves with `undefined` if the signal is aborted first. */
   enterAlone(signal: AbortSignal, onShared: () => void): Promise<RunPermit | undefined> {
-    const waiting = this.#waitIn(this.#suspects, signal, { onShared });
+    const waiting = this.#waitIn(this.#suspects, { signal, onShared });
     this.#advance();
     return waiting;
   }
@@ -95,13 +86,13 @@ export class RunGate {
     if (suspect && this.#running === 0) this.#admitSuspect(suspect, { isAlone: true });
   }
 
-  #admitSuspect(suspect: SuspectWaiter, { isAlone }: { isAlone: boolean }): void {
+  #admitSuspect(suspect: Waiter, { isAlone }: { isAlone: boolean }): void {
     this.#suspects.shift();
     this.#next = undefined;
     this.#hasSuspect = true;
     if (isAlone) {
       this.#hold(() => {
-        suspect.onShared();
+        suspect.onShared?.();
         this.#release();
       });
     } else {
@@ -130,11 +121,8 @@ export class RunGate {
     for (const { signal, admit } of this.#others.splice(0)) if (!signal.aborted) admit(this.#admitOther());
   }
 
-  #waitIn<Extra extends object>(
-    queue: (Waiter & Extra)[],
-    signal: AbortSignal,
-    extra: Extra,
-  ): Promise<RunPermit | undefined> {
+  #waitIn(queue: Waiter[], options: Omit<Waiter, "admit">): Promise<RunPermit | undefined> {
+    const { signal } = options;
     const { promise, resolve } = Promise.withResolvers<RunPermit | undefined>();
     const giveUp = () => {
       const place = queue.indexOf(waiter);
@@ -142,10 +130,9 @@ export class RunGate {
       resolve(undefined);
       this.#advance();
     };
-    const waiter = {
-      ...extra,
-      signal,
-      admit: (permit: RunPermit) => {
+    const waiter: Waiter = {
+      ...options,
+      admit: (permit) => {
         signal.removeEventListener("abort", giveUp);
         resolve(permit);
       },
@@ -159,7 +146,6 @@ export class RunGate {
   }
 }
 
-/** The result of one run of a handler. */
 export interface HandlerRun {
   /** `unfinished`: the inbox closed, and the handler did not finish within the grace period. */
   outcome: Awaited<ReturnType<EndpointQueue["run"]>> | "unfinished";
@@ -170,20 +156,16 @@ export interface HandlerRun {
   hasLostLease: boolean;
 }
 
-/**
- * Runs an endpoint's handler for several deliveries at the same time. Aborts a run when its lease expires or the inbox
- * closes.
- */
+/** Runs an endpoint's handler. Aborts a run when its lease expires or the inbox closes. */
 export class HandlerRuns {
   readonly #queue: Pick<EndpointQueue, "run">;
-  /** Milliseconds since the epoch. */
   readonly #now: () => number;
   /** Contains a job twice if the job was claimed again after its lease had expired. */
   readonly #running = new Set<{ jobId: string; controller: AbortController; giveUp: () => void }>();
   #isClosing = false;
   #isGraceOver = false;
 
-  constructor({ queue, now }: { queue: Pick<EndpointQueue, "run">; now: () => number }) {
+  constructor(queue: Pick<EndpointQueue, "run">, now: () => number) {
     this.#queue = queue;
     this.#now = now;
   }
@@ -214,9 +196,9 @@ export class HandlerRuns {
     }
   }
 
-  /** Aborts the runs of jobs whose leases have expired. */
-  abortLost(jobIds: readonly string[]): void {
-    for (const { jobId, controller } of this.#running) if (jobIds.includes(jobId)) controller.abort(leaseLost());
+  /** Aborts the runs of a job whose lease has expired. */
+  abortLost(lostId: string): void {
+    for (const { jobId, controller } of this.#running) if (jobId === lostId) controller.abort(leaseLost());
   }
 
   /** Aborts all current and future runs because the inbox closes. */

@@ -2,16 +2,11 @@ import type { Logger } from "../../core/log.ts";
 import type { InboxProblem } from "../inbox.ts";
 import { maxSkewMs, type StorageHistory } from "./queue-server.ts";
 
-/**
- * Compares the clocks of this machine and the inbox server, because BullMQ stores timestamps from this machine on the
- * server.
- */
+/** Compares the clocks of this machine and the server, because BullMQ stores timestamps from this machine on the server. */
 export class ClockSkew {
   readonly #now: () => number;
   readonly #log: Logger;
-  /**
-   * The last logged difference, in milliseconds. Positive if the server was ahead, 0 if the difference was tolerable.
-   */
+  /** The last logged difference, in milliseconds. Positive if the server was ahead, 0 if the difference was tolerable. */
   #loggedMs = 0;
   /** The last measured difference, in milliseconds, with the same sign. 0 if the difference is tolerable. */
   #skewMs = 0;
@@ -25,9 +20,8 @@ export class ClockSkew {
   }
 
   /**
-   * Measures the difference between the clocks. Logs when the difference first exceeds 5 s, changes by more than 5 s,
-   * or becomes tolerable again. Returns whether a clock was set back since the last measurement, or may have been set
-   * back before the first one.
+   * Measures the difference, and logs if it exceeds 5 s, changes by more than 5 s, or becomes tolerable again. Returns whether a clock
+   * was set back since the last measurement, or may have been set back before the first one.
    */
   async measure(readServer: () => Promise<number>): Promise<boolean> {
     const before = this.#now();
@@ -70,7 +64,8 @@ const message =
 export class DataLoss {
   readonly #log: Logger;
   #last: StorageHistory | undefined;
-  #problem: InboxProblem | undefined;
+  /** The problem since the first loss, until this process exits, because its deliveries are still missing. */
+  problem: InboxProblem | undefined;
 
   constructor(log: Logger) {
     this.#log = log;
@@ -82,22 +77,15 @@ export class DataLoss {
     this.#last = history;
     if (!last || (last.identity === history.identity && last.checks < history.checks)) return false;
     this.#log.error({ code: "INBOX_DATA_LOST" }, message);
-    this.#problem = { code: "INBOX_DATA_LOST", severity: "degraded", message };
+    this.problem = { code: "INBOX_DATA_LOST", severity: "degraded", message };
     return true;
-  }
-
-  /** The problem since the first loss, until this process exits, because its deliveries are still missing. */
-  get problem(): InboxProblem | undefined {
-    return this.#problem;
   }
 }
 
-/** The progress of a worker. */
 export interface WorkProgress {
   isRunning: boolean;
   /** Whether the worker could run another delivery. */
   hasCapacity: boolean;
-  /** The number of deliveries that the worker has claimed so far. */
   claimed: number;
 }
 

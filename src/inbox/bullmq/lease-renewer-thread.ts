@@ -1,12 +1,9 @@
-/**
- * The thread of a `LeaseRenewer`. Loads BullMQ when the event loop is first blocked. Stays connected to the inbox
- * server only while the event loop is blocked.
- */
+/** The thread of a `LeaseRenewer`. Loads BullMQ, and stays connected to the inbox server, only while the event loop is blocked. */
 import { parentPort, workerData } from "node:worker_threads";
+import type { IQueueBackend } from "bullmq";
 import { describeError } from "../../core/describe.ts";
 import { LoopMonitor } from "../loop-monitor.ts";
 import { countsPerLease, type HeldLease, type LeaseRenewerData, type SlotMessage } from "./lease-renewer.ts";
-import type { LeaseServer } from "./queue-server.ts";
 
 const { url, leaseMs, maxBlockedMs, loopCounter }: LeaseRenewerData = workerData;
 
@@ -14,36 +11,29 @@ const slots = new Map<number, HeldLease>();
 parentPort?.on("message", ({ slot, lease }: SlotMessage) => slots.set(slot, lease));
 
 const loop = new LoopMonitor(loopCounter);
-let server: LeaseServer | undefined;
+let server: IQueueBackend | undefined;
 let isBusy = false;
 
 async function update(): Promise<void> {
   const blockedMs = loop.blockedMs();
-  if (blockedMs > leaseMs / 8 && blockedMs < maxBlockedMs) await renew();
-  else await disconnect();
+  if (blockedMs > leaseMs / 8 && blockedMs < maxBlockedMs) return renew();
+  const open = server;
+  server = undefined;
+  await open?.close();
 }
 
 async function renew(): Promise<void> {
   server ??= await connect();
   for (const [endpoint, leases] of Map.groupBy(slots.values(), (lease) => lease.endpoint)) {
-    await server.extendLocks(endpoint, leases, leaseMs);
+    const [ids, tokens] = [leases.map(({ jobId }) => jobId), leases.map(({ token }) => token)];
+    // Ignores leases that are no longer held.
+    await server.forQueue(endpoint).extendLocks(ids, tokens, leaseMs);
   }
 }
 
-async function connect(): Promise<LeaseServer> {
-  const { loadPostgresPackages, loadRedisPackages } = await import("./queue-server.ts");
-  if (/^rediss?:/.test(url)) {
-    const { openRedisLeases } = await import("./redis.ts");
-    return openRedisLeases({ url, onError: report, packages: await loadRedisPackages() });
-  }
-  const { openPostgresLeases } = await import("./postgres.ts");
-  return openPostgresLeases({ url, onError: report, packages: await loadPostgresPackages() });
-}
-
-async function disconnect(): Promise<void> {
-  const open = server;
-  server = undefined;
-  await open?.close();
+async function connect(): Promise<IQueueBackend> {
+  if (/^rediss?:/.test(url)) return (await import("./redis.ts")).openRedisLeases(url, report);
+  return (await import("./postgres.ts")).openPostgresLeases(url, report);
 }
 
 function report(error: unknown): void {

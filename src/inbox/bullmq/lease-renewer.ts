@@ -9,7 +9,6 @@ export interface HeldLease {
   token: string;
 }
 
-/** The `workerData` of the thread. */
 export interface LeaseRenewerData {
   /** The URL of the inbox. */
   url: string;
@@ -38,10 +37,7 @@ export class LeaseRenewer {
   readonly #freeSlots: number[] = [];
   #slots = 0;
 
-  /**
-   * @param options.maxBlockedMs how long the event loop can be blocked before it counts as hung, in milliseconds.
-   * @param options.onError called when leases cannot be renewed or the thread has failed.
-   */
+  /** @param options.onError called when leases cannot be renewed or the thread has failed. */
   constructor({
     onError,
     ...options
@@ -51,13 +47,14 @@ export class LeaseRenewer {
     const loopCounter = createLoopCounter();
     const workerData: LeaseRenewerData = { ...options, loopCounter };
     this.#thread = new Worker(programUrl("lease-renewer-thread", import.meta.url), { workerData, execArgv: [] });
-    this.#thread.unref();
     this.#thread.on("message", onError);
     this.#thread.on("error", (cause) => {
       const message =
         "The thread that renews leases has failed. A delivery whose handler blocks the event loop can now run twice. Restart the server.";
       onError(new Error(message, { cause }));
     });
+    // `unref` must follow the listeners, because adding a message listener keeps the process alive.
+    this.#thread.unref();
     this.#timer = startLoopCounter(loopCounter, options.leaseMs / countsPerLease);
   }
 

@@ -2,9 +2,7 @@ import type { PgNotification, PgPool, PgPoolClient, PgQueryResult } from "bullmq
 import type { Pool, PoolClient } from "pg";
 import { describeError, toError } from "../../core/describe.ts";
 
-/**
- * The maximum number of connections in the pool of a process, including the connection that listens for new deliveries.
- */
+/** The maximum number of connections of a process, including the connection that listens for new deliveries. */
 export const maxConnections = 10;
 
 /** The minimum number of connections. One connection listens for new deliveries, and one connection runs queries. */
@@ -96,7 +94,6 @@ export class PostgresPool implements PgPool {
     }
   }
 
-  /** Stops opening connections for {@link shrunkMs}. */
   #shrink(): void {
     this.#pool.options.max = this.#open;
     clearTimeout(this.#growTimer);

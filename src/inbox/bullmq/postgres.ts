@@ -1,7 +1,8 @@
-import type { BackendFactory, IQueueBackend, PostgresConnection, PostgresConnectionOptions } from "bullmq";
+import type { BackendFactory, IQueueBackend, PostgresConnectionOptions } from "bullmq";
 import type { Client } from "pg";
 import { WebhookError } from "../../core/errors.ts";
 import { withDeadline } from "../../core/time.ts";
+import { loadPackages } from "../errors.ts";
 import { maxOwnActions, ownActionRetentionMs } from "../inbox.ts";
 import {
   ConnectionsExhaustedError,
@@ -13,18 +14,12 @@ import {
   PostgresPool,
 } from "./postgres-pool.ts";
 import {
-  type Bullmq,
-  createLeaseServer,
   type DeliveryQueue,
   type DeliveryWorker,
-  type DiscardedJobs,
   inboxMissing,
-  type LeaseServer,
   maxSkewMs,
-  type Pg,
   type QueueServer,
   type QueueServerOptions,
-  type StorageHistory,
   postgresSchema as schema,
   serverSlow,
   serverUnusable,
@@ -34,11 +29,19 @@ const connectMs = 5_000;
 /** The timeout of a query. Without a timeout, a server that does not respond would block a connection forever. */
 const queryMs = 10_000;
 
-/** Selects the jobs of a queue whose deliveries were ignored. */
-const isIgnored = `queue = $1 AND state = 'completed' AND return_value = '"ignored"'`;
+/** The jobs of these lists of a queue. The rows of completed jobs contain whether their deliveries were ignored. */
+const conditions = {
+  ignored: `queue = $1 AND state = 'completed' AND return_value = '"ignored"'`,
+  "waiting-children": "queue = $1 AND state = 'waiting-children'",
+};
 
-interface Packages {
-  packages: { bullmq: Bullmq; pg: Pg };
+type PostgresPackages = Awaited<ReturnType<typeof loadPostgres>>;
+
+function loadPostgres() {
+  return loadPackages(["bullmq", "pg"], async (bullmq, pg) => ({
+    bullmq: (await import(bullmq)) as typeof import("bullmq"),
+    pg: (await import(pg)) as typeof import("pg"),
+  }));
 }
 
 /**
@@ -46,15 +49,14 @@ interface Packages {
  * queues and workers share one connection pool, and one of its connections listens for new deliveries.
  *
  * @param options.url `postgres://` or `postgresql://`.
- * @throws `INBOX_UNUSABLE` if PostgreSQL cannot be reached or used.
+ * @throws `INBOX_UNUSABLE` if a package is not installed, or PostgreSQL cannot be reached or used.
  */
-export async function connectPostgres({
-  url,
-  mustExist,
-  startMs,
-  onError,
-  packages: { bullmq, pg },
-}: QueueServerOptions & Packages): Promise<QueueServer> {
+export async function connectPostgres(
+  { url, mustExist, startMs, onError }: QueueServerOptions,
+  loading = loadPostgres(),
+): Promise<QueueServer> {
+  const packages = await loading;
+  const { bullmq, pg } = packages;
   const pool = new PostgresPool(
     new pg.Pool({
       ...clientOptions(url),
@@ -65,22 +67,25 @@ export async function connectPostgres({
     }),
     onError,
   );
-  const connection = connectionTo(pool, bullmq);
+  class InboxConnection extends bullmq.PostgresConnection {
+    override readonly schema = schema;
+  }
+  const connection = new InboxConnection(pool).setMaxListeners(0);
   connection.on("error", onError);
   const close = async () => {
     await connection.close();
     await pool.end();
   };
   const start = async () => {
-    const settings = await prepare({ url, mustExist, packages: { bullmq, pg } });
+    const found = await prepare(url, mustExist, packages);
     await connection.waitUntilReady();
     // A command that only reads an existing inbox does not need these two connections.
     if (!mustExist) await Promise.all([connection.getListenClient(), pool.query("SELECT 1")]);
-    return settings;
+    return found;
   };
   let warnings: string[];
   try {
-    warnings = warningsOf(await withDeadline(start(), startMs, serverSlow));
+    warnings = await withDeadline(start(), startMs, serverSlow);
   } catch (cause) {
     close().catch(() => {});
     if (WebhookError.isInstance(cause)) throw cause;
@@ -94,6 +99,7 @@ export async function connectPostgres({
   const createBackend: BackendFactory<IQueueBackend, PostgresConnectionOptions> = (name, options) =>
     Object.assign(new bullmq.PostgresQueueBackend(connection, name, options), { close: async () => {} });
   return {
+    errors: bullmq,
     openQueue: (name): DeliveryQueue => {
       const queue: DeliveryQueue = new bullmq.Queue(name, { connection: pool }, () => backends.forQueue(name));
       queue.on("error", onError);
@@ -111,8 +117,13 @@ export async function connectPostgres({
       const time = Number(row.now);
       if (mustExist) return { time };
       // The database is another one than at the start.
-      if (row.isEmpty) await prepare({ url, mustExist, packages: { bullmq, pg } });
-      return { time, history: await countCheck(pool) };
+      if (row.isEmpty) await prepare(url, mustExist, packages);
+      const counted = await pool.query<{ identity: string; checks: string }>(
+        `INSERT INTO storage VALUES (1, $1, 1) ON CONFLICT (id) DO UPDATE SET checks = storage.checks + 1 RETURNING identity, checks`,
+        [crypto.randomUUID()],
+      );
+      const [state] = counted.rows;
+      return { time, history: { identity: state?.identity ?? "", checks: Number(state?.checks) } };
     },
     async correctTimes({ name }, { now, leaseMs }) {
       await pool.query(
@@ -142,21 +153,35 @@ export async function connectPostgres({
       );
       return Number(rows[0]?.count ?? 0);
     },
-    discarded: postgresDiscardedJobs(pool),
-    ignored: {
-      async count({ name }) {
-        const { rows } = await pool.query<{ count: string }>(`SELECT count(*) FROM job WHERE ${isIgnored}`, [name]);
-        return Number(rows[0]?.count ?? 0);
-      },
-      async list({ name }, from, until) {
-        const { rows } = await pool.query<{ id: string }>(
-          `SELECT id FROM job WHERE ${isIgnored} ORDER BY finished_at_ms DESC, seq DESC OFFSET $2 LIMIT $3`,
-          [name, from, until - from + 1],
-        );
-        return rows.map(({ id }) => id);
-      },
-      // The rows of the jobs contain whether their deliveries were ignored.
-      async forget() {},
+    // BullMQ has no method to discard jobs, so statements change their state.
+    async discard({ name }, jobId, now) {
+      // A worker that claims the job locks its row, so only one of both succeeds.
+      const { rows } = await pool.query(
+        `UPDATE job SET state = 'waiting-children', finished_at_ms = $3, delay_ms = 0, process_at_ms = NULL
+         WHERE queue = $1 AND id = $2 AND state IN ('waiting', 'delayed', 'failed') RETURNING id`,
+        [name, jobId, Math.round(now)],
+      );
+      return rows.length > 0;
+    },
+    async failDiscarded({ name }, jobId) {
+      await pool.query(`UPDATE job SET state = 'failed' WHERE ${conditions["waiting-children"]} AND id = $2`, [
+        name,
+        jobId,
+      ]);
+    },
+    async countIgnored({ name }) {
+      const { rows } = await pool.query<{ count: string }>(`SELECT count(*) FROM job WHERE ${conditions.ignored}`, [
+        name,
+      ]);
+      return Number(rows[0]?.count ?? 0);
+    },
+    async forgetIgnored() {},
+    async listJobs({ name }, list, from, until) {
+      const { rows } = await pool.query<{ id: string }>(
+        `SELECT id FROM job WHERE ${conditions[list]} ORDER BY finished_at_ms DESC, seq DESC OFFSET $2 LIMIT $3`,
+        [name, from, until - from + 1],
+      );
+      return rows.map(({ id }) => id);
     },
     ownActions: postgresOwnActions(pool),
     warnings,
@@ -164,15 +189,15 @@ export async function connectPostgres({
   };
 }
 
-/** Opens a connection to PostgreSQL that renews leases. */
-export async function openPostgresLeases({
-  url,
-  onError,
-  packages: { bullmq },
-}: { url: string; onError: (error: Error) => void } & Packages): Promise<LeaseServer> {
+export async function openPostgresLeases(
+  url: string,
+  onError: (error: Error) => void,
+  loading = loadPostgres(),
+): Promise<IQueueBackend> {
+  const { bullmq } = await loading;
   const backend = bullmq.createPostgresBackend("leases", { connection: { ...clientOptions(url), schema, max: 1 } });
   backend.on("error", onError);
-  return createLeaseServer(backend, () => backend.close());
+  return backend;
 }
 
 function clientOptions(url: string) {
@@ -185,63 +210,38 @@ function clientOptions(url: string) {
   };
 }
 
-function connectionTo(pool: PostgresPool, { PostgresConnection }: Bullmq): PostgresConnection {
-  class InboxConnection extends PostgresConnection {
-    override readonly schema = schema;
-  }
-  return new InboxConnection(pool).setMaxListeners(0);
-}
-
-interface Settings {
-  fsync: string;
-  commit: string;
-  hasInbox: boolean;
-}
-
-/** Reads the settings of the server. Creates or migrates the tables, unless the inbox must exist. */
-async function prepare({
-  url,
-  mustExist,
-  packages: { bullmq, pg },
-}: { url: string; mustExist: boolean } & Packages): Promise<Settings> {
+/** Creates or migrates the tables, unless the inbox must exist. Returns warnings about settings that can lose deliveries. */
+async function prepare(url: string, mustExist: boolean, { bullmq, pg }: PostgresPackages): Promise<string[]> {
   const client = new pg.Client(clientOptions(url));
   client.on("error", () => {});
   try {
     await client.connect();
-    const settings = await readSettings(client);
-    if (mustExist && !settings.hasInbox) throw inboxMissing(url);
+    const { rows } = await client.query<{ fsync: string; commit: string; hasInbox: boolean }>(
+      `SELECT current_setting('fsync') AS fsync, current_setting('synchronous_commit') AS commit,
+         to_regnamespace($1) IS NOT NULL AS "hasInbox"`,
+      [schema],
+    );
+    const { fsync, commit, hasInbox } = rows[0] ?? { fsync: "on", commit: "on", hasInbox: true };
+    if (mustExist && !hasInbox) throw inboxMissing(url);
     if (!mustExist) {
       await bullmq.runMigrations(client, schema);
-      await createOwnTables(client, schema);
+      await createOwnTables(client);
     }
-    return settings;
+    const setting = fsync === "off" ? "fsync" : commit === "off" ? "synchronous_commit" : undefined;
+    if (setting === undefined) return [];
+    return [
+      `Accepted deliveries can be lost in a power failure: PostgreSQL does not sync each write to disk. Set "${setting} = on".`,
+    ];
   } finally {
     await client.end().catch(() => {});
   }
-}
-
-async function readSettings(client: Client): Promise<Settings> {
-  const { rows } = await client.query<Settings>(
-    `SELECT current_setting('fsync') AS fsync, current_setting('synchronous_commit') AS commit,
-       to_regnamespace($1) IS NOT NULL AS "hasInbox"`,
-    [schema],
-  );
-  return rows[0] ?? { fsync: "on", commit: "on", hasInbox: true };
-}
-
-function warningsOf({ fsync, commit }: Settings): string[] {
-  const setting = fsync === "off" ? "fsync" : commit === "off" ? "synchronous_commit" : undefined;
-  if (setting === undefined) return [];
-  return [
-    `Accepted deliveries can be lost in a power failure: PostgreSQL does not sync each write to disk. Set "${setting} = on".`,
-  ];
 }
 
 /** The ID of the lock that prevents two processes from creating the tables at the same time, which PostgreSQL rejects. */
 const lockId = 0x68776f61;
 
 /** Creates the tables that are not BullMQ's, unless they exist. */
-async function createOwnTables(client: Client, schema: string): Promise<void> {
+async function createOwnTables(client: Client): Promise<void> {
   // Without this check, a role that must not create tables could not start a server.
   const { rows } = await client.query<{ found: boolean }>("SELECT to_regclass($1) IS NOT NULL AS found", [
     `${schema}.storage`,
@@ -263,19 +263,9 @@ async function createOwnTables(client: Client, schema: string): Promise<void> {
   `);
 }
 
-/** Counts a check of the storage. See `StorageHistory`. */
-async function countCheck(pool: PostgresPool): Promise<StorageHistory> {
-  const { rows } = await pool.query<{ identity: string; checks: string }>(
-    `INSERT INTO storage VALUES (1, $1, 1) ON CONFLICT (id) DO UPDATE SET checks = storage.checks + 1 RETURNING identity, checks`,
-    [crypto.randomUUID()],
-  );
-  return { identity: rows[0]?.identity ?? "", checks: Number(rows[0]?.checks) };
-}
-
 /** The maximum number of keys that one write removes. Each write adds fewer keys, so the table does not grow. */
 const maxRows = 200;
 
-/** Stores the keys of own actions in a table. */
 function postgresOwnActions(pool: PostgresPool): QueueServer["ownActions"] {
   return {
     async add(keys, now) {
@@ -296,35 +286,6 @@ function postgresOwnActions(pool: PostgresPool): QueueServer["ownActions"] {
         keys,
       ]);
       return new Set(rows.map(({ key }) => key));
-    },
-  };
-}
-
-/** Changes the state of jobs with statements, because BullMQ has no method for it. */
-function postgresDiscardedJobs(pool: PostgresPool): DiscardedJobs {
-  return {
-    async add({ name }, jobId, now) {
-      // A worker that claims the job locks its row, so only one of both succeeds.
-      const { rows } = await pool.query(
-        `UPDATE job SET state = 'waiting-children', finished_at_ms = $3, delay_ms = 0, process_at_ms = NULL
-         WHERE queue = $1 AND id = $2 AND state IN ('waiting', 'delayed', 'failed') RETURNING id`,
-        [name, jobId, Math.round(now)],
-      );
-      return rows.length > 0;
-    },
-    async markFailed({ name }, jobId) {
-      await pool.query("UPDATE job SET state = 'failed' WHERE queue = $1 AND id = $2 AND state = 'waiting-children'", [
-        name,
-        jobId,
-      ]);
-    },
-    async list({ name }, from, until) {
-      const { rows } = await pool.query<{ id: string }>(
-        `SELECT id FROM job WHERE queue = $1 AND state = 'waiting-children'
-         ORDER BY finished_at_ms DESC, seq DESC OFFSET $2 LIMIT $3`,
-        [name, from, until - from + 1],
-      );
-      return rows.map(({ id }) => id);
     },
   };
 }

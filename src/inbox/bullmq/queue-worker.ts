@@ -4,12 +4,11 @@ import type { Logger } from "../../core/log.ts";
 import { storedClosingError, storedCrashError } from "../errors.ts";
 import type { ClaimedDelivery, DeliveryAttempt, EndpointQueue } from "../inbox.ts";
 import { nextStep } from "../next-step.ts";
-import { countsAsAttempt, type Retention, retentionOf } from "../retry.ts";
-import type { RunGate, RunPermit } from "./handler-runs.ts";
-import { type HandlerRun, HandlerRuns } from "./handler-runs.ts";
+import { countsAsAttempt } from "../retry.ts";
+import { type HandlerRun, HandlerRuns, type RunGate, type RunPermit } from "./handler-runs.ts";
 import type { WorkProgress } from "./health.ts";
 import type { HeldLease, LeaseRenewer } from "./lease-renewer.ts";
-import type { Bullmq, DeliveryWorker, QueueServer } from "./queue-server.ts";
+import type { DeliveryWorker, QueueServer } from "./queue-server.ts";
 import {
   attemptEntry,
   attemptsIn,
@@ -31,13 +30,9 @@ import {
   wasReplayed,
 } from "./stored-job.ts";
 
-/** The errors that a job processor throws to report that a job was queued again, was delayed, or must be marked as failed. */
-export type BullmqErrors = Pick<Bullmq, "WaitingError" | "DelayedError" | "UnrecoverableError">;
-
 export interface QueueWorkerOptions {
   queue: EndpointQueue;
-  server: Pick<QueueServer, "openWorker">;
-  bullmqErrors: BullmqErrors;
+  server: Pick<QueueServer, "openWorker" | "errors">;
   /** Shared by all endpoints in the process. */
   gate: RunGate;
   leases: Pick<LeaseRenewer, "hold">;
@@ -50,7 +45,6 @@ export interface QueueWorkerOptions {
 /** The pause before a worker reads the queue again after an error. BullMQ's default is 15 s. */
 const retryMs = 3_000;
 
-/** How many times per lease duration the leases of running deliveries are renewed. */
 const renewalsPerLease = 3;
 
 /** The interval and the time limit for retrying a failed write to the history. */
@@ -62,6 +56,9 @@ const leaseHint = "Check the connection to the inbox server, and check whether t
 /** Disables BullMQ's limit on how often a job can stall. This worker counts crashes in the job's history instead. */
 const unlimitedStalls = 1_000_000;
 
+/** The code of BullMQ's error if a job is not stored. */
+const jobMissing = -1;
+
 /** Makes BullMQ retry a job. Passes the time of the next attempt to the backoff strategy. */
 class RetryError extends Error {
   readonly dueAt: Date;
@@ -72,16 +69,12 @@ class RetryError extends Error {
   }
 }
 
-/** Whether BullMQ failed because a job is not stored. */
-function isJobMissing(error: unknown): boolean {
-  return error instanceof Error && "code" in error && error.code === -1;
-}
-
 /** What `#recover` would return for the first claim of a job, which has no history yet. */
 const firstClaim = { history: [], hasCrashed: false };
 
 /** Runs the deliveries of one endpoint with a BullMQ worker. See `stored-job.ts` for the term "claim". */
 export class QueueWorker {
+  readonly queue: EndpointQueue;
   readonly #options: QueueWorkerOptions;
   readonly #worker: DeliveryWorker;
   readonly #runs: HandlerRuns;
@@ -89,16 +82,16 @@ export class QueueWorker {
   /** The lease of each running job. A job that was claimed again after its lease was lost has the lease of the new claim. */
   readonly #leases = new Map<string, HeldLease>();
   readonly #renewal: NodeJS.Timeout;
-  /** The number of deliveries that this worker has claimed so far. */
   #claimed = 0;
-  /** The number of claimed deliveries that are not finished. */
   #active = 0;
-  #interrupted = 0;
+  /** The number of deliveries that `close` has interrupted so far. */
+  interrupted = 0;
 
   constructor(options: QueueWorkerOptions) {
     this.#options = options;
+    this.queue = options.queue;
     const { queue, server, leaseMs, now, onError } = options;
-    this.#runs = new HandlerRuns({ queue, now });
+    this.#runs = new HandlerRuns(queue, now);
     this.#worker = server.openWorker(queue.endpoint, (job, token = "") => this.#process(job, token), {
       concurrency: queue.concurrency,
       lockDuration: leaseMs,
@@ -122,21 +115,11 @@ export class QueueWorker {
     this.#worker.on("failed", reportEnd);
   }
 
-  get retention(): Retention {
-    return retentionOf(this.#options.queue);
-  }
-
   get progress(): WorkProgress {
-    const { concurrency } = this.#options.queue;
-    return { isRunning: this.#worker.isRunning(), hasCapacity: this.#active < concurrency, claimed: this.#claimed };
+    const hasCapacity = this.#active < this.queue.concurrency;
+    return { isRunning: this.#worker.isRunning(), hasCapacity, claimed: this.#claimed };
   }
 
-  /** The number of deliveries that `close` has interrupted so far. */
-  get interrupted(): number {
-    return this.#interrupted;
-  }
-
-  /** See `Inbox.close`. */
   async close(graceMs: number): Promise<void> {
     this.#closing.abort();
     const closed = this.#worker.close();
@@ -160,7 +143,7 @@ export class QueueWorker {
       // The run may have ended in the meantime, or this worker may have claimed the delivery again.
       if (this.#leases.get(jobId) !== held.get(jobId)) continue;
       this.#leases.delete(jobId);
-      this.#runs.abortLost([jobId]);
+      this.#runs.abortLost(jobId);
     }
   }
 
@@ -185,10 +168,10 @@ export class QueueWorker {
    * requeue, delay, or fail the job.
    */
   async #runAttempt(job: DeliveryJob, token: string): Promise<JobResult> {
-    const { queue, bullmqErrors, log } = this.#options;
+    const { queue, server, log } = this.#options;
     const data = jobDataSchema.safeParse(job.data);
     // Another program or another release wrote the job, so retries cannot succeed.
-    if (!data.success) throw new bullmqErrors.UnrecoverableError("JOB_UNREADABLE");
+    if (!data.success) throw new server.errors.UnrecoverableError("JOB_UNREADABLE");
     const { id } = data.data;
     // BullMQ can claim one more job while the worker closes.
     if (this.#closing.signal.aborted) return this.#release(job, token);
@@ -202,10 +185,10 @@ export class QueueWorker {
         { ...fields, code: storedCrashError.code },
         `${storedCrashError.message} The delivery is dead, because it has no attempts left. Replay the delivery to run it again.`,
       );
-      throw new bullmqErrors.UnrecoverableError(storedCrashError.code);
+      throw new server.errors.UnrecoverableError(storedCrashError.code);
     }
     if (hasCrashed) return this.#delayAfterCrash(job, token, history);
-    const permit = await this.#waitForPermit(job, { isSuspect: isSuspect(history) });
+    const permit = await this.#waitForPermit(job, isSuspect(history));
     if (permit === "closing") return this.#release(job, token);
     if (permit === "succeeded" || permit === "ignored") return this.#skip(job, permit);
     const counted = countedAttempts(history) + 1;
@@ -228,25 +211,19 @@ export class QueueWorker {
     }
   }
 
-  /**
-   * Completes a job without running the handler, because an earlier run has recorded a final outcome. The process of that run
-   * lost its lease or crashed before BullMQ completed the job.
-   */
+  /** Completes a job without running the handler, because an earlier run, which lost its lease or crashed, recorded its outcome. */
   async #skip(job: DeliveryJob, outcome: "succeeded" | "ignored"): Promise<JobResult> {
     await job.log(skippedEntry(job));
     return toJobResult(outcome);
   }
 
-  /**
-   * Records the result of a run. Returns only if the delivery has succeeded or was ignored. Otherwise, throws an error that
-   * makes BullMQ requeue, delay, or fail the job.
-   */
+  /** Records the result of a run. Returns or throws like `#runAttempt`. */
   async #end(
     job: DeliveryJob,
     token: string,
     { run, claimed }: { run: HandlerRun; claimed: ClaimedDelivery },
   ): Promise<JobResult> {
-    const { bullmqErrors, now } = this.#options;
+    const { server, now } = this.#options;
     const claim = job.attemptsStarted;
     const { outcome, isInterrupted, hasLostLease } = run;
     if (hasLostLease) return this.#recordLate(job, run);
@@ -269,12 +246,12 @@ export class QueueWorker {
     if (earlier) return toJobResult(earlier);
     if (outcome.status !== "failed") return toJobResult(outcome.status);
     const { code } = outcome.error;
-    throw dueAt ? new RetryError(code, dueAt) : new bullmqErrors.UnrecoverableError(code);
+    throw dueAt ? new RetryError(code, dueAt) : new server.errors.UnrecoverableError(code);
   }
 
   /** Records an interrupted attempt, which does not count, and requeues the delivery. */
   async #endInterrupted(job: DeliveryJob, token: string, run: HandlerRun): Promise<never> {
-    this.#interrupted += 1;
+    this.interrupted += 1;
     const attempt: DeliveryAttempt = { ...run.attempt, outcome: "abandoned", error: storedClosingError };
     await this.#record(job, attemptEntry({ claim: job.attemptsStarted, attempt, counts: false }));
     if (run.outcome !== "unfinished") {
@@ -288,14 +265,20 @@ export class QueueWorker {
    * for up to a minute, because a run without a recorded result counts as a crash.
    */
   async #record(job: DeliveryJob, entry: string): Promise<number> {
-    const { onError } = this.#options;
+    const { queue, server, log, onError } = this.#options;
     const { signal } = this.#closing;
     const deadline = performance.now() + recordTimeoutMs;
     for (;;) {
       try {
         return await job.log(entry);
       } catch (error) {
-        if (isJobMissing(error)) throw this.#reportMissing(job);
+        if (error instanceof Error && "code" in error && error.code === jobMissing) {
+          log.error(
+            { endpoint: queue.endpoint, deliveryId: job.data.id, code: "INBOX_DATA_LOST" },
+            "The inbox server has lost a delivery while its handler ran. The handler has ended, but its result is not stored, and a failed delivery is not retried.",
+          );
+          throw new server.errors.WaitingError();
+        }
         if (signal.aborted || performance.now() > deadline) throw error;
         onError(toError(error));
       }
@@ -304,24 +287,8 @@ export class QueueWorker {
     }
   }
 
-  /** Logs that the result of a run is not recorded. Returns the error that makes BullMQ leave the job alone. */
-  #reportMissing(job: DeliveryJob): Error {
-    const { queue, bullmqErrors, log } = this.#options;
-    log.error(
-      { endpoint: queue.endpoint, deliveryId: job.data.id, code: "INBOX_DATA_LOST" },
-      "The inbox server has lost a delivery while its handler ran. The handler has ended, but its result is not stored, and a failed delivery is not retried.",
-    );
-    return new bullmqErrors.WaitingError();
-  }
-
-  /**
-   * Waits for a permit to run the handler. Instead of a permit, returns a reason if the inbox is closing or if an
-   * earlier run of the delivery recorded a final outcome during the wait.
-   */
-  async #waitForPermit(
-    job: DeliveryJob,
-    { isSuspect }: { isSuspect: boolean },
-  ): Promise<RunPermit | "closing" | "succeeded" | "ignored"> {
+  /** Waits for a permit. Returns a reason instead if the inbox is closing, or an earlier run recorded its outcome in the meantime. */
+  async #waitForPermit(job: DeliveryJob, isSuspect: boolean): Promise<RunPermit | "closing" | "succeeded" | "ignored"> {
     const { gate, onError } = this.#options;
     const immediate = isSuspect ? undefined : gate.tryEnter();
     if (immediate) return immediate;
@@ -344,44 +311,32 @@ export class QueueWorker {
     }
   }
 
-  /**
-   * Whether this worker still has the lease for a run. Saves a request by assuming so if the run took less than half of
-   * the lease duration.
-   */
+  /** Whether this worker still has the lease for a run. Saves the request if the run took less than half of the lease duration. */
   async #hasLease(job: DeliveryJob, token: string, { attempt }: HandlerRun): Promise<boolean> {
     const { leaseMs } = this.#options;
     return (attempt.durationMs ?? 0) < leaseMs / 2 || (await job.extendLock(token, leaseMs)) > 0;
   }
 
-  /**
-   * Records the result of a run that lost its lease. A final outcome counts, even if the delivery has become dead or is
-   * running again.
-   */
+  /** Records a run that lost its lease. A final outcome counts, even if the delivery has become dead or is running again. */
   async #recordLate(job: DeliveryJob, { outcome, attempt }: HandlerRun): Promise<never> {
-    const { queue, bullmqErrors, log } = this.#options;
+    const { queue, server, log } = this.#options;
     await this.#record(job, attemptEntry({ claim: job.attemptsStarted, attempt, counts: true }));
     const fields = { endpoint: queue.endpoint, deliveryId: job.data.id, code: "LEASE_LOST" };
     if (outcome !== "unfinished" && outcome.status !== "failed") {
-      log.warn(
-        fields,
-        `A delivery ${outcome.status === "ignored" ? "was ignored" : "succeeded"} after its lease had expired. Another process may have run the delivery too. ${leaseHint}`,
-      );
+      const what = outcome.status === "ignored" ? "was ignored" : "succeeded";
+      const message = `A delivery ${what} after its lease had expired. Another process may have run the delivery too.`;
+      log.warn(fields, `${message} ${leaseHint}`);
       outcome.onStored?.({ status: outcome.status });
       await this.#makeDue(job);
     } else {
-      log.warn(
-        fields,
-        `A delivery failed after its lease had expired. Another process may be running the delivery. ${leaseHint}`,
-      );
+      const message = "A delivery failed after its lease had expired. Another process may be running the delivery.";
+      log.warn(fields, `${message} ${leaseHint}`);
     }
     // Another worker may have the lease, so BullMQ must not move the job.
-    throw new bullmqErrors.WaitingError();
+    throw new server.errors.WaitingError();
   }
 
-  /**
-   * Makes a dead or delayed delivery due immediately, so that a worker claims it, finds the recorded outcome, and
-   * completes the job.
-   */
+  /** Makes a dead or delayed delivery due, so that a worker claims it, finds the recorded outcome, and completes the job. */
   async #makeDue(job: DeliveryJob): Promise<void> {
     const state = await job.getState();
     try {
@@ -401,13 +356,10 @@ export class QueueWorker {
 
   async #requeue(job: DeliveryJob, token: string): Promise<never> {
     await job.moveToWait(token);
-    throw new this.#options.bullmqErrors.WaitingError();
+    throw new this.#options.server.errors.WaitingError();
   }
 
-  /**
-   * Reads the history. Unless the delivery has a final outcome, records an abandoned attempt for each claim that a crash
-   * interrupted.
-   */
+  /** Reads the history. Without a final outcome, records an abandoned attempt for each claim that a crash interrupted. */
   async #recover(job: DeliveryJob): Promise<{ history: JobHistory; hasCrashed: boolean }> {
     let history = await this.#history(job);
     const crashes = finalOutcome(history) ? [] : crashedClaims(history, job);
@@ -425,22 +377,17 @@ export class QueueWorker {
 
   /** Delays a suspect by the wait of the retry policy. After the delay, the suspect runs alone if possible. */
   async #delayAfterCrash(job: DeliveryJob, token: string, history: JobHistory): Promise<never> {
-    const { queue, log, now, bullmqErrors } = this.#options;
+    const { queue, log, now, server } = this.#options;
     const { counted, uncounted } = crashesIn(history);
     const waitMs = queue.policy.waitAfter(counted + uncounted);
     const attempt = attemptsIn(history).length;
-    const fields = {
-      endpoint: queue.endpoint,
-      deliveryId: job.data.id,
-      attempt,
-      waitMs,
-      code: storedCrashError.code,
-    };
+    const { code } = storedCrashError;
+    const fields = { endpoint: queue.endpoint, deliveryId: job.data.id, attempt, waitMs, code };
     log.warn(fields, `${storedCrashError.message} The delivery will be retried, alone in its process if possible.`);
     await job.log(skippedEntry(job, new Date(now() + waitMs)));
     // BullMQ subtracts `Date.now()` from this time.
     await job.moveToDelayed(Date.now() + waitMs, token);
-    throw new bullmqErrors.DelayedError();
+    throw new server.errors.DelayedError();
   }
 
   async #history({ id = "" }: DeliveryJob): Promise<JobHistory> {

@@ -1,20 +1,15 @@
-import type { Processor, QueueOptions } from "bullmq";
+import type { IQueueBackend, Processor, QueueOptions } from "bullmq";
 import type { Redis, RedisOptions } from "ioredis";
 import { WebhookError } from "../../core/errors.ts";
 import { optionError } from "../../core/options.ts";
 import { withDeadline } from "../../core/time.ts";
+import { loadPackages } from "../errors.ts";
 import { maxOwnActions, ownActionRetentionMs } from "../inbox.ts";
 import {
-  type Bullmq,
-  createLeaseServer,
   type DeliveryQueue,
   type DeliveryWorker,
-  type DiscardedJobs,
   endpointsQueueName,
-  type IgnoredJobs,
-  type Ioredis,
   inboxMissing,
-  type LeaseServer,
   maxSkewMs,
   redisPrefix as prefix,
   type QueueServer,
@@ -35,22 +30,11 @@ const ignoredSet = "ignored";
  * Keys: the sorted set and the jobs. Arguments: the IDs of the jobs. Skips jobs that a worker has claimed since they were queued again,
  * because the worker updates the set.
  */
-const forgetScript = `
+const forgetIgnoredScript = `
   for index, id in ipairs(ARGV) do
     if redis.call("HEXISTS", KEYS[index + 1], "processedOn") == 0 then redis.call("ZREM", KEYS[1], id) end
   end
 `;
-
-function redisIgnoredJobs(commands: Redis): IgnoredJobs {
-  return {
-    count: (queue) => commands.zcard(queue.toKey(ignoredSet)),
-    list: (queue, from, until) => commands.zrevrange(queue.toKey(ignoredSet), from, until),
-    async forget(queue, jobIds) {
-      const keys = [ignoredSet, ...jobIds].map((name) => queue.toKey(name));
-      await commands.eval(forgetScript, keys.length, ...keys, ...jobIds);
-    },
-  };
-}
 
 /**
  * Makes a processor update the sorted set of its queue before BullMQ completes the job. If the process crashes in between, the next
@@ -75,29 +59,30 @@ const connectMs = 5_000;
 /** The pause before reconnecting to a server that rejects writes. */
 const readOnlyPauseMs = 1_000;
 
-interface Packages {
-  packages: { bullmq: Bullmq; ioredis: Ioredis };
+function loadRedis() {
+  return loadPackages(["bullmq", "ioredis"], async (bullmq, ioredis) => ({
+    bullmq: (await import(bullmq)) as typeof import("bullmq"),
+    ioredis: (await import(ioredis)) as typeof import("ioredis"),
+  }));
 }
 
 /**
  * Connects to Redis and checks its settings.
  *
  * @param options.url `redis://` or, with TLS, `rediss://`.
- * @throws `OPTION_INVALID` if the URL path is not a database number, `INBOX_UNUSABLE` if Redis cannot be reached or used.
+ * @throws `OPTION_INVALID` if the URL path is not a database number, `INBOX_UNUSABLE` if a package is not installed, or Redis cannot be
+ *   reached or used.
  */
-export async function connectRedis({
-  url,
-  mustExist,
-  startMs,
-  onError,
-  packages: { bullmq, ioredis },
-}: QueueServerOptions & Packages): Promise<QueueServer> {
+export async function connectRedis({ url, mustExist, startMs, onError }: QueueServerOptions): Promise<QueueServer> {
+  const { bullmq, ioredis } = await loadRedis();
   const database = new URL(url).pathname.slice(1);
-  if (!/^\d*$/.test(database)) throw databaseInvalid();
+  if (!/^\d*$/.test(database)) {
+    throw optionError("The path of a redis:// URL must be a database number, as in redis://host:6379/0.");
+  }
   // This connection stores and reads deliveries. Its commands fail immediately while Redis is unavailable, so that the server can
   // answer deliveries with 503.
   const commands = new ioredis.Redis(url, {
-    ...connectionOptions({ onReadOnly: "fail", onError }),
+    ...connectionOptions("fail", onError),
     enableOfflineQueue: false,
     maxRetriesPerRequest: 1,
     socketTimeout: 10_000,
@@ -105,7 +90,7 @@ export async function connectRedis({
   // Workers use this connection. Its commands wait until Redis is available again. BullMQ commands block for up to 10 s, so the
   // timeout is 30 s.
   const working = new ioredis.Redis(url, {
-    ...connectionOptions({ onReadOnly: "resend", onError }),
+    ...connectionOptions("resend", onError),
     maxRetriesPerRequest: null,
     socketTimeout: 30_000,
   });
@@ -132,6 +117,7 @@ export async function connectRedis({
     throw WebhookError.isInstance(cause) ? cause : serverUnusable({ url, cause });
   }
   return {
+    errors: bullmq,
     openQueue: (name): DeliveryQueue => {
       const queue: DeliveryQueue = new bullmq.Queue(name, { connection: commands, prefix });
       queue.on("error", onError);
@@ -165,8 +151,20 @@ export async function connectRedis({
       );
       return replayed.filter(Boolean).length;
     },
-    discarded: redisDiscardedJobs(commands),
-    ignored: redisIgnoredJobs(commands),
+    async discard(queue, jobId, now) {
+      const keys = ["wait", "delayed", "failed", discardedList, jobId].map((name) => queue.toKey(name));
+      return Number(await commands.eval(discardScript, keys.length, ...keys, jobId, now)) === 1;
+    },
+    async failDiscarded(queue, jobId) {
+      const keys = [discardedList, "failed"].map((name) => queue.toKey(name));
+      await commands.eval(failDiscardedScript, keys.length, ...keys, jobId);
+    },
+    countIgnored: (queue) => commands.zcard(queue.toKey(ignoredSet)),
+    async forgetIgnored(queue, jobIds) {
+      const keys = [ignoredSet, ...jobIds].map((name) => queue.toKey(name));
+      await commands.eval(forgetIgnoredScript, keys.length, ...keys, ...jobIds);
+    },
+    listJobs: (queue, list, from, until) => commands.zrevrange(queue.toKey(list), from, until),
     ownActions: redisOwnActions(commands),
     warnings,
     async close() {
@@ -177,7 +175,6 @@ export async function connectRedis({
 
 /** BullMQ multiplies the due times of delayed jobs by this number to keep their order. */
 const scoreFactor = 4_096;
-/** The number of delayed jobs that are read at the same time. */
 const delayedBatch = 500;
 
 async function correctTimes(
@@ -230,29 +227,21 @@ function redisOwnActions(commands: Redis): QueueServer["ownActions"] {
   };
 }
 
-/** Opens a connection to Redis that renews leases. */
-export async function openRedisLeases({
-  url,
-  onError,
-  packages: { bullmq, ioredis },
-}: { url: string; onError: (error: Error) => void } & Packages): Promise<LeaseServer> {
-  const connection = new ioredis.Redis(url, connectionOptions({ onReadOnly: "fail", onError }));
+export async function openRedisLeases(url: string, onError: (error: Error) => void): Promise<IQueueBackend> {
+  const { bullmq, ioredis } = await loadRedis();
+  const connection = new ioredis.Redis(url, connectionOptions("fail", onError));
   connection.on("error", onError);
   const options: QueueOptions = { connection, prefix };
   const backend = bullmq.createRedisBackend("leases", options);
   backend.on("error", onError);
-  return createLeaseServer(backend, async () => connection.disconnect());
+  return Object.assign(backend, { close: async () => connection.disconnect() });
 }
 
-/** Returns the options for a connection and its duplicates. */
-function connectionOptions({
-  onReadOnly,
-  onError,
-}: {
-  /** Whether a command fails or is sent again after Redis rejected the command because Redis is read-only. */
-  onReadOnly: "fail" | "resend";
-  onError: (error: Error) => void;
-}): RedisOptions {
+/**
+ * Returns the options for a connection and its duplicates. `onReadOnly`: whether a command fails or is sent again after Redis rejected
+ * it because Redis is read-only.
+ */
+function connectionOptions(onReadOnly: "fail" | "resend", onError: (error: Error) => void): RedisOptions {
   let readOnlyAt = Number.NEGATIVE_INFINITY;
   return {
     lazyConnect: true,
@@ -274,10 +263,6 @@ function connectionOptions({
   };
 }
 
-function databaseInvalid(): WebhookError {
-  return optionError("The path of a redis:// URL must be a database number, as in redis://host:6379/0.");
-}
-
 /** Connects once, and rejects if Redis is unavailable. Otherwise, ioredis would keep reconnecting. */
 function firstConnection(connection: Redis): Promise<void> {
   return new Promise((resolve, reject) => {
@@ -288,7 +273,6 @@ function firstConnection(connection: Redis): Promise<void> {
 
 const mayLose = "Accepted deliveries can be lost";
 
-/** Checks Redis settings. Returns a warning for each setting that can cause the loss of accepted deliveries. */
 async function readWarnings(connection: Redis): Promise<string[]> {
   const settings = new Map<string, string>();
   try {
@@ -315,10 +299,12 @@ async function readWarnings(connection: Redis): Promise<string[]> {
   return warnings;
 }
 
+/* BullMQ has no method that moves a job between these lists, so scripts do it. */
+
 const discardedList = "waiting-children";
 
 /** Keys: the lists of waiting, delayed, failed, and discarded jobs, and the job. Arguments: the job's ID and the time. */
-const addScript = `
+const discardScript = `
   local removed = redis.call("LREM", KEYS[1], 1, ARGV[1])
   if removed == 0 then removed = redis.call("ZREM", KEYS[2], ARGV[1]) end
   if removed == 0 then removed = redis.call("ZREM", KEYS[3], ARGV[1]) end
@@ -329,25 +315,10 @@ const addScript = `
 `;
 
 /** Keys: the lists of discarded and failed jobs. Arguments: the job's ID. */
-const markFailedScript = `
+const failDiscardedScript = `
   local time = redis.call("ZSCORE", KEYS[1], ARGV[1])
   if time then
     redis.call("ZREM", KEYS[1], ARGV[1])
     redis.call("ZADD", KEYS[2], time, ARGV[1])
   end
 `;
-
-/** Moves jobs between the lists of BullMQ with scripts, because BullMQ has no method for it. */
-function redisDiscardedJobs(commands: Redis): DiscardedJobs {
-  return {
-    async add(queue, jobId, now) {
-      const keys = ["wait", "delayed", "failed", discardedList, jobId].map((name) => queue.toKey(name));
-      return Number(await commands.eval(addScript, keys.length, ...keys, jobId, now)) === 1;
-    },
-    async markFailed(queue, jobId) {
-      const keys = [discardedList, "failed"].map((name) => queue.toKey(name));
-      await commands.eval(markFailedScript, keys.length, ...keys, jobId);
-    },
-    list: (queue, from, until) => commands.zrevrange(queue.toKey(discardedList), from, until),
-  };
-}

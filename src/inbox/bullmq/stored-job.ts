@@ -25,18 +25,12 @@ const attemptSchema = z.object({
   outcome: z.enum(["succeeded", "ignored", "failed", "abandoned"]),
   error: z.object({ code: z.string(), message: z.string() }).optional(),
   reason: z.string().optional(),
-  /** Whether the attempt counts toward the retry policy's maximum number of attempts. */
   counts: z.boolean(),
-  /** The JSON text of an `AttemptDetails`. */
   details: z.string().optional(),
-  /** When the next attempt is due, if there is one. */
   dueAt: z.coerce.date().optional(),
 });
 
-/**
- * A replay. `replayedAfter` is the number of claims before the replay. Attempts before a replay do not count toward the retry
- * policy.
- */
+/** `replayedAfter`: the number of claims before the replay. Attempts before a replay do not count toward the retry policy. */
 const replaySchema = z.object({ replayedAfter: z.number() });
 
 /** Ends a claim that did not run the handler, because the delivery was requeued, was delayed, or had already ended. */
@@ -52,25 +46,19 @@ const entrySchema = z.union([attemptSchema, replaySchema, skippedSchema, runStat
 
 type AttemptEntry = z.infer<typeof attemptSchema>;
 
-/** The entries of a job's log, oldest first. */
 export type JobHistory = readonly z.infer<typeof entrySchema>[];
 
 export type RunState = z.infer<typeof runStateSchema>["runState"];
 
-/** The part of a BullMQ job that the functions of the history read. */
-interface ClaimedJob {
-  /** The number of the current claim, which is also the number of claims so far. */
-  attemptsStarted: number;
-}
+/** `attemptsStarted`: the number of the current claim, which is also the number of claims so far. */
+type ClaimedJob = Pick<DeliveryJob, "attemptsStarted">;
 
-/** A claim that a crash interrupted. */
 interface CrashedClaim {
   claim: number;
   /** Whether no other delivery was running in the crashed process. */
   wasAlone: boolean;
 }
 
-/** Creates the entry for the result of an attempt. */
 export function attemptEntry({
   attempt,
   ...rest
@@ -90,17 +78,14 @@ export function attemptEntry({
   });
 }
 
-/** Creates the entry for a replay. */
 export function replayEntry({ attemptsStarted }: ClaimedJob): string {
   return JSON.stringify({ replayedAfter: attemptsStarted });
 }
 
-/** Creates the entry for a claim that did not run the handler. */
 export function skippedEntry({ attemptsStarted }: ClaimedJob, dueAt?: Date): string {
   return JSON.stringify({ claim: attemptsStarted, skipped: true, ...(dueAt && { dueAt }) });
 }
 
-/** Creates the entry for a new run state of a claim. */
 export function runStateEntry({ attemptsStarted }: ClaimedJob, runState: RunState): string {
   return JSON.stringify({ claim: attemptsStarted, runState });
 }
@@ -127,7 +112,6 @@ function parse(text: string): unknown {
  */
 const rank = { abandoned: 0, failed: 1, ignored: 2, succeeded: 3 } as const;
 
-/** Returns a delivery's attempts, sorted by number. */
 export function attemptsIn(history: JobHistory, { withDetails = false } = {}): DeliveryAttempt[] {
   const attempts = new Map<number, DeliveryAttempt>();
   for (const entry of history) {
@@ -149,12 +133,10 @@ export function attemptsIn(history: JobHistory, { withDetails = false } = {}): D
   return [...attempts.values()].sort((one, other) => one.number - other.number);
 }
 
-/** Whether an entry that ends a claim was recorded. */
 export function hasEnded(history: JobHistory, number: number): boolean {
   return history.some((entry) => "claim" in entry && entry.claim === number && !("runState" in entry));
 }
 
-/** Finds the earlier claims that a crash interrupted. */
 export function crashedClaims(history: JobHistory, { attemptsStarted }: ClaimedJob): CrashedClaim[] {
   const crashed: CrashedClaim[] = [];
   let wasSuspect = false;
@@ -200,10 +182,7 @@ export function crashesIn(history: JobHistory): { counted: number; uncounted: nu
   return { counted, uncounted: crashes.length - counted };
 }
 
-/**
- * Whether a delivery is a suspect, that is, whether a crash interrupted its last attempt. Ignores attempts that a shutdown
- * interrupted.
- */
+/** Whether a crash interrupted the last attempt. Ignores attempts that a shutdown interrupted. */
 export function isSuspect(history: JobHistory): boolean {
   const last = history.filter(isAttempt).findLast((entry) => !isShutdown(entry));
   return last !== undefined && isCrash(last);
@@ -228,15 +207,12 @@ function isShutdown(entry: AttemptEntry): boolean {
 
 /** The data of a job, which contains a delivery or, in the queue of `StoredEndpoints`, an endpoint. */
 export const jobDataSchema = z.object({
-  /** The ID of the delivery, or the name of the endpoint. */
   id: z.string(),
   /** Missing after the retention period. */
   body: z.string().optional(),
   /** Replaces a `body` that PostgreSQL cannot store as text. Contains the UTF-16 code units of the body in Base64. */
   base64: z.string().optional(),
-  /** The JSON text of the request headers. */
   headers: z.string().optional(),
-  /** The ID of the delivery of which this delivery is a copy. */
   replayOf: z.string().optional(),
   /** Only for an endpoint: the retention period of bodies and attempts. */
   retentionMs: z.number().optional(),
@@ -249,28 +225,7 @@ export type JobData = z.infer<typeof jobDataSchema>;
 /** What BullMQ stores as the result of a completed job: whether the delivery was ignored. Otherwise, it has succeeded. */
 export type JobResult = "ignored" | undefined;
 
-/** The part of a BullMQ job that the inbox uses. The job contains a delivery. */
-export type DeliveryJob = Pick<
-  Job<JobData, JobResult, string>,
-  | "attemptsStarted"
-  | "clearLogs"
-  | "data"
-  | "delay"
-  | "extendLock"
-  | "finishedOn"
-  | "getState"
-  | "id"
-  | "isFailed"
-  | "log"
-  | "moveToDelayed"
-  | "moveToWait"
-  | "processedOn"
-  | "promote"
-  | "retry"
-  | "returnvalue"
-  | "timestamp"
-  | "updateData"
->;
+export type DeliveryJob = Job<JobData, JobResult, string>;
 
 export function toJobResult(outcome: "succeeded" | "ignored"): JobResult {
   return outcome === "ignored" ? outcome : undefined;
@@ -302,21 +257,16 @@ export function bodyOf({ body, base64 }: JobData): string | undefined {
   return base64 === undefined ? body : Buffer.from(base64, "base64").toString("utf16le");
 }
 
-export function toStoredDelivery({
-  job,
-  endpoint,
-  status: listed,
-  history,
-  withDetails,
-}: {
-  job: DeliveryJob;
-  endpoint: string;
-  /** The status by the BullMQ list of the job. The list of succeeded deliveries also contains the ignored ones. */
-  status: DeliveryStatus;
-  history: JobHistory;
-  /** Whether to include the headers and the details of attempts. */
-  withDetails: boolean;
-}): StoredDelivery {
+/** `status`: by the BullMQ list of the job, whose list of succeeded deliveries also contains the ignored ones. */
+export function toStoredDelivery(
+  job: DeliveryJob,
+  {
+    endpoint,
+    status: listed,
+    history,
+    withDetails,
+  }: { endpoint: string; status: DeliveryStatus; history: JobHistory; withDetails: boolean },
+): StoredDelivery {
   const body = bodyOf(job.data);
   const status = listed === "succeeded" && job.returnvalue === "ignored" ? "ignored" : listed;
   const headers =
@@ -338,10 +288,7 @@ export function toStoredDelivery({
   };
 }
 
-/**
- * Returns when the next attempt of a queued delivery is due. A delivery without a delay has been due since it was
- * received.
- */
+/** A delivery without a delay has been due since it was received. */
 function dueAt({ timestamp, delay }: DeliveryJob, history: JobHistory): Date {
   const next = history.flatMap((entry) => ("dueAt" in entry && entry.dueAt ? [entry.dueAt] : [])).at(-1);
   return (delay > 0 ? next : undefined) ?? new Date(timestamp);

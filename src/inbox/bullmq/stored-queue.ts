@@ -23,17 +23,14 @@ import {
   toStoredDelivery,
 } from "./stored-job.ts";
 
-/**
- * The BullMQ lists that contain the deliveries of each status. The list of completed jobs also contains the ignored deliveries, which
- * have a list of their own. See `IgnoredJobs`.
- */
+/** The BullMQ lists of each status. The list of completed jobs also contains the ignored ones, which have a list of their own too. */
 const listsOf = {
   queued: ["wait", "delayed"],
   running: ["active"],
   succeeded: ["completed"],
   ignored: ["ignored"],
   dead: ["failed"],
-  // The inbox uses no parent jobs, so it can keep discarded jobs in this list. See `DiscardedJobs`.
+  // The inbox uses no parent jobs, so it can keep discarded jobs in this list.
   cancelled: ["waiting-children"],
 } as const;
 
@@ -45,8 +42,7 @@ const bullmqLists = Object.values(listsOf)
 
 /** Returns the lists of a status, or all lists, in a stable order. */
 export function listNames(status?: DeliveryStatus): readonly ListName[] {
-  if (status) return listsOf[status];
-  return bullmqLists;
+  return status ? listsOf[status] : bullmqLists;
 }
 
 const statusOfState: Readonly<Record<string, DeliveryStatus>> = {
@@ -61,7 +57,6 @@ const statusOfState: Readonly<Record<string, DeliveryStatus>> = {
 
 /** Disables BullMQ's limit on attempts. The endpoint's retry policy limits attempts instead. */
 const unlimitedAttempts = 1_000_000;
-/** The maximum number of times that a delivery is read if its state changes during each read. */
 const maxReads = 5;
 /** The number of deliveries per step. Steps are small, so that incoming deliveries do not have to wait. */
 const removeBatch = 200;
@@ -71,27 +66,22 @@ const replayBatch = 100;
 /** The maximum number of discarded deliveries that one prune reads. */
 const maxDiscarded = 100_000;
 
-export type StoredQueueServer = Pick<QueueServer, "replayDead" | "discarded" | "ignored" | "correctTimes">;
+export type StoredQueueServer = Pick<
+  QueueServer,
+  "replayDead" | "discard" | "failDiscarded" | "countIgnored" | "forgetIgnored" | "listJobs"
+>;
 
 /** Stores and reads the deliveries of one endpoint, which are the jobs of one BullMQ queue. */
 export class StoredQueue {
   readonly endpoint: string;
-  readonly #queue: DeliveryQueue;
+  readonly queue: DeliveryQueue;
   readonly #server: StoredQueueServer;
   readonly #backlog = new Backlog(async () => (await this.counts()).queued);
   readonly #accepting = new Map<string, Promise<unknown>>();
 
-  constructor({
-    endpoint,
-    queue,
-    server,
-  }: {
-    endpoint: string;
-    queue: DeliveryQueue;
-    server: StoredQueueServer;
-  }) {
+  constructor(endpoint: string, queue: DeliveryQueue, server: StoredQueueServer) {
     this.endpoint = endpoint;
-    this.#queue = queue;
+    this.queue = queue;
     this.#server = server;
   }
 
@@ -100,13 +90,11 @@ export class StoredQueue {
    *
    * @throws `INBOX_FULL` if the endpoint has too many queued deliveries.
    */
-  async add(delivery: IncomingDelivery, { maxQueued }: { maxQueued: number }): Promise<boolean> {
+  async add(delivery: IncomingDelivery, maxQueued: number): Promise<boolean> {
     const jobId = jobIdOf(delivery.id);
     // Calls with the same ID run one after the other, because BullMQ does not report whether it added a job or ignored a duplicate.
     const earlier = this.#accepting.get(jobId);
-    const adding = (earlier?.catch(() => {}) ?? Promise.resolve()).then(() =>
-      this.#add(delivery, { jobId, maxQueued }),
-    );
+    const adding = (earlier?.catch(() => {}) ?? Promise.resolve()).then(() => this.#add(delivery, jobId, maxQueued));
     this.#accepting.set(jobId, adding);
     try {
       return await adding;
@@ -115,14 +103,16 @@ export class StoredQueue {
     }
   }
 
-  async #add(delivery: IncomingDelivery, { jobId, maxQueued }: { jobId: string; maxQueued: number }): Promise<boolean> {
+  async #add(delivery: IncomingDelivery, jobId: string, maxQueued: number): Promise<boolean> {
     // `getJobState` would be slow here, because Redis would search the list of all queued jobs.
-    const known = await this.#queue.getJob(jobId);
-    if (known && !(await this.#isDead(known))) return true;
-    if (known) return this.#revive(delivery, { jobId, maxQueued });
+    const known = await this.queue.getJob(jobId);
+    if (known) {
+      const isDead = known.finishedOn !== undefined && (await known.isFailed());
+      return isDead ? this.#revive(delivery, jobId, maxQueued) : true;
+    }
     if (await this.#backlog.isFull(maxQueued)) throw inboxFull(this.endpoint);
     this.#backlog.added();
-    await this.#queue.add("delivery", toJobData(delivery), {
+    await this.queue.add("delivery", toJobData(delivery), {
       jobId,
       timestamp: delivery.receivedAt.getTime(),
       attempts: unlimitedAttempts,
@@ -133,98 +123,74 @@ export class StoredQueue {
     return false;
   }
 
-  async #isDead(job: DeliveryJob): Promise<boolean> {
-    return job.finishedOn !== undefined && (await job.isFailed());
-  }
-
   /** Queues a dead delivery again with the new body. Returns whether the delivery was no longer dead. */
-  async #revive(delivery: IncomingDelivery, options: { jobId: string; maxQueued: number }): Promise<boolean> {
-    const job = await this.#queue.getJob(options.jobId);
+  async #revive(delivery: IncomingDelivery, jobId: string, maxQueued: number): Promise<boolean> {
+    const job = await this.queue.getJob(jobId);
     // Another process may have pruned the delivery after `#add` read it.
-    if (!job) return this.#add(delivery, options);
+    if (!job) return this.#add(delivery, jobId, maxQueued);
     await job.updateData(toJobData(delivery));
     return !(await retryFinished(job, "failed"));
   }
 
   async get(id: string): Promise<StoredDelivery | undefined> {
     const jobId = jobIdOf(id);
-    let state = await this.#queue.getJobState(jobId);
+    let state = await this.queue.getJobState(jobId);
     for (let attempt = 1; ; attempt += 1) {
       const status = statusOfState[state];
-      const job = status && (await this.#queue.getJob(jobId));
-      const stored = job && (await this.#toStored(job, status, { withDetails: true }));
-      const after = await this.#queue.getJobState(jobId);
+      const job = status && (await this.queue.getJob(jobId));
+      const stored = job && (await this.#toStored(job, status, true));
+      const after = await this.queue.getJobState(jobId);
       // The job and its history are consistent only if the state did not change during the read.
       if (after === state || attempt === maxReads) return stored;
       state = after;
     }
   }
 
-  /** Reads a range of a list, newest first. */
   async read(
     list: ListName,
     { from, limit, withDetails }: { from: number; limit: number; withDetails: boolean },
   ): Promise<StoredDelivery[]> {
     const until = from + limit - 1;
-    const { discarded, ignored } = this.#server;
-    const jobs =
-      list === "waiting-children" || list === "ignored"
-        ? await this.#getJobs(await (list === "ignored" ? ignored : discarded).list(this.#queue, from, until))
-        : await this.#queue.getJobs([list], from, until, false);
-    const status = deliveryStatuses.find((name) => listsOf[name].some((one) => one === list));
-    return Promise.all(jobs.map((job) => this.#toStored(job, status ?? "queued", { withDetails })));
+    let jobs: DeliveryJob[];
+    if (list === "waiting-children" || list === "ignored") {
+      const ids = await this.#server.listJobs(this.queue, list, from, until);
+      const found = await Promise.all(ids.map((id) => this.queue.getJob(id)));
+      jobs = found.filter((job) => job !== undefined);
+    } else jobs = await this.queue.getJobs([list], from, until, false);
+    const status = deliveryStatuses.find((name) => listsOf[name].some((one) => one === list)) ?? "queued";
+    return Promise.all(jobs.map((job) => this.#toStored(job, status, withDetails)));
   }
 
   /** Runs a delivery again. @throws `DELIVERY_UNKNOWN` if the delivery or its body is not stored. */
   async replay(id: string): Promise<void> {
-    const job = await this.#queue.getJob(jobIdOf(id));
+    const job = await this.queue.getJob(jobIdOf(id));
     if (!job || bodyOf(job.data) === undefined) throw deliveryUnknown({ id, endpoint: this.endpoint });
     const state = await job.getState();
-    if (state === "waiting-children") await this.#server.discarded.markFailed(this.#queue, jobIdOf(id));
     if (state === "completed") {
       await retryFinished(job, state);
-      await this.#server.ignored.forget(this.#queue, [jobIdOf(id)]);
+      await this.#server.forgetIgnored(this.queue, [jobIdOf(id)]);
     } else if (state === "failed") await retryFinished(job, state);
-    else if (state === "waiting-children") await retryFinished(job, "failed");
-    else if (state === "active") await this.#replayRunning(job);
+    else if (state === "waiting-children") {
+      await this.#server.failDiscarded(this.queue, jobIdOf(id));
+      await retryFinished(job, "failed");
+    } else if (state === "active") await this.#replayRunning(job);
     else {
       if (job.attemptsStarted > 0) await job.log(replayEntry(job));
       if (state === "delayed") await this.#promote(job);
     }
   }
 
-  /**
-   * Discards a queued or dead delivery. Has no effect if the delivery has finished. `now` is in milliseconds since the epoch.
-   *
-   * @throws `DELIVERY_UNKNOWN`, `DELIVERY_RUNNING`
-   */
+  /** Discards a queued or dead delivery. Has no effect if it has finished. @throws `DELIVERY_UNKNOWN`, `DELIVERY_RUNNING` */
   async discard(id: string, now: number): Promise<void> {
     const key = { id, endpoint: this.endpoint };
     for (let attempt = 1; ; attempt += 1) {
-      if (await this.#server.discarded.add(this.#queue, jobIdOf(id), now)) return;
-      const status = statusOfState[await this.#queue.getJobState(jobIdOf(id))];
+      if (await this.#server.discard(this.queue, jobIdOf(id), now)) return;
+      const status = statusOfState[await this.queue.getJobState(jobIdOf(id))];
       if (status === undefined) throw deliveryUnknown(key, "discarded");
       if (status === "succeeded" || status === "cancelled") return;
       // In the other states, the delivery was queued again in the meantime.
       if (status === "running" || attempt === maxReads) throw deliveryRunning(key);
     }
-  }
-
-  pause(): Promise<void> {
-    return this.#queue.pause();
-  }
-
-  resume(): Promise<void> {
-    return this.#queue.resume();
-  }
-
-  isPaused(): Promise<boolean> {
-    return this.#queue.isPaused();
-  }
-
-  /** See `QueueServer.correctTimes`. */
-  correctTimes(options: { now: number; leaseMs: number }): Promise<void> {
-    return this.#server.correctTimes(this.#queue, options);
   }
 
   async #promote(job: DeliveryJob): Promise<void> {
@@ -247,36 +213,35 @@ export class StoredQueue {
       const state = await job.getState();
       if (state === "failed" || state === "completed") {
         await job.retry(state);
-        await this.#server.ignored.forget(this.#queue, [String(job.id)]);
+        await this.#server.forgetIgnored(this.queue, [String(job.id)]);
       }
       if (state !== "active") return;
       await setTimeout(20);
     }
   }
 
-  /** Replays all dead deliveries. Returns the number of replayed deliveries. */
   async replayDead(): Promise<number> {
     // All IDs are read first, so that deliveries that fail again are not replayed a second time.
-    const ids = await this.#queue.getRanges(["failed"], 0, -1);
+    const ids = await this.queue.getRanges(["failed"], 0, -1);
     let count = 0;
     for (let from = 0; from < ids.length; from += replayBatch) {
-      count += await this.#server.replayDead(this.#queue, ids.slice(from, from + replayBatch));
+      count += await this.#server.replayDead(this.queue, ids.slice(from, from + replayBatch));
     }
     return count;
   }
 
   /** Whether at least one delivery is due and not running, and the endpoint is not paused. */
   async hasWaiting(): Promise<boolean> {
-    return !(await this.isPaused()) && (await this.#queue.getRanges(["wait"], 0, 0)).length > 0;
+    return !(await this.queue.isPaused()) && (await this.queue.getRanges(["wait"], 0, 0)).length > 0;
   }
 
   async counts(): Promise<DeliveryCounts> {
     const [counts, ignored] = await Promise.all([
-      this.#queue.getJobCounts(...bullmqLists),
-      this.#server.ignored.count(this.#queue),
+      this.queue.getJobCounts(...bullmqLists),
+      this.#server.countIgnored(this.queue),
     ]);
     // PostgreSQL counts no waiting jobs while a queue is paused.
-    const paused = counts.wait ? 0 : await this.#countWaiting();
+    const paused = counts.wait ? 0 : ((await this.queue.getCountsPerPriority([0]))["0"] ?? 0);
     const sum = (names: readonly ListName[]) => names.reduce((total, name) => total + (counts[name] ?? 0), 0);
     return {
       queued: sum(listsOf.queued) + paused,
@@ -287,11 +252,6 @@ export class StoredQueue {
       dead: sum(listsOf.dead),
       cancelled: sum(listsOf.cancelled),
     };
-  }
-
-  async #countWaiting(): Promise<number> {
-    const counts = await this.#queue.getCountsPerPriority([0]);
-    return counts["0"] ?? 0;
   }
 
   /**
@@ -306,13 +266,13 @@ export class StoredQueue {
   }
 
   async #pruneDiscarded({ bodiesBefore, idsBefore }: { bodiesBefore: number; idsBefore: number }): Promise<number> {
-    const ids = await this.#server.discarded.list(this.#queue, 0, maxDiscarded - 1);
+    const ids = await this.#server.listJobs(this.queue, "waiting-children", 0, maxDiscarded - 1);
     let count = 0;
     for (let from = 0; from < ids.length; from += emptyBatch) {
       const step = ids.slice(from, from + emptyBatch).map(async (id) => {
-        const job = await this.#queue.getJob(id);
+        const job = await this.queue.getJob(id);
         const finishedOn = job?.finishedOn ?? Number.POSITIVE_INFINITY;
-        if (finishedOn < Math.min(bodiesBefore, idsBefore)) return (await this.#queue.remove(id)) > 0;
+        if (finishedOn < Math.min(bodiesBefore, idsBefore)) return (await this.queue.remove(id)) > 0;
         return finishedOn < bodiesBefore && (await this.#empty(id)).isEmptied;
       });
       count += (await Promise.all(step)).filter(Boolean).length;
@@ -322,8 +282,8 @@ export class StoredQueue {
 
   async #remove(list: "failed" | "completed", before: number): Promise<number> {
     for (let count = 0; ; ) {
-      const removed = await this.#queue.clean(Math.max(0, Date.now() - before), removeBatch, list);
-      if (removed.length > 0) await this.#server.ignored.forget(this.#queue, removed);
+      const removed = await this.queue.clean(Math.max(0, Date.now() - before), removeBatch, list);
+      if (removed.length > 0) await this.#server.forgetIgnored(this.queue, removed);
       count += removed.length;
       if (removed.length < removeBatch) return count;
     }
@@ -341,7 +301,7 @@ export class StoredQueue {
     let count = 0;
     let from = await this.#firstFinishedBefore(bodiesBefore);
     for (let size = listBatch; ; ) {
-      const ids = await this.#queue.getRanges(["completed"], from, from + size - 1, false);
+      const ids = await this.queue.getRanges(["completed"], from, from + size - 1, false);
       const times: (number | undefined)[] = [];
       for (let start = 0; start < ids.length; start += emptyBatch) {
         const step = await Promise.all(ids.slice(start, start + emptyBatch).map((id) => this.#empty(id)));
@@ -360,7 +320,7 @@ export class StoredQueue {
 
   /** Removes the body and the history of a completed delivery, unless the body was already removed. */
   async #empty(id: string): Promise<{ isEmptied: boolean; finishedOn: number | undefined }> {
-    const job = await this.#queue.getJob(id);
+    const job = await this.queue.getJob(id);
     const isEmptied = job !== undefined && bodyOf(job.data) !== undefined;
     if (isEmptied) {
       await job.updateData({ id: job.data.id });
@@ -372,32 +332,23 @@ export class StoredQueue {
   /** Returns the position of the newest delivery that completed before a time. Uses a binary search. */
   async #firstFinishedBefore(time: number): Promise<number> {
     let low = 0;
-    let high = await this.#queue.getCompletedCount();
+    let high = await this.queue.getCompletedCount();
     while (low < high) {
       const middle = Math.floor((low + high) / 2);
-      const [job] = await this.#queue.getJobs(["completed"], middle, middle, false);
+      const [job] = await this.queue.getJobs(["completed"], middle, middle, false);
       if (job?.finishedOn !== undefined && job.finishedOn >= time) low = middle + 1;
       else high = middle;
     }
     return low;
   }
 
-  async #getJobs(ids: readonly string[]): Promise<DeliveryJob[]> {
-    const jobs = await Promise.all(ids.map((id) => this.#queue.getJob(id)));
-    return jobs.filter((job) => job !== undefined);
-  }
-
-  async #toStored(job: DeliveryJob, status: DeliveryStatus, { withDetails = false } = {}): Promise<StoredDelivery> {
+  async #toStored(job: DeliveryJob, status: DeliveryStatus, withDetails: boolean): Promise<StoredDelivery> {
     const history = await this.#history(job);
-    return toStoredDelivery({ job, endpoint: this.endpoint, status, history, withDetails });
+    return toStoredDelivery(job, { endpoint: this.endpoint, status, history, withDetails });
   }
 
   async #history({ id }: DeliveryJob): Promise<JobHistory> {
     if (id === undefined) throw new WebhookError("BullMQ returned a job without an ID.", { code: "INTERNAL" });
-    return readHistory((await this.#queue.getJobLogs(id)).logs);
-  }
-
-  close(): Promise<void> {
-    return this.#queue.close();
+    return readHistory((await this.queue.getJobLogs(id)).logs);
   }
 }

@@ -1,6 +1,13 @@
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test, vi } from "vitest";
-import { decodeRecord, encodeRecord, type LogRecord, LogWriter, recordKey } from "../../../src/inbox/bucket/log.ts";
+import {
+  decodeRecord,
+  encodeRecord,
+  type LogRecord,
+  LogWriter,
+  recordKey,
+  waitWithTimer,
+} from "../../../src/inbox/bucket/log.ts";
 import { ObjectStoreError } from "../../../src/inbox/bucket/object-store.ts";
 import { createRetryPolicy } from "../../../src/inbox/retry.ts";
 import { migrateDatabase, schemaVersion } from "../../../src/inbox/sqlite/database.ts";
@@ -279,7 +286,10 @@ describe("A log that was continued with a newer schema", () => {
 
 test("A process that checks for a takeover does not take its own new record for one", async () => {
   const store = new MemoryObjectStore();
-  const owner = new LogWriter({ store, writerId: writer, next: 1, log: createMemoryLogger() });
+  const owner = new LogWriter({
+    ...{ store, writerId: writer, next: 1, log: createMemoryLogger() },
+    ...{ monotonicNow: () => performance.now(), wait: waitWithTimer },
+  });
   await owner.append({ kind: "takeover", body: () => new Uint8Array() });
   const read = Promise.withResolvers<void>();
   const get = store.get.bind(store);

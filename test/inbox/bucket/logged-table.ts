@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { onTestFinished } from "vitest";
-import { LogWriter } from "../../../src/inbox/bucket/log.ts";
+import { LogWriter, waitWithTimer } from "../../../src/inbox/bucket/log.ts";
 import { LogReplay } from "../../../src/inbox/bucket/log-replay.ts";
 import { BucketChangeLog, WorkingDatabase } from "../../../src/inbox/bucket/working-database.ts";
 import { schemaVersion } from "../../../src/inbox/sqlite/database.ts";
@@ -46,10 +46,13 @@ export interface LoggedTable {
 export async function openLoggedTable(store: MemoryObjectStore): Promise<LoggedTable> {
   const file = temporaryFile();
   const { database, replay, logger } = await replayLog(store, file);
-  const writer = new LogWriter({ store, writerId: crypto.randomUUID(), next: replay.next, log: logger });
+  const writer = new LogWriter({
+    ...{ store, writerId: crypto.randomUUID(), next: replay.next, log: logger },
+    ...{ monotonicNow: () => performance.now(), wait: waitWithTimer },
+  });
   const owner = { host: "test", pid: 1, startedAt: new Date(0).toISOString() };
   await writer.append({ kind: "takeover", owner, schemaVersion, body: () => new Uint8Array() });
-  const changes = new BucketChangeLog({ database, writer, fences: replay.fences, onRecord: () => {} });
+  const changes = new BucketChangeLog(database, writer, { fences: replay.fences, onRecord: () => {} });
   const table = new DeliveryTable(database);
   return {
     file,

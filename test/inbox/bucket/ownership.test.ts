@@ -252,7 +252,7 @@ describe("After a takeover", () => {
 });
 
 describe("A server whose inbox cannot be opened", () => {
-  const checkStore = (world: World) => () => checkObjectStore(world.store, { wait: (ms) => world.clock.wait(ms) });
+  const checkStore = (world: World) => () => checkObjectStore(world.store);
 
   test.each<[string, (request: StoreRequest) => StoreFault | undefined]>([
     ["the bucket is away", () => "failed"],

@@ -92,7 +92,7 @@ class Simulation {
       await this.#pause(process);
       try {
         const database = new ModelDatabase();
-        const snapshot = await restoreSnapshot({ store, target: database, log });
+        const snapshot = await restoreSnapshot({ store, target: database.restore, log });
         const replay = new LogReplay({ store, target: database, snapshot, log });
         const owned = await takeOverLog({
           store,
@@ -144,7 +144,7 @@ class Simulation {
           const copy = database.copy();
           this.#check(() => this.model.use(database, { last: number, gaps: [] }));
           const { signal } = new AbortController();
-          snapshot ??= storeSnapshot(store, { copy, signal }).then(
+          snapshot ??= storeSnapshot(store, copy, signal).then(
             () => {
               snapshot = undefined;
             },
@@ -172,7 +172,7 @@ class Simulation {
       await this.#pause(process);
       try {
         const database = new ModelDatabase();
-        const snapshot = await restoreSnapshot({ store, target: database, log });
+        const snapshot = await restoreSnapshot({ store, target: database.restore, log });
         const replay = new LogReplay({ store, target: database, snapshot, log, isReadOnly: true });
         while (await replay.catchUp()) {
           const gaps = replay.newGaps.map(({ number }) => number);

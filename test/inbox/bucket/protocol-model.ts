@@ -1,6 +1,6 @@
 import type { LogRecord } from "../../../src/inbox/bucket/log.ts";
 import type { LogTarget } from "../../../src/inbox/bucket/log-replay.ts";
-import type { DatabaseCopy, SnapshotTarget } from "../../../src/inbox/bucket/snapshots.ts";
+import type { DatabaseCopy } from "../../../src/inbox/bucket/snapshots.ts";
 
 /** A record. `isTorn`: whether only a part was stored. */
 export interface ModelRecord {
@@ -104,7 +104,7 @@ export interface ModelChanges {
 }
 
 /** A small database with the rules of a working file. */
-export class ModelDatabase implements LogTarget, SnapshotTarget {
+export class ModelDatabase implements LogTarget {
   readonly gapNumbers: ReadonlySet<number> = new Set();
   position = 0;
   values: string[] = [];
@@ -141,7 +141,7 @@ export class ModelDatabase implements LogTarget, SnapshotTarget {
     };
   }
 
-  async write(parts: AsyncIterable<Uint8Array>): Promise<number> {
+  readonly restore = async (parts: AsyncIterable<Uint8Array>): Promise<number> => {
     const found: Uint8Array[] = [];
     for await (const part of parts) found.push(part);
     const bytes = Buffer.concat(found);
@@ -151,7 +151,7 @@ export class ModelDatabase implements LogTarget, SnapshotTarget {
     this.values = values;
     this.#fences = new Set(fences);
     return bytes.length;
-  }
+  };
 }
 
 export function encode(value: unknown): Uint8Array {

@@ -2,8 +2,6 @@ import { describe, expect, test, vi } from "vitest";
 import { checkObjectStore, ObjectStoreError } from "../../../src/inbox/bucket/object-store.ts";
 import { MemoryObjectStore } from "./memory-object-store.ts";
 
-const check = (store: MemoryObjectStore) => checkObjectStore(store, { wait: async () => {} });
-
 /** A store that ignores the condition of some requests. */
 class UnconditionalStore extends MemoryObjectStore {
   override put(key: string, body: Uint8Array): Promise<"stored" | "exists"> {
@@ -23,7 +21,7 @@ class WrongWinnerStore extends MemoryObjectStore {
 describe("The check of a store", () => {
   test("passes if one of eight concurrent writes succeeds, and removes the object", async () => {
     const store = new MemoryObjectStore();
-    await check(store);
+    await checkObjectStore(store);
     const keys = store.requests.filter(({ method }) => method === "put").map(({ key }) => key);
     expect(keys).toHaveLength(8);
     expect(new Set(keys)).toEqual(new Set([expect.stringMatching(/^check\/[0-9a-f-]{36}$/)]));
@@ -34,7 +32,7 @@ describe("The check of a store", () => {
     ["ignores the condition", new UnconditionalStore()],
     ["overwrites the object of the successful write", new WrongWinnerStore()],
   ])("fails if the store %s", async (_name, store) => {
-    await expect(check(store)).rejects.toMatchObject({
+    await expect(checkObjectStore(store)).rejects.toMatchObject({
       code: "INBOX_UNUSABLE",
       message: expect.stringContaining("If-None-Match"),
     });
@@ -44,7 +42,7 @@ describe("The check of a store", () => {
   test("passes if the answer to the successful write is lost", async () => {
     const store = new MemoryObjectStore();
     store.intercept = ({ method }) => (method === "put" && store.objects.size === 0 ? "lost answer" : undefined);
-    await check(store);
+    await checkObjectStore(store);
   });
 
   test("passes if three reads in a row are damaged", async () => {
@@ -56,7 +54,7 @@ describe("The check of a store", () => {
       const found = await get(key);
       return found && reads <= 3 ? { ...found, body: found.body.subarray(1) } : found;
     };
-    await check(store);
+    await checkObjectStore(store);
     expect([reads, store.requests.filter(({ method }) => method === "put").length]).toEqual([4, 8]);
   });
 
@@ -68,7 +66,7 @@ describe("The check of a store", () => {
       puts += 1;
       return puts > 1 && puts <= 8 ? "failed" : undefined;
     };
-    await check(store);
+    await checkObjectStore(store);
     expect(puts).toBe(15);
   });
 
@@ -77,19 +75,19 @@ describe("The check of a store", () => {
     async (fault) => {
       const store = new MemoryObjectStore();
       store.intercept = () => fault;
-      await expect(check(store)).rejects.toBeInstanceOf(ObjectStoreError);
+      await expect(checkObjectStore(store)).rejects.toBeInstanceOf(ObjectStoreError);
     },
   );
 
   test("fails with the error of an outage if the store rejects all writes as duplicates", async () => {
     const store = new MemoryObjectStore();
     vi.spyOn(store, "put").mockResolvedValue("exists");
-    await expect(check(store)).rejects.toBeInstanceOf(ObjectStoreError);
+    await expect(checkObjectStore(store)).rejects.toBeInstanceOf(ObjectStoreError);
   });
 
   test("passes if a repetition shows no violation", async () => {
     const store = new MemoryObjectStore();
     vi.spyOn(store, "put").mockResolvedValueOnce("stored").mockResolvedValueOnce("stored");
-    await check(store);
+    await checkObjectStore(store);
   });
 });

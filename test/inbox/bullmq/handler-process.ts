@@ -1,4 +1,4 @@
-import { openBullmqInbox } from "../../../src/inbox/bullmq/open-bullmq-inbox.ts";
+import { openBullmqInbox } from "../../../src/inbox/bullmq/bullmq-inbox.ts";
 import type { ClaimedDelivery } from "../../../src/inbox/inbox.ts";
 import type { Outcome } from "../../../src/payload/parse.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";

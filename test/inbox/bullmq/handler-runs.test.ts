@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { HandlerRuns } from "../../../src/inbox/bullmq/handler-runs.ts";
+import type { EndpointQueue } from "../../../src/inbox/inbox.ts";
 import { incoming, type succeeded } from "../engine.ts";
 
 test.each([
@@ -13,15 +14,13 @@ test.each([
     const [closesAt, endsAt] = at;
     const signals: AbortSignal[] = [];
     const ignored = Promise.withResolvers<typeof succeeded>();
-    const runs = new HandlerRuns({
-      queue: {
-        run(_claimed, signal) {
-          signals.push(signal);
-          return ignored.promise;
-        },
+    const queue: Pick<EndpointQueue, "run"> = {
+      run(_claimed, signal) {
+        signals.push(signal);
+        return ignored.promise;
       },
-      now: () => 0,
-    });
+    };
+    const runs = new HandlerRuns(queue, () => 0);
     if (closesAt === "before") runs.abortAll();
     if (endsAt === "before") runs.giveUp();
     const running = runs.run("job", { ...incoming("job"), attempt: 1, isLastAttempt: false, retryDelayMs: 0 });

@@ -1,6 +1,6 @@
 import type { Queue } from "bullmq";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { type OpenBullmqOptions, openBullmqInbox } from "../../../src/inbox/bullmq/open-bullmq-inbox.ts";
+import { type BullmqInboxOptions, openBullmqInbox } from "../../../src/inbox/bullmq/bullmq-inbox.ts";
 import { jobIdOf } from "../../../src/inbox/bullmq/stored-job.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 import { startTcpProxy } from "../../support/tcp-proxy.ts";
@@ -15,7 +15,7 @@ export function describeServerHealth(
   getServer: () => TestedServer,
   openQueue: (url: string, name: string) => Queue,
 ): void {
-  const open = async (options: Partial<OpenBullmqOptions> = {}) => {
+  const open = async (options: Partial<BullmqInboxOptions> = {}) => {
     const logger = createMemoryLogger();
     const url = options.url ?? (await getServer().emptyDatabase());
     const inbox = await openBullmqInbox({ log: logger, now: Date.now, ...options, url });

@@ -35,6 +35,7 @@ function openWorker() {
       },
     },
     server: {
+      errors: { DelayedError, UnrecoverableError, WaitingError },
       openWorker: (_name, given) => {
         process = given;
         return {
@@ -53,7 +54,6 @@ function openWorker() {
         };
       },
     },
-    bullmqErrors: { DelayedError, UnrecoverableError, WaitingError },
     gate: new RunGate(),
     leases: { hold: () => () => {} },
     leaseMs,
@@ -64,14 +64,14 @@ function openWorker() {
     },
   });
   const moveToWait = vi.fn(async () => 0);
-  const job: DeliveryJob = {
+  const job = {
     ...{ id: "job", data: { id: "a", body: "{}" }, timestamp: 0, delay: 0, attemptsStarted: 1, returnvalue: undefined },
-    log: async (entry) => logs.push(entry),
+    log: async (entry: string) => logs.push(entry),
     getState: async () => "active",
     extendLock: async () => 1,
     ...{ moveToWait, promote: async () => {}, retry: async () => {}, moveToDelayed: async () => {} },
     ...{ isFailed: async () => false, updateData: async () => {}, clearLogs: async () => {} },
-  };
+  } as unknown as DeliveryJob;
   const claim = (token: string) =>
     process(job, token).then(
       (result) => result ?? "succeeded",

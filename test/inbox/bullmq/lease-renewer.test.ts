@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { Worker } from "node:worker_threads";
 import { Redis } from "ioredis";
 import { expect, onTestFinished, test, vi } from "vitest";
@@ -62,4 +63,14 @@ test.skipIf(!hasRedis)("Closes its connection when the event loop runs again", a
   expect(await countOf("total_connections_received")).toBeGreaterThan(received);
   await expect.poll(() => countOf("connected_clients")).toBe(open);
   expect(onError).not.toHaveBeenCalled();
+});
+
+test("Renewing leases does not keep a process running", () => {
+  const file = new URL("../../../src/inbox/bullmq/lease-renewer.ts", import.meta.url).href;
+  const script = `
+    import { LeaseRenewer } from ${JSON.stringify(file)};
+    new LeaseRenewer({ url: "redis://localhost", leaseMs: 1_000, maxBlockedMs: 60_000, onError: () => {} });
+  `;
+  const { status } = spawnSync(process.execPath, ["--input-type=module", "--eval", script], { timeout: 10_000 });
+  expect(status).toBe(0);
 });

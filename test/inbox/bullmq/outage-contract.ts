@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test } from "vitest";
-import { openBullmqInbox } from "../../../src/inbox/bullmq/open-bullmq-inbox.ts";
+import { openBullmqInbox } from "../../../src/inbox/bullmq/bullmq-inbox.ts";
 import { openInbox as openByUrl } from "../../../src/inbox/open-inbox.ts";
 import type { Outcome } from "../../../src/payload/parse.ts";
 import { freePort } from "../../support/free-port.ts";

@@ -1,6 +1,6 @@
 import { Client, Pool } from "pg";
 import { beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
-import { openBullmqInbox } from "../../../src/inbox/bullmq/open-bullmq-inbox.ts";
+import { openBullmqInbox } from "../../../src/inbox/bullmq/bullmq-inbox.ts";
 import { PostgresPool } from "../../../src/inbox/bullmq/postgres-pool.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 import { type PostgresServer, startPostgres } from "../../support/postgres-server.ts";

@@ -156,11 +156,12 @@ function fakePostgres({ hasInbox = true, migrate = async () => {}, end = async (
       },
     },
   };
-  const options = { url: "postgres://localhost/db", onError, packages: packages as never };
+  const url = "postgres://localhost/db";
+  const loading = Promise.resolve(packages as never);
   return {
     ...{ closed, onError, client, connections, backend, queues },
-    connect: ({ mustExist = false } = {}) => connectPostgres({ ...options, mustExist, startMs: 8_000 }),
-    openLeases: () => openPostgresLeases(options),
+    connect: ({ mustExist = false } = {}) => connectPostgres({ url, mustExist, startMs: 8_000, onError }, loading),
+    openLeases: () => openPostgresLeases(url, onError, loading),
   };
 }
 

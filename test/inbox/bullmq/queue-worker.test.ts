@@ -4,7 +4,6 @@ import { beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { RunGate } from "../../../src/inbox/bullmq/handler-runs.ts";
 import { LeaseRenewer } from "../../../src/inbox/bullmq/lease-renewer.ts";
 import type { DeliveryQueue } from "../../../src/inbox/bullmq/queue-server.ts";
-import { loadRedisPackages } from "../../../src/inbox/bullmq/queue-server.ts";
 import { QueueWorker } from "../../../src/inbox/bullmq/queue-worker.ts";
 import { connectRedis } from "../../../src/inbox/bullmq/redis.ts";
 import { attemptEntry, jobIdOf, replayEntry, runStateEntry, toJobData } from "../../../src/inbox/bullmq/stored-job.ts";
@@ -39,9 +38,8 @@ describe.skipIf(!hasRedis)("The worker of an endpoint", () => {
     waitMs?: number;
   } = {}) {
     const url = await redis.emptyDatabase();
-    const packages = await loadRedisPackages();
     const onError = vi.fn();
-    const server = await connectRedis({ url, mustExist: false, startMs: 8_000, onError, packages });
+    const server = await connectRedis({ url, mustExist: false, startMs: 8_000, onError });
     const leases = new LeaseRenewer({ url, leaseMs, maxBlockedMs: 60_000, onError });
     const logger = createMemoryLogger();
     const runs: { attempt: number; signal: AbortSignal; end: (outcome: Outcome) => void }[] = [];
@@ -60,7 +58,6 @@ describe.skipIf(!hasRedis)("The worker of an endpoint", () => {
           },
         },
         server,
-        bullmqErrors: packages.bullmq,
         gate,
         leases,
         leaseMs,

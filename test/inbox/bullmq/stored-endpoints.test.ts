@@ -1,7 +1,6 @@
 import { Queue } from "bullmq";
 import { beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
-import { openBullmqInbox } from "../../../src/inbox/bullmq/open-bullmq-inbox.ts";
-import { loadRedisPackages } from "../../../src/inbox/bullmq/queue-server.ts";
+import { openBullmqInbox } from "../../../src/inbox/bullmq/bullmq-inbox.ts";
 import { connectRedis } from "../../../src/inbox/bullmq/redis.ts";
 import { StoredEndpoints } from "../../../src/inbox/bullmq/stored-endpoints.ts";
 import { createRetryPolicy } from "../../../src/inbox/retry.ts";
@@ -20,8 +19,7 @@ describe.skipIf(!hasRedis)("The stored endpoints", () => {
   }, 60_000);
 
   async function openEndpoints(url: string) {
-    const packages = await loadRedisPackages();
-    const server = await connectRedis({ url, mustExist: false, startMs: 8_000, onError: () => {}, packages });
+    const server = await connectRedis({ url, mustExist: false, startMs: 8_000, onError: () => {} });
     const endpoints = new StoredEndpoints(server);
     onTestFinished(async () => {
       await endpoints.close();

@@ -1,10 +1,9 @@
 import { Redis } from "ioredis";
 import { Client } from "pg";
 import { beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
-import { openBullmqInbox } from "../../../src/inbox/bullmq/open-bullmq-inbox.ts";
+import { openBullmqInbox } from "../../../src/inbox/bullmq/bullmq-inbox.ts";
 import { connectPostgres } from "../../../src/inbox/bullmq/postgres.ts";
 import type { DeliveryQueue } from "../../../src/inbox/bullmq/queue-server.ts";
-import { loadPostgresPackages, loadRedisPackages } from "../../../src/inbox/bullmq/queue-server.ts";
 import { connectRedis } from "../../../src/inbox/bullmq/redis.ts";
 import { attemptEntry, jobIdOf, replayEntry, toJobData } from "../../../src/inbox/bullmq/stored-job.ts";
 import { StoredQueue, type StoredQueueServer } from "../../../src/inbox/bullmq/stored-queue.ts";
@@ -31,22 +30,14 @@ const redis = {
   open,
   isAvailable: hasRedis,
   start: () => startRedis(["--appendfsync", "no"]),
-  connect: async (url: string) =>
-    connectRedis({ url, mustExist: false, startMs: 8_000, onError: () => {}, packages: await loadRedisPackages() }),
+  connect: (url: string) => connectRedis({ url, mustExist: false, startMs: 8_000, onError: () => {} }),
 };
 const postgres = {
   name: "PostgreSQL",
   open,
   isAvailable: withPostgres,
   start: () => startPostgres(),
-  connect: async (url: string) =>
-    connectPostgres({
-      url,
-      mustExist: false,
-      startMs: 8_000,
-      onError: () => {},
-      packages: await loadPostgresPackages(),
-    }),
+  connect: (url: string) => connectPostgres({ url, mustExist: false, startMs: 8_000, onError: () => {} }),
 };
 
 describe.each([redis, postgres].filter(({ isAvailable }) => isAvailable))(
@@ -77,7 +68,7 @@ describe.each([redis, postgres].filter(({ isAvailable }) => isAvailable))(
         await server.close();
       });
       const replayDead = vi.spyOn(server, "replayDead");
-      return { store, queue, replayDead, endpoint: new StoredQueue({ endpoint: "retrain", queue, server }) };
+      return { store, queue, replayDead, endpoint: new StoredQueue("retrain", queue, server) };
     }
 
     test("replays dead deliveries in small steps", { timeout: 60_000 }, async () => {
@@ -149,10 +140,12 @@ describe.each([redis, postgres].filter(({ isAvailable }) => isAvailable))(
 );
 
 const server: StoredQueueServer = {
-  correctTimes: async () => {},
   replayDead: async () => 0,
-  discarded: { add: async () => false, markFailed: async () => {}, list: async () => [] },
-  ignored: { count: async () => 0, list: async () => [], forget: async () => {} },
+  discard: async () => false,
+  failDiscarded: async () => {},
+  countIgnored: async () => 0,
+  forgetIgnored: async () => {},
+  listJobs: async () => [],
 };
 
 describe("The replay of a delivery that waits for a retry", () => {
@@ -170,7 +163,7 @@ describe("The replay of a delivery that waits for a retry", () => {
       promote,
     };
     const queue = { getJob: async () => job } as unknown as DeliveryQueue;
-    return { endpoint: new StoredQueue({ endpoint: "retrain", queue, server }), log };
+    return { endpoint: new StoredQueue("retrain", queue, server), log };
   }
 
   test("is recorded so that all attempts are available again, and makes the delivery due", async () => {
@@ -192,7 +185,7 @@ describe("A delivery that changes at the same time", () => {
   /** Opens a queue whose methods are replaced. */
   function open(methods: object, replaced: Partial<StoredQueueServer> = {}) {
     const queue = { getJobLogs: async () => ({ logs: [] }), ...methods } as unknown as DeliveryQueue;
-    return new StoredQueue({ endpoint: "retrain", queue, server: { ...server, ...replaced } });
+    return new StoredQueue("retrain", queue, { ...server, ...replaced });
   }
   const jobWith = (fields: object) => ({
     id: "job",
@@ -216,32 +209,29 @@ describe("A delivery that changes at the same time", () => {
     const add = vi.fn(async () => dead);
     const getJobCounts = async () => ({ wait: 1 });
     const endpoint = open({ getJob: async () => jobs.shift(), getJobCounts, add });
-    expect(await endpoint.add(incoming("a"), { maxQueued: 10 })).toBe(false);
+    expect(await endpoint.add(incoming("a"), 10)).toBe(false);
     expect(add).toHaveBeenCalledOnce();
   });
 
   test("is discarded if it is queued again after the first try, unless it runs", async () => {
     const results = [false, true];
-    const discarded = { ...server.discarded, add: async () => results.shift() ?? false };
-    await open({ getJobState: async () => "waiting" }, { discarded }).discard("a", 0);
+    const discard = async () => results.shift() ?? false;
+    await open({ getJobState: async () => "waiting" }, { discard }).discard("a", 0);
     expect(results).toEqual([]);
-    const running = open({ getJobState: async () => "active" }, { discarded });
+    const running = open({ getJobState: async () => "active" }, { discard });
     await expect(running.discard("a", 0)).rejects.toMatchObject({ code: "DELIVERY_RUNNING" });
   });
 
   test("is queued again after its recorded end if it is replayed before BullMQ has finished it", async () => {
     const states = ["active", "active", "completed"];
     const logs = [attemptEntry({ claim: 1, attempt: { number: 1, outcome: "ignored" }, counts: true })];
-    const [retry, forget] = [vi.fn(async () => {}), vi.fn(async () => {})];
+    const [retry, forgetIgnored] = [vi.fn(async () => {}), vi.fn(async () => {})];
     const getState = async () => states.shift();
     const job = jobWith({ attemptsStarted: 1, getState, retry, log: async (entry: string) => logs.push(entry) });
-    const endpoint = open(
-      { getJob: async () => job, getJobLogs: async () => ({ logs }) },
-      { ignored: { ...server.ignored, forget } },
-    );
+    const endpoint = open({ getJob: async () => job, getJobLogs: async () => ({ logs }) }, { forgetIgnored });
     await endpoint.replay("a");
     expect(retry).toHaveBeenCalledExactlyOnceWith("completed");
-    expect(forget).toHaveBeenCalledExactlyOnceWith(expect.anything(), ["job"]);
+    expect(forgetIgnored).toHaveBeenCalledExactlyOnceWith(expect.anything(), ["job"]);
   });
 });
 
@@ -249,10 +239,10 @@ describe("Deliveries with the same ID", () => {
   function openQueue() {
     const reads: ((job: object) => void)[] = [];
     const queue = { getJob: () => new Promise((resolve) => reads.push(resolve)) } as unknown as DeliveryQueue;
-    const endpoint = new StoredQueue({ endpoint: "retrain", queue, server });
+    const endpoint = new StoredQueue("retrain", queue, server);
     /** Resolves the next read with a stored delivery. */
     const answer = () => reads.shift()?.({ getState: async () => "waiting" });
-    return { reads, answer, add: () => endpoint.add(incoming("a"), { maxQueued: 10 }) };
+    return { reads, answer, add: () => endpoint.add(incoming("a"), 10) };
   }
 
   test("are added one after the other, also after the first is stored", async () => {

@@ -92,15 +92,14 @@ export const faults: readonly Fault[] = [
     name: "a start that fails after its takeover keeps the inbox in use",
     file: "src/inbox/bucket/open-bucket.ts",
     find: `    await heartbeat?.stop();
-    working?.close();`,
-    replace: "    working?.close();",
+    remove();`,
+    replace: "    remove();",
     tests: ["test/inbox/bucket/damage.test.ts"],
   },
   {
     name: "a start that restores the inbox again leaves its first working file",
     file: "src/inbox/bucket/open-bucket.ts",
-    find: `      working.close();
-      folder[Symbol.dispose]();
+    find: `      remove();
       log.warn`,
     replace: `      working.close();
       log.warn`,
@@ -141,7 +140,7 @@ export const faults: readonly Fault[] = [
   {
     name: "a reader leaves its outdated copy on the disk",
     file: "src/inbox/bucket/bucket-reader.ts",
-    find: `      removeCopy(outdated);
+    find: `      outdated.remove();
 `,
     replace: "",
     tests: ["test/inbox/bucket/bucket-reader.test.ts"],
@@ -149,7 +148,7 @@ export const faults: readonly Fault[] = [
   {
     name: "a closed reader leaves its copy on the disk",
     file: "src/inbox/bucket/bucket-reader.ts",
-    find: `    removeCopy(this.#copy);
+    find: `    this.#copy.remove();
     return`,
     replace: "    return",
     tests: ["test/inbox/bucket/bucket-reader.test.ts"],
@@ -240,7 +239,7 @@ export const faults: readonly Fault[] = [
   {
     name: "an unreadable record is no fence",
     file: "src/inbox/bucket/log-replay.ts",
-    find: `    this.#fences.push(number);
+    find: `    this.fences.push(number);
     this.#unreadable`,
     replace: "    this.#unreadable",
     tests: [model, snapshots],
@@ -248,7 +247,7 @@ export const faults: readonly Fault[] = [
   {
     name: "a takeover is no fence",
     file: "src/inbox/bucket/log-replay.ts",
-    find: `if (record.kind === "takeover") this.#fences.push(number);`,
+    find: `if (record.kind === "takeover") this.fences.push(number);`,
     replace: `if (record.kind === "takeover") return;`,
     tests: [model, snapshots],
   },
@@ -368,7 +367,7 @@ export const faults: readonly Fault[] = [
   {
     name: "an idle owner does not look for requests of new processes of its Space",
     file: "src/inbox/bucket/take-over.ts",
-    find: "if (!signal.aborted && !writer.fencedBy) void this.enter(writer);",
+    find: "if (!signal.aborted && !writer.fencedBy) void this.enter();",
     replace: "",
     tests: [ownership],
   },
@@ -488,7 +487,7 @@ export const faults: readonly Fault[] = [
     name: "the inbox is released before the last records are stored",
     file: "src/inbox/bucket/open-bucket.ts",
     find: "const result = await inbox.close(graceMs);",
-    replace: "await taken?.heartbeat.stop();\n        const result = await inbox.close(graceMs);",
+    replace: "await taken.heartbeat.stop();\n        const result = await inbox.close(graceMs);",
     tests: [ownership],
   },
   {

@@ -152,7 +152,7 @@ export const faults: readonly Fault[] = [
   {
     name: "BullMQ: a dead delivery that is pruned while it is received again is lost",
     file: "src/inbox/bullmq/stored-queue.ts",
-    find: `    if (!job) return this.#add(delivery, options);
+    find: `    if (!job) return this.#add(delivery, jobId, maxQueued);
 `,
     replace: `    if (!job) return true;
 `,
@@ -168,7 +168,7 @@ export const faults: readonly Fault[] = [
   {
     name: "BullMQ: an ignored delivery that was replayed while it ended still counts as ignored",
     file: "src/inbox/bullmq/stored-queue.ts",
-    find: `        await this.#server.ignored.forget(this.#queue, [String(job.id)]);
+    find: `        await this.#server.forgetIgnored(this.queue, [String(job.id)]);
 `,
     replace: "",
     tests: ["test/inbox/bullmq/stored-queue.test.ts"],
