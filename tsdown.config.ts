@@ -18,6 +18,7 @@ const programs = [
 /** Files that the "browser" field of package.json replaces, and their replacements. */
 const replacedInWorkers = [
   "console/pages/error-page",
+  "payload/worker-object-schema",
   "receiver/landing/landing-page",
   "receiver/landing/worker-pages",
   "receiver/metrics",
@@ -31,7 +32,7 @@ const replacedInWorkers = [
 ];
 
 /** Chunks that `index.js` imports at its start, and that the "browser" field replaces. */
-const replacedChunks: readonly string[] = ["compiler", "delivery-history", "platform.node", "receiver-console"];
+const replacedChunks: readonly string[] = ["delivery-history", "object-schema", "platform.node", "receiver-console"];
 
 /** Writes the licenses of the bundled packages to a file, as these licenses require. The build of the console does the same. */
 const licenses: Rolldown.Plugin = {
@@ -84,6 +85,7 @@ export default defineConfig({
       // The declarations (`.d.ts`) of these files must not get into the chunks.
       groups: [
         { name: "delivery-history", test: /src\/receiver\/recent\/[\w-]+\.ts$/ },
+        { name: "object-schema", test: /src\/payload\/object-schema\.ts$/ },
         { name: "receiver-console", test: /src\/receiver\/console\/receiver-console\.ts$/ },
         { name: "platform.node", test: /src\/receiver\/platform\.node\.ts$/ },
       ],

@@ -1,7 +1,6 @@
-import { validate } from "zod/v4/core";
 import { describeIssue, readOwnField } from "../core/describe.ts";
 import { WebhookError } from "../core/errors.ts";
-import { type PayloadSchema, schemaOf, type WebhookPayload } from "./schema.ts";
+import { schemaOf, type WebhookPayload } from "./schema.ts";
 
 /*
  * The types of a delivery, in the order in which a server creates them:
@@ -102,41 +101,8 @@ export function parsePayload(value: unknown): WebhookPayload {
 function findIssues(value: unknown): readonly Issue[] | undefined {
   const scope = readOwnField(readOwnField(value, "event"), "scope");
   const type = readOwnField(readOwnField(value, "repo"), "type");
-  const schema = schemaOf(scope, type);
-  if (validate(schemaCompiler.of(schema), value)) return undefined;
-  return schema.safeParse(value, { error: describeIssue }).error?.issues;
+  return schemaOf(scope, type).safeParse(value, { error: describeIssue }).error?.issues;
 }
-
-/** Compiling takes longer than parsing a few hundred payloads, and would delay the start. */
-const parsedBeforeCompiling = 500;
-
-/** Replaces schemas by compiled ones, which validate three times as fast. */
-class SchemaCompiler {
-  #parsed = 0;
-  #compile: (<Schema extends PayloadSchema>(schema: Schema) => Schema) | undefined;
-  readonly #compiled = new Map<PayloadSchema, PayloadSchema>();
-
-  /** Returns the compiled schema, or the schema itself until the compiler is loaded. */
-  of(schema: PayloadSchema): PayloadSchema {
-    const known = this.#compiled.get(schema);
-    if (known) return known;
-    if (!this.#compile) {
-      this.#parsed += 1;
-      if (this.#parsed === parsedBeforeCompiling) void this.#load();
-      return schema;
-    }
-    // Returns the schema itself in a runtime that cannot compile code.
-    const compiled = this.#compile(schema);
-    this.#compiled.set(schema, compiled);
-    return compiled;
-  }
-
-  async #load(): Promise<void> {
-    ({ compile: this.#compile } = await import("./compiler.ts"));
-  }
-}
-
-const schemaCompiler = new SchemaCompiler();
 
 /** Creates the error for an invalid payload. The message lists the first problems. */
 export function payloadInvalid(issues: readonly Issue[]): WebhookError {

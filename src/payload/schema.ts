@@ -1,6 +1,7 @@
 import * as z from "zod/mini";
-import { $constructor, type $strip, type $ZodLooseShape, $ZodObject, type $ZodObjectDef } from "zod/v4/core";
+import { $constructor, type $strip, type $ZodLooseShape, type $ZodObjectDef } from "zod/v4/core";
 import { actions, discussionStatuses, isKnownScope, repoTypes } from "./names.ts";
+import { objectSchema } from "./object-schema.ts";
 
 /*
  * The payload of a delivery, version 3. The schemas require only the fields that handlers rely on, because the Hub adds
@@ -18,9 +19,8 @@ const name = z.string().check(z.maxLength(maxNameLength));
 // TypeScript requires an explicit type on the name through which an assertion function is called.
 const miniType: $constructor<z.ZodMiniType> = z.ZodMiniType;
 
-// `z.object` includes a compiler for each object. `SchemaCheck` compiles whole payloads instead.
 const MiniObject: $constructor<z.ZodMiniObject, $ZodObjectDef> = $constructor("ZodMiniObject", (schema, definition) => {
-  $ZodObject.init(schema, definition);
+  objectSchema.init(schema, definition);
   miniType.init(schema, definition);
 });
 
@@ -180,8 +180,6 @@ export type DiscussionPayload = z.output<typeof discussionPayload>;
 /** A payload of scope `discussion.comment`. */
 export type DiscussionCommentPayload = z.output<typeof discussionCommentPayload>;
 type CommonPayload = z.output<typeof common>;
-/** The schema of the payloads of one scope. */
-export type PayloadSchema = z.ZodMiniType<CommonPayload>;
 
 const schemas = {
   repo: repoPayload,
@@ -195,7 +193,7 @@ const schemas = {
  * refs for git repositories, and neither for other types, such as kernels. The schema of an unknown scope requires only the
  * common fields.
  */
-export function schemaOf(scope: unknown, repoType: unknown): PayloadSchema {
+export function schemaOf(scope: unknown, repoType: unknown): z.ZodMiniType<CommonPayload> {
   if (typeof scope !== "string" || !isKnownScope(scope)) return common;
   if (scope !== "repo.content") return schemas[scope];
   if (repoType === "bucket") return bucketContentPayload;

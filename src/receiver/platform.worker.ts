@@ -39,11 +39,6 @@ export function openMetrics(): never {
   throw optionError("Metrics require Node and prom-client. Remove the `metrics` option and METRICS.");
 }
 
-/** Returns the schema, because edge workers cannot compile code. */
-export function compile<Schema>(schema: Schema): Schema {
-  return schema;
-}
-
 /** Does nothing, because edge workers do not receive signals. */
 export function manageProcess(): undefined {
   return undefined;

@@ -1,10 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { validate } from "zod/v4/core";
 import { parsePayload, WebhookError } from "../../src/index.ts";
-import { compile } from "../../src/payload/compiler.ts";
-import { repoTypes, scopes } from "../../src/payload/names.ts";
-import { type PayloadSchema, schemaOf } from "../../src/payload/schema.ts";
 import { changedAt, fixtureNames, pathsIn, readFixture, valueAt } from "../support/payloads.ts";
 
 const fixture = fc.constantFrom(...fixtureNames).map(readFixture);
@@ -98,44 +94,5 @@ describe("For any delivery of the Hub, parsePayload", () => {
       }),
       { numRuns: 300 },
     );
-  });
-});
-
-describe("A compiled payload schema", () => {
-  const schemas = [...scopes, "unknown"].flatMap((scope) => repoTypes.map((type) => schemaOf(scope, type)));
-  // With `strict`, a schema that cannot be compiled throws.
-  const compiled = new Map(
-    schemas.map((schema): [PayloadSchema, PayloadSchema] => [schema, compile(schema, { strict: true })]),
-  );
-
-  test("accepts exactly the payloads that the schema accepts", () => {
-    const results = new Set<boolean>();
-    fc.assert(
-      fc.property(anything, (value) => {
-        for (const [schema, fast] of compiled) {
-          const { success } = schema.safeParse(value);
-          expect(validate(fast, value)).toBe(success);
-          results.add(success);
-        }
-      }),
-      { numRuns: 300 },
-    );
-    expect(results).toEqual(new Set([true, false]));
-  });
-
-  test("replaces the schema after 500 payloads, with the same results and errors", async () => {
-    const payload = readFixture(String(fixtureNames[0]));
-    const invalid = { ...Object(payload), webhook: { id: "1", version: "3" } };
-    const expected = "Invalid payload: webhook.version: expected number, received string.";
-    const parse = () => {
-      expect(parsePayload(payload)).toBe(payload);
-      expect(() => parsePayload(invalid)).toThrow(expected);
-    };
-    parse();
-    for (let parsed = 0; parsed < 500; parsed += 1) parsePayload(payload);
-    // The compiler is imported meanwhile.
-    await import("../../src/payload/compiler.ts");
-    await new Promise(setImmediate);
-    parse();
   });
 });
