@@ -1,5 +1,4 @@
 /** The thread of a `BackgroundMaintenance`. */
-import { statSync } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
@@ -11,16 +10,20 @@ import { DeliveryTable } from "./delivery-table.ts";
 import { spaceOf } from "./file-system.ts";
 import { heartbeatSql } from "./statements.ts";
 
-const sizeCheckMs = 250;
+const walCheckMs = 100;
+/** The minimum size of the changes that are checkpointed. With a smaller minimum, index pages would be written more often. */
+const minPendingBytes = 8 * 2 ** 20;
 /**
- * The minimum size of a WAL that this thread checkpoints. At 40 MiB, a commit on the event loop would checkpoint the WAL. With
- * a smaller minimum, the thread would write index pages more often.
+ * At 40 MiB, a commit on the event loop checkpoints the rest of the WAL, after which the WAL starts again. Above this size, the rest
+ * is kept small.
  */
-const minWalBytes = 16 * 2 ** 20;
+const largeWalBytes = 32 * 2 ** 20;
+const minPendingOfLargeBytes = 2 * 2 ** 20;
+const largeWalCheckMs = 25;
 
 const indexCheckMs = 250;
-/** The pause after each group. Other commits wait while a group is added, which takes about a quarter of this time. */
-const indexPauseMs = 20;
+/** The pause after each group, while there are no other commits: these wait while a group is added. */
+const indexPauseMs = 5;
 /** Deliveries are not indexed if less disk space is free. */
 const minFreeBytes = 64 * 2 ** 20;
 
@@ -34,8 +37,12 @@ const database = new DatabaseSync(url, { timeout: 2_000 });
 // Commits are not synced, because heartbeats do not need to survive a power failure.
 database.exec("PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 0");
 const heartbeat = database.prepare(heartbeatSql);
+/** Before SQLite 3.51, which has no `NOOP`, this statement checkpoints the WAL. */
+const walProgress = database.prepare("PRAGMA wal_checkpoint(NOOP)");
+const pageBytes = Number(database.prepare("PRAGMA page_size").get()?.page_size);
+/** Changes with each commit of another connection. */
+const dataVersion = database.prepare("PRAGMA data_version");
 const loop = new LoopMonitor(loopCounter);
-let checkpointedAt = 0;
 
 /** Ignores errors, such as a locked file or a full disk, because the action is retried at the next interval. */
 function attempt(action: () => void): void {
@@ -63,12 +70,23 @@ function write(action: () => void): void {
   }
 }
 
-/** Checkpoints the WAL if it has changed and has at least `minBytes` bytes. */
-function checkpoint(minBytes: number): void {
-  const wal = statSync(`${file}-wal`, { throwIfNoEntry: false });
-  if (!wal || wal.size < minBytes || wal.mtimeMs === checkpointedAt) return;
-  checkpointedAt = wal.mtimeMs;
-  attempt(() => database.exec("PRAGMA wal_checkpoint(PASSIVE)"));
+/** Checkpoints the WAL if at least `minBytes` of it are not checkpointed. Returns whether the WAL is large. */
+function checkpoint(minBytes: number): boolean {
+  let isLarge = false;
+  attempt(() => {
+    const { log, checkpointed } = walProgress.get() ?? {};
+    const walBytes = Number(log) * pageBytes;
+    const pendingBytes = walBytes - Number(checkpointed) * pageBytes;
+    isLarge = walBytes > largeWalBytes;
+    const minPending = isLarge ? Math.min(minBytes, minPendingOfLargeBytes) : minBytes;
+    if (pendingBytes > 0 && pendingBytes >= minPending) database.exec("PRAGMA wal_checkpoint(PASSIVE)");
+  });
+  return isLarge;
+}
+
+function checkWal(): void {
+  const isLarge = checkpoint(minPendingBytes);
+  setTimeout(checkWal, isLarge ? largeWalCheckMs : walCheckMs);
 }
 
 let table: DeliveryTable | undefined;
@@ -90,19 +108,25 @@ function indexGroup(): boolean {
   return true;
 }
 
+let lastDataVersion: unknown;
+
+/** Indexes a group, and continues at once only while this thread is the only writer. */
 function indexDeliveries(): void {
+  let isAlone = false;
   let hasGroup = false;
   attempt(() => {
     hasGroup = indexGroup();
+    const version = dataVersion.get()?.data_version;
+    isAlone = version === lastDataVersion;
+    lastDataVersion = version;
   });
-  if (hasGroup) checkpoint(minWalBytes);
-  setTimeout(indexDeliveries, hasGroup ? indexPauseMs : indexCheckMs);
+  setTimeout(indexDeliveries, hasGroup && isAlone ? indexPauseMs : indexCheckMs);
 }
 
 if (!isPrivate) {
   sendHeartbeat();
   setInterval(sendHeartbeat, heartbeatMs);
-  setInterval(() => checkpoint(minWalBytes), sizeCheckMs);
+  setTimeout(checkWal, walCheckMs);
   setTimeout(indexDeliveries, indexCheckMs);
 }
 Atomics.store(shared, 1, 1);

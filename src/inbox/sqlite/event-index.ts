@@ -8,7 +8,7 @@ const groupSize = 500;
 /** The target duration of reading a group. Reading one large body can take longer. */
 const maxReadMs = 20;
 /** The target duration of adding deliveries. New deliveries wait until the transaction ends. */
-const maxAddMs = 5;
+const maxAddMs = 2;
 
 /** The columns of a delivery in the index: the hashes of its repository, scope, and action. */
 type EventKeys = readonly [repository: number | null, scope: number | null, action: number | null];

@@ -183,15 +183,18 @@ export function recordHeaders(
   entries: HeaderEntries,
   redact: (text: string) => string,
 ): Readonly<Record<string, string>> {
-  // The object has no prototype, because a header may be named "__proto__".
-  const recorded: Record<string, string> = Object.create(null);
+  // Creating an object without a prototype and converting it to JSON takes twice as long.
+  const recorded: Record<string, string> = {};
   let size = 0;
   for (const [given, value] of entries) {
     const name = given.toLowerCase();
     const shown = plain.has(name) ? value : sensitive.test(name) ? redacted : redact(value);
     size += name.length + shown.length;
     if (size > maxSize) break;
-    recorded[name] = name in recorded ? `${recorded[name]}, ${shown}` : shown;
+    const all = Object.hasOwn(recorded, name) ? `${recorded[name]}, ${shown}` : shown;
+    // An assignment would set the prototype.
+    if (name === "__proto__") Object.defineProperty(recorded, name, { value: all, enumerable: true, writable: true });
+    else recorded[name] = all;
   }
   return recorded;
 }

@@ -2,6 +2,13 @@ import type { Fault } from "../fault.ts";
 
 export const faults: readonly Fault[] = [
   {
+    name: "SQLite: deliveries are indexed at full speed while others are stored",
+    file: "src/inbox/sqlite/background-maintenance-thread.ts",
+    find: "hasGroup && isAlone ? indexPauseMs",
+    replace: "hasGroup ? indexPauseMs",
+    tests: ["test/inbox/sqlite/event-index.test.ts"],
+  },
+  {
     name: "SQLite: tasks that fail because the inbox was closed are logged",
     file: "src/inbox/sqlite/context.ts",
     find: "if (this.#isClosed || !this.#failures",
