@@ -16,7 +16,7 @@ WORKDIR /app
 RUN mkdir -m 700 .hub-webhooks && chown 1000:1000 .hub-webhooks
 COPY package.json package-lock.json ./
 # The optional package is for server files with decorators.
-RUN npm ci --ignore-scripts --omit=dev --omit=optional && npm cache clean --force
+RUN npm ci --ignore-scripts --omit=dev && npm cache clean --force
 COPY --from=build /app/dist dist
 COPY examples/trigger-training examples/trigger-training
 USER 1000

@@ -8,7 +8,7 @@ import { chart, printHeading, printTable } from "./report.ts";
 const root = fileURLToPath(new URL("..", import.meta.url));
 const reference = "@octokit/webhooks";
 
-/** Measures what a production install without optional dependencies downloads. */
+/** Measures what a production install downloads. */
 export async function measureInstallSize(): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), "bench-install-"));
   try {
@@ -23,7 +23,7 @@ export async function measureInstallSize(): Promise<void> {
       name,
       ...install(join(folder, String(index)), packages),
     }));
-    printHeading("Production install without optional dependencies");
+    printHeading("Production install");
     printTable(
       ["", "packages", "MB"],
       sizes.map(({ name, count, megabytes }) => [name, `${count}`, megabytes.toFixed(1)]),
@@ -42,7 +42,7 @@ export async function measureInstallSize(): Promise<void> {
 function install(folder: string, packages: readonly string[]): { count: number; megabytes: number } {
   execFileSync("mkdir", [folder]);
   writeFileSync(join(folder, "package.json"), JSON.stringify({ private: true }));
-  const flags = ["--omit=dev", "--omit=optional", "--omit=peer", "--no-audit", "--no-fund", "--silent"];
+  const flags = ["--omit=dev", "--omit=peer", "--no-audit", "--no-fund", "--silent"];
   npm(folder, ["install", ...flags, ...packages]);
   const lock: { packages: Record<string, { optional?: boolean; peer?: boolean }> } = JSON.parse(
     readFileSync(join(folder, "node_modules/.package-lock.json"), "utf8"),

@@ -113,9 +113,12 @@ function transpile({ source, path, hasJsx }: { source: string; path: string; has
   }
 }
 
+/** Loads swc from the project of the file, because npx installs this package elsewhere, or else from the place of this package. */
 function loadCompiler(path: string): Compiler {
   try {
-    // Load swc lazily, because it is an optional dependency that most server files do not need.
+    return createRequire(path)("@swc/wasm");
+  } catch {}
+  try {
     return createRequire(import.meta.url)("@swc/wasm");
   } catch (cause) {
     throw serverFileInvalid(

@@ -42,7 +42,7 @@ try {
   const tarball = await pack(folder);
 
   const project = await makeProject("installed", { "hub-webhooks": `file:${tarball}` });
-  const install = await runProgram(["npm", "install", "--omit=optional", "--no-audit", "--no-fund"], { cwd: project });
+  const install = await runProgram(["npm", "install", "--no-audit", "--no-fund"], { cwd: project });
   if (install.code !== 0) throw new Error(`npm install exited with ${install.code}:\n${install.output}`);
 
   for (const [index, runtime] of runtimeCases.entries()) {

@@ -144,17 +144,20 @@ describe.concurrent("The failure of a server file", () => {
     else expect(reason).toMatch(expected);
   });
 
-  test("suggests installing @swc/wasm only if the file needs it", async () => {
+  test("suggests installing @swc/wasm only if the file needs it, and the project does not have it", async () => {
     // A copy of the package runs in a folder with all of its dependencies except swc.
     await using project = await makeProject({
       "tool/package.json": '{ "type": "module" }',
       "bot/enum.ts": `${head}enum Kind { First }\nexport default server;`,
       "bot/plain.ts": `${head}server.webhook("retrain", () => {});\nexport default server;`,
+      "equipped/enum.ts": `${head}enum Kind { First = "tag" }\nserver.webhook(Kind.First, () => {});\nexport default server;`,
     });
     const tool = join(project.path, "tool");
     await cp(join(repository, "src"), join(tool, "src"), { recursive: true });
     await project.write("tool/node_modules/readme.md", "");
     await symlink(join(repository, "node_modules/zod"), join(tool, "node_modules/zod"));
+    await project.write("equipped/node_modules/@swc/readme.md", "");
+    await symlink(join(repository, "node_modules/@swc/wasm"), join(project.path, "equipped/node_modules/@swc/wasm"));
     const script = await project.write(
       "tool/describe.mjs",
       `import { describeServerFile } from "./src/server-file/server-process.ts";
@@ -162,13 +165,14 @@ describe.concurrent("The failure of a server file", () => {
          console.log(await describeServerFile(file).then(({ endpoints }) => endpoints[0].name, ({ message }) => message));
        }`,
     );
-    const files = ["enum.ts", "plain.ts"].map((name) => join(project.path, "bot", name));
+    const files = ["bot/enum.ts", "bot/plain.ts", "equipped/enum.ts"].map((name) => join(project.path, name));
     const child = spawn(process.execPath, [script, ...files], { stdio: ["ignore", "pipe", "inherit"] });
     const [output] = await Promise.all([text(child.stdout), once(child, "close")]);
     const lines = output.trim().split("\n");
     expect(lines).toEqual([
       expect.stringMatching(/^enum\.ts failed to load\..*npm install --save-dev @swc\/wasm/),
       "retrain",
+      "tag",
     ]);
   });
 });
