@@ -3078,7 +3078,7 @@ declare function parsePayload(value: unknown): WebhookPayload;
  * that will be retried, and `dead` is one that will not.
  */
 type ActivityOutcome = "succeeded" | "ignored" | "retrying" | "failed" | "dead";
-/** Median and 95th percentile of handler durations, in milliseconds. */
+/** Median and 95th percentile of handler durations, in milliseconds. They include checks of `paths` and `ignoreSelf`. */
 interface HandlerTime {
   readonly p50: number;
   readonly p95: number;
@@ -3094,7 +3094,7 @@ type EndpointRegistration = "registered" | "missing" | "unknown";
 declare class EndpointActivity {
   #private;
   registration: EndpointRegistration;
-  /** The number of received deliveries, excluding refused and duplicate deliveries, and failed ones that were sent again. */
+  /** The number of received deliveries, excluding refused and duplicate ones, and inline ones that failed and were sent again. */
   get deliveries(): number;
   /** The latest outcome and its time, or `undefined` before the first outcome. */
   get last(): {
@@ -3242,7 +3242,7 @@ interface EndpointQueue {
    * lost. If the handler fails after the signal was aborted, the attempt counts as interrupted (see `next-step.ts`).
    */
   run: (delivery: ClaimedDelivery, signal: AbortSignal) => Promise<FinishedRun>;
-  /** Called after the end of an attempt was stored in this process. Must not throw. */
+  /** Called after an attempt has ended in this process, so that the delivery may have changed. Must not throw. */
   onAttemptStored?: ((key: DeliveryKey) => void) | undefined;
 }
 /** The end of a run that the inbox stores as an attempt. */
@@ -3250,12 +3250,13 @@ type FinishedRun = Outcome & {
   /** What the inbox stores with the attempt. */
   readonly details?: AttemptDetails;
   /**
-   * Called once after the attempt was stored, with the step that the inbox has decided. Not called for an attempt that the inbox does
-   * not store, such as a failure after another process has taken over the delivery. Must not throw.
+   * Called once after the attempt was stored, with the stored step: a delivery that was replayed while it was running is queued
+   * again, regardless of its outcome. Not called for an attempt that has no effect on the delivery, such as a failure after another
+   * process has taken it over. Must not throw.
    */
   readonly onStored?: (next: NextStep) => void;
 };
-/** The status of a delivery after an attempt. */
+/** What happens to a delivery after an attempt. */
 type NextStep = {
   status: "succeeded" | "ignored" | "dead";
 } | {
@@ -3607,7 +3608,7 @@ interface ParsedDelivery {
   readonly delivery: Delivery<unknown>;
   /** The body as a Hub payload. Missing for an endpoint that has a `schema` option but no filter. */
   readonly hubPayload?: WebhookPayload;
-  /** The reason why the filter ignores the delivery, or `undefined` if the filter accepts it. */
+  /** The reason why the delivery is ignored, or `undefined` if the filter accepts it. */
   readonly ignored?: string | undefined;
 }
 /** The tunnel providers. */
@@ -4018,7 +4019,7 @@ interface ServerDescription {
 interface JobDelivery {
   endpoint: string;
   body: string;
-  /** The `Webhook-Id`. A missing ID, or an ID with unprintable characters, is replaced with a new ID. */
+  /** The `Webhook-Id`. A missing ID, or one that is not 1 to 200 printable ASCII characters, is replaced. */
   id: string | undefined;
   signal: AbortSignal;
 }

@@ -115,7 +115,7 @@ export interface EndpointQueue {
    * lost. If the handler fails after the signal was aborted, the attempt counts as interrupted (see `next-step.ts`).
    */
   run: (delivery: ClaimedDelivery, signal: AbortSignal) => Promise<FinishedRun>;
-  /** Called after the end of an attempt was stored in this process. Must not throw. */
+  /** Called after an attempt has ended in this process, so that the delivery may have changed. Must not throw. */
   onAttemptStored?: ((key: DeliveryKey) => void) | undefined;
 }
 
@@ -124,13 +124,14 @@ export type FinishedRun = Outcome & {
   /** What the inbox stores with the attempt. */
   readonly details?: AttemptDetails;
   /**
-   * Called once after the attempt was stored, with the step that the inbox has decided. Not called for an attempt that the inbox does
-   * not store, such as a failure after another process has taken over the delivery. Must not throw.
+   * Called once after the attempt was stored, with the stored step: a delivery that was replayed while it was running is queued
+   * again, regardless of its outcome. Not called for an attempt that has no effect on the delivery, such as a failure after another
+   * process has taken it over. Must not throw.
    */
   readonly onStored?: (next: NextStep) => void;
 };
 
-/** The status of a delivery after an attempt. */
+/** What happens to a delivery after an attempt. */
 export type NextStep =
   | { status: "succeeded" | "ignored" | "dead" }
   | {

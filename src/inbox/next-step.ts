@@ -2,7 +2,8 @@ import type { Outcome } from "../payload/parse.ts";
 import type { ClaimedDelivery, NextStep } from "./inbox.ts";
 
 /**
- * Returns the next step after an attempt. An inbox decides it once, stores it, and passes it to `FinishedRun.onStored`.
+ * Returns the next step after an attempt. An inbox decides it once, stores it unless the delivery was replayed meanwhile, and passes
+ * the stored step to `FinishedRun.onStored`.
  *
  * - A delivery that the handler processed has succeeded, and one that a condition ignored is ignored.
  * - If the attempt was interrupted, the delivery runs again immediately.

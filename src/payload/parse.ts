@@ -5,7 +5,7 @@ import { schemaOf, type WebhookPayload } from "./schema.ts";
 /*
  * The types of a delivery, in the order in which a server creates them:
  *
- * 1. `DeliveryRequest` is an HTTP request. `JobDelivery` replaces it in jobs and in tests.
+ * 1. `DeliveryRequest` is an HTTP request. `JobDelivery` replaces it in jobs, in tests, and for the console.
  * 2. `UnparsedDelivery` adds the ID, the endpoint, and the time to the body.
  * 3. `ParsedDelivery` contains the `Delivery` that the handler receives, and the result of the filter.
  * 4. If the endpoint runs in the background, the inbox stores an `IncomingDelivery`. For each attempt, it passes a

@@ -152,7 +152,7 @@ export class BackgroundWork {
     this.#maxRetryWaitMs = maxMs;
   }
 
-  /** Sets the URL for the next time that the inbox is opened. If the options contain an `Inbox` object, only logs a warning. */
+  /** Sets the URL for the next time that the inbox is opened. An `Inbox` object in the options takes precedence. */
   useInbox(url: string): void {
     this.#inboxUrl = url;
   }

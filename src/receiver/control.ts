@@ -75,7 +75,7 @@ export interface ServerDescription {
 export interface JobDelivery {
   endpoint: string;
   body: string;
-  /** The `Webhook-Id`. A missing ID, or an ID with unprintable characters, is replaced with a new ID. */
+  /** The `Webhook-Id`. A missing ID, or one that is not 1 to 200 printable ASCII characters, is replaced. */
   id: string | undefined;
   signal: AbortSignal;
 }

@@ -18,7 +18,7 @@ interface ActivityHour extends Readonly<Record<ActivityOutcome, number>> {
   readonly startedAt: Date;
 }
 
-/** Median and 95th percentile of handler durations, in milliseconds. */
+/** Median and 95th percentile of handler durations, in milliseconds. They include checks of `paths` and `ignoreSelf`. */
 export interface HandlerTime {
   readonly p50: number;
   readonly p95: number;
@@ -120,7 +120,7 @@ export class EndpointActivity {
   #lastOutcome: ActivityOutcome | undefined;
   #lastAt = 0;
 
-  /** The number of received deliveries, excluding refused and duplicate deliveries, and failed ones that were sent again. */
+  /** The number of received deliveries, excluding refused and duplicate ones, and inline ones that failed and were sent again. */
   get deliveries(): number {
     return this.#deliveries;
   }

@@ -21,7 +21,7 @@ import type { ServerContext } from "./context.ts";
 import type { JobDelivery } from "./control.ts";
 import { DeliveryRecorder } from "./end.ts";
 import type { Endpoint, ParsedDelivery } from "./endpoint.ts";
-import { dropInvalidRetryTime, notChecked, type RunSource, runHandler } from "./handler.ts";
+import { dropInvalidRetryTime, interruptedBeforeRun, type RunSource, runHandler } from "./handler.ts";
 import type { ServerHub } from "./hub.ts";
 import type { RecentRun } from "./recent/delivery-history.ts";
 import type { DeliveryRequest } from "./request.ts";
@@ -38,7 +38,7 @@ interface PipelineParts {
 const maxUnknownNames = 100;
 
 /**
- * Parses, runs, and records deliveries in the same way for every source. Each source has one method: `handle` for HTTP
+ * Parses and runs deliveries in the same way for every source. Each source has one method: `handle` for HTTP
  * requests, `runClaimed` for the inbox, `runJob` for jobs, `receive` for `server.receive()`, and `submit` for the console.
  *
  * A background delivery takes this path: `handle` stores it with `BackgroundWork.store`, and `Inbox.accept` wakes the worker of the
@@ -57,7 +57,8 @@ export class DeliveryPipeline {
   /** The runs in progress, by endpoint and delivery ID. */
   readonly #running = new Map<string, Promise<Outcome>>();
   /**
-   * The deliveries being stored, by endpoint and delivery ID. Each promise resolves when the accepted delivery is logged.
+   * The deliveries being stored, by endpoint and delivery ID. Each promise resolves when the delivery was accepted and logged, or
+   * could not be stored.
    */
   readonly #storing = new Map<string, Promise<void>>();
 
@@ -93,15 +94,15 @@ export class DeliveryPipeline {
         parsed = { ...parsed, ignored: "The event comes from the bucket that stores the inbox of this server." };
       }
       const ranAt = performance.now();
-      const { running, duplicate, recorded } = this.#runOnce(endpoint, parsed, request);
+      const { running, duplicate, recentRun } = this.#runOnce(endpoint, parsed, request);
       const answered = answerOutcome(await running, endpoint.name);
       const answer = duplicate ? answerDuplicate({ id: parsed.delivery.id, first: answered.answer }) : answered.answer;
       const endedAt = performance.now();
-      if (recorded) this.#endRun(recorded, answered, endedAt - ranAt, answer.status);
+      if (recentRun) this.#endRun(recentRun, answered, endedAt - ranAt, answer.status);
       this.#recorder.recordAnswered(endpoint, parsed, {
         outcome: answered.outcome,
         duplicate,
-        isRepeat: recorded?.isRepeat,
+        isRepeat: recentRun?.isRepeat,
         status: answer.status,
         ms: endedAt - startedAt,
         handlerMs: endedAt - ranAt,
@@ -175,17 +176,17 @@ export class DeliveryPipeline {
     endpoint: Endpoint,
     parsed: ParsedDelivery,
     request?: DeliveryRequest,
-  ): { running: Outcome | Promise<Outcome>; duplicate: boolean; recorded?: RecentRun | undefined } {
+  ): { running: Outcome | Promise<Outcome>; duplicate: boolean; recentRun?: RecentRun | undefined } {
     const key = keyOf(parsed.delivery);
     const inProgress = this.#running.get(key);
     if (inProgress) return { running: inProgress, duplicate: true };
-    const recorded = this.#context.history.start(parsed, { headers: request?.captureHeaders() });
-    const running = this.#run(endpoint, parsed, { request, recorder: recorded });
+    const recentRun = this.#context.history.start(parsed, { headers: request?.captureHeaders() });
+    const running = this.#run(endpoint, parsed, { request, logRecorder: recentRun });
     if (running instanceof Promise) {
       this.#running.set(key, running);
       void running.then(() => this.#running.delete(key));
     }
-    return { running, duplicate: false, recorded };
+    return { running, duplicate: false, recentRun };
   }
 
   /** Runs the handler, unless the filter ignores the delivery. */
@@ -207,7 +208,7 @@ export class DeliveryPipeline {
       const reason = await this.#parts.conditionCheck.reasonToIgnore(checking);
       return reason === undefined ? await run() : { status: "ignored", reason };
     } catch (cause) {
-      return { status: "failed", error: notChecked(cause) };
+      return { status: "failed", error: interruptedBeforeRun(cause) };
     }
   }
 
@@ -228,11 +229,11 @@ export class DeliveryPipeline {
     try {
       parsed = await endpoint.parse(claimed);
       history.changed(claimed);
-      const recorder = history.createRecorder();
-      const answered = await this.#runUnanswered(endpoint, parsed, { signal, recorder });
+      const logRecorder = history.createLogRecorder();
+      const answered = await this.#runUnanswered(endpoint, parsed, { signal, logRecorder });
       const isInterrupted = signal.aborted;
       outcome = dropInvalidRetryTime(answered.outcome, { endpoint, claimed, isInterrupted, now: now() });
-      details = recorder?.details(outcome, resultTextOf(answered));
+      details = logRecorder?.details(outcome, resultTextOf(answered));
     } catch (cause) {
       // The endpoint's schema may have changed since the delivery was stored.
       outcome = { status: "failed", error: WebhookError.isInstance(cause) ? cause : internalError(cause) };
@@ -277,9 +278,9 @@ export class DeliveryPipeline {
   async receive(endpoint: Endpoint, delivery: Pick<JobDelivery, "body" | "id">): Promise<Outcome> {
     const parsed = await this.#parse(endpoint, delivery);
     const ranAt = performance.now();
-    const { running, recorded } = this.#runOnce(endpoint, parsed);
+    const { running, recentRun } = this.#runOnce(endpoint, parsed);
     const answered = answerOutcome(await running, endpoint.name);
-    if (recorded) this.#endRun(recorded, answered, performance.now() - ranAt);
+    if (recentRun) this.#endRun(recentRun, answered, performance.now() - ranAt);
     return answered.outcome;
   }
 
@@ -302,11 +303,11 @@ export class DeliveryPipeline {
     }
     const { history } = this.#context;
     const ranAt = performance.now();
-    const recorded = history.start(parsed, { replayOf });
-    const done = this.#runUnanswered(endpoint, parsed, { recorder: recorded }).then((answered) => {
+    const recentRun = history.start(parsed, { replayOf });
+    const done = this.#runUnanswered(endpoint, parsed, { logRecorder: recentRun }).then((answered) => {
       const endedAt = performance.now();
       const handlerMs = endedAt - ranAt;
-      if (recorded) this.#endRun(recorded, answered, handlerMs);
+      if (recentRun) this.#endRun(recentRun, answered, handlerMs);
       const { outcome } = answered;
       this.#recorder.recordAnswered(endpoint, parsed, { outcome, ms: endedAt - startedAt, handlerMs });
     });

@@ -28,9 +28,9 @@ export interface DeliveryLogFields {
   action?: string | undefined;
   /** The number of the background attempt. */
   attempt?: number;
-  /** The status of the response. Missing for background attempts and jobs. */
+  /** The status of the response. Missing if no client waits for one. */
   status?: number | undefined;
-  /** Missing if the delivery was only stored, or was refused. */
+  /** Missing if the delivery was only stored. */
   outcome?: "succeeded" | "ignored" | "failed" | "retrying" | "dead" | "abandoned";
   duplicate?: boolean | undefined;
   /** Why the delivery was ignored. */
@@ -43,7 +43,8 @@ export interface DeliveryLogFields {
 }
 
 /**
- * Records the outcome of each delivery and attempt: writes one log line and updates the activity.
+ * Records the outcome of each delivery and attempt: writes one log line and updates the activity. `answerRefusal` logs requests that are
+ * refused, and an inbox logs what it finds after a crash.
  *
  * | end | `outcome` in the log | counted as | status in the inbox |
  * |---|---|---|---|
@@ -84,7 +85,7 @@ export class DeliveryRecorder {
       status?: number;
       /** The time from the request to the response. */
       ms: number;
-      /** The duration of the handler run. */
+      /** The duration of the handler run and of the checks before it. */
       handlerMs: number;
     },
   ): void {

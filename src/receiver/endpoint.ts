@@ -260,7 +260,7 @@ export interface ParsedDelivery {
   readonly delivery: Delivery<unknown>;
   /** The body as a Hub payload. Missing for an endpoint that has a `schema` option but no filter. */
   readonly hubPayload?: WebhookPayload;
-  /** The reason why the filter ignores the delivery, or `undefined` if the filter accepts it. */
+  /** The reason why the delivery is ignored, or `undefined` if the filter accepts it. */
   readonly ignored?: string | undefined;
 }
 

@@ -18,7 +18,7 @@ export interface RunSource {
   /** Aborts the handler's signal for a delivery without a request. */
   readonly signal?: AbortSignal | undefined;
   /** Records the lines that the handler logs. */
-  readonly recorder?: { wrap(log: Logger): Logger } | undefined;
+  readonly logRecorder?: { wrap(log: Logger): Logger } | undefined;
 }
 
 interface RunOptions extends RunSource {
@@ -57,10 +57,7 @@ export function runHandler(options: RunOptions): Outcome | Promise<Outcome> {
     };
     const fail = (error: unknown) => {
       if (timedOut)
-        context.log.error(
-          { err: error },
-          "The handler failed after its timeout. The delivery had already failed with 504.",
-        );
+        context.log.error({ err: error }, "The handler failed after its timeout. The delivery had already failed.");
       end(handlerFailed(endpoint, error));
     };
     const succeed = (result: unknown) => end({ status: "succeeded", result });
@@ -159,10 +156,10 @@ class RunContext implements HandlerContext<unknown> {
   }
 
   get log(): Logger {
-    const { delivery, log, recorder } = this.#options;
+    const { delivery, log, logRecorder } = this.#options;
     if (!this.#created.log) {
       const own = log.child({ endpoint: delivery.endpoint, deliveryId: delivery.id });
-      this.#created.log = recorder ? recorder.wrap(own) : own;
+      this.#created.log = logRecorder ? logRecorder.wrap(own) : own;
     }
     return this.#created.log;
   }
@@ -354,7 +351,7 @@ export function dropInvalidRetryTime(
 }
 
 /** Returns the error of a delivery whose handler did not run, because the delivery was interrupted before. */
-export function notChecked(cause: unknown): WebhookError {
+export function interruptedBeforeRun(cause: unknown): WebhookError {
   return new WebhookError("The delivery was interrupted before its handler ran.", {
     code: "CLOSING",
     status: 503,

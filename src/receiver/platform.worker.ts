@@ -46,10 +46,10 @@ export function manageProcess(): undefined {
 
 /** Records nothing. */
 export class DeliveryHistory
-  implements Pick<FullHistory, "changed" | "createRecorder" | "headersToStore" | "start" | "end">
+  implements Pick<FullHistory, "changed" | "createLogRecorder" | "headersToStore" | "start" | "end">
 {
   changed(): void {}
-  createRecorder(): undefined {}
+  createLogRecorder(): undefined {}
   headersToStore(): undefined {}
   start(): undefined {}
   end(): void {}

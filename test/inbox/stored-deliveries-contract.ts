@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import type { StoredDelivery } from "../../src/inbox/inbox.ts";
 import { waitFor } from "../support/wait-for.ts";
 import { type Engine, failed, incoming, openInbox, succeeded, waitForStatus, work } from "./engine.ts";
@@ -44,12 +44,16 @@ function describeReplaying(engine: Engine): void {
       expect(runs).toHaveLength(2);
     });
 
-    test("runs a running delivery again afterwards", async () => {
+    test.each([
+      ["succeeds", succeeded],
+      ["fails without a retry", failed({ retryable: false })],
+    ])("runs a running delivery that %s again afterwards, and reports that it is queued", async (_end, outcome) => {
       const { inbox } = await openInbox(engine);
       const release = Promise.withResolvers<void>();
-      const runs = work(inbox, async () => {
+      const onStored = vi.fn();
+      const runs = work(inbox, async ({ attempt }) => {
         await release.promise;
-        return succeeded;
+        return { ...(attempt === 1 ? outcome : succeeded), onStored };
       });
       await inbox.accept(incoming("a"));
       await waitFor(() => expect(runs).toHaveLength(1));
@@ -60,6 +64,8 @@ function describeReplaying(engine: Engine): void {
         expect((await waitForStatus(inbox, "a", "succeeded"))?.attempts).toMatchObject([{ number: 1 }, { number: 2 }]);
       });
       expect(runs).toHaveLength(2);
+      const queued = { status: "queued", dueAt: expect.any(Number), counts: true };
+      expect(onStored.mock.calls).toEqual([[queued], [{ status: "succeeded" }]]);
     });
 
     test("happens if a dead delivery is received again, with the new body", async () => {

@@ -234,10 +234,16 @@ export class QueueWorker {
     const dueAt = next.status === "queued" ? new Date(next.dueAt) : undefined;
     const entry = attemptEntry({ claim, attempt: run.attempt, counts: true, dueAt });
     const entryCount = await this.#record(job, entry);
-    outcome.onStored?.(next);
     // Read the history only if a replay or an earlier claim has also added entries.
-    const history = entryCount > 1 ? await this.#history(job) : [];
-    if (wasReplayed(history, job)) {
+    const historyOrThrow = () =>
+      this.#history(job).catch((error) => {
+        outcome.onStored?.(next);
+        throw error;
+      });
+    const history = entryCount > 1 ? await historyOrThrow() : [];
+    const isReplayed = wasReplayed(history, job);
+    outcome.onStored?.(isReplayed ? { status: "queued", dueAt: now(), counts: true } : next);
+    if (isReplayed) {
       // Attempts before a replay do not count. Recording the replay again after this attempt excludes the attempt.
       await job.log(replayEntry(job));
       return this.#requeue(job, token);

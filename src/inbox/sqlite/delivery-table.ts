@@ -90,7 +90,7 @@ export interface AttemptEnd {
  * The effect of storing the result of an attempt. `late`: another process had taken over the delivery, but the result
  * counts. `superseded`: another process had taken over the delivery, and the result has no effect on its status.
  */
-type RecordResult = "stored" | "late" | "superseded";
+type RecordedEnd = { result: "stored" | "late"; next: NextStep } | { result: "superseded" };
 
 /** The limits of one transaction that replays dead deliveries. */
 const maxReplayRows = 200;
@@ -133,11 +133,11 @@ export class DeliveryTable {
     { now, maxQueued }: { now: number; maxQueued: number },
   ): boolean {
     const headersText = encodeHeaders(headers) ?? null;
-    const left = maxQueued - this.totals.added(endpoint, "queued");
+    const maxStored = maxQueued - this.totals.added(endpoint, "queued");
     const times = [receivedAt.getTime(), now] as const;
     if (
-      left > 0 &&
-      this.statements.add.run(endpoint, id, body, ...times, headersText, replayOf ?? null, left).changes > 0
+      maxStored > 0 &&
+      this.statements.add.run(endpoint, id, body, ...times, headersText, replayOf ?? null, maxStored).changes > 0
     ) {
       this.totals.add(endpoint, "queued");
       return false;
@@ -230,29 +230,28 @@ export class DeliveryTable {
    * Storing the same result twice has no effect. This is necessary because a commit fails if the file was moved, although
    * the file contains the committed data when it is moved back.
    */
-  recordEnd(row: ClaimedRow, { attempt, next }: AttemptEnd, { processId, now }: Claimant): RecordResult {
+  recordEnd(row: ClaimedRow, { attempt, next }: AttemptEnd, { processId, now }: Claimant): RecordedEnd {
     const { sequence, endpoint, id } = row;
     if (this.statements.addRunningAttempt.run(...toAttemptRow(sequence, attempt), processId).changes > 0) {
-      this.#end(sequence, { endpoint, next, now, from: "running" });
-      return "stored";
+      return { result: "stored", next: this.#end(sequence, { endpoint, next, now, from: "running" }) };
     }
     const other = this.statements.find.get(endpoint, id);
-    if (other === undefined) return "superseded";
+    if (other === undefined) return { result: "superseded" };
     const found = Number(other.sequence);
-    if (hasAttempt(this.statements, found, attempt)) return "stored";
-    if (next.status === "queued" || next.status === "dead") return "superseded";
+    if (hasAttempt(this.statements, found, attempt)) return { result: "stored", next };
+    if (next.status === "queued" || next.status === "dead") return { result: "superseded" };
     this.statements.addAttempt.run(...toAttemptRow(found, attempt));
     // A delivery with a requested replay must run again, so a late result does not end the delivery.
     const isEnded = other.status === "succeeded" || other.status === next.status;
-    if (isEnded || other.replay_requested === 1) return "superseded";
-    this.#end(found, { endpoint, next, now, from: toStatus(other.status) });
-    return "late";
+    if (isEnded || other.replay_requested === 1) return { result: "superseded" };
+    return { result: "late", next: this.#end(found, { endpoint, next, now, from: toStatus(other.status) }) };
   }
 
+  /** Stores the next step, or queues the delivery if a replay was requested while it was running. Returns what was stored. */
   #end(
     sequence: number,
     { endpoint, next, now, from }: { endpoint: string; next: NextStep; now: number; from: DeliveryStatus },
-  ): void {
+  ): NextStep {
     const isQueued = next.status === "queued";
     const ended = this.statements.end.get(
       next.status,
@@ -262,7 +261,9 @@ export class DeliveryTable {
       isQueued && !next.counts ? 1 : 0,
       sequence,
     );
-    if (from === "running") this.totals.move(endpoint, from, toStatus(ended?.status));
+    const status = toStatus(ended?.status);
+    if (from === "running") this.totals.move(endpoint, from, status);
+    return status === "queued" ? { status, dueAt: Number(ended?.due_at), counts: !isQueued || next.counts } : next;
   }
 
   /** Returns when the next delivery of an endpoint that is not a suspect is due. */

@@ -248,8 +248,8 @@ export class EndpointWorker {
   }
 
   /**
-   * Requeues a delivery after the closing inbox interrupted the attempt. After a lost lease, the row already belongs to another
-   * process, so nothing is stored and the error has no effect.
+   * Requeues a delivery whose attempt was interrupted. After a lost lease, the row already belongs to another process, so nothing
+   * is stored and the error has no effect.
    */
   #endInterrupted(row: ClaimedRow, onStored?: FinishedRun["onStored"]): Promise<void> {
     const now = this.#options.now();
@@ -266,17 +266,16 @@ export class EndpointWorker {
   /** Stores the result of an attempt. Retries until the result is stored or the inbox closes. */
   async #end(row: ClaimedRow, ending: AttemptEnd, onStored: FinishedRun["onStored"]): Promise<void> {
     const { groupCommit, table, processId, now, log, pollMs, queue, onDueLater } = this.#options;
-    const { next } = ending;
     const fields = { endpoint: queue.endpoint, deliveryId: row.id };
     for (let failures = 0; ; failures += 1) {
       try {
-        const result = await groupCommit.write(() => table.recordEnd(row, ending, { processId, now: now() }));
-        if (result === "stored" && next.status === "queued") onDueLater(next.dueAt);
-        if (result !== "stored") {
-          const message = takenOverMessages[result === "late" && next.status === "ignored" ? "lateIgnored" : result];
-          log.warn({ ...fields, attempt: row.attempt }, message);
+        const ended = await groupCommit.write(() => table.recordEnd(row, ending, { processId, now: now() }));
+        if (ended.result === "stored" && ended.next.status === "queued") onDueLater(ended.next.dueAt);
+        if (ended.result !== "stored") {
+          const isIgnored = ended.result === "late" && ended.next.status === "ignored";
+          log.warn({ ...fields, attempt: row.attempt }, takenOverMessages[isIgnored ? "lateIgnored" : ended.result]);
         }
-        if (result !== "superseded") onStored?.(next);
+        if (ended.result !== "superseded") onStored?.(ended.next);
         queue.onAttemptStored?.({ endpoint: row.endpoint, id: row.id });
         return;
       } catch (error) {

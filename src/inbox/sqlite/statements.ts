@@ -114,7 +114,7 @@ export function prepareStatements(database: DatabaseSync) {
          replay_requested = 0,
          process_id = NULL
        WHERE sequence = ?6
-       RETURNING status`,
+       RETURNING status, due_at`,
     ),
     running: sql("SELECT sequence, id, process_id FROM deliveries WHERE status = 'running' AND endpoint = ?"),
     runningSequences: sql("SELECT sequence FROM deliveries WHERE status = 'running' AND endpoint = ?"),

@@ -23,7 +23,7 @@ import type { DeliveryRequest } from "../request.ts";
  *
  * 1. `http-server/` accepts the connection, applies limits, refuses malformed requests, and passes an `Exchange`: the request
  *    and response of Node, with methods that read the body and send an answer.
- * 2. `DirectRequestParser` converts a POST below `/webhooks/` to a `DirectRequest`, which reads Node's socket without a `Request`
+ * 2. `DirectRequestParser` converts a POST below `/webhooks/` to a `DirectRequest`, which reads Node's request without a `Request`
  *    or a web stream. If the rest of the path is an endpoint name and no middleware of the app matches, `deliver`
  *    (`WebhooksServer`) passes the delivery to the pipeline, and `Exchange.send` sends the answer. `ServerApp.isDirect` decides
  *    whether middleware matches, once per endpoint.

@@ -40,7 +40,7 @@ export class DeliveryHistory {
   }
 
   /** Creates the recorder of a background attempt, or `undefined` if details are not recorded. */
-  createRecorder(): AttemptRecorder | undefined {
+  createLogRecorder(): AttemptRecorder | undefined {
     return this.recordsDetails ? new AttemptRecorder(this.#options) : undefined;
   }
 
@@ -49,7 +49,7 @@ export class DeliveryHistory {
     return this.recordsDetails && entries ? recordHeaders(entries, this.#options.redact) : undefined;
   }
 
-  /** Records the start of a run of a delivery that no inbox stores. Returns `undefined` in runtimes without a console. */
+  /** Records the start of a run of a delivery that no inbox stores. The history of edge workers returns `undefined`. */
   start(
     { delivery }: ParsedDelivery,
     { headers, replayOf }: { headers?: (() => HeaderEntries) | undefined; replayOf?: string | undefined },

@@ -61,7 +61,7 @@ describe("A delivery that was running when its process crashed", () => {
     expect(isSuspect).toBe(true);
     const attempt = { number: claimed.attempt, startedAt: new Date(), durationMs: 1, outcome: "failed" as const };
     const next = { status: "queued" as const, dueAt: now(), counts: true };
-    expect(table.recordEnd(claimed, { attempt, next }, { processId: "me", now: now() })).toBe("stored");
+    expect(table.recordEnd(claimed, { attempt, next }, { processId: "me", now: now() }).result).toBe("stored");
     expect(beside(crash)).toMatchObject({ isSuspect: false, isCounted: true });
   });
 

@@ -2,6 +2,20 @@ import type { Fault } from "../fault.ts";
 
 export const faults: readonly Fault[] = [
   {
+    name: "SQLite: a delivery that was replayed while it was running is reported as dead",
+    file: "src/inbox/sqlite/delivery-table.ts",
+    find: `return status === "queued" ? {`,
+    replace: `return status === "paused" ? {`,
+    tests: ["test/inbox/sqlite/contract.test.ts"],
+  },
+  {
+    name: "BullMQ: a delivery that was replayed while it was running is reported as dead",
+    file: "src/inbox/bullmq/queue-worker.ts",
+    find: `outcome.onStored?.(isReplayed ?`,
+    replace: `outcome.onStored?.(isInterrupted ?`,
+    tests: ["test/inbox/bullmq/redis.test.ts"],
+  },
+  {
     name: "SQLite: deliveries are indexed at full speed while others are stored",
     file: "src/inbox/sqlite/background-maintenance-thread.ts",
     find: "hasGroup && isAlone ? indexPauseMs",
@@ -37,8 +51,8 @@ export const faults: readonly Fault[] = [
   {
     name: "SQLite: the end of an attempt that is not stored is reported",
     file: "src/inbox/sqlite/endpoint-worker.ts",
-    find: `if (result !== "superseded") onStored`,
-    replace: "onStored",
+    find: `if (ended.result !== "superseded") onStored?.(ended.next);`,
+    replace: `onStored?.({ status: "dead" });`,
     tests: ["test/inbox/sqlite/sqlite-inbox.test.ts"],
   },
   {

@@ -123,7 +123,7 @@ export const faults: readonly Fault[] = [
   {
     name: "a delivery from server.receive() stays in progress in the console",
     file: "src/receiver/deliver.ts",
-    find: "    if (recorded) this.#endRun(recorded, answered, performance.now() - ranAt);\n",
+    find: "    if (recentRun) this.#endRun(recentRun, answered, performance.now() - ranAt);\n",
     replace: "",
     tests: ["test/receiver/recent/delivery-history.test.ts"],
   },

@@ -213,7 +213,7 @@ describe("The timeout of a handler", () => {
     expect(log.lines).toEqual([
       {
         level: "error",
-        msg: "The handler failed after its timeout. The delivery had already failed with 504.",
+        msg: "The handler failed after its timeout. The delivery had already failed.",
         endpoint: "retrain",
         deliveryId: "d-1",
         err: late,
