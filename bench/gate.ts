@@ -9,10 +9,10 @@ import type { MemoryLoad, MemoryResult } from "./memory-sockets.ts";
 import { median, printTable } from "./report.ts";
 
 /**
- * The commit to compare with: "refactor(bench): create empty inboxes in one place", the start of the work on a smaller and faster
- * core. Replace it only with a faster commit, or explain in the commit message why it may be slower.
+ * The commit to compare with: "fix(inbox): log that a delivery replayed while running is queued", the end of the work on a smaller and
+ * faster core. Replace it only with a faster commit, or explain in the commit message why it may be slower.
  */
-const baseCommit = "c6885943356e2acbe6550717d100f887a572fe1b";
+const baseCommit = "de0ce6f6c9c739ee17e460b02f80f7d40048efd0";
 /** Above this ratio of the lowest CPU times, a gated row fails. README.md explains the value. */
 const threshold = 1.04;
 const warmUpWindows = 250;
