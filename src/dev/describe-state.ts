@@ -1,5 +1,5 @@
 import { consolePath, maskUrl, webhooksPath } from "../core/urls.ts";
-import { triggerArguments } from "../local-hub/trigger-arguments.ts";
+import { triggerArguments } from "../local-hub/events/trigger.ts";
 import { formatWatched } from "../payload/watch.ts";
 import type { EndpointDetails } from "../receiver/control.ts";
 import type { DevEndpoint, DevState } from "./dev-event.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { triggerArguments } from "../../src/local-hub/trigger-arguments.ts";
+import { triggerArguments } from "../../src/local-hub/events/trigger.ts";
 
 test.for([
   ["the watched repository", { repos: [], scopes: [] }, { type: "space", name: "me/app" }, ["space:me/app"]],

@@ -1,11 +1,13 @@
 import type { AttemptDetails, AttemptSummary, WebhookDetails, WebhookInfo } from "../../console/protocol/hub.ts";
-import { cutAt, shorten } from "../../core/text.ts";
+import { cutAt, shorten, toShellWord } from "../../core/text.ts";
+import { defaultPort } from "../../core/urls.ts";
 import { summarizeEvent } from "../../payload/event-summary.ts";
+import { developmentTokens } from "../accounts.ts";
 import type { HubDeliveryAttempt } from "../delivery/hub-delivery.ts";
+import { triggerArguments } from "../events/trigger.ts";
 import type { HubContext } from "../hub-context.ts";
 import { summarizeWebhook } from "../resources/webhooks.ts";
 import type { StoredWebhook } from "../store/webhook-store.ts";
-import { triggerCommand } from "./commands.ts";
 
 type WebhookContext = Pick<HubContext, "store" | "dispatcher" | "hubUrl">;
 
@@ -86,4 +88,42 @@ export function toAttemptDetails(stored: HubDeliveryAttempt): AttemptDetails {
 
 function finiteLimit(limit: number): { limit?: number } {
   return Number.isFinite(limit) ? { limit } : {};
+}
+
+const [{ token: defaultToken } = { token: "" }] = developmentTokens;
+
+/** The command that creates a webhook. */
+export function createCommand({ hubUrl }: { hubUrl: string }): string {
+  return `HF_ENDPOINT=${toShellWord(hubUrl)} HF_TOKEN=${defaultToken} npx hub-webhooks create --url http://127.0.0.1:${defaultPort}/webhooks/hello --watch dataset:me/data`;
+}
+
+/** The command that triggers an event for a webhook. By default, for a repository that need not exist. */
+export function triggerCommand(
+  { hubUrl }: { hubUrl: string },
+  {
+    watched = [],
+    domains = [],
+  }: Partial<Pick<Parameters<typeof triggerArguments>[0], "watched">> & {
+    domains?: readonly string[];
+  } = {},
+): string {
+  const words = triggerArguments({ watched, scopes: domains });
+  return `npx hub-webhooks trigger ${words.map(toShellWord).join(" ")} --hub-url ${toShellWord(hubUrl)}`;
+}
+
+/** The command that starts a local Hub that runs jobs. */
+export const runJobsCommand = "npx hub-webhooks hub --run-jobs";
+
+const texts: Readonly<Record<string, string>> = {
+  "not-watched": "Does not watch this repository or its owner.",
+  domain: "Its domains exclude this event.",
+  private: "The repository is private, and the owner of the webhook cannot read it.",
+  disabled: "Disabled.",
+  suspended: "Suspended after failed deliveries.",
+  "daily-limit": "Has reached its daily limit.",
+};
+
+/** Describes why a webhook does not fire. */
+export function skipReasonText(reason: string): string {
+  return texts[reason] ?? reason;
 }

@@ -31,12 +31,9 @@ import type { ListedEvent, StoredEvent } from "../store/event-store.ts";
 import type { StoredJob } from "../store/job-store.ts";
 import type { StoredRepository } from "../store/repository-store.ts";
 import type { WatchedTable } from "../store/watch-tables.ts";
-import { runJobsCommand, triggerCommand } from "./commands.ts";
-import { nameOfWebhook } from "./describe-webhook.ts";
-import { notFound } from "./not-found.ts";
+import { nameOfWebhook, runJobsCommand, skipReasonText, triggerCommand } from "./describe-webhook.ts";
 import { HubSendSource, type SessionEndpoints } from "./send-source.ts";
-import { skipReasonText } from "./skip-reason.ts";
-import { webhooksApi } from "./webhooks-api.ts";
+import { notFound, webhooksApi } from "./webhooks-api.ts";
 
 /** The features of a local Hub, in the order of the navigation. */
 export const hubFeatures = [

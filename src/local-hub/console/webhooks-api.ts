@@ -17,9 +17,13 @@ import type { HubDeliveryAttempt } from "../delivery/hub-delivery.ts";
 import type { HubContext } from "../hub-context.ts";
 import { createWebhook, deleteWebhook, setWebhookState, updateWebhook } from "../resources/webhook-changes.ts";
 import type { StoredWebhook } from "../store/webhook-store.ts";
-import { createCommand } from "./commands.ts";
-import { toAttemptDetails, toAttemptSummary, toWebhookDetails, toWebhookInfo } from "./describe-webhook.ts";
-import { notFound } from "./not-found.ts";
+import {
+  createCommand,
+  toAttemptDetails,
+  toAttemptSummary,
+  toWebhookDetails,
+  toWebhookInfo,
+} from "./describe-webhook.ts";
 
 /** The maximum number of webhooks in the list. */
 const maxListed = 200;
@@ -121,4 +125,9 @@ function findAttempt(
   const attempt = hub.store.deliveries.attempt(id, logId);
   if (!attempt) throw notFound("This attempt is no longer stored. The local Hub keeps the latest 100 of each webhook.");
   return { webhook, attempt };
+}
+
+/** Creates the error for an item that does not exist. */
+export function notFound(message: string): WebhookError {
+  return new WebhookError(message, { code: "NOT_FOUND", status: 404 });
 }

@@ -1,6 +1,6 @@
 import type { DatabaseSync } from "node:sqlite";
 import * as z from "zod";
-import { hashObject, objectIdLength } from "./object-id.ts";
+import { hashObject, objectIdLength } from "./tree-entry.ts";
 
 const record = z.object({
   tree: z.string(),

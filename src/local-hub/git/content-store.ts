@@ -4,9 +4,8 @@ import { WebhookError } from "../../core/errors.ts";
 import { type Commit, CommitStore } from "./commit-store.ts";
 import { editTree, type TreeChange } from "./edit-tree.ts";
 import { type ByteRange, LargeFiles } from "./large-files.ts";
-import { hashObject } from "./object-id.ts";
 import { invalidPath } from "./path.ts";
-import { type FileEntry, lfsPointer, parseLfsPointer } from "./tree-entry.ts";
+import { type FileEntry, hashObject, lfsPointer, parseLfsPointer } from "./tree-entry.ts";
 import { type ChangedPath, TreeStore } from "./tree-store.ts";
 
 /** A branch, tag, or pull request. */

@@ -1,7 +1,7 @@
 import { formatPatch, structuredPatch } from "diff";
 import type { ContentStore } from "./content-store.ts";
-import type { DiffedPath } from "./renames.ts";
 import type { FileEntry } from "./tree-entry.ts";
+import type { ChangedPath } from "./tree-store.ts";
 
 /** The maximum size of a file whose lines are compared, in bytes. */
 const maxComparedBytes = 256 * 1024;
@@ -106,4 +106,27 @@ function quote(name: string): string {
     return byte >= 0x20 && byte < 0x7f ? character : `\\${byte.toString(8).padStart(3, "0")}`;
   });
   return `"${quoted.join("")}"`;
+}
+
+/** A changed path, and the previous path of a renamed file. */
+export interface DiffedPath extends ChangedPath {
+  previousPath?: string;
+}
+
+/** Replaces deleted and added files with the same content by renamed files, which git shows at their new path. */
+export function findRenames(changes: Iterable<ChangedPath>): DiffedPath[] {
+  const all = [...changes];
+  const deleted = Map.groupBy(
+    all.filter(({ after }) => !after),
+    ({ before }) => before?.oid ?? "",
+  );
+  const sources = new Set<ChangedPath>();
+  const diffed = all.map((change): DiffedPath => {
+    const candidates = change.before || !change.after ? [] : (deleted.get(change.after.oid) ?? []);
+    const source = candidates.find((candidate) => !sources.has(candidate));
+    if (!source?.before) return change;
+    sources.add(source);
+    return { ...change, before: source.before, previousPath: source.path };
+  });
+  return diffed.filter((change) => !sources.has(change));
 }

@@ -1,4 +1,4 @@
-import { hashObject } from "./object-id.ts";
+import { createHash } from "node:crypto";
 
 /** A file or a folder in a tree. */
 export interface TreeEntry {
@@ -93,4 +93,15 @@ export function parseEntries(text: string): TreeEntry[] {
     if (lfsOid !== "") entry.lfs = { oid: lfsOid, size, pointerSize: Number(pointerSize) };
     return entry;
   });
+}
+
+/** The types of git objects. */
+type ObjectType = "blob" | "tree" | "commit";
+
+/** The number of hexadecimal digits of a git object ID. */
+export const objectIdLength = 40;
+
+/** Computes git's ID of an object, so that a git clone of the same content would have the same IDs. */
+export function hashObject(type: ObjectType, content: Uint8Array): string {
+  return createHash("sha1").update(`${type} ${content.byteLength}\0`).update(content).digest("hex");
 }

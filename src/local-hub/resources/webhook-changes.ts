@@ -1,3 +1,4 @@
+import { HTTPException } from "hono/http-exception";
 import type { Webhook } from "../../hub/webhooks/schemas.ts";
 import type { HubContext } from "../hub-context.ts";
 import type { StoredWebhook } from "../store/webhook-store.ts";
@@ -72,4 +73,19 @@ function keepTarget(update: WebhookDefinition, current: WebhookDefinition): Webh
 /** Removes an empty secret, because a webhook with an empty secret has no secret. */
 function withoutEmptySecret({ secret, ...definition }: WebhookDefinition): WebhookDefinition {
   return secret ? { ...definition, secret } : definition;
+}
+
+/**
+ * Sends a delivery from the log again. Returns the HTTP status of the receiver, or 502 if there was no response.
+ *
+ * @throws `HTTPException` 404 if the log does not contain the delivery.
+ */
+export async function replayDelivery(
+  { store, dispatcher }: Pick<HubContext, "store" | "dispatcher">,
+  { webhook, logId }: { webhook: StoredWebhook; logId: string },
+): Promise<number> {
+  const entry = store.deliveries.attempt(webhook.id, logId);
+  if (!entry) throw new HTTPException(404, { message: `The log of webhook "${webhook.id}" has no entry "${logId}".` });
+  const { status } = await dispatcher.replay(webhook, entry);
+  return status ?? 502;
 }

@@ -11,8 +11,7 @@ import {
 } from "../../hub/repositories/commits.ts";
 import type { Commit } from "../git/commit-store.ts";
 import type { ContentStore } from "../git/content-store.ts";
-import { formatDiff, formatRawDiff } from "../git/diff.ts";
-import { findRenames } from "../git/renames.ts";
+import { findRenames, formatDiff, formatRawDiff } from "../git/diff.ts";
 import type { HubContext } from "../hub-context.ts";
 import { getAvatarUrl } from "../resources/avatars.ts";
 import { makeUploadedCommit } from "../resources/repositories/upload-commit.ts";
@@ -21,7 +20,7 @@ import { createIgnore, createUploadMode } from "../resources/repositories/upload
 import type { StoredRepository } from "../store/repository-store.ts";
 import type { ApiEnvironment } from "./authentication.ts";
 import { findCommitRepository } from "./discussion-access.ts";
-import { linkNextPage } from "./files/next-page.ts";
+import { linkNextPage } from "./files/tree.ts";
 import { findCommit, findRepository } from "./repository-access.ts";
 import { describeRoute, type ResourceApi, serveRoute } from "./route.ts";
 

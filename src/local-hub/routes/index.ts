@@ -1,4 +1,4 @@
-import { accountApi } from "./account.ts";
+import { accountApi, paperApi, profileApi, settingsApi } from "./account.ts";
 import { commitApi } from "./commits.ts";
 import { discussionApi } from "./discussions.ts";
 import { resolveApi } from "./files/resolve.ts";
@@ -7,18 +7,11 @@ import { jobApi } from "./jobs.ts";
 import { lfsApi } from "./lfs.ts";
 import { notificationApi } from "./notifications.ts";
 import { auditLogApi } from "./organizations/audit-log.ts";
-import { avatarApi } from "./organizations/avatar.ts";
 import { memberApi } from "./organizations/members.ts";
-import { networkSecurityApi } from "./organizations/network-security.ts";
-import { resourceGroupApi } from "./organizations/resource-groups.ts";
-import { scimApi } from "./organizations/scim.ts";
-import { tokenApi } from "./organizations/tokens.ts";
-import { paperApi } from "./papers.ts";
-import { profileApi } from "./profiles.ts";
+import { avatarApi, networkSecurityApi, resourceGroupApi, scimApi, tokenApi } from "./organizations/organization.ts";
 import { refApi } from "./refs.ts";
 import { repositoryApi } from "./repositories.ts";
 import type { ResourceApi, Route } from "./route.ts";
-import { settingsApi } from "./settings.ts";
 import { webhookApi } from "./webhooks.ts";
 
 /** The resources of the Hub's specification. The tests compare each operation with the specification. */

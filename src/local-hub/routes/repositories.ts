@@ -23,7 +23,6 @@ import type { HubContext } from "../hub-context.ts";
 import { mainRef } from "../repository-content.ts";
 import { addToResourceGroup } from "../resources/organizations/resource-groups.ts";
 import { validateCard } from "../resources/repositories/card.ts";
-import { decodeContent } from "../resources/repositories/file-content.ts";
 import {
   createRepository,
   deleteRepository,
@@ -31,6 +30,7 @@ import {
   updateRepositorySettings,
 } from "../resources/repositories/repository-changes.ts";
 import { describeRepository, describeWithoutFiles, selectFields } from "../resources/repositories/repository-info.ts";
+import { decodeContent } from "../resources/repositories/upload-commit.ts";
 import type { StoredRepository } from "../store/repository-store.ts";
 import type { ApiEnvironment } from "./authentication.ts";
 import { canRead, checkNamespaceAccess, findCommit, findRepository } from "./repository-access.ts";

@@ -6,8 +6,13 @@ import { webhook, webhookOperations, webhookRequest, webhookUpdate } from "../..
 import { parseDomain, webhookDomains } from "../../payload/watch.ts";
 import type { Caller } from "../accounts.ts";
 import type { HubContext } from "../hub-context.ts";
-import { replayDelivery } from "../resources/replay-delivery.ts";
-import { createWebhook, deleteWebhook, setWebhookState, updateWebhook } from "../resources/webhook-changes.ts";
+import {
+  createWebhook,
+  deleteWebhook,
+  replayDelivery,
+  setWebhookState,
+  updateWebhook,
+} from "../resources/webhook-changes.ts";
 import { toReturnedWebhook } from "../resources/webhooks.ts";
 import type { StoredWebhook } from "../store/webhook-store.ts";
 import type { ApiEnvironment } from "./authentication.ts";

@@ -1,8 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { formatDiff, formatRawDiff } from "../../../src/local-hub/git/diff.ts";
-import { findRenames } from "../../../src/local-hub/git/renames.ts";
+import { findRenames, formatDiff, formatRawDiff } from "../../../src/local-hub/git/diff.ts";
 import { openStore } from "../../../src/local-hub/store/store.ts";
 import { createFolder } from "../../support/temporary-folder.ts";
 

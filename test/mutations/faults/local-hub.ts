@@ -248,7 +248,7 @@ export const faults: readonly Fault[] = [
   },
   {
     name: "an invalid character reference in a list of keys to delete is accepted",
-    file: "src/local-hub/routes/s3/xml.ts",
+    file: "src/local-hub/routes/s3/s3-error.ts",
     find: "return xmlCharacter.test(character) ? character : undefined;",
     replace: "return character;",
     tests: ["test/local-hub/routes/s3/gateway.test.ts"],

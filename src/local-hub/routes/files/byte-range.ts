@@ -1,3 +1,4 @@
+import type { Readable } from "node:stream";
 import type { ByteRange } from "../../git/large-files.ts";
 
 /** The part of a file that a request asks for. */
@@ -28,4 +29,19 @@ export function readRange(header: string | undefined, { size }: { size: number }
 export function listsTag(header: string | undefined, tag: string): boolean {
   const listed = (header ?? "").split(",").map((item) => item.trim().replace(/^W\//, ""));
   return listed.includes(tag) || listed.includes("*");
+}
+
+/** Converts a stream of Node. The file is closed when the client disconnects. */
+export function streamOf(file: Readable): ReadableStream<Uint8Array> {
+  const chunks = file[Symbol.asyncIterator]();
+  return new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      const { done, value } = await chunks.next();
+      if (done) controller.close();
+      else controller.enqueue(value);
+    },
+    cancel() {
+      file.destroy();
+    },
+  });
 }

@@ -8,8 +8,7 @@ import type { HubContext } from "../../hub-context.ts";
 import type { ApiEnvironment } from "../authentication.ts";
 import { canRead, findCommit, findRepository } from "../repository-access.ts";
 import { describeRoute, type ResourceApi, type RouteDetails, serveRoute } from "../route.ts";
-import { listsTag, readRange } from "./byte-range.ts";
-import { streamOf } from "./stream-of.ts";
+import { listsTag, readRange, streamOf } from "./byte-range.ts";
 import { entryNotFound } from "./tree.ts";
 
 const details = {

@@ -1,4 +1,4 @@
-import type { Hono, MiddlewareHandler } from "hono";
+import type { Context, Hono, MiddlewareHandler } from "hono";
 import type * as z from "zod/mini";
 import { fileOperations, pathsInfoRequest, treeEntry } from "../../../hub/repositories/files.ts";
 import { errorResponse, invalidRequest } from "../../error-response.ts";
@@ -9,7 +9,6 @@ import type { HubContext } from "../../hub-context.ts";
 import type { ApiEnvironment } from "../authentication.ts";
 import { findCommit, findRepository } from "../repository-access.ts";
 import { describeRoute, type ResourceApi, serveRoute } from "../route.ts";
-import { linkNextPage } from "./next-page.ts";
 
 const treeRoutes = {
   tree: describeRoute(fileOperations.tree, {
@@ -177,4 +176,12 @@ function readCursor(cursor: string): { rev: string; start: number } {
   const [, rev, start] = /^([0-9a-f]{40})-(\d{1,9})$/.exec(cursor) ?? [];
   if (rev === undefined) throw invalidRequest(["query.cursor: expected the cursor from the Link header"]);
   return { rev, start: Number(start) };
+}
+
+/** Adds the `Link` header of the next page to the response. `query` contains the parameters that differ from this page. */
+export function linkNextPage(context: Context, query: Readonly<Record<string, string>>): void {
+  // The link has the host of the request, because clients do not follow links to another host.
+  const url = new URL(context.req.url);
+  for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
+  context.header("link", `<${url.href}>; rel="next"`);
 }

@@ -5,7 +5,6 @@ import * as z from "zod/mini";
 import type { Caller } from "../../accounts.ts";
 import type { AppliedFaults, BucketOperation } from "../../buckets/faults.ts";
 import { type ReceivedBody, truncateBody } from "../../buckets/object-bodies.ts";
-import { findKeyProblem } from "../../buckets/object-key.ts";
 import type { HubContext } from "../../hub-context.ts";
 import type { ObjectStore } from "../../store/object-store.ts";
 import type { StoredRepository } from "../../store/repository-store.ts";
@@ -15,7 +14,7 @@ import { listObjects } from "./list-objects.ts";
 import { objectResponse } from "./object-response.ts";
 import { S3Error, s3ErrorResponse, toS3Error } from "./s3-error.ts";
 import { s3Region, verifySignature } from "./signature.ts";
-import { deleteObject, deleteObjects, putObject, readDeletedKeys } from "./write-objects.ts";
+import { deleteObject, deleteObjects, findKeyProblem, putObject, readDeletedKeys } from "./write-objects.ts";
 
 /** The path of the S3 API. Bodies are streamed to disk, so that the limit for bodies does not apply to this path. */
 export const s3Path = "/s3/";

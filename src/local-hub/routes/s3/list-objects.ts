@@ -1,6 +1,5 @@
 import type { ObjectStore, StoredObject } from "../../store/object-store.ts";
-import { S3Error } from "./s3-error.ts";
-import { toXml } from "./xml.ts";
+import { S3Error, toXml } from "./s3-error.ts";
 
 const maxListed = 1_000;
 const namespace = "http://s3.amazonaws.com/doc/2006-03-01/";

@@ -1,7 +1,6 @@
 import type { Readable } from "node:stream";
 import type { ObjectStore, StoredObject } from "../../store/object-store.ts";
-import { readRange } from "../files/byte-range.ts";
-import { streamOf } from "../files/stream-of.ts";
+import { readRange, streamOf } from "../files/byte-range.ts";
 import { S3Error } from "./s3-error.ts";
 
 /**

@@ -1,14 +1,12 @@
 import type { Caller } from "../../accounts.ts";
 import type { ReceivedBody } from "../../buckets/object-bodies.ts";
-import { findKeyProblem } from "../../buckets/object-key.ts";
 import { publishChange } from "../../events/publish-change.ts";
 import type { UpdatedFile } from "../../events/repository-change.ts";
 import type { HubContext } from "../../hub-context.ts";
 import type { StoredObject } from "../../store/object-store.ts";
 import type { StoredRepository } from "../../store/repository-store.ts";
 import { listsTag } from "../files/byte-range.ts";
-import { S3Error } from "./s3-error.ts";
-import { readElements, toXml } from "./xml.ts";
+import { readElements, S3Error, toXml } from "./s3-error.ts";
 
 /** The maximum number of keys of one DeleteObjects request. As on S3. */
 const maxDeletedKeys = 1_000;
@@ -113,4 +111,22 @@ function publishFiles({ hub, repository, caller }: BucketWrite, updatedFiles: re
     ...{ scope: "repo.content", action: "update", user: caller.user },
     ...{ before: repository, after: repository, updatedFiles },
   });
+}
+
+/** The maximum length of a key, in bytes. As on S3. */
+const maxKeyBytes = 1_024;
+
+/**
+ * Returns the problem with the key of an object, or `undefined` if the key is valid. The rules are those of the Hub's Storage Buckets.
+ *
+ * @example
+ * ```ts
+ * findKeyProblem("data//train.txt"); // 'contains "//"'
+ * ```
+ */
+export function findKeyProblem(key: string): string | undefined {
+  if (Buffer.byteLength(key) > maxKeyBytes) return `has more than ${maxKeyBytes} bytes`;
+  if (key.startsWith("/") || key.endsWith("/")) return 'starts or ends with "/"';
+  const invalid = ["//", "../", "\\", "\0"].find((part) => key.includes(part));
+  return invalid === undefined ? undefined : `contains ${JSON.stringify(invalid)}`;
 }
