@@ -146,7 +146,7 @@ function eventOfDraft(draft: string, edited: WebhookPayload): ParsedEvent | unde
 }
 
 /** Returns the parts of a payload that decide which webhooks fire. */
-export function eventOfPayload({ event, repo }: WebhookPayload): RepositoryEvent & { action: string } {
+function eventOfPayload({ event, repo }: WebhookPayload): RepositoryEvent & { action: string } {
   return {
     ...{ scope: event.scope, action: event.action, isPrivate: repo.private },
     repo: { type: repo.type, name: repo.name },
@@ -157,7 +157,7 @@ export function eventOfPayload({ event, repo }: WebhookPayload): RepositoryEvent
  * Delivers a payload as it is to the webhooks that watch its repository, without making a change. Only the field `webhook` is set
  * for each webhook.
  */
-export function deliverPayload(
+function deliverPayload(
   context: HubContext,
   payload: WebhookPayload,
 ): { deliveries: HubDelivery[]; notFired: UnfiredWebhook[] } {
@@ -190,7 +190,7 @@ interface EditedField {
  *
  * @param draft the payload before the edits.
  */
-export function describedEdits(
+function describedEdits(
   draft: object,
   { edited, scope, action }: { edited: object; scope: string; action: string },
 ): Record<string, unknown> | undefined {

@@ -77,7 +77,7 @@ export interface MemberPage {
  *
  * @throws HTTPException 403 if the caller searches by email without access to email addresses, 400 if the cursor is invalid.
  */
-export function listMembers(
+function listMembers(
   { store, hubUrl }: Pick<HubContext, "store" | "hubUrl">,
   { access, user, search, email, cursor, limit }: MemberListOptions,
 ): MemberPage {
@@ -114,7 +114,7 @@ export interface MemberChangeOptions {
  *
  * @throws HTTPException 404 if the member is unknown, 400 if a group is unknown or the organization would have no admin.
  */
-export function setMemberRole(
+function setMemberRole(
   { store, auditLog }: Pick<HubContext, "store" | "auditLog">,
   { organization, user, change, request }: MemberChangeOptions,
 ): void {
