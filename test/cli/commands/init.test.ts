@@ -1,4 +1,4 @@
-import promises, { chmod, mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
+import promises, { chmod, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { syncBuiltinESMExports } from "node:module";
 import { join } from "node:path";
 import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
@@ -9,7 +9,7 @@ import { nameFromFolder, templateNames, writeFiles } from "../../../src/cli/comm
 import { exampleFolder, sharedTemplateFolder, templateFolder } from "../../../src/cli/shipped-files.ts";
 import { createFolder } from "../../support/temporary-folder.ts";
 import { binPath, CommandProcess, canMakeTerminal, startOnTerminal } from "../command-process.ts";
-import { runCommand } from "../run-command.ts";
+import { keys, runCommand, runWithPrompts } from "../run-command.ts";
 
 const files = [
   ".dockerignore",
@@ -319,40 +319,6 @@ describe("A failed write", () => {
   });
 });
 
-describe("Wrong usage", () => {
-  test.each([
-    [
-      "no template, without a terminal for the prompt",
-      ["bot"],
-      "Add --template space (a Docker Space on the Hub) or --template server",
-    ],
-    ["no folder, without a terminal for the prompt", ["--template", "space"], "such as npx hub-webhooks init my-bot"],
-    ["an empty folder name", ["", "--template", "space"], "The folder name is empty"],
-    ["an unknown template", ["bot", "--template", "spaces"], "Allowed choices are space, server."],
-    [
-      "an unknown example: the list, and the one that is meant",
-      ["bot", "--template", "space", "--example", "auto-retrian"],
-      `Unknown example "auto-retrian". Did you mean "auto-retrain"? Valid examples: auto-retrain, discussion-bot, `,
-    ],
-    [
-      "an example of the word constructor",
-      ["bot", "--template", "space", "--example", "constructor"],
-      "Unknown example",
-    ],
-    ["an example without a template", ["bot", "--example", "auto-retrain"], "Add --template space"],
-    ["a name in capitals", ["bot", "--template", "space", "--name", "My Bot"], 'such as "my-bot"'],
-    ["a name that Node has", ["bot", "--template", "space", "--name", "fs"], "A built-in module of Node has this name"],
-    ["the name of this package", ["bot", "--template", "space", "--name", "hub-webhooks"], "reserved"],
-    ["a name that is too long", ["bot", "--template", "space", "--name", "a".repeat(215)], "at most 214 characters"],
-  ])("with %s exits with 2, and writes no files", async (_name, argv, told) => {
-    const placed = argv.map((word) => (word === "bot" ? join(folder, word) : word));
-    const { exitCode, stdout, stderr } = await init(...placed);
-    expect(stderr).toContain(told);
-    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
-    expect(await readdir(folder)).toEqual([]);
-  });
-});
-
 describe("The name made from a folder's", () => {
   test.each([
     ["my-bot", "my-bot"],
@@ -395,11 +361,9 @@ test("The inbox of a container is in a volume, and never in its image", async ()
   );
 });
 
-describe.runIf(canMakeTerminal)("hub-webhooks init on a terminal", () => {
-  const nobody = { url: "http://127.0.0.1:9" };
-
-  test("asks for missing options", async () => {
-    const command = startOnTerminal("init", nobody, { cwd: folder });
+describe("hub-webhooks init on a terminal", () => {
+  test.runIf(canMakeTerminal)("asks for missing options", async () => {
+    const command = startOnTerminal("init", { url: "http://127.0.0.1:9" }, { cwd: folder });
     await command.says("Folder of the project");
     command.stdin.write("bot\r");
     await command.says("Where will the server run?");
@@ -411,36 +375,34 @@ describe.runIf(canMakeTerminal)("hub-webhooks init on a terminal", () => {
     expect(await readFile(join(folder, "bot", "README.md"), "utf8")).toContain("A server that receives");
   });
 
+  const where = "Where will the server run?";
+
   test("uses the chosen example, and does not ask for a given one", async () => {
-    const command = startOnTerminal("init bot", nobody, { cwd: folder });
-    await command.says("Where will the server run?");
-    command.stdin.write("\r");
-    await command.says("Start from an example?");
-    command.stdin.write("\u001b[B\r");
-    expect(await command.ended).toMatchObject({ exitCode: 0 });
-    expect(command.stdout).toContain(`from template space and example ${exampleNames[0]}`);
-    const given = startOnTerminal("init other --example trigger-training", nobody, { cwd: folder });
-    await given.says("Where will the server run?");
-    given.stdin.write("\r");
-    expect(await given.ended).toMatchObject({ exitCode: 0 });
-    expect(given.stdout).not.toContain("from an example");
+    const chosen = await runWithPrompts(
+      ["init", join(folder, "bot")],
+      [
+        [where, keys.enter],
+        ["Start from an example?", `${keys.down}${keys.enter}`],
+      ],
+    );
+    expect(chosen.exitCode).toBe(0);
+    expect(chosen.stdout).toContain(`from template space and example ${exampleNames[0]}`);
+    const argv = ["init", join(folder, "other"), "--example", "trigger-training"];
+    const given = await runWithPrompts(argv, [[where, keys.enter]]);
+    expect(given).toMatchObject({ exitCode: 0, stderr: expect.not.stringContaining("from an example") });
   });
 
   test("writes nothing after Ctrl+C", async () => {
-    const command = startOnTerminal("init bot", nobody, { cwd: folder });
-    await command.says("Where will the server run?");
-    command.stdin.write("\u0003");
-    expect(await command.ended).toMatchObject({ exitCode: 2 });
-    expect(command.stdout).toContain("Nothing was created");
-    await expect(stat(join(folder, "bot"))).rejects.toThrow("ENOENT");
+    const { exitCode, stderr } = await runWithPrompts(["init", join(folder, "bot")], [[where, keys.interrupt]]);
+    expect({ exitCode, stderr }).toEqual({ exitCode: 2, stderr: expect.stringContaining("Nothing was created") });
+    expect(await readdir(folder)).toEqual([]);
   });
 
   test("does not ask if all options are given, or if the folder is invalid", async () => {
-    const first = await startOnTerminal("init bot --template space", nobody, { cwd: folder }).ended;
-    expect(first.exitCode).toBe(0);
-    expect(first.stdout).not.toContain("?");
-    const second = await startOnTerminal("init bot", nobody, { cwd: folder }).ended;
-    expect(second.exitCode).toBe(1);
-    expect(second.stdout).not.toContain("Where will the server");
+    const argv = ["init", join(folder, "bot")];
+    expect(await runWithPrompts([...argv, "--template", "space"], [])).toMatchObject({ exitCode: 0, stderr: "" });
+    const { exitCode, stderr } = await runWithPrompts(argv, []);
+    expect(exitCode).toBe(1);
+    expect(stderr).not.toContain(where);
   });
 });
