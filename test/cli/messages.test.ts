@@ -50,6 +50,8 @@ const usageErrors = [
   "dev --hub real --hub-port 5051",
   `dev --tunnel ngrok --public-url ${url}`,
   "dev --tunnel ssh",
+  "dev --port 70000",
+  "dev --watch data:me/data",
   "job",
   "init",
   'init ""',
