@@ -1,7 +1,9 @@
+import { mkdtempSync, rmSync } from "node:fs";
 import promises, { chmod, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { syncBuiltinESMExports } from "node:module";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
+import { beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import * as z from "zod";
 import manifest from "../../../package.json" with { type: "json" };
 import { exampleNames, projectExamples } from "../../../src/cli/commands/init/example.ts";
@@ -68,97 +70,88 @@ describe.each(templateNames)("hub-webhooks init --template %s", (template) => {
 
 describe.each(exampleNames)("hub-webhooks init --example %s", (example) => {
   const readOwn = (file: string) => readFile(new URL(file, exampleFolder(example)), "utf8");
-  const title = async () => /^# (.*)$/m.exec(await readOwn("README.md"))?.[1];
+  const { environment, isBackground, trigger } = projectExamples[example];
+  /** The output of `init` and the texts of the project's files, by template. */
+  const projects = new Map<string, { stdout: string; texts: Map<string, string> }>();
+  let title = "";
+  beforeAll(async () => {
+    title = /^# (.*)$/m.exec(await readOwn("README.md"))?.[1] ?? "";
+    const parent = mkdtempSync(join(tmpdir(), "hub-webhooks-init-"));
+    for (const template of templateNames) {
+      const project = join(parent, template, "bot");
+      const { exitCode, stdout, stderr } = await init(project, "--template", template, "--example", example);
+      expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
+      const texts = new Map<string, string>();
+      for (const name of await readdir(project)) texts.set(name, await readFile(join(project, name), "utf8"));
+      projects.set(template, { stdout, texts });
+    }
+    return () => rmSync(parent, { recursive: true });
+  });
+  const textOf = (template: string, file: string) => projects.get(template)?.texts.get(file) ?? "";
 
   test.each(templateNames)("replaces the template's code with the example's, for template %s", async (template) => {
-    const project = join(folder, "bot");
-    expect(await init(project, "--template", template, "--example", example)).toMatchObject({
-      exitCode: 0,
-      stderr: "",
-    });
     const code = (await readdir(exampleFolder(example))).filter((file) => file.endsWith(".ts"));
     expect(code).toContain(`${example}.test.ts`);
     const others = files.filter((file) => !["server.ts", "start.ts", "server.test.ts"].includes(file));
-    expect((await readdir(project)).sort()).toEqual([...others, ...code].sort());
-    for (const file of code) expect(await readFile(join(project, file), "utf8"), file).toBe(await readOwn(file));
+    expect([...(projects.get(template)?.texts.keys() ?? [])].sort()).toEqual([...others, ...code].sort());
+    for (const file of code) expect(textOf(template, file), file).toBe(await readOwn(file));
     const dockerfile = await readFile(new URL("Dockerfile", templateFolder(template)), "utf8");
-    expect(await readFile(join(project, "Dockerfile"), "utf8")).toBe(dockerfile);
-    expect(await manifestIn(project)).toMatchObject({
+    expect(textOf(template, "Dockerfile")).toBe(dockerfile);
+    expect(JSON.parse(textOf(template, "package.json"))).toMatchObject({
       name: "bot",
       dependencies: { "hub-webhooks": manifest.version },
     });
   });
 
-  test("has a README about the example and its deployment to a Space", async () => {
-    await init(join(folder, "bot"), "--template", "space", "--example", example);
-    const readme = await readFile(join(folder, "bot", "README.md"), "utf8");
-    expect(readme).toMatch(
-      new RegExp(`^---\ntitle: ${await title()}\n[^]*?sdk: docker\n[^]*?\n---\n\n# ${await title()}\n`),
-    );
+  test("has a README about the example, its deployment to a Space, and its inbox", async () => {
+    const readme = textOf("space", "README.md");
+    expect(readme).toMatch(new RegExp(`^---\ntitle: ${title}\n[^]*?sdk: docker\n[^]*?\n---\n\n# ${title}\n`));
     expect(readme.match(/^## .*/gm)).toEqual([
       ...["## Run it on your machine", "## Try it", "## Run it for real", "## Change it", "## Deploy to a Space"],
     ]);
     expect(readme).toContain("npm install\nnpm test\n```");
     expect(readme).toMatch(/```sh\n(\w+=\S+ )*npx hub-webhooks dev\n/);
-    for (const name of Object.keys(projectExamples[example].environment)) {
+    for (const name of Object.keys(environment)) {
       // The step that sets the secret also lists the other variables.
       expect(readme.split("## Deploy to a Space")[1]).toMatch(
         new RegExp(`secret with the name[^]*also needs[^]*${name}[^]*3\\. `),
       );
     }
-  });
-
-  test("explains in its README where background deliveries are stored", async () => {
-    await init(join(folder, "bot"), "--template", "space", "--example", example);
-    const readme = await readFile(join(folder, "bot", "README.md"), "utf8");
-    const { isBackground } = projectExamples[example];
     expect((await readOwn("server.ts")).includes("background: true")).toBe(isBackground);
     expect(readme.includes("The endpoint has `background: true` and stores its deliveries")).toBe(isBackground);
     expect(readme).toMatch(/`INBOX_URL`.*`hf:\/\/buckets\/.*`AWS_ACCESS_KEY_ID`.*`AWS_SECRET_ACCESS_KEY`/s);
   });
 
-  test("has a README about the example and its deployment to a server", async () => {
-    await init(join(folder, "bot"), "--template", "server", "--example", example);
-    const readme = await readFile(join(folder, "bot", "README.md"), "utf8");
-    expect(readme.startsWith(`# ${await title()}\n`)).toBe(true);
+  test("has a README about its deployment to a server, without references to this repository", async () => {
+    const readme = textOf("server", "README.md");
+    expect(readme.startsWith(`# ${title}\n`)).toBe(true);
     const end = readme.slice(readme.indexOf("## Deploy to a server"));
     expect(end).toContain(`https://your-domain/webhooks/${example.replaceAll("-", "_")}\``);
-    for (const name of Object.keys(projectExamples[example].environment)) expect(end).toContain(`-e ${name} `);
+    for (const name of Object.keys(environment)) expect(end).toContain(`-e ${name} `);
     expect(await readOwn("server.ts")).toContain(`"${example.replaceAll("-", "_")}"`);
-  });
-
-  test("has a README without references to this repository", async () => {
-    await init(join(folder, "bot"), "--template", "server", "--example", example);
-    const readme = await readFile(join(folder, "bot", "README.md"), "utf8");
     expect(readme).not.toMatch(/\.\.\/|examples\/|<!--|^>|clone|on_new_data|\n{3}/m);
     for (const [, path = ""] of readme.matchAll(/node_modules\/hub-webhooks\/([^)]*)/g)) {
       expect(await readFile(new URL(`../../../${path}`, import.meta.url), "utf8"), path).not.toBe("");
     }
   });
 
-  test("has instructions for coding assistants with the trigger command of the example", async () => {
-    await init(join(folder, "bot"), "--template", "server", "--example", example);
-    const agents = await readFile(join(folder, "bot", "AGENTS.md"), "utf8");
-    expect(agents).toContain(`\nnpx hub-webhooks ${projectExamples[example].trigger}\n`);
-  });
-
-  test("lists the variables to set", async () => {
-    const { stdout } = await init(join(folder, "bot"), "--template", "space", "--example", example);
+  test("lists the trigger command of the example and the variables to set", async () => {
+    expect(textOf("server", "AGENTS.md")).toContain(`\nnpx hub-webhooks ${trigger}\n`);
+    const { stdout = "" } = projects.get("space") ?? {};
+    const readme = await readOwn("README.md");
     expect(stdout).toContain(`from template space and example ${example} in `);
     expect(stdout).toMatch(/^ {2}npx hub-webhooks dev .*\n {2}# in another terminal.*\n.*\n {2}npm start /m);
     // The first trigger command in the README, which makes the example produce output.
-    const [, trigger] = /^npx hub-webhooks (trigger .*)$/m.exec(await readOwn("README.md")) ?? [];
-    expect(stdout).toContain(`\n  npx hub-webhooks ${trigger}\n`);
-    const readme = await readOwn("README.md");
-    for (const [name, meaning] of Object.entries(projectExamples[example].environment)) {
+    const [, first] = /^npx hub-webhooks (trigger .*)$/m.exec(readme) ?? [];
+    expect(stdout).toContain(`\n  npx hub-webhooks ${first}\n`);
+    for (const [name, meaning] of Object.entries(environment)) {
       expect(stdout).toMatch(new RegExp(`^ {2}${name} +${meaning}$`, "m"));
       expect(readme).toContain(`\`${name}\``);
     }
   });
 
   test("adds the packages that the example imports", async () => {
-    await init(join(folder, "bot"), "--template", "server", "--example", example);
-    const { dependencies } = JSON.parse(await readFile(join(folder, "bot", "package.json"), "utf8"));
+    const { dependencies } = JSON.parse(textOf("server", "package.json"));
     const imported = new Set<string>();
     for (const [, name = ""] of (await readOwn("server.ts")).matchAll(/from "(@?[a-z][\w-]*(?:\/[a-z][\w-]*)?)"/g)) {
       imported.add(name.startsWith("@") ? name : (name.split("/")[0] ?? ""));
@@ -172,13 +165,13 @@ describe.each(exampleNames)("hub-webhooks init --example %s", (example) => {
       expect(manifest.devDependencies).toHaveProperty([name], `^${version}`);
     }
   });
+});
 
-  test("names the example in JSON", async () => {
-    const argv = [join(folder, "bot"), "--template", "space", "--example", example, "--format", "json"];
-    const { files: made, ...told } = JSON.parse((await init(...argv)).stdout);
-    expect(told).toEqual({ directory: join(folder, "bot"), template: "space", example });
-    expect(made).toEqual((await readdir(join(folder, "bot"))).sort());
-  });
+test("The example is named in JSON", async () => {
+  const argv = [join(folder, "bot"), "--template", "space", "--example", "auto-retrain", "--format", "json"];
+  const { files: made, ...told } = JSON.parse((await init(...argv)).stdout);
+  expect(told).toEqual({ directory: join(folder, "bot"), template: "space", example: "auto-retrain" });
+  expect(made).toEqual((await readdir(join(folder, "bot"))).sort());
 });
 
 test("All examples are available, except demonstrations", async () => {

@@ -269,7 +269,7 @@ describe("The Hub of trigger", () => {
       const deadlines: number[] = [];
       vi.spyOn(AbortSignal, "timeout").mockImplementation((milliseconds) => {
         deadlines.push(milliseconds);
-        return timeout(300);
+        return timeout(50);
       });
       onTestFinished(() => void vi.restoreAllMocks());
       expect(await runTrigger([...toData, ...options], { hub: stranger })).toMatchObject({ exitCode: 1 });
