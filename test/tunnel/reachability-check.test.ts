@@ -45,6 +45,7 @@ test("A response with an unexpected status is closed without reading its body", 
   expect(canceled).toHaveBeenCalledOnce();
 });
 
+const check = createReachabilityCheck();
 const wrongAnswers: [name: string, reason: RegExp, answer: RequestListener][] = [
   ["has another status", /returned status 502 instead of/, (_request, response) => response.writeHead(502).end()],
   ["redirects", /redirected \(status 302\)/, (_request, response) => response.writeHead(302, { location: "/" }).end()],
@@ -52,13 +53,17 @@ const wrongAnswers: [name: string, reason: RegExp, answer: RequestListener][] = 
   ["is empty", /a response that is not from this server/, (_request, response) => response.end()],
   ["is interrupted", /is not reachable/, (request) => request.socket.resetAndDestroy()],
   // The check ends although the response does not.
-  ["is longer", /a response that is not from this server/, (_request, response) => response.write("x".repeat(100_000))],
+  [
+    "is longer",
+    /a response that is not from this server/,
+    (_request, response) => response.write(`${check.answer}${"x".repeat(100_000)}`),
+  ],
 ];
 
 test.each(wrongAnswers)("A check returns the reason when the answer %s", async (_name, reason, answer) => {
   await using local = await startLocalServer(answer);
   const { signal } = new AbortController();
-  const checked = { reachabilityCheck: createReachabilityCheck(), signal, clock: createManualClock() };
+  const checked = { reachabilityCheck: check, signal, clock: createManualClock() };
   expect(await checkPublicUrl(`http://127.0.0.1:${local.port}`, checked)).toMatch(reason);
 });
 
