@@ -385,8 +385,19 @@ describe("hub-webhooks init on a terminal", () => {
     expect(given).toMatchObject({ exitCode: 0, stderr: expect.not.stringContaining("from an example") });
   });
 
-  test("writes nothing after Ctrl+C", async () => {
-    const { exitCode, stderr } = await runWithPrompts(["init", join(folder, "bot")], [[where, keys.interrupt]]);
+  test.each([
+    ["folder", false, [["Folder of the project", keys.interrupt]]],
+    ["template", true, [[where, keys.interrupt]]],
+    [
+      "example",
+      true,
+      [
+        [where, keys.enter],
+        ["Start from an example?", keys.interrupt],
+      ],
+    ],
+  ] as const)("writes nothing after Ctrl+C at the prompt for the %s", async (_prompt, isNamed, answers) => {
+    const { exitCode, stderr } = await runWithPrompts(["init", ...(isNamed ? [join(folder, "bot")] : [])], answers);
     expect({ exitCode, stderr }).toEqual({ exitCode: 2, stderr: expect.stringContaining("Nothing was created") });
     expect(await readdir(folder)).toEqual([]);
   });
