@@ -1,5 +1,6 @@
-import { existsSync } from "node:fs";
-import { describe, expect, test } from "vitest";
+import { readdirSync } from "node:fs";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { createFolder } from "../support/temporary-folder.ts";
 import { runCommand } from "./run-command.ts";
 import { startStandInHub } from "./stand-in-hub.ts";
 
@@ -56,14 +57,14 @@ const usageErrors = [
   "init",
   'init ""',
   "init /nonexistent/new",
-  "init a --template docker",
-  "init a --template space --example auto-retrian",
-  "init a --template space --example constructor",
-  "init a --example auto-retrain",
-  "init a --template space --name My_Bot",
-  "init a --template space --name fs",
-  "init a --template space --name hub-webhooks",
-  `init a --template space --name ${"a".repeat(215)}`,
+  "init new --template docker",
+  "init new --template space --example auto-retrian",
+  "init new --template space --example constructor",
+  "init new --example auto-retrain",
+  "init new --template space --name My_Bot",
+  "init new --template space --name fs",
+  "init new --template space --name hub-webhooks",
+  `init new --template space --name ${"a".repeat(215)}`,
   // Events
   "trigger",
   "trigger me/data",
@@ -123,6 +124,9 @@ describe("A usage error", () => {
   /** The wording of the messages. After a change, run vitest with `-u` and review the diff. */
   test("exits with 2 and a message of one or two lines, before any request to the Hub", async () => {
     const hub = await startStandInHub();
+    const folder = createFolder();
+    vi.spyOn(process, "cwd").mockReturnValue(folder);
+    onTestFinished(() => void vi.restoreAllMocks());
     const messages: string[] = [];
     for (const line of usageErrors) {
       const argv = line.split(" ").map((word) => (word === '""' ? "" : word.replaceAll(/(?<!hf)_/g, " ")));
@@ -133,10 +137,8 @@ describe("A usage error", () => {
       expect(stderr, "possible secrets").not.toMatch(/h[oö]rse/);
       messages.push(`$ ${line}\n${stderr}`);
     }
-    expect({ requests: hub.requests, isProjectCreated: existsSync("a") }).toEqual({
-      requests: [],
-      isProjectCreated: false,
-    });
+    // Neither requests nor files of a new project.
+    expect({ requests: hub.requests, files: readdirSync(folder) }).toEqual({ requests: [], files: [] });
     expect(`\n${messages.join("")}`).toMatchSnapshot();
   });
 });
