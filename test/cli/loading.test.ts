@@ -1,6 +1,7 @@
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import { binPath, CommandProcess } from "./command-process.ts";
+import { filledInbox } from "./commands/deliveries/filled-inbox.ts";
 import { startStandInHub, wireWebhook } from "./stand-in-hub.ts";
 
 /** Records all loaded modules and prints them at exit. */
@@ -28,8 +29,8 @@ async function loadedBy(argv: readonly string[], env: Record<string, string> = {
 }
 
 describe("A command loads only the modules that it uses", () => {
-  test.each(["--help", "create --help", "hub --help", "--version", "lst", "delete id"])(
-    "for %j: not the contract, the client, the local Hub, or the prompts",
+  test.each(["--help", "deliveries tail --help", "delete id"])(
+    "for %j: not the contract, the client, an inbox, the local Hub, or the prompts",
     async (words) => {
       const loaded = [...(await loadedBy(words.split(" ")))].filter((name) => !/^src\/(cli|core)\//.test(name));
       expect(loaded.sort()).toEqual([
@@ -50,5 +51,14 @@ describe("A command loads only the modules that it uses", () => {
     expect(loaded.filter((name) => /^src\/(local-hub|receiver|tunnel)\/|^pino$|^@clack/.test(name))).toEqual([
       "src/tunnel/provider-names.ts",
     ]);
+  });
+
+  test("a list of deliveries loads the inbox, but not the client, the server, other inboxes, or the prompts", async () => {
+    const { env } = await filledInbox();
+    const loaded = [...(await loadedBy(["deliveries", "list"], env))];
+    expect(loaded).toContain("src/inbox/sqlite/sqlite-inbox.ts");
+    const unwanted =
+      /^src\/(hub|local-hub)\/|^src\/receiver\/(?!inbox\.ts$)|^(aws4fetch|bullmq|ioredis|pg|pino|@clack.*)$/;
+    expect(loaded.filter((name) => unwanted.test(name))).toEqual([]);
   });
 });

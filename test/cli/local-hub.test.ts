@@ -1,6 +1,7 @@
 import { createServer } from "node:http";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { LocalHub } from "../../src/local-hub/local-hub.ts";
+import { watchedTypes } from "../../src/payload/watch.ts";
 import { listen } from "../support/listen.ts";
 import { runCommand } from "./run-command.ts";
 import { idOf } from "./stand-in-hub.ts";
@@ -99,10 +100,12 @@ describe("The command line against a local Hub", () => {
     expect(stdout).not.toContain("horse");
   });
 
-  test.each(["model", "dataset", "space", "bucket", "kernel", "user", "org"])("watches the type %s", async (type) => {
+  test("watches items of every type", async () => {
     const hub = await startLocalHub();
-    const id = await createWebhook(hub, "--url", "http://127.0.0.1:1/", "--watch", `${type}:acme`);
-    expect(await showWebhook(hub, id)).toMatchObject({ watched: [{ type, name: "acme" }] });
+    const watched = watchedTypes.map((type) => ({ type, name: "acme" }));
+    const watch = watched.map(({ type, name }) => `${type}:${name}`);
+    const id = await createWebhook(hub, "--url", "http://127.0.0.1:1/", "--watch", ...watch);
+    expect(await showWebhook(hub, id)).toMatchObject({ watched });
   });
 
   test.each([

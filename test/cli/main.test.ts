@@ -3,23 +3,9 @@ import manifest from "../../package.json" with { type: "json" };
 import { runCommand } from "./run-command.ts";
 import { startStandInHub } from "./stand-in-hub.ts";
 
-const commandNames = [
-  "init",
-  "list",
-  "info",
-  "create",
-  "update",
-  "enable",
-  "disable",
-  "delete",
-  "replay",
-  "sync",
-  "deliveries",
-  "hub",
-  "dev",
-  "trigger",
-  "job",
-];
+const commandNames =
+  "init list info create update enable disable delete replay sync deliveries hub dev trigger job".split(" ");
+const deliveryCommands = ["list", "show", "replay", "counts", "tail", "repair", "compact"];
 
 describe("The help", () => {
   test("is printed to standard output with --help", async () => {
@@ -37,13 +23,18 @@ describe("The help", () => {
     expect(stderr).toContain("Usage: hub-webhooks");
   });
 
-  test.each(commandNames)("of %s lists the global options and ends with examples", async (name) => {
-    const { exitCode, stdout } = await runCommand([name, "--help"]);
-    expect(exitCode).toBe(0);
-    expect(stdout).toContain("--format <format>");
-    const [, examples = ""] = stdout.split(/\nExamples?:\n/);
-    expect(examples).toMatch(new RegExp(`^( {2}\\$ npx hub-webhooks ${name}.*\n)+$`));
-  });
+  // The page of the command line contains the whole texts.
+  test.each([...commandNames, ...deliveryCommands.map((name) => `deliveries ${name}`)])(
+    "of %s lists the shared options and ends with examples",
+    async (name) => {
+      const { exitCode, stdout, stderr } = await runCommand([...name.split(" "), "--help"]);
+      expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
+      expect(stdout).toMatch(/^ {2}--format <format> /m);
+      if (name.startsWith("deliveries ")) expect(stdout).toMatch(/^ {2}--inbox <url> /m);
+      const [, examples = ""] = stdout.split(/\nExamples?:\n/);
+      expect(examples).toMatch(new RegExp(`^( {2}\\$ npx hub-webhooks ${name}.*\n)+$`));
+    },
+  );
 });
 
 describe("The version", () => {

@@ -1,125 +1,144 @@
-import { describe, expect, test } from "vitest";
+import { readdirSync } from "node:fs";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { createFolder } from "../support/temporary-folder.ts";
 import { runCommand } from "./run-command.ts";
 import { startStandInHub } from "./stand-in-hub.ts";
 
-/**
- * The snapshot contains the wording of the command line's messages. After a change, run vitest with `-u` and review the
- * diff.
- */
-const commands = [
-  "",
-  "init",
-  "dev",
-  "trigger",
-  "hub",
-  "list",
+const id = "654bbbc16f2ec14d77f109cc";
+const data = "dataset:me/data";
+const url = "https://a.example";
+const local = "http://127.0.0.1:1/";
+
+/** Invalid command lines, as words. `""` is an empty word, and `_` is a space in a word. */
+const usageErrors = [
+  // Every command
+  "creat",
+  "create --wach org:a",
+  "list --tokn x",
+  "list --format yaml",
+  "list --format",
+  'list --token ""',
+  "list --token hf_a_b",
+  "list --hub-url nowhere",
   "info",
-  "create",
-  "update",
-  "enable",
-  "disable",
-  "delete",
-  "replay",
+  "info a b",
+  "hub --port http",
+  "hub --port 65536",
+  // Webhooks
+  "create --watch org:a",
+  `create --url ${url}`,
+  `create --watch org:a --url ${url} --job-source-id b`,
+  "create --watch orgs:a",
+  "create --watch me/data",
+  "create --domain discusion",
+  "create --domain repo,discussion",
+  `update --watch org:a ${id}`,
+  `update --domain repo ${id}`,
+  "update a --secret b --secret-stdin",
+  'update a --secret ""',
+  "update a --secret b --no-secret",
+  "update a --no-secret --secret b",
+  "update a --job - --secret-stdin",
+  "update a",
+  "update a --job /nonexistent.json",
+  `delete ${id}`,
   "sync",
-  "deliveries",
-  "deliveries list",
+  `sync --prune --public-url ${url}`,
+  "sync server.ts --clean --prune",
+  // Development
+  "dev --hub remote",
+  "dev --hub-url http://127.0.0.1:5050",
+  "dev --hub real --hub-port 5051",
+  `dev --tunnel ngrok --public-url ${url}`,
+  "dev --tunnel ssh",
+  "dev --port 70000",
+  "dev --watch data:me/data",
+  "job",
+  "init",
+  'init ""',
+  "init /nonexistent/new",
+  "init new --template docker",
+  "init new --template space --example auto-retrian",
+  "init new --template space --example constructor",
+  "init new --example auto-retrain",
+  "init new --template space --name My_Bot",
+  "init new --template space --name fs",
+  "init new --template space --name hub-webhooks",
+  `init new --template space --name ${"a".repeat(215)}`,
+  // Events
+  "trigger",
+  "trigger me/data",
+  "trigger user:me",
+  "trigger datset:me/data",
+  "trigger dataset:data",
+  `trigger ${data} --scope papers`,
+  `trigger ${data} --scope comment`,
+  `trigger ${data} --scope discusion`,
+  `trigger ${data} --scope repo --action move`,
+  `trigger ${data} --scope repo --action move --set movedTo.name=new`,
+  `trigger --set a=1 ${data}`,
+  `trigger --unset a ${data}`,
+  `trigger ${data} --set =1`,
+  `trigger ${data} --set repo.private`,
+  `trigger ${data} --set repo.name.x=1`,
+  `trigger ${data} --unset repo.private=true`,
+  `trigger ${data} --file /nonexistent.json`,
+  `trigger ${data} --file /`,
+  `trigger ${data} --secret b`,
+  `trigger ${data} --url http://a --hub-url http://b`,
+  `trigger ${data} --url horse`,
+  `trigger ${data} --url localhost:7860/horse`,
+  `trigger ${data} --url file:///horse`,
+  `trigger ${data} --url ${local} --secret horse --secret-stdin`,
+  `trigger ${data} --url ${local} --secret ""`,
+  `trigger ${data} --url ${local} --secret-stdin`,
+  `trigger ${data} --url ${local} --secret hörse`,
+  `trigger ${data} --url ${local} --file - --secret-stdin`,
+  `trigger ${data} --hub-url https://huggingface.co`,
+  `trigger ${data} --hub-url http://10.0.0.1:5050`,
+  `trigger ${data} --repeat 0`,
+  `trigger ${data} --repeat 10001`,
+  `trigger ${data} --concurrency 101`,
+  // Deliveries
+  "deliveries shw",
+  "deliveries lst",
+  "deliveries list --stats dead",
+  "deliveries list --status failed",
+  "deliveries list --all --limit 5",
+  "deliveries list --limit 0",
+  "deliveries list --limit 1001",
+  "deliveries list --limit 1e2",
+  'deliveries --inbox "" list',
   "deliveries show",
   "deliveries replay",
-  "deliveries counts",
-  "deliveries tail",
-  "deliveries compact",
-  "job",
+  "deliveries replay a --dead --endpoint b",
+  "deliveries replay --dead",
+  "deliveries replay --dead --endpoint b",
+  "deliveries tail --status x",
+  "deliveries tail --interval 5",
+  "deliveries tail --interval 0s",
+  "deliveries tail --last 101",
 ];
 
-describe("The help", () => {
-  test.each(commands)("of hub-webhooks %s", async (command) => {
-    const { exitCode, stdout, stderr } = await runCommand([...command.split(" ").filter(Boolean), "--help"]);
-    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
-    expect(stdout).toMatchSnapshot();
-  });
-});
-
-const id = "654bbbc16f2ec14d77f109cc";
-
-describe("A usage error exits with 2, before any request to the Hub", () => {
-  test.each<[name: string, argv: readonly string[]]>([
-    ["unknown command", ["creat"]],
-    ["unknown option", ["create", "--wach", "org:a"]],
-    ["unknown global option", ["list", "--tokn", "x"]],
-    ["unknown subcommand", ["deliveries", "shw"]],
-    ["unknown option of a subcommand", ["deliveries", "list", "--stats", "dead"]],
-    ["unknown format", ["list", "--format", "yaml"]],
-    ["missing value of an option", ["list", "--format"]],
-    ["empty token", ["list", "--token", ""]],
-    ["token with white space", ["list", "--token", "hf_a b"]],
-    ["invalid Hub URL", ["list", "--hub-url", "nowhere"]],
-    ["missing argument", ["info"]],
-    ["too many arguments", ["info", "a", "b"]],
-    ["port that is not a number", ["hub", "--port", "http"]],
-    ["port out of range", ["hub", "--port", "65536"]],
-    ["create without a target", ["create", "--watch", "org:a"]],
-    ["create without --watch", ["create", "--url", "https://a.example"]],
-    ["create with two targets", ["create", "--watch", "org:a", "--url", "https://a.example", "--job-source-id", "b"]],
-    ["mistyped type", ["create", "--watch", "orgs:a"]],
-    ["watch without a type", ["create", "--watch", "me/data"]],
-    ["mistyped domain", ["create", "--domain", "discusion"]],
-    ["domains with a comma", ["create", "--domain", "repo,discussion"]],
-    ["ID after --watch", ["update", "--watch", "org:a", id]],
-    ["ID after --domain", ["update", "--domain", "repo", id]],
-    ["two secrets", ["update", "a", "--secret", "b", "--secret-stdin"]],
-    ["empty secret", ["update", "a", "--secret", ""]],
-    ["secret set and removed", ["update", "a", "--secret", "b", "--no-secret"]],
-    ["secret removed and set", ["update", "a", "--no-secret", "--secret", "b"]],
-    ["two readers of standard input", ["update", "a", "--job", "-", "--secret-stdin"]],
-    ["update without a change", ["update", "a"]],
-    ["missing job file", ["update", "a", "--job", "/nonexistent.json"]],
-    ["delete without a terminal", ["delete", id]],
-    ["sync without a public URL", ["sync"]],
-    ["sync --prune without a terminal", ["sync", "--prune", "--public-url", "https://a.example"]],
-    ["sync --clean with a file", ["sync", "server.ts", "--clean", "--prune"]],
-    ["dev with an unknown Hub", ["dev", "--hub", "remote"]],
-    ["dev --hub local with --hub-url", ["dev", "--hub-url", "http://127.0.0.1:5050"]],
-    ["dev --hub real with --hub-port", ["dev", "--hub", "real", "--hub-port", "5051"]],
-    ["dev with a tunnel and a public URL", ["dev", "--tunnel", "ngrok", "--public-url", "https://a.example"]],
-    ["dev with an unknown tunnel", ["dev", "--tunnel", "ssh"]],
-    ["trigger without a repository", ["trigger"]],
-    ["trigger without a type", ["trigger", "me/data"]],
-    ["trigger of a user", ["trigger", "user:me"]],
-    ["trigger of a mistyped type", ["trigger", "datset:me/data"]],
-    ["trigger without an owner", ["trigger", "dataset:data"]],
-    ["trigger of an unknown scope", ["trigger", "dataset:me/data", "--scope", "content"]],
-    ["trigger of a move without a destination", ["trigger", "model:me/a", "--scope", "repo", "--action", "move"]],
-    ["trigger with a repository after --set", ["trigger", "--set", "repo.private=true", "dataset:me/data"]],
-    ["trigger --set without a value", ["trigger", "dataset:me/data", "--set", "repo.private"]],
-    ["trigger --unset with a value", ["trigger", "dataset:me/data", "--unset", "repo.private=true"]],
-    ["trigger with a secret but no URL", ["trigger", "dataset:me/data", "--secret", "b"]],
-    ["trigger with a URL and a Hub", ["trigger", "dataset:me/data", "--url", "http://a", "--hub-url", "http://b"]],
-    ["trigger to an invalid URL", ["trigger", "dataset:me/data", "--url", "a"]],
-    ["trigger on a remote Hub", ["trigger", "dataset:me/data", "--hub-url", "https://huggingface.co"]],
-    ["trigger with too many repeats", ["trigger", "dataset:me/data", "--repeat", "10001"]],
-    ["deliveries of an unknown status", ["deliveries", "list", "--status", "failed"]],
-    ["deliveries with two limits", ["deliveries", "list", "--all", "--limit", "5"]],
-    ["deliveries of an empty inbox URL", ["deliveries", "--inbox", "", "list"]],
-    ["deliveries replay without IDs", ["deliveries", "replay"]],
-    ["deliveries replay with IDs and --dead", ["deliveries", "replay", "a", "--dead", "--endpoint", "b"]],
-    ["deliveries replay --dead without an endpoint", ["deliveries", "replay", "--dead"]],
-    ["deliveries replay --dead without a terminal", ["deliveries", "replay", "--dead", "--endpoint", "b"]],
-    ["deliveries tail with a bare interval", ["deliveries", "tail", "--interval", "5"]],
-    ["init without a folder", ["init"]],
-    ["init with an empty folder name", ["init", ""]],
-    ["init without a template", ["init", "/nonexistent/new"]],
-    ["init with an unknown template", ["init", "a", "--template", "docker"]],
-    ["init with a mistyped example", ["init", "a", "--example", "auto-retrian"]],
-    ["init with an invalid name", ["init", "a", "--name", "My Bot"]],
-    ["init with a reserved name", ["init", "a", "--name", "hub-webhooks"]],
-    ["job without a file", ["job"]],
-  ])("%s", async (_name, argv) => {
+describe("A usage error", () => {
+  /** The wording of the messages. After a change, run vitest with `-u` and review the diff. */
+  test("exits with 2 and a message of one or two lines, before any request to the Hub", async () => {
     const hub = await startStandInHub();
-    const { exitCode, stdout, stderr } = await runCommand(argv, {
-      env: { HF_ENDPOINT: hub.url, HF_TOKEN: "hf_local" },
-    });
-    expect({ exitCode, stdout, requests: hub.requests }).toEqual({ exitCode: 2, stdout: "", requests: [] });
-    expect(stderr).toMatch(/^error: .*\n(For help, run: npx hub-webhooks.* --help\n)?$/);
-    expect(stderr).toMatchSnapshot();
+    const folder = createFolder();
+    vi.spyOn(process, "cwd").mockReturnValue(folder);
+    onTestFinished(() => void vi.restoreAllMocks());
+    const messages: string[] = [];
+    for (const line of usageErrors) {
+      const argv = line.split(" ").map((word) => (word === '""' ? "" : word.replaceAll(/(?<!hf)_/g, " ")));
+      const env = { HF_ENDPOINT: hub.url, HF_TOKEN: "hf_local" };
+      const { exitCode, stdout, stderr } = await runCommand(argv, { env });
+      expect({ line, exitCode, stdout }).toEqual({ line, exitCode: 2, stdout: "" });
+      expect(stderr).toMatch(/^error: .*\n(For help, run: npx hub-webhooks.* --help\n)?$/);
+      expect(stderr, "possible secrets").not.toMatch(/h[oö]rse/);
+      messages.push(`$ ${line}\n${stderr}`);
+    }
+    // Neither requests nor files of a new project.
+    expect({ requests: hub.requests, files: readdirSync(folder) }).toEqual({ requests: [], files: [] });
+    expect(`\n${messages.join("")}`).toMatchSnapshot();
   });
 });

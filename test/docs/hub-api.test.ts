@@ -1,13 +1,9 @@
-import { beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { renderHubOperations } from "../../docs/scripts/hub-operations.ts";
 import { hubChanges } from "../../scripts/contract-diff/hub-changes.ts";
 import { auditLogTypes } from "../../src/hub/organizations/audit-log.ts";
 import { openApiDocument } from "../../src/local-hub/openapi/openapi-document.ts";
-import { routes as allRoutes, specifiedRoutes as routes } from "../../src/local-hub/routes/index.ts";
-import { LocalHub } from "../../src/local-hub.ts";
-import { data, TestHub } from "../local-hub/support/hub.ts";
-import { jobRequests, organizationRequests, ownRequests } from "../local-hub/support/sample-requests.ts";
-import { createMemoryLogger } from "../support/memory-logger.ts";
+import { routes as allRoutes } from "../../src/local-hub/routes/index.ts";
 
 describe("The generated page of operations", () => {
   const page = renderHubOperations();
@@ -49,33 +45,4 @@ describe("The generated page of operations", () => {
     for (const { client } of hubChanges) expect(page).toContain(`| ${client.replaceAll("|", "\\|")} |`);
     expect(page.match(/^\| \d{4}-\d\d-\d\d \|/gm)).toHaveLength(hubChanges.length);
   });
-});
-
-describe("The local Hub", () => {
-  let hub: TestHub;
-
-  beforeAll(async () => {
-    const local = await LocalHub.launch({ attempts: 1 });
-    hub = new TestHub({ hub: local, log: createMemoryLogger() });
-    return () => local.close();
-  });
-
-  test("has the 35 operations of the contract", () => {
-    expect(routes).toHaveLength(35);
-  });
-
-  test.each(routes.map(({ method, path, operationId }) => ({ name: `${method.toUpperCase()} ${path}`, operationId })))(
-    "serves $name",
-    async ({ name, operationId }) => {
-      const { id } = await hub.create({ watched: [data], url: "http://127.0.0.1:1/" });
-      await hub.trigger();
-      const [entry] = await hub.entries(id);
-      const own = [...ownRequests, ...jobRequests].find((request) => request.operationId === operationId);
-      const request = own ?? organizationRequests.find((known) => known.operationId === operationId);
-      const resource = name.includes("{jobId}") ? await hub.runJob() : own ? id : "acme";
-      const line = request?.line(resource).replace(/\/replay\/x$/, `/replay/${entry?.logId}`) ?? "";
-      // TestHub checks each response against the strict schema of its operation.
-      expect((await hub.request(line, request?.body && { body: request.body })).status).toBe(200);
-    },
-  );
 });

@@ -71,171 +71,141 @@ const mcp = {
 const settings = { notifications: { announcements: false, product_updates_after: "2026-01-31T09:15:27Z" } };
 const organization = "/api/organizations/acme";
 
-/** A call, the request that it must send, and its result: the response body, unless `gives` is set. */
-interface Operation {
-  call: string;
-  run: (hub: Connected) => Promise<unknown>;
-  sends: string;
-  body?: unknown;
-  answer?: unknown;
-  gives?: unknown;
-}
+/** A request, the call that must send it, and its body. */
+type SilentRow = readonly [sends: string, call: (hub: Connected) => Promise<unknown>, body?: unknown];
 
 /** Operations whose response hub-api.md does not describe. They return `undefined` for any response. */
-const silent: Operation[] = [
-  {
-    call: "notifications.delete of discussions",
-    run: ({ notifications }) => notifications.delete({ discussionIds: [id] }),
-    sends: "DELETE /api/notifications",
-    body: { discussionIds: [id] },
-  },
-  {
-    call: "notifications.delete of all that a search finds",
-    run: ({ notifications }) => notifications.delete({ applyToAll: true, repoType: "dataset", repoName: "acme/a b" }),
-    sends: "DELETE /api/notifications?repoType=dataset&repoName=acme%2Fa+b&applyToAll=true",
-  },
-  {
-    call: "notifications.markAsRead of discussions",
-    run: ({ notifications }) => notifications.markAsRead({ discussionIds: ["any text"], read: false }),
-    sends: "POST /api/notifications/mark-as-read",
-    body: { discussionIds: ["any text"], read: false },
-  },
-  {
-    call: "notifications.markAsRead of all that a search finds",
-    run: ({ notifications }) => notifications.markAsRead({ applyToAll: true, mention: "participating" }),
-    sends: "POST /api/notifications/mark-as-read?mention=participating&applyToAll=true",
-    body: { discussionIds: [], read: true },
-  },
-  {
-    call: "settings.updateNotifications",
-    run: ({ settings: area }) => area.updateNotifications(settings),
-    sends: "PATCH /api/settings/notifications",
-    body: settings,
-  },
-  {
-    call: "settings.updateWatch",
-    run: ({ settings: area }) => area.updateWatch({ add: [{ id: "x", type: "org" }] }),
-    sends: "PATCH /api/settings/watch",
-    body: { add: [{ id: "x", type: "org" }], delete: [] },
-  },
-  {
-    call: "organizations.revokeToken",
-    run: ({ organizations }) => organizations.revokeToken("acme", { token: "hf_PlantedOther55" }),
-    sends: `POST ${organization}/settings/tokens/revoke`,
-    body: { token: "hf_PlantedOther55" },
-  },
-  {
-    call: "organizations.revokeToken by its id",
-    run: ({ organizations }) => organizations.revokeToken("acme", { tokenId: id }),
-    sends: `POST ${organization}/settings/tokens/${id}/revoke`,
-  },
-  {
-    call: "organizations.setMemberRole",
-    run: ({ organizations }) =>
+const silent: readonly SilentRow[] = [
+  [
+    "DELETE /api/notifications",
+    ({ notifications }) => notifications.delete({ discussionIds: [id] }),
+    { discussionIds: [id] },
+  ],
+  [
+    "DELETE /api/notifications?repoType=dataset&repoName=acme%2Fa+b&applyToAll=true",
+    ({ notifications }) => notifications.delete({ applyToAll: true, repoType: "dataset", repoName: "acme/a b" }),
+  ],
+  [
+    "POST /api/notifications/mark-as-read",
+    ({ notifications }) => notifications.markAsRead({ discussionIds: ["any text"], read: false }),
+    { discussionIds: ["any text"], read: false },
+  ],
+  [
+    "POST /api/notifications/mark-as-read?mention=participating&applyToAll=true",
+    ({ notifications }) => notifications.markAsRead({ applyToAll: true, mention: "participating" }),
+    { discussionIds: [], read: true },
+  ],
+  ["PATCH /api/settings/notifications", ({ settings: area }) => area.updateNotifications(settings), settings],
+  [
+    "PATCH /api/settings/watch",
+    ({ settings: area }) => area.updateWatch({ add: [{ id: "x", type: "org" }] }),
+    { add: [{ id: "x", type: "org" }], delete: [] },
+  ],
+  [
+    `POST ${organization}/settings/tokens/revoke`,
+    ({ organizations }) => organizations.revokeToken("acme", { token: "hf_PlantedOther55" }),
+    { token: "hf_PlantedOther55" },
+  ],
+  [
+    `POST ${organization}/settings/tokens/${id}/revoke`,
+    ({ organizations }) => organizations.revokeToken("acme", { tokenId: id }),
+  ],
+  [
+    `PUT ${organization}/members/ada/role`,
+    ({ organizations }) =>
       organizations.setMemberRole("acme", "ada", { role: "reviewer", resourceGroups: [{ id, role: "admin" }] }),
-    sends: `PUT ${organization}/members/ada/role`,
-    body: { role: "reviewer", resourceGroups: [{ id, role: "admin" }] },
-  },
+    { role: "reviewer", resourceGroups: [{ id, role: "admin" }] },
+  ],
 ];
 
-const operations: Operation[] = [
-  {
-    call: "notifications.list",
-    run: ({ notifications }) => notifications.list(),
-    sends: "GET /api/notifications",
-    answer: notificationPage,
-  },
-  {
-    call: "notifications.list of a search",
-    run: ({ notifications }) =>
-      notifications.list({
-        p: 2,
-        readStatus: "unread",
-        postAuthor: "ada",
-        paperId: "2401.1",
-        articleId: "b",
-        mention: "mentions",
-        lastUpdate: "2026-01-31T09:15:27Z",
-        repoName: undefined,
-      }),
-    sends:
-      "GET /api/notifications?p=2&readStatus=unread&postAuthor=ada&paperId=2401.1&articleId=b&mention=mentions&lastUpdate=2026-01-31T09%3A15%3A27Z",
-    answer: { ...notificationPage, start: 40 },
-  },
-  { call: "settings.mcp", run: ({ settings: area }) => area.mcp(), sends: "GET /api/settings/mcp", answer: mcp },
-  {
-    call: "papers.claim",
-    run: ({ papers }) => papers.claim({ paperId: "2401.12345", claimAuthorId: id.toUpperCase() }),
-    sends: "POST /api/settings/papers/claim",
-    body: { paperId: "2401.12345", claimAuthorId: id.toUpperCase() },
-    answer: { ok: false, claimedPaperId: "2401.12345" },
-  },
-  {
-    call: "organizations.resourceGroups.list",
-    run: ({ organizations }) => organizations.resourceGroups.list("acme"),
-    sends: `GET ${organization}/resource-groups`,
-    answer: [group],
-    gives: [{ ...group, resources: group.repos }],
-  },
-  {
-    call: "organizations.resourceGroups.create",
-    run: ({ organizations }) => organizations.resourceGroups.create("acme", { name: "vision" }),
-    sends: `POST ${organization}/resource-groups`,
-    body: { name: "vision", users: [], repos: [] },
-    answer: group,
-    gives: { ...group, resources: group.repos },
-  },
-  {
-    call: "organizations.networkSecurity.get",
-    run: ({ organizations }) => organizations.networkSecurity.get("acme"),
-    sends: `GET ${organization}/settings/network-security`,
-    answer: networkSecurity,
-  },
-  {
-    call: "organizations.networkSecurity.update",
-    run: ({ organizations }) => organizations.networkSecurity.update("acme", { ipRanges: ["192.0.2.0/24"] }),
-    sends: `PATCH ${organization}/settings/network-security`,
-    body: { ipRanges: ["192.0.2.0/24"] },
-    answer: networkSecurity,
-  },
-  {
-    call: "organizations.avatar",
-    run: ({ organizations }) => organizations.avatar("acme"),
-    sends: `GET ${organization}/avatar`,
-    answer: { avatarUrl: "https://cdn.example/acme.png" },
-  },
-  {
-    call: "organizations.scimConfig",
-    run: ({ organizations }) => organizations.scimConfig("acme"),
-    sends: `GET ${organization}/scim/v2/ServiceProviderConfig`,
-    answer: scimConfig,
-  },
+const search = {
+  ...{ p: 2, readStatus: "unread", postAuthor: "ada", paperId: "2401.1", articleId: "b", mention: "mentions" },
+  ...{ lastUpdate: "2026-01-31T09:15:27Z", repoName: undefined },
+} as const;
+const claim = { paperId: "2401.12345", claimAuthorId: id.toUpperCase() };
+const ipRanges = ["192.0.2.0/24"];
+const wholeGroup = { ...group, resources: group.repos };
+
+/** The same, with the body of the response and the result, which is the response by default. */
+const operations: readonly (readonly [...Required<SilentRow>, answer: unknown, result?: unknown])[] = [
+  ["GET /api/notifications", ({ notifications }) => notifications.list(), undefined, notificationPage],
+  [
+    "GET /api/notifications?p=2&readStatus=unread&postAuthor=ada&paperId=2401.1&articleId=b&mention=mentions&lastUpdate=2026-01-31T09%3A15%3A27Z",
+    ({ notifications }) => notifications.list(search),
+    undefined,
+    { ...notificationPage, start: 40 },
+  ],
+  ["GET /api/settings/mcp", ({ settings: area }) => area.mcp(), undefined, mcp],
+  [
+    "POST /api/settings/papers/claim",
+    ({ papers }) => papers.claim(claim),
+    claim,
+    { ok: false, claimedPaperId: "2401.12345" },
+  ],
+  [
+    `GET ${organization}/resource-groups`,
+    ({ organizations }) => organizations.resourceGroups.list("acme"),
+    undefined,
+    [group],
+    [wholeGroup],
+  ],
+  [
+    `POST ${organization}/resource-groups`,
+    ({ organizations }) => organizations.resourceGroups.create("acme", { name: "vision" }),
+    { name: "vision", users: [], repos: [] },
+    group,
+    wholeGroup,
+  ],
+  [
+    `GET ${organization}/settings/network-security`,
+    ({ organizations }) => organizations.networkSecurity.get("acme"),
+    undefined,
+    networkSecurity,
+  ],
+  [
+    `PATCH ${organization}/settings/network-security`,
+    ({ organizations }) => organizations.networkSecurity.update("acme", { ipRanges }),
+    { ipRanges },
+    networkSecurity,
+  ],
+  [
+    `GET ${organization}/avatar`,
+    ({ organizations }) => organizations.avatar("acme"),
+    undefined,
+    { avatarUrl: "https://cdn.example/acme.png" },
+  ],
+  [
+    `GET ${organization}/scim/v2/ServiceProviderConfig`,
+    ({ organizations }) => organizations.scimConfig("acme"),
+    undefined,
+    scimConfig,
+  ],
 ];
 
 describe("An operation", () => {
-  test.each([...operations, ...silent.map((operation) => ({ ...operation, answer: {}, gives: undefined }))])(
-    "$call sends $sends and returns the result",
-    async ({ run, sends, body, answer, ...rest }) => {
-      const hub = await openHub({ json: answer });
-      expect(await run(connect(hub.url))).toEqual("gives" in rest ? rest.gives : answer);
-      expect(hub.calls).toEqual([sends]);
-      expect(hub.requests[0]?.headers).toMatchObject({ authorization: `Bearer ${token}` });
-      expect(hub.requests[0]?.body).toBe(body === undefined ? "" : JSON.stringify(body));
-      expect(hub.requests[0]?.headers["content-type"]).toBe(body === undefined ? undefined : "application/json");
+  test.each([
+    ...operations.map(([sends, run, body, answer, result = answer]) => ({ sends, run, body, answer, result })),
+    ...silent.map(([sends, run, body]) => ({ sends, run, body, answer: {}, result: undefined })),
+  ])("sends $sends, and returns the result", async ({ sends, run, body, answer, result }) => {
+    const hub = await openHub({ json: answer });
+    expect(await run(connect(hub.url))).toEqual(result);
+    expect(hub.calls).toEqual([sends]);
+    expect(hub.requests[0]?.headers).toMatchObject({ authorization: `Bearer ${token}` });
+    expect(hub.requests[0]?.body).toBe(body === undefined ? "" : JSON.stringify(body));
+    expect(hub.requests[0]?.headers["content-type"]).toBe(body === undefined ? undefined : "application/json");
+  });
+
+  test.each(silent.map(([sends, run]) => ({ sends, run })))(
+    "$sends accepts any response body except a web page, because none is documented",
+    async ({ run }) => {
+      for (const answer of [{ text: "" }, { text: "OK" }, { json: { done: true } }, { json: null }, { json: [1] }]) {
+        const hub = await openHub(answer);
+        expect(await run(connect(hub.url))).toBeUndefined();
+      }
+      const hub = await openHub({ text: "<!doctype html><title>Log in to the network</title>" });
+      expect(await rejectionOf(run(connect(hub.url)))).toMatchObject({ code: "HUB_RESPONSE_INVALID" });
     },
   );
-
-  test.each(silent)("$call accepts any response body, because none is documented", async ({ run }) => {
-    for (const answer of [{ text: "" }, { text: "OK" }, { json: { done: true } }, { json: null }, { json: [1] }]) {
-      const hub = await openHub(answer);
-      expect(await run(connect(hub.url))).toBeUndefined();
-    }
-  });
-
-  test.each(silent)("$call throws if the response is a web page", async ({ run }) => {
-    const hub = await openHub({ text: "<!doctype html><title>Log in to the network</title>" });
-    expect(await rejectionOf(run(connect(hub.url)))).toMatchObject({ code: "HUB_RESPONSE_INVALID" });
-  });
 
   test("encodes a name as one path segment", async () => {
     const hub = await openHub({ json: { avatarUrl: "https://cdn.example/acme.png" } });

@@ -1,5 +1,6 @@
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http";
 import { text } from "node:stream/consumers";
+import { onTestFinished } from "vitest";
 import { HubJobs } from "../../src/hub/jobs/jobs.ts";
 import { HubNotifications } from "../../src/hub/notifications.ts";
 import { HubOrganizations } from "../../src/hub/organizations/organizations.ts";
@@ -36,21 +37,32 @@ export interface ScriptedHub {
 /** The token of all tests that use this Hub. */
 export const token = "hf_PlantedToken7e11";
 
+/** The Hubs whose next response is a value, which {@link connect} gets without a socket. */
+const valueHubs = new Map<string, (request: Arrived) => Response | undefined>();
+
 /** Starts a Hub that sends these responses in order, the last one repeatedly. It closes after the test. */
 export async function openHub(...answers: readonly ScriptedAnswer[]): Promise<ScriptedHub> {
   const requests: Arrived[] = [];
+  const nextAnswer = () => answers[Math.min(requests.length, answers.length - 1)] ?? { status: 500 };
   const server = createServer(async (request, response) => {
-    const answer = answers[Math.min(requests.length, answers.length - 1)] ?? { status: 500 };
+    const answer = nextAnswer();
     const arrived = { method: request.method, path: request.url, headers: request.headers, body: "" };
     requests.push(arrived);
     arrived.body = await text(request);
     if (typeof answer === "function") return answer(request, response);
-    const { status = 200, headers = {}, json } = answer;
-    const isJson = json !== undefined;
-    response.writeHead(status, { ...(isJson && { "content-type": "application/json" }), ...headers });
-    response.end(isJson ? JSON.stringify(json) : answer.text);
+    const { status, headers, body } = contentOf(answer);
+    response.writeHead(status, headers);
+    response.end(body);
   });
   const { url } = await listen(server);
+  valueHubs.set(url, (request) => {
+    const answer = nextAnswer();
+    if (typeof answer === "function") return undefined;
+    requests.push(request);
+    const { body, ...init } = contentOf(answer);
+    return new Response([204, 304].includes(init.status) ? null : body, init);
+  });
+  onTestFinished(() => void valueHubs.delete(url));
   return {
     url,
     requests,
@@ -62,6 +74,29 @@ export async function openHub(...answers: readonly ScriptedAnswer[]): Promise<Sc
     },
   };
 }
+
+function contentOf({ status = 200, headers = {}, json, text }: Exclude<ScriptedAnswer, (...args: never) => void>) {
+  const all = new Map(Object.entries(headers));
+  if (json !== undefined && !all.has("content-type")) all.set("content-type", "application/json");
+  // Bytes, because a text would add a content type to a response.
+  const body = new TextEncoder().encode(json === undefined ? text : JSON.stringify(json));
+  return { status, headers: Object.fromEntries(all), body };
+}
+
+/** Gets a response that is a value from the Hub in this process, and any other response through a socket. */
+const fetchScripted: typeof fetch = async (input, init) => {
+  const url = new URL(String(input));
+  init?.signal?.throwIfAborted();
+  const body = typeof init?.body === "string" ? init.body : undefined;
+  const request = {
+    method: init?.method,
+    path: `${url.pathname}${url.search}`,
+    headers: Object.fromEntries(new Headers(init?.headers)),
+    body: body ?? "",
+  };
+  const isText = init?.body === undefined || init.body === null || body !== undefined;
+  return (isText ? valueHubs.get(url.origin)?.(request) : undefined) ?? fetch(input, init);
+};
 
 /** The result of {@link connect}. */
 export interface Connected {
@@ -82,7 +117,7 @@ export function connect(hubUrl: string, settings: Partial<TransportSettings> = {
   const transport = new Transport({
     hubUrl,
     findToken: async () => token,
-    fetch,
+    fetch: fetchScripted,
     timeoutMs: 10_000,
     attempts: 4,
     wait: async (milliseconds) => void waits.push(milliseconds),

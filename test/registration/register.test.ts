@@ -65,7 +65,7 @@ describe("Registering a server", () => {
       states.push(endpoints.map(({ registration }) => registration));
       return "";
     };
-    const server = serverOf({ retrain, unwatched: {} }, { secret, landingPage });
+    const server = serverOf({ retrain, unwatched: {} }, { secret: false, landingPage });
     for (const options of [undefined, { dryRun: true }, {}, { dryRun: true }]) {
       if (options) await testHub.register(server, options);
       await server.request("/");
@@ -322,13 +322,9 @@ describe("The secret", () => {
     expect(set.done).toMatchObject([{ changes: [{ field: "secret", change: "set" }] }]);
   });
 
-  test.each<[string, (webhook: Record<string, unknown>) => object]>([
-    ["omits it", ({ secret: _secret, ...rest }) => rest],
-    ["reports only that there is one", ({ secret: _secret, ...rest }) => ({ ...rest, hasSecret: true })],
-    ["masks it", (webhook) => ({ ...webhook, secret: "********" })],
-  ])("of a Hub that %s is recognized by its hash, and sent with each update", async (_how, hide) => {
+  test("of a Hub that omits it is recognized by its hash, and sent with each update", async () => {
     const testHub = await openTestHub();
-    testHub.intercept = changeWebhooks(hide);
+    testHub.intercept = changeWebhooks(({ secret: _secret, ...rest }) => rest);
     await testHub.register(serverOf({ retrain }, { secret }));
     expect((await testHub.register(serverOf({ retrain }, { secret }))).steps).toEqual([]);
     await testHub.register(serverOf({ retrain: { watch: "model:me/net" } }, { secret }));

@@ -45,32 +45,57 @@ test("A response with an unexpected status is closed without reading its body", 
   expect(canceled).toHaveBeenCalledOnce();
 });
 
+const check = createReachabilityCheck();
+const wrongAnswers: [name: string, reason: RegExp, answer: RequestListener][] = [
+  ["has another status", /returned status 502 instead of/, (_request, response) => response.writeHead(502).end()],
+  ["redirects", /redirected \(status 302\)/, (_request, response) => response.writeHead(302, { location: "/" }).end()],
+  ["is a page", /a response that is not from this server/, (_request, response) => response.end("<html>")],
+  ["is empty", /a response that is not from this server/, (_request, response) => response.end()],
+  ["is interrupted", /is not reachable/, (request) => request.socket.resetAndDestroy()],
+  // The check ends although the response does not.
+  [
+    "is longer",
+    /a response that is not from this server/,
+    (_request, response) => response.write(`${check.answer}${"x".repeat(100_000)}`),
+  ],
+];
+
+test.each(wrongAnswers)("A check returns the reason when the answer %s", async (_name, reason, answer) => {
+  await using local = await startLocalServer(answer);
+  const { signal } = new AbortController();
+  const checked = { reachabilityCheck: check, signal, clock: createManualClock() };
+  expect(await checkPublicUrl(`http://127.0.0.1:${local.port}`, checked)).toMatch(reason);
+});
+
+/** Starts to open a tunnel to a server that answers its check like this. */
+async function startOpening(answer?: RequestListener) {
+  const clock = createManualClock();
+  const local = await startCheckedServer();
+  const host = await startLocaltunnelServer();
+  onTestFinished(async () => {
+    await local[Symbol.asyncDispose]();
+    await host[Symbol.asyncDispose]();
+  });
+  local.answer(answer);
+  const opening = openReconnectingTunnel(
+    { port: local.port, host: host.url },
+    { reachabilityCheck: local.reachabilityCheck, clock },
+  );
+  opening.catch(() => {});
+  return { clock, local, opening };
+}
+
 describe("Opening with a reachability check", () => {
   test("requests the public URL and skips the interstitial page of the service", async () => {
-    await using local = await startCheckedServer();
-    await using host = await startLocaltunnelServer();
-    await using _tunnel = await openReconnectingTunnel(
-      { port: local.port, host: host.url },
-      { reachabilityCheck: local.reachabilityCheck },
-    );
-
-    expect(local.asked).toHaveLength(1);
-    expect(local.asked[0]).toMatchObject({
-      "bypass-tunnel-reminder": "1",
-      "ngrok-skip-browser-warning": "1",
-      connection: "close",
-    });
+    const { local, opening } = await startOpening();
+    await using _tunnel = await opening;
+    expect(local.asked).toMatchObject([
+      { "bypass-tunnel-reminder": "1", "ngrok-skip-browser-warning": "1", connection: "close" },
+    ]);
   });
 
   test("waits until the answer arrives", async () => {
-    const clock = createManualClock();
-    await using local = await startCheckedServer();
-    await using host = await startLocaltunnelServer();
-    local.answer((_request, response) => response.writeHead(503).end());
-    const opening = openReconnectingTunnel(
-      { port: local.port, host: host.url },
-      { reachabilityCheck: local.reachabilityCheck, clock },
-    );
+    const { clock, local, opening } = await startOpening((_request, response) => response.writeHead(503).end());
 
     await clock.pass(500);
     await expect.poll(() => local.asked).toHaveLength(2);
@@ -82,113 +107,38 @@ describe("Opening with a reachability check", () => {
     expect(local.asked).toHaveLength(3);
   });
 
-  const wrongAnswers: [name: string, reason: RegExp, answer: RequestListener][] = [
-    ["has another status", /returned status 502 instead of/, (_request, response) => response.writeHead(502).end()],
-    [
-      "redirects",
-      /redirected \(status 302\)/,
-      (_request, response) => response.writeHead(302, { location: "/" }).end(),
-    ],
-    [
-      "is a page",
-      /a response that is not from this server/,
-      (_request, response) => response.end("<html>Friendly reminder"),
-    ],
-    ["is empty", /a response that is not from this server/, (_request, response) => response.end()],
-    ["is interrupted", /is not reachable/, (request) => request.socket.resetAndDestroy()],
-  ];
-
-  test.each(wrongAnswers)(
-    "fails with the reason when the answer %s, and leaves nothing running",
-    async (_name, reason, answer) => {
-      const clock = createManualClock();
-      await using local = await startCheckedServer();
-      await using host = await startLocaltunnelServer();
-      local.answer(answer);
-      const opening = openReconnectingTunnel(
-        { port: local.port, host: host.url },
-        { reachabilityCheck: local.reachabilityCheck, clock },
-      );
-      const rejected = expect(opening).rejects.toMatchObject({
-        code: "TUNNEL_FAILED",
-        retryable: true,
-        message: expect.stringMatching(reason),
-      });
-
-      await expect.poll(() => clock.pauses).toHaveLength(1);
-      await clock.expire(15_000);
-
-      await rejected;
-      expect(runningProcesses()).toEqual([]);
-    },
-  );
-
-  test("fails for a longer response without reading it completely", async () => {
-    const clock = createManualClock();
-    await using local = await startCheckedServer();
-    await using host = await startLocaltunnelServer();
-    local.answer((_request, response) => response.write(`${local.reachabilityCheck.answer}${"x".repeat(100_000)}`));
-    const opening = openReconnectingTunnel(
-      { port: local.port, host: host.url },
-      { reachabilityCheck: local.reachabilityCheck, clock },
-    );
-    const rejected = expect(opening).rejects.toThrow(/a response that is not from this server/);
+  test("fails with the reason of the last complete check, and leaves nothing running", async () => {
+    const { clock, local, opening } = await startOpening((_request, response) => response.writeHead(502).end());
 
     await expect.poll(() => clock.pauses).toHaveLength(1);
-    await clock.expire(15_000);
-
-    await rejected;
-  });
-
-  test("fails with the reason of the last complete check, not of the one that the deadline interrupted", async () => {
-    const clock = createManualClock();
-    await using local = await startCheckedServer();
-    await using host = await startLocaltunnelServer();
-    local.answer((_request, response) => response.writeHead(502).end());
-    const opening = openReconnectingTunnel(
-      { port: local.port, host: host.url },
-      { reachabilityCheck: local.reachabilityCheck, clock },
-    );
-    const rejected = expect(opening).rejects.toThrow(/returned status 502/);
-
-    await expect.poll(() => clock.pauses).toHaveLength(1);
+    // The deadline interrupts the second check.
     local.answer(() => {});
     await clock.pass(500);
     await expect.poll(() => local.asked).toHaveLength(2);
     await clock.expire(15_000);
 
-    await rejected;
+    await expect(opening).rejects.toMatchObject({
+      code: "TUNNEL_FAILED",
+      retryable: true,
+      message: expect.stringContaining("returned status 502"),
+    });
+    expect(runningProcesses()).toEqual([]);
   });
 
   test("fails at once if the tunnel is lost before the answer arrives", async () => {
-    const clock = createManualClock();
-    await using local = await startCheckedServer();
-    await using host = await startLocaltunnelServer();
-    local.answer((_request, response) => response.writeHead(503).end());
-    const opening = openReconnectingTunnel(
-      { port: local.port, host: host.url },
-      { reachabilityCheck: local.reachabilityCheck, clock },
-    );
-    const rejected = expect(opening).rejects.toMatchObject({
-      code: "TUNNEL_FAILED",
-      message: expect.stringContaining("The tunnel process exited."),
-    });
+    const { clock, opening } = await startOpening((_request, response) => response.writeHead(503).end());
 
     await expect.poll(() => clock.pauses).toHaveLength(1);
     newestProcess().kill("SIGKILL");
 
-    await rejected;
+    await expect(opening).rejects.toMatchObject({
+      code: "TUNNEL_FAILED",
+      message: expect.stringContaining("The tunnel process exited."),
+    });
   });
 
   test("retries a check that takes longer than 10 s", async () => {
-    const clock = createManualClock();
-    await using local = await startCheckedServer();
-    await using host = await startLocaltunnelServer();
-    local.answer(() => {});
-    const opening = openReconnectingTunnel(
-      { port: local.port, host: host.url },
-      { reachabilityCheck: local.reachabilityCheck, clock },
-    );
+    const { clock, local, opening } = await startOpening(() => {});
 
     await expect.poll(() => local.asked).toHaveLength(1);
     await clock.expire(10_000);

@@ -1,21 +1,36 @@
 import { readFile } from "node:fs/promises";
+import type { RequestListener } from "node:http";
 import { connect } from "node:net";
 import { buffer } from "node:stream/consumers";
-import { describe, expect, test, vi } from "vitest";
-import { openTunnel } from "../../src/dev.ts";
-import { startLocaltunnelServer } from "../support/localtunnel-server.ts";
-import { startLocalServer } from "./local-server.ts";
+import { beforeAll, describe, expect, test, vi } from "vitest";
+import { openTunnel, type Tunnel } from "../../src/dev.ts";
+import { type LocaltunnelServer, startLocaltunnelServer } from "../support/localtunnel-server.ts";
+import { type LocalServer, startLocalServer } from "./local-server.ts";
 import { newestProcess, runningProcesses, tunnelProcesses } from "./tunnel-processes.ts";
 
 describe("An open tunnel", () => {
+  let local: LocalServer;
+  let host: LocaltunnelServer;
+  let tunnel: Tunnel;
+  /** How the local server answers, which each test sets. */
+  let answer: RequestListener = (_request, response) => response.end();
+  beforeAll(async () => {
+    local = await startLocalServer((request, response) => answer(request, response));
+    host = await startLocaltunnelServer();
+    tunnel = await openTunnel({ port: local.port, host: host.url });
+    return async () => {
+      await tunnel.close();
+      await host.close();
+      await local[Symbol.asyncDispose]();
+    };
+  });
+
   test("forwards a request and the response byte for byte", async () => {
     const arrived: { method: string | undefined; url: string | undefined; body: Buffer }[] = [];
-    await using local = await startLocalServer(async (request, response) => {
+    answer = async (request, response) => {
       arrived.push({ method: request.method, url: request.url, body: await buffer(request) });
       response.writeHead(202).end("reçu ✓");
-    });
-    await using host = await startLocaltunnelServer();
-    await using tunnel = await openTunnel({ port: local.port, host: host.url });
+    };
 
     // Large enough to arrive in several pieces, so that multi-byte characters are split.
     const body = Buffer.from(JSON.stringify({ title: "Größe 大小 🤗".repeat(20_000) }));
@@ -30,12 +45,10 @@ describe("An open tunnel", () => {
 
   test("forwards a binary body in the same packet as its headers", async () => {
     const arrived: { host: string | undefined; body: Buffer }[] = [];
-    await using local = await startLocalServer(async (request, response) => {
+    answer = async (request, response) => {
       arrived.push({ host: request.headers.host, body: await buffer(request) });
       response.end();
-    });
-    await using host = await startLocaltunnelServer();
-    await using tunnel = await openTunnel({ port: local.port, host: host.url });
+    };
 
     const body = Buffer.from(Array.from({ length: 256 }, (_, byte) => byte));
     const headers = "POST / HTTP/1.1\r\nHost: quiet-owl.example\r\nContent-Length: 256\r\nConnection: close\r\n\r\n";
@@ -47,11 +60,7 @@ describe("An open tunnel", () => {
   });
 
   test("forwards more requests than it has connections, in parallel and in sequence", async () => {
-    await using local = await startLocalServer((request, response) =>
-      response.setHeader("connection", "close").end(request.url),
-    );
-    await using host = await startLocaltunnelServer();
-    await using tunnel = await openTunnel({ port: local.port, host: host.url });
+    answer = (request, response) => response.setHeader("connection", "close").end(request.url);
 
     const paths = Array.from({ length: 30 }, (_, index) => `/${index}`);
     const answers = await Promise.all(paths.map(async (path) => (await fetch(tunnel.url + path)).text()));
@@ -61,12 +70,10 @@ describe("An open tunnel", () => {
   });
 
   test("keeps its connections when the local server resets many requests", async () => {
-    await using local = await startLocalServer((request, response) => {
+    answer = (request, response) => {
       if (request.url === "/reset") request.socket.resetAndDestroy();
       else response.end("still here");
-    });
-    await using host = await startLocaltunnelServer();
-    await using tunnel = await openTunnel({ port: local.port, host: host.url });
+    };
 
     for (let count = 0; count < 8; count += 1) await expect(fetch(`${tunnel.url}/reset`)).rejects.toThrow();
 
@@ -74,19 +81,19 @@ describe("An open tunnel", () => {
   });
 
   test("points to 127.0.0.1 even if another program uses the same port on ::1", async (context) => {
-    await using local = await startLocalServer((_request, response) => response.end("ours"));
+    answer = (_request, response) => response.end("ours");
     const elsewhere = await startLocalServer((_request, response) => response.end("not ours"), {
       host: "::1",
       port: local.port,
     }).catch(() => undefined);
     if (elsewhere === undefined) return context.skip("This machine has no ::1.");
     await using _closed = elsewhere;
-    await using host = await startLocaltunnelServer();
-    await using tunnel = await openTunnel({ port: local.port, host: host.url });
 
     expect(await (await fetch(tunnel.url)).text()).toBe("ours");
   });
+});
 
+describe("A tunnel", () => {
   test("opens at most ten connections, even if the server allows more", async () => {
     await using host = await startLocaltunnelServer({ answer: { max_conn_count: 1_000_000 } });
     await using _tunnel = await openTunnel({ port: 1, host: host.url });
@@ -128,21 +135,14 @@ describe("An open tunnel", () => {
 });
 
 describe("The options", () => {
-  test("request a new tunnel, or the subdomain if it is set", async () => {
+  test("request the given subdomain, or a new tunnel of the host in LOCALTUNNEL_HOST", async () => {
     await using host = await startLocaltunnelServer();
-    await (await openTunnel({ port: 1, host: host.url })).close();
     await (await openTunnel({ port: 1, host: host.url, subdomain: "my-bot" })).close();
-
-    expect(host.registrations).toEqual(["/?new", "/my-bot"]);
-  });
-
-  test("read the host from LOCALTUNNEL_HOST by default", async () => {
-    await using host = await startLocaltunnelServer();
     vi.stubEnv("LOCALTUNNEL_HOST", host.url);
     await using _tunnel = await openTunnel({ port: 1 });
     vi.unstubAllEnvs();
 
-    expect(host.registrations).toEqual(["/?new"]);
+    expect(host.registrations).toEqual(["/my-bot", "/?new"]);
   });
 
   test.each([

@@ -279,27 +279,6 @@ describe("hub-webhooks dev", () => {
     expect(await command.ended).toMatchObject({ exitCode: 0, stderr: "" });
   });
 
-  test.each([
-    ["a local Hub with --hub-url", ["--hub-url", "http://127.0.0.1:1"], "it cannot be combined with --hub-url"],
-    [
-      "a local Hub's port with the real Hub",
-      ["--hub", "real", "--hub-port", "1"],
-      "--hub-port sets the port of the local Hub",
-    ],
-    [
-      "two ways from outside",
-      ["--public-url", "https://a.example", "--tunnel", "ngrok"],
-      "--public-url replaces the tunnel",
-    ],
-    ["a Hub that there is not", ["--hub", "fake"], "Allowed choices are local, real."],
-    ["a tunnel that there is not", ["--tunnel", "frp"], "Allowed choices are localtunnel, cloudflared, ngrok."],
-    ["an invalid port", ["--port", "70000"], "Use a number from 0 to 65535."],
-    ["something that cannot be watched", ["--watch", "data:me/data"], 'Unknown type "data".'],
-  ])("treats %s as wrong usage", async (_name, words, expected) => {
-    const { exitCode, stderr } = await runCommand(["dev", ...words]);
-    expect({ exitCode, stderr }).toEqual({ exitCode: 2, stderr: expect.stringContaining(expected) });
-  });
-
   test("treats an invalid PORT as wrong usage", async () => {
     const { exitCode, stderr } = await runCommand(["dev"], { env: { PORT: "http" } });
     expect({ exitCode, stderr }).toEqual({ exitCode: 2, stderr: expect.stringContaining('Invalid PORT "http"') });

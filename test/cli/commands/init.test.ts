@@ -1,7 +1,9 @@
-import promises, { chmod, mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
+import { mkdtempSync, rmSync } from "node:fs";
+import promises, { chmod, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { syncBuiltinESMExports } from "node:module";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
+import { beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import * as z from "zod";
 import manifest from "../../../package.json" with { type: "json" };
 import { exampleNames, projectExamples } from "../../../src/cli/commands/init/example.ts";
@@ -9,7 +11,7 @@ import { nameFromFolder, templateNames, writeFiles } from "../../../src/cli/comm
 import { exampleFolder, sharedTemplateFolder, templateFolder } from "../../../src/cli/shipped-files.ts";
 import { createFolder } from "../../support/temporary-folder.ts";
 import { binPath, CommandProcess, canMakeTerminal, startOnTerminal } from "../command-process.ts";
-import { runCommand } from "../run-command.ts";
+import { keys, runCommand, runWithPrompts } from "../run-command.ts";
 
 const files = [
   ".dockerignore",
@@ -68,97 +70,88 @@ describe.each(templateNames)("hub-webhooks init --template %s", (template) => {
 
 describe.each(exampleNames)("hub-webhooks init --example %s", (example) => {
   const readOwn = (file: string) => readFile(new URL(file, exampleFolder(example)), "utf8");
-  const title = async () => /^# (.*)$/m.exec(await readOwn("README.md"))?.[1];
+  const { environment, isBackground, trigger } = projectExamples[example];
+  /** The output of `init` and the texts of the project's files, by template. */
+  const projects = new Map<string, { stdout: string; texts: Map<string, string> }>();
+  let title = "";
+  beforeAll(async () => {
+    title = /^# (.*)$/m.exec(await readOwn("README.md"))?.[1] ?? "";
+    const parent = mkdtempSync(join(tmpdir(), "hub-webhooks-init-"));
+    for (const template of templateNames) {
+      const project = join(parent, template, "bot");
+      const { exitCode, stdout, stderr } = await init(project, "--template", template, "--example", example);
+      expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
+      const texts = new Map<string, string>();
+      for (const name of await readdir(project)) texts.set(name, await readFile(join(project, name), "utf8"));
+      projects.set(template, { stdout, texts });
+    }
+    return () => rmSync(parent, { recursive: true });
+  });
+  const textOf = (template: string, file: string) => projects.get(template)?.texts.get(file) ?? "";
 
   test.each(templateNames)("replaces the template's code with the example's, for template %s", async (template) => {
-    const project = join(folder, "bot");
-    expect(await init(project, "--template", template, "--example", example)).toMatchObject({
-      exitCode: 0,
-      stderr: "",
-    });
     const code = (await readdir(exampleFolder(example))).filter((file) => file.endsWith(".ts"));
     expect(code).toContain(`${example}.test.ts`);
     const others = files.filter((file) => !["server.ts", "start.ts", "server.test.ts"].includes(file));
-    expect((await readdir(project)).sort()).toEqual([...others, ...code].sort());
-    for (const file of code) expect(await readFile(join(project, file), "utf8"), file).toBe(await readOwn(file));
+    expect([...(projects.get(template)?.texts.keys() ?? [])].sort()).toEqual([...others, ...code].sort());
+    for (const file of code) expect(textOf(template, file), file).toBe(await readOwn(file));
     const dockerfile = await readFile(new URL("Dockerfile", templateFolder(template)), "utf8");
-    expect(await readFile(join(project, "Dockerfile"), "utf8")).toBe(dockerfile);
-    expect(await manifestIn(project)).toMatchObject({
+    expect(textOf(template, "Dockerfile")).toBe(dockerfile);
+    expect(JSON.parse(textOf(template, "package.json"))).toMatchObject({
       name: "bot",
       dependencies: { "hub-webhooks": manifest.version },
     });
   });
 
-  test("has a README about the example and its deployment to a Space", async () => {
-    await init(join(folder, "bot"), "--template", "space", "--example", example);
-    const readme = await readFile(join(folder, "bot", "README.md"), "utf8");
-    expect(readme).toMatch(
-      new RegExp(`^---\ntitle: ${await title()}\n[^]*?sdk: docker\n[^]*?\n---\n\n# ${await title()}\n`),
-    );
+  test("has a README about the example, its deployment to a Space, and its inbox", async () => {
+    const readme = textOf("space", "README.md");
+    expect(readme).toMatch(new RegExp(`^---\ntitle: ${title}\n[^]*?sdk: docker\n[^]*?\n---\n\n# ${title}\n`));
     expect(readme.match(/^## .*/gm)).toEqual([
       ...["## Run it on your machine", "## Try it", "## Run it for real", "## Change it", "## Deploy to a Space"],
     ]);
     expect(readme).toContain("npm install\nnpm test\n```");
     expect(readme).toMatch(/```sh\n(\w+=\S+ )*npx hub-webhooks dev\n/);
-    for (const name of Object.keys(projectExamples[example].environment)) {
+    for (const name of Object.keys(environment)) {
       // The step that sets the secret also lists the other variables.
       expect(readme.split("## Deploy to a Space")[1]).toMatch(
         new RegExp(`secret with the name[^]*also needs[^]*${name}[^]*3\\. `),
       );
     }
-  });
-
-  test("explains in its README where background deliveries are stored", async () => {
-    await init(join(folder, "bot"), "--template", "space", "--example", example);
-    const readme = await readFile(join(folder, "bot", "README.md"), "utf8");
-    const { isBackground } = projectExamples[example];
     expect((await readOwn("server.ts")).includes("background: true")).toBe(isBackground);
     expect(readme.includes("The endpoint has `background: true` and stores its deliveries")).toBe(isBackground);
     expect(readme).toMatch(/`INBOX_URL`.*`hf:\/\/buckets\/.*`AWS_ACCESS_KEY_ID`.*`AWS_SECRET_ACCESS_KEY`/s);
   });
 
-  test("has a README about the example and its deployment to a server", async () => {
-    await init(join(folder, "bot"), "--template", "server", "--example", example);
-    const readme = await readFile(join(folder, "bot", "README.md"), "utf8");
-    expect(readme.startsWith(`# ${await title()}\n`)).toBe(true);
+  test("has a README about its deployment to a server, without references to this repository", async () => {
+    const readme = textOf("server", "README.md");
+    expect(readme.startsWith(`# ${title}\n`)).toBe(true);
     const end = readme.slice(readme.indexOf("## Deploy to a server"));
     expect(end).toContain(`https://your-domain/webhooks/${example.replaceAll("-", "_")}\``);
-    for (const name of Object.keys(projectExamples[example].environment)) expect(end).toContain(`-e ${name} `);
+    for (const name of Object.keys(environment)) expect(end).toContain(`-e ${name} `);
     expect(await readOwn("server.ts")).toContain(`"${example.replaceAll("-", "_")}"`);
-  });
-
-  test("has a README without references to this repository", async () => {
-    await init(join(folder, "bot"), "--template", "server", "--example", example);
-    const readme = await readFile(join(folder, "bot", "README.md"), "utf8");
     expect(readme).not.toMatch(/\.\.\/|examples\/|<!--|^>|clone|on_new_data|\n{3}/m);
     for (const [, path = ""] of readme.matchAll(/node_modules\/hub-webhooks\/([^)]*)/g)) {
       expect(await readFile(new URL(`../../../${path}`, import.meta.url), "utf8"), path).not.toBe("");
     }
   });
 
-  test("has instructions for coding assistants with the trigger command of the example", async () => {
-    await init(join(folder, "bot"), "--template", "server", "--example", example);
-    const agents = await readFile(join(folder, "bot", "AGENTS.md"), "utf8");
-    expect(agents).toContain(`\nnpx hub-webhooks ${projectExamples[example].trigger}\n`);
-  });
-
-  test("lists the variables to set", async () => {
-    const { stdout } = await init(join(folder, "bot"), "--template", "space", "--example", example);
+  test("lists the trigger command of the example and the variables to set", async () => {
+    expect(textOf("server", "AGENTS.md")).toContain(`\nnpx hub-webhooks ${trigger}\n`);
+    const { stdout = "" } = projects.get("space") ?? {};
+    const readme = await readOwn("README.md");
     expect(stdout).toContain(`from template space and example ${example} in `);
     expect(stdout).toMatch(/^ {2}npx hub-webhooks dev .*\n {2}# in another terminal.*\n.*\n {2}npm start /m);
     // The first trigger command in the README, which makes the example produce output.
-    const [, trigger] = /^npx hub-webhooks (trigger .*)$/m.exec(await readOwn("README.md")) ?? [];
-    expect(stdout).toContain(`\n  npx hub-webhooks ${trigger}\n`);
-    const readme = await readOwn("README.md");
-    for (const [name, meaning] of Object.entries(projectExamples[example].environment)) {
+    const [, first] = /^npx hub-webhooks (trigger .*)$/m.exec(readme) ?? [];
+    expect(stdout).toContain(`\n  npx hub-webhooks ${first}\n`);
+    for (const [name, meaning] of Object.entries(environment)) {
       expect(stdout).toMatch(new RegExp(`^ {2}${name} +${meaning}$`, "m"));
       expect(readme).toContain(`\`${name}\``);
     }
   });
 
   test("adds the packages that the example imports", async () => {
-    await init(join(folder, "bot"), "--template", "server", "--example", example);
-    const { dependencies } = JSON.parse(await readFile(join(folder, "bot", "package.json"), "utf8"));
+    const { dependencies } = JSON.parse(textOf("server", "package.json"));
     const imported = new Set<string>();
     for (const [, name = ""] of (await readOwn("server.ts")).matchAll(/from "(@?[a-z][\w-]*(?:\/[a-z][\w-]*)?)"/g)) {
       imported.add(name.startsWith("@") ? name : (name.split("/")[0] ?? ""));
@@ -172,13 +165,13 @@ describe.each(exampleNames)("hub-webhooks init --example %s", (example) => {
       expect(manifest.devDependencies).toHaveProperty([name], `^${version}`);
     }
   });
+});
 
-  test("names the example in JSON", async () => {
-    const argv = [join(folder, "bot"), "--template", "space", "--example", example, "--format", "json"];
-    const { files: made, ...told } = JSON.parse((await init(...argv)).stdout);
-    expect(told).toEqual({ directory: join(folder, "bot"), template: "space", example });
-    expect(made).toEqual((await readdir(join(folder, "bot"))).sort());
-  });
+test("The example is named in JSON", async () => {
+  const argv = [join(folder, "bot"), "--template", "space", "--example", "auto-retrain", "--format", "json"];
+  const { files: made, ...told } = JSON.parse((await init(...argv)).stdout);
+  expect(told).toEqual({ directory: join(folder, "bot"), template: "space", example: "auto-retrain" });
+  expect(made).toEqual((await readdir(join(folder, "bot"))).sort());
 });
 
 test("All examples are available, except demonstrations", async () => {
@@ -319,40 +312,6 @@ describe("A failed write", () => {
   });
 });
 
-describe("Wrong usage", () => {
-  test.each([
-    [
-      "no template, without a terminal for the prompt",
-      ["bot"],
-      "Add --template space (a Docker Space on the Hub) or --template server",
-    ],
-    ["no folder, without a terminal for the prompt", ["--template", "space"], "such as npx hub-webhooks init my-bot"],
-    ["an empty folder name", ["", "--template", "space"], "The folder name is empty"],
-    ["an unknown template", ["bot", "--template", "spaces"], "Allowed choices are space, server."],
-    [
-      "an unknown example: the list, and the one that is meant",
-      ["bot", "--template", "space", "--example", "auto-retrian"],
-      `Unknown example "auto-retrian". Did you mean "auto-retrain"? Valid examples: auto-retrain, discussion-bot, `,
-    ],
-    [
-      "an example of the word constructor",
-      ["bot", "--template", "space", "--example", "constructor"],
-      "Unknown example",
-    ],
-    ["an example without a template", ["bot", "--example", "auto-retrain"], "Add --template space"],
-    ["a name in capitals", ["bot", "--template", "space", "--name", "My Bot"], 'such as "my-bot"'],
-    ["a name that Node has", ["bot", "--template", "space", "--name", "fs"], "A built-in module of Node has this name"],
-    ["the name of this package", ["bot", "--template", "space", "--name", "hub-webhooks"], "reserved"],
-    ["a name that is too long", ["bot", "--template", "space", "--name", "a".repeat(215)], "at most 214 characters"],
-  ])("with %s exits with 2, and writes no files", async (_name, argv, told) => {
-    const placed = argv.map((word) => (word === "bot" ? join(folder, word) : word));
-    const { exitCode, stdout, stderr } = await init(...placed);
-    expect(stderr).toContain(told);
-    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
-    expect(await readdir(folder)).toEqual([]);
-  });
-});
-
 describe("The name made from a folder's", () => {
   test.each([
     ["my-bot", "my-bot"],
@@ -395,11 +354,9 @@ test("The inbox of a container is in a volume, and never in its image", async ()
   );
 });
 
-describe.runIf(canMakeTerminal)("hub-webhooks init on a terminal", () => {
-  const nobody = { url: "http://127.0.0.1:9" };
-
-  test("asks for missing options", async () => {
-    const command = startOnTerminal("init", nobody, { cwd: folder });
+describe("hub-webhooks init on a terminal", () => {
+  test.runIf(canMakeTerminal)("asks for missing options", async () => {
+    const command = startOnTerminal("init", { url: "http://127.0.0.1:9" }, { cwd: folder });
     await command.says("Folder of the project");
     command.stdin.write("bot\r");
     await command.says("Where will the server run?");
@@ -411,36 +368,45 @@ describe.runIf(canMakeTerminal)("hub-webhooks init on a terminal", () => {
     expect(await readFile(join(folder, "bot", "README.md"), "utf8")).toContain("A server that receives");
   });
 
+  const where = "Where will the server run?";
+
   test("uses the chosen example, and does not ask for a given one", async () => {
-    const command = startOnTerminal("init bot", nobody, { cwd: folder });
-    await command.says("Where will the server run?");
-    command.stdin.write("\r");
-    await command.says("Start from an example?");
-    command.stdin.write("\u001b[B\r");
-    expect(await command.ended).toMatchObject({ exitCode: 0 });
-    expect(command.stdout).toContain(`from template space and example ${exampleNames[0]}`);
-    const given = startOnTerminal("init other --example trigger-training", nobody, { cwd: folder });
-    await given.says("Where will the server run?");
-    given.stdin.write("\r");
-    expect(await given.ended).toMatchObject({ exitCode: 0 });
-    expect(given.stdout).not.toContain("from an example");
+    const chosen = await runWithPrompts(
+      ["init", join(folder, "bot")],
+      [
+        [where, keys.enter],
+        ["Start from an example?", `${keys.down}${keys.enter}`],
+      ],
+    );
+    expect(chosen.exitCode).toBe(0);
+    expect(chosen.stdout).toContain(`from template space and example ${exampleNames[0]}`);
+    const argv = ["init", join(folder, "other"), "--example", "trigger-training"];
+    const given = await runWithPrompts(argv, [[where, keys.enter]]);
+    expect(given).toMatchObject({ exitCode: 0, stderr: expect.not.stringContaining("from an example") });
   });
 
-  test("writes nothing after Ctrl+C", async () => {
-    const command = startOnTerminal("init bot", nobody, { cwd: folder });
-    await command.says("Where will the server run?");
-    command.stdin.write("\u0003");
-    expect(await command.ended).toMatchObject({ exitCode: 2 });
-    expect(command.stdout).toContain("Nothing was created");
-    await expect(stat(join(folder, "bot"))).rejects.toThrow("ENOENT");
+  test.each([
+    ["folder", false, [["Folder of the project", keys.interrupt]]],
+    ["template", true, [[where, keys.interrupt]]],
+    [
+      "example",
+      true,
+      [
+        [where, keys.enter],
+        ["Start from an example?", keys.interrupt],
+      ],
+    ],
+  ] as const)("writes nothing after Ctrl+C at the prompt for the %s", async (_prompt, isNamed, answers) => {
+    const { exitCode, stderr } = await runWithPrompts(["init", ...(isNamed ? [join(folder, "bot")] : [])], answers);
+    expect({ exitCode, stderr }).toEqual({ exitCode: 2, stderr: expect.stringContaining("Nothing was created") });
+    expect(await readdir(folder)).toEqual([]);
   });
 
   test("does not ask if all options are given, or if the folder is invalid", async () => {
-    const first = await startOnTerminal("init bot --template space", nobody, { cwd: folder }).ended;
-    expect(first.exitCode).toBe(0);
-    expect(first.stdout).not.toContain("?");
-    const second = await startOnTerminal("init bot", nobody, { cwd: folder }).ended;
-    expect(second.exitCode).toBe(1);
-    expect(second.stdout).not.toContain("Where will the server");
+    const argv = ["init", join(folder, "bot")];
+    expect(await runWithPrompts([...argv, "--template", "space"], [])).toMatchObject({ exitCode: 0, stderr: "" });
+    const { exitCode, stderr } = await runWithPrompts(argv, []);
+    expect(exitCode).toBe(1);
+    expect(stderr).not.toContain(where);
   });
 });

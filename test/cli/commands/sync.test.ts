@@ -6,7 +6,7 @@ import { openTestHub, secret, type TestHub } from "../../registration/test-hub.t
 import { root } from "../../support/project-folder.ts";
 import { createFolder } from "../../support/temporary-folder.ts";
 import { binPath, CommandProcess, canMakeTerminal, startOnTerminal } from "../command-process.ts";
-import { type RunOptions, type RunResult, runCommand } from "../run-command.ts";
+import { type RunOptions, type RunResult, runCommand, runWithPrompts } from "../run-command.ts";
 import { startStandInHub, wireWebhook } from "../stand-in-hub.ts";
 
 const publicUrl = "http://127.0.0.1:7860";
@@ -298,7 +298,6 @@ describe("hub-webhooks sync", () => {
   });
 
   test.each([
-    ["no public URL", ["sync", "server.ts"], "The public URL of the server is missing"],
     [
       "a public URL with a query",
       ["sync", "FILE", "--public-url", "https://bot.example/?a"],
@@ -306,11 +305,6 @@ describe("hub-webhooks sync", () => {
     ],
     ["a secret to set and to remove", ["sync", "FILE", "--public-url", publicUrl, "--remove-secret"], "removeSecret"],
     ["an empty secret", ["sync", "FILE", "--public-url", publicUrl, "--secret-stdin"], "The secret is empty"],
-    [
-      "a file in addition to --clean",
-      ["sync", "server.ts", "--clean", "--prune"],
-      "it cannot be combined with a server file and --prune",
-    ],
     ["no terminal to ask on", ["sync", "--clean"], "Add --yes"],
   ])("exits with 2 for %s", async (_what, argv, expected) => {
     const project = await openProject();
@@ -396,10 +390,10 @@ describe.runIf(canMakeTerminal)("hub-webhooks sync on a terminal", () => {
   ])("asks before it deletes webhooks that dev left behind: %s", async (key, remaining) => {
     const project = await openProject();
     const id = await project.leaveTemporary();
-    const command = startOnTerminal(`sync --clean --state "${project.state}"`, project.testHub.hub);
-    await command.says(new RegExp(`Permanently delete webhook ${id} of tried`));
-    command.stdin.write(key);
-    expect(await command.ended).toMatchObject({ exitCode: remaining });
+    const question = `Permanently delete webhook ${id} of tried`;
+    const argv = ["sync", "--clean", "--state", project.state];
+    const { exitCode } = await runWithPrompts(argv, [[question, key]], { hub: project.testHub.hub });
+    expect(exitCode).toBe(remaining);
     expect(await project.testHub.webhooks()).toHaveLength(remaining);
   });
 });

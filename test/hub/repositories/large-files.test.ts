@@ -6,7 +6,7 @@ import { useLocalHub } from "./local-repositories.ts";
 const open = useLocalHub();
 
 /** The number of bytes above which the Hub stores each file as a large file. */
-const size = 12_000_000;
+const size = 10_500_000;
 
 test("A large file that @huggingface/hub uploads is read, compared, and not committed again", async () => {
   const { repo, client, network } = await open();

@@ -32,67 +32,27 @@ describe("A value that this release does not list is sent, with a warning that c
   const volume = { source: "acme/a", mountPath: "/a" };
   const group = { id, name: "x", users: [], resources: [] };
 
+  const create =
+    (request: object) =>
+    ({ webhooks }: Connected) =>
+      call(webhooks, "create", request);
+  const createGroup =
+    (changes: object) =>
+    ({ organizations }: Connected) =>
+      call(organizations.resourceGroups, "create", "acme", { name: "x", ...changes });
+  const found = { webhook: urlWebhook };
+  const add = [{ type: "collection", id: "x" }];
+
   test.each<[field: string, value: string, answer: unknown, run: (hub: Connected) => Promise<unknown>]>([
-    [
-      "watched[0].type",
-      "paper",
-      { webhook: urlWebhook },
-      ({ webhooks }) => call(webhooks, "create", { ...webhook, watched: [{ type: "paper", name: "2401.1" }] }),
-    ],
-    [
-      "domains[1]",
-      "wiki",
-      { webhook: urlWebhook },
-      ({ webhooks }) => call(webhooks, "create", { ...webhook, domains: ["repo", "wiki"] }),
-    ],
-    [
-      "job.flavor",
-      "b300x8",
-      { webhook: urlWebhook },
-      ({ webhooks }) => call(webhooks, "create", withJob({ flavor: "b300x8" })),
-    ],
-    [
-      "job.arch",
-      "riscv",
-      { webhook: urlWebhook },
-      ({ webhooks }) => call(webhooks, "create", withJob({ arch: "riscv" })),
-    ],
-    [
-      "job.volumes[0].type",
-      "kernel",
-      { webhook: urlWebhook },
-      ({ webhooks }) => call(webhooks, "create", withJob({ volumes: [{ type: "kernel", ...volume }] })),
-    ],
-    [
-      "add[0].type",
-      "collection",
-      {},
-      ({ settings }) => call(settings, "updateWatch", { add: [{ type: "collection", id: "x" }] }),
-    ],
-    [
-      "autoJoin.scope",
-      "guests",
-      group,
-      ({ organizations }) =>
-        call(organizations.resourceGroups, "create", "acme", {
-          name: "x",
-          autoJoin: { enabled: true, role: "read", scope: "guests" },
-        }),
-    ],
-    [
-      "autoJoin.enabled",
-      "later",
-      group,
-      ({ organizations }) =>
-        call(organizations.resourceGroups, "create", "acme", { name: "x", autoJoin: { enabled: "later", at: 1 } }),
-    ],
-    [
-      "repos[0].type",
-      "app",
-      group,
-      ({ organizations }) =>
-        call(organizations.resourceGroups, "create", "acme", { name: "x", repos: [{ type: "app", name: "acme/a" }] }),
-    ],
+    ["watched[0].type", "paper", found, create({ ...webhook, watched: [{ type: "paper", name: "2401.1" }] })],
+    ["domains[1]", "wiki", found, create({ ...webhook, domains: ["repo", "wiki"] })],
+    ["job.flavor", "b300x8", found, create(withJob({ flavor: "b300x8" }))],
+    ["job.arch", "riscv", found, create(withJob({ arch: "riscv" }))],
+    ["job.volumes[0].type", "kernel", found, create(withJob({ volumes: [{ type: "kernel", ...volume }] }))],
+    ["add[0].type", "collection", {}, ({ settings }) => call(settings, "updateWatch", { add })],
+    ["autoJoin.scope", "guests", group, createGroup({ autoJoin: { enabled: true, role: "read", scope: "guests" } })],
+    ["autoJoin.enabled", "later", group, createGroup({ autoJoin: { enabled: "later", at: 1 } })],
+    ["repos[0].type", "app", group, createGroup({ repos: [{ type: "app", name: "acme/a" }] })],
   ])("%s %j", async (field, value, answer, run) => {
     const { body, warnings } = await sent(run, answer);
     expect(JSON.stringify(body)).toContain(JSON.stringify(value));

@@ -12,67 +12,22 @@ const request: WebhookRequest = {
   secret: "s3cret-of-acme",
 };
 
+const all = [urlWebhook, jobWebhook, sourceWebhook];
+const disabled = { ...urlWebhook, disabled: true };
+
 describe("An operation", () => {
-  test.each<{
-    call: string;
-    run: (webhooks: HubWebhooks) => Promise<unknown>;
-    sends: string;
-    answer: unknown;
-    gives: unknown;
-  }>([
-    {
-      call: "list",
-      run: (webhooks) => webhooks.list(),
-      sends: "GET /api/settings/webhooks",
-      answer: [urlWebhook, jobWebhook, sourceWebhook],
-      gives: [urlWebhook, jobWebhook, sourceWebhook],
-    },
-    {
-      call: "get",
-      run: (webhooks) => webhooks.get(id),
-      sends: `GET /api/settings/webhooks/${id}`,
-      answer: { webhook: urlWebhook },
-      gives: urlWebhook,
-    },
-    {
-      call: "create",
-      run: (webhooks) => webhooks.create(request),
-      sends: "POST /api/settings/webhooks",
-      answer: { webhook: urlWebhook },
-      gives: urlWebhook,
-    },
-    {
-      call: "enable",
-      run: (webhooks) => webhooks.enable(id),
-      sends: `POST /api/settings/webhooks/${id}/enable`,
-      answer: { webhook: urlWebhook },
-      gives: urlWebhook,
-    },
-    {
-      call: "disable",
-      run: (webhooks) => webhooks.disable(id),
-      sends: `POST /api/settings/webhooks/${id}/disable`,
-      answer: { webhook: { ...urlWebhook, disabled: true } },
-      gives: { ...urlWebhook, disabled: true },
-    },
-    {
-      call: "delete",
-      run: (webhooks) => webhooks.delete(id),
-      sends: `DELETE /api/settings/webhooks/${id}`,
-      answer: {},
-      gives: undefined,
-    },
-    {
-      call: "replay",
-      run: (webhooks) => webhooks.replay(id, "log-1"),
-      sends: `POST /api/settings/webhooks/${id}/replay/log-1`,
-      answer: { status: 502 },
-      gives: { status: 502 },
-    },
-  ])("$call sends $sends and returns the result", async ({ run, sends, answer, gives }) => {
+  test.each<[sends: string, call: (webhooks: HubWebhooks) => Promise<unknown>, answer: unknown, result: unknown]>([
+    ["GET ", (webhooks) => webhooks.list(), all, all],
+    [`GET /${id}`, (webhooks) => webhooks.get(id), { webhook: urlWebhook }, urlWebhook],
+    ["POST ", (webhooks) => webhooks.create(request), { webhook: urlWebhook }, urlWebhook],
+    [`POST /${id}/enable`, (webhooks) => webhooks.enable(id), { webhook: urlWebhook }, urlWebhook],
+    [`POST /${id}/disable`, (webhooks) => webhooks.disable(id), { webhook: disabled }, disabled],
+    [`DELETE /${id}`, (webhooks) => webhooks.delete(id), {}, undefined],
+    [`POST /${id}/replay/log-1`, (webhooks) => webhooks.replay(id, "log-1"), { status: 502 }, { status: 502 }],
+  ])("sends %s, and returns the result", async (sends, call, answer, result) => {
     const hub = await openHub({ json: answer });
-    expect(await run(connect(hub.url).webhooks)).toEqual(gives);
-    expect(hub.calls).toEqual([sends]);
+    expect(await call(connect(hub.url).webhooks)).toEqual(result);
+    expect(hub.calls).toEqual([sends.replace(" ", " /api/settings/webhooks")]);
     expect(hub.requests[0]?.headers).toMatchObject({ authorization: `Bearer ${token}`, accept: "application/json" });
   });
 

@@ -1,6 +1,8 @@
+import { readFileSync, writeFileSync } from "node:fs";
 import { WebhookError } from "../../../../src/core/errors.ts";
 import { createRetryPolicy } from "../../../../src/inbox/retry.ts";
 import type { SqliteInbox } from "../../../../src/inbox/sqlite/sqlite-inbox.ts";
+import { inboxFile } from "../../../inbox/inbox-file.ts";
 import { incoming, openInbox, succeeded, work } from "../../../inbox/sqlite/open-inbox.ts";
 import { waitFor } from "../../../support/wait-for.ts";
 
@@ -28,11 +30,22 @@ export function livelyInbox(): NamedInbox {
   return named(openInbox());
 }
 
+/** The filled inbox files of this process, by the reason of their dead delivery. */
+const filledFiles = new Map<string, Promise<Buffer>>();
+
 /**
  * Creates a still inbox with three deliveries, oldest first: `good` of `retrain` has succeeded, `bad` is dead after two
  * attempts, and `new` of `notify` is queued. Replayed deliveries do not run, because no receiver is open.
  */
 export async function filledInbox({ reason = "The trainer is gone." } = {}): Promise<NamedInbox> {
+  const content = filledFiles.get(reason) ?? fillFile(reason);
+  filledFiles.set(reason, content);
+  const file = inboxFile();
+  writeFileSync(file, await content);
+  return stillInbox(file);
+}
+
+async function fillFile(reason: string): Promise<Buffer> {
   const { inbox, file } = stillInbox();
   for (const id of ["good", "bad"]) await inbox.accept(received(id));
   await inbox.accept(received("new", { endpoint: "notify" }));
@@ -46,7 +59,7 @@ export async function filledInbox({ reason = "The trainer is gone." } = {}): Pro
   work(inbox, ({ id }) => run(id), { policy: createRetryPolicy({ attempts: 2, backoff: { first: 1, max: 1 } }) });
   await settled(inbox, ["good", "bad"]);
   await inbox.close(1_000);
-  return stillInbox(file);
+  return readFileSync(file);
 }
 
 /** Returns a delivery received at the fixed time. */

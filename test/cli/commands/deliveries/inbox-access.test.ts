@@ -1,8 +1,7 @@
-import { mkdir, readdir, readFile, realpath, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { fileURLToPath } from "node:url";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { inboxFile } from "../../../inbox/inbox-file.ts";
 import { binPath, CommandProcess, startCommand } from "../../command-process.ts";
 import { runCommand } from "../../run-command.ts";
@@ -29,12 +28,13 @@ describe("The inbox of hub-webhooks deliveries", () => {
   test.each<[string, Record<string, string>]>([
     ["not set", {}],
     ["empty", { INBOX_URL: "" }],
-  ])("is the default one of the folder where INBOX_URL is %s", async (_name, env) => {
+  ])("is the default one of the folder if INBOX_URL is %s", async (_name, env) => {
     const folder = dirname(inboxFile());
-    const list = `cd "${folder}"; exec "${process.execPath}" "${binPath}" deliveries list`;
-    const { exitCode, stderr } = await new CommandProcess("sh", ["-c", list], env).ended;
+    vi.spyOn(process, "cwd").mockReturnValue(folder);
+    onTestFinished(() => void vi.restoreAllMocks());
+    const { exitCode, stderr } = await runCommand(["deliveries", "list"], { env });
     expect(exitCode).toBe(1);
-    expect(stderr).toContain(`There is no inbox at "${join(await realpath(folder), ".hub-webhooks", "inbox.db")}"`);
+    expect(stderr).toContain(`There is no inbox at "${join(folder, ".hub-webhooks", "inbox.db")}"`);
     expect(await readdir(folder)).toEqual([]);
   });
 
@@ -42,8 +42,8 @@ describe("The inbox of hub-webhooks deliveries", () => {
     const folder = dirname(inboxFile());
     await mkdir(join(folder, ".hub-webhooks"));
     await writeFile(join(folder, ".hub-webhooks", "dev-7870.db"), "");
-    const list = `cd "${folder}"; exec "${process.execPath}" "${binPath}" deliveries list --inbox sqlite:./missing.db`;
-    const { exitCode, stderr } = await new CommandProcess("sh", ["-c", list]).ended;
+    const argv = [binPath, "deliveries", "list", "--inbox", "sqlite:./missing.db"];
+    const { exitCode, stderr } = await new CommandProcess(process.execPath, argv, {}, { cwd: folder }).ended;
     expect(exitCode).toBe(1);
     expect(stderr).toContain("Inbox files in this folder: sqlite:./.hub-webhooks/dev-7870.db.");
   });
@@ -156,37 +156,11 @@ describe("A password that is a common word", () => {
 });
 
 describe("Wrong usage of hub-webhooks deliveries", () => {
-  test.each([
-    ["an unknown subcommand", ["lst"], "(Did you mean one of list, ls?)"],
-    [
-      "an unknown status",
-      ["list", "--status", "failed"],
-      "Allowed choices are queued, running, succeeded, ignored, dead, cancelled.",
-    ],
-    ["an unknown status to follow", ["tail", "--status", "x"], "Allowed choices are"],
-    ["a limit of zero", ["list", "--limit", "0"], "Use a number from 1 to 1000."],
-    ["a limit above the maximum", ["list", "--limit", "1001"], "Use a number from 1 to 1000."],
-    ["a limit that is not a number", ["list", "--limit", "1e2"], "Use a number from 1 to 1000."],
-    ["a limit for all deliveries", ["list", "--all", "--limit", "5"], "cannot be used with option '--limit"],
-    ["an invalid cursor", ["list", "--cursor", "x"], '"cursor"'],
-    ["an empty inbox option", ["list", "--inbox", ""], "The URL is empty"],
-    ["a missing id", ["show"], "missing required argument 'id'"],
-    ["nothing to replay", ["replay"], "No deliveries to replay"],
-    [
-      "IDs in addition to --dead",
-      ["replay", "a", "--dead", "--endpoint", "b"],
-      "it cannot be combined with delivery IDs",
-    ],
-    ["--dead without an endpoint", ["replay", "--dead", "-y"], "Add --endpoint NAME"],
-    ["an interval without a unit", ["tail", "--interval", "5"], "Use a number with a unit"],
-    ["an interval of zero", ["tail", "--interval", "0s"], '"--interval"'],
-    ["a value of --last that is too large", ["tail", "--last", "101"], "Use a number from 0 to 100."],
-  ])("with %s exits with 2 and an error of one or two lines", async (_name, argv, expected) => {
+  test("with an invalid cursor exits with 2", async () => {
     const { env } = await filledInbox();
-    const { exitCode, stdout, stderr } = await runCommand(["deliveries", ...argv], { env });
-    expect(stderr).toContain(expected);
-    expect(stderr).toMatch(/^error: .*\n(For help, run: npx hub-webhooks deliveries.* --help\n)?$/);
+    const { exitCode, stdout, stderr } = await runCommand(["deliveries", "list", "--cursor", "x"], { env });
     expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
+    expect(stderr).toMatch(/^error: .*"cursor".*\n$/);
   });
 
   test("without a subcommand prints the help to standard error", async () => {
@@ -196,58 +170,15 @@ describe("Wrong usage of hub-webhooks deliveries", () => {
   });
 });
 
-describe("The help of hub-webhooks deliveries", () => {
-  test.each(["list", "show", "replay", "counts", "tail"])(
-    "for %s describes --inbox and --endpoint, and ends with examples",
-    async (name) => {
-      const { exitCode, stdout } = await runCommand(["deliveries", name, "--help"]);
-      expect(exitCode).toBe(0);
-      expect(stdout).toMatch(/^ {2}--inbox <url> /m);
-      expect(stdout).toMatch(/^ {2}--endpoint <name> /m);
-      const [, examples = ""] = stdout.split(/\nExamples:\n/);
-      expect(examples).toMatch(new RegExp(`^( {2}\\$ npx hub-webhooks deliveries ${name}.*\n)+$`));
-    },
-  );
-});
-
 describe("The process of hub-webhooks deliveries", () => {
   test.each([
     [0, ["list"]],
-    [0, ["counts"]],
-    [0, ["show", "bad"]],
-    [0, ["replay", "bad"]],
-    [1, ["show", "gone"]],
     [1, ["replay", "gone"]],
-    [1, ["list", "--inbox", "sqlite:/nonexistent/inbox.db"]],
-    [2, []],
-    [2, ["list", "--status", "x"]],
-    [2, ["replay", "--dead", "--endpoint", "retrain"]],
   ])("exits with %i for %j", async (exitCode, argv) => {
     const { env } = await filledInbox();
     const result = await startCommand(["deliveries", ...argv], env).ended;
     expect(result).toMatchObject({ exitCode, signal: null });
-    expect(exitCode === 0 ? result.stderr : result.stdout.replace("id\tendpoint", "")).toBe("");
+    expect(exitCode === 0 ? result.stderr : result.stdout).toBe("");
     expect(exitCode === 0 ? result.stdout : result.stderr).not.toBe("");
-  });
-
-  test("loads no inbox for a help text, and no Hub client, server, or prompts for a list", async () => {
-    const { env } = await filledInbox();
-    const root = fileURLToPath(new URL("../../../../src/", import.meta.url));
-    const recorder = `data:text/javascript,${encodeURIComponent(`
-      import { registerHooks } from "node:module";
-      registerHooks({ load(url, context, next) { console.error("loaded: " + url); return next(url, context); } });
-    `)}`;
-    const loadedBy = async (...argv: string[]) => {
-      const started = new CommandProcess(process.execPath, ["--import", recorder, binPath, "deliveries", ...argv], env);
-      return [...(await started.ended).stderr.matchAll(/^loaded: file:\/\/(.*)$/gm)].map(([, path = ""]) =>
-        path.replace(root, ""),
-      );
-    };
-    const help = await loadedBy("tail", "--help");
-    expect(help.filter((path) => path.startsWith("inbox/") || path.startsWith("server/"))).toEqual([]);
-    const list = await loadedBy("list");
-    expect(list).toContain("inbox/sqlite/sqlite-inbox.ts");
-    const unwanted = /^hub\/|^local-hub\/|^receiver\/(?!inbox\.ts$)|aws4fetch|bullmq|ioredis|\/pg\/|clack|pino/;
-    expect(list.filter((path) => unwanted.test(path))).toEqual([]);
   });
 });

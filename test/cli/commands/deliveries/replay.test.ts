@@ -2,8 +2,8 @@ import { DatabaseSync } from "node:sqlite";
 import { PassThrough } from "node:stream";
 import { describe, expect, test } from "vitest";
 import { incoming, succeeded, work } from "../../../inbox/sqlite/open-inbox.ts";
-import { canMakeTerminal, startCommand, startOnTerminal } from "../../command-process.ts";
-import { runCommand } from "../../run-command.ts";
+import { startCommand } from "../../command-process.ts";
+import { keys, runCommand, runWithPrompts } from "../../run-command.ts";
 import { filledInbox, livelyInbox, received, settled, slowPoll } from "./filled-inbox.ts";
 
 const soon = "by the running server, or at its next start";
@@ -98,15 +98,8 @@ describe("hub-webhooks deliveries replay --dead", () => {
     ["quiet", "1\n"],
   ])("replays only the dead deliveries of the endpoint: %s", async (format, stdout) => {
     const { env, inbox } = await filledInbox();
-    const argv = [
-      "deliveries",
-      "replay",
-      "--dead",
-      "--endpoint",
-      "retrain",
-      "-y",
-      ...(format ? ["--format", format] : []),
-    ];
+    const words = "deliveries replay --dead --endpoint retrain -y".split(" ");
+    const argv = [...words, ...(format ? ["--format", format] : [])];
     expect(await runCommand(argv, { env })).toEqual({ exitCode: 0, stdout, stderr: "" });
     expect(await inbox.counts()).toMatchObject({ retrain: { queued: 1, succeeded: 1, dead: 0 } });
   });
@@ -132,37 +125,25 @@ describe("hub-webhooks deliveries replay --dead", () => {
   });
 });
 
-describe.runIf(canMakeTerminal)("hub-webhooks deliveries replay --dead on a terminal", () => {
-  const nobody = { url: "http://127.0.0.1:1" };
-
-  test("asks with the number of deliveries, and replays them after yes", async () => {
-    const { url, inbox } = await filledInbox();
-    const command = startOnTerminal(`deliveries replay --dead --endpoint retrain --inbox ${url}`, nobody);
-    await command.says('Replay the dead delivery of endpoint "retrain"?');
-    expect(await inbox.counts()).toMatchObject({ retrain: { dead: 1 } });
-    command.stdin.write("y");
-    expect(await command.ended).toMatchObject({ exitCode: 0 });
-    expect(await inbox.counts()).toMatchObject({ retrain: { dead: 0, queued: 1 } });
-  });
+describe("hub-webhooks deliveries replay --dead on a terminal", () => {
+  const argv = ["deliveries", "replay", "--dead", "--endpoint", "retrain"];
+  const question = 'Replay the dead delivery of endpoint "retrain"?';
 
   test.each([
-    ["no", "n"],
-    ["the default answer", "\r"],
-    ["Ctrl+C", "\u0003"],
-  ])("replays nothing after %s", async (_name, key) => {
-    const { url, inbox } = await filledInbox();
-    const command = startOnTerminal(`deliveries replay --dead --endpoint retrain --inbox ${url}`, nobody);
-    await command.says("Replay the dead delivery");
-    command.stdin.write(key);
-    expect(await command.ended).toMatchObject({ exitCode: 1 });
-    expect(command.stdout).toContain("Nothing was changed.");
-    expect(await inbox.counts()).toMatchObject({ retrain: { dead: 1 } });
+    ["replays after yes", "y", { exitCode: 0 }, { dead: 0, queued: 1 }],
+    ["does not replay after no", "n", { exitCode: 1, stdout: "" }, { dead: 1 }],
+    ["does not replay after the default answer", keys.enter, { exitCode: 1, stdout: "" }, { dead: 1 }],
+    ["does not replay after Ctrl+C", keys.interrupt, { exitCode: 1, stdout: "" }, { dead: 1 }],
+  ])("asks with the number of deliveries, and %s", async (_name, key, result, counts) => {
+    const { env, inbox } = await filledInbox();
+    expect(await runWithPrompts(argv, [[question, key]], { env })).toMatchObject(result);
+    expect(await inbox.counts()).toMatchObject({ retrain: counts });
   });
 
   test("does not ask if no delivery is dead", async () => {
-    const { url } = await filledInbox();
-    const command = startOnTerminal(`deliveries replay --dead --endpoint notify --inbox ${url}`, nobody);
-    expect(await command.ended).toMatchObject({ exitCode: 0 });
-    expect(command.stdout).not.toContain("Replay ");
+    const { env } = await filledInbox();
+    const { exitCode, stderr } = await runWithPrompts([...argv.slice(0, -1), "notify"], [], { env });
+    expect(exitCode).toBe(0);
+    expect(stderr).not.toContain("Replay ");
   });
 });

@@ -138,11 +138,11 @@ describe("hub-webhooks deliveries tail", () => {
 });
 
 describe("The process of hub-webhooks deliveries tail", () => {
-  test.each(["SIGINT", "SIGTERM"] as const)("exits with 0 at %s", async (signal) => {
+  test("exits with 0 at SIGINT", async () => {
     const { env } = await filledInbox();
     const command = startCommand(["deliveries", "tail", "--interval", "1h", "--format", "quiet"], env);
     await command.says("new\n");
-    command.signal(signal);
+    command.signal("SIGINT");
     expect(await command.ended).toEqual({ exitCode: 0, signal: null, stdout: "good\nbad\nnew\n", stderr: "" });
   });
 
@@ -156,7 +156,7 @@ describe("The process of hub-webhooks deliveries tail", () => {
     expect(await command.ended).toMatchObject({ exitCode: 0, signal: null, stderr: "" });
   });
 
-  test("prints the changes of a running server", async () => {
+  test("prints the changes of a running server, and exits with 0 at SIGTERM", async () => {
     const { inbox, env } = livelyInbox();
     const command = startCommand(["deliveries", "tail", "--interval", "5ms", "--format", "json"], env);
     await inbox.accept(incoming("beside"));
@@ -165,7 +165,7 @@ describe("The process of hub-webhooks deliveries tail", () => {
     await settled(inbox, ["beside"]);
     await command.says('"status":"succeeded"');
     command.signal("SIGTERM");
-    expect(await command.ended).toMatchObject({ exitCode: 0, stderr: "" });
+    expect(await command.ended).toMatchObject({ exitCode: 0, signal: null, stderr: "" });
   });
 
   test("can be stopped while its output is blocked, and removes its listeners", async () => {

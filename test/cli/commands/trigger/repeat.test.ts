@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { Progress, Tally } from "../../../../src/cli/commands/trigger/results.ts";
 import { openLocalHub } from "../../../local-hub/support/hub.ts";
 import { neverRespond, openTarget, type TargetAnswer } from "../../../local-hub/support/target.ts";
-import { canMakeTerminal, startCommand, startOnTerminal } from "../../command-process.ts";
+import { startCommand } from "../../command-process.ts";
 import { runTrigger } from "../../run-command.ts";
 
 describe("hub-webhooks trigger --repeat", () => {
@@ -114,41 +114,31 @@ describe("Ctrl+C", () => {
     const hub = await openLocalHub();
     const target = await openTarget(neverRespond);
     await hub.create({ url: target.url });
-    const command = startCommand(["trigger", "dataset:me/data"], { HF_ENDPOINT: hub.url });
-    await target.hasReceived(1);
-    command.signal("SIGINT");
-    expect(await command.ended).toEqual({
-      exitCode: 1,
-      signal: null,
-      stdout: "",
-      stderr: "Stopped after 0 of 1 events.\n",
-    });
+    const result = await runTrigger(["dataset:me/data"], { hub, stopped: target.hasReceived(1) });
+    expect(result).toEqual({ exitCode: 1, stdout: "", stderr: "Stopped after 0 of 1 events.\n" });
   });
 });
 
 describe("On a terminal", () => {
-  test.runIf(canMakeTerminal)("a progress bar is shown, and removed before the table", async () => {
-    const hub = await openLocalHub();
-    const target = await openTarget();
-    await hub.create({ url: target.url });
-    const { exitCode, stdout } = await startOnTerminal("trigger dataset:me/data --repeat 5", hub).ended;
-    expect(exitCode).toBe(0);
-    expect(stdout).toMatch(/\r\[=+ *\] \d of 5/);
-    expect(stdout).toMatch(/\r\u001b\[KURL +STATUS +DURATION \(MS\)/);
-    expect(stdout).toContain("\u001b[32m200");
-    expect(stdout).toContain("5 deliveries: 5 succeeded");
-  });
-
-  test.runIf(canMakeTerminal)("Ctrl+C removes the bar, and the summary is printed", async () => {
+  test("a progress bar is shown, and removed before the table, also after Ctrl+C", async () => {
     const hub = await openLocalHub();
     const target = await openTarget(200, 200, neverRespond);
     await hub.create({ url: target.url });
-    const command = startOnTerminal("trigger dataset:me/data --repeat 50", hub);
-    await target.hasReceived(3);
-    command.stdin.write("\u0003");
-    const { exitCode, stdout } = await command.ended;
-    expect(exitCode).not.toBe(0);
-    expect(stdout).toMatch(/\r\u001b\[KURL +STATUS.*2 deliveries: 2 succeeded.*Stopped after 2 of 50 events\./s);
+    let screen = "";
+    const { exitCode, stdout } = await runTrigger(["dataset:me/data", "--repeat", "50"], {
+      ...{ hub, stopped: target.hasReceived(3), isTerminal: true, hasPrompts: true },
+      onOutput: () => {
+        screen += "TABLE";
+      },
+      onNotice: (text) => {
+        screen += text;
+      },
+    });
+    expect(exitCode).toBe(1);
+    expect(screen).toMatch(/^\r\[=+ *\] 1 of 50/);
+    expect(screen).toMatch(/\r\u001b\[KTABLE.*2 deliveries: 2 succeeded.*Stopped after 2 of 50 events\./s);
+    expect(stdout).toMatch(/^URL +STATUS +DURATION \(MS\)/);
+    expect(stdout).toContain("\u001b[32m200");
   });
 
   test("no bar is drawn without a terminal", async () => {

@@ -1,7 +1,7 @@
 import { PassThrough } from "node:stream";
 import { describe, expect, test } from "vitest";
 import { canMakeTerminal, startOnTerminal } from "../../command-process.ts";
-import { runCommand } from "../../run-command.ts";
+import { keys, runCommand, runWithPrompts } from "../../run-command.ts";
 import { idOf, startStandInHub, wireWebhook } from "../../stand-in-hub.ts";
 
 describe("hub-webhooks delete", () => {
@@ -44,47 +44,34 @@ describe("hub-webhooks delete", () => {
   });
 });
 
-describe.runIf(canMakeTerminal)("hub-webhooks delete on a terminal", () => {
-  test("asks with the webhook's name, and deletes it after yes", async () => {
+describe("hub-webhooks delete on a terminal", () => {
+  test.runIf(canMakeTerminal)("asks with the webhook's name on standard error, and deletes it after yes", async () => {
     const hub = await startStandInHub([wireWebhook()]);
-    const command = startOnTerminal(`delete ${idOf(1)}`, hub);
+    const command = startOnTerminal(`delete ${idOf(1)} | sed 's/^/piped: /'`, hub);
     await command.says(/Permanently delete webhook .*dataset:me\/data to https:\/\/example\.com\/hook/s);
+    expect(command.stdout).not.toContain("piped: ");
     expect(hub.webhooks).toHaveLength(1);
     command.stdin.write("y");
+    await command.says(/piped: .*deleted/);
     expect(await command.ended).toMatchObject({ exitCode: 0 });
-    expect(command.stdout).toContain("deleted");
     expect(hub.webhooks).toEqual([]);
   });
 
   test.each([
     ["no", "n"],
-    ["the default answer", "\r"],
-    ["Ctrl+C", "\u0003"],
-    ["Escape", "\u001b"],
+    ["the default answer", keys.enter],
+    ["Ctrl+C", keys.interrupt],
+    ["Escape", keys.escape],
   ])("does not delete after %s", async (_name, key) => {
     const hub = await startStandInHub([wireWebhook()]);
-    const command = startOnTerminal(`delete ${idOf(1)}`, hub);
-    await command.says("Permanently delete webhook");
-    command.stdin.write(key);
-    expect(await command.ended).toMatchObject({ exitCode: 1 });
-    expect(command.stdout).toContain("Nothing was changed.");
+    const result = await runWithPrompts(["delete", idOf(1)], [["Permanently delete webhook", key]], { hub });
+    expect(result).toMatchObject({ exitCode: 1, stdout: "", stderr: expect.stringContaining("Nothing was changed.") });
     expect(hub.webhooks).toHaveLength(1);
   });
 
   test("does not ask about an unknown webhook", async () => {
     const hub = await startStandInHub();
-    const result = await startOnTerminal(`delete ${idOf(1)}`, hub).ended;
-    expect(result.exitCode).toBe(1);
-    expect(result.stdout).toContain("error: ");
-    expect(result.stdout).not.toContain("Permanently delete webhook");
-  });
-
-  test("does not print the prompt to standard output", async () => {
-    const hub = await startStandInHub([wireWebhook()]);
-    const command = startOnTerminal(`delete ${idOf(1)} | sed 's/^/piped: /'`, hub);
-    await command.says("Permanently delete webhook");
-    expect(command.stdout).not.toContain("piped: ");
-    command.stdin.write("y");
-    await command.says(/piped: .*deleted/);
+    const result = await runWithPrompts(["delete", idOf(1)], [], { hub });
+    expect(result).toMatchObject({ exitCode: 1, stdout: "", stderr: expect.stringMatching(/^error: .*\n$/) });
   });
 });
