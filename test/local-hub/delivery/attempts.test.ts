@@ -12,7 +12,7 @@ import { JobStore } from "../../../src/local-hub/store/job-store.ts";
 import { openStore } from "../../../src/local-hub/store/store.ts";
 import { createMemoryLogger, type LogLine } from "../../support/memory-logger.ts";
 import { data, openLocalHub, pushed, type TestHub } from "../support/hub.ts";
-import { neverRespond, openTarget } from "../support/target.ts";
+import { neverRespond, openTarget, openWebhook } from "../support/target.ts";
 
 /** Returns the lines of a log that are warnings or errors. */
 function alarms({ log }: TestHub): LogLine[] {
@@ -21,9 +21,7 @@ function alarms({ log }: TestHub): LogLine[] {
 
 describe("The log of a local Hub", () => {
   test("contains a line for each attempt, with its status, duration, ids and the reason of a failure", async () => {
-    const target = await openTarget(500, 200);
-    const hub = await openLocalHub({ now: () => 0 });
-    const { id } = await hub.create({ url: target.url });
+    const { hub, id } = await openWebhook([500, 200], { now: () => 0 });
     const [delivery] = await hub.trigger();
     const logIds = (await hub.entries(id)).map(({ logId }) => logId).reverse();
     const shared = { webhook: id, deliveryId: delivery?.deliveryId, ms: 0 };
@@ -37,9 +35,7 @@ describe("The log of a local Hub", () => {
   });
 
   test("contains one warning when a webhook is suspended, and one for the dropped deliveries", async () => {
-    const target = await openTarget(neverRespond, 500);
-    const hub = await openLocalHub({ attempts: 1, suspendAfter: 1 });
-    const { id } = await hub.create({ url: target.url });
+    const { hub, target, id } = await openWebhook([neverRespond, 500], { attempts: 1, suspendAfter: 1 });
     const waiting = hub.trigger();
     await target.hasReceived(1);
     await hub.trigger();
@@ -53,9 +49,7 @@ describe("The log of a local Hub", () => {
   });
 
   test("contains a warning when a webhook has used its daily triggers", async () => {
-    const target = await openTarget();
-    const hub = await openLocalHub({ triggersPerDay: 1 });
-    const { id } = await hub.create({ url: target.url });
+    const { hub, id } = await openWebhook([], { triggersPerDay: 1 });
     await hub.trigger();
     expect(alarms(hub)).toEqual([]);
     await hub.trigger();

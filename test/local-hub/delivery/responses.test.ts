@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { describe, expect, test } from "vitest";
 import { openLocalHub, pushed, secret } from "../support/hub.ts";
-import { neverRespond, openReceiver, openTarget } from "../support/target.ts";
+import { neverRespond, openReceiver, openTarget, openWebhook } from "../support/target.ts";
 
 describe("The status of a response", () => {
   const successes = [200, 201, 202, 203, 204, 205, 206, 226, 299];
@@ -10,24 +10,18 @@ describe("The status of a response", () => {
     503, 504, 599, 999,
   ];
 
-  test.each(successes)("%d is a success and is not retried", async (status) => {
-    const target = await openTarget(status);
-    const hub = await openLocalHub();
-    const { id } = await hub.create({ url: target.url });
-    expect(await hub.trigger()).toMatchObject([{ status }]);
-    expect(await hub.entries(id)).toMatchObject([{ status, attempt: 1, error: null }]);
-    expect(target.requests).toHaveLength(1);
-  });
-
-  test.each(failures)("%d is a failure and is retried", async (status) => {
-    const target = await openTarget(status, 200);
-    const hub = await openLocalHub();
-    const { id } = await hub.create({ url: target.url });
-    expect(await hub.trigger()).toMatchObject([{ status: 200 }]);
-    expect(await hub.entries(id)).toMatchObject([
-      { status: 200, attempt: 2, error: null },
-      { status, attempt: 1, error: expect.stringMatching(/200 to 299/) },
-    ]);
+  test("from 200 to 299 is a success and is not retried, and any other one is a failure and is retried", async () => {
+    const { hub, target, id } = await openWebhook();
+    for (const status of [...successes, ...failures]) {
+      const success = { status, attempt: 1, error: null };
+      const failure = { status, attempt: 1, error: expect.stringMatching(/200 to 299/) };
+      const expected = status < 300 ? [success] : [{ status: 200, attempt: 2, error: null }, failure];
+      const before = target.requests.length;
+      target.answerWith(status, 200);
+      expect(await hub.trigger(), `${status}`).toMatchObject([{ status: status < 300 ? status : 200 }]);
+      expect((await hub.entries(id)).slice(0, expected.length)).toMatchObject(expected);
+      expect(target.requests).toHaveLength(before + expected.length);
+    }
   });
 });
 
@@ -62,9 +56,7 @@ describe("A misbehaving receiver", () => {
       reason: /Overflow|hang up|ECONNRESET/i,
     },
   ])("$what: the attempt fails, and the next one succeeds", async ({ answer, reason }) => {
-    const target = await openTarget(answer, 200);
-    const hub = await openLocalHub({ timeout: 500 });
-    const { id } = await hub.create({ url: target.url });
+    const { hub, id } = await openWebhook([answer, 200], { timeout: 500 });
     expect(await hub.trigger()).toMatchObject([{ status: 200 }]);
     const [last, first] = await hub.entries(id);
     expect(last).toMatchObject({ status: 200, attempt: 2 });
@@ -140,18 +132,16 @@ describe("The logged response", () => {
     });
   });
 
-  test.each([
-    [65_536, false],
-    [65_537, true],
-    [5_000_000, true],
-  ])("of %d bytes is stored up to 64 KiB, truncated: %s", async (length, truncated) => {
-    const target = await openTarget((_request, response) => void response.end("x".repeat(length)));
-    const hub = await openLocalHub();
-    const { id } = await hub.create({ url: target.url });
-    expect(await hub.trigger()).toMatchObject([{ status: 200 }]);
-    const [entry] = await hub.entries(id);
-    expect(entry?.response?.body).toBe("x".repeat(65_536));
-    expect([entry?.response?.truncated, entry?.error]).toEqual([truncated, null]);
+  test("is stored up to 64 KiB", async () => {
+    let length = 0;
+    const { hub, id } = await openWebhook([(_request, response) => void response.end("x".repeat(length))]);
+    for (const bytes of [65_536, 65_537, 5_000_000]) {
+      length = bytes;
+      expect(await hub.trigger()).toMatchObject([{ status: 200 }]);
+      const [entry] = await hub.entries(id);
+      expect(entry?.response?.body).toBe("x".repeat(65_536));
+      expect([entry?.response?.truncated, entry?.error]).toEqual([bytes > 65_536, null]);
+    }
   });
 
   test("is stored as text even if its bytes are not valid UTF-8", async () => {

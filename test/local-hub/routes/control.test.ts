@@ -3,7 +3,7 @@ import * as z from "zod";
 import { job } from "../../../src/hub/jobs/schemas.ts";
 import { waitFor } from "../../support/wait-for.ts";
 import { data, openLocalHub, pushed } from "../support/hub.ts";
-import { neverRespond, openTarget } from "../support/target.ts";
+import { neverRespond, openTarget, openWebhook } from "../support/target.ts";
 
 const unknownId = "0123456789abcdef01234567";
 const id = expect.stringMatching(/^[0-9a-f]{24}$/);
@@ -129,9 +129,7 @@ describe("POST /_local/events", () => {
     ["edits[0]", { repo, event, edits: [{ path: "a", value: 1, remove: true }] }],
     ["body", []],
   ])("returns 400 with %s for an invalid field: %j", async (field, body) => {
-    const target = await openTarget();
-    const hub = await openLocalHub();
-    await hub.create({ url: target.url });
+    const { hub, target } = await openWebhook();
     const answer = await hub.request("POST /_local/events?wait=true", { body });
     expect(answer.status).toBe(400);
     expect(answer.body).toEqual({ error: expect.stringContaining(`${field}: `) });

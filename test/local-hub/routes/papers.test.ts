@@ -122,7 +122,7 @@ describe("Claiming a paper", () => {
   });
 
   test("returns 404 for an unknown paper", async () => {
-    const hub = await openLocalHub();
+    const hub = await openLocalHub({ overSocket: true });
     const [author] = await authorsOf(hub, small);
     // The last one is longer than a header can be.
     for (const paperId of ["2601.04212", "__proto__", author?.id, "x".repeat(20_000)]) {

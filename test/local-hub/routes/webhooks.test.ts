@@ -118,7 +118,7 @@ describe("Creating a webhook", () => {
       },
     },
   ])("accepts $what, and get and list return the same webhook", async ({ body, answer }) => {
-    const hub = await openLocalHub();
+    const hub = await openLocalHub({ overSocket: true });
     const created = await hub.request(`POST ${path}`, { body });
     expect(created).toMatchObject({ status: 200, body: { webhook: answer } });
     expect(created.body).toEqual({ webhook: answer });
@@ -129,14 +129,14 @@ describe("Creating a webhook", () => {
   });
 
   test("treats an empty secret as no secret", async () => {
-    const hub = await openLocalHub();
+    const hub = await openLocalHub({ overSocket: true });
     const made = await hub.create({ url: "http://127.0.0.1:1/", secret: "" });
     expect(made).not.toHaveProperty("secret");
     expect(await hub.update(made.id, { url: "http://127.0.0.1:1/", secret: "" })).not.toHaveProperty("secret");
   });
 
   test("returns a new id each time, even for the same request", async () => {
-    const hub = await openLocalHub();
+    const hub = await openLocalHub({ overSocket: true });
     const ids = [];
     for (let made = 0; made < 5; made += 1) ids.push((await hub.create({ url: "http://127.0.0.1:1/" })).id);
     expect(new Set(ids).size).toBe(5);
