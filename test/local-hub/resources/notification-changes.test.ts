@@ -65,16 +65,18 @@ describe("Marking notifications", () => {
     expect(notifications).toEqual([newest]);
   });
 
-  test.each<[string, string, unknown]>([
-    ["an empty body", "", {}],
-    ["an empty list", "", { discussionIds: [] }],
-    ["applyToAll=false", "?applyToAll=false&repoType=dataset", {}],
-    ["unknown ids", "", { discussionIds: ["f".repeat(24), "x", "", "__proto__"] }],
-  ])("changes nothing with %s", async (_, query, body) => {
+  test("changes nothing without known ids", async () => {
     const hub = await openLocalHub();
     const before = await allOf(hub);
-    expect(await hub.request(`POST ${path}${query}`, { body })).toMatchObject({ status: 200, body: {} });
-    expect(await allOf(hub)).toEqual(before);
+    for (const [query, body] of [
+      ["", {}],
+      ["", { discussionIds: [] }],
+      ["?applyToAll=false&repoType=dataset", {}],
+      ["", { discussionIds: ["f".repeat(24), "x", "", "__proto__"] }],
+    ] as const) {
+      expect(await hub.request(`POST ${path}${query}`, { body })).toMatchObject({ status: 200, body: {} });
+      expect(await allOf(hub)).toEqual(before);
+    }
   });
 
   test("does not change notifications of other users", async () => {
@@ -122,15 +124,17 @@ describe("Deleting notifications", () => {
     expect(await allOf(hub, other)).toEqual(theirs);
   });
 
-  test.each<[string, string, object]>([
-    ["no body", "", {}],
-    ["an empty body", "", { body: {} }],
-    ["applyToAll=false", "?applyToAll=false&repoType=dataset", {}],
-    ["unknown ids", "", { body: { discussionIds: ["f".repeat(24)] } }],
-  ])("changes nothing with %s", async (_, query, ask) => {
+  test("changes nothing without known ids", async () => {
     const hub = await openLocalHub();
-    expect(await hub.request(`DELETE ${path}${query}`, ask)).toMatchObject({ status: 200, body: {} });
-    expect((await pageOf(hub)).count.all).toBe(28);
+    for (const [query, options] of [
+      ["", {}],
+      ["", { body: {} }],
+      ["?applyToAll=false&repoType=dataset", {}],
+      ["", { body: { discussionIds: ["f".repeat(24)] } }],
+    ] as const) {
+      expect(await hub.request(`DELETE ${path}${query}`, options)).toMatchObject({ status: 200, body: {} });
+      expect((await pageOf(hub)).count.all).toBe(28);
+    }
   });
 
   test("is kept across a restart, like marking", async () => {

@@ -2,11 +2,14 @@ import { describe, expect, test } from "vitest";
 import * as z from "zod";
 import { job } from "../../../src/hub/jobs/schemas.ts";
 import { waitFor } from "../../support/wait-for.ts";
-import { data, openLocalHub, pushed } from "../support/hub.ts";
-import { neverRespond, openTarget, openWebhook } from "../support/target.ts";
+import { data, openLocalHub, pushed, shareLocalHub } from "../support/hub.ts";
+import { neverRespond, openTarget } from "../support/target.ts";
 
 const unknownId = "0123456789abcdef01234567";
 const id = expect.stringMatching(/^[0-9a-f]{24}$/);
+
+/** For requests that are refused. */
+const shared = await shareLocalHub();
 
 describe("POST /_local/events", () => {
   test("returns the deliveries, without a token", async () => {
@@ -129,27 +132,27 @@ describe("POST /_local/events", () => {
     ["edits[0]", { repo, event, edits: [{ path: "a", value: 1, remove: true }] }],
     ["body", []],
   ])("returns 400 with %s for an invalid field: %j", async (field, body) => {
-    const { hub, target } = await openWebhook();
-    const answer = await hub.request("POST /_local/events?wait=true", { body });
+    const answer = await shared.request("POST /_local/events?wait=true", { body });
     expect(answer.status).toBe(400);
     expect(answer.body).toEqual({ error: expect.stringContaining(`${field}: `) });
     expect(answer.headers.get("x-error-code")).toBe("BadRequest");
-    expect(target.requests).toEqual([]);
-    await expect(hub.hub.trigger(JSON.parse(JSON.stringify(body)))).rejects.toMatchObject({
+    await expect(shared.hub.trigger(JSON.parse(JSON.stringify(body)))).rejects.toMatchObject({
       code: "ARGUMENT_INVALID",
       message: expect.stringContaining(`${field === "body" ? "event" : field}: `),
     });
+    expect((await shared.request("GET /_local/repositories")).body).not.toContainEqual(expect.objectContaining(repo));
   });
 
-  test.each(["", "{", "null"])("returns 400 for a body that is not an event: %j", async (text) => {
-    const hub = await openLocalHub();
-    const answer = await hub.request("POST /_local/events", { text, headers: { "content-type": "application/json" } });
-    expect([answer.status, answer.body]).toEqual([400, { error: expect.stringMatching(/\w/) }]);
+  test("returns 400 for a body that is not an event", async () => {
+    for (const text of ["", "{", "null"]) {
+      const headers = { "content-type": "application/json" };
+      const answer = await shared.request("POST /_local/events", { text, headers });
+      expect([answer.status, answer.body], text).toEqual([400, { error: expect.stringMatching(/\w/) }]);
+    }
   });
 
   test("rejects a value of wait other than true and false", async () => {
-    const hub = await openLocalHub();
-    const answer = await hub.request("POST /_local/events?wait=1", { body: pushed });
+    const answer = await shared.request("POST /_local/events?wait=1", { body: pushed });
     expect([answer.status, answer.body]).toEqual([400, { error: expect.stringContaining("wait: ") }]);
   });
 });
@@ -305,24 +308,17 @@ describe("POST /_local/reset", () => {
   });
 });
 
-describe("An unknown control path", () => {
-  test.each(["GET /_local", "GET /_local/nothing", "GET /_local/events", "DELETE /_local/jobs"])(
-    "returns 404: %s",
-    async (line) => {
-      const hub = await openLocalHub();
-      const answer = await hub.request(line, { headers: { "content-type": "application/json" } });
-      expect([answer.status, answer.body]).toEqual([404, { error: expect.stringContaining("/_local") }]);
-    },
-  );
+test("An unknown control path returns 404", async () => {
+  for (const line of ["GET /_local", "GET /_local/nothing", "GET /_local/events", "DELETE /_local/jobs"]) {
+    const answer = await shared.request(line, { headers: { "content-type": "application/json" } });
+    expect([answer.status, answer.body], line).toEqual([404, { error: expect.stringContaining("/_local") }]);
+  }
 });
 
 describe("A control request from another site", () => {
   test("is rejected, even as JSON, but one from the page is accepted", async () => {
-    const { hub, request } = await openLocalHub().then((opened) => ({
-      hub: opened.hub,
-      request: opened.request.bind(opened),
-    }));
-    const reset = (origin: string) => request("POST /_local/reset", { text: "{}", headers: { origin } });
+    const hub = await openLocalHub({ overSocket: true });
+    const reset = (origin: string) => hub.request("POST /_local/reset", { text: "{}", headers: { origin } });
     expect(await reset("http://evil.example")).toMatchObject({ status: 403 });
     expect(await reset("http://127.0.0.1:1")).toMatchObject({ status: 403 });
     expect(await reset("null")).toMatchObject({ status: 403 });

@@ -4,7 +4,7 @@ import { type ReturnedResourceGroup, resourceGroup } from "../../../../src/hub/o
 import type { RepoRef } from "../../../../src/hub/schemas.ts";
 import { toResourceGroup } from "../../../../src/local-hub/resources/organizations/resource-groups.ts";
 import { openStore } from "../../../../src/local-hub/store/store.ts";
-import { auditEvents, openLocalHub, type RequestOptions, restart, stateFile, type TestHub } from "../../support/hub.ts";
+import { auditEvents, openLocalHub, restart, stateFile, type TestHub } from "../../support/hub.ts";
 import { storedRepository } from "../../support/repositories.ts";
 
 const pathOf = (organization: string) => `/api/organizations/${organization}/resource-groups`;
@@ -284,8 +284,9 @@ describe("A repository in a resource group", () => {
   });
 });
 
-describe("Access to resource groups", () => {
-  test.each([
+test("Access to resource groups requires the plan, and changes require an admin with a write token", async () => {
+  const hub = await openLocalHub();
+  const rows: [method: string, token: string, organization: string, status: number][] = [
     ["GET", "hf_read", "acme", 200],
     ["GET", "hf_fine", "acme", 200],
     ["GET", "hf_other", "acme", 200],
@@ -299,11 +300,12 @@ describe("Access to resource groups", () => {
     ["POST", "hf_other", "acme", 403],
     ["POST", "hf_local", "team-org", 403],
     ["POST", "hf_local", "nobody", 404],
-  ])("%s with %s in %s returns %i", async (method, token, organization, expected) => {
-    const hub = await openLocalHub();
-    const ask: RequestOptions = { token, ...(method === "POST" && { body: { name: "New" } }) };
-    expect((await hub.request(`${method} ${pathOf(organization)}`, ask)).status).toBe(expected);
-  });
+  ];
+  for (const [method, token, organization, status] of rows) {
+    const options = { token, ...(method === "POST" && { body: { name: "New" } }) };
+    const answer = await hub.request(`${method} ${pathOf(organization)}`, options);
+    expect(answer.status, `${method} ${token} ${organization}`).toBe(status);
+  }
 });
 
 test("A resource group does not contain a repository that no longer exists", () => {

@@ -35,14 +35,13 @@ async function groupNamed(hub: TestHub, name: string): Promise<z.output<typeof r
 }
 
 describe("Changing the role of a member", () => {
-  test.each(["admin", "write", "contributor", "read", "no_access", "reviewer", "Head of Data"])(
-    "sets it to %s, and the next read returns it",
-    async (role) => {
-      const hub = await openLocalHub();
+  test("sets it, and the next read returns it", async () => {
+    const hub = await openLocalHub();
+    for (const role of ["admin", "write", "contributor", "read", "no_access", "reviewer", "Head of Data"]) {
       await setRole(hub, "alan-adams", { role });
       expect(await rolesOf(hub, "alan-adams")).toEqual({ role, groups: { Reviews: "write" } });
-    },
-  );
+    }
+  });
 
   test("does not change other members, or other fields of the member", async () => {
     const hub = await openLocalHub();
@@ -186,29 +185,24 @@ describe("An organization", () => {
 });
 
 describe("Changing the role of a member", () => {
-  test.each([
-    { who: "an admin with a write token", token: "hf_local", status: 200 },
-    { who: "a read token", token: "hf_read", status: 403 },
-    { who: "a token without write permission for organizations", token: "hf_fine", status: 403 },
-    { who: "a user who is not an admin", token: "hf_other", status: 403 },
-  ])("with $who returns $status", async ({ token, status }) => {
+  test("requires an admin with a token that can write to the organization", async () => {
     const hub = await openLocalHub();
-    const answer = await hub.request(`PUT ${acme}/members/other-user/role`, { token, body: { role: "admin" } });
-    expect(answer.status, answer.text).toBe(status);
-    expect((await rolesOf(hub, "other-user")).role).toBe(status === 200 ? "admin" : "read");
+    for (const token of ["hf_read", "hf_fine", "hf_other", "hf_local"]) {
+      const isAllowed = token === "hf_local";
+      const answer = await hub.request(`PUT ${acme}/members/other-user/role`, { token, body: { role: "admin" } });
+      expect(answer.status, answer.text).toBe(isAllowed ? 200 : 403);
+      expect((await rolesOf(hub, "other-user")).role).toBe(isAllowed ? "admin" : "read");
+    }
   });
 
-  test.each(["nobody", "acme", "ADA-ADAMS", "__proto__", "a%2Fb"])(
-    "returns 404 for an unknown member: %s",
-    async (user) => {
-      const hub = await openLocalHub();
+  test("returns 404 for an unknown member", async () => {
+    const hub = await openLocalHub();
+    for (const user of ["nobody", "acme", "ADA-ADAMS", "__proto__", "a%2Fb"]) {
       const { status, body } = await hub.request(`PUT ${acme}/members/${user}/role`, { body: { role: "read" } });
-      expect({ status, body }).toEqual({
-        status: 404,
-        body: { error: `"acme" has no member "${decodeURIComponent(user)}".` },
-      });
-    },
-  );
+      const error = `"acme" has no member "${decodeURIComponent(user)}".`;
+      expect({ status, body }).toEqual({ status: 404, body: { error } });
+    }
+  });
 });
 
 test("Webhooks of a member who loses access no longer fire for private repositories", async () => {
