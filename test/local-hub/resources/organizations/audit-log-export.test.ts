@@ -116,9 +116,11 @@ describe("The export of a long audit log", () => {
       before: before - limit,
     }));
     onTestFinished(() => page.mockRestore());
-    const all = await new Response(openExport(store)).json();
-    expect(all).toHaveLength(100_000);
-    expect(all.at(-1)).toMatchObject({ message: events[499]?.message });
+    const text = await new Response(openExport(store)).text();
+    expect(text.match(/"createdAt"/g)).toHaveLength(100_000);
+    expect(JSON.parse(`[${text.slice(text.lastIndexOf(',{"_id"') + 1)}`)).toMatchObject([
+      { message: events[499]?.message },
+    ]);
   });
 
   test("reads from the store as the client reads, and stops when the client disconnects", async () => {
