@@ -26,7 +26,7 @@ describe("A webhook whose deliveries fail", () => {
 
   test("is never suspended if suspendAfter is Infinity", async () => {
     const { hub, id } = await openWebhook([404], { suspendAfter: Number.POSITIVE_INFINITY, attempts: 1 });
-    for (let delivery = 0; delivery < 30; delivery += 1) await hub.trigger();
+    for (let delivery = 0; delivery < 8; delivery += 1) await hub.trigger();
     expect(await hub.get(id)).toMatchObject({ disabled: false });
   });
 
@@ -106,11 +106,12 @@ describe("A suspended webhook", () => {
     expect(target.requests.map(({ line }) => line)).toHaveLength(3);
   });
 
-  test("stays suspended after an update", async () => {
+  test("stays suspended after an update, until it is disabled", async () => {
     const { hub, target, id } = await openWebhook([500], { suspendAfter: 1, attempts: 1 });
     await hub.trigger();
     expect(await hub.update(id, { url: target.url, secret })).toMatchObject({ disabled: suspended });
     expect(await hub.trigger()).toEqual([]);
+    expect(await hub.setState(id, "disable")).toMatchObject({ disabled: true });
   });
 
   test("is enabled with its failure count reset to 0", async () => {
@@ -122,12 +123,6 @@ describe("A suspended webhook", () => {
     expect(await hub.get(id)).toMatchObject({ disabled: false });
     await hub.trigger();
     expect(await hub.get(id)).toMatchObject({ disabled: suspended });
-  });
-
-  test("can be disabled, and then reports disabled", async () => {
-    const { hub, id } = await openWebhook([500], { suspendAfter: 1, attempts: 1 });
-    await hub.trigger();
-    expect(await hub.setState(id, "disable")).toMatchObject({ disabled: true });
   });
 
   test("can be enabled after its receiver is fixed", async () => {
@@ -147,17 +142,5 @@ describe("A suspended webhook", () => {
     expect(await hub.replay(id, failed?.logId)).toEqual({ status: 200 });
     await hub.setState(id, "enable");
     expect(await hub.trigger(pushed)).toMatchObject([{ status: 200 }]);
-  });
-
-  test("is logged with the reason", async () => {
-    const { hub, id } = await openWebhook([500], { suspendAfter: 2, attempts: 1 });
-    await hub.trigger();
-    await hub.trigger();
-    expect(hub.log.lines).toContainEqual({
-      level: "warn",
-      webhook: id,
-      failures: 2,
-      msg: expect.stringContaining("suspended"),
-    });
   });
 });

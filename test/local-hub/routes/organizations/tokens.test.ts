@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import * as z from "zod";
 import { deriveTokenId } from "../../../../src/local-hub/accounts.ts";
 import { holdsSecret } from "../../../support/secrets.ts";
@@ -22,9 +22,13 @@ async function promote(hub: TestHub): Promise<void> {
   expect(answer.status, answer.text).toBe(200);
 }
 
+let hub: TestHub;
+beforeEach(async () => {
+  hub = await openLocalHub();
+});
+
 describe("A token that an organization revoked", () => {
   test("is rejected there by each operation", async () => {
-    const hub = await openLocalHub();
     await promote(hub);
     const send = ({ line, body }: SampleRequest) => hub.request(line("acme"), { token: "hf_other", body });
     for (const request of organizationRequests) expect((await send(request)).status, request.operationId).toBe(200);
@@ -36,7 +40,6 @@ describe("A token that an organization revoked", () => {
   });
 
   test("works in other organizations, and other tokens of its user still work", async () => {
-    const hub = await openLocalHub();
     await promote(hub);
     for (const token of ["hf_other", "hf_read"]) await revoke(hub, token);
     const asOther = async (line: string, body?: object) =>
@@ -58,7 +61,6 @@ describe("A token that an organization revoked", () => {
   });
 
   test("stays revoked when it is revoked again, with one audit log entry that does not contain it", async () => {
-    const hub = await openLocalHub();
     const events = () => auditEvents(hub, { organization: "acme", type: revoked });
     const before = await events();
     await revoke(hub, "hf_other");
@@ -74,7 +76,6 @@ describe("A token that an organization revoked", () => {
   });
 
   test("can be the one that sent the request, and is restored by a reset", async () => {
-    const hub = await openLocalHub();
     await revoke(hub, "hf_local");
     expect((await hub.request(`POST ${pathOf("acme")}`, { body: { token: "hf_local" } })).status).toBe(403);
     await hub.request("POST /_local/reset", { token: null, body: {} });
@@ -84,7 +85,6 @@ describe("A token that an organization revoked", () => {
 
 describe("Revoking a token", () => {
   test("requires a token of a member", async () => {
-    const hub = await openLocalHub();
     for (const [organization, token] of [
       ["acme", "hf_nobody"],
       ["acme", "hf_"],
@@ -100,7 +100,6 @@ describe("Revoking a token", () => {
   });
 
   test("accepts its id, which the token settings and the audit log show, since 2026-08-12", async () => {
-    const hub = await openLocalHub();
     const { text } = await hub.request("GET /settings/tokens", { token: null });
     const [, tokenId = ""] = /^hf_other +([0-9a-f]{24}) /m.exec(text) ?? [];
     const path = `/api/organizations/acme/settings/tokens/${tokenId}/revoke`;
@@ -115,7 +114,6 @@ describe("Revoking a token", () => {
   });
 
   test("by its id requires a token of a member", async () => {
-    const hub = await openLocalHub();
     for (const [organization, tokenId] of [
       ["acme", "0".repeat(24)],
       ["enterprise-org", deriveTokenId("hf_other")],
@@ -127,7 +125,6 @@ describe("Revoking a token", () => {
   });
 
   test("by its value does not accept its id", async () => {
-    const hub = await openLocalHub();
     await revoke(hub, "hf_other");
     const [event] = await auditEvents(hub, { organization: "acme", type: revoked });
     const { tokenId } = z.object({ tokenId: z.string() }).parse(event?.data);
@@ -138,7 +135,6 @@ describe("Revoking a token", () => {
   });
 
   test("requires an admin with a token that can write to the organization, even for their own token", async () => {
-    const hub = await openLocalHub();
     for (const token of ["hf_read", "hf_fine", "hf_other", "hf_local"]) {
       const isAllowed = token === "hf_local";
       const answer = await hub.request(`POST ${pathOf("acme")}`, { token, body: { token: "hf_other" } });
