@@ -168,6 +168,27 @@ describe("A user", () => {
   });
 });
 
+test("A refused write changes nothing", async () => {
+  const hub = await openLocalHub();
+  const owned = ["webhooks", "jobs", "settings", "papers"].map((name) => `/_local/${name}`);
+  const paths = ["settings/network-security", "members", "resource-groups", "audit-log/export", "avatar"];
+  const read = async () => {
+    const lines = [...owned, "/api/notifications", ...paths.map((path) => `/api/organizations/acme/${path}`)];
+    const answers = await Promise.all(lines.map((line) => hub.request(`GET ${line}`)));
+    const revoked = await hub.request("GET /api/organizations/acme/avatar", { token: "hf_read" });
+    return [...answers.map(({ text }) => text), revoked.status];
+  };
+  const before = await read();
+  for (const request of requests.filter(({ writes }) => writes)) {
+    const isOfOrganization = organizationRequests.includes(request);
+    for (const token of [null, "hf_read", ...(isOfOrganization ? ["hf_fine", "hf_other"] : [])]) {
+      const { status } = await hub.request(request.line("acme"), { token, body: request.body });
+      expect(status, `${request.operationId} ${token}`).toBe(token === null ? 401 : 403);
+    }
+  }
+  expect(await read()).toEqual(before);
+});
+
 test("A restart keeps the changes to an organization, and a reset reverts them", async () => {
   const state = stateFile();
   const hub = await openLocalHub({ state });

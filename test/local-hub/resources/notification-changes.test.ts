@@ -150,21 +150,4 @@ describe("A request for notifications", () => {
       expect((await hub.request(`GET /api/notifications?applyToAll=${value}`)).body).toEqual(body);
     }
   });
-
-  test.each(["DELETE /api/notifications?applyToAll=true", "POST /api/notifications/mark-as-read?applyToAll=true"])(
-    "is rejected without a token or with a read token: %s",
-    async (line) => {
-      const before = await allOf(hub);
-      expect((await hub.request(line, { token: null, body: {} })).status).toBe(401);
-      expect((await hub.request(line, { token: "hf_read", body: {} })).status).toBe(403);
-      expect(await allOf(hub)).toEqual(before);
-      expect((await hub.request(line, { token: "hf_fine", body: {} })).status).toBe(200);
-      expect(await allOf(hub)).not.toEqual(before);
-    },
-  );
-
-  test("is rejected without a token if it lists them", async () => {
-    expect((await hub.request("GET /api/notifications", { token: null })).status).toBe(401);
-    expect((await hub.request("GET /api/notifications", { token: "hf_unknown" })).status).toBe(401);
-  });
 });

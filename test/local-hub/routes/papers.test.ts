@@ -142,12 +142,6 @@ describe("Claiming a paper", () => {
     expect(await claimsOf(hub, small)).toEqual([ada, undefined, undefined]);
   });
 
-  test("is rejected without a token, and with a read token", async () => {
-    expect((await hub.request(path, { body: { paperId: small }, token: null })).status).toBe(401);
-    expect((await hub.request(path, { body: { paperId: small }, token: "hf_read" })).status).toBe(403);
-    expect(await claimsOf(hub, small)).toEqual([ada, undefined, undefined]);
-  });
-
   test("is kept across a restart, and reverted by a reset", async () => {
     const state = stateFile();
     const first = await openLocalHub({ state });

@@ -157,23 +157,3 @@ describe("The search of an audit log", () => {
     expect(text).not.toContain('repo.creat"');
   });
 });
-
-describe("The export of an audit log", () => {
-  test("requires an admin of an organization with the plan", async () => {
-    const rows: [token: string, organization: string, status: number][] = [
-      ["hf_local", "acme", 200],
-      ["hf_read", "acme", 200],
-      ["hf_fine", "enterprise-org", 200],
-      ["hf_local", "team-org", 200],
-      ["hf_local", "free-org", 403],
-      ["hf_other", "acme", 403],
-      ["hf_other", "team-org", 403],
-      ["hf_unknown", "acme", 401],
-      ["hf_local", "nobody", 404],
-    ];
-    for (const [token, organization, expected] of rows) {
-      const { status } = await shared.request(`GET /api/organizations/${organization}/audit-log/export`, { token });
-      expect(status, `${token} ${organization}`).toBe(expected);
-    }
-  });
-});

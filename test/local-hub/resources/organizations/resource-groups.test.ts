@@ -276,29 +276,6 @@ describe("A repository in a resource group", () => {
   });
 });
 
-test("Access to resource groups requires the plan, and changes require an admin with a write token", async () => {
-  const rows: [method: string, token: string, organization: string, status: number][] = [
-    ["GET", "hf_read", "acme", 200],
-    ["GET", "hf_fine", "acme", 200],
-    ["GET", "hf_other", "acme", 200],
-    ["GET", "hf_other", "enterprise-org", 403],
-    ["GET", "hf_local", "enterprise-org", 200],
-    ["GET", "hf_local", "team-org", 403],
-    ["GET", "hf_local", "nobody", 404],
-    ["POST", "hf_local", "enterprise-org", 200],
-    ["POST", "hf_read", "acme", 403],
-    ["POST", "hf_fine", "acme", 403],
-    ["POST", "hf_other", "acme", 403],
-    ["POST", "hf_local", "team-org", 403],
-    ["POST", "hf_local", "nobody", 404],
-  ];
-  for (const [method, token, organization, status] of rows) {
-    const options = { token, ...(method === "POST" && { body: { name: "New" } }) };
-    const answer = await hub.request(`${method} ${pathOf(organization)}`, options);
-    expect(answer.status, `${method} ${token} ${organization}`).toBe(status);
-  }
-});
-
 test("A resource group does not contain a repository that no longer exists", () => {
   const store = openStore({});
   onTestFinished(() => store.close());

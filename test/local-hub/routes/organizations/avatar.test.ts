@@ -36,28 +36,28 @@ describe("The avatar of an organization", () => {
     },
   );
 
-  test.each([
-    { how: "for an image", headers: { "sec-fetch-dest": "image" } },
-    { how: "with redirect=true", target: `${path}?redirect=true` },
-    { how: "with redirect=1", target: `${path}?redirect=1` },
-    { how: "with redirect=false, which counts as set", target: `${path}?redirect=false` },
-    { how: "with an empty redirect", target: `${path}?redirect=` },
-    { how: "with redirect alone", target: `${path}?redirect` },
-    { how: "with both", target: `${path}?redirect=x`, headers: { "sec-fetch-dest": "image" } },
-  ])("is a redirect to the picture $how", async ({ target, headers }) => {
-    const { status, location } = await askOnce({ ...(target && { target }), ...(headers && { headers }) });
-    expect({ status, location }).toEqual({ status: 302, location: `${hub.url}/avatars/acme.svg` });
-    expect((await picture(location ?? "")).headers.get("content-type")).toMatch(/^image\/svg\+xml/);
+  test("is a redirect to the picture for an image, and with any redirect parameter", async () => {
+    const queries = ["?redirect=true", "?redirect=1", "?redirect=false", "?redirect=", "?redirect"];
+    const image = { headers: { "sec-fetch-dest": "image" } };
+    const requests = [
+      ...queries.map((query) => ({ target: path + query })),
+      image,
+      { ...image, target: `${path}?redirect=x` },
+    ];
+    for (const request of requests) {
+      const { status, location } = await askOnce(request);
+      expect({ status, location }).toEqual({ status: 302, location: `${hub.url}/avatars/acme.svg` });
+    }
+    expect((await picture(`${hub.url}/avatars/acme.svg`)).headers.get("content-type")).toMatch(/^image\/svg\+xml/);
   });
 
-  test.each(["document", "empty", "script", "images", ""])(
-    "is JSON for a request that is not for an image: Sec-Fetch-Dest: %j",
-    async (destination) => {
+  test("is JSON for a request that is not for an image", async () => {
+    for (const destination of ["document", "empty", "script", "images", ""]) {
       const { status, text } = await askOnce({ headers: { "sec-fetch-dest": destination } });
-      expect(status).toBe(200);
+      expect(status, destination).toBe(200);
       expect(JSON.parse(text)).toEqual({ avatarUrl: `${hub.url}/avatars/acme.svg` });
-    },
-  );
+    }
+  });
 
   test("does not redirect for an unknown organization, and ignores an unknown parameter", async () => {
     expect(await askOnce({ target: "/api/organizations/nobody/avatar?redirect" })).toMatchObject({ status: 404 });
