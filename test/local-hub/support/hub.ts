@@ -267,7 +267,7 @@ export async function shareLocalHub(options: Omit<TestHubOptions, "now"> = {}): 
 }
 
 /** Launches such a local Hub. The caller closes it. */
-export async function launchLocalHub({ overSocket = false, ...options }: TestHubOptions = {}): Promise<TestHub> {
+async function launchLocalHub({ overSocket = false, ...options }: TestHubOptions = {}): Promise<TestHub> {
   const log = createMemoryLogger();
   return new TestHub({ hub: await LocalHub.launch({ backoff: 5, logger: log, ...options }), log, overSocket });
 }
