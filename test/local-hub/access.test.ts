@@ -1,7 +1,7 @@
-import { beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { developmentTokens } from "../../src/local-hub/accounts.ts";
 import { specifiedRoutes as routes } from "../../src/local-hub/routes/index.ts";
-import { launchLocalHub, openLocalHub, restart, secret, stateFile, type TestHub } from "./support/hub.ts";
+import { openLocalHub, restart, secret, shareLocalHub, stateFile } from "./support/hub.ts";
 import { jobRequests, organizationRequests, ownRequests } from "./support/sample-requests.ts";
 
 const requests = [...ownRequests, ...jobRequests, ...organizationRequests];
@@ -9,11 +9,7 @@ const unknownId = "0123456789abcdef01234567";
 const organizations = ["free-org", "team-org", "enterprise-org", "acme"];
 
 /** For requests that change nothing: reads, and refused writes. */
-let shared: TestHub;
-beforeAll(async () => {
-  shared = await launchLocalHub();
-  return () => shared.hub.close();
-});
+const shared = await shareLocalHub();
 
 test("The tests send a request to each of the 35 operations", () => {
   expect(routes).toHaveLength(35);
@@ -64,47 +60,48 @@ describe("A request without a known bearer token gets 401", () => {
 });
 
 describe("A token with the role read", () => {
-  test.each(requests.filter(({ writes }) => writes))("gets 403 for a write: $operationId", async ({ line, body }) => {
-    for (const name of ["acme", "nobody", unknownId]) {
-      const answer = await shared.request(line(name), { token: "hf_read", body });
-      expect(answer).toMatchObject({
-        status: 403,
-        body: { error: "This token has read access only. Use hf_local to write." },
-      });
+  test("gets 403 for a write", async () => {
+    for (const { line, body } of requests.filter(({ writes }) => writes)) {
+      for (const name of ["acme", "nobody", unknownId]) {
+        const error = "This token has read access only. Use hf_local to write.";
+        const answer = await shared.request(line(name), { token: "hf_read", body });
+        expect(answer, line(name)).toMatchObject({ status: 403, body: { error } });
+      }
     }
   });
 
-  test.each(requests.filter(({ writes }) => !writes))("is accepted for a read: $operationId", async (request) => {
-    const { id } = await shared.create({ url: "http://127.0.0.1:1/" });
-    const name = jobRequests.includes(request) ? await shared.runJob() : ownRequests.includes(request) ? id : "acme";
-    const answer = await shared.request(request.line(name), { token: "hf_read" });
-    // A read that requires a token with write permission.
-    expect(answer.status).toBe(request.operationId === "getScimConfig" ? 403 : 200);
+  test("is accepted for a read", async () => {
+    const hub = await openLocalHub();
+    const { id } = await hub.create({ url: "http://127.0.0.1:1/" });
+    const job = await hub.runJob();
+    for (const request of requests.filter(({ writes }) => !writes)) {
+      const name = jobRequests.includes(request) ? job : ownRequests.includes(request) ? id : "acme";
+      const { status } = await hub.request(request.line(name), { token: "hf_read" });
+      // A read that requires a token with write permission.
+      expect(status, request.operationId).toBe(request.operationId === "getScimConfig" ? 403 : 200);
+    }
   });
 });
 
 describe("A token with the role fineGrained", () => {
-  test.each(jobRequests)("is accepted for the user's own jobs: $operationId", async ({ line, body }) => {
+  test("is accepted for the user's own operations and jobs", async () => {
     const hub = await openLocalHub();
-    expect((await hub.request(line(await hub.runJob()), { token: "hf_fine", body })).status).toBe(200);
-  });
-
-  test.each(ownRequests)(
-    "is accepted for the user's own operations: $operationId",
-    async ({ operationId, line, body }) => {
-      const hub = await openLocalHub();
+    for (const { line, body, operationId } of [...jobRequests, ...ownRequests]) {
       const { id } = await hub.create({ url: "http://127.0.0.1:1/" }, { token: "hf_fine" });
-      const answer = await hub.request(line(id), { token: "hf_fine", body });
+      const name = jobRequests.some((request) => request.operationId === operationId) ? await hub.runJob() : id;
+      const answer = await hub.request(line(name), { token: "hf_fine", body });
       // This webhook has not delivered anything yet.
       expect(answer.status, answer.text).toBe(operationId === "replayWebhookDelivery" ? 404 : 200);
-    },
-  );
+    }
+  });
 
-  test.each(organizationRequests)("can read organizations, but not change them: $operationId", async (request) => {
-    const { status, text } = await shared.request(request.line("acme"), { token: "hf_fine", body: request.body });
-    const isRefused = request.writes || request.operationId === "getScimConfig";
-    expect(status, text).toBe(isRefused ? 403 : 200);
-    if (isRefused) expect(text).toContain("hf_local");
+  test("can read organizations, but not change them", async () => {
+    for (const { line, body, writes, operationId } of organizationRequests) {
+      const { status, text } = await shared.request(line("acme"), { token: "hf_fine", body });
+      const isRefused = writes || operationId === "getScimConfig";
+      expect(status, text).toBe(isRefused ? 403 : 200);
+      if (isRefused) expect(text).toContain("hf_local");
+    }
   });
 });
 
@@ -123,73 +120,73 @@ const access: Record<string, { plan: string; names: string; as: "anyone" | "memb
   getScimConfig: { plan: "acme", names: "Enterprise Plus", as: "admin" },
 };
 
-const cells = organizationRequests.flatMap((request) =>
-  organizations.map((organization) => {
-    const { plan = "", names = "", as = "admin" } = access[request.operationId] ?? {};
-    const isIncluded = organizations.indexOf(organization) >= organizations.indexOf(plan);
-    return { ...request, organization, names, as, isIncluded };
-  }),
-);
+function accessTo(operationId: string) {
+  const found = access[operationId];
+  if (!found) throw new Error(`There is no access for ${operationId}.`);
+  return found;
+}
 
 describe("The plan of an organization", () => {
-  test.each(cells.filter(({ isIncluded }) => isIncluded))(
-    "of $organization includes $operationId",
-    async ({ line, body, organization }) => {
-      const hub = await openLocalHub();
+  test.each(organizations)("includes exactly the operations of the plan and lower ones: %s", async (organization) => {
+    const hub = await openLocalHub();
+    for (const { line, body, operationId } of organizationRequests) {
+      const { plan, names } = accessTo(operationId);
       const { status, text } = await hub.request(line(organization), { body });
-      expect(status, text).toBe(200);
-    },
-  );
-
-  test.each(cells.filter(({ isIncluded }) => !isIncluded))(
-    "of $organization does not include $operationId",
-    async ({ line, body, organization, names }) => {
-      const answer = await shared.request(line(organization), { body });
-      const error = expect.stringMatching(
-        new RegExp(`requires the ${names} plan.*${organization}.* Use the organization acme`),
-      );
-      expect(answer).toMatchObject({ status: 403, body: { error } });
-    },
-  );
+      const isIncluded = organizations.indexOf(organization) >= organizations.indexOf(plan);
+      expect(status, text).toBe(isIncluded ? 200 : 403);
+      const refusal = new RegExp(`requires the ${names} plan.*${organization}.* Use the organization acme`);
+      if (!isIncluded) expect(text).toMatch(refusal);
+    }
+  });
 });
 
 describe("A user", () => {
-  test.each(cells.filter(({ isIncluded, organization }) => isIncluded && organization === "acme"))(
-    "with the role of a member can do $operationId if it is for $as",
-    async ({ line, body, as }) => {
-      const hub = await openLocalHub();
-      const { status, text } = await hub.request(line("acme"), { token: "hf_other", body });
-      expect(status, text).toBe(as === "admin" ? 403 : 200);
-    },
-  );
-
-  test.each(cells.filter(({ isIncluded, organization }) => isIncluded && organization === "acme"))(
-    "without access can do $operationId only if it is for anyone",
-    async ({ line, body, as }) => {
-      const hub = await openLocalHub();
-      const noAccess = { body: { role: "no_access" } };
-      await hub.request("PUT /api/organizations/acme/members/other-user/role", noAccess);
-      const { status, text } = await hub.request(line("acme"), { token: "hf_other", body });
-      expect(status, text).toBe(as === "anyone" ? 200 : 403);
-    },
-  );
-
-  test.each(cells.filter(({ isIncluded, organization }) => isIncluded && organization === "enterprise-org"))(
-    "outside the organization can do $operationId only if it is for anyone",
-    async ({ line, body, as }) => {
-      const hub = await openLocalHub();
-      const { status, text } = await hub.request(line("enterprise-org"), { token: "hf_other", body });
-      expect(status, text).toBe(as === "anyone" ? 200 : 403);
-    },
-  );
-
-  test.each(organizationRequests)("gets 404 for an unknown organization: $operationId", async (request) => {
-    for (const name of ["nobody", "Acme", "local-user", "constructor"]) {
-      const { status, text } = await shared.request(request.line(name), { body: request.body });
-      expect(status, text).toBe(404);
-      expect(text).toContain(name);
+  test.each([
+    ["with the role of a member", "acme", "read", ["anyone", "member"]],
+    ["without access", "acme", "no_access", ["anyone"]],
+    ["outside the organization", "enterprise-org", undefined, ["anyone"]],
+  ])("%s can do exactly what is for them", async (_who, organization, role, allowed) => {
+    const hub = await openLocalHub();
+    const line = `PUT /api/organizations/${organization}/members/other-user/role`;
+    if (role !== undefined) expect((await hub.request(line, { body: { role } })).status).toBe(200);
+    for (const { line, body, operationId } of organizationRequests) {
+      const { plan, as } = accessTo(operationId);
+      if (organizations.indexOf(organization) < organizations.indexOf(plan)) continue;
+      const { status, text } = await hub.request(line(organization), { token: "hf_other", body });
+      expect(status, `${operationId}: ${text}`).toBe(allowed.includes(as) ? 200 : 403);
     }
   });
+
+  test("gets 404 for an unknown organization", async () => {
+    for (const { line, body } of organizationRequests) {
+      for (const name of ["nobody", "Acme", "local-user", "constructor"]) {
+        const { status, text } = await shared.request(line(name), { body });
+        expect(status, text).toBe(404);
+        expect(text).toContain(name);
+      }
+    }
+  });
+});
+
+test("A refused write changes nothing", async () => {
+  const hub = await openLocalHub();
+  const owned = ["webhooks", "jobs", "settings", "papers"].map((name) => `/_local/${name}`);
+  const paths = ["settings/network-security", "members", "resource-groups", "audit-log/export", "avatar"];
+  const read = async () => {
+    const lines = [...owned, "/api/notifications", ...paths.map((path) => `/api/organizations/acme/${path}`)];
+    const answers = await Promise.all(lines.map((line) => hub.request(`GET ${line}`)));
+    const revoked = await hub.request("GET /api/organizations/acme/avatar", { token: "hf_read" });
+    return [...answers.map(({ text }) => text), revoked.status];
+  };
+  const before = await read();
+  for (const request of requests.filter(({ writes }) => writes)) {
+    const isOfOrganization = organizationRequests.includes(request);
+    for (const token of [null, "hf_read", ...(isOfOrganization ? ["hf_fine", "hf_other"] : [])]) {
+      const { status } = await hub.request(request.line("acme"), { token, body: request.body });
+      expect(status, `${request.operationId} ${token}`).toBe(token === null ? 401 : 403);
+    }
+  }
+  expect(await read()).toEqual(before);
 });
 
 test("A restart keeps the changes to an organization, and a reset reverts them", async () => {

@@ -15,7 +15,7 @@ function telling(url: string): string {
 describe("A secret", () => {
   test("is in no log line, log entry or control response", async () => {
     const target = await openTarget(500, 301, 200);
-    const hub = await openLocalHub({ suspendAfter: 2 });
+    const hub = await openLocalHub({ suspendAfter: 2, overSocket: true });
     const { id } = await hub.create({ url: telling(target.url), secret });
     const [delivery] = await hub.trigger();
     await hub.replay(id, delivery?.logId);
@@ -44,7 +44,7 @@ describe("A secret", () => {
   });
 
   test("is in no error response", async () => {
-    const hub = await openLocalHub();
+    const hub = await openLocalHub({ overSocket: true });
     const answers = await Promise.all([
       hub.request("POST /api/settings/webhooks", { body: { url: telling("ftp://x/"), secret, [secret]: secret } }),
       hub.request("POST /api/settings/webhooks", { text: `{"secret":"${secret}` }),

@@ -1,5 +1,4 @@
 import { describe, expect, onTestFinished, test } from "vitest";
-import { createHubConsole } from "../../../src/local-hub/console/hub-console.ts";
 import { ConsoleClient } from "../support/console-client.ts";
 import { openContext } from "../support/context.ts";
 import { openLocalHub, waitForJobs } from "../support/hub.ts";
@@ -144,17 +143,5 @@ describe("The stream of the console", () => {
       type: "changed",
       features: ["webhooks", "events", "send"],
     });
-  });
-});
-
-describe("A console in memory", () => {
-  test("needs no socket", async () => {
-    const { context } = openContext();
-    const console = createHubConsole(context);
-    onTestFinished(() => console.close());
-    const client = await ConsoleClient.signIn(console.createSignInLink(context.hubUrl), (path, init) =>
-      console.fetch(new Request(`${context.hubUrl}${path}`, init)),
-    );
-    expect((await client.get("webhooks")).body).toMatchObject({ webhooks: [{ owner: "local-user" }] });
   });
 });

@@ -1,18 +1,11 @@
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { createHubApp } from "../../../src/local-hub/app.ts";
-import { BucketFaults } from "../../../src/local-hub/buckets/faults.ts";
 import { createHubConsole } from "../../../src/local-hub/console/hub-console.ts";
-import { Dispatcher } from "../../../src/local-hub/delivery/dispatcher.ts";
-import { HttpSender } from "../../../src/local-hub/delivery/http-sender.ts";
-import type { HubContext } from "../../../src/local-hub/hub-context.ts";
-import { createId, createSha } from "../../../src/local-hub/ids.ts";
-import { JobRunner } from "../../../src/local-hub/jobs/job-runner.ts";
-import { AuditLog } from "../../../src/local-hub/resources/organizations/audit-log.ts";
 import { JobStore } from "../../../src/local-hub/store/job-store.ts";
-import { openStore } from "../../../src/local-hub/store/store.ts";
 import { createMemoryLogger, type LogLine } from "../../support/memory-logger.ts";
+import { openContext } from "../support/context.ts";
 import { data, openLocalHub, pushed, type TestHub } from "../support/hub.ts";
-import { neverRespond, openTarget } from "../support/target.ts";
+import { neverRespond, openTarget, openWebhook } from "../support/target.ts";
 
 /** Returns the lines of a log that are warnings or errors. */
 function alarms({ log }: TestHub): LogLine[] {
@@ -21,9 +14,7 @@ function alarms({ log }: TestHub): LogLine[] {
 
 describe("The log of a local Hub", () => {
   test("contains a line for each attempt, with its status, duration, ids and the reason of a failure", async () => {
-    const target = await openTarget(500, 200);
-    const hub = await openLocalHub({ now: () => 0 });
-    const { id } = await hub.create({ url: target.url });
+    const { hub, id } = await openWebhook([500, 200], { now: () => 0 });
     const [delivery] = await hub.trigger();
     const logIds = (await hub.entries(id)).map(({ logId }) => logId).reverse();
     const shared = { webhook: id, deliveryId: delivery?.deliveryId, ms: 0 };
@@ -37,9 +28,7 @@ describe("The log of a local Hub", () => {
   });
 
   test("contains one warning when a webhook is suspended, and one for the dropped deliveries", async () => {
-    const target = await openTarget(neverRespond, 500);
-    const hub = await openLocalHub({ attempts: 1, suspendAfter: 1 });
-    const { id } = await hub.create({ url: target.url });
+    const { hub, target, id } = await openWebhook([neverRespond, 500], { attempts: 1, suspendAfter: 1 });
     const waiting = hub.trigger();
     await target.hasReceived(1);
     await hub.trigger();
@@ -53,9 +42,7 @@ describe("The log of a local Hub", () => {
   });
 
   test("contains a warning when a webhook has used its daily triggers", async () => {
-    const target = await openTarget();
-    const hub = await openLocalHub({ triggersPerDay: 1 });
-    const { id } = await hub.create({ url: target.url });
+    const { hub, id } = await openWebhook([], { triggersPerDay: 1 });
     await hub.trigger();
     expect(alarms(hub)).toEqual([]);
     await hub.trigger();
@@ -113,32 +100,15 @@ describe("The log of a local Hub", () => {
   });
 
   test("contains the error behind a 500, and the response does not", async () => {
-    const store = openStore({});
-    onTestFinished(() => store.close());
-    const log = createMemoryLogger();
     const failure = new Error("The disk is full.");
-    const hubUrl = "http://127.0.0.1:5050";
-    const now = () => 0;
-    const parts = { store, hubUrl, now, createId, log };
-    const jobs = new JobRunner({ ...parts, store: store.jobs, runJobs: false });
-    const sender = new HttpSender({ allowRemote: false });
-    const limits = { attempts: 1, backoffMs: 1, timeoutMs: 1, suspendAfter: 1, triggersPerDay: 1 };
-    const context: HubContext = {
-      ...{ ...parts, createSha, runJobs: false, allowRemote: false, startedAt: new Date(0) },
-      jobs,
-      bucketFaults: new BucketFaults(),
-      dispatcher: new Dispatcher({ ...parts, sender, jobs, limits }),
-      auditLog: new AuditLog({ ...parts, store: store.auditLog }),
-      reset() {
-        throw failure;
-      },
+    const log = createMemoryLogger();
+    const reset = () => {
+      throw failure;
     };
+    const context = { ...openContext().context, log, reset };
     const app = createHubApp(context, { console: createHubConsole(context) });
-    const response = await app.request(`${hubUrl}/_local/reset`, {
-      method: "POST",
-      headers: { "content-type": "application/json", host: "127.0.0.1:5050" },
-      body: "{}",
-    });
+    const headers = { "content-type": "application/json", host: "127.0.0.1:5050" };
+    const response = await app.request("/_local/reset", { method: "POST", headers, body: "{}" });
     expect(response.status).toBe(500);
     expect(await response.text()).not.toContain("disk");
     expect(log.lines).toEqual([{ level: "error", err: failure, msg: expect.any(String) }]);

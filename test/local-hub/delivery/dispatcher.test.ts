@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { data, openLocalHub, pushed, secret } from "../support/hub.ts";
-import { openReceiver, openTarget } from "../support/target.ts";
+import { openReceiver, openTarget, openWebhook } from "../support/target.ts";
 
 describe("A delivery", () => {
   test("is a JSON POST request with its id and the secret", async () => {
@@ -31,16 +31,14 @@ describe("A delivery", () => {
     expect((await hub.entries(id))[0]?.request.headers).not.toHaveProperty("x-webhook-secret");
   });
 
-  test.each(["~!@#$%^&*()_+ {}|:\"<>?`-=[]\\;',./", "a", "x".repeat(4_000), "a  b"])(
-    "contains the secret unchanged: %s",
-    async (unusual) => {
-      const target = await openTarget();
-      const hub = await openLocalHub();
-      await hub.create({ url: target.url, secret: unusual });
+  test("contains the secret unchanged", async () => {
+    const { hub, target, id } = await openWebhook();
+    for (const unusual of ["~!@#$%^&*()_+ {}|:\"<>?`-=[]\\;',./", "a", "x".repeat(4_000), "a  b"]) {
+      await hub.update(id, { url: target.url, secret: unusual });
       expect(await hub.trigger()).toMatchObject([{ status: 200 }]);
-      expect(target.requests[0]?.headers["x-webhook-secret"]).toBe(unusual);
-    },
-  );
+      expect(target.requests.at(-1)?.headers["x-webhook-secret"]).toBe(unusual);
+    }
+  });
 
   test("is accepted by a receiver with the same secret, and rejected by one with another secret", async () => {
     const receiver = await openReceiver((server) => {
@@ -64,18 +62,16 @@ describe("A delivery", () => {
 });
 
 describe("A secret that is invalid in an HTTP header", () => {
-  test.each(["a\x7fb", "\x7f", " a", "a ", " "])("is logged as a failed delivery without a request: %j", async (it) => {
-    const target = await openTarget();
-    const hub = await openLocalHub();
-    const made = await hub.create({ url: target.url, secret: it });
-    expect(made.secret).toBe(it);
-    expect(await hub.trigger()).toMatchObject([{ webhookId: made.id, status: null }]);
-    expect(await hub.entries(made.id)).toMatchObject([
-      { attempt: 1, status: null, response: null, error: expect.stringContaining("secret") },
-    ]);
+  test("is logged as a failed delivery without a request", async () => {
+    const { hub, target, id } = await openWebhook();
+    for (const invalid of ["a\x7fb", "\x7f", " a", "a ", " "]) {
+      expect(await hub.update(id, { url: target.url, secret: invalid })).toMatchObject({ secret: invalid });
+      expect(await hub.trigger(), invalid).toMatchObject([{ webhookId: id, status: null }]);
+      const failure = { attempt: 1, status: null, response: null, error: expect.stringContaining("secret") };
+      expect((await hub.entries(id))[0]).toMatchObject(failure);
+    }
     expect(target.requests).toEqual([]);
-    await hub.update(made.id, { url: target.url, secret });
-    expect(await hub.trigger()).toMatchObject([{ status: 200 }]);
+    expect(await hub.entries(id)).toHaveLength(5);
   });
 
   test("does not affect the other webhooks of the event", async () => {
@@ -95,12 +91,12 @@ describe("A secret that is invalid in an HTTP header", () => {
   });
 });
 
-describe("Hundreds of concurrent events", () => {
+describe("Many concurrent events", () => {
   test("are each delivered exactly once", async () => {
     const target = await openTarget();
     const hub = await openLocalHub({ triggersPerDay: Number.POSITIVE_INFINITY });
     const { id } = await hub.create({ url: target.url, watched: [{ type: "user", name: "me" }] });
-    const events = 500;
+    const events = process.env.SLOW_TESTS === "1" ? 500 : 60;
     const settled = Promise.all(
       Array.from({ length: events }, (_, index) => hub.hub.push({ type: "dataset", name: `me/data-${index}` })),
     );
@@ -113,12 +109,10 @@ describe("Hundreds of concurrent events", () => {
   });
 
   test("are each delivered exactly once if sent over HTTP", async () => {
-    const target = await openTarget();
-    const hub = await openLocalHub();
-    await hub.create({ url: target.url });
-    await Promise.all(Array.from({ length: 200 }, () => hub.trigger(pushed, { wait: false })));
-    await target.hasReceived(200);
-    expect(new Set(target.ids).size).toBe(200);
+    const { hub, target } = await openWebhook();
+    await Promise.all(Array.from({ length: 40 }, () => hub.trigger(pushed, { wait: false })));
+    await target.hasReceived(40);
+    expect(new Set(target.ids).size).toBe(40);
     expect(target.payloads.every(({ repo }) => repo.name === data.name)).toBe(true);
   });
 });

@@ -3,7 +3,7 @@ import { DeliveryStore } from "../../../src/local-hub/store/delivery-store.ts";
 import { watchTimers } from "../../support/timers.ts";
 import { waitFor } from "../../support/wait-for.ts";
 import { data, openLocalHub, pushed } from "../support/hub.ts";
-import { neverRespond, openTarget } from "../support/target.ts";
+import { neverRespond, openTarget, openWebhook } from "../support/target.ts";
 
 describe("While an attempt is in progress,", () => {
   test("deleting the webhook ends its retries and its log", async () => {
@@ -57,9 +57,7 @@ describe("While an attempt is in progress,", () => {
   });
 
   test("closing the local Hub aborts the attempt immediately and returns to waiting callers", async () => {
-    const target = await openTarget(neverRespond);
-    const hub = await openLocalHub();
-    await hub.create({ url: target.url });
+    const { hub, target } = await openWebhook([neverRespond], { overSocket: true });
     const inCode = hub.hub.push(data);
     const overHttp = hub.trigger();
     await target.hasReceived(2);
@@ -120,9 +118,7 @@ describe("A delivery that waits for its next attempt", () => {
   test.each(["disable", "delete", "reset"])(
     "is dropped immediately by %s, and waiting callers get its last result",
     async (how) => {
-      const target = await openTarget(500);
-      const hub = await openLocalHub({ backoff: "1h" });
-      const { id } = await hub.create({ url: target.url });
+      const { hub, target, id } = await openWebhook([500], { backoff: "1h" });
       const waiting = hub.trigger();
       await waitFor(async () => expect(await hub.entries(id)).toHaveLength(1));
       const [entry] = await hub.entries(id);

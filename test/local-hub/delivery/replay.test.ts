@@ -1,30 +1,15 @@
 import { describe, expect, test } from "vitest";
 import { waitFor } from "../../support/wait-for.ts";
 import { openLocalHub, pushed, secret, type TestHub } from "../support/hub.ts";
-import { openReceiver, openTarget } from "../support/target.ts";
+import { openReceiver, openTarget, openWebhook } from "../support/target.ts";
 
-/** The two ways to replay: through the Hub's API, and through the page. */
-const ways = [
-  { way: "the API", replay: (hub: TestHub, id: string, logId = "") => hub.replay(id, logId) },
-  {
-    way: "the control",
-    replay: async (hub: TestHub, id: string, logId = "") => {
-      const answer = await hub.request(`POST /_local/webhooks/${id}/replay/${logId}`, { token: null, text: "{}" });
-      expect(answer.status, answer.text).toBe(200);
-      return answer.body;
-    },
-  },
-];
-
-describe.each(ways)("A replay by $way", ({ replay }) => {
+describe("A replay", () => {
   test("sends the delivery again with its id, and adds an entry to the log", async () => {
-    const target = await openTarget(500, 500, 200, 202);
-    const hub = await openLocalHub();
-    const { id } = await hub.create({ url: target.url });
+    const { hub, target, id } = await openWebhook([500, 500, 200, 202]);
     const [delivery] = await hub.trigger();
     const before = await hub.entries(id);
     for (const logId of [before[2]?.logId, before[0]?.logId])
-      expect(await replay(hub, id, logId)).toEqual({ status: 202 });
+      expect(await hub.replay(id, logId)).toEqual({ status: 202 });
     expect(new Set(target.ids)).toEqual(new Set([delivery?.deliveryId]));
     expect(new Set(target.requests.map(({ body }) => body)).size).toBe(1);
     const after = await hub.entries(id);
@@ -41,12 +26,10 @@ describe.each(ways)("A replay by $way", ({ replay }) => {
   });
 
   test("can itself be replayed", async () => {
-    const target = await openTarget();
-    const hub = await openLocalHub();
-    const { id } = await hub.create({ url: target.url });
+    const { hub, id } = await openWebhook();
     await hub.trigger();
-    await replay(hub, id, (await hub.entries(id))[0]?.logId);
-    await replay(hub, id, (await hub.entries(id))[0]?.logId);
+    await hub.replay(id, (await hub.entries(id))[0]?.logId);
+    await hub.replay(id, (await hub.entries(id))[0]?.logId);
     expect((await hub.entries(id)).map(({ attempt }) => attempt)).toEqual([3, 2, 1]);
   });
 
@@ -57,47 +40,44 @@ describe.each(ways)("A replay by $way", ({ replay }) => {
     const { id } = await hub.create({ url: before.url, secret: "the one of before" });
     const [delivery] = await hub.trigger();
     await hub.update(id, { url: now.url, secret });
-    await replay(hub, id, delivery?.logId);
+    await hub.replay(id, delivery?.logId);
     expect(before.requests).toHaveLength(1);
     expect(now.requests).toMatchObject([
       { body: before.requests[0]?.body, headers: { "webhook-id": delivery?.deliveryId, "x-webhook-secret": secret } },
     ]);
     await hub.update(id, { url: now.url });
-    await replay(hub, id, delivery?.logId);
+    await hub.replay(id, delivery?.logId);
     expect(now.requests[1]?.headers).not.toHaveProperty("x-webhook-secret");
   });
 
   test("sends the original payload, regardless of later changes", async () => {
-    const target = await openTarget();
-    const hub = await openLocalHub();
-    const { id } = await hub.create({ url: target.url });
+    const { hub, target, id } = await openWebhook();
     const [delivery] = await hub.trigger();
     await hub.trigger();
     await hub.trigger({ repo: pushed.repo, event: { scope: "repo", action: "delete" } });
-    await replay(hub, id, delivery?.logId);
+    await hub.replay(id, delivery?.logId);
     expect(target.requests.at(-1)?.body).toBe(target.requests[0]?.body);
   });
 
-  test.each([200, 204, 301, 404, 500])("returns the status of the receiver: %d", async (status) => {
-    const target = await openTarget(200, status);
-    const hub = await openLocalHub();
-    const { id } = await hub.create({ url: target.url });
+  test("returns the status of the receiver", async () => {
+    const { hub, target, id } = await openWebhook();
     const [delivery] = await hub.trigger();
-    expect(await replay(hub, id, delivery?.logId)).toEqual({ status });
-    expect(target.requests).toHaveLength(2);
-    expect((await hub.entries(id))[0]).toMatchObject({ status, attempt: 2 });
+    for (const [index, status] of [200, 204, 301, 404, 500].entries()) {
+      target.answerWith(status);
+      expect(await hub.replay(id, delivery?.logId)).toEqual({ status });
+      expect(target.requests).toHaveLength(2 + index);
+      expect((await hub.entries(id))[0]).toMatchObject({ status, attempt: 2 + index });
+    }
   });
 
   test("returns 502 if the receiver is unreachable, and the log entry has the status null", async () => {
-    const target = await openTarget();
-    const hub = await openLocalHub();
-    const { id } = await hub.create({ url: target.url });
+    const { hub, target, id } = await openWebhook();
     const [delivery] = await hub.trigger();
     await hub.update(id, { url: "http://127.0.0.1:1/" });
-    expect(await replay(hub, id, delivery?.logId)).toEqual({ status: 502 });
+    expect(await hub.replay(id, delivery?.logId)).toEqual({ status: 502 });
     expect((await hub.entries(id))[0]).toMatchObject({ status: null, attempt: 2, url: "http://127.0.0.1:1/" });
     await hub.update(id, { url: target.url, secret: "\x7f" });
-    expect(await replay(hub, id, delivery?.logId)).toEqual({ status: 502 });
+    expect(await hub.replay(id, delivery?.logId)).toEqual({ status: 502 });
   });
 
   test("is attempted once, and does not change the state of the webhook", async () => {
@@ -106,37 +86,31 @@ describe.each(ways)("A replay by $way", ({ replay }) => {
     const made = await hub.create({ url: target.url });
     const [delivery] = await hub.trigger();
     const before = await hub.get(made.id);
-    await replay(hub, made.id, delivery?.logId);
+    await hub.replay(made.id, delivery?.logId);
     expect(target.requests).toHaveLength(2);
     expect(await hub.get(made.id)).toEqual(before);
   });
 
   test.each(["suspended", "disabled"])("works while the webhook is %s", async (state) => {
-    const target = await openTarget(500);
-    const hub = await openLocalHub({ suspendAfter: 1, attempts: 1 });
-    const { id } = await hub.create({ url: target.url });
+    const { hub, target, id } = await openWebhook([500], { suspendAfter: 1, attempts: 1 });
     const [delivery] = await hub.trigger();
     if (state === "disabled") await hub.setState(id, "disable");
     const { disabled } = await hub.get(id);
     target.answerWith(200);
-    expect(await replay(hub, id, delivery?.logId)).toEqual({ status: 200 });
+    expect(await hub.replay(id, delivery?.logId)).toEqual({ status: 200 });
     expect(await hub.get(id)).toMatchObject({ disabled });
   });
 
   test("during a retry gets its own attempt number", async () => {
-    const target = await openTarget(500, 202, 200);
-    const hub = await openLocalHub({ backoff: 150 });
-    const { id } = await hub.create({ url: target.url });
+    const { hub, target, id } = await openWebhook([500, 202, 200], { backoff: 150 });
     const fired = hub.trigger();
     await target.hasReceived(1);
     const [first] = await logged(hub, id, 1);
-    await replay(hub, id, first?.logId);
+    await hub.replay(id, first?.logId);
     await fired;
     expect((await hub.entries(id)).map(({ attempt }) => attempt)).toEqual([3, 2, 1]);
   });
-});
 
-describe("A replay", () => {
   test("makes a receiver run the handler again", async () => {
     const runs: string[] = [];
     const receiver = await openReceiver((server) => {

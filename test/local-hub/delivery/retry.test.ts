@@ -1,12 +1,10 @@
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { openLocalHub, secret } from "../support/hub.ts";
-import { neverRespond, openTarget } from "../support/target.ts";
+import { neverRespond, openTarget, openWebhook } from "../support/target.ts";
 
 describe("A failed delivery", () => {
   test("is retried with the same id and body, and each attempt is logged", async () => {
-    const target = await openTarget(500, 503, 200);
-    const hub = await openLocalHub();
-    const { id } = await hub.create({ url: target.url });
+    const { hub, target, id } = await openWebhook([500, 503, 200]);
     const [delivery] = await hub.trigger();
     expect(target.ids).toEqual([delivery?.deliveryId, delivery?.deliveryId, delivery?.deliveryId]);
     expect(new Set(target.requests.map(({ body }) => body)).size).toBe(1);
@@ -27,9 +25,7 @@ describe("A failed delivery", () => {
     [{ attempts: 2 }, 2],
     [{ attempts: 5 }, 5],
   ])("fails permanently after its last attempt: %j allows %d", async (options, attempts) => {
-    const target = await openTarget(500);
-    const hub = await openLocalHub(options);
-    const { id } = await hub.create({ url: target.url });
+    const { hub, target, id } = await openWebhook([500], options);
     expect(await hub.trigger()).toMatchObject([{ status: 500 }]);
     const entries = await hub.entries(id);
     expect(entries.map(({ attempt }) => attempt)).toEqual(
@@ -44,9 +40,7 @@ describe("A failed delivery", () => {
   test("waits twice as long before each later attempt", async () => {
     const timers = vi.spyOn(globalThis, "setTimeout");
     onTestFinished(() => timers.mockRestore());
-    const target = await openTarget(500);
-    const hub = await openLocalHub({ attempts: 4, backoff: 13, now: () => 0 });
-    await hub.create({ url: target.url });
+    const { hub, target } = await openWebhook([500], { attempts: 4, backoff: 13, now: () => 0 });
     await hub.trigger();
     expect(target.requests).toHaveLength(4);
     const spans = timers.mock.calls.map(([, span]) => span);
@@ -90,9 +84,7 @@ describe("A failed delivery", () => {
   });
 
   test("is retried after a timeout", async () => {
-    const target = await openTarget(neverRespond, 200);
-    const hub = await openLocalHub({ timeout: 50 });
-    const { id } = await hub.create({ url: target.url });
+    const { hub, target, id } = await openWebhook([neverRespond, 200], { timeout: 50 });
     const [delivery] = await hub.trigger();
     expect(delivery?.status).toBe(200);
     expect(target.ids).toEqual([delivery?.deliveryId, delivery?.deliveryId]);
@@ -112,9 +104,7 @@ describe("A failed delivery", () => {
   });
 
   test("has its own id", async () => {
-    const target = await openTarget(500);
-    const hub = await openLocalHub({ attempts: 2, suspendAfter: 100 });
-    await hub.create({ url: target.url });
+    const { hub, target } = await openWebhook([500], { attempts: 2, suspendAfter: 100 });
     await hub.create({ url: target.url });
     for (let push = 0; push < 5; push += 1) await hub.trigger();
     expect(new Set(target.ids).size).toBe(10);

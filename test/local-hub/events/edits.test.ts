@@ -1,6 +1,11 @@
-import { describe, expect, test } from "vitest";
-import { data, openLocalHub, pushed, secret } from "../support/hub.ts";
+import { beforeEach, describe, expect, test } from "vitest";
+import { data, openLocalHub, pushed, secret, type TestHub } from "../support/hub.ts";
 import { openTarget, openWatchedTarget } from "../support/target.ts";
+
+let hub: TestHub;
+beforeEach(async () => {
+  hub = await openLocalHub();
+});
 
 describe("The edits of an event", () => {
   test("are applied to the payload last, even to fields that the local Hub sets", async () => {
@@ -64,7 +69,6 @@ describe("The edits of an event", () => {
   });
 
   test("can remove the fields that a job of a webhook is given, and the job still runs", async () => {
-    const hub = await openLocalHub();
     await hub.create({ job: { flavor: "cpu-basic" } });
     const edits = [{ path: "repo", remove: true } as const];
     expect(await hub.trigger({ ...pushed, edits })).toMatchObject([{ status: 200, error: null }]);
@@ -92,7 +96,6 @@ describe("A reported delivery", () => {
   });
 
   test("to a job contains the URL of the job", async () => {
-    const hub = await openLocalHub();
     await hub.create({ job: { flavor: "cpu-basic" } });
     const [job] = await hub.hub.push(data);
     expect(job).toMatchObject({ status: 200, url: `${hub.url}/_local/jobs#${hub.hub.jobs()[0]?.id}` });
@@ -100,7 +103,6 @@ describe("A reported delivery", () => {
 
   test("that was canceled before its first attempt contains that reason", async () => {
     const target = await openTarget(() => {});
-    const hub = await openLocalHub();
     const { id } = await hub.create({ url: target.url });
     const fired = Promise.all(Array.from({ length: 17 }, () => hub.hub.push(data)));
     await target.hasReceived(16);
@@ -174,7 +176,6 @@ describe("POST /_local/events?dryRun=true", () => {
   });
 
   test("returns the payload even if no webhook would fire", async () => {
-    const hub = await openLocalHub();
     const { body } = await hub.request("POST /_local/events?dryRun=true", { body: pushed });
     expect(body).toMatchObject({ payload: { repo: data, webhook: { version: 3 } }, webhooks: [], notFired: [] });
   });
@@ -182,7 +183,6 @@ describe("POST /_local/events?dryRun=true", () => {
 
 describe("GET /_local/webhooks", () => {
   test("lists the webhooks of all users, without secrets", async () => {
-    const hub = await openLocalHub();
     const url = `http://bot:${secret}@127.0.0.1:1/?secret=${secret}`;
     const mine = await hub.create({ url, secret });
     const other = await hub.create({ job: { flavor: "cpu-basic", command: ["true"] } }, { token: "hf_other" });

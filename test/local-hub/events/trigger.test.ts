@@ -1,25 +1,32 @@
 import { describe, expect, test } from "vitest";
 import type { HubEvent } from "../../../src/local-hub.ts";
 import { data, openLocalHub, pushed } from "../support/hub.ts";
-import { openTarget } from "../support/target.ts";
-
-type Watched = { type: string; name: string };
+import { openTarget, openWebhook } from "../support/target.ts";
 
 /** Returns the webhooks that fire, by the name in their path. */
 async function firing(
   webhooks: Record<string, Record<string, unknown>>,
   event: HubEvent,
-  { token }: { token?: string } = {},
+  { token = "hf_local" } = {},
 ): Promise<string[]> {
   const target = await openTarget();
   const hub = await openLocalHub();
   for (const [name, changes] of Object.entries(webhooks)) {
-    await hub.create({ url: `${target.url}/${name}`, ...changes }, token === undefined ? {} : { token });
+    await hub.create({ url: `${target.url}/${encodeURIComponent(name)}`, ...changes }, { token });
   }
   const fired = await hub.trigger(event);
   expect(fired).toHaveLength(target.requests.length);
   expect(fired.every(({ status }) => status === 200)).toBe(true);
-  return target.requests.map(({ line }) => line.replace("POST /hook/", "")).sort();
+  return target.requests.map(({ line }) => decodeURIComponent(line.replace("POST /hook/", ""))).sort();
+}
+
+/** Returns a webhook for each watched item such as `user me`, by this item. */
+function watching(items: readonly string[]) {
+  const webhookOf = (item: string) => {
+    const [type = "", name = ""] = item.split(" ");
+    return [item, { watched: [{ type, name }] }] as const;
+  };
+  return Object.fromEntries(items.map(webhookOf));
 }
 
 function push(type: HubEvent["repo"]["type"], name: string, changes: object = {}): HubEvent {
@@ -27,43 +34,29 @@ function push(type: HubEvent["repo"]["type"], name: string, changes: object = {}
 }
 
 describe("A webhook", () => {
-  test.each<[watched: Watched, fires: boolean]>([
-    [{ type: "dataset", name: "me/data" }, true],
-    [{ type: "model", name: "me/data" }, false],
-    [{ type: "dataset", name: "me/data2" }, false],
-    [{ type: "dataset", name: "me/dat" }, false],
-    [{ type: "dataset", name: "me" }, false],
-    [{ type: "dataset", name: "Me/data" }, false],
-    [{ type: "user", name: "me" }, true],
-    [{ type: "org", name: "me" }, true],
-    [{ type: "user", name: "me/data" }, false],
-    [{ type: "user", name: "m" }, false],
-    [{ type: "user", name: "data" }, false],
-    [{ type: "user", name: "__proto__" }, false],
-  ])("that watches %j: a push to the dataset me/data fires it: %s", async (watched, fires) => {
-    expect(await firing({ it: { watched: [watched] } }, push("dataset", "me/data"))).toEqual(fires ? ["it"] : []);
+  test("fires for a repository or an owner with exactly the watched type and name", async () => {
+    const others = ["model me/data", "dataset me/data2", "dataset me/dat", "dataset me", "dataset Me/data"];
+    const owners = ["user me/data", "user m", "user data", "user __proto__"];
+    const matching = ["dataset me/data", "org me", "user me"];
+    const webhooks = watching([...others, ...owners, ...matching]);
+    expect(await firing(webhooks, push("dataset", "me/data"))).toEqual(matching);
   });
 
-  test.each<[watched: Watched, repo: string, fires: boolean]>([
-    [{ type: "user", name: "local-user" }, "local-user/data", true],
-    [{ type: "org", name: "local-user" }, "local-user/data", false],
-    [{ type: "user", name: "other-user" }, "other-user/data", true],
-    [{ type: "org", name: "acme" }, "acme/data", true],
-    [{ type: "user", name: "acme" }, "acme/data", false],
-    [{ type: "org", name: "enterprise-org" }, "enterprise-org/data", true],
-    [{ type: "org", name: "team-org" }, "team-org/data", true],
-    [{ type: "org", name: "free-org" }, "free-org/data", true],
-    [{ type: "user", name: "free-org" }, "free-org/data", false],
-  ])("that watches %j: a push to %s fires it: %s", async (watched, repo, fires) => {
-    expect(await firing({ it: { watched: [watched] } }, push("dataset", repo))).toEqual(fires ? ["it"] : []);
+  test.each([
+    ["local-user", ["user"]],
+    ["other-user", ["user"]],
+    ["acme", ["org"]],
+    ["enterprise-org", ["org"]],
+    ["team-org", ["org"]],
+    ["free-org", ["org"]],
+  ])("that watches the known owner %s only fires if it watches a %j", async (owner, types) => {
+    const webhooks = watching([`user ${owner}`, `org ${owner}`]);
+    expect(await firing(webhooks, push("dataset", `${owner}/data`))).toEqual(types.map((type) => `${type} ${owner}`));
   });
 
   test.each(["model", "dataset", "space", "bucket", "kernel"] as const)("can watch a %s", async (type) => {
-    const watching = {
-      it: { watched: [{ type, name: "me/thing" }] },
-      all: { watched: [{ type: "user", name: "me" }] },
-    };
-    expect(await firing(watching, push(type, "me/thing"))).toEqual(["all", "it"]);
+    const items = [`${type} me/thing`, "user me"];
+    expect(await firing(watching(items), push(type, "me/thing"))).toEqual(items);
   });
 
   test("fires once, even if several watched items match", async () => {
@@ -99,29 +92,23 @@ describe("A webhook", () => {
 });
 
 describe("The domains of a webhook", () => {
-  test.each([
-    ["repo", ["both", "repo"]],
-    ["repo.content", ["both", "repo"]],
-    ["repo.config", ["both", "repo"]],
-    ["repo.config.dois", ["both", "repo"]],
-    ["discussion", ["both", "discussion"]],
-    ["discussion.comment", ["both", "discussion"]],
-    ["discussion.comment.reaction", ["both", "discussion"]],
-  ])("make an event of the scope %s fire %j", async (scope, fired) => {
+  test("limit the scopes of events that fire it", async () => {
     const webhooks = {
       repo: { domains: ["repo"] },
       discussion: { domains: ["discussion"] },
       both: { domains: ["discussion", "repo"] },
     };
-    expect(await firing(webhooks, { repo: data, event: { scope, action: "update" } })).toEqual(fired);
+    const fired = (scope: string) => firing(webhooks, { repo: data, event: { scope, action: "update" } });
+    for (const scope of ["repo", "repo.content", "repo.config", "repo.config.dois"])
+      expect(await fired(scope), scope).toEqual(["both", "repo"]);
+    for (const scope of ["discussion", "discussion.comment", "discussion.comment.reaction"])
+      expect(await fired(scope), scope).toEqual(["both", "discussion"]);
   });
 });
 
 describe("A disabled webhook", () => {
   test("does not fire until it is enabled", async () => {
-    const target = await openTarget();
-    const hub = await openLocalHub();
-    const { id } = await hub.create({ url: target.url });
+    const { hub, target, id } = await openWebhook();
     await hub.setState(id, "disable");
     expect(await hub.trigger()).toEqual([]);
     expect(await hub.get(id)).not.toHaveProperty("lastTriggerAt");
@@ -131,9 +118,7 @@ describe("A disabled webhook", () => {
   });
 
   test("does not prevent other webhooks from firing", async () => {
-    const target = await openTarget();
-    const hub = await openLocalHub();
-    const { id } = await hub.create({ url: target.url });
+    const { hub, target, id } = await openWebhook();
     const other = await hub.create({ url: target.url });
     await hub.setState(id, "disable");
     expect(await hub.trigger()).toMatchObject([{ webhookId: other.id }]);
@@ -141,28 +126,19 @@ describe("A disabled webhook", () => {
 });
 
 describe("A private repository", () => {
-  test.each<[token: string, owner: string, fires: boolean]>([
-    ["hf_local", "local-user", true],
-    ["hf_local", "me", true],
-    ["hf_local", "acme", true],
-    ["hf_local", "enterprise-org", true],
-    ["hf_local", "team-org", true],
-    ["hf_local", "free-org", true],
-    ["hf_local", "other-user", false],
-    ["hf_other", "other-user", true],
-    ["hf_other", "acme", true],
-    ["hf_other", "local-user", false],
-    ["hf_other", "me", false],
-    ["hf_other", "enterprise-org", false],
-    ["hf_other", "team-org", false],
-    ["hf_other", "free-org", false],
-  ])("fires a webhook of %s if it belongs to %s: %s", async (token, owner, fires) => {
-    const repo = { type: "dataset", name: `${owner}/data` } as const;
-    const webhooks = { it: { watched: [repo] } };
-    expect(await firing(webhooks, push("dataset", repo.name, { private: true }), { token })).toEqual(
-      fires ? ["it"] : [],
-    );
-    expect(await firing(webhooks, push("dataset", repo.name), { token })).toEqual(["it"]);
+  test.each([
+    ["hf_local", ["acme", "enterprise-org", "free-org", "local-user", "me", "team-org"]],
+    ["hf_other", ["acme", "other-user"]],
+  ])("fires a webhook of the user of %s only if it belongs to one of %j", async (token, owners) => {
+    const target = await openTarget();
+    const hub = await openLocalHub();
+    for (const owner of ["local-user", "other-user", "me", "acme", "enterprise-org", "team-org", "free-org"]) {
+      const repo = { type: "dataset", name: `${owner}/data` } as const;
+      await hub.create({ url: target.url, watched: [repo] }, { token });
+      const isReadable = owners.includes(owner);
+      expect(await hub.trigger(push("dataset", repo.name, { private: true })), owner).toHaveLength(Number(isReadable));
+      expect(await hub.trigger(push("dataset", repo.name, { private: false })), owner).toHaveLength(1);
+    }
   });
 
   test("fires no webhooks of other users as soon as it is private", async () => {

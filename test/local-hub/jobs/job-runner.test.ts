@@ -114,38 +114,35 @@ describe("A webhook with a job", () => {
   });
 });
 
-test("A job keeps the time of its first start when it is started again", async () => {
+/** Opens a runner, and returns a function that runs a command as a job. */
+function openRunner(now: () => number = () => 1) {
   const store = openStore({});
-  let now = 0;
-  const options = { store: store.jobs, runJobs: true, createId, log: createMemoryLogger() };
-  const runner = new JobRunner({ ...options, now: () => ++now });
+  const log = createMemoryLogger();
+  const runner = new JobRunner({ store: store.jobs, runJobs: true, createId, log, now });
   onTestFinished(async () => {
     await runner.close();
     store.close();
   });
-  const process = { command: ["false"], environment: {}, timeoutSeconds: null, attempts: 3 };
-  const definition = { flavor: "cpu-basic", ...process } as const;
-  const { id } = runner.run({ owner: "me", createdBy: "me", definition, secrets: {} });
+  const run = (command: string[], attempts = 1) => {
+    const definition = { flavor: "cpu-basic", command, environment: {}, timeoutSeconds: null, attempts } as const;
+    return runner.run({ owner: "me", createdBy: "me", definition, secrets: {} }).id;
+  };
+  return { store, log, runner, run };
+}
+
+test("A job keeps the time of its first start when it is started again", async () => {
+  let now = 0;
+  const { store, run } = openRunner(() => ++now);
+  const id = run(["false"], 3);
   await waitFor(() => expect(store.jobs.get(id)).toMatchObject({ stage: "ERROR", failureCount: 3 }));
   expect(store.jobs.get(id)).toMatchObject({ createdAt: 1, startedAt: 2, finishedAt: now });
 });
 
 test("The last line of a job is stored before the end of the job", async () => {
-  const store = openStore({});
-  const runner = new JobRunner({ store: store.jobs, runJobs: true, createId, log: createMemoryLogger(), now: () => 1 });
-  onTestFinished(async () => {
-    await runner.close();
-    store.close();
-  });
+  const { store, run } = openRunner();
   const changed: string[] = [];
-  const process = { command: ["printf", "last"], environment: {}, timeoutSeconds: null, attempts: 1 };
   store.watch((table) => changed.push(table));
-  const { id } = runner.run({
-    owner: "me",
-    createdBy: "me",
-    definition: { flavor: "cpu-basic", ...process },
-    secrets: {},
-  });
+  const id = run(["printf", "last"]);
   await waitFor(() => expect(store.jobs.get(id)).toMatchObject({ stage: "COMPLETED" }), { interval: 5 });
   await setTimeout(0);
   expect(store.jobs.lines(id, { after: 1, limit: 10 })).toMatchObject([{ data: "last" }]);
@@ -153,16 +150,8 @@ test("The last line of a job is stored before the end of the job", async () => {
 });
 
 test("The jobs that run and those that wait are canceled when the local Hub closes", async () => {
-  const store = openStore({});
-  onTestFinished(() => store.close());
-  const log = createMemoryLogger();
-  const runner = new JobRunner({ store: store.jobs, runJobs: true, createId, log, now: () => 1 });
-  const process = { command: ["sleep", "60"], environment: {}, timeoutSeconds: null, attempts: 1 };
-  const definition = { flavor: "cpu-basic", ...process } as const;
-  const ids = Array.from(
-    { length: 10 },
-    () => runner.run({ owner: "me", createdBy: "me", definition, secrets: {} }).id,
-  );
+  const { store, log, runner, run } = openRunner();
+  const ids = Array.from({ length: 6 }, () => run(["sleep", "60"]));
   await runner.close();
   const canceled = { stage: "CANCELED", message: "the local Hub was closed" };
   expect(ids.map((jobId) => store.jobs.get(jobId))).toMatchObject(ids.map(() => canceled));
@@ -178,13 +167,8 @@ test("The stream of a job has an event for each change of its status, and then e
   await fc.assert(
     fc.asyncProperty(fc.array(status, { maxLength: 12, size: "max" }), async (statuses) => {
       const store = openStore({});
-      const runner = new JobRunner({
-        store: store.jobs,
-        runJobs: false,
-        createId,
-        log: createMemoryLogger(),
-        now: () => 1,
-      });
+      const log = createMemoryLogger();
+      const runner = new JobRunner({ store: store.jobs, runJobs: false, createId, log, now: () => 1 });
       const process = { command: ["true"], environment: {}, timeoutSeconds: null, attempts: 3 };
       const definition = { flavor: "cpu-basic" as const, ...process };
       const job = { id: "job", owner: "me", createdBy: "me", createdAt: 1, definition };
@@ -208,6 +192,7 @@ test("The stream of a job has an event for each change of its status, and then e
       expect(await reader.read()).toMatchObject({ done: true });
       store.close();
     }),
+    { numRuns: 30 },
   );
 });
 

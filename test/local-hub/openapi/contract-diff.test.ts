@@ -73,10 +73,8 @@ describe("A published document", () => {
 describe("npm run contract:diff", () => {
   const script = fileURLToPath(new URL("../../../scripts/contract-diff.ts", import.meta.url));
 
-  function run(
-    ...args: string[]
-  ): Promise<{ code: number | string | null | undefined; stdout: string; stderr: string }> {
-    return new Promise((resolve) => {
+  function run(...args: string[]) {
+    return new Promise<{ code: unknown; stdout: string; stderr: string }>((resolve) => {
       execFile(process.execPath, [script, ...args], (error, stdout, stderr) => {
         resolve({ code: error ? error.code : 0, stdout, stderr });
       });
@@ -84,27 +82,24 @@ describe("npm run contract:diff", () => {
   }
 
   function write(text: string): string {
-    const folder = createFolder();
-    writeFileSync(join(folder, "openapi.json"), text);
-    return join(folder, "openapi.json");
+    const file = join(createFolder(), "openapi.json");
+    writeFileSync(file, text);
+    return file;
   }
 
   test("exits with 0 without differences, with 1 and a line per difference, and with 2 after wrong arguments", async () => {
     const same = write(JSON.stringify(published()));
     const other = write(JSON.stringify(published((text) => text.replaceAll('"inf2x6"', '"b300"'))));
-    const [none, some, noFile, noJson, noDocument, two] = await Promise.all([
-      run(same),
-      run(other),
-      run(),
-      run(write("{")),
-      run(write("{}")),
-      run(same, other),
-    ]);
-    expect(none).toMatchObject({ code: 0, stdout: "", stderr: expect.stringMatching(/^0 unexplained differences/) });
+    expect(await run(same)).toMatchObject({
+      code: 0,
+      stdout: "",
+      stderr: expect.stringMatching(/^0 unexplained differences/),
+    });
+    const some = await run(other);
     expect(some.code).toBe(1);
     expect(some.stdout.trim().split("\n")).toContainEqual(expect.stringContaining("contract: inf2x6; document: b300"));
-    for (const wrong of [noFile, noJson, noDocument, two]) {
-      expect(wrong).toMatchObject({ code: 2, stdout: "", stderr: expect.stringMatching(/^error: /) });
+    for (const args of [[], [write("{")], [write("{}")], [same, other]]) {
+      expect(await run(...args)).toMatchObject({ code: 2, stdout: "", stderr: expect.stringMatching(/^error: /) });
     }
   });
 });

@@ -1,12 +1,15 @@
 import { describe, expect, test } from "vitest";
 import type { Notification } from "../../../src/hub/notifications.ts";
-import { openLocalHub, type TestHub } from "../support/hub.ts";
+import { openLocalHub, shareLocalHub } from "../support/hub.ts";
 import { allOf, idOf, isOf, pageOf, participantsOf } from "../support/notifications.ts";
 
-const other = { token: "hf_other" };
+const shared = await shareLocalHub();
+const all = await allOf(shared);
+const unread = all.filter(({ read }) => !read);
 
-async function idsOf(hub: TestHub, query = ""): Promise<string[]> {
-  return (await pageOf(hub, query)).notifications.map(idOf);
+/** Returns the ids of the notifications on a page. */
+async function idsOf(query = ""): Promise<string[]> {
+  return (await pageOf(shared, query)).notifications.map(idOf);
 }
 
 describe("The notifications of a new local Hub", () => {
@@ -22,8 +25,7 @@ describe("The notifications of a new local Hub", () => {
     expect(times[0]).toBe("2026-02-03T05:00:00.000Z");
   });
 
-  test("cover all types, states and kinds", async () => {
-    const all = await allOf(await openLocalHub());
+  test("cover all types, states and kinds", () => {
     const kinds = (told: (notification: Notification) => unknown) => new Set(all.map(told));
     const repos = all.filter(isOf("repo"));
     const blogs = all.filter(isOf("community_blog"));
@@ -44,22 +46,18 @@ describe("The notifications of a new local Hub", () => {
   });
 
   test("contain the avatars of the participants at the current address of the local Hub", async () => {
-    const hub = await openLocalHub();
-    const [first] = (await pageOf(hub, "?repoType=dataset")).notifications.filter(isOf("repo"));
+    const [first] = (await pageOf(shared, "?repoType=dataset")).notifications.filter(isOf("repo"));
     expect(first?.discussion.participating).toContainEqual({
       _id: expect.stringMatching(/^[0-9a-f]{24}$/),
-      avatar: `${hub.url}/avatars/local-user.svg`,
+      avatar: `${shared.url}/avatars/local-user.svg`,
       user: "local-user",
     });
   });
 
   test("belong to each user separately", async () => {
-    const hub = await openLocalHub();
-    const mine = await pageOf(hub);
-    const theirs = await pageOf(hub, "", other);
-    expect(theirs.count.all).toBe(6);
-    expect(mine.count.all).toBe(28);
-    expect(await pageOf(hub, "", { token: "hf_read" })).toEqual(mine);
+    const mine = await pageOf(shared);
+    expect([mine.count.all, (await pageOf(shared, "", { token: "hf_other" })).count.all]).toEqual([28, 6]);
+    expect(await pageOf(shared, "", { token: "hf_read" })).toEqual(mine);
   });
 
   test("are restored by a reset", async () => {
@@ -74,20 +72,18 @@ describe("The notifications of a new local Hub", () => {
 
 describe("A page of notifications", () => {
   test("counts the matching ones, all unread ones, and all", async () => {
-    const hub = await openLocalHub();
-    const all = await allOf(hub);
-    const unread = all.filter(({ read }) => !read).length;
-    const papers = all.filter(isOf("paper")).length;
-    expect(unread).toBeGreaterThan(papers);
-    expect((await pageOf(hub)).count).toEqual({ view: 28, unread, all: 28 });
-    expect((await pageOf(hub, "?repoType=kernel")).count).toEqual({ view: 2, unread, all: 28 });
-    expect((await pageOf(hub, "?readStatus=unread&p=1")).count).toEqual({ view: unread, unread, all: 28 });
+    expect(unread.length).toBeGreaterThan(all.filter(isOf("paper")).length);
+    for (const [query, view] of [
+      ["", 28] as const,
+      ["?repoType=kernel", 2] as const,
+      ["?readStatus=unread&p=1", unread.length] as const,
+    ])
+      expect((await pageOf(shared, query)).count).toEqual({ view, unread: unread.length, all: 28 });
   });
 
   test("is empty after the last one, and contains its start offset", async () => {
-    const hub = await openLocalHub();
-    expect(await pageOf(hub, "?p=2")).toMatchObject({ notifications: [], start: 40, count: { view: 28 } });
-    const last = await pageOf(hub, `?p=${Number.MAX_SAFE_INTEGER}`);
+    expect(await pageOf(shared, "?p=2")).toMatchObject({ notifications: [], start: 40, count: { view: 28 } });
+    const last = await pageOf(shared, `?p=${Number.MAX_SAFE_INTEGER}`);
     expect(last).toMatchObject({ notifications: [], start: Number.MAX_SAFE_INTEGER * 20 });
   });
 
@@ -95,18 +91,18 @@ describe("A page of notifications", () => {
     const hub = await openLocalHub();
     const discussionIds = (await pageOf(hub, "?p=1")).notifications.map(idOf);
     await hub.request("DELETE /api/notifications", { body: { discussionIds } });
-    expect((await pageOf(hub)).notifications).toHaveLength(20);
+    const { notifications } = await pageOf(hub);
+    expect(notifications).toHaveLength(20);
     expect((await pageOf(hub, "?p=1")).notifications).toEqual([]);
-    await hub.request("DELETE /api/notifications", { body: { discussionIds: (await idsOf(hub)).slice(5, 6) } });
+    const body = { discussionIds: notifications.slice(5, 6).map(idOf) };
+    await hub.request("DELETE /api/notifications", { body });
     expect((await pageOf(hub)).notifications).toHaveLength(19);
   });
 
   test("contains only matching notifications", async () => {
-    const hub = await openLocalHub();
-    const unread = (await allOf(hub)).filter(({ read }) => !read).map(idOf);
     expect(unread.length).toBeLessThan(20);
-    expect(await idsOf(hub, "?readStatus=unread")).toEqual(unread);
-    expect(await idsOf(hub, "?readStatus=unread&p=1")).toEqual([]);
+    expect(await idsOf("?readStatus=unread")).toEqual(unread.map(idOf));
+    expect(await idsOf("?readStatus=unread&p=1")).toEqual([]);
   });
 });
 
@@ -134,58 +130,45 @@ describe("A search of notifications", () => {
         isOf("repo")(told) && told.repo.name === "acme/sentiment" && participantsOf(told).includes("local-user"),
     ],
   ])("returns exactly the matching ones: %s", async (query, isWanted) => {
-    const hub = await openLocalHub();
-    const all = await allOf(hub);
     const wanted = all.filter(isWanted);
     expect(wanted.length).toBeGreaterThan(0);
     expect(wanted.length).toBeLessThan(20);
-    const page = await pageOf(hub, `?${query}`);
+    const page = await pageOf(shared, `?${query}`);
     expect(page.notifications).toEqual(wanted);
-    expect(page.count).toEqual({ view: wanted.length, unread: all.filter(({ read }) => !read).length, all: 28 });
+    expect(page.count).toEqual({ view: wanted.length, unread: unread.length, all: 28 });
   });
 
-  test.each(["readStatus=all", "mention=all", "readStatus=all&mention=all&p=0"])(
-    "is not limited by %s",
-    async (query) => {
-      const hub = await openLocalHub();
-      expect(await pageOf(hub, `?${query}`)).toEqual(await pageOf(hub));
-    },
-  );
+  test("is not limited by all", async () => {
+    for (const query of ["readStatus=all", "mention=all", "readStatus=all&mention=all&p=0"])
+      expect(await pageOf(shared, `?${query}`), query).toEqual(await pageOf(shared));
+  });
 
-  test("also finds a paper by the id in its notification", async () => {
-    const hub = await openLocalHub();
-    const [first] = (await pageOf(hub, `?paperId=${preprint}`)).notifications.filter(isOf("paper"));
-    const wanted = (await allOf(hub)).filter(papersOf(first?.paper._id));
+  test("also finds a paper by the id in its notification, and an article by its id", async () => {
+    const [first] = (await pageOf(shared, `?paperId=${preprint}`)).notifications.filter(isOf("paper"));
+    const wanted = all.filter(papersOf(first?.paper._id));
     expect(wanted).toHaveLength(2);
-    expect((await pageOf(hub, `?paperId=${first?.paper._id}`)).notifications).toEqual(wanted);
-  });
-
-  test("also finds an article by its id", async () => {
-    const hub = await openLocalHub();
-    const [, article] = (await allOf(hub)).filter(isOf("community_blog"));
-    expect((await pageOf(hub, `?articleId=${article?.blog.id}`)).notifications).toEqual([article]);
-    expect((await pageOf(hub, `?articleId=${article?.blog.slug}`)).notifications).toEqual([article]);
+    expect((await pageOf(shared, `?paperId=${first?.paper._id}`)).notifications).toEqual(wanted);
+    const [, article] = all.filter(isOf("community_blog"));
+    for (const id of [article?.blog.id, article?.blog.slug])
+      expect((await pageOf(shared, `?articleId=${id}`)).notifications).toEqual([article]);
   });
 
   test("finds notifications that mention the user, which differ from those of participants", async () => {
-    const hub = await openLocalHub();
-    const mentioned = (await pageOf(hub, "?mention=mentions")).notifications;
+    const mentioned = (await pageOf(shared, "?mention=mentions")).notifications;
     expect(mentioned).toHaveLength(6);
     const takesPart = new Set(mentioned.map((told) => participantsOf(told).includes("local-user")));
     expect(takesPart).toEqual(new Set([true, false]));
     const unread = mentioned.filter(({ read }) => !read);
     expect(unread.length).toBeLessThan(6);
-    expect((await pageOf(hub, "?mention=mentions&readStatus=unread")).notifications).toEqual(unread);
+    expect((await pageOf(shared, "?mention=mentions&readStatus=unread")).notifications).toEqual(unread);
   });
 
   test("with lastUpdate returns notifications up to that millisecond", async () => {
-    const hub = await openLocalHub();
-    const all = await allOf(hub);
     const { updatedAt = "" } = all[3] ?? {};
     const before = new Date(Date.parse(updatedAt) - 1).toISOString();
-    expect((await pageOf(hub, `?lastUpdate=${updatedAt}`)).count.view).toBe(25);
-    expect((await pageOf(hub, `?lastUpdate=${before}`)).count.view).toBe(24);
-    expect((await pageOf(hub, `?lastUpdate=${updatedAt}`)).notifications[0]).toEqual(all[3]);
+    expect(await pageOf(shared, `?lastUpdate=${updatedAt}`)).toMatchObject({ count: { view: 25 } });
+    expect((await pageOf(shared, `?lastUpdate=${before}`)).count.view).toBe(24);
+    expect((await pageOf(shared, `?lastUpdate=${updatedAt}`)).notifications[0]).toEqual(all[3]);
   });
 
   test.each([
@@ -201,7 +184,7 @@ describe("A search of notifications", () => {
     "articleId=",
     "lastUpdate=2001-01-01T00:00:00Z",
   ])("without a match returns an empty page: %s", async (query) => {
-    const hub = await openLocalHub();
-    expect(await pageOf(hub, `?${query}`)).toMatchObject({ notifications: [], start: 0, count: { view: 0, all: 28 } });
+    const empty = { notifications: [], start: 0, count: { view: 0, all: 28 } };
+    expect(await pageOf(shared, `?${query}`)).toMatchObject(empty);
   });
 });

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import { openLocalHub, restart, stateFile, type TestHub } from "../support/hub.ts";
 
 const other = { token: "hf_other" };
@@ -14,9 +14,13 @@ const watchPath = "PATCH /api/settings/watch";
 const notificationsPath = "PATCH /api/settings/notifications";
 const reviews = { type: "repo", id: expect.stringMatching(/^[0-9a-f]{24}$/) };
 
+let hub: TestHub;
+beforeEach(async () => {
+  hub = await openLocalHub();
+});
+
 describe("The settings of a new local Hub", () => {
   test("exist for every user with a token", async () => {
-    const hub = await openLocalHub();
     expect(await getSettings(hub)).toEqual([
       {
         user: "local-user",
@@ -28,7 +32,6 @@ describe("The settings of a new local Hub", () => {
   });
 
   test("are restored by a reset", async () => {
-    const hub = await openLocalHub();
     const before = await getSettings(hub);
     await hub.request(watchPath, { body: { add: [{ type: "org", id: "acme" }] } });
     await hub.request(notificationsPath, { ...other, body: { notifications: { user_follows: true } } });
@@ -40,7 +43,6 @@ describe("The settings of a new local Hub", () => {
 
 describe("The MCP tools", () => {
   test("include those of the Hub and of Spaces, for every token that can read", async () => {
-    const hub = await openLocalHub();
     const { body } = await hub.request("GET /api/settings/mcp", { token: "hf_read" });
     expect(body).toMatchObject({
       builtInTools: expect.arrayContaining(["hub_repo_search"]),
@@ -52,7 +54,6 @@ describe("The MCP tools", () => {
 
 describe("Changing the notification settings", () => {
   test("changes only the given settings, of this user only", async () => {
-    const hub = await openLocalHub();
     const notifications = { launch_spaces: true, user_follows: false, product_updates_after: "2026-01-31T00:00:00Z" };
     const answer = await hub.request(notificationsPath, { body: { notifications } });
     expect([answer.status, answer.text]).toEqual([200, "{}"]);
@@ -73,7 +74,6 @@ describe("Changing the notification settings", () => {
   });
 
   test("keeps the amount until a new one is given", async () => {
-    const hub = await openLocalHub();
     const enabled = { notifications: { launch_prepaid_credits: true }, prepaidAmount: "10" };
     await hub.request(notificationsPath, { ...other, body: enabled });
     expect(await getSettings(hub)).toMatchObject([{}, enabled]);
@@ -88,7 +88,6 @@ describe("Changing the notification settings", () => {
   });
 
   test("changes nothing with an empty body", async () => {
-    const hub = await openLocalHub();
     const before = await getSettings(hub);
     expect(await hub.request(notificationsPath, { body: { notifications: {} } })).toMatchObject({
       status: 200,
@@ -104,7 +103,6 @@ describe("Changing the watched items", () => {
   const repo = { type: "repo", id: "acme/data" };
 
   test("adds and removes items, of this user only", async () => {
-    const hub = await openLocalHub();
     const answer = await hub.request(watchPath, { ...other, body: { add: [org, user, repo] } });
     expect([answer.status, answer.text]).toEqual([200, "{}"]);
     expect(await getSettings(hub)).toMatchObject([{ watched: [reviews] }, { watched: [org, user, repo] }]);
@@ -113,23 +111,22 @@ describe("Changing the watched items", () => {
   });
 
   test("keeps one of two duplicates", async () => {
-    const hub = await openLocalHub();
     await hub.request(watchPath, { ...other, body: { add: [org, repo, org] } });
     await hub.request(watchPath, { ...other, body: { add: [repo] } });
     expect(await getSettings(hub)).toMatchObject([{}, { watched: [org, repo] }]);
   });
 
   test("does not return an item that it adds and removes", async () => {
-    const hub = await openLocalHub();
     await hub.request(watchPath, { ...other, body: { add: [org, repo], delete: [org] } });
     expect(await getSettings(hub)).toMatchObject([{}, { watched: [repo] }]);
   });
 
-  test.each([{}, { add: [], delete: [] }, { delete: [repo] }])("changes nothing with %j", async (body) => {
-    const hub = await openLocalHub();
+  test("changes nothing without new or known items", async () => {
     const before = await getSettings(hub);
-    expect(await hub.request(watchPath, { body })).toMatchObject({ status: 200, body: {} });
-    expect(await getSettings(hub)).toEqual(before);
+    for (const body of [{}, { add: [], delete: [] }, { delete: [repo] }]) {
+      expect(await hub.request(watchPath, { body })).toMatchObject({ status: 200, body: {} });
+      expect(await getSettings(hub)).toEqual(before);
+    }
   });
 });
 
@@ -143,17 +140,5 @@ describe("The settings", () => {
     const second = await restart(first, { state });
     expect(await getSettings(second)).toEqual(before);
     expect(before).toMatchObject([{ notifications: { locked_out: true }, prepaidAmount: "25" }, {}]);
-  });
-
-  test.each([
-    [notificationsPath, { notifications: { locked_out: true } }],
-    [watchPath, { add: [{ type: "org", id: "acme" }] }],
-  ])("cannot be changed without a token or with a read token: %s", async (line, body) => {
-    const hub = await openLocalHub();
-    const before = await getSettings(hub);
-    expect((await hub.request(line, { token: null, body })).status).toBe(401);
-    expect((await hub.request(line, { token: "hf_read", body })).status).toBe(403);
-    expect(await getSettings(hub)).toEqual(before);
-    expect((await hub.request(line, { token: "hf_fine", body })).status).toBe(200);
   });
 });

@@ -1,84 +1,47 @@
-import { describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import * as z from "zod";
 import { job } from "../../../src/hub/jobs/schemas.ts";
 import { waitFor } from "../../support/wait-for.ts";
-import { data, openLocalHub, pushed } from "../support/hub.ts";
+import { data, openLocalHub, pushed, type TestHub } from "../support/hub.ts";
 import { neverRespond, openTarget } from "../support/target.ts";
 
 const unknownId = "0123456789abcdef01234567";
 const id = expect.stringMatching(/^[0-9a-f]{24}$/);
 
+let hub: TestHub;
+beforeEach(async () => {
+  hub = await openLocalHub();
+});
+
 describe("POST /_local/events", () => {
-  test("returns the deliveries, without a token", async () => {
-    const target = await openTarget(204);
-    const hub = await openLocalHub();
+  const unattempted = { attempts: 0, status: null, durationMs: null, answer: null, error: null };
+  const attempted = { attempts: 1, status: 204, durationMs: expect.any(Number), answer: "", error: null };
+
+  test.each([
+    ["", unattempted],
+    ["?wait=false", unattempted],
+    ["?wait=true", attempted],
+  ])("returns the deliveries without a token, and waits for them only with wait=true: %j", async (query, result) => {
+    const target = await openTarget(result.status ?? neverRespond);
+    const hub = await openLocalHub({ overSocket: true });
     const made = await hub.create({ url: target.url });
-    const answer = await hub.request("POST /_local/events?wait=true", { token: null, body: pushed });
-    expect([answer.status, answer.body]).toEqual([
-      200,
-      {
-        deliveries: [
-          {
-            webhookId: made.id,
-            deliveryId: id,
-            logId: id,
-            url: target.url,
-            attempts: 1,
-            status: 204,
-            durationMs: expect.any(Number),
-            answer: "",
-            error: null,
-          },
-        ],
-        notFired: [],
-        notified: [],
-      },
-    ]);
-    const [entry] = await hub.entries(made.id);
-    expect(answer.body).toMatchObject({ deliveries: [{ deliveryId: entry?.deliveryId, logId: entry?.logId }] });
+    const answer = await hub.request(`POST /_local/events${query}`, { token: null, body: pushed });
+    const delivery = { webhookId: made.id, deliveryId: id, logId: id, url: target.url, ...result };
+    expect([answer.status, answer.body]).toEqual([200, { deliveries: [delivery], notFired: [], notified: [] }]);
+    await target.hasReceived(1);
+    const entries = await hub.entries(made.id);
+    const ids = entries.map(({ deliveryId, logId }) => ({ deliveryId, logId }));
+    expect(ids).toHaveLength(result.attempts);
+    if (result.attempts > 0) expect(answer.body).toMatchObject({ deliveries: ids });
   });
 
   test("returns no deliveries if no webhook watches the repository", async () => {
-    const hub = await openLocalHub();
-    expect((await hub.request("POST /_local/events?wait=true", { body: pushed })).body).toEqual({
-      deliveries: [],
-      notFired: [],
-      notified: [],
-    });
-  });
-
-  test.each(["", "?wait=false"])("waits for deliveries only with wait=true: %j", async (query) => {
-    const target = await openTarget(neverRespond);
-    const hub = await openLocalHub();
-    const made = await hub.create({ url: target.url });
-    const answer = await hub.request(`POST /_local/events${query}`, { body: pushed });
-    expect([answer.status, answer.body]).toEqual([
-      200,
-      {
-        deliveries: [
-          {
-            webhookId: made.id,
-            deliveryId: id,
-            logId: id,
-            url: target.url,
-            attempts: 0,
-            status: null,
-            durationMs: null,
-            answer: null,
-            error: null,
-          },
-        ],
-        notFired: [],
-        notified: [],
-      },
-    ]);
-    await target.hasReceived(1);
-    expect(await hub.entries(made.id)).toEqual([]);
+    const { body } = await hub.request("POST /_local/events?wait=true", { body: pushed });
+    expect(body).toEqual({ deliveries: [], notFired: [], notified: [] });
   });
 
   test("returns the log id of the first attempt before it completes", async () => {
     const target = await openTarget();
-    const hub = await openLocalHub();
     const made = await hub.create({ url: target.url });
     const [delivery] = await hub.trigger(pushed, { wait: false });
     await waitFor(async () => expect(await hub.entries(made.id)).toMatchObject([{ logId: delivery?.logId }]));
@@ -86,7 +49,6 @@ describe("POST /_local/events", () => {
 
   test("returns the latest attempt", async () => {
     const target = await openTarget(500, 503, 202);
-    const hub = await openLocalHub();
     const made = await hub.create({ url: target.url });
     const [delivery] = await hub.trigger();
     const entries = await hub.entries(made.id);
@@ -97,60 +59,60 @@ describe("POST /_local/events", () => {
   const repo = data;
   const { event } = pushed;
 
-  test.each<[field: string, body: unknown]>([
-    ["repo", { event }],
-    ["event", { repo }],
-    ["repo.type", { repo: { name: "me/data" }, event }],
-    ["repo.type", { repo: { type: "datasets", name: "me/data" }, event }],
-    ["repo.name", { repo: { type: "dataset" }, event }],
-    ["repo.name", { repo: { type: "dataset", name: "data" }, event }],
-    ["repo.name", { repo: { type: "dataset", name: "me/" }, event }],
-    ["repo.name", { repo: { type: "dataset", name: "me/data/more" }, event }],
-    ["repo.private", { repo: { ...repo, private: "yes" }, event }],
-    ["event.scope", { repo, event: { action: "update" } }],
-    ["event.scope", { repo, event: { scope: "papers", action: "update" } }],
-    ["event.scope", { repo, event: { scope: "repo.", action: "update" } }],
-    ["event.scope", { repo, event: { scope: "", action: "update" } }],
-    ["event.action", { repo, event: { scope: "repo" } }],
-    ["event.action", { repo, event: { scope: "repo", action: "" } }],
-    ["movedTo", { repo, event: { scope: "repo", action: "move" } }],
-    ["movedTo.name", { repo, event: { scope: "repo", action: "move" }, movedTo: { name: "data" } }],
-    ["discussion.num", { repo, event: { scope: "discussion", action: "create" }, discussion: { num: "7" } }],
-    ["updatedRefs", { repo, event, updatedRefs: "main" }],
-    ["updatedRefs[0].newSha", { repo, event, updatedRefs: [{ ref: "refs/heads/main", newSha: 5 }] }],
-    [
-      "updatedConfig.private",
-      { repo, event: { scope: "repo.config", action: "update" }, updatedConfig: { private: 1 } },
-    ],
-    ["edits", { repo, event, edits: "x" }],
-    ["edits[0].path", { repo, event, edits: [{ path: "a..b", value: 1 }] }],
-    ["edits[0].path", { repo, event, edits: [{ path: "", value: 1 }] }],
-    ["edits[0]", { repo, event, edits: [{ path: "a" }] }],
-    ["edits[0]", { repo, event, edits: [{ path: "a", value: 1, remove: true }] }],
-    ["body", []],
-  ])("returns 400 with %s for an invalid field: %j", async (field, body) => {
-    const target = await openTarget();
-    const hub = await openLocalHub();
-    await hub.create({ url: target.url });
-    const answer = await hub.request("POST /_local/events?wait=true", { body });
-    expect(answer.status).toBe(400);
-    expect(answer.body).toEqual({ error: expect.stringContaining(`${field}: `) });
-    expect(answer.headers.get("x-error-code")).toBe("BadRequest");
-    expect(target.requests).toEqual([]);
-    await expect(hub.hub.trigger(JSON.parse(JSON.stringify(body)))).rejects.toMatchObject({
-      code: "ARGUMENT_INVALID",
-      message: expect.stringContaining(`${field === "body" ? "event" : field}: `),
-    });
+  test("returns 400 with the field that is invalid", async () => {
+    const invalid: [field: string, body: unknown][] = [
+      ["repo", { event }],
+      ["event", { repo }],
+      ["repo.type", { repo: { name: "me/data" }, event }],
+      ["repo.type", { repo: { type: "datasets", name: "me/data" }, event }],
+      ["repo.name", { repo: { type: "dataset" }, event }],
+      ["repo.name", { repo: { type: "dataset", name: "data" }, event }],
+      ["repo.name", { repo: { type: "dataset", name: "me/" }, event }],
+      ["repo.name", { repo: { type: "dataset", name: "me/data/more" }, event }],
+      ["repo.private", { repo: { ...repo, private: "yes" }, event }],
+      ["event.scope", { repo, event: { action: "update" } }],
+      ["event.scope", { repo, event: { scope: "papers", action: "update" } }],
+      ["event.scope", { repo, event: { scope: "repo.", action: "update" } }],
+      ["event.scope", { repo, event: { scope: "", action: "update" } }],
+      ["event.action", { repo, event: { scope: "repo" } }],
+      ["event.action", { repo, event: { scope: "repo", action: "" } }],
+      ["movedTo", { repo, event: { scope: "repo", action: "move" } }],
+      ["movedTo.name", { repo, event: { scope: "repo", action: "move" }, movedTo: { name: "data" } }],
+      ["discussion.num", { repo, event: { scope: "discussion", action: "create" }, discussion: { num: "7" } }],
+      ["updatedRefs", { repo, event, updatedRefs: "main" }],
+      ["updatedRefs[0].newSha", { repo, event, updatedRefs: [{ ref: "refs/heads/main", newSha: 5 }] }],
+      [
+        "updatedConfig.private",
+        { repo, event: { scope: "repo.config", action: "update" }, updatedConfig: { private: 1 } },
+      ],
+      ["edits", { repo, event, edits: "x" }],
+      ["edits[0].path", { repo, event, edits: [{ path: "a..b", value: 1 }] }],
+      ["edits[0].path", { repo, event, edits: [{ path: "", value: 1 }] }],
+      ["edits[0]", { repo, event, edits: [{ path: "a" }] }],
+      ["edits[0]", { repo, event, edits: [{ path: "a", value: 1, remove: true }] }],
+      ["body", []],
+    ];
+    for (const [field, body] of invalid) {
+      const answer = await hub.request("POST /_local/events?wait=true", { body });
+      expect(answer.status, field).toBe(400);
+      expect(answer.body).toEqual({ error: expect.stringContaining(`${field}: `) });
+      expect(answer.headers.get("x-error-code")).toBe("BadRequest");
+      const message = expect.stringContaining(`${field === "body" ? "event" : field}: `);
+      const refused = { code: "ARGUMENT_INVALID", message };
+      await expect(hub.hub.trigger(JSON.parse(JSON.stringify(body)))).rejects.toMatchObject(refused);
+    }
+    expect((await hub.request("GET /_local/repositories")).body).not.toContainEqual(expect.objectContaining(repo));
   });
 
-  test.each(["", "{", "null"])("returns 400 for a body that is not an event: %j", async (text) => {
-    const hub = await openLocalHub();
-    const answer = await hub.request("POST /_local/events", { text, headers: { "content-type": "application/json" } });
-    expect([answer.status, answer.body]).toEqual([400, { error: expect.stringMatching(/\w/) }]);
+  test("returns 400 for a body that is not an event", async () => {
+    for (const text of ["", "{", "null"]) {
+      const headers = { "content-type": "application/json" };
+      const answer = await hub.request("POST /_local/events", { text, headers });
+      expect([answer.status, answer.body], text).toEqual([400, { error: expect.stringMatching(/\w/) }]);
+    }
   });
 
   test("rejects a value of wait other than true and false", async () => {
-    const hub = await openLocalHub();
     const answer = await hub.request("POST /_local/events?wait=1", { body: pushed });
     expect([answer.status, answer.body]).toEqual([400, { error: expect.stringContaining("wait: ") }]);
   });
@@ -198,7 +160,6 @@ describe("GET /_local/webhooks/{id}/deliveries", () => {
   });
 
   test("returns an empty log before the first delivery, and 404 for an unknown webhook", async () => {
-    const hub = await openLocalHub();
     const made = await hub.create({ url: "http://127.0.0.1:1/" });
     expect(await hub.entries(made.id)).toEqual([]);
     for (const unknown of [unknownId, "x", "__proto__"]) {
@@ -209,7 +170,6 @@ describe("GET /_local/webhooks/{id}/deliveries", () => {
 
   test("returns the latest hundred attempts of each webhook", async () => {
     const target = await openTarget();
-    const hub = await openLocalHub();
     const made = await hub.create({ url: target.url });
     const other = await hub.create({ url: target.url, watched: [{ type: "model", name: "me/net" }] });
     await hub.trigger({ ...pushed, repo: { type: "model", name: "me/net" } });
@@ -234,7 +194,6 @@ describe("POST /_local/webhooks/{id}/replay/{logId}", () => {
 
   test("replays without a token, and returns the status", async () => {
     const target = await openTarget(200, 418);
-    const hub = await openLocalHub();
     const made = await hub.create({ url: target.url }, { token: "hf_other" });
     const [delivery] = await hub.trigger();
     const line = `POST /_local/webhooks/${made.id}/replay/${delivery?.logId}`;
@@ -245,7 +204,6 @@ describe("POST /_local/webhooks/{id}/replay/{logId}", () => {
 
   test("returns 404 for an unknown webhook or entry, and for an entry of another webhook", async () => {
     const target = await openTarget();
-    const hub = await openLocalHub();
     const made = await hub.create({ url: target.url });
     const other = await hub.create({ url: target.url, watched: [{ type: "org", name: "acme" }] });
     const [delivery] = await hub.trigger();
@@ -262,7 +220,6 @@ describe("POST /_local/webhooks/{id}/replay/{logId}", () => {
 
 describe("GET /_local/jobs", () => {
   test("returns the jobs, newest first", async () => {
-    const hub = await openLocalHub();
     expect((await hub.request("GET /_local/jobs", { token: null })).body).toEqual([]);
     await hub.create({ job: { flavor: "cpu-basic", command: ["true"] } });
     await hub.trigger();
@@ -280,7 +237,6 @@ describe("GET /_local/jobs", () => {
 describe("POST /_local/reset", () => {
   test("deletes webhooks, logs, repositories and jobs", async () => {
     const target = await openTarget();
-    const hub = await openLocalHub();
     const made = await hub.create({ url: target.url });
     await hub.create({ job: { flavor: "cpu-basic" } });
     await hub.create({ url: target.url }, { token: "hf_other" });
@@ -300,31 +256,23 @@ describe("POST /_local/reset", () => {
   });
 
   test("is also available as reset() in code", async () => {
-    const hub = await openLocalHub();
     await hub.create({ url: "http://127.0.0.1:1/" });
     hub.hub.reset();
     expect((await hub.request("GET /api/settings/webhooks")).body).toEqual([]);
   });
 });
 
-describe("An unknown control path", () => {
-  test.each(["GET /_local", "GET /_local/nothing", "GET /_local/events", "DELETE /_local/jobs"])(
-    "returns 404: %s",
-    async (line) => {
-      const hub = await openLocalHub();
-      const answer = await hub.request(line, { headers: { "content-type": "application/json" } });
-      expect([answer.status, answer.body]).toEqual([404, { error: expect.stringContaining("/_local") }]);
-    },
-  );
+test("An unknown control path returns 404", async () => {
+  for (const line of ["GET /_local", "GET /_local/nothing", "GET /_local/events", "DELETE /_local/jobs"]) {
+    const answer = await hub.request(line, { headers: { "content-type": "application/json" } });
+    expect([answer.status, answer.body], line).toEqual([404, { error: expect.stringContaining("/_local") }]);
+  }
 });
 
 describe("A control request from another site", () => {
   test("is rejected, even as JSON, but one from the page is accepted", async () => {
-    const { hub, request } = await openLocalHub().then((opened) => ({
-      hub: opened.hub,
-      request: opened.request.bind(opened),
-    }));
-    const reset = (origin: string) => request("POST /_local/reset", { text: "{}", headers: { origin } });
+    const hub = await openLocalHub({ overSocket: true });
+    const reset = (origin: string) => hub.request("POST /_local/reset", { text: "{}", headers: { origin } });
     expect(await reset("http://evil.example")).toMatchObject({ status: 403 });
     expect(await reset("http://127.0.0.1:1")).toMatchObject({ status: 403 });
     expect(await reset("null")).toMatchObject({ status: 403 });
@@ -334,7 +282,6 @@ describe("A control request from another site", () => {
 
 describe("A too deeply nested event", () => {
   test.each(["[", '{"a":'])("returns 400 and changes nothing: %s", async (opener) => {
-    const hub = await openLocalHub();
     const depth = 50_000;
     const deep = `${opener.repeat(depth)}1${(opener === "[" ? "]" : "}").repeat(depth)}`;
     const text = JSON.stringify(pushed).replace(/}$/, `,"more":${deep}}`);

@@ -1,10 +1,8 @@
-import { beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import * as z from "zod";
 import { job } from "../../../src/hub/jobs/schemas.ts";
-import { LocalHub } from "../../../src/local-hub.ts";
-import { createMemoryLogger } from "../../support/memory-logger.ts";
 import { waitFor } from "../../support/wait-for.ts";
-import { openLocalHub, TestHub } from "../support/hub.ts";
+import { openLocalHub, shareLocalHub, type TestHub } from "../support/hub.ts";
 
 const path = "/api/jobs/local-user";
 const secret = "planted-value-of-a-job";
@@ -31,15 +29,8 @@ async function read(hub: TestHub, id: string, options = {}) {
   return job.parse((await hub.request(`GET ${path}/${id}`, options)).body);
 }
 
-describe("A job that the API starts", () => {
-  let hub: TestHub;
-
-  beforeAll(async () => {
-    const log = createMemoryLogger();
-    const local = await LocalHub.launch({ runJobs: true, logger: log });
-    hub = new TestHub({ hub: local, log });
-    return () => local.close();
-  });
+describe("A job that the API starts", async () => {
+  const hub = await shareLocalHub({ runJobs: true });
 
   test("runs as a process, and its stream contains its output until it ends", async () => {
     const command = ["sh", "-c", 'echo "$GREETING $JOB_ID"; echo "$KEY" >&2; echo done'];

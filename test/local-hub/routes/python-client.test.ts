@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import { type Answer, data, openLocalHub, type TestHub } from "../support/hub.ts";
 
 const path = "/api/settings/webhooks";
@@ -10,16 +10,19 @@ function ask(hub: TestHub, line: string, body: object, agent = userAgent): Promi
   return hub.request(line, { body, headers: { "user-agent": agent } });
 }
 
+let hub: TestHub;
+beforeEach(async () => {
+  hub = await openLocalHub();
+});
+
 describe("Python's client, huggingface_hub,", () => {
   test("can omit the domains of a new webhook, and gets a warning that the API requires them", async () => {
-    const hub = await openLocalHub();
     const answer = await ask(hub, `POST ${path}`, { watched: [data], url });
     expect(answer.body).toMatchObject({ webhook: { watched: [data], domains: ["repo", "discussion"], url } });
     expect(answer.headers.get("x-hf-warning")).toMatch(/^webhooks; .*"domains".*--domain/);
   });
 
   test("can send the domain discussions", async () => {
-    const hub = await openLocalHub();
     const answer = await ask(hub, `POST ${path}`, { watched: [data], url, domains: ["discussions"] });
     expect(answer.body).toMatchObject({ webhook: { domains: ["discussion"] } });
     expect(answer.headers.get("x-hf-warning")).toContain('"discussions"');
@@ -31,7 +34,6 @@ describe("Python's client, huggingface_hub,", () => {
     ["the watched items", { watched: [{ type: "org", name: "acme" }] }],
     ["the domains", { domains: ["repo"] }],
   ])("can change only %s of a webhook, with an empty list of watched items", async (_what, changes) => {
-    const hub = await openLocalHub();
     const made = await hub.create({ url, domains: ["discussion"] });
     const answer = await ask(hub, `POST ${path}/${made.id}`, { watched: [], ...changes });
     expect(answer.body).toEqual({ webhook: { ...made, ...changes } });
@@ -39,7 +41,6 @@ describe("Python's client, huggingface_hub,", () => {
   });
 
   test("gets no warning for a complete request", async () => {
-    const hub = await openLocalHub();
     const answer = await ask(hub, `POST ${path}`, { watched: [data], url, domains: ["repo"] });
     expect([answer.status, answer.headers.has("x-hf-warning")]).toEqual([200, false]);
   });
@@ -50,14 +51,12 @@ describe("Python's client, huggingface_hub,", () => {
     ["watched that is not a list", { watched: data, url }, "watched"],
     ["a body that is not an object", [], "body"],
   ])("gets the same error as other clients for %s", async (_what, body, field) => {
-    const hub = await openLocalHub();
     const answer = await ask(hub, `POST ${path}`, body);
     expect(answer).toMatchObject({ status: 400, body: { error: expect.stringContaining(`${field}: `) } });
     expect(answer.headers.has("x-hf-warning")).toBe(false);
   });
 
   test("cannot read a webhook of another user", async () => {
-    const hub = await openLocalHub();
     const { id } = await hub.create({ url }, { token: "hf_other" });
     const answer = await ask(hub, `POST ${path}/${id}`, { watched: [], url });
     expect([answer.status, answer.headers.has("x-hf-warning")]).toEqual([404, false]);
@@ -65,7 +64,6 @@ describe("Python's client, huggingface_hub,", () => {
 });
 
 test("Other clients must send domains and watched items", async () => {
-  const hub = await openLocalHub();
   const { id } = await hub.create({ url });
   for (const agent of ["hub-webhooks", "python-httpx/0.28", "node"]) {
     expect((await ask(hub, `POST ${path}`, { watched: [data], url }, agent)).status).toBe(400);

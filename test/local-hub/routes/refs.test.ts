@@ -1,22 +1,14 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import * as z from "zod";
 import { repositoryRefs } from "../../../src/hub/repositories/refs.ts";
-import { LocalHub } from "../../../src/local-hub.ts";
-import { createMemoryLogger } from "../../support/memory-logger.ts";
 import { waitFor } from "../../support/wait-for.ts";
-import { type RequestOptions, TestHub } from "../support/hub.ts";
+import { type RequestOptions, shareLocalHub } from "../support/hub.ts";
 
 const repo = "/api/models/local-user/net";
 const initialFiles = [{ path: "a.txt", content: "a" }];
 
-let hub: TestHub;
-
-beforeAll(async () => {
-  const log = createMemoryLogger();
-  hub = new TestHub({ hub: await LocalHub.launch({ backoff: 5, logger: log }), log });
-});
-
-afterAll(() => hub.hub.close());
+/** Reset before each test. */
+const hub = await shareLocalHub();
 
 beforeEach(async () => {
   hub.hub.reset();
@@ -25,7 +17,7 @@ beforeEach(async () => {
 });
 
 /** Returns the commits of refs, by the full names of the refs. */
-async function refsOf(hub: TestHub, query = ""): Promise<Record<string, string>> {
+async function refsOf(query = ""): Promise<Record<string, string>> {
   const { body } = await hub.request(`GET ${repo}/refs${query}`, { token: null });
   const { branches, tags, converts, pullRequests = [] } = repositoryRefs.parse(body);
   const all = [...branches, ...tags, ...converts, ...pullRequests];
@@ -33,12 +25,12 @@ async function refsOf(hub: TestHub, query = ""): Promise<Record<string, string>>
 }
 
 /** Returns the status of a request, and the code of an error. */
-async function outcome(hub: TestHub, line: string, options?: RequestOptions): Promise<[number, string | null]> {
+async function outcome(line: string, options?: RequestOptions): Promise<[number, string | null]> {
   const { status, headers } = await hub.request(line, options);
   return [status, headers.get("x-error-code")];
 }
 
-async function filesOf(hub: TestHub, rev: string): Promise<string[]> {
+async function filesOf(rev: string): Promise<string[]> {
   const { body } = await hub.request(`GET ${repo}/revision/${encodeURIComponent(rev)}`);
   const { siblings } = z.object({ siblings: z.array(z.object({ rfilename: z.string() })) }).parse(body);
   return siblings.map(({ rfilename }) => rfilename);
@@ -46,36 +38,36 @@ async function filesOf(hub: TestHub, rev: string): Promise<string[]> {
 
 describe("A branch", () => {
   test("starts at the main branch, or at another revision", async () => {
-    const { "refs/heads/main": main } = await refsOf(hub);
+    const { "refs/heads/main": main } = await refsOf();
     await hub.request(`POST ${repo}/branch/dev%2Fnew`, { body: {} });
     await hub.request(`POST ${repo}/branch/copy`, { body: { startingPoint: "dev/new" } });
-    expect(await refsOf(hub)).toEqual({
+    expect(await refsOf()).toEqual({
       ...{ "refs/heads/main": main, "refs/heads/dev/new": main, "refs/heads/copy": main },
     });
-    expect(await filesOf(hub, "dev/new")).toEqual([".gitattributes", "a.txt"]);
+    expect(await filesOf("dev/new")).toEqual([".gitattributes", "a.txt"]);
   });
 
   test("can be empty", async () => {
     expect((await hub.request(`POST ${repo}/branch/empty`, { body: { emptyBranch: true } })).status).toBe(200);
-    expect(await filesOf(hub, "empty")).toEqual([]);
+    expect(await filesOf("empty")).toEqual([]);
   });
 
   test("is replaced only with overwrite", async () => {
     const line = `POST ${repo}/branch/empty`;
     await hub.request(line, { body: { emptyBranch: true } });
-    expect(await outcome(hub, line, { body: {} })).toEqual([409, "Conflict"]);
-    expect(await filesOf(hub, "empty")).toEqual([]);
+    expect(await outcome(line, { body: {} })).toEqual([409, "Conflict"]);
+    expect(await filesOf("empty")).toEqual([]);
     expect((await hub.request(line, { body: { startingPoint: "main", overwrite: true } })).status).toBe(200);
-    expect(await filesOf(hub, "empty")).toEqual([".gitattributes", "a.txt"]);
+    expect(await filesOf("empty")).toEqual([".gitattributes", "a.txt"]);
   });
 
   test("can be deleted, except for the main branch", async () => {
-    const before = await refsOf(hub);
+    const before = await refsOf();
     await hub.request(`POST ${repo}/branch/dev`, { body: {} });
-    expect(await outcome(hub, `DELETE ${repo}/branch/dev`)).toEqual([200, null]);
-    expect(await outcome(hub, `DELETE ${repo}/branch/dev`)).toEqual([404, expect.any(String)]);
-    expect(await outcome(hub, `DELETE ${repo}/branch/main`)).toEqual([403, "Forbidden"]);
-    expect(await refsOf(hub)).toEqual(before);
+    expect(await outcome(`DELETE ${repo}/branch/dev`)).toEqual([200, null]);
+    expect(await outcome(`DELETE ${repo}/branch/dev`)).toEqual([404, expect.any(String)]);
+    expect(await outcome(`DELETE ${repo}/branch/main`)).toEqual([403, "Forbidden"]);
+    expect(await refsOf()).toEqual(before);
   });
 
   test("is not created from an unknown revision or with an invalid name", async () => {
@@ -85,12 +77,12 @@ describe("A branch", () => {
       ["a%20b", {}, 400, "BadRequest"],
     ];
     for (const [name, body, status, code] of rejected) {
-      expect(await outcome(hub, `POST ${repo}/branch/${name}`, { body })).toEqual([status, code]);
+      expect(await outcome(`POST ${repo}/branch/${name}`, { body })).toEqual([status, code]);
     }
   });
 
   test("fires repo.content", async () => {
-    const { "refs/heads/main": main } = await refsOf(hub);
+    const { "refs/heads/main": main } = await refsOf();
     const watched = [{ type: "model", name: "local-user/net" }];
     const { id } = await hub.create({ url: "http://127.0.0.1:1/", watched });
     await hub.request(`POST ${repo}/branch/dev`, { body: {} });
@@ -109,14 +101,14 @@ describe("A branch", () => {
 
 describe("A tag", () => {
   test("has the commit of its revision, and can be deleted", async () => {
-    const { "refs/heads/main": main } = await refsOf(hub);
+    const { "refs/heads/main": main } = await refsOf();
     const line = `POST ${repo}/tag/main`;
-    expect(await outcome(hub, line, { body: { tag: "v1.0", message: "First" } })).toEqual([200, null]);
-    expect(await refsOf(hub)).toEqual({ "refs/heads/main": main, "refs/tags/v1.0": main });
-    expect(await outcome(hub, line, { body: { tag: "v1.0" } })).toEqual([409, "Conflict"]);
-    expect(await outcome(hub, `POST ${repo}/tag/none`, { body: { tag: "v2" } })).toEqual([404, "RevisionNotFound"]);
-    expect(await outcome(hub, `DELETE ${repo}/tag/v1.0`)).toEqual([200, null]);
-    expect(await refsOf(hub)).toEqual({ "refs/heads/main": main });
+    expect(await outcome(line, { body: { tag: "v1.0", message: "First" } })).toEqual([200, null]);
+    expect(await refsOf()).toEqual({ "refs/heads/main": main, "refs/tags/v1.0": main });
+    expect(await outcome(line, { body: { tag: "v1.0" } })).toEqual([409, "Conflict"]);
+    expect(await outcome(`POST ${repo}/tag/none`, { body: { tag: "v2" } })).toEqual([404, "RevisionNotFound"]);
+    expect(await outcome(`DELETE ${repo}/tag/v1.0`)).toEqual([200, null]);
+    expect(await refsOf()).toEqual({ "refs/heads/main": main });
   });
 });
 
@@ -124,24 +116,24 @@ describe("A list of refs", () => {
   test("contains pull requests only if the query asks for them", async () => {
     const body = { title: "Change", pullRequest: true, description: "" };
     expect((await hub.request(`POST ${repo}/discussions`, { body })).status).toBe(200);
-    expect(Object.keys(await refsOf(hub))).toEqual(["refs/heads/main"]);
+    expect(Object.keys(await refsOf())).toEqual(["refs/heads/main"]);
     for (const query of ["?include_prs=1", "?include_prs=true"]) {
-      expect(Object.keys(await refsOf(hub, query))).toEqual(["refs/heads/main", "refs/pr/1"]);
+      expect(Object.keys(await refsOf(query))).toEqual(["refs/heads/main", "refs/pr/1"]);
     }
-    expect(await outcome(hub, `GET ${repo}/revision/refs%2Fpr%2F1`)).toEqual([200, null]);
+    expect(await outcome(`GET ${repo}/revision/refs%2Fpr%2F1`)).toEqual([200, null]);
   });
 });
 
 describe("The commits of a branch", () => {
   test("can be replaced with one commit that has the same files", async () => {
-    const { "refs/heads/main": before } = await refsOf(hub);
+    const { "refs/heads/main": before } = await refsOf();
     const line = `POST ${repo}/super-squash/main`;
-    expect(await outcome(hub, line, { body: { message: "All" } })).toEqual([200, null]);
-    const { "refs/heads/main": after } = await refsOf(hub);
+    expect(await outcome(line, { body: { message: "All" } })).toEqual([200, null]);
+    const { "refs/heads/main": after } = await refsOf();
     expect(after).not.toBe(before);
     const { body } = await hub.request(`GET ${repo}/commits/main`);
     expect(body).toMatchObject([{ id: after, title: "All", authors: [{ user: "local-user" }] }]);
-    expect(await filesOf(hub, "main")).toEqual([".gitattributes", "a.txt"]);
-    expect(await outcome(hub, `POST ${repo}/super-squash/none`, { body: {} })).toEqual([404, "RevisionNotFound"]);
+    expect(await filesOf("main")).toEqual([".gitattributes", "a.txt"]);
+    expect(await outcome(`POST ${repo}/super-squash/none`, { body: {} })).toEqual([404, "RevisionNotFound"]);
   });
 });

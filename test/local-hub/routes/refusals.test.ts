@@ -1,6 +1,6 @@
-import { beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { RawSocket, requestBytes } from "../../support/raw-socket.ts";
-import { type Answer, data, launchLocalHub, openLocalHub, secret, type TestHub } from "../support/hub.ts";
+import { type Answer, data, openLocalHub, secret, shareLocalHub } from "../support/hub.ts";
 
 const path = "/api/settings/webhooks";
 const unknownId = "0123456789abcdef01234567";
@@ -17,11 +17,7 @@ const operations = [
 ];
 
 /** For requests that change nothing. */
-let hub: TestHub;
-beforeAll(async () => {
-  hub = await launchLocalHub();
-  return () => hub.hub.close();
-});
+const hub = await shareLocalHub({ overSocket: true });
 
 /** Checks the parts that all error responses have, and returns the message. */
 function refused(answer: Answer, { status, code }: { status: number; code: string }): string {

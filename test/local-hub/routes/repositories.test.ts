@@ -1,31 +1,23 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
+import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import * as z from "zod";
-import { LocalHub } from "../../../src/local-hub.ts";
-import { createMemoryLogger } from "../../support/memory-logger.ts";
-import { type Answer, type RequestOptions, TestHub } from "../support/hub.ts";
+import { type Answer, type RequestOptions, shareLocalHub } from "../support/hub.ts";
 
 const create = "POST /api/repos/create";
 const sha = expect.stringMatching(/^[0-9a-f]{40}$/);
 
-let hub: TestHub;
-
-beforeAll(async () => {
-  const log = createMemoryLogger();
-  hub = new TestHub({ hub: await LocalHub.launch({ logger: log }), log });
-});
+/** Reset before each test. */
+const hub = await shareLocalHub();
 
 beforeEach(() => hub.hub.reset());
 
-afterAll(() => hub.hub.close());
-
 /** Creates a model, and returns its ID. */
-async function createModel(hub: TestHub, name: string, fields: Record<string, unknown> = {}): Promise<string> {
+async function createModel(name: string, fields: Record<string, unknown> = {}): Promise<string> {
   const { body, text } = await hub.request(create, { body: { name, ...fields } });
   return z.object({ id: z.string() }, text).parse(body).id;
 }
 
 /** Returns the status of a request, and the code of an error. */
-async function outcome(hub: TestHub, line: string, options?: RequestOptions): Promise<[number, string | null]> {
+async function outcome(line: string, options?: RequestOptions): Promise<[number, string | null]> {
   const { status, headers } = await hub.request(line, options);
   return [status, headers.get("x-error-code")];
 }
@@ -56,7 +48,7 @@ describe("A new repository", () => {
   });
 
   test("is a public model of the user by default", async () => {
-    const id = await createModel(hub, "net");
+    const id = await createModel("net");
     expect((await hub.request("GET /api/models/local-user/net")).body).toMatchObject({
       ...{ _id: id, id: "local-user/net", modelId: "local-user/net", author: "local-user", private: false },
     });
@@ -79,9 +71,9 @@ describe("A new repository", () => {
   });
 
   test("has a card with the license, or with the SDK of a Space, unless the request has a card", async () => {
-    await createModel(hub, "net", { license: "mit" });
-    await createModel(hub, "demo", { type: "space", sdk: "gradio" });
-    await createModel(hub, "own", { license: "mit", ...card("license: apache-2.0") });
+    await createModel("net", { license: "mit" });
+    await createModel("demo", { type: "space", sdk: "gradio" });
+    await createModel("own", { license: "mit", ...card("license: apache-2.0") });
     expect((await hub.request("GET /api/models/local-user/net")).body).toMatchObject({
       ...{ cardData: { license: "mit" }, tags: ["license:mit", "region:us"] },
       siblings: [{ rfilename: ".gitattributes" }, { rfilename: "README.md" }],
@@ -97,13 +89,13 @@ describe("A new repository", () => {
 
   test("decodes files in Base64", async () => {
     const files = [{ path: "a/b.bin", content: Buffer.from([0, 255, 1]).toString("base64"), encoding: "base64" }];
-    await createModel(hub, "net", { files });
+    await createModel("net", { files });
     const { body } = await hub.request("GET /api/models/local-user/net?blobs=1");
     expect(body).toMatchObject({ siblings: [{}, { rfilename: "a/b.bin", size: 3 }] });
   });
 
   test("is a conflict if the repository exists, with the URL of the repository", async () => {
-    await createModel(hub, "net");
+    await createModel("net");
     const { status, body } = await hub.request(create, { body: { name: "net" } });
     expect([status, body]).toEqual([409, { error: expect.any(String), url: `${hub.url}/local-user/net` }]);
   });
@@ -133,7 +125,7 @@ describe("A new repository", () => {
   test("belongs to the resource group of the request", async () => {
     const made = await hub.request("POST /api/organizations/acme/resource-groups", { body: { name: "New" } });
     const { id } = z.object({ id: z.string() }).parse(made.body);
-    await createModel(hub, "net", { organization: "acme", resourceGroupId: id.toUpperCase() });
+    await createModel("net", { organization: "acme", resourceGroupId: id.toUpperCase() });
     const { body } = await hub.request("GET /api/organizations/acme/resource-groups");
     expect(body).toContainEqual(
       expect.objectContaining({ id, repos: [expect.objectContaining({ name: "acme/net", type: "model" })] }),
@@ -162,20 +154,20 @@ describe("A write to a repository", () => {
   });
 
   test("of another user returns 404 if the repository is private, otherwise 403", async () => {
-    await createModel(hub, "open");
-    await createModel(hub, "closed", { private: true });
+    await createModel("open");
+    await createModel("closed", { private: true });
     const body = { discussionsDisabled: true };
     const settings = (name: string) => `PUT /api/models/local-user/${name}/settings`;
-    expect(await outcome(hub, settings("open"), { token: "hf_other", body })).toEqual([403, "Forbidden"]);
-    expect(await outcome(hub, settings("closed"), { token: "hf_other", body })).toEqual([404, "RepoNotFound"]);
+    expect(await outcome(settings("open"), { token: "hf_other", body })).toEqual([403, "Forbidden"]);
+    expect(await outcome(settings("closed"), { token: "hf_other", body })).toEqual([404, "RepoNotFound"]);
   });
 });
 
 describe("A read of a repository", () => {
   test("works without a token, unless the repository is private", async () => {
-    await createModel(hub, "open");
-    await createModel(hub, "closed", { private: true });
-    const read = (name: string, token: string | null) => outcome(hub, `GET /api/models/local-user/${name}`, { token });
+    await createModel("open");
+    await createModel("closed", { private: true });
+    const read = (name: string, token: string | null) => outcome(`GET /api/models/local-user/${name}`, { token });
     expect(await read("open", null)).toEqual([200, null]);
     expect(await read("closed", null)).toEqual([404, "RepoNotFound"]);
     expect(await read("closed", "hf_other")).toEqual([404, "RepoNotFound"]);
@@ -185,18 +177,18 @@ describe("A read of a repository", () => {
   });
 
   test("at a revision returns the commit of the revision", async () => {
-    await createModel(hub, "net");
+    await createModel("net");
     const at = (rev: string) => `GET /api/models/local-user/net/revision/${rev}`;
     const { body } = await hub.request(at("main"));
     const { sha: head } = z.object({ sha: z.string() }).parse(body);
     for (const rev of ["HEAD", head, head.slice(0, 8), "refs%2Fheads%2Fmain"]) {
       expect((await hub.request(at(rev))).body).toEqual(body);
     }
-    expect(await outcome(hub, at("none"))).toEqual([404, "RevisionNotFound"]);
+    expect(await outcome(at("none"))).toEqual([404, "RevisionNotFound"]);
   });
 
   test("returns only the fields of expand", async () => {
-    await createModel(hub, "net");
+    await createModel("net");
     for (const query of ["expand=sha&expand=likes", "expand[]=sha&expand[]=likes"]) {
       const { body } = await hub.request(`GET /api/models/local-user/net?${query}`);
       expect(body).toEqual({ _id: expect.any(String), id: "local-user/net", sha, likes: 0 });
@@ -204,24 +196,20 @@ describe("A read of a repository", () => {
   });
 
   test("returns the tags of the card", async () => {
-    await createModel(
-      hub,
-      "net",
-      card("license: mit\ntags: [a, b]\ndatasets: acme/x\nlibrary_name: x\npipeline_tag: y"),
-    );
+    await createModel("net", card("license: mit\ntags: [a, b]\ndatasets: acme/x\nlibrary_name: x\npipeline_tag: y"));
     expect((await hub.request("GET /api/models/local-user/net")).body).toMatchObject({
       ...{ tags: ["x", "a", "b", "dataset:acme/x", "license:mit", "region:us"], pipeline_tag: "y", library_name: "x" },
     });
   });
 
   test("checks the access to read and to write", async () => {
-    await createModel(hub, "net");
+    await createModel("net");
     const check = "GET /api/models/local-user/net/auth-check";
     const results = [
-      await outcome(hub, check, { token: null }),
-      await outcome(hub, `${check}/write`),
-      await outcome(hub, `${check}/write`, { token: "hf_other" }),
-      await outcome(hub, `${check}/write`, { token: "hf_read" }),
+      await outcome(check, { token: null }),
+      await outcome(`${check}/write`),
+      await outcome(`${check}/write`, { token: "hf_other" }),
+      await outcome(`${check}/write`, { token: "hf_read" }),
     ];
     expect(results.map(([status]) => status)).toEqual([200, 200, 403, 403]);
   });
@@ -229,20 +217,20 @@ describe("A read of a repository", () => {
 
 describe("The settings of a repository", () => {
   test("change only where the request has values", async () => {
-    await createModel(hub, "net");
+    await createModel("net");
     const line = "PUT /api/models/local-user/net/settings";
     const first = await hub.request(line, { body: { visibility: "private", gated: "auto" } });
     expect(first.body).toEqual({ private: true, visibility: "private", gated: "auto", discussionsDisabled: false });
     const { body } = await hub.request(line, { body: { gated: false, discussionsDisabled: true } });
     expect(body).toEqual({ private: true, visibility: "private", gated: false, discussionsDisabled: true });
     expect((await hub.request("GET /api/models/local-user/net")).body).toMatchObject({ private: true, gated: false });
-    expect(await outcome(hub, line, { body: { gated: "yes" } })).toEqual([400, "BadRequest"]);
+    expect(await outcome(line, { body: { gated: "yes" } })).toEqual([400, "BadRequest"]);
   });
 });
 
 describe("A moved repository", () => {
   test("redirects reads by its previous name, and accepts writes by it", async () => {
-    const id = await createModel(hub, "net");
+    const id = await createModel("net");
     const body = { fromRepo: "local-user/net", toRepo: "acme/net2", type: "model" };
     expect((await hub.request("POST /api/repos/move", { body })).status).toBe(200);
     const redirect = await fetch(`${hub.url}/api/models/local-user/net/revision/main?blobs=true`, {
@@ -256,12 +244,12 @@ describe("A moved repository", () => {
     const settings = "PUT /api/models/local-user/net/settings";
     expect((await hub.request(settings, { body: { private: true } })).body).toMatchObject({ private: true });
     // The previous name does not reveal a private repository.
-    expect(await outcome(hub, "GET /api/models/local-user/net", { token: null })).toEqual([404, "RepoNotFound"]);
+    expect(await outcome("GET /api/models/local-user/net", { token: null })).toEqual([404, "RepoNotFound"]);
   });
 
   test("keeps its name if the move is rejected", async () => {
-    await createModel(hub, "net");
-    await createModel(hub, "taken");
+    await createModel("net");
+    await createModel("taken");
     const rejected: [body: object, status: number][] = [
       [{ fromRepo: "local-user/net", toRepo: "other-user/net" }, 403],
       [{ fromRepo: "local-user/none", toRepo: "local-user/net2" }, 404],
@@ -280,12 +268,12 @@ describe("A moved repository", () => {
 
 describe("A deleted repository", () => {
   test("is gone", async () => {
-    await createModel(hub, "net");
+    await createModel("net");
     const line = "DELETE /api/repos/delete";
-    expect(await outcome(hub, line, { body: { name: "net" }, token: "hf_other" })).toEqual([404, "RepoNotFound"]);
+    expect(await outcome(line, { body: { name: "net" }, token: "hf_other" })).toEqual([404, "RepoNotFound"]);
     expect((await hub.request(line, { body: { name: "net", organization: "local-user" } })).body).toEqual({});
-    expect(await outcome(hub, "GET /api/models/local-user/net")).toEqual([404, "RepoNotFound"]);
-    expect(await outcome(hub, line, { body: { name: "local-user/net" } })).toEqual([404, "RepoNotFound"]);
+    expect(await outcome("GET /api/models/local-user/net")).toEqual([404, "RepoNotFound"]);
+    expect(await outcome(line, { body: { name: "local-user/net" } })).toEqual([404, "RepoNotFound"]);
   });
 });
 
@@ -296,7 +284,7 @@ describe("A list of repositories", () => {
     onTestFinished(() => clock.mockRestore());
     for (const name of ["b", "a", "c"]) {
       now += 1_000;
-      await createModel(hub, name, { private: name === "c" });
+      await createModel(name, { private: name === "c" });
     }
     const list = async (query: string, token?: string | null) =>
       namesOf(await hub.request(`GET /api/models?author=local-user&${query}`, token === undefined ? {} : { token }));
@@ -309,8 +297,8 @@ describe("A list of repositories", () => {
   });
 
   test("matches the search and the tags", async () => {
-    await createModel(hub, "Big-Net", card("tags: [vision]\nlicense: mit\npipeline_tag: image"));
-    await createModel(hub, "small-net", card("tags: [vision]"));
+    await createModel("Big-Net", card("tags: [vision]\nlicense: mit\npipeline_tag: image"));
+    await createModel("small-net", card("tags: [vision]"));
     const list = async (query: string) => namesOf(await hub.request(`GET /api/models?${query}`)).sort();
     expect(await list("search=net&filter=vision")).toEqual(["local-user/Big-Net", "local-user/small-net"]);
     expect(await list("search=net&search=big")).toEqual(["local-user/Big-Net"]);
@@ -319,7 +307,7 @@ describe("A list of repositories", () => {
   });
 
   test("contains files and metadata only if the query has full", async () => {
-    await createModel(hub, "net", card("license: mit"));
+    await createModel("net", card("license: mit"));
     const list = async (query: string) => (await hub.request(`GET /api/models?search=net&${query}`)).body;
     const [plain] = z.array(z.record(z.string(), z.unknown())).parse(await list(""));
     expect(Object.keys(plain ?? {})).not.toEqual(expect.arrayContaining(["siblings"]));
@@ -330,7 +318,7 @@ describe("A list of repositories", () => {
   });
 
   test("links to the next page", async () => {
-    for (const name of ["a", "b", "c"]) await createModel(hub, `page-${name}`);
+    for (const name of ["a", "b", "c"]) await createModel(`page-${name}`);
     const pages: string[][] = [];
     let next: string | undefined = `${hub.url}/api/models?search=page&sort=id&limit=2`;
     while (next !== undefined) {
@@ -340,8 +328,8 @@ describe("A list of repositories", () => {
       next = /<(.+)>; rel="next"/.exec(response.headers.get("link") ?? "")?.[1];
     }
     expect(pages).toEqual([["local-user/page-a", "local-user/page-b"], ["local-user/page-c"]]);
-    expect(await outcome(hub, "GET /api/models?cursor=x")).toEqual([400, "BadRequest"]);
-    expect(await outcome(hub, "GET /api/models?limit=0")).toEqual([400, "BadRequest"]);
+    expect(await outcome("GET /api/models?cursor=x")).toEqual([400, "BadRequest"]);
+    expect(await outcome("GET /api/models?limit=0")).toEqual([400, "BadRequest"]);
   });
 });
 

@@ -1,88 +1,50 @@
-import { describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import * as z from "zod";
 import { webhook } from "../../../src/hub/webhooks/schemas.ts";
-import { data, openLocalHub, pushed } from "../support/hub.ts";
+import { data, openLocalHub, pushed, type TestHub } from "../support/hub.ts";
 import { openTarget } from "../support/target.ts";
 
 const path = "/api/settings/webhooks";
 const id = expect.stringMatching(/^[0-9a-f]{24}$/);
 
+let hub: TestHub;
+beforeEach(async () => {
+  hub = await openLocalHub({ overSocket: true });
+});
+
 describe("Creating a webhook", () => {
-  test.each([
-    {
-      what: "a URL",
-      body: {
-        watched: [{ type: "dataset", name: "acme/data" }],
-        domains: ["repo"],
-        url: "https://example.com/hook?secret=from%20the%20query#top",
-      },
-      answer: {
-        id,
-        url: "https://example.com/hook?secret=from%20the%20query#top",
-        disabled: false,
-        watched: [{ type: "dataset", name: "acme/data" }],
-        domains: ["repo"],
-      },
-    },
-    {
-      what: "a secret and all seven watched types",
-      body: {
-        watched: [
-          { type: "dataset", name: "acme/data" },
-          { type: "model", name: "acme/model" },
-          { type: "space", name: "acme/demo" },
-          { type: "bucket", name: "acme/files" },
-          { type: "kernel", name: "acme/attention" },
-          { type: "user", name: "somebody" },
-          { type: "org", name: "acme" },
-        ],
+  const model = { type: "model", name: "acme/model" };
+
+  type Body = Record<"watched" | "domains", unknown> & {
+    url?: string;
+    secret?: string;
+    jobSourceId?: string;
+    job?: object;
+  };
+
+  test.each<[what: string, body: Body, job?: object]>([
+    ["a URL", { watched: [model], domains: ["repo"], url: "https://example.com/hook?secret=from%20the%20query#top" }],
+    [
+      "a secret and all seven watched types",
+      {
+        watched: ["dataset acme/data", "model acme/model", "space acme/demo", "bucket acme/files"]
+          .concat("kernel acme/attention", "user somebody", "org acme")
+          .map((item) => ({ type: item.split(" ")[0], name: item.split(" ")[1] })),
         domains: ["repo", "discussion"],
         url: "http://localhost:7860/webhooks/trigger_training",
         secret: "every kind of sign: ~!@#$%^&*()",
       },
-      answer: {
-        id,
-        url: "http://localhost:7860/webhooks/trigger_training",
-        disabled: false,
-        watched: [
-          { type: "dataset", name: "acme/data" },
-          { type: "model", name: "acme/model" },
-          { type: "space", name: "acme/demo" },
-          { type: "bucket", name: "acme/files" },
-          { type: "kernel", name: "acme/attention" },
-          { type: "user", name: "somebody" },
-          { type: "org", name: "acme" },
-        ],
-        domains: ["repo", "discussion"],
-        secret: "every kind of sign: ~!@#$%^&*()",
-      },
-    },
-    {
-      what: "a source job that does not exist yet",
-      body: { watched: [{ type: "user", name: "nobody-here" }], domains: ["discussion"], jobSourceId: "no-such-job" },
-      answer: {
-        id,
-        disabled: false,
-        watched: [{ type: "user", name: "nobody-here" }],
-        domains: ["discussion"],
-        jobSourceId: "no-such-job",
-      },
-    },
-    {
-      what: "a job with the required fields",
-      body: { watched: [{ type: "model", name: "acme/model" }], domains: ["repo"], job: { flavor: "cpu-basic" } },
-      answer: {
-        id,
-        disabled: false,
-        watched: [{ type: "model", name: "acme/model" }],
-        domains: ["repo"],
-        job: { flavor: "cpu-basic", environment: {}, timeoutSeconds: null },
-      },
-    },
-    {
-      what: "a job with every field, returning its secrets by name and omitting three fields",
-      body: {
-        watched: [{ type: "space", name: "acme/demo" }],
+    ],
+    ["a source job that does not exist yet", { watched: [model], domains: ["discussion"], jobSourceId: "no-such-job" }],
+    [
+      "a job with the required fields",
+      { watched: [model], domains: ["repo"], job: { flavor: "cpu-basic" } },
+      { environment: {}, timeoutSeconds: null },
+    ],
+    [
+      "a job with every field, returning its secrets by name and omitting three fields",
+      {
+        watched: [model],
         domains: ["repo"],
         job: {
           flavor: "a10g-largex4",
@@ -99,29 +61,13 @@ describe("Creating a webhook", () => {
           volumes: [{ type: "dataset", source: "acme/data", mountPath: "/data", revision: "main", readOnly: true }],
         },
       },
-      answer: {
-        id,
-        disabled: false,
-        watched: [{ type: "space", name: "acme/demo" }],
-        domains: ["repo"],
-        job: {
-          flavor: "a10g-largex4",
-          dockerImage: "python:3.13",
-          spaceId: "acme/demo",
-          command: ["python", "-c"],
-          arguments: ["print('hello')", ""],
-          environment: { LOG_LEVEL: "debug", a1: "" },
-          secrets: ["T", "HF_TOKEN"],
-          timeoutSeconds: 3600,
-          labels: { team: "data", empty: "" },
-        },
-      },
-    },
-  ])("accepts $what, and get and list return the same webhook", async ({ body, answer }) => {
-    const hub = await openLocalHub();
+      { secrets: ["T", "HF_TOKEN"], arch: undefined, attempts: undefined, volumes: undefined },
+    ],
+  ])("accepts %s, and get and list return the same webhook", async (_what, body, job) => {
     const created = await hub.request(`POST ${path}`, { body });
-    expect(created).toMatchObject({ status: 200, body: { webhook: answer } });
-    expect(created.body).toEqual({ webhook: answer });
+    const expected = { id, disabled: false, ...body, ...(job && { job: { ...body.job, ...job } }) };
+    expect([created.status, created.body]).toEqual([200, { webhook: expected }]);
+    for (const name of ["arch", "attempts", "volumes"]) expect(created.text).not.toContain(`"${name}"`);
     const { webhook: made } = z.strictObject({ webhook }).parse(created.body);
     expect((await hub.request(`GET ${path}/${made.id}`)).body).toEqual({ webhook: made });
     expect((await hub.request(`GET ${path}`)).body).toEqual([made]);
@@ -129,14 +75,12 @@ describe("Creating a webhook", () => {
   });
 
   test("treats an empty secret as no secret", async () => {
-    const hub = await openLocalHub();
     const made = await hub.create({ url: "http://127.0.0.1:1/", secret: "" });
     expect(made).not.toHaveProperty("secret");
     expect(await hub.update(made.id, { url: "http://127.0.0.1:1/", secret: "" })).not.toHaveProperty("secret");
   });
 
   test("returns a new id each time, even for the same request", async () => {
-    const hub = await openLocalHub();
     const ids = [];
     for (let made = 0; made < 5; made += 1) ids.push((await hub.create({ url: "http://127.0.0.1:1/" })).id);
     expect(new Set(ids).size).toBe(5);
@@ -146,7 +90,6 @@ describe("Creating a webhook", () => {
 
 describe("A response", () => {
   test("is JSON with a unique request id", async () => {
-    const hub = await openLocalHub();
     const answers = await Promise.all([hub.request(`GET ${path}`), hub.request(`GET ${path}`)]);
     for (const { headers, body } of answers) {
       expect(headers.get("content-type")).toMatch(/^application\/json/);
@@ -159,7 +102,6 @@ describe("A response", () => {
 
 describe("Updating a webhook", () => {
   test("replaces all fields except the id and the state", async () => {
-    const hub = await openLocalHub();
     const made = await hub.create({ url: "http://127.0.0.1:1/a", secret: "s3cret" });
     await hub.setState(made.id, "disable");
     const body = { watched: [{ type: "org", name: "acme" }], domains: ["discussion"], jobSourceId: "j" };
@@ -174,7 +116,6 @@ describe("Updating a webhook", () => {
     ["a source job", { jobSourceId: "job-1" }],
     ["a job", { job: { flavor: "rtx-pro-6000", command: ["true"], arch: "arm64", secrets: { KEY: "s3cret" } } }],
   ])("keeps its target if none is given: %s", async (_what, target) => {
-    const hub = await openLocalHub();
     const made = await hub.create(target);
     const body = { watched: [{ type: "org", name: "acme" }], domains: ["repo"] };
     expect((await hub.request(`POST ${path}/${made.id}`, { body })).body).toEqual({ webhook: { ...made, ...body } });
@@ -182,7 +123,6 @@ describe("Updating a webhook", () => {
   });
 
   test("keeps the fields of a job that are not returned", async () => {
-    const hub = await openLocalHub();
     const hidden = { arch: "arm64", attempts: 2, expose: { ports: [8000] }, resourceGroupId: "0".repeat(24) };
     const job = {
       flavor: "cpu-basic",
@@ -208,7 +148,6 @@ describe("Updating a webhook", () => {
   });
 
   test("replaces its target with another one", async () => {
-    const hub = await openLocalHub();
     const made = await hub.create({ url: "http://127.0.0.1:1/a" });
     expect(await hub.update(made.id, { jobSourceId: "j" })).not.toHaveProperty("url");
   });
@@ -224,7 +163,6 @@ describe("Updating a webhook", () => {
 
 describe("Disabling and enabling a webhook", () => {
   test("changes and returns its state, and can be repeated", async () => {
-    const hub = await openLocalHub();
     const made = await hub.create({ url: "http://127.0.0.1:1/" });
     for (const [action, disabled] of [
       ["disable", true],
@@ -241,7 +179,6 @@ describe("Disabling and enabling a webhook", () => {
 
 describe("Deleting a webhook", () => {
   test("returns an empty object and removes the webhook", async () => {
-    const hub = await openLocalHub();
     const kept = await hub.create({ url: "http://127.0.0.1:1/kept" });
     const made = await hub.create({ url: "http://127.0.0.1:1/" });
     const answer = await hub.request(`DELETE ${path}/${made.id}`);
@@ -253,7 +190,6 @@ describe("Deleting a webhook", () => {
 
   test("removes its log", async () => {
     const target = await openTarget();
-    const hub = await openLocalHub();
     const made = await hub.create({ url: target.url });
     await hub.trigger();
     await hub.delete(made.id);
@@ -281,7 +217,6 @@ describe("lastTriggerAt", () => {
 
 describe("The list of webhooks", () => {
   test("contains those of the user of the token only", async () => {
-    const hub = await openLocalHub();
     const mine = await hub.create({ url: "http://127.0.0.1:1/mine" });
     const others = await hub.create({ url: "http://127.0.0.1:1/others" }, { token: "hf_other" });
     expect((await hub.request(`GET ${path}`)).body).toEqual([mine]);

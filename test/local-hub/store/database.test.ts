@@ -18,40 +18,34 @@ describe("A file that is not a state file", () => {
     ]);
   }
 
+  /** Creates the database of another program. */
+  function createDatabase(file: string, statements: string): void {
+    const database = new DatabaseSync(file);
+    database.exec(statements);
+    database.close();
+  }
+
   test.each([
     { what: "a text file", make: (file: string) => writeFileSync(file, "dear diary, ".repeat(500)) },
     { what: "a short text file", make: (file: string) => writeFileSync(file, "a".repeat(511)) },
     { what: "a file with a single letter", make: (file: string) => writeFileSync(file, "x") },
     {
       what: "the database of another program",
-      make: (file: string) => {
-        const database = new DatabaseSync(file);
-        database.exec("CREATE TABLE notes (text TEXT); INSERT INTO notes VALUES ('dear diary')");
-        database.close();
-      },
+      make: (file: string) =>
+        createDatabase(file, "CREATE TABLE notes (text TEXT); INSERT INTO notes VALUES ('dear diary')"),
     },
     {
       what: "a database of an unknown version",
-      make: (file: string) => {
-        const database = new DatabaseSync(file);
-        database.exec("CREATE TABLE webhooks (id TEXT); PRAGMA user_version = 99");
-        database.close();
-      },
+      make: (file: string) => createDatabase(file, "CREATE TABLE webhooks (id TEXT); PRAGMA user_version = 99"),
     },
     {
       what: "the database of another program, also at version 1",
-      make: (file: string) => {
-        const database = new DatabaseSync(file);
-        database.exec("CREATE TABLE notes (text TEXT); PRAGMA user_version = 1");
-        database.close();
-      },
+      make: (file: string) => createDatabase(file, "CREATE TABLE notes (text TEXT); PRAGMA user_version = 1"),
     },
     {
       what: "a truncated database",
-      make: (file: string) => {
-        const database = new DatabaseSync(file);
-        database.exec("CREATE TABLE a (b TEXT); CREATE TABLE c (d TEXT)");
-        database.close();
+      make(file: string) {
+        createDatabase(file, "CREATE TABLE a (b TEXT); CREATE TABLE c (d TEXT)");
         writeFileSync(file, readFileSync(file).subarray(0, 5_000));
       },
     },

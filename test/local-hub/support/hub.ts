@@ -1,10 +1,13 @@
 import { join } from "node:path";
-import { expect, onTestFinished, vi } from "vitest";
+import { afterAll, expect, onTestFinished, vi } from "vitest";
 import * as z from "zod";
 import { type Job, job } from "../../../src/hub/jobs/schemas.ts";
 import { type AuditLogEvent, type AuditLogType, auditLogEvent } from "../../../src/hub/organizations/audit-log.ts";
 import { undocumentedBody } from "../../../src/hub/schemas.ts";
 import { type Webhook, webhook } from "../../../src/hub/webhooks/schemas.ts";
+import { createHubApp } from "../../../src/local-hub/app.ts";
+import { createHubConsole } from "../../../src/local-hub/console/hub-console.ts";
+import { contextOf } from "../../../src/local-hub/contexts.ts";
 import { openApiDocument } from "../../../src/local-hub/openapi/openapi-document.ts";
 import { routes } from "../../../src/local-hub/routes/index.ts";
 import { type HubEvent, LocalHub, type LocalHubOptions } from "../../../src/local-hub.ts";
@@ -89,23 +92,43 @@ interface RunOptions {
   token?: string;
 }
 
-/** A local Hub with methods that send HTTP requests to it. */
+type Send = (url: string, init: RequestInit & { headers: Record<string, string> }) => Promise<Response>;
+
+/** Returns a function that sends requests to a local Hub in memory, and follows redirects like `fetch`. */
+function inMemory(hub: LocalHub): Send {
+  const context = contextOf(hub);
+  const app = createHubApp(context, { console: createHubConsole(context) });
+  return async (url, init) => {
+    for (let target = url; ; ) {
+      const headers = { host: new URL(hub.url).host, "user-agent": "node", ...init.headers };
+      const response = await app.fetch(new Request(target, { ...init, headers }));
+      const location = response.headers.get("location");
+      if (location === null) return response;
+      target = new URL(location, target).href;
+    }
+  };
+}
+
+/** A local Hub with methods that send HTTP requests to it, in memory unless `overSocket` is set. */
 export class TestHub {
   readonly hub: LocalHub;
   readonly url: string;
   readonly log: MemoryLogger;
+  #send: Send | undefined;
 
-  constructor({ hub, log }: { hub: LocalHub; log: MemoryLogger }) {
+  constructor({ hub, log, overSocket = false }: { hub: LocalHub; log: MemoryLogger; overSocket?: boolean }) {
     this.hub = hub;
     this.url = hub.url;
     this.log = log;
+    if (overSocket) this.#send = fetch;
   }
 
   /** Sends a request such as `GET /api/settings/webhooks`. */
   async request(line: string, { token = "hf_local", body, text, headers = {} }: RequestOptions = {}): Promise<Answer> {
     const [method, target] = line.split(" ");
     const content = text ?? (body === undefined ? undefined : JSON.stringify(body));
-    const response = await fetch(`${this.url}${target}`, {
+    this.#send ??= inMemory(this.hub);
+    const response = await this.#send(`${this.url}${target}`, {
       ...(method !== undefined && { method }),
       headers: {
         ...(token !== null && { authorization: `Bearer ${token}` }),
@@ -219,6 +242,8 @@ function oneWebhook({ status, body, text }: Answer): Webhook {
 export interface TestHubOptions extends LocalHubOptions {
   /** Replaces `Date.now` until the test ends. */
   now?: () => number;
+  /** Sends requests over a socket instead of in memory. */
+  overSocket?: boolean;
 }
 
 /**
@@ -234,10 +259,17 @@ export async function openLocalHub({ now, ...options }: TestHubOptions = {}): Pr
   return hub;
 }
 
-/** Launches such a local Hub for several tests. The caller closes it. */
-export async function launchLocalHub(options: LocalHubOptions = {}): Promise<TestHub> {
+/** Launches such a local Hub for all tests of a file, which must not change it or use names of their own. */
+export async function shareLocalHub(options: Omit<TestHubOptions, "now"> = {}): Promise<TestHub> {
+  const hub = await launchLocalHub(options);
+  afterAll(() => hub.hub.close());
+  return hub;
+}
+
+/** Launches such a local Hub. The caller closes it. */
+async function launchLocalHub({ overSocket = false, ...options }: TestHubOptions = {}): Promise<TestHub> {
   const log = createMemoryLogger();
-  return new TestHub({ hub: await LocalHub.launch({ backoff: 5, logger: log, ...options }), log });
+  return new TestHub({ hub: await LocalHub.launch({ backoff: 5, logger: log, ...options }), log, overSocket });
 }
 
 /** Returns the path of a file that does not exist yet. */

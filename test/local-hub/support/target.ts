@@ -6,7 +6,7 @@ import type { HubEvent } from "../../../src/local-hub.ts";
 import { listen } from "../../support/listen.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 import { waitFor } from "../../support/wait-for.ts";
-import { openLocalHub, secret, type TestHub } from "./hub.ts";
+import { openLocalHub, secret, type TestHub, type TestHubOptions } from "./hub.ts";
 
 /** The response of a target: a status, or a function that handles the request. */
 export type TargetAnswer = number | ((request: IncomingMessage, response: ServerResponse) => void);
@@ -75,6 +75,17 @@ export async function openTarget(...answers: readonly TargetAnswer[]): Promise<T
 
 /** Leaves the request without a response. */
 export const neverRespond: TargetAnswer = () => {};
+
+/** Opens a local Hub with a webhook that watches the dataset "me/data", and its target with these answers. */
+export async function openWebhook(
+  answers: readonly TargetAnswer[] = [],
+  options: TestHubOptions = {},
+): Promise<{ hub: TestHub; target: Target; id: string }> {
+  const target = await openTarget(...answers);
+  const hub = await openLocalHub(options);
+  const { id } = await hub.create({ url: target.url });
+  return { hub, target, id };
+}
 
 /** Opens a local Hub with a webhook that watches the user "me" in all domains, and its target. */
 export async function openWatchedTarget(): Promise<{ hub: TestHub; target: Target; webhookId: string }> {

@@ -74,28 +74,6 @@ describe("The audit log of an organization", () => {
     ]);
   });
 
-  test("does not contain content updates and discussions", async () => {
-    const hub = await openLocalHub();
-    for (const [scope, action] of [
-      ["repo.content", "update"],
-      ["repo", "update"],
-      ["repo.dois", "update"],
-      ["discussion", "create"],
-      ["discussion", "delete"],
-      ["discussion.comment", "create"],
-    ] as const) {
-      expect(await told(hub, { repo: seeded, event: { scope, action } }), `${scope} ${action}`).toEqual([]);
-    }
-  });
-
-  test("contains the move of a repository to another organization, in the logs of both", async () => {
-    const hub = await openLocalHub();
-    const event = { repo: seeded, event: { scope: "repo", action: "move" }, movedTo: { name: "team-org/reviews" } };
-    expect(await told(hub, event, { organization: "team-org" })).toEqual(["repo.move"]);
-    const [moved] = await auditEvents(hub, { organization: "acme", type: "repo.move" });
-    expect(moved?.data).toEqual({ repo: seeded, movedTo: event.movedTo });
-  });
-
   test("does not contain events of user repositories and dry runs", async () => {
     const hub = await openLocalHub();
     const event = { scope: "repo", action: "create" };

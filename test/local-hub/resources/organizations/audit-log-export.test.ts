@@ -19,9 +19,9 @@ import { createMemoryLogger } from "../../../support/memory-logger.ts";
 import { openLocalHub } from "../../support/hub.ts";
 
 const organization = "team-org";
-const many = 20_003;
+const many = 5_003;
 /** Makes the export of all events larger than the buffers of a socket. */
-const padding = "x".repeat(1_500);
+const padding = "x".repeat(6_000);
 const address = `/api/organizations/${organization}/audit-log/export`;
 const everything = { authors: [], ips: [], types: [] };
 const timeouts = { headersMs: 15_000, requestMs: 30_000, keepAliveMs: 10_000 };
@@ -39,8 +39,7 @@ function eventsUpTo(count: number): StoredAuditEvent[] {
 }
 
 function addTo(store: Store, events: StoredAuditEvent[]): void {
-  for (let begin = 0; begin < events.length; begin += 50_000)
-    store.auditLog.add(...events.slice(begin, begin + 50_000));
+  store.auditLog.add(...events);
 }
 
 function openExport(store: Store): ReadableStream {
@@ -117,9 +116,11 @@ describe("The export of a long audit log", () => {
       before: before - limit,
     }));
     onTestFinished(() => page.mockRestore());
-    const all = await new Response(openExport(store)).json();
-    expect(all).toHaveLength(100_000);
-    expect(all.at(-1)).toMatchObject({ message: events[499]?.message });
+    const text = await new Response(openExport(store)).text();
+    expect(text.match(/"createdAt"/g)).toHaveLength(100_000);
+    expect(JSON.parse(`[${text.slice(text.lastIndexOf(',{"_id"') + 1)}`)).toMatchObject([
+      { message: events[499]?.message },
+    ]);
   });
 
   test("reads from the store as the client reads, and stops when the client disconnects", async () => {
@@ -132,7 +133,7 @@ describe("The export of a long audit log", () => {
     // The socket buffers hold a few of about 30 MB.
     const taken = await settled(pages);
     expect(taken).toBeGreaterThan(1);
-    expect(taken).toBeLessThan(25);
+    expect(taken).toBeLessThan(8);
     response.destroy();
     expect(await settled(pages)).toBe(taken);
     expect((await hub.request("GET /api/organizations/free-org/members")).status).toBe(200);

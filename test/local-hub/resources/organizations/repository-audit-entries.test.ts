@@ -39,3 +39,16 @@ test("An update of the scope repo.config, or of a narrower one, gets an entry ev
   }
   expect(repositoryAuditEntries({ ...change, scope: "repo.configs" })).toEqual([]);
 });
+
+test("Other updates, content updates and discussions get no entry", () => {
+  for (const [scope, action] of [
+    ["repo.content", "update"],
+    ["repo", "update"],
+    ["repo.dois", "update"],
+    ["discussion", "create"],
+    ["discussion", "delete"],
+    ["discussion.comment", "create"],
+  ] as const) {
+    expect(repositoryAuditEntries({ ...change, scope, action }), `${scope} ${action}`).toEqual([]);
+  }
+});

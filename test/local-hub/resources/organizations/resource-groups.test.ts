@@ -1,10 +1,10 @@
-import { describe, expect, onTestFinished, test } from "vitest";
+import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import * as z from "zod";
 import { type ReturnedResourceGroup, resourceGroup } from "../../../../src/hub/organizations/resource-groups.ts";
 import type { RepoRef } from "../../../../src/hub/schemas.ts";
 import { toResourceGroup } from "../../../../src/local-hub/resources/organizations/resource-groups.ts";
 import { openStore } from "../../../../src/local-hub/store/store.ts";
-import { auditEvents, openLocalHub, type RequestOptions, restart, stateFile, type TestHub } from "../../support/hub.ts";
+import { auditEvents, openLocalHub, restart, stateFile, type TestHub } from "../../support/hub.ts";
 import { storedRepository } from "../../support/repositories.ts";
 
 const pathOf = (organization: string) => `/api/organizations/${organization}/resource-groups`;
@@ -46,9 +46,13 @@ async function addRepository(hub: TestHub, repo: RepoRef): Promise<RepoRef> {
 const fresh = { type: "model", name: "acme/fresh" } as const;
 const reviews = { type: "dataset", name: "acme/reviews" } as const;
 
+let hub: TestHub;
+beforeEach(async () => {
+  hub = await openLocalHub();
+});
+
 describe("The resource groups of an organization", () => {
   test("exist from the start, with users, repositories of every type and every autoJoin setting", async () => {
-    const hub = await openLocalHub();
     const groups = await listed(hub);
     expect(named(groups)).toEqual(["Reviews", "People", "Experiments"]);
     expect(groups.map(({ autoJoin }) => autoJoin)).toEqual([
@@ -75,7 +79,6 @@ describe("The resource groups of an organization", () => {
   });
 
   test("are all returned to an admin, but to other members only if they have a role", async () => {
-    const hub = await openLocalHub();
     const other = (role: string) => [{ user: "other-user", role }];
     await created(hub, { name: "Locked", users: other("no_access") });
     await created(hub, { name: "Open", users: other("own-role") });
@@ -107,7 +110,6 @@ describe("The resource groups of an organization", () => {
 
 describe("A new resource group", () => {
   test("is returned with its values and with the user who added them", async () => {
-    const hub = await openLocalHub();
     await addRepository(hub, fresh);
     const group = await created(hub, {
       name: "New",
@@ -134,7 +136,6 @@ describe("A new resource group", () => {
   });
 
   test("requires only a name", async () => {
-    const hub = await openLocalHub();
     expect(await created(hub, { name: "Plain" })).toEqual({
       id: expect.any(String),
       name: "Plain",
@@ -145,14 +146,12 @@ describe("A new resource group", () => {
   });
 
   test("can set the autoJoin scope read_plus, which the Hub added on 2026-08-17", async () => {
-    const hub = await openLocalHub();
     const autoJoin = { enabled: true, role: "write", scope: "read_plus" };
     expect(await created(hub, { name: "Readers", autoJoin })).toMatchObject({ autoJoin });
     expect(await refused(hub, { name: "Some", autoJoin: { ...autoJoin, scope: "some" } })).toContain("autoJoin.scope");
   });
 
   test("is added to the audit log, with each of its repositories", async () => {
-    const hub = await openLocalHub();
     await addRepository(hub, fresh);
     const space = await addRepository(hub, { type: "space", name: "acme/fresh" });
     const { id } = await created(hub, { name: "New", repos: [fresh, space] });
@@ -169,13 +168,11 @@ describe("A new resource group", () => {
   });
 
   test("requires a unique name in the organization", async () => {
-    const hub = await openLocalHub();
     expect(await refused(hub, { name: "Reviews" })).toContain("name: ");
     await created(hub, { name: "Reviews" }, "enterprise-org");
   });
 
   test("accepts only members of the organization, each once", async () => {
-    const hub = await openLocalHub();
     const ada = { user: "ada-adams", role: "read" };
     expect(await refused(hub, { name: "New", users: [ada, { user: "nobody", role: "read" }] })).toContain(
       "users[1].user: ",
@@ -186,7 +183,6 @@ describe("A new resource group", () => {
   });
 
   test("accepts only existing repositories of the organization, each once", async () => {
-    const hub = await openLocalHub();
     await addRepository(hub, fresh);
     const mine = await addRepository(hub, { type: "model", name: "local-user/net" });
     const repos = [fresh, { type: "dataset", name: fresh.name }, mine, fresh];
@@ -198,14 +194,12 @@ describe("A new resource group", () => {
   });
 
   test("rejects a repository of another group with the name of that group", async () => {
-    const hub = await openLocalHub();
     expect(await refused(hub, { name: "New", repos: [reviews] })).toContain(
       "repos[0].name: this dataset is already in the resource group Reviews",
     );
   });
 
   test("is rejected with at most five errors", async () => {
-    const hub = await openLocalHub();
     const users = Array.from({ length: 50 }, (_, number) => ({ user: `nobody-${number}`, role: "read" }));
     expect((await refused(hub, { name: "New", users })).match(/users\[\d+\]/g)).toHaveLength(5);
   });
@@ -217,7 +211,6 @@ describe("A repository in a resource group", () => {
   }
 
   async function openGroup() {
-    const hub = await openLocalHub();
     await addRepository(hub, fresh);
     await created(hub, { name: "New", repos: [fresh] });
     return hub;
@@ -276,33 +269,10 @@ describe("A repository in a resource group", () => {
   });
 
   test("stays in the group when a repository with the same name and another type is deleted", async () => {
-    const hub = await openLocalHub();
     const namesake = await addRepository(hub, { type: "dataset", name: fresh.name });
     await created(hub, { name: "New", repos: [await addRepository(hub, fresh), namesake] });
     await hub.trigger({ repo: namesake, event: { scope: "repo", action: "delete" } });
     expect(await reposOf(hub, "New")).toEqual([{ ...fresh, private: false }]);
-  });
-});
-
-describe("Access to resource groups", () => {
-  test.each([
-    ["GET", "hf_read", "acme", 200],
-    ["GET", "hf_fine", "acme", 200],
-    ["GET", "hf_other", "acme", 200],
-    ["GET", "hf_other", "enterprise-org", 403],
-    ["GET", "hf_local", "enterprise-org", 200],
-    ["GET", "hf_local", "team-org", 403],
-    ["GET", "hf_local", "nobody", 404],
-    ["POST", "hf_local", "enterprise-org", 200],
-    ["POST", "hf_read", "acme", 403],
-    ["POST", "hf_fine", "acme", 403],
-    ["POST", "hf_other", "acme", 403],
-    ["POST", "hf_local", "team-org", 403],
-    ["POST", "hf_local", "nobody", 404],
-  ])("%s with %s in %s returns %i", async (method, token, organization, expected) => {
-    const hub = await openLocalHub();
-    const ask: RequestOptions = { token, ...(method === "POST" && { body: { name: "New" } }) };
-    expect((await hub.request(`${method} ${pathOf(organization)}`, ask)).status).toBe(expected);
   });
 });
 

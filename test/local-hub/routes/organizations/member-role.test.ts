@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import * as z from "zod";
 import { organizationMember } from "../../../../src/hub/organizations/members.ts";
 import { resourceGroup } from "../../../../src/hub/organizations/resource-groups.ts";
@@ -34,18 +34,20 @@ async function groupNamed(hub: TestHub, name: string): Promise<z.output<typeof r
   return group;
 }
 
+let hub: TestHub;
+beforeEach(async () => {
+  hub = await openLocalHub();
+});
+
 describe("Changing the role of a member", () => {
-  test.each(["admin", "write", "contributor", "read", "no_access", "reviewer", "Head of Data"])(
-    "sets it to %s, and the next read returns it",
-    async (role) => {
-      const hub = await openLocalHub();
+  test("sets it, and the next read returns it", async () => {
+    for (const role of ["admin", "write", "contributor", "read", "no_access", "reviewer", "Head of Data"]) {
       await setRole(hub, "alan-adams", { role });
       expect(await rolesOf(hub, "alan-adams")).toEqual({ role, groups: { Reviews: "write" } });
-    },
-  );
+    }
+  });
 
   test("does not change other members, or other fields of the member", async () => {
-    const hub = await openLocalHub();
     const read = async () =>
       z.array(organizationMember).parse((await hub.request(`GET ${acme}/members?limit=10000`)).body);
     const before = await read();
@@ -57,7 +59,6 @@ describe("Changing the role of a member", () => {
   });
 
   test("sets the role in the given groups, and adds the member to those they are not in", async () => {
-    const hub = await openLocalHub();
     const [reviews, people] = [await groupNamed(hub, "Reviews"), await groupNamed(hub, "People")];
     await setRole(hub, "other-user", {
       role: "write",
@@ -88,7 +89,6 @@ describe("Changing the role of a member", () => {
   });
 
   test("with a duplicate group uses the last role", async () => {
-    const hub = await openLocalHub();
     const { id } = await groupNamed(hub, "People");
     const resourceGroups = ["admin", "read", "write"].map((role) => ({ id, role }));
     await setRole(hub, "other-user", { role: "read", resourceGroups });
@@ -100,7 +100,6 @@ describe("Changing the role of a member", () => {
   });
 
   test("with an unknown group changes nothing, and returns its name", async () => {
-    const hub = await openLocalHub();
     const { id } = await groupNamed(hub, "People");
     const { body: elsewhere } = await hub.request("GET /api/organizations/enterprise-org/resource-groups");
     const [foreign] = z.array(resourceGroup).parse(elsewhere);
@@ -118,7 +117,6 @@ describe("Changing the role of a member", () => {
   });
 
   test("adds each change to the audit log, but not a role that stays the same", async () => {
-    const hub = await openLocalHub();
     const [reviews, people] = [await groupNamed(hub, "Reviews"), await groupNamed(hub, "People")];
     const types = ["org.change_role", "resource_group.change_role", "resource_group.add_users"] as const;
     const events = () => Promise.all(types.map((type) => auditEvents(hub, { organization: "acme", type })));
@@ -158,7 +156,6 @@ describe("Changing the role of a member", () => {
 
 describe("An organization", () => {
   test("rejects the removal of its last admin with 400", async () => {
-    const hub = await openLocalHub();
     const { status, body } = await hub.request("PUT /api/organizations/team-org/members/local-user/role", {
       body: { role: "write" },
     });
@@ -173,7 +170,6 @@ describe("An organization", () => {
   });
 
   test("allows the removal of an admin if there is another one", async () => {
-    const hub = await openLocalHub();
     await setRole(hub, "ada-adams", { role: "write" });
     const last = await hub.request(`PUT ${acme}/members/local-user/role`, { body: { role: "read" } });
     expect(last.status).toBe(400);
@@ -186,33 +182,16 @@ describe("An organization", () => {
 });
 
 describe("Changing the role of a member", () => {
-  test.each([
-    { who: "an admin with a write token", token: "hf_local", status: 200 },
-    { who: "a read token", token: "hf_read", status: 403 },
-    { who: "a token without write permission for organizations", token: "hf_fine", status: 403 },
-    { who: "a user who is not an admin", token: "hf_other", status: 403 },
-  ])("with $who returns $status", async ({ token, status }) => {
-    const hub = await openLocalHub();
-    const answer = await hub.request(`PUT ${acme}/members/other-user/role`, { token, body: { role: "admin" } });
-    expect(answer.status, answer.text).toBe(status);
-    expect((await rolesOf(hub, "other-user")).role).toBe(status === 200 ? "admin" : "read");
-  });
-
-  test.each(["nobody", "acme", "ADA-ADAMS", "__proto__", "a%2Fb"])(
-    "returns 404 for an unknown member: %s",
-    async (user) => {
-      const hub = await openLocalHub();
+  test("returns 404 for an unknown member", async () => {
+    for (const user of ["nobody", "acme", "ADA-ADAMS", "__proto__", "a%2Fb"]) {
       const { status, body } = await hub.request(`PUT ${acme}/members/${user}/role`, { body: { role: "read" } });
-      expect({ status, body }).toEqual({
-        status: 404,
-        body: { error: `"acme" has no member "${decodeURIComponent(user)}".` },
-      });
-    },
-  );
+      const error = `"acme" has no member "${decodeURIComponent(user)}".`;
+      expect({ status, body }).toEqual({ status: 404, body: { error } });
+    }
+  });
 });
 
 test("Webhooks of a member who loses access no longer fire for private repositories", async () => {
-  const hub = await openLocalHub();
   const target = await openTarget();
   const { id } = await hub.create({ url: target.url, watched: [{ type: "org", name: "acme" }] }, { token: "hf_other" });
   const event = { scope: "repo.content", action: "update" } as const;

@@ -3,21 +3,26 @@ import { get } from "node:http";
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
 import { type OrganizationMember, organizationMember } from "../../../../src/hub/organizations/members.ts";
-import { type Answer, openLocalHub, type TestHub } from "../../support/hub.ts";
+import { type Answer, openLocalHub, shareLocalHub } from "../../support/hub.ts";
 
 const acme = "/api/organizations/acme/members";
+/** Only reads and refused requests. */
+const hub = await shareLocalHub();
 
 function members({ status, body, text }: Answer): OrganizationMember[] {
   expect(status, text).toBe(200);
   return z.array(organizationMember).parse(body);
 }
 
-function names(answer: Answer): string[] {
-  return members(answer).map(({ user }) => user);
+const users = z.array(z.object({ user: z.string() }));
+
+function names({ status, body, text }: Answer): string[] {
+  expect(status, text).toBe(200);
+  return users.parse(body).map(({ user }) => user);
 }
 
 /** Returns the path of the next page. */
-function nextOf(hub: TestHub, { headers }: Answer): string | undefined {
+function nextOf({ headers }: Answer): string | undefined {
   const link = headers.get("link");
   if (link === null) return undefined;
   const [, address = ""] = /^<([^<>]+)>; rel="next"$/.exec(link) ?? [];
@@ -26,20 +31,19 @@ function nextOf(hub: TestHub, { headers }: Answer): string | undefined {
 }
 
 /** Returns the pages that follow a page, in order. */
-async function pagesFrom(hub: TestHub, target: string): Promise<string[][]> {
+async function pagesFrom(target: string): Promise<string[][]> {
   const pages: string[][] = [];
   for (let next: string | undefined = target; next !== undefined; ) {
     const answer = await hub.request(`GET ${next}`);
     pages.push(names(answer));
-    next = nextOf(hub, answer);
+    next = nextOf(answer);
   }
   return pages;
 }
 
 describe("The members of an organization", () => {
   test("are returned in three pages, sorted by name, without duplicates", async () => {
-    const hub = await openLocalHub();
-    const pages = await pagesFrom(hub, acme);
+    const pages = await pagesFrom(acme);
     expect(pages.map(({ length }) => length)).toEqual([500, 500, 200]);
     const all = pages.flat();
     expect(all).toEqual([...new Set(all)].sort());
@@ -48,18 +52,16 @@ describe("The members of an organization", () => {
   });
 
   test("are returned in pages of any size, and the last one has no next page", async () => {
-    const hub = await openLocalHub();
-    expect((await pagesFrom(hub, `${acme}?limit=1199`)).map(({ length }) => length)).toEqual([1_199, 1]);
-    expect((await pagesFrom(hub, `${acme}?limit=1200`)).map(({ length }) => length)).toEqual([1_200]);
-    expect((await pagesFrom(hub, `${acme}?limit=600`)).map(({ length }) => length)).toEqual([600, 600]);
-    expect((await pagesFrom(hub, "/api/organizations/free-org/members")).flat()).toEqual(["local-user"]);
+    expect((await pagesFrom(`${acme}?limit=1199`)).map(({ length }) => length)).toEqual([1_199, 1]);
+    expect((await pagesFrom(`${acme}?limit=1200`)).map(({ length }) => length)).toEqual([1_200]);
+    expect((await pagesFrom(`${acme}?limit=600`)).map(({ length }) => length)).toEqual([600, 600]);
+    expect((await pagesFrom("/api/organizations/free-org/members")).flat()).toEqual(["local-user"]);
   });
 
   test("can be filtered across pages: the next link keeps the filters and the limit", async () => {
-    const hub = await openLocalHub();
     const first = await hub.request(`GET ${acme}?search=${encodeURIComponent("Radia T")}&limit=10`);
-    expect(nextOf(hub, first)).toBeUndefined();
-    const pages = await pagesFrom(hub, `${acme}?limit=10&search=alan%20`);
+    expect(nextOf(first)).toBeUndefined();
+    const pages = await pagesFrom(`${acme}?limit=10&search=alan%20`);
     expect(pages.length).toBeGreaterThan(3);
     expect(pages.slice(0, -1).every(({ length }) => length === 10)).toBe(true);
     expect(pages.flat()).toEqual(
@@ -68,7 +70,6 @@ describe("The members of an organization", () => {
   });
 
   test("continue after a cursor even if its member is gone, and end after the last one", async () => {
-    const hub = await openLocalHub();
     const following = async (user: string) =>
       names(await hub.request(`GET ${acme}?limit=10&cursor=${Buffer.from(user).toString("base64url")}`));
     const all = names(await hub.request(`GET ${acme}?limit=10000`));
@@ -80,16 +81,14 @@ describe("The members of an organization", () => {
   test.each(["", "@@", "YWRh=", "YWRhL", "%FF", "_w", "ada-adams"])(
     "are rejected with an error that names cursor for an invalid one: %j",
     async (cursor) => {
-      const hub = await openLocalHub();
       const { status, body } = await hub.request(`GET ${acme}?cursor=${cursor}`);
       expect({ status, body }).toEqual({ status: 400, body: { error: expect.stringMatching(/^cursor: /) } });
     },
   );
 
   test("have the next page at the requested address, because a client sends its token to one address only", async () => {
-    const { url } = await openLocalHub();
-    const host = `localhost:${new URL(url).port}`;
-    const request = get(`${url}${acme}?limit=10`, { headers: { host, authorization: "Bearer hf_local" } });
+    const host = `localhost:${new URL(hub.url).port}`;
+    const request = get(`${hub.url}${acme}?limit=10`, { headers: { host, authorization: "Bearer hf_local" } });
     const [response] = await once(request, "response");
     expect(response.headers.link).toMatch(`<http://${host}${acme}?limit=10&cursor=`);
     response.resume();
@@ -110,7 +109,6 @@ describe("A search for members", () => {
     ["a.a", []],
     ["", 1_200],
   ])("matches a part of the name or the full name, in any case: %j", async (search, found) => {
-    const hub = await openLocalHub();
     const users = names(await hub.request(`GET ${acme}?limit=10000&search=${encodeURIComponent(search)}`));
     if (typeof found === "number") expect(users).toHaveLength(found);
     else expect(users).toEqual(found);
@@ -123,18 +121,15 @@ describe("A search for members", () => {
     ["a-adams@acme.example", []],
     ["ada-adams@team-org.example", []],
   ])("matches a complete e-mail address, in any case: %s", async (email, found) => {
-    const hub = await openLocalHub();
     expect(names(await hub.request(`GET ${acme}?email=${email}`))).toEqual(found);
   });
 
   test("matches both filters", async () => {
-    const hub = await openLocalHub();
     expect(names(await hub.request(`GET ${acme}?email=ada-adams@acme.example&search=ada`))).toEqual(["ada-adams"]);
     expect(names(await hub.request(`GET ${acme}?email=ada-adams@acme.example&search=alan`))).toEqual([]);
   });
 
   test("matches e-mail addresses only for users who can see them", async () => {
-    const hub = await openLocalHub();
     const status = async (organization: string, token: string) =>
       (await hub.request(`GET /api/organizations/${organization}/members?email=a@b.example`, { token })).status;
     expect(await status("acme", "hf_local")).toBe(200);
@@ -158,7 +153,6 @@ describe("A returned member", () => {
     { who: "an admin of a Team organization", organization: "team-org", token: "hf_local", email: true },
     { who: "an admin of a Free organization", organization: "free-org", token: "hf_local", email: false },
   ])("contains the fields for $who", async ({ organization, token, email }) => {
-    const hub = await openLocalHub();
     const [member] = members(await hub.request(`GET /api/organizations/${organization}/members`, { token }));
     expect(Object.keys(member ?? {}).sort()).toEqual([...forAdmins, ...(email ? ["verifiedEmail"] : [])].sort());
   });
@@ -167,7 +161,6 @@ describe("A returned member", () => {
     { who: "another member", organization: "acme", fields: forMembers },
     { who: "a user outside the organization", organization: "enterprise-org", fields: forAll },
   ])("contains the fields for $who", async ({ organization, fields }) => {
-    const hub = await openLocalHub();
     const told = members(await hub.request(`GET /api/organizations/${organization}/members`, { token: "hf_other" }));
     for (const member of told) expect(Object.keys(member).sort()).toEqual([...fields].sort());
   });
@@ -180,7 +173,6 @@ describe("A returned member", () => {
   });
 
   test("contains only the resource groups that the caller can access", async () => {
-    const hub = await openLocalHub();
     const groupsOf = async (token: string) =>
       new Set(
         members(await hub.request(`GET ${acme}?limit=10000`, { token })).flatMap(({ resourceGroups = [] }) =>
@@ -192,7 +184,6 @@ describe("A returned member", () => {
   });
 
   test("contains the user, and the roles in the resource groups", async () => {
-    const hub = await openLocalHub();
     const { body: groups } = await hub.request("GET /api/organizations/acme/resource-groups");
     const [member] = members(await hub.request(`GET ${acme}?search=ada-adams`));
     expect(member).toMatchObject({
@@ -217,7 +208,7 @@ describe("A returned member", () => {
   });
 
   test("differs between members, and is the same in every local Hub", async () => {
-    const [hub, again] = [await openLocalHub(), await openLocalHub()];
+    const again = await openLocalHub();
     const all = members(await hub.request(`GET ${acme}?limit=10000`));
     for (const field of ["isPro", "twoFaEnabled", "isExternalCollaborator"] as const) {
       expect(new Set(all.map((member) => member[field])), field).toEqual(new Set([true, false]));
@@ -233,7 +224,6 @@ describe("A returned member", () => {
   });
 
   test("does not exist for an unknown organization", async () => {
-    const hub = await openLocalHub();
     for (const name of ["nobody", "ACME", "local-user", "__proto__"]) {
       expect((await hub.request(`GET /api/organizations/${name}/members`)).status, name).toBe(404);
     }

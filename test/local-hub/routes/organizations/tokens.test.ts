@@ -1,11 +1,11 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import * as z from "zod";
 import { deriveTokenId } from "../../../../src/local-hub/accounts.ts";
 import { holdsSecret } from "../../../support/secrets.ts";
 import { auditEvents, openLocalHub, restart, stateFile, type TestHub } from "../../support/hub.ts";
-import { organizationRequests } from "../../support/sample-requests.ts";
+import { organizationRequests, type SampleRequest } from "../../support/sample-requests.ts";
 
 const pathOf = (organization: string) => `/api/organizations/${organization}/settings/tokens/revoke`;
 
@@ -22,21 +22,24 @@ async function promote(hub: TestHub): Promise<void> {
   expect(answer.status, answer.text).toBe(200);
 }
 
+let hub: TestHub;
+beforeEach(async () => {
+  hub = await openLocalHub();
+});
+
 describe("A token that an organization revoked", () => {
-  test.each(organizationRequests)("is rejected there: $operationId", async ({ line, body }) => {
-    const hub = await openLocalHub();
+  test("is rejected there by each operation", async () => {
     await promote(hub);
-    expect((await hub.request(line("acme"), { token: "hf_other", body })).status).toBe(200);
+    const send = ({ line, body }: SampleRequest) => hub.request(line("acme"), { token: "hf_other", body });
+    for (const request of organizationRequests) expect((await send(request)).status, request.operationId).toBe(200);
     await revoke(hub, "hf_other");
-    const answer = await hub.request(line("acme"), { token: "hf_other", body });
-    expect(answer).toMatchObject({
-      status: 403,
-      body: { error: expect.stringMatching(/token to "acme" was revoked/) },
-    });
+    const error = expect.stringMatching(/token to "acme" was revoked/);
+    for (const request of organizationRequests) {
+      expect(await send(request), request.operationId).toMatchObject({ status: 403, body: { error } });
+    }
   });
 
   test("works in other organizations, and other tokens of its user still work", async () => {
-    const hub = await openLocalHub();
     await promote(hub);
     for (const token of ["hf_other", "hf_read"]) await revoke(hub, token);
     const asOther = async (line: string, body?: object) =>
@@ -58,7 +61,6 @@ describe("A token that an organization revoked", () => {
   });
 
   test("stays revoked when it is revoked again, with one audit log entry that does not contain it", async () => {
-    const hub = await openLocalHub();
     const events = () => auditEvents(hub, { organization: "acme", type: revoked });
     const before = await events();
     await revoke(hub, "hf_other");
@@ -74,7 +76,6 @@ describe("A token that an organization revoked", () => {
   });
 
   test("can be the one that sent the request, and is restored by a reset", async () => {
-    const hub = await openLocalHub();
     await revoke(hub, "hf_local");
     expect((await hub.request(`POST ${pathOf("acme")}`, { body: { token: "hf_local" } })).status).toBe(403);
     await hub.request("POST /_local/reset", { token: null, body: {} });
@@ -83,24 +84,22 @@ describe("A token that an organization revoked", () => {
 });
 
 describe("Revoking a token", () => {
-  test.each([
-    { what: "an unknown token", organization: "acme", token: "hf_nobody" },
-    { what: "only the prefix", organization: "acme", token: "hf_" },
-    { what: "the token of a user outside the organization", organization: "enterprise-org", token: "hf_other" },
-  ])("requires a token of a member: $what", async ({ organization, token }) => {
-    const hub = await openLocalHub();
-    const events = () => auditEvents(hub, { organization, type: revoked });
-    const before = await events();
-    const { status, body } = await hub.request(`POST ${pathOf(organization)}`, { body: { token } });
-    expect({ status, body }).toEqual({
-      status: 404,
-      body: { error: `No member of "${organization}" has this token.` },
-    });
-    expect(await events()).toEqual(before);
+  test("requires a token of a member", async () => {
+    for (const [organization, token] of [
+      ["acme", "hf_nobody"],
+      ["acme", "hf_"],
+      ["enterprise-org", "hf_other"],
+    ] as const) {
+      const events = () => auditEvents(hub, { organization, type: revoked });
+      const before = await events();
+      const { status, body } = await hub.request(`POST ${pathOf(organization)}`, { body: { token } });
+      const error = `No member of "${organization}" has this token.`;
+      expect({ status, body }).toEqual({ status: 404, body: { error } });
+      expect(await events()).toEqual(before);
+    }
   });
 
   test("accepts its id, which the token settings and the audit log show, since 2026-08-12", async () => {
-    const hub = await openLocalHub();
     const { text } = await hub.request("GET /settings/tokens", { token: null });
     const [, tokenId = ""] = /^hf_other +([0-9a-f]{24}) /m.exec(text) ?? [];
     const path = `/api/organizations/acme/settings/tokens/${tokenId}/revoke`;
@@ -115,7 +114,6 @@ describe("Revoking a token", () => {
   });
 
   test("by its id requires a token of a member", async () => {
-    const hub = await openLocalHub();
     for (const [organization, tokenId] of [
       ["acme", "0".repeat(24)],
       ["enterprise-org", deriveTokenId("hf_other")],
@@ -127,7 +125,6 @@ describe("Revoking a token", () => {
   });
 
   test("by its value does not accept its id", async () => {
-    const hub = await openLocalHub();
     await revoke(hub, "hf_other");
     const [event] = await auditEvents(hub, { organization: "acme", type: revoked });
     const { tokenId } = z.object({ tokenId: z.string() }).parse(event?.data);
@@ -135,19 +132,6 @@ describe("Revoking a token", () => {
       const { status, body } = await hub.request(`POST ${pathOf("acme")}`, { body: { token } });
       expect({ status, body }).toEqual({ status: 400, body: { error: expect.stringMatching(/^token: .*"hf_"/) } });
     }
-  });
-
-  test.each([
-    { who: "an admin with a write token", token: "hf_local", status: 200 },
-    { who: "a read token", token: "hf_read", status: 403 },
-    { who: "a token without write permission for organizations", token: "hf_fine", status: 403 },
-    { who: "a user who is not an admin, even for their own token", token: "hf_other", status: 403 },
-  ])("with $who returns $status", async ({ token, status }) => {
-    const hub = await openLocalHub();
-    const answer = await hub.request(`POST ${pathOf("acme")}`, { token, body: { token: "hf_other" } });
-    expect(answer.status, answer.text).toBe(status);
-    const { status: afterwards } = await hub.request("GET /api/organizations/acme/members", { token: "hf_other" });
-    expect(afterwards).toBe(status === 200 ? 403 : 200);
   });
 });
 
