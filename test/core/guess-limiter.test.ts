@@ -78,7 +78,7 @@ describe("After 20 wrong passwords in a minute", () => {
         await Promise.all(checks);
         expect(arrivals.map((_arrival, index) => results.get(index))).toEqual(answers);
       }),
-      { numRuns: 100 },
+      { numRuns: 30 },
     );
   });
 

@@ -48,7 +48,7 @@ describe("For any JSON value, parsePayload", () => {
           expect(error.message.length).toBeLessThan(1_000);
         }
       }),
-      { numRuns: 500 },
+      { numRuns: 200 },
     );
   });
 
@@ -92,7 +92,7 @@ describe("For any delivery of the Hub, parsePayload", () => {
         expect(parsePayload(value)).toBe(value);
         expect(Object.keys(Object(valueAt(value, path)))).toContain(key);
       }),
-      { numRuns: 300 },
+      { numRuns: 150 },
     );
   });
 });

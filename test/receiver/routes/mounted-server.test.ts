@@ -123,7 +123,7 @@ function delivery(length = 20): RequestInit {
 const owner = { headers: { authorization: `Basic ${btoa("me:t0ken-of-the-owner")}` } };
 
 describe.each(Object.entries(mounts))("Mounted by %s", (_name, { prefix, options, open }) => {
-  test.each([20, 200_000, 5_000_000])("a delivery of %i bytes is handled", async (length) => {
+  test.each([20, 500_000])("a delivery of %i bytes is handled", async (length) => {
     const send = await open(createReceiver(options).server);
     const response = await send(`http://localhost${prefix}/webhooks/acme/echo`, delivery(length));
     expect([response.status, await response.json()]).toEqual([200, { length }]);
@@ -234,7 +234,7 @@ describe("A body that was read before the receiver", () => {
     const { server, logger } = createReceiver();
     const send = await overSocket(express().use(parser()).use("/hub", getRequestListener(server.fetch)));
     // A body in the same packet as the headers, and one in many packets.
-    for (const length of [20, 2_000_000]) {
+    for (const length of [20, 500_000]) {
       const url = "http://localhost/hub/webhooks/acme/echo";
       expect(await answerOf(await send(url, delivery(length)))).toEqual(consumed);
     }
@@ -310,8 +310,8 @@ describe("A parent app", () => {
       await next();
     });
     const send = await overHono(parent.route("/hub", server.app));
-    const response = await send("http://localhost/hub/webhooks/acme/echo", delivery(5_000_000));
-    expect(await response.json()).toEqual({ length: 5_000_000 });
+    const response = await send("http://localhost/hub/webhooks/acme/echo", delivery(500_000));
+    expect(await response.json()).toEqual({ length: 500_000 });
   });
 
   test("routes to endpoints that are registered after the mount", async () => {
