@@ -36,14 +36,8 @@ test.each([
 });
 
 test.each([
-  "",
-  "bot.example.com",
-  "ftp://bot.example.com",
-  "javascript:alert(1)",
-  "https://me@bot.example.com",
-  "https://:secret@bot.example.com",
-  "https://bot.example.com?secret=x",
-  "https://bot.example.com/#top",
+  ...["", "bot.example.com", "ftp://bot.example.com", "javascript:alert(1)", "https://me@bot.example.com"],
+  ...["https://:secret@bot.example.com", "https://bot.example.com?secret=x", "https://bot.example.com/#top"],
 ])("%j is not a base URL", (address) => {
   expect(readBaseUrl(address)).toBeUndefined();
 });

@@ -15,19 +15,6 @@ function begin() {
 }
 
 describe("The activity of an endpoint", () => {
-  test("counts deliveries and attempts apart, with failures of each", () => {
-    const { activity, endpoint, history } = begin();
-    activity.arrived(endpoint, start);
-    activity.ran({ name: "retrain", activity: endpoint }, 5);
-    activity.ended(endpoint, "retrying");
-    activity.ran({ name: "retrain", activity: endpoint }, 5);
-    activity.ended(endpoint, "dead");
-    const counts = { deliveries: 1, failures: 1, attempts: 2, failedAttempts: 2 };
-    expect(history("15m").at(-1)).toEqual(counts);
-    expect(history("1h").at(-1)).toEqual(counts);
-    expect(history("24h").at(-1)).toEqual(counts);
-  });
-
   test.for([
     ["15m", 15, 60_000],
     ["1h", 12, 300_000],
@@ -41,9 +28,5 @@ describe("The activity of an endpoint", () => {
     expect(deliveries()).toEqual([1, ...Array(length - 2).fill(0), 1]);
     clock.now += partMs;
     expect(deliveries()).toEqual([...Array(length - 2).fill(0), 1, 0]);
-  });
-
-  test("is empty before the first delivery", () => {
-    expect(begin().history("15m")).toHaveLength(15);
   });
 });

@@ -108,6 +108,13 @@ describe("A launched server", () => {
       ({ url } = launched);
       expect([url, launched.publicUrl]).toEqual(Array(2).fill(`http://127.0.0.1:${launched.port}`));
       expect(await (await deliverTo(url)).json()).toBe("done");
+      // Any client can send these headers.
+      const forwarded = {
+        "x-forwarded-proto": "https",
+        "x-forwarded-host": "evil.example",
+        "x-forwarded-prefix": "/x",
+      };
+      expect(await (await fetch(url, { headers: forwarded })).text()).toContain(`${url}/webhooks/`);
     }
     await expect(deliverTo(url)).rejects.toThrow();
   });

@@ -28,19 +28,9 @@ describeOverBothTransports("A delivery", (send) => {
   });
 
   test.each([
-    "/webhooks/unknown",
-    "/webhooks/",
-    "/webhooks",
-    "/webhooks/retrain/",
-    "/webhooks/retrain/more",
-    "/webhooks//retrain",
-    "/webhooks/RETRAIN",
-    "/webhooks/__proto__",
-    "/webhooks/constructor",
-    "/webhooks/..%2fretrain",
-    "/webhooks/retrain%00",
-    "/webhooks/%2e%2e%2fretrain",
-    "/webhooks/%E0%A4%A",
+    ...["/webhooks/unknown", "/webhooks/", "/webhooks", "/webhooks/retrain/", "/webhooks/retrain/more"],
+    ...["/webhooks//retrain", "/webhooks/RETRAIN", "/webhooks/__proto__", "/webhooks/constructor"],
+    ...["/webhooks/..%2fretrain", "/webhooks/retrain%00", "/webhooks/%2e%2e%2fretrain", "/webhooks/%E0%A4%A"],
   ])("to %s, which is not an endpoint, is refused with 404", async (path) => {
     const server = new WebhooksServer({ logger: createMemoryLogger() });
     const handler = vi.fn();
@@ -104,13 +94,8 @@ describeOverBothTransports("A delivery", (send) => {
   });
 
   test.each([
-    "text/plain",
-    "text/plain; x=application/json",
-    "application/x-www-form-urlencoded",
-    "application/jsonp",
-    "application/json-patch",
-    "application/xml, application/json",
-    "",
+    ...["text/plain", "text/plain; x=application/json", "application/x-www-form-urlencoded", "application/jsonp"],
+    ...["application/json-patch", "application/xml, application/json", ""],
   ])("of the media type %j is refused with 415", async (type) => {
     const server = new WebhooksServer({ logger: createMemoryLogger() });
     const handler = vi.fn();

@@ -6,13 +6,8 @@ import { createMemoryLogger, type LogLine } from "../../support/memory-logger.ts
 
 const planted = "Planted-5ecret-ab";
 const names = [
-  "WEBHOOK_SECRET",
-  "WEBHOOK_SECRET_PREVIOUS",
-  "CONSOLE_TOKEN",
-  "HF_TOKEN",
-  "HUGGING_FACE_HUB_TOKEN",
-  "AWS_SECRET_ACCESS_KEY",
-  "AWS_SESSION_TOKEN",
+  ...["WEBHOOK_SECRET", "WEBHOOK_SECRET_PREVIOUS", "CONSOLE_TOKEN", "HF_TOKEN"],
+  ...["HUGGING_FACE_HUB_TOKEN", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"],
 ];
 
 beforeEach(() => {
