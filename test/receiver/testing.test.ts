@@ -68,9 +68,7 @@ describe("settled(server)", () => {
 
   test("rejects an unknown endpoint", async () => {
     server.webhook("retrain", background, () => {});
-    await expect(settled(server, { endpoint: "retrian" })).rejects.toMatchObject({
-      code: "ENDPOINT_UNKNOWN",
-    });
+    await expect(settled(server, { endpoint: "retrian" })).rejects.toMatchObject({ code: "ENDPOINT_UNKNOWN" });
   });
 
   test("rejects with the reason of its signal", async () => {

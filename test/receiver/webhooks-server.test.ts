@@ -105,10 +105,7 @@ describe("receive", () => {
       "an unknown endpoint",
       ["first", "second"],
       { endpoint: "third" },
-      {
-        code: "ENDPOINT_UNKNOWN",
-        message: 'Unknown endpoint "third". Valid endpoints: first, second.',
-      },
+      { code: "ENDPOINT_UNKNOWN", message: 'Unknown endpoint "third". Valid endpoints: first, second.' },
     ],
     ["none of any name", [], { endpoint: "third" }, { code: "ENDPOINT_UNKNOWN" }],
   ])("rejects a call with %s", async (_what, names, options, expected) => {

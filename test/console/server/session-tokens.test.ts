@@ -81,11 +81,9 @@ describe("A session", () => {
   });
 });
 
-describe("The name of the cookie", () => {
-  test("depends on the secret only, so that two servers on one host do not sign each other out", async () => {
-    const name = await createTokens("s3cret").tokens.cookieName();
-    expect(name).toMatch(/^hub_webhooks_[\da-f]{12}$/);
-    expect(await createTokens("s3cret").tokens.cookieName()).toBe(name);
-    expect(await createTokens("other").tokens.cookieName()).not.toBe(name);
-  });
+test("The name of the cookie depends on the secret only, so that two servers on one host do not sign each other out", async () => {
+  const name = await createTokens("s3cret").tokens.cookieName();
+  expect(name).toMatch(/^hub_webhooks_[\da-f]{12}$/);
+  expect(await createTokens("s3cret").tokens.cookieName()).toBe(name);
+  expect(await createTokens("other").tokens.cookieName()).not.toBe(name);
 });

@@ -280,9 +280,7 @@ describe("A background endpoint", () => {
     const { server } = openServer();
     const handler = vi.fn();
     server.webhook("retrain", { background: true }, handler);
-    await expect(server.launch({ port, host: "127.0.0.1" })).rejects.toMatchObject({
-      code: "PORT_IN_USE",
-    });
+    await expect(server.launch({ port, host: "127.0.0.1" })).rejects.toMatchObject({ code: "PORT_IN_USE" });
     const database = new DatabaseSync(file);
     // This fails unless all other connections to the file are closed.
     expect(database.prepare("PRAGMA journal_mode = DELETE").get()).toEqual({ journal_mode: "delete" });
@@ -371,34 +369,32 @@ describe("A background endpoint", () => {
   });
 });
 
-describe("A server with a stored delivery that it does not run", () => {
-  test.each([
-    ["was removed", () => {}],
-    ["no longer runs in the background", (server: WebhooksServer) => void server.webhook("renamed", () => {})],
-  ])("logs a warning if the endpoint %s", async (_what, change) => {
-    const { server: first } = openServer();
-    const begun = Promise.withResolvers<void>();
-    first.webhook("renamed", { background: true, concurrency: 1 }, async (_payload, { signal }) => {
-      begun.resolve();
-      await new Promise((resolve) => signal.addEventListener("abort", resolve));
-    });
-    for (const id of ["running", "queued"]) {
-      await first.fetch(deliveryRequest({ endpoint: "renamed", payload, secret, id }));
-    }
-    await begun.promise;
-    const { server, logger } = openServer();
-    server.webhook("retrain", { background: true }, () => {});
-    change(server);
-    await server.ready();
-    expect(logger.lines).toContainEqual(
-      expect.objectContaining({
-        level: "warn",
-        endpoint: "renamed",
-        waiting: 2,
-        msg: expect.stringContaining("Register the endpoint with background: true"),
-      }),
-    );
+test.each([
+  ["was removed", () => {}],
+  ["no longer runs in the background", (server: WebhooksServer) => void server.webhook("renamed", () => {})],
+])("A server with a stored delivery that it does not run logs a warning if the endpoint %s", async (_what, change) => {
+  const { server: first } = openServer();
+  const begun = Promise.withResolvers<void>();
+  first.webhook("renamed", { background: true, concurrency: 1 }, async (_payload, { signal }) => {
+    begun.resolve();
+    await new Promise((resolve) => signal.addEventListener("abort", resolve));
   });
+  for (const id of ["running", "queued"]) {
+    await first.fetch(deliveryRequest({ endpoint: "renamed", payload, secret, id }));
+  }
+  await begun.promise;
+  const { server, logger } = openServer();
+  server.webhook("retrain", { background: true }, () => {});
+  change(server);
+  await server.ready();
+  expect(logger.lines).toContainEqual(
+    expect.objectContaining({
+      level: "warn",
+      endpoint: "renamed",
+      waiting: 2,
+      msg: expect.stringContaining("Register the endpoint with background: true"),
+    }),
+  );
 });
 
 test("A finished delivery of a removed endpoint causes no warning", async () => {

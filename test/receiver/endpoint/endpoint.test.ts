@@ -55,11 +55,7 @@ describe("An endpoint's name", () => {
 
   test("is required for a function without a name", () => {
     const server = createServer();
-    expect(() => server.webhook(() => {})).toThrow(
-      expect.objectContaining({
-        code: "ENDPOINT_NAME_MISSING",
-      }),
-    );
+    expect(() => server.webhook(() => {})).toThrow(expect.objectContaining({ code: "ENDPOINT_NAME_MISSING" }));
   });
 
   test("must not be empty", () => {

@@ -201,9 +201,7 @@ describe("webhook as a decorator", () => {
     const server = createServer();
     const legacyCall = [{}, "on_change", { value: () => {}, writable: true }];
     expect(() => Reflect.apply(server.webhook(), undefined, legacyCall)).toThrow(
-      expect.objectContaining({
-        code: "DECORATOR_INVALID",
-      }),
+      expect.objectContaining({ code: "DECORATOR_INVALID" }),
     );
     expect(server.endpointNames).toEqual([]);
   });

@@ -39,10 +39,7 @@ const deliverTo = (baseUrl: string) =>
 async function takePort() {
   const other = createServer();
   const port = await listenOnPort(other);
-  return {
-    port,
-    [Symbol.asyncDispose]: () => new Promise<void>((resolve) => void other.close(() => resolve())),
-  };
+  return { port, [Symbol.asyncDispose]: () => new Promise<void>((resolve) => void other.close(() => resolve())) };
 }
 
 describe("A launched server", () => {

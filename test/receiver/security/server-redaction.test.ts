@@ -102,16 +102,14 @@ describe("A secret that is too short to be redacted", () => {
   });
 });
 
-describe("The console logger of a server that is not started", () => {
-  test("redacts secrets", async () => {
-    const written = vi.spyOn(console, "info").mockImplementation(() => {});
-    const server = new WebhooksServer({ secret: planted });
-    server.webhook("retrain", (_payload, { log }) => log.info({ key: planted }, "It is logged."));
-    const payload = webhookPayload("repo");
-    await server.fetch(deliveryRequest({ endpoint: "retrain", payload, secret: planted }));
-    const lines = written.mock.calls.map(([line]) => String(line));
-    written.mockRestore();
-    expect(lines).toContainEqual(expect.stringContaining('"key":"[redacted]"'));
-    expect(lines.join()).not.toContain(planted);
-  });
+test("The console logger of a server that is not started redacts secrets", async () => {
+  const written = vi.spyOn(console, "info").mockImplementation(() => {});
+  const server = new WebhooksServer({ secret: planted });
+  server.webhook("retrain", (_payload, { log }) => log.info({ key: planted }, "It is logged."));
+  const payload = webhookPayload("repo");
+  await server.fetch(deliveryRequest({ endpoint: "retrain", payload, secret: planted }));
+  const lines = written.mock.calls.map(([line]) => String(line));
+  written.mockRestore();
+  expect(lines).toContainEqual(expect.stringContaining('"key":"[redacted]"'));
+  expect(lines.join()).not.toContain(planted);
 });
