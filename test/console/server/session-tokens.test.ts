@@ -66,18 +66,14 @@ describe("A session", () => {
     ["an additional part", (value: string) => `${value}.x`],
     ["an upper-case signature", (value: string) => value.replace(/[^.]+$/, (signature) => signature.toUpperCase())],
     ["a longer signature", (value: string) => `${value}00`],
-    ["the CSRF token as its signature", (value: string) => value.replace(/[^.]+$/, "0".repeat(64))],
+    ["another signature", (value: string) => value.replace(/[^.]+$/, "0".repeat(64))],
+    ["the CSRF token as its signature", (value: string, csrf: string) => value.replace(/[^.]+$/, csrf)],
     ["a long value", () => "x".repeat(100_000)],
   ])("is not valid with %s", async (_what, forge) => {
     const { tokens } = createTokens("s3cret");
-    expect(await tokens.verify(forge(await tokens.create()))).toBeUndefined();
-  });
-
-  test("does not accept its CSRF token as a signature", async () => {
-    const { tokens } = createTokens("s3cret");
     const value = await tokens.create();
     const session = await tokens.verify(value);
-    expect(await tokens.verify(value.replace(/[^.]+$/, session?.csrfToken ?? ""))).toBeUndefined();
+    expect(await tokens.verify(forge(value, session?.csrfToken ?? ""))).toBeUndefined();
   });
 });
 
