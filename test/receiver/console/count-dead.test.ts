@@ -56,7 +56,7 @@ test("At most 10,000 dead deliveries are counted or replayed at a time, and it i
   const { file, inbox, list, client, count } = await openDead();
   addDead(file, "background", 10_000);
   expect(await count()).toEqual({ count: 10_000, isMore: false });
-  addDead(file, "more", 1);
+  addDead(file, "more", 3_000);
   list.mockClear();
   expect(await count()).toEqual({ count: 10_000, isMore: true });
   // Of 1,000 deliveries each.
