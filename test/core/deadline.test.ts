@@ -29,13 +29,11 @@ describe("A deadline", () => {
   });
 });
 
-describe("A wait until a signal aborts", () => {
-  test.each([
-    ["passes a result on", async () => "done", "done"],
-    ["passes an error on", () => Promise.reject(new Error("It failed.")), "Error: It failed."],
-  ])("%s, and leaves no listener", async (_what, work, expected) => {
-    const { signal } = new AbortController();
-    expect(await untilAborted(work(), signal).catch(String)).toBe(expected);
-    expect(getEventListeners(signal, "abort")).toEqual([]);
-  });
+test.each([
+  ["passes a result on", async () => "done", "done"],
+  ["passes an error on", () => Promise.reject(new Error("It failed.")), "Error: It failed."],
+])("A wait until a signal aborts %s, and leaves no listener", async (_what, work, expected) => {
+  const { signal } = new AbortController();
+  expect(await untilAborted(work(), signal).catch(String)).toBe(expected);
+  expect(getEventListeners(signal, "abort")).toEqual([]);
 });

@@ -20,7 +20,7 @@ function setProxy() {
 }
 
 const answers: Readonly<Record<string, RequestListener>> = {
-  "a large body": (_request, response) => void response.end("x".repeat(300_000)),
+  "a large body": (_request, response) => void response.end("x".repeat(150_000)),
   "no body": (_request, response) => void response.writeHead(204).end(),
   "an unchanged page": (_request, response) => void response.writeHead(304, { etag: "1" }).end(),
   "a redirect": (_request, response) => void response.writeHead(302, { location: "/other" }).end("moved"),

@@ -54,11 +54,9 @@ test("An argument without special characters is not quoted", () => {
   expect(toShellWord("http://127.0.0.1:5050")).toBe("http://127.0.0.1:5050");
 });
 
-test.each(["", "it's", "a b", "$(echo pwned)", "`echo pwned`", "a;b", "~", "a\nb", "\\", "*", "'; echo pwned; '"])(
-  "A shell parses the quoted “%s” as a single argument",
-  (text) => {
-    for (const word of [toShellWord(text), quoteShellWord(text)]) {
-      expect(execFileSync("/bin/sh", ["-c", `printf '%s\\0' ${word}`], { encoding: "utf8" })).toBe(`${text}\0`);
-    }
-  },
-);
+test("A shell parses each quoted text as a single argument", () => {
+  const texts = ["", "it's", "a b", "$(echo pwned)", "`echo pwned`", "a;b", "~", "a\nb", "\\", "*", "'; echo pwned; '"];
+  const words = [...texts.map(toShellWord), ...texts.map(quoteShellWord)].join(" ");
+  const printed = execFileSync("/bin/sh", ["-c", `printf '%s\\0' ${words}`], { encoding: "utf8" });
+  expect(printed.split("\0")).toEqual([...texts, ...texts, ""]);
+});

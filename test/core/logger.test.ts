@@ -74,14 +74,11 @@ describe("A safe logger", () => {
     expect(memory.lines[0]?.err).toBe(err);
   });
 
-  test.each(Object.entries(hostileValues()))("has pino write a line about %s, with its other fields", (_what, err) => {
+  test.each(Object.entries(hostileValues()))("writes a line about %s, with its other fields", (_what, err) => {
     const { lines, logger } = createPino();
     logger.error({ err, endpoint: "retrain" }, "failed");
     expect(lines).toEqual([expect.objectContaining({ level: 50, msg: "failed", endpoint: "retrain" })]);
     expect(lines[0]).toHaveProperty("err");
-  });
-
-  test.each(Object.entries(hostileValues()))("has the console write a line about %s", (_what, err) => {
     const onConsole = vi.spyOn(console, "error").mockImplementation(() => {});
     createSafeLogger(createConsoleLogger()).error({ err, endpoint: "retrain" }, "failed");
     expect(onConsole).toHaveBeenCalledOnce();
@@ -118,10 +115,7 @@ describe("A safe logger", () => {
 
   test("reports lost lines once for all children", () => {
     const onConsole = vi.spyOn(console, "error").mockImplementation(() => {});
-    const write = () => {
-      throw new RangeError("planted-detail");
-    };
-    const failing: Logger = { ...{ debug: write, info: write, warn: write, error: write }, child: () => failing };
+    const failing: Logger = { ...{ debug: raise, info: raise, warn: raise, error: raise }, child: () => failing };
     const logger = createSafeLogger(failing);
     for (const deliveryId of ["d-1", "d-2"]) logger.child({ deliveryId }).info("lost");
     logger.info("lost as well");

@@ -1,17 +1,10 @@
 import { ServerResponse } from "node:http";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { openListener } from "../receiver/node/open-listener.ts";
-import { RawSocket, requestBytes } from "../support/raw-socket.ts";
+import { openListener, openSocket } from "../receiver/node/open-listener.ts";
+import { requestBytes } from "../support/raw-socket.ts";
 
 const headers = { Host: "receiver.example" };
 const garbage = "no HTTP at all\r\n\r\n";
-
-/** Opens a connection whose client does not close its side. */
-async function openSocket(url: string): Promise<RawSocket> {
-  const socket = await RawSocket.open(url);
-  onTestFinished(() => socket.close());
-  return socket;
-}
 
 /** Opens a listener that answers deliveries only after `finish` resolves. */
 async function openHolding() {
@@ -35,30 +28,7 @@ describe("Invalid HTTP", () => {
     expect(log.lines).toMatchObject([{ level: "warn", status: 400, code: expect.stringMatching(/^HPE_/) }]);
   });
 
-  test("after a request that is still running is answered after the response to that request", async () => {
-    const started = Promise.withResolvers<void>();
-    const finish = Promise.withResolvers<void>();
-    const { ask, log, url } = await openListener({
-      deliver: async (request) => {
-        await request.readBody(1_000);
-        started.resolve();
-        await finish.promise;
-        return { status: 200, content: "{}" };
-      },
-    });
-    const socket = await openSocket(url);
-    socket.send(requestBytes({ path: "/webhooks/x", headers, body: "{}" }));
-    await started.promise;
-    socket.send(garbage);
-    // When this request is answered, the garbage has arrived.
-    await ask({ method: "GET", path: "/" });
-    finish.resolve();
-    expect([(await socket.answer()).status, (await socket.answer()).status]).toEqual([200, 400]);
-    await socket.ended;
-    expect(log.lines).toMatchObject([{ level: "warn", status: 400 }]);
-  });
-
-  test("that keeps arriving during a request adds only one listener to the response", async () => {
+  test("that keeps arriving during a request is answered once, after the response, and adds one listener to it", async () => {
     const { ask, log, url, finish } = await openHolding();
     const onceListener = vi.spyOn(ServerResponse.prototype, "once");
     onTestFinished(() => onceListener.mockRestore());

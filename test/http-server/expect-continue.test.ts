@@ -1,9 +1,10 @@
 import { stream } from "hono/streaming";
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { WebhooksServer } from "../../src/index.ts";
 import { webhookPayload } from "../../src/testing.ts";
+import { openSocket } from "../receiver/node/open-listener.ts";
 import { createMemoryLogger } from "../support/memory-logger.ts";
-import { RawSocket, requestBytes } from "../support/raw-socket.ts";
+import { requestBytes } from "../support/raw-socket.ts";
 
 const secret = "s3cret";
 const server = new WebhooksServer({ secret, bodyLimit: 10_000, logger: createMemoryLogger() });
@@ -30,8 +31,7 @@ const body = JSON.stringify(webhookPayload("repo.content"));
 
 /** Sends the headers of a request that waits for 100 Continue before its body. */
 async function announce(path: string, headers: Record<string, string | undefined> = {}, method = "POST") {
-  const socket = await RawSocket.open(url);
-  onTestFinished(() => socket.close());
+  const socket = await openSocket(url);
   const all = {
     Host: "receiver.example",
     Expect: "100-continue",

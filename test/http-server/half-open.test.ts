@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
-import { answered, openListener } from "../receiver/node/open-listener.ts";
-import { RawSocket, requestBytes } from "../support/raw-socket.ts";
+import { answered, openListener, openSocket } from "../receiver/node/open-listener.ts";
+import { requestBytes } from "../support/raw-socket.ts";
 
 const headers = { Host: "receiver.example" };
 const delivery = requestBytes({ path: "/webhooks/retrain", headers, body: "{}" });
@@ -24,11 +24,8 @@ async function openWaiting({ probeMs = 10 } = {}) {
       return answered;
     },
   });
-  const socket = await RawSocket.open(opened.url);
-  onTestFinished(() => {
-    finish.resolve();
-    socket.close();
-  });
+  onTestFinished(() => finish.resolve());
+  const socket = await openSocket(opened.url);
   return { ...opened, finish, socket, started };
 }
 
@@ -102,20 +99,19 @@ test("A half-closed client that uses HTTP/1.0 receives no 100 Continue, which it
 
 test("Every pipelined request of a client that has ended its side gets a response", async () => {
   const { url } = await openListener();
-  const socket = await RawSocket.open(url);
+  const socket = await openSocket(url);
   socket.send(Buffer.concat([delivery, page, delivery])).finish();
   const answers = [await socket.answer(), await socket.answer(), await socket.answer()];
   expect(answers.map((answer) => answer.text)).toEqual([answered.content, '{"way":"long"}', answered.content]);
   await socket.ended;
-  socket.close();
 });
 
 test("A connection that ends without a request, or after its answer, is closed", async () => {
   const { listener, url } = await openListener();
-  const silent = await RawSocket.open(url);
+  const silent = await openSocket(url);
   silent.finish();
   await silent.ended;
-  const done = await RawSocket.open(url);
+  const done = await openSocket(url);
   await done.send(page).answer();
   done.finish();
   await done.ended;

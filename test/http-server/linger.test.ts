@@ -1,8 +1,8 @@
 import type { IncomingMessage } from "node:http";
 import { Server, Socket } from "node:net";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
-import { openListener } from "../receiver/node/open-listener.ts";
-import { RawSocket, requestBytes } from "../support/raw-socket.ts";
+import { openListener, openSocket } from "../receiver/node/open-listener.ts";
+import { requestBytes } from "../support/raw-socket.ts";
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] }));
 afterEach(() => void vi.useRealTimers());
@@ -23,8 +23,7 @@ async function openRefused(bodyLength: number) {
       return { status: 200, content: String((await request.readBody(1_000_000)).length) };
     },
   });
-  const socket = await RawSocket.open(url);
-  onTestFinished(() => socket.close());
+  const socket = await openSocket(url);
   const length = String(bodyLength);
   socket.send(requestBytes({ path: "/webhooks/x", headers: { ...headers, "Content-Length": length } }));
   expect((await socket.answer()).status).toBe(413);
@@ -88,8 +87,7 @@ test("A reader of a body is rejected if the connection closes after the response
       return new Response("answered");
     },
   });
-  const socket = await RawSocket.open(url);
-  onTestFinished(() => socket.close());
+  const socket = await openSocket(url);
   socket.send(requestBytes({ path: "/", headers: { ...headers, "Content-Length": "2" }, body: "x" }));
   expect((await socket.answer()).text).toBe("answered");
   await expect.poll(() => vi.getTimerCount()).toBe(1);
@@ -109,8 +107,7 @@ describe("A request whose body stream is cancelled", () => {
         return new Response("stopped");
       },
     });
-    const socket = await RawSocket.open(url);
-    onTestFinished(() => socket.close());
+    const socket = await openSocket(url);
     socket.send(requestBytes({ path: "/", headers: { ...headers, "Content-Length": "200000" }, body: "x" }));
     expect((await socket.answer()).text).toBe("stopped");
     await expect.poll(() => vi.getTimerCount()).toBe(1);
@@ -132,8 +129,7 @@ describe("A request whose body stream is cancelled", () => {
         return new Response("stopped");
       },
     });
-    const socket = await RawSocket.open(url);
-    onTestFinished(() => socket.close());
+    const socket = await openSocket(url);
     const chunked = { ...headers, "Transfer-Encoding": "chunked" };
     socket.send(requestBytes({ path: "/", headers: chunked, body: "1\r\nx\r\n1\r\ny\r\n1\r\nz\r\n" }));
     expect((await socket.answer()).text).toBe("stopped");

@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from "vitest";
-import { openListener } from "../receiver/node/open-listener.ts";
-import { chunk, type RawRequest, RawSocket, requestBytes } from "../support/raw-socket.ts";
+import { openListener, openSocket } from "../receiver/node/open-listener.ts";
+import { chunk, type RawRequest, requestBytes } from "../support/raw-socket.ts";
 
 const host = { Host: "receiver.example" };
 const chunked = { "Transfer-Encoding": "chunked" };
@@ -32,13 +32,12 @@ describe.each([
     ["of HTTP/1.0 with chunks", { version: "HTTP/1.0", headers: { ...host, ...chunked }, body: chunk("") }, chunksIn10],
   ])("%s is answered 400, and the connection is closed", async (_what, request, reason) => {
     const { url, delivered, log } = await openListener();
-    const socket = await RawSocket.open(url);
+    const socket = await openSocket(url);
     const answer = await socket.send(requestBytes({ path, ...request })).answer();
     expect([answer.status, answer.headers.get("connection"), answer.text]).toEqual([400, "close", ""]);
     expect(log.lines).toEqual([{ level: "warn", msg: "malformed HTTP request refused", status: 400, reason }]);
     expect(delivered).toEqual([]);
     await socket.ended;
-    socket.close();
   });
 
   test.each(["chunked", "Chunked"])("with Transfer-Encoding: %s is accepted", async (coding) => {
@@ -54,17 +53,8 @@ test.each(["127.0.0.1.0.1", "1.2.3.256"])("A request with the invalid host %s is
     const answer = await ask({ path, headers: { Host: host } });
     expect([answer.status, answer.headers.get("connection")]).toEqual([400, "close"]);
   }
-  const refused = {
-    level: "warn",
-    msg: "malformed HTTP request refused",
-    status: 400,
-    reason: "Invalid host header",
-  };
-  expect({ lines: log.lines, delivered, calls: fetch.mock.calls }).toEqual({
-    lines: [refused, refused],
-    delivered: [],
-    calls: [],
-  });
+  const refused = { level: "warn", msg: "malformed HTTP request refused", status: 400, reason: "Invalid host header" };
+  expect([log.lines, delivered, fetch.mock.calls]).toEqual([[refused, refused], [], []]);
 });
 
 test.each([

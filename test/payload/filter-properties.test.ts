@@ -95,7 +95,7 @@ describe("For any payload, a filter", () => {
         expect(takes({ repo }, value)).toBe(repo.some((one) => takes({ repo: one }, value)));
         expect(takes({ ref }, value)).toBe(ref.some((one) => takes({ ref: one }, value)));
       }),
-      { numRuns: 300 },
+      { numRuns: 100 },
     );
   });
 
@@ -105,7 +105,7 @@ describe("For any payload, a filter", () => {
         const each = [{ scope }, { action }, { repo }, { ref }];
         expect(takes({ scope, action, repo, ref }, value)).toBe(each.every((options) => takes(options, value)));
       }),
-      { numRuns: 300 },
+      { numRuns: 100 },
     );
   });
 

@@ -16,10 +16,8 @@ const named = (type: string, name: string) => webhookPayload("repo", { repo: { t
 const updating = (...refs: string[]) =>
   webhookPayload("repo.content", { updatedRefs: refs.map((ref) => ({ ref, oldSha: null, newSha: "5" })) });
 
-describe("A filter without options", () => {
-  test("is undefined", () => {
-    expect(createFilter({})).toBeUndefined();
-  });
+test("A filter without options is undefined", () => {
+  expect(createFilter({})).toBeUndefined();
 });
 
 describe("The scope of a filter", () => {

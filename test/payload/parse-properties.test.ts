@@ -48,7 +48,7 @@ describe("For any JSON value, parsePayload", () => {
           expect(error.message.length).toBeLessThan(1_000);
         }
       }),
-      { numRuns: 500 },
+      { numRuns: 200 },
     );
   });
 
@@ -80,19 +80,17 @@ describe("For any JSON value, parsePayload", () => {
   });
 });
 
-describe("For any delivery of the Hub, parsePayload", () => {
-  test("accepts additional fields anywhere", () => {
-    const extended = fixture.chain((value) =>
-      fc
-        .tuple(fc.constantFrom(...objectPaths(value)), unknownField, fc.jsonValue())
-        .map(([path, key, further]) => ({ value: changedAt(value, [...path, key], further), path, key })),
-    );
-    fc.assert(
-      fc.property(extended, ({ value, path, key }) => {
-        expect(parsePayload(value)).toBe(value);
-        expect(Object.keys(Object(valueAt(value, path)))).toContain(key);
-      }),
-      { numRuns: 300 },
-    );
-  });
+test("For any delivery of the Hub, parsePayload accepts additional fields anywhere", () => {
+  const extended = fixture.chain((value) =>
+    fc
+      .tuple(fc.constantFrom(...objectPaths(value)), unknownField, fc.jsonValue())
+      .map(([path, key, further]) => ({ value: changedAt(value, [...path, key], further), path, key })),
+  );
+  fc.assert(
+    fc.property(extended, ({ value, path, key }) => {
+      expect(parsePayload(value)).toBe(value);
+      expect(Object.keys(Object(valueAt(value, path)))).toContain(key);
+    }),
+    { numRuns: 150 },
+  );
 });

@@ -69,13 +69,11 @@ const furtherRequired: Readonly<Record<string, readonly string[]>> = {
 };
 
 describe("A payload without a required field", () => {
-  const cases = fixtureNames.flatMap((name) =>
-    [...requiredOfAll, ...(furtherRequired[name] ?? [])].map((path) => [name, path] as const),
-  );
-
-  test.each(cases)("is rejected with the path: %s without %s", (name, path) => {
-    const broken = changedAt(readFixture(name), path.split("."), undefined);
-    expect(refusal(broken)).toMatch(new RegExp(`^Invalid payload: ${path.replaceAll(".", "\\.")}: [^;]+\\.$`));
+  test.each(fixtureNames)("is rejected with the path: %s", (name) => {
+    for (const path of [...requiredOfAll, ...(furtherRequired[name] ?? [])]) {
+      const broken = changedAt(readFixture(name), path.split("."), undefined);
+      expect(refusal(broken)).toMatch(new RegExp(`^Invalid payload: ${path.replaceAll(".", "\\.")}: [^;]+\\.$`));
+    }
   });
 
   test.each([
@@ -103,17 +101,11 @@ describe("A payload without a required field", () => {
 
 describe("A payload with unknown values", () => {
   test.each([
-    ["scope", "event.scope", "repo.seals"],
-    ["scope of no known family", "event.scope", "organisation"],
-    ["action", "event.action", "archive"],
-    ["repository type", "repo.type", "scroll"],
-    ["version", "webhook.version", 4],
-  ])("is taken: a new %s", (_what, path, value) => {
-    const payload = changedAt(readFixture("repo-create-dataset"), path.split("."), value);
-    expect(parsePayload(payload)).toBe(payload);
-  });
-
-  test.each([
+    ["scope", "repo-create-dataset", "event.scope", "repo.seals"],
+    ["scope of no known family", "repo-create-dataset", "event.scope", "organisation"],
+    ["action", "repo-create-dataset", "event.action", "archive"],
+    ["repository type", "repo-create-dataset", "repo.type", "scroll"],
+    ["version", "repo-create-dataset", "webhook.version", 4],
     ["file action", "content-update-bucket", "updatedFiles.0.action", "rename"],
     ["discussion status", "comment-create", "discussion.status", "locked"],
   ])("is taken: a new %s", (_what, name, path, value) => {
@@ -168,16 +160,11 @@ describe("The error of an invalid payload", () => {
     expect(message?.length).toBeLessThan(500);
   });
 
-  test.each([
-    ["repo.name", "repo-create-dataset"],
-    ["repo.id", "repo-create-dataset"],
-    ["repo.type", "repo-create-dataset"],
-    ["event.scope", "repo-create-dataset"],
-    ["event.action", "repo-create-dataset"],
-    ["webhook.id", "repo-create-dataset"],
-  ])("is thrown for a %s of 513 characters, but not of 512", (path, name) => {
-    expect(refusal(changedAt(readFixture(name), path.split("."), "n".repeat(512)))).toBeUndefined();
-    expect(refusal(changedAt(readFixture(name), path.split("."), "n".repeat(513)))).toContain(`${path}: `);
+  const names = ["repo.name", "repo.id", "repo.type", "event.scope", "event.action", "webhook.id"];
+  test.each(names)("is thrown for a %s of 513 characters, but not of 512", (path) => {
+    const withLength = (length: number) =>
+      refusal(changedAt(readFixture("repo-create-dataset"), path.split("."), "n".repeat(length)));
+    expect([withLength(512), withLength(513)]).toEqual([undefined, expect.stringContaining(`${path}: `)]);
   });
 
   test("stops after the first few of a hundred thousand invalid items", () => {
@@ -189,8 +176,6 @@ describe("The error of an invalid payload", () => {
       },
     });
     const updatedRefs = Array.from({ length: 100_000 }, broken);
-    const message = refusal(changedAt(readFixture("content-ref-created"), ["updatedRefs"], []));
-    expect(message).toBeUndefined();
     const value = { ...Object(readFixture("content-ref-created")), updatedRefs };
     expect(refusal(value)).toMatch(/^Invalid payload: updatedRefs\.0\.ref: .+\(and \d more\)\.$/);
     expect(looked).toBeLessThan(10);

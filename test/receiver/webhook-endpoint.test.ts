@@ -100,12 +100,6 @@ describe("webhookEndpoint", () => {
     expect(script.output()).not.toContain("s3cret");
   });
 
-  test("launches nothing without a registered endpoint", async () => {
-    const script = await runScript("unused", ["console.log(typeof webhookEndpoint);"]);
-    expect(await script.ended).toEqual([0, null]);
-    expect(script.output()).toBe("function");
-  });
-
   test("launches nothing for a call without a handler, and warns about it", async () => {
     const script = await runScript("forgotten", ["webhookEndpoint('retrain', { scope: 'repo' });"], {
       WEBHOOK_SECRET: "s3cret",

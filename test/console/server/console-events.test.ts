@@ -101,7 +101,7 @@ describe("Live messages", () => {
         events.close();
         expect(vi.getTimerCount()).toBe(0);
       }),
-      { numRuns: 60 },
+      { numRuns: 30 },
     );
   });
 

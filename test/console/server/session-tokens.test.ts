@@ -66,26 +66,20 @@ describe("A session", () => {
     ["an additional part", (value: string) => `${value}.x`],
     ["an upper-case signature", (value: string) => value.replace(/[^.]+$/, (signature) => signature.toUpperCase())],
     ["a longer signature", (value: string) => `${value}00`],
-    ["the CSRF token as its signature", (value: string) => value.replace(/[^.]+$/, "0".repeat(64))],
+    ["another signature", (value: string) => value.replace(/[^.]+$/, "0".repeat(64))],
+    ["the CSRF token as its signature", (value: string, csrf: string) => value.replace(/[^.]+$/, csrf)],
     ["a long value", () => "x".repeat(100_000)],
   ])("is not valid with %s", async (_what, forge) => {
     const { tokens } = createTokens("s3cret");
-    expect(await tokens.verify(forge(await tokens.create()))).toBeUndefined();
-  });
-
-  test("does not accept its CSRF token as a signature", async () => {
-    const { tokens } = createTokens("s3cret");
     const value = await tokens.create();
     const session = await tokens.verify(value);
-    expect(await tokens.verify(value.replace(/[^.]+$/, session?.csrfToken ?? ""))).toBeUndefined();
+    expect(await tokens.verify(forge(value, session?.csrfToken ?? ""))).toBeUndefined();
   });
 });
 
-describe("The name of the cookie", () => {
-  test("depends on the secret only, so that two servers on one host do not sign each other out", async () => {
-    const name = await createTokens("s3cret").tokens.cookieName();
-    expect(name).toMatch(/^hub_webhooks_[\da-f]{12}$/);
-    expect(await createTokens("s3cret").tokens.cookieName()).toBe(name);
-    expect(await createTokens("other").tokens.cookieName()).not.toBe(name);
-  });
+test("The name of the cookie depends on the secret only, so that two servers on one host do not sign each other out", async () => {
+  const name = await createTokens("s3cret").tokens.cookieName();
+  expect(name).toMatch(/^hub_webhooks_[\da-f]{12}$/);
+  expect(await createTokens("s3cret").tokens.cookieName()).toBe(name);
+  expect(await createTokens("other").tokens.cookieName()).not.toBe(name);
 });

@@ -60,19 +60,6 @@ describe("The stream", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  test("ends when the console closes, and when the client leaves", async () => {
-    const { signIn, events, console: opened } = openTestConsole();
-    const client = await signIn();
-    const [left, ended] = [readerOf(await client.get("stream")), readerOf(await client.get("stream"))];
-    await Promise.all([left.read(), ended.read()]);
-    expect(events.subscribers).toBe(2);
-    await left.cancel();
-    await waitFor(() => expect(events.subscribers).toBe(1));
-    opened.close();
-    expect(await ended.read()).toBeUndefined();
-    expect(events.subscribers).toBe(0);
-  });
-
   test("is refused to clients that are not signed in", async () => {
     const { connect, events } = openTestConsole();
     expect(await codeOf(await connect().get("stream"))).toEqual([401, "SIGN_IN_REQUIRED"]);
@@ -139,7 +126,7 @@ describe("The stream", () => {
         await cancel();
         await waitFor(() => expect(events.subscribers).toBe(0), { interval: 1 });
       }),
-      { numRuns: 8, seed: Number(process.env.SEED ?? 1) },
+      { numRuns: 4, seed: Number(process.env.SEED ?? 1) },
     );
   });
 
@@ -211,16 +198,8 @@ describe("The stream", () => {
         expect(vi.getTimerCount()).toBe(0);
         vi.useRealTimers();
       }),
-      { numRuns: Number(process.env.RUNS ?? 15), seed: Number(process.env.SEED ?? 1) },
+      { numRuns: Number(process.env.RUNS ?? 8), seed: Number(process.env.SEED ?? 1) },
     );
-  });
-
-  test("is refused after the console has closed", async () => {
-    const { signIn, events, console: opened } = openTestConsole();
-    const client = await signIn();
-    opened.close();
-    expect(await codeOf(await client.get("stream"))).toEqual([503, "CLOSING"]);
-    expect(events.subscribers).toBe(0);
   });
 
   test("ends at the first heartbeat after its session has expired", async () => {
@@ -345,11 +324,11 @@ describe("The stream of a console on a socket", () => {
     await Promise.all(others.map(({ cancel }) => cancel()));
   });
 
-  test("leaves nothing after 100 clients have left", async () => {
+  test("leaves nothing after 20 clients have left", async () => {
     const { events, listener, open } = await serve();
-    for (let round = 0; round < 4; round += 1) {
-      const responses = await Promise.all(Array.from({ length: 25 }, open));
-      expect(responses.map(({ status }) => status)).toEqual(Array.from({ length: 25 }, () => 200));
+    for (let round = 0; round < 2; round += 1) {
+      const responses = await Promise.all(Array.from({ length: 10 }, open));
+      expect(responses.map(({ status }) => status)).toEqual(Array.from({ length: 10 }, () => 200));
       await Promise.all(responses.map(({ body }) => body?.cancel()));
       await waitFor(() => expect(events.subscribers).toBe(0), { interval: 5 });
     }

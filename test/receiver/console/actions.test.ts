@@ -103,7 +103,9 @@ test("A server that closes waits for the replays of inline deliveries", async ()
   expect(await closed).toBe(true);
 });
 
-test("A server that closes does not wait for a replay that takes longer than its grace", async () => {
+test("A server that closes does not wait for a replay that takes longer than its grace", {
+  timeout: 15_000,
+}, async () => {
   const gate = Promise.withResolvers<void>();
   let runs = 0;
   const { server, client, deliver } = await openReceiverConsole((receiver) => {

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import type { ActivityWindow } from "../../../src/console/protocol/endpoints.ts";
 import { activityHistory } from "../../../src/receiver/console/endpoints.ts";
 import { Activity, EndpointActivity } from "../../../src/receiver/counts.ts";
@@ -14,36 +14,17 @@ function begin() {
   return { clock, activity: new Activity(() => clock.now), endpoint, history };
 }
 
-describe("The activity of an endpoint", () => {
-  test("counts deliveries and attempts apart, with failures of each", () => {
-    const { activity, endpoint, history } = begin();
-    activity.arrived(endpoint, start);
-    activity.ran({ name: "retrain", activity: endpoint }, 5);
-    activity.ended(endpoint, "retrying");
-    activity.ran({ name: "retrain", activity: endpoint }, 5);
-    activity.ended(endpoint, "dead");
-    const counts = { deliveries: 1, failures: 1, attempts: 2, failedAttempts: 2 };
-    expect(history("15m").at(-1)).toEqual(counts);
-    expect(history("1h").at(-1)).toEqual(counts);
-    expect(history("24h").at(-1)).toEqual(counts);
-  });
-
-  test.for([
-    ["15m", 15, 60_000],
-    ["1h", 12, 300_000],
-    ["24h", 24, hour],
-  ] as const)("divides %s into %i parts, oldest first", ([window, length, partMs]) => {
-    const { clock, activity, endpoint, history } = begin();
-    activity.arrived(endpoint, clock.now);
-    clock.now += (length - 1) * partMs;
-    activity.arrived(endpoint, clock.now);
-    const deliveries = () => history(window).map((part) => part.deliveries);
-    expect(deliveries()).toEqual([1, ...Array(length - 2).fill(0), 1]);
-    clock.now += partMs;
-    expect(deliveries()).toEqual([...Array(length - 2).fill(0), 1, 0]);
-  });
-
-  test("is empty before the first delivery", () => {
-    expect(begin().history("15m")).toHaveLength(15);
-  });
+test.for([
+  ["15m", 15, 60_000],
+  ["1h", 12, 300_000],
+  ["24h", 24, hour],
+] as const)("The activity of an endpoint divides %s into %i parts, oldest first", ([window, length, partMs]) => {
+  const { clock, activity, endpoint, history } = begin();
+  activity.arrived(endpoint, clock.now);
+  clock.now += (length - 1) * partMs;
+  activity.arrived(endpoint, clock.now);
+  const deliveries = () => history(window).map((part) => part.deliveries);
+  expect(deliveries()).toEqual([1, ...Array(length - 2).fill(0), 1]);
+  clock.now += partMs;
+  expect(deliveries()).toEqual([...Array(length - 2).fill(0), 1, 0]);
 });

@@ -30,21 +30,8 @@ test("Counting dead deliveries stops after a minute", async () => {
   }
 });
 
-test("The count of dead deliveries continues the search to its end", async () => {
-  const file = inboxFile();
-  const { client } = await openReceiverConsole(
-    (server) => server.webhook("background", { background: true }, () => "done"),
-    { inbox: `sqlite:${file}` },
-  );
-  const count = async (filter: object) => (await client.change("deliveries/count-dead", filter)).body;
-  expect(await count({ search: "gpu" })).toEqual({ count: 0, isMore: false });
-  addDead(file, "background", 3_000);
-  expect(await count({ search: "gpu" })).toEqual({ count: 0, isMore: false });
-  expect(await count({ search: "D29" })).toEqual({ count: 111, isMore: false });
-  expect(await count({ endpoint: "background" })).toEqual({ count: 3_000, isMore: false });
-});
-
-test("At most 10,000 dead deliveries are counted or replayed at a time, and it is reported whether there are more", async () => {
+/** Opens a console whose inbox is a file, to which the test adds dead deliveries. */
+async function openDead() {
   const file = inboxFile();
   const inbox = await openInbox({ url: `sqlite:${file}`, now: Date.now, log: createMemoryLogger() });
   const list = vi.spyOn(inbox, "list");
@@ -52,7 +39,21 @@ test("At most 10,000 dead deliveries are counted or replayed at a time, and it i
     (server) => server.webhook("background", { background: true }, () => "done"),
     { inbox },
   );
-  const count = async () => (await client.change("deliveries/count-dead", {})).body;
+  const count = async (filter: object = {}) => (await client.change("deliveries/count-dead", filter)).body;
+  return { file, inbox, list, client, count };
+}
+
+test("The count of dead deliveries continues the search to its end", async () => {
+  const { file, count } = await openDead();
+  expect(await count({ search: "gpu" })).toEqual({ count: 0, isMore: false });
+  addDead(file, "background", 1_500);
+  expect(await count({ search: "gpu" })).toEqual({ count: 0, isMore: false });
+  expect(await count({ search: "D29" })).toEqual({ count: 11, isMore: false });
+  expect(await count({ endpoint: "background" })).toEqual({ count: 1_500, isMore: false });
+});
+
+test("At most 10,000 dead deliveries are counted or replayed at a time, and it is reported whether there are more", async () => {
+  const { file, inbox, list, client, count } = await openDead();
   addDead(file, "background", 10_000);
   expect(await count()).toEqual({ count: 10_000, isMore: false });
   addDead(file, "more", 3_000);

@@ -30,15 +30,6 @@ function openServer(options: Parameters<typeof openReceiverConsole>[1] = {}) {
       server.webhook(name("fails"), given, () => {
         throw new Error("outer", { cause: new TypeError(`The secret is ${secret}.`) });
       });
-      server.webhook(name("talks"), given, (_payload, { log }) => {
-        for (let line = 0; line < 1_000; line += 1) log.info({ line }, "x".repeat(100));
-        return "r".repeat(50_000);
-      });
-      server.webhook(name("loops"), given, (_payload, { log }) => {
-        const circular: Record<string, unknown> = {};
-        circular.self = circular;
-        log.info({ circular, big: 7n }, "odd");
-      });
     }
     server.webhook("filtered", { repo: "dataset:acme/wanted" }, () => {});
   }, options);
@@ -99,26 +90,6 @@ test.each([
   expect(attempt?.stack).toMatch(/^Caused by: TypeError: The secret is \[redacted\]\.$/m);
   expect(attempt?.stack).not.toMatch(/node_modules|node:/);
   if (endpoint === "fails") expect(attempt?.responseStatus).toBe(500);
-});
-
-test.each(["talks", "talks-later"])("The details of %s are cut to 16 KiB", async (endpoint) => {
-  const opened = await openServer();
-  const { timeline } = await settle(opened, endpoint, "succeeded");
-  const [attempt] = timeline;
-  expect(attempt?.isTruncated).toBe(true);
-  expect(attempt?.logs?.length).toBeGreaterThan(10);
-  const { logs = [], result = "" } = attempt ?? {};
-  const size = logs.reduce((sum, { message, fields = "" }) => sum + message.length + fields.length, result.length);
-  expect(size).toBeGreaterThan(8 * 1_024);
-  expect(size).toBeLessThanOrEqual(16 * 1_024);
-});
-
-test.each(["loops", "loops-later"])("The details of %s contain a line with circular fields", async (endpoint) => {
-  const opened = await openServer();
-  const { timeline } = await settle(opened, endpoint, "succeeded");
-  expect(timeline[0]?.logs).toMatchObject([
-    { message: "odd", fields: expect.stringContaining("[cannot be serialized]") },
-  ]);
 });
 
 test("Without recordDetails, nothing of an attempt and no headers are recorded", async () => {

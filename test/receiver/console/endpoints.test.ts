@@ -207,10 +207,6 @@ describe("The registration of an endpoint", () => {
     expect(await registrationOf("fails")).toMatchObject({ state: "missing" });
     await own.webhooks.disable(id);
     expect(await registrationOf("works")).toEqual({ ...identity, state: "disabled", message: expect.any(String) });
-  });
-
-  test("shows that the Hub has suspended the webhook", async () => {
-    const { create, hub, url, registrationOf } = await openWithHub();
     await create(`${url}/webhooks/fails`);
     await hub.push({ type: "dataset", name: "me/data" });
     await hub.settled();

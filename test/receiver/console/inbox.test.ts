@@ -123,23 +123,6 @@ describe("The inbox", () => {
     expect(warnings).toEqual([]);
     expect(Object.keys(contents ?? {})).toEqual(["endpoints"]);
   });
-
-  test("changes the live view after a delivery and a pause", async () => {
-    const { client, deliver, server } = await open(declareAll);
-    const messages: string[] = [];
-    const response = await server.request("/_console/api/stream", { headers: { cookie: client.cookie } });
-    const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
-    onTestFinished(async () => void (await reader?.cancel()));
-    void (async () => {
-      for (let part = await reader?.read(); part && !part.done; part = await reader?.read()) messages.push(part.value);
-    })();
-    await waitFor(() => expect(messages.join("")).toContain(": open"));
-    await deliver("works", "w-1");
-    await waitFor(() => expect(messages.join("")).toMatch(/"changed","features":\[[^\]]*"inbox"/));
-    messages.length = 0;
-    await client.change("endpoints/pause", { endpoint: "works" });
-    await waitFor(() => expect(messages.join("")).toMatch(/"changed","features":\[[^\]]*"inbox"/));
-  });
 });
 
 describe("The state of an inbox", () => {

@@ -324,7 +324,7 @@ describe("Paging", () => {
         }
         await opened.server.close();
       }),
-      { numRuns: Number(process.env.RUNS ?? 25), seed: Number(process.env.SEED ?? 1) },
+      { numRuns: Number(process.env.RUNS ?? 10), seed: Number(process.env.SEED ?? 1) },
     );
   });
 

@@ -71,15 +71,11 @@ describe("Activity.handlerTime()", () => {
 
   test("returns the median and the 95th percentile", () => {
     const { activity, endpoint } = begin();
-    for (let milliseconds = 100; milliseconds >= 1; milliseconds -= 1)
+    activity.ran({ name: "retrain", activity: endpoint }, 100);
+    expect(activity.handlerTime()).toEqual({ p50: 100, p95: 100, runs: 1 });
+    for (let milliseconds = 99; milliseconds >= 1; milliseconds -= 1)
       activity.ran({ name: "retrain", activity: endpoint }, milliseconds);
     expect(activity.handlerTime()).toEqual({ p50: 50, p95: 95, runs: 100 });
-  });
-
-  test("returns the duration of a single run", () => {
-    const { activity, endpoint } = begin();
-    activity.ran({ name: "retrain", activity: endpoint }, 7);
-    expect(activity.handlerTime()).toEqual({ p50: 7, p95: 7, runs: 1 });
   });
 
   test("uses the latest 1,024 runs", () => {
@@ -130,6 +126,7 @@ describe("Activity.lastDay()", () => {
 });
 
 const payload = webhookPayload("repo.content");
+const nothing = { succeeded: 0, ignored: 0, retrying: 0, failed: 0 };
 
 /** Creates a server with the endpoint `retrain` and records the data of its landing page. */
 function serve(options: EndpointOptions, handler: (attempt: number, signal: AbortSignal) => unknown) {
@@ -150,21 +147,17 @@ function serve(options: EndpointOptions, handler: (attempt: number, signal: Abor
     const info = infos.at(-1);
     const [endpoint] = info?.endpoints ?? [];
     if (!info || !endpoint) throw new Error("The landing page was told nothing.");
-    const counted = { succeeded: 0, ignored: 0, retrying: 0, failed: 0 };
-    for (const { succeeded, ignored, retrying, failed } of info.activity.hours) {
-      counted.succeeded += succeeded;
-      counted.ignored += ignored;
-      counted.retrying += retrying;
-      counted.failed += failed;
-    }
+    const sum = (outcome: keyof typeof nothing) => info.activity.hours.reduce((all, hour) => all + hour[outcome], 0);
+    const counted = {
+      ...{ succeeded: sum("succeeded"), ignored: sum("ignored") },
+      ...{ retrying: sum("retrying"), failed: sum("failed") },
+    };
     return { counted, endpoint, activity: info.activity };
   };
   const send = (id?: string, secret = "s3cret") =>
     server.fetch(deliveryRequest({ endpoint: "retrain", payload, secret, ...(id !== undefined && { id }) }));
   return { server, logger, told, send };
 }
-
-const nothing = { succeeded: 0, ignored: 0, retrying: 0, failed: 0 };
 
 describe("The landing page shows, for an inline endpoint,", () => {
   test("a success and its duration", async () => {

@@ -13,18 +13,8 @@ async function answerOf(server: WebhooksServer, endpoint: string): Promise<unkno
 
 describe("An endpoint's name", () => {
   test.each([
-    "retrain",
-    "on_change",
-    "acme/retrain",
-    "v1.2",
-    "...",
-    "a-b",
-    "-",
-    "_",
-    "0",
-    "a/b/c/d",
-    "constructor",
-    "__proto__",
+    ...["retrain", "on_change", "acme/retrain", "v1.2", "...", "a-b"],
+    ...["-", "_", "0", "a/b/c/d", "constructor", "__proto__"],
   ])("may be %j, and is part of its URL", async (name) => {
     const server = createServer();
     server.webhook(name, () => "done");
@@ -32,24 +22,8 @@ describe("An endpoint's name", () => {
   });
 
   test.each([
-    "with space",
-    "/",
-    "//",
-    "/a//b/",
-    "a//b",
-    ".",
-    "..",
-    "a/..",
-    "./b",
-    "a/./b",
-    "d\u00e9j\u00e0",
-    "a?b",
-    "a#b",
-    "a%20b",
-    "a:b",
-    "a\nb",
-    "a*",
-    "bound on_change",
+    ...["with space", "/", "//", "/a//b/", "a//b", ".", "..", "a/..", "./b", "a/./b", "d\u00e9j\u00e0"],
+    ...["a?b", "a#b", "a%20b", "a:b", "a\nb", "a*", "bound on_change"],
   ])("may not be %j", (name) => {
     const server = createServer();
     expect(() => server.webhook(name, () => {})).toThrow(expect.objectContaining({ code: "ENDPOINT_NAME_INVALID" }));
@@ -81,11 +55,7 @@ describe("An endpoint's name", () => {
 
   test("is required for a function without a name", () => {
     const server = createServer();
-    expect(() => server.webhook(() => {})).toThrow(
-      expect.objectContaining({
-        code: "ENDPOINT_NAME_MISSING",
-      }),
-    );
+    expect(() => server.webhook(() => {})).toThrow(expect.objectContaining({ code: "ENDPOINT_NAME_MISSING" }));
   });
 
   test("must not be empty", () => {

@@ -34,35 +34,35 @@ const everyLook = [
   ...(["light", "dark"] as const).map((colorScheme) => ({ colorScheme, width: 1920, viewport: large })),
 ];
 
-describe("The page is accessible", () => {
-  test.each(
-    everyLook.flatMap((look) => ["full", "single", "young", "empty", "fine"].map((scene) => ({ scene, ...look }))),
-  )("with the scene “$scene”, $colorScheme, $width pixels wide", async ({ scene, colorScheme, viewport }) => {
+test.each(
+  everyLook.flatMap((look) => ["full", "single", "young", "empty", "fine"].map((scene) => ({ scene, ...look }))),
+)(
+  "The page is accessible with the scene “$scene”, $colorScheme, $width pixels wide",
+  async ({ scene, colorScheme, viewport }) => {
     const page = await open(`/?scene=${scene}`, { colorScheme, viewport });
     for (const table of await page.locator("summary").all()) await table.click();
     await expectAccessible(page);
-  });
+  },
+);
+
+test.each([
+  { scene: "full", width: 360 },
+  { scene: "full", width: 320 },
+  { scene: "empty", width: 360 },
+  { scene: "hostile", width: 360 },
+])("The page shows the scene “$scene” at $width pixels without horizontal scrolling", async ({ scene, width }) => {
+  const page = await open(`/?scene=${scene}`, { viewport: { width, height: 740 } });
+  for (const table of await page.locator("summary").all()) await table.click();
+  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(width);
+  const edges = await page
+    .locator("body *:not(.unseen)")
+    .evaluateAll((elements) => elements.map((element) => element.getBoundingClientRect().right));
+  expect(Math.max(...edges)).toBeLessThanOrEqual(width);
 });
 
-describe("The page", () => {
-  test.each([
-    { scene: "full", width: 360 },
-    { scene: "full", width: 320 },
-    { scene: "empty", width: 360 },
-    { scene: "hostile", width: 360 },
-  ])("shows the scene “$scene” at $width pixels without horizontal scrolling", async ({ scene, width }) => {
-    const page = await open(`/?scene=${scene}`, { viewport: { width, height: 740 } });
-    for (const table of await page.locator("summary").all()) await table.click();
-    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(width);
-    const edges = await page
-      .locator("body *:not(.unseen)")
-      .evaluateAll((elements) => elements.map((element) => element.getBoundingClientRect().right));
-    expect(Math.max(...edges)).toBeLessThanOrEqual(width);
-  });
-});
-
-describe("At 1280 × 800 pixels", () => {
-  test.each(["six", "fine"])("the state and six endpoints of the scene “%s” are visible", async (scene) => {
+test.each(["six", "fine"])(
+  "At 1280 × 800 pixels, the state and six endpoints of the scene “%s” are visible",
+  async (scene) => {
     const page = await open(`/?scene=${scene}`);
     for (const part of ["header", "h1", ".facts", "#endpoints", "#next"]) {
       expect(await isInView(page.locator(part))).toBe(true);
@@ -70,29 +70,25 @@ describe("At 1280 × 800 pixels", () => {
     const rows = await page.locator(".endpoints tbody tr").all();
     expect(rows).toHaveLength(6);
     for (const row of rows) expect(await isInView(row)).toBe(true);
-  });
+  },
+);
+
+test.each([
+  { system: "light", asked: undefined, ground: lightGround },
+  { system: "dark", asked: undefined, ground: darkGround },
+  { system: "light", asked: "dark", ground: darkGround },
+  { system: "dark", asked: "light", ground: lightGround },
+] as const)("The theme on a $system system is set by ?__theme=$asked", async ({ system, asked, ground }) => {
+  const page = await open(asked ? `/?__theme=${asked}` : "/", { colorScheme: system });
+  expect(await page.evaluate(() => getComputedStyle(document.body).backgroundColor)).toBe(ground);
 });
 
-describe("The theme", () => {
-  test.each([
-    { system: "light", asked: undefined, ground: lightGround },
-    { system: "dark", asked: undefined, ground: darkGround },
-    { system: "light", asked: "dark", ground: darkGround },
-    { system: "dark", asked: "light", ground: lightGround },
-  ] as const)("on a $system system is set by ?__theme=$asked", async ({ system, asked, ground }) => {
-    const page = await open(asked ? `/?__theme=${asked}` : "/", { colorScheme: system });
-    expect(await page.evaluate(() => getComputedStyle(document.body).backgroundColor)).toBe(ground);
-  });
-});
-
-describe("Without JavaScript", () => {
-  test("every URL is readable, and there are no buttons without a function", async () => {
-    const page = await open("/?scene=six", { javaScriptEnabled: false });
-    for (const { url } of sixInfo.endpoints) expect(await page.getByText(url, { exact: true }).isVisible()).toBe(true);
-    expect(await page.getByRole("button").count()).toBe(0);
-    await page.getByText("Show the command").click();
-    expect(await page.getByText("curl").isVisible()).toBe(true);
-  });
+test("Without JavaScript, every URL is readable, and there are no buttons without a function", async () => {
+  const page = await open("/?scene=six", { javaScriptEnabled: false });
+  for (const { url } of sixInfo.endpoints) expect(await page.getByText(url, { exact: true }).isVisible()).toBe(true);
+  expect(await page.getByRole("button").count()).toBe(0);
+  await page.getByText("Show the command").click();
+  expect(await page.getByText("curl").isVisible()).toBe(true);
 });
 
 describe("The chart", () => {

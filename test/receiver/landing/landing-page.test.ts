@@ -22,34 +22,32 @@ describe("The status line", () => {
   });
 });
 
-describe("The page", () => {
-  test("is rendered at most once a second, or when its content changes", () => {
-    let rendered = 0;
-    /** Counts how often the info is rendered. The comparison of two infos uses `toJSON`. */
-    const counted = (info: LandingInfo) =>
-      Object.defineProperties(
-        { ...info },
-        {
-          toJSON: { value: () => info },
-          secretIsSet: {
-            get() {
-              rendered += 1;
-              return info.secretIsSet;
-            },
+test("The page is rendered at most once a second, or when its content changes", () => {
+  let rendered = 0;
+  /** Counts how often the info is rendered. The comparison of two infos uses `toJSON`. */
+  const counted = (info: LandingInfo) =>
+    Object.defineProperties(
+      { ...info },
+      {
+        toJSON: { value: () => info },
+        secretIsSet: {
+          get() {
+            rendered += 1;
+            return info.secretIsSet;
           },
         },
-      );
-    const info = sampleInfo({ endpoints: [sampleEndpoint({ name: "rendered" })] });
-    landingPage(counted(info), now);
-    const once = rendered;
-    expect(once).toBeGreaterThan(0);
-    for (let times = 0; times < 5; times += 1) landingPage(counted(info), new Date(now.getTime() + 900));
-    expect(rendered).toBe(once);
-    landingPage(counted(info), new Date(now.getTime() + 1_000));
-    expect(rendered).toBe(2 * once);
-    landingPage(counted({ ...info, secretIsSet: !info.secretIsSet }), new Date(now.getTime() + 1_000));
-    expect(rendered).toBe(3 * once);
-  });
+      },
+    );
+  const info = sampleInfo({ endpoints: [sampleEndpoint({ name: "rendered" })] });
+  landingPage(counted(info), now);
+  const once = rendered;
+  expect(once).toBeGreaterThan(0);
+  for (let times = 0; times < 5; times += 1) landingPage(counted(info), new Date(now.getTime() + 900));
+  expect(rendered).toBe(once);
+  landingPage(counted(info), new Date(now.getTime() + 1_000));
+  expect(rendered).toBe(2 * once);
+  landingPage(counted({ ...info, secretIsSet: !info.secretIsSet }), new Date(now.getTime() + 1_000));
+  expect(rendered).toBe(3 * once);
 });
 
 describe("An endpoint", () => {

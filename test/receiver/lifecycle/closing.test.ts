@@ -173,12 +173,17 @@ describe("A server", () => {
 
   test("logs the counts of refused deliveries, also if it is mounted and never launched", async () => {
     const logger = createMemoryLogger();
-    const server = new WebhooksServer({ logger, secret: false });
-    for (let count = 0; count < 12; count += 1) await server.request("/webhooks/unknown", { method: "POST" });
-    const refused = () => logger.lines.filter(({ code }) => code === "ENDPOINT_UNKNOWN");
-    expect(refused()).toHaveLength(10);
+    const server = new WebhooksServer({ logger, secret: "s3cret", now: () => 1_000_000 });
+    server.webhook("retrain", () => {});
+    for (let count = 0; count < 12; count += 1) {
+      await server.request("/webhooks/unknown", { method: "POST" });
+      await server.fetch(deliveryRequest({ endpoint: "retrain", payload, secret: "guess" }));
+    }
+    const refused = (expected: string) => logger.lines.filter(({ code }) => code === expected);
+    const codes = ["ENDPOINT_UNKNOWN", "SECRET_INVALID"];
+    expect(codes.map((code) => refused(code).length)).toEqual([10, 10]);
     await server.close();
-    expect(refused().at(-1)).toMatchObject({ count: 2 });
+    expect(codes.map((code) => refused(code).at(-1))).toMatchObject([{ count: 2 }, { level: "warn", count: 2 }]);
   });
 
   test("logs no link to a console that opens while it closes", async () => {

@@ -96,18 +96,10 @@ describe("A direct delivery", () => {
   });
 });
 
-describe("A request that does not look like a delivery of the Hub is routed by Hono", () => {
-  test.each([
-    ["a path that has to be decoded", { path: "/webhooks/%6fwn" }, 201],
-    ["an absolute address", { path: "http://receiver.example/webhooks/own" }, 201],
-    ["a query", { path: "/webhooks/own?from=hub" }, 201],
-    ["an address of IPv6", { path: "/webhooks/own", headers: { ...headers, Host: "[::1]:8080" } }, 201],
-    ["no host", { path: "/webhooks/own", headers: { ...headers, Host: undefined } }, 400],
-    ["an invalid host", { path: "/webhooks/own", headers: { ...headers, Host: "a b" } }, 400],
-    ["another version of HTTP", { path: "/webhooks/own", version: "HTTP/2.0" }, 400],
-    ["no endpoint", { path: "/webhooks/unknown" }, 404],
-    ["a name that every object has", { path: "/webhooks/constructor" }, 404],
-  ])("%s", async (_what, request, status) => {
-    expect((await ask({ headers, body, ...request })).status).toBe(status);
-  });
+test.each([
+  ["a path that has to be decoded", { path: "/webhooks/%6fwn" }, 201],
+  ["a query", { path: "/webhooks/own?from=hub" }, 201],
+  ["no host", { path: "/webhooks/own", headers: { ...headers, Host: undefined } }, 400],
+])("A request that does not look like a delivery of the Hub is routed by Hono %s", async (_what, request, status) => {
+  expect((await ask({ headers, body, ...request })).status).toBe(status);
 });

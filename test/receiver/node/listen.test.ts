@@ -8,12 +8,12 @@ import type { ListenOptions } from "../../../src/receiver/node/listen.ts";
 import type { DeliveryRequest } from "../../../src/receiver/request.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 import { chunk, type RawRequest, RawSocket, requestBytes } from "../../support/raw-socket.ts";
-import { answered, openListener as open } from "./open-listener.ts";
+import { answered, openListener as open, openSocket } from "./open-listener.ts";
 
 describe("A listener", () => {
   test("leaves no timer after it is closed", async () => {
     const { listener, url } = await open();
-    const socket = await RawSocket.open(url);
+    const socket = await openSocket(url);
     vi.useFakeTimers({ toFake: ["setInterval", "clearInterval", "setTimeout", "clearTimeout"] });
     try {
       const closed = listener.close(60_000);
@@ -34,13 +34,8 @@ describe("A listener", () => {
     if (!(server instanceof Server)) throw new Error("A listener listens by a server.");
     const errors = [new Error("accept EMFILE"), new Error("accept ENFILE")];
     for (const error of errors) server.emit("error", error);
-    expect(log.lines).toEqual(
-      errors.map((err) => ({
-        level: "error",
-        msg: "A connection could not be accepted. If the error code is EMFILE, raise the limit on open files (ulimit -n).",
-        err,
-      })),
-    );
+    const msg = expect.stringContaining("ulimit -n");
+    expect(log.lines).toEqual(errors.map((err) => ({ level: "error", msg, err })));
     expect((await ask({ body: "{}" })).status).toBe(200);
   });
 });
@@ -54,14 +49,15 @@ describe("The direct path", () => {
     ]);
   });
 
-  test.each<[string, Partial<RawRequest>]>([
+  test.each<[string, Partial<RawRequest>, ListenOptions["deliver"]?]>([
+    ["an unknown endpoint", {}, () => undefined],
     ["another method", { method: "PUT" }],
     ["another path", { path: "/health" }],
     ["a whole address", { path: "http://receiver.example/webhooks/retrain" }],
     ["two media types", { headers: { Host: "receiver.example", "Content-Type": ["application/json", "text/plain"] } }],
     ["an address of IPv6", { headers: { Host: "[::1]" } }],
-  ])("is not taken by %s", async (_what, request) => {
-    const { ask, delivered } = await open();
+  ])("is not taken by %s", async (_what, request, deliver) => {
+    const { ask, delivered } = await open(deliver && { deliver });
     expect((await ask(request)).text).toBe('{"way":"long"}');
     expect(delivered).toEqual([]);
   });
@@ -71,11 +67,6 @@ describe("The direct path", () => {
     expect((await ask({ headers: { Host: host } })).status).toBe(400);
     expect(delivered).toEqual([]);
     expect(log.lines).toMatchObject([{ level: "warn", status: 400, reason: expect.stringMatching(/./) }]);
-  });
-
-  test("is not used for an unknown endpoint", async () => {
-    const { ask } = await open({ deliver: () => undefined });
-    expect((await ask()).text).toBe('{"way":"long"}');
   });
 
   test.each<[string, ListenOptions["deliver"]]>([
@@ -107,7 +98,7 @@ describe("The direct path", () => {
   /** Closes a listener while a delivery arrives, then sends another request on the same connection. */
   async function closeWith(next: Buffer) {
     const { url, listener, delivered } = await open();
-    const socket = await RawSocket.open(url);
+    const socket = await openSocket(url);
     // Hold back the last byte of the first request, so that its connection stays open while the socket closes.
     const first = requestBytes({ path: "/webhooks/retrain", headers: host, body: "{}" });
     socket.send(first.subarray(0, -1));
@@ -153,8 +144,7 @@ describe("A body on the direct path", () => {
         return answered;
       },
     });
-    const socket = await RawSocket.open(url);
-    onTestFinished(() => void socket.close());
+    const socket = await openSocket(url);
     return { log, read, socket };
   }
 
@@ -167,9 +157,11 @@ describe("A body on the direct path", () => {
     ["after its headers", [bytes.subarray(0, -18), bytes.subarray(-18)]],
     ["in two parts, the first with its headers", [bytes.subarray(0, -5), bytes.subarray(-5)]],
     ["in chunks", [Buffer.concat([inChunks, chunk('{"Grüße":'), chunk('"🪝"}'), chunk("")])]],
-  ])("is read whole that comes %s, and so is the next on that connection", async (_how, parts) => {
+    ["empty", [requestBytes({ path: "/webhooks/x", headers })]],
+  ])("is read whole that comes %s, and so is the next on that connection", async (how, parts) => {
     const { read, socket } = await openReading();
-    for (const [index, whole] of ['{"Grüße":"🪝"}', '{"Grüße":"🪝"}'].entries()) {
+    const whole = how === "empty" ? "" : '{"Grüße":"🪝"}';
+    for (const index of [0, 1]) {
       for (const part of parts) {
         socket.send(part);
         await expect.poll(() => read.length).toBe(index + 1);
@@ -196,8 +188,7 @@ describe("A body on the direct path", () => {
         return { status: 200, content };
       },
     });
-    const socket = await RawSocket.open(url);
-    onTestFinished(() => void socket.close());
+    const socket = await openSocket(url);
     socket.send(Buffer.concat(["slow", "fast"].map((body) => requestBytes({ path: "/webhooks/x", headers, body }))));
     expect([(await socket.answer()).text, (await socket.answer()).text]).toEqual(["slow", "fast"]);
   });
@@ -225,13 +216,6 @@ describe("A body on the direct path", () => {
     expect((await socket.answer()).text).toBe("hello world");
   });
 
-  test("may be empty", async () => {
-    const { read, socket } = await openReading();
-    socket.send(requestBytes({ path: "/webhooks/x", headers }));
-    await socket.answer();
-    expect(read).toEqual([""]);
-  });
-
   test("that is malformed in the packet of its headers is reported by its reader", async () => {
     const { log, read, socket } = await openReading();
     socket.send(Buffer.concat([inChunks, Buffer.from("no length\r\n")]));
@@ -252,17 +236,15 @@ test("A route that ends Node's response during the answer is logged, and the pro
       return new Response(new ReadableStream({ pull }));
     },
   });
-  const socket = await RawSocket.open(url);
+  const socket = await openSocket(url);
   socket.send(requestBytes({ method: "GET", path: "/", headers: { Host: "receiver.example" } }));
   expect(await socket.answer()).toMatchObject({ status: 200 });
   await expect.poll(() => log.lines).toMatchObject([{ level: "error", err: { code: "ERR_STREAM_WRITE_AFTER_END" } }]);
-  socket.close();
 });
 
 test("A listener that closes does not wait for a client that has sent no request", async () => {
   const { listener, url } = await open();
-  const socket = await RawSocket.open(url);
-  onTestFinished(() => void socket.close());
+  const socket = await openSocket(url);
   await expect.poll(() => listener.connectionCount).toBe(1);
   expect(await listener.close(60_000)).toBe(true);
   await socket.ended;
@@ -280,8 +262,7 @@ test("Code that ends Node's response during a delivery is logged, and the proces
   const { log, url } = await open();
   subscribe("http.server.request.start", endAtHead);
   onTestFinished(() => void unsubscribe("http.server.request.start", endAtHead));
-  const socket = await RawSocket.open(url);
-  onTestFinished(() => void socket.close());
+  const socket = await openSocket(url);
   socket.send(requestBytes({ path: "/webhooks/x", headers: { Host: "receiver.example" }, body: "{}" }));
   await expect.poll(() => log.lines).toMatchObject([{ level: "error", err: { code: "ERR_STREAM_WRITE_AFTER_END" } }]);
 });
@@ -294,8 +275,7 @@ test("A listener that closes with requests in progress resolves to false", async
       return new Promise(() => {});
     },
   });
-  const socket = await RawSocket.open(url);
-  onTestFinished(() => void socket.close());
+  const socket = await openSocket(url);
   socket.send(requestBytes({ path: "/webhooks/x", headers: { Host: "receiver.example" } }));
   await started.promise;
   expect(await listener.close(10)).toBe(false);
@@ -310,7 +290,7 @@ test("The signal of a request is aborted even if it is first read after the clie
       return new Promise(() => {});
     },
   });
-  const socket = await RawSocket.open(url);
+  const socket = await openSocket(url);
   socket.send(requestBytes({ path: "/webhooks/x", headers: { Host: "receiver.example" } }));
   const request = await received.promise;
   socket.close();

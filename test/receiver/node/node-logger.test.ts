@@ -53,10 +53,6 @@ describe("The logger of a launched server", () => {
 
   test.each(["verbose", "20"])("rejects the LOG_LEVEL %s, with the valid ones", (level) => {
     vi.stubEnv("LOG_LEVEL", level);
-    expect(() => createNodeLogger()).toThrow(
-      expect.objectContaining({
-        code: "OPTION_INVALID",
-      }),
-    );
+    expect(() => createNodeLogger()).toThrow(expect.objectContaining({ code: "OPTION_INVALID" }));
   });
 });

@@ -28,10 +28,16 @@ export async function openListener(options: Partial<ListenOptions> = {}) {
   onTestFinished(async () => void (await listener.close(1_000)));
   const url = `http://127.0.0.1:${listener.port}`;
   const ask = async (request: Partial<RawRequest> = {}) => {
-    const socket = await RawSocket.open(url);
-    onTestFinished(() => void socket.close());
+    const socket = await openSocket(url);
     socket.send(requestBytes({ path: "/webhooks/retrain", headers: { Host: "receiver.example" }, ...request }));
     return socket.answer();
   };
   return { ask, delivered, listener, log, url };
+}
+
+/** Opens a connection that is closed after the test. The client does not end its side before. */
+export async function openSocket(url: string): Promise<RawSocket> {
+  const socket = await RawSocket.open(url);
+  onTestFinished(() => socket.close());
+  return socket;
 }

@@ -63,9 +63,7 @@ describe("The public URL of a launch", () => {
     const { server, launch } = createReceiver();
     await using _server = server;
     const refused = await launch({ publicUrl }).catch((error: unknown) => error);
-    expect(refused).toMatchObject({
-      code: "OPTION_INVALID",
-    });
+    expect(refused).toMatchObject({ code: "OPTION_INVALID" });
     expect(String(refused)).not.toContain("Planted-5ecret");
   });
 });

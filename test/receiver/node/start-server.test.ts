@@ -4,8 +4,9 @@ import { type LaunchOptions, WebhooksServer } from "../../../src/index.ts";
 import { deliveryRequest, webhookPayload } from "../../../src/testing.ts";
 import { listenOnPort } from "../../support/free-port.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
-import { RawSocket, requestBytes } from "../../support/raw-socket.ts";
+import { requestBytes } from "../../support/raw-socket.ts";
 import { createFolder } from "../../support/temporary-folder.ts";
+import { openSocket } from "./open-listener.ts";
 
 beforeEach(() => {
   for (const name of ["HOST", "PORT", "TUNNEL", "SPACE_ID", "SPACE_HOST", "WEBHOOK_SECRET", "INBOX_URL"]) {
@@ -25,6 +26,7 @@ const anyPort: LaunchOptions = { port: 0 };
 function createReceiver() {
   const logger = createMemoryLogger();
   const server = new WebhooksServer({ logger });
+  onTestFinished(() => server.close());
   server.webhook("retrain", () => "done");
   const readyLines = () => logger.lines.filter(({ msg }) => msg.startsWith("The server is ready"));
   return { server, logger, readyLines };
@@ -37,27 +39,14 @@ const deliverTo = (baseUrl: string) =>
 async function takePort() {
   const other = createServer();
   const port = await listenOnPort(other);
-  return {
-    port,
-    [Symbol.asyncDispose]: () => new Promise<void>((resolve) => void other.close(() => resolve())),
-  };
+  return { port, [Symbol.asyncDispose]: () => new Promise<void>((resolve) => void other.close(() => resolve())) };
 }
 
 describe("A launched server", () => {
-  test("answers at the URL that launch() returns", async () => {
-    const { server } = createReceiver();
-    await using launched = server;
-    const { port, url, publicUrl } = await launched.launch(anyPort);
-    expect(port).toBeGreaterThan(0);
-    expect([url, publicUrl]).toEqual([`http://127.0.0.1:${port}`, `http://127.0.0.1:${port}`]);
-    expect(await (await deliverTo(url)).json()).toBe("done");
-  });
-
   test("logs the URLs of its endpoints, and that the Hub cannot reach local ones", async () => {
     const { server, readyLines } = createReceiver();
     server.webhook("acme/test", () => "done");
-    await using launched = server;
-    const { url } = await launched.launch(anyPort);
+    const { url } = await server.launch(anyPort);
     expect(readyLines()).toEqual([
       {
         level: "info",
@@ -71,8 +60,7 @@ describe("A launched server", () => {
 
   test("logs where to register public URLs", async () => {
     const { server, readyLines } = createReceiver();
-    await using launched = server;
-    await launched.launch({ ...anyPort, publicUrl: "https://bot.example.com" });
+    await server.launch({ ...anyPort, publicUrl: "https://bot.example.com" });
     expect(readyLines()).toEqual([
       {
         level: "info",
@@ -93,10 +81,9 @@ describe("A launched server", () => {
 
   test("launches once for several calls, concurrent or later", async () => {
     const { server, readyLines } = createReceiver();
-    await using launched = server;
-    const [first, second] = await Promise.all([launched.launch(anyPort), launched.launch({ ...anyPort, port: 1 })]);
+    const [first, second] = await Promise.all([server.launch(anyPort), server.launch({ ...anyPort, port: 1 })]);
     expect(second).toEqual(first);
-    expect(await launched.launch(anyPort)).toEqual(first);
+    expect(await server.launch(anyPort)).toEqual(first);
     expect(readyLines()).toHaveLength(1);
   });
 
@@ -104,19 +91,27 @@ describe("A launched server", () => {
     const { server, readyLines } = createReceiver();
     const { url: former } = await server.launch(anyPort);
     await server.close();
-    await using launched = server;
-    const { url } = await launched.launch(anyPort);
+    const { url } = await server.launch(anyPort);
     expect((await deliverTo(url)).status).toBe(200);
     expect(readyLines()).toHaveLength(2);
     if (url !== former) await expect(deliverTo(former)).rejects.toThrow();
   });
 
-  test("is closed at the end of an `await using`", async () => {
+  test("answers at the URL that launch() returns, and is closed at the end of an `await using`", async () => {
     let url = "";
     {
       await using server = createReceiver().server;
-      ({ url } = await server.launch(anyPort));
-      expect((await deliverTo(url)).status).toBe(200);
+      const launched = await server.launch(anyPort);
+      ({ url } = launched);
+      expect([url, launched.publicUrl]).toEqual(Array(2).fill(`http://127.0.0.1:${launched.port}`));
+      // Any client can send these headers.
+      const forwarded = {
+        "x-forwarded-proto": "https",
+        "x-forwarded-host": "evil.example",
+        "x-forwarded-prefix": "/x",
+      };
+      expect(await (await fetch(url, { headers: forwarded })).text()).toContain(`${url}/webhooks/`);
+      expect(await (await deliverTo(url)).json()).toBe("done");
     }
     await expect(deliverTo(url)).rejects.toThrow();
   });
@@ -153,50 +148,53 @@ describe("A launched server", () => {
     await broken;
   });
 
-  test("does not handle signals with handleSignals: false", async () => {
-    const { server } = createReceiver();
-    const listeners = () => ["SIGTERM", "SIGINT", "unhandledRejection"].map((event) => process.listenerCount(event));
-    const before = listeners();
-    await using launched = server;
-    await launched.launch(anyPort);
-    expect(countListeners()).toEqual(before);
-  });
-
-  test("does not handle signals or rejections under a test runner", async () => {
+  test.each<[string, LaunchOptions, number]>([
+    ["does not handle signals with handleSignals: false", { handleSignals: false }, 0],
+    ["does not handle signals or rejections under a test runner", {}, 0],
+    ["handles signals and unhandled rejections until it is closed", { handleSignals: true }, 1],
+  ])("%s", async (_what, options, added) => {
     const { server } = createReceiver();
     const before = countListeners();
-    await server.launch(anyPort);
-    expect(countListeners()).toEqual(before);
-    await server.close();
-  });
-
-  test("handles signals and unhandled rejections until it is closed", async () => {
-    const { server } = createReceiver();
-    const before = countListeners();
-    await server.launch({ port: 0, handleSignals: true });
-    expect(countListeners()).toEqual(before.map((count) => count + 1));
+    await server.launch({ ...anyPort, ...options });
+    expect(countListeners()).toEqual(before.map((count) => count + added));
     await server.close();
     expect(countListeners()).toEqual(before);
   });
-});
 
-describe("ready", () => {
-  test("prepares the server once for several calls", async () => {
+  test("prepares itself once for several calls of ready() and launch()", async () => {
     const { server, logger } = createReceiver();
     await Promise.all([server.ready(), server.ready()]);
     await server.ready();
-    await using launched = server;
-    await launched.launch(anyPort);
+    await server.launch(anyPort);
     expect(logger.lines.filter(({ msg }) => msg.includes("secret is set"))).toHaveLength(1);
+  });
+
+  const page = requestBytes({ method: "GET", path: "/health", headers: { Host: "localhost" } });
+
+  test("applies maxConnections", async () => {
+    const { server } = createReceiver();
+    const { url } = await server.launch({ ...anyPort, maxConnections: 1 });
+    const first = await openSocket(url);
+    expect((await first.send(page).answer()).status).toBe(200);
+    const second = await openSocket(url);
+    await first.ended;
+    expect((await second.send(page).answer()).status).toBe(200);
+  });
+
+  test("applies maxRequestsPerSocket", async () => {
+    const { server } = createReceiver();
+    const { url } = await server.launch({ ...anyPort, maxRequestsPerSocket: 1 });
+    const socket = await openSocket(url);
+    expect((await socket.send(page).answer()).headers.get("connection")).toBe("close");
+    await socket.ended;
   });
 });
 
 describe("The host and port of a server", () => {
   test("default to this machine and the port of a Space", async () => {
     const { server } = createReceiver();
-    await using launched = server;
     // Another program may use the port. Then the error contains the address.
-    const listening = await launched.launch().catch((error: unknown) => error);
+    const listening = await server.launch().catch((error: unknown) => error);
     const address = expect.objectContaining({ url: "http://127.0.0.1:7860" });
     const inUse = expect.objectContaining({ code: "PORT_IN_USE", message: expect.stringContaining("127.0.0.1") });
     expect(listening).toEqual(listening instanceof Error ? inUse : address);
@@ -206,8 +204,7 @@ describe("The host and port of a server", () => {
     vi.stubEnv("HOST", "localhost");
     vi.stubEnv("PORT", "0");
     const { server } = createReceiver();
-    await using launched = server;
-    const { port, url } = await launched.launch();
+    const { port, url } = await server.launch();
     expect(port).not.toBe(7860);
     expect(url).toBe(`http://localhost:${port}`);
     expect((await deliverTo(url)).status).toBe(200);
@@ -217,14 +214,12 @@ describe("The host and port of a server", () => {
     vi.stubEnv("HOST", "192.0.2.1");
     vi.stubEnv("PORT", "nonsense");
     const { server } = createReceiver();
-    await using launched = server;
-    expect((await launched.launch({ ...anyPort, host: "127.0.0.1" })).url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
+    expect((await server.launch({ ...anyPort, host: "127.0.0.1" })).url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
   });
 
   test("are shown as localhost for a wildcard address", async () => {
     const { server } = createReceiver();
-    await using launched = server;
-    const { url } = await launched.launch({ ...anyPort, host: "0.0.0.0" });
+    const { url } = await server.launch({ ...anyPort, host: "0.0.0.0" });
     expect(url).toMatch(/^http:\/\/localhost:\d+$/);
     expect((await deliverTo(url)).status).toBe(200);
   });
@@ -243,14 +238,8 @@ describe("The host and port of a server", () => {
     },
   );
 
-  test.each([-1, 65_536, 78.5, Number.NaN])("reject the invalid port %d", async (port) => {
-    const { server } = createReceiver();
-    await expect(server.launch({ port })).rejects.toMatchObject({
-      code: "OPTION_INVALID",
-    });
-  });
-
-  test.each([
+  test.each<[string, LaunchOptions]>([
+    ...[-1, 65_536, 78.5, Number.NaN].map((port): [string, LaunchOptions] => ["port", { port }]),
     ["shutdownGrace", { shutdownGrace: 0 }],
     ["timeouts.headers", { timeouts: { headers: -1 } }],
     ["timeouts.request", { timeouts: { request: 0 } }],
@@ -261,41 +250,12 @@ describe("The host and port of a server", () => {
     ["maxConnections", { maxConnections: 1.5 }],
     ["maxRequestsPerSocket", { maxRequestsPerSocket: -1 }],
     ["maxRequestsPerSocket", { maxRequestsPerSocket: Number.NaN }],
-  ])("reject an invalid duration or limit: %s", async (option, options) => {
+  ])("reject an invalid port, duration, or limit: %s %o", async (option, options) => {
     const { server } = createReceiver();
     await expect(server.launch({ ...anyPort, ...options })).rejects.toMatchObject({
       code: "OPTION_INVALID",
       message: expect.stringContaining(`"${option}"`),
     });
-  });
-});
-
-describe("A launched server", () => {
-  test("applies maxConnections", async () => {
-    const { server } = createReceiver();
-    await using launched = server;
-    const { url } = await launched.launch({ ...anyPort, maxConnections: 1 });
-    const first = await RawSocket.open(url);
-    onTestFinished(() => first.close());
-    const page = requestBytes({ method: "GET", path: "/health", headers: { Host: "localhost" } });
-    expect((await first.send(page).answer()).status).toBe(200);
-    const second = await RawSocket.open(url);
-    onTestFinished(() => second.close());
-    await first.ended;
-    expect((await second.send(page).answer()).status).toBe(200);
-  });
-
-  test("applies maxRequestsPerSocket", async () => {
-    const { server } = createReceiver();
-    await using launched = server;
-    const { url } = await launched.launch({ ...anyPort, maxRequestsPerSocket: 1 });
-    const socket = await RawSocket.open(url);
-    onTestFinished(() => socket.close());
-    const answer = await socket
-      .send(requestBytes({ path: "/health", method: "GET", headers: { Host: "localhost" } }))
-      .answer();
-    expect(answer.headers.get("connection")).toBe("close");
-    await socket.ended;
   });
 });
 
@@ -307,24 +267,19 @@ describe("A server that cannot listen", () => {
       code: "PORT_IN_USE",
       cause: expect.objectContaining({ code: "EADDRINUSE" }),
     });
-    await using launched = server;
-    expect((await deliverTo((await launched.launch(anyPort)).url)).status).toBe(200);
+    expect((await deliverTo((await server.launch(anyPort)).url)).status).toBe(200);
   });
 
   test("reports a host that is not of this machine", async () => {
     const { server } = createReceiver();
-    await expect(server.launch({ ...anyPort, host: "192.0.2.1" })).rejects.toMatchObject({
-      code: "LISTEN_FAILED",
-    });
+    await expect(server.launch({ ...anyPort, host: "192.0.2.1" })).rejects.toMatchObject({ code: "LISTEN_FAILED" });
   });
 
   test("can be closed without a log line", async () => {
     await using taken = await takePort();
     const { server } = createReceiver();
     await Promise.all([
-      expect(server.launch({ port: taken.port, host: "127.0.0.1" })).rejects.toMatchObject({
-        code: "PORT_IN_USE",
-      }),
+      expect(server.launch({ port: taken.port, host: "127.0.0.1" })).rejects.toMatchObject({ code: "PORT_IN_USE" }),
       expect(server.close()).resolves.toBeUndefined(),
     ]);
   });
@@ -335,8 +290,7 @@ describe("A server in a Space", () => {
     vi.stubEnv("SPACE_ID", "acme/rain-bot");
     vi.stubEnv("SPACE_HOST", "acme-rain-bot.hf.space");
     const { server, readyLines } = createReceiver();
-    await using launched = server;
-    const { port, url, publicUrl } = await launched.launch(anyPort);
+    const { port, url, publicUrl } = await server.launch(anyPort);
     expect([url, publicUrl]).toEqual([`http://localhost:${port}`, "https://acme-rain-bot.hf.space"]);
     expect(readyLines()).toMatchObject([{ endpoints: ["POST https://acme-rain-bot.hf.space/webhooks/retrain"] }]);
     const page = await (await fetch(url)).text();
@@ -380,21 +334,17 @@ describe("A server in a Space", () => {
   ])("is not detected if only %s is set", async (_name, environment) => {
     for (const [name, value] of Object.entries(environment)) vi.stubEnv(name, value);
     const { server } = createReceiver();
-    await using launched = server;
-    const { url, publicUrl } = await launched.launch(anyPort);
+    const { url, publicUrl } = await server.launch(anyPort);
     expect(publicUrl).toBe(url);
     expect(url).toMatch(/^http:\/\/127\.0\.0\.1:/);
   });
 });
 
-describe("A launch that failed because of a setting", () => {
-  test("succeeds after the setting is fixed", async () => {
-    vi.stubEnv("LOG_LEVEL", "loud");
-    await using server = new WebhooksServer({ secret: "s3cret" });
-    const options = { port: 0, host: "127.0.0.1" };
-    await expect(server.launch(options)).rejects.toMatchObject({ code: "OPTION_INVALID" });
-    vi.stubEnv("LOG_LEVEL", "silent");
-    const { url } = await server.launch(options);
-    expect((await fetch(`${url}/health`)).status).toBe(200);
-  });
+test("A launch that failed because of a setting succeeds after the setting is fixed", async () => {
+  vi.stubEnv("LOG_LEVEL", "loud");
+  await using server = new WebhooksServer({ secret: "s3cret" });
+  await expect(server.launch(anyPort)).rejects.toMatchObject({ code: "OPTION_INVALID" });
+  vi.stubEnv("LOG_LEVEL", "silent");
+  const { url } = await server.launch(anyPort);
+  expect((await fetch(`${url}/health`)).status).toBe(200);
 });

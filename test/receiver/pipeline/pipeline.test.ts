@@ -1,5 +1,5 @@
 import { expect, test, vi } from "vitest";
-import { WebhooksServer } from "../../../src/index.ts";
+import { WebhooksServer, type WebhooksServerOptions } from "../../../src/index.ts";
 import { deliveryRequest, webhookPayload } from "../../../src/testing.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 import { describeOverBothTransports } from "../../support/transport.ts";
@@ -8,6 +8,14 @@ const json = { "content-type": "application/json" };
 
 function post(path: string, headers: Record<string, string> = json, body = JSON.stringify(webhookPayload("repo"))) {
   return new Request(`http://localhost${path}`, { method: "POST", headers, body });
+}
+
+/** Creates a server with the endpoint `retrain`. */
+function createServer(options: WebhooksServerOptions = {}) {
+  const server = new WebhooksServer({ logger: createMemoryLogger(), ...options });
+  const handler = vi.fn();
+  server.webhook("retrain", handler);
+  return { server, handler };
 }
 
 /** Returns the parts of a response that a client sees. */
@@ -28,23 +36,11 @@ describeOverBothTransports("A delivery", (send) => {
   });
 
   test.each([
-    "/webhooks/unknown",
-    "/webhooks/",
-    "/webhooks",
-    "/webhooks/retrain/",
-    "/webhooks/retrain/more",
-    "/webhooks//retrain",
-    "/webhooks/RETRAIN",
-    "/webhooks/__proto__",
-    "/webhooks/constructor",
-    "/webhooks/..%2fretrain",
-    "/webhooks/retrain%00",
-    "/webhooks/%2e%2e%2fretrain",
-    "/webhooks/%E0%A4%A",
+    ...["/webhooks/unknown", "/webhooks/", "/webhooks", "/webhooks/retrain/", "/webhooks/retrain/more"],
+    ...["/webhooks//retrain", "/webhooks/RETRAIN", "/webhooks/__proto__", "/webhooks/constructor"],
+    ...["/webhooks/..%2fretrain", "/webhooks/retrain%00", "/webhooks/%2e%2e%2fretrain", "/webhooks/%E0%A4%A"],
   ])("to %s, which is not an endpoint, is refused with 404", async (path) => {
-    const server = new WebhooksServer({ logger: createMemoryLogger() });
-    const handler = vi.fn();
-    server.webhook("retrain", handler);
+    const { server, handler } = createServer();
     expect(await seen(await send(server, post(path)))).toEqual({
       status: 404,
       body: {
@@ -56,9 +52,7 @@ describeOverBothTransports("A delivery", (send) => {
   });
 
   test.each(["GET", "PUT", "PATCH", "DELETE", "OPTIONS"])("sent with %s is answered with 405", async (method) => {
-    const server = new WebhooksServer({ logger: createMemoryLogger(), secret: "s3cret" });
-    const handler = vi.fn();
-    server.webhook("retrain", handler);
+    const { server, handler } = createServer({ secret: "s3cret" });
     const response = await send(server, new Request("http://localhost/webhooks/retrain", { method }));
     expect(response.headers.get("allow")).toBe("POST");
     expect(await seen(response)).toEqual({
@@ -76,9 +70,7 @@ describeOverBothTransports("A delivery", (send) => {
   });
 
   test("without the secret is answered with 401, with a wrong one with 403", async () => {
-    const server = new WebhooksServer({ logger: createMemoryLogger(), secret: "s3cret" });
-    const handler = vi.fn();
-    server.webhook("retrain", handler);
+    const { server, handler } = createServer({ secret: "s3cret" });
     expect(await seen(await send(server, post("/webhooks/retrain")))).toEqual({
       status: 401,
       body: { error: "x-webhook-secret header not set.", code: "SECRET_MISSING" },
@@ -104,17 +96,10 @@ describeOverBothTransports("A delivery", (send) => {
   });
 
   test.each([
-    "text/plain",
-    "text/plain; x=application/json",
-    "application/x-www-form-urlencoded",
-    "application/jsonp",
-    "application/json-patch",
-    "application/xml, application/json",
-    "",
+    ...["text/plain", "text/plain; x=application/json", "application/x-www-form-urlencoded", "application/jsonp"],
+    ...["application/json-patch", "application/xml, application/json", ""],
   ])("of the media type %j is refused with 415", async (type) => {
-    const server = new WebhooksServer({ logger: createMemoryLogger() });
-    const handler = vi.fn();
-    server.webhook("retrain", handler);
+    const { server, handler } = createServer();
     expect(await seen(await send(server, post("/webhooks/retrain", { "content-type": type })))).toEqual({
       status: 415,
       body: {
@@ -148,9 +133,7 @@ describeOverBothTransports("A delivery", (send) => {
   });
 
   test("that is not JSON is answered with 400", async () => {
-    const server = new WebhooksServer({ logger: createMemoryLogger() });
-    const handler = vi.fn();
-    server.webhook("retrain", handler);
+    const { server, handler } = createServer();
     expect(await seen(await send(server, post("/webhooks/retrain", json, '{"event":')))).toEqual({
       status: 400,
       body: { error: "The body is not valid JSON. Send the payload as JSON.", code: "BODY_NOT_JSON" },

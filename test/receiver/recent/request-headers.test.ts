@@ -7,13 +7,8 @@ const record = (entries: readonly (readonly [string, string])[]) => ({ ...record
 describe("Recorded headers", () => {
   test.each([
     ...[
-      "X-Webhook-Secret",
-      "Authorization",
-      "Proxy-Authorization",
-      "Cookie",
-      "Set-Cookie",
-      "X-Api-Key",
-      "X-Auth-Token",
+      ...["X-Webhook-Secret", "Authorization", "Proxy-Authorization"],
+      ...["Cookie", "Set-Cookie", "X-Api-Key", "X-Auth-Token"],
     ],
     ...["X-Hub-Signature-256", "X-Amz-Security-Token", "X-CSRF-Token", "X-Session-Id", "CF-Access-Jwt-Assertion"],
     ...["X-Password", "X-Credentials", "X-Amzn-Oidc-Data", "X-Ms-Client-Principal", "X-Vercel-Protection-Bypass"],

@@ -1,7 +1,8 @@
 import { Hono } from "hono";
-import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { WebhooksServer, type WebhooksServerOptions } from "../../../src/index.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
+import { describeOverBothTransports } from "../../support/transport.ts";
 
 const accept = "text/html,application/xhtml+xml,*/*;q=0.8";
 
@@ -17,17 +18,7 @@ function openServer(options: WebhooksServerOptions = {}) {
   return server;
 }
 
-/** Ways to send a request: in memory or over a socket. */
-const ways = {
-  "in memory": async (server: WebhooksServer) => (path: string, init: RequestInit) =>
-    server.fetch(new Request(`http://127.0.0.1${path}`, init)),
-  "over a socket": async (server: WebhooksServer) => {
-    const { url } = await server.launch({ port: 0, host: "127.0.0.1" });
-    return (path: string, init: RequestInit) => fetch(`${url}${path}`, init);
-  },
-};
-
-describe.each(Object.entries(ways))("A browser, %s,", (_way, open) => {
+describeOverBothTransports("A browser", (send) => {
   test.each([
     ["a path that is not there", {}, "/nowhere", 404, "NOT_FOUND"],
     ["an endpoint that is not there", {}, "/webhooks/nowhere", 404, "ENDPOINT_UNKNOWN"],
@@ -46,7 +37,8 @@ describe.each(Object.entries(ways))("A browser, %s,", (_way, open) => {
       vi.stubEnv("PUBLIC_URL", "https://bot.example");
       onTestFinished(() => void vi.unstubAllEnvs());
     }
-    const ask = await open(openServer(options));
+    const server = openServer(options);
+    const ask = (path: string, init: RequestInit) => send(server, new Request(`http://127.0.0.1${path}`, init));
     const page = await ask(path, { headers: { accept } });
     expect({ status: page.status, type: page.headers.get("content-type") }).toEqual({
       status,

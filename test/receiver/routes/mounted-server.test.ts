@@ -59,25 +59,15 @@ const inMemory =
     answer(new Request(url, init));
 
 const mounts: Record<string, Mount> = {
-  "parent.route(), in memory": {
-    prefix: "/hub",
-    options: {},
-    open: async (server) => inMemory(new Hono().route("/hub", server.app).fetch),
-  },
   "parent.route(), over a socket": {
     prefix: "/hub",
     options: {},
     open: (server) => overHono(new Hono().route("/hub", server.app)),
   },
-  "parent.route() below a parameter": {
+  "parent.route() below a parameter, in memory": {
     prefix: "/tenants/acme/hub",
     options: {},
     open: async (server) => inMemory(new Hono().route("/tenants/:tenant/hub", server.app).fetch),
-  },
-  "parent.mount(), in memory": {
-    prefix: "/hub",
-    options: { basePath: "/hub" },
-    open: async (server) => inMemory(new Hono().mount("/hub", server.fetch).fetch),
   },
   "parent.mount(), over a socket": {
     prefix: "/hub",
@@ -123,7 +113,7 @@ function delivery(length = 20): RequestInit {
 const owner = { headers: { authorization: `Basic ${btoa("me:t0ken-of-the-owner")}` } };
 
 describe.each(Object.entries(mounts))("Mounted by %s", (_name, { prefix, options, open }) => {
-  test.each([20, 200_000, 5_000_000])("a delivery of %i bytes is handled", async (length) => {
+  test.each([20, 500_000])("a delivery of %i bytes is handled", async (length) => {
     const send = await open(createReceiver(options).server);
     const response = await send(`http://localhost${prefix}/webhooks/acme/echo`, delivery(length));
     expect([response.status, await response.json()]).toEqual([200, { length }]);
@@ -234,22 +224,16 @@ describe("A body that was read before the receiver", () => {
     const { server, logger } = createReceiver();
     const send = await overSocket(express().use(parser()).use("/hub", getRequestListener(server.fetch)));
     // A body in the same packet as the headers, and one in many packets.
-    for (const length of [20, 2_000_000]) {
+    for (const length of [20, 500_000]) {
       const url = "http://localhost/hub/webhooks/acme/echo";
       expect(await answerOf(await send(url, delivery(length)))).toEqual(consumed);
     }
+    // In chunks.
+    const inChunks = { ...delivery(), body: new Blob(['{"a":', "1}"]).stream(), duplex: "half" };
+    expect(await answerOf(await send("http://localhost/hub/webhooks/acme/echo", inChunks))).toEqual(consumed);
     expect(logger.lines.filter(({ level }) => level === "error")).toEqual(
-      Array(2).fill(expect.objectContaining({ code: "BODY_CONSUMED", endpoint: "acme/echo", status: 500 })),
+      Array(3).fill(expect.objectContaining({ code: "BODY_CONSUMED", endpoint: "acme/echo", status: 500 })),
     );
-  });
-
-  test("by express.json() and sent in chunks is answered with 500", async () => {
-    const { server } = createReceiver();
-    const send = await overSocket(express().use(express.json()).use("/hub", getRequestListener(server.fetch)));
-    const { headers } = delivery();
-    const body = new Blob(['{"a":', "1}"]).stream();
-    const init = { method: "POST", headers: { ...Object.fromEntries(new Headers(headers)) }, body, duplex: "half" };
-    expect(await answerOf(await send("http://localhost/hub/webhooks/acme/echo", init))).toEqual(consumed);
   });
 
   test("by express.json() after the receiver has no effect", async () => {
@@ -310,8 +294,8 @@ describe("A parent app", () => {
       await next();
     });
     const send = await overHono(parent.route("/hub", server.app));
-    const response = await send("http://localhost/hub/webhooks/acme/echo", delivery(5_000_000));
-    expect(await response.json()).toEqual({ length: 5_000_000 });
+    const response = await send("http://localhost/hub/webhooks/acme/echo", delivery(500_000));
+    expect(await response.json()).toEqual({ length: 500_000 });
   });
 
   test("routes to endpoints that are registered after the mount", async () => {
@@ -319,15 +303,6 @@ describe("A parent app", () => {
     const parent = new Hono().route("/hub", server.app);
     server.webhook("later", { schema: null }, () => "later");
     expect(await (await parent.request("/hub/webhooks/later", delivery())).json()).toBe("later");
-  });
-
-  test("logs the startup report at the first delivery", async () => {
-    const { server, logger } = createReceiver();
-    const parent = new Hono().route("/hub", server.app);
-    await parent.request("/hub/webhooks/acme/echo", delivery());
-    expect(logger.lines).toContainEqual(
-      expect.objectContaining({ msg: expect.stringContaining("webhook secret is set") }),
-    );
   });
 });
 

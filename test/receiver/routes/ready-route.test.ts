@@ -59,13 +59,6 @@ describeOverBothTransports("GET /ready", (send) => {
     expect(await reasons()).toBeUndefined();
   });
 
-  test("is 200 once the inbox is open", async () => {
-    const server = openServer();
-    await server.ready();
-    const response = await get(server);
-    expect([response.status, await response.json()]).toEqual([200, { status: "ok" }]);
-  });
-
   test("answers HEAD without a body", async () => {
     const { server, problems } = openTroubled();
     problems.mockResolvedValue([unavailable]);

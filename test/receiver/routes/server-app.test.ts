@@ -21,6 +21,13 @@ const secret = "s3cret";
 const payload = webhookPayload("repo.content");
 const delivery = (endpoint = "retrain") => deliveryRequest({ endpoint, payload, secret });
 const get = (path: string) => new Request(`http://localhost${path}`);
+/** Creates a delivery to the endpoint `echo` or another one, with a body of any kind. */
+const post = (body: BodyInit, endpoint = "echo") => {
+  const headers = { "content-type": "application/json", "x-webhook-secret": secret };
+  const init = { method: "POST", headers, body, duplex: "half" };
+  return new Request(`http://localhost/webhooks/${endpoint}`, init);
+};
+const streamOf = (text: string) => new Blob([text]).stream();
 
 function createServer(options: WebhooksServerOptions = {}) {
   const logger = createMemoryLogger();
@@ -126,11 +133,7 @@ describeOverBothTransports("Middleware of the given app", (send) => {
     const { server } = createServer({ app });
     server.webhook("echo", { schema: null }, (_payload, context) => ({ length: context.delivery.body.length }));
     const body = JSON.stringify("x".repeat(200_000));
-    const headers = { "content-type": "application/json", "x-webhook-secret": secret };
-    const response = await send(
-      server,
-      new Request("http://localhost/webhooks/echo", { method: "POST", headers, body }),
-    );
+    const response = await send(server, post(body));
     expect([response.status, await response.json()]).toEqual([200, { length: body.length }]);
   });
 
@@ -146,9 +149,7 @@ describeOverBothTransports("Middleware of the given app", (send) => {
         controller.error(new Error("connection reset"));
       },
     });
-    const headers = { "content-type": "application/json", "x-webhook-secret": secret };
-    const init = { method: "POST", headers, body, duplex: "half" };
-    const response = await server.fetch(new Request("http://localhost/webhooks/retrain", init));
+    const response = await server.fetch(post(body, "retrain"));
     expect([response.status, (await response.json()).code]).toEqual([400, "BODY_INCOMPLETE"]);
   });
 
@@ -159,16 +160,7 @@ describeOverBothTransports("Middleware of the given app", (send) => {
       await next();
     });
     const { server, handled } = createServer({ app, bodyLimit: 10 });
-    const headers = { "content-type": "application/json", "x-webhook-secret": secret };
-    const body = new ReadableStream({
-      start(controller) {
-        controller.enqueue(new TextEncoder().encode("\u2603".repeat(4)));
-        controller.close();
-      },
-    });
-    const halfDuplex = { duplex: "half" };
-    const request = new Request("http://localhost/webhooks/retrain", { method: "POST", headers, body, ...halfDuplex });
-    expect((await send(server, request)).status).toBe(413);
+    expect((await send(server, post(streamOf("\u2603".repeat(4)), "retrain"))).status).toBe(413);
     expect(handled).not.toHaveBeenCalled();
   });
 });

@@ -1,7 +1,5 @@
-import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
-import { WebhooksServer } from "../../../src/index.ts";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { RefusalLog } from "../../../src/receiver/logs.ts";
-import { deliveryRequest, webhookPayload } from "../../../src/testing.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 
 const invalid = { code: "SECRET_INVALID", status: 403 };
@@ -95,23 +93,5 @@ describe("The refusal log", () => {
       { level: "warn", endpoint: "retrain", msg: "slow" },
       { level: "warn", msg: "refused" },
     ]);
-  });
-});
-
-describe("A server with many refused requests", () => {
-  test("logs ten of them, and logs the count of the others when it closes", async () => {
-    vi.useRealTimers();
-    const logger = createMemoryLogger();
-    const server = new WebhooksServer({ secret: "s3cret", logger, now: () => 1_000_000 });
-    onTestFinished(() => server.close());
-    server.webhook("retrain", () => {});
-    const payload = webhookPayload("repo");
-    for (let sent = 0; sent < 25; sent += 1) {
-      await server.fetch(deliveryRequest({ endpoint: "retrain", payload, secret: "guess" }));
-    }
-    await server.close();
-    const refused = logger.lines.filter(({ code }) => code === "SECRET_INVALID");
-    expect(refused).toHaveLength(11);
-    expect(refused.at(-1)).toMatchObject({ level: "warn", count: 15 });
   });
 });

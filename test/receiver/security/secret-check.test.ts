@@ -59,18 +59,15 @@ describeOverBothTransports("A receiver with a secret", (send) => {
     expect((await send(server, delivery({ authorization: "s3cret", "x-webhook-secrets": "s3cret" }))).status).toBe(401);
   });
 
-  test("of any printable ASCII characters accepts only this secret", async () => {
-    const secret = Array.from({ length: 0x7e - 0x21 + 1 }, (_, index) => String.fromCharCode(0x21 + index)).join(" ");
+  const printable = Array.from({ length: 0x7e - 0x21 + 1 }, (_, index) => String.fromCharCode(0x21 + index)).join(" ");
+
+  test.each([
+    ["any printable ASCII characters", printable, [printable.replace("a", "b")]],
+    ["a single character", "s", ["x", "ss"]],
+  ])("of %s accepts only this secret", async (_what, secret, others) => {
     const { server } = createServer({ secret });
     expect((await send(server, withSecret(secret))).status).toBe(200);
-    expect((await send(server, withSecret(secret.replace("a", "b")))).status).toBe(403);
-  });
-
-  test("of a single character accepts it", async () => {
-    const { server } = createServer({ secret: "s" });
-    expect((await send(server, withSecret("s"))).status).toBe(200);
-    expect((await send(server, withSecret("x"))).status).toBe(403);
-    expect((await send(server, withSecret("ss"))).status).toBe(403);
+    for (const other of others) expect((await send(server, withSecret(other))).status).toBe(403);
   });
 
   test("does not read the secret from the URL", async () => {
@@ -410,15 +407,16 @@ describe("The log line about the secret, once at the first request or at startup
     expect(logger.text()).not.toMatch(/s3\\?t?cr/);
   });
 
-  test("names the secrets of a list that cannot be sent", async () => {
-    const { server, warnings } = createServer({ secret: ["a fine one", " spaced one "] });
+  test.each([
+    [
+      "names the secrets of a list that cannot be sent",
+      ["a fine one", " spaced one "],
+      [/^Secret number 2 starts or ends/],
+    ],
+    ["is no warning for a valid secret, even with spaces in the middle", "a fine secret ~!", []],
+  ])("%s", async (_what, secret, expected) => {
+    const { server, warnings } = createServer({ secret });
     await server.ready();
-    expect(warnings()).toEqual([expect.stringMatching(/^Secret number 2 starts or ends with whitespace/)]);
-  });
-
-  test("is no warning for a valid secret, even with spaces in the middle", async () => {
-    const { server, warnings } = createServer({ secret: "a fine secret ~!" });
-    await server.ready();
-    expect(warnings()).toEqual([]);
+    expect(warnings()).toEqual(expected.map((pattern) => expect.stringMatching(pattern)));
   });
 });

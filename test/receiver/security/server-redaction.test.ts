@@ -6,13 +6,8 @@ import { createMemoryLogger, type LogLine } from "../../support/memory-logger.ts
 
 const planted = "Planted-5ecret-ab";
 const names = [
-  "WEBHOOK_SECRET",
-  "WEBHOOK_SECRET_PREVIOUS",
-  "CONSOLE_TOKEN",
-  "HF_TOKEN",
-  "HUGGING_FACE_HUB_TOKEN",
-  "AWS_SECRET_ACCESS_KEY",
-  "AWS_SESSION_TOKEN",
+  ...["WEBHOOK_SECRET", "WEBHOOK_SECRET_PREVIOUS", "CONSOLE_TOKEN", "HF_TOKEN"],
+  ...["HUGGING_FACE_HUB_TOKEN", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"],
 ];
 
 beforeEach(() => {
@@ -107,16 +102,14 @@ describe("A secret that is too short to be redacted", () => {
   });
 });
 
-describe("The console logger of a server that is not started", () => {
-  test("redacts secrets", async () => {
-    const written = vi.spyOn(console, "info").mockImplementation(() => {});
-    const server = new WebhooksServer({ secret: planted });
-    server.webhook("retrain", (_payload, { log }) => log.info({ key: planted }, "It is logged."));
-    const payload = webhookPayload("repo");
-    await server.fetch(deliveryRequest({ endpoint: "retrain", payload, secret: planted }));
-    const lines = written.mock.calls.map(([line]) => String(line));
-    written.mockRestore();
-    expect(lines).toContainEqual(expect.stringContaining('"key":"[redacted]"'));
-    expect(lines.join()).not.toContain(planted);
-  });
+test("The console logger of a server that is not started redacts secrets", async () => {
+  const written = vi.spyOn(console, "info").mockImplementation(() => {});
+  const server = new WebhooksServer({ secret: planted });
+  server.webhook("retrain", (_payload, { log }) => log.info({ key: planted }, "It is logged."));
+  const payload = webhookPayload("repo");
+  await server.fetch(deliveryRequest({ endpoint: "retrain", payload, secret: planted }));
+  const lines = written.mock.calls.map(([line]) => String(line));
+  written.mockRestore();
+  expect(lines).toContainEqual(expect.stringContaining('"key":"[redacted]"'));
+  expect(lines.join()).not.toContain(planted);
 });

@@ -65,7 +65,7 @@ const actions: Readonly<Record<string, (opened: SimulatedConsole, follower: Foll
 };
 
 /** Set `RUNS=2000` and `SEED` for a longer search. */
-const numRuns = Number(process.env.RUNS ?? 25);
+const numRuns = Number(process.env.RUNS ?? 10);
 
 test("No message is lost unless the connection opens again later, and none arrives twice", {
   timeout: 600_000,

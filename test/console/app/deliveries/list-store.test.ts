@@ -210,7 +210,7 @@ const steps = fc
 const filters: readonly ListFilter[] = [{}, {}, { endpoint: "b" }, { status: "dead" }];
 
 /** Set `RUNS=2000` and `SEED` for a longer search. */
-const numRuns = Number(process.env.RUNS ?? 60);
+const numRuns = Number(process.env.RUNS ?? 40);
 
 test("The list shows what a new one would show, whatever happens while it is open", { timeout: 600_000 }, async () => {
   await fc.assert(

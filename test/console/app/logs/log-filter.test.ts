@@ -5,9 +5,7 @@ import type { LogLine } from "../../../../src/console/protocol/dev.ts";
 
 const lines = Array.from(
   { length: 2_400 },
-  (_, index): LogLine => ({
-    ...{ sequence: index + 1, at: index, level: "info", message: "" },
-  }),
+  (_, index): LogLine => ({ ...{ sequence: index + 1, at: index, level: "info", message: "" } }),
 );
 
 test("The page keeps the newest 2,000 of the lines that arrived, whatever the order of their parts", () => {

@@ -66,7 +66,7 @@ const actions: Readonly<Record<string, (page: Opened, choice: number) => unknown
 };
 
 /** Set `RUNS=2000` and `SEED` for a longer search. */
-const numRuns = Number(process.env.RUNS ?? 40);
+const numRuns = Number(process.env.RUNS ?? 15);
 
 test("A resource and the state of a session are those of the server, once everything has arrived", async () => {
   const step = fc.tuple(fc.constantFrom(...Object.keys(actions)), fc.nat());
