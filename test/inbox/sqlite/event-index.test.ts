@@ -241,7 +241,7 @@ describe("The index of events", () => {
         for (const one of operations) model.run(one);
         model.finish();
       }),
-      { numRuns: 100 },
+      { numRuns: 40 },
     );
   });
 
