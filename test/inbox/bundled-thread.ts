@@ -7,26 +7,29 @@ import threads from "node:worker_threads";
 import { buildSync } from "esbuild";
 
 /*
- * Import this file in tests that start inboxes on SQLite. Each of them starts a thread. Node.js needs 200 ms of CPU time to load its
- * sources, and 50 ms to load a bundle of them.
+ * Import this file in tests that start inboxes, which start threads. Node.js needs 200 ms of CPU time to load the sources of a thread,
+ * and 50 ms to load a bundle of them.
  */
 
-let bundle: URL | undefined;
+const bundles = new Map<string, URL>();
 
-function bundleThread(source: URL): URL {
+function bundleOf(source: URL): URL {
+  const known = bundles.get(source.href);
+  if (known) return known;
   const folder = mkdtempSync(join(tmpdir(), "inbox-thread-"));
   process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
   const outfile = join(folder, "thread.mjs");
   buildSync({ entryPoints: [fileURLToPath(source)], outfile, bundle: true, format: "esm", platform: "node" });
-  return pathToFileURL(outfile);
+  const bundle = pathToFileURL(outfile);
+  bundles.set(source.href, bundle);
+  return bundle;
 }
 
 const { Worker } = threads;
 threads.Worker = class extends Worker {
   constructor(url: string | URL, options?: threads.WorkerOptions) {
-    const isOfInbox = url instanceof URL && url.pathname.endsWith("/background-maintenance-thread.ts");
-    if (isOfInbox) bundle ??= bundleThread(url);
-    super(isOfInbox && bundle ? bundle : url, options);
+    const isBundled = url instanceof URL && /\/(?:background-maintenance|snapshot)-thread\.ts$/.test(url.pathname);
+    super(isBundled ? bundleOf(url) : url, options);
   }
 };
 syncBuiltinESMExports();
