@@ -25,11 +25,25 @@ function bundleOf(source: URL): URL {
   return bundle;
 }
 
+let stopping = 0;
+
+/** Whether a thread is being stopped. */
+export function isThreadStopping(): boolean {
+  return stopping > 0;
+}
+
 const { Worker } = threads;
 threads.Worker = class extends Worker {
   constructor(url: string | URL, options?: threads.WorkerOptions) {
     const isBundled = url instanceof URL && /\/(?:background-maintenance|snapshot)-thread\.ts$/.test(url.pathname);
     super(isBundled ? bundleOf(url) : url, options);
+  }
+
+  override async terminate(): Promise<number> {
+    stopping += 1;
+    return super.terminate().finally(() => {
+      stopping -= 1;
+    });
   }
 };
 syncBuiltinESMExports();

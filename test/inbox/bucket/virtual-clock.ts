@@ -1,4 +1,5 @@
 import { Gzip } from "node:zlib";
+import { isThreadStopping } from "../bundled-thread.ts";
 
 /** A timer of a {@link VirtualClock}. */
 interface VirtualTimer {
@@ -109,10 +110,10 @@ base._transform = function (chunk, encoding, done) {
   });
 };
 
-/** Waits until the callbacks that are ready have run, and threads have compressed the records. */
+/** Waits until the callbacks that are ready have run, and threads have compressed the records or have stopped. */
 async function settle(): Promise<void> {
   do for (let round = 0; round < 4; round += 1) await new Promise((resolve) => setImmediate(resolve));
-  while (compressions > 0);
+  while (compressions > 0 || isThreadStopping());
 }
 
 function isUsingFiles(): boolean {

@@ -242,7 +242,7 @@ describe("The index of events", () => {
         for (const one of operations) model.run(one);
         model.finish();
       }),
-      { numRuns: 40 },
+      { numRuns: 100 },
     );
   });
 
