@@ -41,7 +41,7 @@ export function describeSearch(engine: Engine): void {
       return (await inbox.list(options)).deliveries.map(({ id }) => id);
     }
 
-    test.each<[string, ListOptions, string[]]>([
+    const matches: readonly [string, ListOptions, string[]][] = [
       ["a repository with its type", { repository: "dataset:acme/data" }, ["d-4", "d-1"]],
       ["a repository of any type", { repository: "acme/data" }, ["d-4", "d-2", "d-1"]],
       ["the start of a repository", { repository: "acme/dat" }, []],
@@ -63,10 +63,19 @@ export function describeSearch(engine: Engine): void {
       ["words that no delivery contains", { search: "acme nothing" }, []],
       ["characters that no delivery contains", { search: "*-( AND" }, []],
       ["no words", { search: "  " }, ["e-8", "e-7", "e-6", "e-5", "d-4", "d-3", "d-2", "d-1"]],
-    ])("contains the deliveries that match %s", async (_what, options, expected) => {
-      const { inbox } = await openInbox(engine);
-      await fill(inbox);
-      expect(await ids(inbox, options)).toEqual(expected);
+    ];
+
+    test("contains the deliveries that match, also while another process owns the inbox", async () => {
+      const opened = await openInbox(engine);
+      await fill(opened.inbox);
+      const find = async (inbox: Inbox) => {
+        const found: unknown[] = [];
+        for (const [what, options] of matches) found.push([what, options, await ids(inbox, options)]);
+        return found;
+      };
+      expect(await find(opened.inbox)).toEqual(matches);
+      const { reader } = await lend(engine, opened);
+      if (reader !== opened.inbox) expect(await find(reader)).toEqual(matches);
     });
 
     test("combines filters with an endpoint and a status", async () => {
@@ -123,19 +132,10 @@ export function describeSearch(engine: Engine): void {
       expect(found).toEqual(names.filter((_, index) => index % 2).reverse());
     });
 
-    test("can be read while another process owns the inbox", async () => {
-      const opened = await openInbox(engine);
-      await fill(opened.inbox);
-      const { reader } = await lend(engine, opened);
-      expect(await ids(reader, { repository: "acme/data", scope: "repo" })).toEqual(["d-4"]);
-    });
-
-    test.each([{ receivedFrom: new Date("x") }, { receivedUntil: new Date(Number.NaN) }])(
-      "rejects an invalid time: %j",
-      async (options) => {
-        const { inbox } = await openInbox(engine);
+    test("rejects an invalid time", async () => {
+      const { inbox } = await openInbox(engine);
+      for (const options of [{ receivedFrom: new Date("x") }, { receivedUntil: new Date(Number.NaN) }])
         await expect(inbox.list(options)).rejects.toMatchObject({ code: "OPTION_INVALID" });
-      },
-    );
+    });
   });
 }

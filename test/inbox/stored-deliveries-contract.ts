@@ -121,16 +121,18 @@ function describeReplaying(engine: Engine): void {
       expect(await inbox.get({ id: "a", endpoint: "retrain" })).toBeUndefined();
     });
 
-    test.each(["", "a:b", "#endpoints", "__proto__"])("rejects an unknown endpoint: %j", async (endpoint) => {
+    test("rejects an unknown endpoint", async () => {
       const { inbox } = await openInbox(engine);
       await inbox.accept(incoming("a"));
-      for (const id of ["a", "retrain"]) {
-        expect(await inbox.get({ id, endpoint })).toBeUndefined();
-        await expect(inbox.replay({ id, endpoint })).rejects.toMatchObject({ code: "DELIVERY_UNKNOWN" });
+      for (const endpoint of ["", "a:b", "#endpoints", "__proto__"]) {
+        for (const id of ["a", "retrain"]) {
+          expect(await inbox.get({ id, endpoint })).toBeUndefined();
+          await expect(inbox.replay({ id, endpoint })).rejects.toMatchObject({ code: "DELIVERY_UNKNOWN" });
+        }
+        expect(await inbox.replayDead(endpoint)).toBe(0);
+        expect(await inbox.list({ endpoint })).toEqual({ deliveries: [] });
+        expect(Object.keys(await inbox.counts())).toEqual(["retrain"]);
       }
-      expect(await inbox.replayDead(endpoint)).toBe(0);
-      expect(await inbox.list({ endpoint })).toEqual({ deliveries: [] });
-      expect(Object.keys(await inbox.counts())).toEqual(["retrain"]);
     });
   });
 }
@@ -179,18 +181,12 @@ function describeListing(engine: Engine): void {
       expect(found.map(({ id }) => id).sort()).toEqual([...ids].sort());
     });
 
-    test.each([{ limit: 0 }, { limit: 1_001 }, { limit: 1.5 }, { cursor: "x" }])(
-      "rejects the option %j",
-      async (options) => {
-        const { inbox } = await openInbox(engine);
-        await expect(inbox.list(options)).rejects.toMatchObject({ code: "OPTION_INVALID" });
-      },
-    );
-
-    test("of a new inbox is empty", async () => {
+    test("of a new inbox is empty, and rejects invalid options", async () => {
       const { inbox } = await openInbox(engine);
       expect(await inbox.list()).toEqual({ deliveries: [] });
       expect(await inbox.counts()).toEqual({});
+      for (const options of [{ limit: 0 }, { limit: 1_001 }, { limit: 1.5 }, { cursor: "x" }])
+        await expect(inbox.list(options)).rejects.toMatchObject({ code: "OPTION_INVALID" });
     });
   });
 }

@@ -1,13 +1,13 @@
 import { readdirSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { heartbeatPrefix, recordPrefix, yieldPrefix } from "../../../src/inbox/bucket/log.ts";
+import { heartbeatPrefix, yieldPrefix } from "../../../src/inbox/bucket/log.ts";
 import { checkPrefix } from "../../../src/inbox/bucket/object-store.ts";
 import { createFolder } from "../../support/temporary-folder.ts";
 import { waitFor } from "../../support/wait-for.ts";
 import { incoming, succeeded, waitForStatus, work } from "../engine.ts";
 import { World } from "./bucket-world.ts";
 import { MemoryObjectStore, type StoreFault } from "./memory-object-store.ts";
-import { openMemoryInbox } from "./open-memory-inbox.ts";
+import { openMemoryInbox, storesRecord } from "./open-memory-inbox.ts";
 
 const key = (id: string) => ({ id, endpoint: "retrain" });
 
@@ -15,7 +15,7 @@ const key = (id: string) => ({ id, endpoint: "retrain" });
 function holdRecords(store: MemoryObjectStore) {
   const held: PromiseWithResolvers<StoreFault | undefined>[] = [];
   store.intercept = (request) => {
-    if (request.method !== "put" || !request.key.startsWith(recordPrefix)) return undefined;
+    if (!storesRecord(request)) return undefined;
     const pause = Promise.withResolvers<StoreFault | undefined>();
     held.push(pause);
     return pause.promise;
@@ -34,13 +34,12 @@ function holdRecords(store: MemoryObjectStore) {
 }
 
 function failRecords(store: MemoryObjectStore, fault: () => StoreFault | undefined): void {
-  store.intercept = ({ method, key: stored }) =>
-    method === "put" && stored.startsWith(recordPrefix) ? fault() : undefined;
+  store.intercept = (request) => (storesRecord(request) ? fault() : undefined);
 }
 
 /** Returns the number of requests that stored records. */
 function countRecords(store: MemoryObjectStore): number {
-  return store.requests.filter(({ method, key: stored }) => method === "put" && stored.startsWith(recordPrefix)).length;
+  return store.requests.filter(storesRecord).length;
 }
 
 describe("Before a record is stored", () => {
@@ -161,8 +160,7 @@ describe("While the bucket is away", () => {
     const world = new World();
     const owner = await world.open();
     const faults: (StoreFault | undefined)[] = ["throttled"];
-    world.fault = ({ method, key: stored }) =>
-      method === "put" && stored.startsWith(recordPrefix) ? faults.shift() : undefined;
+    world.fault = (request) => (storesRecord(request) ? faults.shift() : undefined);
     const before = world.clock.now;
     expect(await owner.accepts()).toBe(true);
     expect(world.clock.now - before).toBeLessThan(4_000);

@@ -1,13 +1,12 @@
 import { readdirSync } from "node:fs";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { recordPrefix } from "../../../src/inbox/bucket/log.ts";
 import { startBucketInbox } from "../../../src/inbox/bucket/open-bucket.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 import { createFolder } from "../../support/temporary-folder.ts";
 import { waitFor } from "../../support/wait-for.ts";
 import { incoming } from "../engine.ts";
 import { MemoryObjectStore, type StoreRequest } from "./memory-object-store.ts";
-import { openMemoryInbox } from "./open-memory-inbox.ts";
+import { openMemoryInbox, storesRecord } from "./open-memory-inbox.ts";
 
 /** Waits that end only when they are aborted, except those of a duration. `pending`: the durations of the others. */
 function recordWaits({ endsAfterMs = 0 } = {}) {
@@ -26,8 +25,6 @@ function recordWaits({ endsAfterMs = 0 } = {}) {
   };
   return { wait, pending };
 }
-
-const storesRecord = ({ method, key }: StoreRequest) => method === "put" && key.startsWith(recordPrefix);
 
 test("A closed inbox leaves no timer", async () => {
   const { wait, pending } = recordWaits();

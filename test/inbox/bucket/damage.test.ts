@@ -1,10 +1,9 @@
 import { setImmediate } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
-import { decodeRecord, quarantineKey, recordKey, recordNumber } from "../../../src/inbox/bucket/log.ts";
-import type { Inbox } from "../../../src/inbox/inbox.ts";
+import { decodeRecord, quarantineKey, recordKey } from "../../../src/inbox/bucket/log.ts";
 import { failed, incoming, succeeded, waitForStatus, work } from "../engine.ts";
 import { MemoryObjectStore } from "./memory-object-store.ts";
-import { openMemoryInbox } from "./open-memory-inbox.ts";
+import { lastRecord, listIds, openMemoryInbox, storesRecord } from "./open-memory-inbox.ts";
 
 /** Stores deliveries one by one and closes the inbox. Returns the number of the record of each delivery. */
 async function storeDeliveries(store: MemoryObjectStore, ids: readonly string[]): Promise<Map<string, number>> {
@@ -16,14 +15,6 @@ async function storeDeliveries(store: MemoryObjectStore, ids: readonly string[])
   }
   await inbox.close(0);
   return numbers;
-}
-
-function lastRecord(store: MemoryObjectStore): number {
-  return Math.max(...[...store.objects.keys()].map((key) => recordNumber(key) ?? 0));
-}
-
-async function listIds(inbox: Inbox): Promise<string[]> {
-  return (await inbox.list()).deliveries.map(({ id }) => id).sort();
 }
 
 function damage(store: MemoryObjectStore, number: number, how: "deleted" | "torn"): Uint8Array {
@@ -164,8 +155,8 @@ test("a gap that cannot be recorded after the takeover leaves no owner, so that 
   const numbers = await storeDeliveries(store, ["a", "b"]);
   damage(store, numbers.get("a") ?? 0, "torn");
   let puts = 0;
-  store.intercept = ({ method, key }) => {
-    if (method !== "put" || recordNumber(key) === undefined) return undefined;
+  store.intercept = (request) => {
+    if (!storesRecord(request)) return undefined;
     puts += 1;
     return puts > 1 ? "refused" : undefined;
   };
@@ -180,8 +171,8 @@ test("a torn record that its writer stored again is not a gap", async () => {
   const store = new MemoryObjectStore();
   const { inbox: first } = await openMemoryInbox(store);
   let isFirst = true;
-  store.intercept = ({ method, key }) => {
-    if (method !== "put" || recordNumber(key) === undefined || !isFirst) return undefined;
+  store.intercept = (request) => {
+    if (!storesRecord(request) || !isFirst) return undefined;
     isFirst = false;
     return "torn";
   };
@@ -199,8 +190,8 @@ test("a gap that the log describes does not make a later torn record without cha
   damage(store, numbers.get("b") ?? 0, "torn");
   const { inbox: first } = await openMemoryInbox(store);
   let isTorn = false;
-  store.intercept = ({ method, key }) => {
-    if (method !== "put" || recordNumber(key) === undefined || isTorn) return undefined;
+  store.intercept = (request) => {
+    if (!storesRecord(request) || isTorn) return undefined;
     isTorn = true;
     return "torn";
   };

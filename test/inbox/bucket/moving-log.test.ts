@@ -9,28 +9,7 @@ import { createFolder } from "../../support/temporary-folder.ts";
 import { waitFor } from "../../support/wait-for.ts";
 import { incoming } from "../engine.ts";
 import { MemoryObjectStore, type StoreFault, type StoreRequest, viewOf } from "./memory-object-store.ts";
-import { openMemoryInbox } from "./open-memory-inbox.ts";
-
-function manifests(store: MemoryObjectStore): string[] {
-  return [...store.objects.keys()].filter((key) => key.endsWith("/manifest")).sort();
-}
-
-async function listIds(inbox: Inbox): Promise<string[]> {
-  return (await inbox.list({ limit: 1_000 })).deliveries.map(({ id }) => id).reverse();
-}
-
-/** Stores deliveries, each in its own record, until the owner has stored a number of new snapshots. */
-async function storeSnapshots(inbox: Inbox, store: MemoryObjectStore, count: number, ids: string[]): Promise<void> {
-  for (let stored = 0; stored < count; stored += 1) {
-    const newest = manifests(store).at(-1);
-    while (manifests(store).at(-1) === newest) {
-      const id = `d${ids.length}`;
-      await inbox.accept(incoming(id));
-      ids.push(id);
-      await new Promise((resolve) => setTimeout(resolve, 5));
-    }
-  }
-}
+import { lastRecord, listIds, manifests, openMemoryInbox, storeSnapshots, storesRecord } from "./open-memory-inbox.ts";
 
 function isRecord({ key }: StoreRequest): boolean {
   return recordNumber(key) !== undefined;
@@ -40,7 +19,7 @@ function isRecord({ key }: StoreRequest): boolean {
 const steps: readonly [string, (request: StoreRequest) => boolean][] = [
   ["reads a part", ({ method, key }) => method === "get" && key.endsWith("/000000")],
   ["lists the records", ({ method, key }) => method === "list" && key === "log/"],
-  ["takes over", (request) => request.method === "put" && isRecord(request)],
+  ["takes over", storesRecord],
 ];
 
 /** The owner continues to store records, because it yields only to a process of its Space. */
@@ -79,7 +58,7 @@ describe("A log that is continued and pruned during a start", () => {
     const store = new MemoryObjectStore();
     const { inbox: owner } = await openMemoryInbox(store, { minSnapshotRecords: 4 });
     const ids: string[] = [];
-    await storeSnapshots(owner, store, 1, ids);
+    await storeSnapshots(owner, store, { count: 1, ids });
     const [oldest] = manifests(store);
     let lines: readonly { level: string }[] = [];
     const parentFolder = createFolder();
@@ -88,7 +67,7 @@ describe("A log that is continued and pruned during a start", () => {
       lines = logger.lines;
       return inbox;
     });
-    await storeSnapshots(owner, store, 2, ids);
+    await storeSnapshots(owner, store, { count: 2, ids });
     await waitFor(() => expect(manifests(store)).not.toContain(oldest));
     const inbox = await resume();
     expect(await listIds(inbox)).toEqual(ids);
@@ -104,12 +83,12 @@ describe("A log that is continued and pruned during a start", () => {
     const store = new MemoryObjectStore();
     const { inbox: owner } = await openMemoryInbox(store, { minSnapshotRecords: 4 });
     const ids: string[] = [];
-    await storeSnapshots(owner, store, 1, ids);
+    await storeSnapshots(owner, store, { count: 1, ids });
     const [oldest] = manifests(store);
     const log = createMemoryLogger();
     const isPaused = ({ method, key }: StoreRequest) => method === "list" && key === "log/";
     const resume = await pauseAt(store, { isPaused }, (view) => BucketReader.open({ store: view, log }));
-    await storeSnapshots(owner, store, 2, ids);
+    await storeSnapshots(owner, store, { count: 2, ids });
     await waitFor(() => expect(manifests(store)).not.toContain(oldest));
     const reader = await resume();
     expect(await listIds(reader)).toEqual(ids);
@@ -129,10 +108,13 @@ test("an owner that takes over while another process reads the log keeps the inb
 test("a record that is damaged before the takeover is a gap, although the process takes over after it", async () => {
   const store = new MemoryObjectStore();
   const { inbox: owner } = await openMemoryInbox(store);
-  const isPaused = (request: StoreRequest) => request.method === "put" && isRecord(request);
-  const resume = await pauseAt(store, { isPaused }, async (view) => (await openMemoryInbox(view, forced)).inbox);
+  const resume = await pauseAt(
+    store,
+    { isPaused: storesRecord },
+    async (view) => (await openMemoryInbox(view, forced)).inbox,
+  );
   await owner.accept(incoming("a"));
-  const number = Math.max(...[...store.objects.keys()].map((key) => recordNumber(key) ?? 0));
+  const number = lastRecord(store);
   store.objects.set(recordKey(number), { body: new Uint8Array(99), storedAt: 0 });
   const inbox = await resume();
   expect(await inbox.problems()).toMatchObject([
@@ -158,7 +140,7 @@ test.each([
   const written = new MemoryObjectStore();
   const { inbox: owner } = await openMemoryInbox(written, { minSnapshotRecords });
   const ids: string[] = [];
-  if (minSnapshotRecords < 1_000) await storeSnapshots(owner, written, 2, ids);
+  if (minSnapshotRecords < 1_000) await storeSnapshots(owner, written, { count: 2, ids });
   for (const id of ["a", "b", "c"]) await owner.accept(incoming(id));
   ids.push("a", "b", "c");
   await owner.close(0);
@@ -194,7 +176,7 @@ test("a record that is always read short is no gap, because a list contains its 
 test("a start without a readable snapshot is refused, because its records were deleted", async () => {
   const store = new MemoryObjectStore();
   const { inbox: owner } = await openMemoryInbox(store, { minSnapshotRecords: 4 });
-  await storeSnapshots(owner, store, 2, []);
+  await storeSnapshots(owner, store, { count: 2, ids: [] });
   await owner.close(0);
   const objects = new Map(store.objects);
   for (const key of manifests(store)) store.objects.set(key, { body: new Uint8Array(3), storedAt: 0 });

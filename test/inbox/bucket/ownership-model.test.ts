@@ -19,7 +19,6 @@ class Simulation {
   #deliveries = 0;
 
   constructor() {
-    this.#world.clock.waitsForThreads = true;
     this.#world.findsRequestsAtOnce = true;
   }
 

@@ -3,33 +3,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { decodeRecord, recordKey, recordNumber } from "../../../src/inbox/bucket/log.ts";
-import type { Inbox } from "../../../src/inbox/inbox.ts";
 import { waitFor } from "../../support/wait-for.ts";
 import { incoming, succeeded, waitForStatus, work } from "../engine.ts";
 import { MemoryObjectStore } from "./memory-object-store.ts";
-import { openMemoryInbox } from "./open-memory-inbox.ts";
+import { acceptNext, lastRecord, listIds, manifests, openMemoryInbox, storeSnapshots } from "./open-memory-inbox.ts";
 
 function keysOf(store: MemoryObjectStore, prefix: string): string[] {
   return [...store.objects.keys()].filter((key) => key.startsWith(prefix)).sort();
-}
-
-function manifests(store: MemoryObjectStore): string[] {
-  return keysOf(store, "snapshots/").filter((key) => key.endsWith("/manifest"));
-}
-
-async function listIds(inbox: Inbox): Promise<string[]> {
-  return (await inbox.list({ limit: 1_000 })).deliveries.map(({ id }) => id).reverse();
-}
-
-/** Stores deliveries, each in its own record, until a snapshot with a new number exists. */
-async function storeUntilSnapshot(inbox: Inbox, store: MemoryObjectStore, ids: string[]): Promise<void> {
-  const before = manifests(store).length === 0 ? "" : manifests(store).at(-1);
-  while ((manifests(store).at(-1) ?? "") === before) {
-    const id = `d${ids.length}`;
-    await inbox.accept(incoming(id));
-    ids.push(id);
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
 }
 
 test("snapshots replace old records, except those that fence earlier processes", async () => {
@@ -38,7 +18,7 @@ test("snapshots replace old records, except those that fence earlier processes",
   await first.close(0);
   const { inbox } = await openMemoryInbox(store, { minSnapshotRecords: 5 });
   const ids: string[] = [];
-  for (let snapshots = 0; snapshots < 3; snapshots += 1) await storeUntilSnapshot(inbox, store, ids);
+  await storeSnapshots(inbox, store, { count: 3, ids });
   await waitFor(() => expect(manifests(store)).toHaveLength(2));
   await inbox.close(0);
   const oldest = Number(/\d{16}/.exec(manifests(store)[0] ?? "")?.[0]);
@@ -58,14 +38,13 @@ test.each(["takeover", "unreadable record"])(
     const { inbox: paused } = await openMemoryInbox(store);
     await paused.accept(incoming("a"));
     if (fence !== "takeover") {
-      const last = Math.max(...keysOf(store, "log/").map((key) => recordNumber(key) ?? 0));
-      store.objects.set(recordKey(last + 1), { body: new Uint8Array(9), storedAt: 0 });
+      store.objects.set(recordKey(lastRecord(store) + 1), { body: new Uint8Array(9), storedAt: 0 });
     }
     const { inbox: owner } = await openMemoryInbox(store, { minSnapshotRecords: 3 });
     // The fences are stored with the first changes, and this prune changes nothing.
     await owner.prune();
     const ids = ["a"];
-    for (let snapshots = 0; snapshots < 3; snapshots += 1) await storeUntilSnapshot(owner, store, ids);
+    await storeSnapshots(owner, store, { count: 3, ids });
     await expect(paused.accept(incoming("lost"))).rejects.toMatchObject({ status: 503 });
     expect(await owner.get({ id: "lost", endpoint: "retrain" })).toBeUndefined();
   },
@@ -75,7 +54,7 @@ test("an earlier process that was paused while it stored a snapshot does not del
   const store = new MemoryObjectStore();
   const { inbox: paused } = await openMemoryInbox(store, { minSnapshotRecords: 3 });
   const ids: string[] = [];
-  await storeUntilSnapshot(paused, store, ids);
+  await storeSnapshots(paused, store, { count: 1, ids });
   const manifest = Promise.withResolvers<undefined>();
   let isPaused = false;
   store.intercept = ({ method, key }) => {
@@ -83,13 +62,9 @@ test("an earlier process that was paused while it stored a snapshot does not del
     isPaused = true;
     return manifest.promise;
   };
-  while (!isPaused) {
-    const id = `d${ids.length}`;
-    await paused.accept(incoming(id));
-    ids.push(id);
-  }
+  while (!isPaused) await acceptNext(paused, ids);
   const { inbox: owner } = await openMemoryInbox(store, { minSnapshotRecords: 3 });
-  for (let snapshots = 0; snapshots < 3; snapshots += 1) await storeUntilSnapshot(owner, store, ids);
+  await storeSnapshots(owner, store, { count: 3, ids });
   const requests = store.requests.length;
   manifest.resolve(undefined);
   await waitFor(() => expect(store.requests.slice(requests)).toContainEqual({ method: "list", key: "log/" }));
@@ -101,14 +76,10 @@ test("a snapshot without a manifest is not used", async () => {
   const store = new MemoryObjectStore();
   const { inbox, logger } = await openMemoryInbox(store, { minSnapshotRecords: 5 });
   const ids: string[] = [];
-  await storeUntilSnapshot(inbox, store, ids);
+  await storeSnapshots(inbox, store, { count: 1, ids });
   const [first] = manifests(store);
   store.intercept = ({ method, key }) => (method === "put" && key.endsWith("/manifest") ? "failed" : undefined);
-  while (!logger.lines.some(({ level }) => level === "warn")) {
-    const id = `d${ids.length}`;
-    await inbox.accept(incoming(id));
-    ids.push(id);
-  }
+  while (!logger.lines.some(({ level }) => level === "warn")) await acceptNext(inbox, ids);
   await inbox.close(0);
   expect(manifests(store)).toEqual([first]);
   expect(keysOf(store, "snapshots/").filter((key) => key.endsWith("/000000"))).toHaveLength(2);
@@ -120,7 +91,7 @@ test("a start reads the newest snapshot and only the records since then", async 
   const store = new MemoryObjectStore();
   const { inbox } = await openMemoryInbox(store, { minSnapshotRecords: 5 });
   const ids: string[] = [];
-  await storeUntilSnapshot(inbox, store, ids);
+  await storeSnapshots(inbox, store, { count: 1, ids });
   await inbox.close(0);
   store.requests.length = 0;
   const number = Number(/\d{16}/.exec(manifests(store)[0] ?? "")?.[0]);
@@ -137,7 +108,7 @@ test.each([
   const store = new MemoryObjectStore();
   const { inbox } = await openMemoryInbox(store, { minSnapshotRecords: 5 });
   const ids: string[] = [];
-  for (let snapshots = 0; snapshots < 2; snapshots += 1) await storeUntilSnapshot(inbox, store, ids);
+  await storeSnapshots(inbox, store, { count: 2, ids });
   await inbox.close(0);
   const key = keysOf(store, "snapshots/").findLast((found) => found.endsWith(suffix)) ?? "";
   const found = store.objects.get(key);

@@ -1,5 +1,5 @@
-import { promisify } from "node:util";
-import { gzip } from "node:zlib";
+import { Gzip } from "node:zlib";
+import { isThreadStopping } from "../bundled-thread.ts";
 
 /** A timer of a {@link VirtualClock}. */
 interface VirtualTimer {
@@ -16,8 +16,6 @@ const minWaitMs = 5_000;
 export class VirtualClock {
   now = Date.parse("2026-01-01T00:00:00Z");
   #timers: VirtualTimer[] = [];
-  /** Whether each step also waits for threads, such as those that compress large records. */
-  waitsForThreads = true;
   /** Processes whose timers do not fire, as after SIGSTOP. */
   readonly paused = new Set<string>();
 
@@ -43,13 +41,16 @@ export class VirtualClock {
   /** Advances the time to the next timer, and runs what waits for it. At most until a time. */
   async step(until = Number.POSITIVE_INFINITY, isDone?: () => boolean): Promise<void> {
     // Work on a busy machine must not appear to take a long time.
-    const rounds = isDone ? 6 : Number(this.waitsForThreads);
-    for (let round = 0; round < rounds && (this.#next?.at ?? Number.POSITIVE_INFINITY) > this.now + 1_000; round += 1) {
+    for (
+      let round = isDone ? 6 : 1;
+      round > 0 && (this.#next?.at ?? Number.POSITIVE_INFINITY) > this.now + 1_000;
+      round -= 1
+    ) {
       await new Promise((resolve) => setTimeout(resolve, 4));
       if (isDone?.()) return;
     }
     // The start of a process, which writes its working file, must not appear to take a long time.
-    while (isUsingFiles()) await settle(true);
+    while (isUsingFiles()) await settle();
     const next = this.#next;
     if (next === undefined || next.at > until) this.now = Math.max(this.now, Math.min(until, this.now + 60_000));
     else {
@@ -57,7 +58,7 @@ export class VirtualClock {
       this.now = Math.max(this.now, next.at);
       next.resolve();
     }
-    await settle(this.waitsForThreads);
+    await settle();
   }
 
   get #next(): VirtualTimer | undefined {
@@ -96,19 +97,25 @@ export class VirtualClock {
   }
 }
 
-const compress = promisify(gzip);
-/** One for each thread of Node's pool. */
-const probes = ["", "", "", ""];
+/** The calls of zlib in progress. They run in threads, and nothing else shows that a record is still being compressed. */
+let compressions = 0;
+const base: { _transform: (chunk: unknown, encoding: string, done: (error: unknown) => void) => void } =
+  Object.getPrototypeOf(Object.getPrototypeOf(Gzip.prototype));
+const transform = base._transform;
+base._transform = function (chunk, encoding, done) {
+  compressions += 1;
+  transform.call(this, chunk, encoding, (error) => {
+    compressions -= 1;
+    done(error);
+  });
+};
 
-/** Waits until the callbacks that are ready have run. Threads compress records, and the probes end after the records before them. */
-async function settle(waitsForThreads: boolean): Promise<void> {
-  if (waitsForThreads) {
-    await new Promise((resolve) => setTimeout(resolve, 1));
-    await Promise.all(probes.map((probe) => compress(probe)));
-  }
-  for (let round = 0; round < 4; round += 1) await new Promise((resolve) => setImmediate(resolve));
+/** Waits until the callbacks that are ready have run, and threads have compressed the records or have stopped. */
+async function settle(): Promise<void> {
+  do for (let round = 0; round < 4; round += 1) await new Promise((resolve) => setImmediate(resolve));
+  while (compressions > 0 || isThreadStopping());
 }
 
 function isUsingFiles(): boolean {
-  return process.getActiveResourcesInfo().some((name) => /^(FS|File)/.test(name));
+  return process.getActiveResourcesInfo().some((name) => /^(FS|File|CloseReq)/.test(name));
 }

@@ -75,7 +75,7 @@ test("The thread sends heartbeats while deliveries run", async () => {
 
 test("The thread sends no heartbeats while the event loop is blocked for too long", async () => {
   const { file } = openInbox();
-  const maintenances = [openMaintenance(file, "hung", { maxBlockedMs: 300 }), openMaintenance(file, "running")];
+  const maintenances = [openMaintenance(file, "hung", { maxBlockedMs: 150 }), openMaintenance(file, "running")];
   for (const { maintenance } of maintenances) maintenance.setRunning(1);
   const [hung, running] = [heartbeatsOf(file, "hung"), heartbeatsOf(file, "running")];
   await waitFor(() => expect(Math.min(hung(), running())).toBeGreaterThan(2));
@@ -84,9 +84,9 @@ test("The thread sends no heartbeats while the event loop is blocked for too lon
   const blockUntil = (count: number) => {
     while (running() < count) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5);
   };
-  blockUntil(before + 40);
+  blockUntil(before + 20);
   const last = hung();
-  blockUntil(before + 50);
+  blockUntil(before + 28);
   expect(hung()).toBe(last);
   await waitFor(() => expect(hung()).toBeGreaterThan(last));
 });

@@ -29,17 +29,21 @@ describe("The file of an inbox", () => {
 
   test("can be created by several processes at the same time", async () => {
     const script = fileURLToPath(new URL("opening-process.ts", import.meta.url));
+    const children = Array.from({ length: 3 }, () =>
+      spawn(process.execPath, [script], { stdio: ["pipe", "pipe", "inherit"] }),
+    );
+    // A process that fails exits without an answer.
+    const answers = () => Promise.all(children.map(({ stdout }) => once(stdout, "data")));
+    const ended = Promise.all(children.map((child) => once(child, "exit")));
+    await answers();
     for (let round = 0; round < 5; round += 1) {
-      const file = inboxFile();
-      const children = Array.from({ length: 3 }, () =>
-        spawn(process.execPath, [script], { stdio: ["pipe", "pipe", "inherit"] }),
-      );
-      await Promise.all(children.map(({ stdout }) => once(stdout, "data")));
-      const ended = Promise.all(children.map((child) => once(child, "exit")));
-      const request = JSON.stringify({ file, at: Date.now() + 50 });
+      const request = JSON.stringify({ file: inboxFile(), at: Date.now() + 20 });
+      const answered = Promise.race([answers(), ended]);
       for (const { stdin } of children) stdin.write(request);
-      expect((await ended).map(([code]) => code)).toEqual([0, 0, 0]);
+      await answered;
     }
+    for (const { stdin } of children) stdin.end();
+    expect((await ended).map(([code]) => code)).toEqual([0, 0, 0]);
   });
 
   test.each(migrations.map((_migration, index) => index).slice(1))(

@@ -1,6 +1,6 @@
 import { existsSync, writeFileSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
-import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { readFilter } from "../../../src/inbox/filter.ts";
 import type { Inbox, ListOptions } from "../../../src/inbox/inbox.ts";
 import { countAllSql } from "../../../src/inbox/sqlite/database.ts";
@@ -8,6 +8,8 @@ import { DeliveryReader } from "../../../src/inbox/sqlite/delivery-reader.ts";
 import { DeliveryTable } from "../../../src/inbox/sqlite/delivery-table.ts";
 import { eventBody } from "../search-contract.ts";
 import { openInbox, succeeded, work } from "./open-inbox.ts";
+
+afterEach(() => void vi.restoreAllMocks());
 
 /** Adds deliveries of two repositories to an inbox file. `d0` is the oldest. */
 function addMany(file: string, count: number, intervalMs = 1): void {
@@ -74,7 +76,6 @@ describe("A search", () => {
     addMany(file, 12_000);
     work(inbox, () => succeeded);
     const find = vi.spyOn(DeliveryReader.prototype, "find");
-    onTestFinished(() => find.mockRestore());
     expect(await allIds(inbox, rare)).toHaveLength(12);
     expect(find).not.toHaveBeenCalled();
     await expect(inbox.list({ ...rare, cursor: "x" })).rejects.toMatchObject({ code: "OPTION_INVALID" });
@@ -91,7 +92,6 @@ describe("A search", () => {
     await expect(inbox.list(rare)).rejects.toThrow("no such table");
     other.exec("ALTER TABLE elsewhere RENAME TO deliveries");
     const find = vi.spyOn(DeliveryReader.prototype, "find");
-    onTestFinished(() => find.mockRestore());
     expect(await allIds(inbox, rare)).toEqual(["d0"]);
     expect(find).not.toHaveBeenCalled();
     expect(logger.lines).toEqual([]);
@@ -101,7 +101,6 @@ describe("A search", () => {
     const { inbox } = openInbox({ file: ":memory:" });
     work(inbox, () => succeeded);
     const find = vi.spyOn(DeliveryReader.prototype, "find");
-    onTestFinished(() => find.mockRestore());
     expect(await ids(inbox, rare)).toEqual([]);
     expect(find).toHaveBeenCalledWith(expect.objectContaining({ maxMs: 10 }));
   });

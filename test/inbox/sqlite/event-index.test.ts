@@ -2,7 +2,7 @@ import { statSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout } from "node:timers/promises";
 import fc from "fast-check";
-import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { readFilter } from "../../../src/inbox/filter.ts";
 import type { ListOptions } from "../../../src/inbox/inbox.ts";
 import { countAllSql, migrateDatabase, migrations, openInboxDatabase } from "../../../src/inbox/sqlite/database.ts";
@@ -15,6 +15,8 @@ import { inboxFile } from "../inbox-file.ts";
 import { eventBody } from "../search-contract.ts";
 import { damage } from "./large-file.ts";
 import { incoming, openInbox, succeeded, work } from "./open-inbox.ts";
+
+afterEach(() => void vi.restoreAllMocks());
 
 /** Opens a file like a process of its own. */
 function openTable(file: string) {
@@ -232,8 +234,7 @@ describe("The index of events", () => {
     timeout: 120_000,
   }, () => {
     // Without this, the few deliveries of an endpoint or a status would be listed without the index.
-    const count = vi.spyOn(DeliveryReader.prototype, "count").mockReturnValue(1e6);
-    onTestFinished(() => count.mockRestore());
+    vi.spyOn(DeliveryReader.prototype, "count").mockReturnValue(1e6);
     fc.assert(
       fc.property(fc.array(operation, { maxLength: 60, size: "max" }), filters, (operations, filter) => {
         fc.pre(filter.repository !== undefined || filter.scope !== undefined || filter.action !== undefined);
@@ -281,8 +282,7 @@ describe("The index of events", () => {
   test("does not contain deliveries that were pruned after they were indexed, or while they were read", () => {
     const opened = openTable(inboxFile());
     const { table, write } = opened;
-    const now = vi.spyOn(performance, "now").mockReturnValue(0);
-    onTestFinished(() => now.mockRestore());
+    vi.spyOn(performance, "now").mockReturnValue(0);
     fill(opened, 20);
     const first = table.index.readGroup({ size: 10 });
     if (first) write(() => table.index.add(first));
@@ -316,8 +316,7 @@ describe("The index of events", () => {
   });
 
   test("is written in groups, with 149 bytes of the WAL per delivery if there are few repositories", () => {
-    const now = vi.spyOn(performance, "now").mockReturnValue(0);
-    onTestFinished(() => now.mockRestore());
+    vi.spyOn(performance, "now").mockReturnValue(0);
     const file = inboxFile();
     const opened = openTable(file);
     fill(opened, 1_499);
@@ -333,7 +332,6 @@ describe("The index of events", () => {
     const { index } = opened.table;
     fill(opened, 500);
     const now = vi.spyOn(performance, "now").mockReturnValue(0);
-    onTestFinished(() => now.mockRestore());
     const group = index.readGroup();
     expect(group?.end).toBe(500);
     let time = 0;

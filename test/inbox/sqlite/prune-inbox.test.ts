@@ -1,7 +1,7 @@
 import { statSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { setImmediate } from "node:timers/promises";
-import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { BackgroundMaintenance } from "../../../src/inbox/sqlite/background-maintenance.ts";
 import { countAllSql, openInboxDatabase } from "../../../src/inbox/sqlite/database.ts";
 import { DeliveryPruner } from "../../../src/inbox/sqlite/delivery-pruner.ts";
@@ -11,6 +11,8 @@ import { waitFor } from "../../support/wait-for.ts";
 import { failed } from "../engine.ts";
 import { inboxFile } from "../inbox-file.ts";
 import { incoming, openInbox, succeeded, waitForStatus, work } from "./open-inbox.ts";
+
+afterEach(() => void vi.restoreAllMocks());
 
 const dayMs = 24 * 3_600_000;
 
@@ -131,7 +133,6 @@ describe("A prune of many deliveries", () => {
     const { inbox, file } = openInbox();
     fill(file, { count: 4_000, status: "succeeded" });
     const steps = vi.spyOn(DeliveryPruner.prototype, "prune");
-    onTestFinished(() => steps.mockRestore());
     let isDone = false;
     const pruned = inbox.prune().finally(() => {
       isDone = true;
@@ -146,20 +147,17 @@ describe("A prune of many deliveries", () => {
     const { inbox, file } = openInbox();
     fill(file, { count: 1, status: "succeeded" });
     let steps = 0;
-    const pruned = vi.spyOn(DeliveryPruner.prototype, "prune").mockImplementation(() => {
+    vi.spyOn(DeliveryPruner.prototype, "prune").mockImplementation(() => {
       steps += 1;
       return { count: 1, isDone: steps === 20 };
     });
     const stepsAtCopy: number[][] = [];
-    const copied = vi.spyOn(BackgroundMaintenance.prototype, "checkpoint").mockImplementation(async (minBytes) => {
+    vi.spyOn(BackgroundMaintenance.prototype, "checkpoint").mockImplementation(async (minBytes) => {
       if (minBytes === 0) return void stepsAtCopy.push([steps]);
       const before = steps;
       // If pruning did not wait for the checkpoint, it would continue during these writes.
       for (const id of [1, 2, 3, 4, 5]) await inbox.accept(incoming(`a${before}-${id}`, { endpoint: "other" }));
       stepsAtCopy.push([before, steps]);
-    });
-    onTestFinished(() => {
-      for (const spy of [pruned, copied]) spy.mockRestore();
     });
     expect(await inbox.prune()).toBe(20);
     expect(stepsAtCopy).toEqual([[8, 8], [16, 16], [20]]);
@@ -173,11 +171,10 @@ test("Each step of a prune removes a delivery, even if it takes long to find one
   fill(file, { count: 3, status: "succeeded" });
   const pruner = new DeliveryPruner(new DeliveryTable(database));
   let now = 0;
-  const clock = vi.spyOn(performance, "now").mockImplementation(() => {
+  vi.spyOn(performance, "now").mockImplementation(() => {
     now += 10;
     return now;
   });
-  onTestFinished(() => clock.mockRestore());
   const limits = { bodiesBefore: 2, idsBefore: 0 };
   const steps = Array.from({ length: 3 }, () => pruner.prune("retrain", limits));
   expect(steps.map(({ count }) => count)).toEqual([1, 1, 1]);
@@ -221,7 +218,6 @@ describe("An inbox that closes", () => {
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 30);
       return { count: 1, isDone: false };
     });
-    onTestFinished(() => step.mockRestore());
     expect(await inbox.prune()).toBe(1);
     expect(step).toHaveBeenCalledOnce();
   });
@@ -232,7 +228,6 @@ describe("An inbox that closes", () => {
       void inbox.close(0);
       return { count: 100, next: 100 };
     });
-    onTestFinished(() => step.mockRestore());
     expect(await inbox.replayDead("retrain")).toBe(100);
     expect(step).toHaveBeenCalledOnce();
   });
@@ -282,9 +277,8 @@ describe("A replay of many dead deliveries", () => {
 test("Pruning fails if it cannot write, unless the reason is a damaged page", async () => {
   const { inbox, file } = openInbox();
   fill(file, { count: 1, status: "succeeded" });
-  const prune = vi.spyOn(DeliveryPruner.prototype, "prune").mockImplementation(() => {
+  vi.spyOn(DeliveryPruner.prototype, "prune").mockImplementation(() => {
     throw new Error("disk I/O error");
   });
-  onTestFinished(() => prune.mockRestore());
   await expect(inbox.prune()).rejects.toMatchObject({ code: "INBOX_UNAVAILABLE" });
 });

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { DatabaseSync } from "node:sqlite";
 import { setImmediate } from "node:timers/promises";
-import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import type { Inbox } from "../../../src/inbox/inbox.ts";
 import { createRetryPolicy } from "../../../src/inbox/retry.ts";
 import { countAllSql, openInboxDatabase } from "../../../src/inbox/sqlite/database.ts";
@@ -13,6 +13,8 @@ import type { Outcome } from "../../../src/payload/parse.ts";
 import type { LogLine } from "../../support/memory-logger.ts";
 import { waitFor } from "../../support/wait-for.ts";
 import { failed, incoming, openInbox, succeeded, waitForStatus, work } from "./open-inbox.ts";
+
+afterEach(() => void vi.restoreAllMocks());
 
 describe("An accepted delivery", () => {
   test("is in the file, byte for byte, before it is acknowledged", async () => {
@@ -28,8 +30,7 @@ describe("An accepted delivery", () => {
 
   test("needs space for the bytes of its body, not for its characters", async () => {
     const { inbox } = openInbox();
-    const room = vi.spyOn(InboxFile.prototype, "hasRoomFor").mockImplementation((bytes) => bytes <= 60);
-    onTestFinished(() => room.mockRestore());
+    vi.spyOn(InboxFile.prototype, "hasRoomFor").mockImplementation((bytes) => bytes <= 60);
     await expect(inbox.accept(incoming("wide", { body: "ü".repeat(60) }))).rejects.toMatchObject({
       code: "INBOX_UNAVAILABLE",
     });
@@ -40,11 +41,10 @@ describe("An accepted delivery", () => {
 describe("A worker", () => {
   test("claims again after a delivery on a damaged page, without waiting for a poll", async () => {
     const { inbox } = openInbox({ pollMs: 3_600_000 });
-    const claim = vi.spyOn(DeliveryTable.prototype, "claim").mockImplementationOnce((_endpoint, { onDamage }) => {
+    vi.spyOn(DeliveryTable.prototype, "claim").mockImplementationOnce((_endpoint, { onDamage }) => {
       onDamage(Object.assign(new Error("malformed"), { errcode: 11 }));
       return [];
     });
-    onTestFinished(() => claim.mockRestore());
     await inbox.accept(incoming("a"));
     work(inbox, () => succeeded);
     await waitForStatus(inbox, "a", "succeeded");
@@ -58,6 +58,20 @@ describe("A worker", () => {
     expect(runs).toHaveLength(3);
   });
 });
+
+/** Holds back one of the next writes. The first stores a delivery, the second claims it, and the third stores its outcome. */
+function holdWrite(number: number): { reached: Promise<void>; resume: () => void } {
+  const [reached, resumed] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const write = GroupCommit.prototype.write;
+  const writes = vi.spyOn(GroupCommit.prototype, "write");
+  for (let before = 1; before < number; before += 1) writes.mockImplementationOnce(write);
+  writes.mockImplementationOnce(async function (this: GroupCommit, operation) {
+    reached.resolve();
+    await resumed.promise;
+    return write.call(this, operation);
+  });
+  return { reached: reached.promise, resume: resumed.resolve };
+}
 
 /** Claims a delivery and recovers it as if the process had crashed, which makes the delivery a suspect. */
 function crashWhileRunning(file: string): void {
@@ -82,23 +96,13 @@ describe("An inbox that closes during a slow claim", () => {
     work(inbox, (_claimed, signal) => new Promise((end) => running.push({ signal, end })));
     await inbox.accept(incoming("a"));
     await waitFor(() => expect(running).toHaveLength(1));
-    const claimed = Promise.withResolvers<void>();
-    const claiming = Promise.withResolvers<void>();
-    const write = GroupCommit.prototype.write;
-    const writes = vi.spyOn(GroupCommit.prototype, "write");
-    onTestFinished(() => writes.mockRestore());
-    // The first write stores the delivery, and the second one claims it.
-    writes.mockImplementationOnce(write).mockImplementationOnce(async function (this: GroupCommit, operation) {
-      claiming.resolve();
-      await claimed.promise;
-      return write.call(this, operation);
-    });
+    const claim = holdWrite(2);
     await inbox.accept(incoming("b"));
-    await claiming.promise;
+    await claim.reached;
     const closed = inbox.close(10_000);
     expect(running[0]?.signal.reason).toMatchObject({ code: "CLOSING" });
     running[0]?.end(failed({ retryable: false }));
-    claimed.resolve();
+    claim.resume();
     expect(await closed).toEqual({ interrupted: 1 });
     expect(running).toHaveLength(1);
     const { inbox: reopened } = openInbox({ file });
@@ -110,26 +114,15 @@ describe("An inbox that closes during a slow claim", () => {
 
   test("closes if the claimed delivery cannot be queued again, and logs it", async () => {
     const { inbox, logger } = openInbox({ pollMs: 3_600_000 });
-    const release = vi.spyOn(Leases.prototype, "release").mockImplementation(() => {
+    vi.spyOn(Leases.prototype, "release").mockImplementation(() => {
       throw new Error("disk I/O error");
     });
-    onTestFinished(() => release.mockRestore());
     const runs = work(inbox, () => succeeded);
-    const write = GroupCommit.prototype.write;
-    const claiming = Promise.withResolvers<void>();
-    const claimed = Promise.withResolvers<void>();
-    const writes = vi.spyOn(GroupCommit.prototype, "write");
-    onTestFinished(() => writes.mockRestore());
-    // The first write stores the delivery, and the second one claims it.
-    writes.mockImplementationOnce(write).mockImplementationOnce(async function (this: GroupCommit, operation) {
-      claiming.resolve();
-      await claimed.promise;
-      return write.call(this, operation);
-    });
+    const claim = holdWrite(2);
     await inbox.accept(incoming("a"));
-    await claiming.promise;
+    await claim.reached;
     const closed = inbox.close(10_000);
-    claimed.resolve();
+    claim.resume();
     expect(await closed).toEqual({ interrupted: 0 });
     expect(runs).toEqual([]);
     expect(logger.lines).toMatchObject([{ level: "error", deliveryId: "a", msg: expect.stringContaining("requeued") }]);
@@ -141,12 +134,10 @@ describe("An inbox that closes during a slow claim", () => {
     await before.close(0);
     crashWhileRunning(file);
     const claims = vi.spyOn(DeliveryTable.prototype, "claimSuspect");
-    onTestFinished(() => claims.mockRestore());
     const claiming = Promise.withResolvers<void>();
     const claimed = Promise.withResolvers<void>();
     const write = GroupCommit.prototype.write;
     const writes = vi.spyOn(GroupCommit.prototype, "write");
-    onTestFinished(() => writes.mockRestore());
     writes.mockImplementation(async function (this: GroupCommit, operation) {
       const result = await write.call(this, operation);
       const isClaim = result !== undefined && claims.mock.results.some(({ value }) => value === result);
@@ -174,28 +165,14 @@ describe("An inbox that closes during a slow claim", () => {
 
   test("does not interrupt a delivery whose result is being stored when the grace period ends", async () => {
     const { inbox, file } = openInbox({ pollMs: 3_600_000 });
-    const storing = Promise.withResolvers<void>();
-    const stored = Promise.withResolvers<void>();
     work(inbox, () => succeeded);
-    const write = GroupCommit.prototype.write;
     const recordEnd = vi.spyOn(DeliveryTable.prototype, "recordEnd");
-    onTestFinished(() => recordEnd.mockRestore());
-    const writes = vi.spyOn(GroupCommit.prototype, "write");
-    onTestFinished(() => writes.mockRestore());
-    // The writes store the delivery, claim it, and store its outcome.
-    writes
-      .mockImplementationOnce(write)
-      .mockImplementationOnce(write)
-      .mockImplementationOnce(async function (this: GroupCommit, operation) {
-        storing.resolve();
-        await stored.promise;
-        return write.call(this, operation);
-      });
+    const end = holdWrite(3);
     await inbox.accept(incoming("a"));
-    await storing.promise;
+    await end.reached;
     const closed = inbox.close(0);
     await new Promise((resolve) => setTimeout(resolve, 5));
-    stored.resolve();
+    end.resume();
     expect(await closed).toEqual({ interrupted: 0 });
     expect(recordEnd).toHaveBeenCalledOnce();
     const { inbox: reopened } = openInbox({ file });
@@ -414,34 +391,24 @@ test("A failed poll is logged once and tried again", async () => {
   await waitForStatus(inbox, "a", "succeeded");
 });
 
-test("A later retry does not delay an earlier one", async () => {
-  const { inbox } = openInbox({ pollMs: 60_000 });
-  const waitMs: Record<string, number> = { early: 300, late: 30_000 };
-  const runs = work(inbox, ({ id, attempt }) =>
-    attempt === 1 ? failed({ retryAt: new Date(Date.now() + (waitMs[id] ?? 0)) }) : succeeded,
-  );
-  await inbox.accept(incoming("early"));
-  await waitFor(async () => expect((await waitForStatus(inbox, "early", "queued"))?.attempts).toHaveLength(1));
-  await inbox.accept(incoming("late"));
-  await waitFor(async () => expect((await waitForStatus(inbox, "late", "queued"))?.attempts).toHaveLength(1));
-  await waitForStatus(inbox, "early", "succeeded");
-  expect(runs.filter(({ id }) => id === "late")).toHaveLength(1);
-});
-
-test("A retry that is scheduled after a later one is not delayed", async () => {
-  const { inbox } = openInbox({ pollMs: 60_000 });
-  const waitMs: Record<string, number> = { early: 300, late: 30_000 };
-  work(inbox, ({ id, attempt }) =>
-    attempt === 1 ? failed({ retryAt: new Date(Date.now() + (waitMs[id] ?? 0)) }) : succeeded,
-  );
-  for (const id of ["late", "early"]) {
-    await inbox.accept(incoming(id));
-    await waitFor(async () =>
-      expect((await inbox.get({ id, endpoint: "retrain" }))?.attempts.length).toBeGreaterThan(0),
+test.each([[["early", "late"]], [["late", "early"]]])(
+  "A later retry does not delay an earlier one: %j",
+  async (ids) => {
+    const { inbox } = openInbox({ pollMs: 60_000 });
+    const waitMs: Record<string, number> = { early: 300, late: 30_000 };
+    const runs = work(inbox, ({ id, attempt }) =>
+      attempt === 1 ? failed({ retryAt: new Date(Date.now() + (waitMs[id] ?? 0)) }) : succeeded,
     );
-  }
-  await waitForStatus(inbox, "early", "succeeded");
-});
+    for (const id of ids) {
+      await inbox.accept(incoming(id));
+      await waitFor(async () =>
+        expect((await inbox.get({ id, endpoint: "retrain" }))?.attempts.length).toBeGreaterThan(0),
+      );
+    }
+    await waitForStatus(inbox, "early", "succeeded");
+    expect(runs.filter(({ id }) => id === "late")).toHaveLength(1);
+  },
+);
 
 test("A second retry does not wait for the next poll", async () => {
   const { inbox } = openInbox({ pollMs: 3_600_000 });
@@ -531,10 +498,9 @@ describe("Without waiting for the next poll,", () => {
 });
 
 test("A poll that cannot read an endpoint is logged", async () => {
-  const due = vi.spyOn(DeliveryTable.prototype, "nextDueAt").mockImplementation(() => {
+  vi.spyOn(DeliveryTable.prototype, "nextDueAt").mockImplementation(() => {
     throw new Error("disk I/O error");
   });
-  onTestFinished(() => due.mockRestore());
   const { inbox, logger } = openInbox();
   work(inbox, () => succeeded);
   await waitFor(() => expect(logger.lines).toMatchObject([{ level: "error", err: { message: "disk I/O error" } }]));
@@ -553,7 +519,6 @@ describe("A running delivery of which the index cannot be read", () => {
     const read = vi.spyOn(Leases.prototype, "sequenceOf").mockImplementation(() => {
       throw error;
     });
-    onTestFinished(() => read.mockRestore());
     const database = new DatabaseSync(file, { timeout: 5_000 });
     database.exec("UPDATE deliveries SET process_id = 'other'");
     database.close();
