@@ -12,11 +12,13 @@ import { buildSync } from "esbuild";
  */
 
 const bundles = new Map<string, URL>();
+/** Tests set another one. */
+const parentFolder = tmpdir();
 
 function bundleOf(source: URL): URL {
   const known = bundles.get(source.href);
   if (known) return known;
-  const folder = mkdtempSync(join(tmpdir(), "inbox-thread-"));
+  const folder = mkdtempSync(join(parentFolder, "inbox-thread-"));
   process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
   const outfile = join(folder, "thread.mjs");
   buildSync({ entryPoints: [fileURLToPath(source)], outfile, bundle: true, format: "esm", platform: "node" });
