@@ -1,3 +1,4 @@
+import type { Transform } from "node:stream";
 import { Gzip } from "node:zlib";
 import { isThreadStopping } from "../bundled-thread.ts";
 
@@ -11,6 +12,8 @@ interface VirtualTimer {
 
 /** How long the clock waits for a condition at least, in real milliseconds. */
 const minWaitMs = 5_000;
+/** How long threads can be busy at most, in real milliseconds. */
+const maxSettleMs = 15_000;
 
 /** A clock whose time only passes when a test advances it. */
 export class VirtualClock {
@@ -50,7 +53,7 @@ export class VirtualClock {
       if (isDone?.()) return;
     }
     // The start of a process, which writes its working file, must not appear to take a long time.
-    while (isUsingFiles()) await settle();
+    if (isUsingFiles()) await settle();
     const next = this.#next;
     if (next === undefined || next.at > until) this.now = Math.max(this.now, Math.min(until, this.now + 60_000));
     else {
@@ -97,23 +100,27 @@ export class VirtualClock {
   }
 }
 
-/** The calls of zlib in progress. They run in threads, and nothing else shows that a record is still being compressed. */
-let compressions = 0;
-const base: { _transform: (chunk: unknown, encoding: string, done: (error: unknown) => void) => void } =
-  Object.getPrototypeOf(Object.getPrototypeOf(Gzip.prototype));
+/** The streams of zlib that are running in threads. Nothing else shows that a record is still being compressed. */
+const compressing = new Set<Transform>();
+const base: Transform = Object.getPrototypeOf(Object.getPrototypeOf(Gzip.prototype));
 const transform = base._transform;
 base._transform = function (chunk, encoding, done) {
-  compressions += 1;
-  transform.call(this, chunk, encoding, (error) => {
-    compressions -= 1;
-    done(error);
+  compressing.add(this);
+  // After an error, the callback is not called.
+  this.once("close", () => compressing.delete(this));
+  transform.call(this, chunk, encoding, (...result) => {
+    compressing.delete(this);
+    done(...result);
   });
 };
 
 /** Waits until the callbacks that are ready have run, and threads have compressed the records or have stopped. */
 async function settle(): Promise<void> {
-  do for (let round = 0; round < 4; round += 1) await new Promise((resolve) => setImmediate(resolve));
-  while (compressions > 0 || isThreadStopping());
+  const startedAt = Date.now();
+  do {
+    for (let round = 0; round < 4; round += 1) await new Promise((resolve) => setImmediate(resolve));
+    if (Date.now() - startedAt > maxSettleMs) throw new Error("A thread of the process is still busy.");
+  } while (compressing.size > 0 || isThreadStopping() || isUsingFiles());
 }
 
 function isUsingFiles(): boolean {
