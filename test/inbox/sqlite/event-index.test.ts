@@ -293,6 +293,13 @@ describe("The index of events", () => {
     expect(indexedIn(opened)).toEqual([]);
   });
 
+  test("finds a delivery that has both values, although a newer one has one of them", () => {
+    const opened = openTable(inboxFile());
+    fill(opened, 1_000);
+    indexAll(opened);
+    expect(find(opened, { repository: "model:acme/net", action: "delete" }, 1e9).ids).toEqual(["d0"]);
+  });
+
   test("is not used if few deliveries have the status", () => {
     const opened = openTable(inboxFile());
     fill(opened, 1_000);
