@@ -1,4 +1,5 @@
 /** The thread of a `BackgroundMaintenance`. */
+import { statSync } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
@@ -37,7 +38,7 @@ const database = new DatabaseSync(url, { timeout: 2_000 });
 // Commits are not synced, because heartbeats do not need to survive a power failure.
 database.exec("PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 0");
 const heartbeat = database.prepare(heartbeatSql);
-/** Before SQLite 3.51, which has no `NOOP`, this statement checkpoints the WAL. */
+/** Before SQLite 3.51 (Node 22), which has no `NOOP`, this statement checkpoints the WAL. */
 const walProgress = database.prepare("PRAGMA wal_checkpoint(NOOP)");
 const pageBytes = Number(database.prepare("PRAGMA page_size").get()?.page_size);
 /** Changes with each commit of another connection. */
@@ -74,6 +75,8 @@ function write(action: () => void): void {
 function checkpoint(minBytes: number): boolean {
   let isLarge = false;
   attempt(() => {
+    // A checkpoint of every small change would sync the disk several times per delivery in Node 22.
+    if ((statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0) < minBytes) return;
     const { log, checkpointed } = walProgress.get() ?? {};
     const walBytes = Number(log) * pageBytes;
     const pendingBytes = walBytes - Number(checkpointed) * pageBytes;

@@ -67,7 +67,7 @@ export class BackgroundMaintenance {
     if (count > 0) this.#start();
   }
 
-  /** Checkpoints the WAL unless it is smaller than `minBytes`. Resolves when the thread is done, or immediately if there is no thread. */
+  /** Checkpoints the WAL if at least `minBytes` of it are not checkpointed. Resolves when the thread is done, or immediately if there is no thread. */
   async checkpoint(minBytes: number): Promise<void> {
     if (this.#options.isPrivate) return;
     await this.#request({ checkpointBytes: minBytes });

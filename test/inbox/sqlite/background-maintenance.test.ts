@@ -1,7 +1,7 @@
 import { statSync } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { setImmediate } from "node:timers/promises";
+import { setImmediate, setTimeout } from "node:timers/promises";
 import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { readFilter } from "../../../src/inbox/filter.ts";
 import { BackgroundMaintenance } from "../../../src/inbox/sqlite/background-maintenance.ts";
@@ -177,6 +177,15 @@ test("The thread checkpoints a large WAL", async () => {
   const { file, maintenance } = openWithWal({ megabytes: 20 });
   maintenance.setRunning(1);
   await waitFor(() => expect(statSync(file).size).toBeGreaterThan(20_000_000));
+});
+
+test("The thread does not checkpoint a small WAL", async () => {
+  const { file, maintenance } = openWithWal({ megabytes: 4 });
+  maintenance.setRunning(1);
+  await startAnother();
+  // The thread runs by now, and checks the WAL ten times per second.
+  await setTimeout(400);
+  expect(statSync(file).size).toBeLessThan(1_000_000);
 });
 
 describe("A requested checkpoint", () => {
