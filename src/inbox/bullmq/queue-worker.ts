@@ -235,14 +235,14 @@ export class QueueWorker {
     const entry = attemptEntry({ claim, attempt: run.attempt, counts: true, dueAt });
     const entryCount = await this.#record(job, entry);
     // Read the history only if a replay or an earlier claim has also added entries.
-    const historyOrThrow = () =>
-      this.#history(job).catch((error) => {
-        outcome.onStored?.(next);
-        throw error;
-      });
-    const history = entryCount > 1 ? await historyOrThrow() : [];
-    const isReplayed = wasReplayed(history, job);
-    outcome.onStored?.(isReplayed ? { status: "queued", dueAt: now(), counts: true } : next);
+    let history: JobHistory = [];
+    let isReplayed = false;
+    try {
+      if (entryCount > 1) history = await this.#history(job);
+      isReplayed = wasReplayed(history, job);
+    } finally {
+      outcome.onStored?.(isReplayed ? { status: "queued", dueAt: now(), counts: true } : next);
+    }
     if (isReplayed) {
       // Attempts before a replay do not count. Recording the replay again after this attempt excludes the attempt.
       await job.log(replayEntry(job));

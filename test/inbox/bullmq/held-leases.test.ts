@@ -18,8 +18,15 @@ function openWorker() {
   const logs: string[] = [];
   const renewed: string[][] = [];
   /** The answers to the next renewal. */
-  const server: { refused: string[]; state: "active" | "unknown"; answer: Promise<void>; closed: Promise<void> } = {
+  const server: {
+    refused: string[];
+    state: "active" | "unknown";
+    answer: Promise<void>;
+    closed: Promise<void>;
+    history: Promise<unknown>;
+  } = {
     ...{ refused: [], state: "active", answer: Promise.resolve(), closed: Promise.resolve() },
+    history: Promise.resolve(),
   };
   let process: Parameters<QueueWorkerOptions["server"]["openWorker"]>[1] = async () => undefined;
   const worker = new QueueWorker({
@@ -43,7 +50,7 @@ function openWorker() {
           isRunning: () => true,
           close: () => server.closed,
           getBackend: () => ({
-            getJobLogs: async () => ({ logs, count: logs.length }),
+            getJobLogs: () => server.history.then(() => ({ logs, count: logs.length })),
             getState: async () => server.state,
             extendLocks: async (_jobIds: string[], tokens: string[]) => {
               renewed.push(tokens);
@@ -157,6 +164,18 @@ test.each([
   runs[0]?.end({ ...outcome, onStored });
   expect(await claimed).toBe("WaitingError");
   expect([onStored.mock.calls, moveToWait.mock.calls]).toEqual([reported, []]);
+});
+
+test("A stored attempt is reported, although a replay that was requested meanwhile cannot be read", async () => {
+  const { server, runs, logs, claim } = openWorker();
+  const claimed = claim("one");
+  await vi.advanceTimersByTimeAsync(0);
+  logs.push("of a replay");
+  server.history = Promise.reject(new Error("The connection is closed."));
+  const onStored = vi.fn();
+  runs[0]?.end({ ...failed(), onStored });
+  expect(await claimed).toBe("Error");
+  expect(onStored).toHaveBeenCalledExactlyOnceWith({ status: "queued", dueAt: Date.now() + 1_000, counts: true });
 });
 
 test("A delivery that is claimed while the worker closes is queued again without a run, and no timer is left", async () => {
