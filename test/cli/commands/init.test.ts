@@ -169,8 +169,8 @@ describe.each(exampleNames)("hub-webhooks init --example %s", (example) => {
 
 test("The example is named in JSON", async () => {
   const argv = [join(folder, "bot"), "--template", "space", "--example", "auto-retrain", "--format", "json"];
-  const { files: made, ...told } = JSON.parse((await init(...argv)).stdout);
-  expect(told).toEqual({ directory: join(folder, "bot"), template: "space", example: "auto-retrain" });
+  const { files: made, ...created } = JSON.parse((await init(...argv)).stdout);
+  expect(created).toEqual({ directory: join(folder, "bot"), template: "space", example: "auto-retrain" });
   expect(made).toEqual((await readdir(join(folder, "bot"))).sort());
 });
 

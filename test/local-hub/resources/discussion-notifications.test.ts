@@ -135,7 +135,7 @@ describe("A discussion in a watched repository", () => {
 
 describe("Watching", () => {
   test("an owner or a repository adds notifications of its discussions only", async () => {
-    const rows: [type: NotificationWatchItem["type"], watched: string, name: string, told: number][] = [
+    const rows: [type: NotificationWatchItem["type"], watched: string, name: string, unread: number][] = [
       ["org", "acme", "acme/data", 1],
       ["org", "acme", "acmes/data", 0],
       ["user", "acme", "acme/data", 0],
@@ -146,11 +146,11 @@ describe("Watching", () => {
       ["repo", "acme/data", "acme/data", 1],
       ["repo", "acme/data", "acme/data2", 0],
     ];
-    for (const [type, watched, name, told] of rows) {
+    for (const [type, watched, name, unread] of rows) {
       const item = await itemOf(hub, type, watched);
       await watch(hub, item);
       const counts = await added(hub, { ...opened, repo: { type: "dataset", name } });
-      expect(counts, `${type} ${watched}: ${name}`).toEqual([told, 0]);
+      expect(counts, `${type} ${watched}: ${name}`).toEqual([unread, 0]);
       await hub.request("PATCH /api/settings/watch", { body: { delete: [item] } });
     }
   });

@@ -1,3 +1,4 @@
+import { DatabaseSync } from "node:sqlite";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { openSeededStore, seedRepositories } from "../../../src/local-hub/seed/seed.ts";
 import { openStore, type Store } from "../../../src/local-hub/store/store.ts";
@@ -45,6 +46,15 @@ describe("A seeded store in memory", () => {
     expect(newestEvent(second)).toBeDefined();
     second.clear();
     expect(open(now + 2_000).repositories.all()).toEqual(repositories);
+  });
+
+  test("has the example data if Node cannot copy a database", () => {
+    const { serialize } = DatabaseSync.prototype;
+    onTestFinished(() => void Object.assign(DatabaseSync.prototype, { serialize }));
+    Reflect.deleteProperty(DatabaseSync.prototype, "serialize");
+    // Later than the copies of other tests, so that this one would be copied.
+    const now = Date.now() + 86_400_000;
+    expect([open(now), open(now)].map(({ repositories }) => repositories.all().length)).toEqual([9, 9]);
   });
 
   test("has times relative to its start, to the minute", () => {

@@ -281,12 +281,12 @@ describe("The package prom-client", () => {
   `;
 
   test("is loaded at startup only if metrics are enabled", async () => {
-    const told = await run(`${serverFor("{}")}
+    const loaded = await run(`${serverFor("{}")}
       await server.ready();
       const off = { isLoaded: isLoaded(), status: await status() };
       await new WebhooksServer({ logger: silent, metrics: true }).ready();
       console.log(JSON.stringify({ off, isLoaded: isLoaded() }));`);
-    expect(told).toEqual({ off: { isLoaded: false, status: 404 }, isLoaded: true });
+    expect(loaded).toEqual({ off: { isLoaded: false, status: 404 }, isLoaded: true });
   });
 
   test("is named in the error at the start, or in the response if the server was not started", async () => {
