@@ -4,11 +4,11 @@ import type { Sample } from "./sampled-receiver.ts";
 
 const mebibyte = 2 ** 20;
 
-/** Returns samples, one per second, with a heap of `heapAt(index)` MiB. */
+/** Returns samples, one per second, with a heap of `heapAt(index)` MiB and an RSS of 100 MiB more. */
 function samplesWith(heapAt: (index: number) => number, count = 60): Sample[] {
   return Array.from({ length: count }, (_, index) => ({
     at: index,
-    rss: 100 * mebibyte,
+    rss: (100 + heapAt(index)) * mebibyte,
     heapUsed: heapAt(index) * mebibyte,
     external: 0,
     delayP99: 1,
@@ -36,6 +36,15 @@ describe("The trend of a resource", () => {
     const trend = heapTrend(samplesWith((index) => 20 + index / 10));
     expect(trend?.isFlat).toBe(false);
     expect(trend?.slopePerHour).toBeCloseTo(360);
+  });
+
+  test.each([
+    { of: "RSS", count: 60, isFlat: undefined },
+    { of: "RSS", count: 120, isFlat: false },
+    { of: "heap after collection", count: 60, isFlat: false },
+  ])("of $of with $count samples is judged as $isFlat when it grows", ({ of, count, isFlat }) => {
+    const trend = trendsOf(samplesWith((index) => index, count)).find(({ name }) => name === of);
+    expect(trend?.isFlat).toBe(isFlat);
   });
 
   test("is unknown with too few samples", () => {

@@ -50,7 +50,7 @@ runs the whole time. The other is stopped or killed from time to time. Reproduce
 
 The first receiver ran for ${(steady.age / 60).toFixed(1)} minutes (${steady.samples.length} samples). The first third is warm-up and not counted. After it, the median of
 the last quarter must not exceed the median of the first quarter by more than 10%, or by 12 MiB of RSS, 2 MiB of heap,
-8 MiB outside the heap, or 12 handles, whichever is more.
+8 MiB outside the heap, or 12 handles, whichever is more. RSS needs a minute after the warm-up.
 
 ${table(
   ["", "first quarter", "last quarter", "change per hour", "flat"],
