@@ -1,4 +1,4 @@
-import * as z from "zod";
+import * as z from "zod/mini";
 import { optionError } from "../core/options.ts";
 import type { DeliveryAttempt, ListOptions } from "./inbox.ts";
 import { areFound, searchWords } from "./search-words.ts";
@@ -93,10 +93,10 @@ function decodeEscapes(text: string): string {
   }
 }
 
-const optionalText = z.string().optional().catch(undefined);
+const optionalText = z.catch(z.optional(z.string()), undefined);
 const eventSchema = z.object({
-  repo: z.object({ type: optionalText, name: optionalText }).optional().catch(undefined),
-  event: z.object({ scope: optionalText, action: optionalText }).optional().catch(undefined),
+  repo: z.catch(z.optional(z.object({ type: optionalText, name: optionalText })), undefined),
+  event: z.catch(z.optional(z.object({ scope: optionalText, action: optionalText })), undefined),
 });
 
 /** The fields of an event that filters compare. A field is missing if the body does not contain it. */

@@ -1,23 +1,23 @@
-import * as z from "zod";
+import * as z from "zod/mini";
 import type { AttemptDetails, AttemptLog } from "./inbox.ts";
 
 /** The maximum size of the JSON text of the details, in bytes. */
 export const maxDetailsBytes = 16 * 1_024;
 
 const detailsSchema = z.object({
-  result: z.string().optional(),
-  stack: z.string().optional(),
-  logs: z
-    .array(
+  result: z.optional(z.string()),
+  stack: z.optional(z.string()),
+  logs: z.optional(
+    z.array(
       z.object({
         at: z.number(),
         level: z.enum(["debug", "info", "warn", "error"]),
         message: z.string(),
-        fields: z.string().optional(),
+        fields: z.optional(z.string()),
       }),
-    )
-    .optional(),
-  isTruncated: z.boolean().optional(),
+    ),
+  ),
+  isTruncated: z.optional(z.boolean()),
 });
 
 /** Returns the JSON text of the details, cut to {@link maxDetailsBytes}, or `undefined` if there are none. */
@@ -32,7 +32,7 @@ export function decodeDetails(text: string): AttemptDetails | undefined {
   return decode(detailsSchema, text);
 }
 
-function decode<Value>(schema: z.ZodType<Value>, text: string): Value | undefined {
+function decode<Value>(schema: z.ZodMiniType<Value>, text: string): Value | undefined {
   try {
     return schema.safeParse(JSON.parse(text)).data;
   } catch {

@@ -4,7 +4,7 @@ import { dirname, join, resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
-import * as z from "zod";
+import * as z from "zod/mini";
 import { messageOf, readOwnField } from "../core/describe.ts";
 import { WebhookError } from "../core/errors.ts";
 import { checkPrivateFolder, isBusy, makePrivateFolder, syncFolder } from "../core/files.ts";
@@ -119,35 +119,35 @@ const webhookFields = z.strictObject({ url: z.string(), watched, domains: z.arra
 
 /** The process that owns a temporary webhook. */
 const registrationSession = z.strictObject({
-  id: z.string().min(1),
+  id: z.string().check(z.minLength(1)),
   /** While the session is running, a GET request to `url` returns `answer`. The URL is on this machine. */
-  alive: z.strictObject({ url: z.string(), answer: z.string().min(1) }),
+  alive: z.strictObject({ url: z.string(), answer: z.string().check(z.minLength(1)) }),
 });
 
 const managedWebhook = z.strictObject({
-  id: z.string().min(1),
+  id: z.string().check(z.minLength(1)),
   endpoint: z.string(),
   /** Absent if the secret is unknown, for example because the webhook was created elsewhere. */
-  secret: secretHash.optional(),
+  secret: z.optional(secretHash),
   /**
    * The fields that were last written, and the fields that the Hub returned. They can differ, because the Hub can
    * normalize a URL.
    */
-  written: webhookFields.optional(),
-  returned: webhookFields.optional(),
-  session: registrationSession.optional(),
+  written: z.optional(webhookFields),
+  returned: z.optional(webhookFields),
+  session: z.optional(registrationSession),
 });
 
 const pendingWebhook = z.strictObject({
   /** The ID of this entry. */
-  key: z.string().min(1),
+  key: z.string().check(z.minLength(1)),
   endpoint: z.string(),
   secret: secretHash,
   written: webhookFields,
   /** The IDs of the webhooks that existed before the creation. */
   existingIds: z.array(z.string()),
   startedAt: z.iso.datetime(),
-  session: registrationSession.optional(),
+  session: z.optional(registrationSession),
 });
 
 const hubState = z.strictObject({ webhooks: z.array(managedWebhook), pending: z.array(pendingWebhook) });

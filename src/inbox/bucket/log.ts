@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import { promisify } from "node:util";
 import { gunzip, gzip } from "node:zlib";
-import * as z from "zod";
+import * as z from "zod/mini";
 import type { Logger } from "../../core/log.ts";
 import { inboxTakenOver, inboxUnavailable } from "../errors.ts";
 import { isSameBody, type ObjectStore, ObjectStoreError, readObject } from "./object-store.ts";

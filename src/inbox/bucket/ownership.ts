@@ -1,7 +1,7 @@
 import { hostname } from "node:os";
 import { setTimeout as delay } from "node:timers/promises";
 import { Worker } from "node:worker_threads";
-import * as z from "zod";
+import * as z from "zod/mini";
 import { WebhookError } from "../../core/errors.ts";
 import { programUrl } from "../../core/files.ts";
 import type { Logger } from "../../core/log.ts";

@@ -1,4 +1,4 @@
-import * as z from "zod";
+import * as z from "zod/mini";
 import type { Logger } from "../../core/log.ts";
 import { sha256 as hash, padded, recordNumber, recordPrefix } from "./log.ts";
 import {

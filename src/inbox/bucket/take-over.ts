@@ -1,4 +1,4 @@
-import * as z from "zod";
+import * as z from "zod/mini";
 import { WebhookError } from "../../core/errors.ts";
 import { schemaVersion } from "../sqlite/database.ts";
 import { heartbeatKey, LogWriter, type Owner, ownerSchema, yieldKey } from "./log.ts";

@@ -1,4 +1,4 @@
-import * as z from "zod";
+import * as z from "zod/mini";
 import { cursorInvalid } from "../errors.ts";
 import { matchesFilter, maxSearchMs, readFilter } from "../filter.ts";
 import { type DeliveryPage, type ListOptions, pageSize, type StoredDelivery } from "../inbox.ts";
@@ -109,7 +109,7 @@ function withoutDetails({ headers: _, attempts, ...delivery }: StoredDelivery): 
 }
 
 /** The next position in each list. */
-const cursorSchema = z.record(z.string(), z.number().int().nonnegative());
+const cursorSchema = z.record(z.string(), z.number().check(z.int(), z.nonnegative()));
 
 type Offsets = Readonly<z.infer<typeof cursorSchema>>;
 

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Job } from "bullmq";
-import * as z from "zod";
+import * as z from "zod/mini";
 import { storedCrashError } from "../errors.ts";
 import type { DeliveryAttempt, DeliveryStatus, IncomingDelivery, StoredDelivery } from "../inbox.ts";
 import { decodeDetails, decodeHeaders, encodeDetails, encodeHeaders } from "../records.ts";
@@ -20,21 +20,21 @@ const claim = z.number();
 const attemptSchema = z.object({
   claim,
   number: z.number(),
-  startedAt: z.coerce.date().optional(),
-  durationMs: z.number().optional(),
+  startedAt: z.optional(z.coerce.date()),
+  durationMs: z.optional(z.number()),
   outcome: z.enum(["succeeded", "ignored", "failed", "abandoned"]),
-  error: z.object({ code: z.string(), message: z.string() }).optional(),
-  reason: z.string().optional(),
+  error: z.optional(z.object({ code: z.string(), message: z.string() })),
+  reason: z.optional(z.string()),
   counts: z.boolean(),
-  details: z.string().optional(),
-  dueAt: z.coerce.date().optional(),
+  details: z.optional(z.string()),
+  dueAt: z.optional(z.coerce.date()),
 });
 
 /** `replayedAfter`: the number of claims before the replay. Attempts before a replay do not count toward the retry policy. */
 const replaySchema = z.object({ replayedAfter: z.number() });
 
 /** Ends a claim that did not run the handler, because the delivery was requeued, was delayed, or had already ended. */
-const skippedSchema = z.object({ claim, skipped: z.literal(true), dueAt: z.coerce.date().optional() });
+const skippedSchema = z.object({ claim, skipped: z.literal(true), dueAt: z.optional(z.coerce.date()) });
 
 /**
  * The run state of a claim that had to wait before it could run the handler. `waiting`: the handler has not run yet. `alone`: the
@@ -209,15 +209,15 @@ function isShutdown(entry: AttemptEntry): boolean {
 export const jobDataSchema = z.object({
   id: z.string(),
   /** Missing after the retention period. */
-  body: z.string().optional(),
+  body: z.optional(z.string()),
   /** Replaces a `body` that PostgreSQL cannot store as text. Contains the UTF-16 code units of the body in Base64. */
-  base64: z.string().optional(),
-  headers: z.string().optional(),
-  replayOf: z.string().optional(),
+  base64: z.optional(z.string()),
+  headers: z.optional(z.string()),
+  replayOf: z.optional(z.string()),
   /** Only for an endpoint: the retention period of bodies and attempts. */
-  retentionMs: z.number().optional(),
+  retentionMs: z.optional(z.number()),
   /** Only for an endpoint: the retention period of IDs. */
-  idsKeptMs: z.number().optional(),
+  idsKeptMs: z.optional(z.number()),
 });
 
 export type JobData = z.infer<typeof jobDataSchema>;

@@ -8,7 +8,7 @@ import type {
 import type { EndpointSource } from "../../console/server/api.ts";
 import { WebhookError } from "../../core/errors.ts";
 import { maskUrl, webhooksPath } from "../../core/urls.ts";
-import { suspendedAfterFailure, type Webhook } from "../../hub/webhooks/schemas.ts";
+import type { Webhook } from "../../hub/webhooks/schemas.ts";
 import type { DeliveryCounts, Inbox } from "../../inbox/inbox.ts";
 import { formatWatched } from "../../payload/watch.ts";
 import { hour, minute, type SlotSize, slotOf } from "../counts.ts";
@@ -70,7 +70,8 @@ function describeRegistration(url: string, webhooks: readonly Webhook[], hubUrl:
 
 function stateOf({ disabled }: Webhook): Pick<RegistrationInfo, "state" | "message"> {
   if (disabled === false) return { state: "enabled" };
-  if (disabled === suspendedAfterFailure) {
+  // A literal, which the type checks: the schemas of the Hub stay unloaded.
+  if (disabled === "suspended-after-failure") {
     const message = "The Hub suspended the webhook after failed deliveries. Fix the cause, then enable it.";
     return { state: "suspended", message };
   }
