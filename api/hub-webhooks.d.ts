@@ -106,7 +106,7 @@ interface WebhookErrorCodes {
   LOCAL_HUB_STATE_UNUSABLE: "thrown";
   /** The server file does not exist, does not load, or exports no server. Follow the message to fix the file. */
   SERVER_FILE_INVALID: "thrown";
-  /** The command does not support this runtime or this version of Node. Follow the message. */
+  /** This package or a command does not support this runtime or this version of Node. Follow the message. */
   NODE_REQUIRED: "thrown";
   /** The folder cannot be created or written to. Choose another folder, or fix its permissions. */
   FOLDER_UNUSABLE: "thrown";

@@ -102,7 +102,7 @@ export interface WebhookErrorCodes {
   LOCAL_HUB_STATE_UNUSABLE: "thrown";
   /** The server file does not exist, does not load, or exports no server. Follow the message to fix the file. */
   SERVER_FILE_INVALID: "thrown";
-  /** The command does not support this runtime or this version of Node. Follow the message. */
+  /** This package or a command does not support this runtime or this version of Node. Follow the message. */
   NODE_REQUIRED: "thrown";
   /** The folder cannot be created or written to. Choose another folder, or fix its permissions. */
   FOLDER_UNUSABLE: "thrown";
@@ -283,5 +283,19 @@ function isBranded(value: unknown, ownBrand: symbol): boolean {
     readField(value, ownBrand) === true &&
     typeof readField(value, "message") === "string" &&
     typeof readField(value, "code") === "string"
+  );
+}
+
+/*
+ * Every entry point loads this file. Older versions of Node would fail later, with messages that do not name the cause, so this file
+ * and what entry points load with it must not need a newer version. Other runtimes set `versions.node` too, but not this name.
+ */
+const { navigator, process } = globalThis as { navigator?: { userAgent?: string }; process?: NodeJS.Process };
+const isNode = navigator === undefined || navigator.userAgent?.startsWith("Node.js/") === true;
+const [major = 0, minor = 0] = (isNode && process?.versions?.node?.split(".").map(Number)) || [22, 18];
+if (major < 22 || (major === 22 && minor < 18)) {
+  throw new WebhookError(
+    `hub-webhooks requires Node 22.18 or newer, but this is Node ${process?.versions.node}. Update Node.`,
+    { code: "NODE_REQUIRED" },
   );
 }

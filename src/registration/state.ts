@@ -1,13 +1,16 @@
 import { randomBytes, randomUUID, scrypt, timingSafeEqual } from "node:crypto";
 import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
-import { DatabaseSync } from "node:sqlite";
+import type { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import * as z from "zod/mini";
 import { messageOf, readOwnField } from "../core/describe.ts";
 import { WebhookError } from "../core/errors.ts";
 import { checkPrivateFolder, isBusy, makePrivateFolder, syncFolder } from "../core/files.ts";
+
+// An `import` would fail in old versions of Node before `errors.ts` can say which version is required.
+const sqlite = process.getBuiltinModule("node:sqlite");
 
 const retryDelayMs = 20;
 
@@ -35,7 +38,7 @@ export async function withFileLock<Result>(
   // Create the file only if it does not exist. On most systems, closing a file releases all locks that the process
   // holds on that file.
   if (!existsSync(file)) closeSync(openSync(file, "a", 0o600));
-  const database = new DatabaseSync(file, { timeout: 0 });
+  const database = new sqlite.DatabaseSync(file, { timeout: 0 });
   try {
     while (!tryLock(database)) {
       if (performance.now() - startedAt > timeoutMs) return undefined;

@@ -87,6 +87,22 @@ describe("The script hub-webhooks", () => {
     });
   });
 
+  test.runIf(oldNode)("and every entry point of the package names the required version on an old Node", async () => {
+    const entryPoints = Object.values(manifest.exports).flatMap((entry) =>
+      typeof entry === "string" ? [] : entry.default,
+    );
+    expect(entryPoints.length).toBeGreaterThan(5);
+    for (const entryPoint of entryPoints) {
+      const file = JSON.stringify(new URL(`../../${entryPoint}`, import.meta.url).href);
+      const script = `await import(${file}).catch(({ code, message }) => console.log(code, message))`;
+      const process = new CommandProcess(oldNode?.path ?? "", ["--input-type=module", "--eval", script]);
+      expect(await process.ended, entryPoint).toMatchObject({
+        stdout: `NODE_REQUIRED hub-webhooks requires Node 22.18 or newer, but this is Node ${oldNode?.version.slice(1)}. Update Node.\n`,
+        stderr: "",
+      });
+    }
+  });
+
   test("imports no module before it has checked the version of Node", async () => {
     expect(await readFile(binPath, "utf8")).not.toMatch(/^\s*(import|export)\s*[^(\s]/m);
   });

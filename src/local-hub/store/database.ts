@@ -1,9 +1,12 @@
 import { closeSync, openSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
-import { DatabaseSync } from "node:sqlite";
+import type { DatabaseSync } from "node:sqlite";
 import { messageOf } from "../../core/describe.ts";
 import { WebhookError } from "../../core/errors.ts";
 import { makePrivateFolder } from "../../core/files.ts";
+
+// An `import` would fail in old versions of Node before `errors.ts` can say which version is required.
+const sqlite = process.getBuiltinModule("node:sqlite");
 
 /** The `application_id` of state files: "hwlh" in ASCII. It distinguishes state files from databases of other programs. */
 const applicationId = 0x68776c68;
@@ -139,7 +142,7 @@ const schema = `
  */
 export function openDatabase(file: string | undefined, image?: Uint8Array): DatabaseSync {
   if (file === undefined) {
-    const database = new DatabaseSync(":memory:");
+    const database = new sqlite.DatabaseSync(":memory:");
     if (image) database.deserialize(image);
     else database.exec(schema);
     return database;
@@ -151,7 +154,7 @@ export function openDatabase(file: string | undefined, image?: Uint8Array): Data
     const { size } = statSync(file);
     // SQLite would treat a file that is too short for a database as empty and overwrite the file.
     if (size > 0 && size < minDatabaseBytes) throw new Error("file is not a database");
-    database = new DatabaseSync(file);
+    database = new sqlite.DatabaseSync(file);
     database.exec("PRAGMA locking_mode = EXCLUSIVE;");
     const isNew = checkIsNew(database, file);
     // These settings write to the file, so they are set after the check. Commits survive a killed process, but not a power failure,
