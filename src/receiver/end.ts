@@ -1,3 +1,4 @@
+import { describeError } from "../core/describe.ts";
 import { WebhookError } from "../core/errors.ts";
 import type { Logger } from "../core/log.ts";
 import { formatDuration } from "../core/options.ts";
@@ -37,10 +38,18 @@ export interface DeliveryLogFields {
   reason?: string;
   nextAttemptInMs?: number;
   code?: string;
-  /** The value that the handler threw. */
+  /** The value that the handler threw, or its `type` and `message` if its stack was logged within the last ten minutes. */
   err?: unknown;
+  /** How often the error has been logged since its stack was. */
+  repeated?: number;
   ms?: number;
 }
+
+/** For this long, further errors of an endpoint with the same stack are logged without it. */
+const stackIntervalMs = 600_000;
+
+/** Longer messages are only in `err`. They are not cut, because a part of a secret would not be redacted. */
+const maxReasonChars = 500;
 
 /**
  * Records the outcome of each delivery and attempt: writes one log line and updates the activity. `answerRefusal` logs requests that are
@@ -58,6 +67,8 @@ export interface DeliveryLogFields {
 export class DeliveryRecorder {
   readonly #activity: Activity;
   readonly #log: Logger;
+  /** The last logged stack of each endpoint. */
+  readonly #stacks = new Map<string, { stack: string; at: number; repeated: number }>();
 
   constructor({ activity, log }: { activity: Activity; log: Logger }) {
     this.#activity = activity;
@@ -104,7 +115,8 @@ export class DeliveryRecorder {
     };
     const log = this.#log;
     if (outcome.status === "failed") {
-      log.error({ ...fields, code: outcome.error.code, err: outcome.error.cause }, outcome.error.message);
+      const { reason, ...failure } = this.#failureOf(endpoint, outcome.error, parsed.delivery.receivedAt.getTime());
+      log.error({ ...fields, ...failure }, `delivery failed: ${reason}`);
     } else if (outcome.status === "ignored") log.info({ ...fields, reason: outcome.reason }, "delivery ignored");
     else log.info(fields, "delivery succeeded");
   }
@@ -153,21 +165,49 @@ export class DeliveryRecorder {
       );
       return;
     }
-    const { code, cause: err, message } = outcome.error;
+    const { reason, ...failure } = this.#failureOf(endpoint, outcome.error, at);
     if (next.status !== "queued") {
       this.#activity.ended(endpoint.activity, "dead");
-      const dead: DeliveryLogFields = { ...fields, outcome: "dead", code, err };
+      const dead: DeliveryLogFields = { ...fields, outcome: "dead", ...failure };
       this.#log.error(
         dead,
-        `delivery is dead: ${message} Replay the delivery in the console or with hub-webhooks deliveries replay.`,
+        `delivery is dead: ${reason} Replay the delivery in the console or with hub-webhooks deliveries replay.`,
       );
       return;
     }
     this.#activity.ended(endpoint.activity, "retrying");
     const nextAttemptInMs = Math.max(0, next.dueAt - at);
-    const retrying: DeliveryLogFields = { ...fields, outcome: "retrying", nextAttemptInMs, code, err };
-    this.#log.warn(retrying, `delivery will be retried in ${formatDuration(nextAttemptInMs)}: ${message}`);
+    const retrying: DeliveryLogFields = { ...fields, outcome: "retrying", nextAttemptInMs, ...failure };
+    this.#log.warn(retrying, `delivery will be retried in ${formatDuration(nextAttemptInMs)}: ${reason}`);
   }
+
+  /** Returns the fields of a failure, and its reason in one sentence. A stack that was just logged is left out. */
+  #failureOf(
+    { name: endpoint }: Endpoint,
+    { code, cause, message }: WebhookError,
+    at: number,
+  ): Pick<DeliveryLogFields, "code" | "err" | "repeated"> & { reason: string } {
+    if (cause === undefined) return { code, reason: message };
+    const thrown = describeError(cause);
+    const reason = reasonOf(thrown) ?? message;
+    const { stack } = thrown;
+    if (stack === undefined) return { code, err: cause, reason };
+    const last = this.#stacks.get(endpoint);
+    if (last?.stack !== stack || Math.abs(at - last.at) > stackIntervalMs) {
+      this.#stacks.set(endpoint, { stack, at, repeated: 0 });
+      return { code, err: cause, reason };
+    }
+    last.repeated += 1;
+    return { code, err: { type: thrown.name, message: thrown.message }, repeated: last.repeated, reason };
+  }
+}
+
+/** Returns the first line of an error's message as a sentence. */
+function reasonOf({ name, message }: { name: string; message: string }): string | undefined {
+  const line = message.split(/\r?\n/, 1)[0]?.trim() ?? "";
+  if (line === "" || line.length > maxReasonChars) return undefined;
+  const isNamed = /Error$/.test(name) && name !== "Error";
+  return `${isNamed ? `${name}: ` : ""}${line}${/[.!?…]$/.test(line) ? "" : "."}`;
 }
 
 function fieldsOf(endpoint: Endpoint, { delivery, hubPayload }: ParsedDelivery): DeliveryLogFields {

@@ -136,6 +136,7 @@ describe("A background endpoint", () => {
     expect(stored?.attempts.map(({ error }) => error?.message)).toEqual(["not yet 1", "not yet 2", undefined]);
     const retried = logger.lines.filter(({ msg }) => msg.startsWith("delivery will be retried in "));
     expect(retried).toMatchObject([1, 2].map((attempt) => ({ level: "warn", attempt })));
+    expect(retried[0]?.msg).toMatch(/: not yet 1\.$/);
     // The waits are 1 ms and 2 ms, plus the time from the end of the attempt until the inbox decides the next step.
     for (const { attempt, nextAttemptInMs } of retried) {
       expect(nextAttemptInMs).toBeGreaterThanOrEqual(Number(attempt));

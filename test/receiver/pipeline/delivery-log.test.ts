@@ -62,7 +62,7 @@ describeOverBothTransports("The log line of a delivery", (send) => {
     expect(linesOf("retrain")).toEqual([
       expect.objectContaining({
         level: "error",
-        msg: 'The handler of endpoint "retrain" failed.',
+        msg: "delivery failed: no GPU is free.",
         deliveryId: "d-1",
         outcome: "failed",
         code: "HANDLER_FAILED",
@@ -106,6 +106,58 @@ describeOverBothTransports("The log line of a delivery", (send) => {
 function unknownValues({ lines }: MemoryLogger): unknown[] {
   return lines.filter((line) => "unknown" in line).map(({ unknown }) => unknown);
 }
+
+describe("The lines of failures", () => {
+  function createFailing() {
+    const clock = { now: Date.parse("2026-10-01T10:00:00Z") };
+    const logger = createMemoryLogger();
+    const server = new WebhooksServer({ logger, secret: false, now: () => clock.now });
+    const errors = { csv: new TypeError("No header row\nin train.csv"), disk: new Error("The disk is full!") };
+    const thrown: { next: unknown } = { next: errors.csv };
+    server.webhook("check", () => {
+      throw thrown.next;
+    });
+    const fail = async (next: unknown = thrown.next) => {
+      thrown.next = next;
+      await server.fetch(deliveryRequest({ endpoint: "check", payload: webhookPayload("repo.content") }));
+      return logger.lines.findLast(({ outcome }) => outcome === "failed");
+    };
+    return { clock, errors, fail };
+  }
+
+  test("contain the stack of the same error once in ten minutes", async () => {
+    const { clock, errors, fail } = createFailing();
+    expect(await fail()).toMatchObject({ err: errors.csv });
+    const brief = { type: "TypeError", message: errors.csv.message };
+    expect(await fail()).toMatchObject({ err: brief, repeated: 1, msg: "delivery failed: TypeError: No header row." });
+    clock.now += 600_000;
+    expect(await fail()).toMatchObject({ err: brief, repeated: 2 });
+    clock.now += 1;
+    expect(await fail()).toMatchObject({ err: errors.csv });
+  });
+
+  test("contain the stack of another error, and of a clock that was set back", async () => {
+    const { clock, errors, fail } = createFailing();
+    await fail();
+    expect(await fail(errors.disk)).toMatchObject({ err: errors.disk, msg: "delivery failed: The disk is full!" });
+    expect(await fail(errors.csv)).toMatchObject({ err: errors.csv });
+    clock.now -= 600_001;
+    expect(await fail()).toMatchObject({ err: errors.csv });
+  });
+
+  test.each([
+    ["a text", "no header row", "delivery failed: no header row."],
+    ["an error without a message", new Error(""), 'delivery failed: The handler of endpoint "check" failed.'],
+    [
+      "a long message, which is not cut",
+      new Error("x".repeat(501)),
+      'delivery failed: The handler of endpoint "check" failed.',
+    ],
+  ])("contain what the handler threw: %s", async (_what, thrown, msg) => {
+    const { fail } = createFailing();
+    expect(await fail(thrown)).toMatchObject({ msg, err: thrown });
+  });
+});
 
 describe("A log", () => {
   test("contains no valid secret, no wrong secret and no payload", async () => {

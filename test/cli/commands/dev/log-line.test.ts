@@ -48,7 +48,7 @@ describe("formatDelivery", () => {
     ],
     [
       "a failure",
-      { outcome: "failed", status: 500, ms: 5, code: "HANDLER_FAILED", msg: "The handler failed." },
+      { outcome: "failed", status: 500, ms: 5, code: "HANDLER_FAILED", msg: "delivery failed: The handler failed." },
       "✗",
       "500  retrain  dataset:me/data  repo.content update  5 ms  The handler failed.",
     ],
@@ -81,6 +81,12 @@ describe("formatDelivery", () => {
       { outcome: "retrying", attempt: 1, ms: 5, nextAttemptInMs: 30_000, msg: "It failed.", err: { message: "no" } },
       "✗",
       "failed  retrain  dataset:me/data  repo.content update  5 ms  attempt 1  next attempt in 30 s",
+    ],
+    [
+      "a failed attempt with a repeated error and a retry",
+      { outcome: "retrying", attempt: 2, ms: 5, nextAttemptInMs: 30_000, err: { message: "no" }, repeated: 1 },
+      "✗",
+      "failed  retrain  dataset:me/data  repo.content update  5 ms  attempt 2  no  next attempt in 30 s",
     ],
   ])("formats %s as one line", (_name, fields, sign, text) => {
     expect(format({ ...delivery, ...fields })).toMatchObject({ sign, text, stack: [] });
