@@ -1,5 +1,5 @@
 import { describeError, readField } from "../core/describe.ts";
-import { readEnvironment } from "../core/environment.ts";
+import { isTestRun, readEnvironment } from "../core/environment.ts";
 import { WebhookError } from "../core/errors.ts";
 import {
   createLogger,
@@ -29,8 +29,13 @@ export function createServerLogger(given: Logger | undefined, redaction: ServerR
   );
 }
 
-/** Creates the default logger of a started server. @throws `OPTION_INVALID` when `LOG_LEVEL` is invalid. */
+/**
+ * Creates the default logger of a started server. Under a test runner, it is silent unless `LOG_LEVEL` is set.
+ *
+ * @throws `OPTION_INVALID` when `LOG_LEVEL` is invalid.
+ */
 export async function createReadyLogger(redaction: ServerRedaction): Promise<Logger> {
+  if (isSilent()) return createServerLogger(undefined, redaction);
   const { createNodeLogger } = await import("./node/node-logger.ts");
   return createSafeLogger(createNodeLogger((line) => redaction.line(line)));
 }
@@ -44,7 +49,7 @@ const minRanks: ReadonlyMap<string, number> = new Map(
 
 /**
  * Creates a logger that writes JSON lines with pino's field names to the console. `LOG_LEVEL` sets its level, and an unknown
- * level counts as `info`. `redact` processes each line.
+ * level counts as `info`. The default is `info`, but `silent` under a test runner. `redact` processes each line.
  */
 export function createConsoleLogger(
   redact: (line: string) => string = (line) => line,
@@ -63,7 +68,13 @@ export function createConsoleLogger(
 }
 
 function minRank(): number {
-  return minRanks.get(readEnvironment("LOG_LEVEL")?.toLowerCase() ?? "info") ?? ranks.info;
+  const level = readEnvironment("LOG_LEVEL")?.toLowerCase() ?? (isSilent() ? "silent" : "info");
+  return minRanks.get(level) ?? ranks.info;
+}
+
+/** Whether nothing is logged, because the output of a test run is the report of its tests. */
+function isSilent(): boolean {
+  return readEnvironment("LOG_LEVEL") === undefined && isTestRun();
 }
 
 /** Converts errors to plain objects, because `JSON.stringify` omits the non-enumerable fields of errors. */

@@ -112,7 +112,8 @@ export interface WebhooksServerOptions {
    */
   inbox?: string | Inbox;
   /**
-   * The logger. Default: the console, and pino on standard output after `launch()` or `ready()`. `LOG_LEVEL` sets the level.
+   * The logger. Default: the console, and pino on standard output after `launch()` or `ready()`. `LOG_LEVEL` sets the level, by
+   * default `info`. Under a test runner, the default logger is silent without `LOG_LEVEL`.
    */
   logger?: Logger;
   /**

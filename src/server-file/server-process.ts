@@ -210,7 +210,8 @@ export class ServerProcess {
 
 function startChild({ environment }: ServerProcessOptions): ChildProcess {
   return fork(programUrl("server-process-child", import.meta.url), {
-    env: { ...process.env, ...environment },
+    // The lines are read from the child's output, so it logs also when tests of a bot start it.
+    env: { LOG_LEVEL: "info", ...process.env, ...environment },
     execArgv: [
       "--enable-source-maps",
       "--disable-warning=ExperimentalWarning",

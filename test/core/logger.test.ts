@@ -79,6 +79,7 @@ describe("A safe logger", () => {
     logger.error({ err, endpoint: "retrain" }, "failed");
     expect(lines).toEqual([expect.objectContaining({ level: 50, msg: "failed", endpoint: "retrain" })]);
     expect(lines[0]).toHaveProperty("err");
+    vi.stubEnv("LOG_LEVEL", "error");
     const onConsole = vi.spyOn(console, "error").mockImplementation(() => {});
     createSafeLogger(createConsoleLogger()).error({ err, endpoint: "retrain" }, "failed");
     expect(onConsole).toHaveBeenCalledOnce();

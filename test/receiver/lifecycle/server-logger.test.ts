@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { createConsoleLogger } from "../../../src/receiver/logs.ts";
 
 beforeEach(() => {
-  vi.stubEnv("LOG_LEVEL", "");
+  vi.stubEnv("LOG_LEVEL", "info");
 });
 afterEach(() => {
   vi.unstubAllEnvs();
@@ -31,7 +31,6 @@ describe("The console logger", () => {
   const levels = ["debug", "info", "warn", "error"] as const;
 
   test.each<[setting: string, written: readonly string[]]>([
-    ["", ["info", "warn", "error"]],
     ["debug", ["debug", "info", "warn", "error"]],
     ["WARN", ["warn", "error"]],
     ["fatal", []],
@@ -47,6 +46,19 @@ describe("The console logger", () => {
     });
     expect(heard).toEqual(written);
   });
+
+  test.each(["VITEST", "NODE_TEST_CONTEXT", "NODE_ENV"])(
+    "is silent under a test runner without LOG_LEVEL: %s",
+    (name) => {
+      for (const variable of ["LOG_LEVEL", "VITEST", "NODE_TEST_CONTEXT", "NODE_ENV"]) vi.stubEnv(variable, undefined);
+      const lines = spyOnConsole("error");
+      const logger = createConsoleLogger();
+      logger.error("outside a test");
+      vi.stubEnv(name, "test");
+      logger.error("in a test");
+      expect(lines()).toMatchObject([{ msg: "outside a test" }]);
+    },
+  );
 
   test("escapes deceptive characters as JSON does", () => {
     const written = vi.spyOn(console, "info").mockImplementation(() => {});

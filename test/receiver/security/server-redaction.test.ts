@@ -103,6 +103,7 @@ describe("A secret that is too short to be redacted", () => {
 });
 
 test("The console logger of a server that is not started redacts secrets", async () => {
+  vi.stubEnv("LOG_LEVEL", "info");
   const written = vi.spyOn(console, "info").mockImplementation(() => {});
   const server = new WebhooksServer({ secret: planted });
   server.webhook("retrain", (_payload, { log }) => log.info({ key: planted }, "It is logged."));
