@@ -91,7 +91,7 @@ describe("The shell blocks of the docs", () => {
     const missing = shellBlocks.flatMap(({ place, text }) => {
       const own = join(root, dirname(place), "package.json");
       const scripts = { ...scriptsOf(join(root, "package.json")), ...(existsSync(own) && scriptsOf(own)) };
-      return [...text.matchAll(/\bnpm (?:run )?(?:--silent )?(?!ci\b|install\b|run\b|pkg\b|init\b)(\w+)/g)]
+      return [...text.matchAll(/\bnpm (?:run )?(?:--silent )?(?!ci\b|install\b|run\b|pack\b|pkg\b|init\b)(\w+)/g)]
         .filter(([, script = ""]) => scripts[script] === undefined)
         .map(([call]) => `${place}: ${call}`);
     });
