@@ -94,7 +94,9 @@ export interface FilterOptions {
   scope?: Scope | readonly Scope[];
   /** Actions, such as `create`, `delete`, `update`, and `move`. */
   action?: Action | readonly Action[];
-  /** Repositories as `type:name` with globs: `"dataset:me/data"`, `"model:me/*"`, `"*:acme/**"`. */
+  /**
+   * Repositories as `type:name` with globs, regardless of case: `"dataset:me/data"`, `"model:gpt2"`, `"model:me/*"`, `"*:acme/**"`.
+   */
   repo?: RepoPattern | readonly RepoPattern[];
   /**
    * Git refs with globs, such as `"refs/heads/main"` or `"refs/pr/*"`. At least one of `updatedRefs` must match. The Hub
@@ -201,11 +203,13 @@ function repoFilter(wanted: readonly string[]): Filter {
         expected: `type:name, as in "dataset:${pattern.replaceAll(":", "") || "me/data"}", or "*:" for all types`,
       });
     }
-    return globMatcher(pattern);
+    // The Hub has no two repositories whose names differ only in case.
+    return globMatcher(pattern.toLowerCase());
   });
   return ({ repo }) => {
     const name = `${repo.type}:${repo.name}`;
-    return matchers.some((matches) => matches(name)) ? undefined : `repo ${name} is not ${wanted.join(" or ")}`;
+    const folded = name.toLowerCase();
+    return matchers.some((matches) => matches(folded)) ? undefined : `repo ${name} is not ${wanted.join(" or ")}`;
   };
 }
 

@@ -109,7 +109,9 @@ function normalize(url: string): string {
 
 /** Whether both lists contain the same repositories, users, and organizations. The order does not matter. */
 export function isSameWatched(one: readonly Watched[], other: readonly Watched[]): boolean {
-  return isSameSet(formatWatched(one), formatWatched(other));
+  // The Hub compares names regardless of case, and returns them as their owners write them.
+  const folded = (watched: readonly Watched[]) => formatWatched(watched).map((text) => text.toLowerCase());
+  return isSameSet(folded(one), folded(other));
 }
 
 /** Whether both lists contain the same values. The order and duplicates do not matter. */

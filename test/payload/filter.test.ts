@@ -75,6 +75,9 @@ describe("The action of a filter", () => {
 describe("The repository of a filter", () => {
   test.each([
     ["dataset:acme/data", "dataset", "acme/data"],
+    ["dataset:acme/data", "dataset", "Acme/Data"],
+    ["dataset:Acme/D*", "dataset", "acme/data"],
+    ["model:gpt2", "model", "gpt2"],
     ["dataset:acme/*", "dataset", "acme/data"],
     ["dataset:*/data", "dataset", "acme/data"],
     ["dataset:*/*", "dataset", "acme/data"],
@@ -100,7 +103,6 @@ describe("The repository of a filter", () => {
     ["dataset:acme/data", "model", "acme/data"],
     ["dataset:acme/data", "dataset", "acme/data2"],
     ["dataset:acme/data", "dataset", "my-acme/data"],
-    ["dataset:acme/data", "dataset", "acme/Data"],
     ["dataset:acme/*", "dataset", "acme/deeper/data"],
     ["dataset:acme/*", "dataset", "acme"],
     ["dataset:*", "dataset", "acme/data"],

@@ -27,7 +27,9 @@ function plan(input: Partial<PlanInput> = {}) {
 
 describe("The plan of a registration", () => {
   test("has no steps if everything is in sync", () => {
-    expect(plan()).toMatchObject({ steps: [], skipped: [], unchanged: [{ endpoint: "retrain", id: first }] });
+    const inSync = { steps: [], skipped: [], unchanged: [{ endpoint: "retrain", id: first }] };
+    expect(plan()).toMatchObject(inSync);
+    expect(plan({ listed: [webhook({ watched: [{ type: "dataset", name: "Me/Data" }] })] })).toMatchObject(inSync);
   });
 
   test("masks secrets in URLs", () => {
