@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
+import type * as core from "zod/v4/core";
 import { _isoDateTime, $constructor, $ZodISODateTime } from "zod/v4/core";
 import { repoTypes } from "../payload/names.ts";
-import { withJsonRule } from "./validation/json-rule.ts";
 
 /*
  * In comments, "the specification" is the OpenAPI document that the Hub published in April 2026. docs/reference/hub-api.md
@@ -10,6 +10,25 @@ import { withJsonRule } from "./validation/json-rule.ts";
  * The Hub adds values to some fields from time to time. The local Hub accepts only known values. The client sends unknown values
  * with a warning (`unknown-parts.ts`) and accepts unknown values in responses (`lenient.ts`), so the types of the client are open.
  */
+
+/** A part of a JSON Schema. */
+export type JsonRule = core.JSONSchema.BaseSchema;
+
+const rules = new WeakMap<core.$ZodType, JsonRule>();
+
+/**
+ * Adds a rule to a schema for the OpenAPI document of the local Hub, and returns the schema. Use this function for checks that zod
+ * cannot convert to JSON Schema because they are functions. Schemas that are derived from the schema do not have the rule.
+ */
+export function withJsonRule<Schema extends core.$ZodType>(schema: Schema, rule: JsonRule): Schema {
+  rules.set(schema, rule);
+  return schema;
+}
+
+/** Returns the rule of a schema. */
+export function findJsonRule(schema: core.$ZodType): JsonRule | undefined {
+  return rules.get(schema);
+}
 
 /** A known value, or a value that the Hub added after this release. Editors suggest the known values. */
 export type Open<Known extends string> = Known | (string & {});

@@ -1,25 +1,22 @@
 import type { CallOptions } from "../operation.ts";
 import { Pages } from "../pages.ts";
 import type { KnownRepoRef, RepoRef } from "../schemas.ts";
-import type { MergeResult } from "./change-discussion.ts";
-import type { ChangedFile } from "./changed-file.ts";
-import type { CommitRequest, CommitResult, RepositoryCommit } from "./create-commit.ts";
+import type { ChangedFile } from "./changed-files.ts";
+import type { RepositoryCommit, RepositoryFile, RepositoryRefs } from "./contents.ts";
+import type { CommitRequest, CommitResult, OpenedPullRequest, PullRequestRequest } from "./create-commit.ts";
 import type { DiscussionDetails, DiscussionSummary } from "./discussions.ts";
-import type { DiscussionRequest, OpenedDiscussion } from "./open-discussion.ts";
-import type { OpenedPullRequest, PullRequestRequest } from "./open-pull-request.ts";
 import type { DiscussionSearch } from "./read-discussions.ts";
-import type {
-  ChangedFilesOptions,
-  ListFilesOptions,
-  ReadFileOptions,
-  RepositoryFile,
-  RevisionOptions,
-} from "./read-files.ts";
-import type { RepositoryRefs } from "./refs.ts";
+import type { ChangedFilesOptions, ListFilesOptions, ReadFileOptions, RevisionOptions } from "./read-repository.ts";
+import type { RepositoryInfo } from "./repositories.ts";
 import type { RepositoryClient, RepositoryContext } from "./repository-context.ts";
-import type { RepositoryInfo } from "./repository-info.ts";
 import { toRepoRef, toRepositoryPath } from "./repository-path.ts";
-import type { CommentUpsert, UpsertedComment } from "./write-comment.ts";
+import type {
+  CommentUpsert,
+  DiscussionRequest,
+  MergeResult,
+  OpenedDiscussion,
+  UpsertedComment,
+} from "./write-discussions.ts";
 
 /** A comment to add to a change of a discussion. */
 export interface ChangeComment extends CallOptions {
@@ -116,7 +113,7 @@ export class HubRepository {
    * ```
    */
   async changedFiles(options: ChangedFilesOptions): Promise<ChangedFile[]> {
-    const { readChangedFiles } = await import("./read-files.ts");
+    const { readChangedFiles } = await import("./read-repository.ts");
     return readChangedFiles(this.#context, options);
   }
 
@@ -132,7 +129,7 @@ export class HubRepository {
     const context = this.#context;
     return new Pages(
       async function* () {
-        const { readFilePages } = await import("./read-files.ts");
+        const { readFilePages } = await import("./read-repository.ts");
         yield* readFilePages(context, options);
       },
       { signal: options.signal },
@@ -151,7 +148,7 @@ export class HubRepository {
    * ```
    */
   async readText(path: string, options: ReadFileOptions = {}): Promise<string> {
-    const { readText } = await import("./read-files.ts");
+    const { readText } = await import("./read-repository.ts");
     return readText(this.#context, path, options);
   }
 
@@ -165,7 +162,7 @@ export class HubRepository {
    * ```
    */
   async readBytes(path: string, options: ReadFileOptions = {}): Promise<Uint8Array> {
-    const { readBytes } = await import("./read-files.ts");
+    const { readBytes } = await import("./read-repository.ts");
     return readBytes(this.#context, path, options);
   }
 
@@ -179,7 +176,7 @@ export class HubRepository {
    * ```
    */
   async readJson(path: string, options: ReadFileOptions = {}): Promise<unknown> {
-    const { readJson } = await import("./read-files.ts");
+    const { readJson } = await import("./read-repository.ts");
     return readJson(this.#context, path, options);
   }
 
@@ -229,7 +226,7 @@ export class HubRepository {
    * ```
    */
   async openPullRequest(request: PullRequestRequest): Promise<OpenedPullRequest | undefined> {
-    const { openPullRequest } = await import("./open-pull-request.ts");
+    const { openPullRequest } = await import("./create-commit.ts");
     return openPullRequest(this.#context, request);
   }
 
@@ -244,7 +241,7 @@ export class HubRepository {
    * ```
    */
   async openDiscussion(request: DiscussionRequest): Promise<OpenedDiscussion> {
-    const { openDiscussion } = await import("./open-discussion.ts");
+    const { openDiscussion } = await import("./write-discussions.ts");
     return openDiscussion(this.#context, request);
   }
 
@@ -289,7 +286,7 @@ export class HubRepository {
    * ```
    */
   async comment(num: number, text: string, options: CallOptions = {}): Promise<{ id: string }> {
-    const { addComment } = await import("./write-comment.ts");
+    const { addComment } = await import("./write-discussions.ts");
     return addComment(this.#context, num, { ...options, text });
   }
 
@@ -303,7 +300,7 @@ export class HubRepository {
    * ```
    */
   async upsertComment(num: number, comment: CommentUpsert): Promise<UpsertedComment> {
-    const { upsertComment } = await import("./write-comment.ts");
+    const { upsertComment } = await import("./write-discussions.ts");
     return upsertComment(this.#context, num, comment);
   }
 
@@ -316,7 +313,7 @@ export class HubRepository {
    * ```
    */
   async editComment(num: number, id: string, text: string, options: CallOptions = {}): Promise<void> {
-    const { editComment } = await import("./write-comment.ts");
+    const { editComment } = await import("./write-discussions.ts");
     await editComment(this.#context, num, { ...options, id, text });
   }
 
@@ -329,7 +326,7 @@ export class HubRepository {
    * ```
    */
   async hideComment(num: number, id: string, options: CallOptions = {}): Promise<void> {
-    const { hideComment } = await import("./write-comment.ts");
+    const { hideComment } = await import("./write-discussions.ts");
     await hideComment(this.#context, num, { ...options, id });
   }
 
@@ -342,7 +339,7 @@ export class HubRepository {
    * ```
    */
   async setStatus(num: number, status: "open" | "closed", options: ChangeComment = {}): Promise<void> {
-    const { setStatus } = await import("./change-discussion.ts");
+    const { setStatus } = await import("./write-discussions.ts");
     await setStatus(this.#context, num, { ...options, status });
   }
 
@@ -355,7 +352,7 @@ export class HubRepository {
    * ```
    */
   async setTitle(num: number, title: string, options: CallOptions = {}): Promise<void> {
-    const { setTitle } = await import("./change-discussion.ts");
+    const { setTitle } = await import("./write-discussions.ts");
     await setTitle(this.#context, num, { ...options, title });
   }
 
@@ -368,7 +365,7 @@ export class HubRepository {
    * ```
    */
   async merge(num: number, options: ChangeComment = {}): Promise<MergeResult> {
-    const { mergePullRequest } = await import("./change-discussion.ts");
+    const { mergePullRequest } = await import("./write-discussions.ts");
     return mergePullRequest(this.#context, num, options);
   }
 

@@ -7,10 +7,80 @@ import {
   repeatable,
   requestEnum,
   responseEnum,
+  timestamp,
   undocumentedBody,
 } from "../schemas.ts";
-import { repositoryInfo, repositoryQuery } from "./repository-info.ts";
 import { repositoryPath, repositoryPathTypes, revisionPath } from "./repository-path.ts";
+
+/** A file in a list of all files of a repository. */
+const sibling = z.strictObject({
+  /** The path of the file. */
+  rfilename: z.string(),
+  /** The size in bytes. Only with the query `blobs`, like the following fields. */
+  size: z.optional(z.number()),
+  /** The Git object ID of the file, or of the pointer to a large file. */
+  blobId: z.optional(z.string()),
+  /** Missing for files that are stored in Git. */
+  lfs: z.optional(z.strictObject({ sha256: z.string(), size: z.number(), pointerSize: z.number() })),
+});
+
+const runtime = z.strictObject({
+  /** The stage of the Space, such as `RUNNING`. */
+  stage: z.string(),
+  hardware: z.optional(
+    z.strictObject({ current: z.nullable(z.string()), requested: z.optional(z.nullable(z.string())) }),
+  ),
+});
+
+/**
+ * A model, dataset, or Space. With the query `expand`, the response contains only `_id`, `id`, and the requested fields. Without a
+ * revision, the response describes the main branch.
+ */
+export const repositoryInfo = z.strictObject({
+  _id: z.string(),
+  /** `<owner>/<name>`. */
+  id: z.string(),
+  /** Only for models: the same as `id`. */
+  modelId: z.optional(z.string()),
+  author: z.optional(z.string()),
+  /** The commit of the revision. Missing for a repository without commits. */
+  sha: z.optional(z.string()),
+  lastModified: z.optional(timestamp),
+  createdAt: z.optional(timestamp),
+  private: z.optional(z.boolean()),
+  /** Whether users must request access to the files, and whether the requests are approved automatically. */
+  gated: z.optional(z.union([z.literal(false), responseEnum(["auto", "manual"])])),
+  disabled: z.optional(z.boolean()),
+  discussionsDisabled: z.optional(z.boolean()),
+  downloads: z.optional(z.number()),
+  likes: z.optional(z.number()),
+  /** Tags from the metadata of `README.md`, such as `license:mit`. */
+  tags: z.optional(z.array(z.string())),
+  pipeline_tag: z.optional(z.string()),
+  library_name: z.optional(z.string()),
+  /** The metadata of `README.md`. Missing if `README.md` has no valid metadata. */
+  cardData: z.optional(z.record(z.string(), z.unknown())),
+  /** The files of the revision. */
+  siblings: z.optional(z.array(sibling)),
+  /** The size of the files of the revision in bytes. */
+  usedStorage: z.optional(z.number()),
+  /** Only for Spaces, like the following fields. */
+  sdk: z.optional(z.string()),
+  subdomain: z.optional(z.string()),
+  host: z.optional(z.string()),
+  runtime: z.optional(runtime),
+  models: z.optional(z.array(z.string())),
+  datasets: z.optional(z.array(z.string())),
+});
+
+/** The query for one repository. */
+const repositoryQuery = z.object({
+  /** Whether the files have sizes and object IDs. */
+  blobs: clientFlag(),
+  /** The fields that the response contains. Default: all fields. Official clients also send the name `expand[]`. */
+  expand: repeatable(),
+  "expand[]": repeatable(),
+});
 
 /** The type of a repository with commits, in a request. Default `model`. */
 const type = z._default(requestEnum(["model", "dataset", "space"]), "model");
@@ -236,3 +306,6 @@ export const repositoryOperations = {
     response: cardValidationResult,
   },
 } as const satisfies Operations;
+
+/** A model, dataset, or Space. */
+export type RepositoryInfo = z.output<typeof repositoryInfo>;

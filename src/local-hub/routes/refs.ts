@@ -6,7 +6,7 @@ import {
   refOperations,
   repositoryRefs,
   tagCreation,
-} from "../../hub/repositories/refs.ts";
+} from "../../hub/repositories/contents.ts";
 import { CodedException } from "../error-response.ts";
 import type { Commit } from "../git/commit-store.ts";
 import type { HubContext } from "../hub-context.ts";

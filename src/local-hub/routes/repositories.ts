@@ -5,15 +5,16 @@ import {
   cardValidation,
   cardValidationResult,
   createdRepository,
+  type RepositoryInfo,
   repositoryCreation,
   repositoryDeletion,
+  repositoryInfo,
   repositoryMove,
   repositoryOperations,
   type repositorySearch,
   repositorySettings,
   repositorySettingsResult,
 } from "../../hub/repositories/repositories.ts";
-import { type RepositoryInfo, repositoryInfo } from "../../hub/repositories/repository-info.ts";
 import { type RepositoryPath, toRepoRef, toRepositoryPath } from "../../hub/repositories/repository-path.ts";
 import type { KnownRepoRef } from "../../hub/schemas.ts";
 import { getOwner } from "../accounts.ts";

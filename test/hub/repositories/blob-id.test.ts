@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { blobId, pointerId } from "../../../src/hub/repositories/committed-files.ts";
+import { blobId, pointerId } from "../../../src/hub/repositories/create-commit.ts";
 
 // `git hash-object` prints these IDs.
 test.each([

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { compareTrees } from "../../../src/hub/repositories/changed-file.ts";
+import { compareTrees } from "../../../src/hub/repositories/changed-files.ts";
 
 test("Two trees differ in added, modified, deleted, and renamed files, sorted by path", () => {
   const older = [

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { findNeededWrites, readCommitFiles, toBase64 } from "../../../src/hub/repositories/committed-files.ts";
+import { findNeededWrites, readCommitFiles, toBase64 } from "../../../src/hub/repositories/create-commit.ts";
 
 const text = (content: string) => new TextEncoder().encode(content);
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { readDiff } from "../../../src/hub/repositories/diff.ts";
+import { readDiff } from "../../../src/hub/repositories/changed-files.ts";
 
 describe("The files of a patch", () => {
   test("have the status that git reports", () => {

@@ -1,5 +1,5 @@
 import { expect, test, vi } from "vitest";
-import { readEvents } from "../../../src/hub/transport/event-stream.ts";
+import { readEvents } from "../../../src/hub/transport/response-body.ts";
 import { allOf } from "../scripted-hub.ts";
 
 const options = { timeoutMs: 10_000, signal: undefined };

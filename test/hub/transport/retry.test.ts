@@ -1,7 +1,7 @@
 import { getEventListeners } from "node:events";
 import * as fc from "fast-check";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { wait } from "../../../src/hub/transport/retry.ts";
+import { wait } from "../../../src/hub/transport/failures.ts";
 import type { HubWebhooks } from "../../../src/hub/webhooks/webhooks.ts";
 import { watchTimers } from "../../support/timers.ts";
 import { urlWebhook } from "../answers.ts";
