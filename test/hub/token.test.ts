@@ -112,10 +112,7 @@ describe("Without a token, the client throws HUB_TOKEN_MISSING", () => {
     ["if a folder of the path is a file", async () => vi.stubEnv("HF_HOME", await write("file", ""))],
   ])("%s", async (_when, prepare) => {
     await prepare();
-    expect(await refusal()).toMatchObject({
-      name: "HubError",
-      code: "HUB_TOKEN_MISSING",
-    });
+    expect(await refusal()).toMatchObject({ name: "HubError", code: "HUB_TOKEN_MISSING" });
   });
 
   test("if the file cannot be read", async () => {

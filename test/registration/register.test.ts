@@ -517,9 +517,7 @@ describe("A registration", () => {
 
   test("rejects a URL that the Hub cannot reach", async () => {
     const hub = new HubClient({ hubUrl: "https://huggingface.co", token: "hf_local" });
-    await expect(register(serverOf({ retrain }), hub, { publicUrl })).rejects.toMatchObject({
-      code: "OPTION_INVALID",
-    });
+    await expect(register(serverOf({ retrain }), hub, { publicUrl })).rejects.toMatchObject({ code: "OPTION_INVALID" });
   });
 
   test("can be cancelled between two steps, and records the completed ones", async () => {

@@ -84,10 +84,7 @@ const forms: Readonly<Record<string, { accepted: readonly string[]; refused: rea
     refused: ["", "hf", "hfx", "hf-x", "HF_x", " hf_x", "\nhf_x", "Bearer hf_x", "api_hf_x"],
   },
   ipRange: { accepted: [...ipv4, ...ipv6], refused: notRange },
-  labelValue: {
-    accepted: ["x", "", "E.f_g-0", "x".repeat(100)],
-    refused: ["x".repeat(101), "x y", "x\n", "é"],
-  },
+  labelValue: { accepted: ["x", "", "E.f_g-0", "x".repeat(100)], refused: ["x".repeat(101), "x y", "x\n", "é"] },
   label: {
     accepted: ["team=data", "a.b_c-D=", "team=a.b_c-D"],
     refused: ["", "team", "=data", "team=a b", "te am=a", "team=a=b", "team=a\n"],

@@ -239,11 +239,7 @@ describe("The wait before a retry", () => {
   ])("is skipped, and the call fails, if it is longer than a minute: %i %j", async (status, headers, seconds) => {
     const hub = await openHub({ status, headers });
     const { webhooks, waits } = connect(hub.url, { now: () => now });
-    expect(await rejectionOf(webhooks.list())).toMatchObject({
-      status,
-      retryable: true,
-      retryAfterSeconds: seconds,
-    });
+    expect(await rejectionOf(webhooks.list())).toMatchObject({ status, retryable: true, retryAfterSeconds: seconds });
     expect([hub.calls.length, waits]).toEqual([1, []]);
   });
 

@@ -54,9 +54,7 @@ describe("A response of a newer Hub is accepted", () => {
     });
     expect(
       await read({ ...jobWebhook, job: { flavor: "cpu-basic", environment: null, timeoutSeconds: null } }),
-    ).toMatchObject({
-      job: { environment: {}, timeoutSeconds: null },
-    });
+    ).toMatchObject({ job: { environment: {}, timeoutSeconds: null } });
   });
 
   test("without changing prototypes", async () => {
