@@ -2,8 +2,15 @@ import { inspect } from "node:util";
 import { describe, expect, test } from "vitest";
 import { HubClient, type WebhookRequest } from "../../src/client.ts";
 import { holdsSecret } from "../support/secrets.ts";
-import { urlWebhook } from "./answers.ts";
-import { closedAddress, connect, openHub, rejectionOf, type ScriptedAnswer, token } from "./scripted-hub.ts";
+import {
+  closedAddress,
+  connect,
+  openHub,
+  rejectionOf,
+  type ScriptedAnswer,
+  token,
+  urlWebhook,
+} from "./scripted-hub.ts";
 
 const secret = 'Planted "5ecret" \\ of b81f0c27/+&';
 const jobSecret = "Planted-j0b-secret";

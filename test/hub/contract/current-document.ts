@@ -1,9 +1,8 @@
 import { asObject, type JsonObject } from "../../../scripts/contract-diff/schema-facts.ts";
+import { requests, responses } from "./bodies.ts";
 import { variantsOf } from "./cases.ts";
 import { document } from "./document.ts";
 import { operations } from "./operations.ts";
-import { requests } from "./requests.ts";
-import { responses } from "./responses.ts";
 import { auditLogTypes } from "./values.ts";
 
 /** Texts of the JSON that the current Hub writes differently. */

@@ -4,8 +4,7 @@ import { deriveTokenId } from "../../../src/local-hub/accounts.ts";
 import { LocalHub } from "../../../src/local-hub.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 import { rejectionOf } from "../scripted-hub.ts";
-import { clientCalls, type World } from "./client-calls.ts";
-import { type CurrentHub, openCurrentHub, sampleId } from "./current-hub.ts";
+import { type CurrentHub, clientCalls, openCurrentHub, sampleId, type World } from "./current-hub.ts";
 import { operations } from "./operations.ts";
 
 const current: World = {

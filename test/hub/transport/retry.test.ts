@@ -4,8 +4,7 @@ import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { wait } from "../../../src/hub/transport/failures.ts";
 import type { HubWebhooks } from "../../../src/hub/webhooks/webhooks.ts";
 import { watchTimers } from "../../support/timers.ts";
-import { urlWebhook } from "../answers.ts";
-import { closedAddress, connect, openHub, rejectionOf, type ScriptedAnswer } from "../scripted-hub.ts";
+import { closedAddress, connect, openHub, rejectionOf, type ScriptedAnswer, urlWebhook } from "../scripted-hub.ts";
 
 const { id } = urlWebhook;
 const now = Date.UTC(2026, 0, 31, 12);
@@ -88,12 +87,6 @@ describe("A call is not retried", () => {
     const { webhooks, waits } = connect(hub.url, { attempts: 3 });
     expect(await rejectionOf(webhooks.list())).toMatchObject({ code: "HUB_FAILED", status: 503, retryable: true });
     expect([hub.calls.length, waits]).toEqual([3, [500, 1_000]]);
-  });
-
-  test("if attempts is 1", async () => {
-    const hub = await openHub({ status: 500 });
-    await rejectionOf(connect(hub.url, { attempts: 1 }).webhooks.list());
-    expect(hub.calls).toHaveLength(1);
   });
 
   const halfWay: readonly [string, ScriptedAnswer][] = [

@@ -1,8 +1,7 @@
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
 import { lenient } from "../../../src/hub/validation/lenient.ts";
-import { jobWebhook, sourceWebhook, urlWebhook } from "../answers.ts";
-import { connect, openHub, rejectionOf } from "../scripted-hub.ts";
+import { connect, jobWebhook, openHub, rejectionOf, sourceWebhook, urlWebhook } from "../scripted-hub.ts";
 
 async function read(webhook: unknown): Promise<unknown> {
   const hub = await openHub({ json: { webhook } });

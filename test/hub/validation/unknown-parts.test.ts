@@ -1,7 +1,6 @@
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
-import { jobWebhook, urlWebhook } from "../answers.ts";
-import { allOf, type Connected, connect, openHub, rejectionOf } from "../scripted-hub.ts";
+import { allOf, type Connected, connect, jobWebhook, openHub, rejectionOf, urlWebhook } from "../scripted-hub.ts";
 
 const id = "65b2f0a1c3d4e5f60718293a";
 const webhook = {

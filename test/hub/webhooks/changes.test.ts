@@ -1,7 +1,14 @@
 import { describe, expect, test } from "vitest";
 import type { HubWebhooks } from "../../../src/hub/webhooks/webhooks.ts";
-import { jobWebhook, sourceWebhook, urlWebhook } from "../answers.ts";
-import { connect, openHub, rejectionOf, type ScriptedHub } from "../scripted-hub.ts";
+import {
+  connect,
+  jobWebhook,
+  openHub,
+  rejectionOf,
+  type ScriptedHub,
+  sourceWebhook,
+  urlWebhook,
+} from "../scripted-hub.ts";
 
 /** Updates a webhook that the Hub returns as `webhook`, with changes of any type, as a JavaScript program can. */
 async function update(webhook: object, changes: unknown): Promise<{ hub: ScriptedHub; result: Promise<unknown> }> {
@@ -249,18 +256,13 @@ describe("Invalid changes throw before the webhook is read", () => {
     [{}, ["changes"]],
     [{ url: undefined, secret: undefined }, ["changes"]],
     [{ url: null }, ["url"]],
-    [{ url: "new.example" }, ["url"]],
     [{ url: "https://new.example", jobSourceId: "job-1" }, ["url"]],
-    [{ jobSourceId: "" }, ["jobSourceId"]],
-    [{ watched: [] }, ["watched"]],
     [{ watched: [{ type: "dataset" }] }, ["watched[0].name"]],
     [{ domains: [1] }, ["domains[0]"]],
-    [{ secret: "grün" }, ["secret"]],
     [{ job: { flavor: null } }, ["job.flavor"]],
     [{ job: { attempts: 0 } }, ["job.attempts"]],
     [{ job: { secrets: { "1A": "x" } } }, ['job.secrets["1A"]']],
     [{ job: { secrets: ["HF_TOKEN"] } }, ["job.secrets"]],
-    [{ job: { expose: {} } }, ["job.expose.ports"]],
   ])("%j: the error lists %j", async (changes, fields) => {
     expect(await refusalOf(urlWebhook, changes, [])).toMatchObject({ code: "ARGUMENT_INVALID", fields });
   });

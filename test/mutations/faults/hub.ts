@@ -6,7 +6,7 @@ export const faults: readonly Fault[] = [
     file: "src/hub/transport/response-body.ts",
     find: "decoder.decode(value, { stream: true })",
     replace: "decoder.decode(value)",
-    tests: ["test/hub/transport/event-stream.test.ts"],
+    tests: ["test/hub/transport/response-body.test.ts"],
   },
   {
     name: "an upsert edits a comment that a person has hidden",
@@ -34,21 +34,21 @@ export const faults: readonly Fault[] = [
     file: "src/hub/transport/response-body.ts",
     find: "    reader?.cancel().catch(() => {}); // Discards the rest of the body, if there is any.\n",
     replace: "",
-    tests: ["test/hub/transport/event-stream.test.ts"],
+    tests: ["test/hub/transport/response-body.test.ts"],
   },
   {
     name: "an event that is too long is returned without its middle",
     file: "src/hub/transport/response-body.ts",
     find: "    isTooLong ||= rest.length > maxLineChars;\n",
     replace: "",
-    tests: ["test/hub/transport/event-stream.test.ts"],
+    tests: ["test/hub/transport/response-body.test.ts"],
   },
   {
     name: "all events after an event that is too long are skipped",
     file: "src/hub/transport/response-body.ts",
     find: "      isTooLong = false;\n",
     replace: "",
-    tests: ["test/hub/transport/event-stream.test.ts"],
+    tests: ["test/hub/transport/response-body.test.ts"],
   },
   {
     name: "the body of a redirect keeps its connection open",
@@ -133,6 +133,6 @@ export const faults: readonly Fault[] = [
     file: "src/hub/repositories/repository-context.ts",
     find: "if (this.#last.get(key) === current) this.#last.delete(key);",
     replace: "this.#last.delete(key);",
-    tests: ["test/hub/repositories/keyed-queue.test.ts"],
+    tests: ["test/hub/repositories/marked-discussions.test.ts"],
   },
 ];
