@@ -210,7 +210,7 @@ const target = { jobSourceId: "job-1", job: { flavor: "cpu-basic" } };
 const launch = { notifications: { launch_prepaid_credits: true } };
 
 /** The rules for several fields together. */
-export const combinations: readonly Combination[] = [
+const combinations: readonly Combination[] = [
   { body: "WebhookRequest", changes: { url: undefined }, refused: "url" },
   { body: "WebhookUpdate", changes: { url: undefined } },
   ...["WebhookRequest", "WebhookUpdate"].flatMap((body) => [

@@ -16,6 +16,7 @@ const replacements: readonly [RegExp, string][] = [
   [/("description":"Any value redirects[^}]*"schema":)\{"type":"string"\}/g, "$1{}"],
 ];
 
+const words = (text: string) => text.split(" ");
 const allowedEmpty = {
   "properties.watched.items.properties.name.minLength": undefined,
   "properties.jobSourceId.minLength": undefined,
@@ -26,14 +27,7 @@ const componentChanges: Readonly<Record<string, Readonly<Record<string, unknown>
   Webhook: { required: ["id", "disabled", "watched", "domains", "hasSecret"] },
   ResourceGroup: { required: ["id", "name", "users", "resources"] },
   NetworkSecurity: {
-    required: [
-      "enforceAuth",
-      "enforceIpRestriction",
-      "highRateLimits",
-      "ipRanges",
-      "blockedContents",
-      "allowedContents",
-    ],
+    required: words("enforceAuth enforceIpRestriction highRateLimits ipRanges blockedContents allowedContents"),
     "properties.highRateLimits": { type: "boolean" },
   },
   NetworkSecurityChange: { "properties.ipRanges.items.pattern": "^[0-9a-f.:/]+$" },

@@ -6,7 +6,7 @@ import type { HubWebhooks } from "../../../src/hub/webhooks/webhooks.ts";
 import { watchTimers } from "../../support/timers.ts";
 import { closedAddress, connect, openHub, rejectionOf, type ScriptedAnswer, urlWebhook } from "../scripted-hub.ts";
 
-const { id } = urlWebhook;
+const { id, url } = urlWebhook;
 const now = Date.UTC(2026, 0, 31, 12);
 const reset: ScriptedAnswer = (request) => request.socket.resetAndDestroy();
 const halfAnAnswer: ScriptedAnswer = (_request, response) => {
@@ -24,11 +24,7 @@ const repeatable: readonly Call[] = [
   ["delete", (webhooks) => webhooks.delete(id)],
 ];
 const onceOnly: readonly Call[] = [
-  [
-    "create",
-    (webhooks) =>
-      webhooks.create({ watched: [{ type: "user", name: "ada" }], domains: ["repo"], url: "https://a.example" }),
-  ],
+  ["create", (webhooks) => webhooks.create({ watched: [{ type: "user", name: "ada" }], domains: ["repo"], url })],
   ["replay", (webhooks) => webhooks.replay(id, "log-1")],
 ];
 
@@ -238,10 +234,8 @@ describe("The wait before a retry", () => {
 
   test("is in the error after the last attempt", async () => {
     const hub = await openHub({ status: 429, headers: { "retry-after": "7" } });
-    expect(await rejectionOf(connect(hub.url).webhooks.list())).toMatchObject({
-      code: "HUB_RATE_LIMITED",
-      retryAfterSeconds: 7,
-    });
+    const error = await rejectionOf(connect(hub.url).webhooks.list());
+    expect(error).toMatchObject({ code: "HUB_RATE_LIMITED", retryAfterSeconds: 7 });
     expect(hub.calls).toHaveLength(4);
   });
 

@@ -39,7 +39,7 @@ describe("A response of a newer Hub is accepted", () => {
     const webhook = await read({
       id,
       disabled,
-      watched: [{ name: "ada", type: "user", avatarUrl: null }],
+      watched: watched.map((item) => ({ ...item, avatarUrl: null })),
       domains,
       ...nulls,
     });
