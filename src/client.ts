@@ -19,7 +19,8 @@ export type {
   NotificationSelection,
 } from "./hub/notifications.ts";
 export type { CallOptions } from "./hub/operation.ts";
-export type { AuditLogEvent, AuditLogSearch, AuditLogType } from "./hub/organizations/audit-log.ts";
+export type { AuditLogEvent, AuditLogSearch } from "./hub/organizations/audit-log.ts";
+export type { AuditLogType } from "./hub/organizations/audit-log-types.ts";
 export type {
   HubNetworkSecurity,
   NetworkSecurity,

@@ -56,6 +56,11 @@ export const objectId = z.string().check(z.regex(/^[0-9a-f]{24}$/, "expected 24 
 /** An ID of 24 hexadecimal digits in uppercase or lowercase, which some requests accept. */
 export const objectIdInEitherCase = z.string().check(z.regex(/^[0-9a-fA-F]{24}$/, "expected 24 hexadecimal digits"));
 
+/** A URL in a response. `z.url` is not used, because it would increase the size of the client. */
+export const uri = withJsonRule(z.string().check(z.refine((text) => URL.canParse(text), "expected a URL")), {
+  format: "uri",
+});
+
 // TypeScript requires an explicit type on the name through which an assertion function is called.
 const stringFormat: $constructor<z.ZodMiniStringFormat> = z.ZodMiniStringFormat;
 

@@ -9,6 +9,7 @@ import {
   organizationRole,
   type SearchOf,
   undocumentedBody,
+  uri,
   wholeNumber,
 } from "../schemas.ts";
 import type { Transport } from "../transport/transport.ts";
@@ -115,7 +116,7 @@ function addTokenIdHint(error: HubError): HubError {
 }
 
 /** The URL of the avatar of an organization. */
-export const organizationAvatar = z.strictObject({ avatarUrl: z.url() });
+export const organizationAvatar = z.strictObject({ avatarUrl: uri });
 
 /** The operation on the avatar of an organization (docs/reference/hub-api.md, Organizations). */
 export const avatarOperations = {

@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import { watchedTypes, webhookDomains } from "../../payload/watch.ts";
 import { webhookJob, webhookJobRequest } from "../jobs/definition.ts";
 import { jsonBody, type Operations } from "../operation.ts";
-import { objectId, requestEnum, responseEnum, timestamp, withJsonRule } from "../schemas.ts";
+import { objectId, requestEnum, responseEnum, timestamp, uri, withJsonRule } from "../schemas.ts";
 
 /** The value of `disabled` after too many failures. Enable the webhook to resume deliveries. */
 export const suspendedAfterFailure = "suspended-after-failure";
@@ -28,7 +28,7 @@ const secret = z.string().check(z.regex(/^[\x20-\x7F]*$/, "expected printable AS
 /** A webhook as the Hub returns it. */
 export const webhook = z.strictObject({
   id: objectId,
-  url: z.optional(z.url()),
+  url: z.optional(uri),
   job: z.optional(webhookJob),
   jobSourceId: z.optional(z.string()),
   disabled: z.union([z.boolean(), responseEnum([suspendedAfterFailure])]),
