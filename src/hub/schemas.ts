@@ -1,5 +1,4 @@
 import * as z from "zod/mini";
-import type * as core from "zod/v4/core";
 import { _isoDateTime, $constructor, $ZodISODateTime } from "zod/v4/core";
 import { repoTypes } from "../payload/names.ts";
 
@@ -12,21 +11,21 @@ import { repoTypes } from "../payload/names.ts";
  */
 
 /** A part of a JSON Schema. */
-export type JsonRule = core.JSONSchema.BaseSchema;
+export type JsonRule = z.core.JSONSchema.BaseSchema;
 
-const rules = new WeakMap<core.$ZodType, JsonRule>();
+const rules = new WeakMap<z.core.$ZodType, JsonRule>();
 
 /**
  * Adds a rule to a schema for the OpenAPI document of the local Hub, and returns the schema. Use this function for checks that zod
  * cannot convert to JSON Schema because they are functions. Schemas that are derived from the schema do not have the rule.
  */
-export function withJsonRule<Schema extends core.$ZodType>(schema: Schema, rule: JsonRule): Schema {
+export function withJsonRule<Schema extends z.core.$ZodType>(schema: Schema, rule: JsonRule): Schema {
   rules.set(schema, rule);
   return schema;
 }
 
 /** Returns the rule of a schema. */
-export function findJsonRule(schema: core.$ZodType): JsonRule | undefined {
+export function findJsonRule(schema: z.core.$ZodType): JsonRule | undefined {
   return rules.get(schema);
 }
 
