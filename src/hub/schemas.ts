@@ -1,5 +1,4 @@
 import * as z from "zod/mini";
-import { _isoDateTime, $constructor, $ZodISODateTime } from "zod/v4/core";
 import { repoTypes } from "../payload/names.ts";
 
 /*
@@ -60,20 +59,18 @@ export const uri = withJsonRule(z.string().check(z.refine((text) => URL.canParse
   format: "uri",
 });
 
-// TypeScript requires an explicit type on the name through which an assertion function is called.
-const stringFormat: $constructor<z.ZodMiniStringFormat> = z.ZodMiniStringFormat;
-
-/** The schema class of `z.iso.datetime()`. With `z.iso`, a bundle contains the schemas of dates, times, and durations too. */
-const IsoDateTime: $constructor<z.iso.ZodMiniISODateTime> = $constructor("ZodMiniISODateTime", (schema, definition) => {
-  $ZodISODateTime.init(schema, definition);
-  stringFormat.init(schema, definition);
-});
-
 /** A date and time in ISO 8601 format, in UTC with a trailing `Z`. Fractional seconds are optional. */
 export const timestamp = withJsonRule(
-  _isoDateTime(IsoDateTime, "expected a time in UTC that ends in Z, as in 2026-01-31T09:15:27Z"),
-  { pattern: "^\\S+Z$" },
+  z.string().check(z.refine(isUtcTime, "expected a time in UTC that ends in Z, as in 2026-01-31T09:15:27Z")),
+  { format: "date-time", pattern: "^\\S+Z$" },
 );
+
+function isUtcTime(text: string): boolean {
+  const [, seconds] = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.\d+)?Z$/.exec(text) ?? [];
+  const time = Date.parse(`${seconds}Z`);
+  // `Date.parse` accepts days such as February 30.
+  return !Number.isNaN(time) && new Date(time).toISOString().startsWith(`${seconds}.`);
+}
 
 /** A response body that the Hub does not document. Callers must not rely on the content. */
 export const undocumentedBody = z.unknown();
