@@ -1,7 +1,7 @@
 import { HubError } from "../../core/errors.ts";
 import type { CallOptions } from "../operation.ts";
 import { argumentInvalid } from "../validation/arguments.ts";
-import { commitOperations, fileOperations } from "./contents.ts";
+import { commitOperations, fileOperations, type RepositoryFile } from "./contents.ts";
 import type { DiscussionSummary } from "./discussions.ts";
 import { checkMarker, markCommit, markDescription } from "./marker.ts";
 import { findMarked, isOpen, keepMarker } from "./read-discussions.ts";
@@ -34,6 +34,9 @@ export interface CommitRequest extends CallOptions {
   marker?: string | undefined;
 }
 
+/** The query of a commit that opens a pull request. */
+type CommitQuery = { create_pr: true };
+
 /** The result of a commit. */
 export interface CommitResult {
   /** The ID of the new commit, or of the head of the branch if there was nothing to change. */
@@ -57,7 +60,7 @@ export async function createCommit(context: RepositoryContext, request: CommitRe
   const { head, needed } = await compareWithHead(context, { writes, branch, signal });
   if (needed.length === 0) return { oid: head, created: false };
   await checkUploadModes(context, { needed, branch, signal });
-  const body = encodeCommit({ message, description: signed, parent, needed });
+  const body = encodeCommit({ message, description: signed, parent }, needed);
   const params = { ...context.path, rev: branch };
   return observe<CommitResult>(context, {
     async send() {
@@ -68,7 +71,7 @@ export async function createCommit(context: RepositoryContext, request: CommitRe
     async find() {
       const current = await compareWithHead(context, { writes, branch, signal });
       if (current.needed.length > 0) return undefined;
-      const made = await findCommit(context, { message, description: signed, branch, until: head, signal });
+      const made = await findCommit(context, { message, description: signed, branch, signal }, head);
       // Otherwise, someone else committed the same files.
       return made === undefined ? { oid: current.head, created: false } : { oid: made, created: true };
     },
@@ -108,6 +111,7 @@ export async function openPullRequest(
   const { client, path } = context;
   const marker = markerOf(context, checkMarker(name));
   const writes = readCommitFiles(files);
+  const query: CommitQuery = { create_pr: true };
   const find = () => findMarked(context, { marker, title, type: "pull_request", signal });
   return client.markedCalls.run(`pull request ${repositoryKey(context)} ${name}`, async () => {
     const found = await find();
@@ -118,9 +122,9 @@ export async function openPullRequest(
     if (found && found.status !== "merged") return toOpened(found);
     const { needed } = await compareWithHead(context, { writes, branch: "main", signal });
     if (needed.length === 0) return found && toOpened(found);
-    await checkUploadModes(context, { needed, branch: "main", createPullRequest: true, signal });
-    const encodedBody = encodeCommit({ message: title, description: markDescription(description, marker), needed });
-    const input = { params: { ...path, rev: "main" }, query: { create_pr: true } };
+    await checkUploadModes(context, { needed, branch: "main", query, signal });
+    const encodedBody = encodeCommit({ message: title, description: markDescription(description, marker) }, needed);
+    const input = { params: { ...path, rev: "main" }, query };
     const { opened } = await observe(context, {
       async send() {
         const answer = await client.transport.call(commitOperations.create, input, { signal, encodedBody });
@@ -161,25 +165,14 @@ function numberIn(url: string | undefined): number {
   });
 }
 
-/** The changes that a branch needs. */
-interface BranchComparison {
-  /** The head of the branch. */
-  head: string;
-  /** The writes that change the branch. */
-  needed: NeededWrite[];
-}
-
-/** Compares files with the head of a branch. */
+/** Compares files with the head of a branch. Returns the head, and the writes that change the branch. */
 async function compareWithHead(
   { client, path }: RepositoryContext,
   { writes, branch, signal }: CallOptions & { writes: readonly FileWrite[]; branch: string },
-): Promise<BranchComparison> {
+): Promise<{ head: string; needed: NeededWrite[] }> {
   const { transport } = client;
-  const { sha } = await transport.call(
-    repositoryOperations.infoAtRevision,
-    { params: { ...path, rev: branch } },
-    { signal },
-  );
+  const params = { ...path, rev: branch };
+  const { sha } = await transport.call(repositoryOperations.infoAtRevision, { params }, { signal });
   if (sha === undefined) {
     throw new HubError(`The Hub returned no commit for the branch ${JSON.stringify(branch)}. Check the branch.`, {
       code: "HUB_RESPONSE_INVALID",
@@ -194,7 +187,7 @@ async function compareWithHead(
 }
 
 /**
- * Checks that the Hub stores these files in the commit itself. Without `createPullRequest`, the Hub requires write access.
+ * Checks that the Hub stores these files in the commit itself. Without the query for a pull request, the Hub requires write access.
  *
  * @throws `LARGE_FILE_UNSUPPORTED`
  */
@@ -203,9 +196,9 @@ async function checkUploadModes(
   {
     needed,
     branch,
-    createPullRequest = false,
+    query,
     signal,
-  }: CallOptions & { needed: readonly NeededWrite[]; branch: string; createPullRequest?: boolean },
+  }: CallOptions & { needed: readonly NeededWrite[]; branch: string; query?: CommitQuery },
 ): Promise<void> {
   const params = { ...path, rev: branch };
   const files = needed.flatMap(({ path: file, content }) =>
@@ -215,7 +208,7 @@ async function checkUploadModes(
       : [],
   );
   for (const part of chunksOf(files, pathsPerRequest.preupload)) {
-    const input = { params, body: { files: part }, ...(createPullRequest && { query: { create_pr: true } }) };
+    const input = { params, query, body: { files: part } };
     const answer = await client.transport.call(commitOperations.preupload, input, { signal, idempotent: true });
     const large = answer.files.find(({ uploadMode }) => uploadMode !== "regular");
     if (large === undefined) continue;
@@ -227,17 +220,10 @@ async function checkUploadModes(
 }
 
 /** Encodes the body of a commit as lines of JSON. */
-function encodeCommit({
-  message,
-  description,
-  parent,
-  needed,
-}: {
-  message: string;
-  description: string;
-  parent?: string | undefined;
-  needed: readonly NeededWrite[];
-}) {
+function encodeCommit(
+  { message, description, parent }: Pick<CommitRequest, "message" | "description" | "parent">,
+  needed: readonly NeededWrite[],
+) {
   const header = { summary: message, description, ...(parent !== undefined && { parentCommit: parent }) };
   const lines = needed.map(({ path, content, isFolder }) =>
     content
@@ -257,13 +243,8 @@ function checkMessage(message: string): void {
 /** Finds a commit by its message among the newest commits after the commit `until`. */
 async function findCommit(
   { client, path }: RepositoryContext,
-  {
-    message,
-    description,
-    branch,
-    until,
-    signal,
-  }: CallOptions & { message: string; description: string; branch: string; until: string },
+  { message, description, branch, signal }: CallOptions & { message: string; description: string; branch: string },
+  until: string,
 ): Promise<string | undefined> {
   const params = { ...path, rev: branch };
   for await (const commits of client.transport.pages(commitOperations.list, { params }, { signal })) {
@@ -288,11 +269,7 @@ interface FileWrite {
 }
 
 /** What a revision contains at a path. */
-interface ExistingEntry {
-  path: string;
-  type: string;
-  oid: string;
-}
+type ExistingEntry = Pick<RepositoryFile, "path" | "type" | "oid">;
 
 /** A file to write or delete, which a revision contains in another form. */
 interface NeededWrite extends FileWrite {

@@ -383,12 +383,6 @@ export class Transport {
     return { answer: await read(response, signal) };
   }
 
-  async #readJson(response: Response, { prepared, operation, signal }: ResponseContext): Promise<unknown> {
-    const body = await readText(response, { limit: maxResponseBytes, signal });
-    if ("tooLong" in body) throw this.#responseInvalid(prepared, `a response of more than ${maxResponseBytes} bytes`);
-    return this.#parse(body.text, { prepared, operation });
-  }
-
   #check<Answer>(
     prepared: PreparedRequest,
     { schema, answer }: { schema: z.ZodMiniType<Answer>; answer: unknown },
@@ -400,18 +394,18 @@ export class Transport {
     throw this.#responseInvalid(prepared, `an unexpected response (${field || "response"}: ${problem?.message})`);
   }
 
-  #parse(text: string, { prepared, operation }: Omit<ResponseContext, "signal">): unknown {
-    if (text === "") return {}; // Some deletions return no body.
+  async #readJson(response: Response, { prepared, operation, signal }: ResponseContext): Promise<unknown> {
+    const body = await readText(response, { limit: maxResponseBytes, signal });
+    if ("tooLong" in body) throw this.#responseInvalid(prepared, `a response of more than ${maxResponseBytes} bytes`);
+    if (body.text === "") return {}; // Some deletions return no body.
     try {
-      return JSON.parse(text);
+      return JSON.parse(body.text);
     } catch {
+      const isPage = isWebPage(body.text);
       // HTML pages are rejected, because they come from a proxy or another website.
-      if (operation.response === undocumentedBody && !isWebPage(text)) return {};
+      if (operation.response === undocumentedBody && !isPage) return {};
       // The parser's message is omitted, because it quotes the response.
-      throw this.#responseInvalid(
-        prepared,
-        `${isWebPage(text) ? "a web page (HTML)" : "another format"} instead of JSON`,
-      );
+      throw this.#responseInvalid(prepared, `${isPage ? "a web page (HTML)" : "another format"} instead of JSON`);
     }
   }
 
