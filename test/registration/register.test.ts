@@ -86,17 +86,6 @@ describe("Registering a server", () => {
     ]);
   });
 
-  test("does nothing the second time", async () => {
-    const testHub = await openTestHub();
-    const server = serverOf({ retrain, all: { watch: ["org:acme", "user:me"] } });
-    await testHub.register(server);
-    const before = testHub.writes.length;
-    const { steps, done, unchanged } = await testHub.register(server);
-    expect({ steps, done }).toEqual({ steps: [], done: [] });
-    expect(unchanged.map(({ endpoint }) => endpoint)).toEqual(["retrain", "all"]);
-    expect(testHub.writes.slice(before)).toEqual([]);
-  });
-
   test("compares watched items and domains as sets", async () => {
     const testHub = await openTestHub();
     await testHub.register(serverOf({ all: { watch: ["org:acme", "user:me"], domains: ["repo", "discussion"] } }));
@@ -159,25 +148,6 @@ describe("Registering a server", () => {
     expect(await testHub.webhooks()).toMatchObject([{ id, disabled: false, url: urlOf("retrain") }]);
   });
 
-  test("creates a webhook again that was deleted on the Hub", async () => {
-    const testHub = await openRegistered();
-    const [before] = await testHub.webhooks();
-    await testHub.client.webhooks.delete(before?.id ?? "");
-    const { done } = await testHub.register(serverOf({ retrain }));
-    expect(done).toMatchObject([{ action: "create", endpoint: "retrain" }]);
-    const [after] = await testHub.webhooks();
-    expect(after?.id).not.toBe(before?.id);
-    expect((await testHub.register(serverOf({ retrain }))).steps).toEqual([]);
-  });
-
-  test("skips an endpoint that does not declare what to watch, and reports it", async () => {
-    const testHub = await openTestHub();
-    const { skipped, steps } = await testHub.register(serverOf({ quiet: {} }));
-    expect(steps).toEqual([]);
-    expect(skipped).toMatchObject([{ reason: "no-watch", endpoint: "quiet" }]);
-    expect(await testHub.webhooks()).toEqual([]);
-  });
-
   test("does not touch unrelated webhooks that were created elsewhere", async () => {
     const testHub = await openTestHub();
     const other = await testHub.create({ url: "http://127.0.0.1:7860/elsewhere", secret: "theirs" });
@@ -225,12 +195,6 @@ describe("A managed webhook whose endpoint was removed", () => {
     ]);
     expect((await testHub.webhooks()).map(({ url }) => url)).toEqual([urlOf("retrain")]);
     expect(await testHub.register(serverOf({ retrain }))).toMatchObject({ steps: [], skipped: [] });
-  });
-
-  test("is also reported if the endpoint only no longer declares what to watch", async () => {
-    const testHub = await openRegistered();
-    const { skipped } = await testHub.register(serverOf({ retrain: {} }));
-    expect(skipped.map(({ reason }) => reason)).toEqual(["no-watch", "endpoint-removed"]);
   });
 });
 
@@ -438,23 +402,15 @@ describe("A Hub", () => {
     expect(testHub.calls.at(-1)).not.toContain("enable");
   });
 
-  test.each([
-    {
-      how: "was lost",
-      code: "HUB_UNREACHABLE",
-      answerInstead: () => {
-        throw new TypeError("fetch failed", { cause: Object.assign(new Error("reset"), { code: "ECONNRESET" }) });
-      },
-    },
-    { how: "was the error of a proxy", code: "HUB_FAILED", answerInstead: () => refusal(502) },
-  ])("that created a webhook but whose response $how does not get a second one", async ({ code, answerInstead }) => {
+  test("that created a webhook but whose response was lost does not get a second one", async () => {
     const testHub = await openTestHub();
     testHub.intercept = async (request, send) => {
       const answer = await send(request);
-      return request.method === "GET" ? answer : answerInstead();
+      if (request.method === "GET") return answer;
+      throw new TypeError("fetch failed", { cause: Object.assign(new Error("reset"), { code: "ECONNRESET" }) });
     };
     const lost = await testHub.register(serverOf({ retrain }));
-    expect(lost.failed).toMatchObject([{ error: { code } }]);
+    expect(lost.failed).toMatchObject([{ error: { code: "HUB_UNREACHABLE" } }]);
     testHub.intercept = (request, send) => send(request);
     const { steps, unchanged } = await testHub.register(serverOf({ retrain }));
     expect(steps).toEqual([]);
