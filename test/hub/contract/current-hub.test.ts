@@ -76,15 +76,6 @@ describe("The client, against the current Hub and against the local Hub,", () =>
 });
 
 describe("Against the current Hub, the client", () => {
-  test("reads whether a webhook has a secret, and does not remove it", async () => {
-    const { webhooks } = openClient().client;
-    const webhook = await webhooks.get(sampleId);
-    expect([webhook.hasSecret, webhook.secret]).toEqual([true, undefined]);
-    const refused = await rejectionOf(webhooks.update(sampleId, { domains: ["repo"] }));
-    expect(refused).toMatchObject({ code: "VALUE_UNREADABLE", fields: ["secret"] });
-    expect((await webhooks.update(sampleId, { domains: ["repo"], secret: null })).hasSecret).toBe(false);
-  });
-
   test("returns the resources of groups, of every type", async () => {
     const groups = await openClient().client.organizations.resourceGroups.list("acme");
     const types = groups.flatMap(({ resources }) => resources.map(({ type }) => type));

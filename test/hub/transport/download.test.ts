@@ -39,18 +39,6 @@ describe("A download", () => {
     });
   });
 
-  test.each(["../secrets", "a/../b", "a//b", "/a", "a/", "."])("of the path %j is not requested", async (path) => {
-    const transport = new Transport({
-      hubUrl: "http://127.0.0.1:9",
-      findToken: async () => token,
-      fetch: () => expect.unreachable(),
-      timeoutMs: 2000,
-      attempts: 1,
-    });
-    const download = transport.download(readFile, { params: { ...params, path } }, { maxBytes: 1 });
-    expect(await rejectionOf(download)).toMatchObject({ code: "ARGUMENT_INVALID", fields: ["path"] });
-  });
-
   test("with more than maxBytes bytes fails without a retry", async () => {
     const hub = await openHub({ text: "content" });
     expect(await rejectionOf(open(hub.url)(6))).toMatchObject({ code: "FILE_TOO_LARGE" });

@@ -103,13 +103,8 @@ describe("An unusable response is HUB_RESPONSE_INVALID", () => {
     expect(error).toHaveProperty("message", expect.stringContaining(`(${field}: `));
   });
 
-  test.each([
-    ["a web page", "<!doctype html><title>Sign in</title>"],
-    ["half of the JSON", '[{"id":'],
-    ["a webhook without its wrapper object", JSON.stringify(urlWebhook)],
-    ["nothing", ""],
-  ])("%s", async (_what, text) => {
-    const hub = await openHub({ text });
+  test("text that is not JSON, without a retry", async () => {
+    const hub = await openHub({ text: '[{"id":' });
     expect(await rejectionOf(connect(hub.url).webhooks.get("w1"))).toMatchObject({ code: "HUB_RESPONSE_INVALID" });
     expect(hub.calls).toHaveLength(1);
   });
