@@ -106,12 +106,13 @@ export class HubJobs {
    */
   list({ stage, labels = {} }: JobSearch = {}, options: JobCallOptions = {}): Pages<Job> {
     const label = Object.entries(labels).map(([name, value]) => `${name}=${value}`);
-    const params = () => this.#params(options);
-    const transport = this.#transport;
-    async function* read() {
-      yield* transport.pages(jobOperations.list, { params: await params(), query: { stage, label } }, options);
-    }
-    return new Pages(read, { signal: options.signal });
+    const open = async () =>
+      this.#transport.pages(
+        jobOperations.list,
+        { params: await this.#params(options), query: { stage, label } },
+        options,
+      );
+    return new Pages(open, options);
   }
 
   /** Counts the jobs of a namespace, or the jobs in some stages. */

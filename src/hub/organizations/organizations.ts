@@ -87,7 +87,7 @@ export class HubOrganizations {
    */
   members(name: string, search?: MemberSearch, options?: CallOptions): Pages<OrganizationMember> {
     const input = { params: { name }, query: search };
-    return new Pages(() => this.#transport.pages(memberOperations.list, input, options), { signal: options?.signal });
+    return new Pages(() => this.#transport.pages(memberOperations.list, input, options), options);
   }
 
   /**
