@@ -5,7 +5,7 @@
  * it. `~` whether the field is required depends on other fields. `+` the Hub added the field after April 2026. `-` the Hub
  * removed it since.
  *
- * A fact is the kind of a value (see `kinds.ts`), or `@Name` for the fields of another body. ` | null` allows `null`, and
+ * A fact is the kind of a value (see {@link kindOf}), or `@Name` for the fields of another body. ` | null` allows `null`, and
  * ` = JSON` is the default. Objects without a fact of their own are required.
  */
 export type Fields = Readonly<Record<string, string>>;
