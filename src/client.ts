@@ -9,8 +9,7 @@ export {
 export type { Whoami } from "./hub/account.ts";
 export { HubClient, type HubClientOptions } from "./hub/client.ts";
 export type { WebhookJob, WebhookJobRequest } from "./hub/jobs/definition.ts";
-export type { JobLogLine } from "./hub/jobs/job-logs.ts";
-export type { HubJobs, JobCallOptions, JobLogOptions, JobRequest, JobSearch } from "./hub/jobs/jobs.ts";
+export type { HubJobs, JobCallOptions, JobLogLine, JobLogOptions, JobRequest, JobSearch } from "./hub/jobs/jobs.ts";
 export type { Job, JobHardware, JobStage } from "./hub/jobs/schemas.ts";
 export type {
   HubNotifications,
@@ -20,43 +19,55 @@ export type {
   NotificationSelection,
 } from "./hub/notifications.ts";
 export type { CallOptions } from "./hub/operation.ts";
-export type { AuditLogEvent, AuditLogSearch, AuditLogType } from "./hub/organizations/audit-log.ts";
-export type { MemberRoleChange, MemberSearch, OrganizationMember } from "./hub/organizations/members.ts";
+export type { AuditLogEvent, AuditLogSearch } from "./hub/organizations/audit-log.ts";
+export type { AuditLogType } from "./hub/organizations/audit-log-types.ts";
 export type {
   HubNetworkSecurity,
   NetworkSecurity,
   NetworkSecurityChange,
 } from "./hub/organizations/network-security.ts";
-export type { HubOrganizations } from "./hub/organizations/organizations.ts";
+export type {
+  HubOrganizations,
+  MemberRoleChange,
+  MemberSearch,
+  OrganizationMember,
+  RevokedToken,
+  ScimConfig,
+} from "./hub/organizations/organizations.ts";
 export type {
   HubResourceGroups,
   Resource,
   ResourceGroup,
   ResourceGroupRequest,
 } from "./hub/organizations/resource-groups.ts";
-export type { ScimConfig } from "./hub/organizations/scim.ts";
-export type { RevokedToken } from "./hub/organizations/tokens.ts";
 export type { Pages } from "./hub/pages.ts";
 export type { HubPapers, PaperClaim, PaperClaimResult } from "./hub/papers.ts";
-export type { MergeResult } from "./hub/repositories/change-discussion.ts";
-export type { ChangedFile } from "./hub/repositories/changed-file.ts";
-export type { CommitFiles } from "./hub/repositories/committed-files.ts";
-export type { CommitRequest, CommitResult, RepositoryCommit } from "./hub/repositories/create-commit.ts";
+export type { ChangedFile } from "./hub/repositories/changed-files.ts";
+export type { RepositoryCommit, RepositoryFile, RepositoryRefs } from "./hub/repositories/contents.ts";
+export type {
+  CommitFiles,
+  CommitRequest,
+  CommitResult,
+  OpenedPullRequest,
+  PullRequestRequest,
+} from "./hub/repositories/create-commit.ts";
 export type { DiscussionDetails, DiscussionEvent, DiscussionSummary } from "./hub/repositories/discussions.ts";
 export type { ChangeComment, HubRepository } from "./hub/repositories/hub-repository.ts";
-export type { DiscussionRequest, OpenedDiscussion } from "./hub/repositories/open-discussion.ts";
-export type { OpenedPullRequest, PullRequestRequest } from "./hub/repositories/open-pull-request.ts";
 export type { DiscussionSearch } from "./hub/repositories/read-discussions.ts";
 export type {
   ChangedFilesOptions,
   ListFilesOptions,
   ReadFileOptions,
-  RepositoryFile,
   RevisionOptions,
-} from "./hub/repositories/read-files.ts";
-export type { RepositoryRefs } from "./hub/repositories/refs.ts";
-export type { RepositoryInfo } from "./hub/repositories/repository-info.ts";
-export type { CommentUpsert, UpsertedComment } from "./hub/repositories/write-comment.ts";
+} from "./hub/repositories/read-repository.ts";
+export type { RepositoryInfo } from "./hub/repositories/repositories.ts";
+export type {
+  CommentUpsert,
+  DiscussionRequest,
+  MergeResult,
+  OpenedDiscussion,
+  UpsertedComment,
+} from "./hub/repositories/write-discussions.ts";
 export type { OrganizationRole, RepoRef as RepoId } from "./hub/schemas.ts";
 export type {
   HubSettings,
@@ -65,10 +76,9 @@ export type {
   NotificationWatchChange as WatchChange,
   NotificationWatchItem as WatchItem,
 } from "./hub/settings.ts";
-export type { HubFetchInit } from "./hub/transport/fetch.ts";
-export type { WebhookChanges } from "./hub/webhooks/changes.ts";
+export type { HubFetchInit } from "./hub/transport/request.ts";
 export type { Webhook, WebhookRequest } from "./hub/webhooks/schemas.ts";
-export type { HubWebhooks } from "./hub/webhooks/webhooks.ts";
+export type { HubWebhooks, WebhookChanges } from "./hub/webhooks/webhooks.ts";
 export type { Watched, WatchedType, WebhookDomain } from "./payload/watch.ts";
 export { register } from "./registration/register.ts";
 export type {

@@ -1,6 +1,6 @@
 import { addedFlavors } from "../../src/hub/jobs/definition.ts";
 import { jobOperations } from "../../src/hub/jobs/schemas.ts";
-import { addedAuditLogTypes } from "../../src/hub/organizations/audit-log.ts";
+import { addedAuditLogTypes } from "../../src/hub/organizations/audit-log-types.ts";
 
 /*
  * The differences between the Hub of today, hub-api.md (the Hub of late April 2026) and the schemas in src/hub, which

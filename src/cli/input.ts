@@ -52,7 +52,7 @@ export async function readJob({ file, shell }: { file: string; shell: Shell }): 
   const [{ webhookJobRequest }, { describeIssue }, { fieldProblems }, { acceptUnknown }] = await Promise.all([
     import("../hub/jobs/definition.ts"),
     import("../core/describe.ts"),
-    import("../hub/validation/field-problems.ts"),
+    import("../hub/validation/arguments.ts"),
     import("../hub/validation/lenient.ts"),
   ]);
   // Keep unknown fields and values. The client sends them and logs a warning.

@@ -15,7 +15,7 @@ import { HubRepository } from "./repositories/hub-repository.ts";
 import { RepositoryClient } from "./repositories/repository-context.ts";
 import type { RepoRef } from "./schemas.ts";
 import { HubSettings } from "./settings.ts";
-import type { HubFetchInit } from "./transport/fetch.ts";
+import type { HubFetchInit } from "./transport/request.ts";
 import { Transport } from "./transport/transport.ts";
 import { HubWebhooks } from "./webhooks/webhooks.ts";
 

@@ -10,8 +10,8 @@ import { argumentInvalid } from "./validation/arguments.ts";
 /** The status of a discussion in a notification. */
 export const discussionStatus = responseEnum(discussionStatuses);
 
-/** The type is open, because responses can contain repository types that requests cannot use. */
-const returnedRepoId: z.ZodMiniType<RepoRef, RepoRef> = repoRef;
+/** The type is open, because the Hub adds repository types. */
+const returnedRepo: z.ZodMiniType<RepoRef, RepoRef> = repoRef;
 
 const participating = z.array(z.strictObject({ _id: objectId, avatar: z.string(), user: z.string() }));
 
@@ -32,7 +32,7 @@ export const notification = z.discriminatedUnion("type", [
   z.strictObject({
     type: z.literal("repo"),
     ...common,
-    repo: returnedRepoId,
+    repo: returnedRepo,
     discussion: z.strictObject({
       num: z.number(),
       title: z.string(),

@@ -1,7 +1,5 @@
 import * as z from "zod/mini";
-import { _isoDateTime, $constructor, $ZodISODateTime } from "zod/v4/core";
 import { repoTypes } from "../payload/names.ts";
-import { withJsonRule } from "./validation/json-rule.ts";
 
 /*
  * In comments, "the specification" is the OpenAPI document that the Hub published in April 2026. docs/reference/hub-api.md
@@ -10,6 +8,25 @@ import { withJsonRule } from "./validation/json-rule.ts";
  * The Hub adds values to some fields from time to time. The local Hub accepts only known values. The client sends unknown values
  * with a warning (`unknown-parts.ts`) and accepts unknown values in responses (`lenient.ts`), so the types of the client are open.
  */
+
+/** A part of a JSON Schema. */
+export type JsonRule = z.core.JSONSchema.BaseSchema;
+
+const rules = new WeakMap<z.core.$ZodType, JsonRule>();
+
+/**
+ * Adds a rule to a schema for the OpenAPI document of the local Hub, and returns the schema. Use this function for checks that zod
+ * cannot convert to JSON Schema because they are functions. Schemas that are derived from the schema do not have the rule.
+ */
+export function withJsonRule<Schema extends z.core.$ZodType>(schema: Schema, rule: JsonRule): Schema {
+  rules.set(schema, rule);
+  return schema;
+}
+
+/** Returns the rule of a schema. */
+export function findJsonRule(schema: z.core.$ZodType): JsonRule | undefined {
+  return rules.get(schema);
+}
 
 /** A known value, or a value that the Hub added after this release. Editors suggest the known values. */
 export type Open<Known extends string> = Known | (string & {});
@@ -37,20 +54,23 @@ export const objectId = z.string().check(z.regex(/^[0-9a-f]{24}$/, "expected 24 
 /** An ID of 24 hexadecimal digits in uppercase or lowercase, which some requests accept. */
 export const objectIdInEitherCase = z.string().check(z.regex(/^[0-9a-fA-F]{24}$/, "expected 24 hexadecimal digits"));
 
-// TypeScript requires an explicit type on the name through which an assertion function is called.
-const stringFormat: $constructor<z.ZodMiniStringFormat> = z.ZodMiniStringFormat;
-
-/** The schema class of `z.iso.datetime()`. With `z.iso`, a bundle contains the schemas of dates, times, and durations too. */
-const IsoDateTime: $constructor<z.iso.ZodMiniISODateTime> = $constructor("ZodMiniISODateTime", (schema, definition) => {
-  $ZodISODateTime.init(schema, definition);
-  stringFormat.init(schema, definition);
+/** A URL in a response. `z.url` is not used, because it would increase the size of the client. */
+export const uri = withJsonRule(z.string().check(z.refine((text) => URL.canParse(text), "expected a URL")), {
+  format: "uri",
 });
 
 /** A date and time in ISO 8601 format, in UTC with a trailing `Z`. Fractional seconds are optional. */
 export const timestamp = withJsonRule(
-  _isoDateTime(IsoDateTime, "expected a time in UTC that ends in Z, as in 2026-01-31T09:15:27Z"),
-  { pattern: "^\\S+Z$" },
+  z.string().check(z.refine(isUtcTime, "expected a time in UTC that ends in Z, as in 2026-01-31T09:15:27Z")),
+  { format: "date-time", pattern: "^\\S+Z$" },
 );
+
+function isUtcTime(text: string): boolean {
+  const [, seconds] = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.\d+)?Z$/.exec(text) ?? [];
+  const time = Date.parse(`${seconds}Z`);
+  // `Date.parse` accepts days such as February 30.
+  return !Number.isNaN(time) && new Date(time).toISOString().startsWith(`${seconds}.`);
+}
 
 /** A response body that the Hub does not document. Callers must not rely on the content. */
 export const undocumentedBody = z.unknown();

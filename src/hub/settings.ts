@@ -1,9 +1,7 @@
 import * as z from "zod/mini";
-import type { CallOptions, Operations } from "./operation.ts";
-import { jsonBody } from "./operation.ts";
-import { requestEnum, timestamp, undocumentedBody } from "./schemas.ts";
+import { type CallOptions, jsonBody, type Operations } from "./operation.ts";
+import { requestEnum, timestamp, undocumentedBody, withJsonRule } from "./schemas.ts";
 import type { Transport } from "./transport/transport.ts";
-import { withJsonRule } from "./validation/json-rule.ts";
 
 const isOn = z.optional(z.boolean());
 

@@ -1,6 +1,6 @@
 import { maskUrl } from "../core/urls.ts";
-import { hasHiddenSecret } from "../hub/webhooks/changes.ts";
 import type { Webhook } from "../hub/webhooks/schemas.ts";
+import { hasHiddenSecret } from "../hub/webhooks/webhooks.ts";
 import { formatWatched } from "../payload/watch.ts";
 import type { EnableStep, FieldChange, RegistrationReport, RegistrationStep, SkippedWebhook } from "./report.ts";
 import type { ManagedWebhook, WebhookFields } from "./state.ts";

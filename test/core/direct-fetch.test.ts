@@ -4,7 +4,7 @@ import { createServer, type RequestListener } from "node:http";
 import { createServer as createNetServer } from "node:net";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { directFetch } from "../../src/core/fetch.ts";
-import { isConnectFailure } from "../../src/hub/transport/retry.ts";
+import { isConnectFailure } from "../../src/hub/transport/failures.ts";
 import { freePort, listenOnPort } from "../support/free-port.ts";
 import { listen } from "../support/listen.ts";
 

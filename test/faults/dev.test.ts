@@ -3,7 +3,7 @@ import { createServer } from "node:http";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
-import { readEvents } from "../../src/hub/transport/event-stream.ts";
+import { readEvents } from "../../src/hub/transport/response-body.ts";
 import { listen } from "../support/listen.ts";
 import { runProgram } from "../support/program.ts";
 import { makeProject } from "../support/project-folder.ts";

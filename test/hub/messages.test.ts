@@ -4,8 +4,7 @@ import { beforeEach, expect, test, vi } from "vitest";
 import { HubClient, type HubClientOptions, type WebhookChanges, type WebhookRequest } from "../../src/client.ts";
 import { errorsOf } from "../support/error-messages.ts";
 import { createFolder } from "../support/temporary-folder.ts";
-import { jobWebhook, urlWebhook } from "./answers.ts";
-import { closedAddress, connect, openHub, type ScriptedAnswer } from "./scripted-hub.ts";
+import { closedAddress, connect, jobWebhook, openHub, type ScriptedAnswer, urlWebhook } from "./scripted-hub.ts";
 
 /** The wording of the Hub client: change a text, read the difference, and run vitest with `-u`. Other tests assert codes. */
 

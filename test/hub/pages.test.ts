@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { nextQuery } from "../../src/hub/transport/link-header.ts";
+import { nextQuery } from "../../src/hub/pages.ts";
 import { allOf, connect, openHub, rejectionOf, type ScriptedAnswer } from "./scripted-hub.ts";
 
 /** Returns a page of members, with the URL of the next page if there is one. */

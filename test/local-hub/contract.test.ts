@@ -5,11 +5,9 @@ import { createHubConsole } from "../../src/local-hub/console/hub-console.ts";
 import { contextOf } from "../../src/local-hub/contexts.ts";
 import { specifiedRoutes } from "../../src/local-hub/routes/index.ts";
 import { LocalHub } from "../../src/local-hub.ts";
-import { type Case, casesOf } from "../hub/contract/cases.ts";
-import { type Fields, parseFact } from "../hub/contract/fact.ts";
-import { kindOf } from "../hub/contract/kinds.ts";
+import { type Case, casesOf, parameterCases } from "../hub/contract/cases.ts";
+import { type Fields, kindOf, parseFact } from "../hub/contract/facts.ts";
 import { type OperationFacts, operations } from "../hub/contract/operations.ts";
-import { parameterCases } from "../hub/contract/queries.ts";
 import { createMemoryLogger } from "../support/memory-logger.ts";
 import { jobRequests, organizationRequests, ownRequests } from "./support/sample-requests.ts";
 

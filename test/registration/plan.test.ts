@@ -1,6 +1,8 @@
 import { describe, expect, test } from "vitest";
 import type { Webhook } from "../../src/client.ts";
 import { type PlanInput, planSteps } from "../../src/registration/plan.ts";
+import type { HubState, PendingWebhook } from "../../src/registration/state.ts";
+import { recordResolved, resolvePending } from "../../src/registration/webhook.ts";
 
 const [first, second] = ["654bbbc16f2ec14d77f109c1", "654bbbc16f2ec14d77f109c2"];
 const url = "https://bot.example/webhooks/retrain";
@@ -104,5 +106,66 @@ describe("The plan of a registration", () => {
       { action: "update" },
       { action: "re-enable", reason: expect.stringContaining("the secret was different") },
     ]);
+  });
+});
+
+const [users, made, later] = ["654bbbc16f2ec14d77f109c1", "654bbbc16f2ec14d77f109c2", "654bbbc16f2ec14d77f109c3"];
+const bothWatched = [
+  { type: "dataset" as const, name: "me/data" },
+  { type: "org" as const, name: "acme" },
+];
+const noted = Date.parse("2026-11-21T10:00:00Z");
+
+function pendingOf(fields: Partial<PendingWebhook> = {}): PendingWebhook {
+  return {
+    ...{ key: "first", endpoint: "retrain", secret: null, existingIds: [users] },
+    ...{ written: { url, watched: bothWatched, domains: ["repo"] }, startedAt: new Date(noted).toISOString() },
+    ...fields,
+  };
+}
+
+function listedOf(id: string, fields: Partial<Webhook> = {}): Webhook {
+  return webhook({ id, watched: bothWatched, ...fields });
+}
+
+function resolve(listed: readonly Webhook[], state: Partial<HubState> = {}, now = noted + 1_000) {
+  const whole = { webhooks: [], pending: [pendingOf()], ...state };
+  const resolved = resolvePending({ pending: whole.pending, state: whole, listed, now });
+  recordResolved(whole, resolved);
+  return { ids: whole.webhooks.map(({ id }) => id), keys: whole.pending.map(({ key }) => key) };
+}
+
+describe("An interrupted creation", () => {
+  test("finds the webhook with the same URL and watched items, in any order", () => {
+    expect(resolve([listedOf(made, { watched: bothWatched.toReversed() })])).toEqual({ ids: [made], keys: [] });
+  });
+
+  test("never finds a webhook that existed before, even if it is identical", () => {
+    expect(resolve([listedOf(users)])).toEqual({ ids: [], keys: ["first"] });
+    expect(resolve([listedOf(users), listedOf(made)])).toEqual({ ids: [made], keys: [] });
+  });
+
+  test.each<[string, Partial<Webhook>]>([
+    ["delivers to another URL", { url: "https://bot.example/webhooks/other" }],
+    ["watches more", { watched: [...bothWatched, { type: "user", name: "me" }] }],
+    ["watches less", { watched: bothWatched.slice(1) }],
+  ])("ignores a webhook that %s", (_what, fields) => {
+    expect(resolve([listedOf(made, fields)])).toEqual({ ids: [], keys: ["first"] });
+  });
+
+  test("ignores a webhook that is already managed", () => {
+    const known = { id: made, endpoint: "retrain", secret: null };
+    expect(resolve([listedOf(made)], { webhooks: [known] })).toEqual({ ids: [made], keys: ["first"] });
+  });
+
+  test("finds a different webhook for each of two creations", () => {
+    const pending = [pendingOf(), pendingOf({ key: "second" })];
+    expect(resolve([listedOf(made), listedOf(later)], { pending })).toEqual({ ids: [made, later], keys: [] });
+    expect(resolve([listedOf(made)], { pending })).toEqual({ ids: [made], keys: ["second"] });
+  });
+
+  test("is abandoned after ten minutes", () => {
+    expect(resolve([], {}, noted + 600_000).keys).toEqual(["first"]);
+    expect(resolve([], {}, noted + 600_001).keys).toEqual([]);
   });
 });

@@ -126,10 +126,7 @@ const step = fc.oneof(
       index: fc.nat(3),
     }),
   },
-  {
-    weight: 1,
-    arbitrary: fc.record({ kind: fc.constantFrom("create" as const, "wait" as const), index: fc.nat(1) }),
-  },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constantFrom("create" as const, "wait" as const), index: fc.nat(1) }) },
 );
 
 test("Registrations converge to one webhook per endpoint, lose no webhook, and do not change those of others", async () => {

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { createServer, type RequestListener } from "node:http";
 import { fileURLToPath } from "node:url";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
+import type { LocalHubOptions } from "../../src/local-hub.ts";
 import { RegistrationFile } from "../../src/registration/state.ts";
 import type { FailedDeletion } from "../../src/registration/temporary.ts";
 import { deleteStaleWebhooks, TemporaryWebhooks } from "../../src/registration/temporary.ts";
@@ -11,6 +12,7 @@ import { processEnvironment } from "../support/program.ts";
 import { openTestHub, publicUrl, secret, serverOf, type TestHub, urlOf } from "./test-hub.ts";
 
 const alive = { url: "http://127.0.0.1:9/alive", answer: "it lives" };
+const longAnswer = "it lives and lives";
 const session = { id: "this-session", alive };
 const retrain = { name: "retrain", watch: [{ type: "dataset", name: "me/data" }], domains: ["repo"] } as const;
 const other = { name: "other", watch: [{ type: "org", name: "acme" }], domains: ["repo"] } as const;
@@ -19,6 +21,11 @@ const target = { endpoints: [retrain, other], publicUrl, secret: null };
 
 function open(testHub: TestHub, id = session.id): Promise<TemporaryWebhooks> {
   return TemporaryWebhooks.open({ client: testHub.client, state: testHub.state, session: { ...session, id } });
+}
+
+async function openSession(options?: LocalHubOptions) {
+  const testHub = await openTestHub(options);
+  return { testHub, webhooks: await open(testHub) };
 }
 
 function cleanUp(testHub: TestHub, options: Partial<Parameters<typeof deleteStaleWebhooks>[0]> = {}) {
@@ -67,8 +74,7 @@ function startSession(testHub: TestHub, environment: Record<string, string>) {
 
 describe("The webhooks of a session", () => {
   test("are created, updated and deleted with the session", async () => {
-    const testHub = await openTestHub();
-    const webhooks = await open(testHub);
+    const { testHub, webhooks } = await openSession();
     const created = await webhooks.reconcile({ ...target, secret });
     expect(created.done.map(({ action }) => action)).toEqual(["create", "create"]);
     const moved = { endpoints: [retrain], publicUrl: "http://127.0.0.1:9000", secret };
@@ -85,16 +91,14 @@ describe("The webhooks of a session", () => {
   });
 
   test("may have no secret", async () => {
-    const testHub = await openTestHub();
-    const webhooks = await open(testHub);
+    const { testHub, webhooks } = await openSession();
     await webhooks.reconcile(target);
     expect(await testHub.webhooks()).not.toMatchObject([{ secret: expect.anything() }, {}]);
     expect((await webhooks.reconcile(target)).steps).toEqual([]);
   });
 
   test("are re-enabled after a suspension", async () => {
-    const testHub = await openTestHub({ suspendAfter: 1 });
-    const webhooks = await open(testHub);
+    const { testHub, webhooks } = await openSession({ suspendAfter: 1 });
     await webhooks.reconcile({ ...target, publicUrl: "http://127.0.0.1:9" });
     await testHub.hub.push({ type: "dataset", name: "me/data" });
     const { done } = await webhooks.reconcile({ ...target, publicUrl: "http://127.0.0.1:9" });
@@ -103,8 +107,7 @@ describe("The webhooks of a session", () => {
   });
 
   test("are reconciled by consecutive calls in order", async () => {
-    const testHub = await openTestHub();
-    const webhooks = await open(testHub);
+    const { testHub, webhooks } = await openSession();
     const urls = [9001, 9002, 9003].map((port) => `http://127.0.0.1:${port}`);
     await Promise.all(urls.map((url) => webhooks.reconcile({ ...target, publicUrl: url })));
     expect((await testHub.webhooks()).map(({ url }) => url)).toEqual([
@@ -117,8 +120,7 @@ describe("The webhooks of a session", () => {
   });
 
   test("are reconciled and deleted by calls that wait for a call that fails", async () => {
-    const testHub = await openTestHub();
-    const webhooks = await open(testHub);
+    const { testHub, webhooks } = await openSession();
     const invalid = { ...target, publicUrl: "not a URL" };
     const [failed, reconciled] = await Promise.allSettled([webhooks.reconcile(invalid), webhooks.reconcile(target)]);
     expect(failed).toMatchObject({ status: "rejected", reason: { code: "OPTION_INVALID" } });
@@ -129,13 +131,6 @@ describe("The webhooks of a session", () => {
     expect(await testHub.webhooks()).toEqual([]);
   });
 
-  test("are not created after the session is closed", async () => {
-    const testHub = await openTestHub();
-    const webhooks = await open(testHub);
-    await webhooks.close();
-    await expect(webhooks.reconcile(target)).rejects.toMatchObject({ code: "CLOSING" });
-  });
-
   test("do not touch the webhooks of the user, registered or not", async () => {
     const testHub = await openTestHub();
     const byHand = await testHub.create({ url: urlOf("other"), secret: "theirs" });
@@ -144,14 +139,8 @@ describe("The webhooks of a session", () => {
     const webhooks = await open(testHub);
     const { done, skipped } = await webhooks.reconcile(target);
     expect(done).toMatchObject([{ action: "create", endpoint: "retrain" }]);
-    expect(skipped).toMatchObject([
-      {
-        reason: "not-managed",
-        endpoint: "other",
-        id: byHand.id,
-        message: expect.stringContaining("the current secret of the server"),
-      },
-    ]);
+    const message = expect.stringContaining("the current secret of the server");
+    expect(skipped).toMatchObject([{ reason: "not-managed", endpoint: "other", id: byHand.id, message }]);
     await webhooks.close();
     await cleanUp(testHub);
     expect(await testHub.webhooks()).toEqual(before);
@@ -172,8 +161,7 @@ describe("The webhooks of a session", () => {
   });
 
   test("that cannot be deleted are reported, stay recorded, and are deleted at the next start", async () => {
-    const testHub = await openTestHub();
-    const webhooks = await open(testHub);
+    const { testHub, webhooks } = await openSession();
     await webhooks.reconcile(target);
     const ids = (await testHub.webhooks()).map(({ id }) => id);
     testHub.intercept = async (request, send) =>
@@ -194,11 +182,8 @@ describe("The webhooks of a session", () => {
     ["no answer", { url: alive.url, answer: "" }],
   ])("are not created for a session whose alive check has %s", async (_what, unusable) => {
     const testHub = await openTestHub();
-    const opening = TemporaryWebhooks.open({
-      client: testHub.client,
-      state: testHub.state,
-      session: { id: "a", alive: unusable },
-    });
+    const { client, state } = testHub;
+    const opening = TemporaryWebhooks.open({ client, state, session: { id: "a", alive: unusable } });
     await expect(opening).rejects.toMatchObject({ code: "OPTION_INVALID" });
   });
 });
@@ -256,7 +241,7 @@ describe("A webhook that a session left behind", () => {
   test.each([
     ["nothing answers", () => alive.url],
     ["another process answers", () => serveAlive("hello")],
-    ["the response is longer", () => serveAlive("it lives and lives")],
+    ["the response is longer", () => serveAlive(longAnswer)],
     ["the response is an error", () => serveAlive("it lives", 404)],
   ])("is deleted if %s", async (_what, address) => {
     const testHub = await openTestHub();
@@ -278,33 +263,26 @@ describe("A webhook that a session left behind", () => {
     expect(requested.mock.calls.filter(([url]) => String(url) === alive.url)).toEqual([]);
   });
 
-  test("is deleted if nothing answers within 5 s", async () => {
+  test.each<[string, RequestListener, waits: boolean]>([
+    ["after 5 s without an answer", () => {}, true],
+    [
+      "immediately if the response is too long and does not end",
+      (_, response) => void response.write(longAnswer),
+      false,
+    ],
+  ])("is deleted %s", async (_when, listener, waits) => {
     const testHub = await openTestHub();
-    await leaveBehind(testHub, await listenWith(() => {}));
-    const deadlines: number[] = [];
+    await leaveBehind(testHub, await listenWith(listener));
+    const deadlines: [number, AbortSignal][] = [];
     const { timeout } = AbortSignal;
     vi.spyOn(AbortSignal, "timeout").mockImplementation((milliseconds) => {
-      deadlines.push(milliseconds);
-      return timeout(1);
-    });
-    onTestFinished(() => void vi.restoreAllMocks());
-    expect(await cleanUp(testHub)).toHaveLength(2);
-    expect(deadlines).toEqual([5_000]);
-  });
-
-  test("is deleted immediately if the response is too long and does not end", async () => {
-    const testHub = await openTestHub();
-    await leaveBehind(testHub, await listenWith((_request, response) => void response.write("it lives and lives")));
-    const deadlines: AbortSignal[] = [];
-    const { timeout } = AbortSignal;
-    vi.spyOn(AbortSignal, "timeout").mockImplementation((milliseconds) => {
-      const deadline = timeout(milliseconds);
-      deadlines.push(deadline);
+      const deadline = timeout(waits ? 1 : milliseconds);
+      deadlines.push([milliseconds, deadline]);
       return deadline;
     });
     onTestFinished(() => void vi.restoreAllMocks());
     expect(await cleanUp(testHub)).toHaveLength(2);
-    expect(deadlines).toMatchObject([{ aborted: false }]);
+    expect(deadlines).toMatchObject([[5_000, { aborted: waits }]]);
   });
 
   test("stays recorded if the Hub does not list its webhooks, which is reported", async () => {

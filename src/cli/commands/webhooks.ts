@@ -2,8 +2,8 @@
 import { type Command, Option } from "commander";
 import { maskUrl } from "../../core/urls.ts";
 import type { WebhookJob, WebhookJobRequest } from "../../hub/jobs/definition.ts";
-import type { WebhookChanges } from "../../hub/webhooks/changes.ts";
 import type { Webhook } from "../../hub/webhooks/schemas.ts";
+import type { WebhookChanges } from "../../hub/webhooks/webhooks.ts";
 import { formatWatched, webhookDomains } from "../../payload/watch.ts";
 import type { Invocation } from "../invocation.ts";
 import type { Column, Output, Result } from "../output.ts";

@@ -1,6 +1,5 @@
 import * as z from "zod/mini";
-import { objectIdInEitherCase, requestEnum, responseEnum } from "../schemas.ts";
-import { withJsonRule } from "../validation/json-rule.ts";
+import { objectIdInEitherCase, requestEnum, responseEnum, withJsonRule } from "../schemas.ts";
 
 /*
  * This file defines the job in a request (with the values of secrets), and the job in a webhook that the Hub returns (with the names

@@ -1,7 +1,14 @@
 import * as z from "zod/mini";
 import { jsonBody, type Operations } from "../operation.ts";
-import { objectId, optionalWholeNumber, responseEnum, type SearchOf, timestamp, undocumentedBody } from "../schemas.ts";
-import { withJsonRule } from "../validation/json-rule.ts";
+import {
+  objectId,
+  optionalWholeNumber,
+  responseEnum,
+  type SearchOf,
+  timestamp,
+  undocumentedBody,
+  withJsonRule,
+} from "../schemas.ts";
 import { architectures, expose, labels, returnedFlavor, webhookJobRequest } from "./definition.ts";
 
 /** The stages of a job. */

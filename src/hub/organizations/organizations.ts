@@ -1,14 +1,21 @@
 import * as z from "zod/mini";
-import type { CallOptions, Operations } from "../operation.ts";
+import { HubError } from "../../core/errors.ts";
+import { type CallOptions, jsonBody, type Operations } from "../operation.ts";
 import { Pages } from "../pages.ts";
-import { organizationName } from "../schemas.ts";
+import {
+  objectId,
+  objectIdInEitherCase,
+  organizationName,
+  organizationRole,
+  type SearchOf,
+  undocumentedBody,
+  uri,
+  wholeNumber,
+} from "../schemas.ts";
 import type { Transport } from "../transport/transport.ts";
 import { type AuditLogEvent, type AuditLogSearch, auditLogEvent, auditLogOperations } from "./audit-log.ts";
-import { type MemberRoleChange, type MemberSearch, memberOperations, type OrganizationMember } from "./members.ts";
 import { HubNetworkSecurity } from "./network-security.ts";
 import { HubResourceGroups } from "./resource-groups.ts";
-import { type ScimConfig, scimOperations } from "./scim.ts";
-import { type RevokedToken, revokeToken } from "./tokens.ts";
 
 /**
  * The methods of `hub.organizations` for organizations. The first argument of each method is the name of the organization. Most
@@ -37,7 +44,16 @@ export class HubOrganizations {
    * ```
    */
   async revokeToken(name: string, revoked: RevokedToken, options?: CallOptions): Promise<void> {
-    await revokeToken(this.#transport, { name, revoked, options });
+    const repeatable = { ...options, idempotent: true };
+    if ("tokenId" in revoked) {
+      const params = { name, tokenId: revoked.tokenId };
+      await this.#transport.call(tokenOperations.revokeById, { params }, repeatable);
+      return;
+    }
+    const input = { params: { name }, body: revoked };
+    await this.#transport.call(tokenOperations.revoke, input, repeatable).catch((error) => {
+      throw HubError.isInstance(error) && error.code === "HUB_NOT_FOUND" ? addTokenIdHint(error) : error;
+    });
   }
 
   /**
@@ -71,7 +87,7 @@ export class HubOrganizations {
    */
   members(name: string, search?: MemberSearch, options?: CallOptions): Pages<OrganizationMember> {
     const input = { params: { name }, query: search };
-    return new Pages(() => this.#transport.pages(memberOperations.list, input, options), { signal: options?.signal });
+    return new Pages(() => this.#transport.pages(memberOperations.list, input, options), options);
   }
 
   /**
@@ -92,8 +108,15 @@ export class HubOrganizations {
   }
 }
 
+function addTokenIdHint(error: HubError): HubError {
+  return new HubError(
+    `${error.message} Since 2026-08-12, the Hub revokes tokens by ID. Pass { tokenId } with the ID from the token settings of the organization.`,
+    { code: error.code, ...(error.status !== undefined && { status: error.status }), requestId: error.requestId },
+  );
+}
+
 /** The URL of the avatar of an organization. */
-export const organizationAvatar = z.strictObject({ avatarUrl: z.url() });
+export const organizationAvatar = z.strictObject({ avatarUrl: uri });
 
 /** The operation on the avatar of an organization (docs/reference/hub-api.md, Organizations). */
 export const avatarOperations = {
@@ -104,5 +127,130 @@ export const avatarOperations = {
     summary: "Read the avatar of an organization",
     request: { params: organizationName },
     response: organizationAvatar,
+  },
+} as const satisfies Operations;
+
+/** A member of an organization. */
+export const organizationMember = z.strictObject({
+  _id: objectId,
+  avatarUrl: z.string(),
+  fullname: z.string(),
+  isPro: z.boolean(),
+  /** The username. */
+  user: z.string(),
+  type: z.literal("user"),
+  isFollowing: z.optional(z.boolean()),
+  role: z.optional(organizationRole),
+  resourceGroups: z.optional(
+    z.array(z.strictObject({ name: z.string(), id: z.string(), numUsers: z.number(), role: organizationRole })),
+  ),
+  twoFaEnabled: z.optional(z.boolean()),
+  /** Present only if the token belongs to an admin of an organization with a Team or Enterprise plan. */
+  verifiedEmail: z.optional(z.nullable(z.string())),
+  isExternalCollaborator: z.optional(z.boolean()),
+});
+
+/** The new role of a member in the organization and in some of its resource groups. */
+export const memberRoleChange = z.object({
+  role: organizationRole,
+  resourceGroups: z.optional(z.array(z.object({ id: objectIdInEitherCase, role: organizationRole }))),
+});
+
+const search = z.object({
+  search: z.optional(z.string()),
+  email: z.optional(z.email("expected a complete email address")),
+  cursor: z.optional(z.string()),
+  limit: wholeNumber({ minimum: 10, maximum: 10_000, fallback: 500 }),
+});
+
+/** A member of an organization. */
+export type OrganizationMember = z.output<typeof organizationMember>;
+/** A search for members. `limit` is the page size, and `cursor` is the start of the page. */
+export type MemberSearch = SearchOf<typeof search>;
+/** The new role of a member in the organization and in some of its resource groups. */
+export type MemberRoleChange = z.input<typeof memberRoleChange>;
+
+/** The operations on the members of an organization (docs/reference/hub-api.md, Organizations). */
+export const memberOperations = {
+  list: {
+    method: "get",
+    path: "/api/organizations/{name}/members",
+    operationId: "listOrganizationMembers",
+    summary: "List the members of an organization",
+    request: { params: organizationName, query: search },
+    response: z.array(organizationMember),
+  },
+  setRole: {
+    method: "put",
+    path: "/api/organizations/{name}/members/{username}/role",
+    operationId: "setMemberRole",
+    summary: "Change the role of a member",
+    request: {
+      params: z.object({ ...organizationName.shape, username: z.string() }),
+      body: jsonBody(memberRoleChange),
+    },
+    response: undocumentedBody,
+  },
+} as const satisfies Operations;
+
+/** A request to revoke a token by its value. The Hub accepted this request until 2026-08-12. */
+export const tokenRevocation = z.object({
+  token: z.string().check(z.regex(/^hf_/, 'expected a complete token, which starts with "hf_"')),
+});
+
+/** The token to revoke, by ID, or by value on a Hub from before 2026-08-12. */
+export type RevokedToken =
+  | {
+      /** The ID of the token, which the token settings and the audit log of the organization contain. */
+      tokenId: string;
+    }
+  | {
+      /** The token itself, for a Hub from before 2026-08-12. Errors and logs never contain this value. */
+      token: string;
+    };
+
+/** The operations on tokens (docs/reference/hub-api.md, Organizations). */
+export const tokenOperations = {
+  revoke: {
+    method: "post",
+    path: "/api/organizations/{name}/settings/tokens/revoke",
+    operationId: "revokeOrganizationToken",
+    summary: "Revoke the access of a token by its value",
+    request: { params: organizationName, body: jsonBody(tokenRevocation) },
+    response: undocumentedBody,
+  },
+  revokeById: {
+    method: "post",
+    path: "/api/organizations/{name}/settings/tokens/{tokenId}/revoke",
+    operationId: "revokeOrganizationTokenById",
+    summary: "Revoke the access of a token to the organization",
+    request: { params: z.object({ ...organizationName.shape, tokenId: z.string() }) },
+    response: undocumentedBody,
+  },
+} as const satisfies Operations;
+
+/** The SCIM configuration of an organization. The Hub does not document the content of `sort` or additional fields. */
+export const scimConfig = z.looseObject({
+  schemas: z.array(z.string()),
+  documentationUri: z.string(),
+  patch: z.strictObject({ supported: z.boolean() }),
+  bulk: z.strictObject({ supported: z.boolean(), maxOperations: z.number(), maxPayloadSize: z.number() }),
+  filter: z.strictObject({ supported: z.boolean(), maxResults: z.number() }),
+  changePassword: z.strictObject({ supported: z.boolean() }),
+  sort: z.looseObject({}),
+});
+
+/** The SCIM configuration of an organization. */
+export type ScimConfig = z.output<typeof scimConfig>;
+
+/** The operation on SCIM (docs/reference/hub-api.md, Organizations). */
+export const scimOperations = {
+  config: {
+    method: "get",
+    path: "/api/organizations/{name}/scim/v2/ServiceProviderConfig",
+    operationId: "getScimConfig",
+    summary: "Read the SCIM configuration of an organization",
+    request: { params: organizationName },
+    response: scimConfig,
   },
 } as const satisfies Operations;

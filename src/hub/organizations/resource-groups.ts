@@ -1,10 +1,16 @@
 import * as z from "zod/mini";
 import { repoTypes } from "../../payload/names.ts";
-import type { CallOptions, Operations } from "../operation.ts";
-import { jsonBody } from "../operation.ts";
-import { objectId, organizationName, organizationRole, repoRef, requestEnum, responseEnum } from "../schemas.ts";
+import { type CallOptions, jsonBody, type Operations } from "../operation.ts";
+import {
+  objectId,
+  organizationName,
+  organizationRole,
+  repoRef,
+  requestEnum,
+  responseEnum,
+  withJsonRule,
+} from "../schemas.ts";
 import type { Transport } from "../transport/transport.ts";
-import { withJsonRule } from "../validation/json-rule.ts";
 
 const scopes = ["all", "read_plus"] as const;
 const enabledAutoJoin = { enabled: z.literal(true), role: organizationRole };

@@ -1,25 +1,22 @@
-import type * as z from "zod/mini";
 import { HubError } from "../../core/errors.ts";
 import type { CallOptions } from "../operation.ts";
 import { argumentInvalid } from "../validation/arguments.ts";
-import { type commit, commitOperations } from "./commits.ts";
-import {
-  type CommitFiles,
-  type ExistingEntry,
-  type FileWrite,
-  findNeededWrites,
-  type NeededWrite,
-  readCommitFiles,
-  toBase64,
-} from "./committed-files.ts";
-import { fileOperations } from "./files.ts";
-import { checkMarker, markCommit } from "./marker.ts";
+import { commitOperations, fileOperations, type RepositoryFile } from "./contents.ts";
+import type { DiscussionSummary } from "./discussions.ts";
+import { checkMarker, markCommit, markDescription } from "./marker.ts";
+import { findMarked, isOpen, keepMarker } from "./read-discussions.ts";
 import { repositoryOperations } from "./repositories.ts";
-import { markerOf, observe, type RepositoryContext, signatureOf } from "./repository-context.ts";
-import { sendOnce } from "./send-once.ts";
+import { markerOf, observe, type RepositoryContext, repositoryKey, signatureOf } from "./repository-context.ts";
 
-/** A commit in the history of a repository. */
-export type RepositoryCommit = z.output<typeof commit>;
+/**
+ * The files of a commit, by path. A string is stored as UTF-8. `null` deletes the file, or the folder with all its files.
+ *
+ * @example
+ * ```ts
+ * const files: CommitFiles = { "README.md": "# Data\n", "data/old.csv": null };
+ * ```
+ */
+export type CommitFiles = Readonly<Record<string, string | Uint8Array | null>>;
 
 /** A commit to create. */
 export interface CommitRequest extends CallOptions {
@@ -36,6 +33,9 @@ export interface CommitRequest extends CallOptions {
   /** A name for the purpose of the commit, which is written into its description. */
   marker?: string | undefined;
 }
+
+/** The query of a commit that opens a pull request. */
+type CommitQuery = { create_pr: true };
 
 /** The result of a commit. */
 export interface CommitResult {
@@ -60,48 +60,119 @@ export async function createCommit(context: RepositoryContext, request: CommitRe
   const { head, needed } = await compareWithHead(context, { writes, branch, signal });
   if (needed.length === 0) return { oid: head, created: false };
   await checkUploadModes(context, { needed, branch, signal });
-  const body = encodeCommit({ message, description: signed, parent, needed });
+  const body = encodeCommit({ message, description: signed, parent }, needed);
   const params = { ...context.path, rev: branch };
-  return observe(context, {
-    send: () =>
-      sendOnce<CommitResult>(context.client.transport, {
-        async send() {
-          const options = { signal, encodedBody: body };
-          const { commitOid } = await context.client.transport.call(commitOperations.create, { params }, options);
-          return { oid: commitOid, created: true };
-        },
-        async find() {
-          const current = await compareWithHead(context, { writes, branch, signal });
-          if (current.needed.length > 0) return undefined;
-          const made = await findCommit(context, { message, description: signed, branch, until: head, signal });
-          // Otherwise, someone else committed the same files.
-          return made === undefined ? { oid: current.head, created: false } : { oid: made, created: true };
-        },
-        signal,
-      }),
+  return observe<CommitResult>(context, {
+    async send() {
+      const options = { signal, encodedBody: body };
+      const { commitOid } = await context.client.transport.call(commitOperations.create, { params }, options);
+      return { oid: commitOid, created: true };
+    },
+    async find() {
+      const current = await compareWithHead(context, { writes, branch, signal });
+      if (current.needed.length > 0) return undefined;
+      const made = await findCommit(context, { message, description: signed, branch, signal }, head);
+      // Otherwise, someone else committed the same files.
+      return made === undefined ? { oid: current.head, created: false } : { oid: made, created: true };
+    },
+    signal,
     made: ({ oid, created }) => (created ? [{ kind: "commit", id: oid }] : []),
   });
 }
 
-/** The changes that a branch needs. */
-export interface BranchComparison {
-  /** The head of the branch. */
-  head: string;
-  /** The writes that change the branch. */
-  needed: NeededWrite[];
+/** A pull request to open. */
+export interface PullRequestRequest extends CallOptions {
+  /** The title, with 3 to 200 characters. It is also the message of the commit. */
+  title: string;
+  /** The first comment, in Markdown. */
+  description?: string | undefined;
+  /** The files to write and delete, compared to `main`. */
+  files: CommitFiles;
+  /** A name for the purpose of the pull request. A pull request with the same marker is found again, even with another title. */
+  marker: string;
 }
 
-/** Compares files with the head of a branch. */
-export async function compareWithHead(
+/** A pull request that was opened or found. */
+export interface OpenedPullRequest {
+  num: number;
+  /** Whether this call opened the pull request. `false`: it was found by its marker. */
+  created: boolean;
+  /** The status, such as `open`. A found pull request can be closed or merged. */
+  status: DiscussionSummary["status"];
+  /** The ref with the commits of the pull request, such as `refs/pr/1`. */
+  ref: string;
+}
+
+export async function openPullRequest(
+  context: RepositoryContext,
+  { title, description = "", files, marker: name, signal }: PullRequestRequest,
+): Promise<OpenedPullRequest | undefined> {
+  checkMessage(title);
+  const { client, path } = context;
+  const marker = markerOf(context, checkMarker(name));
+  const writes = readCommitFiles(files);
+  const query: CommitQuery = { create_pr: true };
+  const find = () => findMarked(context, { marker, title, type: "pull_request", signal });
+  return client.markedCalls.run(`pull request ${repositoryKey(context)} ${name}`, async () => {
+    const found = await find();
+    if (found && isOpen(found)) {
+      await createCommit(context, { message: title, files, branch: refOf(found.num), marker: name, signal });
+    }
+    // A closed pull request was rejected. A merged pull request does not prevent another one with newer files.
+    if (found && found.status !== "merged") return toOpened(found);
+    const { needed } = await compareWithHead(context, { writes, branch: "main", signal });
+    if (needed.length === 0) return found && toOpened(found);
+    await checkUploadModes(context, { needed, branch: "main", query, signal });
+    const encodedBody = encodeCommit({ message: title, description: markDescription(description, marker) }, needed);
+    const input = { params: { ...path, rev: "main" }, query };
+    const { opened } = await observe(context, {
+      async send() {
+        const answer = await client.transport.call(commitOperations.create, input, { signal, encodedBody });
+        const opened = toOpened({ num: numberIn(answer.pullRequestUrl), status: "open" }, true);
+        keepMarker(context, opened.num, marker);
+        return { opened, commit: answer.commitOid };
+      },
+      async find() {
+        const made = await find();
+        if (!made || made.status === "merged") return undefined;
+        const { head } = await compareWithHead(context, { writes, branch: refOf(made.num), signal });
+        return { opened: toOpened(made, true), commit: head };
+      },
+      signal,
+      made: ({ opened, commit }) => [
+        { kind: "discussion", id: String(opened.num) },
+        { kind: "commit", id: commit },
+      ],
+    });
+    return opened;
+  });
+}
+
+function refOf(num: number): string {
+  return `refs/pr/${num}`;
+}
+
+function toOpened({ num, status }: Pick<DiscussionSummary, "num" | "status">, created = false): OpenedPullRequest {
+  return { num, status, created, ref: refOf(num) };
+}
+
+/** Returns the number at the end of the URL of a pull request. */
+function numberIn(url: string | undefined): number {
+  const [, number] = /\/discussions\/(\d+)\/?$/.exec(url ?? "") ?? [];
+  if (number !== undefined) return Number(number);
+  throw new HubError("The Hub opened a pull request, but did not return its number. Look for it on the Hub.", {
+    code: "HUB_RESPONSE_INVALID",
+  });
+}
+
+/** Compares files with the head of a branch. Returns the head, and the writes that change the branch. */
+async function compareWithHead(
   { client, path }: RepositoryContext,
   { writes, branch, signal }: CallOptions & { writes: readonly FileWrite[]; branch: string },
-): Promise<BranchComparison> {
+): Promise<{ head: string; needed: NeededWrite[] }> {
   const { transport } = client;
-  const { sha } = await transport.call(
-    repositoryOperations.infoAtRevision,
-    { params: { ...path, rev: branch } },
-    { signal },
-  );
+  const params = { ...path, rev: branch };
+  const { sha } = await transport.call(repositoryOperations.infoAtRevision, { params }, { signal });
   if (sha === undefined) {
     throw new HubError(`The Hub returned no commit for the branch ${JSON.stringify(branch)}. Check the branch.`, {
       code: "HUB_RESPONSE_INVALID",
@@ -116,18 +187,18 @@ export async function compareWithHead(
 }
 
 /**
- * Checks that the Hub stores these files in the commit itself. Without `createPullRequest`, the Hub requires write access.
+ * Checks that the Hub stores these files in the commit itself. Without the query for a pull request, the Hub requires write access.
  *
  * @throws `LARGE_FILE_UNSUPPORTED`
  */
-export async function checkUploadModes(
+async function checkUploadModes(
   { client, path }: RepositoryContext,
   {
     needed,
     branch,
-    createPullRequest = false,
+    query,
     signal,
-  }: CallOptions & { needed: readonly NeededWrite[]; branch: string; createPullRequest?: boolean },
+  }: CallOptions & { needed: readonly NeededWrite[]; branch: string; query?: CommitQuery },
 ): Promise<void> {
   const params = { ...path, rev: branch };
   const files = needed.flatMap(({ path: file, content }) =>
@@ -137,7 +208,7 @@ export async function checkUploadModes(
       : [],
   );
   for (const part of chunksOf(files, pathsPerRequest.preupload)) {
-    const input = { params, body: { files: part }, ...(createPullRequest && { query: { create_pr: true } }) };
+    const input = { params, query, body: { files: part } };
     const answer = await client.transport.call(commitOperations.preupload, input, { signal, idempotent: true });
     const large = answer.files.find(({ uploadMode }) => uploadMode !== "regular");
     if (large === undefined) continue;
@@ -149,17 +220,10 @@ export async function checkUploadModes(
 }
 
 /** Encodes the body of a commit as lines of JSON. */
-export function encodeCommit({
-  message,
-  description,
-  parent,
-  needed,
-}: {
-  message: string;
-  description: string;
-  parent?: string | undefined;
-  needed: readonly NeededWrite[];
-}) {
+function encodeCommit(
+  { message, description, parent }: Pick<CommitRequest, "message" | "description" | "parent">,
+  needed: readonly NeededWrite[],
+) {
   const header = { summary: message, description, ...(parent !== undefined && { parentCommit: parent }) };
   const lines = needed.map(({ path, content, isFolder }) =>
     content
@@ -171,7 +235,7 @@ export function encodeCommit({
 }
 
 /** @throws `ARGUMENT_INVALID` */
-export function checkMessage(message: string): void {
+function checkMessage(message: string): void {
   if (typeof message === "string" && message.trim() !== "") return;
   throw argumentInvalid([{ field: "message", problem: "expected a text" }]);
 }
@@ -179,13 +243,8 @@ export function checkMessage(message: string): void {
 /** Finds a commit by its message among the newest commits after the commit `until`. */
 async function findCommit(
   { client, path }: RepositoryContext,
-  {
-    message,
-    description,
-    branch,
-    until,
-    signal,
-  }: CallOptions & { message: string; description: string; branch: string; until: string },
+  { message, description, branch, signal }: CallOptions & { message: string; description: string; branch: string },
+  until: string,
 ): Promise<string | undefined> {
   const params = { ...path, rev: branch };
   for await (const commits of client.transport.pages(commitOperations.list, { params }, { signal })) {
@@ -200,4 +259,105 @@ function chunksOf<Item>(items: readonly Item[], size: number): Item[][] {
   return Array.from({ length: Math.ceil(items.length / size) }, (_, index) =>
     items.slice(index * size, (index + 1) * size),
   );
+}
+
+/** A file to write or delete. */
+interface FileWrite {
+  path: string;
+  /** `undefined`: delete the file or folder. */
+  content: Uint8Array | undefined;
+}
+
+/** What a revision contains at a path. */
+type ExistingEntry = Pick<RepositoryFile, "path" | "type" | "oid">;
+
+/** A file to write or delete, which a revision contains in another form. */
+interface NeededWrite extends FileWrite {
+  /** Whether the path is a folder in the revision. */
+  isFolder: boolean;
+}
+
+/**
+ * Checks and encodes the files of a commit.
+ *
+ * @throws `ARGUMENT_INVALID`
+ */
+export function readCommitFiles(files: CommitFiles): FileWrite[] {
+  const entries = Object.entries(typeof files === "object" && files !== null ? files : {});
+  if (entries.length === 0) throw argumentInvalid([{ field: "files", problem: "expected at least one file" }]);
+  const problems = entries.flatMap(([path, content]) => {
+    const problem = problemOf(path, content);
+    return problem === undefined ? [] : [{ field: `files[${JSON.stringify(path)}]`, problem }];
+  });
+  if (problems.length > 0) throw argumentInvalid(problems);
+  return entries.map(([path, content]) => ({
+    path,
+    content: typeof content === "string" ? encoder.encode(content) : (content ?? undefined),
+  }));
+}
+
+function problemOf(path: string, content: unknown): string | undefined {
+  if (!isFilePath(path)) return 'expected a path such as "data/train.csv", without ".", "..", ".git", or empty parts';
+  if (content === null || content instanceof Uint8Array) return undefined;
+  if (typeof content !== "string") return "expected a string, a Uint8Array, or null";
+  return content.isWellFormed() ? undefined : "expected well-formed Unicode";
+}
+
+function isFilePath(path: string): boolean {
+  const parts = path.split("/");
+  const isUsable = (part: string) => !/^(?:|\.|\.\.|\.git)$/i.test(part);
+  return path.isWellFormed() && !path.includes("\0") && parts.every(isUsable);
+}
+
+/** Returns the files that a revision does not contain yet in this form. */
+export async function findNeededWrites(
+  writes: readonly FileWrite[],
+  existing: readonly ExistingEntry[],
+): Promise<NeededWrite[]> {
+  const entries = new Map(existing.map((entry) => [entry.path, entry]));
+  const needed: NeededWrite[] = [];
+  for (const write of writes) {
+    const entry = entries.get(write.path);
+    if (!(await isDone(write, entry))) needed.push({ ...write, isFolder: entry?.type === "directory" });
+  }
+  return needed;
+}
+
+async function isDone({ content }: FileWrite, entry: ExistingEntry | undefined): Promise<boolean> {
+  if (content === undefined) return entry === undefined;
+  if (entry === undefined) return false;
+  // The ID of a large file is the ID of its pointer.
+  return entry.oid === (await blobId(content)) || entry.oid === (await pointerId(content));
+}
+
+/** Encodes bytes as base64. */
+export function toBase64(bytes: Uint8Array): string {
+  let binary = "";
+  // Larger parts exceed the maximum number of arguments.
+  for (let start = 0; start < bytes.byteLength; start += 8192) {
+    binary += String.fromCharCode(...bytes.subarray(start, start + 8192));
+  }
+  return btoa(binary);
+}
+
+const encoder = new TextEncoder();
+
+/** Returns the ID that git gives to a file with this content, as 40 hexadecimal digits. */
+export async function blobId(content: Uint8Array): Promise<string> {
+  const header = encoder.encode(`blob ${content.byteLength}\0`);
+  const object = new Uint8Array(header.byteLength + content.byteLength);
+  object.set(header);
+  object.set(content, header.byteLength);
+  return toHex(await crypto.subtle.digest("SHA-1", object));
+}
+
+/** Returns the ID that git gives to the pointer of a large file (Git LFS) with this content. */
+export async function pointerId(content: Uint8Array): Promise<string> {
+  const oid = toHex(await crypto.subtle.digest("SHA-256", new Uint8Array(content)));
+  const pointer = `version https://git-lfs.github.com/spec/v1\noid sha256:${oid}\nsize ${content.byteLength}\n`;
+  return blobId(encoder.encode(pointer));
+}
+
+function toHex(digest: ArrayBuffer): string {
+  return [...new Uint8Array(digest)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 }

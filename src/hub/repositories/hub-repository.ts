@@ -1,25 +1,22 @@
 import type { CallOptions } from "../operation.ts";
 import { Pages } from "../pages.ts";
 import type { KnownRepoRef, RepoRef } from "../schemas.ts";
-import type { MergeResult } from "./change-discussion.ts";
-import type { ChangedFile } from "./changed-file.ts";
-import type { CommitRequest, CommitResult, RepositoryCommit } from "./create-commit.ts";
+import type { ChangedFile } from "./changed-files.ts";
+import type { RepositoryCommit, RepositoryFile, RepositoryRefs } from "./contents.ts";
+import type { CommitRequest, CommitResult, OpenedPullRequest, PullRequestRequest } from "./create-commit.ts";
 import type { DiscussionDetails, DiscussionSummary } from "./discussions.ts";
-import type { DiscussionRequest, OpenedDiscussion } from "./open-discussion.ts";
-import type { OpenedPullRequest, PullRequestRequest } from "./open-pull-request.ts";
 import type { DiscussionSearch } from "./read-discussions.ts";
-import type {
-  ChangedFilesOptions,
-  ListFilesOptions,
-  ReadFileOptions,
-  RepositoryFile,
-  RevisionOptions,
-} from "./read-files.ts";
-import type { RepositoryRefs } from "./refs.ts";
+import type { ChangedFilesOptions, ListFilesOptions, ReadFileOptions, RevisionOptions } from "./read-repository.ts";
+import type { RepositoryInfo } from "./repositories.ts";
 import type { RepositoryClient, RepositoryContext } from "./repository-context.ts";
-import type { RepositoryInfo } from "./repository-info.ts";
 import { toRepoRef, toRepositoryPath } from "./repository-path.ts";
-import type { CommentUpsert, UpsertedComment } from "./write-comment.ts";
+import type {
+  CommentUpsert,
+  DiscussionRequest,
+  MergeResult,
+  OpenedDiscussion,
+  UpsertedComment,
+} from "./write-discussions.ts";
 
 /** A comment to add to a change of a discussion. */
 export interface ChangeComment extends CallOptions {
@@ -68,8 +65,7 @@ export class HubRepository {
    * ```
    */
   async info(options: RevisionOptions = {}): Promise<RepositoryInfo> {
-    const { readInfo } = await import("./read-repository.ts");
-    return readInfo(this.#context, options);
+    return (await import("./read-repository.ts")).readInfo(this.#context, options);
   }
 
   /**
@@ -81,8 +77,7 @@ export class HubRepository {
    * ```
    */
   async refs(options: CallOptions = {}): Promise<RepositoryRefs> {
-    const { readRefs } = await import("./read-repository.ts");
-    return readRefs(this.#context, options);
+    return (await import("./read-repository.ts")).readRefs(this.#context, options);
   }
 
   /**
@@ -94,14 +89,8 @@ export class HubRepository {
    * ```
    */
   commits(options: RevisionOptions = {}): Pages<RepositoryCommit> {
-    const context = this.#context;
-    return new Pages(
-      async function* () {
-        const { readCommitPages } = await import("./read-repository.ts");
-        yield* readCommitPages(context, options);
-      },
-      { signal: options.signal },
-    );
+    const open = async () => (await import("./read-repository.ts")).readCommitPages(this.#context, options);
+    return new Pages(open, options);
   }
 
   /**
@@ -116,8 +105,7 @@ export class HubRepository {
    * ```
    */
   async changedFiles(options: ChangedFilesOptions): Promise<ChangedFile[]> {
-    const { readChangedFiles } = await import("./read-files.ts");
-    return readChangedFiles(this.#context, options);
+    return (await import("./read-repository.ts")).readChangedFiles(this.#context, options);
   }
 
   /**
@@ -129,14 +117,8 @@ export class HubRepository {
    * ```
    */
   listFiles(options: ListFilesOptions = {}): Pages<RepositoryFile> {
-    const context = this.#context;
-    return new Pages(
-      async function* () {
-        const { readFilePages } = await import("./read-files.ts");
-        yield* readFilePages(context, options);
-      },
-      { signal: options.signal },
-    );
+    const open = async () => (await import("./read-repository.ts")).readFilePages(this.#context, options);
+    return new Pages(open, options);
   }
 
   /**
@@ -151,8 +133,7 @@ export class HubRepository {
    * ```
    */
   async readText(path: string, options: ReadFileOptions = {}): Promise<string> {
-    const { readText } = await import("./read-files.ts");
-    return readText(this.#context, path, options);
+    return (await import("./read-repository.ts")).readText(this.#context, path, options);
   }
 
   /**
@@ -165,8 +146,7 @@ export class HubRepository {
    * ```
    */
   async readBytes(path: string, options: ReadFileOptions = {}): Promise<Uint8Array> {
-    const { readBytes } = await import("./read-files.ts");
-    return readBytes(this.#context, path, options);
+    return (await import("./read-repository.ts")).readBytes(this.#context, path, options);
   }
 
   /**
@@ -179,8 +159,7 @@ export class HubRepository {
    * ```
    */
   async readJson(path: string, options: ReadFileOptions = {}): Promise<unknown> {
-    const { readJson } = await import("./read-files.ts");
-    return readJson(this.#context, path, options);
+    return (await import("./read-repository.ts")).readJson(this.#context, path, options);
   }
 
   /**
@@ -204,8 +183,7 @@ export class HubRepository {
    * ```
    */
   async commit(request: CommitRequest): Promise<CommitResult> {
-    const { createCommit } = await import("./create-commit.ts");
-    return createCommit(this.#context, request);
+    return (await import("./create-commit.ts")).createCommit(this.#context, request);
   }
 
   /**
@@ -229,8 +207,7 @@ export class HubRepository {
    * ```
    */
   async openPullRequest(request: PullRequestRequest): Promise<OpenedPullRequest | undefined> {
-    const { openPullRequest } = await import("./open-pull-request.ts");
-    return openPullRequest(this.#context, request);
+    return (await import("./create-commit.ts")).openPullRequest(this.#context, request);
   }
 
   /**
@@ -244,8 +221,7 @@ export class HubRepository {
    * ```
    */
   async openDiscussion(request: DiscussionRequest): Promise<OpenedDiscussion> {
-    const { openDiscussion } = await import("./open-discussion.ts");
-    return openDiscussion(this.#context, request);
+    return (await import("./write-discussions.ts")).openDiscussion(this.#context, request);
   }
 
   /**
@@ -257,14 +233,8 @@ export class HubRepository {
    * ```
    */
   discussions(search: DiscussionSearch = {}): Pages<DiscussionSummary> {
-    const context = this.#context;
-    return new Pages(
-      async function* () {
-        const { readDiscussionPages } = await import("./read-discussions.ts");
-        yield* readDiscussionPages(context, search);
-      },
-      { signal: search.signal },
-    );
+    const open = async () => (await import("./read-discussions.ts")).readDiscussionPages(this.#context, search);
+    return new Pages(open, search);
   }
 
   /**
@@ -276,8 +246,7 @@ export class HubRepository {
    * ```
    */
   async discussion(num: number, options: CallOptions = {}): Promise<DiscussionDetails> {
-    const { readDiscussion } = await import("./read-discussions.ts");
-    return readDiscussion(this.#context, num, options);
+    return (await import("./read-discussions.ts")).readDiscussion(this.#context, num, options);
   }
 
   /**
@@ -289,8 +258,7 @@ export class HubRepository {
    * ```
    */
   async comment(num: number, text: string, options: CallOptions = {}): Promise<{ id: string }> {
-    const { addComment } = await import("./write-comment.ts");
-    return addComment(this.#context, num, { ...options, text });
+    return (await import("./write-discussions.ts")).addComment(this.#context, num, { ...options, text });
   }
 
   /**
@@ -303,8 +271,7 @@ export class HubRepository {
    * ```
    */
   async upsertComment(num: number, comment: CommentUpsert): Promise<UpsertedComment> {
-    const { upsertComment } = await import("./write-comment.ts");
-    return upsertComment(this.#context, num, comment);
+    return (await import("./write-discussions.ts")).upsertComment(this.#context, num, comment);
   }
 
   /**
@@ -316,8 +283,7 @@ export class HubRepository {
    * ```
    */
   async editComment(num: number, id: string, text: string, options: CallOptions = {}): Promise<void> {
-    const { editComment } = await import("./write-comment.ts");
-    await editComment(this.#context, num, { ...options, id, text });
+    return (await import("./write-discussions.ts")).editComment(this.#context, num, { ...options, id, text });
   }
 
   /**
@@ -329,8 +295,7 @@ export class HubRepository {
    * ```
    */
   async hideComment(num: number, id: string, options: CallOptions = {}): Promise<void> {
-    const { hideComment } = await import("./write-comment.ts");
-    await hideComment(this.#context, num, { ...options, id });
+    return (await import("./write-discussions.ts")).hideComment(this.#context, num, { ...options, id });
   }
 
   /**
@@ -342,8 +307,7 @@ export class HubRepository {
    * ```
    */
   async setStatus(num: number, status: "open" | "closed", options: ChangeComment = {}): Promise<void> {
-    const { setStatus } = await import("./change-discussion.ts");
-    await setStatus(this.#context, num, { ...options, status });
+    return (await import("./write-discussions.ts")).setStatus(this.#context, num, { ...options, status });
   }
 
   /**
@@ -355,8 +319,7 @@ export class HubRepository {
    * ```
    */
   async setTitle(num: number, title: string, options: CallOptions = {}): Promise<void> {
-    const { setTitle } = await import("./change-discussion.ts");
-    await setTitle(this.#context, num, { ...options, title });
+    return (await import("./write-discussions.ts")).setTitle(this.#context, num, { ...options, title });
   }
 
   /**
@@ -368,8 +331,7 @@ export class HubRepository {
    * ```
    */
   async merge(num: number, options: ChangeComment = {}): Promise<MergeResult> {
-    const { mergePullRequest } = await import("./change-discussion.ts");
-    return mergePullRequest(this.#context, num, options);
+    return (await import("./write-discussions.ts")).mergePullRequest(this.#context, num, options);
   }
 
   /**
@@ -381,7 +343,6 @@ export class HubRepository {
    * ```
    */
   async setVisibility(visibility: "public" | "private" | "protected", options: CallOptions = {}): Promise<void> {
-    const { setVisibility } = await import("./read-repository.ts");
-    await setVisibility(this.#context, { ...options, visibility });
+    return (await import("./read-repository.ts")).setVisibility(this.#context, { ...options, visibility });
   }
 }

@@ -1,11 +1,17 @@
+import { HubError } from "../../core/errors.ts";
 import type { CallOptions } from "../operation.ts";
-import { commitOperations } from "./commits.ts";
-import type { RepositoryCommit } from "./create-commit.ts";
-import type { RevisionOptions } from "./read-files.ts";
-import { type RepositoryRefs, refOperations } from "./refs.ts";
-import { repositoryOperations } from "./repositories.ts";
+import { argumentInvalid } from "../validation/arguments.ts";
+import { type ChangedFile, compareTrees, readDiff } from "./changed-files.ts";
+import {
+  commitOperations,
+  fileOperations,
+  type RepositoryCommit,
+  type RepositoryFile,
+  type RepositoryRefs,
+  refOperations,
+} from "./contents.ts";
+import { type RepositoryInfo, repositoryOperations } from "./repositories.ts";
 import type { RepositoryContext } from "./repository-context.ts";
-import type { RepositoryInfo } from "./repository-info.ts";
 
 /** Reads a repository at a revision. Default: the main branch. */
 export function readInfo(
@@ -36,4 +42,125 @@ export async function setVisibility(
   { visibility, signal }: CallOptions & { visibility: "public" | "private" | "protected" },
 ): Promise<void> {
   await client.transport.call(repositoryOperations.updateSettings, { params: path, body: { visibility } }, { signal });
+}
+
+/** The options of methods that read at a revision. */
+export interface RevisionOptions extends CallOptions {
+  /** A branch, a tag, a ref such as `refs/pr/1`, or a commit. Default `main`. */
+  revision?: string | undefined;
+}
+
+/** The options of methods that read a file. */
+export interface ReadFileOptions extends RevisionOptions {
+  /**
+   * The maximum size of the file in bytes. Default 10 MiB (10,485,760). The file must arrive within the `timeout` of the client.
+   */
+  maxBytes?: number | undefined;
+}
+
+/** The options of `listFiles`. */
+export interface ListFilesOptions extends RevisionOptions {
+  /** The folder to list. Default: the root folder. */
+  folder?: string | undefined;
+  /** Whether to include the files in subfolders. Default `true`. */
+  recursive?: boolean | undefined;
+}
+
+/** The revisions to compare. */
+export interface ChangedFilesOptions extends CallOptions {
+  /** The older revision, such as `oldSha` in a payload. `null`: there is none, so every file of `to` is added. */
+  from: string | null;
+  /** The newer revision, such as `newSha` in a payload. */
+  to: string;
+}
+
+const defaultMaxBytes = 10 * 1024 * 1024;
+
+export async function* readFilePages(
+  { client, path }: RepositoryContext,
+  { revision: rev = "main", folder = "", recursive = true, signal }: ListFilesOptions,
+): AsyncGenerator<RepositoryFile[], void, undefined> {
+  const input = { params: { ...path, rev, path: folder }, query: { recursive } };
+  for await (const entries of client.transport.pages(fileOperations.tree, input, { signal })) {
+    yield entries.filter(({ type }) => type !== "directory");
+  }
+}
+
+export async function readBytes(
+  { client, path }: RepositoryContext,
+  file: string,
+  { revision: rev = "main", maxBytes = defaultMaxBytes, signal }: ReadFileOptions,
+): Promise<Uint8Array> {
+  if (!(maxBytes >= 0)) throw argumentInvalid([{ field: "maxBytes", problem: "expected a number of bytes" }]);
+  const { repoType, ...name } = path;
+  const options = { maxBytes, signal };
+  return repoType === "models"
+    ? client.transport.download(fileOperations.resolveModel, { params: { ...name, rev, path: file } }, options)
+    : client.transport.download(fileOperations.resolve, { params: { ...name, repoType, rev, path: file } }, options);
+}
+
+export async function readText(context: RepositoryContext, file: string, options: ReadFileOptions): Promise<string> {
+  const bytes = await readBytes(context, file, options);
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    throw new HubError(`The file ${JSON.stringify(file)} is not text in UTF-8. Read it with readBytes().`, {
+      code: "FILE_INVALID",
+    });
+  }
+}
+
+export async function readJson(context: RepositoryContext, file: string, options: ReadFileOptions): Promise<unknown> {
+  const text = await readText(context, file, options);
+  try {
+    return JSON.parse(text);
+  } catch {
+    // The parser's message is omitted, because it quotes the file.
+    throw new HubError(`The file ${JSON.stringify(file)} is not JSON. Read it with readText().`, {
+      code: "FILE_INVALID",
+    });
+  }
+}
+
+export async function readChangedFiles(
+  context: RepositoryContext,
+  { from, to, signal }: ChangedFilesOptions,
+): Promise<ChangedFile[]> {
+  if (from === null) return compareTrees([], await readTree(context, to, signal));
+  const compared = await readComparison(context, { from, to, signal });
+  if (compared) return compared;
+  return compareTrees(await readTree(context, from, signal), await readTree(context, to, signal));
+}
+
+/** Returns `undefined` if the Hub cannot compare the revisions, such as for a diff that is too large. */
+async function readComparison(
+  { client, path }: RepositoryContext,
+  { from, to, signal }: CallOptions & { from: string; to: string },
+): Promise<ChangedFile[] | undefined> {
+  const params = { ...path, compare: `${from}..${to}` };
+  try {
+    return readDiff(await client.transport.call(commitOperations.compare, { params }, { signal }));
+  } catch (error) {
+    if (HubError.isInstance(error) && incomparable.has(error.code)) return undefined;
+    throw error;
+  }
+}
+
+const incomparable: ReadonlySet<string> = new Set([
+  "HUB_FAILED",
+  "HUB_NOT_FOUND",
+  "HUB_REFUSED",
+  "HUB_REQUEST_INVALID",
+  "HUB_RESPONSE_INVALID",
+  "HUB_TIMED_OUT",
+]);
+
+async function readTree(
+  context: RepositoryContext,
+  revision: string,
+  signal: AbortSignal | undefined,
+): Promise<RepositoryFile[]> {
+  const files: RepositoryFile[] = [];
+  for await (const page of readFilePages(context, { revision, signal })) files.push(...page);
+  return files;
 }

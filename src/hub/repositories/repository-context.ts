@@ -1,3 +1,4 @@
+import { HubError } from "../../core/errors.ts";
 import { accountOperations } from "../account.ts";
 import type { KnownRepoRef } from "../schemas.ts";
 import type { Transport } from "../transport/transport.ts";
@@ -49,20 +50,66 @@ export function signatureOf({ client }: RepositoryContext): Marker | undefined {
   return client.observation && { signature: client.observation.signature, marker: undefined };
 }
 
-/** Sends a request that changes a repository. Reports the request and the changes that were made to the observer. */
+/**
+ * Sends a request that changes a repository, with `find` only once like {@link sendOnce}. Reports the request and the changes that
+ * were made to the observer.
+ */
 export async function observe<Answer>(
   { client, repo }: RepositoryContext,
-  { send, made }: { send: () => Promise<Answer>; made: (answer: Answer) => readonly MadeChange[] },
+  { made, ...request }: ObservedRequest<Answer>,
 ): Promise<Answer> {
   const action = client.observation?.observer.begin(repo);
   let changes: readonly MadeChange[] = [];
   try {
-    const answer = await send();
+    const { send, find } = request;
+    const answer = await (find ? sendOnce(client.transport, { ...request, find }) : send());
     changes = made(answer);
     return answer;
   } finally {
     await action?.done(changes);
   }
+}
+
+interface ObservedRequest<Answer> extends Omit<OneTimeRequest<Answer>, "find"> {
+  find?: OneTimeRequest<Answer>["find"];
+  /** Returns the changes that the request made. */
+  made: (answer: Answer) => readonly MadeChange[];
+}
+
+/** A request that the Hub must not process twice. */
+interface OneTimeRequest<Answer> {
+  /** Sends the request, without retries after which the Hub could process the request twice. */
+  send: () => Promise<Answer>;
+  /** Looks for the result of the request on the Hub. Returns `undefined` if the Hub has not processed the request. */
+  find: () => Promise<Answer | undefined>;
+  signal: AbortSignal | undefined;
+}
+
+/**
+ * Sends a request. If no answer arrives, looks for the result before the request is sent again, because the Hub may have processed
+ * the request.
+ *
+ * @throws the error of the last attempt.
+ */
+export async function sendOnce<Answer>(
+  transport: Transport,
+  { send, find, signal }: OneTimeRequest<Answer>,
+): Promise<Answer> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await send();
+    } catch (error) {
+      if (!isAnswerLost(error)) throw error;
+      const isRepeated = await transport.waitToRepeat(error, { attempt, signal });
+      const answer = await find();
+      if (answer !== undefined) return answer;
+      if (!isRepeated) throw error;
+    }
+  }
+}
+
+function isAnswerLost(error: unknown): error is HubError {
+  return HubError.isInstance(error) && ["HUB_TIMED_OUT", "HUB_UNREACHABLE", "HUB_FAILED"].includes(error.code);
 }
 
 /** Runs functions with the same key one after the other. Functions with other keys run at the same time. */

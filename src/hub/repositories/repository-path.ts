@@ -19,12 +19,6 @@ export const revisionPath = z.object({ ...repositoryPath.shape, rev: name });
 /** The path parameters of an operation on a repository. */
 export type RepositoryPath = z.output<typeof repositoryPath>;
 
-const pathTypes: ReadonlyMap<string, RepositoryPathType> = new Map([
-  ["model", "models"],
-  ["dataset", "datasets"],
-  ["space", "spaces"],
-]);
-
 const types = { models: "model", datasets: "dataset", spaces: "space" } as const satisfies Record<
   RepositoryPathType,
   KnownRepoRef["type"]
@@ -36,7 +30,7 @@ const types = { models: "model", datasets: "dataset", spaces: "space" } as const
  * @throws `ARGUMENT_INVALID` if the name is not `owner/name`, or the repository has no commits, such as a bucket.
  */
 export function toRepositoryPath({ type, name }: RepoRef): RepositoryPath {
-  const repoType = pathTypes.get(type);
+  const repoType = repositoryPathTypes.find((pathType) => types[pathType] === type);
   if (!repoType) throw argumentInvalid([{ field: "type", problem: "expected model, dataset, or space" }]);
   const [namespace, repo, ...rest] = name.split("/");
   if (!namespace || !repo || rest.length > 0) {

@@ -107,19 +107,69 @@ export class ResponseStalledError extends Error {}
  */
 export async function* readArrayElements(
   response: Response,
-  { timeoutMs, signal }: ElementOptions,
+  options: ElementOptions,
 ): AsyncGenerator<unknown, void, undefined> {
-  const splitter = new JsonArraySplitter({ maxElementChars });
-  const decoder = new TextDecoder();
+  const splitter = new JsonArraySplitter();
+  for await (const text of textParts(response, options)) {
+    for (const element of splitter.push(text)) yield parse(element);
+  }
+  if (splitter.isOpen) throw new Error("the response is incomplete");
+  splitter.end();
+}
+
+interface EventOptions extends ElementOptions {
+  /**
+   * The maximum length of a line in UTF-16 code units. Default `1_000_000`, which is much longer than the lines that the Hub sends.
+   */
+  maxLineChars?: number;
+}
+
+/**
+ * Yields the data of server-sent events as they arrive. Skips comments, events whose data is not a JSON object, and events with a
+ * line that is too long. Exiting the loop cancels the response.
+ *
+ * @throws `ResponseStalledError` if no data arrives for `timeoutMs`, the signal's abort reason, and connection errors.
+ */
+export async function* readEvents(
+  response: Response,
+  { maxLineChars = 1_000_000, ...options }: EventOptions,
+): AsyncGenerator<unknown, void, undefined> {
+  let rest = "";
+  let data: string[] = [];
+  let isTooLong = false;
+  for await (const text of textParts(response, options)) {
+    const lines = (rest + text).split(/\r?\n/);
+    rest = lines.pop() ?? "";
+    for (const line of lines) {
+      if (line.startsWith("data:")) data.push(line.slice(5));
+      if (line !== "") continue;
+      const event = isTooLong ? undefined : parseObject(data.join("\n"));
+      data = [];
+      isTooLong = false;
+      if (event !== undefined) yield event;
+    }
+    isTooLong ||= rest.length > maxLineChars;
+    rest = rest.slice(0, maxLineChars);
+  }
+}
+
+function parseObject(text: string): unknown {
+  try {
+    return text.trimStart().startsWith("{") ? JSON.parse(text) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Yields the text of a response as it arrives. Exiting the loop cancels the response. */
+async function* textParts(response: Response, options: ElementOptions): AsyncGenerator<string, void, undefined> {
   const reader = response.body?.getReader();
+  const decoder = new TextDecoder();
   try {
     for (;;) {
-      const { done, value } = reader ? await readPart(reader, { timeoutMs, signal }) : { done: true };
-      for (const element of splitter.push(value ? decoder.decode(value, { stream: true }) : decoder.decode())) {
-        yield parse(element);
-      }
-      if (done && splitter.isOpen) throw new Error("the response is incomplete");
-      if (done) return splitter.end();
+      const { done, value } = reader ? await readPart(reader, options) : { done: true };
+      yield value ? decoder.decode(value, { stream: true }) : decoder.decode();
+      if (done) return;
     }
   } finally {
     reader?.cancel().catch(() => {}); // Discards the rest of the body, if there is any.
@@ -127,7 +177,7 @@ export async function* readArrayElements(
 }
 
 /** Reads the next part of a body. @throws `ResponseStalledError` if no data arrives for `timeoutMs`, and the signal's abort reason. */
-export async function readPart(
+async function readPart(
   reader: ReadableStreamDefaultReader<Uint8Array>,
   { timeoutMs, signal }: ElementOptions,
 ): Promise<{ done: boolean; value?: Uint8Array | undefined }> {
@@ -157,7 +207,6 @@ export class JsonArrayError extends Error {}
  * each element to `JSON.parse`.
  */
 export class JsonArraySplitter {
-  readonly #maxElementChars: number;
   #state: "before" | "inside" | "after" = "before";
   /** The start of the current element. */
   #partial = "";
@@ -166,11 +215,6 @@ export class JsonArraySplitter {
   #inString = false;
   #escaped = false;
   #hasElements = false;
-
-  /** @param options.maxElementChars the maximum length of an element, in UTF-16 code units. */
-  constructor({ maxElementChars }: { maxElementChars: number }) {
-    this.#maxElementChars = maxElementChars;
-  }
 
   /**
    * Adds a piece of the text. Returns the elements that are complete after this piece.
@@ -192,7 +236,7 @@ export class JsonArraySplitter {
       }
     }
     if (this.#state === "inside") this.#partial += piece.slice(from);
-    if (this.#partial.length > this.#maxElementChars) throw new JsonArrayError("an element is too long");
+    if (this.#partial.length > maxElementChars) throw new JsonArrayError("an element is too long");
     return elements;
   }
 

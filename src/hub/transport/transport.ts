@@ -3,16 +3,22 @@ import { describeIssue } from "../../core/describe.ts";
 import { HubError } from "../../core/errors.ts";
 import type { Logger } from "../../core/log.ts";
 import type { CallOptions, InputOf, Operation, ResponseOf } from "../operation.ts";
-import { packageVersion } from "../package-version.ts";
+import { nextQuery } from "../pages.ts";
 import { undocumentedBody } from "../schemas.ts";
 import { lenient } from "../validation/lenient.ts";
-import type { UnknownPart } from "../validation/unknown-parts.ts";
-import { UnknownPartWarnings } from "../validation/unknown-parts.ts";
-import { readErrorResponse } from "./error-response.ts";
-import { readEvents } from "./event-stream.ts";
-import { followRedirects, type HubFetchInit, isIdempotent, prepareFetch } from "./fetch.ts";
-import { nextQuery } from "./link-header.ts";
-import { actionOf, type EncodedBody, type HubRequest, type OperationInput, prepareRequest } from "./request.ts";
+import { packageVersion, type UnknownPart, UnknownPartWarnings } from "../validation/unknown-parts.ts";
+import { isConnectFailure, maxRetryAfterSeconds, readErrorResponse, retryDelayMs, wait } from "./failures.ts";
+import { followRedirects } from "./redirects.ts";
+import {
+  actionOf,
+  type EncodedBody,
+  type HubFetchInit,
+  type HubRequest,
+  isIdempotent,
+  type OperationInput,
+  prepareFetch,
+  prepareRequest,
+} from "./request.ts";
 import { createRedact, sanitizeError, secretsIn } from "./request-secrets.ts";
 import {
   isWebPage,
@@ -20,10 +26,10 @@ import {
   ResponseStalledError,
   readArrayElements,
   readBytes,
+  readEvents,
   readText,
   untilAborted,
 } from "./response-body.ts";
-import { isConnectFailure, maxRetryAfterSeconds, retryDelayMs, wait } from "./retry.ts";
 
 /** The maximum size of a response in bytes, which is much larger than the lists that the Hub returns. */
 const maxResponseBytes = 50_000_000;
@@ -377,12 +383,6 @@ export class Transport {
     return { answer: await read(response, signal) };
   }
 
-  async #readJson(response: Response, { prepared, operation, signal }: ResponseContext): Promise<unknown> {
-    const body = await readText(response, { limit: maxResponseBytes, signal });
-    if ("tooLong" in body) throw this.#responseInvalid(prepared, `a response of more than ${maxResponseBytes} bytes`);
-    return this.#parse(body.text, { prepared, operation });
-  }
-
   #check<Answer>(
     prepared: PreparedRequest,
     { schema, answer }: { schema: z.ZodMiniType<Answer>; answer: unknown },
@@ -394,18 +394,18 @@ export class Transport {
     throw this.#responseInvalid(prepared, `an unexpected response (${field || "response"}: ${problem?.message})`);
   }
 
-  #parse(text: string, { prepared, operation }: Omit<ResponseContext, "signal">): unknown {
-    if (text === "") return {}; // Some deletions return no body.
+  async #readJson(response: Response, { prepared, operation, signal }: ResponseContext): Promise<unknown> {
+    const body = await readText(response, { limit: maxResponseBytes, signal });
+    if ("tooLong" in body) throw this.#responseInvalid(prepared, `a response of more than ${maxResponseBytes} bytes`);
+    if (body.text === "") return {}; // Some deletions return no body.
     try {
-      return JSON.parse(text);
+      return JSON.parse(body.text);
     } catch {
+      const isPage = isWebPage(body.text);
       // HTML pages are rejected, because they come from a proxy or another website.
-      if (operation.response === undocumentedBody && !isWebPage(text)) return {};
+      if (operation.response === undocumentedBody && !isPage) return {};
       // The parser's message is omitted, because it quotes the response.
-      throw this.#responseInvalid(
-        prepared,
-        `${isWebPage(text) ? "a web page (HTML)" : "another format"} instead of JSON`,
-      );
+      throw this.#responseInvalid(prepared, `${isPage ? "a web page (HTML)" : "another format"} instead of JSON`);
     }
   }
 

@@ -1,9 +1,8 @@
 import * as core from "zod/v4/core";
 import type { Logger } from "../../core/log.ts";
 import { suggest } from "../../core/options.ts";
-import { packageVersion } from "../package-version.ts";
 import type { Redact } from "../transport/request-secrets.ts";
-import { fieldName } from "./field-problems.ts";
+import { fieldName } from "./arguments.ts";
 import { findVariant, isWrapper } from "./lenient.ts";
 
 /** A field or an enum value of a request that is unknown to this release. */
@@ -107,3 +106,6 @@ function emit(message: string, code: string): void {
     console.warn(message);
   }
 }
+
+/** The name and version of this package. The version is a constant, because some runtimes cannot read package.json. */
+export const packageVersion = "hub-webhooks 0.1.0";

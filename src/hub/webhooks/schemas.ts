@@ -1,10 +1,8 @@
 import * as z from "zod/mini";
 import { watchedTypes, webhookDomains } from "../../payload/watch.ts";
 import { webhookJob, webhookJobRequest } from "../jobs/definition.ts";
-import type { Operations } from "../operation.ts";
-import { jsonBody } from "../operation.ts";
-import { objectId, requestEnum, responseEnum, timestamp } from "../schemas.ts";
-import { withJsonRule } from "../validation/json-rule.ts";
+import { jsonBody, type Operations } from "../operation.ts";
+import { objectId, requestEnum, responseEnum, timestamp, uri, withJsonRule } from "../schemas.ts";
 
 /** The value of `disabled` after too many failures. Enable the webhook to resume deliveries. */
 export const suspendedAfterFailure = "suspended-after-failure";
@@ -30,7 +28,7 @@ const secret = z.string().check(z.regex(/^[\x20-\x7F]*$/, "expected printable AS
 /** A webhook as the Hub returns it. */
 export const webhook = z.strictObject({
   id: objectId,
-  url: z.optional(z.url()),
+  url: z.optional(uri),
   job: z.optional(webhookJob),
   jobSourceId: z.optional(z.string()),
   disabled: z.union([z.boolean(), responseEnum([suspendedAfterFailure])]),
@@ -39,7 +37,7 @@ export const webhook = z.strictObject({
   ),
   /**
    * Since 2026-08-17, the Hub has returned `hasSecret`. Before, the Hub returned `secret`, which can be masked. The local Hub
-   * returns `secret`, as in the specification. `hasHiddenSecret` in `changes.ts` handles all of these forms.
+   * returns `secret`, as in the specification. `hasHiddenSecret` in `webhooks.ts` handles all of these forms.
    */
   hasSecret: z.optional(z.boolean()),
   secret: z.optional(z.string()),

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { setTimeout as wait } from "node:timers/promises";
 import type { AwsClient } from "aws4fetch";
 import { directFetch } from "../../core/fetch.ts";
-import { isWithinReach } from "../../hub/transport/fetch.ts";
+import { isWithinReach } from "../../hub/transport/redirects.ts";
 import { loadPackages } from "../errors.ts";
 import {
   type ListedObject,

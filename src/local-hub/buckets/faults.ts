@@ -3,7 +3,7 @@ import * as z from "zod/mini";
 import { describeIssue } from "../../core/describe.ts";
 import { WebhookError } from "../../core/errors.ts";
 import { type Duration, isDuration, toMilliseconds } from "../../core/options.ts";
-import { fieldProblems } from "../../hub/validation/field-problems.ts";
+import { fieldProblems } from "../../hub/validation/arguments.ts";
 
 /** The operations of the S3 API. `HEAD` and `LIST` include requests for the bucket itself. `DELETE` includes deletions of several objects. */
 const operations = ["GET", "HEAD", "PUT", "DELETE", "LIST"] as const;

@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import { describeIssue } from "../../core/describe.ts";
 import { WebhookError } from "../../core/errors.ts";
 import { repoRef } from "../../hub/schemas.ts";
-import { fieldProblems } from "../../hub/validation/field-problems.ts";
+import { fieldProblems } from "../../hub/validation/arguments.ts";
 import { isEditPath } from "../../payload/samples.ts";
 
 const edit = z

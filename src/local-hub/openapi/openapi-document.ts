@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import * as core from "zod/v4/core";
-import { findJsonRule } from "../../hub/validation/json-rule.ts";
+import { findJsonRule } from "../../hub/schemas.ts";
 import { routes as allRoutes, resourceApis } from "../routes/index.ts";
 import type { ResourceApi, ResponseHeaders, Route } from "../routes/route.ts";
 import { tags } from "./tags.ts";

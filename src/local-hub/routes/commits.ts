@@ -8,7 +8,7 @@ import {
   type commit as commitSchema,
   preuploadRequest,
   preuploadResult,
-} from "../../hub/repositories/commits.ts";
+} from "../../hub/repositories/contents.ts";
 import type { Commit } from "../git/commit-store.ts";
 import type { ContentStore } from "../git/content-store.ts";
 import { findRenames, formatDiff, formatRawDiff } from "../git/diff.ts";

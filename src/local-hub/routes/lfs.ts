@@ -4,7 +4,7 @@ import { HTTPException } from "hono/http-exception";
 import * as z from "zod";
 import { describeIssue } from "../../core/describe.ts";
 import { type RepositoryPathType, repositoryPathTypes } from "../../hub/repositories/repository-path.ts";
-import { fieldProblems } from "../../hub/validation/field-problems.ts";
+import { fieldProblems } from "../../hub/validation/arguments.ts";
 import { invalidRequest } from "../error-response.ts";
 import type { HubContext } from "../hub-context.ts";
 import type { StoredRepository } from "../store/repository-store.ts";

@@ -1,12 +1,6 @@
 import type { Hono } from "hono";
-import {
-  branchCreation,
-  historySquash,
-  type RepositoryRefs,
-  refOperations,
-  repositoryRefs,
-  tagCreation,
-} from "../../hub/repositories/refs.ts";
+import { branchCreation, historySquash, refChanges, tagCreation } from "../../hub/repositories/administration.ts";
+import { type RepositoryRefs, refOperations, repositoryRefs } from "../../hub/repositories/contents.ts";
 import { CodedException } from "../error-response.ts";
 import type { Commit } from "../git/commit-store.ts";
 import type { HubContext } from "../hub-context.ts";
@@ -35,27 +29,27 @@ const refRoutes = {
     },
     errors: ["invalid", "notFound"],
   }),
-  createBranch: describeRoute(refOperations.createBranch, {
+  createBranch: describeRoute(refChanges.createBranch, {
     tag: "repos",
     success: { description: "The branch was created." },
     errors: ["invalid", "forbidden", "notFound", "conflict"],
   }),
-  deleteBranch: describeRoute(refOperations.deleteBranch, {
+  deleteBranch: describeRoute(refChanges.deleteBranch, {
     tag: "repos",
     success: { description: "The branch was deleted." },
     errors: ["forbidden", "notFound"],
   }),
-  createTag: describeRoute(refOperations.createTag, {
+  createTag: describeRoute(refChanges.createTag, {
     tag: "repos",
     success: { description: "The tag was created." },
     errors: ["invalid", "forbidden", "notFound", "conflict"],
   }),
-  deleteTag: describeRoute(refOperations.deleteTag, {
+  deleteTag: describeRoute(refChanges.deleteTag, {
     tag: "repos",
     success: { description: "The tag was deleted." },
     errors: ["forbidden", "notFound"],
   }),
-  squash: describeRoute(refOperations.squash, {
+  squash: describeRoute(refChanges.squash, {
     tag: "repos",
     success: { description: "The branch has one commit." },
     errors: ["invalid", "forbidden", "notFound"],

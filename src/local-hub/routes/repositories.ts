@@ -5,15 +5,19 @@ import {
   cardValidation,
   cardValidationResult,
   createdRepository,
+  repositoryAdministration,
   repositoryCreation,
   repositoryDeletion,
   repositoryMove,
-  repositoryOperations,
   type repositorySearch,
+} from "../../hub/repositories/administration.ts";
+import {
+  type RepositoryInfo,
+  repositoryInfo,
+  repositoryOperations,
   repositorySettings,
   repositorySettingsResult,
 } from "../../hub/repositories/repositories.ts";
-import { type RepositoryInfo, repositoryInfo } from "../../hub/repositories/repository-info.ts";
 import { type RepositoryPath, toRepoRef, toRepositoryPath } from "../../hub/repositories/repository-path.ts";
 import type { KnownRepoRef } from "../../hub/schemas.ts";
 import { getOwner } from "../accounts.ts";
@@ -43,17 +47,17 @@ const moved = {
 } as const;
 
 const repositoryRoutes = {
-  create: describeRoute(repositoryOperations.create, {
+  create: describeRoute(repositoryAdministration.create, {
     tag: "repos",
     success: { description: "The new repository." },
     errors: ["invalid", "forbidden", "conflict"],
   }),
-  move: describeRoute(repositoryOperations.move, {
+  move: describeRoute(repositoryAdministration.move, {
     tag: "repos",
     success: { description: "The repository was moved. The previous name redirects to it." },
     errors: ["invalid", "forbidden", "notFound", "conflict"],
   }),
-  delete: describeRoute(repositoryOperations.delete, {
+  delete: describeRoute(repositoryAdministration.delete, {
     tag: "repos",
     success: { description: "The repository was deleted." },
     errors: ["invalid", "forbidden", "notFound"],
@@ -63,7 +67,7 @@ const repositoryRoutes = {
     success: { description: "The settings." },
     errors: ["invalid", "forbidden", "notFound"],
   }),
-  list: describeRoute(repositoryOperations.list, {
+  list: describeRoute(repositoryAdministration.list, {
     tag: "repos",
     token: "optional",
     success: {
@@ -86,19 +90,19 @@ const repositoryRoutes = {
     redirect: moved,
     errors: ["invalid", "notFound"],
   }),
-  checkAccess: describeRoute(repositoryOperations.checkAccess, {
+  checkAccess: describeRoute(repositoryAdministration.checkAccess, {
     tag: "repos",
     token: "optional",
     success: { description: "The caller can read the repository." },
     redirect: moved,
     errors: ["notFound"],
   }),
-  checkWriteAccess: describeRoute(repositoryOperations.checkWriteAccess, {
+  checkWriteAccess: describeRoute(repositoryAdministration.checkWriteAccess, {
     tag: "repos",
     success: { description: "The caller can write to the repository." },
     errors: ["forbidden", "notFound"],
   }),
-  validateCard: describeRoute(repositoryOperations.validateCard, {
+  validateCard: describeRoute(repositoryAdministration.validateCard, {
     tag: "repos",
     token: "optional",
     description: "A card with errors is answered with 400 and the same body.",

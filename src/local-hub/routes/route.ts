@@ -4,7 +4,7 @@ import * as z from "zod/mini";
 import { describeIssue } from "../../core/describe.ts";
 import type { Operation } from "../../hub/operation.ts";
 import { repositoryPathTypes } from "../../hub/repositories/repository-path.ts";
-import { fieldProblems } from "../../hub/validation/field-problems.ts";
+import { fieldProblems } from "../../hub/validation/arguments.ts";
 import { invalidRequest } from "../error-response.ts";
 import type { HubContext } from "../hub-context.ts";
 import type { TagName } from "../openapi/tags.ts";

@@ -1,4 +1,4 @@
-import { type SpecifiedAuditLogType, specifiedAuditLogTypes } from "../../hub/organizations/audit-log.ts";
+import { type SpecifiedAuditLogType, specifiedAuditLogTypes } from "../../hub/organizations/audit-log-types.ts";
 import { localUser, organizationNames, otherUser } from "../accounts.ts";
 import type { StoredAuditEvent } from "../store/audit-log-store.ts";
 import { mainOrganization, memberName } from "./organizations.ts";

@@ -1,6 +1,7 @@
 import type { DatabaseSync } from "node:sqlite";
 import * as z from "zod";
-import { auditLogEvent, auditLogTypes } from "../../hub/organizations/audit-log.ts";
+import { auditLogEvent } from "../../hub/organizations/audit-log.ts";
+import { auditLogTypes } from "../../hub/organizations/audit-log-types.ts";
 
 const { data, location, userAgent, token, oauth } = auditLogEvent.shape;
 

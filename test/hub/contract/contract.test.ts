@@ -3,11 +3,10 @@ import { describe, expect, test } from "vitest";
 import * as z from "zod/mini";
 import { errorBody, openApiDocument } from "../../../src/local-hub/openapi/openapi-document.ts";
 import { specifiedApis, specifiedRoutes } from "../../../src/local-hub/routes/index.ts";
-import { bodyNames, casesOf, variantsOf } from "./cases.ts";
+import { bodyNames, casesOf, parameterCases, toDocumentValue, variantsOf } from "./cases.ts";
 import { document, documentSchema, findDifferences } from "./document.ts";
-import { parseFact, shownPath } from "./fact.ts";
+import { parseFact, shownPath } from "./facts.ts";
 import { type OperationFacts, operations } from "./operations.ts";
-import { parameterCases, toDocumentValue } from "./queries.ts";
 
 const components: Readonly<Record<string, z.ZodMiniType>> = Object.assign(
   { Error: errorBody },

@@ -4,8 +4,7 @@ import { deriveTokenId } from "../../../src/local-hub/accounts.ts";
 import { LocalHub } from "../../../src/local-hub.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 import { rejectionOf } from "../scripted-hub.ts";
-import { clientCalls, type World } from "./client-calls.ts";
-import { type CurrentHub, openCurrentHub, sampleId } from "./current-hub.ts";
+import { type CurrentHub, clientCalls, openCurrentHub, sampleId, type World } from "./current-hub.ts";
 import { operations } from "./operations.ts";
 
 const current: World = {
@@ -77,15 +76,6 @@ describe("The client, against the current Hub and against the local Hub,", () =>
 });
 
 describe("Against the current Hub, the client", () => {
-  test("reads whether a webhook has a secret, and does not remove it", async () => {
-    const { webhooks } = openClient().client;
-    const webhook = await webhooks.get(sampleId);
-    expect([webhook.hasSecret, webhook.secret]).toEqual([true, undefined]);
-    const refused = await rejectionOf(webhooks.update(sampleId, { domains: ["repo"] }));
-    expect(refused).toMatchObject({ code: "VALUE_UNREADABLE", fields: ["secret"] });
-    expect((await webhooks.update(sampleId, { domains: ["repo"], secret: null })).hasSecret).toBe(false);
-  });
-
   test("returns the resources of groups, of every type", async () => {
     const groups = await openClient().client.organizations.resourceGroups.list("acme");
     const types = groups.flatMap(({ resources }) => resources.map(({ type }) => type));

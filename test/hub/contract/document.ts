@@ -4,8 +4,7 @@ import { asObject, readFacts } from "../../../scripts/contract-diff/schema-facts
 import { openApiDocument } from "../../../src/local-hub/openapi/openapi-document.ts";
 import { specifiedRoutes } from "../../../src/local-hub/routes/index.ts";
 import { objectsIn } from "./cases.ts";
-import type { Fact } from "./fact.ts";
-import { kindOf } from "./kinds.ts";
+import { type Fact, kindOf } from "./facts.ts";
 
 /** The generated OpenAPI document. */
 export const document = openApiDocument({ serverUrl: "http://localhost:5050", routes: specifiedRoutes });

@@ -1,4 +1,4 @@
-import type { Fields } from "./fact.ts";
+import type { Fields } from "./facts.ts";
 import { repoTypes, stages } from "./values.ts";
 
 /** The facts of an operation. Every operation requires a bearer token, and succeeds with 200. */

@@ -3,7 +3,7 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { HubClient } from "../../../src/client.ts";
 import { LocalHub } from "../../../src/local-hub.ts";
-import { allOf, connect, openHub, rejectionOf, token } from "../scripted-hub.ts";
+import { allOf, connect, openHub, rejectionOf, type ScriptedAnswer } from "../scripted-hub.ts";
 
 const id = "0123456789abcdef01234567";
 const started = {
@@ -33,10 +33,14 @@ function stream(text: string, { isCut = false } = {}) {
   };
 }
 
+async function open(...answers: ScriptedAnswer[]) {
+  const hub = await openHub(...answers);
+  return { hub, jobs: connect(hub.url).jobs };
+}
+
 describe("Starting a job", () => {
   test("sends the job to the namespace of the token's user, which is read once", async () => {
-    const hub = await openHub({ json: whoami }, { json: started });
-    const { jobs } = new HubClient({ hubUrl: hub.url, token });
+    const { hub, jobs } = await open({ json: whoami }, { json: started });
     expect(await jobs.run({ image, command: ["true"], timeout: "1500ms" })).toEqual(started);
     expect(hub.lastBody).toMatchObject({ dockerImage: image, flavor: "cpu-basic", timeoutSeconds: 2 });
     await jobs.run({ space: "acme/demo", namespace: "acme" });
@@ -51,8 +55,7 @@ describe("Starting a job", () => {
   });
 
   test("is not repeated if the Hub may have processed the request", async () => {
-    const hub = await openHub({ status: 502, json: { error: "upstream" } });
-    const { jobs } = new HubClient({ hubUrl: hub.url, token });
+    const { hub, jobs } = await open({ status: 502, json: { error: "upstream" } });
     expect(await rejectionOf(jobs.run({ image, namespace: "ada" }))).toMatchObject({ code: "HUB_FAILED" });
     expect(hub.calls).toHaveLength(1);
   });
@@ -64,8 +67,7 @@ describe("Starting a job", () => {
     [{ image, command: [] }, ["command"]],
     [{ image, secrets: { "1A": "x" } }, ['secrets["1A"]']],
   ])("sends no request if the job is invalid: %j", async (request, fields) => {
-    const hub = await openHub({ json: started });
-    const { jobs } = new HubClient({ hubUrl: hub.url, token });
+    const { hub, jobs } = await open({ json: started });
     const error = await rejectionOf(jobs.run({ ...request, namespace: "ada" }));
     expect(error).toMatchObject({ code: "ARGUMENT_INVALID", fields });
     expect(hub.calls).toEqual([]);
@@ -74,8 +76,7 @@ describe("Starting a job", () => {
 
 describe("The namespace of a call", () => {
   test("is read again after a failure", async () => {
-    const hub = await openHub({ status: 401 }, { json: whoami }, { json: started });
-    const { jobs } = new HubClient({ hubUrl: hub.url, token });
+    const { hub, jobs } = await open({ status: 401 }, { json: whoami }, { json: started });
     expect(await rejectionOf(jobs.get(id))).toMatchObject({ code: "HUB_UNAUTHORIZED" });
     expect(await jobs.get(id)).toEqual(started);
     expect(hub.calls).toEqual(["GET /api/whoami-v2", "GET /api/whoami-v2", `GET /api/jobs/ada/${id}`]);
@@ -83,8 +84,7 @@ describe("The namespace of a call", () => {
 
   test("is also read if the first of two calls is aborted", async () => {
     const arrived = Promise.withResolvers<void>();
-    const hub = await openHub(() => arrived.resolve(), { json: whoami }, { json: started });
-    const { jobs } = new HubClient({ hubUrl: hub.url, token });
+    const { jobs } = await open(() => arrived.resolve(), { json: whoami }, { json: started });
     const controller = new AbortController();
     const aborted = rejectionOf(jobs.get(id, { signal: controller.signal }));
     await arrived.promise;
@@ -96,8 +96,7 @@ describe("The namespace of a call", () => {
 });
 
 test("The list of jobs sends each stage and each label", async () => {
-  const hub = await openHub({ json: [started] });
-  const { jobs } = new HubClient({ hubUrl: hub.url, token });
+  const { hub, jobs } = await open({ json: [started] });
   const search = { stage: ["RUNNING" as const, "ERROR" as const], labels: { team: "data", n: "1" } };
   expect(await allOf(jobs.list(search, { namespace: "ada" }))).toEqual([started]);
   expect(hub.calls).toEqual(["GET /api/jobs/ada?stage=RUNNING&stage=ERROR&label=team%3Ddata&label=n%3D1"]);
@@ -107,8 +106,7 @@ describe("The log of a job", () => {
   const options = { namespace: "ada" };
 
   test("contains the lines of the job, without the start of the attempt", async () => {
-    const hub = await openHub(stream(`: stream\n\n${event(1, "===== Job started at x =====")}${event(1, "a")}`));
-    const { jobs } = new HubClient({ hubUrl: hub.url, token });
+    const { hub, jobs } = await open(stream(`: stream\n\n${event(1, "===== Job started at x =====")}${event(1, "a")}`));
     expect(await allOf(jobs.logs(id, { ...options, tail: 5 }))).toEqual([
       { timestamp: "2026-09-01T12:00:01Z", line: "a" },
     ]);
@@ -118,31 +116,28 @@ describe("The log of a job", () => {
 
   test("continues after a lost connection, and contains each line once", async () => {
     const first = event(1, "a") + event(2, "b") + event(2, "b");
-    const hub = await openHub(stream(first, { isCut: true }), stream(first + event(2, "b") + event(3, "c")));
-    const { jobs } = new HubClient({ hubUrl: hub.url, token });
+    const { jobs } = await open(stream(first, { isCut: true }), stream(first + event(2, "b") + event(3, "c")));
     const lines = await allOf(jobs.logs(id, { ...options, follow: true }));
     expect(lines.map(({ line }) => line)).toEqual(["a", "b", "b", "b", "c"]);
   });
 
   test("continues after a connection that is lost before the lines are repeated", async () => {
     const first = event(1, "a");
-    const hub = await openHub(
+    const { jobs } = await open(
       stream(first, { isCut: true }),
       stream(": stream\n\n", { isCut: true }),
       stream(first + event(1, "b")),
     );
-    const { jobs } = connect(hub.url);
     const lines = await allOf(jobs.logs(id, { ...options, follow: true }));
     expect(lines.map(({ line }) => line)).toEqual(["a", "b"]);
   });
 
   test("starts with the last lines, and continues with all lines", async () => {
-    const hub = await openHub(
+    const { hub, jobs } = await open(
       stream(": stream\n\n", { isCut: true }),
       stream(event(4, "d"), { isCut: true }),
       stream(event(4, "d") + event(5, "e") + event(6, "f")),
     );
-    const { jobs } = connect(hub.url);
     const lines = await allOf(jobs.logs(id, { ...options, follow: true, tail: 1 }));
     expect(lines.map(({ line }) => line)).toEqual(["d", "e", "f"]);
     const target = `GET /api/jobs/ada/${id}/logs`;
@@ -195,8 +190,7 @@ describe("The log of a job", () => {
   });
 
   test("is not continued without follow", async () => {
-    const hub = await openHub(stream(event(1, "a"), { isCut: true }));
-    const { jobs } = new HubClient({ hubUrl: hub.url, token });
+    const { hub, jobs } = await open(stream(event(1, "a"), { isCut: true }));
     expect(await rejectionOf(allOf(jobs.logs(id, options)))).toMatchObject({ code: "HUB_UNREACHABLE" });
     expect(hub.calls).toHaveLength(1);
   });

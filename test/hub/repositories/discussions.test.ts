@@ -1,23 +1,19 @@
-import { beforeEach, describe, expect, test, vi } from "vitest";
-import { type DiscussionDetails, HubClient, type HubRepository } from "../../../src/client.ts";
+import { describe, expect, test } from "vitest";
+import { HubClient, type HubRepository } from "../../../src/client.ts";
 import { allOf, rejectionOf } from "../scripted-hub.ts";
 import { useLocalHub } from "./local-repositories.ts";
 
 const open = useLocalHub();
 
-/** Sets the random part of each wait between attempts to 0. */
-beforeEach(() => {
-  vi.spyOn(Math, "random").mockReturnValue(0);
-  return () => vi.restoreAllMocks();
-});
-
 const review = { title: "Metadata review", description: "Some fields are missing.", marker: "card-review" };
 
-async function commentsOf(repo: HubRepository, num: number): Promise<string[]> {
-  return textsIn(await repo.discussion(num));
+async function openReview(options?: { signature: string }) {
+  const opened = await open(options);
+  return { ...opened, ...(await opened.repo.openDiscussion(review)) };
 }
 
-function textsIn({ events }: DiscussionDetails): string[] {
+async function commentsOf(repo: HubRepository, num: number): Promise<string[]> {
+  const { events } = await repo.discussion(num);
   return events.flatMap((event) => (event.type === "comment" ? [event.data.latest.raw] : []));
 }
 
@@ -84,8 +80,7 @@ describe("openDiscussion", () => {
 
 describe("upsertComment", () => {
   test("writes one comment per marker, apart from the description", async () => {
-    const { repo, connect } = await open();
-    const { num } = await repo.openDiscussion(review);
+    const { repo, num, connect } = await openReview();
     const first = await repo.upsertComment(num, { marker: "card-review", text: "Add a license." });
     expect(first).toEqual({ id: expect.any(String), created: true });
     const again = await connect().upsertComment(num, { marker: "card-review", text: "Add a license and a language." });
@@ -98,8 +93,7 @@ describe("upsertComment", () => {
   });
 
   test("does not edit a comment with the same text", async () => {
-    const { repo, writes } = await open();
-    const { num } = await repo.openDiscussion(review);
+    const { repo, num, writes } = await openReview();
     await repo.upsertComment(num, { marker: "a", text: "Text\n" });
     expect(writes()).toHaveLength(2);
     await repo.upsertComment(num, { marker: "a", text: "Text" });
@@ -107,8 +101,7 @@ describe("upsertComment", () => {
   });
 
   test("does not edit a comment that is hidden, but readable", async () => {
-    const { repo, connect, network, writes } = await open();
-    const { num } = await repo.openDiscussion(review);
+    const { repo, num, connect, network, writes } = await openReview();
     const { id } = await repo.upsertComment(num, { marker: "a", text: "First" });
     const hiding = connect({
       async fetch(input, init) {
@@ -122,16 +115,14 @@ describe("upsertComment", () => {
   });
 
   test("does not edit the comments of other users", async () => {
-    const { repo, connect } = await open();
-    const { num } = await repo.openDiscussion(review);
+    const { repo, num, connect } = await openReview();
     await connect({ token: "hf_other" }).upsertComment(num, { marker: "a", text: "Copied" });
     expect(await repo.upsertComment(num, { marker: "a", text: "Own" })).toMatchObject({ created: true });
     expect(await commentsOf(repo, num)).toHaveLength(3);
   });
 
   test.each(["answer", "request"] as const)("writes one comment if the %s is lost", async (loss) => {
-    const { repo, network } = await open();
-    const { num } = await repo.openDiscussion(review);
+    const { repo, num, network } = await openReview();
     network.loseNext(/\/comment$/, loss);
     const { id, created } = await repo.upsertComment(num, { marker: "a", text: "Text" });
     const { events } = await repo.discussion(num);
@@ -142,16 +133,14 @@ describe("upsertComment", () => {
 
 describe("A comment", () => {
   test("without a marker is not repeated if its answer is lost", async () => {
-    const { repo, network } = await open();
-    const { num } = await repo.openDiscussion(review);
+    const { repo, num, network } = await openReview();
     network.loseNext(/\/comment$/, "answer");
     expect(await rejectionOf(repo.comment(num, "Hello"))).toMatchObject({ code: "HUB_UNREACHABLE" });
     expect((await commentsOf(repo, num)).slice(1)).toEqual(["Hello"]);
   });
 
   test("keeps its marker when it is edited", async () => {
-    const { repo } = await open();
-    const { num } = await repo.openDiscussion(review);
+    const { repo, num } = await openReview();
     const { id } = await repo.upsertComment(num, { marker: "a", text: "Text" });
     await repo.editComment(num, id, "New text");
     const [description] = (await repo.discussion(num)).events;
@@ -163,8 +152,7 @@ describe("A comment", () => {
   });
 
   test("can be hidden", async () => {
-    const { repo } = await open();
-    const { num } = await repo.openDiscussion(review);
+    const { repo, num } = await openReview();
     const { id } = await repo.comment(num, "Text");
     await repo.hideComment(num, id);
     const { events } = await repo.discussion(num);
@@ -174,8 +162,7 @@ describe("A comment", () => {
 
 describe("The status and the title", () => {
   test("change once", async () => {
-    const { repo, network } = await open();
-    const { num } = await repo.openDiscussion(review);
+    const { repo, num, network } = await openReview();
     network.loseNext(/\/status$/, "answer");
     await repo.setStatus(num, "closed", { comment: "Done." });
     await repo.setStatus(num, "closed");
@@ -198,8 +185,7 @@ describe("The status and the title", () => {
 
 describe("An observed client", () => {
   test("signs comments and discussions, and reports each change", async () => {
-    const { repo, connect, observed } = await open({ signature: "card bot" });
-    const { num } = await repo.openDiscussion(review);
+    const { repo, num, connect, observed } = await openReview({ signature: "card bot" });
     const { id } = await repo.comment(num, "Text");
     const upserted = await repo.upsertComment(num, { marker: "a", text: "Text" });
     await connect().openDiscussion(review);

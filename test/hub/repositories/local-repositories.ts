@@ -1,4 +1,4 @@
-import { afterAll, beforeAll } from "vitest";
+import { afterAll, beforeAll, beforeEach, vi } from "vitest";
 import type { HubClientOptions, HubRepository } from "../../../src/client.ts";
 import { createObservedClient, HubClient } from "../../../src/hub/client.ts";
 import type { ActionObserver, MadeChange } from "../../../src/hub/repositories/action-observer.ts";
@@ -31,7 +31,10 @@ export interface OpenedRepository {
 
 const readingPosts = /\/(?:paths-info|preupload)\//;
 
-/** Launches a local Hub for the tests of a file. Returns a function that creates a repository with a new name. */
+/**
+ * Launches a local Hub for the tests of a file, and sets the random part of each wait between attempts to 0. Returns a function that
+ * creates a repository with a new name.
+ */
 export function useLocalHub(): (options?: { signature?: string }) => Promise<OpenedRepository> {
   let hub: LocalHub;
   let count = 0;
@@ -39,6 +42,10 @@ export function useLocalHub(): (options?: { signature?: string }) => Promise<Ope
     hub = await LocalHub.launch();
   });
   afterAll(() => hub.close());
+  beforeEach(() => {
+    vi.spyOn(Math, "random").mockReturnValue(0);
+    return () => vi.restoreAllMocks();
+  });
 
   return async ({ signature } = {}) => {
     const network = createLossyFetch();

@@ -1,14 +1,8 @@
-import { beforeEach, describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import { allOf } from "../scripted-hub.ts";
 import { useLocalHub } from "./local-repositories.ts";
 
 const open = useLocalHub();
-
-/** Sets the random part of each wait between attempts to 0. */
-beforeEach(() => {
-  vi.spyOn(Math, "random").mockReturnValue(0);
-  return () => vi.restoreAllMocks();
-});
 
 const proposal = {
   title: "Add a license",

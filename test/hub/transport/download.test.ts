@@ -39,18 +39,6 @@ describe("A download", () => {
     });
   });
 
-  test.each(["../secrets", "a/../b", "a//b", "/a", "a/", "."])("of the path %j is not requested", async (path) => {
-    const transport = new Transport({
-      hubUrl: "http://127.0.0.1:9",
-      findToken: async () => token,
-      fetch: () => expect.unreachable(),
-      timeoutMs: 2000,
-      attempts: 1,
-    });
-    const download = transport.download(readFile, { params: { ...params, path } }, { maxBytes: 1 });
-    expect(await rejectionOf(download)).toMatchObject({ code: "ARGUMENT_INVALID", fields: ["path"] });
-  });
-
   test("with more than maxBytes bytes fails without a retry", async () => {
     const hub = await openHub({ text: "content" });
     expect(await rejectionOf(open(hub.url)(6))).toMatchObject({ code: "FILE_TOO_LARGE" });
@@ -154,68 +142,21 @@ describe("A Hub", () => {
     return false;
   }
 
-  const machine = [
-    ...["127.0.0.1", "127.1.2.3", "127.1", "2130706433", "0x7f.1", "0177.0.0.1", "%31%32%37.0.0.1"],
-    ...[
-      "0.0.0.0",
-      "0",
-      "0.1.2.3",
-      "127.0.0.1.",
-      "localhost",
-      "LOCALHOST",
-      "localhost.",
-      "hub.localhost",
-      "hub.localhost.",
-    ],
-    ...[
-      "[::1]",
-      "[::]",
-      "[0:0:0:0:0:0:0:1]",
-      "[::ffff:127.0.0.1]",
-      "[::ffff:7f12:1]",
-      "[::ffff:0.0.0.0]",
-      "[::ffff:0:1]",
-    ],
-  ];
-  const network = [
-    ...[
-      "10.0.0.1",
-      "172.16.0.1",
-      "192.168.1.1",
-      "169.254.169.254",
-      "100.64.0.1",
-      "192.0.0.192",
-      "198.18.0.1",
-      "224.0.0.1",
-    ],
-    ...["0xa9fea9fe", "0xa.0.0.1", "255.255.255.255", "1.1.1.1", "[::ffff:10.0.0.1]", "[::ffff:169.254.169.254]"],
-    ...[
-      "[fe80::1]",
-      "[fc00::1]",
-      "[fd00:ec2::254]",
-      "[ff02::1]",
-      "[64:ff9b::a00:1]",
-      "[2002:7f00:1::]",
-      "[::127.0.0.1]",
-    ],
-    ...[
-      "[::2]",
-      "[2606:4700::1111]",
-      "metadata",
-      "intranet.",
-      "metadata.google.internal",
-      "printer.local",
-      "nas.home.arpa",
-    ],
-  ];
-  const internet = [
-    "storage.example",
-    "storage.example.",
-    "cdn-lfs.hf.co",
-    "127.example",
-    "10.0.0.1.nip.io",
-    "localhost.example",
-  ];
+  const words = (...lines: string[]) => lines.join(" ").split(" ");
+  const machine = words(
+    "127.0.0.1 127.1.2.3 127.1 2130706433 0x7f.1 0177.0.0.1 %31%32%37.0.0.1 0.0.0.0 0 0.1.2.3 127.0.0.1.",
+    "localhost LOCALHOST localhost. hub.localhost hub.localhost. [::1] [::] [0:0:0:0:0:0:0:1] [::ffff:127.0.0.1]",
+    "[::ffff:7f12:1] [::ffff:0.0.0.0] [::ffff:0:1]",
+  );
+  const network = words(
+    "10.0.0.1 172.16.0.1 192.168.1.1 169.254.169.254 100.64.0.1 192.0.0.192 198.18.0.1 224.0.0.1 0xa9fea9fe 0xa.0.0.1",
+    "255.255.255.255 1.1.1.1 [::ffff:10.0.0.1] [::ffff:169.254.169.254] [fe80::1] [fc00::1] [fd00:ec2::254] [ff02::1]",
+    "[64:ff9b::a00:1] [2002:7f00:1::] [::127.0.0.1] [::2] [2606:4700::1111] metadata intranet.",
+    "metadata.google.internal printer.local nas.home.arpa",
+  );
+  const internet = words(
+    "storage.example storage.example. cdn-lfs.hf.co 127.example 10.0.0.1.nip.io localhost.example",
+  );
 
   test.each([
     { hub: "https://hub.example", refused: [...machine, ...network], allowed: internet },
@@ -243,19 +184,16 @@ describe("A Hub", () => {
       ([a, b, c, d]) => `[::ffff:${a}.${b}.${c}.${d}]`,
       ([a, b, c, d]) => `[64:ff9b::${(a * 256 + b).toString(16)}:${(c * 256 + d).toString(16)}]`,
     ];
-    const host = fc
-      .tuple(fc.tuple(part, part, part, part), fc.constantFrom(...notations))
-      .map(([ip, write]) => write(ip));
+    const ip = fc.tuple(part, part, part, part);
+    const ipv4 = fc.tuple(ip, fc.constantFrom(...notations)).map(([parts, write]) => write(parts));
+    const host = fc.oneof(
+      ipv4,
+      fc.ipV6().map((address) => `[${address}]`),
+    );
     await fc.assert(
-      fc.asyncProperty(
-        fc.oneof(
-          host,
-          fc.ipV6().map((ip) => `[${ip}]`),
-        ),
-        async (name) => {
-          expect(await canRedirect("https://hub.example", `https://${name}/x`)).toBe(false);
-        },
-      ),
+      fc.asyncProperty(host, async (name) => {
+        expect(await canRedirect("https://hub.example", `https://${name}/x`)).toBe(false);
+      }),
       { numRuns: 100 },
     );
   });

@@ -2,9 +2,9 @@ import { describe, expect, test } from "vitest";
 import * as z from "zod";
 import { describeIssue } from "../../../src/core/describe.ts";
 import { webhookJobRequest } from "../../../src/hub/jobs/definition.ts";
-import { memberOperations } from "../../../src/hub/organizations/members.ts";
+import { memberOperations } from "../../../src/hub/organizations/organizations.ts";
 import { timestamp, wholeNumber } from "../../../src/hub/schemas.ts";
-import { fieldProblems } from "../../../src/hub/validation/field-problems.ts";
+import { fieldProblems } from "../../../src/hub/validation/arguments.ts";
 
 /** Returns the problems that `fieldProblems` reports for a value. */
 function told(schema: z.core.$ZodType, value: unknown) {

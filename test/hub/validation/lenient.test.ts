@@ -1,8 +1,7 @@
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
 import { lenient } from "../../../src/hub/validation/lenient.ts";
-import { jobWebhook, sourceWebhook, urlWebhook } from "../answers.ts";
-import { connect, openHub, rejectionOf } from "../scripted-hub.ts";
+import { connect, jobWebhook, openHub, rejectionOf, sourceWebhook, urlWebhook } from "../scripted-hub.ts";
 
 async function read(webhook: unknown): Promise<unknown> {
   const hub = await openHub({ json: { webhook } });
@@ -40,7 +39,7 @@ describe("A response of a newer Hub is accepted", () => {
     const webhook = await read({
       id,
       disabled,
-      watched: [{ name: "ada", type: "user", avatarUrl: null }],
+      watched: watched.map((item) => ({ ...item, avatarUrl: null })),
       domains,
       ...nulls,
     });
@@ -54,9 +53,7 @@ describe("A response of a newer Hub is accepted", () => {
     });
     expect(
       await read({ ...jobWebhook, job: { flavor: "cpu-basic", environment: null, timeoutSeconds: null } }),
-    ).toMatchObject({
-      job: { environment: {}, timeoutSeconds: null },
-    });
+    ).toMatchObject({ job: { environment: {}, timeoutSeconds: null } });
   });
 
   test("without changing prototypes", async () => {
@@ -106,13 +103,8 @@ describe("An unusable response is HUB_RESPONSE_INVALID", () => {
     expect(error).toHaveProperty("message", expect.stringContaining(`(${field}: `));
   });
 
-  test.each([
-    ["a web page", "<!doctype html><title>Sign in</title>"],
-    ["half of the JSON", '[{"id":'],
-    ["a webhook without its wrapper object", JSON.stringify(urlWebhook)],
-    ["nothing", ""],
-  ])("%s", async (_what, text) => {
-    const hub = await openHub({ text });
+  test("text that is not JSON, without a retry", async () => {
+    const hub = await openHub({ text: '[{"id":' });
     expect(await rejectionOf(connect(hub.url).webhooks.get("w1"))).toMatchObject({ code: "HUB_RESPONSE_INVALID" });
     expect(hub.calls).toHaveLength(1);
   });

@@ -1,7 +1,6 @@
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
-import { jobWebhook, urlWebhook } from "../answers.ts";
-import { allOf, type Connected, connect, openHub, rejectionOf } from "../scripted-hub.ts";
+import { allOf, type Connected, connect, jobWebhook, openHub, rejectionOf, urlWebhook } from "../scripted-hub.ts";
 
 const id = "65b2f0a1c3d4e5f60718293a";
 const webhook = {
@@ -124,15 +123,8 @@ describe("A field that this release does not list is sent, with a warning that c
     const hub = await openHub({ json: { webhook: jobWebhook } });
     const logger = createMemoryLogger();
     const { webhooks } = connect(hub.url, { logger });
-    const none = {
-      arch: null,
-      attempts: null,
-      volumes: null,
-      expose: null,
-      ssh: null,
-      resourceGroupId: null,
-      secrets: null,
-    };
+    const writeOnly = ["arch", "attempts", "volumes", "expose", "ssh", "resourceGroupId", "secrets"];
+    const none = Object.fromEntries(writeOnly.map((name) => [name, null]));
     await call(webhooks, "update", "w1", { priority: 5, job: { ...none, flavor: "h9000", gpus: 2 } });
     expect(hub.lastBody).toMatchObject({ priority: 5, job: { flavor: "h9000", gpus: 2, dockerImage: "python:3.13" } });
     expect(logger.lines.map(({ field }) => field)).toEqual(["priority", "job.flavor", "job.gpus"]);

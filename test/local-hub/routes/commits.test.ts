@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { readDiff } from "../../../src/hub/repositories/diff.ts";
+import { readDiff } from "../../../src/hub/repositories/changed-files.ts";
 import { createHubApp } from "../../../src/local-hub/app.ts";
 import { createHubConsole } from "../../../src/local-hub/console/hub-console.ts";
 import {

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import * as z from "zod";
-import { repositoryRefs } from "../../../src/hub/repositories/refs.ts";
+import { repositoryRefs } from "../../../src/hub/repositories/contents.ts";
 import { waitFor } from "../../support/wait-for.ts";
 import { type RequestOptions, shareLocalHub } from "../support/hub.ts";
 

@@ -1,7 +1,8 @@
 import { HTTPException } from "hono/http-exception";
 import type { Logger } from "../../../core/log.ts";
 import { suggest } from "../../../core/options.ts";
-import { type AuditLogEvent, auditLogTypes, type SpecifiedAuditLogType } from "../../../hub/organizations/audit-log.ts";
+import type { AuditLogEvent } from "../../../hub/organizations/audit-log.ts";
+import { auditLogTypes, type SpecifiedAuditLogType } from "../../../hub/organizations/audit-log-types.ts";
 import { coversScope } from "../../../payload/scope.ts";
 import { accountId, type Caller, getOwner, getPlan } from "../../accounts.ts";
 import { changedRepository, type RepositoryChange } from "../../events/repository-change.ts";

@@ -1,4 +1,4 @@
-import type { RepositoryInfo } from "../../../hub/repositories/repository-info.ts";
+import type { RepositoryInfo } from "../../../hub/repositories/repositories.ts";
 import { getOwner } from "../../accounts.ts";
 import type { Commit } from "../../git/commit-store.ts";
 import type { FileEntry } from "../../git/tree-entry.ts";

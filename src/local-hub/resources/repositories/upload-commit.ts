@@ -1,6 +1,6 @@
 import { HTTPException } from "hono/http-exception";
 import type * as z from "zod/mini";
-import type { commitResult } from "../../../hub/repositories/commits.ts";
+import type { commitResult } from "../../../hub/repositories/contents.ts";
 import { CodedException, invalidRequest } from "../../error-response.ts";
 import type { ContentStore, FileChange } from "../../git/content-store.ts";
 import type { HubContext } from "../../hub-context.ts";

@@ -1,7 +1,7 @@
 import { HTTPException } from "hono/http-exception";
 import * as z from "zod";
 import { describeIssue } from "../../../core/describe.ts";
-import { fieldProblems } from "../../../hub/validation/field-problems.ts";
+import { fieldProblems } from "../../../hub/validation/arguments.ts";
 import { invalidRequest } from "../../error-response.ts";
 
 /** The maximum size of the body of a commit, in bytes. The files of a commit are in memory while the commit is made. */

@@ -1,5 +1,5 @@
 import type { Context, Hono } from "hono";
-import { fileOperations } from "../../../hub/repositories/files.ts";
+import { fileOperations } from "../../../hub/repositories/contents.ts";
 import type { RepositoryPath } from "../../../hub/repositories/repository-path.ts";
 import { CodedException } from "../../error-response.ts";
 import type { ContentStore } from "../../git/content-store.ts";

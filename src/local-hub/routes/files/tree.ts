@@ -1,6 +1,6 @@
 import type { Context, Hono, MiddlewareHandler } from "hono";
 import type * as z from "zod/mini";
-import { fileOperations, pathsInfoRequest, treeEntry } from "../../../hub/repositories/files.ts";
+import { fileOperations, pathsInfoRequest, treeEntry } from "../../../hub/repositories/contents.ts";
 import { errorResponse, invalidRequest } from "../../error-response.ts";
 import type { Commit } from "../../git/commit-store.ts";
 import type { ContentStore } from "../../git/content-store.ts";

@@ -1,14 +1,18 @@
 import type { Hono } from "hono";
 import * as z from "zod/mini";
 import { auditLogEvent, auditLogOperations } from "../../../hub/organizations/audit-log.ts";
+import { auditLogTypes } from "../../../hub/organizations/audit-log-types.ts";
 import { authorize } from "../../access.ts";
 import type { HubContext } from "../../hub-context.ts";
 import { exportAuditLog, parseAuditQuery } from "../../resources/organizations/audit-log.ts";
 import type { ApiEnvironment } from "../authentication.ts";
 import { describeRoute, type ResourceApi, serveRoute } from "../route.ts";
 
+const event = z.strictObject({ ...auditLogEvent.shape, type: z.enum(auditLogTypes) });
+const operation = { ...auditLogOperations.export, response: z.array(event) };
+
 const auditLogRoutes = {
-  export: describeRoute(auditLogOperations.export, {
+  export: describeRoute(operation, {
     tag: "orgs",
     description: "The newest 100,000 events. Team or Enterprise.",
     success: {
@@ -27,15 +31,12 @@ const terms = /^\s*(?:(?:author|ip|type):\S+(?:\s+|$))*$/;
 const expectedTerms = "expected terms such as author:ada, ip:192.0.2.1, or type:org.add_user";
 const search = z.object({ q: z.optional(z.string().check(z.regex(terms, expectedTerms))) });
 
-const exportOperation = {
-  ...auditLogOperations.export,
-  request: { ...auditLogOperations.export.request, query: search },
-};
+const exportOperation = { ...operation, request: { ...operation.request, query: search } };
 
 /** Serves the audit log of an organization (docs/reference/hub-api.md, Organizations). */
 export const auditLogApi = {
   routes: auditLogRoutes,
-  components: { AuditLogEvent: auditLogEvent },
+  components: { AuditLogEvent: event },
   serve(app: Hono<ApiEnvironment>, { store, hubUrl, now, log }: Pick<HubContext, "store" | "hubUrl" | "now" | "log">) {
     serveRoute(app, exportOperation, ({ params, query }, context) => {
       const { name } = params;

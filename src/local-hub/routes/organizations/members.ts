@@ -1,7 +1,13 @@
 import type { Hono } from "hono";
 import { HTTPException } from "hono/http-exception";
-import type { MemberRoleChange, MemberSearch, OrganizationMember } from "../../../hub/organizations/members.ts";
-import { memberOperations, memberRoleChange, organizationMember } from "../../../hub/organizations/members.ts";
+import {
+  type MemberRoleChange,
+  type MemberSearch,
+  memberOperations,
+  memberRoleChange,
+  type OrganizationMember,
+  organizationMember,
+} from "../../../hub/organizations/organizations.ts";
 import { authorize, hasPlan, type OrganizationAccess } from "../../access.ts";
 import { accountId, formatFullName } from "../../accounts.ts";
 import type { HubContext } from "../../hub-context.ts";

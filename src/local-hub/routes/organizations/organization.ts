@@ -7,14 +7,19 @@ import {
   networkSecurityChange,
   networkSecurityOperations,
 } from "../../../hub/organizations/network-security.ts";
-import { avatarOperations, organizationAvatar } from "../../../hub/organizations/organizations.ts";
+import {
+  avatarOperations,
+  organizationAvatar,
+  scimConfig,
+  scimOperations,
+  tokenOperations,
+  tokenRevocation,
+} from "../../../hub/organizations/organizations.ts";
 import {
   resourceGroup,
   resourceGroupOperations,
   resourceGroupRequest,
 } from "../../../hub/organizations/resource-groups.ts";
-import { scimConfig, scimOperations } from "../../../hub/organizations/scim.ts";
-import { tokenOperations, tokenRevocation } from "../../../hub/organizations/tokens.ts";
 import { repoRef } from "../../../hub/schemas.ts";
 import { authorize } from "../../access.ts";
 import { type Caller, findCaller, findCallerByTokenId } from "../../accounts.ts";

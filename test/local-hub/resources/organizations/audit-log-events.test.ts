@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { AuditLogType } from "../../../../src/hub/organizations/audit-log.ts";
+import type { AuditLogType } from "../../../../src/hub/organizations/audit-log-types.ts";
 import type { HubEvent } from "../../../../src/local-hub.ts";
 import { auditEvents, openLocalHub, restart, stateFile, type TestHub } from "../../support/hub.ts";
 

@@ -1,11 +1,7 @@
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
-import {
-  type AuditLogEvent,
-  auditLogEvent,
-  auditLogTypes,
-  specifiedAuditLogTypes,
-} from "../../../../src/hub/organizations/audit-log.ts";
+import { type AuditLogEvent, auditLogEvent } from "../../../../src/hub/organizations/audit-log.ts";
+import { auditLogTypes, specifiedAuditLogTypes } from "../../../../src/hub/organizations/audit-log-types.ts";
 import { openLocalHub, shareLocalHub } from "../../support/hub.ts";
 
 const now = Date.parse("2026-11-21T10:00:00.000Z");

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import * as z from "zod";
-import { organizationMember } from "../../../../src/hub/organizations/members.ts";
+import { organizationMember } from "../../../../src/hub/organizations/organizations.ts";
 import { resourceGroup } from "../../../../src/hub/organizations/resource-groups.ts";
 import { auditEvents, openLocalHub, type TestHub } from "../../support/hub.ts";
 import { openTarget } from "../../support/target.ts";

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { get } from "node:http";
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
-import { type OrganizationMember, organizationMember } from "../../../../src/hub/organizations/members.ts";
+import { type OrganizationMember, organizationMember } from "../../../../src/hub/organizations/organizations.ts";
 import { type Answer, openLocalHub, shareLocalHub } from "../../support/hub.ts";
 
 const acme = "/api/organizations/acme/members";

@@ -1,5 +1,11 @@
 import { describe, expect, test } from "vitest";
-import { findNeededWrites, readCommitFiles, toBase64 } from "../../../src/hub/repositories/committed-files.ts";
+import {
+  blobId,
+  findNeededWrites,
+  pointerId,
+  readCommitFiles,
+  toBase64,
+} from "../../../src/hub/repositories/create-commit.ts";
 
 const text = (content: string) => new TextEncoder().encode(content);
 
@@ -54,4 +60,17 @@ describe("The files of a commit", () => {
     expect(toBase64(bytes)).toBe(Buffer.from(bytes).toString("base64"));
     expect(toBase64(new Uint8Array())).toBe("");
   });
+});
+
+// `git hash-object` prints these IDs.
+test.each([
+  ["", "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"],
+  ["hello\n", "ce013625030ba8dba906f756967f9e9ca394464a"],
+  ["Grüße 猫\n", "262fcf13bdd961f85e455b1c00713e2e3a8445e5"],
+])("The ID of a file with the content %j is the ID of git", async (text, id) => {
+  expect(await blobId(new TextEncoder().encode(text))).toBe(id);
+});
+
+test("The ID of a large file is the ID of its pointer", async () => {
+  expect(await pointerId(new TextEncoder().encode("hello\n"))).toBe("fa61e1ef71c9908c0926776a4aa3504b3a27f159");
 });
