@@ -33,7 +33,7 @@ beforeAll(async () => {
 afterAll(() => Promise.all([hub.close(), server.close()]));
 
 async function ask(description: string): Promise<number> {
-  const { num } = await user.repo(net).openDiscussion({ title: "A question", description, marker: `${++count}` });
+  const { num } = await user.repo(net).openDiscussion({ title: "A question", text: description, marker: `${++count}` });
   await allSettled();
   return num;
 }

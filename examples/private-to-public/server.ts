@@ -10,7 +10,7 @@ server.webhook(
     if (updatedConfig.private !== false) return log.info({ repo: repo.name }, "Skipped: not made public.");
     const { num } = await hub.repo(repo).openDiscussion({
       title: "This repository is public now",
-      description: checklistFor(repo.type),
+      text: checklistFor(repo.type),
       marker: "made-public",
       signal,
     });

@@ -2,6 +2,7 @@
 export interface ChangedFile {
   /** The path in the newer revision, or the path of the deleted file. */
   path: string;
+  /** `renamed`: the content is at another path, and can differ. A copied file is `added`. */
   status: "added" | "modified" | "deleted" | "renamed";
   /** The path in the older revision. Only renamed files have this field. */
   previousPath?: string;

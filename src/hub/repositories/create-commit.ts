@@ -85,7 +85,7 @@ export interface PullRequestRequest extends CallOptions {
   /** The title, with 3 to 200 characters. It is also the message of the commit. */
   title: string;
   /** The first comment, in Markdown. */
-  description?: string | undefined;
+  text?: string | undefined;
   /** The files to write and delete, compared to `main`. */
   files: CommitFiles;
   /** A name for the purpose of the pull request. A pull request with the same marker is found again, even with another title. */
@@ -105,7 +105,7 @@ export interface OpenedPullRequest {
 
 export async function openPullRequest(
   context: RepositoryContext,
-  { title, description = "", files, marker: name, signal }: PullRequestRequest,
+  { title, text = "", files, marker: name, signal }: PullRequestRequest,
 ): Promise<OpenedPullRequest | undefined> {
   checkMessage(title);
   const { client, path } = context;
@@ -123,7 +123,7 @@ export async function openPullRequest(
     const { needed } = await compareWithHead(context, { writes, branch: "main", signal });
     if (needed.length === 0) return found && toOpened(found);
     await checkUploadModes(context, { needed, branch: "main", query, signal });
-    const encodedBody = encodeCommit({ message: title, description: markDescription(description, marker) }, needed);
+    const encodedBody = encodeCommit({ message: title, description: markDescription(text, marker) }, needed);
     const input = { params: { ...path, rev: "main" }, query };
     const { opened } = await observe(context, {
       async send() {

@@ -200,7 +200,7 @@ export class HubRepository {
    * ```ts
    * const pullRequest = await repo.openPullRequest({
    *   title: "Add a license",
-   *   description: "The card has no license.",
+   *   text: "The card has no license.",
    *   files: { "README.md": `---\nlicense: mit\n---\n${card}` },
    *   marker: "add-license",
    * });

@@ -68,12 +68,18 @@ export interface ListFilesOptions extends RevisionOptions {
 
 /** The revisions to compare. */
 export interface ChangedFilesOptions extends CallOptions {
-  /** The older revision, such as `oldSha` in a payload. `null`: there is none, so every file of `to` is added. */
+  /** The older revision, such as `oldSha` in a payload. `null`: there is none. */
   from: string | null;
   /** The newer revision, such as `newSha` in a payload. */
   to: string;
+  /**
+   * The ref that was updated, such as `ref` in a payload. If `from` is `null`, a new ref is compared with the main branch, like for the
+   * `paths` option of an endpoint. Without this option, and for the main branch, every file of `to` is added.
+   */
+  ref?: string | undefined;
 }
 
+const mainRef = "refs/heads/main";
 const defaultMaxBytes = 10 * 1024 * 1024;
 
 export async function* readFilePages(
@@ -124,8 +130,9 @@ export async function readJson(context: RepositoryContext, file: string, options
 
 export async function readChangedFiles(
   context: RepositoryContext,
-  { from, to, signal }: ChangedFilesOptions,
+  { from: given, to, ref = mainRef, signal }: ChangedFilesOptions,
 ): Promise<ChangedFile[]> {
+  const from = given ?? (ref === mainRef ? null : "main");
   if (from === null) return compareTrees([], await readTree(context, to, signal));
   const compared = await readComparison(context, { from, to, signal });
   if (compared) return compared;

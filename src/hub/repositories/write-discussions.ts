@@ -31,7 +31,7 @@ export interface DiscussionRequest extends CallOptions {
   /** The title, with 3 to 200 characters. */
   title: string;
   /** The first comment, in Markdown. */
-  description?: string | undefined;
+  text?: string | undefined;
   /** A name for the purpose of the discussion. A discussion with the same marker is found again, even with another title. */
   marker: string;
 }
@@ -47,11 +47,11 @@ export interface OpenedDiscussion {
 
 export async function openDiscussion(
   context: RepositoryContext,
-  { title, description = "", marker: name, signal }: DiscussionRequest,
+  { title, text = "", marker: name, signal }: DiscussionRequest,
 ): Promise<OpenedDiscussion> {
   const { client, path } = context;
   const marker = markerOf(context, checkMarker(name));
-  const body = { title, description: markDescription(description, marker), pullRequest: false };
+  const body = { title, description: markDescription(text, marker), pullRequest: false };
   const find = async () => {
     const found = await findMarked(context, { marker, title, type: "discussion", signal });
     return found && { num: found.num, created: false, status: found.status };

@@ -5,7 +5,7 @@ import { useLocalHub } from "./local-repositories.ts";
 
 const open = useLocalHub();
 
-const review = { title: "Metadata review", description: "Some fields are missing.", marker: "card-review" };
+const review = { title: "Metadata review", text: "Some fields are missing.", marker: "card-review" };
 
 async function openReview(options?: { signature: string }) {
   const opened = await open(options);

@@ -6,7 +6,7 @@ const open = useLocalHub();
 
 const proposal = {
   title: "Add a license",
-  description: "The card has no license.",
+  text: "The card has no license.",
   files: { "README.md": "license: mit\n" },
   marker: "add-license",
 };

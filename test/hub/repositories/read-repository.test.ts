@@ -45,10 +45,20 @@ describe("changedFiles", () => {
     ]);
   });
 
-  test("returns all files of a new branch as added", async () => {
-    const { hub, repo } = await open({ json: [file("a", "1")] });
-    expect(await repo.changedFiles({ from: null, to: "dev" })).toEqual([{ path: "a", status: "added" }]);
-    expect(hub.calls).toEqual(["GET /api/datasets/acme/data/tree/dev?recursive=true"]);
+  test.each([undefined, "refs/heads/main"])(
+    "returns all files as added without an older revision: of the ref %s",
+    async (ref) => {
+      const { hub, repo } = await open({ json: [file("a", "1")] });
+      expect(await repo.changedFiles({ from: null, to: "dev", ref })).toEqual([{ path: "a", status: "added" }]);
+      expect(hub.calls).toEqual(["GET /api/datasets/acme/data/tree/dev?recursive=true"]);
+    },
+  );
+
+  test("compares a new branch with the main branch", async () => {
+    const { hub, repo } = await open({ json: ":000000 100644 0000000 1234567 A\ta.txt\n" });
+    const files = await repo.changedFiles({ from: null, to: "dev", ref: "refs/heads/dev" });
+    expect(files).toEqual([{ path: "a.txt", status: "added" }]);
+    expect(hub.calls).toEqual([expect.stringContaining("/compare/main..dev")]);
   });
 
   test.each([
