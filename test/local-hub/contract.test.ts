@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import * as z from "zod";
 import { createHubApp } from "../../src/local-hub/app.ts";
 import { createHubConsole } from "../../src/local-hub/console/hub-console.ts";
-import { contextOf } from "../../src/local-hub/contexts.ts";
+import { contextOf } from "../../src/local-hub/hub-context.ts";
 import { specifiedRoutes } from "../../src/local-hub/routes/index.ts";
 import { LocalHub } from "../../src/local-hub.ts";
 import { type Case, casesOf } from "../hub/contract/cases.ts";

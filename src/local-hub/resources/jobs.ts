@@ -1,15 +1,19 @@
+import type { Hono } from "hono";
 import { HTTPException } from "hono/http-exception";
-import type { Job, JobQuery } from "../../hub/jobs/schemas.ts";
+import { type Job, type JobQuery, job, jobHardware, jobLabels, jobOperations } from "../../hub/jobs/schemas.ts";
 import { authorize, canReadPrivate } from "../access.ts";
-import { accountId, type Caller, getAccountKind } from "../accounts.ts";
+import { accountId, type Caller, getAccountKind, getAvatarUrl } from "../accounts.ts";
+import type { HubContext } from "../hub-context.ts";
+import { hardware } from "../jobs/hardware.ts";
+import { streamJobEvents, streamJobLogs } from "../jobs/job-streams.ts";
+import { type ApiEnvironment, describeRoute, linkNextPage, type ResourceApi, serveRoute } from "../routes/route.ts";
 import type { StoredJob } from "../store/job-store.ts";
 import type { Store } from "../store/store.ts";
-import { getAvatarUrl } from "./avatars.ts";
 
 /** The number of jobs per page. */
 const pageSize = 50;
 
-export interface JobSource {
+interface JobSource {
   store: Store;
   hubUrl: string;
   now: () => number;
@@ -59,7 +63,7 @@ function toAccount(name: string, { hubUrl }: Pick<JobSource, "hubUrl">) {
  *
  * @throws HTTPException 404 if the caller cannot read the jobs, 403 if the caller can only read the jobs.
  */
-export function checkNamespace(
+function checkNamespace(
   store: Store,
   { namespace, caller, write = false }: { namespace: string; caller: Caller; write?: boolean },
 ): void {
@@ -79,14 +83,14 @@ export function checkNamespace(
 }
 
 /** Returns a job of a namespace. @throws HTTPException 404 if the namespace has no such job. */
-export function findJob(store: Store, { namespace, jobId }: { namespace: string; jobId: string }): StoredJob {
+function findJob(store: Store, { namespace, jobId }: { namespace: string; jobId: string }): StoredJob {
   const job = store.jobs.get(jobId);
   if (job?.owner === namespace) return job;
   throw new HTTPException(404, { message: `There is no job "${jobId}" in the namespace "${namespace}".` });
 }
 
 /** Returns the jobs of a namespace that match a query, newest first. */
-export function findJobs(store: Store, { namespace, ...query }: JobQuery & { namespace: string }): StoredJob[] {
+function findJobs(store: Store, { namespace, ...query }: JobQuery & { namespace: string }): StoredJob[] {
   const stages = [query.stage ?? []].flat();
   const labels = [query.label ?? []].flat();
   return store.jobs.all().filter(({ owner, stage, definition }) => {
@@ -102,7 +106,7 @@ export function findJobs(store: Store, { namespace, ...query }: JobQuery & { nam
  *
  * @throws HTTPException 400 if the cursor is unknown.
  */
-export function listJobs(
+function listJobs(
   store: Store,
   query: JobQuery & { namespace: string },
 ): { jobs: StoredJob[]; next: string | undefined } {
@@ -123,4 +127,125 @@ function after(store: Store, { cursor, found }: { cursor: string; found: readonl
   }
   const later = new Set(ids.slice(ids.indexOf(cursor) + 1));
   return found.filter(({ id }) => later.has(id));
+}
+
+const jobRoutes = {
+  hardware: describeRoute(jobOperations.hardware, {
+    tag: "jobs",
+    success: { description: "The hardware." },
+    errors: [],
+  }),
+  run: describeRoute(jobOperations.run, {
+    tag: "jobs",
+    success: { description: "The job." },
+    errors: ["invalid", "forbidden", "notFound"],
+  }),
+  list: describeRoute(jobOperations.list, {
+    tag: "jobs",
+    success: {
+      description: "A page of jobs, the newest first.",
+      headers: { Link: { description: 'The URL of the next page, with rel="next".' } },
+    },
+    errors: ["invalid", "forbidden", "notFound"],
+  }),
+  count: describeRoute(jobOperations.count, {
+    tag: "jobs",
+    success: { description: "The number of jobs." },
+    errors: ["invalid", "forbidden", "notFound"],
+  }),
+  get: describeRoute(jobOperations.get, {
+    tag: "jobs",
+    success: { description: "The job." },
+    errors: ["forbidden", "notFound"],
+  }),
+  logs: describeRoute(jobOperations.logs, {
+    tag: "jobs",
+    description:
+      "A stream of server-sent events. The data of each event is `{timestamp, data}`, where `data` is a line.",
+    parameters: { tail: { in: "query", description: "The maximum number of existing lines." } },
+    success: { description: "The lines that the job has printed, and new lines until the job ends." },
+    errors: ["invalid", "forbidden", "notFound"],
+  }),
+  events: describeRoute(jobOperations.events, {
+    tag: "jobs",
+    description: "A stream of server-sent events. The data of each event is the job.",
+    success: { description: "The job, and the job after each change of its status until the job ends." },
+    errors: ["forbidden", "notFound"],
+  }),
+  cancel: describeRoute(jobOperations.cancel, {
+    tag: "jobs",
+    success: { description: "The canceled job. A finished job is unchanged." },
+    errors: ["forbidden", "notFound"],
+  }),
+  setLabels: describeRoute(jobOperations.setLabels, {
+    tag: "jobs",
+    success: { description: "The job." },
+    errors: ["invalid", "forbidden", "notFound"],
+  }),
+} as const;
+
+/**
+ * Serves the operations on jobs (docs/reference/hub-api.md, Account and jobs). Users have access to their own jobs and to the jobs of
+ * their organizations.
+ */
+export const jobApi = {
+  routes: jobRoutes,
+  components: { Job: job, JobHardware: jobHardware, JobLabels: jobLabels },
+  serve(app: Hono<ApiEnvironment>, hub: Pick<HubContext, "store" | "jobs" | "hubUrl" | "now">) {
+    const { store, jobs } = hub;
+    const streamSource = { store: store.jobs, runner: jobs };
+    const describe = (stored: StoredJob) => toJob(stored, hub);
+
+    serveRoute(app, jobRoutes.hardware, () => [...hardware]);
+
+    serveRoute(app, jobRoutes.run, ({ params: { namespace }, body }, context) => {
+      const { caller } = context.var;
+      checkNamespace(store, { namespace, caller, write: true });
+      const { secrets = {}, ...definition } = body;
+      return describe(jobs.run({ owner: namespace, createdBy: caller.user, definition, secrets }));
+    });
+
+    serveRoute(app, jobRoutes.list, ({ params: { namespace }, query }, context) => {
+      checkNamespace(store, { namespace, caller: context.var.caller });
+      const { jobs: page, next } = listJobs(store, { namespace, ...query });
+      if (next !== undefined) linkNextPage(context, { cursor: next });
+      return page.map(describe);
+    });
+
+    serveRoute(app, jobRoutes.count, ({ params: { namespace }, query }, context) => {
+      checkNamespace(store, { namespace, caller: context.var.caller });
+      return { count: findJobs(store, { namespace, ...query }).length };
+    });
+
+    serveRoute(app, jobRoutes.get, ({ params }, context) => {
+      checkNamespace(store, { ...params, caller: context.var.caller });
+      return describe(findJob(store, params));
+    });
+
+    serveRoute(app, jobRoutes.logs, ({ params, query: { tail } }, context) => {
+      checkNamespace(store, { ...params, caller: context.var.caller });
+      return eventStream(streamJobLogs(streamSource, { jobId: findJob(store, params).id, tail }));
+    });
+
+    serveRoute(app, jobRoutes.events, ({ params }, context) => {
+      checkNamespace(store, { ...params, caller: context.var.caller });
+      return eventStream(streamJobEvents(streamSource, { jobId: findJob(store, params).id, describe }));
+    });
+
+    serveRoute(app, jobRoutes.cancel, ({ params }, context) => {
+      checkNamespace(store, { ...params, caller: context.var.caller, write: true });
+      jobs.cancel(findJob(store, params).id);
+      return describe(findJob(store, params));
+    });
+
+    serveRoute(app, jobRoutes.setLabels, ({ params, body: { labels } }, context) => {
+      checkNamespace(store, { ...params, caller: context.var.caller, write: true });
+      jobs.setLabels(findJob(store, params).id, labels);
+      return describe(findJob(store, params));
+    });
+  },
+} satisfies ResourceApi;
+
+function eventStream(body: ReadableStream<Uint8Array>): Response {
+  return new Response(body, { headers: { "content-type": "text/event-stream", "cache-control": "no-store" } });
 }

@@ -1,20 +1,27 @@
+import type { Hono } from "hono";
 import * as z from "zod";
 import {
   discussionStatus,
   type Notification,
   type NotificationPage,
   type NotificationSearch,
+  notification,
+  notificationDeletion,
+  notificationMark,
+  notificationOperations,
+  notificationPage,
 } from "../../hub/notifications.ts";
 import { objectId } from "../../hub/schemas.ts";
 import type { NotificationWatchItem } from "../../hub/settings.ts";
 import { coversScope } from "../../payload/scope.ts";
-import { canReadPrivate } from "../access.ts";
-import { accountId, findUserById, getAccountKind, getOwner, tokenUsers } from "../accounts.ts";
+import { canReadPrivate, findUserById } from "../access.ts";
+import { accountId, getAccountKind, getAvatarUrl, getOwner, tokenUsers } from "../accounts.ts";
+import type { HubContext } from "../hub-context.ts";
+import { type ApiEnvironment, describeRoute, type ResourceApi, serveRoute } from "../routes/route.ts";
 import type { KeyedRecord, StoredNotification } from "../store/records.ts";
 import type { StoredRepository } from "../store/repository-store.ts";
 import type { Store } from "../store/store.ts";
-import { getAvatarUrl } from "./avatars.ts";
-import { getSettings } from "./settings.ts";
+import { getSettings } from "./account.ts";
 
 const notificationsPerPage = 20;
 
@@ -35,7 +42,7 @@ export interface NotificationSelection {
 type KeyedNotification = KeyedRecord<StoredNotification>;
 
 /** Returns a page of a user's notifications, newest first. */
-export function listNotifications(
+function listNotifications(
   { store, user, hubUrl }: UserOptions & { hubUrl: string },
   { p = 0, ...search }: NotificationSearch,
 ): NotificationPage {
@@ -54,7 +61,7 @@ export function listNotifications(
 }
 
 /** Marks a user's notifications as read or unread. */
-export function markNotifications(
+function markNotifications(
   options: UserOptions,
   { read, ...selection }: NotificationSelection & { read: boolean },
 ): void {
@@ -66,7 +73,7 @@ export function markNotifications(
 }
 
 /** Deletes a user's notifications. */
-export function deleteNotifications(options: UserOptions, selection: NotificationSelection): void {
+function deleteNotifications(options: UserOptions, selection: NotificationSelection): void {
   const { notifications, transaction } = options.store;
   const selected = select(options, selection);
   transaction(() => {
@@ -248,3 +255,56 @@ function isWatchItemOf({ type, id }: NotificationWatchItem, repository: StoredRe
 function isMentioned(user: string, text: string): boolean {
   return new RegExp(`@${user}(?![\\w-])`).test(text);
 }
+
+const notificationRoutes = {
+  list: describeRoute(notificationOperations.list, {
+    tag: "notifications",
+    success: { description: "A page of notifications, the newest first." },
+    errors: ["invalid"],
+  }),
+  delete: describeRoute(notificationOperations.delete, {
+    tag: "notifications",
+    success: { description: "The notifications were deleted." },
+    errors: ["invalid", "forbidden"],
+  }),
+  markAsRead: describeRoute(notificationOperations.markAsRead, {
+    tag: "notifications",
+    success: { description: "The notifications were marked." },
+    errors: ["invalid", "forbidden"],
+  }),
+} as const;
+
+/**
+ * Serves the operations on notifications (docs/reference/hub-api.md, Notifications). Users have access only to their own
+ * notifications.
+ */
+export const notificationApi = {
+  routes: notificationRoutes,
+  components: {
+    Notification: notification,
+    NotificationPage: notificationPage,
+    NotificationDeletion: notificationDeletion,
+    NotificationMark: notificationMark,
+  },
+  serve(app: Hono<ApiEnvironment>, { store, hubUrl }: Pick<HubContext, "store" | "hubUrl">) {
+    serveRoute(app, notificationRoutes.list, ({ query }, context) => {
+      const { user } = context.var.caller;
+      return listNotifications({ store, user, hubUrl }, query);
+    });
+
+    serveRoute(app, notificationRoutes.delete, ({ query, body }, context) => {
+      const { user } = context.var.caller;
+      const { applyToAll, ...search } = query;
+      const { discussionIds = [] } = body;
+      deleteNotifications({ store, user }, { discussionIds, applyToAll, search });
+      return {};
+    });
+
+    serveRoute(app, notificationRoutes.markAsRead, ({ query, body }, context) => {
+      const { user } = context.var.caller;
+      const { applyToAll, ...search } = query;
+      markNotifications({ store, user }, { ...body, applyToAll, search });
+      return {};
+    });
+  },
+} satisfies ResourceApi;

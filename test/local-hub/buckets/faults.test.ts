@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { BucketFaults } from "../../../src/local-hub/buckets/faults.ts";
+import { BucketFaults } from "../../../src/local-hub/s3/faults.ts";
 
 const request = { operation: "PUT", bucket: "me/store", keys: ["log/1"], isConditional: false } as const;
 

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readlinkSync } from "node:fs";
 import { expect, test } from "vitest";
-import { ObjectBodies } from "../../../src/local-hub/buckets/object-bodies.ts";
+import { ObjectBodies } from "../../../src/local-hub/store/object-store.ts";
 import { createFolder } from "../../support/temporary-folder.ts";
 
 const halfMebibyte = new Uint8Array(512 * 1024);

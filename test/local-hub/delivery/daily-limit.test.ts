@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { contextOf } from "../../../src/local-hub/contexts.ts";
+import { contextOf } from "../../../src/local-hub/hub-context.ts";
 import { data, openLocalHub } from "../support/hub.ts";
 import { openWebhook } from "../support/target.ts";
 

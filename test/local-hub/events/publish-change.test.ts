@@ -4,17 +4,13 @@ import { publishChange, type TriggerResult } from "../../../src/local-hub/events
 import type { RepositoryChange } from "../../../src/local-hub/events/repository-change.ts";
 import type { HubContext } from "../../../src/local-hub/hub-context.ts";
 import {
-  commitChanges,
-  createBranch,
-  deleteBranch,
-} from "../../../src/local-hub/resources/repositories/commit-changes.ts";
-import {
   addComment,
   hideComment,
   openDiscussion,
   setPinned,
 } from "../../../src/local-hub/resources/repositories/discussions.ts";
 import { mergePullRequest, openPullRequest } from "../../../src/local-hub/resources/repositories/pull-requests.ts";
+import { commitChanges, createBranch, deleteBranch } from "../../../src/local-hub/resources/repositories/refs.ts";
 import {
   createRepository,
   moveRepository,

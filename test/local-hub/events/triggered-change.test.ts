@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { parseEvent } from "../../../src/local-hub/events/event-request.ts";
 import { previewEvent, triggerEvent } from "../../../src/local-hub/events/trigger.ts";
-import { commitChanges } from "../../../src/local-hub/resources/repositories/commit-changes.ts";
+import { commitChanges } from "../../../src/local-hub/resources/repositories/refs.ts";
 import type { HubEvent } from "../../../src/local-hub.ts";
 import { openContext, payloadsOf } from "../support/context.ts";
 

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from "vitest";
 import type { FileChange } from "../../../src/local-hub/git/content-store.ts";
-import { mergeTrees } from "../../../src/local-hub/git/merge.ts";
+import { mergeTrees } from "../../../src/local-hub/git/diff.ts";
 import { openStore } from "../../../src/local-hub/store/store.ts";
 
 const repository = "a".repeat(24);

@@ -1,7 +1,7 @@
 import { setTimeout } from "node:timers/promises";
 import * as fc from "fast-check";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { createId } from "../../../src/local-hub/ids.ts";
+import { createId } from "../../../src/local-hub/accounts.ts";
 import { JobRunner } from "../../../src/local-hub/jobs/job-runner.ts";
 import { streamJobEvents } from "../../../src/local-hub/jobs/job-streams.ts";
 import type { StoredJob } from "../../../src/local-hub/store/job-store.ts";

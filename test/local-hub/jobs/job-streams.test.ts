@@ -1,7 +1,7 @@
 import { syncBuiltinESMExports } from "node:module";
 import timers from "node:timers/promises";
 import { afterAll, afterEach, expect, onTestFinished, test, vi } from "vitest";
-import { createId } from "../../../src/local-hub/ids.ts";
+import { createId } from "../../../src/local-hub/accounts.ts";
 import { JobRunner } from "../../../src/local-hub/jobs/job-runner.ts";
 import { streamJobLogs } from "../../../src/local-hub/jobs/job-streams.ts";
 import { openStore } from "../../../src/local-hub/store/store.ts";

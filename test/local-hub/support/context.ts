@@ -1,14 +1,14 @@
 import { onTestFinished } from "vitest";
 import { parsePayload, type WebhookPayload } from "../../../src/index.ts";
-import { BucketFaults } from "../../../src/local-hub/buckets/faults.ts";
+import { createId, createSha } from "../../../src/local-hub/accounts.ts";
 import { Dispatcher } from "../../../src/local-hub/delivery/dispatcher.ts";
 import { HttpSender } from "../../../src/local-hub/delivery/http-sender.ts";
 import type { TriggerResult } from "../../../src/local-hub/events/publish-change.ts";
 import type { HubContext } from "../../../src/local-hub/hub-context.ts";
-import { createId, createSha } from "../../../src/local-hub/ids.ts";
 import { JobRunner } from "../../../src/local-hub/jobs/job-runner.ts";
-import { AuditLog } from "../../../src/local-hub/resources/organizations/audit-log.ts";
-import { createWebhook } from "../../../src/local-hub/resources/webhook-changes.ts";
+import { createWebhook } from "../../../src/local-hub/resources/webhooks.ts";
+import { BucketFaults } from "../../../src/local-hub/s3/faults.ts";
+import { AuditLog } from "../../../src/local-hub/store/audit-log-store.ts";
 import { openStore } from "../../../src/local-hub/store/store.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 

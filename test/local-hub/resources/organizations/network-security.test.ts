@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
-import { getNetworkSecurity } from "../../../../src/local-hub/resources/organizations/network-security.ts";
+import { getNetworkSecurity } from "../../../../src/local-hub/resources/organizations/organization.ts";
 import { openStore } from "../../../../src/local-hub/store/store.ts";
 import { auditEvents, openLocalHub, type TestHub } from "../../support/hub.ts";
 

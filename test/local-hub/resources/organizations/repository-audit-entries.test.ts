@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
+import { repositoryAuditEntries } from "../../../../src/local-hub/events/publish-change.ts";
 import type { RepositoryChange } from "../../../../src/local-hub/events/repository-change.ts";
-import { repositoryAuditEntries } from "../../../../src/local-hub/resources/organizations/audit-log.ts";
 import { storedRepository } from "../../support/repositories.ts";
 
 const repository = storedRepository({ type: "model", name: "acme/net" });

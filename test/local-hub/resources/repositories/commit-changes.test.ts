@@ -7,7 +7,7 @@ import {
   createTag,
   deleteBranch,
   deleteTag,
-} from "../../../../src/local-hub/resources/repositories/commit-changes.ts";
+} from "../../../../src/local-hub/resources/repositories/refs.ts";
 import { createRepository } from "../../../../src/local-hub/resources/repositories/repository-changes.ts";
 import { openContext, payloadsOf } from "../../support/context.ts";
 

@@ -1,5 +1,4 @@
 import { describe, expect, test } from "vitest";
-import { commitChanges } from "../../../../src/local-hub/resources/repositories/commit-changes.ts";
 import {
   changeStatus,
   deleteDiscussion,
@@ -11,6 +10,7 @@ import {
   mergePullRequest,
   openPullRequest,
 } from "../../../../src/local-hub/resources/repositories/pull-requests.ts";
+import { commitChanges } from "../../../../src/local-hub/resources/repositories/refs.ts";
 import { createRepository } from "../../../../src/local-hub/resources/repositories/repository-changes.ts";
 import { openContext, payloadsOf } from "../../support/context.ts";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { listsTag, readRange } from "../../../../src/local-hub/routes/files/byte-range.ts";
+import { listsTag, readRange } from "../../../../src/local-hub/resources/repositories/files.ts";
 
 test.each([
   ["bytes=0-0", { start: 0, end: 0 }],

@@ -1,7 +1,7 @@
 import { GetObjectCommand, ListObjectsV2Command, PutObjectCommand, S3Client } from "@aws-sdk/client-s3";
 import { AwsClient } from "aws4fetch";
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
-import { BucketFaults } from "../../../../src/local-hub/buckets/faults.ts";
+import { BucketFaults } from "../../../../src/local-hub/s3/faults.ts";
 import { type BucketFault, LocalHub } from "../../../../src/local-hub.ts";
 import { openLocalHub } from "../../support/hub.ts";
 

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from "node:fs";
 import { DeleteObjectCommand, GetObjectCommand, PutObjectCommand, S3Client } from "@aws-sdk/client-s3";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { BucketFaults } from "../../../../src/local-hub/buckets/faults.ts";
+import { BucketFaults } from "../../../../src/local-hub/s3/faults.ts";
 import type { LocalHub } from "../../../../src/local-hub.ts";
 import { openLocalHub, stateFile } from "../../support/hub.ts";
 

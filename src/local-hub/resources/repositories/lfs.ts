@@ -2,15 +2,14 @@ import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import { type Context, Hono } from "hono";
 import { HTTPException } from "hono/http-exception";
 import * as z from "zod";
-import { describeIssue } from "../../core/describe.ts";
-import { type RepositoryPathType, repositoryPathTypes } from "../../hub/repositories/repository-path.ts";
-import { fieldProblems } from "../../hub/validation/field-problems.ts";
-import { invalidRequest } from "../error-response.ts";
-import type { HubContext } from "../hub-context.ts";
-import type { StoredRepository } from "../store/repository-store.ts";
-import { type ApiEnvironment, requireToken } from "./authentication.ts";
-import { findRepository, repositoryNotFound } from "./repository-access.ts";
-import type { ResourceApi } from "./route.ts";
+import { describeIssue } from "../../../core/describe.ts";
+import { type RepositoryPathType, repositoryPathTypes } from "../../../hub/repositories/repository-path.ts";
+import { fieldProblems } from "../../../hub/validation/field-problems.ts";
+import { invalidRequest } from "../../error-response.ts";
+import type { HubContext } from "../../hub-context.ts";
+import { findRepository, repositoryNotFound } from "../../routes/repository-access.ts";
+import { type ApiEnvironment, type ResourceApi, requireToken } from "../../routes/route.ts";
+import type { StoredRepository } from "../../store/repository-store.ts";
 
 /** The path of uploads. The files are streamed to disk, so that the limit for bodies does not apply to this path. */
 export const uploadPath = "/_lfs/";
@@ -138,7 +137,7 @@ function respond(body: object): Response {
 }
 
 /** A file that a client may upload to LFS. */
-export interface AllowedUpload {
+interface AllowedUpload {
   repositoryId: string;
   /** The SHA-256 of the content, in hexadecimal digits. */
   oid: string;
@@ -152,7 +151,7 @@ const validMs = 6 * 60 * 60 * 1_000;
  * Signs the URLs to which clients upload files, because clients send no token to these URLs. The URLs are valid for six hours, and only
  * until the local Hub stops.
  */
-export class UploadSigner {
+class UploadSigner {
   readonly #key = randomBytes(32);
   readonly #now: () => number;
 

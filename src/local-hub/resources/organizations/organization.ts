@@ -1,8 +1,11 @@
+import { isDeepStrictEqual } from "node:util";
 import type { Context, Hono } from "hono";
 import { HTTPException } from "hono/http-exception";
 import * as z from "zod/mini";
 import { jsonBody } from "../../../hub/operation.ts";
 import {
+  type NetworkSecurity,
+  type NetworkSecurityChange,
   networkSecurity,
   networkSecurityChange,
   networkSecurityOperations,
@@ -17,18 +20,12 @@ import { scimConfig, scimOperations } from "../../../hub/organizations/scim.ts";
 import { tokenOperations, tokenRevocation } from "../../../hub/organizations/tokens.ts";
 import { repoRef } from "../../../hub/schemas.ts";
 import { authorize } from "../../access.ts";
-import { type Caller, findCaller, findCallerByTokenId } from "../../accounts.ts";
+import { type Caller, findCaller, findCallerByTokenId, getAvatarUrl } from "../../accounts.ts";
 import type { HubContext } from "../../hub-context.ts";
-import { getAvatarUrl } from "../../resources/avatars.ts";
-import type { ApiRequest } from "../../resources/organizations/audit-log.ts";
-import { getNetworkSecurity, updateNetworkSecurity } from "../../resources/organizations/network-security.ts";
-import {
-  createResourceGroup,
-  listAccessibleGroups,
-  toResourceGroup,
-} from "../../resources/organizations/resource-groups.ts";
-import { type ApiEnvironment, requestOf } from "../authentication.ts";
-import { describeRoute, type ResourceApi, serveRoute } from "../route.ts";
+import { type ApiEnvironment, describeRoute, type ResourceApi, requestOf, serveRoute } from "../../routes/route.ts";
+import type { ApiRequest } from "../../store/audit-log-store.ts";
+import type { Store } from "../../store/store.ts";
+import { createResourceGroup, listAccessibleGroups, toResourceGroup } from "./resource-groups.ts";
 
 const tokenRoutes = {
   revoke: describeRoute(tokenOperations.revoke, {
@@ -277,3 +274,52 @@ export const resourceGroupApi = {
     });
   },
 } satisfies ResourceApi;
+
+/** The settings of a new organization. */
+export const defaultNetworkSecurity: NetworkSecurity = {
+  enforceAuth: false,
+  enforceIpRestriction: false,
+  highRateLimits: false,
+  ipRanges: [],
+  // The Hub has two fields for each list, and does not document how they are related, so each field has its own value.
+  blockedContents: [],
+  allowedContents: [],
+  keepReposMetadataVisible: false,
+  blockedUrls: [],
+  allowedUrls: [],
+};
+
+/** Returns the network security settings of an organization. */
+export function getNetworkSecurity(store: Pick<Store, "networkSecurity">, organization: string): NetworkSecurity {
+  // Records in state files of earlier releases lack newer fields, so the defaults apply.
+  return {
+    ...defaultNetworkSecurity,
+    ...store.networkSecurity.get({ owner: organization, id: "network-security" }),
+  };
+}
+
+/** Changes network security settings of an organization, and records the change in the audit log. Returns all settings. */
+function updateNetworkSecurity(
+  { store, auditLog }: Pick<HubContext, "store" | "auditLog">,
+  { organization, change, request }: { organization: string; change: NetworkSecurityChange; request: ApiRequest },
+): NetworkSecurity {
+  const before = getNetworkSecurity(store, organization);
+  const after = { ...before, ...change };
+  const changed = Object.entries(after).filter(
+    ([field, value]) => !isDeepStrictEqual(value, Reflect.get(before, field)),
+  );
+  if (changed.length > 0) {
+    store.transaction(() => {
+      store.networkSecurity.put({ owner: organization, id: "network-security", record: after });
+      auditLog.record({
+        organization,
+        type: "org.update_settings",
+        author: request.caller.user,
+        message: `Changed the network security: ${changed.map(([field]) => field).join(", ")}`,
+        data: Object.fromEntries(changed),
+        request,
+      });
+    });
+  }
+  return after;
+}

@@ -1,11 +1,10 @@
 import * as z from "zod/mini";
 import * as core from "zod/v4/core";
-import { findJsonRule } from "../../hub/validation/json-rule.ts";
-import { routes as allRoutes, resourceApis } from "../routes/index.ts";
-import type { ResourceApi, ResponseHeaders, Route } from "../routes/route.ts";
-import { tags } from "./tags.ts";
+import { findJsonRule } from "../hub/validation/json-rule.ts";
+import { routes as allRoutes, resourceApis } from "./routes/index.ts";
+import { type ResourceApi, type ResponseHeaders, type Route, tags } from "./routes/route.ts";
 
-export interface OpenApiDocumentOptions {
+interface OpenApiDocumentOptions {
   /** The base URL of the paths, such as `http://localhost:5050`. */
   serverUrl: string;
   /** The routes of the operations. Default: all routes. */
@@ -13,7 +12,7 @@ export interface OpenApiDocumentOptions {
 }
 
 /** An OpenAPI 3.1 document. */
-export interface OpenApiDocument {
+interface OpenApiDocument {
   openapi: string;
   info: { title: string; version: string; description: string };
   servers: { url: string }[];

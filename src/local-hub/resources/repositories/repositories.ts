@@ -12,29 +12,21 @@ import {
   type repositorySearch,
   repositorySettings,
   repositorySettingsResult,
-} from "../../hub/repositories/repositories.ts";
-import { type RepositoryInfo, repositoryInfo } from "../../hub/repositories/repository-info.ts";
-import { type RepositoryPath, toRepoRef, toRepositoryPath } from "../../hub/repositories/repository-path.ts";
-import type { KnownRepoRef } from "../../hub/schemas.ts";
-import { getOwner } from "../accounts.ts";
-import { errorResponse, invalidRequest } from "../error-response.ts";
-import type { FileChange } from "../git/content-store.ts";
-import type { HubContext } from "../hub-context.ts";
-import { mainRef } from "../repository-content.ts";
-import { addToResourceGroup } from "../resources/organizations/resource-groups.ts";
-import { validateCard } from "../resources/repositories/card.ts";
-import {
-  createRepository,
-  deleteRepository,
-  moveRepository,
-  updateRepositorySettings,
-} from "../resources/repositories/repository-changes.ts";
-import { describeRepository, describeWithoutFiles, selectFields } from "../resources/repositories/repository-info.ts";
-import { decodeContent } from "../resources/repositories/upload-commit.ts";
-import type { StoredRepository } from "../store/repository-store.ts";
-import type { ApiEnvironment } from "./authentication.ts";
-import { canRead, checkNamespaceAccess, findCommit, findRepository } from "./repository-access.ts";
-import { describeRoute, type ResourceApi, serveRoute } from "./route.ts";
+} from "../../../hub/repositories/repositories.ts";
+import { type RepositoryInfo, repositoryInfo } from "../../../hub/repositories/repository-info.ts";
+import { type RepositoryPath, toRepoRef, toRepositoryPath } from "../../../hub/repositories/repository-path.ts";
+import type { KnownRepoRef } from "../../../hub/schemas.ts";
+import { getOwner } from "../../accounts.ts";
+import { errorResponse, invalidRequest } from "../../error-response.ts";
+import type { FileChange } from "../../git/content-store.ts";
+import type { HubContext } from "../../hub-context.ts";
+import { canRead, checkNamespaceAccess, findCommit, findRepository } from "../../routes/repository-access.ts";
+import { type ApiEnvironment, describeRoute, linkNextPage, type ResourceApi, serveRoute } from "../../routes/route.ts";
+import { mainRef, type StoredRepository } from "../../store/repository-store.ts";
+import { addToResourceGroup } from "../organizations/resource-groups.ts";
+import { decodeContent } from "./commits.ts";
+import { createRepository, deleteRepository, moveRepository, updateRepositorySettings } from "./repository-changes.ts";
+import { describeRepository, describeWithoutFiles, selectFields, validateCard } from "./repository-info.ts";
 
 const moved = {
   status: 307,
@@ -208,12 +200,7 @@ function serveReads(app: Hono<ApiEnvironment>, hub: HubContext): void {
     const isReadable = (repository: Parameters<typeof canRead>[1]["repository"]) =>
       canRead(store, { repository, caller: context.var.optionalCaller });
     const { repositories, next } = await listRepositories(hub, { type, search: query, isReadable });
-    if (next !== undefined) {
-      // The link has the host of the request, because clients do not follow links to another host.
-      const url = new URL(context.req.url);
-      url.searchParams.set("cursor", next);
-      context.header("link", `<${url.href}>; rel="next"`);
-    }
+    if (next !== undefined) linkNextPage(context, { cursor: next });
     return repositories;
   });
 
@@ -295,7 +282,7 @@ export interface ListOptions {
 }
 
 /** A page of repositories. */
-export interface RepositoryPage {
+interface RepositoryPage {
   repositories: RepositoryInfo[];
   /** The cursor of the next page. */
   next: string | undefined;

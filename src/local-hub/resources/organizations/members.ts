@@ -1,17 +1,28 @@
 import type { Hono } from "hono";
 import { HTTPException } from "hono/http-exception";
-import type { MemberRoleChange, MemberSearch, OrganizationMember } from "../../../hub/organizations/members.ts";
-import { memberOperations, memberRoleChange, organizationMember } from "../../../hub/organizations/members.ts";
+import {
+  type MemberRoleChange,
+  type MemberSearch,
+  memberOperations,
+  memberRoleChange,
+  type OrganizationMember,
+  organizationMember,
+} from "../../../hub/organizations/members.ts";
 import { authorize, hasPlan, type OrganizationAccess } from "../../access.ts";
-import { accountId, formatFullName } from "../../accounts.ts";
+import { accountId, formatFullName, getAvatarUrl } from "../../accounts.ts";
 import type { HubContext } from "../../hub-context.ts";
-import { getAvatarUrl } from "../../resources/avatars.ts";
-import type { ApiRequest, AuditEntry } from "../../resources/organizations/audit-log.ts";
-import { type KeyedResourceGroup, listAccessibleGroups } from "../../resources/organizations/resource-groups.ts";
+import {
+  type ApiEnvironment,
+  describeRoute,
+  linkNextPage,
+  type ResourceApi,
+  requestOf,
+  serveRoute,
+} from "../../routes/route.ts";
+import type { ApiRequest, AuditEntry } from "../../store/audit-log-store.ts";
 import type { KeyedRecord, StoredMember } from "../../store/records.ts";
 import type { Store } from "../../store/store.ts";
-import { type ApiEnvironment, requestOf } from "../authentication.ts";
-import { describeRoute, type ResourceApi, serveRoute } from "../route.ts";
+import { type KeyedResourceGroup, listAccessibleGroups } from "./resource-groups.ts";
 
 const memberRoutes = {
   list: describeRoute(memberOperations.list, {
@@ -39,12 +50,7 @@ export const memberApi = {
       const { caller } = context.var;
       const access = authorize({ store, caller, organization: params.name }, { role: "anyone" });
       const { members, next } = listMembers({ store, hubUrl }, { access, user: caller.user, ...query });
-      if (next !== undefined) {
-        // The link has the host of the request, because clients do not follow links to another host.
-        const url = new URL(context.req.url);
-        url.searchParams.set("cursor", next);
-        context.header("link", `<${url.href}>; rel="next"`);
-      }
+      if (next !== undefined) linkNextPage(context, { cursor: next });
       return members;
     });
 
@@ -58,7 +64,7 @@ export const memberApi = {
 } satisfies ResourceApi;
 
 /** A search for members. */
-export interface MemberListOptions extends MemberSearch {
+interface MemberListOptions extends MemberSearch {
   access: OrganizationAccess;
   /** The caller. */
   user: string;
@@ -67,7 +73,7 @@ export interface MemberListOptions extends MemberSearch {
 }
 
 /** A page of members, with the cursor of the next page if there is a next page. */
-export interface MemberPage {
+interface MemberPage {
   members: OrganizationMember[];
   next: string | undefined;
 }
@@ -101,7 +107,7 @@ function listMembers(
 }
 
 /** A change of the role of a member. */
-export interface MemberChangeOptions {
+interface MemberChangeOptions {
   organization: string;
   /** The member. */
   user: string;

@@ -9,11 +9,15 @@ import {
   discussionDetails,
   discussionOperations,
   discussionSummary,
-} from "../../hub/repositories/discussions.ts";
-import type { RepositoryPath } from "../../hub/repositories/repository-path.ts";
-import { accountId, formatFullName, getAccountKind } from "../accounts.ts";
-import type { HubContext } from "../hub-context.ts";
-import { getAvatarUrl } from "../resources/avatars.ts";
+} from "../../../hub/repositories/discussions.ts";
+import type { RepositoryPath } from "../../../hub/repositories/repository-path.ts";
+import { accountId, formatFullName, getAccountKind, getAvatarUrl } from "../../accounts.ts";
+import type { HubContext } from "../../hub-context.ts";
+import { checkNamespaceAccess, findDiscussed } from "../../routes/repository-access.ts";
+import { type ApiEnvironment, describeRoute, type ResourceApi, serveRoute } from "../../routes/route.ts";
+import type { StoredComment, StoredDiscussion, StoredDiscussionEvent } from "../../store/discussion-store.ts";
+import type { StoredRepository } from "../../store/repository-store.ts";
+import type { Store } from "../../store/store.ts";
 import {
   addComment,
   changeStatus,
@@ -25,20 +29,8 @@ import {
   openDiscussion,
   pullRequestRef,
   setPinned,
-} from "../resources/repositories/discussions.ts";
-import {
-  findConflicts,
-  formatPullRequestDiff,
-  mergePullRequest,
-  openPullRequest,
-} from "../resources/repositories/pull-requests.ts";
-import type { StoredComment, StoredDiscussion, StoredDiscussionEvent } from "../store/discussion-store.ts";
-import type { StoredRepository } from "../store/repository-store.ts";
-import type { Store } from "../store/store.ts";
-import type { ApiEnvironment } from "./authentication.ts";
-import { findDiscussed } from "./discussion-access.ts";
-import { checkNamespaceAccess } from "./repository-access.ts";
-import { describeRoute, type ResourceApi, serveRoute } from "./route.ts";
+} from "./discussions.ts";
+import { findConflicts, formatPullRequestDiff, mergePullRequest, openPullRequest } from "./pull-requests.ts";
 
 const discussionRoutes = {
   list: describeRoute(discussionOperations.list, {

@@ -75,7 +75,7 @@ export type BucketFault = BucketFaultSelection &
   );
 
 /** A request to the S3 API. */
-export interface FaultyRequest {
+interface FaultyRequest {
   operation: BucketOperation;
   /** The full name of the bucket. */
   bucket: string;

@@ -1,20 +1,18 @@
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
+import type { Readable } from "node:stream";
 import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
 import { type Context, Hono } from "hono";
 import * as z from "zod/mini";
-import type { Caller } from "../../accounts.ts";
-import type { AppliedFaults, BucketOperation } from "../../buckets/faults.ts";
-import { type ReceivedBody, truncateBody } from "../../buckets/object-bodies.ts";
-import type { HubContext } from "../../hub-context.ts";
-import type { ObjectStore } from "../../store/object-store.ts";
-import type { StoredRepository } from "../../store/repository-store.ts";
-import type { ApiEnvironment } from "../authentication.ts";
-import { canRead, checkNamespaceAccess } from "../repository-access.ts";
-import { listObjects } from "./list-objects.ts";
-import { objectResponse } from "./object-response.ts";
-import { S3Error, s3ErrorResponse, toS3Error } from "./s3-error.ts";
-import { s3Region, verifySignature } from "./signature.ts";
-import { deleteObject, deleteObjects, findKeyProblem, putObject, readDeletedKeys } from "./write-objects.ts";
+import type { Caller } from "../accounts.ts";
+import type { HubContext } from "../hub-context.ts";
+import { readRange, streamOf } from "../resources/repositories/files.ts";
+import { canRead, checkNamespaceAccess } from "../routes/repository-access.ts";
+import type { ApiEnvironment } from "../routes/route.ts";
+import { type ObjectStore, type ReceivedBody, type StoredObject, truncateBody } from "../store/object-store.ts";
+import type { StoredRepository } from "../store/repository-store.ts";
+import type { AppliedFaults, BucketOperation } from "./faults.ts";
+import { deleteObject, deleteObjects, findKeyProblem, listObjects, putObject, readDeletedKeys } from "./objects.ts";
+import { S3Error, s3ErrorResponse, s3Region, toS3Error, verifySignature } from "./protocol.ts";
 
 /** The path of the S3 API. Bodies are streamed to disk, so that the limit for bodies does not apply to this path. */
 export const s3Path = "/s3/";
@@ -372,4 +370,43 @@ class Downloads {
       .update(JSON.stringify([bucketId, key, expires]))
       .digest("hex");
   }
+}
+
+/**
+ * Creates the response to GetObject and HeadObject: 200, or 206 for a range. Ignores conditions, like the Hub.
+ *
+ * @throws `S3Error` 416 if the object does not have the range.
+ */
+function objectResponse(
+  objects: ObjectStore,
+  { object, bucketId, request }: { object: StoredObject; bucketId: string; request: Request },
+): Response {
+  const { key, size, md5, contentType, modifiedAt } = object;
+  const range = readRange(request.headers.get("range") ?? undefined, { size });
+  if (range === "unsatisfiable") {
+    throw new S3Error("InvalidRange", {
+      message: "The object does not have this range.",
+      headers: { "content-range": `bytes */${size}` },
+    });
+  }
+  const { start, end } = range === "whole" ? { start: 0, end: size - 1 } : range;
+  const headers = {
+    "accept-ranges": "bytes",
+    "content-type": contentType,
+    // The server derives the length of a GET response from the body.
+    ...(request.method === "HEAD" && { "content-length": String(end - start + 1) }),
+    etag: `"${md5}"`,
+    "last-modified": new Date(modifiedAt).toUTCString(),
+    // Objects come from any user and have the same origin as the page of the local Hub, so browsers must not run scripts in them.
+    "content-security-policy": "default-src 'none'; sandbox",
+    "x-content-type-options": "nosniff",
+    ...(range !== "whole" && { "content-range": `bytes ${start}-${end}/${size}` }),
+  };
+  const status = range === "whole" ? 200 : 206;
+  if (request.method === "HEAD") return new Response(null, { status, headers });
+  return new Response(toBody(objects.read({ bucketId, key }, object, { start, end })), { status, headers });
+}
+
+function toBody(content: Uint8Array | Readable): BodyInit {
+  return content instanceof Uint8Array ? new Uint8Array(content) : streamOf(content);
 }
