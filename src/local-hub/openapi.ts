@@ -126,14 +126,21 @@ const errorHeaders: ResponseHeaders = {
   "X-Error-Message": { description: "The message in the body." },
 };
 
-function describeResponses({ success, redirect, errors, request, response }: Route): Record<string, OpenApiResponse> {
+function describeResponses({
+  success,
+  headers,
+  redirect,
+  errors,
+  request,
+  response,
+}: Route): Record<string, OpenApiResponse> {
   const content = jsonContent(toJsonSchema(response));
   const found: [number, OpenApiResponse][] = errors.map((error) => {
     const [status, description] = errorDescriptions[error];
     return [status, describeErrorResponse(description)];
   });
   return Object.fromEntries([
-    [200, { ...describeResponse(success), content }],
+    [200, { ...describeResponse({ description: success, headers }), content }],
     ...(redirect ? [[redirect.status ?? 302, describeResponse(redirect)] as const] : []),
     [401, describeErrorResponse("The token is missing or unknown.")],
     ...(request?.body
@@ -155,7 +162,7 @@ function describeResponse({
   headers,
 }: {
   description: string;
-  headers?: ResponseHeaders;
+  headers?: ResponseHeaders | undefined;
 }): OpenApiResponse {
   if (!headers) return { description };
   const described = Object.entries(headers).map(([name, header]) => [name, { ...header, schema: { type: "string" } }]);

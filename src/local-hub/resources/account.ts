@@ -34,7 +34,7 @@ import {
   type Plan,
 } from "../accounts.ts";
 import type { HubContext } from "../hub-context.ts";
-import { type ApiEnvironment, describeRoute, type ResourceApi, serveRoute } from "../routes/route.ts";
+import { type ApiEnvironment, describeRoutes, type ResourceApi, serveRoute } from "../routes/route.ts";
 import type { StoredPaper, StoredSettings } from "../store/records.ts";
 import type { Store } from "../store/store.ts";
 import { listAccessibleGroups } from "./organizations/resource-groups.ts";
@@ -176,13 +176,9 @@ function keyOf({ type, id }: WatchedItem): string {
   return `${type} ${id}`;
 }
 
-const accountRoutes = {
-  whoami: describeRoute(accountOperations.whoami, {
-    tag: "auth",
-    success: { description: "The user." },
-    errors: [],
-  }),
-} as const;
+const accountRoutes = describeRoutes(accountOperations, "auth", {
+  whoami: { success: "The user." },
+});
 
 /** Serves the user of the token. The Python client's commands call this operation first. */
 export const accountApi = {
@@ -195,23 +191,11 @@ export const accountApi = {
   },
 } satisfies ResourceApi;
 
-const settingsRoutes = {
-  mcp: describeRoute(settingsOperations.mcp, {
-    tag: "mcp",
-    success: { description: "The tools." },
-    errors: [],
-  }),
-  updateNotifications: describeRoute(settingsOperations.updateNotifications, {
-    tag: "notifications",
-    success: { description: "The settings were changed." },
-    errors: ["invalid", "forbidden"],
-  }),
-  updateWatch: describeRoute(settingsOperations.updateWatch, {
-    tag: "notifications",
-    success: { description: "The settings were changed." },
-    errors: ["invalid", "forbidden"],
-  }),
-} as const;
+const settingsRoutes = describeRoutes(settingsOperations, "notifications", {
+  mcp: { tag: "mcp", success: "The tools." },
+  updateNotifications: { success: "The settings were changed." },
+  updateWatch: { success: "The settings were changed." },
+});
 
 /** Serves the operations on a user's settings (docs/reference/hub-api.md, Settings). */
 export const settingsApi = {
@@ -237,13 +221,9 @@ export const settingsApi = {
   },
 } satisfies ResourceApi;
 
-const paperRoutes = {
-  claim: describeRoute(paperOperations.claim, {
-    tag: "papers",
-    success: { description: "Whether the claim was accepted." },
-    errors: ["invalid", "forbidden", "notFound"],
-  }),
-} as const;
+const paperRoutes = describeRoutes(paperOperations, "papers", {
+  claim: { success: "Whether the claim was accepted.", errors: ["notFound"] },
+});
 
 /** Serves the operations on papers (docs/reference/hub-api.md, Papers). */
 export const paperApi = {
@@ -305,20 +285,10 @@ function findLikelyAuthor({ authors }: StoredPaper, user: string): Author | unde
   );
 }
 
-const profileRoutes = {
-  user: describeRoute(profileOperations.user, {
-    tag: "users",
-    token: "optional",
-    success: { description: "The profile." },
-    errors: ["notFound"],
-  }),
-  organization: describeRoute(profileOperations.organization, {
-    tag: "orgs",
-    token: "optional",
-    success: { description: "The profile." },
-    errors: ["notFound"],
-  }),
-} as const;
+const profileRoutes = describeRoutes(profileOperations, "users", {
+  user: { token: "optional", success: "The profile." },
+  organization: { tag: "orgs", token: "optional", success: "The profile." },
+});
 
 /** Serves the public profiles of users and organizations. */
 export const profileApi = {

@@ -6,7 +6,14 @@ import { accountId, type Caller, getAccountKind, getAvatarUrl } from "../account
 import type { HubContext } from "../hub-context.ts";
 import { hardware } from "../jobs/hardware.ts";
 import { streamJobEvents, streamJobLogs } from "../jobs/job-streams.ts";
-import { type ApiEnvironment, describeRoute, linkNextPage, type ResourceApi, serveRoute } from "../routes/route.ts";
+import {
+  type ApiEnvironment,
+  describeRoutes,
+  linkNextPage,
+  nextPageHeader,
+  type ResourceApi,
+  serveRoute,
+} from "../routes/route.ts";
 import type { StoredJob } from "../store/job-store.ts";
 import type { Store } from "../store/store.ts";
 
@@ -129,60 +136,25 @@ function after(store: Store, { cursor, found }: { cursor: string; found: readonl
   return found.filter(({ id }) => later.has(id));
 }
 
-const jobRoutes = {
-  hardware: describeRoute(jobOperations.hardware, {
-    tag: "jobs",
-    success: { description: "The hardware." },
-    errors: [],
-  }),
-  run: describeRoute(jobOperations.run, {
-    tag: "jobs",
-    success: { description: "The job." },
-    errors: ["invalid", "forbidden", "notFound"],
-  }),
-  list: describeRoute(jobOperations.list, {
-    tag: "jobs",
-    success: {
-      description: "A page of jobs, the newest first.",
-      headers: { Link: { description: 'The URL of the next page, with rel="next".' } },
-    },
-    errors: ["invalid", "forbidden", "notFound"],
-  }),
-  count: describeRoute(jobOperations.count, {
-    tag: "jobs",
-    success: { description: "The number of jobs." },
-    errors: ["invalid", "forbidden", "notFound"],
-  }),
-  get: describeRoute(jobOperations.get, {
-    tag: "jobs",
-    success: { description: "The job." },
-    errors: ["forbidden", "notFound"],
-  }),
-  logs: describeRoute(jobOperations.logs, {
-    tag: "jobs",
+const jobRoutes = describeRoutes(jobOperations, "jobs", {
+  hardware: { success: "The hardware." },
+  run: { success: "The job." },
+  list: { success: "A page of jobs, the newest first.", headers: nextPageHeader },
+  count: { success: "The number of jobs." },
+  get: { success: "The job." },
+  logs: {
     description:
       "A stream of server-sent events. The data of each event is `{timestamp, data}`, where `data` is a line.",
     parameters: { tail: { in: "query", description: "The maximum number of existing lines." } },
-    success: { description: "The lines that the job has printed, and new lines until the job ends." },
-    errors: ["invalid", "forbidden", "notFound"],
-  }),
-  events: describeRoute(jobOperations.events, {
-    tag: "jobs",
+    success: "The lines that the job has printed, and new lines until the job ends.",
+  },
+  events: {
     description: "A stream of server-sent events. The data of each event is the job.",
-    success: { description: "The job, and the job after each change of its status until the job ends." },
-    errors: ["forbidden", "notFound"],
-  }),
-  cancel: describeRoute(jobOperations.cancel, {
-    tag: "jobs",
-    success: { description: "The canceled job. A finished job is unchanged." },
-    errors: ["forbidden", "notFound"],
-  }),
-  setLabels: describeRoute(jobOperations.setLabels, {
-    tag: "jobs",
-    success: { description: "The job." },
-    errors: ["invalid", "forbidden", "notFound"],
-  }),
-} as const;
+    success: "The job, and the job after each change of its status until the job ends.",
+  },
+  cancel: { success: "The canceled job. A finished job is unchanged." },
+  setLabels: { success: "The job." },
+});
 
 /**
  * Serves the operations on jobs (docs/reference/hub-api.md, Account and jobs). Users have access to their own jobs and to the jobs of

@@ -17,7 +17,7 @@ import { coversScope } from "../../payload/scope.ts";
 import { canReadPrivate, findUserById } from "../access.ts";
 import { accountId, getAccountKind, getAvatarUrl, getOwner, tokenUsers } from "../accounts.ts";
 import type { HubContext } from "../hub-context.ts";
-import { type ApiEnvironment, describeRoute, type ResourceApi, serveRoute } from "../routes/route.ts";
+import { type ApiEnvironment, describeRoutes, type ResourceApi, serveRoute } from "../routes/route.ts";
 import type { KeyedRecord, StoredNotification } from "../store/records.ts";
 import type { StoredRepository } from "../store/repository-store.ts";
 import type { Store } from "../store/store.ts";
@@ -256,23 +256,11 @@ function isMentioned(user: string, text: string): boolean {
   return new RegExp(`@${user}(?![\\w-])`).test(text);
 }
 
-const notificationRoutes = {
-  list: describeRoute(notificationOperations.list, {
-    tag: "notifications",
-    success: { description: "A page of notifications, the newest first." },
-    errors: ["invalid"],
-  }),
-  delete: describeRoute(notificationOperations.delete, {
-    tag: "notifications",
-    success: { description: "The notifications were deleted." },
-    errors: ["invalid", "forbidden"],
-  }),
-  markAsRead: describeRoute(notificationOperations.markAsRead, {
-    tag: "notifications",
-    success: { description: "The notifications were marked." },
-    errors: ["invalid", "forbidden"],
-  }),
-} as const;
+const notificationRoutes = describeRoutes(notificationOperations, "notifications", {
+  list: { success: "A page of notifications, the newest first." },
+  delete: { success: "The notifications were deleted." },
+  markAsRead: { success: "The notifications were marked." },
+});
 
 /**
  * Serves the operations on notifications (docs/reference/hub-api.md, Notifications). Users have access only to their own

@@ -7,7 +7,7 @@ import { type Webhook, webhook, webhookOperations, webhookRequest, webhookUpdate
 import { parseDomain, webhookDomains } from "../../payload/watch.ts";
 import type { Caller } from "../accounts.ts";
 import type { HubContext } from "../hub-context.ts";
-import { type ApiEnvironment, describeRoute, type ResourceApi, serveRoute } from "../routes/route.ts";
+import { type ApiEnvironment, describeRoutes, type ResourceApi, serveRoute } from "../routes/route.ts";
 import { type StoredWebhook, webhookState } from "../store/webhook-store.ts";
 
 type WebhookDefinition = StoredWebhook["definition"];
@@ -159,43 +159,15 @@ export async function replayDelivery(
   return status ?? 502;
 }
 
-const webhookRoutes = {
-  list: describeRoute(webhookOperations.list, {
-    tag: "webhooks",
-    success: { description: "Your webhooks." },
-    errors: [],
-  }),
-  create: describeRoute(webhookOperations.create, {
-    tag: "webhooks",
-    success: { description: "The webhook." },
-    errors: ["invalid", "forbidden"],
-  }),
-  get: describeRoute(webhookOperations.get, {
-    tag: "webhooks",
-    success: { description: "The webhook." },
-    errors: ["notFound"],
-  }),
-  update: describeRoute(webhookOperations.update, {
-    tag: "webhooks",
-    success: { description: "The webhook." },
-    errors: ["invalid", "forbidden", "notFound"],
-  }),
-  delete: describeRoute(webhookOperations.delete, {
-    tag: "webhooks",
-    success: { description: "The webhook was deleted." },
-    errors: ["forbidden", "notFound"],
-  }),
-  setState: describeRoute(webhookOperations.setState, {
-    tag: "webhooks",
-    success: { description: "The webhook." },
-    errors: ["invalid", "forbidden", "notFound"],
-  }),
-  replay: describeRoute(webhookOperations.replay, {
-    tag: "webhooks",
-    success: { description: "The HTTP status of the replayed delivery." },
-    errors: ["forbidden", "notFound"],
-  }),
-} as const;
+const webhookRoutes = describeRoutes(webhookOperations, "webhooks", {
+  list: { success: "Your webhooks." },
+  create: { success: "The webhook." },
+  get: { success: "The webhook." },
+  update: { success: "The webhook." },
+  delete: { success: "The webhook was deleted." },
+  setState: { success: "The webhook.", errors: ["invalid"] },
+  replay: { success: "The HTTP status of the replayed delivery." },
+});
 
 /**
  * Serves the operations on webhooks (docs/reference/hub-api.md, Webhooks). Users have access to their own webhooks only.

@@ -12,7 +12,7 @@ import {
 } from "../resources/organizations/organization.ts";
 import { commitApi } from "../resources/repositories/commits.ts";
 import { discussionApi } from "../resources/repositories/discussion-routes.ts";
-import { resolveApi, treeApi } from "../resources/repositories/files.ts";
+import { fileApi } from "../resources/repositories/files.ts";
 import { lfsApi } from "../resources/repositories/lfs.ts";
 import { refApi } from "../resources/repositories/refs.ts";
 import { repositoryApi } from "../resources/repositories/repositories.ts";
@@ -46,8 +46,7 @@ const repositoryApis: readonly ResourceApi[] = [
   discussionApi,
   profileApi,
   commitApi,
-  treeApi,
-  resolveApi,
+  fileApi,
   lfsApi,
 ];
 

@@ -2,7 +2,7 @@ import type { Context, Hono } from "hono";
 import { HTTPException } from "hono/http-exception";
 import * as z from "zod/mini";
 import { describeIssue } from "../../core/describe.ts";
-import type { Operation } from "../../hub/operation.ts";
+import type { Operation, Operations } from "../../hub/operation.ts";
 import { repositoryPathTypes } from "../../hub/repositories/repository-path.ts";
 import { fieldProblems } from "../../hub/validation/field-problems.ts";
 import { type Caller, developmentTokens, findCaller } from "../accounts.ts";
@@ -22,18 +22,29 @@ export interface ResourceApi {
 /** An operation that the local Hub serves, with its documentation. */
 export type Route<Served extends Operation = Operation> = Served & RouteDetails;
 
-/** The details of a route that only the OpenAPI document contains. */
-export interface RouteDetails {
-  tag: TagName;
+/** The description of an operation in the OpenAPI document. */
+interface RouteSummary {
+  /** Default: the tag of the table. */
+  tag?: TagName;
   /** The token that the operation requires. Default: `read` for GET, otherwise `write`. */
   token?: TokenRequirement;
   description?: string;
   /** The headers that the operation reads, and descriptions of query parameters. */
   parameters?: Readonly<Record<string, { in: "query" | "header"; description: string }>>;
-  /** The response with status 200. */
-  success: { description: string; headers?: ResponseHeaders };
+  /** A description of the response with status 200. */
+  success: string;
+  /** The headers of this response. */
+  headers?: ResponseHeaders;
   /** The redirect, if the operation can redirect. Default status 302. */
   redirect?: { status?: 302 | 307; description: string; headers: ResponseHeaders };
+  /** The errors that do not follow from the operation itself: see {@link errorsOf}. */
+  errors?: readonly RouteError[];
+}
+
+/** The details of a route that only the OpenAPI document contains. */
+export interface RouteDetails extends Omit<RouteSummary, "tag" | "errors"> {
+  tag: TagName;
+  token: TokenRequirement;
   /** The possible errors, except for token errors (401) and body errors (413 and 415). */
   errors: readonly RouteError[];
 }
@@ -44,9 +55,42 @@ type RouteError = "invalid" | "forbidden" | "notFound" | "conflict" | "outdated"
 /** The descriptions of response headers, by name. */
 export type ResponseHeaders = Readonly<Record<string, { description: string }>>;
 
-/** Adds documentation to an operation. */
-export function describeRoute<const Served extends Operation>(operation: Served, details: RouteDetails): Route<Served> {
-  return { ...operation, ...details };
+/** The `Link` header of lists with pages. */
+export const nextPageHeader: ResponseHeaders = { Link: { description: 'The URL of the next page, with rel="next".' } };
+
+/** Describes operations of a resource, by the name of the operation. */
+export function describeRoutes<const Served extends Operations, const Names extends keyof Served & string>(
+  operations: Served,
+  tag: TagName,
+  summaries: Readonly<Record<Names, RouteSummary>>,
+): { readonly [Name in Names]: Route<Served[Name]> };
+export function describeRoutes(
+  operations: Operations,
+  tag: TagName,
+  summaries: Readonly<Record<string, RouteSummary>>,
+) {
+  return Object.fromEntries(
+    Object.entries(summaries).flatMap(([name, summary]) => {
+      const operation = operations[name];
+      if (!operation) return [];
+      const { token = isReadMethod(operation.method) ? "read" : "write" } = summary;
+      const errors = [...errorsOf(operation, token), ...(summary.errors ?? [])];
+      return [[name, { ...operation, tag, ...summary, token, errors }]];
+    }),
+  );
+}
+
+/**
+ * Returns the errors that follow from an operation: 400 for an invalid query or body, 403 for a token without access to write or to the
+ * owner in the path, and 404 for an unknown name or ID in the path.
+ */
+function errorsOf({ path, request }: Operation, token: TokenRequirement): RouteError[] {
+  const [hasOwner, hasName] = [/\{(name|namespace)\}/.test(path), /\{(?!repoType)\w+\}/.test(path)];
+  return [
+    ...(request?.query || request?.body ? ["invalid" as const] : []),
+    ...(token === "write" || (token === "read" && hasOwner) ? ["forbidden" as const] : []),
+    ...(hasName ? ["notFound" as const] : []),
+  ];
 }
 
 type Parsed<Schema> = Schema extends z.ZodMiniType ? z.output<Schema> : undefined;
@@ -73,7 +117,7 @@ type RouteHandler<Served extends Operation> = (
 /** Serves a route. Answers invalid requests with 400 and the invalid fields, and bodies that are not JSON with 415. */
 export function serveRoute<Served extends Operation>(
   app: Hono<ApiEnvironment>,
-  route: Served & Pick<RouteDetails, "token">,
+  route: Served & Pick<RouteSummary, "token">,
   handler: RouteHandler<Served>,
 ): void {
   const { token = isReadMethod(route.method) ? "read" : "write" } = route;

@@ -12,7 +12,7 @@ import {
 import { authorize } from "../../access.ts";
 import { accountId, getAvatarUrl } from "../../accounts.ts";
 import type { HubContext } from "../../hub-context.ts";
-import { type ApiEnvironment, describeRoute, type ResourceApi, serveRoute } from "../../routes/route.ts";
+import { type ApiEnvironment, describeRoutes, type ResourceApi, serveRoute } from "../../routes/route.ts";
 import {
   type AuditFilter,
   type AuditLogStore,
@@ -123,17 +123,13 @@ function toAuditLogEvent(event: StoredAuditEvent, { hubUrl }: Pick<AuditLogExpor
   };
 }
 
-const auditLogRoutes = {
-  export: describeRoute(auditLogOperations.export, {
-    tag: "orgs",
+const auditLogRoutes = describeRoutes(auditLogOperations, "orgs", {
+  export: {
     description: "The newest 100,000 events. Team or Enterprise.",
-    success: {
-      description: "The events, the newest first.",
-      headers: { "Content-Disposition": { description: "The name of the exported file." } },
-    },
-    errors: ["invalid", "forbidden", "notFound"],
-  }),
-} as const;
+    success: "The events, the newest first.",
+    headers: { "Content-Disposition": { description: "The name of the exported file." } },
+  },
+});
 
 /**
  * Matches queries that contain only documented terms. The local Hub rejects all other terms, because they are probably typing

@@ -13,8 +13,9 @@ import { accountId, formatFullName, getAvatarUrl } from "../../accounts.ts";
 import type { HubContext } from "../../hub-context.ts";
 import {
   type ApiEnvironment,
-  describeRoute,
+  describeRoutes,
   linkNextPage,
+  nextPageHeader,
   type ResourceApi,
   requestOf,
   serveRoute,
@@ -24,22 +25,10 @@ import type { KeyedRecord, StoredMember } from "../../store/records.ts";
 import type { Store } from "../../store/store.ts";
 import { type KeyedResourceGroup, listAccessibleGroups } from "./resource-groups.ts";
 
-const memberRoutes = {
-  list: describeRoute(memberOperations.list, {
-    tag: "orgs",
-    success: {
-      description: "A page of members.",
-      headers: { Link: { description: 'The URL of the next page, with rel="next".' } },
-    },
-    errors: ["invalid", "forbidden", "notFound"],
-  }),
-  setRole: describeRoute(memberOperations.setRole, {
-    tag: "orgs",
-    description: "Requires a paid plan.",
-    success: { description: "The role was changed." },
-    errors: ["invalid", "forbidden", "notFound"],
-  }),
-} as const;
+const memberRoutes = describeRoutes(memberOperations, "orgs", {
+  list: { success: "A page of members.", headers: nextPageHeader },
+  setRole: { description: "Requires a paid plan.", success: "The role was changed." },
+});
 
 /** Serves the operations on the members of an organization (docs/reference/hub-api.md, Organizations). */
 export const memberApi = {

@@ -22,25 +22,21 @@ import { repoRef } from "../../../hub/schemas.ts";
 import { authorize } from "../../access.ts";
 import { type Caller, findCaller, findCallerByTokenId, getAvatarUrl } from "../../accounts.ts";
 import type { HubContext } from "../../hub-context.ts";
-import { type ApiEnvironment, describeRoute, type ResourceApi, requestOf, serveRoute } from "../../routes/route.ts";
+import { type ApiEnvironment, describeRoutes, type ResourceApi, requestOf, serveRoute } from "../../routes/route.ts";
 import type { ApiRequest } from "../../store/audit-log-store.ts";
 import type { Store } from "../../store/store.ts";
 import { createResourceGroup, listAccessibleGroups, toResourceGroup } from "./resource-groups.ts";
 
-const tokenRoutes = {
-  revoke: describeRoute(tokenOperations.revoke, {
-    tag: "orgs",
+const tokenRoutes = describeRoutes(tokenOperations, "orgs", {
+  revoke: {
     description: "The token still works outside the organization. Enterprise only.",
-    success: { description: "The token has no access." },
-    errors: ["invalid", "forbidden", "notFound"],
-  }),
-  revokeById: describeRoute(tokenOperations.revokeById, {
-    tag: "orgs",
+    success: "The token has no access.",
+  },
+  revokeById: {
     description: "The token still works outside the organization. Enterprise only. Since 2026-08-12.",
-    success: { description: "The token has no access." },
-    errors: ["forbidden", "notFound"],
-  }),
-} as const;
+    success: "The token has no access.",
+  },
+});
 
 /** Serves the operations on tokens (docs/reference/hub-api.md, Organizations). Tokens are never stored. */
 export const tokenApi = {
@@ -94,14 +90,12 @@ function revokeToken(
   });
 }
 
-const scimRoutes = {
-  config: describeRoute(scimOperations.config, {
-    tag: "scim",
+const scimRoutes = describeRoutes(scimOperations, "scim", {
+  config: {
     description: "Enterprise Plus only. Requires a token of an owner of the organization, with write access.",
-    success: { description: "The SCIM configuration." },
-    errors: ["forbidden", "notFound"],
-  }),
-} as const;
+    success: "The SCIM configuration.",
+  },
+});
 
 /**
  * Serves the SCIM configuration (docs/reference/hub-api.md, Organizations). Unlike other GET requests, this operation requires a
@@ -146,24 +140,23 @@ const scimServiceProvider = {
 
 const redirectQuery = z.object({ redirect: z.optional(z.string()) });
 
-const avatarRoutes = {
-  get: describeRoute(
-    { ...avatarOperations.get, request: { ...avatarOperations.get.request, query: redirectQuery } },
-    {
-      tag: "orgs",
+const avatarRoutes = describeRoutes(
+  { get: { ...avatarOperations.get, request: { ...avatarOperations.get.request, query: redirectQuery } } },
+  "orgs",
+  {
+    get: {
       parameters: {
         redirect: { in: "query", description: "Any value redirects to the avatar." },
         "sec-fetch-dest": { in: "header", description: "`image` redirects to the avatar." },
       },
-      success: { description: "The URL of the avatar." },
+      success: "The URL of the avatar.",
       redirect: {
         description: "A redirect to the avatar.",
         headers: { Location: { description: "The URL of the avatar." } },
       },
-      errors: ["invalid", "forbidden", "notFound"],
     },
-  ),
-};
+  },
+);
 
 /** Serves the avatar of an organization (docs/reference/hub-api.md, Organizations). */
 export const avatarApi = {
@@ -181,18 +174,10 @@ export const avatarApi = {
   },
 } satisfies ResourceApi;
 
-const networkSecurityRoutes = {
-  get: describeRoute(networkSecurityOperations.get, {
-    tag: "orgs",
-    success: { description: "The settings." },
-    errors: ["forbidden", "notFound"],
-  }),
-  update: describeRoute(networkSecurityOperations.update, {
-    tag: "orgs",
-    success: { description: "The settings." },
-    errors: ["invalid", "forbidden", "notFound"],
-  }),
-} as const;
+const networkSecurityRoutes = describeRoutes(networkSecurityOperations, "orgs", {
+  get: { success: "The settings." },
+  update: { success: "The settings." },
+});
 
 const { ipRanges, ...fields } = networkSecurityChange.shape;
 
@@ -228,20 +213,10 @@ export const networkSecurityApi = {
   },
 } satisfies ResourceApi;
 
-const resourceGroupRoutes = {
-  list: describeRoute(resourceGroupOperations.list, {
-    tag: "resource-groups",
-    description: "Enterprise only.",
-    success: { description: "The resource groups." },
-    errors: ["forbidden", "notFound"],
-  }),
-  create: describeRoute(resourceGroupOperations.create, {
-    tag: "resource-groups",
-    description: "Enterprise only.",
-    success: { description: "The new resource group." },
-    errors: ["invalid", "forbidden", "notFound"],
-  }),
-} as const;
+const resourceGroupRoutes = describeRoutes(resourceGroupOperations, "resource-groups", {
+  list: { description: "Enterprise only.", success: "The resource groups." },
+  create: { description: "Enterprise only.", success: "The new resource group." },
+});
 
 /** Serves the operations on the resource groups of an organization (docs/reference/hub-api.md, Organizations). */
 export const resourceGroupApi = {

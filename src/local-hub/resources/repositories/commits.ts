@@ -17,7 +17,7 @@ import type { ContentStore, FileChange } from "../../git/content-store.ts";
 import { findRenames, formatDiff, formatRawDiff } from "../../git/diff.ts";
 import type { HubContext } from "../../hub-context.ts";
 import { findCommit, findCommitRepository, findRepository } from "../../routes/repository-access.ts";
-import { type ApiEnvironment, describeRoute, linkNextPage, type ResourceApi, serveRoute } from "../../routes/route.ts";
+import { type ApiEnvironment, describeRoutes, linkNextPage, type ResourceApi, serveRoute } from "../../routes/route.ts";
 import type { StoredRepository } from "../../store/repository-store.ts";
 import { openPullRequest } from "./pull-requests.ts";
 import { commitChanges } from "./refs.ts";
@@ -33,54 +33,45 @@ import { createIgnore, createUploadMode, maxRegularBytes } from "./upload-mode.t
 /** The paths of commits, whose bodies can be larger than other bodies (`upload-lines.ts`). */
 export const commitPath = /^\/api\/(?:models|datasets|spaces)\/[^/]+\/[^/]+\/commit\/[^/]+$/;
 
-const commitRoutes = {
-  list: describeRoute(commitOperations.list, {
-    tag: "repos",
+const commitRoutes = describeRoutes(commitOperations, "repos", {
+  list: {
     token: "optional",
     parameters: {
       p: { in: "query", description: "The number of the page, from 0." },
       limit: { in: "query", description: "The maximum number of commits per page." },
       expand: { in: "query", description: "`formatted` adds the title and the message as HTML." },
     },
-    success: {
-      description: "The commits, newest first.",
-      headers: {
-        "X-Total-Count": { description: "The number of commits on all pages." },
-        Link: { description: 'The URL of the next page, with rel="next".' },
-      },
+    success: "The commits, newest first.",
+    headers: {
+      "X-Total-Count": { description: "The number of commits on all pages." },
+      Link: { description: 'The URL of the next page, with rel="next".' },
     },
-    errors: ["invalid", "notFound"],
-  }),
-  compare: describeRoute(commitOperations.compare, {
-    tag: "repos",
+  },
+  compare: {
     token: "optional",
     description:
       "Compares `base..head`, or the common ancestor with `base...head`. `^` after a revision stands for its first parent. Files in LFS are compared by their pointers.",
     parameters: {
       raw: { in: "query", description: "Whether to return lines like `git diff --raw` instead of patches." },
     },
-    success: { description: "The differences, like `git diff`." },
-    errors: ["invalid", "notFound"],
-  }),
-  preupload: describeRoute(commitOperations.preupload, {
-    tag: "repos",
+    success: "The differences, like `git diff`.",
+  },
+  preupload: {
     description:
       "Files of more than 10 MB, files that `.gitattributes` assigns to LFS, and binary files are uploaded to LFS.",
     parameters: { create_pr: { in: "query", description: "Whether the commit will create a pull request." } },
-    success: { description: "The upload modes." },
-    errors: ["invalid", "forbidden", "notFound"],
-  }),
-  create: describeRoute(commitOperations.create, {
-    tag: "repos",
+    success: "The upload modes.",
+  },
+  create: {
     description: `The body has the type \`application/x-ndjson\`: a line with the key \`header\`, then lines with the keys \`file\`, \`lfsFile\`, \`deletedFile\`, or \`deletedFolder\`. Or \`application/json\`: one object with \`files\`, \`lfsFiles\`, and \`deletedEntries\`. At most ${maxCommitBytes} bytes.`,
     parameters: {
       create_pr: { in: "query", description: "Whether to open a pull request with the commit." },
       hot_reload: { in: "query", description: "Ignored by the local Hub." },
     },
-    success: { description: "The commit. A commit that changes nothing is not made." },
-    errors: ["invalid", "forbidden", "notFound", "outdated"],
-  }),
-} as const;
+    success: "The commit. A commit that changes nothing is not made.",
+    errors: ["outdated"],
+  },
+});
 
 /** Serves the history of repositories. */
 export const commitApi = {

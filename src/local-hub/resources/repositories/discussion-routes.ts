@@ -14,7 +14,7 @@ import type { RepositoryPath } from "../../../hub/repositories/repository-path.t
 import { accountId, formatFullName, getAccountKind, getAvatarUrl } from "../../accounts.ts";
 import type { HubContext } from "../../hub-context.ts";
 import { checkNamespaceAccess, findDiscussed } from "../../routes/repository-access.ts";
-import { type ApiEnvironment, describeRoute, type ResourceApi, serveRoute } from "../../routes/route.ts";
+import { type ApiEnvironment, describeRoutes, type ResourceApi, serveRoute } from "../../routes/route.ts";
 import type { StoredComment, StoredDiscussion, StoredDiscussionEvent } from "../../store/discussion-store.ts";
 import type { StoredRepository } from "../../store/repository-store.ts";
 import type { Store } from "../../store/store.ts";
@@ -32,73 +32,35 @@ import {
 } from "./discussions.ts";
 import { findConflicts, formatPullRequestDiff, mergePullRequest, openPullRequest } from "./pull-requests.ts";
 
-const discussionRoutes = {
-  list: describeRoute(discussionOperations.list, {
-    tag: "discussions",
+const discussionRoutes = describeRoutes(discussionOperations, "discussions", {
+  list: {
     token: "optional",
     parameters: {
       p: { in: "query", description: "The page, starting at 0." },
       author: { in: "query", description: "The name of the user who opened the discussion." },
       search: { in: "query", description: "Text in the title." },
     },
-    success: { description: "The discussions, pinned discussions first, then newest first." },
-    errors: ["invalid", "forbidden", "notFound"],
-  }),
-  create: describeRoute(discussionOperations.create, {
-    tag: "discussions",
-    success: { description: "The discussion." },
-    errors: ["invalid", "forbidden", "notFound"],
-  }),
-  get: describeRoute(discussionOperations.get, {
-    tag: "discussions",
+    success: "The discussions, pinned discussions first, then newest first.",
+    errors: ["forbidden"],
+  },
+  create: { success: "The discussion." },
+  get: {
     token: "optional",
     parameters: {
       diff: { in: "query", description: "With a value, the response contains the changes of a pull request." },
     },
-    success: { description: "The discussion." },
-    errors: ["invalid", "forbidden", "notFound"],
-  }),
-  delete: describeRoute(discussionOperations.delete, {
-    tag: "discussions",
-    success: { description: "The discussion was deleted." },
-    errors: ["forbidden", "notFound"],
-  }),
-  comment: describeRoute(discussionOperations.comment, {
-    tag: "discussions",
-    success: { description: "The comment." },
-    errors: ["invalid", "forbidden", "notFound"],
-  }),
-  editComment: describeRoute(discussionOperations.editComment, {
-    tag: "discussions",
-    success: { description: "The comment." },
-    errors: ["invalid", "forbidden", "notFound"],
-  }),
-  hideComment: describeRoute(discussionOperations.hideComment, {
-    tag: "discussions",
-    success: { description: "The comment." },
-    errors: ["forbidden", "notFound"],
-  }),
-  setStatus: describeRoute(discussionOperations.setStatus, {
-    tag: "discussions",
-    success: { description: "The new status." },
-    errors: ["invalid", "forbidden", "notFound"],
-  }),
-  setTitle: describeRoute(discussionOperations.setTitle, {
-    tag: "discussions",
-    success: { description: "The new title." },
-    errors: ["invalid", "forbidden", "notFound"],
-  }),
-  pin: describeRoute(discussionOperations.pin, {
-    tag: "discussions",
-    success: { description: "The discussion was pinned or unpinned." },
-    errors: ["invalid", "forbidden", "notFound"],
-  }),
-  merge: describeRoute(discussionOperations.merge, {
-    tag: "discussions",
-    success: { description: "The pull request was merged." },
-    errors: ["invalid", "forbidden", "notFound"],
-  }),
-} as const;
+    success: "The discussion.",
+    errors: ["forbidden"],
+  },
+  delete: { success: "The discussion was deleted." },
+  comment: { success: "The comment." },
+  editComment: { success: "The comment." },
+  hideComment: { success: "The comment." },
+  setStatus: { success: "The new status." },
+  setTitle: { success: "The new title." },
+  pin: { success: "The discussion was pinned or unpinned." },
+  merge: { success: "The pull request was merged." },
+});
 
 type DiscussionPath = RepositoryPath & { num: string };
 

@@ -12,16 +12,33 @@ import type { HubContext } from "../../hub-context.ts";
 import { canRead, findCommit, findRepository } from "../../routes/repository-access.ts";
 import {
   type ApiEnvironment,
-  describeRoute,
+  describeRoutes,
   linkNextPage,
+  nextPageHeader,
   type ResourceApi,
-  type RouteDetails,
   serveRoute,
 } from "../../routes/route.ts";
 
-const treeRoutes = {
-  tree: describeRoute(fileOperations.tree, {
-    tag: "repos",
+const download = {
+  token: "optional",
+  description:
+    "Returns the content directly, also for files in LFS. Supports HEAD, ranges, and If-None-Match. Also serves `raw` instead of `resolve` in the path, which returns the pointers of files in LFS.",
+  parameters: {
+    Range: { in: "header", description: "The part of the file, such as `bytes=0-99`." },
+    "If-None-Match": { in: "header", description: "The ETag of a copy that the client has." },
+  },
+  success: "The content of the file.",
+  headers: {
+    ETag: { description: "The ID of the blob, or the SHA-256 of a file in LFS." },
+    "X-Repo-Commit": { description: "The ID of the commit." },
+    "X-Linked-Etag": { description: "The SHA-256 of a file in LFS." },
+    "X-Linked-Size": { description: "The size of a file in LFS." },
+  },
+  errors: ["forbidden"],
+} as const;
+
+const fileRoutes = describeRoutes(fileOperations, "repos", {
+  tree: {
     token: "optional",
     parameters: {
       recursive: { in: "query", description: "Whether to include subfolders." },
@@ -29,28 +46,25 @@ const treeRoutes = {
       limit: { in: "query", description: "Default and maximum 1000, or 100 with expand." },
       cursor: { in: "query", description: "The start of the page, from the Link header." },
     },
-    success: {
-      description: "The entries, in git's order.",
-      headers: { Link: { description: 'The URL of the next page, with rel="next".' } },
-    },
-    errors: ["invalid", "notFound"],
-  }),
-  pathsInfo: describeRoute(fileOperations.pathsInfo, {
-    tag: "repos",
+    success: "The entries, in git's order.",
+    headers: nextPageHeader,
+  },
+  pathsInfo: {
     token: "optional",
     description: "Also accepts a form. Ignores paths that do not exist.",
-    success: { description: "The files and folders." },
-    errors: ["invalid", "notFound"],
-  }),
-} as const;
+    success: "The files and folders.",
+  },
+  resolveModel: download,
+  resolve: download,
+});
 
-/** Serves the lists of files. */
-export const treeApi = {
-  routes: treeRoutes,
+/** Serves the lists and the content of files. */
+export const fileApi = {
+  routes: fileRoutes,
   components: { TreeEntry: treeEntry, PathsInfoRequest: pathsInfoRequest },
   serve(app: Hono<ApiEnvironment>, hub: HubContext) {
     const { content } = hub.store;
-    serveRoute(app, treeRoutes.tree, ({ params: sent, query }, context) => {
+    serveRoute(app, fileRoutes.tree, ({ params: sent, query }, context) => {
       const params = joinRef(sent);
       const repository = findRepository(hub, params, context.var.optionalCaller, "read");
       const page = readTreePage(content, {
@@ -65,12 +79,23 @@ export const treeApi = {
     });
 
     app.use("/api/:repoType/:namespace/:repo/paths-info/:rev", formToJson);
-    serveRoute(app, treeRoutes.pathsInfo, ({ params, body }, context) => {
+    serveRoute(app, fileRoutes.pathsInfo, ({ params, body }, context) => {
       const repository = findRepository(hub, params, context.var.optionalCaller, "read");
       const commit = findCommit(hub, repository, params.rev);
       const entries = [body.paths].flat().flatMap((path) => content.find(commit.tree, path.replace(/\/$/, "")) ?? []);
       return toTreeEntries(content, { repositoryId: repository.id, commit, entries, expand: body.expand });
     });
+
+    for (const kind of ["resolve", "raw"] as const) {
+      const withKind = <const Path extends string>(path: Path) => path.replace("/resolve/", `/${kind}/`);
+      const { resolve, resolveModel } = fileRoutes;
+      serveRoute(app, { ...resolve, path: withKind(resolve.path) }, ({ params }, context) =>
+        serveFile(hub, context, { ...params, kind }),
+      );
+      serveRoute(app, { ...resolveModel, path: withKind(resolveModel.path) }, ({ params }, context) =>
+        serveFile(hub, context, { ...params, repoType: "models", kind }),
+      );
+    }
   },
 } satisfies ResourceApi;
 
@@ -186,50 +211,6 @@ function readCursor(cursor: string): { rev: string; start: number } {
   if (rev === undefined) throw invalidRequest(["query.cursor: expected the cursor from the Link header"]);
   return { rev, start: Number(start) };
 }
-
-const details = {
-  tag: "repos",
-  token: "optional",
-  description:
-    "Returns the content directly, also for files in LFS. Supports HEAD, ranges, and If-None-Match. Also serves `raw` instead of `resolve` in the path, which returns the pointers of files in LFS.",
-  parameters: {
-    Range: { in: "header", description: "The part of the file, such as `bytes=0-99`." },
-    "If-None-Match": { in: "header", description: "The ETag of a copy that the client has." },
-  },
-  success: {
-    description: "The content of the file.",
-    headers: {
-      ETag: { description: "The ID of the blob, or the SHA-256 of a file in LFS." },
-      "X-Repo-Commit": { description: "The ID of the commit." },
-      "X-Linked-Etag": { description: "The SHA-256 of a file in LFS." },
-      "X-Linked-Size": { description: "The size of a file in LFS." },
-    },
-  },
-  errors: ["forbidden", "notFound"],
-} as const satisfies RouteDetails;
-
-const resolveRoutes = {
-  resolveModel: describeRoute(fileOperations.resolveModel, details),
-  resolve: describeRoute(fileOperations.resolve, details),
-} as const;
-
-/** Serves the content of files. */
-export const resolveApi = {
-  routes: resolveRoutes,
-  components: {},
-  serve(app: Hono<ApiEnvironment>, hub: HubContext) {
-    for (const kind of ["resolve", "raw"] as const) {
-      const withKind = <const Path extends string>(path: Path) => path.replace("/resolve/", `/${kind}/`);
-      const { resolve, resolveModel } = resolveRoutes;
-      serveRoute(app, { ...resolve, path: withKind(resolve.path) }, ({ params }, context) =>
-        serveFile(hub, context, { ...params, kind }),
-      );
-      serveRoute(app, { ...resolveModel, path: withKind(resolveModel.path) }, ({ params }, context) =>
-        serveFile(hub, context, { ...params, repoType: "models", kind }),
-      );
-    }
-  },
-} satisfies ResourceApi;
 
 interface RequestedFile extends RepositoryPath {
   rev: string;

@@ -15,7 +15,7 @@ import type { Commit } from "../../git/commit-store.ts";
 import type { FileChange } from "../../git/content-store.ts";
 import type { HubContext } from "../../hub-context.ts";
 import { findCommit, findRepository } from "../../routes/repository-access.ts";
-import { type ApiEnvironment, describeRoute, type ResourceApi, serveRoute } from "../../routes/route.ts";
+import { type ApiEnvironment, describeRoutes, type ResourceApi, serveRoute } from "../../routes/route.ts";
 import type { StoredRepository } from "../../store/repository-store.ts";
 import type { Store } from "../../store/store.ts";
 import { reread } from "./repository-changes.ts";
@@ -194,44 +194,22 @@ function missing(message: string): HTTPException {
   return new HTTPException(404, { message });
 }
 
-const refRoutes = {
-  list: describeRoute(refOperations.list, {
-    tag: "repos",
+const refRoutes = describeRoutes(refOperations, "repos", {
+  list: {
     token: "optional",
-    success: { description: "The refs." },
+    success: "The refs.",
     redirect: {
       status: 307,
       description: "The repository was moved.",
       headers: { Location: { description: "The new URL." } },
     },
-    errors: ["invalid", "notFound"],
-  }),
-  createBranch: describeRoute(refOperations.createBranch, {
-    tag: "repos",
-    success: { description: "The branch was created." },
-    errors: ["invalid", "forbidden", "notFound", "conflict"],
-  }),
-  deleteBranch: describeRoute(refOperations.deleteBranch, {
-    tag: "repos",
-    success: { description: "The branch was deleted." },
-    errors: ["forbidden", "notFound"],
-  }),
-  createTag: describeRoute(refOperations.createTag, {
-    tag: "repos",
-    success: { description: "The tag was created." },
-    errors: ["invalid", "forbidden", "notFound", "conflict"],
-  }),
-  deleteTag: describeRoute(refOperations.deleteTag, {
-    tag: "repos",
-    success: { description: "The tag was deleted." },
-    errors: ["forbidden", "notFound"],
-  }),
-  squash: describeRoute(refOperations.squash, {
-    tag: "repos",
-    success: { description: "The branch has one commit." },
-    errors: ["invalid", "forbidden", "notFound"],
-  }),
-} as const;
+  },
+  createBranch: { success: "The branch was created.", errors: ["conflict"] },
+  deleteBranch: { success: "The branch was deleted." },
+  createTag: { success: "The tag was created.", errors: ["conflict"] },
+  deleteTag: { success: "The tag was deleted." },
+  squash: { success: "The branch has one commit." },
+});
 
 /** Serves the operations on branches and tags (docs/reference/hub-api.md). */
 export const refApi = {

@@ -21,7 +21,14 @@ import { errorResponse, invalidRequest } from "../../error-response.ts";
 import type { FileChange } from "../../git/content-store.ts";
 import type { HubContext } from "../../hub-context.ts";
 import { canRead, checkNamespaceAccess, findCommit, findRepository } from "../../routes/repository-access.ts";
-import { type ApiEnvironment, describeRoute, linkNextPage, type ResourceApi, serveRoute } from "../../routes/route.ts";
+import {
+  type ApiEnvironment,
+  describeRoutes,
+  linkNextPage,
+  nextPageHeader,
+  type ResourceApi,
+  serveRoute,
+} from "../../routes/route.ts";
 import { mainRef, type StoredRepository } from "../../store/repository-store.ts";
 import { addToResourceGroup } from "../organizations/resource-groups.ts";
 import { decodeContent } from "./commits.ts";
@@ -34,70 +41,22 @@ const moved = {
   headers: { Location: { description: "The new URL." } },
 } as const;
 
-const repositoryRoutes = {
-  create: describeRoute(repositoryOperations.create, {
-    tag: "repos",
-    success: { description: "The new repository." },
-    errors: ["invalid", "forbidden", "conflict"],
-  }),
-  move: describeRoute(repositoryOperations.move, {
-    tag: "repos",
-    success: { description: "The repository was moved. The previous name redirects to it." },
-    errors: ["invalid", "forbidden", "notFound", "conflict"],
-  }),
-  delete: describeRoute(repositoryOperations.delete, {
-    tag: "repos",
-    success: { description: "The repository was deleted." },
-    errors: ["invalid", "forbidden", "notFound"],
-  }),
-  updateSettings: describeRoute(repositoryOperations.updateSettings, {
-    tag: "repos",
-    success: { description: "The settings." },
-    errors: ["invalid", "forbidden", "notFound"],
-  }),
-  list: describeRoute(repositoryOperations.list, {
-    tag: "repos",
-    token: "optional",
-    success: {
-      description: "The repositories that the caller can read.",
-      headers: { Link: { description: 'The URL of the next page, with rel="next".' } },
-    },
-    errors: ["invalid"],
-  }),
-  info: describeRoute(repositoryOperations.info, {
-    tag: "repos",
-    token: "optional",
-    success: { description: "The repository." },
-    redirect: moved,
-    errors: ["invalid", "notFound"],
-  }),
-  infoAtRevision: describeRoute(repositoryOperations.infoAtRevision, {
-    tag: "repos",
-    token: "optional",
-    success: { description: "The repository." },
-    redirect: moved,
-    errors: ["invalid", "notFound"],
-  }),
-  checkAccess: describeRoute(repositoryOperations.checkAccess, {
-    tag: "repos",
-    token: "optional",
-    success: { description: "The caller can read the repository." },
-    redirect: moved,
-    errors: ["notFound"],
-  }),
-  checkWriteAccess: describeRoute(repositoryOperations.checkWriteAccess, {
-    tag: "repos",
-    success: { description: "The caller can write to the repository." },
-    errors: ["forbidden", "notFound"],
-  }),
-  validateCard: describeRoute(repositoryOperations.validateCard, {
-    tag: "repos",
+const repositoryRoutes = describeRoutes(repositoryOperations, "repos", {
+  create: { success: "The new repository.", errors: ["conflict"] },
+  move: { success: "The repository was moved. The previous name redirects to it.", errors: ["notFound", "conflict"] },
+  delete: { success: "The repository was deleted.", errors: ["notFound"] },
+  updateSettings: { success: "The settings." },
+  list: { token: "optional", success: "The repositories that the caller can read.", headers: nextPageHeader },
+  info: { token: "optional", success: "The repository.", redirect: moved },
+  infoAtRevision: { token: "optional", success: "The repository.", redirect: moved },
+  checkAccess: { token: "optional", success: "The caller can read the repository.", redirect: moved },
+  checkWriteAccess: { success: "The caller can write to the repository." },
+  validateCard: {
     token: "optional",
     description: "A card with errors is answered with 400 and the same body.",
-    success: { description: "The warnings." },
-    errors: ["invalid"],
-  }),
-} as const;
+    success: "The warnings.",
+  },
+});
 
 /** Serves the operations on repositories (docs/reference/hub-api.md, Repositories). */
 export const repositoryApi = {
