@@ -102,12 +102,4 @@ describe("A failed delivery", () => {
     await failing.hasReceived(3);
     expect(await hub.get(stuck.id)).toMatchObject({ disabled: false });
   });
-
-  test("has its own id", async () => {
-    const { hub, target } = await openWebhook([500], { attempts: 2, suspendAfter: 100 });
-    await hub.create({ url: target.url });
-    for (let push = 0; push < 5; push += 1) await hub.trigger();
-    expect(new Set(target.ids).size).toBe(10);
-    expect(target.ids).toHaveLength(20);
-  });
 });

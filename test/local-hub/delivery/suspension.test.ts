@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { openLocalHub, pushed, secret } from "../support/hub.ts";
-import { openReceiver, openTarget, openWebhook, type TargetAnswer } from "../support/target.ts";
+import { openLocalHub, secret } from "../support/hub.ts";
+import { openTarget, openWebhook, type TargetAnswer } from "../support/target.ts";
 
 const suspended = "suspended-after-failure";
 
@@ -16,18 +16,13 @@ describe("A webhook whose deliveries fail", () => {
     expect((await hub.request("GET /api/settings/webhooks")).body).toMatchObject([{ disabled: suspended }]);
   });
 
-  test.each([1, 2, 7])("is suspended after suspendAfter failures: %d", async (suspendAfter) => {
+  test.each([1, 2, 7, Number.POSITIVE_INFINITY])("is suspended after %d failures", async (suspendAfter) => {
     const { hub, id } = await openWebhook([404], { suspendAfter, attempts: 1 });
-    for (let delivery = 1; delivery < suspendAfter; delivery += 1) await hub.trigger();
+    for (let delivery = 1; delivery < Math.min(suspendAfter, 9); delivery += 1) await hub.trigger();
     expect(await hub.get(id)).toMatchObject({ disabled: false });
+    if (suspendAfter === Number.POSITIVE_INFINITY) return;
     await hub.trigger();
     expect(await hub.get(id)).toMatchObject({ disabled: suspended });
-  });
-
-  test("is never suspended if suspendAfter is Infinity", async () => {
-    const { hub, id } = await openWebhook([404], { suspendAfter: Number.POSITIVE_INFINITY, attempts: 1 });
-    for (let delivery = 0; delivery < 8; delivery += 1) await hub.trigger();
-    expect(await hub.get(id)).toMatchObject({ disabled: false });
   });
 
   test("starts counting again after a success", async () => {
@@ -123,24 +118,5 @@ describe("A suspended webhook", () => {
     expect(await hub.get(id)).toMatchObject({ disabled: false });
     await hub.trigger();
     expect(await hub.get(id)).toMatchObject({ disabled: suspended });
-  });
-
-  test("can be enabled after its receiver is fixed", async () => {
-    let broken = true;
-    const receiver = await openReceiver((server) => {
-      server.webhook("target", ({ repo }) => {
-        if (broken) throw new Error("not today");
-        return { handled: repo.name };
-      });
-    });
-    const hub = await openLocalHub({ suspendAfter: 2, attempts: 2 });
-    const { id } = await hub.create({ url: receiver.urlOf("target"), secret });
-    expect(await hub.trigger()).toMatchObject([{ status: 500 }]);
-    const [failed] = await hub.trigger();
-    expect(await hub.get(id)).toMatchObject({ disabled: suspended });
-    broken = false;
-    expect(await hub.replay(id, failed?.logId)).toEqual({ status: 200 });
-    await hub.setState(id, "enable");
-    expect(await hub.trigger(pushed)).toMatchObject([{ status: 200 }]);
   });
 });

@@ -46,25 +46,6 @@ describe("A repository", () => {
     expect(payload).not.toHaveProperty("updatedRefs");
   });
 
-  test("counts its discussions, and an event without a number is about the latest one", async () => {
-    const heard = await openWatchedTarget();
-    const discussed = async (scope: string, action: string, discussion?: HubEvent["discussion"]) => {
-      const event = { repo: data, event: { scope, action }, ...(discussion && { discussion }) };
-      const { discussion: about, comment } = await triggerAndReceive(heard, event);
-      return { num: about?.num, id: about?.id, comment: comment?.id };
-    };
-    const first = await discussed("discussion", "create");
-    const second = await discussed("discussion", "create");
-    expect([first.num, second.num]).toEqual([1, 2]);
-    expect(second.id).not.toBe(first.id);
-    const answered = await discussed("discussion.comment", "create");
-    expect(answered).toMatchObject({ num: 2, id: second.id });
-    expect(answered.comment).not.toBe(second.comment);
-    expect(await discussed("discussion", "update")).toMatchObject({ num: 2, id: second.id });
-    expect(await discussed("discussion", "update", { num: 1 })).toMatchObject({ num: 1, id: first.id });
-    expect((await discussed("discussion", "create")).num).toBe(3);
-  });
-
   test("stays private or public until an event changes it", async () => {
     const heard = await openWatchedTarget();
     await heard.hub.create({ url: heard.target.url, watched: [{ type: "org", name: "acme" }] });
@@ -81,31 +62,6 @@ describe("A repository", () => {
     expect(await happened("repo.config", { updatedConfig: { private: true } })).toBe(true);
     expect(await happened("discussion")).toBe(true);
     expect(heard.target.payloads.at(-2)).toMatchObject({ updatedConfig: { private: true } });
-  });
-
-  test("is found by its new name after a move, and the old name can be used again", async () => {
-    const heard = await openWatchedTarget();
-    const before = await triggerAndReceive(heard, pushed);
-    const moved = await triggerAndReceive(heard, {
-      repo: data,
-      event: { scope: "repo", action: "move" },
-      movedTo: { name: "me/moved" },
-    });
-    expect(moved.repo).toMatchObject({ name: data.name, id: before.repo.id });
-    expect(moved.movedTo).toEqual({ name: "me/moved", owner: { id: moved.repo.owner.id } });
-    const after = await triggerAndReceive(heard, { ...pushed, repo: { type: "dataset", name: "me/moved" } });
-    expect(after.repo.id).toBe(before.repo.id);
-    expect(after.updatedRefs).toMatchObject([{ oldSha: before.repo.headSha }]);
-    expect((await triggerAndReceive(heard, pushed)).repo.id).not.toBe(before.repo.id);
-  });
-
-  test("has a new id after it was deleted, but not after one of its discussions was deleted", async () => {
-    const heard = await openWatchedTarget();
-    const before = await triggerAndReceive(heard, pushed);
-    await triggerAndReceive(heard, { repo: data, event: { scope: "discussion", action: "delete" } });
-    const deleted = await triggerAndReceive(heard, { repo: data, event: { scope: "repo", action: "delete" } });
-    expect(deleted.repo).toMatchObject({ id: before.repo.id, headSha: before.repo.headSha });
-    expect((await triggerAndReceive(heard, pushed)).repo.id).not.toBe(before.repo.id);
   });
 
   test("is only updated by an unknown narrower scope", async () => {

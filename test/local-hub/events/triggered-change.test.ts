@@ -140,12 +140,6 @@ describe("A triggered change of a repository", () => {
     expect(trigger({ repo, event: { scope: "repo", action: "delete" } })).toMatchObject([{ repo: { id, headSha } }]);
     expect([repositories.all(), content.refs(id)]).toEqual([[], []]);
   });
-
-  test("changes the visibility", () => {
-    const { trigger, stored } = openTrigger();
-    trigger({ repo, event: { scope: "repo.config", action: "update" }, updatedConfig: { private: true } });
-    expect(stored().private).toBe(true);
-  });
 });
 
 test.each<[scope: string, action: string, further?: object]>([
@@ -169,11 +163,4 @@ test.each<[scope: string, action: string, further?: object]>([
   expect(state()).toEqual(before);
   const [fired] = trigger(event);
   expect(Object.keys(fired ?? {}).sort()).toEqual(Object.keys(Object(payload)).sort());
-});
-
-test("An event whose edits cannot be applied changes nothing", () => {
-  const { trigger, repositories } = openTrigger();
-  const edits = [{ path: "repo.name.x", value: 1 }];
-  expect(() => trigger({ ...pushed, edits })).toThrow(expect.objectContaining({ code: "ARGUMENT_INVALID" }));
-  expect(repositories.all()).toEqual([]);
 });

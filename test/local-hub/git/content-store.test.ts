@@ -58,12 +58,6 @@ describe("Objects", () => {
 });
 
 describe("createCommit", () => {
-  test("applies changes to the first parent", () => {
-    const first = commit([add("keep"), add("data/old"), add("data/deep/file")]);
-    const second = commit([add("data/new"), { path: "data/old", deleted: "file" }], { parents: [first.oid] });
-    expect(pathsOf(second.tree)).toEqual(["data/deep/file", "data/new", "keep"]);
-  });
-
   test("removes folders without files", () => {
     const first = commit([add("keep"), add("data/deep/file")]);
     const second = commit([{ path: "data/deep/file", deleted: "file" }], { parents: [first.oid] });
@@ -76,14 +70,6 @@ describe("createCommit", () => {
     const first = commit([add("data/one"), add("data/two"), add("other")]);
     const second = commit([add("data", "a file now"), { path: "data", deleted: "folder" }], { parents: [first.oid] });
     expect(pathsOf(second.tree)).toEqual(["data", "other"]);
-  });
-
-  test("copies files", () => {
-    const first = commit([add("one", "same")]);
-    const entry = content.find(first.tree, "one");
-    if (!entry) throw new Error("The file is missing.");
-    const second = commit([{ path: "copies/two", entry }], { parents: [first.oid] });
-    expect(content.find(second.tree, "copies/two")).toEqual({ ...entry, path: "copies/two" });
   });
 
   test("copies folders, but not over other files or folders", () => {
@@ -129,18 +115,6 @@ describe("createCommit", () => {
     expect(() => commit([change], { parents: [first.oid] })).toThrow(
       expect.objectContaining({ code: "ARGUMENT_INVALID" }),
     );
-  });
-
-  test("stores a commit again after a rollback", () => {
-    const write = () =>
-      store.transaction(() => {
-        commit([add("file")]);
-        throw new Error("rolled back");
-      });
-    expect(write).toThrow("rolled back");
-    const { tree } = commit([add("file")]);
-    content.reload();
-    expect(pathsOf(tree)).toEqual(["file"]);
   });
 });
 
@@ -242,28 +216,5 @@ describe("The history", () => {
     expect(root).toEqual(["", merge]);
     const unchanged = commit([], { parents: [merge.oid] });
     expect(content.lastCommits(repositoryId, unchanged.oid, paths)).toEqual(last);
-  });
-});
-
-describe("compare", () => {
-  test("returns added, changed, and deleted files, also when a file becomes a folder", () => {
-    const first = commit([add("same"), add("changed", "1"), add("deleted"), add("swap")]);
-    const deletions: FileChange[] = ["deleted", "swap"].map((path) => ({ path, deleted: "file" }));
-    const second = commit([add("changed", "2"), add("added/new"), ...deletions, add("swap/inside")], {
-      parents: [first.oid],
-    });
-    const changes = Array.from(content.compare(first.tree, second.tree), ({ path, before, after }) => [
-      path,
-      before ? (after ? "changed" : "deleted") : "added",
-    ]);
-    expect(changes).toEqual([
-      ["added/new", "added"],
-      ["changed", "changed"],
-      ["deleted", "deleted"],
-      ["swap", "deleted"],
-      ["swap/inside", "added"],
-    ]);
-    expect(Array.from(content.compare(undefined, first.tree))).toHaveLength(4);
-    expect(Array.from(content.compare(second.tree, second.tree))).toEqual([]);
   });
 });

@@ -149,15 +149,6 @@ test("The last line of a job is stored before the end of the job", async () => {
   expect(changed.at(-1)).toBe("jobs");
 });
 
-test("The jobs that run and those that wait are canceled when the local Hub closes", async () => {
-  const { store, log, runner, run } = openRunner();
-  const ids = Array.from({ length: 6 }, () => run(["sleep", "60"]));
-  await runner.close();
-  const canceled = { stage: "CANCELED", message: "the local Hub was closed" };
-  expect(ids.map((jobId) => store.jobs.get(jobId))).toMatchObject(ids.map(() => canceled));
-  expect(log.lines.filter(({ level }) => level === "error")).toEqual([]);
-});
-
 test("The stream of a job has an event for each change of its status, and then ends", async () => {
   const status = fc.record({
     stage: fc.constantFrom("SCHEDULING" as const, "RUNNING" as const),

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { openLocalHub, restart, stateFile, type TestHub } from "../support/hub.ts";
+import { openLocalHub, type TestHub } from "../support/hub.ts";
 import { allOf, idOf, isOf, pageOf } from "../support/notifications.ts";
 
 const other = { token: "hf_other" };
@@ -128,18 +128,6 @@ describe("Deleting notifications", () => {
       expect(await hub.request(`DELETE ${path}${query}`, options)).toMatchObject({ status: 200, body: {} });
       expect((await pageOf(hub)).count.all).toBe(28);
     }
-  });
-
-  test("is kept across a restart, like marking", async () => {
-    const state = stateFile();
-    const first = await openLocalHub({ state });
-    const [deleted, marked, ...others] = (await allOf(first)).map(idOf);
-    await first.request(`DELETE ${path}`, { body: { discussionIds: [deleted] } });
-    await first.request(`POST ${path}/mark-as-read`, { body: { discussionIds: [marked] } });
-    const second = await restart(first, { state });
-    const after = await allOf(second);
-    expect(after.map(idOf)).toEqual([marked, ...others]);
-    expect(after[0]?.read).toBe(true);
   });
 });
 

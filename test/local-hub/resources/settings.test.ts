@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { openLocalHub, restart, stateFile, type TestHub } from "../support/hub.ts";
+import { openLocalHub, type TestHub } from "../support/hub.ts";
 
 const other = { token: "hf_other" };
 
@@ -29,15 +29,6 @@ describe("The settings of a new local Hub", () => {
       },
       { user: "other-user", notifications: {}, watched: [] },
     ]);
-  });
-
-  test("are restored by a reset", async () => {
-    const before = await getSettings(hub);
-    await hub.request(watchPath, { body: { add: [{ type: "org", id: "acme" }] } });
-    await hub.request(notificationsPath, { ...other, body: { notifications: { user_follows: true } } });
-    expect(await getSettings(hub)).not.toEqual(before);
-    hub.hub.reset();
-    expect(await getSettings(hub)).toEqual(before);
   });
 });
 
@@ -127,18 +118,5 @@ describe("Changing the watched items", () => {
       expect(await hub.request(watchPath, { body })).toMatchObject({ status: 200, body: {} });
       expect(await getSettings(hub)).toEqual(before);
     }
-  });
-});
-
-describe("The settings", () => {
-  test("are kept across a restart", async () => {
-    const state = stateFile();
-    const first = await openLocalHub({ state });
-    await first.request(watchPath, { body: { add: [{ type: "org", id: "acme" }] } });
-    await first.request(notificationsPath, { body: { notifications: { locked_out: true }, prepaidAmount: "25" } });
-    const before = await getSettings(first);
-    const second = await restart(first, { state });
-    expect(await getSettings(second)).toEqual(before);
-    expect(before).toMatchObject([{ notifications: { locked_out: true }, prepaidAmount: "25" }, {}]);
   });
 });

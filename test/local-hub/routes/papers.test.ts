@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import * as z from "zod";
 import { accountId } from "../../../src/local-hub/accounts.ts";
-import { openLocalHub, restart, stateFile, type TestHub } from "../support/hub.ts";
+import { openLocalHub, type TestHub } from "../support/hub.ts";
 import { allOf } from "../support/notifications.ts";
 
 const path = "POST /api/settings/papers/claim";
@@ -140,15 +140,5 @@ describe("Claiming a paper", () => {
       expect([answer.status, answer.body]).toEqual([400, { error: expect.stringMatching(/^targetUserId: /) }]);
     }
     expect(await claimsOf(hub, small)).toEqual([ada, undefined, undefined]);
-  });
-
-  test("is kept across a restart, and reverted by a reset", async () => {
-    const state = stateFile();
-    const first = await openLocalHub({ state });
-    await first.request(path, { body: { paperId: reviewers } });
-    const second = await restart(first, { state });
-    expect(await claimsOf(second, reviewers)).toEqual([undefined, localUser]);
-    second.hub.reset();
-    expect(await claimsOf(second, reviewers)).toEqual([undefined, undefined]);
   });
 });

@@ -63,24 +63,6 @@ describe("A state file", () => {
     expect(await third.trigger()).toEqual([]);
   });
 
-  test("keeps waiting retries with their attempt and their id", async () => {
-    const state = stateFile();
-    const target = await openTarget(500);
-    const first = await openLocalHub({ state, backoff: "1h" });
-    const { id } = await first.create({ url: target.url });
-    const [delivery] = await first.trigger(pushed, { wait: false });
-    await waitFor(async () => expect(await first.entries(id)).toHaveLength(1));
-    target.answerWith(200);
-    const inAnHour = Date.now() + 3_600_000;
-    const second = await restart(first, { state, now: () => inAnHour });
-    await target.hasReceived(2);
-    await waitFor(async () =>
-      expect(await second.entries(id)).toMatchObject([{ attempt: 2, status: 200 }, { attempt: 1 }]),
-    );
-    expect(target.ids).toEqual([delivery?.deliveryId, delivery?.deliveryId]);
-    expect(target.requests[1]?.body).toBe(target.requests[0]?.body);
-  });
-
   test("keeps an attempt that was interrupted by close(), and sends it again with the same number", async () => {
     const state = stateFile();
     const target = await openTarget(neverRespond);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { AuditLogType } from "../../../../src/hub/organizations/audit-log.ts";
 import type { HubEvent } from "../../../../src/local-hub.ts";
-import { auditEvents, openLocalHub, restart, stateFile, type TestHub } from "../../support/hub.ts";
+import { auditEvents, openLocalHub, type TestHub } from "../../support/hub.ts";
 
 const repo = { type: "dataset", name: "acme/fresh" } as const;
 const seeded = { type: "dataset", name: "acme/reviews" } as const;
@@ -81,21 +81,5 @@ describe("The audit log of an organization", () => {
     const before = await logOf(hub, "acme");
     await hub.request("POST /_local/events?dryRun=true", { token: null, body: { repo, event } });
     expect(await logOf(hub, "acme")).toEqual(before);
-  });
-
-  test("keeps its events across a restart, and is cleared by a reset", async () => {
-    const options = { state: stateFile(), now: () => 1_700_000_000_000 };
-    const first = await openLocalHub(options);
-    const atFirst = await logOf(first, "enterprise-org");
-    await first.trigger({ repo: { type: "space", name: "enterprise-org/demo" }, event: pushed });
-    const second = await restart(first, options);
-    expect((await logOf(second, "enterprise-org")).map(({ type }) => type)).toEqual([
-      "repo.create",
-      "org.add_user",
-      "org.create",
-    ]);
-    second.hub.reset();
-    const ids = (events: object[]) => events.map((event) => ("_id" in event ? event._id : undefined));
-    expect(ids(await logOf(second, "enterprise-org"))).toEqual(ids(atFirst));
   });
 });

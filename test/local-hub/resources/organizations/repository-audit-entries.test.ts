@@ -9,13 +9,6 @@ const change: RepositoryChange = {
   ...{ before: repository, after: repository },
 };
 
-test("A repository that is created or deleted gets one entry", () => {
-  const typesOf = (changes: Partial<RepositoryChange>) =>
-    repositoryAuditEntries({ ...change, ...changes }).map(({ type, author }) => [type, author]);
-  expect(typesOf({ action: "create", before: undefined })).toEqual([["repo.create", "ada-adams"]]);
-  expect(typesOf({ action: "delete", after: undefined })).toEqual([["repo.delete", "ada-adams"]]);
-});
-
 test("A repository that moves to another owner gets an entry with its previous name in both logs", () => {
   const moved = { ...repository, name: "other/net" };
   const entries = repositoryAuditEntries({ ...change, action: "move", after: moved });

@@ -65,15 +65,6 @@ describe("A commit", () => {
     expect(Array.from(history, ({ oid }) => oid)).toEqual([made.oid, head]);
   });
 
-  test("is not made if the branch is missing, or has another head than the given parent", () => {
-    const { context, head, commit } = openRepository();
-    const { commit: made } = commit("a.txt", "1", { parent: head });
-    expect(() => commit("b.txt", "1", { parent: head })).toThrow(expect.objectContaining({ status: 412 }));
-    expect(() => commit("b.txt", "1", { ref: "refs/heads/dev" })).toThrow(expect.objectContaining({ status: 404 }));
-    expect(() => commit("../b.txt", "1")).toThrow(expect.objectContaining({ code: "ARGUMENT_INVALID" }));
-    expect(context.store.repositories.get(model)?.headSha).toBe(made.oid);
-  });
-
   test("among many fires its event once, in the order of the commits", () => {
     const { context, head, commit } = openRepository();
     const results = Array.from({ length: 50 }, (_, number) => commit("a.txt", `${number}`).result);
@@ -112,12 +103,6 @@ describe("A branch or tag", () => {
     const moved = createBranch(context, { ...branch, commit: oid, overwrite: true });
     expect(refsOf(context, moved)).toMatchObject([[updated, oid, [{ oldSha: head, newSha: oid }]]]);
     expect(createBranch(context, { ...branch, commit: oid, overwrite: true })).toEqual(nothing);
-  });
-
-  test("named main cannot be deleted", () => {
-    const { context, repository } = openRepository();
-    const remove = () => deleteBranch(context, { repository, name: "main", user });
-    expect(remove).toThrow(expect.objectContaining({ status: 403 }));
   });
 
   test.each(["", "a b", "a..b", "/a", "a/", "-a", ".a", "a/.b", "a.lock", "a:b", "a\\b", "a\nb", "@", "a//b"])(

@@ -99,15 +99,6 @@ describe("A repository that is moved", () => {
     expect(next.id).not.toBe(repository.id);
     expect(repositories.findMoved(model)).toBeUndefined();
   });
-
-  test("cannot take the name of another repository", () => {
-    const { context } = openContext();
-    const { repository } = createRepository(context, model);
-    createRepository(context, { ...model, name: "me/other" });
-    const move = () => moveRepository(context, { repository, name: "me/other", user });
-    expect(move).toThrow(expect.objectContaining({ status: 409 }));
-    expect(context.store.repositories.get(model)).toEqual(repository);
-  });
 });
 
 test("A repository that is deleted leaves neither content nor previous names behind", () => {
