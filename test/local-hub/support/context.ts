@@ -9,6 +9,7 @@ import { JobRunner } from "../../../src/local-hub/jobs/job-runner.ts";
 import { createWebhook } from "../../../src/local-hub/resources/webhooks.ts";
 import { BucketFaults } from "../../../src/local-hub/s3/faults.ts";
 import { AuditLog } from "../../../src/local-hub/store/audit-log-store.ts";
+import type { StoredRepository } from "../../../src/local-hub/store/repository-store.ts";
 import { openStore } from "../../../src/local-hub/store/store.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 
@@ -55,4 +56,13 @@ export function payloadsOf({ store }: HubContext, { deliveries }: TriggerResult)
   return deliveries.map(({ deliveryId }) =>
     parsePayload(JSON.parse(store.deliveries.getPending(deliveryId)?.body ?? "")),
   );
+}
+
+/** Returns the public dataset `me/data` without content, with changes. */
+export function storedRepository(changes: Partial<StoredRepository> = {}): StoredRepository {
+  return {
+    ...{ type: "dataset", name: "me/data", id: "a".repeat(24), private: false, discussions: 0 },
+    ...{ createdAt: 0, lastModified: 0, gated: false, discussionsDisabled: false },
+    ...changes,
+  };
 }

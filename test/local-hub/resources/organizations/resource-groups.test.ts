@@ -5,8 +5,8 @@ import type { RepoRef } from "../../../../src/hub/schemas.ts";
 import { toResourceGroup } from "../../../../src/local-hub/resources/organizations/resource-groups.ts";
 import { openStore } from "../../../../src/local-hub/store/store.ts";
 import type { HubEvent } from "../../../../src/local-hub.ts";
+import { storedRepository } from "../../support/context.ts";
 import { auditEvents, openLocalHub, type TestHub } from "../../support/hub.ts";
-import { storedRepository } from "../../support/repositories.ts";
 
 const pathOf = (organization: string) => `/api/organizations/${organization}/resource-groups`;
 
