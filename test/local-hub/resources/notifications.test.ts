@@ -171,140 +171,87 @@ describe("A search of notifications", () => {
 
 describe("Changes", () => {
   const other = { token: "hf_other" };
-
   let hub: TestHub;
+  let before: Notification[];
+
   beforeEach(async () => {
     hub = await openLocalHub();
+    before = await allOf(hub);
   });
 
-  describe("Marking notifications", () => {
-    const path = "/api/notifications/mark-as-read";
-    const readOf = async (hub: TestHub) => (await allOf(hub)).filter(({ read }) => read).map(idOf);
+  const unread = () => before.filter(({ read }) => !read);
+  const isDataset = (told: Notification) => isOf("repo")(told) && told.repo.type === "dataset";
 
-    test("marks exactly the listed ones as read", async () => {
-      const before = await allOf(hub);
-      const unread = before.filter(({ read }) => !read).map(idOf);
-      const discussionIds = unread.slice(2, 4);
-      const answer = await hub.request(`POST ${path}`, { body: { discussionIds } });
+  describe.each(["mark", "delete"])("A request to %s notifications", (how) => {
+    const line = how === "mark" ? "POST /api/notifications/mark-as-read" : "DELETE /api/notifications";
+
+    /** Sends the request, and returns the IDs of the notifications that it changed. */
+    async function change(query: string, body: object): Promise<string[]> {
+      const answer = await hub.request(`${line}${query}`, { body });
       expect([answer.status, answer.text]).toEqual([200, "{}"]);
-      const after = before.map((told) => ({ ...told, read: told.read || discussionIds.includes(idOf(told)) }));
-      expect(await allOf(hub)).toEqual(after);
-      expect((await pageOf(hub)).count).toEqual({ view: 28, unread: unread.length - 2, all: 28 });
-      expect((await pageOf(hub, "?readStatus=unread")).count.view).toBe(unread.length - 2);
+      const after = await allOf(hub);
+      const changed = before.filter((told) => {
+        const now = after.find((candidate) => idOf(candidate) === idOf(told));
+        return how === "mark" ? now?.read !== told.read : !now;
+      });
+      const expected = before.map((told) => (changed.includes(told) ? { ...told, read: true } : told));
+      expect(after).toEqual(how === "mark" ? expected : before.filter((told) => !changed.includes(told)));
+      const count = after.filter(({ read }) => !read).length;
+      expect((await pageOf(hub)).count).toEqual({ view: after.length, unread: count, all: after.length });
+      return changed.map(idOf);
+    }
+
+    test("changes exactly the listed ones, even if the query does not match them", async () => {
+      const discussionIds = unread().slice(2, 4).map(idOf);
+      expect(await change("?postAuthor=nobody&p=7", { discussionIds })).toEqual(discussionIds);
     });
 
-    test("marks the listed ones as unread", async () => {
-      const [first, ...others] = await readOf(hub);
-      await hub.request(`POST ${path}`, { body: { discussionIds: [first], read: false } });
-      expect(await readOf(hub)).toEqual(others);
+    test("with applyToAll changes all that match on every page, except the listed ones", async () => {
+      const [post] = unread().filter(isOf("post")).map(idOf);
+      const query = "?applyToAll=true&readStatus=unread&repoType=dataset&p=3";
+      const changed = await change(query, { discussionIds: [post] });
+      expect(changed).toEqual(unread().filter(isDataset).map(idOf));
+      expect(changed.length).toBeGreaterThan(0);
     });
 
-    test("marks the listed ones even if the query does not match them", async () => {
-      const [first] = (await pageOf(hub, "?readStatus=unread")).notifications.filter(isOf("repo")).map(idOf);
-      await hub.request(`POST ${path}?postAuthor=nobody&p=7`, { body: { discussionIds: [first] } });
-      expect(await readOf(hub)).toContain(first);
-    });
-
-    test("with applyToAll marks all that match on every page, except the listed ones", async () => {
-      const before = await readOf(hub);
-      const unread = (await allOf(hub)).filter(({ read }) => !read);
-      const repos = unread.filter(isOf("repo")).map(idOf);
-      const [post] = unread.filter(isOf("post")).map(idOf);
-      const query = "repoType=dataset&p=1";
-      await hub.request(`POST ${path}?applyToAll=true&${query}`, { body: { discussionIds: [post] } });
-      const datasets = (await pageOf(hub, "?repoType=dataset")).notifications.map(idOf);
-      expect((await pageOf(hub, "?repoType=dataset&readStatus=unread")).notifications).toEqual([]);
-      expect(new Set(await readOf(hub))).toEqual(new Set([...before, ...datasets]));
-      expect(repos.filter((id) => !datasets.includes(id)).length).toBeGreaterThan(0);
-    });
-
-    test("with applyToAll and no query marks all", async () => {
-      await hub.request(`POST ${path}?applyToAll=true`, { body: {} });
-      expect((await pageOf(hub)).count).toEqual({ view: 28, unread: 0, all: 28 });
-      await hub.request(`POST ${path}?applyToAll=true`, { body: { read: false } });
-      expect((await pageOf(hub)).count).toEqual({ view: 28, unread: 28, all: 28 });
+    test("with applyToAll and no query changes all of this user only", async () => {
+      const theirs = await allOf(hub, other);
+      const changed = await change("?applyToAll=true", { discussionIds: theirs.map(idOf) });
+      expect(changed).toEqual((how === "mark" ? unread() : before).map(idOf));
+      expect(await allOf(hub, other)).toEqual(theirs);
     });
 
     test("does not change notifications that arrived after the list was loaded", async () => {
-      const [newest, loaded] = await allOf(hub);
-      await hub.request(`POST ${path}?applyToAll=true&lastUpdate=${loaded?.updatedAt}`, { body: {} });
-      const { notifications } = await pageOf(hub, "?readStatus=unread");
-      expect(notifications).toEqual([newest]);
+      const [newest, loaded] = before;
+      const changed = await change(`?applyToAll=true&lastUpdate=${loaded?.updatedAt}`, {});
+      expect(changed).not.toContain(newest && idOf(newest));
+      expect(changed.length).toBe((how === "mark" ? unread() : before).length - 1);
     });
 
-    test("changes nothing without known ids", async () => {
-      const before = await allOf(hub);
-      for (const [query, body] of [
-        ["", {}],
-        ["", { discussionIds: [] }],
-        ["?applyToAll=false&repoType=dataset", {}],
-        ["", { discussionIds: ["f".repeat(24), "x", "", "__proto__"] }],
-      ] as const) {
-        expect(await hub.request(`POST ${path}${query}`, { body })).toMatchObject({ status: 200, body: {} });
-        expect(await allOf(hub)).toEqual(before);
-      }
-    });
-
-    test("does not change notifications of other users", async () => {
-      const theirs = await allOf(hub, other);
-      await hub.request(`POST ${path}?applyToAll=true`, { body: {} });
-      await hub.request(`POST ${path}`, { body: { discussionIds: theirs.map(idOf) } });
-      expect(await allOf(hub, other)).toEqual(theirs);
-      expect(theirs.some(({ read }) => !read)).toBe(true);
+    test.each([
+      ["", {}],
+      ["?applyToAll=false&repoType=dataset", {}],
+      ["", { discussionIds: ["f".repeat(24)] }],
+    ])("changes nothing without known ids: %s %j", async (query, body) => {
+      expect(await change(query, body)).toEqual([]);
     });
   });
 
-  describe("Deleting notifications", () => {
-    const path = "/api/notifications";
-
-    test("deletes exactly the listed ones, even if the query does not match them", async () => {
-      const before = await allOf(hub);
-      const discussionIds = [before[1], before[25]].flatMap((told) => (told ? [idOf(told)] : []));
-      const answer = await hub.request(`DELETE ${path}?postAuthor=nobody`, { body: { discussionIds } });
-      expect([answer.status, answer.text]).toEqual([200, "{}"]);
-      const left = before.filter((told) => !discussionIds.includes(idOf(told)));
-      expect(await allOf(hub)).toEqual(left);
-      const unread = left.filter(({ read }) => !read).length;
-      expect((await pageOf(hub)).count).toEqual({ view: 26, unread, all: 26 });
-    });
-
-    test("with applyToAll deletes all that match both conditions on every page, except the listed ones", async () => {
-      const before = await allOf(hub);
-      const [post] = before.filter(isOf("post")).map(idOf);
-      await hub.request(`DELETE ${path}?applyToAll=true&readStatus=unread&repoType=dataset&p=3`, {
-        body: { discussionIds: [post] },
-      });
-      const left = before.filter((told) => told.read || !(isOf("repo")(told) && told.repo.type === "dataset"));
-      expect(left.length).toBeLessThan(28);
-      expect(await allOf(hub)).toEqual(left);
-    });
-
-    test("with applyToAll and no query or body deletes all of this user only", async () => {
-      const theirs = await allOf(hub, other);
-      expect(await hub.request(`DELETE ${path}?applyToAll=true`)).toMatchObject({ status: 200, body: {} });
-      expect(await pageOf(hub)).toEqual({ notifications: [], count: { view: 0, unread: 0, all: 0 }, start: 0 });
-      expect(await allOf(hub, other)).toEqual(theirs);
-    });
-
-    test("changes nothing without known ids", async () => {
-      for (const [query, options] of [
-        ["", {}],
-        ["", { body: {} }],
-        ["?applyToAll=false&repoType=dataset", {}],
-        ["", { body: { discussionIds: ["f".repeat(24)] } }],
-      ] as const) {
-        expect(await hub.request(`DELETE ${path}${query}`, options)).toMatchObject({ status: 200, body: {} });
-        expect((await pageOf(hub)).count.all).toBe(28);
-      }
-    });
+  test("Listed notifications, or all, can be marked as unread", async () => {
+    const [first, ...others] = before.filter(({ read }) => read).map(idOf);
+    const line = "POST /api/notifications/mark-as-read";
+    await hub.request(line, { body: { discussionIds: [first], read: false } });
+    expect((await allOf(hub)).filter(({ read }) => read).map(idOf)).toEqual(others);
+    await hub.request(`${line}?applyToAll=true`, { body: { read: false } });
+    expect((await pageOf(hub)).count).toEqual({ view: 28, unread: 28, all: 28 });
   });
 
-  describe("A request for notifications", () => {
-    test("ignores applyToAll if it lists them", async () => {
-      const { body } = await hub.request("GET /api/notifications");
-      for (const value of ["true", "false"]) {
-        expect((await hub.request(`GET /api/notifications?applyToAll=${value}`)).body).toEqual(body);
-      }
-    });
+  test("The body of a deletion is optional, and a list ignores applyToAll", async () => {
+    const page = await pageOf(hub);
+    for (const value of ["true", "false"]) expect(await pageOf(hub, `?applyToAll=${value}`)).toEqual(page);
+    await hub.request("DELETE /api/notifications");
+    expect(await pageOf(hub)).toEqual(page);
+    await hub.request("DELETE /api/notifications?applyToAll=true");
+    expect(await pageOf(hub)).toEqual({ notifications: [], count: { view: 0, unread: 0, all: 0 }, start: 0 });
   });
 });

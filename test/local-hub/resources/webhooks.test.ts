@@ -88,18 +88,6 @@ describe("Creating a webhook", () => {
   });
 });
 
-describe("A response", () => {
-  test("is JSON with a unique request id", async () => {
-    const answers = await Promise.all([hub.request(`GET ${path}`), hub.request(`GET ${path}`)]);
-    for (const { headers, body } of answers) {
-      expect(headers.get("content-type")).toMatch(/^application\/json/);
-      expect(headers.get("x-request-id")).toMatch(/^[0-9a-f]{24}$/);
-      expect(body).toEqual([]);
-    }
-    expect(answers[0]?.headers.get("x-request-id")).not.toBe(answers[1]?.headers.get("x-request-id"));
-  });
-});
-
 describe("Updating a webhook", () => {
   test("replaces all fields except the id and the state", async () => {
     const made = await hub.create({ url: "http://127.0.0.1:1/a", secret: "s3cret" });
@@ -145,11 +133,6 @@ describe("Updating a webhook", () => {
     const [record] = hub.hub.jobs();
     expect(record).toMatchObject({ arch, expose, resourceGroupId, retry: 1, secrets: ["KEY"] });
     expect(record).not.toHaveProperty("ssh");
-  });
-
-  test("replaces its target with another one", async () => {
-    const made = await hub.create({ url: "http://127.0.0.1:1/a" });
-    expect(await hub.update(made.id, { jobSourceId: "j" })).not.toHaveProperty("url");
   });
 
   test("keeps the time of the last trigger", async () => {

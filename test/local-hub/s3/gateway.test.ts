@@ -84,15 +84,12 @@ describe("An object", () => {
     expect(head).toMatchObject({ ETag, ContentLength: 7, LastModified: stored.LastModified });
   });
 
-  test("can be empty, replaced, and deleted", async () => {
-    await put("replaced", "");
-    expect(await get("replaced")).toBe("");
-    await put("replaced", "second");
-    expect(await get("replaced")).toBe("second");
-    await s3.send(new DeleteObjectCommand({ Bucket, Key: "replaced" }));
-    await s3.send(new DeleteObjectCommand({ Bucket, Key: "replaced" }));
-    expect(await failureOf(get("replaced"))).toEqual([404, "NoSuchKey"]);
-    expect(await failureOf(s3.send(new HeadObjectCommand({ Bucket, Key: "replaced" })))).toEqual([404, "NotFound"]);
+  test("can be empty, and deleted twice", async () => {
+    await put("empty", "");
+    expect(await get("empty")).toBe("");
+    for (const _again of [1, 2]) await s3.send(new DeleteObjectCommand({ Bucket, Key: "empty" }));
+    expect(await failureOf(get("empty"))).toEqual([404, "NoSuchKey"]);
+    expect(await failureOf(s3.send(new HeadObjectCommand({ Bucket, Key: "empty" })))).toEqual([404, "NotFound"]);
   });
 
   test("can be larger than the database stores", async () => {

@@ -47,17 +47,11 @@ describe("The members of an organization", () => {
   test("are returned in three pages, sorted by name, without duplicates", async () => {
     const pages = await pagesFrom(acme);
     expect(pages.map(({ length }) => length)).toEqual([500, 500, 200]);
+    expect((await pagesFrom(`${acme}?limit=600`)).map(({ length }) => length)).toEqual([600, 600]);
     const all = pages.flat();
     expect(all).toEqual([...new Set(all)].sort());
     expect(all).toEqual(names(await hub.request(`GET ${acme}?limit=10000`)));
     expect(all).toEqual(expect.arrayContaining(["local-user", "other-user", "ada-adams"]));
-  });
-
-  test("are returned in pages of any size, and the last one has no next page", async () => {
-    expect((await pagesFrom(`${acme}?limit=1199`)).map(({ length }) => length)).toEqual([1_199, 1]);
-    expect((await pagesFrom(`${acme}?limit=1200`)).map(({ length }) => length)).toEqual([1_200]);
-    expect((await pagesFrom(`${acme}?limit=600`)).map(({ length }) => length)).toEqual([600, 600]);
-    expect((await pagesFrom("/api/organizations/free-org/members")).flat()).toEqual(["local-user"]);
   });
 
   test("can be filtered across pages: the next link keeps the filters and the limit", async () => {
@@ -124,11 +118,8 @@ describe("A search for members", () => {
     ["ada-adams@team-org.example", []],
   ])("matches a complete e-mail address, in any case: %s", async (email, found) => {
     expect(names(await hub.request(`GET ${acme}?email=${email}`))).toEqual(found);
-  });
-
-  test("matches both filters", async () => {
-    expect(names(await hub.request(`GET ${acme}?email=ada-adams@acme.example&search=ada`))).toEqual(["ada-adams"]);
-    expect(names(await hub.request(`GET ${acme}?email=ada-adams@acme.example&search=alan`))).toEqual([]);
+    expect(names(await hub.request(`GET ${acme}?email=${email}&search=ada`))).toEqual(found);
+    expect(names(await hub.request(`GET ${acme}?email=${email}&search=alan`))).toEqual([]);
   });
 
   test("matches e-mail addresses only for users who can see them", async () => {
@@ -224,12 +215,6 @@ describe("A returned member", () => {
     const elsewhere = all.map((member) => ({ ...member, avatarUrl: member.avatarUrl.replace(hub.url, again.url) }));
     expect(members(await again.request(`GET ${acme}?limit=10000`))).toEqual(elsewhere);
   });
-
-  test("does not exist for an unknown organization", async () => {
-    for (const name of ["nobody", "ACME", "local-user", "__proto__"]) {
-      expect((await hub.request(`GET /api/organizations/${name}/members`)).status, name).toBe(404);
-    }
-  });
 });
 
 describe("Roles", () => {
@@ -268,13 +253,6 @@ describe("Roles", () => {
   });
 
   describe("Changing the role of a member", () => {
-    test("sets it, and the next read returns it", async () => {
-      for (const role of ["admin", "write", "contributor", "read", "no_access", "reviewer", "Head of Data"]) {
-        await setRole(hub, "alan-adams", { role });
-        expect(await rolesOf(hub, "alan-adams")).toEqual({ role, groups: { Reviews: "write" } });
-      }
-    });
-
     test("does not change other members, or other fields of the member", async () => {
       const read = async () =>
         z.array(organizationMember).parse((await hub.request(`GET ${acme}/members?limit=10000`)).body);

@@ -44,44 +44,17 @@ describe("A token that an organization revoked", () => {
   test("works in other organizations, and other tokens of its user still work", async () => {
     await promote(hub);
     for (const token of ["hf_other", "hf_read"]) await revoke(hub, token);
-    const asOther = async (line: string, body?: object) =>
-      (await hub.request(line, { token: "hf_other", body })).status;
-    expect(await asOther("GET /api/organizations/enterprise-org/members")).toBe(200);
-    expect(await asOther("GET /api/organizations/team-org/avatar")).toBe(200);
-    expect(await asOther("GET /api/settings/webhooks")).toBe(200);
-    expect(await asOther("GET /api/settings/mcp")).toBe(200);
-    expect(await asOther("GET /api/notifications")).toBe(200);
-    expect(await asOther("PATCH /api/settings/watch", {})).toBe(200);
-    expect((await hub.create({ url: "http://127.0.0.1:1/" }, { token: "hf_other" })).disabled).toBe(false);
-
-    const inAcme = async (token: string) =>
-      (await hub.request("GET /api/organizations/acme/members", { token })).status;
-    expect(await inAcme("hf_read")).toBe(403);
-    expect(await inAcme("hf_local")).toBe(200);
-    expect(await inAcme("hf_fine")).toBe(200);
-    expect((await hub.request("GET /api/organizations/enterprise-org/members", { token: "hf_read" })).status).toBe(200);
+    const elsewhere = ["/api/organizations/enterprise-org/members", "/api/settings/webhooks", "/api/notifications"];
+    for (const token of ["hf_other", "hf_read", "hf_local", "hf_fine"]) {
+      for (const path of elsewhere) expect((await hub.request(`GET ${path}`, { token })).status, path).toBe(200);
+      const inAcme = await hub.request("GET /api/organizations/acme/members", { token });
+      expect(inAcme.status, token).toBe(token === "hf_other" || token === "hf_read" ? 403 : 200);
+    }
   });
 
-  test("stays revoked when it is revoked again, with one audit log entry that does not contain it", async () => {
-    const events = () => auditEvents(hub, { organization: "acme", type: revoked });
-    const before = await events();
-    await revoke(hub, "hf_other");
-    await revoke(hub, "hf_other");
-    expect((await hub.request("GET /api/organizations/acme/members", { token: "hf_other" })).status).toBe(403);
-    const [event, ...others] = await events();
-    expect(others).toEqual(before);
-    expect(event).toMatchObject({
-      author: { user: "local-user" },
-      data: { tokenId: expect.stringMatching(/^[0-9a-f]{24}$/) },
-      message: "Revoked the access of a token of other-user",
-    });
-  });
-
-  test("can be the one that sent the request, and is restored by a reset", async () => {
+  test("can be the one that sent the request", async () => {
     await revoke(hub, "hf_local");
     expect((await hub.request(`POST ${pathOf("acme")}`, { body: { token: "hf_local" } })).status).toBe(403);
-    await hub.request("POST /_local/reset", { token: null, body: {} });
-    expect((await hub.request("GET /api/organizations/acme/members")).status).toBe(200);
   });
 });
 
@@ -111,7 +84,10 @@ describe("Revoking a token", () => {
     for (const _again of [1, 2]) expect(await hub.request(`POST ${path}`)).toMatchObject({ status: 200, body: {} });
     expect(await inAcme()).toBe(403);
     const [event, ...earlier] = await auditEvents(hub, { organization: "acme", type: revoked });
-    expect(event?.data).toEqual({ tokenId });
+    expect(event).toMatchObject({
+      ...{ author: { user: "local-user" }, data: { tokenId } },
+      message: "Revoked the access of a token of other-user",
+    });
     expect(earlier.filter(({ data }) => JSON.stringify(data ?? "").includes(tokenId))).toEqual([]);
   });
 
@@ -283,11 +259,6 @@ describe("Network security", () => {
       const record = { ...earlier, enforceAuth: true };
       store.networkSecurity.put({ owner: "acme", id: "network-security", record });
       expect(getNetworkSecurity(store, "acme")).toEqual({ ...unchanged, enforceAuth: true });
-    });
-
-    test("can be withdrawn while it is pending", async () => {
-      const { body } = await hub.request(`PATCH ${pathOf("acme")}`, { body: { highRateLimits: false } });
-      expect(body).toEqual(unchanged);
     });
 
     test("adds its changes to the audit log, but not an update that changes nothing", async () => {

@@ -128,16 +128,6 @@ describe("A new resource group", () => {
     expect((await listed(hub)).at(-1)).toEqual(group);
   });
 
-  test("requires only a name", async () => {
-    expect(await created(hub, { name: "Plain" })).toEqual({
-      id: expect.any(String),
-      name: "Plain",
-      users: [],
-      resources: [],
-      repos: [],
-    });
-  });
-
   test("can set the autoJoin scope read_plus, which the Hub added on 2026-08-17", async () => {
     const autoJoin = { enabled: true, role: "write", scope: "read_plus" };
     expect(await created(hub, { name: "Readers", autoJoin })).toMatchObject({ autoJoin });
