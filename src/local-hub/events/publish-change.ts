@@ -26,10 +26,6 @@ export interface TriggerResult {
  * If the context collects changes, the change is only collected, and the result is empty.
  *
  * @throws `ARGUMENT_INVALID` if the overrides are nested too deeply, or the edits do not fit the payload.
- * @example
- * ```ts
- * publishChange(context, { scope: "repo", action: "create", user: "local-user", before: undefined, after: repository });
- * ```
  */
 export function publishChange(context: HubContext, change: RepositoryChange): TriggerResult {
   if (context.collectedChanges) {

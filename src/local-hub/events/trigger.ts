@@ -208,11 +208,6 @@ const defaultScope = "repo.content";
  * @param options.watched The watched items of the webhook. Default if empty: `dataset:me/data`.
  * @param options.scopes The domains of the webhook, or the scopes of the endpoint's filter. An empty list stands for all scopes.
  * @param options.repos The repositories of the endpoint's filter. Default: all.
- * @example
- * ```ts
- * triggerArguments({ watched: [{ type: "user", name: "me" }], scopes: ["discussion"], repos: ["model:me/*"] });
- * // ["model:me/data", "--scope", "discussion"]
- * ```
  */
 export function triggerArguments({
   watched: [first = { type: "dataset", name: "me/data" }],

@@ -39,6 +39,84 @@ import type { StoredPaper, StoredSettings } from "../store/records.ts";
 import type { Store } from "../store/store.ts";
 import { listAccessibleGroups } from "./organizations/resource-groups.ts";
 
+const accountRoutes = describeRoutes(accountOperations, "auth", {
+  whoami: { success: "The user." },
+});
+
+/** Serves the user of the token. The Python client's commands call this operation first. */
+export const accountApi = {
+  routes: accountRoutes,
+  components: { Whoami: whoami },
+  serve(app: Hono<ApiEnvironment>, { store, hubUrl, startedAt }: Pick<HubContext, "store" | "hubUrl" | "startedAt">) {
+    serveRoute(app, accountRoutes.whoami, (_request, context) =>
+      getWhoami(context.var.caller, { store, hubUrl, startedAt }),
+    );
+  },
+} satisfies ResourceApi;
+
+const settingsRoutes = describeRoutes(settingsOperations, "notifications", {
+  mcp: { tag: "mcp", success: "The tools." },
+  updateNotifications: { success: "The settings were changed." },
+  updateWatch: { success: "The settings were changed." },
+});
+
+/** Serves the operations on a user's settings (docs/reference/hub-api.md, Settings). */
+export const settingsApi = {
+  routes: settingsRoutes,
+  components: {
+    NotificationSettingsChange: notificationSettingsChange,
+    WatchItem: notificationWatchItem,
+    WatchChange: notificationWatchChange,
+    McpSettings: mcpSettings,
+  },
+  serve(app: Hono<ApiEnvironment>, { store }: Pick<HubContext, "store">) {
+    serveRoute(app, settingsRoutes.mcp, () => mcpTools);
+
+    serveRoute(app, settingsRoutes.updateNotifications, ({ body }, context) => {
+      updateNotificationSettings({ store, user: context.var.caller.user }, body);
+      return {};
+    });
+
+    serveRoute(app, settingsRoutes.updateWatch, ({ body }, context) => {
+      updateWatchSettings({ store, user: context.var.caller.user }, body);
+      return {};
+    });
+  },
+} satisfies ResourceApi;
+
+const paperRoutes = describeRoutes(paperOperations, "papers", {
+  claim: { success: "Whether the claim was accepted.", errors: ["notFound"] },
+});
+
+/** Serves the operations on papers (docs/reference/hub-api.md, Papers). */
+export const paperApi = {
+  routes: paperRoutes,
+  components: { PaperClaim: paperClaim, PaperClaimResult: paperClaimResult },
+  serve(app: Hono<ApiEnvironment>, { store }: Pick<HubContext, "store">) {
+    serveRoute(app, paperRoutes.claim, ({ body }, context) => {
+      return claimPaper({ store, user: context.var.caller.user }, body);
+    });
+  },
+} satisfies ResourceApi;
+
+const profileRoutes = describeRoutes(profileOperations, "users", {
+  user: { token: "optional", success: "The profile." },
+  organization: { tag: "orgs", token: "optional", success: "The profile." },
+});
+
+/** Serves the public profiles of users and organizations. */
+export const profileApi = {
+  routes: profileRoutes,
+  components: { UserOverview: userOverview, OrganizationOverview: organizationOverview },
+  serve(app: Hono<ApiEnvironment>, { store, hubUrl, startedAt }: Pick<HubContext, "store" | "hubUrl" | "startedAt">) {
+    serveRoute(app, profileRoutes.user, ({ params }) => getUserOverview(params.username, { store, hubUrl, startedAt }));
+
+    serveRoute(app, profileRoutes.organization, ({ params }) =>
+      getOrganizationOverview(params.name, { store, hubUrl }),
+    );
+  },
+} satisfies ResourceApi;
+
 interface WhoamiSource {
   store: Store;
   hubUrl: string;
@@ -176,66 +254,6 @@ function keyOf({ type, id }: WatchedItem): string {
   return `${type} ${id}`;
 }
 
-const accountRoutes = describeRoutes(accountOperations, "auth", {
-  whoami: { success: "The user." },
-});
-
-/** Serves the user of the token. The Python client's commands call this operation first. */
-export const accountApi = {
-  routes: accountRoutes,
-  components: { Whoami: whoami },
-  serve(app: Hono<ApiEnvironment>, { store, hubUrl, startedAt }: Pick<HubContext, "store" | "hubUrl" | "startedAt">) {
-    serveRoute(app, accountRoutes.whoami, (_request, context) =>
-      getWhoami(context.var.caller, { store, hubUrl, startedAt }),
-    );
-  },
-} satisfies ResourceApi;
-
-const settingsRoutes = describeRoutes(settingsOperations, "notifications", {
-  mcp: { tag: "mcp", success: "The tools." },
-  updateNotifications: { success: "The settings were changed." },
-  updateWatch: { success: "The settings were changed." },
-});
-
-/** Serves the operations on a user's settings (docs/reference/hub-api.md, Settings). */
-export const settingsApi = {
-  routes: settingsRoutes,
-  components: {
-    NotificationSettingsChange: notificationSettingsChange,
-    WatchItem: notificationWatchItem,
-    WatchChange: notificationWatchChange,
-    McpSettings: mcpSettings,
-  },
-  serve(app: Hono<ApiEnvironment>, { store }: Pick<HubContext, "store">) {
-    serveRoute(app, settingsRoutes.mcp, () => mcpTools);
-
-    serveRoute(app, settingsRoutes.updateNotifications, ({ body }, context) => {
-      updateNotificationSettings({ store, user: context.var.caller.user }, body);
-      return {};
-    });
-
-    serveRoute(app, settingsRoutes.updateWatch, ({ body }, context) => {
-      updateWatchSettings({ store, user: context.var.caller.user }, body);
-      return {};
-    });
-  },
-} satisfies ResourceApi;
-
-const paperRoutes = describeRoutes(paperOperations, "papers", {
-  claim: { success: "Whether the claim was accepted.", errors: ["notFound"] },
-});
-
-/** Serves the operations on papers (docs/reference/hub-api.md, Papers). */
-export const paperApi = {
-  routes: paperRoutes,
-  components: { PaperClaim: paperClaim, PaperClaimResult: paperClaimResult },
-  serve(app: Hono<ApiEnvironment>, { store }: Pick<HubContext, "store">) {
-    serveRoute(app, paperRoutes.claim, ({ body }, context) => {
-      return claimPaper({ store, user: context.var.caller.user }, body);
-    });
-  },
-} satisfies ResourceApi;
-
 /**
  * Claims a paper for `user`, or for the user `targetUserId`. `ok` is `false` if other users have claimed
  * the requested author or all authors.
@@ -284,24 +302,6 @@ function findLikelyAuthor({ authors }: StoredPaper, user: string): Author | unde
     free[0]
   );
 }
-
-const profileRoutes = describeRoutes(profileOperations, "users", {
-  user: { token: "optional", success: "The profile." },
-  organization: { tag: "orgs", token: "optional", success: "The profile." },
-});
-
-/** Serves the public profiles of users and organizations. */
-export const profileApi = {
-  routes: profileRoutes,
-  components: { UserOverview: userOverview, OrganizationOverview: organizationOverview },
-  serve(app: Hono<ApiEnvironment>, { store, hubUrl, startedAt }: Pick<HubContext, "store" | "hubUrl" | "startedAt">) {
-    serveRoute(app, profileRoutes.user, ({ params }) => getUserOverview(params.username, { store, hubUrl, startedAt }));
-
-    serveRoute(app, profileRoutes.organization, ({ params }) =>
-      getOrganizationOverview(params.name, { store, hubUrl }),
-    );
-  },
-} satisfies ResourceApi;
 
 /**
  * Returns the public profile of a user.

@@ -17,6 +17,88 @@ import {
 import type { StoredJob } from "../store/job-store.ts";
 import type { Store } from "../store/store.ts";
 
+const jobRoutes = describeRoutes(jobOperations, "jobs", {
+  hardware: { success: "The hardware." },
+  run: { success: "The job." },
+  list: { success: "A page of jobs, the newest first.", headers: nextPageHeader },
+  count: { success: "The number of jobs." },
+  get: { success: "The job." },
+  logs: {
+    description:
+      "A stream of server-sent events. The data of each event is `{timestamp, data}`, where `data` is a line.",
+    parameters: { tail: { in: "query", description: "The maximum number of existing lines." } },
+    success: "The lines that the job has printed, and new lines until the job ends.",
+  },
+  events: {
+    description: "A stream of server-sent events. The data of each event is the job.",
+    success: "The job, and the job after each change of its status until the job ends.",
+  },
+  cancel: { success: "The canceled job. A finished job is unchanged." },
+  setLabels: { success: "The job." },
+});
+
+/**
+ * Serves the operations on jobs (docs/reference/hub-api.md, Account and jobs). Users have access to their own jobs and to the jobs of
+ * their organizations.
+ */
+export const jobApi = {
+  routes: jobRoutes,
+  components: { Job: job, JobHardware: jobHardware, JobLabels: jobLabels },
+  serve(app: Hono<ApiEnvironment>, hub: Pick<HubContext, "store" | "jobs" | "hubUrl" | "now">) {
+    const { store, jobs } = hub;
+    const streamSource = { store: store.jobs, runner: jobs };
+    const describe = (stored: StoredJob) => toJob(stored, hub);
+
+    serveRoute(app, jobRoutes.hardware, () => [...hardware]);
+
+    serveRoute(app, jobRoutes.run, ({ params: { namespace }, body }, context) => {
+      const { caller } = context.var;
+      checkNamespace(store, { namespace, caller, write: true });
+      const { secrets = {}, ...definition } = body;
+      return describe(jobs.run({ owner: namespace, createdBy: caller.user, definition, secrets }));
+    });
+
+    serveRoute(app, jobRoutes.list, ({ params: { namespace }, query }, context) => {
+      checkNamespace(store, { namespace, caller: context.var.caller });
+      const { jobs: page, next } = listJobs(store, { namespace, ...query });
+      if (next !== undefined) linkNextPage(context, { cursor: next });
+      return page.map(describe);
+    });
+
+    serveRoute(app, jobRoutes.count, ({ params: { namespace }, query }, context) => {
+      checkNamespace(store, { namespace, caller: context.var.caller });
+      return { count: findJobs(store, { namespace, ...query }).length };
+    });
+
+    serveRoute(app, jobRoutes.get, ({ params }, context) => {
+      checkNamespace(store, { ...params, caller: context.var.caller });
+      return describe(findJob(store, params));
+    });
+
+    serveRoute(app, jobRoutes.logs, ({ params, query: { tail } }, context) => {
+      checkNamespace(store, { ...params, caller: context.var.caller });
+      return eventStream(streamJobLogs(streamSource, { jobId: findJob(store, params).id, tail }));
+    });
+
+    serveRoute(app, jobRoutes.events, ({ params }, context) => {
+      checkNamespace(store, { ...params, caller: context.var.caller });
+      return eventStream(streamJobEvents(streamSource, { jobId: findJob(store, params).id, describe }));
+    });
+
+    serveRoute(app, jobRoutes.cancel, ({ params }, context) => {
+      checkNamespace(store, { ...params, caller: context.var.caller, write: true });
+      jobs.cancel(findJob(store, params).id);
+      return describe(findJob(store, params));
+    });
+
+    serveRoute(app, jobRoutes.setLabels, ({ params, body: { labels } }, context) => {
+      checkNamespace(store, { ...params, caller: context.var.caller, write: true });
+      jobs.setLabels(findJob(store, params).id, labels);
+      return describe(findJob(store, params));
+    });
+  },
+} satisfies ResourceApi;
+
 /** The number of jobs per page. */
 const pageSize = 50;
 
@@ -135,88 +217,6 @@ function after(store: Store, { cursor, found }: { cursor: string; found: readonl
   const later = new Set(ids.slice(ids.indexOf(cursor) + 1));
   return found.filter(({ id }) => later.has(id));
 }
-
-const jobRoutes = describeRoutes(jobOperations, "jobs", {
-  hardware: { success: "The hardware." },
-  run: { success: "The job." },
-  list: { success: "A page of jobs, the newest first.", headers: nextPageHeader },
-  count: { success: "The number of jobs." },
-  get: { success: "The job." },
-  logs: {
-    description:
-      "A stream of server-sent events. The data of each event is `{timestamp, data}`, where `data` is a line.",
-    parameters: { tail: { in: "query", description: "The maximum number of existing lines." } },
-    success: "The lines that the job has printed, and new lines until the job ends.",
-  },
-  events: {
-    description: "A stream of server-sent events. The data of each event is the job.",
-    success: "The job, and the job after each change of its status until the job ends.",
-  },
-  cancel: { success: "The canceled job. A finished job is unchanged." },
-  setLabels: { success: "The job." },
-});
-
-/**
- * Serves the operations on jobs (docs/reference/hub-api.md, Account and jobs). Users have access to their own jobs and to the jobs of
- * their organizations.
- */
-export const jobApi = {
-  routes: jobRoutes,
-  components: { Job: job, JobHardware: jobHardware, JobLabels: jobLabels },
-  serve(app: Hono<ApiEnvironment>, hub: Pick<HubContext, "store" | "jobs" | "hubUrl" | "now">) {
-    const { store, jobs } = hub;
-    const streamSource = { store: store.jobs, runner: jobs };
-    const describe = (stored: StoredJob) => toJob(stored, hub);
-
-    serveRoute(app, jobRoutes.hardware, () => [...hardware]);
-
-    serveRoute(app, jobRoutes.run, ({ params: { namespace }, body }, context) => {
-      const { caller } = context.var;
-      checkNamespace(store, { namespace, caller, write: true });
-      const { secrets = {}, ...definition } = body;
-      return describe(jobs.run({ owner: namespace, createdBy: caller.user, definition, secrets }));
-    });
-
-    serveRoute(app, jobRoutes.list, ({ params: { namespace }, query }, context) => {
-      checkNamespace(store, { namespace, caller: context.var.caller });
-      const { jobs: page, next } = listJobs(store, { namespace, ...query });
-      if (next !== undefined) linkNextPage(context, { cursor: next });
-      return page.map(describe);
-    });
-
-    serveRoute(app, jobRoutes.count, ({ params: { namespace }, query }, context) => {
-      checkNamespace(store, { namespace, caller: context.var.caller });
-      return { count: findJobs(store, { namespace, ...query }).length };
-    });
-
-    serveRoute(app, jobRoutes.get, ({ params }, context) => {
-      checkNamespace(store, { ...params, caller: context.var.caller });
-      return describe(findJob(store, params));
-    });
-
-    serveRoute(app, jobRoutes.logs, ({ params, query: { tail } }, context) => {
-      checkNamespace(store, { ...params, caller: context.var.caller });
-      return eventStream(streamJobLogs(streamSource, { jobId: findJob(store, params).id, tail }));
-    });
-
-    serveRoute(app, jobRoutes.events, ({ params }, context) => {
-      checkNamespace(store, { ...params, caller: context.var.caller });
-      return eventStream(streamJobEvents(streamSource, { jobId: findJob(store, params).id, describe }));
-    });
-
-    serveRoute(app, jobRoutes.cancel, ({ params }, context) => {
-      checkNamespace(store, { ...params, caller: context.var.caller, write: true });
-      jobs.cancel(findJob(store, params).id);
-      return describe(findJob(store, params));
-    });
-
-    serveRoute(app, jobRoutes.setLabels, ({ params, body: { labels } }, context) => {
-      checkNamespace(store, { ...params, caller: context.var.caller, write: true });
-      jobs.setLabels(findJob(store, params).id, labels);
-      return describe(findJob(store, params));
-    });
-  },
-} satisfies ResourceApi;
 
 function eventStream(body: ReadableStream<Uint8Array>): Response {
   return new Response(body, { headers: { "content-type": "text/event-stream", "cache-control": "no-store" } });

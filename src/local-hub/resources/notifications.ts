@@ -23,6 +23,47 @@ import type { StoredRepository } from "../store/repository-store.ts";
 import type { Store } from "../store/store.ts";
 import { getSettings } from "./account.ts";
 
+const notificationRoutes = describeRoutes(notificationOperations, "notifications", {
+  list: { success: "A page of notifications, the newest first." },
+  delete: { success: "The notifications were deleted." },
+  markAsRead: { success: "The notifications were marked." },
+});
+
+/**
+ * Serves the operations on notifications (docs/reference/hub-api.md, Notifications). Users have access only to their own
+ * notifications.
+ */
+export const notificationApi = {
+  routes: notificationRoutes,
+  components: {
+    Notification: notification,
+    NotificationPage: notificationPage,
+    NotificationDeletion: notificationDeletion,
+    NotificationMark: notificationMark,
+  },
+  serve(app: Hono<ApiEnvironment>, { store, hubUrl }: Pick<HubContext, "store" | "hubUrl">) {
+    serveRoute(app, notificationRoutes.list, ({ query }, context) => {
+      const { user } = context.var.caller;
+      return listNotifications({ store, user, hubUrl }, query);
+    });
+
+    serveRoute(app, notificationRoutes.delete, ({ query, body }, context) => {
+      const { user } = context.var.caller;
+      const { applyToAll, ...search } = query;
+      const { discussionIds = [] } = body;
+      deleteNotifications({ store, user }, { discussionIds, applyToAll, search });
+      return {};
+    });
+
+    serveRoute(app, notificationRoutes.markAsRead, ({ query, body }, context) => {
+      const { user } = context.var.caller;
+      const { applyToAll, ...search } = query;
+      markNotifications({ store, user }, { ...body, applyToAll, search });
+      return {};
+    });
+  },
+} satisfies ResourceApi;
+
 const notificationsPerPage = 20;
 
 interface UserOptions {
@@ -255,44 +296,3 @@ function isWatchItemOf({ type, id }: NotificationWatchItem, repository: StoredRe
 function isMentioned(user: string, text: string): boolean {
   return new RegExp(`@${user}(?![\\w-])`).test(text);
 }
-
-const notificationRoutes = describeRoutes(notificationOperations, "notifications", {
-  list: { success: "A page of notifications, the newest first." },
-  delete: { success: "The notifications were deleted." },
-  markAsRead: { success: "The notifications were marked." },
-});
-
-/**
- * Serves the operations on notifications (docs/reference/hub-api.md, Notifications). Users have access only to their own
- * notifications.
- */
-export const notificationApi = {
-  routes: notificationRoutes,
-  components: {
-    Notification: notification,
-    NotificationPage: notificationPage,
-    NotificationDeletion: notificationDeletion,
-    NotificationMark: notificationMark,
-  },
-  serve(app: Hono<ApiEnvironment>, { store, hubUrl }: Pick<HubContext, "store" | "hubUrl">) {
-    serveRoute(app, notificationRoutes.list, ({ query }, context) => {
-      const { user } = context.var.caller;
-      return listNotifications({ store, user, hubUrl }, query);
-    });
-
-    serveRoute(app, notificationRoutes.delete, ({ query, body }, context) => {
-      const { user } = context.var.caller;
-      const { applyToAll, ...search } = query;
-      const { discussionIds = [] } = body;
-      deleteNotifications({ store, user }, { discussionIds, applyToAll, search });
-      return {};
-    });
-
-    serveRoute(app, notificationRoutes.markAsRead, ({ query, body }, context) => {
-      const { user } = context.var.caller;
-      const { applyToAll, ...search } = query;
-      markNotifications({ store, user }, { ...body, applyToAll, search });
-      return {};
-    });
-  },
-} satisfies ResourceApi;

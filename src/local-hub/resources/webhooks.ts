@@ -10,6 +10,77 @@ import type { HubContext } from "../hub-context.ts";
 import { type ApiEnvironment, describeRoutes, type ResourceApi, serveRoute } from "../routes/route.ts";
 import { type StoredWebhook, webhookState } from "../store/webhook-store.ts";
 
+const webhookRoutes = describeRoutes(webhookOperations, "webhooks", {
+  list: { success: "Your webhooks." },
+  create: { success: "The webhook." },
+  get: { success: "The webhook." },
+  update: { success: "The webhook." },
+  delete: { success: "The webhook was deleted." },
+  setState: { success: "The webhook.", errors: ["invalid"] },
+  replay: { success: "The HTTP status of the replayed delivery." },
+});
+
+/**
+ * Serves the operations on webhooks (docs/reference/hub-api.md, Webhooks). Users have access to their own webhooks only.
+ */
+export const webhookApi = {
+  routes: webhookRoutes,
+  components: {
+    Webhook: webhook,
+    WebhookRequest: webhookRequest,
+    WebhookUpdate: webhookUpdate,
+    WebhookJobRequest: webhookJobRequest,
+    WebhookJob: webhookJob,
+  },
+  serve(app: Hono<ApiEnvironment>, hub: Pick<HubContext, "store" | "dispatcher" | "createId">) {
+    const { webhooks } = hub.store;
+    const findOwn = (id: string, caller: Caller): StoredWebhook => {
+      const found = webhooks.get(id);
+      if (found?.owner !== caller.user) throw new HTTPException(404, { message: `There is no webhook "${id}".` });
+      return found;
+    };
+
+    const completeRequest = completeForPythonClient((id) => webhooks.get(id));
+    app.use(webhookRoutes.create.path, completeRequest);
+    app.use(`${webhookRoutes.create.path}/:webhookId`, completeRequest);
+
+    serveRoute(app, webhookRoutes.list, (_request, context) => {
+      const { user } = context.var.caller;
+      return webhooks
+        .all()
+        .filter(({ owner }) => owner === user)
+        .map(toReturnedWebhook);
+    });
+
+    serveRoute(app, webhookRoutes.create, ({ body }, context) => {
+      return { webhook: createWebhook(hub, { owner: context.var.caller.user, definition: body }) };
+    });
+
+    serveRoute(app, webhookRoutes.get, ({ params: { webhookId } }, context) => {
+      return { webhook: toReturnedWebhook(findOwn(webhookId, context.var.caller)) };
+    });
+
+    serveRoute(app, webhookRoutes.update, ({ params: { webhookId }, body }, context) => {
+      return { webhook: updateWebhook(hub, { webhook: findOwn(webhookId, context.var.caller), definition: body }) };
+    });
+
+    serveRoute(app, webhookRoutes.delete, ({ params: { webhookId } }, context) => {
+      deleteWebhook(hub, findOwn(webhookId, context.var.caller));
+      return {};
+    });
+
+    serveRoute(app, webhookRoutes.setState, ({ params: { webhookId, action } }, context) => {
+      const webhook = findOwn(webhookId, context.var.caller);
+      return { webhook: setWebhookState(hub, { webhook, disabled: action === "disable" }) };
+    });
+
+    serveRoute(app, webhookRoutes.replay, async ({ params: { webhookId, logId } }, context) => {
+      const found = findOwn(webhookId, context.var.caller);
+      return { status: await replayDelivery(hub, { webhook: found, logId }) };
+    });
+  },
+} satisfies ResourceApi;
+
 type WebhookDefinition = StoredWebhook["definition"];
 
 /** A webhook with masked secrets, for pages, logs, and the control API. */
@@ -158,77 +229,6 @@ export async function replayDelivery(
   const { status } = await dispatcher.replay(webhook, entry);
   return status ?? 502;
 }
-
-const webhookRoutes = describeRoutes(webhookOperations, "webhooks", {
-  list: { success: "Your webhooks." },
-  create: { success: "The webhook." },
-  get: { success: "The webhook." },
-  update: { success: "The webhook." },
-  delete: { success: "The webhook was deleted." },
-  setState: { success: "The webhook.", errors: ["invalid"] },
-  replay: { success: "The HTTP status of the replayed delivery." },
-});
-
-/**
- * Serves the operations on webhooks (docs/reference/hub-api.md, Webhooks). Users have access to their own webhooks only.
- */
-export const webhookApi = {
-  routes: webhookRoutes,
-  components: {
-    Webhook: webhook,
-    WebhookRequest: webhookRequest,
-    WebhookUpdate: webhookUpdate,
-    WebhookJobRequest: webhookJobRequest,
-    WebhookJob: webhookJob,
-  },
-  serve(app: Hono<ApiEnvironment>, hub: Pick<HubContext, "store" | "dispatcher" | "createId">) {
-    const { webhooks } = hub.store;
-    const findOwn = (id: string, caller: Caller): StoredWebhook => {
-      const found = webhooks.get(id);
-      if (found?.owner !== caller.user) throw new HTTPException(404, { message: `There is no webhook "${id}".` });
-      return found;
-    };
-
-    const completeRequest = completeForPythonClient((id) => webhooks.get(id));
-    app.use(webhookRoutes.create.path, completeRequest);
-    app.use(`${webhookRoutes.create.path}/:webhookId`, completeRequest);
-
-    serveRoute(app, webhookRoutes.list, (_request, context) => {
-      const { user } = context.var.caller;
-      return webhooks
-        .all()
-        .filter(({ owner }) => owner === user)
-        .map(toReturnedWebhook);
-    });
-
-    serveRoute(app, webhookRoutes.create, ({ body }, context) => {
-      return { webhook: createWebhook(hub, { owner: context.var.caller.user, definition: body }) };
-    });
-
-    serveRoute(app, webhookRoutes.get, ({ params: { webhookId } }, context) => {
-      return { webhook: toReturnedWebhook(findOwn(webhookId, context.var.caller)) };
-    });
-
-    serveRoute(app, webhookRoutes.update, ({ params: { webhookId }, body }, context) => {
-      return { webhook: updateWebhook(hub, { webhook: findOwn(webhookId, context.var.caller), definition: body }) };
-    });
-
-    serveRoute(app, webhookRoutes.delete, ({ params: { webhookId } }, context) => {
-      deleteWebhook(hub, findOwn(webhookId, context.var.caller));
-      return {};
-    });
-
-    serveRoute(app, webhookRoutes.setState, ({ params: { webhookId, action } }, context) => {
-      const webhook = findOwn(webhookId, context.var.caller);
-      return { webhook: setWebhookState(hub, { webhook, disabled: action === "disable" }) };
-    });
-
-    serveRoute(app, webhookRoutes.replay, async ({ params: { webhookId, logId } }, context) => {
-      const found = findOwn(webhookId, context.var.caller);
-      return { status: await replayDelivery(hub, { webhook: found, logId }) };
-    });
-  },
-} satisfies ResourceApi;
 
 /** The webhook fields in which requests from the Python client differ from the Hub's specification. */
 const requestedWebhook = z.looseObject({

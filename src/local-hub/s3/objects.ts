@@ -117,11 +117,6 @@ const maxKeyBytes = 1_024;
 
 /**
  * Returns the problem with the key of an object, or `undefined` if the key is valid. The rules are those of the Hub's Storage Buckets.
- *
- * @example
- * ```ts
- * findKeyProblem("data//train.txt"); // 'contains "//"'
- * ```
  */
 export function findKeyProblem(key: string): string | undefined {
   if (Buffer.byteLength(key) > maxKeyBytes) return `has more than ${maxKeyBytes} bytes`;

@@ -75,14 +75,7 @@ interface XmlElements {
   [name: string]: XmlContent | readonly XmlContent[];
 }
 
-/**
- * Creates an XML document.
- *
- * @example
- * ```ts
- * toXml("Error", { Code: "NoSuchKey" }); // '<?xml version="1.0" encoding="UTF-8"?>\n<Error><Code>NoSuchKey</Code></Error>'
- * ```
- */
+/** Creates an XML document. */
 export function toXml(root: string, content: XmlElements, { namespace }: { namespace?: string } = {}): string {
   const attributes = namespace === undefined ? "" : ` xmlns="${namespace}"`;
   return `<?xml version="1.0" encoding="UTF-8"?>\n<${root}${attributes}>${childrenOf(content)}</${root}>`;

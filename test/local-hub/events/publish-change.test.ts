@@ -10,7 +10,7 @@ import {
   setPinned,
 } from "../../../src/local-hub/resources/repositories/discussions.ts";
 import { mergePullRequest, openPullRequest } from "../../../src/local-hub/resources/repositories/pull-requests.ts";
-import { commitChanges, createBranch, deleteBranch } from "../../../src/local-hub/resources/repositories/refs.ts";
+import { commitChanges, createRef, deleteRef } from "../../../src/local-hub/resources/repositories/refs.ts";
 import {
   createRepository,
   moveRepository,
@@ -60,8 +60,8 @@ test.each<[fixture: string, change: (context: HubContext) => TriggerResult]>([
     "content-ref-deleted",
     (context) => {
       const { repository } = create(context, "dataset");
-      createBranch(context, { repository, name: "draft", commit: repository.headSha ?? "", user });
-      return deleteBranch(context, { repository, name: "draft", user });
+      createRef(context, { kind: "branch", repository, name: "draft", commit: repository.headSha ?? "", user });
+      return deleteRef(context, { kind: "branch", repository, name: "draft", user });
     },
   ],
   [

@@ -20,6 +20,33 @@ import {
   systemAuthor,
 } from "../../store/audit-log-store.ts";
 
+const auditLogRoutes = describeRoutes(auditLogOperations, "orgs", {
+  export: {
+    description: "The newest 100,000 events. Team or Enterprise.",
+    success: "The events, the newest first.",
+    headers: { "Content-Disposition": { description: "The name of the exported file." } },
+  },
+});
+
+/** Serves the audit log of an organization (docs/reference/hub-api.md, Organizations). */
+export const auditLogApi = {
+  routes: auditLogRoutes,
+  components: { AuditLogEvent: auditLogEvent },
+  serve(app: Hono<ApiEnvironment>, { store, hubUrl, now, log }: Pick<HubContext, "store" | "hubUrl" | "now" | "log">) {
+    serveRoute(app, exportOperation, ({ params, query }, context) => {
+      const { name } = params;
+      const { q = "" } = query;
+      const { caller } = context.var;
+      const { organization } = authorize({ store, caller, organization: name }, { role: "admin", plan: "team" });
+      const filter = parseAuditQuery(q);
+      return context.body(exportAuditLog({ store: store.auditLog, organization, filter, hubUrl, log }), 200, {
+        "content-type": "application/json",
+        "content-disposition": `attachment; filename="${fileName(organization, now())}"`,
+      });
+    });
+  },
+} satisfies ResourceApi;
+
 /**
  * Parses the `q` parameter of an audit log, such as `author:ada type:repo.create`. An event must match
  * at least one term of each kind that the query contains.
@@ -47,6 +74,7 @@ function termValues(kind: "author" | "ip" | "type", q: string): string[] {
 
 /** The maximum number of exported events, newest first (docs/reference/hub-api.md). */
 const maxExportedEvents = 100_000;
+
 /** The number of events that are read into memory at a time. */
 const pageSize = 500;
 
@@ -123,45 +151,20 @@ function toAuditLogEvent(event: StoredAuditEvent, { hubUrl }: Pick<AuditLogExpor
   };
 }
 
-const auditLogRoutes = describeRoutes(auditLogOperations, "orgs", {
-  export: {
-    description: "The newest 100,000 events. Team or Enterprise.",
-    success: "The events, the newest first.",
-    headers: { "Content-Disposition": { description: "The name of the exported file." } },
-  },
-});
-
 /**
  * Matches queries that contain only documented terms. The local Hub rejects all other terms, because they are probably typing
  * errors.
  */
 const terms = /^\s*(?:(?:author|ip|type):\S+(?:\s+|$))*$/;
+
 const expectedTerms = "expected terms such as author:ada, ip:192.0.2.1, or type:org.add_user";
+
 const search = z.object({ q: z.optional(z.string().check(z.regex(terms, expectedTerms))) });
 
 const exportOperation = {
   ...auditLogOperations.export,
   request: { ...auditLogOperations.export.request, query: search },
 };
-
-/** Serves the audit log of an organization (docs/reference/hub-api.md, Organizations). */
-export const auditLogApi = {
-  routes: auditLogRoutes,
-  components: { AuditLogEvent: auditLogEvent },
-  serve(app: Hono<ApiEnvironment>, { store, hubUrl, now, log }: Pick<HubContext, "store" | "hubUrl" | "now" | "log">) {
-    serveRoute(app, exportOperation, ({ params, query }, context) => {
-      const { name } = params;
-      const { q = "" } = query;
-      const { caller } = context.var;
-      const { organization } = authorize({ store, caller, organization: name }, { role: "admin", plan: "team" });
-      const filter = parseAuditQuery(q);
-      return context.body(exportAuditLog({ store: store.auditLog, organization, filter, hubUrl, log }), 200, {
-        "content-type": "application/json",
-        "content-disposition": `attachment; filename="${fileName(organization, now())}"`,
-      });
-    });
-  },
-} satisfies ResourceApi;
 
 function fileName(organization: string, now: number): string {
   const day = new Date(now).toISOString().slice(0, 10);

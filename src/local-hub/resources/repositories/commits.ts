@@ -30,9 +30,6 @@ import {
 } from "./upload-lines.ts";
 import { createIgnore, createUploadMode, maxRegularBytes } from "./upload-mode.ts";
 
-/** The paths of commits, whose bodies can be larger than other bodies (`upload-lines.ts`). */
-export const commitPath = /^\/api\/(?:models|datasets|spaces)\/[^/]+\/[^/]+\/commit\/[^/]+$/;
-
 const commitRoutes = describeRoutes(commitOperations, "repos", {
   list: {
     token: "optional",
@@ -141,6 +138,9 @@ export const commitApi = {
     });
   },
 } satisfies ResourceApi;
+
+/** The paths of commits, whose bodies can be larger than other bodies (`upload-lines.ts`). */
+export const commitPath = /^\/api\/(?:models|datasets|spaces)\/[^/]+\/[^/]+\/commit\/[^/]+$/;
 
 /** Returns the content of a file as text. Returns an empty text if there is no such file. */
 function readSmallFile(content: ContentStore, tree: string, path: string): string {

@@ -307,11 +307,6 @@ type RequestedRange = "whole" | "unsatisfiable" | ByteRange;
 /**
  * Reads the header `Range` of a request for a file. Several ranges, other units, and invalid ranges stand for the whole file, as RFC
  * 9110 allows.
- *
- * @example
- * ```ts
- * readRange("bytes=0-99", { size: 1_000 }); // { start: 0, end: 99 }
- * ```
  */
 export function readRange(header: string | undefined, { size }: { size: number }): RequestedRange {
   const [, first = "", last = ""] = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(header?.trim() ?? "") ?? [];

@@ -16,9 +16,79 @@ import type { FileChange } from "../../git/content-store.ts";
 import type { HubContext } from "../../hub-context.ts";
 import { findCommit, findRepository } from "../../routes/repository-access.ts";
 import { type ApiEnvironment, describeRoutes, type ResourceApi, serveRoute } from "../../routes/route.ts";
-import type { StoredRepository } from "../../store/repository-store.ts";
+import { mainRef, type StoredRepository } from "../../store/repository-store.ts";
 import type { Store } from "../../store/store.ts";
 import { reread } from "./repository-changes.ts";
+
+const refRoutes = describeRoutes(refOperations, "repos", {
+  list: {
+    token: "optional",
+    success: "The refs.",
+    redirect: {
+      status: 307,
+      description: "The repository was moved.",
+      headers: { Location: { description: "The new URL." } },
+    },
+  },
+  createBranch: { success: "The branch was created.", errors: ["conflict"] },
+  deleteBranch: { success: "The branch was deleted." },
+  createTag: { success: "The tag was created.", errors: ["conflict"] },
+  deleteTag: { success: "The tag was deleted." },
+  squash: { success: "The branch has one commit." },
+});
+
+/** Serves the operations on branches and tags (docs/reference/hub-api.md). */
+export const refApi = {
+  routes: refRoutes,
+  components: {
+    BranchCreation: branchCreation,
+    HistorySquash: historySquash,
+    RepositoryRefs: repositoryRefs,
+    TagCreation: tagCreation,
+  },
+  serve(app: Hono<ApiEnvironment>, hub: HubContext) {
+    serveRoute(app, refRoutes.list, ({ params, query }, context) => {
+      const repository = findRepository(hub, params, context.var.optionalCaller, "read");
+      return listRefs(hub.store, { repository, includePullRequests: query.include_prs });
+    });
+
+    serveRoute(app, refRoutes.createBranch, ({ params, body }, context) => {
+      const { user } = context.var.caller;
+      const repository = findRepository(hub, params, context.var.caller, "write");
+      const { startingPoint = "main", emptyBranch, overwrite } = body;
+      const { oid } = emptyBranch
+        ? createEmptyCommit(hub, { repository, user })
+        : findCommit(hub, repository, startingPoint);
+      createRef(hub, { kind: "branch", repository, name: params.rev, commit: oid, user, overwrite });
+      return {};
+    });
+
+    serveRoute(app, refRoutes.deleteBranch, ({ params }, context) => {
+      const repository = findRepository(hub, params, context.var.caller, "write");
+      deleteRef(hub, { kind: "branch", repository, name: params.rev, user: context.var.caller.user });
+      return {};
+    });
+
+    serveRoute(app, refRoutes.createTag, ({ params, body: { tag } }, context) => {
+      const repository = findRepository(hub, params, context.var.caller, "write");
+      const { oid } = findCommit(hub, repository, params.rev);
+      createRef(hub, { kind: "tag", repository, name: tag, commit: oid, user: context.var.caller.user });
+      return {};
+    });
+
+    serveRoute(app, refRoutes.deleteTag, ({ params }, context) => {
+      const repository = findRepository(hub, params, context.var.caller, "write");
+      deleteRef(hub, { kind: "tag", repository, name: params.rev, user: context.var.caller.user });
+      return {};
+    });
+
+    serveRoute(app, refRoutes.squash, ({ params, body }, context) => {
+      const repository = findRepository(hub, params, context.var.caller, "write");
+      squashHistory(hub, { repository, branch: params.rev, title: body.message, user: context.var.caller.user });
+      return {};
+    });
+  },
+} satisfies ResourceApi;
 
 export interface NewCommit {
   repository: StoredRepository;
@@ -66,86 +136,47 @@ export function commitChanges(context: HubContext, commit: NewCommit): { commit:
   return { commit: stored.commit, result: publishRefs(context, { repository, user, updatedRefs }) };
 }
 
-interface NewRef {
+/** A branch or a tag. */
+export interface NamedRef {
+  kind: keyof typeof prefixes;
   repository: StoredRepository;
   /** The short name, such as `dev` or `v1.0`. */
   name: string;
-  /** The ID of the commit. */
-  commit: string;
-  /** The name of the user. */
-  user: string;
-  /** Whether an existing branch is moved to the commit. Default `false`. */
-  overwrite?: boolean | undefined;
-}
-
-/**
- * Creates a branch. Fires `repo.content` update, unless the branch already has the commit.
- *
- * @throws HTTPException 409 if the branch exists and `overwrite` is `false`.
- */
-export function createBranch(context: HubContext, branch: NewRef): TriggerResult {
-  return createRef(context, { ...branch, kind: "branch" });
-}
-
-/**
- * Creates a tag. Fires `repo.content` update.
- *
- * @throws HTTPException 409 if the tag exists.
- */
-export function createTag(context: HubContext, tag: Omit<NewRef, "overwrite">): TriggerResult {
-  return createRef(context, { ...tag, kind: "tag" });
-}
-
-interface RefName {
-  repository: StoredRepository;
-  /** The short name. */
-  name: string;
-  /** The name of the user. */
+  /** The name of the user who makes the change. */
   user: string;
 }
 
-/**
- * Deletes a branch. Fires `repo.content` update.
- *
- * @throws HTTPException 404 if the branch does not exist, 403 for the main branch.
- */
-export function deleteBranch(context: HubContext, branch: RefName): TriggerResult {
-  if (branch.name === "main") {
-    throw new HTTPException(403, { message: "The main branch cannot be deleted. Delete another branch." });
-  }
-  return deleteRef(context, { ...branch, kind: "branch" });
-}
+const prefixes = { branch: "refs/heads/", tag: "refs/tags/" } as const;
 
 /**
- * Deletes a tag. Fires `repo.content` update.
+ * Creates a branch or a tag at a commit. `overwrite` moves an existing ref. Fires `repo.content` update, unless the ref already has the
+ * commit.
  *
- * @throws HTTPException 404 if the tag does not exist.
+ * @throws HTTPException 409 if the ref exists and `overwrite` is not set, 400 if the name is invalid.
  */
-export function deleteTag(context: HubContext, tag: RefName): TriggerResult {
-  return deleteRef(context, { ...tag, kind: "tag" });
-}
-
-type RefKind = "branch" | "tag";
-
-const prefixes: Readonly<Record<RefKind, string>> = { branch: "refs/heads/", tag: "refs/tags/" };
-
-function createRef(
+export function createRef(
   context: HubContext,
-  { kind, name, repository, ...options }: NewRef & { kind: RefKind },
+  { kind, name, repository, user, commit, overwrite }: NamedRef & { commit: string; overwrite?: boolean | undefined },
 ): TriggerResult {
-  const { commit, overwrite = false, user } = options;
-  const { content } = context.store;
   checkName(kind, name);
   const ref = `${prefixes[kind]}${name}`;
-  const oldSha = content.getRef(repository.id, ref) ?? null;
+  const oldSha = context.store.content.getRef(repository.id, ref) ?? null;
   if (oldSha !== null && !overwrite) {
     throw new HTTPException(409, { message: `The ${kind} "${name}" already exists. Choose another name.` });
   }
   return updateRefs(context, { repository, user, updatedRefs: [{ ref, oldSha, newSha: commit }] });
 }
 
-function deleteRef(context: HubContext, { kind, name, repository, user }: RefName & { kind: RefKind }): TriggerResult {
+/**
+ * Deletes a branch or a tag. Fires `repo.content` update.
+ *
+ * @throws HTTPException 404 if the ref does not exist, 403 for the main branch.
+ */
+export function deleteRef(context: HubContext, { kind, name, repository, user }: NamedRef): TriggerResult {
   const ref = `${prefixes[kind]}${name}`;
+  if (ref === mainRef) {
+    throw new HTTPException(403, { message: "The main branch cannot be deleted. Delete another branch." });
+  }
   const oldSha = context.store.content.getRef(repository.id, ref);
   if (oldSha === undefined) throw missing(`The ${kind} "${name}" does not exist.`);
   return updateRefs(context, { repository, user, updatedRefs: [{ ref, oldSha, newSha: null }] });
@@ -181,7 +212,7 @@ function publishRefs(context: HubContext, { repository, user, updatedRefs }: Ref
 }
 
 /** Checks a name by the rules of git. */
-function checkName(kind: RefKind, name: string): void {
+function checkName(kind: NamedRef["kind"], name: string): void {
   const isInvalid =
     /[\p{Cc} ~^:?*[\\]|\.\.|@\{|\/\/|^[/.-]|[/.]$|\/\.|\.lock(\/|$)/u.test(name) || name === "" || name === "@";
   if (!isInvalid) return;
@@ -193,76 +224,6 @@ function checkName(kind: RefKind, name: string): void {
 function missing(message: string): HTTPException {
   return new HTTPException(404, { message });
 }
-
-const refRoutes = describeRoutes(refOperations, "repos", {
-  list: {
-    token: "optional",
-    success: "The refs.",
-    redirect: {
-      status: 307,
-      description: "The repository was moved.",
-      headers: { Location: { description: "The new URL." } },
-    },
-  },
-  createBranch: { success: "The branch was created.", errors: ["conflict"] },
-  deleteBranch: { success: "The branch was deleted." },
-  createTag: { success: "The tag was created.", errors: ["conflict"] },
-  deleteTag: { success: "The tag was deleted." },
-  squash: { success: "The branch has one commit." },
-});
-
-/** Serves the operations on branches and tags (docs/reference/hub-api.md). */
-export const refApi = {
-  routes: refRoutes,
-  components: {
-    BranchCreation: branchCreation,
-    HistorySquash: historySquash,
-    RepositoryRefs: repositoryRefs,
-    TagCreation: tagCreation,
-  },
-  serve(app: Hono<ApiEnvironment>, hub: HubContext) {
-    serveRoute(app, refRoutes.list, ({ params, query }, context) => {
-      const repository = findRepository(hub, params, context.var.optionalCaller, "read");
-      return listRefs(hub.store, { repository, includePullRequests: query.include_prs });
-    });
-
-    serveRoute(app, refRoutes.createBranch, ({ params, body }, context) => {
-      const { user } = context.var.caller;
-      const repository = findRepository(hub, params, context.var.caller, "write");
-      const { startingPoint = "main", emptyBranch, overwrite } = body;
-      const { oid } = emptyBranch
-        ? createEmptyCommit(hub, { repository, user })
-        : findCommit(hub, repository, startingPoint);
-      createBranch(hub, { repository, name: params.rev, commit: oid, user, overwrite });
-      return {};
-    });
-
-    serveRoute(app, refRoutes.deleteBranch, ({ params }, context) => {
-      const repository = findRepository(hub, params, context.var.caller, "write");
-      deleteBranch(hub, { repository, name: params.rev, user: context.var.caller.user });
-      return {};
-    });
-
-    serveRoute(app, refRoutes.createTag, ({ params, body: { tag } }, context) => {
-      const repository = findRepository(hub, params, context.var.caller, "write");
-      const { oid } = findCommit(hub, repository, params.rev);
-      createTag(hub, { repository, name: tag, commit: oid, user: context.var.caller.user });
-      return {};
-    });
-
-    serveRoute(app, refRoutes.deleteTag, ({ params }, context) => {
-      const repository = findRepository(hub, params, context.var.caller, "write");
-      deleteTag(hub, { repository, name: params.rev, user: context.var.caller.user });
-      return {};
-    });
-
-    serveRoute(app, refRoutes.squash, ({ params, body }, context) => {
-      const repository = findRepository(hub, params, context.var.caller, "write");
-      squashHistory(hub, { repository, branch: params.rev, title: body.message, user: context.var.caller.user });
-      return {};
-    });
-  },
-} satisfies ResourceApi;
 
 /** Lists the branches, tags, converted files, and optionally pull requests of a repository. */
 function listRefs(

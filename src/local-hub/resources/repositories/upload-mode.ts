@@ -69,11 +69,6 @@ type PathMatcher = (path: string) => boolean;
  * Parses a pattern of `.gitattributes` or `.gitignore`. Patterns without a slash match names in all folders. `*` and `?` match within a
  * name, `**` matches any number of folders. The time to match grows only with the product of the lengths, because the patterns come
  * from uploads.
- *
- * @example
- * ```ts
- * parsePattern("*.bin")("model/weights.bin"); // true
- * ```
  */
 export function parsePattern(pattern: string): PathMatcher {
   const anchored = pattern.includes("/");

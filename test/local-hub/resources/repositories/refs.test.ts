@@ -3,13 +3,7 @@ import * as z from "zod";
 import { repositoryRefs } from "../../../../src/hub/repositories/refs.ts";
 import type { TriggerResult } from "../../../../src/local-hub/events/publish-change.ts";
 import type { HubContext } from "../../../../src/local-hub/hub-context.ts";
-import {
-  commitChanges,
-  createBranch,
-  createTag,
-  deleteBranch,
-  deleteTag,
-} from "../../../../src/local-hub/resources/repositories/refs.ts";
+import { commitChanges, createRef, deleteRef } from "../../../../src/local-hub/resources/repositories/refs.ts";
 import { createRepository } from "../../../../src/local-hub/resources/repositories/repository-changes.ts";
 import { waitFor } from "../../../support/wait-for.ts";
 import { openContext, payloadsOf } from "../../support/context.ts";
@@ -186,7 +180,7 @@ describe("Changes of refs", () => {
       expect(repositories.get(model)).toMatchObject({ headSha: newSha, createdAt: 0, lastModified: 2_000 });
 
       clock.now = 3_000;
-      createBranch(context, { repository, name: "dev", commit: head, user });
+      createRef(context, { kind: "branch", repository, name: "dev", commit: head, user });
       const ref = "refs/heads/dev";
       const other = commit("b.txt", "1", { ref });
       expect(refsOf(context, other.result)).toEqual([
@@ -221,39 +215,41 @@ describe("Changes of refs", () => {
 
   describe("A branch or tag", () => {
     test.each([
-      ["refs/heads/dev", createBranch, deleteBranch],
-      ["refs/tags/dev", createTag, deleteTag],
-    ])("is created and deleted with one event each: %s", (ref, create, remove) => {
+      ["refs/heads/dev", "branch"],
+      ["refs/tags/dev", "tag"],
+    ] as const)("is created and deleted with one event each: %s", (ref, kind) => {
       const { context, repository, head, commit } = openRepository();
       const headSha = commit("a.txt", "1").commit.oid;
       const name = "dev";
-      const created = create(context, { repository, name, commit: head, user });
+      const created = createRef(context, { kind, repository, name, commit: head, user });
       expect(refsOf(context, created)).toEqual([[updated, headSha, [{ ref, oldSha: null, newSha: head }]]]);
       expect(context.store.content.getRef(repository.id, ref)).toBe(head);
-      expect(() => create(context, { repository, name, commit: head, user })).toThrow(
+      expect(() => createRef(context, { kind, repository, name, commit: head, user })).toThrow(
         expect.objectContaining({ status: 409 }),
       );
-      const deleted = remove(context, { repository, name, user });
+      const deleted = deleteRef(context, { kind, repository, name, user });
       expect(refsOf(context, deleted)).toEqual([[updated, headSha, [{ ref, oldSha: head, newSha: null }]]]);
       expect(context.store.content.getRef(repository.id, ref)).toBeUndefined();
-      expect(() => remove(context, { repository, name, user })).toThrow(expect.objectContaining({ status: 404 }));
+      expect(() => deleteRef(context, { kind, repository, name, user })).toThrow(
+        expect.objectContaining({ status: 404 }),
+      );
     });
 
     test("can be overwritten, and fires nothing if it already has the commit", () => {
       const { context, repository, head, commit } = openRepository();
       const { oid } = commit("a.txt", "1").commit;
-      const branch = { repository, name: "dev", user };
-      createBranch(context, { ...branch, commit: head });
-      const moved = createBranch(context, { ...branch, commit: oid, overwrite: true });
+      const branch = { kind: "branch", repository, name: "dev", user } as const;
+      createRef(context, { ...branch, commit: head });
+      const moved = createRef(context, { ...branch, commit: oid, overwrite: true });
       expect(refsOf(context, moved)).toMatchObject([[updated, oid, [{ oldSha: head, newSha: oid }]]]);
-      expect(createBranch(context, { ...branch, commit: oid, overwrite: true })).toEqual(nothing);
+      expect(createRef(context, { ...branch, commit: oid, overwrite: true })).toEqual(nothing);
     });
 
     test.each(["", "a b", "a..b", "/a", "a/", "-a", ".a", "a/.b", "a.lock", "a:b", "a\\b", "a\nb", "@", "a//b"])(
       "cannot have a name that git does not allow: %j",
       (name) => {
         const { context, repository, head } = openRepository();
-        const create = () => createTag(context, { repository, name, commit: head, user });
+        const create = () => createRef(context, { kind: "tag", repository, name, commit: head, user });
         expect(create).toThrow(expect.objectContaining({ status: 400 }));
       },
     );
