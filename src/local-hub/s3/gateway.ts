@@ -1,4 +1,3 @@
-import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import type { Readable } from "node:stream";
 import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
 import { type Context, Hono } from "hono";
@@ -6,6 +5,7 @@ import * as z from "zod/mini";
 import type { Caller } from "../accounts.ts";
 import type { HubContext } from "../hub-context.ts";
 import { readRange, streamOf } from "../resources/repositories/files.ts";
+import { UrlSigner } from "../resources/repositories/lfs.ts";
 import { canRead, checkNamespaceAccess } from "../routes/repository-access.ts";
 import type { ApiEnvironment } from "../routes/route.ts";
 import { type ObjectStore, type ReceivedBody, type StoredObject, truncateBody } from "../store/object-store.ts";
@@ -316,24 +316,22 @@ function tooLarge(): S3Error {
 /** The path to which the fault `redirect` redirects. */
 const downloadPath = "/_downloads/";
 
-const validMs = 60_000;
-
 /** Redirects downloads, as the Hub does to its content delivery network. The signed URLs are valid for a minute. */
 class Downloads {
-  readonly #key = randomBytes(32);
   readonly #hub: HubContext;
+  readonly #signer: UrlSigner;
 
   constructor(hub: HubContext) {
     this.#hub = hub;
+    this.#signer = new UrlSigner({ now: hub.now, validMs: 60_000 });
   }
 
   /** Creates a redirect to an object: to another origin of the local Hub, or to another path. */
   redirect({ bucketId, key, to }: { bucketId: string; key: string; to: "path" | "origin" }): Response {
-    const expires = String(this.#hub.now() + validMs);
     const url = new URL(`${downloadPath}${bucketId}`, this.#hub.hubUrl);
     // The server listens on 127.0.0.1, for which "localhost" is a name with another origin.
     if (to === "origin") url.hostname = "localhost";
-    url.search = String(new URLSearchParams({ key, expires, signature: this.#hash(bucketId, key, expires) }));
+    url.search = String(new URLSearchParams({ key, ...this.#signer.sign([bucketId, key]) }));
     return new Response(null, { status: 302, headers: { location: url.href } });
   }
 
@@ -343,32 +341,21 @@ class Downloads {
    * @throws `S3Error` if the URL is invalid or has expired, or the request is also signed with an access key.
    */
   serve(request: Request): Response {
-    const { objects } = this.#hub.store;
     const { pathname, searchParams } = new URL(request.url);
     const bucketId = pathname.slice(downloadPath.length);
-    const [key = "", expires = "", signature = ""] = ["key", "expires", "signature"].map(
-      (name) => searchParams.get(name) ?? "",
-    );
+    const { key = "", expires = "", signature = "" } = Object.fromEntries(searchParams);
     if (request.headers.has("authorization")) {
-      throw new S3Error("InvalidArgument", {
-        message:
-          'Only one authentication mechanism is allowed. Follow the redirect without the header "authorization".',
-      });
+      const message =
+        'Only one authentication mechanism is allowed. Follow the redirect without the header "authorization".';
+      throw new S3Error("InvalidArgument", { message });
     }
-    const [expected, sent] = [Buffer.from(this.#hash(bucketId, key, expires)), Buffer.from(signature)];
-    const isValid = expected.byteLength === sent.byteLength && timingSafeEqual(expected, sent);
-    if (!isValid || Number(expires) < this.#hub.now()) {
+    if (!this.#signer.verify([bucketId, key], { expires, signature })) {
       throw new S3Error("AccessDenied", { message: "The URL is invalid or has expired. Request the object again." });
     }
+    const { objects } = this.#hub.store;
     const object = objects.get({ bucketId, key });
     if (object) return objectResponse(objects, { object, bucketId, request });
     throw new S3Error("NoSuchKey", { message: "The key does not exist." });
-  }
-
-  #hash(bucketId: string, key: string, expires: string): string {
-    return createHmac("sha256", this.#key)
-      .update(JSON.stringify([bucketId, key, expires]))
-      .digest("hex");
   }
 }
 

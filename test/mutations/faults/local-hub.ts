@@ -157,9 +157,9 @@ export const faults: readonly Fault[] = [
   },
   {
     name: "the URL of a redirected download is valid forever",
-    file: "src/local-hub/s3/gateway.ts",
-    find: "!isValid || Number(expires) < this.#hub.now()",
-    replace: "!isValid",
+    file: "src/local-hub/resources/repositories/lfs.ts",
+    find: "isValid && Number(expires) >= this.#now()",
+    replace: "isValid",
     tests: ["test/local-hub/s3/faults.test.ts"],
   },
   {

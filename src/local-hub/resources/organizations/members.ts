@@ -61,12 +61,6 @@ interface MemberListOptions extends MemberSearch {
   limit: number;
 }
 
-/** A page of members, with the cursor of the next page if there is a next page. */
-interface MemberPage {
-  members: OrganizationMember[];
-  next: string | undefined;
-}
-
 /**
  * Returns a page of the members of an organization, sorted by name, with the fields that the caller can access.
  *
@@ -75,7 +69,7 @@ interface MemberPage {
 function listMembers(
   { store, hubUrl }: Pick<HubContext, "store" | "hubUrl">,
   { access, user, search, email, cursor, limit }: MemberListOptions,
-): MemberPage {
+): { members: OrganizationMember[]; next: string | undefined } {
   const { organization, isAdmin } = access;
   if (email !== undefined && !seesEmails(access)) {
     throw new HTTPException(403, {
@@ -95,15 +89,6 @@ function listMembers(
   };
 }
 
-/** A change of the role of a member. */
-interface MemberChangeOptions {
-  organization: string;
-  /** The member. */
-  user: string;
-  change: MemberRoleChange;
-  request: ApiRequest;
-}
-
 /**
  * Changes the role of a member in an organization and in its resource groups, and records each change in the audit log.
  *
@@ -111,8 +96,9 @@ interface MemberChangeOptions {
  */
 function setMemberRole(
   { store, auditLog }: Pick<HubContext, "store" | "auditLog">,
-  { organization, user, change, request }: MemberChangeOptions,
+  options: { organization: string; user: string; change: MemberRoleChange; request: ApiRequest },
 ): void {
+  const { organization, user, change, request } = options;
   const { role, resourceGroups = [] } = change;
   const author = request.caller.user;
   const member = store.members.get({ owner: organization, id: user });
@@ -243,20 +229,16 @@ function groupsOfChange(
   return [...new Map(changed)];
 }
 
-interface GroupUser {
-  user: string;
-  role: string;
-  addedBy: string;
-}
-
 /** Returns a copy of the group with the user's new role. */
-function withUser(group: KeyedResourceGroup, { user, role, addedBy }: GroupUser): KeyedResourceGroup {
+function withUser(
+  group: KeyedResourceGroup,
+  added: { user: string; role: string; addedBy: string },
+): KeyedResourceGroup {
   const { users } = group.record;
+  const [user, role] = [added.user, added.role];
   const isIn = users.some((inGroup) => inGroup.user === user);
-  const after = isIn
-    ? users.map((inGroup) => (inGroup.user === user ? { ...inGroup, role } : inGroup))
-    : [...users, { user, role, addedBy }];
-  return { ...group, record: { ...group.record, users: after } };
+  const after = users.map((inGroup) => (inGroup.user === user ? { ...inGroup, role } : inGroup));
+  return { ...group, record: { ...group.record, users: isIn ? after : [...users, added] } };
 }
 
 function groupEvent(

@@ -170,18 +170,11 @@ function findAncestor(hub: HubContext, repository: StoredRepository, rev: string
 
 type CommitEntry = z.output<typeof commitSchema>;
 
-/** A page of the history of a commit. */
-interface CommitPage {
-  commits: Commit[];
-  /** The number of commits on all pages. */
-  total: number;
-}
-
-/** Reads a page of the history of a commit, newest first. `page` starts at 0. */
+/** Reads a page of the history of a commit, newest first, and counts the commits on all pages. `page` starts at 0. */
 function readCommitPage(
   content: ContentStore,
   { repositoryId, oid, page, limit }: { repositoryId: string; oid: string; page: number; limit: number },
-): CommitPage {
+): { commits: Commit[]; total: number } {
   const commits: Commit[] = [];
   let total = 0;
   for (const commit of content.history(repositoryId, oid)) {

@@ -300,22 +300,14 @@ const discussionsPerPage = 50;
 
 type Query = z.output<typeof discussionOperations.list.request.query>;
 
-/** A page of the discussions that match a search. */
-interface DiscussionPage {
-  page: StoredDiscussion[];
-  /** The number of matching discussions before the page. */
-  start: number;
-  /** The number of matching discussions on all pages. */
-  count: number;
-  /** The number of matching discussions with any status other than open and draft. */
-  closed: number;
-}
-
-/** Searches the discussions of a repository. Pinned discussions come first, then newer ones. */
+/**
+ * Returns a page of the discussions of a repository that match a search, and how many match before the page, on all pages, and with any
+ * status other than open and draft. Pinned discussions come first, then newer ones.
+ */
 function searchDiscussions(
   store: Store,
   { repository, query }: { repository: StoredRepository; query: Query },
-): DiscussionPage {
+): { page: StoredDiscussion[]; start: number; count: number; closed: number } {
   const { p, type = "all", status = "all", author, search = "" } = query;
   const words = search.toLowerCase();
   const candidates = store.discussions

@@ -1,5 +1,5 @@
 import type { Readable } from "node:stream";
-import type { Context, Hono, MiddlewareHandler } from "hono";
+import type { Context, Hono, HonoRequest, MiddlewareHandler } from "hono";
 import type * as z from "zod/mini";
 import { fileOperations, pathsInfoRequest, treeEntry } from "../../../hub/repositories/files.ts";
 import type { RepositoryPath } from "../../../hub/repositories/repository-path.ts";
@@ -163,14 +163,6 @@ function toTreeEntry({ type, oid, size, path, lfs }: FileEntry): TreeEntry {
   return { type, oid, size, path, ...(lfs && { lfs }) };
 }
 
-/** A page of a list of files. */
-interface TreePage {
-  commit: Commit;
-  entries: FileEntry[];
-  /** The cursor of the next page. */
-  next: string | undefined;
-}
-
 interface TreePageOptions {
   path: string;
   rev: string;
@@ -187,7 +179,7 @@ const maxEntries = { plain: 1_000, expanded: 100 };
  * Reads a page of the files of a folder. All pages show the same commit, even if the branch changes in between. Returns `undefined` if
  * the folder does not exist.
  */
-function readTreePage(content: ContentStore, options: TreePageOptions): TreePage | undefined {
+function readTreePage(content: ContentStore, options: TreePageOptions) {
   const { recursive, expand, findCommit } = options;
   const path = options.path.replace(/\/+$/, "");
   const { rev, start } = options.cursor === undefined ? { rev: options.rev, start: 0 } : readCursor(options.cursor);
@@ -234,19 +226,6 @@ function serveFile(hub: HubContext, context: Context<ApiEnvironment>, { rev, pat
   return fileResponse(content, { entry, commit: commit.oid }, context.req);
 }
 
-/** A file of a commit. */
-interface CommittedFile {
-  entry: FileEntry;
-  /** The ID of the commit. */
-  commit: string;
-}
-
-/** A request for a file. */
-interface FileRequest {
-  method: string;
-  header: (name: string) => string | undefined;
-}
-
 /** The size of the start of a file that shows whether the file is text, in bytes. */
 const sampleBytes = 8_000;
 
@@ -256,7 +235,11 @@ const sampleBytes = 8_000;
  *
  * Files come from any user and have the same origin as the page of the local Hub, so browsers must not run scripts in them.
  */
-function fileResponse(content: ContentStore, { entry, commit }: CommittedFile, request: FileRequest): Response {
+function fileResponse(
+  content: ContentStore,
+  { entry, commit }: { entry: FileEntry; commit: string },
+  request: HonoRequest,
+): Response {
   const { lfs, size } = entry;
   const tag = `"${lfs?.oid ?? entry.oid}"`;
   const headers = new Headers({

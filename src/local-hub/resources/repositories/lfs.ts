@@ -16,6 +16,7 @@ export const uploadPath = "/_lfs/";
 
 /** The maximum size of a file, in bytes. As on the Hub. */
 const maxFileBytes = 50_000_000_000;
+const uploadValidMs = 6 * 60 * 60 * 1_000;
 const mediaType = "application/vnd.git-lfs+json";
 
 const oid = z.string().regex(/^[0-9a-f]{64}$/, "expected 64 lowercase hexadecimal digits");
@@ -29,7 +30,7 @@ const batch = z.object({
   hash_algo: z.string().optional(),
 });
 
-const uploadQuery = z.object({ size: z.coerce.number(), expires: z.coerce.number(), signature: z.string() });
+const uploadQuery = z.object({ size: z.coerce.number(), expires: z.string(), signature: z.string() });
 
 /**
  * Serves uploads with Git LFS: its batch API with the transfer `basic`. Clients that offer other transfers, such as `xet` and
@@ -39,7 +40,7 @@ export const lfsApi = {
   routes: {},
   components: {},
   serve(app: Hono<ApiEnvironment>, hub: HubContext) {
-    const signer = new UploadSigner(hub);
+    const signer = new UrlSigner({ now: hub.now, validMs: uploadValidMs });
     for (const [prefix, repoType] of prefixes) {
       app.route(`${prefix}/:namespace/:repo{[^/]+\\.git}/info/lfs`, createLfsApp(hub, { signer, repoType }));
     }
@@ -58,7 +59,7 @@ const prefixes = repositoryPathTypes.map((type) => [type === "models" ? "" : `/$
 
 function createLfsApp(
   hub: HubContext,
-  { signer, repoType }: { signer: UploadSigner; repoType: RepositoryPathType },
+  { signer, repoType }: { signer: UrlSigner; repoType: RepositoryPathType },
 ): Hono<ApiEnvironment> {
   const { content } = hub.store;
   const lfs = new Hono<ApiEnvironment>();
@@ -81,7 +82,8 @@ function createLfsApp(
         }
         if (content.hasLarge(repository.id, file)) return file;
         const { origin } = new URL(context.req.url);
-        const query = signer.sign({ repositoryId: repository.id, ...file });
+        const signed = signer.sign([repository.id, file.oid, file.size]);
+        const query = new URLSearchParams({ size: String(file.size), ...signed });
         const upload = { href: `${origin}${uploadPath}${repository.id}/${file.oid}?${query}` };
         return { ...file, authenticated: true, actions: { upload, verify } };
       }),
@@ -103,11 +105,11 @@ function findTarget(hub: HubContext, context: Context<ApiEnvironment>, repoType:
   return findRepository(hub, path, context.var.optionalCaller, "write");
 }
 
-async function saveUpload({ store }: HubContext, context: Context<ApiEnvironment>, signer: UploadSigner) {
+async function saveUpload({ store }: HubContext, context: Context<ApiEnvironment>, signer: UrlSigner) {
   const { data } = uploadQuery.safeParse(context.req.query());
   const file = object.safeParse({ oid: context.req.param("oid"), size: data?.size }).data;
   const repositoryId = context.req.param("repositoryId") ?? "";
-  if (!data || !file || !signer.verify({ repositoryId, ...file }, data)) {
+  if (!data || !file || !signer.verify([repositoryId, file.oid, file.size], data)) {
     throw new HTTPException(403, { message: "The upload URL is invalid or has expired. Request another upload URL." });
   }
   const isStored = () => store.repositories.all().some(({ id }) => id === repositoryId);
@@ -136,51 +138,36 @@ function respond(body: object): Response {
   return Response.json(body, { headers: { "content-type": mediaType } });
 }
 
-/** A file that a client may upload to LFS. */
-interface AllowedUpload {
-  repositoryId: string;
-  /** The SHA-256 of the content, in hexadecimal digits. */
-  oid: string;
-  /** The size in bytes. */
-  size: number;
-}
-
-const validMs = 6 * 60 * 60 * 1_000;
-
 /**
- * Signs the URLs to which clients upload files, because clients send no token to these URLs. The URLs are valid for six hours, and only
- * until the local Hub stops.
+ * Signs the URLs of uploads and downloads for which clients send no token. The URLs are valid for a time, and only until the local Hub
+ * stops.
  */
-class UploadSigner {
+export class UrlSigner {
   readonly #key = randomBytes(32);
   readonly #now: () => number;
+  readonly #validMs: number;
 
-  constructor({ now }: { now: () => number }) {
+  constructor({ now, validMs }: { now: () => number; validMs: number }) {
     this.#now = now;
+    this.#validMs = validMs;
   }
 
-  /** Returns the query of an upload URL. */
-  sign(upload: AllowedUpload): string {
-    const expires = this.#now() + validMs;
-    return String(
-      new URLSearchParams({
-        size: String(upload.size),
-        expires: String(expires),
-        signature: this.#hash(upload, expires),
-      }),
-    );
+  /** Returns the query parameters that sign the parts of a URL. */
+  sign(parts: readonly unknown[]): { expires: string; signature: string } {
+    const expires = String(this.#now() + this.#validMs);
+    return { expires, signature: this.#hash(parts, expires) };
   }
 
-  /** Whether the query of an upload URL is valid. */
-  verify(upload: AllowedUpload, { expires, signature }: { expires: number; signature: string }): boolean {
-    const expected = Buffer.from(this.#hash(upload, expires));
-    const sent = Buffer.from(signature);
-    return expires > this.#now() && sent.byteLength === expected.byteLength && timingSafeEqual(sent, expected);
+  /** Whether the query parameters of a URL are valid. */
+  verify(parts: readonly unknown[], { expires, signature }: { expires: string; signature: string }): boolean {
+    const [expected, sent] = [Buffer.from(this.#hash(parts, expires)), Buffer.from(signature)];
+    const isValid = expected.byteLength === sent.byteLength && timingSafeEqual(expected, sent);
+    return isValid && Number(expires) >= this.#now();
   }
 
-  #hash({ repositoryId, oid, size }: AllowedUpload, expires: number): string {
+  #hash(parts: readonly unknown[], expires: string): string {
     return createHmac("sha256", this.#key)
-      .update(JSON.stringify([repositoryId, oid, size, expires]))
+      .update(JSON.stringify([...parts, expires]))
       .digest("hex");
   }
 }

@@ -240,22 +240,15 @@ export interface ListOptions {
   isReadable: (repository: StoredRepository) => boolean;
 }
 
-/** A page of repositories. */
-interface RepositoryPage {
-  repositories: RepositoryInfo[];
-  /** The cursor of the next page. */
-  next: string | undefined;
-}
-
 /**
- * Lists the repositories that match a search.
+ * Lists a page of the repositories that match a search, and the cursor of the next page.
  *
  * @throws HTTPException 400 if the cursor is invalid.
  */
 async function listRepositories(
   source: Pick<HubContext, "store" | "hubUrl">,
   { type, search, isReadable }: ListOptions,
-): Promise<RepositoryPage> {
+): Promise<{ repositories: RepositoryInfo[]; next: string | undefined }> {
   const { content, repositories: stored } = source.store;
   const candidates = stored
     .all()
