@@ -33,10 +33,11 @@ describe("A request without a known bearer token gets 401", () => {
       { authorization: `Basic ${Buffer.from("local-user:hf_local").toString("base64")}` },
       { authorization: "Token hf_local" },
       { authorization: "Bearer" },
-      { authorization: "Bearer hf_nobody" },
-      { authorization: `Bearer hf_${secret}` },
-      // A known token without its prefix.
-      { authorization: "Bearer local" },
+      ...["nobody", secret, "localx", "LOCAL", "local hf_other"].map((name) => ({
+        authorization: `Bearer hf_${name}`,
+      })),
+      // A known token without its prefix, and a property of every object.
+      ...["local", "HF_LOCAL", "constructor"].map((token) => ({ authorization: `Bearer ${token}` })),
       { cookie: "token=hf_local" },
       { "x-api-key": "hf_local" },
     ];
@@ -44,7 +45,7 @@ describe("A request without a known bearer token gets 401", () => {
       const answer = await shared.request(line("acme"), { token: null, body, headers });
       expect(answer.status, JSON.stringify(headers)).toBe(401);
       expect(answer.headers.get("www-authenticate")).toBe("Bearer");
-      expect(answer.text).not.toContain(secret);
+      expect(`${answer.text}${JSON.stringify([...answer.headers])}${shared.log.text()}`).not.toContain(secret);
     }
     const asParameter = await shared.request(`${line("acme")}?access_token=hf_local`, { token: null, body });
     expect(asParameter.status).toBe(401);

@@ -38,31 +38,8 @@ const unauthorized = { status: 401, code: "Unauthorized" };
 const notFound = { status: 404, code: "NotFound" };
 
 describe("A request without a known token", () => {
-  test("returns 401", async () => {
-    const presented = [
-      "",
-      "Bearer",
-      "Bearer ",
-      "hf_local",
-      "Basic hf_local",
-      "Bearer hf_local hf_other",
-      "Bearer hf_nobody",
-    ];
-    for (const authorization of [...presented, "Bearer hf_localx", "Bearer HF_LOCAL", "Bearer constructor"]) {
-      const answer = await hub.request(`GET ${path}`, { token: null, headers: { authorization } });
-      expect(refused(answer, unauthorized), authorization).toContain("hf_local");
-      expect(answer.headers.get("www-authenticate")).toBe("Bearer");
-    }
-  });
-
-  test("gets an error that does not contain its token", async () => {
-    const answer = await hub.request(`GET ${path}`, { token: `hf_${secret}` });
-    refused(answer, unauthorized);
-    expect(`${answer.text}${JSON.stringify([...answer.headers])}${hub.log.text()}`).not.toContain(secret);
-  });
-
   test("to an unknown path also returns 401", async () => {
-    refused(await hub.request("GET /api/nowhere", { token: null }), unauthorized);
+    expect(refused(await hub.request("GET /api/nowhere", { token: null }), unauthorized)).toContain("hf_local");
   });
 
   test("can have the prefix Bearer in any case", async () => {

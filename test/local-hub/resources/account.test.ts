@@ -117,82 +117,56 @@ describe("Settings", () => {
     });
   });
 
-  describe("Changing the notification settings", () => {
-    test("changes only the given settings, of this user only", async () => {
-      const notifications = { launch_spaces: true, user_follows: false, product_updates_after: "2026-01-31T00:00:00Z" };
-      const answer = await hub.request(notificationsPath, { body: { notifications } });
+  test("change only where a request has values, of this user only", async () => {
+    const [mine] = z.array(z.unknown()).parse(await getSettings(hub));
+    const enabled = {
+      launch_prepaid_credits: true,
+      user_follows: false,
+      product_updates_after: "2026-01-31T00:00:00Z",
+    };
+    const changed = { ...enabled, user_follows: true, launch_prepaid_credits: false };
+    const steps: [body: object, expected: object][] = [
+      [
+        { notifications: enabled, prepaidAmount: "10" },
+        { notifications: enabled, prepaidAmount: "10" },
+      ],
+      [
+        { notifications: { user_follows: true, launch_prepaid_credits: false } },
+        { notifications: changed, prepaidAmount: "10" },
+      ],
+      [{ notifications: {} }, { notifications: changed, prepaidAmount: "10" }],
+      [
+        { notifications: {}, prepaidAmount: "" },
+        { notifications: changed, prepaidAmount: "" },
+      ],
+    ];
+    for (const [body, expected] of steps) {
+      const answer = await hub.request(notificationsPath, { ...other, body });
       expect([answer.status, answer.text]).toEqual([200, "{}"]);
-      await hub.request(notificationsPath, { body: { notifications: { user_follows: true } } });
-      expect(await getSettings(hub)).toEqual([
-        {
-          user: "local-user",
-          notifications: {
-            announcements: true,
-            web_discussions_watched: true,
-            ...notifications,
-            user_follows: true,
-          },
-          watched: [reviews],
-        },
-        { user: "other-user", notifications: {}, watched: [] },
-      ]);
-    });
-
-    test("keeps the amount until a new one is given", async () => {
-      const enabled = { notifications: { launch_prepaid_credits: true }, prepaidAmount: "10" };
-      await hub.request(notificationsPath, { ...other, body: enabled });
-      expect(await getSettings(hub)).toMatchObject([{}, enabled]);
-      await hub.request(notificationsPath, { ...other, body: { notifications: { launch_prepaid_credits: false } } });
-      expect(await getSettings(hub)).toMatchObject([
-        {},
-        { notifications: { launch_prepaid_credits: false }, prepaidAmount: "10" },
-      ]);
-      await hub.request(notificationsPath, { ...other, body: { notifications: {}, prepaidAmount: "" } });
-      expect(await getSettings(hub)).toMatchObject([{}, { prepaidAmount: "" }]);
-      expect(await getSettings(hub)).toEqual([expect.not.objectContaining({ prepaidAmount: "" }), expect.anything()]);
-    });
-
-    test("changes nothing with an empty body", async () => {
-      const before = await getSettings(hub);
-      expect(await hub.request(notificationsPath, { body: { notifications: {} } })).toMatchObject({
-        status: 200,
-        body: {},
-      });
-      expect(await getSettings(hub)).toEqual(before);
-    });
+      expect(await getSettings(hub)).toEqual([mine, { user: "other-user", watched: [], ...expected }]);
+    }
   });
 
-  describe("Changing the watched items", () => {
-    const org = { type: "org", id: "acme" };
-    const user = { type: "user", id: "acme" };
+  test("contain the watched items that requests add and do not delete, each once", async () => {
+    const [mine] = z.array(z.unknown()).parse(await getSettings(hub));
+    const [org, user] = [
+      { type: "org", id: "acme" },
+      { type: "user", id: "acme" },
+    ];
     const repo = { type: "repo", id: "acme/data" };
-
-    test("adds and removes items, of this user only", async () => {
-      const answer = await hub.request(watchPath, { ...other, body: { add: [org, user, repo] } });
+    const steps: [body: object, watched: object[]][] = [
+      [{ add: [org, user, repo, org] }, [org, user, repo]],
+      [{ delete: [user] }, [org, repo]],
+      [{ add: [repo, user], delete: [user] }, [org, repo]],
+      [{}, [org, repo]],
+      [{ add: [], delete: [] }, [org, repo]],
+      [{ delete: [user] }, [org, repo]],
+    ];
+    for (const [body, watched] of steps) {
+      const answer = await hub.request(watchPath, { ...other, body });
       expect([answer.status, answer.text]).toEqual([200, "{}"]);
-      expect(await getSettings(hub)).toMatchObject([{ watched: [reviews] }, { watched: [org, user, repo] }]);
-      await hub.request(watchPath, { ...other, body: { delete: [user] } });
-      expect(await getSettings(hub)).toMatchObject([{ watched: [reviews] }, { watched: [org, repo] }]);
-    });
-
-    test("keeps one of two duplicates", async () => {
-      await hub.request(watchPath, { ...other, body: { add: [org, repo, org] } });
-      await hub.request(watchPath, { ...other, body: { add: [repo] } });
-      expect(await getSettings(hub)).toMatchObject([{}, { watched: [org, repo] }]);
-    });
-
-    test("does not return an item that it adds and removes", async () => {
-      await hub.request(watchPath, { ...other, body: { add: [org, repo], delete: [org] } });
-      expect(await getSettings(hub)).toMatchObject([{}, { watched: [repo] }]);
-    });
-
-    test("changes nothing without new or known items", async () => {
-      const before = await getSettings(hub);
-      for (const body of [{}, { add: [], delete: [] }, { delete: [repo] }]) {
-        expect(await hub.request(watchPath, { body })).toMatchObject({ status: 200, body: {} });
-        expect(await getSettings(hub)).toEqual(before);
-      }
-    });
+      expect(await getSettings(hub)).toEqual([mine, { user: "other-user", notifications: {}, watched }]);
+    }
   });
 });
 
