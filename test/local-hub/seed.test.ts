@@ -2,7 +2,8 @@ import { DatabaseSync } from "node:sqlite";
 import { describe, expect, onTestFinished, test } from "vitest";
 import * as z from "zod";
 import { openSeededStore, seedRepositories, seedStore } from "../../src/local-hub/seed/seed.ts";
-import { openStore, type Store } from "../../src/local-hub/store/store.ts";
+import type { Store } from "../../src/local-hub/store/store.ts";
+import { openMemoryStore } from "./support/context.ts";
 import { openLocalHub, pushed, type TestHub } from "./support/hub.ts";
 import { openTarget } from "./support/target.ts";
 
@@ -93,8 +94,7 @@ describe("The repositories of a new local Hub", () => {
 });
 
 function openSeeded() {
-  const store = openStore({});
-  onTestFinished(() => store.close());
+  const store = openMemoryStore();
   seedRepositories(store);
   return store;
 }
@@ -155,8 +155,7 @@ describe("A seeded store in memory", () => {
 });
 
 test("The example notifications about models, datasets, and Spaces are about stored discussions with a comment", () => {
-  const store = openStore({});
-  onTestFinished(() => store.close());
+  const store = openMemoryStore();
   seedStore(store, { now: 0 });
   let found = 0;
   for (const { id, record } of store.notifications.listByOwner("local-user")) {

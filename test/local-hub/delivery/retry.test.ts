@@ -202,9 +202,7 @@ describe("The logged response", () => {
   });
 
   test("is stored as text even if its bytes are not valid UTF-8", async () => {
-    const target = await openTarget((_request, response) => void response.end(Buffer.from([0xff, 0x00, 0x41])));
-    const hub = await openLocalHub();
-    const { id } = await hub.create({ url: target.url });
+    const { hub, id } = await openWebhook([(_request, response) => void response.end(Buffer.from([0xff, 0x00, 0x41]))]);
     await hub.trigger();
     expect((await hub.entries(id))[0]?.response?.body).toBe("\ufffd\u0000A");
   });

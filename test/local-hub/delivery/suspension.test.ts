@@ -69,9 +69,7 @@ describe("A webhook whose deliveries fail", () => {
 
   test("is also suspended for timeouts, closed connections and refused connections", async () => {
     const hangUp: TargetAnswer = (_request, response) => void response.destroy();
-    const target = await openTarget(() => {}, hangUp);
-    const hub = await openLocalHub({ suspendAfter: 3, attempts: 1, timeout: 50 });
-    const { id } = await hub.create({ url: target.url });
+    const { hub, id } = await openWebhook([() => {}, hangUp], { suspendAfter: 3, attempts: 1, timeout: 50 });
     await hub.trigger();
     await hub.trigger();
     await hub.update(id, { url: "http://127.0.0.1:1/" });

@@ -1,9 +1,9 @@
 import { execFileSync } from "node:child_process";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import type { FileChange } from "../../../src/local-hub/git/content-store.ts";
 import { findRenames, formatDiff, formatRawDiff, mergeTrees } from "../../../src/local-hub/git/diff.ts";
-import { openStore } from "../../../src/local-hub/store/store.ts";
 import { createFolder } from "../../support/temporary-folder.ts";
+import { openMemoryStore } from "../support/context.ts";
 
 const before: Readonly<Record<string, string>> = {
   "deleted.txt": "gone\n",
@@ -29,8 +29,7 @@ interface Versions {
 const versions: Versions = { older: before, newer: after };
 
 function commitBoth({ older, newer }: Versions = versions) {
-  const store = openStore({});
-  onTestFinished(() => store.close());
+  const store = openMemoryStore();
   const { content } = store;
   const commit = (files: Readonly<Record<string, string>>) => {
     const changes = Object.entries(files).map(([path, text]) => ({ path, content: Buffer.from(text) }));
@@ -98,8 +97,7 @@ function file(path: string, text = path): FileChange {
 
 /** Merges two sets of changes of the files `a`, `b`, and `c/d`. Returns the conflicts, or the files of the merged tree. */
 function merge({ target, source }: { target: FileChange[]; source: FileChange[] }) {
-  const store = openStore({});
-  onTestFinished(() => store.close());
+  const store = openMemoryStore();
   const { content } = store;
   const commit = (parents: string[], changes: FileChange[]) =>
     content.createCommit(repository, { parents, changes, title: "", message: "", author: "me", date: 0 });

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from "vitest";
 import * as z from "zod";
 import { webhook } from "../../../src/hub/webhooks/schemas.ts";
 import { type Answer, data, openLocalHub, pushed, type TestHub } from "../support/hub.ts";
-import { openTarget } from "../support/target.ts";
+import { openTarget, openWebhook } from "../support/target.ts";
 
 const path = "/api/settings/webhooks";
 const id = expect.stringMatching(/^[0-9a-f]{24}$/);
@@ -136,9 +136,7 @@ describe("Updating a webhook", () => {
   });
 
   test("keeps the time of the last trigger", async () => {
-    const target = await openTarget();
-    const hub = await openLocalHub({ now: () => Date.UTC(2026, 0, 31, 9, 15, 27, 123) });
-    const { id: made } = await hub.create({ url: target.url });
+    const { hub, target, id: made } = await openWebhook([], { now: () => Date.UTC(2026, 0, 31, 9, 15, 27, 123) });
     await hub.trigger();
     expect(await hub.update(made, { url: target.url })).toMatchObject({ lastTriggerAt: "2026-01-31T09:15:27.123Z" });
   });

@@ -5,7 +5,7 @@ import type { AuditFilter, StoredAuditEvent } from "../../../src/local-hub/store
 import { openStore } from "../../../src/local-hub/store/store.ts";
 import type { StoredWebhook } from "../../../src/local-hub/store/webhook-store.ts";
 import { createFolder } from "../../support/temporary-folder.ts";
-import { storedRepository } from "../support/context.ts";
+import { openMemoryStore, storedRepository } from "../support/context.ts";
 
 const webhook: StoredWebhook = {
   id: "0123456789abcdef01234567",
@@ -19,8 +19,7 @@ const webhook: StoredWebhook = {
 const repository = storedRepository();
 
 test("A transaction that throws is rolled back, and the next one works", () => {
-  const store = openStore({});
-  onTestFinished(() => store.close());
+  const store = openMemoryStore();
   store.transaction(() => store.webhooks.put(webhook));
 
   const failed = () =>
@@ -39,8 +38,7 @@ test("A transaction that throws is rolled back, and the next one works", () => {
 });
 
 test("A transaction within a transaction is rolled back alone, and otherwise committed with the outer one", () => {
-  const store = openStore({});
-  onTestFinished(() => store.close());
+  const store = openMemoryStore();
   const other = storedRepository({ name: "me/other" });
   store.transaction(() => {
     store.transaction(() => store.repositories.put(repository));
@@ -62,8 +60,7 @@ test("A transaction within a transaction is rolled back alone, and otherwise com
 });
 
 test("A transaction that is rolled back on request returns its result, and changes nothing", () => {
-  const store = openStore({});
-  onTestFinished(() => store.close());
+  const store = openMemoryStore();
   const seen = store.transaction((rollBack) => {
     rollBack();
     store.repositories.put(repository);
@@ -75,8 +72,7 @@ test("A transaction that is rolled back on request returns its result, and chang
 });
 
 test("A commit of a transaction that was rolled back is not found, and can be stored again", () => {
-  const store = openStore({});
-  onTestFinished(() => store.close());
+  const store = openMemoryStore();
   const { id } = repository;
   const details = { parents: [], changes: [], title: "Add data", message: "", author: "me", date: 1_000 };
   const create = () => store.content.createCommit(id, details);
@@ -91,8 +87,7 @@ test("A commit of a transaction that was rolled back is not found, and can be st
 });
 
 test("A task for the end of a transaction runs once, after the outer commit, and never after a rollback", () => {
-  const store = openStore({});
-  onTestFinished(() => store.close());
+  const store = openMemoryStore();
   const ran: string[] = [];
   const add = (name: string) => store.afterCommit(() => ran.push(name));
   add("none");
@@ -135,8 +130,7 @@ test("A store in memory deletes its temporary files when it closes", async () =>
 });
 
 test("A listener is called for each table when all data is deleted", () => {
-  const store = openStore({});
-  onTestFinished(() => store.close());
+  const store = openMemoryStore();
   const changed = new Set<string>();
   store.watch((table) => changed.add(table));
   store.clear();
@@ -147,8 +141,7 @@ test("A listener is called for each table when all data is deleted", () => {
 });
 
 function openJobs() {
-  const store = openStore({});
-  onTestFinished(() => store.close());
+  const store = openMemoryStore();
   const definition = { flavor: "cpu-basic", environment: {}, timeoutSeconds: null, attempts: 1 } as const;
   const add = (id: string) => {
     const account = { owner: "local-user", createdBy: "local-user" };
@@ -194,8 +187,7 @@ describe("The output of a job", () => {
 const everything: AuditFilter = { authors: [], ips: [], types: [] };
 
 function openLog() {
-  const store = openStore({});
-  onTestFinished(() => store.close());
+  const store = openMemoryStore();
   return store.auditLog;
 }
 

@@ -10,8 +10,15 @@ import { createWebhook } from "../../../src/local-hub/resources/webhooks.ts";
 import { BucketFaults } from "../../../src/local-hub/s3/faults.ts";
 import { AuditLog } from "../../../src/local-hub/store/audit-log-store.ts";
 import type { StoredRepository } from "../../../src/local-hub/store/repository-store.ts";
-import { openStore } from "../../../src/local-hub/store/store.ts";
+import { openStore, type Store } from "../../../src/local-hub/store/store.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
+
+/** Opens an empty store in memory, which is closed after the test. */
+export function openMemoryStore(): Store {
+  const store = openStore({});
+  onTestFinished(() => store.close());
+  return store;
+}
 
 /**
  * Opens the parts of a local Hub without a server and without example data, for tests of functions that change repositories. The

@@ -15,6 +15,7 @@ import { AuditLogStore, type StoredAuditEvent } from "../../../../src/local-hub/
 import { openStore, type Store } from "../../../../src/local-hub/store/store.ts";
 import { listen } from "../../../../src/receiver/node/listen.ts";
 import { createMemoryLogger } from "../../../support/memory-logger.ts";
+import { openMemoryStore } from "../../support/context.ts";
 import { openLocalHub } from "../../support/hub.ts";
 
 const organization = "team-org";
@@ -106,8 +107,7 @@ describe("The export of a long audit log", () => {
   });
 
   test("contains the newest 100,000 matching events", async () => {
-    const store = openStore({});
-    onTestFinished(() => store.close());
+    const store = openMemoryStore();
     const events = eventsUpTo(750).reverse();
     // A log without an end, whose pages have up to 750 events.
     const page = vi.spyOn(AuditLogStore.prototype, "page").mockImplementation(({ before = 1_000_000, limit }) => ({
@@ -141,8 +141,7 @@ describe("The export of a long audit log", () => {
 
 describe("An export", () => {
   test("does not contain events that are added while it runs", async () => {
-    const store = openStore({});
-    onTestFinished(() => store.close());
+    const store = openMemoryStore();
     addTo(store, eventsUpTo(1_200));
     const stream = openExport(store);
     addTo(store, eventsUpTo(1));
@@ -150,8 +149,7 @@ describe("An export", () => {
   });
 
   test.each([0, 1, 499, 500, 501, 1_000])("of %i events is complete", async (count) => {
-    const store = openStore({});
-    onTestFinished(() => store.close());
+    const store = openMemoryStore();
     addTo(store, eventsUpTo(count));
     const stream = openExport(store);
     const expected = eventsUpTo(count).map(({ message }) => ({ message }));

@@ -1,11 +1,11 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import * as z from "zod";
 import { deriveTokenId } from "../../../../src/local-hub/accounts.ts";
 import { getNetworkSecurity } from "../../../../src/local-hub/resources/organizations/organization.ts";
-import { openStore } from "../../../../src/local-hub/store/store.ts";
 import { holdsSecret } from "../../../support/secrets.ts";
+import { openMemoryStore } from "../../support/context.ts";
 import { auditEvents, openLocalHub, restart, stateFile, type TestHub } from "../../support/hub.ts";
 import { organizationRequests, type SampleRequest } from "../../support/sample-requests.ts";
 
@@ -253,8 +253,7 @@ describe("Network security", () => {
     });
 
     test("of a state file from an earlier release also has the later fields", () => {
-      const store = openStore({});
-      onTestFinished(() => store.close());
+      const store = openMemoryStore();
       const { blockedContents: _1, allowedContents: _2, keepReposMetadataVisible: _3, ...earlier } = unchanged;
       const record = { ...earlier, enforceAuth: true };
       store.networkSecurity.put({ owner: "acme", id: "network-security", record });

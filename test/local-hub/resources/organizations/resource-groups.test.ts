@@ -1,11 +1,10 @@
-import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import * as z from "zod";
 import { type ReturnedResourceGroup, resourceGroup } from "../../../../src/hub/organizations/resource-groups.ts";
 import type { RepoRef } from "../../../../src/hub/schemas.ts";
 import { toResourceGroup } from "../../../../src/local-hub/resources/organizations/resource-groups.ts";
-import { openStore } from "../../../../src/local-hub/store/store.ts";
 import type { HubEvent } from "../../../../src/local-hub.ts";
-import { storedRepository } from "../../support/context.ts";
+import { openMemoryStore, storedRepository } from "../../support/context.ts";
 import { auditEvents, openLocalHub, type TestHub } from "../../support/hub.ts";
 
 const pathOf = (organization: string) => `/api/organizations/${organization}/resource-groups`;
@@ -236,8 +235,7 @@ describe("A repository in a resource group", () => {
 });
 
 test("A resource group does not contain a repository that no longer exists", () => {
-  const store = openStore({});
-  onTestFinished(() => store.close());
+  const store = openMemoryStore();
   const there = { type: "model", name: "acme/there" } as const;
   store.repositories.put(storedRepository({ ...there, private: true }));
   const repos = [{ type: "model", name: "acme/gone" } as const, there];
