@@ -234,13 +234,6 @@ describe("POST /_local/reset", () => {
   });
 });
 
-test("An unknown control path returns 404", async () => {
-  for (const line of ["GET /_local", "GET /_local/nothing", "GET /_local/events", "DELETE /_local/jobs"]) {
-    const answer = await hub.request(line, { headers: { "content-type": "application/json" } });
-    expect([answer.status, answer.body], line).toEqual([404, { error: expect.stringContaining("/_local") }]);
-  }
-});
-
 describe("A control request from another site", () => {
   test("is rejected, even as JSON, but one from the page is accepted", async () => {
     const hub = await openLocalHub({ overSocket: true });

@@ -81,16 +81,6 @@ describe("The repositories of a new local Hub", () => {
       { repo: { id: reviews?.id }, discussion: { num: 13 } },
     ]);
   });
-
-  test("that are private fire only webhooks of users who can read them", async () => {
-    const target = await openTarget();
-    const hub = await openLocalHub();
-    await hub.create({ url: target.url, watched: [{ type: "user", name: "local-user" }] }, { token: "hf_other" });
-    await hub.trigger({ repo: { type: "model", name: "local-user/drafts" }, event: pushed.event });
-    expect(target.payloads).toEqual([]);
-    await hub.trigger({ repo: { type: "dataset", name: "local-user/notes" }, event: pushed.event });
-    expect(target.payloads).toHaveLength(1);
-  });
 });
 
 function openSeeded() {

@@ -158,32 +158,19 @@ describe("A misbehaving receiver", () => {
     expect(last).toMatchObject({ status: 200, attempt: 2 });
     expect(first).toMatchObject({ status: null, response: null, attempt: 1, error: expect.stringMatching(reason) });
   });
+});
 
-  test("is unreachable: the attempts fail with a reason", async () => {
-    const hub = await openLocalHub();
-    const { id } = await hub.create({ url: "http://127.0.0.1:1/hook" });
-    const [delivery] = await hub.trigger();
-    expect(delivery?.status).toBeNull();
-    const refused = { status: null, response: null, error: expect.stringContaining("ECONNREFUSED") };
-    expect(await hub.entries(id)).toMatchObject([3, 2, 1].map((attempt) => ({ ...refused, attempt })));
-  });
-
-  test("does not support TLS for an https URL: the attempt fails with a reason", async () => {
-    const target = await openTarget();
-    const hub = await openLocalHub({ attempts: 1 });
-    const { id } = await hub.create({ url: target.url.replace("http:", "https:") });
-    expect(await hub.trigger()).toMatchObject([{ status: null }]);
-    expect(await hub.entries(id)).toMatchObject([{ status: null, error: expect.stringMatching(/SSL|TLS/i) }]);
-  });
-
-  test("has an unknown host name: the attempt fails with a reason", async () => {
-    const hub = await openLocalHub({ attempts: 1, timeout: "5s" });
-    const { id } = await hub.create({ url: "http://nobody.invalid/hook" });
-    expect(await hub.trigger()).toMatchObject([{ status: null }]);
-    expect(await hub.entries(id)).toMatchObject([
-      { status: null, error: expect.stringMatching(/nobody\.invalid|within 5 s/) },
-    ]);
-  });
+test.each([
+  ["an unused port", (_url: string) => "http://127.0.0.1:1/hook", /ECONNREFUSED/],
+  ["TLS, which the receiver does not support", (url: string) => url.replace("http:", "https:"), /SSL|TLS/i],
+  ["an unknown host name", (_url: string) => "http://nobody.invalid/hook", /nobody\.invalid|within 5 s/],
+])("Deliveries to a URL with %s fail with a reason", async (_what, change, reason) => {
+  const target = await openTarget();
+  const hub = await openLocalHub({ attempts: 2, timeout: "5s" });
+  const { id } = await hub.create({ url: change(target.url) });
+  expect(await hub.trigger()).toMatchObject([{ status: null }]);
+  const failed = { status: null, response: null, error: expect.stringMatching(reason) };
+  expect(await hub.entries(id)).toMatchObject([2, 1].map((attempt) => ({ ...failed, attempt })));
 });
 
 describe("The logged response", () => {

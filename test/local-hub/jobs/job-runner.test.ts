@@ -17,21 +17,16 @@ describe("A webhook with a job", () => {
   test("records a job, but runs nothing unless runJobs is set", async () => {
     const hub = await openLocalHub({ now: () => Date.UTC(2026, 0, 31) });
     const owner = { ...account, type: "user", avatarUrl: `${hub.url}/avatars/local-user.svg` };
+    const definition = {
+      ...{ flavor: "a10g-small", dockerImage: "python:3.13", spaceId: "acme/demo", arch: "arm64" },
+      ...{ command: ["false"], arguments: ["", "--fast"], labels: { team: "data", empty: "" } },
+      volumes: [{ type: "bucket", source: "acme/files", mountPath: "/files", readOnly: true, path: "a" }],
+    };
     const { id: webhookId } = await hub.create({
       secret,
       job: {
-        flavor: "a10g-small",
-        dockerImage: "python:3.13",
-        spaceId: "acme/demo",
-        command: ["false"],
-        arguments: ["", "--fast"],
-        environment: { LOG_LEVEL: "debug" },
-        secrets: { HF_TOKEN: secret },
-        arch: "arm64",
-        timeoutSeconds: 60,
-        attempts: 3,
-        labels: { team: "data", empty: "" },
-        volumes: [{ type: "bucket", source: "acme/files", mountPath: "/files", readOnly: true, path: "a" }],
+        ...{ ...definition, environment: { LOG_LEVEL: "debug" }, secrets: { HF_TOKEN: secret } },
+        ...{ timeoutSeconds: 60, attempts: 3 },
       },
     });
     const [delivery] = await hub.trigger();
@@ -48,11 +43,7 @@ describe("A webhook with a job", () => {
         initiator: { type: "webhook", id: webhookId },
         owner,
         createdBy: account,
-        flavor: "a10g-small",
-        dockerImage: "python:3.13",
-        spaceId: "acme/demo",
-        command: ["false"],
-        arguments: ["", "--fast"],
+        ...definition,
         environment: {
           LOG_LEVEL: "debug",
           WEBHOOK_PAYLOAD: body,
@@ -61,11 +52,8 @@ describe("A webhook with a job", () => {
           WEBHOOK_ID: delivery?.deliveryId,
         },
         secrets: ["HF_TOKEN", "WEBHOOK_SECRET"],
-        arch: "arm64",
         timeout: 60,
         retry: 2,
-        labels: { team: "data", empty: "" },
-        volumes: [{ type: "bucket", source: "acme/files", mountPath: "/files", readOnly: true, path: "a" }],
         status: { stage: "SCHEDULING", message: expect.stringContaining("--run-jobs") },
       },
     ]);

@@ -34,8 +34,6 @@ async function exported({
   return z.array(auditLogEvent).parse(body);
 }
 
-const usersOf = (events: AuditLogEvent[]) => new Set(events.map(({ author }) => author.user));
-const ipsOf = (events: AuditLogEvent[]) => new Set(events.map(({ ip }) => ip));
 const typesOf = (events: AuditLogEvent[]) => new Set<string>(events.map(({ type }) => type));
 
 describe("An audit log", () => {
@@ -104,17 +102,6 @@ describe("An audit log", () => {
 });
 
 describe("The search of an audit log", () => {
-  test("matches any of several terms of one kind", async () => {
-    const q = "type:org.create type:org.delete  type:oauth.token";
-    expect(typesOf(await exported({ q }))).toEqual(new Set(["org.create", "org.delete", "oauth.token"]));
-    expect(usersOf(await exported({ q: "author:ada-adams author:other-user" }))).toEqual(
-      new Set(["ada-adams", "other-user"]),
-    );
-    expect(ipsOf(await exported({ q: "ip:192.0.2.10 ip:203.0.113.5" }))).toEqual(
-      new Set(["192.0.2.10", "203.0.113.5"]),
-    );
-  });
-
   test("requires a match for each kind of terms", async () => {
     const all = await exported();
     const q = "ip:192.0.2.10 author:ada-adams author:local-user type:org.sso_login type:jobs.create";
