@@ -1,4 +1,4 @@
-import type { Hono } from "hono";
+import type { Context, Hono } from "hono";
 import { HTTPException } from "hono/http-exception";
 import { type Job, type JobQuery, job, jobHardware, jobLabels, jobOperations } from "../../hub/jobs/schemas.ts";
 import { authorize, canReadPrivate } from "../access.ts";
@@ -48,6 +48,11 @@ export const jobApi = {
     const { store, jobs } = hub;
     const streamSource = { store: store.jobs, runner: jobs };
     const describe = (stored: StoredJob) => toJob(stored, hub);
+    /** Finds a job, and checks the access of the caller to it. */
+    const find = (params: { namespace: string; jobId: string }, context: Context<ApiEnvironment>, write = false) => {
+      checkNamespace(store, { ...params, caller: context.var.caller, write });
+      return findJob(store, params);
+    };
 
     serveRoute(app, jobRoutes.hardware, () => [...hardware]);
 
@@ -70,30 +75,23 @@ export const jobApi = {
       return { count: findJobs(store, { namespace, ...query }).length };
     });
 
-    serveRoute(app, jobRoutes.get, ({ params }, context) => {
-      checkNamespace(store, { ...params, caller: context.var.caller });
-      return describe(findJob(store, params));
-    });
+    serveRoute(app, jobRoutes.get, ({ params }, context) => describe(find(params, context)));
 
-    serveRoute(app, jobRoutes.logs, ({ params, query: { tail } }, context) => {
-      checkNamespace(store, { ...params, caller: context.var.caller });
-      return eventStream(streamJobLogs(streamSource, { jobId: findJob(store, params).id, tail }));
-    });
+    serveRoute(app, jobRoutes.logs, ({ params, query: { tail } }, context) =>
+      eventStream(streamJobLogs(streamSource, { jobId: find(params, context).id, tail })),
+    );
 
-    serveRoute(app, jobRoutes.events, ({ params }, context) => {
-      checkNamespace(store, { ...params, caller: context.var.caller });
-      return eventStream(streamJobEvents(streamSource, { jobId: findJob(store, params).id, describe }));
-    });
+    serveRoute(app, jobRoutes.events, ({ params }, context) =>
+      eventStream(streamJobEvents(streamSource, { jobId: find(params, context).id, describe })),
+    );
 
     serveRoute(app, jobRoutes.cancel, ({ params }, context) => {
-      checkNamespace(store, { ...params, caller: context.var.caller, write: true });
-      jobs.cancel(findJob(store, params).id);
+      jobs.cancel(find(params, context, true).id);
       return describe(findJob(store, params));
     });
 
     serveRoute(app, jobRoutes.setLabels, ({ params, body: { labels } }, context) => {
-      checkNamespace(store, { ...params, caller: context.var.caller, write: true });
-      jobs.setLabels(findJob(store, params).id, labels);
+      jobs.setLabels(find(params, context, true).id, labels);
       return describe(findJob(store, params));
     });
   },
@@ -102,16 +100,10 @@ export const jobApi = {
 /** The number of jobs per page. */
 const pageSize = 50;
 
-interface JobSource {
-  store: Store;
-  hubUrl: string;
-  now: () => number;
-}
-
 /** Returns a job in the format of the Hub's API. */
 export function toJob(
   { id, owner, createdBy, webhookId, definition, secretNames, stage, message, failureCount, ...times }: StoredJob,
-  source: Pick<JobSource, "hubUrl" | "now">,
+  source: Pick<HubContext, "hubUrl" | "now">,
 ): Job {
   const { attempts, timeoutSeconds, ssh: _ssh, ...same } = definition;
   const { createdAt, startedAt, finishedAt } = times;
@@ -141,7 +133,7 @@ export function toJob(
   };
 }
 
-function toAccount(name: string, { hubUrl }: Pick<JobSource, "hubUrl">) {
+function toAccount(name: string, { hubUrl }: Pick<HubContext, "hubUrl">) {
   const type = getAccountKind(name) ?? "user";
   return { id: accountId(name), name, type, avatarUrl: getAvatarUrl(name, { hubUrl }) };
 }
