@@ -12,7 +12,7 @@ interface OpenApiDocumentOptions {
 }
 
 /** An OpenAPI 3.1 document. */
-interface OpenApiDocument {
+export interface OpenApiDocument {
   openapi: string;
   info: { title: string; version: string; description: string };
   servers: { url: string }[];
