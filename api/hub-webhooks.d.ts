@@ -4769,71 +4769,6 @@ declare function runJob(server: WebhooksServer, options?: RunJobOptions): Promis
 declare namespace job_d_exports {
   export { JobOutcome, RunJobOptions, runJob };
 }
-/** Everything that a client of the S3 API needs. Pass it to `new S3Client()` of AWS, or copy the fields for another client. */
-interface BucketConnection {
-  /** The endpoint of the namespace. Its URL contains the path `/s3/NAMESPACE`. */
-  endpoint: string;
-  region: "us-east-1";
-  /** The endpoint has no subdomains for buckets. */
-  forcePathStyle: true;
-  credentials: {
-    accessKeyId: string;
-    secretAccessKey: string;
-  };
-  /** As on the Hub, checksums after the body are not supported. */
-  requestChecksumCalculation: "WHEN_REQUIRED";
-  responseChecksumValidation: "WHEN_REQUIRED";
-}
-/** The environment variables with which a receiver stores its inbox in a bucket. */
-interface BucketVariables {
-  INBOX_URL: string;
-  AWS_ENDPOINT_URL_S3: string;
-  AWS_ACCESS_KEY_ID: string;
-  AWS_SECRET_ACCESS_KEY: string;
-}
-/** Selects the requests to which a fault applies. Default: all requests. */
-interface BucketFaultSelection {
-  /** Default: all operations. `HEAD` and `LIST` include requests for the bucket itself. */
-  operations?: ("GET" | "HEAD" | "PUT" | "DELETE" | "LIST")[];
-  /** The full name of the bucket, such as `me/inbox`. */
-  bucket?: string;
-  /** A pattern of keys, in which `*` matches any characters, such as `"log/*"`. For `LIST`, the pattern of prefixes. */
-  keys?: string;
-  /** The number of selected requests that succeed before the fault. Default `0`. */
-  skip?: number;
-  /** The number of requests that the fault applies to. Default: all requests. */
-  count?: number;
-}
-/**
- * A failure of the S3 API of the local Hub:
- *
- * - `latency`: the request is executed after the latency, also if the client disconnects.
- * - `error`: the response is an error. The default code belongs to the status: `SlowDown` for 503, `InternalError` for 500. With
- *   `isExecuted`, the request is executed first.
- * - `answer-lost`: the request is executed, and the connection is closed without a response.
- * - `torn-body`: a PUT stores only the first half of the body, but succeeds.
- * - `ignored-condition`: a PUT ignores `If-None-Match` and `If-Match`.
- * - `redirect`: a GET is answered with 302, to another origin (default) or to another path.
- */
-type BucketFault = BucketFaultSelection & ({
-  kind: "latency";
-  latency: Duration;
-} | {
-  kind: "error";
-  status: number;
-  code?: string;
-  retryAfterSeconds?: number;
-  isExecuted?: boolean;
-} | {
-  kind: "answer-lost";
-} | {
-  kind: "torn-body";
-} | {
-  kind: "ignored-condition";
-} | {
-  kind: "redirect";
-  to?: "path" | "origin";
-});
 /** A delivery that an event caused, with the result of its latest attempt. */
 interface HubDelivery {
   webhookId: string;
@@ -4882,6 +4817,27 @@ interface HubDeliveryAttempt {
   /** A readable reason why the attempt failed, or `null` if the attempt succeeded. */
   error: string | null;
 }
+/** A part of a payload to merge into a sample. Lists are replaced, not merged. */
+type DeepPartial<Value> = Value extends string | readonly unknown[] ? Value : Value extends object ? { [Key in keyof Value]?: DeepPartial<Value[Key]>; } : Value;
+type TypeIn<Changes> = Changes extends {
+  repo: {
+    type: infer Type extends string;
+  };
+} ? Type : "dataset";
+/**
+ * Creates a realistic Hub payload for tests. The payload has all fields of its scope. Objects in `changes` are merged
+ * into it, and lists replace its lists. To leave out a field, set it to `undefined`. For `repo.content`, a bucket has
+ * `updatedFiles` and other repositories have `updatedRefs`. URLs match the name of the repository.
+ *
+ * @example
+ * ```ts
+ * webhookPayload("repo.content");
+ * webhookPayload("repo.config", { repo: { type: "model", name: "acme/net" }, updatedConfig: { private: true } });
+ * webhookPayload("repo.config", { updatedConfig: { private: undefined } }); // JSON: "updatedConfig": {}
+ * webhookPayload("repo.content", { repo: { type: "bucket", name: "acme/files" } });
+ * ```
+ */
+declare function webhookPayload<const Scope extends KnownScope, const Changes extends DeepPartial<WebhookPayload> = Record<never, never>>(scope: Scope, changes?: Changes): PayloadOf<Scope, TypeIn<Changes>>;
 /** An event to trigger: the repository, the event, and other fields of the payload. */
 declare const eventRequest: z.ZodMiniObject<{
   repo: z.ZodMiniObject<{
@@ -4918,27 +4874,49 @@ declare const eventRequest: z.ZodMiniObject<{
  * choice of webhooks that fire.
  */
 type HubEvent = z.input<typeof eventRequest>;
-/** A part of a payload to merge into a sample. Lists are replaced, not merged. */
-type DeepPartial<Value> = Value extends string | readonly unknown[] ? Value : Value extends object ? { [Key in keyof Value]?: DeepPartial<Value[Key]>; } : Value;
-type TypeIn<Changes> = Changes extends {
-  repo: {
-    type: infer Type extends string;
-  };
-} ? Type : "dataset";
+/** Selects the requests to which a fault applies. Default: all requests. */
+interface BucketFaultSelection {
+  /** Default: all operations. `HEAD` and `LIST` include requests for the bucket itself. */
+  operations?: ("GET" | "HEAD" | "PUT" | "DELETE" | "LIST")[];
+  /** The full name of the bucket, such as `me/inbox`. */
+  bucket?: string;
+  /** A pattern of keys, in which `*` matches any characters, such as `"log/*"`. For `LIST`, the pattern of prefixes. */
+  keys?: string;
+  /** The number of selected requests that succeed before the fault. Default `0`. */
+  skip?: number;
+  /** The number of requests that the fault applies to. Default: all requests. */
+  count?: number;
+}
 /**
- * Creates a realistic Hub payload for tests. The payload has all fields of its scope. Objects in `changes` are merged
- * into it, and lists replace its lists. To leave out a field, set it to `undefined`. For `repo.content`, a bucket has
- * `updatedFiles` and other repositories have `updatedRefs`. URLs match the name of the repository.
+ * A failure of the S3 API of the local Hub:
  *
- * @example
- * ```ts
- * webhookPayload("repo.content");
- * webhookPayload("repo.config", { repo: { type: "model", name: "acme/net" }, updatedConfig: { private: true } });
- * webhookPayload("repo.config", { updatedConfig: { private: undefined } }); // JSON: "updatedConfig": {}
- * webhookPayload("repo.content", { repo: { type: "bucket", name: "acme/files" } });
- * ```
+ * - `latency`: the request is executed after the latency, also if the client disconnects.
+ * - `error`: the response is an error. The default code belongs to the status: `SlowDown` for 503, `InternalError` for 500. With
+ *   `isExecuted`, the request is executed first.
+ * - `answer-lost`: the request is executed, and the connection is closed without a response.
+ * - `torn-body`: a PUT stores only the first half of the body, but succeeds.
+ * - `ignored-condition`: a PUT ignores `If-None-Match` and `If-Match`.
+ * - `redirect`: a GET is answered with 302, to another origin (default) or to another path.
  */
-declare function webhookPayload<const Scope extends KnownScope, const Changes extends DeepPartial<WebhookPayload> = Record<never, never>>(scope: Scope, changes?: Changes): PayloadOf<Scope, TypeIn<Changes>>;
+type BucketFault = BucketFaultSelection & ({
+  kind: "latency";
+  latency: Duration;
+} | {
+  kind: "error";
+  status: number;
+  code?: string;
+  retryAfterSeconds?: number;
+  isExecuted?: boolean;
+} | {
+  kind: "answer-lost";
+} | {
+  kind: "torn-body";
+} | {
+  kind: "ignored-condition";
+} | {
+  kind: "redirect";
+  to?: "path" | "origin";
+});
 /** The options of `LocalHub.launch`. */
 interface LocalHubOptions {
   /** The port. Default `0`, which chooses a free port. */
@@ -5084,6 +5062,28 @@ declare class LocalHub {
   close(): Promise<void>;
   /** Calls {@link close}. */
   [Symbol.asyncDispose](): Promise<void>;
+}
+/** Everything that a client of the S3 API needs. Pass it to `new S3Client()` of AWS, or copy the fields for another client. */
+interface BucketConnection {
+  /** The endpoint of the namespace. Its URL contains the path `/s3/NAMESPACE`. */
+  endpoint: string;
+  region: "us-east-1";
+  /** The endpoint has no subdomains for buckets. */
+  forcePathStyle: true;
+  credentials: {
+    accessKeyId: string;
+    secretAccessKey: string;
+  };
+  /** As on the Hub, checksums after the body are not supported. */
+  requestChecksumCalculation: "WHEN_REQUIRED";
+  responseChecksumValidation: "WHEN_REQUIRED";
+}
+/** The environment variables with which a receiver stores its inbox in a bucket. */
+interface BucketVariables {
+  INBOX_URL: string;
+  AWS_ENDPOINT_URL_S3: string;
+  AWS_ACCESS_KEY_ID: string;
+  AWS_SECRET_ACCESS_KEY: string;
 }
 declare namespace local_hub_d_exports {
   export { BucketConnection, BucketFault, BucketFaultSelection, BucketVariables, HubDelivery, HubDeliveryAttempt, HubEvent, Job, JobStage, LocalHub, LocalHubOptions, WebhookError };

@@ -15,7 +15,7 @@ if (path === undefined || rest.length > 0) fail("Pass one file: npm run contract
 const document = readDocument(path);
 // The local Hub loads only for a valid document, because it takes the most time.
 const [{ openApiDocument }, { specifiedRoutes }, { publishedOn }, { formatDifference, reportOn }] = await Promise.all([
-  import("../src/local-hub/openapi/openapi-document.ts"),
+  import("../src/local-hub/openapi.ts"),
   import("../src/local-hub/routes/index.ts"),
   import("./contract-diff/hub-changes.ts"),
   import("./contract-diff/report.ts"),

@@ -6,8 +6,8 @@
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { hubChanges, publishedOn } from "../../scripts/contract-diff/hub-changes.ts";
-import type { JsonSchema } from "../../src/local-hub/openapi/openapi-document.ts";
-import { openApiDocument } from "../../src/local-hub/openapi/openapi-document.ts";
+import type { JsonSchema } from "../../src/local-hub/openapi.ts";
+import { openApiDocument } from "../../src/local-hub/openapi.ts";
 
 const document = openApiDocument({ serverUrl: "http://127.0.0.1:5050" });
 

@@ -1,10 +1,20 @@
 import { HTTPException } from "hono/http-exception";
 import type { OrganizationRole } from "../hub/schemas.ts";
-import { type Caller, getAccountKind, getPlan, localUser, organizationNames, type Plan, plans } from "./accounts.ts";
+import {
+  accountId,
+  type Caller,
+  getAccountKind,
+  getPlan,
+  localUser,
+  organizationNames,
+  type Plan,
+  plans,
+  tokenUsers,
+} from "./accounts.ts";
 import type { Store } from "./store/store.ts";
 
 /** The access that a caller needs for an operation. */
-export interface Requirement {
+interface Requirement {
   /** Any authenticated user, a member, or an admin of the organization. */
   role: "anyone" | "member" | "admin";
   /** The cheapest plan that includes the operation. Default `free`. */
@@ -87,4 +97,16 @@ export function canReadPrivate(store: Store, { user, owner }: { user: string; ow
 
 function forbidden(message: string): HTTPException {
   return new HTTPException(403, { message });
+}
+
+/** Finds a user by ID among the users with a token and the members of organizations. */
+export function findUserById(store: Store, id: string): string | undefined {
+  const hasId = (user: string) => accountId(user) === id;
+  const found = tokenUsers.find(hasId);
+  if (found !== undefined) return found;
+  for (const organization of organizationNames) {
+    const member = store.members.listByOwner(organization).find(({ id: user }) => hasId(user));
+    if (member) return member.id;
+  }
+  return undefined;
 }

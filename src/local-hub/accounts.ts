@@ -1,5 +1,4 @@
-import { deriveId } from "./ids.ts";
-import type { Store } from "./store/store.ts";
+import { createHash, randomBytes } from "node:crypto";
 
 /** The user and token of a request. */
 export interface Caller {
@@ -89,14 +88,68 @@ export function deriveTokenId(token: string): string {
 /** The users who have a token of the local Hub. */
 export const tokenUsers: readonly string[] = [...new Set(developmentTokens.map(({ user }) => user))];
 
-/** Finds a user by ID among the users with a token and the members of organizations. */
-export function findUserById(store: Store, id: string): string | undefined {
-  const hasId = (user: string) => accountId(user) === id;
-  const found = tokenUsers.find(hasId);
-  if (found !== undefined) return found;
-  for (const organization of organizationNames) {
-    const member = store.members.listByOwner(organization).find(({ id: user }) => hasId(user));
-    if (member) return member.id;
+/** The bytes for the next IDs. Requesting them for each ID would take a tenth of the time of an event. */
+let pool = randomBytes(0);
+let used = 0;
+const poolBytes = 8 * 1024;
+
+/** Creates a random ID in the Hub's format. */
+export function createId(): string {
+  return takeHex(12);
+}
+
+/** Creates a random commit ID. */
+export function createSha(): string {
+  return takeHex(20);
+}
+
+function takeHex(bytes: number): string {
+  if (used + bytes > pool.length) {
+    pool = randomBytes(poolBytes);
+    used = 0;
   }
-  return undefined;
+  used += bytes;
+  return pool.toString("hex", used - bytes, used);
+}
+
+/** Derives an ID from a text. The same text always results in the same ID. */
+export function deriveId(text: string): string {
+  return createHash("sha256").update(text).digest("hex").slice(0, 24);
+}
+
+/** An access key of the S3 API. */
+interface AccessKey {
+  accessKeyId: string;
+  secretAccessKey: string;
+}
+
+/**
+ * Derives the access key of a token. The key is the same on every local Hub, and is not valid on the real Hub. It has the access of
+ * the token.
+ */
+export function deriveAccessKey(token: string): AccessKey {
+  const digest = (purpose: string) => createHash("sha256").update(`${purpose} ${token}`);
+  return {
+    accessKeyId: `HFAK${digest("access key").digest("hex").slice(0, 16).toUpperCase()}`,
+    secretAccessKey: digest("secret access key").digest("base64url").slice(0, 40),
+  };
+}
+
+const keys: ReadonlyMap<string, { secretAccessKey: string; token: string }> = new Map(
+  developmentTokens.map(({ token }) => {
+    const { accessKeyId, secretAccessKey } = deriveAccessKey(token);
+    return [accessKeyId, { secretAccessKey, token }];
+  }),
+);
+
+/** Returns the secret and the caller of an access key, or `undefined` if the key is unknown. */
+export function findAccessKey(accessKeyId: string): { secretAccessKey: string; caller: Caller } | undefined {
+  const key = keys.get(accessKeyId);
+  const caller = key && findCaller(key.token);
+  return caller && { secretAccessKey: key.secretAccessKey, caller };
+}
+
+/** Returns the avatar URL of a user or an organization. */
+export function getAvatarUrl(name: string, { hubUrl }: { hubUrl: string }): string {
+  return `${hubUrl}/avatars/${encodeURIComponent(name)}.svg`;
 }

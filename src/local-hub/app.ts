@@ -1,23 +1,22 @@
 import { Hono } from "hono";
 import { bodyLimit } from "hono/body-limit";
+import { html } from "hono/html";
 import { HTTPException } from "hono/http-exception";
 import type { Console } from "../console/server/console.ts";
 import { WebhookError } from "../core/errors.ts";
 import { isLoopbackHost } from "../core/loopback.ts";
 import { consolePath } from "../core/urls.ts";
-import { deriveTokenId, developmentTokens } from "./accounts.ts";
+import { accountId, deriveTokenId, developmentTokens } from "./accounts.ts";
 import { CodedException, errorResponse } from "./error-response.ts";
 import type { HubContext } from "./hub-context.ts";
-import { openApiDocument } from "./openapi/openapi-document.ts";
-import { avatarResponse } from "./resources/avatars.ts";
-import { type ApiEnvironment, authenticate, requireToken } from "./routes/authentication.ts";
-import { commitPath } from "./routes/commits.ts";
+import { openApiDocument } from "./openapi.ts";
+import { commitPath } from "./resources/repositories/commits.ts";
+import { uploadPath } from "./resources/repositories/lfs.ts";
 import { controlApi } from "./routes/control.ts";
 import { resourceApis } from "./routes/index.ts";
-import { uploadPath } from "./routes/lfs.ts";
 import { RepositoryMovedException } from "./routes/repository-access.ts";
-import { isReadMethod } from "./routes/route.ts";
-import { s3Gateway, s3Path } from "./routes/s3/gateway.ts";
+import { type ApiEnvironment, authenticate, isReadMethod, requireToken } from "./routes/route.ts";
+import { s3Gateway, s3Path } from "./s3/gateway.ts";
 
 /** The maximum size of a request body. Valid requests are smaller. */
 const maxBodyBytes = 10 * 1024 * 1024;
@@ -118,4 +117,37 @@ export function createHubApp(hub: HubContext, { console }: { console: Console })
     return errorResponse({ status: 500, message: "The local Hub failed. See the log of the local Hub for the cause." });
   });
   return app;
+}
+
+/** Prevents the image from loading resources or running scripts, even if it is opened as a document. */
+const contentSecurityPolicy =
+  "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; sandbox";
+
+/**
+ * Returns a response with the avatar of a user or an organization, or `undefined` if the file name does not end in `.svg`. The
+ * avatar shows the initial of the name on a color that is derived from the name.
+ */
+function avatarResponse(file: string): Response | undefined {
+  const [, name] = /^(.+)\.svg$/s.exec(file) ?? [];
+  if (name === undefined) return undefined;
+  return new Response(draw(name), {
+    headers: {
+      "Content-Type": "image/svg+xml; charset=utf-8",
+      "Content-Security-Policy": contentSecurityPolicy,
+      "X-Content-Type-Options": "nosniff",
+      "Cache-Control": "public, max-age=3600",
+    },
+  });
+}
+
+function draw(name: string): string {
+  // XML cannot represent these characters.
+  const title = name.toWellFormed().replace(/[\p{Cc}\uFFFE\uFFFF]/gu, "\uFFFD");
+  const [initial = ""] = title.toUpperCase();
+  const hue = Number.parseInt(accountId(name).slice(0, 6), 16) % 360;
+  return `${html`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 64 64" role="img" aria-label="${title}">
+  <rect width="64" height="64" fill="hsl(${hue}, 60%, 88%)"/>
+  <text x="32" y="43" font-family="system-ui, sans-serif" font-size="32" font-weight="600" text-anchor="middle" fill="hsl(${hue}, 60%, 25%)">${initial}</text>
+</svg>
+`}`;
 }

@@ -20,7 +20,7 @@ export function invalidRequest(problems: readonly string[]): HTTPException {
 }
 
 /** The codes of errors that the official clients recognize by the header `X-Error-Code`. */
-export type HubErrorCode = "RepoNotFound" | "RevisionNotFound" | "EntryNotFound" | "GatedRepo" | "DiscussionsDisabled";
+type HubErrorCode = "RepoNotFound" | "RevisionNotFound" | "EntryNotFound" | "GatedRepo" | "DiscussionsDisabled";
 
 /** An error response with a code for the header `X-Error-Code`. The default code depends only on the status. */
 export class CodedException extends HTTPException {

@@ -1,9 +1,10 @@
+import { WebhookError } from "../core/errors.ts";
 import type { Logger } from "../core/log.ts";
-import type { BucketFaults } from "./buckets/faults.ts";
 import type { Dispatcher } from "./delivery/dispatcher.ts";
 import type { RepositoryChange } from "./events/repository-change.ts";
 import type { JobRunner } from "./jobs/job-runner.ts";
-import type { AuditLog } from "./resources/organizations/audit-log.ts";
+import type { BucketFaults } from "./s3/faults.ts";
+import type { AuditLog } from "./store/audit-log-store.ts";
 import type { Store } from "./store/store.ts";
 
 /** The parts and settings of a local Hub that the events, routes, and console share. */
@@ -33,4 +34,22 @@ export interface HubContext {
   collectedChanges?: RepositoryChange[];
   /** Restores the initial data. */
   reset: () => void;
+}
+
+/**
+ * The parts of each local Hub, for the console of a dev session. In a file of its own, because the types of the parts must not become
+ * part of the published declarations.
+ */
+const readers = new WeakMap<object, () => HubContext>();
+
+/** Makes the parts of a local Hub available to {@link contextOf}. */
+export function registerContext(hub: object, read: () => HubContext): void {
+  readers.set(hub, read);
+}
+
+/** Returns the parts of a local Hub. @throws `CLOSING` if the local Hub is closed. */
+export function contextOf(hub: object): HubContext {
+  const read = readers.get(hub);
+  if (read) return read();
+  throw new WebhookError("The local Hub belongs to another copy of this package.", { code: "OPTION_INVALID" });
 }

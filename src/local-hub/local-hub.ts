@@ -5,26 +5,22 @@ import { createSafeLogger, type Logger } from "../core/log.ts";
 import { checkCount, checkOptionNames, checkPort, type Duration, toMilliseconds } from "../core/options.ts";
 import type { Job } from "../hub/jobs/schemas.ts";
 import { type Listener, listen } from "../receiver/node/listen.ts";
-import { localUser } from "./accounts.ts";
+import { createId, createSha, deriveAccessKey, localUser } from "./accounts.ts";
 import { createHubApp } from "./app.ts";
-import { deriveAccessKey } from "./buckets/access-keys.ts";
-import type { BucketConnection, BucketVariables } from "./buckets/bucket-settings.ts";
-import { type BucketFault, BucketFaults } from "./buckets/faults.ts";
 import { createHubConsole } from "./console/hub-console.ts";
-import { registerContext } from "./contexts.ts";
 import { Dispatcher } from "./delivery/dispatcher.ts";
 import { HttpSender } from "./delivery/http-sender.ts";
 import type { HubDelivery, HubDeliveryAttempt } from "./delivery/hub-delivery.ts";
 import { type HubEvent, parseEvent } from "./events/event-request.ts";
 import { triggerEvent } from "./events/trigger.ts";
-import type { HubContext } from "./hub-context.ts";
-import { createId, createSha } from "./ids.ts";
+import { type HubContext, registerContext } from "./hub-context.ts";
 import { JobRunner } from "./jobs/job-runner.ts";
 import { toJob } from "./resources/jobs.ts";
-import { AuditLog } from "./resources/organizations/audit-log.ts";
 import { createRepository } from "./resources/repositories/repository-changes.ts";
-import type { ApiEnvironment } from "./routes/authentication.ts";
+import type { ApiEnvironment } from "./routes/route.ts";
+import { type BucketFault, BucketFaults } from "./s3/faults.ts";
 import { openSeededStore, seedStore } from "./seed/seed.ts";
+import { AuditLog } from "./store/audit-log-store.ts";
 import type { Store } from "./store/store.ts";
 
 /** The options of `LocalHub.launch`. */
@@ -295,7 +291,7 @@ export class LocalHub {
 }
 
 /** The parts of a running local Hub. */
-export interface Parts {
+interface Parts {
   context: HubContext;
   listener: Listener;
   sender: HttpSender;
@@ -380,4 +376,25 @@ function ensureBucket(
     AWS_ACCESS_KEY_ID: credentials.accessKeyId,
     AWS_SECRET_ACCESS_KEY: credentials.secretAccessKey,
   };
+}
+
+/** Everything that a client of the S3 API needs. Pass it to `new S3Client()` of AWS, or copy the fields for another client. */
+export interface BucketConnection {
+  /** The endpoint of the namespace. Its URL contains the path `/s3/NAMESPACE`. */
+  endpoint: string;
+  region: "us-east-1";
+  /** The endpoint has no subdomains for buckets. */
+  forcePathStyle: true;
+  credentials: { accessKeyId: string; secretAccessKey: string };
+  /** As on the Hub, checksums after the body are not supported. */
+  requestChecksumCalculation: "WHEN_REQUIRED";
+  responseChecksumValidation: "WHEN_REQUIRED";
+}
+
+/** The environment variables with which a receiver stores its inbox in a bucket. */
+export interface BucketVariables {
+  INBOX_URL: string;
+  AWS_ENDPOINT_URL_S3: string;
+  AWS_ACCESS_KEY_ID: string;
+  AWS_SECRET_ACCESS_KEY: string;
 }

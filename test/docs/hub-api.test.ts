@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { renderHubOperations } from "../../docs/scripts/hub-operations.ts";
 import { hubChanges } from "../../scripts/contract-diff/hub-changes.ts";
 import { auditLogTypes } from "../../src/hub/organizations/audit-log-types.ts";
-import { openApiDocument } from "../../src/local-hub/openapi/openapi-document.ts";
+import { openApiDocument } from "../../src/local-hub/openapi.ts";
 import { routes as allRoutes } from "../../src/local-hub/routes/index.ts";
 
 describe("The generated page of operations", () => {

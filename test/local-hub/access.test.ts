@@ -33,10 +33,11 @@ describe("A request without a known bearer token gets 401", () => {
       { authorization: `Basic ${Buffer.from("local-user:hf_local").toString("base64")}` },
       { authorization: "Token hf_local" },
       { authorization: "Bearer" },
-      { authorization: "Bearer hf_nobody" },
-      { authorization: `Bearer hf_${secret}` },
-      // A known token without its prefix.
-      { authorization: "Bearer local" },
+      ...["nobody", secret, "localx", "LOCAL", "local hf_other"].map((name) => ({
+        authorization: `Bearer hf_${name}`,
+      })),
+      // A known token without its prefix, and a property of every object.
+      ...["local", "HF_LOCAL", "constructor"].map((token) => ({ authorization: `Bearer ${token}` })),
       { cookie: "token=hf_local" },
       { "x-api-key": "hf_local" },
     ];
@@ -44,7 +45,7 @@ describe("A request without a known bearer token gets 401", () => {
       const answer = await shared.request(line("acme"), { token: null, body, headers });
       expect(answer.status, JSON.stringify(headers)).toBe(401);
       expect(answer.headers.get("www-authenticate")).toBe("Bearer");
-      expect(answer.text).not.toContain(secret);
+      expect(`${answer.text}${JSON.stringify([...answer.headers])}${shared.log.text()}`).not.toContain(secret);
     }
     const asParameter = await shared.request(`${line("acme")}?access_token=hf_local`, { token: null, body });
     expect(asParameter.status).toBe(401);
@@ -189,24 +190,36 @@ test("A refused write changes nothing", async () => {
   expect(await read()).toEqual(before);
 });
 
-test("A restart keeps the changes to an organization, and a reset reverts them", async () => {
-  const state = stateFile();
-  const hub = await openLocalHub({ state });
+test("A restart keeps all changes, and a reset reverts them", async () => {
+  const options = { state: stateFile(), now: () => 1_700_000_000_000 };
+  const hub = await openLocalHub(options);
+  const organization = ["settings/network-security", "members?search=other", "resource-groups", "audit-log/export"];
+  const lines = [
+    ...organization.map((path) => `/api/organizations/acme/${path}`),
+    ...[
+      "/_local/settings",
+      "/_local/papers",
+      "/api/notifications",
+      "/api/organizations/acme/members?search=local-user",
+    ],
+  ];
   const read = async (asked: typeof hub) => {
-    const lines = ["acme/settings/network-security", "acme/members?search=other", "acme/members?search=local-user"];
-    const answers = await Promise.all(lines.map((line) => asked.request(`GET /api/organizations/${line}`)));
+    const answers = await Promise.all(lines.map((line) => asked.request(`GET ${line}`)));
     const revoked = await asked.request("GET /api/organizations/acme/avatar", { token: "hf_read" });
     return [...answers.map(({ text }) => text.replaceAll(asked.url, "")), revoked.status];
   };
   const before = await read(hub);
   for (const { line, body, writes } of organizationRequests) if (writes) await hub.request(line("acme"), { body });
   await hub.request("PUT /api/organizations/acme/members/other-user/role", { body: { role: "write" } });
+  await hub.request("PATCH /api/settings/watch", { body: { add: [{ type: "org", id: "acme" }] } });
+  await hub.request("POST /api/settings/papers/claim", { body: { paperId: "2601.04211" } });
+  await hub.request("POST /api/notifications/mark-as-read?applyToAll=true", { body: {} });
   const changed = await read(hub);
-  expect(changed.map((text, index) => text === before[index])).toEqual([false, false, true, false]);
-  const second = await restart(hub, { state });
+  const isSame = changed.map((text, index) => text === before[index]);
+  expect(isSame).toEqual([...Array(7).fill(false), true, false]);
+  const second = await restart(hub, options);
   expect(await read(second)).toEqual(changed);
   await second.request("POST /_local/reset", { token: null, body: {} });
   expect(await read(second)).toEqual(before);
-  const third = await restart(second, { state });
-  expect(await read(third)).toEqual(before);
+  expect(await read(await restart(second, options))).toEqual(before);
 });

@@ -3,7 +3,7 @@ import { createServer as createHttpServer } from "node:http";
 import { createServer, Server } from "node:net";
 import { PutObjectCommand, S3Client } from "@aws-sdk/client-s3";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { BucketFaults } from "../../src/local-hub/buckets/faults.ts";
+import { BucketFaults } from "../../src/local-hub/s3/faults.ts";
 import { LocalHub, type LocalHubOptions } from "../../src/local-hub.ts";
 import { listen } from "../support/listen.ts";
 import { startReceiverProcess } from "../support/receiver-process.ts";

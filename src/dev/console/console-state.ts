@@ -6,7 +6,7 @@ import { sendApi } from "../../console/server/api.ts";
 import type { ConsoleEvents } from "../../console/server/console-events.ts";
 import type { WebhookError } from "../../core/errors.ts";
 import { hubFeatures, hubResources, reportHubChanges } from "../../local-hub/console/hub-console.ts";
-import { contextOf } from "../../local-hub/contexts.ts";
+import { contextOf } from "../../local-hub/hub-context.ts";
 import type { LocalHub } from "../../local-hub/local-hub.ts";
 import type { EndpointDetails } from "../../receiver/control.ts";
 import type { LoadFailure } from "../../server-file/load-failure.ts";

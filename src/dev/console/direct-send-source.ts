@@ -3,12 +3,12 @@ import type { SendDraft, SendPreview, SendResult, SentDelivery } from "../../con
 import type { SendSource, SentEvent } from "../../console/server/api.ts";
 import { WebhookError } from "../../core/errors.ts";
 import { webhooksPath } from "../../core/urls.ts";
+import { createId, createSha } from "../../local-hub/accounts.ts";
+import { parseDraft } from "../../local-hub/console/send-source.ts";
 import { postDelivery } from "../../local-hub/delivery/attempt.ts";
 import { HttpSender } from "../../local-hub/delivery/http-sender.ts";
-import { parseDraft } from "../../local-hub/events/draft-event.ts";
-import { payloadSerializer } from "../../local-hub/events/event-payload.ts";
-import { serializeEvent } from "../../local-hub/events/recorded-event.ts";
-import { createId, createSha } from "../../local-hub/ids.ts";
+import { serializeEvent } from "../../local-hub/events/event-request.ts";
+import { payloadSerializer } from "../../local-hub/events/repository-change.ts";
 import type { EndpointDetails, ServerDescription } from "../../receiver/control.ts";
 import { endpointUnknown } from "../../receiver/endpoint-registry.ts";
 import { isRefusal } from "../delivery-observer.ts";

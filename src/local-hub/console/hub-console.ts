@@ -23,17 +23,23 @@ import { ConsoleEvents } from "../../console/server/console-events.ts";
 import { packageVersion } from "../../core/files.ts";
 import { cutAt } from "../../core/text.ts";
 import { repoRef } from "../../hub/schemas.ts";
-import { isWatching } from "../events/webhook-selection.ts";
+import { isWatching } from "../events/publish-change.ts";
 import type { Commit } from "../git/commit-store.ts";
 import type { HubContext } from "../hub-context.ts";
 import { maxKeptAttempts } from "../store/delivery-store.ts";
 import type { ListedEvent, StoredEvent } from "../store/event-store.ts";
 import type { StoredJob } from "../store/job-store.ts";
 import type { StoredRepository } from "../store/repository-store.ts";
-import type { WatchedTable } from "../store/watch-tables.ts";
-import { nameOfWebhook, runJobsCommand, skipReasonText, triggerCommand } from "./describe-webhook.ts";
+import type { WatchedTable } from "../store/store.ts";
 import { HubSendSource, type SessionEndpoints } from "./send-source.ts";
-import { notFound, webhooksApi } from "./webhooks-api.ts";
+import {
+  nameOfWebhook,
+  notFound,
+  runJobsCommand,
+  skipReasonText,
+  triggerCommand,
+  webhooksApi,
+} from "./webhooks-api.ts";
 
 /** The features of a local Hub, in the order of the navigation. */
 export const hubFeatures = [

@@ -1,20 +1,16 @@
-import type { SendPreview, SendRecipient, SendResult } from "../../console/protocol/send.ts";
-import type { SendSource, SentEvent } from "../../console/server/api.ts";
-import { parseSentPayload } from "../../console/server/api.ts";
+import type { SendDraft, SendPreview, SendRecipient, SendResult } from "../../console/protocol/send.ts";
+import { parseSentPayload, type SendSource, type SentEvent } from "../../console/server/api.ts";
 import { WebhookError } from "../../core/errors.ts";
 import type { WebhookPayload } from "../../payload/schema.ts";
 import { localUser } from "../accounts.ts";
 import type { HubDelivery } from "../delivery/hub-delivery.ts";
-import { parseDraft } from "../events/draft-event.ts";
-import { payloadSerializer } from "../events/event-payload.ts";
 import { type ParsedEvent, parseEvent } from "../events/event-request.ts";
-import { fireEvent } from "../events/fire-event.ts";
+import { findUnfiredReason, fireEvent, type RepositoryEvent, type UnfiredWebhook } from "../events/publish-change.ts";
+import { payloadSerializer } from "../events/repository-change.ts";
 import { previewEvent, selectionOf, triggerEvent } from "../events/trigger.ts";
-import type { RepositoryEvent, UnfiredWebhook } from "../events/webhook-selection.ts";
-import { findUnfiredReason } from "../events/webhook-selection.ts";
 import type { HubContext } from "../hub-context.ts";
-import { maskedTargetUrl } from "../resources/webhooks.ts";
-import { nameOfWebhook, skipReasonText } from "./describe-webhook.ts";
+import { maskedTargetUrl } from "../store/webhook-store.ts";
+import { nameOfWebhook, skipReasonText } from "./webhooks-api.ts";
 
 /** The parts that a dev session adds to the page that sends events. */
 export interface SessionEndpoints {
@@ -223,4 +219,20 @@ function own(value: Readonly<Record<string, unknown>>, name: string): unknown {
 
 function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/**
+ * Returns the event that a user has chosen in the console. A move gets a new name.
+ *
+ * @throws `ARGUMENT_INVALID` with the invalid fields.
+ */
+export function parseDraft({ scope, action, repository }: SendDraft): ParsedEvent {
+  const colon = repository.indexOf(":");
+  const [type, name] = [repository.slice(0, colon), repository.slice(colon + 1)];
+  const isMove = scope === "repo" && action === "move";
+  return parseEvent({
+    repo: { type, name },
+    event: { scope, action },
+    ...(isMove && { movedTo: { name: `${name}-moved` } }),
+  });
 }

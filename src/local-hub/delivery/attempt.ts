@@ -5,7 +5,7 @@ import type { StoredWebhook } from "../store/webhook-store.ts";
 import type { HttpSender } from "./http-sender.ts";
 import type { HubDeliveryAttempt } from "./hub-delivery.ts";
 
-export interface PostContext {
+interface PostContext {
   sender: HttpSender;
   timeoutMs: number;
   now: () => number;
@@ -19,19 +19,19 @@ export interface AttemptContext extends PostContext {
 }
 
 /** The delivery to attempt and its webhook. */
-export interface AttemptOptions {
+interface AttemptOptions {
   webhook: StoredWebhook;
   delivery: Pick<PendingDelivery, "deliveryId" | "logId" | "attempt" | "body">;
 }
 
 /** The delivery to post, with the target URL and the secret. */
-export interface PostOptions extends Pick<AttemptOptions, "delivery"> {
+interface PostOptions extends Pick<AttemptOptions, "delivery"> {
   url: string;
   secret: string | undefined;
 }
 
 /** The result of an attempt. */
-export interface AttemptResult {
+interface AttemptResult {
   /** The recorded attempt. The `error` of a successful attempt is `null`. */
   attempt: HubDeliveryAttempt;
   /** Whether another attempt could succeed. */

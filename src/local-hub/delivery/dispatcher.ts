@@ -3,10 +3,9 @@ import { maxTimerMs } from "../../core/options.ts";
 import { exponentialBackoff } from "../../core/time.ts";
 import { suspendedAfterFailure } from "../../hub/webhooks/schemas.ts";
 import type { JobRunner } from "../jobs/job-runner.ts";
-import { maskedTargetUrl } from "../resources/webhooks.ts";
 import type { ScheduledDelivery } from "../store/delivery-store.ts";
 import type { Store } from "../store/store.ts";
-import type { StoredWebhook } from "../store/webhook-store.ts";
+import { maskedTargetUrl, type StoredWebhook } from "../store/webhook-store.ts";
 import { type AttemptContext, attemptDelivery } from "./attempt.ts";
 import type { HttpSender } from "./http-sender.ts";
 import {
@@ -17,7 +16,7 @@ import {
   type HubDeliveryAttempt,
 } from "./hub-delivery.ts";
 
-export interface DeliveryLimits {
+interface DeliveryLimits {
   /** The maximum number of attempts per delivery. */
   attempts: number;
   /** The pause before the second attempt. The pause doubles before each later attempt. */
@@ -30,7 +29,7 @@ export interface DeliveryLimits {
   triggersPerDay: number;
 }
 
-export interface DispatcherOptions {
+interface DispatcherOptions {
   store: Store;
   sender: HttpSender;
   jobs: JobRunner;

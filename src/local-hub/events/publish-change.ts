@@ -1,12 +1,15 @@
+import type { RepoRef } from "../../hub/schemas.ts";
+import { actions, isKnownScope } from "../../payload/names.ts";
+import { coversScope } from "../../payload/scope.ts";
+import { canReadPrivate } from "../access.ts";
+import { getAccountKind, getOwner } from "../accounts.ts";
 import type { HubDelivery } from "../delivery/hub-delivery.ts";
 import type { HubContext } from "../hub-context.ts";
 import { notifyWatchers, syncNotifications } from "../resources/notifications.ts";
-import { repositoryAuditEntries } from "../resources/organizations/audit-log.ts";
 import { syncResourceGroups } from "../resources/organizations/resource-groups.ts";
-import { eventPayload, payloadSerializer } from "./event-payload.ts";
-import { fireEvent } from "./fire-event.ts";
-import type { RepositoryChange } from "./repository-change.ts";
-import { eventOf, type UnfiredWebhook } from "./webhook-selection.ts";
+import type { AuditEntry } from "../store/audit-log-store.ts";
+import { maskedTargetUrl, type StoredWebhook, webhookState } from "../store/webhook-store.ts";
+import { changedRepository, eventPayload, payloadSerializer, type RepositoryChange } from "./repository-change.ts";
 
 /** The result of an event. */
 export interface TriggerResult {
@@ -23,10 +26,6 @@ export interface TriggerResult {
  * If the context collects changes, the change is only collected, and the result is empty.
  *
  * @throws `ARGUMENT_INVALID` if the overrides are nested too deeply, or the edits do not fit the payload.
- * @example
- * ```ts
- * publishChange(context, { scope: "repo", action: "create", user: "local-user", before: undefined, after: repository });
- * ```
  */
 export function publishChange(context: HubContext, change: RepositoryChange): TriggerResult {
   if (context.collectedChanges) {
@@ -42,7 +41,7 @@ export function noResult(): TriggerResult {
 }
 
 /** A change whose webhooks have not fired yet. */
-export interface RecordedChange {
+interface RecordedChange {
   change: RepositoryChange;
   /** Serializes the payload for a webhook. */
   bodyFor: (webhookId: string) => string;
@@ -76,4 +75,189 @@ export function fireChange(context: HubContext, { change, bodyFor, notified }: R
   // A program can write to a bucket many times per second.
   const isFrequent = updatedFiles !== undefined;
   return { ...fireEvent(context, { event: eventOf(change), user, bodyFor, isFrequent }), notified };
+}
+
+/** An event, and how its payload is serialized. */
+interface FiredEvent {
+  event: RepositoryEvent & { action: string };
+  /** The name of the user who made the change. */
+  user: string;
+  /** Serializes the payload for a webhook. */
+  bodyFor: (webhookId: string) => string;
+  /** Whether only the payload is delivered, without a change. Default `false`. */
+  isPayloadOnly?: boolean;
+  /** Whether a program can cause many such events per second. Default `false`. */
+  isFrequent?: boolean;
+}
+
+/** Fires the webhooks that watch the repository of an event, and stores the event. */
+export function fireEvent(
+  context: HubContext,
+  { event, user, bodyFor, isPayloadOnly = false, isFrequent = false }: FiredEvent,
+): { deliveries: HubDelivery[]; notFired: UnfiredWebhook[] } {
+  const { store, dispatcher, createId, now, log } = context;
+  const { scope, action, repo } = event;
+  const fields = { repo: `${repo.type}:${repo.name}`, scope, action };
+  if (!isKnownScope(scope) || !actions.some((known) => known === action)) {
+    log.warn(fields, "The Hub does not document this scope or action. Check the event for typing errors.");
+  }
+  const { enabled, skipped } = selectWebhooks(context, event);
+  if (enabled.length === 0) {
+    const level = isFrequent ? "debug" : "info";
+    log[level](fields, "No enabled webhook watches this event, so no delivery was sent.");
+  }
+  let notFired: UnfiredWebhook[] = [];
+  const deliveries = dispatcher.fire(
+    enabled,
+    ({ id }) => bodyFor(id),
+    (fired) => {
+      const firedIds = new Set(fired.map(({ webhookId }) => webhookId));
+      const limited = enabled.filter(({ id }) => !firedIds.has(id));
+      notFired = [...skipped, ...describeLimited(context, limited)];
+      store.events.add({
+        ...{
+          id: createId(),
+          at: now(),
+          scope,
+          action,
+          repo: { type: repo.type, name: repo.name },
+          user,
+          isPayloadOnly,
+        },
+        deliveries: fired.map(({ webhookId, deliveryId, url }) => ({ webhookId, deliveryId, url })),
+        skipped: notFired,
+      });
+    },
+  );
+  return { deliveries, notFired };
+}
+
+/**
+ * The reason why a webhook that watches the repository does not fire. `domain`: the webhook's domains exclude the event.
+ * `private`: the repository is private, and the webhook's owner cannot read the repository. `disabled`: a user disabled the
+ * webhook. `suspended`: the webhook was suspended after failed deliveries.
+ */
+type SkipReason = "domain" | "private" | "disabled" | "suspended";
+
+/** A webhook that watches the repository of an event but did not fire. */
+export interface UnfiredWebhook {
+  webhookId: string;
+  /** The target URL with masked secrets. */
+  url: string;
+  /** `daily-limit`: the webhook has reached its daily limit. */
+  reason: SkipReason | "daily-limit";
+}
+
+/** The webhooks that watch the repository of a change, oldest first. */
+interface WebhookSelection {
+  /** The webhooks to fire. */
+  enabled: StoredWebhook[];
+  skipped: UnfiredWebhook[];
+}
+
+/** Returns the parts of a change that decide which webhooks fire. */
+export function eventOf(change: RepositoryChange): RepositoryEvent & { action: string } {
+  const { type, name, private: isPrivate } = changedRepository(change);
+  return { repo: { type, name }, isPrivate, scope: change.scope, action: change.action };
+}
+
+/** Divides the webhooks that watch the repository of an event into webhooks to fire and webhooks to skip. */
+export function selectWebhooks(
+  { store, hubUrl }: Pick<HubContext, "store" | "hubUrl">,
+  event: RepositoryEvent,
+): WebhookSelection {
+  const enabled: StoredWebhook[] = [];
+  const skipped: UnfiredWebhook[] = [];
+  for (const webhook of store.webhooks.all()) {
+    if (!isWatching(webhook, event)) continue;
+    const reason = findSkipReason(store, { webhook, event });
+    if (reason === undefined) enabled.push(webhook);
+    else skipped.push({ webhookId: webhook.id, url: maskedTargetUrl(webhook, { hubUrl }), reason });
+  }
+  return { enabled, skipped };
+}
+
+/** Returns why a webhook does not fire for an event, or `undefined` if it fires. */
+export function findUnfiredReason(
+  { store, dispatcher }: Pick<HubContext, "store" | "dispatcher">,
+  { webhook, event }: { webhook: StoredWebhook; event: RepositoryEvent },
+): UnfiredWebhook["reason"] | "not-watched" | undefined {
+  if (!isWatching(webhook, event)) return "not-watched";
+  return findSkipReason(store, { webhook, event }) ?? (dispatcher.canFire(webhook) ? undefined : "daily-limit");
+}
+
+/** Describes webhooks that have reached their daily limit. */
+export function describeLimited(
+  { hubUrl }: Pick<HubContext, "hubUrl">,
+  webhooks: readonly StoredWebhook[],
+): UnfiredWebhook[] {
+  return webhooks.map((webhook) => ({
+    webhookId: webhook.id,
+    url: maskedTargetUrl(webhook, { hubUrl }),
+    reason: "daily-limit",
+  }));
+}
+
+/** The parts of an event that decide which webhooks fire. */
+export interface RepositoryEvent {
+  repo: Pick<RepoRef, "name"> & { type: string };
+  isPrivate: boolean;
+  /** The scope of the event, such as `repo.content`. */
+  scope: string;
+}
+
+/** Whether a webhook watches the repository or its owner. */
+export function isWatching({ definition }: StoredWebhook, { repo }: Pick<RepositoryEvent, "repo">): boolean {
+  const owner = getOwner(repo);
+  return definition.watched.some(({ type, name }) => {
+    if (type !== "user" && type !== "org") return type === repo.type && name === repo.name;
+    // An unknown name can belong to a user or an organization.
+    return name === owner && type === (getAccountKind(owner) ?? type);
+  });
+}
+
+/** Returns the reason why a webhook that watches the repository does not fire, or `undefined` if the webhook fires. */
+function findSkipReason(
+  store: HubContext["store"],
+  { webhook, event }: { webhook: StoredWebhook; event: RepositoryEvent },
+): SkipReason | undefined {
+  const { scope, repo, isPrivate } = event;
+  if (!webhook.definition.domains.some((domain) => coversScope(domain, scope))) return "domain";
+  if (isPrivate && !canReadPrivate(store, { user: webhook.owner, owner: getOwner(repo) })) return "private";
+  const state = webhookState(webhook);
+  return state === "enabled" ? undefined : state;
+}
+
+/**
+ * Returns the audit log entries of a change. Creating, moving, and deleting a repository and changing its settings are recorded.
+ * Changes to contents and discussions are not recorded. A move is recorded for both owners.
+ */
+export function repositoryAuditEntries(change: RepositoryChange): AuditEntry[] {
+  const { scope, action, after, user: author } = change;
+  const repository = changedRepository(change);
+  const { type, name } = repository;
+  const repo = `${type} ${name}`;
+  const entry = { organization: getOwner(repository), author };
+  const data = { repo: { type, name } };
+  if (!after) return [{ ...entry, type: "repo.delete", message: `Deleted the ${repo}`, data }];
+
+  const entries: AuditEntry[] = [];
+  if (scope === "repo" && action === "create") {
+    entries.push({ ...entry, type: "repo.create", message: `Created the ${repo}`, data });
+  }
+  if (after.name !== name) {
+    const owners = new Set([getOwner(repository), getOwner(after)]);
+    const moved = { message: `Moved the ${repo} to ${after.name}`, data: { ...data, movedTo: { name: after.name } } };
+    for (const organization of owners) entries.push({ ...entry, organization, type: "repo.move", ...moved });
+  }
+  if (coversScope("repo.config", scope)) {
+    const changed = { ...data, updatedConfig: change.updatedConfig ?? {} };
+    entries.push({
+      ...entry,
+      type: "repo.update_settings",
+      message: `Changed the settings of the ${repo}`,
+      data: changed,
+    });
+  }
+  return entries;
 }

@@ -1,4 +1,7 @@
-import type { PayloadEdit } from "../../payload/samples.ts";
+import { WebhookError } from "../../core/errors.ts";
+import { isKnownScope, type KnownScope } from "../../payload/names.ts";
+import { deepMerge, editPayload, type PayloadEdit, samplePayload } from "../../payload/samples.ts";
+import { accountId, getOwner } from "../accounts.ts";
 import type { StoredRepository } from "../store/repository-store.ts";
 
 /** A change of a branch, a tag, or another ref. */
@@ -17,7 +20,7 @@ export type UpdatedFile =
   | { path: string; action: "delete" };
 
 /** The discussion or pull request of a change. */
-export interface ChangedDiscussion {
+interface ChangedDiscussion {
   id: string;
   num: number;
   title: string;
@@ -31,7 +34,7 @@ export interface ChangedDiscussion {
 }
 
 /** The comment of a change. */
-export interface ChangedComment {
+interface ChangedComment {
   id: string;
   /** The name of the user. */
   author: string;
@@ -72,4 +75,118 @@ export function changedRepository({ before, after }: Pick<RepositoryChange, "bef
   const repository = after ?? before;
   if (!repository) throw new TypeError("A change needs a repository before or after the change.");
   return { ...repository, name: before?.name ?? repository.name };
+}
+
+/**
+ * Returns the payload of a change, without the field `webhook` and before the edits.
+ *
+ * `hubUrl` is the origin of the URLs in the payload, without a trailing slash.
+ *
+ * @throws `ARGUMENT_INVALID` if the overrides are nested too deeply.
+ */
+export function eventPayload(change: RepositoryChange, { hubUrl }: { hubUrl: string }): Record<string, unknown> {
+  const { scope, action, discussion, comment, overrides = {} } = change;
+  const { type, name, id, private: isPrivate, headSha } = changedRepository(change);
+  const knownScope = findKnownScope(scope);
+  const sample = samplePayload({
+    scope: knownScope,
+    type,
+    name,
+    hubUrl,
+    discussion: { num: discussion?.num ?? 1, id: discussion?.id ?? "", commentId: comment?.id ?? "", authorId: "" },
+  });
+  const facts = {
+    event: { scope, action },
+    repo: {
+      id,
+      private: isPrivate,
+      owner: { id: accountId(getOwner({ name })) },
+      tags: undefined,
+      ...(knownScope.startsWith("repo") && { headSha }),
+    },
+    ...scopeFacts(change, knownScope),
+  };
+  return rejectDeepNesting(() => deepMerge(deepMerge(sample, facts), { ...overrides, webhook: undefined }));
+}
+
+/**
+ * Returns a function that applies the edits to a payload, and serializes the payload for a webhook.
+ *
+ * @throws `ARGUMENT_INVALID` if the payload is nested too deeply, or the edits do not fit the payload.
+ */
+export function payloadSerializer(
+  payload: object,
+  { edits, createId }: { edits: readonly PayloadEdit[]; createId: () => string },
+): (webhookId: string) => string {
+  return rejectDeepNesting(() => {
+    const bodyFor = serializer(payload, edits);
+    // If the payload cannot be serialized, this call throws before a webhook fires.
+    bodyFor(createId());
+    return bodyFor;
+  });
+}
+
+function serializer(payload: object, edits: readonly PayloadEdit[]): (webhookId: string) => string {
+  if (edits.length > 0) {
+    return (id) => JSON.stringify(editPayload({ ...payload, webhook: { id, version: 3 } }, edits));
+  }
+  // The payload is serialized once for all webhooks, because only the last field differs.
+  const start = JSON.stringify(payload).slice(0, -1);
+  return (id) => `${start},"webhook":{"id":"${id}","version":3}}`;
+}
+
+/** Calls a function. Serializing JSON with thousands of levels overflows the stack. */
+function rejectDeepNesting<Result>(serialize: () => Result): Result {
+  try {
+    return serialize();
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    throw new WebhookError("The event is nested too deeply to be serialized. Remove nested fields.", {
+      code: "ARGUMENT_INVALID",
+    });
+  }
+}
+
+/** Removes subscopes until the scope is known. According to the Hub's documentation, new subscopes extend the broader scope. */
+export function findKnownScope(scope: string): KnownScope {
+  let known = scope;
+  while (!isKnownScope(known)) known = known.slice(0, known.lastIndexOf("."));
+  return known;
+}
+
+/** Returns the fields of a scope that differ from the sample payload. */
+function scopeFacts(change: RepositoryChange, knownScope: KnownScope): object {
+  const { movedTo, updatedRefs, updatedFiles, updatedConfig } = change;
+  switch (knownScope) {
+    case "repo":
+      return movedTo ? { movedTo: { name: movedTo.name, owner: { id: accountId(getOwner(movedTo)) } } } : {};
+    case "repo.content":
+      return { ...(updatedRefs && { updatedRefs }), ...(updatedFiles && { updatedFiles }) };
+    case "repo.config":
+      // Merging would keep the settings of the sample.
+      return { updatedConfig: { private: undefined, ...updatedConfig } };
+    case "discussion":
+    case "discussion.comment":
+      return discussionFacts(change);
+  }
+}
+
+function discussionFacts({ discussion, comment }: RepositoryChange): object {
+  return {
+    ...(discussion && {
+      discussion: {
+        ...{ id: discussion.id, num: discussion.num, title: discussion.title, status: discussion.status },
+        isPullRequest: discussion.isPullRequest,
+        author: { id: accountId(discussion.author) },
+        ...(discussion.pinned && { pinned: true }),
+        changes: discussion.changes,
+      },
+    }),
+    comment: comment && {
+      id: comment.id,
+      author: { id: accountId(comment.author) },
+      hidden: comment.hidden,
+      content: comment.hidden ? undefined : comment.content,
+    },
+  };
 }

@@ -2,30 +2,28 @@ import { coversScope } from "../../payload/scope.ts";
 import type { Watched } from "../../payload/watch.ts";
 import { localUser } from "../accounts.ts";
 import type { HubContext } from "../hub-context.ts";
-import { hasContent } from "../repository-content.ts";
-import { repositoryAuditEntries } from "../resources/organizations/audit-log.ts";
 import {
   createRepository,
   deleteRepository,
   moveRepository,
   updateRepositorySettings,
 } from "../resources/repositories/repository-changes.ts";
-import { maskedTargetUrl } from "../resources/webhooks.ts";
-import type { StoredRepository } from "../store/repository-store.ts";
-import { eventPayload, findKnownScope, payloadSerializer } from "./event-payload.ts";
-import type { ParsedEvent } from "./event-request.ts";
-import { fireChange, recordChange, type TriggerResult } from "./publish-change.ts";
-import { describeRecordedEvent, findNewHead, overridesOf } from "./recorded-event.ts";
-import type { RepositoryChange } from "./repository-change.ts";
-import { changeDiscussionOf } from "./triggered-discussion.ts";
-import { pushToRefs } from "./triggered-push.ts";
+import { hasContent, type StoredRepository } from "../store/repository-store.ts";
+import { maskedTargetUrl } from "../store/webhook-store.ts";
+import { describeRecordedEvent, findNewHead, overridesOf, type ParsedEvent } from "./event-request.ts";
 import {
   describeLimited,
   eventOf,
+  fireChange,
   type RepositoryEvent,
+  recordChange,
+  repositoryAuditEntries,
   selectWebhooks,
+  type TriggerResult,
   type UnfiredWebhook,
-} from "./webhook-selection.ts";
+} from "./publish-change.ts";
+import { eventPayload, findKnownScope, payloadSerializer, type RepositoryChange } from "./repository-change.ts";
+import { changeDiscussionOf, pushToRefs } from "./triggered-change.ts";
 
 /** The result that an event would have. */
 export interface TriggerPreview {
@@ -210,11 +208,6 @@ const defaultScope = "repo.content";
  * @param options.watched The watched items of the webhook. Default if empty: `dataset:me/data`.
  * @param options.scopes The domains of the webhook, or the scopes of the endpoint's filter. An empty list stands for all scopes.
  * @param options.repos The repositories of the endpoint's filter. Default: all.
- * @example
- * ```ts
- * triggerArguments({ watched: [{ type: "user", name: "me" }], scopes: ["discussion"], repos: ["model:me/*"] });
- * // ["model:me/data", "--scope", "discussion"]
- * ```
  */
 export function triggerArguments({
   watched: [first = { type: "dataset", name: "me/data" }],

@@ -1,6 +1,6 @@
 import type { DatabaseSync } from "node:sqlite";
 import * as z from "zod";
-import { hashObject, objectIdLength } from "./tree-entry.ts";
+import { hashObject, objectIdLength } from "./tree-store.ts";
 
 const record = z.object({
   tree: z.string(),
@@ -30,7 +30,7 @@ interface OrderedCommit {
 }
 
 /** The key of a commit. Commits can only be read through their repository, because other repositories can be private. */
-export interface CommitKey {
+interface CommitKey {
   repositoryId: string;
   oid: string;
 }

@@ -2,14 +2,12 @@ import type { DatabaseSync } from "node:sqlite";
 import type { Readable } from "node:stream";
 import { WebhookError } from "../../core/errors.ts";
 import { type Commit, CommitStore } from "./commit-store.ts";
-import { editTree, type TreeChange } from "./edit-tree.ts";
+import { editTree, invalidPath, type TreeChange } from "./edit-tree.ts";
 import { type ByteRange, LargeFiles } from "./large-files.ts";
-import { invalidPath } from "./path.ts";
-import { type FileEntry, hashObject, lfsPointer, parseLfsPointer } from "./tree-entry.ts";
-import { type ChangedPath, TreeStore } from "./tree-store.ts";
+import { type ChangedPath, type FileEntry, hashObject, lfsPointer, parseLfsPointer, TreeStore } from "./tree-store.ts";
 
 /** A branch, tag, or pull request. */
-export interface Ref {
+interface Ref {
   /** The full name, such as `refs/heads/main`, `refs/tags/v1`, or `refs/pr/1`. */
   name: string;
   /** The ID of the commit. */

@@ -11,7 +11,7 @@ const maxConcurrentProcesses = 4;
 /** The message of jobs that are only recorded. These jobs never start. */
 const onlyRecorded = "not run, only recorded: start the local Hub with --run-jobs to run jobs";
 
-export interface JobRunnerOptions {
+interface JobRunnerOptions {
   store: JobStore;
   /** Whether to run the commands of jobs as local processes. Otherwise, jobs are only recorded. */
   runJobs: boolean;
@@ -21,7 +21,7 @@ export interface JobRunnerOptions {
 }
 
 /** A delivery that starts a job. */
-export interface JobStart {
+interface JobStart {
   webhook: StoredWebhook;
   deliveryId: string;
   /** The payload. */
@@ -29,7 +29,7 @@ export interface JobStart {
 }
 
 /** A new job. */
-export interface NewJob extends Pick<StoredJob, "owner" | "createdBy" | "webhookId" | "definition"> {
+interface NewJob extends Pick<StoredJob, "owner" | "createdBy" | "webhookId" | "definition"> {
   /** The values of the secrets, by name. */
   secrets: Readonly<Record<string, string>>;
   /** Variables of the process that override secrets with the same name. */
@@ -233,7 +233,7 @@ class JobChanges {
   }
 }
 
-export interface JobOutputOptions {
+interface JobOutputOptions {
   store: JobStore;
   jobId: string;
   /** The values of the secrets of the job. */

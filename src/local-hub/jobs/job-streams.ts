@@ -7,7 +7,7 @@ const linesPerRead = 500;
 /** The pause after which a stream sends a comment, so that clients and proxies do not close the connection. As on the Hub. */
 const keepAliveMs = 30_000;
 
-export interface JobStreamSource {
+interface JobStreamSource {
   store: JobStore;
   runner: Pick<JobRunner, "changes" | "isActive">;
 }

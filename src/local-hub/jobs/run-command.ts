@@ -14,7 +14,7 @@ const maxLineLength = 2_000;
  */
 const inheritedVariables = ["PATH", "HOME", "USER", "SHELL", "LANG", "LC_ALL", "TZ", "TMPDIR"];
 
-export interface CommandOptions {
+interface CommandOptions {
   command: readonly string[];
   environment: Readonly<Record<string, string>>;
   /** The timeout of the command, or `null` for no timeout. */

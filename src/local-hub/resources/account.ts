@@ -1,10 +1,123 @@
-import type { Whoami } from "../../hub/account.ts";
-import { accountId, type Caller, formatFullName, getPlan, organizationNames, type Plan } from "../accounts.ts";
+import type { Hono } from "hono";
+import { HTTPException } from "hono/http-exception";
+import type * as z from "zod/mini";
+import {
+  accountOperations,
+  type OrganizationOverview,
+  organizationOverview,
+  profileOperations,
+  type UserOverview,
+  userOverview,
+  type Whoami,
+  whoami,
+} from "../../hub/account.ts";
+import { type PaperClaimResult, paperClaim, paperClaimResult, paperOperations } from "../../hub/papers.ts";
+import {
+  type McpSettings,
+  mcpSettings,
+  notificationSettingsChange,
+  notificationWatchChange,
+  notificationWatchItem,
+  settingsOperations,
+} from "../../hub/settings.ts";
+import { findUserById } from "../access.ts";
+import {
+  accountId,
+  type Caller,
+  deriveId,
+  formatFullName,
+  getAccountKind,
+  getAvatarUrl,
+  getOwner,
+  getPlan,
+  organizationNames,
+  type Plan,
+} from "../accounts.ts";
+import type { HubContext } from "../hub-context.ts";
+import { type ApiEnvironment, describeRoutes, type ResourceApi, serveRoute } from "../routes/route.ts";
+import type { StoredPaper, StoredSettings } from "../store/records.ts";
 import type { Store } from "../store/store.ts";
-import { getAvatarUrl } from "./avatars.ts";
 import { listAccessibleGroups } from "./organizations/resource-groups.ts";
 
-export interface WhoamiSource {
+const accountRoutes = describeRoutes(accountOperations, "auth", {
+  whoami: { success: "The user." },
+});
+
+/** Serves the user of the token. The Python client's commands call this operation first. */
+export const accountApi = {
+  routes: accountRoutes,
+  components: { Whoami: whoami },
+  serve(app: Hono<ApiEnvironment>, { store, hubUrl, startedAt }: Pick<HubContext, "store" | "hubUrl" | "startedAt">) {
+    serveRoute(app, accountRoutes.whoami, (_request, context) =>
+      getWhoami(context.var.caller, { store, hubUrl, startedAt }),
+    );
+  },
+} satisfies ResourceApi;
+
+const settingsRoutes = describeRoutes(settingsOperations, "notifications", {
+  mcp: { tag: "mcp", success: "The tools." },
+  updateNotifications: { success: "The settings were changed." },
+  updateWatch: { success: "The settings were changed." },
+});
+
+/** Serves the operations on a user's settings (docs/reference/hub-api.md, Settings). */
+export const settingsApi = {
+  routes: settingsRoutes,
+  components: {
+    NotificationSettingsChange: notificationSettingsChange,
+    WatchItem: notificationWatchItem,
+    WatchChange: notificationWatchChange,
+    McpSettings: mcpSettings,
+  },
+  serve(app: Hono<ApiEnvironment>, { store }: Pick<HubContext, "store">) {
+    serveRoute(app, settingsRoutes.mcp, () => mcpTools);
+
+    serveRoute(app, settingsRoutes.updateNotifications, ({ body }, context) => {
+      updateNotificationSettings({ store, user: context.var.caller.user }, body);
+      return {};
+    });
+
+    serveRoute(app, settingsRoutes.updateWatch, ({ body }, context) => {
+      updateWatchSettings({ store, user: context.var.caller.user }, body);
+      return {};
+    });
+  },
+} satisfies ResourceApi;
+
+const paperRoutes = describeRoutes(paperOperations, "papers", {
+  claim: { success: "Whether the claim was accepted.", errors: ["notFound"] },
+});
+
+/** Serves the operations on papers (docs/reference/hub-api.md, Papers). */
+export const paperApi = {
+  routes: paperRoutes,
+  components: { PaperClaim: paperClaim, PaperClaimResult: paperClaimResult },
+  serve(app: Hono<ApiEnvironment>, { store }: Pick<HubContext, "store">) {
+    serveRoute(app, paperRoutes.claim, ({ body }, context) => {
+      return claimPaper({ store, user: context.var.caller.user }, body);
+    });
+  },
+} satisfies ResourceApi;
+
+const profileRoutes = describeRoutes(profileOperations, "users", {
+  user: { token: "optional", success: "The profile." },
+  organization: { tag: "orgs", token: "optional", success: "The profile." },
+});
+
+/** Serves the public profiles of users and organizations. */
+export const profileApi = {
+  routes: profileRoutes,
+  components: { UserOverview: userOverview, OrganizationOverview: organizationOverview },
+  serve(app: Hono<ApiEnvironment>, { store, hubUrl, startedAt }: Pick<HubContext, "store" | "hubUrl" | "startedAt">) {
+    serveRoute(app, profileRoutes.user, ({ params }) => getUserOverview(params.username, { store, hubUrl, startedAt }));
+
+    serveRoute(app, profileRoutes.organization, ({ params }) =>
+      getOrganizationOverview(params.name, { store, hubUrl }),
+    );
+  },
+} satisfies ResourceApi;
+
+interface WhoamiSource {
   store: Store;
   hubUrl: string;
   /** The start time of the local Hub, which is also the creation date of the tokens. */
@@ -19,7 +132,7 @@ const plans: Readonly<Record<Plan, "team" | "enterprise" | "plus" | undefined>> 
 };
 
 /** Returns the user of a request, with the user's organizations and the token. */
-export function getWhoami(caller: Caller, source: WhoamiSource): Whoami {
+function getWhoami(caller: Caller, source: WhoamiSource): Whoami {
   const { user, tokenRole } = caller;
   return {
     type: "user",
@@ -77,4 +190,170 @@ function fineGrainedOf(user: string): NonNullable<NonNullable<Whoami["auth"]["ac
     scoped: [{ entity, permissions: ["repo.content.read", "repo.write", "discussion.write", "user.webhooks.write"] }],
     canReadGatedRepos: false,
   };
+}
+
+type WatchedItem = StoredSettings["watched"][number];
+
+interface UserOptions {
+  store: Store;
+  user: string;
+}
+
+const settingsId = "settings";
+
+/** Returns a user's settings, or empty settings if the user has not changed any. */
+export function getSettings({ store, user }: UserOptions): StoredSettings {
+  return store.settings.get({ owner: user, id: settingsId }) ?? { notifications: {}, watched: [] };
+}
+
+/** Updates a user's notification settings. Omitted settings keep their values. */
+function updateNotificationSettings(
+  options: UserOptions,
+  { notifications, prepaidAmount }: Pick<StoredSettings, "notifications" | "prepaidAmount">,
+): void {
+  const before = getSettings(options);
+  save(options, {
+    ...before,
+    notifications: { ...before.notifications, ...notifications },
+    ...(prepaidAmount !== undefined && { prepaidAmount }),
+  });
+}
+
+/** Adds and deletes a user's watched items. An item that is in both lists is deleted. */
+function updateWatchSettings(options: UserOptions, change: { add: WatchedItem[]; delete: WatchedItem[] }): void {
+  const before = getSettings(options);
+  const watched = new Map([...before.watched, ...change.add].map((item) => [keyOf(item), item]));
+  for (const item of change.delete) watched.delete(keyOf(item));
+  save(options, { ...before, watched: [...watched.values()] });
+}
+
+/** Example tools of the Hub's MCP server. The tools cannot be called, because the local Hub has no MCP server. */
+const mcpTools: McpSettings = {
+  builtInTools: ["hub_repo_details", "hub_repo_search", "paper_search", "space_search"],
+  spaceTools: [
+    {
+      _id: deriveId("space tool acme/playground"),
+      name: "acme/playground",
+      emoji: "🛝",
+      subdomain: "acme-playground",
+    },
+    {
+      _id: deriveId("space tool local-user/translator"),
+      name: "local-user/translator",
+      emoji: "🌍",
+      subdomain: "local-user-translator",
+    },
+  ],
+};
+
+function save({ store, user }: UserOptions, record: StoredSettings): void {
+  store.settings.put({ owner: user, id: settingsId, record });
+}
+
+function keyOf({ type, id }: WatchedItem): string {
+  return `${type} ${id}`;
+}
+
+/**
+ * Claims a paper for `user`, or for the user `targetUserId`. `ok` is `false` if other users have claimed
+ * the requested author or all authors.
+ *
+ * @throws HTTPException 404 if the paper is unknown, 400 if the user or the author is unknown.
+ */
+function claimPaper(
+  { store, user: claimant }: { store: Store; user: string },
+  { paperId, claimAuthorId, targetUserId }: z.output<typeof paperClaim>,
+): PaperClaimResult {
+  const key = { owner: "", id: paperId };
+  const paper = store.papers.get(key);
+  if (!paper) throw new HTTPException(404, { message: `There is no paper "${paperId}".` });
+  const user = targetUserId === undefined ? claimant : findUserById(store, targetUserId.toLowerCase());
+  if (user === undefined) {
+    throw new HTTPException(400, { message: `targetUserId: there is no user with the ID ${targetUserId}.` });
+  }
+  const author = claimAuthorId === undefined ? findLikelyAuthor(paper, user) : authorOf(paper, claimAuthorId);
+  const userId = accountId(user);
+  const isFree = author !== undefined && (author.claimedBy ?? userId) === userId;
+  if (isFree) {
+    const authors = paper.authors.map((known) => (known === author ? { ...known, claimedBy: userId } : known));
+    store.papers.put({ ...key, record: { ...paper, authors } });
+  }
+  return { ok: isFree, claimedPaperId: paperId };
+}
+
+type Author = StoredPaper["authors"][number];
+
+function authorOf({ authors }: StoredPaper, id: string): Author {
+  const author = authors.find((known) => known.id === id.toLowerCase());
+  if (author) return author;
+  const ids = authors.map((known) => `${known.id} (${known.name})`).join(", ");
+  throw new HTTPException(400, { message: `claimAuthorId: the authors of this paper are ${ids}.` });
+}
+
+/**
+ * Returns the author that a user has claimed, otherwise an unclaimed author with the user's name, otherwise the first
+ * unclaimed author.
+ */
+function findLikelyAuthor({ authors }: StoredPaper, user: string): Author | undefined {
+  const free = authors.filter(({ claimedBy }) => claimedBy === undefined);
+  return (
+    authors.find(({ claimedBy }) => claimedBy === accountId(user)) ??
+    free.find(({ name }) => name === formatFullName(user)) ??
+    free[0]
+  );
+}
+
+/**
+ * Returns the public profile of a user.
+ *
+ * @throws HTTPException 404 if the user is unknown.
+ */
+function getUserOverview(user: string, { store, hubUrl, startedAt }: WhoamiSource): UserOverview {
+  const organizations = organizationNames.filter((name) => store.members.get({ owner: name, id: user }));
+  if (getAccountKind(user) !== "user" && organizations.length === 0) {
+    throw new HTTPException(404, { message: `The user "${user}" does not exist.` });
+  }
+  return {
+    _id: accountId(user),
+    user,
+    type: "user",
+    isPro: false,
+    ...profileOf(user, { hubUrl }),
+    orgs: organizations.map((name) => ({ id: accountId(name), name, ...profileOf(name, { hubUrl }) })),
+    ...countRepositories(store, user),
+    createdAt: startedAt.toISOString(),
+  };
+}
+
+/**
+ * Returns the public profile of an organization.
+ *
+ * @throws HTTPException 404 if the organization is unknown.
+ */
+function getOrganizationOverview(
+  name: string,
+  { store, hubUrl }: Pick<WhoamiSource, "store" | "hubUrl">,
+): OrganizationOverview {
+  const plan = getPlan(name);
+  if (plan === undefined) throw new HTTPException(404, { message: `The organization "${name}" does not exist.` });
+  return {
+    _id: accountId(name),
+    name,
+    type: "org",
+    plan,
+    ...profileOf(name, { hubUrl }),
+    numUsers: store.members.listByOwner(name).length,
+    ...countRepositories(store, name),
+  };
+}
+
+function profileOf(name: string, { hubUrl }: { hubUrl: string }) {
+  return { fullname: formatFullName(name), avatarUrl: getAvatarUrl(name, { hubUrl }) };
+}
+
+/** Counts the public repositories of a user or an organization. */
+function countRepositories(store: Store, owner: string) {
+  const owned = store.repositories.all().filter((repository) => !repository.private && getOwner(repository) === owner);
+  const count = (type: string) => owned.filter((repository) => repository.type === type).length;
+  return { numModels: count("model"), numDatasets: count("dataset"), numSpaces: count("space") };
 }

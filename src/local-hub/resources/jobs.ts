@@ -1,24 +1,109 @@
+import type { Context, Hono } from "hono";
 import { HTTPException } from "hono/http-exception";
-import type { Job, JobQuery } from "../../hub/jobs/schemas.ts";
+import { type Job, type JobQuery, job, jobHardware, jobLabels, jobOperations } from "../../hub/jobs/schemas.ts";
 import { authorize, canReadPrivate } from "../access.ts";
-import { accountId, type Caller, getAccountKind } from "../accounts.ts";
+import { accountId, type Caller, getAccountKind, getAvatarUrl } from "../accounts.ts";
+import type { HubContext } from "../hub-context.ts";
+import { hardware } from "../jobs/hardware.ts";
+import { streamJobEvents, streamJobLogs } from "../jobs/job-streams.ts";
+import {
+  type ApiEnvironment,
+  describeRoutes,
+  linkNextPage,
+  nextPageHeader,
+  type ResourceApi,
+  serveRoute,
+} from "../routes/route.ts";
 import type { StoredJob } from "../store/job-store.ts";
 import type { Store } from "../store/store.ts";
-import { getAvatarUrl } from "./avatars.ts";
+
+const jobRoutes = describeRoutes(jobOperations, "jobs", {
+  hardware: { success: "The hardware." },
+  run: { success: "The job." },
+  list: { success: "A page of jobs, the newest first.", headers: nextPageHeader },
+  count: { success: "The number of jobs." },
+  get: { success: "The job." },
+  logs: {
+    description:
+      "A stream of server-sent events. The data of each event is `{timestamp, data}`, where `data` is a line.",
+    parameters: { tail: { in: "query", description: "The maximum number of existing lines." } },
+    success: "The lines that the job has printed, and new lines until the job ends.",
+  },
+  events: {
+    description: "A stream of server-sent events. The data of each event is the job.",
+    success: "The job, and the job after each change of its status until the job ends.",
+  },
+  cancel: { success: "The canceled job. A finished job is unchanged." },
+  setLabels: { success: "The job." },
+});
+
+/**
+ * Serves the operations on jobs (docs/reference/hub-api.md, Account and jobs). Users have access to their own jobs and to the jobs of
+ * their organizations.
+ */
+export const jobApi = {
+  routes: jobRoutes,
+  components: { Job: job, JobHardware: jobHardware, JobLabels: jobLabels },
+  serve(app: Hono<ApiEnvironment>, hub: Pick<HubContext, "store" | "jobs" | "hubUrl" | "now">) {
+    const { store, jobs } = hub;
+    const streamSource = { store: store.jobs, runner: jobs };
+    const describe = (stored: StoredJob) => toJob(stored, hub);
+    /** Finds a job, and checks the access of the caller to it. */
+    const find = (params: { namespace: string; jobId: string }, context: Context<ApiEnvironment>, write = false) => {
+      checkNamespace(store, { ...params, caller: context.var.caller, write });
+      return findJob(store, params);
+    };
+
+    serveRoute(app, jobRoutes.hardware, () => [...hardware]);
+
+    serveRoute(app, jobRoutes.run, ({ params: { namespace }, body }, context) => {
+      const { caller } = context.var;
+      checkNamespace(store, { namespace, caller, write: true });
+      const { secrets = {}, ...definition } = body;
+      return describe(jobs.run({ owner: namespace, createdBy: caller.user, definition, secrets }));
+    });
+
+    serveRoute(app, jobRoutes.list, ({ params: { namespace }, query }, context) => {
+      checkNamespace(store, { namespace, caller: context.var.caller });
+      const { jobs: page, next } = listJobs(store, { namespace, ...query });
+      if (next !== undefined) linkNextPage(context, { cursor: next });
+      return page.map(describe);
+    });
+
+    serveRoute(app, jobRoutes.count, ({ params: { namespace }, query }, context) => {
+      checkNamespace(store, { namespace, caller: context.var.caller });
+      return { count: findJobs(store, { namespace, ...query }).length };
+    });
+
+    serveRoute(app, jobRoutes.get, ({ params }, context) => describe(find(params, context)));
+
+    serveRoute(app, jobRoutes.logs, ({ params, query: { tail } }, context) =>
+      eventStream(streamJobLogs(streamSource, { jobId: find(params, context).id, tail })),
+    );
+
+    serveRoute(app, jobRoutes.events, ({ params }, context) =>
+      eventStream(streamJobEvents(streamSource, { jobId: find(params, context).id, describe })),
+    );
+
+    serveRoute(app, jobRoutes.cancel, ({ params }, context) => {
+      jobs.cancel(find(params, context, true).id);
+      return describe(findJob(store, params));
+    });
+
+    serveRoute(app, jobRoutes.setLabels, ({ params, body: { labels } }, context) => {
+      jobs.setLabels(find(params, context, true).id, labels);
+      return describe(findJob(store, params));
+    });
+  },
+} satisfies ResourceApi;
 
 /** The number of jobs per page. */
 const pageSize = 50;
 
-export interface JobSource {
-  store: Store;
-  hubUrl: string;
-  now: () => number;
-}
-
 /** Returns a job in the format of the Hub's API. */
 export function toJob(
   { id, owner, createdBy, webhookId, definition, secretNames, stage, message, failureCount, ...times }: StoredJob,
-  source: Pick<JobSource, "hubUrl" | "now">,
+  source: Pick<HubContext, "hubUrl" | "now">,
 ): Job {
   const { attempts, timeoutSeconds, ssh: _ssh, ...same } = definition;
   const { createdAt, startedAt, finishedAt } = times;
@@ -48,7 +133,7 @@ export function toJob(
   };
 }
 
-function toAccount(name: string, { hubUrl }: Pick<JobSource, "hubUrl">) {
+function toAccount(name: string, { hubUrl }: Pick<HubContext, "hubUrl">) {
   const type = getAccountKind(name) ?? "user";
   return { id: accountId(name), name, type, avatarUrl: getAvatarUrl(name, { hubUrl }) };
 }
@@ -59,7 +144,7 @@ function toAccount(name: string, { hubUrl }: Pick<JobSource, "hubUrl">) {
  *
  * @throws HTTPException 404 if the caller cannot read the jobs, 403 if the caller can only read the jobs.
  */
-export function checkNamespace(
+function checkNamespace(
   store: Store,
   { namespace, caller, write = false }: { namespace: string; caller: Caller; write?: boolean },
 ): void {
@@ -79,14 +164,14 @@ export function checkNamespace(
 }
 
 /** Returns a job of a namespace. @throws HTTPException 404 if the namespace has no such job. */
-export function findJob(store: Store, { namespace, jobId }: { namespace: string; jobId: string }): StoredJob {
+function findJob(store: Store, { namespace, jobId }: { namespace: string; jobId: string }): StoredJob {
   const job = store.jobs.get(jobId);
   if (job?.owner === namespace) return job;
   throw new HTTPException(404, { message: `There is no job "${jobId}" in the namespace "${namespace}".` });
 }
 
 /** Returns the jobs of a namespace that match a query, newest first. */
-export function findJobs(store: Store, { namespace, ...query }: JobQuery & { namespace: string }): StoredJob[] {
+function findJobs(store: Store, { namespace, ...query }: JobQuery & { namespace: string }): StoredJob[] {
   const stages = [query.stage ?? []].flat();
   const labels = [query.label ?? []].flat();
   return store.jobs.all().filter(({ owner, stage, definition }) => {
@@ -102,7 +187,7 @@ export function findJobs(store: Store, { namespace, ...query }: JobQuery & { nam
  *
  * @throws HTTPException 400 if the cursor is unknown.
  */
-export function listJobs(
+function listJobs(
   store: Store,
   query: JobQuery & { namespace: string },
 ): { jobs: StoredJob[]; next: string | undefined } {
@@ -123,4 +208,8 @@ function after(store: Store, { cursor, found }: { cursor: string; found: readonl
   }
   const later = new Set(ids.slice(ids.indexOf(cursor) + 1));
   return found.filter(({ id }) => later.has(id));
+}
+
+function eventStream(body: ReadableStream<Uint8Array>): Response {
+  return new Response(body, { headers: { "content-type": "text/event-stream", "cache-control": "no-store" } });
 }

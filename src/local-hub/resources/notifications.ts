@@ -1,20 +1,68 @@
+import type { Hono } from "hono";
 import * as z from "zod";
 import {
   discussionStatus,
   type Notification,
   type NotificationPage,
   type NotificationSearch,
+  notification,
+  notificationDeletion,
+  notificationMark,
+  notificationOperations,
+  notificationPage,
 } from "../../hub/notifications.ts";
 import { objectId } from "../../hub/schemas.ts";
 import type { NotificationWatchItem } from "../../hub/settings.ts";
 import { coversScope } from "../../payload/scope.ts";
-import { canReadPrivate } from "../access.ts";
-import { accountId, findUserById, getAccountKind, getOwner, tokenUsers } from "../accounts.ts";
+import { canReadPrivate, findUserById } from "../access.ts";
+import { accountId, getAccountKind, getAvatarUrl, getOwner, tokenUsers } from "../accounts.ts";
+import type { HubContext } from "../hub-context.ts";
+import { type ApiEnvironment, describeRoutes, type ResourceApi, serveRoute } from "../routes/route.ts";
 import type { KeyedRecord, StoredNotification } from "../store/records.ts";
 import type { StoredRepository } from "../store/repository-store.ts";
 import type { Store } from "../store/store.ts";
-import { getAvatarUrl } from "./avatars.ts";
-import { getSettings } from "./settings.ts";
+import { getSettings } from "./account.ts";
+
+const notificationRoutes = describeRoutes(notificationOperations, "notifications", {
+  list: { success: "A page of notifications, the newest first." },
+  delete: { success: "The notifications were deleted." },
+  markAsRead: { success: "The notifications were marked." },
+});
+
+/**
+ * Serves the operations on notifications (docs/reference/hub-api.md, Notifications). Users have access only to their own
+ * notifications.
+ */
+export const notificationApi = {
+  routes: notificationRoutes,
+  components: {
+    Notification: notification,
+    NotificationPage: notificationPage,
+    NotificationDeletion: notificationDeletion,
+    NotificationMark: notificationMark,
+  },
+  serve(app: Hono<ApiEnvironment>, { store, hubUrl }: Pick<HubContext, "store" | "hubUrl">) {
+    serveRoute(app, notificationRoutes.list, ({ query }, context) => {
+      const { user } = context.var.caller;
+      return listNotifications({ store, user, hubUrl }, query);
+    });
+
+    serveRoute(app, notificationRoutes.delete, ({ query, body }, context) => {
+      const { user } = context.var.caller;
+      const { applyToAll, ...search } = query;
+      const { discussionIds = [] } = body;
+      deleteNotifications({ store, user }, { discussionIds, applyToAll, search });
+      return {};
+    });
+
+    serveRoute(app, notificationRoutes.markAsRead, ({ query, body }, context) => {
+      const { user } = context.var.caller;
+      const { applyToAll, ...search } = query;
+      markNotifications({ store, user }, { ...body, applyToAll, search });
+      return {};
+    });
+  },
+} satisfies ResourceApi;
 
 const notificationsPerPage = 20;
 
@@ -35,7 +83,7 @@ export interface NotificationSelection {
 type KeyedNotification = KeyedRecord<StoredNotification>;
 
 /** Returns a page of a user's notifications, newest first. */
-export function listNotifications(
+function listNotifications(
   { store, user, hubUrl }: UserOptions & { hubUrl: string },
   { p = 0, ...search }: NotificationSearch,
 ): NotificationPage {
@@ -54,7 +102,7 @@ export function listNotifications(
 }
 
 /** Marks a user's notifications as read or unread. */
-export function markNotifications(
+function markNotifications(
   options: UserOptions,
   { read, ...selection }: NotificationSelection & { read: boolean },
 ): void {
@@ -66,7 +114,7 @@ export function markNotifications(
 }
 
 /** Deletes a user's notifications. */
-export function deleteNotifications(options: UserOptions, selection: NotificationSelection): void {
+function deleteNotifications(options: UserOptions, selection: NotificationSelection): void {
   const { notifications, transaction } = options.store;
   const selected = select(options, selection);
   transaction(() => {

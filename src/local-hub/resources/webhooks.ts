@@ -1,6 +1,87 @@
+import type { Hono, MiddlewareHandler } from "hono";
+import { HTTPException } from "hono/http-exception";
+import * as z from "zod";
 import { maskUrl } from "../../core/urls.ts";
-import { suspendedAfterFailure, type Webhook } from "../../hub/webhooks/schemas.ts";
-import type { StoredWebhook } from "../store/webhook-store.ts";
+import { webhookJob, webhookJobRequest } from "../../hub/jobs/definition.ts";
+import { type Webhook, webhook, webhookOperations, webhookRequest, webhookUpdate } from "../../hub/webhooks/schemas.ts";
+import { parseDomain, webhookDomains } from "../../payload/watch.ts";
+import type { Caller } from "../accounts.ts";
+import type { HubContext } from "../hub-context.ts";
+import { type ApiEnvironment, describeRoutes, type ResourceApi, serveRoute } from "../routes/route.ts";
+import { type StoredWebhook, webhookState } from "../store/webhook-store.ts";
+
+const webhookRoutes = describeRoutes(webhookOperations, "webhooks", {
+  list: { success: "Your webhooks." },
+  create: { success: "The webhook." },
+  get: { success: "The webhook." },
+  update: { success: "The webhook." },
+  delete: { success: "The webhook was deleted." },
+  setState: { success: "The webhook.", errors: ["invalid"] },
+  replay: { success: "The HTTP status of the replayed delivery." },
+});
+
+/**
+ * Serves the operations on webhooks (docs/reference/hub-api.md, Webhooks). Users have access to their own webhooks only.
+ */
+export const webhookApi = {
+  routes: webhookRoutes,
+  components: {
+    Webhook: webhook,
+    WebhookRequest: webhookRequest,
+    WebhookUpdate: webhookUpdate,
+    WebhookJobRequest: webhookJobRequest,
+    WebhookJob: webhookJob,
+  },
+  serve(app: Hono<ApiEnvironment>, hub: Pick<HubContext, "store" | "dispatcher" | "createId">) {
+    const { webhooks } = hub.store;
+    const findOwn = (id: string, caller: Caller): StoredWebhook => {
+      const found = webhooks.get(id);
+      if (found?.owner !== caller.user) throw new HTTPException(404, { message: `There is no webhook "${id}".` });
+      return found;
+    };
+
+    const completeRequest = completeForPythonClient((id) => webhooks.get(id));
+    app.use(webhookRoutes.create.path, completeRequest);
+    app.use(`${webhookRoutes.create.path}/:webhookId`, completeRequest);
+
+    serveRoute(app, webhookRoutes.list, (_request, context) => {
+      const { user } = context.var.caller;
+      return webhooks
+        .all()
+        .filter(({ owner }) => owner === user)
+        .map(toReturnedWebhook);
+    });
+
+    serveRoute(app, webhookRoutes.create, ({ body }, context) => {
+      return { webhook: createWebhook(hub, { owner: context.var.caller.user, definition: body }) };
+    });
+
+    serveRoute(app, webhookRoutes.get, ({ params: { webhookId } }, context) => {
+      return { webhook: toReturnedWebhook(findOwn(webhookId, context.var.caller)) };
+    });
+
+    serveRoute(app, webhookRoutes.update, ({ params: { webhookId }, body }, context) => {
+      return { webhook: updateWebhook(hub, { webhook: findOwn(webhookId, context.var.caller), definition: body }) };
+    });
+
+    serveRoute(app, webhookRoutes.delete, ({ params: { webhookId } }, context) => {
+      deleteWebhook(hub, findOwn(webhookId, context.var.caller));
+      return {};
+    });
+
+    serveRoute(app, webhookRoutes.setState, ({ params: { webhookId, action } }, context) => {
+      const webhook = findOwn(webhookId, context.var.caller);
+      return { webhook: setWebhookState(hub, { webhook, disabled: action === "disable" }) };
+    });
+
+    serveRoute(app, webhookRoutes.replay, async ({ params: { webhookId, logId } }, context) => {
+      const found = findOwn(webhookId, context.var.caller);
+      return { status: await replayDelivery(hub, { webhook: found, logId }) };
+    });
+  },
+} satisfies ResourceApi;
+
+type WebhookDefinition = StoredWebhook["definition"];
 
 /** A webhook with masked secrets, for pages, logs, and the control API. */
 export interface WebhookSummary {
@@ -31,27 +112,14 @@ export function summarizeWebhook(webhook: StoredWebhook): WebhookSummary {
   };
 }
 
-/** Returns whether a webhook is enabled, was disabled by a user, or was suspended after failures. */
-export function webhookState({ disabled }: StoredWebhook): WebhookSummary["state"] {
-  if (disabled === suspendedAfterFailure) return "suspended";
-  return disabled ? "disabled" : "enabled";
-}
-
-/** Returns the target URL with masked secrets, or, for a job, the URL at which the local Hub lists jobs. */
-export function maskedTargetUrl({ definition }: StoredWebhook, { hubUrl }: { hubUrl: string }): string {
-  return definition.url === undefined ? `${hubUrl}/_local/jobs` : maskUrl(definition.url);
-}
-
 function describeTarget({ definition: { url, job, jobSourceId } }: StoredWebhook): WebhookSummary["target"] {
   if (url !== undefined) return { kind: "url", url: maskUrl(url) };
   if (job) return { kind: "job", description: [...(job.command ?? []), ...(job.arguments ?? [])].join(" ") };
   return { kind: "jobSource", id: jobSourceId ?? "" };
 }
 
-type WebhookDefinition = StoredWebhook["definition"];
-
 /** Converts a webhook to its API representation, with `secret` instead of `hasSecret` (see `webhook` in hub/webhooks/schemas.ts). */
-export function toReturnedWebhook({ id, definition, disabled, lastTriggerAt }: StoredWebhook): Webhook {
+function toReturnedWebhook({ id, definition, disabled, lastTriggerAt }: StoredWebhook): Webhook {
   const { job, ...fields } = definition;
   return {
     id,
@@ -76,4 +144,148 @@ function toReturnedJob(job: NonNullable<WebhookDefinition["job"]>): NonNullable<
     ...(labels && { labels }),
     ...(secrets && { secrets: Object.keys(secrets) }),
   };
+}
+
+/** Creates an enabled webhook of a user. */
+export function createWebhook(
+  { store, createId }: Pick<HubContext, "store" | "createId">,
+  { owner, definition }: { owner: string; definition: WebhookDefinition },
+): Webhook {
+  const created: StoredWebhook = {
+    id: createId(),
+    owner,
+    definition: withoutEmptySecret(definition),
+    disabled: false,
+    failures: 0,
+    dayBeganAt: 0,
+    triggersToday: 0,
+  };
+  store.webhooks.put(created);
+  return toReturnedWebhook(created);
+}
+
+/** Replaces the definition of a webhook. If the new definition has no target, the target stays the same. */
+export function updateWebhook(
+  { store }: Pick<HubContext, "store">,
+  { webhook, definition }: { webhook: StoredWebhook; definition: WebhookDefinition },
+): Webhook {
+  const updated = { ...webhook, definition: withoutEmptySecret(keepTarget(definition, webhook.definition)) };
+  store.webhooks.put(updated);
+  return toReturnedWebhook(updated);
+}
+
+/** Deletes a webhook and its log, and cancels its deliveries. */
+export function deleteWebhook(
+  { store, dispatcher }: Pick<HubContext, "store" | "dispatcher">,
+  { id }: StoredWebhook,
+): void {
+  dispatcher.cancel(id);
+  store.transaction(() => {
+    store.webhooks.delete(id);
+    store.deliveries.deleteAttempts(id);
+  });
+}
+
+/** Enables, disables, or suspends a webhook. Disabling or suspending a webhook cancels its deliveries. */
+export function setWebhookState(
+  { store, dispatcher }: Pick<HubContext, "store" | "dispatcher">,
+  { webhook, disabled }: { webhook: StoredWebhook; disabled: StoredWebhook["disabled"] },
+): Webhook {
+  const updated = { ...webhook, disabled, failures: 0 };
+  store.webhooks.put(updated);
+  if (disabled) dispatcher.cancel(updated.id);
+  return toReturnedWebhook(updated);
+}
+
+/** Returns the update. If the update has no target, the target of the current definition is added. */
+function keepTarget(update: WebhookDefinition, current: WebhookDefinition): WebhookDefinition {
+  const hasTarget = update.url !== undefined || update.job !== undefined || update.jobSourceId !== undefined;
+  if (hasTarget) return update;
+  const { url, job, jobSourceId } = current;
+  return {
+    ...update,
+    ...(url !== undefined && { url }),
+    ...(job && { job }),
+    ...(jobSourceId !== undefined && { jobSourceId }),
+  };
+}
+
+/** Removes an empty secret, because a webhook with an empty secret has no secret. */
+function withoutEmptySecret({ secret, ...definition }: WebhookDefinition): WebhookDefinition {
+  return secret ? { ...definition, secret } : definition;
+}
+
+/**
+ * Sends a delivery from the log again. Returns the HTTP status of the receiver, or 502 if there was no response.
+ *
+ * @throws `HTTPException` 404 if the log does not contain the delivery.
+ */
+export async function replayDelivery(
+  { store, dispatcher }: Pick<HubContext, "store" | "dispatcher">,
+  { webhook, logId }: { webhook: StoredWebhook; logId: string },
+): Promise<number> {
+  const entry = store.deliveries.attempt(webhook.id, logId);
+  if (!entry) throw new HTTPException(404, { message: `The log of webhook "${webhook.id}" has no entry "${logId}".` });
+  const { status } = await dispatcher.replay(webhook, entry);
+  return status ?? 502;
+}
+
+/** The webhook fields in which requests from the Python client differ from the Hub's specification. */
+const requestedWebhook = z.looseObject({
+  watched: z.array(z.unknown()).optional(),
+  domains: z.array(z.unknown()).optional(),
+});
+
+/**
+ * Corrects requests from the Python client (`hf webhooks`, `HfApi`). The Python client omits `domains`, sends the domain
+ * `discussions`, and updates webhooks with an empty `watched`. The Hub's specification does not allow such requests, so other
+ * clients get 400. The response contains a warning, which the Python client prints.
+ */
+function completeForPythonClient(
+  find: (webhookId: string) => StoredWebhook | undefined,
+): MiddlewareHandler<ApiEnvironment> {
+  return async (context, next) => {
+    const isPythonClient = /\bhf_hub\//.test(context.req.header("user-agent") ?? "");
+    if (context.req.method !== "POST" || !isPythonClient) return next();
+    const text = await context.req.raw.clone().text();
+    const sent = requestedWebhook.safeParse(parseJson(text));
+    if (!sent.success) return next();
+
+    const before = find(context.req.param("webhookId") ?? "")?.definition;
+    const { body, notes } = complete(sent.data, before);
+    if (notes.length === 0) return next();
+    context.req.raw = new Request(context.req.raw, { body: JSON.stringify(body) });
+    await next();
+    if (context.res.ok) {
+      context.res.headers.set(
+        "x-hf-warning",
+        `webhooks; The Hub's published API does not allow this request: ${notes.join("; ")}.`,
+      );
+    }
+  };
+}
+
+function complete(sent: z.output<typeof requestedWebhook>, before: StoredWebhook["definition"] | undefined) {
+  const body = { ...sent };
+  const notes: string[] = [];
+  if (before && sent.watched?.length === 0) {
+    body.watched = before.watched;
+    notes.push('"watched" is empty, so the local Hub kept the current value (pass --watch)');
+  }
+  if (sent.domains === undefined) {
+    body.domains = [...(before?.domains ?? webhookDomains)];
+    notes.push(`"domains" is missing, so the local Hub used ${body.domains.join(" and ")} (pass --domain)`);
+  } else if (sent.domains.includes("discussions")) {
+    body.domains = sent.domains.map((domain) => parseDomain(String(domain)) ?? domain);
+    notes.push('"discussions" is not a domain, so the local Hub used "discussion"');
+  }
+  return { body, notes };
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }

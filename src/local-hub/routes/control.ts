@@ -7,12 +7,11 @@ import { tokenUsers } from "../accounts.ts";
 import { eventRequest } from "../events/event-request.ts";
 import { previewEvent, triggerEvent } from "../events/trigger.ts";
 import type { HubContext } from "../hub-context.ts";
+import { getSettings } from "../resources/account.ts";
 import { toJob } from "../resources/jobs.ts";
-import { getSettings } from "../resources/settings.ts";
-import { replayDelivery } from "../resources/webhook-changes.ts";
-import { summarizeWebhook } from "../resources/webhooks.ts";
+import { replayDelivery, summarizeWebhook } from "../resources/webhooks.ts";
 import type { StoredWebhook } from "../store/webhook-store.ts";
-import type { ApiEnvironment, TokenRequirement } from "./authentication.ts";
+import type { ApiEnvironment, TokenRequirement } from "./route.ts";
 import { serveRoute } from "./route.ts";
 
 const triggerOperation = {

@@ -1,18 +1,23 @@
-import { accountApi, paperApi, profileApi, settingsApi } from "./account.ts";
-import { commitApi } from "./commits.ts";
-import { discussionApi } from "./discussions.ts";
-import { resolveApi } from "./files/resolve.ts";
-import { treeApi } from "./files/tree.ts";
-import { jobApi } from "./jobs.ts";
-import { lfsApi } from "./lfs.ts";
-import { notificationApi } from "./notifications.ts";
-import { auditLogApi } from "./organizations/audit-log.ts";
-import { memberApi } from "./organizations/members.ts";
-import { avatarApi, networkSecurityApi, resourceGroupApi, scimApi, tokenApi } from "./organizations/organization.ts";
-import { refApi } from "./refs.ts";
-import { repositoryApi } from "./repositories.ts";
+import { accountApi, paperApi, profileApi, settingsApi } from "../resources/account.ts";
+import { jobApi } from "../resources/jobs.ts";
+import { notificationApi } from "../resources/notifications.ts";
+import { auditLogApi } from "../resources/organizations/audit-log.ts";
+import { memberApi } from "../resources/organizations/members.ts";
+import {
+  avatarApi,
+  networkSecurityApi,
+  resourceGroupApi,
+  scimApi,
+  tokenApi,
+} from "../resources/organizations/organization.ts";
+import { commitApi } from "../resources/repositories/commits.ts";
+import { discussionApi } from "../resources/repositories/discussion-routes.ts";
+import { fileApi } from "../resources/repositories/files.ts";
+import { lfsApi } from "../resources/repositories/lfs.ts";
+import { refApi } from "../resources/repositories/refs.ts";
+import { repositoryApi } from "../resources/repositories/repositories.ts";
+import { webhookApi } from "../resources/webhooks.ts";
 import type { ResourceApi, Route } from "./route.ts";
-import { webhookApi } from "./webhooks.ts";
 
 /** The resources of the Hub's specification. The tests compare each operation with the specification. */
 export const specifiedApis: readonly ResourceApi[] = [
@@ -41,8 +46,7 @@ const repositoryApis: readonly ResourceApi[] = [
   discussionApi,
   profileApi,
   commitApi,
-  treeApi,
-  resolveApi,
+  fileApi,
   lfsApi,
 ];
 

@@ -2,13 +2,13 @@ import type { Context, Hono } from "hono";
 import { HTTPException } from "hono/http-exception";
 import * as z from "zod/mini";
 import { describeIssue } from "../../core/describe.ts";
-import type { Operation } from "../../hub/operation.ts";
+import type { Operation, Operations } from "../../hub/operation.ts";
 import { repositoryPathTypes } from "../../hub/repositories/repository-path.ts";
 import { fieldProblems } from "../../hub/validation/arguments.ts";
+import { type Caller, developmentTokens, findCaller } from "../accounts.ts";
 import { invalidRequest } from "../error-response.ts";
 import type { HubContext } from "../hub-context.ts";
-import type { TagName } from "../openapi/tags.ts";
-import { type ApiEnvironment, requireToken, type TokenRequirement } from "./authentication.ts";
+import type { ApiRequest } from "../store/audit-log-store.ts";
 
 /** A resource of the API that the local Hub serves, with its documentation. */
 export interface ResourceApi {
@@ -22,31 +22,75 @@ export interface ResourceApi {
 /** An operation that the local Hub serves, with its documentation. */
 export type Route<Served extends Operation = Operation> = Served & RouteDetails;
 
-/** The details of a route that only the OpenAPI document contains. */
-export interface RouteDetails {
-  tag: TagName;
+/** The description of an operation in the OpenAPI document. */
+interface RouteSummary {
+  /** Default: the tag of the table. */
+  tag?: TagName;
   /** The token that the operation requires. Default: `read` for GET, otherwise `write`. */
   token?: TokenRequirement;
   description?: string;
   /** The headers that the operation reads, and descriptions of query parameters. */
   parameters?: Readonly<Record<string, { in: "query" | "header"; description: string }>>;
-  /** The response with status 200. */
-  success: { description: string; headers?: ResponseHeaders };
+  /** A description of the response with status 200. */
+  success: string;
+  /** The headers of this response. */
+  headers?: ResponseHeaders;
   /** The redirect, if the operation can redirect. Default status 302. */
   redirect?: { status?: 302 | 307; description: string; headers: ResponseHeaders };
+  /** The errors that do not follow from the operation itself: see {@link errorsOf}. */
+  errors?: readonly RouteError[];
+}
+
+/** The details of a route that only the OpenAPI document contains. */
+export interface RouteDetails extends Omit<RouteSummary, "tag" | "errors"> {
+  tag: TagName;
+  token: TokenRequirement;
   /** The possible errors, except for token errors (401) and body errors (413 and 415). */
   errors: readonly RouteError[];
 }
 
 /** An error with status 400, 403, 404, 409, or 412. */
-export type RouteError = "invalid" | "forbidden" | "notFound" | "conflict" | "outdated";
+type RouteError = "invalid" | "forbidden" | "notFound" | "conflict" | "outdated";
 
 /** The descriptions of response headers, by name. */
 export type ResponseHeaders = Readonly<Record<string, { description: string }>>;
 
-/** Adds documentation to an operation. */
-export function describeRoute<const Served extends Operation>(operation: Served, details: RouteDetails): Route<Served> {
-  return { ...operation, ...details };
+/** The `Link` header of lists with pages. */
+export const nextPageHeader: ResponseHeaders = { Link: { description: 'The URL of the next page, with rel="next".' } };
+
+/** Describes operations of a resource, by the name of the operation. */
+export function describeRoutes<const Served extends Operations, const Names extends keyof Served & string>(
+  operations: Served,
+  tag: TagName,
+  summaries: Readonly<Record<Names, RouteSummary>>,
+): { readonly [Name in Names]: Route<Served[Name]> };
+export function describeRoutes(
+  operations: Operations,
+  tag: TagName,
+  summaries: Readonly<Record<string, RouteSummary>>,
+) {
+  return Object.fromEntries(
+    Object.entries(summaries).flatMap(([name, summary]) => {
+      const operation = operations[name];
+      if (!operation) return [];
+      const { token = isReadMethod(operation.method) ? "read" : "write" } = summary;
+      const errors = [...errorsOf(operation, token), ...(summary.errors ?? [])];
+      return [[name, { ...operation, tag, ...summary, token, errors }]];
+    }),
+  );
+}
+
+/**
+ * Returns the errors that follow from an operation: 400 for an invalid query or body, 403 for a token without access to write or to the
+ * owner in the path, and 404 for an unknown name or ID in the path.
+ */
+function errorsOf({ path, request }: Operation, token: TokenRequirement): RouteError[] {
+  const [hasOwner, hasName] = [/\{(name|namespace)\}/.test(path), /\{(?!repoType)\w+\}/.test(path)];
+  return [
+    ...(request?.query || request?.body ? ["invalid" as const] : []),
+    ...(token === "write" || (token === "read" && hasOwner) ? ["forbidden" as const] : []),
+    ...(hasName ? ["notFound" as const] : []),
+  ];
 }
 
 type Parsed<Schema> = Schema extends z.ZodMiniType ? z.output<Schema> : undefined;
@@ -58,14 +102,14 @@ type BodyOf<Request> = Request extends { body: { content: { "application/json": 
   : undefined;
 
 /** A valid request. */
-export interface RouteRequest<Served extends Operation> {
+interface RouteRequest<Served extends Operation> {
   params: ParamsOf<RequestOf<Served>>;
   query: QueryOf<RequestOf<Served>>;
   body: BodyOf<RequestOf<Served>>;
 }
 
 /** Handles a valid request. Returns the JSON of a successful response, or a complete response. */
-export type RouteHandler<Served extends Operation> = (
+type RouteHandler<Served extends Operation> = (
   request: RouteRequest<Served>,
   context: Context<ApiEnvironment>,
 ) => z.output<Served["response"]> | Response | Promise<z.output<Served["response"]> | Response>;
@@ -73,7 +117,7 @@ export type RouteHandler<Served extends Operation> = (
 /** Serves a route. Answers invalid requests with 400 and the invalid fields, and bodies that are not JSON with 415. */
 export function serveRoute<Served extends Operation>(
   app: Hono<ApiEnvironment>,
-  route: Served & Pick<RouteDetails, "token">,
+  route: Served & Pick<RouteSummary, "token">,
   handler: RouteHandler<Served>,
 ): void {
   const { token = isReadMethod(route.method) ? "read" : "write" } = route;
@@ -149,4 +193,90 @@ function parseJson(text: string): unknown {
   } catch {
     throw new HTTPException(400, { message: "The body is not valid JSON. Check the quotes, commas, and brackets." });
   }
+}
+
+/** The variables of a request to the API. */
+export interface ApiEnvironment {
+  Variables: {
+    /** The caller. Only operations with the token requirement `optional` must read `optionalCaller` instead. */
+    caller: Caller;
+    /** The caller, or `undefined` if the request has no token. */
+    optionalCaller: Caller | undefined;
+  };
+}
+
+/**
+ * The token that an operation requires. `write`: a token that can write. `read`: any token. `optional`: any token, or no token for
+ * public repositories.
+ */
+export type TokenRequirement = "write" | "read" | "optional";
+
+const knownTokens = developmentTokens.map(({ token }) => token).join(", ");
+
+/** Returns the details of a request for the audit log. */
+export function requestOf(context: Context<ApiEnvironment>): ApiRequest {
+  return { caller: context.var.caller, userAgent: context.req.header("user-agent") };
+}
+
+/**
+ * Identifies the caller by the bearer token. Accepts requests without a token, which {@link requireToken} rejects.
+ *
+ * @throws `HTTPException` 401 if the token is unknown.
+ */
+export async function authenticate(context: Context<ApiEnvironment>, next: () => Promise<void>): Promise<void> {
+  const [, token] = /^Bearer +(\S+) *$/i.exec(context.req.header("authorization") ?? "") ?? [];
+  const caller = token === undefined ? undefined : findCaller(token);
+  if (token !== undefined && !caller) {
+    throw new HTTPException(401, { message: `Unknown token. Valid tokens of the local Hub: ${knownTokens}.` });
+  }
+  context.set("optionalCaller", caller);
+  if (caller) context.set("caller", caller);
+  await next();
+}
+
+/**
+ * Checks the token of an authenticated request. Tokens with the role `read` can only read.
+ *
+ * @throws `HTTPException` 401 if the token is missing, 403 if the token cannot write.
+ */
+export function requireToken({ var: { optionalCaller } }: Context<ApiEnvironment>, required: TokenRequirement): void {
+  if (required === "optional") return;
+  if (!optionalCaller) throw tokenMissing();
+  if (required === "write" && optionalCaller.tokenRole === "read") {
+    throw new HTTPException(403, { message: "This token has read access only. Use hf_local to write." });
+  }
+}
+
+/** Creates the error for a request without a token. */
+export function tokenMissing(): HTTPException {
+  return new HTTPException(401, {
+    message: `Send "Authorization: Bearer TOKEN" with a token of the local Hub: ${knownTokens}.`,
+  });
+}
+
+/** The tags of the OpenAPI document, named as in the Hub's specification. */
+export const tags = [
+  { name: "webhooks", description: "Webhooks, which call a URL or run a job when a repository changes." },
+  { name: "notifications", description: "Notifications of a user, and their settings." },
+  { name: "mcp", description: "The tools of the Hub's MCP server." },
+  { name: "papers", description: "Papers and their authors." },
+  { name: "orgs", description: "Organizations: members, tokens, network security, and audit log." },
+  { name: "resource-groups", description: "Groups of repositories of an organization, with members and roles." },
+  { name: "discussions", description: "Discussions and pull requests of repositories." },
+  { name: "auth", description: "The user of a token." },
+  { name: "users", description: "Public profiles of users." },
+  { name: "jobs", description: "Jobs on the Hub's infrastructure." },
+  { name: "repos", description: "Models, datasets, and Spaces, with their branches, tags, and files." },
+  { name: "scim", description: "Provisioning of users by an identity provider." },
+] as const;
+
+/** The name of a tag. */
+type TagName = (typeof tags)[number]["name"];
+
+/** Adds the `Link` header of the next page to the response. `query` contains the parameters that differ from this page. */
+export function linkNextPage(context: Context, query: Readonly<Record<string, string>>): void {
+  // The link has the host of the request, because clients do not follow links to another host.
+  const url = new URL(context.req.url);
+  for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
+  context.header("link", `<${url.href}>; rel="next"`);
 }

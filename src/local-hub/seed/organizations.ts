@@ -1,7 +1,6 @@
 import type { NetworkSecurity } from "../../hub/organizations/network-security.ts";
-import { localUser, organizationNames, otherUser } from "../accounts.ts";
-import { deriveId } from "../ids.ts";
-import { defaultNetworkSecurity } from "../resources/organizations/network-security.ts";
+import { deriveId, localUser, organizationNames, otherUser } from "../accounts.ts";
+import { defaultNetworkSecurity } from "../resources/organizations/organization.ts";
 import type { KeyedResourceGroup } from "../resources/organizations/resource-groups.ts";
 import type { KeyedRecord, StoredMember, StoredResourceGroup } from "../store/records.ts";
 

@@ -1,12 +1,11 @@
 import type { KnownRepoRef } from "../../hub/schemas.ts";
 import { discussionStatuses } from "../../payload/names.ts";
-import { accountId, formatFullName, localUser, otherUser } from "../accounts.ts";
-import { discussionId } from "../events/recorded-event.ts";
-import { deriveId } from "../ids.ts";
-import { hasContent, mainRef } from "../repository-content.ts";
-import { createInitialCommit } from "../resources/repositories/initial-commit.ts";
+import { accountId, deriveId, formatFullName, localUser, otherUser } from "../accounts.ts";
+import { discussionId } from "../events/event-request.ts";
+import { createInitialCommit } from "../resources/repositories/repository-changes.ts";
 import type { KeyedRecord, StoredNotification, StoredPaper, StoredSettings } from "../store/records.ts";
 import type { StoredRepository } from "../store/repository-store.ts";
+import { hasContent, mainRef } from "../store/repository-store.ts";
 import { openStore, type Store } from "../store/store.ts";
 import { seedAuditLog } from "./audit-log.ts";
 import { memberName, seedMembers, seedNetworkSecurity, seedResourceGroups } from "./organizations.ts";

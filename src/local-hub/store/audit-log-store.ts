@@ -1,7 +1,8 @@
 import type { DatabaseSync } from "node:sqlite";
 import * as z from "zod";
 import { auditLogEvent } from "../../hub/organizations/audit-log.ts";
-import { auditLogTypes } from "../../hub/organizations/audit-log-types.ts";
+import { auditLogTypes, type SpecifiedAuditLogType } from "../../hub/organizations/audit-log-types.ts";
+import { type Caller, getPlan } from "../accounts.ts";
 
 const { data, location, userAgent, token, oauth } = auditLogEvent.shape;
 
@@ -41,7 +42,7 @@ export interface AuditFilter {
 }
 
 /** A page of an audit log, newest first. */
-export interface AuditPage {
+interface AuditPage {
   events: StoredAuditEvent[];
   /** The `before` option for the next page, or `undefined` on the last page. */
   before: number | undefined;
@@ -92,5 +93,60 @@ export class AuditLogStore {
       events: rows.map((row) => record.parse(JSON.parse(String(row.record)))),
       before: rows.length < limit ? undefined : Number(rows.at(-1)?.sequence),
     };
+  }
+}
+
+/** The request that caused an action. */
+export interface ApiRequest {
+  caller: Caller;
+  userAgent: string | undefined;
+}
+
+/** An action to record in an audit log. */
+export interface AuditEntry {
+  /** The name of the organization. Entries for a user are ignored, because only organizations have an audit log. */
+  organization: string;
+  type: SpecifiedAuditLogType;
+  /** The name of the user who performed the action. */
+  author: string;
+  /** Describes the action, such as `Created the organization`. */
+  message: string;
+  data?: Record<string, unknown>;
+  /** Missing if an event caused the action. */
+  request?: ApiRequest;
+}
+
+/** Records actions in the audit logs of organizations. */
+export class AuditLog {
+  readonly #options: { store: AuditLogStore; createId: () => string; now: () => number };
+
+  constructor(options: { store: AuditLogStore; createId: () => string; now: () => number }) {
+    this.#options = options;
+  }
+
+  record({ organization, type, author, message, data, request }: AuditEntry): void {
+    if (getPlan(organization) === undefined) return;
+    const { store, createId, now } = this.#options;
+    store.add({
+      id: createId(),
+      organization,
+      type,
+      author,
+      at: now(),
+      message,
+      ...(data && { data }),
+      // The local Hub listens only on the loopback interface.
+      ip: "127.0.0.1",
+      location: { formatted: "This machine" },
+      ...(request?.userAgent !== undefined && { userAgent: request.userAgent }),
+      ...(request && {
+        token: {
+          type: "access_token",
+          id: request.caller.tokenId,
+          deleted: false,
+          role: request.caller.tokenRole,
+        },
+      }),
+    });
   }
 }

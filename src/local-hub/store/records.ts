@@ -11,7 +11,7 @@ const time = z.number();
 const userName = z.string();
 
 /** A notification. The owner of the record is the user, and the ID is the ID of the discussion. */
-export const storedNotification = z.object({
+const storedNotification = z.object({
   updatedAt: time,
   read: z.boolean(),
   /** The participants of the discussion. */
@@ -43,14 +43,14 @@ export const storedNotification = z.object({
 });
 
 /** A user's settings. The owner of the record is the user, and the ID is `settings`. */
-export const storedSettings = z.object({
+const storedSettings = z.object({
   notifications: notificationSettings,
   prepaidAmount: z.string().optional(),
   watched: z.array(notificationWatchItem),
 });
 
 /** A paper. The owner of the record is empty, and the ID is the ID of the preprint. */
-export const storedPaper = z.object({
+const storedPaper = z.object({
   /** The ID of the paper in notifications. */
   objectId: z.string(),
   title: z.string(),
@@ -65,13 +65,13 @@ export const storedPaper = z.object({
 });
 
 /** A member. The owner of the record is the organization, and the ID is the username. */
-export const storedMember = z.object({
+const storedMember = z.object({
   role: organizationRole,
   isExternalCollaborator: z.boolean(),
 });
 
 /** A resource group. The owner of the record is the organization. */
-export const storedResourceGroup = z.object({
+const storedResourceGroup = z.object({
   name: z.string(),
   description: z.string().optional(),
   autoJoin: z.optional(autoJoin),
@@ -107,7 +107,7 @@ export function openRecords(database: DatabaseSync) {
 }
 
 /** The key of a record. */
-export interface RecordKey {
+interface RecordKey {
   /** The name of a user or an organization. */
   owner: string;
   id: string;

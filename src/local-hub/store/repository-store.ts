@@ -1,7 +1,14 @@
 import type { DatabaseSync } from "node:sqlite";
 import * as z from "zod";
 import { type RepoRef, repoType } from "../../hub/schemas.ts";
-import { hasContent, mainRef } from "../repository-content.ts";
+
+/** The ref of the main branch. */
+export const mainRef = "refs/heads/main";
+
+/** Whether the local Hub stores the content of repositories of this type: commits, branches, and tags. */
+export function hasContent(type: string): boolean {
+  return type === "model" || type === "dataset" || type === "space";
+}
 
 const record = z.object({
   type: repoType,

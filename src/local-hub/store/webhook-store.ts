@@ -1,5 +1,6 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import * as z from "zod";
+import { maskUrl } from "../../core/urls.ts";
 import { suspendedAfterFailure, webhookRequest } from "../../hub/webhooks/schemas.ts";
 
 const record = z.object({
@@ -68,4 +69,15 @@ export class WebhookStore {
     this.#database.exec("DELETE FROM webhooks");
     this.#webhooks.clear();
   }
+}
+
+/** Returns whether a webhook is enabled, was disabled by a user, or was suspended after failures. */
+export function webhookState({ disabled }: StoredWebhook): "enabled" | "disabled" | "suspended" {
+  if (disabled === suspendedAfterFailure) return "suspended";
+  return disabled ? "disabled" : "enabled";
+}
+
+/** Returns the target URL with masked secrets, or, for a job, the URL at which the local Hub lists jobs. */
+export function maskedTargetUrl({ definition }: StoredWebhook, { hubUrl }: { hubUrl: string }): string {
+  return definition.url === undefined ? `${hubUrl}/_local/jobs` : maskUrl(definition.url);
 }

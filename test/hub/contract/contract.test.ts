@@ -1,7 +1,7 @@
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { describe, expect, test } from "vitest";
 import * as z from "zod/mini";
-import { errorBody, openApiDocument } from "../../../src/local-hub/openapi/openapi-document.ts";
+import { errorBody, openApiDocument } from "../../../src/local-hub/openapi.ts";
 import { specifiedApis, specifiedRoutes } from "../../../src/local-hub/routes/index.ts";
 import { bodyNames, casesOf, parameterCases, toDocumentValue, variantsOf } from "./cases.ts";
 import { document, documentSchema, findDifferences } from "./document.ts";

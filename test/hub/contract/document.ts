@@ -1,7 +1,7 @@
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
 import { asObject, readFacts } from "../../../scripts/contract-diff/schema-facts.ts";
-import { openApiDocument } from "../../../src/local-hub/openapi/openapi-document.ts";
+import { openApiDocument } from "../../../src/local-hub/openapi.ts";
 import { specifiedRoutes } from "../../../src/local-hub/routes/index.ts";
 import { objectsIn } from "./cases.ts";
 import { type Fact, kindOf } from "./facts.ts";

@@ -2,7 +2,7 @@ import { Hono } from "hono";
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { SendRequest } from "../../../src/console/protocol/send.ts";
 import { createHubConsole, hubResources } from "../../../src/local-hub/console/hub-console.ts";
-import { contextOf } from "../../../src/local-hub/contexts.ts";
+import { contextOf } from "../../../src/local-hub/hub-context.ts";
 import { ConsoleClient } from "../support/console-client.ts";
 import { openContext } from "../support/context.ts";
 import { openLocalHub, type TestHub } from "../support/hub.ts";

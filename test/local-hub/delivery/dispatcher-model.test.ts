@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { Dispatcher } from "../../../src/local-hub/delivery/dispatcher.ts";
 import { type HttpRequest, type HttpResult, HttpSender } from "../../../src/local-hub/delivery/http-sender.ts";
 import type { HubDelivery } from "../../../src/local-hub/delivery/hub-delivery.ts";
-import { createWebhook } from "../../../src/local-hub/resources/webhook-changes.ts";
+import { createWebhook } from "../../../src/local-hub/resources/webhooks.ts";
 import { openContext } from "../support/context.ts";
 
 /*

@@ -1,6 +1,11 @@
-import { describe, expect, test } from "vitest";
-import { data, openLocalHub, pushed, secret } from "../support/hub.ts";
-import { openReceiver, openTarget, openWebhook } from "../support/target.ts";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { createHubApp } from "../../../src/local-hub/app.ts";
+import { createHubConsole } from "../../../src/local-hub/console/hub-console.ts";
+import { JobStore } from "../../../src/local-hub/store/job-store.ts";
+import { createMemoryLogger, type LogLine } from "../../support/memory-logger.ts";
+import { openContext } from "../support/context.ts";
+import { data, openLocalHub, pushed, secret, type TestHub } from "../support/hub.ts";
+import { neverRespond, openReceiver, openTarget, openWebhook } from "../support/target.ts";
 
 describe("A delivery", () => {
   test("is a JSON POST request with its id and the secret", async () => {
@@ -73,22 +78,6 @@ describe("A secret that is invalid in an HTTP header", () => {
     expect(target.requests).toEqual([]);
     expect(await hub.entries(id)).toHaveLength(5);
   });
-
-  test("does not affect the other webhooks of the event", async () => {
-    const target = await openTarget();
-    const hub = await openLocalHub();
-    await hub.create({ url: target.url, secret: "\x7f" });
-    const fine = await hub.create({ url: target.url, secret });
-    expect(await hub.trigger()).toMatchObject([{ status: null }, { webhookId: fine.id, status: 200 }]);
-  });
-
-  test("counts towards suspension", async () => {
-    const hub = await openLocalHub({ suspendAfter: 2 });
-    const { id } = await hub.create({ url: "http://127.0.0.1:1/", secret: "\x7f" });
-    await hub.trigger();
-    await hub.trigger();
-    expect(await hub.get(id)).toMatchObject({ disabled: "suspended-after-failure" });
-  });
 });
 
 describe("Many concurrent events", () => {
@@ -107,12 +96,112 @@ describe("Many concurrent events", () => {
     expect(target.requests).toHaveLength(events);
     expect(new Set(target.payloads.map(({ repo }) => repo.name)).size).toBe(events);
   });
+});
 
-  test("are each delivered exactly once if sent over HTTP", async () => {
-    const { hub, target } = await openWebhook();
-    await Promise.all(Array.from({ length: 40 }, () => hub.trigger(pushed, { wait: false })));
-    await target.hasReceived(40);
-    expect(new Set(target.ids).size).toBe(40);
-    expect(target.payloads.every(({ repo }) => repo.name === data.name)).toBe(true);
+/** Returns the lines of a log that are warnings or errors. */
+function alarms({ log }: TestHub): LogLine[] {
+  return log.lines.filter(({ level }) => level === "warn" || level === "error");
+}
+
+describe("The log of a local Hub", () => {
+  test("contains a line for each attempt, with its status, duration, ids and the reason of a failure", async () => {
+    const { hub, id } = await openWebhook([500, 200], { now: () => 0 });
+    const [delivery] = await hub.trigger();
+    const logIds = (await hub.entries(id)).map(({ logId }) => logId).reverse();
+    const shared = { webhook: id, deliveryId: delivery?.deliveryId, ms: 0 };
+    expect(hub.log.lines).toEqual([
+      {
+        ...{ ...shared, level: "warn", status: 500, attempt: 1, logId: logIds[0] },
+        ...{ msg: expect.any(String), reason: expect.stringContaining("200 to 299") },
+      },
+      { ...shared, level: "info", status: 200, attempt: 2, logId: logIds[1], msg: expect.any(String) },
+    ]);
+  });
+
+  test("contains one warning when a webhook is suspended, and one for the dropped deliveries", async () => {
+    const { hub, target, id } = await openWebhook([neverRespond, 500], { attempts: 1, suspendAfter: 1 });
+    const waiting = hub.trigger();
+    await target.hasReceived(1);
+    await hub.trigger();
+    await waiting;
+    expect(alarms(hub)).toEqual([
+      expect.objectContaining({ level: "warn", webhook: id, status: 500 }),
+      { level: "warn", webhook: id, failures: 1, msg: expect.stringContaining("suspended") },
+      { level: "warn", webhook: id, deliveries: 1, msg: expect.any(String) },
+    ]);
+    expect(await hub.get(id)).toMatchObject({ disabled: "suspended-after-failure" });
+  });
+
+  test("contains a warning when a webhook has used its daily triggers", async () => {
+    const { hub, id } = await openWebhook([], { triggersPerDay: 1 });
+    await hub.trigger();
+    expect(alarms(hub)).toEqual([]);
+    await hub.trigger();
+    expect(alarms(hub)).toEqual([{ level: "warn", webhook: id, triggersPerDay: 1, msg: expect.any(String) }]);
+  });
+
+  test("contains a line for an event that no webhook watches, and a warning for an unknown scope", async () => {
+    const hub = await openLocalHub();
+    await hub.trigger(pushed);
+    const fields = { repo: "dataset:me/data", scope: "repo.content", action: "update" };
+    expect(hub.log.lines).toEqual([{ level: "info", ...fields, msg: expect.any(String) }]);
+    for (const event of [
+      { scope: "repo.moon", action: "update" },
+      { scope: "repo.content", action: "wax" },
+    ]) {
+      await hub.trigger({ repo: data, event });
+      expect(alarms(hub).at(-1)).toEqual({ level: "warn", ...fields, ...event, msg: expect.any(String) });
+    }
+    expect(alarms(hub)).toHaveLength(2);
+  });
+
+  test("contains the error of a delivery that could not be processed, and the next one is delivered", async () => {
+    const failure = new Error("The clock is broken.");
+    const clock = { isBroken: false };
+    const target = await openTarget((_request, response) => {
+      clock.isBroken = target.requests.length === 1;
+      response.end();
+    });
+    const hub = await openLocalHub({
+      now() {
+        if (clock.isBroken) throw failure;
+        return 0;
+      },
+    });
+    await hub.create({ url: target.url });
+    const [delivery] = await hub.trigger(pushed, { wait: false });
+    await expect.poll(() => alarms(hub)).toHaveLength(1);
+    expect(alarms(hub)).toMatchObject([{ level: "error", err: failure, deliveryId: delivery?.deliveryId }]);
+    clock.isBroken = false;
+    expect(await hub.trigger()).toMatchObject([{ status: 200 }]);
+  });
+
+  test("contains the error of a job that could not be run, and the next one is run", async () => {
+    const failure = new Error("The disk is full.");
+    const update = vi.spyOn(JobStore.prototype, "update").mockImplementationOnce(() => {
+      throw failure;
+    });
+    onTestFinished(() => void update.mockRestore());
+    const hub = await openLocalHub({ runJobs: true });
+    await hub.create({ job: { flavor: "cpu-basic", command: ["true"] } });
+    await hub.trigger();
+    await expect.poll(() => alarms(hub)).toMatchObject([{ level: "error", err: failure }]);
+    await hub.trigger();
+    await expect.poll(() => hub.hub.jobs().map(({ status }) => status.stage)).toContain("COMPLETED");
+  });
+
+  test("contains the error behind a 500, and the response does not", async () => {
+    const failure = new Error("The disk is full.");
+    const log = createMemoryLogger();
+    const reset = () => {
+      throw failure;
+    };
+    const context = { ...openContext().context, log, reset };
+    const app = createHubApp(context, { console: createHubConsole(context) });
+    const headers = { "content-type": "application/json", host: "127.0.0.1:5050" };
+    const response = await app.request("/_local/reset", { method: "POST", headers, body: "{}" });
+    expect(response.status).toBe(500);
+    expect(await response.text()).not.toContain("disk");
+    expect(log.lines).toEqual([{ level: "error", err: failure, msg: expect.any(String) }]);
   });
 });

@@ -6,7 +6,7 @@ import { data, openLocalHub, pushed } from "../support/hub.ts";
 import { neverRespond, openTarget, openWebhook } from "../support/target.ts";
 
 describe("While an attempt is in progress,", () => {
-  test("deleting the webhook ends its retries and its log", async () => {
+  test.each(["delete", "disable", "reset"])("a %s ends its retries, and returns to waiting callers", async (how) => {
     const release = Promise.withResolvers<void>();
     const target = await openTarget((_request, response) => {
       release.promise.then(() => response.writeHead(500).end());
@@ -15,45 +15,18 @@ describe("While an attempt is in progress,", () => {
     const { id } = await hub.create({ url: target.url });
     const fired = hub.trigger();
     await target.hasReceived(1);
-    await hub.delete(id);
+    if (how === "delete") await hub.delete(id);
+    else if (how === "disable") await hub.setState(id, "disable");
+    else await hub.request("POST /_local/reset", { text: "{}" });
     // The trigger returns without waiting for the attempt, because no other one follows.
     expect(await fired).toMatchObject([{ status: null }]);
     release.resolve();
-    expect(hub.hub.deliveries(id)).toEqual([]);
-    expect(target.requests).toHaveLength(1);
-  });
-
-  test("disabling the webhook makes the attempt the last one, and it is still recorded", async () => {
-    const release = Promise.withResolvers<void>();
-    const target = await openTarget((_request, response) => {
-      release.promise.then(() => response.writeHead(500).end());
-    });
-    const hub = await openLocalHub();
-    const { id } = await hub.create({ url: target.url });
-    const fired = hub.trigger();
-    await target.hasReceived(1);
-    await hub.setState(id, "disable");
-    expect(await fired).toMatchObject([{ status: null }]);
-    release.resolve();
-    await waitFor(() => expect(hub.hub.deliveries(id)).toMatchObject([{ status: 500 }]));
-    expect(target.requests).toHaveLength(1);
-  });
-
-  test("a reset of the local Hub ends the retries and deletes the log", async () => {
-    const release = Promise.withResolvers<void>();
-    const target = await openTarget((_request, response) => {
-      release.promise.then(() => response.writeHead(500).end());
-    });
-    const hub = await openLocalHub();
-    const { id } = await hub.create({ url: target.url });
-    const fired = hub.trigger();
-    await target.hasReceived(1);
-    await hub.request("POST /_local/reset", { text: "{}" });
-    expect(await fired).toMatchObject([{ status: null }]);
-    release.resolve();
-    expect(hub.hub.deliveries(id)).toEqual([]);
+    // The log of a deleted webhook is deleted.
+    const entries = how === "disable" ? [{ status: 500 }] : [];
+    await waitFor(() => expect(hub.hub.deliveries(id)).toMatchObject(entries));
     await hub.create({ url: (await openTarget()).url });
     expect(await hub.trigger()).toMatchObject([{ status: 200 }]);
+    expect(target.requests).toHaveLength(1);
   });
 
   test("closing the local Hub aborts the attempt immediately and returns to waiting callers", async () => {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { openLocalHub, pushed, secret } from "../support/hub.ts";
-import { openReceiver, openTarget, openWebhook, type TargetAnswer } from "../support/target.ts";
+import { contextOf } from "../../../src/local-hub/hub-context.ts";
+import { data, openLocalHub, secret } from "../support/hub.ts";
+import { openTarget, openWebhook, type TargetAnswer } from "../support/target.ts";
 
 const suspended = "suspended-after-failure";
 
@@ -16,18 +17,13 @@ describe("A webhook whose deliveries fail", () => {
     expect((await hub.request("GET /api/settings/webhooks")).body).toMatchObject([{ disabled: suspended }]);
   });
 
-  test.each([1, 2, 7])("is suspended after suspendAfter failures: %d", async (suspendAfter) => {
+  test.each([1, 2, 7, Number.POSITIVE_INFINITY])("is suspended after %d failures", async (suspendAfter) => {
     const { hub, id } = await openWebhook([404], { suspendAfter, attempts: 1 });
-    for (let delivery = 1; delivery < suspendAfter; delivery += 1) await hub.trigger();
+    for (let delivery = 1; delivery < Math.min(suspendAfter, 9); delivery += 1) await hub.trigger();
     expect(await hub.get(id)).toMatchObject({ disabled: false });
+    if (suspendAfter === Number.POSITIVE_INFINITY) return;
     await hub.trigger();
     expect(await hub.get(id)).toMatchObject({ disabled: suspended });
-  });
-
-  test("is never suspended if suspendAfter is Infinity", async () => {
-    const { hub, id } = await openWebhook([404], { suspendAfter: Number.POSITIVE_INFINITY, attempts: 1 });
-    for (let delivery = 0; delivery < 8; delivery += 1) await hub.trigger();
-    expect(await hub.get(id)).toMatchObject({ disabled: false });
   });
 
   test("starts counting again after a success", async () => {
@@ -73,9 +69,7 @@ describe("A webhook whose deliveries fail", () => {
 
   test("is also suspended for timeouts, closed connections and refused connections", async () => {
     const hangUp: TargetAnswer = (_request, response) => void response.destroy();
-    const target = await openTarget(() => {}, hangUp);
-    const hub = await openLocalHub({ suspendAfter: 3, attempts: 1, timeout: 50 });
-    const { id } = await hub.create({ url: target.url });
+    const { hub, id } = await openWebhook([() => {}, hangUp], { suspendAfter: 3, attempts: 1, timeout: 50 });
     await hub.trigger();
     await hub.trigger();
     await hub.update(id, { url: "http://127.0.0.1:1/" });
@@ -124,23 +118,42 @@ describe("A suspended webhook", () => {
     await hub.trigger();
     expect(await hub.get(id)).toMatchObject({ disabled: suspended });
   });
+});
 
-  test("can be enabled after its receiver is fixed", async () => {
-    let broken = true;
-    const receiver = await openReceiver((server) => {
-      server.webhook("target", ({ repo }) => {
-        if (broken) throw new Error("not today");
-        return { handled: repo.name };
-      });
-    });
-    const hub = await openLocalHub({ suspendAfter: 2, attempts: 2 });
-    const { id } = await hub.create({ url: receiver.urlOf("target"), secret });
-    expect(await hub.trigger()).toMatchObject([{ status: 500 }]);
-    const [failed] = await hub.trigger();
-    expect(await hub.get(id)).toMatchObject({ disabled: suspended });
-    broken = false;
-    expect(await hub.replay(id, failed?.logId)).toEqual({ status: 200 });
-    await hub.setState(id, "enable");
-    expect(await hub.trigger(pushed)).toMatchObject([{ status: 200 }]);
+describe("The daily limit of triggers", () => {
+  const hour = 3_600_000;
+
+  test("stops a webhook until a day after its first trigger", async () => {
+    const clock = { now: Date.UTC(2026, 0, 31, 9) };
+    const { hub, target, id } = await openWebhook([], { triggersPerDay: 3, now: () => clock.now });
+    for (const fires of [1, 1, 1, 0, 0]) {
+      expect(await hub.trigger()).toHaveLength(fires);
+      clock.now += hour;
+    }
+    expect(await hub.get(id)).toMatchObject({ disabled: false, lastTriggerAt: "2026-01-31T11:00:00.000Z" });
+    clock.now = Date.UTC(2026, 1, 1, 9) - 1;
+    expect(await hub.trigger()).toEqual([]);
+    clock.now += 1;
+    for (const fires of [1, 1, 1, 0]) expect(await hub.trigger()).toHaveLength(fires);
+    expect(target.requests).toHaveLength(6);
+  });
+
+  test("applies to each webhook separately, and does not count retries and replays", async () => {
+    const { hub, target, id } = await openWebhook([500, 500, 200], { triggersPerDay: 1 });
+    const [delivery] = await hub.trigger();
+    const other = await hub.create({ url: target.url });
+    expect(await hub.trigger()).toMatchObject([{ webhookId: other.id }]);
+    expect(await hub.replay(id, delivery?.logId)).toEqual({ status: 200 });
+  });
+
+  test("is 1,000 by default", async () => {
+    const hub = await openLocalHub({ now: () => 0 });
+    const { id } = await hub.create({ job: { flavor: "cpu-basic" } });
+    await hub.hub.push(data);
+    const { webhooks } = contextOf(hub.hub).store;
+    const stored = webhooks.get(id);
+    if (stored) webhooks.put({ ...stored, triggersToday: stored.triggersToday + 998 });
+    expect(await hub.hub.push(data)).toHaveLength(1);
+    expect(await hub.hub.push(data)).toEqual([]);
   });
 });

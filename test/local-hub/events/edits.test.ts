@@ -137,14 +137,6 @@ describe("A webhook that watches the repository but does not fire", () => {
     const preview = await hub.request("POST /_local/events?dryRun=true", { body });
     expect(preview.body).toMatchObject({ webhooks: [], notFired: expected });
   });
-
-  test("is reported if it is suspended", async () => {
-    const hub = await openLocalHub({ attempts: 1, suspendAfter: 1 });
-    const { id } = await hub.create({ url: "http://127.0.0.1:1/" });
-    await hub.trigger();
-    const { body } = await hub.request("POST /_local/events", { body: pushed });
-    expect(body).toMatchObject({ deliveries: [], notFired: [{ webhookId: id, reason: "suspended" }] });
-  });
 });
 
 describe("POST /_local/events?dryRun=true", () => {

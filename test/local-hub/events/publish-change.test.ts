@@ -1,13 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { accountId } from "../../../src/local-hub/accounts.ts";
 import { publishChange, type TriggerResult } from "../../../src/local-hub/events/publish-change.ts";
 import type { RepositoryChange } from "../../../src/local-hub/events/repository-change.ts";
 import type { HubContext } from "../../../src/local-hub/hub-context.ts";
-import {
-  commitChanges,
-  createBranch,
-  deleteBranch,
-} from "../../../src/local-hub/resources/repositories/commit-changes.ts";
 import {
   addComment,
   hideComment,
@@ -15,6 +9,7 @@ import {
   setPinned,
 } from "../../../src/local-hub/resources/repositories/discussions.ts";
 import { mergePullRequest, openPullRequest } from "../../../src/local-hub/resources/repositories/pull-requests.ts";
+import { commitChanges, createRef, deleteRef } from "../../../src/local-hub/resources/repositories/refs.ts";
 import {
   createRepository,
   moveRepository,
@@ -64,8 +59,8 @@ test.each<[fixture: string, change: (context: HubContext) => TriggerResult]>([
     "content-ref-deleted",
     (context) => {
       const { repository } = create(context, "dataset");
-      createBranch(context, { repository, name: "draft", commit: repository.headSha ?? "", user });
-      return deleteBranch(context, { repository, name: "draft", user });
+      createRef(context, { kind: "branch", repository, name: "draft", commit: repository.headSha ?? "", user });
+      return deleteRef(context, { kind: "branch", repository, name: "draft", user });
     },
   ],
   [
@@ -112,31 +107,6 @@ test.each<[fixture: string, change: (context: HubContext) => TriggerResult]>([
 });
 
 describe("publishChange", () => {
-  test("records the change, moves resource groups and notifications, and notifies watchers", () => {
-    const { context } = openContext();
-    const { store } = context;
-    const { repository } = createRepository(context, { type: "dataset", name: "acme/data", user });
-    const group = { owner: "acme", id: "b".repeat(24) };
-    const repos = [{ type: "dataset", name: "acme/data" } as const];
-    store.resourceGroups.put({ ...group, record: { name: "All", createdAt: 0, users: [], repos } });
-    const watched = [{ type: "repo", id: repository.id } as const];
-    store.settings.put({ owner: user, id: "settings", record: { notifications: {}, watched } });
-    const { result, discussion } = openDiscussion(context, { repository, user, ...text });
-    expect(result.notified).toEqual([user]);
-    const moved = moveRepository(context, { repository, name: "acme/moved", user });
-    expect(store.resourceGroups.get(group)?.repos).toEqual([{ type: "dataset", name: "acme/moved" }]);
-    expect(store.notifications.get({ owner: user, id: discussion.id })?.about).toMatchObject({
-      repo: { name: "acme/moved" },
-    });
-    expect(moved.result.notified).toEqual([]);
-    const filter = { authors: [], ips: [], types: [] };
-    const { events } = store.auditLog.page({ organization: "acme", filter, before: undefined, limit: 10 });
-    expect(events.map(({ type, author }) => [type, author])).toEqual([
-      ["repo.move", user],
-      ["repo.create", user],
-    ]);
-  });
-
   test("only collects the change if the context collects changes", () => {
     const { context } = openContext();
     const collectedChanges: RepositoryChange[] = [];
@@ -147,19 +117,6 @@ describe("publishChange", () => {
     expect(result).toEqual({ deliveries: [], notFired: [], notified: [] });
     expect(collectedChanges).toMatchObject([{ scope: "repo", action: "create", after: repository }]);
     expect(payloadsOf(context, publishChange(context, collectedChanges[0] ?? fail()))).toHaveLength(1);
-  });
-
-  test("overrides fields of the payload, but not the webhook, and applies edits last", () => {
-    const { context } = openContext();
-    const { repository } = create(context, "model");
-    const result = publishChange(context, {
-      ...{ scope: "repo", action: "update", user, before: repository, after: repository },
-      overrides: { repo: { tags: ["a"] }, note: 1, webhook: { id: "x" } },
-      edits: [{ path: "note", value: 2 }],
-    });
-    const [payload] = payloadsOf(context, result);
-    expect(payload).toMatchObject({ repo: { tags: ["a"], owner: { id: accountId("me") } }, note: 2 });
-    expect(payload?.webhook.id).not.toBe("x");
   });
 });
 

@@ -1,6 +1,10 @@
 import { execFileSync } from "node:child_process";
+import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { ContentStore, FileChange, NewCommit } from "../../../src/local-hub/git/content-store.ts";
+import { editTree, type TreeChange } from "../../../src/local-hub/git/edit-tree.ts";
+import { TreeStore } from "../../../src/local-hub/git/tree-store.ts";
+import { openDatabase } from "../../../src/local-hub/store/database.ts";
 import { openStore, type Store } from "../../../src/local-hub/store/store.ts";
 import { createFolder } from "../../support/temporary-folder.ts";
 
@@ -58,12 +62,6 @@ describe("Objects", () => {
 });
 
 describe("createCommit", () => {
-  test("applies changes to the first parent", () => {
-    const first = commit([add("keep"), add("data/old"), add("data/deep/file")]);
-    const second = commit([add("data/new"), { path: "data/old", deleted: "file" }], { parents: [first.oid] });
-    expect(pathsOf(second.tree)).toEqual(["data/deep/file", "data/new", "keep"]);
-  });
-
   test("removes folders without files", () => {
     const first = commit([add("keep"), add("data/deep/file")]);
     const second = commit([{ path: "data/deep/file", deleted: "file" }], { parents: [first.oid] });
@@ -76,14 +74,6 @@ describe("createCommit", () => {
     const first = commit([add("data/one"), add("data/two"), add("other")]);
     const second = commit([add("data", "a file now"), { path: "data", deleted: "folder" }], { parents: [first.oid] });
     expect(pathsOf(second.tree)).toEqual(["data", "other"]);
-  });
-
-  test("copies files", () => {
-    const first = commit([add("one", "same")]);
-    const entry = content.find(first.tree, "one");
-    if (!entry) throw new Error("The file is missing.");
-    const second = commit([{ path: "copies/two", entry }], { parents: [first.oid] });
-    expect(content.find(second.tree, "copies/two")).toEqual({ ...entry, path: "copies/two" });
   });
 
   test("copies folders, but not over other files or folders", () => {
@@ -129,18 +119,6 @@ describe("createCommit", () => {
     expect(() => commit([change], { parents: [first.oid] })).toThrow(
       expect.objectContaining({ code: "ARGUMENT_INVALID" }),
     );
-  });
-
-  test("stores a commit again after a rollback", () => {
-    const write = () =>
-      store.transaction(() => {
-        commit([add("file")]);
-        throw new Error("rolled back");
-      });
-    expect(write).toThrow("rolled back");
-    const { tree } = commit([add("file")]);
-    content.reload();
-    expect(pathsOf(tree)).toEqual(["file"]);
   });
 });
 
@@ -245,25 +223,44 @@ describe("The history", () => {
   });
 });
 
-describe("compare", () => {
-  test("returns added, changed, and deleted files, also when a file becomes a folder", () => {
-    const first = commit([add("same"), add("changed", "1"), add("deleted"), add("swap")]);
-    const deletions: FileChange[] = ["deleted", "swap"].map((path) => ({ path, deleted: "file" }));
-    const second = commit([add("changed", "2"), add("added/new"), ...deletions, add("swap/inside")], {
-      parents: [first.oid],
-    });
-    const changes = Array.from(content.compare(first.tree, second.tree), ({ path, before, after }) => [
-      path,
-      before ? (after ? "changed" : "deleted") : "added",
-    ]);
-    expect(changes).toEqual([
-      ["added/new", "added"],
-      ["changed", "changed"],
-      ["deleted", "deleted"],
-      ["swap", "deleted"],
-      ["swap/inside", "added"],
-    ]);
-    expect(Array.from(content.compare(undefined, first.tree))).toHaveLength(4);
-    expect(Array.from(content.compare(second.tree, second.tree))).toEqual([]);
-  });
+const blobs = ["1", "2", "3"].map((digit) => digit.repeat(40));
+const segment = fc.constantFrom("a", "b", "c", "d.txt");
+const path = fc.array(segment, { minLength: 1, maxLength: 3 }).map((segments) => segments.join("/"));
+/** New contents by path. `undefined` deletes the file. */
+const step = fc.dictionary(path, fc.option(fc.constantFrom(...blobs), { nil: undefined }), { maxKeys: 4 });
+
+test("Trees have the same files as a map after any changes", () => {
+  const database = openDatabase(undefined);
+  fc.assert(
+    fc.property(fc.array(step, { minLength: 1, maxLength: 6 }), (steps) => {
+      const trees = new TreeStore(database);
+      let files = new Map<string, string>();
+      let tree: string | undefined;
+      for (const wanted of steps) {
+        const before = files;
+        files = new Map(before);
+        const changes: TreeChange[] = [];
+        for (const [path, oid] of Object.entries(wanted)) {
+          const isConflict = [...before.keys(), ...files.keys()].some(
+            (other) => other.startsWith(`${path}/`) || path.startsWith(`${other}/`),
+          );
+          if (oid === undefined ? !before.has(path) : isConflict) continue;
+          changes.push(oid === undefined ? { path, deleted: "file" } : { path, file: { oid, size: 1 } });
+          if (oid === undefined) files.delete(path);
+          else files.set(path, oid);
+        }
+        const after = editTree(trees, tree, changes);
+        trees.clearCache();
+        const listed = Array.from(trees.list(after, { recursive: true })).filter(({ type }) => type === "file");
+        expect(new Map(listed.map(({ path, oid }) => [path, oid]))).toEqual(files);
+        for (const [path, oid] of files) expect(trees.find(after, path)?.oid).toBe(oid);
+        const differing = [...before.keys(), ...files.keys()].filter((path) => before.get(path) !== files.get(path));
+        const compared = Array.from(trees.compare(tree, after), ({ path }) => path);
+        expect(compared.toSorted()).toEqual([...new Set(differing)].sort());
+        tree = after;
+      }
+    }),
+    { numRuns: 60 },
+  );
+  database.close();
 });

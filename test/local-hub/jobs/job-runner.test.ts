@@ -1,7 +1,7 @@
 import { setTimeout } from "node:timers/promises";
 import * as fc from "fast-check";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { createId } from "../../../src/local-hub/ids.ts";
+import { createId } from "../../../src/local-hub/accounts.ts";
 import { JobRunner } from "../../../src/local-hub/jobs/job-runner.ts";
 import { streamJobEvents } from "../../../src/local-hub/jobs/job-streams.ts";
 import type { StoredJob } from "../../../src/local-hub/store/job-store.ts";
@@ -17,21 +17,16 @@ describe("A webhook with a job", () => {
   test("records a job, but runs nothing unless runJobs is set", async () => {
     const hub = await openLocalHub({ now: () => Date.UTC(2026, 0, 31) });
     const owner = { ...account, type: "user", avatarUrl: `${hub.url}/avatars/local-user.svg` };
+    const definition = {
+      ...{ flavor: "a10g-small", dockerImage: "python:3.13", spaceId: "acme/demo", arch: "arm64" },
+      ...{ command: ["false"], arguments: ["", "--fast"], labels: { team: "data", empty: "" } },
+      volumes: [{ type: "bucket", source: "acme/files", mountPath: "/files", readOnly: true, path: "a" }],
+    };
     const { id: webhookId } = await hub.create({
       secret,
       job: {
-        flavor: "a10g-small",
-        dockerImage: "python:3.13",
-        spaceId: "acme/demo",
-        command: ["false"],
-        arguments: ["", "--fast"],
-        environment: { LOG_LEVEL: "debug" },
-        secrets: { HF_TOKEN: secret },
-        arch: "arm64",
-        timeoutSeconds: 60,
-        attempts: 3,
-        labels: { team: "data", empty: "" },
-        volumes: [{ type: "bucket", source: "acme/files", mountPath: "/files", readOnly: true, path: "a" }],
+        ...{ ...definition, environment: { LOG_LEVEL: "debug" }, secrets: { HF_TOKEN: secret } },
+        ...{ timeoutSeconds: 60, attempts: 3 },
       },
     });
     const [delivery] = await hub.trigger();
@@ -48,11 +43,7 @@ describe("A webhook with a job", () => {
         initiator: { type: "webhook", id: webhookId },
         owner,
         createdBy: account,
-        flavor: "a10g-small",
-        dockerImage: "python:3.13",
-        spaceId: "acme/demo",
-        command: ["false"],
-        arguments: ["", "--fast"],
+        ...definition,
         environment: {
           LOG_LEVEL: "debug",
           WEBHOOK_PAYLOAD: body,
@@ -61,11 +52,8 @@ describe("A webhook with a job", () => {
           WEBHOOK_ID: delivery?.deliveryId,
         },
         secrets: ["HF_TOKEN", "WEBHOOK_SECRET"],
-        arch: "arm64",
         timeout: 60,
         retry: 2,
-        labels: { team: "data", empty: "" },
-        volumes: [{ type: "bucket", source: "acme/files", mountPath: "/files", readOnly: true, path: "a" }],
         status: { stage: "SCHEDULING", message: expect.stringContaining("--run-jobs") },
       },
     ]);
@@ -147,15 +135,6 @@ test("The last line of a job is stored before the end of the job", async () => {
   await setTimeout(0);
   expect(store.jobs.lines(id, { after: 1, limit: 10 })).toMatchObject([{ data: "last" }]);
   expect(changed.at(-1)).toBe("jobs");
-});
-
-test("The jobs that run and those that wait are canceled when the local Hub closes", async () => {
-  const { store, log, runner, run } = openRunner();
-  const ids = Array.from({ length: 6 }, () => run(["sleep", "60"]));
-  await runner.close();
-  const canceled = { stage: "CANCELED", message: "the local Hub was closed" };
-  expect(ids.map((jobId) => store.jobs.get(jobId))).toMatchObject(ids.map(() => canceled));
-  expect(log.lines.filter(({ level }) => level === "error")).toEqual([]);
 });
 
 test("The stream of a job has an event for each change of its status, and then ends", async () => {

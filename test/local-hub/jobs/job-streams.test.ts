@@ -1,11 +1,11 @@
 import { syncBuiltinESMExports } from "node:module";
 import timers from "node:timers/promises";
-import { afterAll, afterEach, expect, onTestFinished, test, vi } from "vitest";
-import { createId } from "../../../src/local-hub/ids.ts";
+import { afterAll, afterEach, expect, test, vi } from "vitest";
+import { createId } from "../../../src/local-hub/accounts.ts";
 import { JobRunner } from "../../../src/local-hub/jobs/job-runner.ts";
 import { streamJobLogs } from "../../../src/local-hub/jobs/job-streams.ts";
-import { openStore } from "../../../src/local-hub/store/store.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
+import { openMemoryStore } from "../support/context.ts";
 
 // The stream imports the function by name.
 const pauses = vi.spyOn(timers, "setTimeout");
@@ -25,8 +25,7 @@ function openStream() {
     signal?.addEventListener("abort", () => reject(signal.reason));
     return promise;
   });
-  const store = openStore({});
-  onTestFinished(() => store.close());
+  const store = openMemoryStore();
   const runner = new JobRunner({
     ...{ store: store.jobs, runJobs: false, createId, log: createMemoryLogger(), now: () => 1 },
   });

@@ -109,17 +109,8 @@ describe("A running job", () => {
     const { hub, made, lines } = await run({ command: ["sh", "-c", script] });
     expect([...lines].sort()).toEqual(["one", `three${"0".repeat(1_995)}`, "two"]);
     expect(hub.log.lines).toContainEqual({ level: "info", msg: "job output", line: "one", job: made?.id });
-  });
-
-  test("logs its stages, and removes its listener from this process", async () => {
-    const before = process.listenerCount("exit");
-    const { hub, made } = await run({ command: ["true"] });
-    await expect.poll(() => process.listenerCount("exit")).toBe(before);
-    const stages = hub.log.lines.filter(({ msg }) => msg === "job").map(({ stage, job: of }) => [stage, of]);
-    expect(stages).toEqual([
-      ["RUNNING", made?.id],
-      ["COMPLETED", made?.id],
-    ]);
+    const stages = hub.log.lines.filter(({ msg }) => msg === "job").map(({ stage }) => stage);
+    expect(stages).toEqual(["RUNNING", "COMPLETED"]);
   });
 
   test.each([
@@ -156,14 +147,6 @@ describe("A running job", () => {
     const [made] = await waitForJobs(hub);
     expect(made?.status).toMatchObject({ stage: "ERROR", message: expect.stringContaining("too large") });
   }, 20_000);
-
-  test("waits while too many others run, and all jobs complete", async () => {
-    const hub = await openLocalHub({ runJobs: true });
-    await hub.create({ job: { flavor: "cpu-basic", command: ["sh", "-c", "echo $WEBHOOK_ID"] } });
-    const fired = (await Promise.all(Array.from({ length: 12 }, () => hub.trigger()))).flat();
-    for (const { status } of await waitForJobs(hub, 12)) expect(status.stage).toBe("COMPLETED");
-    expect([...output(hub)].sort()).toEqual(fired.map(({ deliveryId }) => deliveryId).sort());
-  });
 
   test("is not recorded again if the local Hub is reset in the meantime", async () => {
     const hub = await openLocalHub({ runJobs: true });

@@ -113,46 +113,59 @@ describe("A discussion in a watched repository", () => {
     expect(await mentions()).toBe(before + 1);
   });
 
-  test("removes its notification when it is deleted", async () => {
-    await watch(hub, await itemOf(hub, "repo", "acme/data"));
-    expect(await added(hub, opened)).toEqual([1, 0]);
-    expect(await added(hub, { ...opened, event: { scope: "discussion", action: "delete" } })).toEqual([-1, 0]);
-  });
-
   test("is described by the original payload, without edits", async () => {
     await watch(hub, await itemOf(hub, "repo", "acme/data"));
     await hub.trigger({ ...opened, edits: [{ path: "discussion.title", value: "Edited" }] });
     expect((await pageOf(hub)).notifications[0]).toMatchObject({ discussion: { title: "Add a data card" } });
   });
-
-  test("with values that a notification cannot contain adds no notification", async () => {
-    await watch(hub, await itemOf(hub, "repo", "acme/data"));
-    for (const discussion of [{ status: "locked" }, { id: "7" }, { title: 5 }]) {
-      expect(await added(hub, { ...opened, discussion })).toEqual([0, 0]);
-    }
-  });
 });
 
+const deleted = { scope: "repo", action: "delete" };
+const named = (name: string) => ({ ...opened, repo: { ...data, name } });
+const moveTo = (name: string) => ({ repo: data, event: { scope: "repo", action: "move" }, movedTo: { name } });
+
 describe("Watching", () => {
-  test("an owner or a repository adds notifications of its discussions only", async () => {
-    const rows: [type: NotificationWatchItem["type"], watched: string, name: string, unread: number][] = [
-      ["org", "acme", "acme/data", 1],
-      ["org", "acme", "acmes/data", 0],
-      ["user", "acme", "acme/data", 0],
-      ["user", "other-user", "other-user/data", 1],
-      ["org", "other-user", "other-user/data", 0],
-      ["user", "me", "me/data", 1],
-      ["org", "me", "me/data", 1],
-      ["repo", "acme/data", "acme/data", 1],
-      ["repo", "acme/data", "acme/data2", 0],
-    ];
-    for (const [type, watched, name, unread] of rows) {
-      const item = await itemOf(hub, type, watched);
-      await watch(hub, item);
-      const counts = await added(hub, { ...opened, repo: { type: "dataset", name } });
-      expect(counts, `${type} ${watched}: ${name}`).toEqual([unread, 0]);
-      await hub.request("PATCH /api/settings/watch", { body: { delete: [item] } });
-    }
+  test.each<[what: string, type: NotificationWatchItem["type"], name: string, ...[event: HubEvent, added: number][]]>([
+    ["an organization", "org", "acme", [opened, 1], [named("acmes/data"), 0]],
+    ["a user with the name of an organization", "user", "acme", [opened, 0]],
+    ["a user", "user", "other-user", [named("other-user/data"), 1]],
+    ["an organization with the name of a user", "org", "other-user", [named("other-user/data"), 0]],
+    ["an unknown owner as a user", "user", "me", [named("me/data"), 1]],
+    ["an unknown owner as an organization", "org", "me", [named("me/data"), 1]],
+    ["a repository", "repo", "acme/data", [opened, 1], [named("acme/data2"), 0]],
+    [
+      "an organization, for discussions only",
+      ...(["org", "acme"] as const),
+      [{ ...pushed, repo: data }, 0],
+      [{ repo: data, event: { scope: "repo.config", action: "update" } }, 0],
+      [{ repo: data, event: { scope: "discussion.reaction", action: "create" } }, 1],
+    ],
+    [
+      "a repository, until the discussion is deleted",
+      ...(["repo", "acme/data"] as const),
+      [opened, 1],
+      [{ ...opened, event: { scope: "discussion", action: "delete" } }, -1],
+    ],
+    [
+      "a repository, without values that a notification cannot contain",
+      ...(["repo", "acme/data"] as const),
+      ...[{ status: "locked" }, { id: "7" }, { title: 5 }].map((discussion): [HubEvent, number] => [
+        { ...opened, discussion },
+        0,
+      ]),
+    ],
+    [
+      "a repository that moves",
+      ...(["repo", "acme/data"] as const),
+      [{ ...opened, repo: { type: "model", name: "acme/data" } }, 0],
+      [opened, 1],
+      [moveTo("me/moved"), 0],
+      [opened, 0],
+      [named("me/moved"), 1],
+    ],
+  ])("%s adds notifications", async (_what, type, name, ...events) => {
+    await watch(hub, await itemOf(hub, type, name));
+    for (const [event, count] of events) expect(await added(hub, event)).toEqual([count, 0]);
   });
 
   test("requires an id, not a name", async () => {
@@ -167,25 +180,14 @@ describe("Watching", () => {
     expect(body).toEqual({ deliveries: [], notFired: [], notified: ["local-user"] });
   });
 
-  test("a repository continues after it moves", async () => {
-    await hub.trigger({ ...pushed, repo: data });
-    await watch(hub, { type: "repo", id: await repositoryId(hub, data) });
-    expect(await added(hub, { ...opened, repo: { type: "model", name: "acme/data" } })).toEqual([0, 0]);
-    expect(await added(hub, opened)).toEqual([1, 0]);
-    await hub.trigger({ repo: data, event: { scope: "repo", action: "move" }, movedTo: { name: "me/moved" } });
-    expect(await added(hub, opened)).toEqual([0, 0]);
-    expect(await added(hub, { ...opened, repo: { type: "dataset", name: "me/moved" } })).toEqual([1, 0]);
-  });
-
   test("updates notifications when a repository moves, and removes them when it is deleted", async () => {
     await watch(hub, await itemOf(hub, "org", "acme"));
     await hub.trigger(opened);
     const count = async (name: string) => (await pageOf(hub, `?repoName=${name}`)).count.view;
-    await hub.trigger({ repo: data, event: { scope: "repo", action: "move" }, movedTo: { name: "acme/moved" } });
+    await hub.trigger(moveTo("acme/moved"));
     expect([await count("acme/data"), await count("acme/moved")]).toEqual([0, 1]);
-    const gone = { repo: { type: "dataset", name: "acme/moved" }, event: { scope: "repo", action: "delete" } } as const;
-    expect(await added(hub, gone)).toEqual([-1, 0]);
-    expect(await added(hub, { ...gone, repo: { type: "model", name: "acme/reviews" } })).toEqual([0, 0]);
+    expect(await added(hub, { repo: { ...data, name: "acme/moved" }, event: deleted })).toEqual([-1, 0]);
+    expect(await added(hub, { repo: { type: "model", name: "acme/reviews" }, event: deleted })).toEqual([0, 0]);
   });
 
   test("hides notifications from users who can no longer read the repository, and they cannot mark them", async () => {
@@ -197,13 +199,6 @@ describe("Watching", () => {
     await hub.request("POST /api/notifications/mark-as-read?applyToAll=true", { ...other, body: {} });
     await hub.request("PUT /api/organizations/acme/members/other-user/role", { body: { role: "read" } });
     expect(await unread()).toBe(1);
-  });
-
-  test("adds notifications of discussions only", async () => {
-    await watch(hub, await itemOf(hub, "org", "acme"));
-    expect(await added(hub, { ...pushed, repo: data })).toEqual([0, 0]);
-    expect(await added(hub, { repo: data, event: { scope: "repo.config", action: "update" } })).toEqual([0, 0]);
-    expect(await added(hub, { repo: data, event: { scope: "discussion.reaction", action: "create" } })).toEqual([1, 0]);
   });
 
   test("adds no notification for a dry run", async () => {

@@ -1,16 +1,11 @@
-import { describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import type { Notification } from "../../../src/hub/notifications.ts";
-import { openLocalHub, shareLocalHub } from "../support/hub.ts";
+import { openLocalHub, shareLocalHub, type TestHub } from "../support/hub.ts";
 import { allOf, idOf, isOf, pageOf, participantsOf } from "../support/notifications.ts";
 
 const shared = await shareLocalHub();
 const all = await allOf(shared);
 const unread = all.filter(({ read }) => !read);
-
-/** Returns the ids of the notifications on a page. */
-async function idsOf(query = ""): Promise<string[]> {
-  return (await pageOf(shared, query)).notifications.map(idOf);
-}
 
 describe("The notifications of a new local Hub", () => {
   test("fill two pages, newest first", async () => {
@@ -59,15 +54,6 @@ describe("The notifications of a new local Hub", () => {
     expect([mine.count.all, (await pageOf(shared, "", { token: "hf_other" })).count.all]).toEqual([28, 6]);
     expect(await pageOf(shared, "", { token: "hf_read" })).toEqual(mine);
   });
-
-  test("are restored by a reset", async () => {
-    const hub = await openLocalHub({ now: () => 1_770_000_000_000 });
-    const before = await allOf(hub);
-    await hub.request("DELETE /api/notifications?applyToAll=true");
-    expect(await allOf(hub)).toEqual([]);
-    hub.hub.reset();
-    expect(await allOf(hub)).toEqual(before);
-  });
 });
 
 describe("A page of notifications", () => {
@@ -97,12 +83,6 @@ describe("A page of notifications", () => {
     const body = { discussionIds: notifications.slice(5, 6).map(idOf) };
     await hub.request("DELETE /api/notifications", { body });
     expect((await pageOf(hub)).notifications).toHaveLength(19);
-  });
-
-  test("contains only matching notifications", async () => {
-    expect(unread.length).toBeLessThan(20);
-    expect(await idsOf("?readStatus=unread")).toEqual(unread.map(idOf));
-    expect(await idsOf("?readStatus=unread&p=1")).toEqual([]);
   });
 });
 
@@ -186,5 +166,92 @@ describe("A search of notifications", () => {
   ])("without a match returns an empty page: %s", async (query) => {
     const empty = { notifications: [], start: 0, count: { view: 0, all: 28 } };
     expect(await pageOf(shared, `?${query}`)).toMatchObject(empty);
+  });
+});
+
+describe("Changes", () => {
+  const other = { token: "hf_other" };
+  let hub: TestHub;
+  let before: Notification[];
+
+  beforeEach(async () => {
+    hub = await openLocalHub();
+    before = await allOf(hub);
+  });
+
+  const unread = () => before.filter(({ read }) => !read);
+  const isDataset = (told: Notification) => isOf("repo")(told) && told.repo.type === "dataset";
+
+  describe.each(["mark", "delete"])("A request to %s notifications", (how) => {
+    const line = how === "mark" ? "POST /api/notifications/mark-as-read" : "DELETE /api/notifications";
+
+    /** Sends the request, and returns the IDs of the notifications that it changed. */
+    async function change(query: string, body: object): Promise<string[]> {
+      const answer = await hub.request(`${line}${query}`, { body });
+      expect([answer.status, answer.text]).toEqual([200, "{}"]);
+      const after = await allOf(hub);
+      const changed = before.filter((told) => {
+        const now = after.find((candidate) => idOf(candidate) === idOf(told));
+        return how === "mark" ? now?.read !== told.read : !now;
+      });
+      const expected = before.map((told) => (changed.includes(told) ? { ...told, read: true } : told));
+      expect(after).toEqual(how === "mark" ? expected : before.filter((told) => !changed.includes(told)));
+      const count = after.filter(({ read }) => !read).length;
+      expect((await pageOf(hub)).count).toEqual({ view: after.length, unread: count, all: after.length });
+      return changed.map(idOf);
+    }
+
+    test("changes exactly the listed ones, even if the query does not match them", async () => {
+      const discussionIds = unread().slice(2, 4).map(idOf);
+      expect(await change("?postAuthor=nobody&p=7", { discussionIds })).toEqual(discussionIds);
+    });
+
+    test("with applyToAll changes all that match on every page, except the listed ones", async () => {
+      const [post] = unread().filter(isOf("post")).map(idOf);
+      const query = "?applyToAll=true&readStatus=unread&repoType=dataset&p=3";
+      const changed = await change(query, { discussionIds: [post] });
+      expect(changed).toEqual(unread().filter(isDataset).map(idOf));
+      expect(changed.length).toBeGreaterThan(0);
+    });
+
+    test("with applyToAll and no query changes all of this user only", async () => {
+      const theirs = await allOf(hub, other);
+      const changed = await change("?applyToAll=true", { discussionIds: theirs.map(idOf) });
+      expect(changed).toEqual((how === "mark" ? unread() : before).map(idOf));
+      expect(await allOf(hub, other)).toEqual(theirs);
+    });
+
+    test("does not change notifications that arrived after the list was loaded", async () => {
+      const [newest, loaded] = before;
+      const changed = await change(`?applyToAll=true&lastUpdate=${loaded?.updatedAt}`, {});
+      expect(changed).not.toContain(newest && idOf(newest));
+      expect(changed.length).toBe((how === "mark" ? unread() : before).length - 1);
+    });
+
+    test.each([
+      ["", {}],
+      ["?applyToAll=false&repoType=dataset", {}],
+      ["", { discussionIds: ["f".repeat(24)] }],
+    ])("changes nothing without known ids: %s %j", async (query, body) => {
+      expect(await change(query, body)).toEqual([]);
+    });
+  });
+
+  test("Listed notifications, or all, can be marked as unread", async () => {
+    const [first, ...others] = before.filter(({ read }) => read).map(idOf);
+    const line = "POST /api/notifications/mark-as-read";
+    await hub.request(line, { body: { discussionIds: [first], read: false } });
+    expect((await allOf(hub)).filter(({ read }) => read).map(idOf)).toEqual(others);
+    await hub.request(`${line}?applyToAll=true`, { body: { read: false } });
+    expect((await pageOf(hub)).count).toEqual({ view: 28, unread: 28, all: 28 });
+  });
+
+  test("The body of a deletion is optional, and a list ignores applyToAll", async () => {
+    const page = await pageOf(hub);
+    for (const value of ["true", "false"]) expect(await pageOf(hub, `?applyToAll=${value}`)).toEqual(page);
+    await hub.request("DELETE /api/notifications");
+    expect(await pageOf(hub)).toEqual(page);
+    await hub.request("DELETE /api/notifications?applyToAll=true");
+    expect(await pageOf(hub)).toEqual({ notifications: [], count: { view: 0, unread: 0, all: 0 }, start: 0 });
   });
 });

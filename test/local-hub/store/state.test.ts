@@ -3,9 +3,10 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { Job } from "../../../src/hub/jobs/schemas.ts";
+import { startReceiverProcess } from "../../support/receiver-process.ts";
 import { createFolder } from "../../support/temporary-folder.ts";
 import { waitFor } from "../../support/wait-for.ts";
-import { data, openLocalHub, pushed, restart, secret, stateFile } from "../support/hub.ts";
+import { data, jobs, openLocalHub, pushed, restart, secret, stateFile, TestHub } from "../support/hub.ts";
 import { neverRespond, openTarget } from "../support/target.ts";
 
 describe("A state file", () => {
@@ -61,24 +62,6 @@ describe("A state file", () => {
     await third.setState(id, "enable");
     expect(await third.trigger()).toHaveLength(1);
     expect(await third.trigger()).toEqual([]);
-  });
-
-  test("keeps waiting retries with their attempt and their id", async () => {
-    const state = stateFile();
-    const target = await openTarget(500);
-    const first = await openLocalHub({ state, backoff: "1h" });
-    const { id } = await first.create({ url: target.url });
-    const [delivery] = await first.trigger(pushed, { wait: false });
-    await waitFor(async () => expect(await first.entries(id)).toHaveLength(1));
-    target.answerWith(200);
-    const inAnHour = Date.now() + 3_600_000;
-    const second = await restart(first, { state, now: () => inAnHour });
-    await target.hasReceived(2);
-    await waitFor(async () =>
-      expect(await second.entries(id)).toMatchObject([{ attempt: 2, status: 200 }, { attempt: 1 }]),
-    );
-    expect(target.ids).toEqual([delivery?.deliveryId, delivery?.deliveryId]);
-    expect(target.requests[1]?.body).toBe(target.requests[0]?.body);
   });
 
   test("keeps an attempt that was interrupted by close(), and sends it again with the same number", async () => {
@@ -186,3 +169,74 @@ describe("A state file", () => {
 function withoutOwner({ owner: _owner, durations: _durations, ...further }: Job): object {
   return further;
 }
+
+const script = new URL("../support/hub-script.ts", import.meta.url);
+
+/** Starts a local Hub in a separate process that can be killed. */
+async function startProcess(state: string): Promise<{ hub: TestHub; kill: () => Promise<void> }> {
+  const child = startReceiverProcess(script, { STATE: state });
+  const { url } = await child.says("started");
+  const { hub: inProcess, log } = await openLocalHub();
+  const hub = Object.assign(new TestHub({ hub: inProcess, log, overSocket: true }), { url: String(url) });
+  return {
+    hub,
+    async kill() {
+      child.signal("SIGKILL");
+      await child.exited;
+    },
+  };
+}
+
+describe("A local Hub that was killed", () => {
+  test("sends pending deliveries, continues at the interrupted attempt, and marks jobs as failed", async () => {
+    const state = stateFile();
+    const { hub, kill } = await startProcess(state);
+    const [retried, ran] = [{ type: "model", name: "me/retried" } as const, { type: "model", name: "me/ran" } as const];
+    // The job exits when its output is closed.
+    const command = ["sh", "-c", "while echo on; do sleep 0.1; done"];
+    await hub.create({ job: { flavor: "cpu-basic", command }, watched: [ran] });
+    for (let job = 0; job < 6; job += 1) await hub.trigger({ ...pushed, repo: ran });
+    const [waits, runs] = [{ status: { stage: "SCHEDULING" } }, { status: { stage: "RUNNING" } }];
+    await waitFor(async () => expect(await jobs(hub)).toMatchObject([waits, waits, runs, runs, runs, runs]));
+    const failing = await openTarget(500, 500, neverRespond);
+    const { id: retriedId } = await hub.create({ url: failing.url, watched: [retried] });
+    const [interrupted] = await hub.trigger({ ...pushed, repo: retried }, { wait: false });
+    await failing.hasReceived(3);
+    const silent = await openTarget(neverRespond);
+    const { id: pendingId } = await hub.create({ url: silent.url });
+    const fired = (await Promise.all(Array.from({ length: 50 }, () => hub.trigger(pushed, { wait: false })))).flat();
+    await silent.hasReceived(15);
+    await kill();
+
+    for (const target of [failing, silent]) target.answerWith(200);
+    const second = await openLocalHub({ state });
+    const failed = (message: string) => ({ status: { stage: "ERROR", message } });
+    const [hasWaited, hasRun] = [
+      failed("the local Hub stopped before the job ran"),
+      failed("the local Hub stopped while the job was running"),
+    ];
+    expect(second.hub.jobs()).toMatchObject([hasWaited, hasWaited, hasRun, hasRun, hasRun, hasRun]);
+    await second.hub.settled();
+    const { deliveryId } = interrupted ?? {};
+    expect(await second.entries(retriedId)).toMatchObject([
+      { attempt: 3, status: 200, deliveryId },
+      { attempt: 2, status: 500, deliveryId },
+      { attempt: 1, status: 500, deliveryId },
+    ]);
+    const entries = await second.entries(pendingId);
+    expect(entries.every(({ status }) => status === 200)).toBe(true);
+    const ids = (deliveries: readonly { deliveryId: string }[]) => deliveries.map((one) => one.deliveryId).sort();
+    expect(ids(entries)).toEqual(ids(fired));
+  });
+
+  test("keeps a job that is only recorded", async () => {
+    const state = stateFile();
+    const first = await openLocalHub({ state });
+    await first.create({ job: { flavor: "cpu-basic" } });
+    await first.trigger();
+    const recorded = first.hub.jobs();
+    const second = await restart(first, { state, runJobs: true });
+    const { owner: _owner, durations: _durations, ...kept } = recorded[0] ?? {};
+    expect(second.hub.jobs()).toMatchObject([kept]);
+  });
+});

@@ -1,10 +1,11 @@
 import { createHash } from "node:crypto";
 import { readdirSync } from "node:fs";
-import { expect, onTestFinished, test, vi } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import type { AuditFilter, StoredAuditEvent } from "../../../src/local-hub/store/audit-log-store.ts";
 import { openStore } from "../../../src/local-hub/store/store.ts";
 import type { StoredWebhook } from "../../../src/local-hub/store/webhook-store.ts";
 import { createFolder } from "../../support/temporary-folder.ts";
-import { storedRepository } from "../support/repositories.ts";
+import { openMemoryStore, storedRepository } from "../support/context.ts";
 
 const webhook: StoredWebhook = {
   id: "0123456789abcdef01234567",
@@ -18,8 +19,7 @@ const webhook: StoredWebhook = {
 const repository = storedRepository();
 
 test("A transaction that throws is rolled back, and the next one works", () => {
-  const store = openStore({});
-  onTestFinished(() => store.close());
+  const store = openMemoryStore();
   store.transaction(() => store.webhooks.put(webhook));
 
   const failed = () =>
@@ -38,8 +38,7 @@ test("A transaction that throws is rolled back, and the next one works", () => {
 });
 
 test("A transaction within a transaction is rolled back alone, and otherwise committed with the outer one", () => {
-  const store = openStore({});
-  onTestFinished(() => store.close());
+  const store = openMemoryStore();
   const other = storedRepository({ name: "me/other" });
   store.transaction(() => {
     store.transaction(() => store.repositories.put(repository));
@@ -61,8 +60,7 @@ test("A transaction within a transaction is rolled back alone, and otherwise com
 });
 
 test("A transaction that is rolled back on request returns its result, and changes nothing", () => {
-  const store = openStore({});
-  onTestFinished(() => store.close());
+  const store = openMemoryStore();
   const seen = store.transaction((rollBack) => {
     rollBack();
     store.repositories.put(repository);
@@ -74,8 +72,7 @@ test("A transaction that is rolled back on request returns its result, and chang
 });
 
 test("A commit of a transaction that was rolled back is not found, and can be stored again", () => {
-  const store = openStore({});
-  onTestFinished(() => store.close());
+  const store = openMemoryStore();
   const { id } = repository;
   const details = { parents: [], changes: [], title: "Add data", message: "", author: "me", date: 1_000 };
   const create = () => store.content.createCommit(id, details);
@@ -90,8 +87,7 @@ test("A commit of a transaction that was rolled back is not found, and can be st
 });
 
 test("A task for the end of a transaction runs once, after the outer commit, and never after a rollback", () => {
-  const store = openStore({});
-  onTestFinished(() => store.close());
+  const store = openMemoryStore();
   const ran: string[] = [];
   const add = (name: string) => store.afterCommit(() => ran.push(name));
   add("none");
@@ -134,8 +130,7 @@ test("A store in memory deletes its temporary files when it closes", async () =>
 });
 
 test("A listener is called for each table when all data is deleted", () => {
-  const store = openStore({});
-  onTestFinished(() => store.close());
+  const store = openMemoryStore();
   const changed = new Set<string>();
   store.watch((table) => changed.add(table));
   store.clear();
@@ -143,4 +138,113 @@ test("A listener is called for each table when all data is deleted", () => {
     ...["attempts", "discussion_events", "discussions", "events", "job_logs", "jobs", "pending", "refs"],
     ...["repositories", "webhooks"],
   ]);
+});
+
+function openJobs() {
+  const store = openMemoryStore();
+  const definition = { flavor: "cpu-basic", environment: {}, timeoutSeconds: null, attempts: 1 } as const;
+  const add = (id: string) => {
+    const account = { owner: "local-user", createdBy: "local-user" };
+    store.jobs.add({ ...account, id, createdAt: 0, definition, secretNames: [], stage: "RUNNING", message: null }, {});
+  };
+  return { jobs: store.jobs, add };
+}
+
+const lines = (from: number, to: number) =>
+  Array.from({ length: to - from + 1 }, (_, index) => ({ timestamp: 0, data: String(from + index) }));
+
+describe("The output of a job", () => {
+  test("keeps the newest 10,000 lines", () => {
+    const { jobs, add } = openJobs();
+    add("a");
+    jobs.addLines("a", lines(1, 9_999));
+    jobs.addLines("a", lines(10_000, 10_050));
+    const kept = jobs.lines("a", { after: 0, limit: 20_000 }).map(({ data }) => data);
+    expect([kept.length, kept[0], kept.at(-1)]).toEqual([10_000, "51", "10050"]);
+    expect(jobs.lineCount("a")).toBe(10_050);
+  });
+
+  test("is read in parts, and separately for each job", () => {
+    const { jobs, add } = openJobs();
+    for (const id of ["a", "b"]) add(id);
+    jobs.addLines("a", lines(1, 3));
+    jobs.addLines("b", lines(7, 7));
+    expect(jobs.lines("a", { after: 1, limit: 1 })).toEqual([{ number: 2, timestamp: 0, data: "2" }]);
+    expect(jobs.lines("b", { after: 0, limit: 9 })).toEqual([{ number: 1, timestamp: 0, data: "7" }]);
+  });
+
+  test("is deleted with its job, and ignored for a deleted job", () => {
+    const { jobs, add } = openJobs();
+    add("first");
+    jobs.addLines("first", lines(1, 2));
+    for (let count = 0; count < 1_000; count += 1) add(String(count));
+    expect(jobs.get("first")).toBeUndefined();
+    jobs.addLines("first", lines(3, 3));
+    expect(jobs.lines("first", { after: 0, limit: 9 })).toEqual([]);
+  });
+});
+
+const everything: AuditFilter = { authors: [], ips: [], types: [] };
+
+function openLog() {
+  const store = openMemoryStore();
+  return store.auditLog;
+}
+
+function event(number: number, changes: Partial<StoredAuditEvent> = {}): StoredAuditEvent {
+  return { id: String(number), organization: "acme", type: "org.leave", at: number, message: "left", ...changes };
+}
+
+describe("The store of audit logs", () => {
+  test("returns the newest events first, page by page", () => {
+    const log = openLog();
+    log.add(...[0, 1, 2, 3, 4].map((number) => event(number)));
+    const idsFrom = (before: number | undefined) => {
+      const page = log.page({ organization: "acme", filter: everything, before, limit: 2 });
+      return { ids: page.events.map(({ id }) => id), before: page.before };
+    };
+    const first = idsFrom(undefined);
+    expect(first.ids).toEqual(["4", "3"]);
+    log.add(event(5));
+    const second = idsFrom(first.before);
+    expect(second.ids).toEqual(["2", "1"]);
+    expect(idsFrom(second.before)).toEqual({ ids: ["0"], before: undefined });
+  });
+
+  test("fills a page with matching events, regardless of their age", () => {
+    const log = openLog();
+    log.add(event(0, { type: "org.rename" }), ...Array.from({ length: 50 }, (_, number) => event(number + 1)));
+    const filter = { ...everything, types: ["org.rename"] };
+    const { events } = log.page({ organization: "acme", filter, limit: 2 });
+    expect(events.map(({ id }) => id)).toEqual(["0"]);
+  });
+
+  test("keeps organizations separate, and every field of an event", () => {
+    const log = openLog();
+    const whole = event(1, {
+      author: "Ada",
+      isAuthorDeleted: true,
+      ip: "192.0.2.1",
+      data: { nested: [1, null, { text: "a 'quoted' \u0000 text" }] },
+      location: { formatted: "Paris", city: "Paris" },
+      userAgent: "test",
+      token: { deleted: false, role: "read" },
+      oauth: { clientId: "app" },
+    });
+    log.add(whole, event(2, { organization: "team-org" }));
+    expect(log.page({ organization: "acme", filter: everything, limit: 10 }).events).toEqual([whole]);
+  });
+
+  test("finds authors and addresses in any case, and events of the Hub by the author system", () => {
+    const log = openLog();
+    log.add(event(1, { author: "Ada", ip: "2001:DB8::1" }), event(2));
+    const found = (filter: Partial<AuditFilter>) =>
+      log.page({ organization: "acme", filter: { ...everything, ...filter }, limit: 10 }).events.map(({ id }) => id);
+    expect(found({ authors: ["aDA"] })).toEqual(["1"]);
+    expect(found({ authors: ["system"] })).toEqual(["2"]);
+    expect(found({ authors: ["system", "ada"] })).toEqual(["2", "1"]);
+    expect(found({ ips: ["2001:db8::1"] })).toEqual(["1"]);
+    expect(found({ authors: ["ad"] })).toEqual([]);
+    expect(found({ authors: ["%", "A_a"], ips: [] })).toEqual([]);
+  });
 });

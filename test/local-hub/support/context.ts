@@ -1,16 +1,24 @@
 import { onTestFinished } from "vitest";
 import { parsePayload, type WebhookPayload } from "../../../src/index.ts";
-import { BucketFaults } from "../../../src/local-hub/buckets/faults.ts";
+import { createId, createSha } from "../../../src/local-hub/accounts.ts";
 import { Dispatcher } from "../../../src/local-hub/delivery/dispatcher.ts";
 import { HttpSender } from "../../../src/local-hub/delivery/http-sender.ts";
 import type { TriggerResult } from "../../../src/local-hub/events/publish-change.ts";
 import type { HubContext } from "../../../src/local-hub/hub-context.ts";
-import { createId, createSha } from "../../../src/local-hub/ids.ts";
 import { JobRunner } from "../../../src/local-hub/jobs/job-runner.ts";
-import { AuditLog } from "../../../src/local-hub/resources/organizations/audit-log.ts";
-import { createWebhook } from "../../../src/local-hub/resources/webhook-changes.ts";
-import { openStore } from "../../../src/local-hub/store/store.ts";
+import { createWebhook } from "../../../src/local-hub/resources/webhooks.ts";
+import { BucketFaults } from "../../../src/local-hub/s3/faults.ts";
+import { AuditLog } from "../../../src/local-hub/store/audit-log-store.ts";
+import type { StoredRepository } from "../../../src/local-hub/store/repository-store.ts";
+import { openStore, type Store } from "../../../src/local-hub/store/store.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
+
+/** Opens an empty store in memory, which is closed after the test. */
+export function openMemoryStore(): Store {
+  const store = openStore({});
+  onTestFinished(() => store.close());
+  return store;
+}
 
 /**
  * Opens the parts of a local Hub without a server and without example data, for tests of functions that change repositories. The
@@ -55,4 +63,13 @@ export function payloadsOf({ store }: HubContext, { deliveries }: TriggerResult)
   return deliveries.map(({ deliveryId }) =>
     parsePayload(JSON.parse(store.deliveries.getPending(deliveryId)?.body ?? "")),
   );
+}
+
+/** Returns the public dataset `me/data` without content, with changes. */
+export function storedRepository(changes: Partial<StoredRepository> = {}): StoredRepository {
+  return {
+    ...{ type: "dataset", name: "me/data", id: "a".repeat(24), private: false, discussions: 0 },
+    ...{ createdAt: 0, lastModified: 0, gated: false, discussionsDisabled: false },
+    ...changes,
+  };
 }

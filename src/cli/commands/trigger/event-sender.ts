@@ -1,5 +1,5 @@
 import type { HubDelivery } from "../../../local-hub/delivery/hub-delivery.ts";
-import type { UnfiredWebhook } from "../../../local-hub/events/webhook-selection.ts";
+import type { UnfiredWebhook } from "../../../local-hub/events/publish-change.ts";
 
 /** A delivery that was sent. A delivery that was sent without a Hub has no webhook ID and no log ID. */
 export type TriggeredDelivery = Omit<HubDelivery, "webhookId" | "logId"> &

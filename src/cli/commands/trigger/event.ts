@@ -1,7 +1,6 @@
 import { suggest } from "../../../core/options.ts";
-import { type ParsedEvent, parseEvent } from "../../../local-hub/events/event-request.ts";
-import { serializeEvent } from "../../../local-hub/events/recorded-event.ts";
-import { createId, createSha } from "../../../local-hub/ids.ts";
+import { createId, createSha } from "../../../local-hub/accounts.ts";
+import { type ParsedEvent, parseEvent, serializeEvent } from "../../../local-hub/events/event-request.ts";
 import { actions, actionsByScope, isKnownScope, repoTypes, scopes } from "../../../payload/names.ts";
 import { editPayload, type PayloadEdit } from "../../../payload/samples.ts";
 import { usageError } from "../../usage.ts";

@@ -1,9 +1,9 @@
 import { HubError } from "../../../core/errors.ts";
 import { plainJson } from "../../../core/terminal.ts";
 import { defaultLocalHubUrl } from "../../../core/urls.ts";
+import { createId, createSha } from "../../../local-hub/accounts.ts";
 import type { ParsedEvent } from "../../../local-hub/events/event-request.ts";
-import { serializeEvent } from "../../../local-hub/events/recorded-event.ts";
-import { createId, createSha } from "../../../local-hub/ids.ts";
+import { serializeEvent } from "../../../local-hub/events/event-request.ts";
 import type { PayloadEdit } from "../../../payload/samples.ts";
 import { readSecretOption } from "../../input.ts";
 import type { Invocation } from "../../invocation.ts";

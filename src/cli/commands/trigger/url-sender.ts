@@ -1,10 +1,10 @@
 import { defaultPort, maskUrl } from "../../../core/urls.ts";
+import { createId, createSha } from "../../../local-hub/accounts.ts";
 import { postDelivery } from "../../../local-hub/delivery/attempt.ts";
 import { HttpSender } from "../../../local-hub/delivery/http-sender.ts";
 import { describeAttempted } from "../../../local-hub/delivery/hub-delivery.ts";
 import type { ParsedEvent } from "../../../local-hub/events/event-request.ts";
-import { serializeEvent } from "../../../local-hub/events/recorded-event.ts";
-import { createId, createSha } from "../../../local-hub/ids.ts";
+import { serializeEvent } from "../../../local-hub/events/event-request.ts";
 import { usageError } from "../../usage.ts";
 import { hubUrl } from "./event.ts";
 import type { EventSender, TriggerOutcome, TriggerPreview } from "./event-sender.ts";

@@ -1,107 +1,51 @@
+import type { Hono } from "hono";
 import { HTTPException } from "hono/http-exception";
+import * as z from "zod/mini";
 import type { Logger } from "../../../core/log.ts";
 import { suggest } from "../../../core/options.ts";
-import type { AuditLogEvent } from "../../../hub/organizations/audit-log.ts";
-import { auditLogTypes, type SpecifiedAuditLogType } from "../../../hub/organizations/audit-log-types.ts";
-import { coversScope } from "../../../payload/scope.ts";
-import { accountId, type Caller, getOwner, getPlan } from "../../accounts.ts";
-import { changedRepository, type RepositoryChange } from "../../events/repository-change.ts";
+import { type AuditLogEvent, auditLogEvent, auditLogOperations } from "../../../hub/organizations/audit-log.ts";
+import { auditLogTypes } from "../../../hub/organizations/audit-log-types.ts";
+import { authorize } from "../../access.ts";
+import { accountId, getAvatarUrl } from "../../accounts.ts";
+import type { HubContext } from "../../hub-context.ts";
+import { type ApiEnvironment, describeRoutes, type ResourceApi, serveRoute } from "../../routes/route.ts";
 import {
   type AuditFilter,
   type AuditLogStore,
   type StoredAuditEvent,
   systemAuthor,
 } from "../../store/audit-log-store.ts";
-import { getAvatarUrl } from "../avatars.ts";
 
-/** The request that caused an action. */
-export interface ApiRequest {
-  caller: Caller;
-  userAgent: string | undefined;
-}
+/** The client accepts any type. */
+const event = z.strictObject({ ...auditLogEvent.shape, type: z.enum(auditLogTypes) });
+const operation = { ...auditLogOperations.export, response: z.array(event) };
 
-/** An action to record in an audit log. */
-export interface AuditEntry {
-  /** The name of the organization. Entries for a user are ignored, because only organizations have an audit log. */
-  organization: string;
-  type: SpecifiedAuditLogType;
-  /** The name of the user who performed the action. */
-  author: string;
-  /** Describes the action, such as `Created the organization`. */
-  message: string;
-  data?: Record<string, unknown>;
-  /** Missing if an event caused the action. */
-  request?: ApiRequest;
-}
+const auditLogRoutes = describeRoutes({ export: operation }, "orgs", {
+  export: {
+    description: "The newest 100,000 events. Team or Enterprise.",
+    success: "The events, the newest first.",
+    headers: { "Content-Disposition": { description: "The name of the exported file." } },
+  },
+});
 
-/** Records actions in the audit logs of organizations. */
-export class AuditLog {
-  readonly #options: { store: AuditLogStore; createId: () => string; now: () => number };
-
-  constructor(options: { store: AuditLogStore; createId: () => string; now: () => number }) {
-    this.#options = options;
-  }
-
-  record({ organization, type, author, message, data, request }: AuditEntry): void {
-    if (getPlan(organization) === undefined) return;
-    const { store, createId, now } = this.#options;
-    store.add({
-      id: createId(),
-      organization,
-      type,
-      author,
-      at: now(),
-      message,
-      ...(data && { data }),
-      // The local Hub listens only on the loopback interface.
-      ip: "127.0.0.1",
-      location: { formatted: "This machine" },
-      ...(request?.userAgent !== undefined && { userAgent: request.userAgent }),
-      ...(request && {
-        token: {
-          type: "access_token",
-          id: request.caller.tokenId,
-          deleted: false,
-          role: request.caller.tokenRole,
-        },
-      }),
+/** Serves the audit log of an organization (docs/reference/hub-api.md, Organizations). */
+export const auditLogApi = {
+  routes: auditLogRoutes,
+  components: { AuditLogEvent: event },
+  serve(app: Hono<ApiEnvironment>, { store, hubUrl, now, log }: Pick<HubContext, "store" | "hubUrl" | "now" | "log">) {
+    serveRoute(app, exportOperation, ({ params, query }, context) => {
+      const { name } = params;
+      const { q = "" } = query;
+      const { caller } = context.var;
+      const { organization } = authorize({ store, caller, organization: name }, { role: "admin", plan: "team" });
+      const filter = parseAuditQuery(q);
+      return context.body(exportAuditLog({ store: store.auditLog, organization, filter, hubUrl, log }), 200, {
+        "content-type": "application/json",
+        "content-disposition": `attachment; filename="${fileName(organization, now())}"`,
+      });
     });
-  }
-}
-
-/**
- * Returns the audit log entries of a change. Creating, moving, and deleting a repository and changing its settings are recorded.
- * Changes to contents and discussions are not recorded. A move is recorded for both owners.
- */
-export function repositoryAuditEntries(change: RepositoryChange): AuditEntry[] {
-  const { scope, action, after, user: author } = change;
-  const repository = changedRepository(change);
-  const { type, name } = repository;
-  const repo = `${type} ${name}`;
-  const entry = { organization: getOwner(repository), author };
-  const data = { repo: { type, name } };
-  if (!after) return [{ ...entry, type: "repo.delete", message: `Deleted the ${repo}`, data }];
-
-  const entries: AuditEntry[] = [];
-  if (scope === "repo" && action === "create") {
-    entries.push({ ...entry, type: "repo.create", message: `Created the ${repo}`, data });
-  }
-  if (after.name !== name) {
-    const owners = new Set([getOwner(repository), getOwner(after)]);
-    const moved = { message: `Moved the ${repo} to ${after.name}`, data: { ...data, movedTo: { name: after.name } } };
-    for (const organization of owners) entries.push({ ...entry, organization, type: "repo.move", ...moved });
-  }
-  if (coversScope("repo.config", scope)) {
-    const changed = { ...data, updatedConfig: change.updatedConfig ?? {} };
-    entries.push({
-      ...entry,
-      type: "repo.update_settings",
-      message: `Changed the settings of the ${repo}`,
-      data: changed,
-    });
-  }
-  return entries;
-}
+  },
+} satisfies ResourceApi;
 
 /**
  * Parses the `q` parameter of an audit log, such as `author:ada type:repo.create`. An event must match
@@ -109,7 +53,7 @@ export function repositoryAuditEntries(change: RepositoryChange): AuditEntry[] {
  *
  * @throws HTTPException 400 if a type is unknown.
  */
-export function parseAuditQuery(q: string): AuditFilter {
+function parseAuditQuery(q: string): AuditFilter {
   const types = termValues("type", q);
   for (const type of types) {
     if (auditLogTypes.some((known) => known === type)) continue;
@@ -130,10 +74,11 @@ function termValues(kind: "author" | "ip" | "type", q: string): string[] {
 
 /** The maximum number of exported events, newest first (docs/reference/hub-api.md). */
 const maxExportedEvents = 100_000;
+
 /** The number of events that are read into memory at a time. */
 const pageSize = 500;
 
-export interface AuditLogExportOptions {
+interface AuditLogExportOptions {
   store: AuditLogStore;
   organization: string;
   filter: AuditFilter;
@@ -204,4 +149,21 @@ function toAuditLogEvent(event: StoredAuditEvent, { hubUrl }: Pick<AuditLogExpor
       ...(isAuthorDeleted && { deleted: true }),
     },
   };
+}
+
+/**
+ * Matches queries that contain only documented terms. The local Hub rejects all other terms, because they are probably typing
+ * errors.
+ */
+const terms = /^\s*(?:(?:author|ip|type):\S+(?:\s+|$))*$/;
+
+const expectedTerms = "expected terms such as author:ada, ip:192.0.2.1, or type:org.add_user";
+
+const search = z.object({ q: z.optional(z.string().check(z.regex(terms, expectedTerms))) });
+
+const exportOperation = { ...operation, request: { ...operation.request, query: search } };
+
+function fileName(organization: string, now: number): string {
+  const day = new Date(now).toISOString().slice(0, 10);
+  return `${organization.replace(/[^\w.-]/g, "_")}-audit-log-${day}.json`;
 }

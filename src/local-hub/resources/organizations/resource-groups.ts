@@ -1,14 +1,13 @@
 import type * as z from "zod/mini";
 import type { ReturnedResourceGroup, resourceGroupRequest } from "../../../hub/organizations/resource-groups.ts";
 import type { KnownRepoRef, RepoRef } from "../../../hub/schemas.ts";
-import { accountId, formatFullName, getOwner } from "../../accounts.ts";
+import { accountId, formatFullName, getAvatarUrl, getOwner } from "../../accounts.ts";
 import { invalidRequest } from "../../error-response.ts";
 import type { HubContext } from "../../hub-context.ts";
+import type { ApiRequest } from "../../store/audit-log-store.ts";
 import type { KeyedRecord, StoredResourceGroup } from "../../store/records.ts";
 import type { StoredRepository } from "../../store/repository-store.ts";
 import type { Store } from "../../store/store.ts";
-import { getAvatarUrl } from "../avatars.ts";
-import type { ApiRequest } from "./audit-log.ts";
 
 /** A resource group with its key. */
 export type KeyedResourceGroup = KeyedRecord<StoredResourceGroup>;

@@ -1,6 +1,6 @@
 import { HTTPException } from "hono/http-exception";
+import { discussionId } from "../../events/event-request.ts";
 import { noResult, publishChange, type TriggerResult } from "../../events/publish-change.ts";
-import { discussionId } from "../../events/recorded-event.ts";
 import type { HubContext } from "../../hub-context.ts";
 import type {
   DiscussionKey,
@@ -20,7 +20,7 @@ export interface DiscussionTarget {
 }
 
 /** A changed discussion, the event that records the change, and the deliveries of the change. */
-export interface DiscussionChange<Event extends StoredDiscussionEvent = StoredDiscussionEvent> {
+interface DiscussionChange<Event extends StoredDiscussionEvent = StoredDiscussionEvent> {
   discussion: StoredDiscussion;
   event: Event;
   result: TriggerResult;
@@ -195,7 +195,7 @@ export function deleteDiscussion(
 }
 
 /** Changed fields of a discussion, and the event that records the change. */
-export interface ChangedFields<Event extends StoredDiscussionEvent = StoredDiscussionEvent> {
+interface ChangedFields<Event extends StoredDiscussionEvent = StoredDiscussionEvent> {
   event: Event;
   fields: Partial<Pick<StoredDiscussion, "status" | "title" | "pinned" | "changes">>;
 }

@@ -2,12 +2,11 @@ import { HTTPException } from "hono/http-exception";
 import { publishChange, type TriggerResult } from "../../events/publish-change.ts";
 import type { Commit } from "../../git/commit-store.ts";
 import type { FileChange } from "../../git/content-store.ts";
-import { findRenames, formatDiff } from "../../git/diff.ts";
-import { type MergeResult, mergeTrees } from "../../git/merge.ts";
+import { findRenames, formatDiff, type MergeResult, mergeTrees } from "../../git/diff.ts";
 import type { HubContext } from "../../hub-context.ts";
-import { mainRef } from "../../repository-content.ts";
 import type { StoredDiscussion } from "../../store/discussion-store.ts";
 import type { StoredRepository } from "../../store/repository-store.ts";
+import { mainRef } from "../../store/repository-store.ts";
 import {
   addComment,
   type DiscussionTarget,
@@ -23,7 +22,7 @@ import {
 } from "./discussions.ts";
 import { reread } from "./repository-changes.ts";
 
-export interface NewPullRequest extends NewDiscussion {
+interface NewPullRequest extends NewDiscussion {
   /** The changes of the first commit. By default, the pull request has no commits. */
   changes?: readonly FileChange[] | undefined;
   /** The ID of the commit on which the changes are based. Default: the head of the main branch. */

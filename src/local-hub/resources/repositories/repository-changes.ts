@@ -1,15 +1,14 @@
 import { HTTPException } from "hono/http-exception";
 import type { KnownRepoRef } from "../../../hub/schemas.ts";
 import { noResult, publishChange, type TriggerResult } from "../../events/publish-change.ts";
-import type { FileChange } from "../../git/content-store.ts";
+import type { Commit } from "../../git/commit-store.ts";
+import type { ContentStore, FileChange } from "../../git/content-store.ts";
 import type { HubContext } from "../../hub-context.ts";
-import { hasContent } from "../../repository-content.ts";
-import type { StoredRepository } from "../../store/repository-store.ts";
+import { hasContent, mainRef, type StoredRepository } from "../../store/repository-store.ts";
 import type { Store } from "../../store/store.ts";
-import { createInitialCommit } from "./initial-commit.ts";
 
 /** A changed repository, and the deliveries of the change. */
-export interface ChangedRepository {
+interface ChangedRepository {
   repository: StoredRepository;
   result: TriggerResult;
 }
@@ -17,7 +16,7 @@ export interface ChangedRepository {
 /** The settings of a repository that a user can change. */
 export type RepositorySettings = Partial<Pick<StoredRepository, "private" | "gated" | "discussionsDisabled">>;
 
-export interface NewRepository extends KnownRepoRef {
+interface NewRepository extends KnownRepoRef {
   /** The name of the user who creates the repository. */
   user: string;
   /** Default `false`. */
@@ -128,4 +127,56 @@ function checkFree(store: Store, { type, name }: KnownRepoRef): void {
 /** Returns a repository with its derived properties. */
 export function reread(store: Store, repository: StoredRepository): StoredRepository {
   return (hasContent(repository.type) && store.repositories.get(repository)) || repository;
+}
+
+/** The patterns of files that the Hub stores in LFS, in new repositories of all types. */
+const patterns = [
+  ..."*.7z *.arrow *.bin *.bz2 *.ckpt *.ftz *.gz *.h5 *.joblib *.lfs.* *.lz4 *.mds *.mlmodel *.model *.msgpack".split(
+    " ",
+  ),
+  ..."*.npy *.npz *.onnx *.ot *.parquet *.pb *.pickle *.pkl *.pt *.pth *.rar *.safetensors saved_model/**/*".split(" "),
+  ..."*.tar.* *.tar *.tflite *.tgz *.wasm *.xz *.zip *.zst *tfevents*".split(" "),
+];
+/** The further patterns in new datasets: audio, images, and videos. */
+const datasetPatterns = [
+  ..."*.pcm *.sam *.raw *.aac *.flac *.mp3 *.ogg *.wav *.bmp *.gif *.png *.tiff *.jpg *.jpeg *.webp".split(" "),
+  ..."*.mp4 *.webm".split(" "),
+];
+
+const encoder = new TextEncoder();
+
+/** The first commit of a new repository. */
+interface InitialCommit {
+  repository: StoredRepository;
+  /** Files in addition to `.gitattributes`. */
+  files?: readonly FileChange[];
+  /** The name of the user. */
+  author: string;
+  /** Milliseconds since the epoch. */
+  date: number;
+}
+
+/**
+ * Creates the main branch of a new repository, with a first commit that contains `.gitattributes`, as on the Hub. Does nothing for
+ * a type without content.
+ *
+ * @throws `ARGUMENT_INVALID` if the files are invalid.
+ */
+export function createInitialCommit(
+  content: ContentStore,
+  { repository, files = [], author, date }: InitialCommit,
+): Commit | undefined {
+  if (!hasContent(repository.type)) return undefined;
+  const commit = content.createCommit(repository.id, {
+    parents: [],
+    changes: [{ path: ".gitattributes", content: encoder.encode(gitAttributes(repository.type)) }, ...files],
+    ...{ title: "initial commit", message: "", author, date },
+  });
+  content.setRefs(repository.id, [{ name: mainRef, oid: commit.oid }]);
+  return commit;
+}
+
+function gitAttributes(type: string): string {
+  const all = type === "dataset" ? [...patterns, ...datasetPatterns] : patterns;
+  return all.map((pattern) => `${pattern} filter=lfs diff=lfs merge=lfs -text\n`).join("");
 }

@@ -2,7 +2,7 @@
 export const maxRegularBytes = 10_000_000;
 
 /** A file that a client wants to upload. */
-export interface UploadedFile {
+interface UploadedFile {
   path: string;
   /** The size in bytes. */
   size: number;
@@ -63,17 +63,12 @@ function linesOf(text: string): string[] {
 }
 
 /** Whether a path matches a pattern of `.gitattributes` or `.gitignore`. */
-export type PathMatcher = (path: string) => boolean;
+type PathMatcher = (path: string) => boolean;
 
 /**
  * Parses a pattern of `.gitattributes` or `.gitignore`. Patterns without a slash match names in all folders. `*` and `?` match within a
  * name, `**` matches any number of folders. The time to match grows only with the product of the lengths, because the patterns come
  * from uploads.
- *
- * @example
- * ```ts
- * parsePattern("*.bin")("model/weights.bin"); // true
- * ```
  */
 export function parsePattern(pattern: string): PathMatcher {
   const anchored = pattern.includes("/");

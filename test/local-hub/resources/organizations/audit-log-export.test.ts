@@ -8,14 +8,14 @@ import { Hono } from "hono";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import * as z from "zod";
 import { findCaller } from "../../../../src/local-hub/accounts.ts";
-import { exportAuditLog } from "../../../../src/local-hub/resources/organizations/audit-log.ts";
-import type { ApiEnvironment } from "../../../../src/local-hub/routes/authentication.ts";
-import { auditLogApi } from "../../../../src/local-hub/routes/organizations/audit-log.ts";
+import { auditLogApi, exportAuditLog } from "../../../../src/local-hub/resources/organizations/audit-log.ts";
+import type { ApiEnvironment } from "../../../../src/local-hub/routes/route.ts";
 import { seedStore } from "../../../../src/local-hub/seed/seed.ts";
 import { AuditLogStore, type StoredAuditEvent } from "../../../../src/local-hub/store/audit-log-store.ts";
 import { openStore, type Store } from "../../../../src/local-hub/store/store.ts";
 import { listen } from "../../../../src/receiver/node/listen.ts";
 import { createMemoryLogger } from "../../../support/memory-logger.ts";
+import { openMemoryStore } from "../../support/context.ts";
 import { openLocalHub } from "../../support/hub.ts";
 
 const organization = "team-org";
@@ -107,8 +107,7 @@ describe("The export of a long audit log", () => {
   });
 
   test("contains the newest 100,000 matching events", async () => {
-    const store = openStore({});
-    onTestFinished(() => store.close());
+    const store = openMemoryStore();
     const events = eventsUpTo(750).reverse();
     // A log without an end, whose pages have up to 750 events.
     const page = vi.spyOn(AuditLogStore.prototype, "page").mockImplementation(({ before = 1_000_000, limit }) => ({
@@ -142,8 +141,7 @@ describe("The export of a long audit log", () => {
 
 describe("An export", () => {
   test("does not contain events that are added while it runs", async () => {
-    const store = openStore({});
-    onTestFinished(() => store.close());
+    const store = openMemoryStore();
     addTo(store, eventsUpTo(1_200));
     const stream = openExport(store);
     addTo(store, eventsUpTo(1));
@@ -151,8 +149,7 @@ describe("An export", () => {
   });
 
   test.each([0, 1, 499, 500, 501, 1_000])("of %i events is complete", async (count) => {
-    const store = openStore({});
-    onTestFinished(() => store.close());
+    const store = openMemoryStore();
     addTo(store, eventsUpTo(count));
     const stream = openExport(store);
     const expected = eventsUpTo(count).map(({ message }) => ({ message }));

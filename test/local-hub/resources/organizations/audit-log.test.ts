@@ -1,8 +1,16 @@
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
 import { type AuditLogEvent, auditLogEvent } from "../../../../src/hub/organizations/audit-log.ts";
-import { auditLogTypes, specifiedAuditLogTypes } from "../../../../src/hub/organizations/audit-log-types.ts";
-import { openLocalHub, shareLocalHub } from "../../support/hub.ts";
+import {
+  type AuditLogType,
+  auditLogTypes,
+  specifiedAuditLogTypes,
+} from "../../../../src/hub/organizations/audit-log-types.ts";
+import { repositoryAuditEntries } from "../../../../src/local-hub/events/publish-change.ts";
+import type { RepositoryChange } from "../../../../src/local-hub/events/repository-change.ts";
+import type { HubEvent } from "../../../../src/local-hub.ts";
+import { storedRepository } from "../../support/context.ts";
+import { auditEvents, openLocalHub, shareLocalHub, type TestHub } from "../../support/hub.ts";
 
 const now = Date.parse("2026-11-21T10:00:00.000Z");
 const dayMs = 24 * 60 * 60 * 1000;
@@ -25,8 +33,6 @@ async function exported({
   return z.array(auditLogEvent).parse(body);
 }
 
-const usersOf = (events: AuditLogEvent[]) => new Set(events.map(({ author }) => author.user));
-const ipsOf = (events: AuditLogEvent[]) => new Set(events.map(({ ip }) => ip));
 const typesOf = (events: AuditLogEvent[]) => new Set<string>(events.map(({ type }) => type));
 
 describe("An audit log", () => {
@@ -95,35 +101,6 @@ describe("An audit log", () => {
 });
 
 describe("The search of an audit log", () => {
-  test("finds an author in any case", async () => {
-    const found = await exported({ q: "author:ada-adams" });
-    expect([...usersOf(found)]).toEqual(["ada-adams"]);
-    expect(await exported({ q: "author:Ada-ADAMS" })).toEqual(found);
-    expect(found.length).toBe((await exported()).filter(({ author }) => author.user === "ada-adams").length);
-  });
-
-  test("finds events of the Hub itself by the author system", async () => {
-    const found = await exported({ q: "author:system" });
-    expect(found.length).toBeGreaterThan(5);
-    expect(new Set(found.map(({ author }) => author.type))).toEqual(new Set(["system"]));
-  });
-
-  test("finds an IPv4 or IPv6 address, in any case", async () => {
-    expect([...ipsOf(await exported({ q: "ip:192.0.2.10" }))]).toEqual(["192.0.2.10"]);
-    expect([...ipsOf(await exported({ q: "ip:2001:DB8::17" }))]).toEqual(["2001:db8::17"]);
-  });
-
-  test("matches any of several terms of one kind", async () => {
-    const q = "type:org.create type:org.delete  type:oauth.token";
-    expect(typesOf(await exported({ q }))).toEqual(new Set(["org.create", "org.delete", "oauth.token"]));
-    expect(usersOf(await exported({ q: "author:ada-adams author:other-user" }))).toEqual(
-      new Set(["ada-adams", "other-user"]),
-    );
-    expect(ipsOf(await exported({ q: "ip:192.0.2.10 ip:203.0.113.5" }))).toEqual(
-      new Set(["192.0.2.10", "203.0.113.5"]),
-    );
-  });
-
   test("requires a match for each kind of terms", async () => {
     const all = await exported();
     const q = "ip:192.0.2.10 author:ada-adams author:local-user type:org.sso_login type:jobs.create";
@@ -152,4 +129,128 @@ describe("The search of an audit log", () => {
     expect(text).toContain("repo.create");
     expect(text).not.toContain('repo.creat"');
   });
+});
+
+const repo = { type: "dataset", name: "acme/fresh" } as const;
+const seeded = { type: "dataset", name: "acme/reviews" } as const;
+const pushed = { scope: "repo.content", action: "update" };
+
+/** Returns the event types that an event adds to the audit log, by default of acme, newest first. */
+async function told(hub: TestHub, event: HubEvent, { organization = "acme" } = {}): Promise<AuditLogType[]> {
+  const before = await logOf(hub, organization);
+  await hub.trigger(event);
+  const after = await logOf(hub, organization);
+  return after.slice(0, after.length - before.length).map(({ type }) => type);
+}
+
+async function logOf(hub: TestHub, organization: string): Promise<{ type: AuditLogType }[]> {
+  const { body } = await hub.request(`GET /api/organizations/${organization}/audit-log/export`);
+  if (!Array.isArray(body)) throw new Error("no log");
+  return body;
+}
+
+describe("The audit log of an organization", () => {
+  test("contains the time, the address, the author and the repository of each event", async () => {
+    const now = Date.parse("2026-11-21T10:00:00.000Z");
+    const hub = await openLocalHub({ now: () => now });
+    await hub.trigger({ repo, event: { scope: "repo", action: "create" } });
+    const [event] = await auditEvents(hub, { organization: "acme", type: "repo.create" });
+    expect(event).toMatchObject({
+      createdAt: "2026-11-21T10:00:00.000Z",
+      message: "Created the dataset acme/fresh",
+      ip: "127.0.0.1",
+      author: { user: "local-user", type: "user" },
+      data: { repo },
+    });
+  });
+
+  test("contains deeply nested settings", async () => {
+    const hub = await openLocalHub();
+    let deep: unknown = 1;
+    for (let depth = 0; depth < 1_500; depth += 1) deep = { deep };
+    const updatedConfig = { private: false, deep };
+    await hub.trigger({ repo: seeded, event: { scope: "repo.config", action: "update" }, updatedConfig });
+    const [event] = await auditEvents(hub, { organization: "acme", type: "repo.update_settings" });
+    expect(event?.data).toEqual({ repo: seeded, updatedConfig });
+  });
+
+  test("contains the creation, the configuration, the move and the deletion of a repository", async () => {
+    const hub = await openLocalHub();
+    expect(await told(hub, { repo, event: { scope: "repo", action: "create" } })).toEqual(["repo.create"]);
+    const configured = { scope: "repo.config", action: "update" };
+    expect(await told(hub, { repo, event: configured, updatedConfig: { private: true } })).toEqual([
+      "repo.update_settings",
+    ]);
+    const movedTo = { name: "acme/moved" };
+    expect(await told(hub, { repo, event: { scope: "repo", action: "move" }, movedTo })).toEqual(["repo.move"]);
+    const moved = { type: "dataset", ...movedTo } as const;
+    expect(await told(hub, { repo: moved, event: { scope: "repo", action: "delete" } })).toEqual(["repo.delete"]);
+    const [settings] = await auditEvents(hub, { organization: "acme", type: "repo.update_settings" });
+    expect(settings?.data).toEqual({ repo, updatedConfig: { private: true } });
+    const [move] = await auditEvents(hub, { organization: "acme", type: "repo.move" });
+    expect(move?.data).toEqual({ repo, movedTo });
+  });
+
+  test("contains the creation of a repository once if another event implies it", async () => {
+    const hub = await openLocalHub();
+    expect(await told(hub, { repo, event: pushed })).toEqual(["repo.create"]);
+    expect(await told(hub, { repo, event: pushed })).toEqual([]);
+    const configured = { scope: "repo.config", action: "update" };
+    expect(await told(hub, { repo: { ...repo, type: "model" }, event: configured })).toEqual([
+      "repo.update_settings",
+      "repo.create",
+    ]);
+  });
+
+  test("does not contain events of user repositories and dry runs", async () => {
+    const hub = await openLocalHub();
+    const event = { scope: "repo", action: "create" };
+    expect(await told(hub, { repo: { type: "model", name: "local-user/net" }, event })).toEqual([]);
+    const before = await logOf(hub, "acme");
+    await hub.request("POST /_local/events?dryRun=true", { token: null, body: { repo, event } });
+    expect(await logOf(hub, "acme")).toEqual(before);
+  });
+});
+
+const repository = storedRepository({ type: "model", name: "acme/net" });
+const change: RepositoryChange = {
+  ...{ scope: "repo", action: "update", user: "ada-adams" },
+  ...{ before: repository, after: repository },
+};
+
+test("A repository that moves to another owner gets an entry with its previous name in both logs", () => {
+  const moved = { ...repository, name: "other/net" };
+  const entries = repositoryAuditEntries({ ...change, action: "move", after: moved });
+  expect(entries.map(({ organization }) => organization)).toEqual(["acme", "other"]);
+  expect(entries.map(({ data }) => data)).toEqual(
+    Array(2).fill({ repo: { type: "model", name: "acme/net" }, movedTo: { name: "other/net" } }),
+  );
+});
+
+test("An update of the scope repo.config, or of a narrower one, gets an entry even without updatedConfig", () => {
+  for (const scope of ["repo.config", "repo.config.dois"]) {
+    expect(repositoryAuditEntries({ ...change, scope })).toEqual([
+      {
+        organization: "acme",
+        author: "ada-adams",
+        type: "repo.update_settings",
+        message: "Changed the settings of the model acme/net",
+        data: { repo: { type: "model", name: "acme/net" }, updatedConfig: {} },
+      },
+    ]);
+  }
+  expect(repositoryAuditEntries({ ...change, scope: "repo.configs" })).toEqual([]);
+});
+
+test("Other updates, content updates and discussions get no entry", () => {
+  for (const [scope, action] of [
+    ["repo.content", "update"],
+    ["repo", "update"],
+    ["repo.dois", "update"],
+    ["discussion", "create"],
+    ["discussion", "delete"],
+    ["discussion.comment", "create"],
+  ] as const) {
+    expect(repositoryAuditEntries({ ...change, scope, action }), `${scope} ${action}`).toEqual([]);
+  }
 });

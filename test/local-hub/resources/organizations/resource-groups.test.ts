@@ -1,11 +1,11 @@
-import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import * as z from "zod";
 import { type ReturnedResourceGroup, resourceGroup } from "../../../../src/hub/organizations/resource-groups.ts";
 import type { RepoRef } from "../../../../src/hub/schemas.ts";
 import { toResourceGroup } from "../../../../src/local-hub/resources/organizations/resource-groups.ts";
-import { openStore } from "../../../../src/local-hub/store/store.ts";
-import { auditEvents, openLocalHub, restart, stateFile, type TestHub } from "../../support/hub.ts";
-import { storedRepository } from "../../support/repositories.ts";
+import type { HubEvent } from "../../../../src/local-hub.ts";
+import { openMemoryStore, storedRepository } from "../../support/context.ts";
+import { auditEvents, openLocalHub, type TestHub } from "../../support/hub.ts";
 
 const pathOf = (organization: string) => `/api/organizations/${organization}/resource-groups`;
 
@@ -98,14 +98,6 @@ describe("The resource groups of an organization", () => {
     for (const name of names) await created(hub, { name }, "enterprise-org");
     expect(named(await listed(hub, { organization: "enterprise-org" }))).toEqual(["Everything", ...names]);
   });
-
-  test("are kept across a restart", async () => {
-    const state = stateFile();
-    const first = await openLocalHub({ state });
-    const { id } = await created(first, { name: "Kept" });
-    const second = await restart(first, { state });
-    expect((await listed(second)).at(-1)?.id).toBe(id);
-  });
 });
 
 describe("A new resource group", () => {
@@ -133,16 +125,6 @@ describe("A new resource group", () => {
       autoJoin: { enabled: true, role: "contributor" },
     });
     expect((await listed(hub)).at(-1)).toEqual(group);
-  });
-
-  test("requires only a name", async () => {
-    expect(await created(hub, { name: "Plain" })).toEqual({
-      id: expect.any(String),
-      name: "Plain",
-      users: [],
-      resources: [],
-      repos: [],
-    });
   });
 
   test("can set the autoJoin scope read_plus, which the Hub added on 2026-08-17", async () => {
@@ -206,79 +188,54 @@ describe("A new resource group", () => {
 });
 
 describe("A repository in a resource group", () => {
-  async function reposOf(hub: TestHub, name: string) {
-    return (await listed(hub)).find((group) => group.name === name)?.repos?.map(({ addedBy: _, ...repo }) => repo);
-  }
+  const [other, away] = [
+    { ...fresh, name: "acme/other" },
+    { ...fresh, name: "team-org/fresh" },
+  ] as const;
+  const namesake = { type: "dataset", name: fresh.name } as const;
+  const move = (repo: RepoRef, to: RepoRef) => ({
+    ...{ repo, event: { scope: "repo", action: "move" }, movedTo: { name: to.name } },
+  });
+  const remove = (repo: RepoRef) => ({ repo, event: { scope: "repo", action: "delete" } });
+  const configure = (isPrivate: boolean) => ({
+    ...{ repo: fresh, event: { scope: "repo.config", action: "update" }, updatedConfig: { private: isPrivate } },
+  });
 
-  async function openGroup() {
+  test.each<[what: string, events: HubEvent[], left: readonly RepoRef[], isPrivate?: boolean]>([
+    ["has its current visibility", [configure(true)], [fresh, namesake], true],
+    ["has its visibility after a second change", [configure(true), configure(false)], [fresh, namesake]],
+    [
+      "stays when it is renamed",
+      [move(fresh, { ...fresh, name: "acme/moved" })],
+      [{ ...fresh, name: "acme/moved" }, namesake],
+    ],
+    ["replaces a repository with its new name, in any group", [move(fresh, other)], [other, namesake]],
+    ["leaves when a repository of another owner gets its name", [move(away, fresh)], [namesake]],
+    ["leaves when it moves to another owner", [move(fresh, { ...away, name: "team-org/new" })], [namesake]],
+    [
+      "does not return with it",
+      [move(fresh, { ...away, name: "team-org/new" }), move({ ...away, name: "team-org/new" }, fresh)],
+      [namesake],
+    ],
+    ["leaves when it is deleted", [remove(fresh)], [namesake]],
+    ["stays when a repository of another type is deleted", [remove(namesake)], [fresh]],
+  ])("%s", async (_what, events, left, isPrivate = false) => {
+    for (const repo of [fresh, namesake, other, away]) await addRepository(hub, repo);
+    await created(hub, { name: "New", repos: [fresh, namesake] });
+    await created(hub, { name: "Other", repos: [other] });
+    for (const event of events) await hub.trigger(event);
+    const reposOf = async (name: string) =>
+      (await listed(hub)).find((group) => group.name === name)?.repos?.map(({ addedBy: _, ...repo }) => repo);
+    expect(await reposOf("New")).toEqual(left.map((repo) => ({ ...repo, private: isPrivate && repo === fresh })));
+    expect(await reposOf("Other")).toHaveLength(left.includes(other) ? 0 : 1);
+    // A new repository with a name that is free again belongs to no group.
     await addRepository(hub, fresh);
-    await created(hub, { name: "New", repos: [fresh] });
-    return hub;
-  }
-
-  test("is listed with its current visibility", async () => {
-    const hub = await openGroup();
-    const configured = { repo: fresh, event: { scope: "repo.config", action: "update" } };
-    await hub.trigger({ ...configured, updatedConfig: { private: true } });
-    expect(await reposOf(hub, "New")).toEqual([{ ...fresh, private: true }]);
-    await hub.trigger({ ...configured, updatedConfig: { private: false } });
-    expect(await reposOf(hub, "New")).toEqual([{ ...fresh, private: false }]);
-  });
-
-  test("stays in the group when it is renamed", async () => {
-    const hub = await openGroup();
-    await hub.trigger({ repo: fresh, event: { scope: "repo", action: "move" }, movedTo: { name: "acme/moved" } });
-    expect(await reposOf(hub, "New")).toEqual([{ type: "model", name: "acme/moved", private: false }]);
-    // A repository that is created with the old name belongs to no group.
-    await created(hub, { name: "Other", repos: [await addRepository(hub, fresh)] });
-    expect(await reposOf(hub, "New")).toHaveLength(1);
-  });
-
-  test("replaces a repository that had its new name, in any group", async () => {
-    const hub = await openGroup();
-    const other = { type: "model", name: "acme/other" } as const;
-    await created(hub, { name: "Other", repos: [await addRepository(hub, other)] });
-    await hub.trigger({ repo: fresh, event: { scope: "repo", action: "move" }, movedTo: { name: other.name } });
-    expect(await reposOf(hub, "New")).toEqual([{ ...other, private: false }]);
-    expect(await reposOf(hub, "Other")).toEqual([]);
-  });
-
-  test("leaves the group when a repository of another owner gets its name", async () => {
-    const hub = await openGroup();
-    const away = { type: "model", name: "team-org/fresh" } as const;
-    await addRepository(hub, away);
-    await hub.trigger({ repo: away, event: { scope: "repo", action: "move" }, movedTo: { name: fresh.name } });
-    expect(await reposOf(hub, "New")).toEqual([]);
-  });
-
-  test("leaves the group when it moves to another owner, and does not return with it", async () => {
-    const hub = await openGroup();
-    const away = { type: "model", name: "team-org/fresh" } as const;
-    await hub.trigger({ repo: fresh, event: { scope: "repo", action: "move" }, movedTo: { name: away.name } });
-    expect(await reposOf(hub, "New")).toEqual([]);
-    await hub.trigger({ repo: away, event: { scope: "repo", action: "move" }, movedTo: { name: fresh.name } });
-    expect(await reposOf(hub, "New")).toEqual([]);
-  });
-
-  test("leaves the group when it is deleted, and a new repository of this name belongs to no group", async () => {
-    const hub = await openGroup();
-    await hub.trigger({ repo: fresh, event: { scope: "repo", action: "delete" } });
-    expect(await reposOf(hub, "New")).toEqual([]);
-    await created(hub, { name: "Other", repos: [await addRepository(hub, fresh)] });
-    expect(await reposOf(hub, "New")).toEqual([]);
-  });
-
-  test("stays in the group when a repository with the same name and another type is deleted", async () => {
-    const namesake = await addRepository(hub, { type: "dataset", name: fresh.name });
-    await created(hub, { name: "New", repos: [await addRepository(hub, fresh), namesake] });
-    await hub.trigger({ repo: namesake, event: { scope: "repo", action: "delete" } });
-    expect(await reposOf(hub, "New")).toEqual([{ ...fresh, private: false }]);
+    expect(await reposOf("New")).toHaveLength(left.length);
   });
 });
 
 test("A resource group does not contain a repository that no longer exists", () => {
-  const store = openStore({});
-  onTestFinished(() => store.close());
+  const store = openMemoryStore();
   const there = { type: "model", name: "acme/there" } as const;
   store.repositories.put(storedRepository({ ...there, private: true }));
   const repos = [{ type: "model", name: "acme/gone" } as const, there];

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { parseCard, tagsOf, validateCard } from "../../../../src/local-hub/resources/repositories/card.ts";
+import { parseCard, tagsOf, validateCard } from "../../../../src/local-hub/resources/repositories/repository-info.ts";
 
 describe("The metadata of a card", () => {
   test.each([

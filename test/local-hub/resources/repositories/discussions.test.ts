@@ -3,12 +3,10 @@ import type { HubContext } from "../../../../src/local-hub/hub-context.ts";
 import {
   addComment,
   changeStatus,
-  changeTitle,
   deleteDiscussion,
   editComment,
   hideComment,
   openDiscussion,
-  setPinned,
 } from "../../../../src/local-hub/resources/repositories/discussions.ts";
 import {
   createRepository,
@@ -33,42 +31,11 @@ const stored = ({ store }: HubContext, { repositoryId, num }: { repositoryId: st
   store.discussions.get({ repositoryId, num });
 
 describe("A discussion", () => {
-  test("gets the next number of the repository, and fires one event with its first comment", () => {
-    const { context, opened } = open();
-    expect(payloadsOf(context, opened.result)).toMatchObject([
-      {
-        event: { scope: "discussion", action: "create" },
-        discussion: { num: 1, title: "A question", status: "open", isPullRequest: false, id: opened.discussion.id },
-        comment: { content: "Why?", hidden: false, id: opened.comment.id },
-      },
-    ]);
-    const next = openDiscussion(context, { repository: opened.repository, user, title: "Next", description: "-" });
-    expect(next.discussion.num).toBe(2);
-    expect(context.store.repositories.get(model)?.discussions).toBe(2);
-  });
-
   test("gets another number if the caller read the repository before the last discussion was opened", () => {
     const { context, target } = open();
     const repository = { ...target.repository, discussions: 0 };
     const next = openDiscussion(context, { repository, user, title: "Next", description: "-" });
     expect([next.discussion.num, stored(context, target.discussion)?.title]).toEqual([2, "A question"]);
-  });
-
-  test("fires an update with its new status, title, and pin", () => {
-    const { context, target } = open();
-    const closed = changeStatus(context, { ...target, status: "closed" });
-    const renamed = changeTitle(context, { ...target, discussion: closed.discussion, title: "An answer" });
-    const pinned = setPinned(context, { ...target, discussion: renamed.discussion, pinned: true });
-    const payloads = [closed, renamed, pinned].flatMap(({ result }) => payloadsOf(context, result));
-    expect(payloads).toMatchObject([
-      { event: { scope: "discussion", action: "update" }, discussion: { status: "closed", title: "A question" } },
-      { event: { scope: "discussion", action: "update" }, discussion: { status: "closed", title: "An answer" } },
-      { event: { scope: "discussion", action: "update" }, discussion: { pinned: true, title: "An answer" } },
-    ]);
-    for (const payload of payloads) expect(payload).not.toHaveProperty("comment");
-    expect(stored(context, target.discussion)).toMatchObject({ status: "closed", title: "An answer", pinned: true });
-    const types = context.store.discussions.events(target.discussion).map(({ type }) => type);
-    expect(types).toEqual(["comment", "status-change", "title-change", "pinning-change"]);
   });
 
   test("can be closed with a comment, which fires first", () => {

@@ -1,5 +1,4 @@
 import { describe, expect, test } from "vitest";
-import { commitChanges } from "../../../../src/local-hub/resources/repositories/commit-changes.ts";
 import {
   changeStatus,
   deleteDiscussion,
@@ -11,6 +10,7 @@ import {
   mergePullRequest,
   openPullRequest,
 } from "../../../../src/local-hub/resources/repositories/pull-requests.ts";
+import { commitChanges } from "../../../../src/local-hub/resources/repositories/refs.ts";
 import { createRepository } from "../../../../src/local-hub/resources/repositories/repository-changes.ts";
 import { openContext, payloadsOf } from "../../support/context.ts";
 
@@ -39,44 +39,6 @@ function open() {
 }
 
 describe("A pull request", () => {
-  test("fires its creation, then its new ref", () => {
-    const { context, created, propose } = open();
-    const { commit, result } = propose(add("new.txt", "new\n"));
-    expect(payloadsOf(context, result)).toMatchObject([
-      {
-        event: { scope: "discussion", action: "create" },
-        discussion: { num: 1, isPullRequest: true, status: "open", changes: { base: main } },
-        comment: { content: "Better." },
-      },
-      {
-        event: { scope: "repo.content", action: "update" },
-        repo: { headSha: created.headSha },
-        updatedRefs: [{ ref: "refs/pr/1", oldSha: null, newSha: commit.oid }],
-      },
-    ]);
-  });
-
-  test("fires its update, then the push to main when it is merged", () => {
-    const { context, created, propose, read } = open();
-    const { target, commit } = propose(add("new.txt", "new\n"));
-    const { discussion, result } = mergePullRequest(context, target);
-    const head = context.store.repositories.get(model)?.headSha;
-    expect(context.store.content.getCommit(created.id, head ?? "")?.parents).toEqual([created.headSha, commit.oid]);
-    expect(discussion).toMatchObject({ status: "merged", changes: { mergeCommitId: head } });
-    expect(payloadsOf(context, result)).toMatchObject([
-      {
-        event: { scope: "discussion", action: "update" },
-        discussion: { status: "merged", changes: { base: main, mergeCommitId: head } },
-      },
-      {
-        event: { scope: "repo.content", action: "update" },
-        repo: { headSha: head },
-        updatedRefs: [{ ref: main, oldSha: created.headSha, newSha: head }],
-      },
-    ]);
-    expect(read("new.txt")).toBe("new\n");
-  });
-
   test("fires the comment of a merge first, and the deletion of its ref when it is deleted", () => {
     const { context, created, propose } = open();
     const { target, commit } = propose(add("new.txt", "new\n"));
@@ -96,9 +58,11 @@ describe("A pull request", () => {
 
   test("keeps what main changed in the meantime", () => {
     const { context, propose, push, read } = open();
-    const { target } = propose(add("new.txt", "new\n"));
-    push("README.md", "two\n");
+    const { target, commit } = propose(add("new.txt", "new\n"));
+    const pushed = push("README.md", "two\n").commit;
     mergePullRequest(context, target);
+    const merged = context.store.content.resolve(target.repository.id, "main");
+    expect(merged?.parents).toEqual([pushed.oid, commit.oid]);
     expect([read("new.txt"), read("README.md")]).toEqual(["new\n", "two\n"]);
   });
 
@@ -111,16 +75,6 @@ describe("A pull request", () => {
     expect(read("README.md")).toBe("ours\n");
     push("README.md", "ours\n", "refs/pr/1");
     expect(findConflicts(context, target)).toEqual([]);
-  });
-
-  test.each([
-    ["a file in the place of a folder", "folder/file", "folder"],
-    ["a file in a folder that is a file now", "folder", "folder/file"],
-  ])("is not merged with %s", (_what, pushed, proposed) => {
-    const { context, propose, push } = open();
-    const { target } = propose(add(proposed, "1"));
-    push(pushed, "2");
-    expect(findConflicts(context, target)).toEqual([proposed]);
   });
 
   test("is not merged without changes, if it is closed, or twice", () => {

@@ -47,24 +47,6 @@ describe("A new repository", () => {
     expect(attributes.map((lines) => lines.includes(line("*.png")))).toEqual([false, true, false]);
   });
 
-  test("contains the given files, and invalid files leave nothing behind", () => {
-    const { context } = openContext();
-    const file = { path: "README.md", content: Buffer.from("# Net\n") };
-    const { repository } = createRepository(context, { ...model, files: [file] });
-    const tree = context.store.content.resolve(repository.id, "main")?.tree ?? "";
-    expect(context.store.content.find(tree, "README.md")).toMatchObject({ size: 6 });
-    const invalid = { ...model, name: "me/other", files: [{ ...file, path: "../x" }] };
-    expect(() => createRepository(context, invalid)).toThrow(expect.objectContaining({ code: "ARGUMENT_INVALID" }));
-    expect(context.store.repositories.all()).toEqual([repository]);
-  });
-
-  test("cannot have the name of another repository of its type", () => {
-    const { context } = openContext();
-    createRepository(context, model);
-    expect(() => createRepository(context, model)).toThrow(expect.objectContaining({ status: 409 }));
-    expect(createRepository(context, { ...model, type: "dataset" }).repository.name).toBe("me/net");
-  });
-
   test("that is a bucket or a kernel has no stored content", () => {
     const { context } = openContext();
     const bucket = createRepository(context, { ...model, type: "bucket" });
@@ -98,15 +80,6 @@ describe("A repository that is moved", () => {
     const next = createRepository(context, model).repository;
     expect(next.id).not.toBe(repository.id);
     expect(repositories.findMoved(model)).toBeUndefined();
-  });
-
-  test("cannot take the name of another repository", () => {
-    const { context } = openContext();
-    const { repository } = createRepository(context, model);
-    createRepository(context, { ...model, name: "me/other" });
-    const move = () => moveRepository(context, { repository, name: "me/other", user });
-    expect(move).toThrow(expect.objectContaining({ status: 409 }));
-    expect(context.store.repositories.get(model)).toEqual(repository);
   });
 });
 

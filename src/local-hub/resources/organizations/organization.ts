@@ -1,0 +1,305 @@
+import { isDeepStrictEqual } from "node:util";
+import type { Context, Hono } from "hono";
+import { HTTPException } from "hono/http-exception";
+import * as z from "zod/mini";
+import { jsonBody } from "../../../hub/operation.ts";
+import {
+  type NetworkSecurity,
+  type NetworkSecurityChange,
+  networkSecurity,
+  networkSecurityChange,
+  networkSecurityOperations,
+} from "../../../hub/organizations/network-security.ts";
+import {
+  avatarOperations,
+  organizationAvatar,
+  scimConfig,
+  scimOperations,
+  tokenOperations,
+  tokenRevocation,
+} from "../../../hub/organizations/organizations.ts";
+import {
+  resourceGroup,
+  resourceGroupOperations,
+  resourceGroupRequest,
+} from "../../../hub/organizations/resource-groups.ts";
+import { repoRef } from "../../../hub/schemas.ts";
+import { authorize } from "../../access.ts";
+import { type Caller, findCaller, findCallerByTokenId, getAvatarUrl } from "../../accounts.ts";
+import type { HubContext } from "../../hub-context.ts";
+import { type ApiEnvironment, describeRoutes, type ResourceApi, requestOf, serveRoute } from "../../routes/route.ts";
+import type { ApiRequest } from "../../store/audit-log-store.ts";
+import type { Store } from "../../store/store.ts";
+import { createResourceGroup, listAccessibleGroups, toResourceGroup } from "./resource-groups.ts";
+
+const tokenRoutes = describeRoutes(tokenOperations, "orgs", {
+  revoke: {
+    description: "The token still works outside the organization. Enterprise only.",
+    success: "The token has no access.",
+  },
+  revokeById: {
+    description: "The token still works outside the organization. Enterprise only. Since 2026-08-12.",
+    success: "The token has no access.",
+  },
+});
+
+/** Serves the operations on tokens (docs/reference/hub-api.md, Organizations). Tokens are never stored. */
+export const tokenApi = {
+  routes: tokenRoutes,
+  components: { TokenRevocation: tokenRevocation },
+  serve(app: Hono<ApiEnvironment>, { store, auditLog, now }: Pick<HubContext, "store" | "auditLog" | "now">) {
+    const revoke = (context: Context<ApiEnvironment>, organization: string, token: Caller | undefined): void => {
+      const { caller } = context.var;
+      authorize({ store, caller, organization }, { role: "admin", plan: "enterprise", write: true });
+      revokeToken({ store, auditLog, now }, { organization, token, request: requestOf(context) });
+    };
+
+    serveRoute(app, tokenRoutes.revoke, ({ params, body }, context) => {
+      revoke(context, params.name, findCaller(body.token));
+      return {};
+    });
+
+    serveRoute(app, tokenRoutes.revokeById, ({ params }, context) => {
+      revoke(context, params.name, findCallerByTokenId(params.tokenId));
+      return {};
+    });
+  },
+} satisfies ResourceApi;
+
+/**
+ * Revokes the access of a token to an organization. Has no effect if the access is already revoked.
+ *
+ * @throws HTTPException 404 if the token is unknown or does not belong to a member.
+ */
+function revokeToken(
+  { store, auditLog, now }: Pick<HubContext, "store" | "auditLog" | "now">,
+  { organization, token, request }: { organization: string; token: Caller | undefined; request: ApiRequest },
+): void {
+  // Tokens of other users get the same response as unknown tokens, so that the response does not reveal whether a token exists.
+  if (!token || !store.members.get({ owner: organization, id: token.user })) {
+    throw new HTTPException(404, { message: `No member of "${organization}" has this token.` });
+  }
+  const { user, tokenId } = token;
+  const key = { owner: organization, id: tokenId };
+  if (store.revocations.get(key)) return;
+  store.transaction(() => {
+    store.revocations.put({ ...key, record: { at: now() } });
+    auditLog.record({
+      organization,
+      type: "org.token_approval.authorization_request.revoked",
+      author: request.caller.user,
+      message: `Revoked the access of a token of ${user}`,
+      data: { tokenId },
+      request,
+    });
+  });
+}
+
+const scimRoutes = describeRoutes(scimOperations, "scim", {
+  config: {
+    description: "Enterprise Plus only. Requires a token of an owner of the organization, with write access.",
+    success: "The SCIM configuration.",
+  },
+});
+
+/**
+ * Serves the SCIM configuration (docs/reference/hub-api.md, Organizations). Unlike other GET requests, this operation requires a
+ * token with write access.
+ */
+export const scimApi = {
+  routes: scimRoutes,
+  components: { ScimServiceProviderConfig: scimConfig },
+  serve(app: Hono<ApiEnvironment>, { store, hubUrl }: Pick<HubContext, "store" | "hubUrl">) {
+    serveRoute(app, scimRoutes.config, ({ params }, context) => {
+      const organization = params.name;
+      authorize(
+        { store, caller: context.var.caller, organization },
+        { role: "admin", plan: "enterprise-plus", write: true },
+      );
+      const location = `${hubUrl}${new URL(context.req.url).pathname}`;
+      return { ...scimServiceProvider, meta: { resourceType: "ServiceProviderConfig", location } };
+    });
+  },
+} satisfies ResourceApi;
+
+/** The configuration of a SCIM service provider (RFC 7643, section 5), without `meta.location`. */
+const scimServiceProvider = {
+  schemas: ["urn:ietf:params:scim:schemas:core:2.0:ServiceProviderConfig"],
+  documentationUri: "https://huggingface.co/docs/hub/enterprise-scim",
+  patch: { supported: true },
+  bulk: { supported: false, maxOperations: 0, maxPayloadSize: 0 },
+  filter: { supported: true, maxResults: 100 },
+  changePassword: { supported: false },
+  sort: { supported: false },
+  etag: { supported: false },
+  authenticationSchemes: [
+    {
+      type: "oauthbearertoken",
+      name: "Access token",
+      description: "A token of an owner of the organization, with write access.",
+      specUri: "https://www.rfc-editor.org/info/rfc6750",
+      documentationUri: "https://huggingface.co/docs/hub/security-tokens",
+    },
+  ],
+};
+
+const redirectQuery = z.object({ redirect: z.optional(z.string()) });
+
+const avatarRoutes = describeRoutes(
+  { get: { ...avatarOperations.get, request: { ...avatarOperations.get.request, query: redirectQuery } } },
+  "orgs",
+  {
+    get: {
+      parameters: {
+        redirect: { in: "query", description: "Any value redirects to the avatar." },
+        "sec-fetch-dest": { in: "header", description: "`image` redirects to the avatar." },
+      },
+      success: "The URL of the avatar.",
+      redirect: {
+        description: "A redirect to the avatar.",
+        headers: { Location: { description: "The URL of the avatar." } },
+      },
+    },
+  },
+);
+
+/** Serves the avatar of an organization (docs/reference/hub-api.md, Organizations). */
+export const avatarApi = {
+  routes: avatarRoutes,
+  components: { OrganizationAvatar: organizationAvatar },
+  serve(app: Hono<ApiEnvironment>, { store, hubUrl }: Pick<HubContext, "store" | "hubUrl">) {
+    serveRoute(app, avatarRoutes.get, ({ params, query }, context) => {
+      const organization = params.name;
+      authorize({ store, caller: context.var.caller, organization }, { role: "anyone" });
+      const avatarUrl = getAvatarUrl(organization, { hubUrl });
+      const isForImage = context.req.header("sec-fetch-dest") === "image";
+      if (isForImage || query.redirect !== undefined) return context.redirect(avatarUrl, 302);
+      return { avatarUrl };
+    });
+  },
+} satisfies ResourceApi;
+
+const networkSecurityRoutes = describeRoutes(networkSecurityOperations, "orgs", {
+  get: { success: "The settings." },
+  update: { success: "The settings." },
+});
+
+const { ipRanges, ...fields } = networkSecurityChange.shape;
+
+/** The Hub's specification requires at least one IP range, so the local Hub does too. The real Hub also accepts an empty list. */
+const updateOperation = {
+  ...networkSecurityOperations.update,
+  request: {
+    ...networkSecurityOperations.update.request,
+    body: jsonBody(z.object({ ...fields, ipRanges: z.optional(ipRanges.def.innerType.check(z.minLength(1))) })),
+  },
+};
+
+/**
+ * Serves the network security of an organization (docs/reference/hub-api.md, Organizations). The local Hub does not enforce these
+ * settings.
+ */
+export const networkSecurityApi = {
+  routes: networkSecurityRoutes,
+  components: { NetworkSecurity: networkSecurity, NetworkSecurityChange: networkSecurityChange },
+  serve(app: Hono<ApiEnvironment>, { store, auditLog }: Pick<HubContext, "store" | "auditLog">) {
+    serveRoute(app, networkSecurityRoutes.get, ({ params }, context) => {
+      const organization = params.name;
+      authorize({ store, caller: context.var.caller, organization }, { role: "admin" });
+      return getNetworkSecurity(store, organization);
+    });
+
+    serveRoute(app, updateOperation, ({ params, body }, context) => {
+      const organization = params.name;
+      const { caller } = context.var;
+      authorize({ store, caller, organization }, { role: "admin", write: true });
+      return updateNetworkSecurity({ store, auditLog }, { organization, change: body, request: requestOf(context) });
+    });
+  },
+} satisfies ResourceApi;
+
+const resourceGroupRoutes = describeRoutes(resourceGroupOperations, "resource-groups", {
+  list: { description: "Enterprise only.", success: "The resource groups." },
+  create: { description: "Enterprise only.", success: "The new resource group." },
+});
+
+/** Serves the operations on the resource groups of an organization (docs/reference/hub-api.md, Organizations). */
+export const resourceGroupApi = {
+  routes: resourceGroupRoutes,
+  components: { ResourceGroup: resourceGroup, ResourceGroupRequest: resourceGroupRequest, RepoId: repoRef },
+  serve(
+    app: Hono<ApiEnvironment>,
+    { store, auditLog, hubUrl, createId, now }: Pick<HubContext, "store" | "auditLog" | "hubUrl" | "createId" | "now">,
+  ) {
+    serveRoute(app, resourceGroupRoutes.list, ({ params }, context) => {
+      const { name } = params;
+      const { caller } = context.var;
+      const access = authorize({ store, caller, organization: name }, { role: "member", plan: "enterprise" });
+      const groups = listAccessibleGroups(store, { ...access, user: caller.user });
+      return groups.map((group) => toResourceGroup(group, { store, hubUrl }));
+    });
+
+    serveRoute(app, resourceGroupRoutes.create, ({ params, body }, context) => {
+      const { name } = params;
+      const { caller } = context.var;
+      const { organization } = authorize(
+        { store, caller, organization: name },
+        { role: "admin", plan: "enterprise", write: true },
+      );
+      const group = createResourceGroup(
+        { store, auditLog, createId, now },
+        { organization, fields: body, request: requestOf(context) },
+      );
+      return toResourceGroup(group, { store, hubUrl });
+    });
+  },
+} satisfies ResourceApi;
+
+/** The settings of a new organization. */
+export const defaultNetworkSecurity: NetworkSecurity = {
+  enforceAuth: false,
+  enforceIpRestriction: false,
+  highRateLimits: false,
+  ipRanges: [],
+  // The Hub has two fields for each list, and does not document how they are related, so each field has its own value.
+  blockedContents: [],
+  allowedContents: [],
+  keepReposMetadataVisible: false,
+  blockedUrls: [],
+  allowedUrls: [],
+};
+
+/** Returns the network security settings of an organization. */
+export function getNetworkSecurity(store: Pick<Store, "networkSecurity">, organization: string): NetworkSecurity {
+  // Records in state files of earlier releases lack newer fields, so the defaults apply.
+  return {
+    ...defaultNetworkSecurity,
+    ...store.networkSecurity.get({ owner: organization, id: "network-security" }),
+  };
+}
+
+/** Changes network security settings of an organization, and records the change in the audit log. Returns all settings. */
+function updateNetworkSecurity(
+  { store, auditLog }: Pick<HubContext, "store" | "auditLog">,
+  { organization, change, request }: { organization: string; change: NetworkSecurityChange; request: ApiRequest },
+): NetworkSecurity {
+  const before = getNetworkSecurity(store, organization);
+  const after = { ...before, ...change };
+  const changed = Object.entries(after).filter(
+    ([field, value]) => !isDeepStrictEqual(value, Reflect.get(before, field)),
+  );
+  if (changed.length > 0) {
+    store.transaction(() => {
+      store.networkSecurity.put({ owner: organization, id: "network-security", record: after });
+      auditLog.record({
+        organization,
+        type: "org.update_settings",
+        author: request.caller.user,
+        message: `Changed the network security: ${changed.map(([field]) => field).join(", ")}`,
+        data: Object.fromEntries(changed),
+        request,
+      });
+    });
+  }
+  return after;
+}

@@ -1,0 +1,338 @@
+import type { Hono } from "hono";
+import { HTTPException } from "hono/http-exception";
+import type * as z from "zod/mini";
+import { escapeHtml } from "../../../core/text.ts";
+import {
+  commit,
+  commitOperations,
+  commitResult,
+  type commit as commitSchema,
+  preuploadRequest,
+  preuploadResult,
+} from "../../../hub/repositories/contents.ts";
+import { getAvatarUrl } from "../../accounts.ts";
+import { CodedException, invalidRequest } from "../../error-response.ts";
+import type { Commit } from "../../git/commit-store.ts";
+import type { ContentStore, FileChange } from "../../git/content-store.ts";
+import { findRenames, formatDiff, formatRawDiff } from "../../git/diff.ts";
+import type { HubContext } from "../../hub-context.ts";
+import { findCommit, findCommitRepository, findRepository } from "../../routes/repository-access.ts";
+import { type ApiEnvironment, describeRoutes, linkNextPage, type ResourceApi, serveRoute } from "../../routes/route.ts";
+import type { StoredRepository } from "../../store/repository-store.ts";
+import { openPullRequest } from "./pull-requests.ts";
+import { commitChanges } from "./refs.ts";
+import {
+  maxCommitBytes,
+  readUploadDocument,
+  readUploadLines,
+  type UploadedCommit,
+  type UploadOperation,
+} from "./upload-lines.ts";
+import { createIgnore, createUploadMode, maxRegularBytes } from "./upload-mode.ts";
+
+const commitRoutes = describeRoutes(commitOperations, "repos", {
+  list: {
+    token: "optional",
+    parameters: {
+      p: { in: "query", description: "The number of the page, from 0." },
+      limit: { in: "query", description: "The maximum number of commits per page." },
+      expand: { in: "query", description: "`formatted` adds the title and the message as HTML." },
+    },
+    success: "The commits, newest first.",
+    headers: {
+      "X-Total-Count": { description: "The number of commits on all pages." },
+      Link: { description: 'The URL of the next page, with rel="next".' },
+    },
+  },
+  compare: {
+    token: "optional",
+    description:
+      "Compares `base..head`, or the common ancestor with `base...head`. `^` after a revision stands for its first parent. Files in LFS are compared by their pointers.",
+    parameters: {
+      raw: { in: "query", description: "Whether to return lines like `git diff --raw` instead of patches." },
+    },
+    success: "The differences, like `git diff`.",
+  },
+  preupload: {
+    description:
+      "Files of more than 10 MB, files that `.gitattributes` assigns to LFS, and binary files are uploaded to LFS.",
+    parameters: { create_pr: { in: "query", description: "Whether the commit will create a pull request." } },
+    success: "The upload modes.",
+  },
+  create: {
+    description: `The body has the type \`application/x-ndjson\`: a line with the key \`header\`, then lines with the keys \`file\`, \`lfsFile\`, \`deletedFile\`, or \`deletedFolder\`. Or \`application/json\`: one object with \`files\`, \`lfsFiles\`, and \`deletedEntries\`. At most ${maxCommitBytes} bytes.`,
+    parameters: {
+      create_pr: { in: "query", description: "Whether to open a pull request with the commit." },
+      hot_reload: { in: "query", description: "Ignored by the local Hub." },
+    },
+    success: "The commit. A commit that changes nothing is not made.",
+    errors: ["outdated"],
+  },
+});
+
+/** Serves the history of repositories. */
+export const commitApi = {
+  routes: commitRoutes,
+  components: {
+    Commit: commit,
+    UploadModeRequest: preuploadRequest,
+    UploadModes: preuploadResult,
+    CommitResult: commitResult,
+  },
+  serve(app: Hono<ApiEnvironment>, hub: HubContext) {
+    const { hubUrl, store } = hub;
+    const { content } = store;
+    const { path } = commitRoutes.list;
+    // The JavaScript client does not encode refs such as refs/pr/1.
+    app.get("/api/:repoType/:namespace/:repo/commits/refs/:kind/:name", (context) => {
+      const url = new URL(context.req.url);
+      url.pathname = url.pathname.replace(/\/refs\/([^/]+)\/([^/]+)$/, "/refs%2F$1%2F$2");
+      return app.fetch(new Request(url, context.req.raw));
+    });
+    serveRoute(app, { ...commitRoutes.list, path }, ({ params, query }, context) => {
+      const repository = findRepository(hub, params, context.var.optionalCaller, "read");
+      const { oid } = findCommit(hub, repository, params.rev);
+      const { p: page, limit } = query;
+      const { commits, total } = readCommitPage(content, { repositoryId: repository.id, oid, page, limit });
+      context.header("x-total-count", String(total));
+      if ((page + 1) * limit < total) linkNextPage(context, { p: String(page + 1) });
+      const formatted = [...query.expand, ...query["expand[]"]].includes("formatted");
+      return commits.map((found) => toCommitEntry(found, { hubUrl, formatted }));
+    });
+
+    serveRoute(app, commitRoutes.compare, ({ params, query }, context) => {
+      const repository = findRepository(hub, params, context.var.optionalCaller, "read");
+      const { base, head } = findCompared(hub, repository, params.compare);
+      const changes = findRenames(content.compare(base.tree, head.tree));
+      return query.raw ? formatRawDiff(changes) : formatDiff(content, changes);
+    });
+
+    serveRoute(app, commitRoutes.preupload, ({ params, query, body }, context) => {
+      const target = { rev: params.rev, createPullRequest: query.create_pr };
+      const repository = findCommitRepository(hub, params, context.var.optionalCaller, target);
+      const { tree, oid: commitOid } = findCommit(hub, repository, params.rev);
+      const modeOf = createUploadMode(body.gitAttributes ?? readSmallFile(content, tree, ".gitattributes"));
+      const isIgnored = createIgnore(body.gitIgnore ?? readSmallFile(content, tree, ".gitignore"));
+      const files = body.files.map(({ path, size, sample = "" }) => {
+        const current = content.find(tree, path);
+        return {
+          path,
+          uploadMode: modeOf({ path, size, sample: Buffer.from(sample, "base64") }),
+          shouldIgnore: isIgnored(path),
+          ...(current?.type === "file" && { oid: current.lfs?.oid ?? current.oid }),
+        };
+      });
+      return { files, commitOid };
+    });
+
+    serveRoute(app, commitRoutes.create, async ({ params, query }, context) => {
+      const target = { rev: params.rev, createPullRequest: query.create_pr };
+      const find = () => findCommitRepository(hub, params, context.var.optionalCaller, target);
+      find();
+      const isDocument = /^application\/json\b/i.test(context.req.header("content-type") ?? "");
+      const body = context.req.raw.body ?? new Blob().stream();
+      const commit = await (isDocument ? readUploadDocument : readUploadLines)(body);
+      const { user } = context.var.caller;
+      // While the body arrived, the repository can have been moved, deleted, or made private.
+      return makeUploadedCommit(hub, { ...commit, ...target, repository: find(), user });
+    });
+  },
+} satisfies ResourceApi;
+
+/** The paths of commits, whose bodies can be larger than other bodies (`upload-lines.ts`). */
+export const commitPath = /^\/api\/(?:models|datasets|spaces)\/[^/]+\/[^/]+\/commit\/[^/]+$/;
+
+/** Returns the content of a file as text. Returns an empty text if there is no such file. */
+function readSmallFile(content: ContentStore, tree: string, path: string): string {
+  const entry = content.find(tree, path);
+  return entry?.type === "file" && !entry.lfs ? new TextDecoder().decode(content.read(entry)) : "";
+}
+
+/** Finds the commits of a comparison such as `main..dev`. */
+function findCompared(hub: HubContext, repository: StoredRepository, compare: string): { base: Commit; head: Commit } {
+  const [, left = "", dots, right = ""] = /^(.+?)(\.\.\.?)(.+)$/.exec(compare) ?? [];
+  const [base, head] = [left, right].map((rev) => findAncestor(hub, repository, rev));
+  if (!base || !head) throw new TypeError("A comparison has two revisions.");
+  if (dots === "..") return { base, head };
+  const common = hub.store.content.mergeBase(repository.id, base.oid, head.oid);
+  return { base: common === undefined ? base : findCommit(hub, repository, common), head };
+}
+
+/** Finds the commit of a revision. Each `^` at its end stands for the first parent. */
+function findAncestor(hub: HubContext, repository: StoredRepository, rev: string): Commit {
+  const name = rev.replace(/\^+$/, "");
+  let found = findCommit(hub, repository, name);
+  for (let steps = rev.length - name.length; steps > 0; steps -= 1) {
+    found = findCommit(hub, repository, found.parents[0] ?? rev);
+  }
+  return found;
+}
+
+type CommitEntry = z.output<typeof commitSchema>;
+
+/** Reads a page of the history of a commit, newest first, and counts the commits on all pages. `page` starts at 0. */
+function readCommitPage(
+  content: ContentStore,
+  { repositoryId, oid, page, limit }: { repositoryId: string; oid: string; page: number; limit: number },
+): { commits: Commit[]; total: number } {
+  const commits: Commit[] = [];
+  let total = 0;
+  for (const commit of content.history(repositoryId, oid)) {
+    if (total >= page * limit && commits.length < limit) commits.push(commit);
+    total += 1;
+  }
+  return { commits, total };
+}
+
+/** Converts a commit to the format of the API. */
+function toCommitEntry(
+  { oid, title, message, author, date }: Commit,
+  { hubUrl, formatted }: { hubUrl: string; formatted: boolean },
+): CommitEntry {
+  return {
+    ...{ id: oid, title, message },
+    authors: [{ user: author, avatar: getAvatarUrl(author, { hubUrl }) }],
+    date: new Date(date).toISOString(),
+    ...(formatted && {
+      formatted: { title: escapeHtml(title), ...(message !== "" && { message: escapeHtml(message) }) },
+    }),
+  };
+}
+
+interface CommitRequest extends UploadedCommit {
+  repository: StoredRepository;
+  /** The branch, or the ref of a pull request. */
+  rev: string;
+  createPullRequest: boolean;
+  /** The name of the user. */
+  user: string;
+}
+
+/**
+ * Makes a commit that a client uploaded, on a branch or in a new pull request.
+ *
+ * @throws HTTPException 404 if the branch does not exist, 412 if the parent is not the head of the branch, 400 if an operation is
+ *   invalid.
+ */
+function makeUploadedCommit(hub: HubContext, request: CommitRequest): z.output<typeof commitResult> {
+  const { repository, rev, createPullRequest, user, operations } = request;
+  const { content } = hub.store;
+  const { summary: title, description: message } = request.header;
+  const ref = rev.startsWith("refs/") ? rev : `refs/heads/${rev}`;
+  const parentId = request.header.parentCommit ?? undefined;
+  // Short IDs of parents are allowed.
+  const parent = parentId === undefined ? undefined : (content.resolve(repository.id, parentId)?.oid ?? parentId);
+  const base = content.resolve(repository.id, createPullRequest ? (parent ?? rev) : ref);
+  if (!base) throw new CodedException(404, { code: "RevisionNotFound", message: `Invalid rev id: ${rev}` });
+  const changes = toFileChanges(content, { repositoryId: repository.id, tree: base.tree }, operations);
+  if (!createPullRequest) {
+    const { commit } = commitChanges(hub, { repository, ref, changes, title, message, user, parent });
+    return toResult(hub, { repository, oid: commit.oid });
+  }
+  const opened = { repository, user, title, description: message, changes, parent: base.oid };
+  const { commit, discussion } = openPullRequest(hub, opened);
+  const pullRequestUrl = `${repositoryUrl(hub, repository)}/discussions/${discussion.num}`;
+  return { ...toResult(hub, { repository, oid: commit.oid }), pullRequestUrl };
+}
+
+function toResult(hub: HubContext, { repository, oid }: { repository: StoredRepository; oid: string }) {
+  return {
+    success: true,
+    commitOid: oid,
+    commitUrl: `${repositoryUrl(hub, repository)}/commit/${oid}`,
+    hookOutput: "",
+  };
+}
+
+function repositoryUrl({ hubUrl }: HubContext, { type, name }: StoredRepository): string {
+  return `${hubUrl}/${type === "model" ? "" : `${type}s/`}${name}`;
+}
+
+interface Target {
+  repositoryId: string;
+  /** The tree to which the changes are applied. */
+  tree: string;
+}
+
+/**
+ * Converts the operations of a client to changes of files.
+ *
+ * @throws HTTPException 400 if an operation is incomplete, or if a file is too large for git.
+ */
+function toFileChanges(content: ContentStore, target: Target, operations: readonly UploadOperation[]): FileChange[] {
+  return operations.flatMap((operation): FileChange[] => {
+    if (operation.key === "file") return fileChanges(content, target, operation.value);
+    if (operation.key === "lfsFile") return largeFileChanges(content, target, operation.value);
+    const { path } = operation.value;
+    if (operation.key !== "deletedEntry") {
+      return [{ path: trimSlash(path), deleted: operation.key === "deletedFolder" ? "folder" : "file" }];
+    }
+    const isFolder = content.find(target.tree, trimSlash(path))?.type === "directory";
+    return [{ path: trimSlash(path), deleted: isFolder ? "folder" : "file" }];
+  });
+}
+
+type ValueOf<Key extends UploadOperation["key"]> = Extract<UploadOperation, { key: Key }>["value"];
+
+function fileChanges(
+  store: ContentStore,
+  target: Target,
+  { path, content, encoding, oldPath }: ValueOf<"file">,
+): FileChange[] {
+  const moved: FileChange[] = oldPath === undefined ? [] : [{ path: oldPath, deleted: "file" }];
+  if (content === undefined) return moveChanges(store, target, { path, oldPath });
+  const bytes = decodeContent({ path, content, encoding });
+  if (bytes.byteLength > maxRegularBytes) {
+    throw new HTTPException(400, {
+      message: `"${path}" has more than ${maxRegularBytes} bytes. Upload the file to LFS, and commit it as lfsFile.`,
+    });
+  }
+  return [...moved, { path, content: bytes }];
+}
+
+function largeFileChanges(store: ContentStore, target: Target, value: ValueOf<"lfsFile">): FileChange[] {
+  const { path, oid, oldPath } = value;
+  if (oid === undefined) return moveChanges(store, target, { path, oldPath });
+  const moved: FileChange[] = oldPath === undefined ? [] : [{ path: oldPath, deleted: "file" }];
+  // The Python client omits the size of copied files.
+  const size = value.size ?? store.findLarge(target.repositoryId, oid)?.size ?? 0;
+  return [...moved, { path, lfs: { oid, size } }];
+}
+
+function moveChanges(
+  store: ContentStore,
+  { tree }: Target,
+  { path, oldPath }: { path: string; oldPath: string | undefined },
+): FileChange[] {
+  if (oldPath === undefined) throw invalidRequest([`${path}: expected content, oid, or oldPath`]);
+  const entry = store.find(tree, oldPath);
+  if (entry?.type !== "file") throw invalidRequest([`oldPath: "${oldPath}" is not a file of the branch`]);
+  return [
+    { path: oldPath, deleted: "file" },
+    { path, entry },
+  ];
+}
+
+function trimSlash(path: string): string {
+  return path.replace(/\/$/, "");
+}
+
+/** A file in the body of a request. */
+interface EncodedFile {
+  path: string;
+  content: string;
+  encoding: "utf-8" | "base64";
+}
+
+/**
+ * Decodes the content of a file.
+ *
+ * @throws HTTPException 400 if the content is not in Base64, of which Node would decode a part only.
+ */
+export function decodeContent({ path, content, encoding }: EncodedFile): Buffer {
+  const bytes = Buffer.from(content, encoding);
+  if (encoding === "utf-8") return bytes;
+  const digits = content.replace(/\s+/g, "").replace(/={1,2}$/, "").length;
+  if (digits % 4 !== 1 && bytes.byteLength === Math.floor((digits * 3) / 4)) return bytes;
+  throw invalidRequest([`${path}: expected content in Base64`]);
+}

@@ -1,0 +1,333 @@
+import type { Context, Hono } from "hono";
+import { html } from "hono/html";
+import { HTTPException } from "hono/http-exception";
+import type { z } from "zod";
+import {
+  type DiscussionDetails,
+  type DiscussionEvent,
+  type DiscussionSummary,
+  discussionDetails,
+  discussionOperations,
+  discussionSummary,
+} from "../../../hub/repositories/discussions.ts";
+import type { RepositoryPath } from "../../../hub/repositories/repository-path.ts";
+import { accountId, formatFullName, getAccountKind, getAvatarUrl } from "../../accounts.ts";
+import type { HubContext } from "../../hub-context.ts";
+import { checkNamespaceAccess, findDiscussed } from "../../routes/repository-access.ts";
+import { type ApiEnvironment, describeRoutes, type ResourceApi, serveRoute } from "../../routes/route.ts";
+import type { StoredComment, StoredDiscussion, StoredDiscussionEvent } from "../../store/discussion-store.ts";
+import type { StoredRepository } from "../../store/repository-store.ts";
+import type { Store } from "../../store/store.ts";
+import {
+  addComment,
+  changeStatus,
+  changeTitle,
+  type DiscussionTarget,
+  deleteDiscussion,
+  editComment,
+  hideComment,
+  openDiscussion,
+  pullRequestRef,
+  setPinned,
+} from "./discussions.ts";
+import { findConflicts, formatPullRequestDiff, mergePullRequest, openPullRequest } from "./pull-requests.ts";
+
+const discussionRoutes = describeRoutes(discussionOperations, "discussions", {
+  list: {
+    token: "optional",
+    parameters: {
+      p: { in: "query", description: "The page, starting at 0." },
+      author: { in: "query", description: "The name of the user who opened the discussion." },
+      search: { in: "query", description: "Text in the title." },
+    },
+    success: "The discussions, pinned discussions first, then newest first.",
+    errors: ["forbidden"],
+  },
+  create: { success: "The discussion." },
+  get: {
+    token: "optional",
+    parameters: {
+      diff: { in: "query", description: "With a value, the response contains the changes of a pull request." },
+    },
+    success: "The discussion.",
+    errors: ["forbidden"],
+  },
+  delete: { success: "The discussion was deleted." },
+  comment: { success: "The comment." },
+  editComment: { success: "The comment." },
+  hideComment: { success: "The comment." },
+  setStatus: { success: "The new status." },
+  setTitle: { success: "The new title." },
+  pin: { success: "The discussion was pinned or unpinned." },
+  merge: { success: "The pull request was merged." },
+});
+
+type DiscussionPath = RepositoryPath & { num: string };
+
+/**
+ * Serves discussions and pull requests. Every user with a token that can write can open and comment on discussions of readable
+ * repositories. Authors can change their own discussions and comments. All other changes require write access to the repository.
+ */
+export const discussionApi = {
+  routes: discussionRoutes,
+  components: { DiscussionSummary: discussionSummary, DiscussionDetails: discussionDetails },
+  serve(app: Hono<ApiEnvironment>, hub: HubContext) {
+    const { store, hubUrl } = hub;
+
+    const find = (path: DiscussionPath, context: Context<ApiEnvironment>, access: "read" | "write") => {
+      const repository = findDiscussed(hub, path, context.var.optionalCaller, access);
+      const num = /^[1-9]\d{0,8}$/.test(path.num) ? Number(path.num) : 0;
+      const discussion = store.discussions.get({ repositoryId: repository.id, num });
+      if (!discussion) throw new HTTPException(404, { message: `There is no discussion ${path.num}.` });
+      return { repository, discussion };
+    };
+    const target = (path: DiscussionPath, context: Context<ApiEnvironment>): DiscussionTarget => ({
+      ...find(path, context, "write"),
+      user: context.var.caller.user,
+    });
+    const checkWriteAccess = (path: RepositoryPath, context: Context<ApiEnvironment>) =>
+      checkNamespaceAccess(store, { caller: context.var.caller, namespace: path.namespace });
+    /** Returns the discussion if the caller opened the discussion or can write to the repository. */
+    const ownTarget = (path: DiscussionPath, context: Context<ApiEnvironment>): DiscussionTarget => {
+      const found = target(path, context);
+      if (found.discussion.author !== found.user) checkWriteAccess(path, context);
+      return found;
+    };
+    /** Returns the comment if the caller wrote the comment or can write to the repository. */
+    const ownComment = (
+      { commentId, ...path }: DiscussionPath & { commentId: string },
+      context: Context<ApiEnvironment>,
+    ): DiscussionTarget & { comment: StoredComment } => {
+      const found = target(path, context);
+      const comment = store.discussions.getComment(found.discussion, commentId);
+      if (!comment) throw new HTTPException(404, { message: `There is no comment "${commentId}" in this discussion.` });
+      if (comment.author !== found.user) checkWriteAccess(path, context);
+      return { ...found, comment };
+    };
+
+    serveRoute(app, discussionRoutes.list, ({ params, query }, context) => {
+      const repository = findDiscussed(hub, params, context.var.optionalCaller, "read");
+      const { page, start, count, closed } = searchDiscussions(store, { repository, query });
+      const comments = store.discussions.countComments(repository.id);
+      const discussions = page.map((discussion) =>
+        toSummary(discussion, { repository, comments: comments.get(discussion.num) ?? 0, hubUrl }),
+      );
+      return { discussions, count, start, numClosedDiscussions: closed };
+    });
+
+    serveRoute(app, discussionRoutes.create, ({ params, body: { title, description, pullRequest } }, context) => {
+      const { caller } = context.var;
+      const repository = findDiscussed(hub, params, caller, "write");
+      const opened = { repository, user: caller.user, title, description };
+      const { discussion } = pullRequest
+        ? openPullRequest(hub, { ...opened, draft: true })
+        : openDiscussion(hub, opened);
+      const { num, changes } = discussion;
+      const url = `${hubUrl}${repositoryUrlPath(repository)}/discussions/${num}`;
+      return { url, num, pullRequest, ...(changes && { references: changes }) };
+    });
+
+    serveRoute(app, discussionRoutes.get, ({ params, query: { diff } }, context) => {
+      const found = find(params, context, "read");
+      const details = toDetails(hub, found);
+      const withDiff = diff !== undefined && found.discussion.isPullRequest;
+      return { ...details, ...(withDiff && { diff: formatPullRequestDiff(hub, found) }) };
+    });
+
+    serveRoute(app, discussionRoutes.delete, ({ params }, context) => {
+      const found = target(params, context);
+      checkWriteAccess(params, context);
+      deleteDiscussion(hub, found);
+      return {};
+    });
+
+    serveRoute(app, discussionRoutes.comment, ({ params, body: { comment } }, context) => {
+      const { event } = addComment(hub, { ...target(params, context), content: comment });
+      return { newMessage: toEvent(event, { hubUrl }) };
+    });
+
+    serveRoute(app, discussionRoutes.editComment, ({ params, body: { content } }, context) => {
+      const { event } = editComment(hub, { ...ownComment(params, context), content });
+      return { updatedComment: toEvent(event, { hubUrl }) };
+    });
+
+    serveRoute(app, discussionRoutes.hideComment, ({ params }, context) => {
+      const { event } = hideComment(hub, ownComment(params, context));
+      return { updatedComment: toEvent(event, { hubUrl }) };
+    });
+
+    serveRoute(app, discussionRoutes.setStatus, ({ params, body: { status, comment } }, context) => {
+      const { event } = changeStatus(hub, { ...ownTarget(params, context), status, comment });
+      return { newStatus: toEvent(event, { hubUrl }) };
+    });
+
+    serveRoute(app, discussionRoutes.setTitle, ({ params, body: { title } }, context) => {
+      const { event } = changeTitle(hub, { ...ownTarget(params, context), title });
+      return { newTitle: toEvent(event, { hubUrl }) };
+    });
+
+    serveRoute(app, discussionRoutes.pin, ({ params, body: { pinned } }, context) => {
+      const found = target(params, context);
+      checkWriteAccess(params, context);
+      setPinned(hub, { ...found, pinned });
+      return {};
+    });
+
+    serveRoute(app, discussionRoutes.merge, ({ params, body }, context) => {
+      const found = target(params, context);
+      checkWriteAccess(params, context);
+      mergePullRequest(hub, { ...found, comment: body?.comment });
+      return {};
+    });
+  },
+} satisfies ResourceApi;
+
+/** Returns the path of a repository's page on the Hub. */
+function repositoryUrlPath({ type, name }: StoredRepository): string {
+  return type === "model" ? `/${name}` : `/${type}s/${name}`;
+}
+
+type Urls = Pick<HubContext, "hubUrl">;
+type Author = NonNullable<DiscussionSummary["author"]>;
+type EventOf<Type extends DiscussionEvent["type"]> = Extract<DiscussionEvent, { type: Type }>;
+
+/** Returns a discussion in the format of lists. */
+function toSummary(
+  discussion: StoredDiscussion,
+  { repository, comments, hubUrl }: Urls & { repository: StoredRepository; comments: number },
+): DiscussionSummary {
+  const { num, author, title, createdAt, status, isPullRequest, pinned } = discussion;
+  return {
+    ...{ num, title, status, isPullRequest, pinned, createdAt: new Date(createdAt).toISOString() },
+    author: toAuthor(author, { hubUrl }),
+    repo: { type: repository.type, name: repository.name },
+    ...{ numComments: comments, numReactionUsers: 0, topReactions: [] },
+  };
+}
+
+/** Returns a discussion with its events. The commits of a pull request are events, too. */
+function toDetails(
+  { store, hubUrl }: Pick<HubContext, "store" | "hubUrl">,
+  { repository, discussion }: { repository: StoredRepository; discussion: StoredDiscussion },
+): DiscussionDetails {
+  const { id, num, author, title, createdAt, status, isPullRequest, pinned, changes } = discussion;
+  const events = [
+    ...store.discussions.events(discussion).map((event) => toEvent(event, { hubUrl })),
+    ...commitEvents({ store, hubUrl }, { repository, discussion }),
+  ].sort((one, other) => one.createdAt.localeCompare(other.createdAt));
+  return {
+    ...{ _id: id, num, title, status, isPullRequest, pinned, createdAt: new Date(createdAt).toISOString(), events },
+    author: toAuthor(author, { hubUrl }),
+    repo: { type: repository.type, name: repository.name },
+    ...{ locked: false, collection: "discussions", isReport: false },
+    ...(changes && { changes, filesWithConflicts: toConflicts(findConflicts({ store }, { repository, discussion })) }),
+  };
+}
+
+/** Returns an event in the format of the API. */
+function toEvent(event: StoredComment, urls: Urls): EventOf<"comment">;
+function toEvent<Type extends StoredDiscussionEvent["type"]>(
+  event: Extract<StoredDiscussionEvent, { type: Type }>,
+  urls: Urls,
+): EventOf<Type>;
+function toEvent(event: StoredDiscussionEvent, urls: Urls): DiscussionEvent;
+function toEvent(event: StoredDiscussionEvent, { hubUrl }: Urls): DiscussionEvent {
+  const common = {
+    id: event.id,
+    createdAt: new Date(event.createdAt).toISOString(),
+    author: toAuthor(event.author, { hubUrl }),
+  };
+  switch (event.type) {
+    case "comment":
+      return { ...common, type: "comment", data: commentData(event, { hubUrl }) };
+    case "status-change":
+      return { ...common, type: "status-change", data: { status: event.status } };
+    case "title-change":
+      return { ...common, type: "title-change", data: { from: event.from, to: event.to } };
+    case "pinning-change":
+      return { ...common, type: "pinning-change", data: { pinned: event.pinned } };
+  }
+}
+
+function commentData(
+  { author, content, hidden, hiddenBy, updatedAt, edits }: StoredComment,
+  { hubUrl }: Urls,
+): EventOf<"comment">["data"] {
+  const editors = [...new Set(edits)];
+  return {
+    ...{ edited: edits.length > 0, hidden, numEdits: edits.length, editors, reactions: [] },
+    ...(hiddenBy !== undefined && { hiddenBy }),
+    // The local Hub does not render Markdown.
+    latest: {
+      ...{ raw: content, html: String(html`<p>${content}</p>`), updatedAt: new Date(updatedAt).toISOString() },
+      author: toAuthor(edits.at(-1) ?? author, { hubUrl }),
+    },
+    editorAvatarUrls: editors.map((editor) => getAvatarUrl(editor, { hubUrl })),
+  };
+}
+
+/** Returns the commits that a pull request adds to its base, oldest first. */
+function commitEvents(
+  { store: { content }, hubUrl }: Pick<HubContext, "store" | "hubUrl">,
+  { repository, discussion }: { repository: StoredRepository; discussion: StoredDiscussion },
+): DiscussionEvent[] {
+  const head = discussion.isPullRequest ? content.getRef(repository.id, pullRequestRef(discussion)) : undefined;
+  if (head === undefined) return [];
+  const commits = [];
+  for (const commit of content.history(repository.id, head)) {
+    if (commit.oid === discussion.baseCommit) break;
+    commits.push(commit);
+  }
+  return commits.reverse().map(({ oid, title, author, date }) => ({
+    ...{ id: oid.slice(0, 24), type: "commit" as const, createdAt: new Date(date).toISOString() },
+    author: toAuthor(author, { hubUrl }),
+    data: { subject: title, oid },
+  }));
+}
+
+function toConflicts(paths: readonly string[]): boolean | string[] {
+  return paths.length === 0 ? false : [...paths];
+}
+
+function toAuthor(name: string, { hubUrl }: Urls): Author {
+  return {
+    ...{ _id: accountId(name), name, fullname: formatFullName(name), avatarUrl: getAvatarUrl(name, { hubUrl }) },
+    ...{ type: getAccountKind(name) ?? "user", isHf: false, isHfAdmin: false, isMod: false },
+  };
+}
+
+const discussionsPerPage = 50;
+
+type Query = z.output<typeof discussionOperations.list.request.query>;
+
+/**
+ * Returns a page of the discussions of a repository that match a search, and how many match before the page, on all pages, and with any
+ * status other than open and draft. Pinned discussions come first, then newer ones.
+ */
+function searchDiscussions(
+  store: Store,
+  { repository, query }: { repository: StoredRepository; query: Query },
+): { page: StoredDiscussion[]; start: number; count: number; closed: number } {
+  const { p, type = "all", status = "all", author, search = "" } = query;
+  const words = search.toLowerCase();
+  const candidates = store.discussions
+    .list(repository.id)
+    .filter(({ isPullRequest }) => type === "all" || isPullRequest === (type === "pull_request"))
+    .filter((discussion) => author === undefined || discussion.author === author)
+    .filter(({ title }) => title.toLowerCase().includes(words));
+  const matching = candidates
+    .filter((discussion) => status === "all" || isOpen(discussion) === (status === "open"))
+    .sort((one, other) => Number(other.pinned) - Number(one.pinned));
+  const start = p * discussionsPerPage;
+  return {
+    page: matching.slice(start, start + discussionsPerPage),
+    start,
+    count: matching.length,
+    closed: candidates.filter((discussion) => !isOpen(discussion)).length,
+  };
+}
+
+/** Drafts count as open. */
+function isOpen({ status }: StoredDiscussion): boolean {
+  return status === "open" || status === "draft";
+}

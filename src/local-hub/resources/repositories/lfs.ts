@@ -1,0 +1,173 @@
+import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
+import { type Context, Hono } from "hono";
+import { HTTPException } from "hono/http-exception";
+import * as z from "zod";
+import { describeIssue } from "../../../core/describe.ts";
+import { type RepositoryPathType, repositoryPathTypes } from "../../../hub/repositories/repository-path.ts";
+import { fieldProblems } from "../../../hub/validation/arguments.ts";
+import { invalidRequest } from "../../error-response.ts";
+import type { HubContext } from "../../hub-context.ts";
+import { findRepository, repositoryNotFound } from "../../routes/repository-access.ts";
+import { type ApiEnvironment, type ResourceApi, requireToken } from "../../routes/route.ts";
+import type { StoredRepository } from "../../store/repository-store.ts";
+
+/** The path of uploads. The files are streamed to disk, so that the limit for bodies does not apply to this path. */
+export const uploadPath = "/_lfs/";
+
+/** The maximum size of a file, in bytes. As on the Hub. */
+const maxFileBytes = 50_000_000_000;
+const uploadValidMs = 6 * 60 * 60 * 1_000;
+const mediaType = "application/vnd.git-lfs+json";
+
+const oid = z.string().regex(/^[0-9a-f]{64}$/, "expected 64 lowercase hexadecimal digits");
+const size = z.int().nonnegative();
+const object = z.object({ oid, size });
+
+const batch = z.object({
+  operation: z.enum(["upload", "download"]),
+  transfers: z.array(z.string()).optional(),
+  objects: z.array(object).max(1_000),
+  hash_algo: z.string().optional(),
+});
+
+const uploadQuery = z.object({ size: z.coerce.number(), expires: z.string(), signature: z.string() });
+
+/**
+ * Serves uploads with Git LFS: its batch API with the transfer `basic`. Clients that offer other transfers, such as `xet` and
+ * `multipart`, use `basic` because the response names it.
+ */
+export const lfsApi = {
+  routes: {},
+  components: {},
+  serve(app: Hono<ApiEnvironment>, hub: HubContext) {
+    const signer = new UrlSigner({ now: hub.now, validMs: uploadValidMs });
+    for (const [prefix, repoType] of prefixes) {
+      app.route(`${prefix}/:namespace/:repo{[^/]+\\.git}/info/lfs`, createLfsApp(hub, { signer, repoType }));
+    }
+    // The Python client uses Xet without asking the server if the package hf_xet is installed.
+    app.get("/api/:repoType/:namespace/:repo/:operation{xet-(?:read|write)-token}/:rev", () => {
+      throw new HTTPException(404, {
+        message:
+          "The local Hub has no Xet storage. Set HF_HUB_DISABLE_XET=1, so that the Python client uploads with LFS.",
+      });
+    });
+    app.put(`${uploadPath}:repositoryId/:oid`, (context) => saveUpload(hub, context, signer));
+  },
+} satisfies ResourceApi;
+
+const prefixes = repositoryPathTypes.map((type) => [type === "models" ? "" : `/${type}`, type] as const);
+
+function createLfsApp(
+  hub: HubContext,
+  { signer, repoType }: { signer: UrlSigner; repoType: RepositoryPathType },
+): Hono<ApiEnvironment> {
+  const { content } = hub.store;
+  const lfs = new Hono<ApiEnvironment>();
+  lfs.post("/objects/batch", async (context) => {
+    const repository = findTarget(hub, context, repoType);
+    const { operation, objects } = await readJson(context, batch);
+    if (operation === "download") {
+      throw new HTTPException(400, {
+        message:
+          "The local Hub does not serve downloads with LFS. Download the file with GET /OWNER/NAME/resolve/REVISION/PATH.",
+      });
+    }
+    const verify = { href: `${new URL(context.req.url).href.replace(/\/objects\/batch.*$/, "")}/verify` };
+    return respond({
+      transfer: "basic",
+      hash_algo: "sha256",
+      objects: objects.map((file) => {
+        if (file.size > maxFileBytes) {
+          return { ...file, error: { code: 422, message: `The file has more than ${maxFileBytes} bytes.` } };
+        }
+        if (content.hasLarge(repository.id, file)) return file;
+        const { origin } = new URL(context.req.url);
+        const signed = signer.sign([repository.id, file.oid, file.size]);
+        const query = new URLSearchParams({ size: String(file.size), ...signed });
+        const upload = { href: `${origin}${uploadPath}${repository.id}/${file.oid}?${query}` };
+        return { ...file, authenticated: true, actions: { upload, verify } };
+      }),
+    });
+  });
+  lfs.post("/verify", async (context) => {
+    const repository = findTarget(hub, context, repoType);
+    const file = await readJson(context, object);
+    if (content.hasLarge(repository.id, file)) return respond({});
+    throw new HTTPException(404, { message: `The file "${file.oid}" was not uploaded. Upload it again.` });
+  });
+  return lfs;
+}
+
+function findTarget(hub: HubContext, context: Context<ApiEnvironment>, repoType: RepositoryPathType): StoredRepository {
+  requireToken(context, "write");
+  const { namespace = "", repo = "" } = context.req.param() satisfies Partial<Record<string, string>>;
+  const path = { repoType, namespace, repo: repo.replace(/\.git$/, "") };
+  return findRepository(hub, path, context.var.optionalCaller, "write");
+}
+
+async function saveUpload({ store }: HubContext, context: Context<ApiEnvironment>, signer: UrlSigner) {
+  const { data } = uploadQuery.safeParse(context.req.query());
+  const file = object.safeParse({ oid: context.req.param("oid"), size: data?.size }).data;
+  const repositoryId = context.req.param("repositoryId") ?? "";
+  if (!data || !file || !signer.verify([repositoryId, file.oid, file.size], data)) {
+    throw new HTTPException(403, { message: "The upload URL is invalid or has expired. Request another upload URL." });
+  }
+  const isStored = () => store.repositories.all().some(({ id }) => id === repositoryId);
+  if (!isStored()) throw repositoryNotFound();
+  const { body } = context.req.raw;
+  await store.content.saveLarge(repositoryId, file, body ?? new Blob().stream());
+  if (!isStored()) {
+    // The repository was deleted during the upload.
+    store.content.deleteRepository(repositoryId);
+    store.content.deleteUnusedFiles([file.oid]);
+    throw repositoryNotFound();
+  }
+  return new Response(null, { status: 200, headers: { etag: `"${file.oid}"` } });
+}
+
+async function readJson<Schema extends z.ZodType>(
+  context: Context<ApiEnvironment>,
+  schema: Schema,
+): Promise<z.output<Schema>> {
+  const { data, error } = schema.safeParse(await context.req.json().catch(() => undefined), { error: describeIssue });
+  if (!error) return data;
+  throw invalidRequest(fieldProblems(error, { name: "body" }).map(({ field, problem }) => `${field}: ${problem}`));
+}
+
+function respond(body: object): Response {
+  return Response.json(body, { headers: { "content-type": mediaType } });
+}
+
+/**
+ * Signs the URLs of uploads and downloads for which clients send no token. The URLs are valid for a time, and only until the local Hub
+ * stops.
+ */
+export class UrlSigner {
+  readonly #key = randomBytes(32);
+  readonly #now: () => number;
+  readonly #validMs: number;
+
+  constructor({ now, validMs }: { now: () => number; validMs: number }) {
+    this.#now = now;
+    this.#validMs = validMs;
+  }
+
+  /** Returns the query parameters that sign the parts of a URL. */
+  sign(parts: readonly unknown[]): { expires: string; signature: string } {
+    const expires = String(this.#now() + this.#validMs);
+    return { expires, signature: this.#hash(parts, expires) };
+  }
+
+  /** Whether the query parameters of a URL are valid. */
+  verify(parts: readonly unknown[], { expires, signature }: { expires: string; signature: string }): boolean {
+    const [expected, sent] = [Buffer.from(this.#hash(parts, expires)), Buffer.from(signature)];
+    const isValid = expected.byteLength === sent.byteLength && timingSafeEqual(expected, sent);
+    return isValid && Number(expires) >= this.#now();
+  }
+
+  #hash(parts: readonly unknown[], expires: string): string {
+    return createHmac("sha256", this.#key)
+      .update(JSON.stringify([...parts, expires]))
+      .digest("hex");
+  }
+}

@@ -1,0 +1,274 @@
+import type { Hono } from "hono";
+import { HTTPException } from "hono/http-exception";
+import { branchCreation, historySquash, refChanges, tagCreation } from "../../../hub/repositories/administration.ts";
+import { type RepositoryRefs, refOperations, repositoryRefs } from "../../../hub/repositories/contents.ts";
+import { CodedException } from "../../error-response.ts";
+import { noResult, publishChange, type TriggerResult } from "../../events/publish-change.ts";
+import type { UpdatedRef } from "../../events/repository-change.ts";
+import type { Commit } from "../../git/commit-store.ts";
+import type { FileChange } from "../../git/content-store.ts";
+import type { HubContext } from "../../hub-context.ts";
+import { findCommit, findRepository } from "../../routes/repository-access.ts";
+import { type ApiEnvironment, describeRoutes, type ResourceApi, serveRoute } from "../../routes/route.ts";
+import { mainRef, type StoredRepository } from "../../store/repository-store.ts";
+import type { Store } from "../../store/store.ts";
+import { reread } from "./repository-changes.ts";
+
+const refRoutes = describeRoutes({ ...refOperations, ...refChanges }, "repos", {
+  list: {
+    token: "optional",
+    success: "The refs.",
+    redirect: {
+      status: 307,
+      description: "The repository was moved.",
+      headers: { Location: { description: "The new URL." } },
+    },
+  },
+  createBranch: { success: "The branch was created.", errors: ["conflict"] },
+  deleteBranch: { success: "The branch was deleted." },
+  createTag: { success: "The tag was created.", errors: ["conflict"] },
+  deleteTag: { success: "The tag was deleted." },
+  squash: { success: "The branch has one commit." },
+});
+
+/** Serves the operations on branches and tags (docs/reference/hub-api.md). */
+export const refApi = {
+  routes: refRoutes,
+  components: {
+    BranchCreation: branchCreation,
+    HistorySquash: historySquash,
+    RepositoryRefs: repositoryRefs,
+    TagCreation: tagCreation,
+  },
+  serve(app: Hono<ApiEnvironment>, hub: HubContext) {
+    serveRoute(app, refRoutes.list, ({ params, query }, context) => {
+      const repository = findRepository(hub, params, context.var.optionalCaller, "read");
+      return listRefs(hub.store, { repository, includePullRequests: query.include_prs });
+    });
+
+    serveRoute(app, refRoutes.createBranch, ({ params, body }, context) => {
+      const { user } = context.var.caller;
+      const repository = findRepository(hub, params, context.var.caller, "write");
+      const { startingPoint = "main", emptyBranch, overwrite } = body;
+      const { oid } = emptyBranch
+        ? createEmptyCommit(hub, { repository, user })
+        : findCommit(hub, repository, startingPoint);
+      createRef(hub, { kind: "branch", repository, name: params.rev, commit: oid, user, overwrite });
+      return {};
+    });
+
+    serveRoute(app, refRoutes.deleteBranch, ({ params }, context) => {
+      const repository = findRepository(hub, params, context.var.caller, "write");
+      deleteRef(hub, { kind: "branch", repository, name: params.rev, user: context.var.caller.user });
+      return {};
+    });
+
+    serveRoute(app, refRoutes.createTag, ({ params, body: { tag } }, context) => {
+      const repository = findRepository(hub, params, context.var.caller, "write");
+      const { oid } = findCommit(hub, repository, params.rev);
+      createRef(hub, { kind: "tag", repository, name: tag, commit: oid, user: context.var.caller.user });
+      return {};
+    });
+
+    serveRoute(app, refRoutes.deleteTag, ({ params }, context) => {
+      const repository = findRepository(hub, params, context.var.caller, "write");
+      deleteRef(hub, { kind: "tag", repository, name: params.rev, user: context.var.caller.user });
+      return {};
+    });
+
+    serveRoute(app, refRoutes.squash, ({ params, body }, context) => {
+      const repository = findRepository(hub, params, context.var.caller, "write");
+      squashHistory(hub, { repository, branch: params.rev, title: body.message, user: context.var.caller.user });
+      return {};
+    });
+  },
+} satisfies ResourceApi;
+
+export interface NewCommit {
+  repository: StoredRepository;
+  /** The full name of the branch, such as `refs/heads/main` or `refs/pr/1`. */
+  ref: string;
+  changes: readonly FileChange[];
+  title: string;
+  /** The description. */
+  message: string;
+  /** The name of the author. */
+  user: string;
+  /** The ID of the commit that must be the head of the branch. By default, the commit is added to any head. */
+  parent?: string | undefined;
+}
+
+/**
+ * Adds a commit to a branch. Fires `repo.content` update. If the changes result in the same files, the function makes no commit,
+ * fires nothing, and returns the current head, as on the Hub.
+ *
+ * @throws HTTPException 404 if the branch does not exist, 412 if `parent` is not its head. `ARGUMENT_INVALID` if the changes are
+ *   invalid.
+ */
+export function commitChanges(context: HubContext, commit: NewCommit): { commit: Commit; result: TriggerResult } {
+  const { repository, ref, changes, title, message, user, parent } = commit;
+  const { store, now } = context;
+  const { content } = store;
+  const stored = store.transaction((rollBack) => {
+    const head = content.resolve(repository.id, ref);
+    if (!head) throw missing(`The branch "${ref}" does not exist. Create the branch first.`);
+    if (parent !== undefined && parent !== head.oid) {
+      throw new HTTPException(412, {
+        message: `The head of "${ref}" is ${head.oid}, not ${parent}. Read the current files, and commit again.`,
+      });
+    }
+    const made = content.createCommit(repository.id, {
+      ...{ parents: [head.oid], changes, title, message, author: user, date: now() },
+    });
+    const isUnchanged = made.tree === head.tree;
+    if (isUnchanged) rollBack();
+    else content.setRefs(repository.id, [{ name: ref, oid: made.oid }]);
+    return { commit: isUnchanged ? head : made, isUnchanged, oldSha: head.oid };
+  });
+  if (stored.isUnchanged) return { commit: stored.commit, result: noResult() };
+  const updatedRefs = [{ ref, oldSha: stored.oldSha, newSha: stored.commit.oid }];
+  return { commit: stored.commit, result: publishRefs(context, { repository, user, updatedRefs }) };
+}
+
+/** A branch or a tag. */
+export interface NamedRef {
+  kind: keyof typeof prefixes;
+  repository: StoredRepository;
+  /** The short name, such as `dev` or `v1.0`. */
+  name: string;
+  /** The name of the user who makes the change. */
+  user: string;
+}
+
+const prefixes = { branch: "refs/heads/", tag: "refs/tags/" } as const;
+
+/**
+ * Creates a branch or a tag at a commit. `overwrite` moves an existing ref. Fires `repo.content` update, unless the ref already has the
+ * commit.
+ *
+ * @throws HTTPException 409 if the ref exists and `overwrite` is not set, 400 if the name is invalid.
+ */
+export function createRef(
+  context: HubContext,
+  { kind, name, repository, user, commit, overwrite }: NamedRef & { commit: string; overwrite?: boolean | undefined },
+): TriggerResult {
+  checkName(kind, name);
+  const ref = `${prefixes[kind]}${name}`;
+  const oldSha = context.store.content.getRef(repository.id, ref) ?? null;
+  if (oldSha !== null && !overwrite) {
+    throw new HTTPException(409, { message: `The ${kind} "${name}" already exists. Choose another name.` });
+  }
+  return updateRefs(context, { repository, user, updatedRefs: [{ ref, oldSha, newSha: commit }] });
+}
+
+/**
+ * Deletes a branch or a tag. Fires `repo.content` update.
+ *
+ * @throws HTTPException 404 if the ref does not exist, 403 for the main branch.
+ */
+export function deleteRef(context: HubContext, { kind, name, repository, user }: NamedRef): TriggerResult {
+  const ref = `${prefixes[kind]}${name}`;
+  if (ref === mainRef) {
+    throw new HTTPException(403, { message: "The main branch cannot be deleted. Delete another branch." });
+  }
+  const oldSha = context.store.content.getRef(repository.id, ref);
+  if (oldSha === undefined) throw missing(`The ${kind} "${name}" does not exist.`);
+  return updateRefs(context, { repository, user, updatedRefs: [{ ref, oldSha, newSha: null }] });
+}
+
+interface RefChanges {
+  repository: StoredRepository;
+  /** The name of the user. */
+  user: string;
+  updatedRefs: readonly UpdatedRef[];
+}
+
+/** Stores changed refs. Fires `repo.content` update, unless all refs already have their new commits. */
+export function updateRefs(context: HubContext, { repository, user, updatedRefs }: RefChanges): TriggerResult {
+  const changed = updatedRefs.filter(({ oldSha, newSha }) => oldSha !== newSha);
+  if (changed.length === 0) return noResult();
+  const { store } = context;
+  store.transaction(() =>
+    store.content.setRefs(
+      repository.id,
+      changed.map(({ ref, newSha }) => ({ name: ref, oid: newSha })),
+    ),
+  );
+  return publishRefs(context, { repository, user, updatedRefs: changed });
+}
+
+/** Publishes changed refs that were stored. */
+function publishRefs(context: HubContext, { repository, user, updatedRefs }: RefChanges): TriggerResult {
+  return publishChange(context, {
+    ...{ scope: "repo.content", action: "update", user, updatedRefs },
+    ...{ before: repository, after: reread(context.store, repository) },
+  });
+}
+
+/** Checks a name by the rules of git. */
+function checkName(kind: NamedRef["kind"], name: string): void {
+  const isInvalid =
+    /[\p{Cc} ~^:?*[\\]|\.\.|@\{|\/\/|^[/.-]|[/.]$|\/\.|\.lock(\/|$)/u.test(name) || name === "" || name === "@";
+  if (!isInvalid) return;
+  throw new HTTPException(400, {
+    message: `"${name}" is not a valid name of a ${kind}. Use letters, digits, ".", "_", "-", and "/".`,
+  });
+}
+
+function missing(message: string): HTTPException {
+  return new HTTPException(404, { message });
+}
+
+/** Lists the branches, tags, converted files, and optionally pull requests of a repository. */
+function listRefs(
+  store: Pick<Store, "content">,
+  { repository, includePullRequests }: { repository: StoredRepository; includePullRequests: boolean },
+): RepositoryRefs {
+  const refs = store.content.refs(repository.id);
+  const withPrefix = (prefix: string) =>
+    refs
+      .filter(({ name }) => name.startsWith(prefix))
+      .map(({ name, oid }) => ({ name: name.slice(prefix.length), ref: name, targetCommit: oid }));
+  return {
+    branches: withPrefix("refs/heads/"),
+    tags: withPrefix("refs/tags/"),
+    converts: withPrefix("refs/convert/"),
+    ...(includePullRequests && { pullRequests: withPrefix("refs/pr/") }),
+  };
+}
+
+/** Creates a commit without parents and files, for a new empty branch. */
+function createEmptyCommit(
+  { store, now }: Pick<HubContext, "store" | "now">,
+  { repository, user }: { repository: StoredRepository; user: string },
+): Commit {
+  const details = { title: "initial commit", message: "", author: user, date: now() };
+  return store.content.createCommit(repository.id, { parents: [], changes: [], ...details });
+}
+
+/**
+ * Replaces the commits of a branch with one commit that has the same files. Fires `repo.content` update.
+ *
+ * @throws `HTTPException` 404 with the code `RevisionNotFound` if the branch does not exist.
+ */
+function squashHistory(
+  context: HubContext,
+  {
+    repository,
+    branch,
+    title,
+    user,
+  }: { repository: StoredRepository; branch: string; title?: string | undefined; user: string },
+): void {
+  const { content } = context.store;
+  const ref = branch.startsWith("refs/") ? branch : `refs/heads/${branch}`;
+  const head = content.getRef(repository.id, ref);
+  const before = head === undefined ? undefined : content.getCommit(repository.id, head);
+  if (!before) throw new CodedException(404, { code: "RevisionNotFound", message: `Invalid rev id: ${branch}` });
+  const changes = Array.from(content.list(before.tree, { recursive: true }))
+    .filter(({ type }) => type === "file")
+    .map((entry) => ({ path: entry.path, entry }));
+  const details = { title: title ?? `Super-squash branch '${branch}'`, message: "", author: user, date: context.now() };
+  const squashed = content.createCommit(repository.id, { parents: [], changes, ...details });
+  updateRefs(context, { repository, user, updatedRefs: [{ ref, oldSha: before.oid, newSha: squashed.oid }] });
+}

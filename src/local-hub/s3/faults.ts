@@ -1,0 +1,201 @@
+import { setTimeout as delay } from "node:timers/promises";
+import * as z from "zod/mini";
+import { describeIssue } from "../../core/describe.ts";
+import { WebhookError } from "../../core/errors.ts";
+import { type Duration, isDuration, toMilliseconds } from "../../core/options.ts";
+import { fieldProblems } from "../../hub/validation/arguments.ts";
+
+/** The operations of the S3 API. `HEAD` and `LIST` include requests for the bucket itself. `DELETE` includes deletions of several objects. */
+const operations = ["GET", "HEAD", "PUT", "DELETE", "LIST"] as const;
+export type BucketOperation = (typeof operations)[number];
+
+const duration = z.custom<Duration>(isDuration, 'expected a duration such as "300ms"');
+
+const selection = {
+  operations: z.optional(z.array(z.enum(operations)).check(z.minLength(1))),
+  bucket: z.optional(z.string()),
+  keys: z.optional(z.string()),
+  skip: z.optional(z.int().check(z.nonnegative())),
+  count: z.optional(z.int().check(z.positive())),
+};
+
+const bucketFault = z.discriminatedUnion("kind", [
+  z.strictObject({ ...selection, kind: z.literal("latency"), latency: duration }),
+  z.strictObject({
+    ...selection,
+    kind: z.literal("error"),
+    status: z.int().check(z.minimum(400), z.maximum(599)),
+    code: z.optional(z.string().check(z.regex(/^[A-Za-z]+$/, "expected the code of an S3 error"))),
+    retryAfterSeconds: z.optional(z.int().check(z.nonnegative())),
+    isExecuted: z.optional(z.boolean()),
+  }),
+  z.strictObject({ ...selection, kind: z.literal("answer-lost") }),
+  z.strictObject({ ...selection, kind: z.literal("torn-body") }),
+  z.strictObject({ ...selection, kind: z.literal("ignored-condition") }),
+  z.strictObject({ ...selection, kind: z.literal("redirect"), to: z.optional(z.enum(["path", "origin"])) }),
+]);
+
+const bucketFaults = z.array(bucketFault).check(z.maxLength(1_000));
+
+type ParsedFault = z.output<typeof bucketFault>;
+
+/** Selects the requests to which a fault applies. Default: all requests. */
+export interface BucketFaultSelection {
+  /** Default: all operations. `HEAD` and `LIST` include requests for the bucket itself. */
+  operations?: ("GET" | "HEAD" | "PUT" | "DELETE" | "LIST")[];
+  /** The full name of the bucket, such as `me/inbox`. */
+  bucket?: string;
+  /** A pattern of keys, in which `*` matches any characters, such as `"log/*"`. For `LIST`, the pattern of prefixes. */
+  keys?: string;
+  /** The number of selected requests that succeed before the fault. Default `0`. */
+  skip?: number;
+  /** The number of requests that the fault applies to. Default: all requests. */
+  count?: number;
+}
+
+/**
+ * A failure of the S3 API of the local Hub:
+ *
+ * - `latency`: the request is executed after the latency, also if the client disconnects.
+ * - `error`: the response is an error. The default code belongs to the status: `SlowDown` for 503, `InternalError` for 500. With
+ *   `isExecuted`, the request is executed first.
+ * - `answer-lost`: the request is executed, and the connection is closed without a response.
+ * - `torn-body`: a PUT stores only the first half of the body, but succeeds.
+ * - `ignored-condition`: a PUT ignores `If-None-Match` and `If-Match`.
+ * - `redirect`: a GET is answered with 302, to another origin (default) or to another path.
+ */
+export type BucketFault = BucketFaultSelection &
+  (
+    | { kind: "latency"; latency: Duration }
+    | { kind: "error"; status: number; code?: string; retryAfterSeconds?: number; isExecuted?: boolean }
+    | { kind: "answer-lost" }
+    | { kind: "torn-body" }
+    | { kind: "ignored-condition" }
+    | { kind: "redirect"; to?: "path" | "origin" }
+  );
+
+/** A request to the S3 API. */
+interface FaultyRequest {
+  operation: BucketOperation;
+  /** The full name of the bucket. */
+  bucket: string;
+  /** The keys of the objects, or the prefix of a list. */
+  keys: readonly string[];
+  /** Whether the request has a condition. */
+  isConditional: boolean;
+}
+
+/** The faults of one request. */
+export interface AppliedFaults {
+  latencyMs: number;
+  error: Extract<ParsedFault, { kind: "error" }> | undefined;
+  isAnswerLost: boolean;
+  isTorn: boolean;
+  isConditionIgnored: boolean;
+  redirectTo: "path" | "origin" | undefined;
+}
+
+/** A fault and how many of the selected requests it skips and applies to. */
+interface ActiveFault {
+  fault: ParsedFault;
+  skip: number;
+  count: number;
+}
+
+/** The faults that a user set. They are kept in memory only. */
+export class BucketFaults {
+  #active: ActiveFault[] = [];
+  readonly #closing = new AbortController();
+
+  /**
+   * Replaces all faults.
+   *
+   * @throws `ARGUMENT_INVALID` with the invalid fields.
+   */
+  set(faults: unknown): void {
+    const { success, data, error } = bucketFaults.safeParse(faults, { error: describeIssue });
+    if (!success) {
+      const problems = fieldProblems(error, { name: "faults" }).map(({ field, problem }) => `${field}: ${problem}`);
+      throw new WebhookError(`Invalid faults. Fix these fields: ${problems.join("; ")}.`, { code: "ARGUMENT_INVALID" });
+    }
+    this.#active = data.map((fault) => ({
+      fault,
+      skip: fault.skip ?? 0,
+      count: fault.count ?? Number.POSITIVE_INFINITY,
+    }));
+  }
+
+  /** Waits for a latency. Returns `false` if the local Hub closes before the latency has passed. */
+  async wait(latencyMs: number): Promise<boolean> {
+    if (latencyMs === 0) return true;
+    try {
+      await delay(latencyMs, undefined, { signal: this.#closing.signal });
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  /** Ends all latencies. */
+  close(): void {
+    this.#closing.abort();
+  }
+
+  /** Returns the faults of a request, and counts the request. */
+  take(request: FaultyRequest): AppliedFaults {
+    const applied: AppliedFaults = {
+      ...{ latencyMs: 0, error: undefined, isAnswerLost: false, isTorn: false },
+      ...{ isConditionIgnored: false, redirectTo: undefined },
+    };
+    for (const active of this.#active) {
+      const { fault } = active;
+      // A request that fails has no further faults.
+      if (applied.error || active.count === 0 || !isSelected(fault, request)) continue;
+      if (active.skip > 0) {
+        active.skip -= 1;
+        continue;
+      }
+      active.count -= 1;
+      apply(fault, applied);
+    }
+    return applied;
+  }
+}
+
+function apply(fault: ParsedFault, applied: AppliedFaults): void {
+  switch (fault.kind) {
+    case "latency":
+      applied.latencyMs += toMilliseconds(fault.latency, "latency");
+      break;
+    case "error":
+      applied.error = fault;
+      break;
+    case "answer-lost":
+      applied.isAnswerLost = true;
+      break;
+    case "torn-body":
+      applied.isTorn = true;
+      break;
+    case "ignored-condition":
+      applied.isConditionIgnored = true;
+      break;
+    case "redirect":
+      applied.redirectTo = fault.to ?? "origin";
+      break;
+  }
+}
+
+function isSelected(fault: ParsedFault, { operation, bucket, keys, isConditional }: FaultyRequest): boolean {
+  if (fault.kind === "torn-body" && operation !== "PUT") return false;
+  if (fault.kind === "redirect" && operation !== "GET") return false;
+  if (fault.kind === "ignored-condition" && !isConditional) return false;
+  if (fault.operations && !fault.operations.includes(operation)) return false;
+  if (fault.bucket !== undefined && fault.bucket !== bucket) return false;
+  const { keys: pattern } = fault;
+  return pattern === undefined || keys.some((key) => matchesPattern(pattern, key));
+}
+
+function matchesPattern(pattern: string, key: string): boolean {
+  const literal = (text: string) => text.replace(/[\\^$.|?+()[\]{}]/g, String.raw`\$&`);
+  return new RegExp(`^${pattern.split("*").map(literal).join(".*")}$`, "su").test(key);
+}

@@ -1,0 +1,226 @@
+import type { Caller } from "../accounts.ts";
+import { publishChange } from "../events/publish-change.ts";
+import type { UpdatedFile } from "../events/repository-change.ts";
+import type { HubContext } from "../hub-context.ts";
+import { listsTag } from "../resources/repositories/files.ts";
+import type { ObjectStore, ReceivedBody, StoredObject } from "../store/object-store.ts";
+import type { StoredRepository } from "../store/repository-store.ts";
+import { readElements, S3Error, toXml } from "./protocol.ts";
+
+/** The maximum number of keys of one DeleteObjects request. As on S3. */
+const maxDeletedKeys = 1_000;
+
+/** A bucket, and the caller who writes to it. */
+interface BucketWrite {
+  hub: HubContext;
+  repository: StoredRepository;
+  caller: Caller;
+}
+
+/**
+ * Stores a received body as an object, and fires `repo.content` update. The conditions are checked and the object is stored in one
+ * tick, so that exactly one of several concurrent requests with `If-None-Match: *` succeeds.
+ *
+ * @throws `S3Error` 412 if a condition does not hold, 404 if `If-Match` names a missing object.
+ */
+export function putObject(write: BucketWrite, { key, body, headers, areConditionsIgnored }: PutRequest): Response {
+  const { hub, repository } = write;
+  const { objects } = hub.store;
+  const name = { bucketId: repository.id, key };
+  try {
+    if (!areConditionsIgnored) checkConditions(headers, objects.get(name));
+  } catch (error) {
+    objects.discard(body);
+    throw error;
+  }
+  const contentType = headers.get("content-type") ?? "application/octet-stream";
+  const { md5, sha256, size } = objects.put(name, body, { contentType, modifiedAt: hub.now() });
+  // The Xet hash has the same form as a SHA-256. Clients can only compare it.
+  publishFiles(write, [{ path: key, action: "add", xetHash: sha256, size }]);
+  return new Response(null, { headers: { etag: `"${md5}"`, "content-length": "0" } });
+}
+
+interface PutRequest {
+  key: string;
+  body: ReceivedBody;
+  headers: Headers;
+  areConditionsIgnored: boolean;
+}
+
+function checkConditions(headers: Headers, before: StoredObject | undefined): void {
+  const tag = before && `"${before.md5}"`;
+  const ifMatch = headers.get("if-match");
+  if (ifMatch !== null && tag === undefined) {
+    throw new S3Error("NoSuchKey", { message: "The object of the condition If-Match does not exist." });
+  }
+  if (ifMatch !== null && tag !== undefined && !listsTag(ifMatch, tag)) throw conditionFailed("If-Match");
+  if (tag !== undefined && listsTag(headers.get("if-none-match") ?? undefined, tag)) {
+    throw conditionFailed("If-None-Match");
+  }
+}
+
+function conditionFailed(name: string): S3Error {
+  return new S3Error("PreconditionFailed", { message: `The condition ${name} did not hold.` });
+}
+
+/** Deletes an object, and fires `repo.content` update. A missing object is not an error. */
+export function deleteObject(write: BucketWrite, key: string): Response {
+  deleteKeys(write, [key]);
+  return new Response(null, { status: 204 });
+}
+
+/**
+ * Returns the keys of a DeleteObjects request.
+ *
+ * @throws `S3Error` 400 if the body contains no keys, too many, or an invalid character reference.
+ */
+export function readDeletedKeys(xml: string): string[] {
+  const keys = readElements(xml, "Key");
+  if (keys && keys.length > 0 && keys.length <= maxDeletedKeys) return keys;
+  throw new S3Error("MalformedXML", {
+    message: `Send from 1 to ${maxDeletedKeys} keys, with valid character references.`,
+  });
+}
+
+/** Deletes several objects, and fires `repo.content` update once. */
+export function deleteObjects(write: BucketWrite, { keys, xml }: { keys: readonly string[]; xml: string }): Response {
+  const valid = keys.filter((key) => findKeyProblem(key) === undefined);
+  const invalid = keys.filter((key) => !valid.includes(key));
+  deleteKeys(write, valid);
+  const isQuiet = readElements(xml, "Quiet")?.includes("true") ?? false;
+  const result = toXml("DeleteResult", {
+    Deleted: isQuiet ? [] : valid.map((key) => ({ Key: key })),
+    Error: invalid.map((key) => ({ Key: key, Code: "InvalidArgument", Message: `The key ${findKeyProblem(key)}.` })),
+  });
+  return new Response(result, { headers: { "content-type": "application/xml" } });
+}
+
+function deleteKeys(write: BucketWrite, keys: readonly string[]): void {
+  const { hub, repository } = write;
+  const deleted = keys.filter((key) => hub.store.objects.delete({ bucketId: repository.id, key }));
+  if (deleted.length > 0)
+    publishFiles(
+      write,
+      deleted.map((path) => ({ path, action: "delete" })),
+    );
+}
+
+function publishFiles({ hub, repository, caller }: BucketWrite, updatedFiles: readonly UpdatedFile[]): void {
+  publishChange(hub, {
+    ...{ scope: "repo.content", action: "update", user: caller.user },
+    ...{ before: repository, after: repository, updatedFiles },
+  });
+}
+
+/** The maximum length of a key, in bytes. As on S3. */
+const maxKeyBytes = 1_024;
+
+/**
+ * Returns the problem with the key of an object, or `undefined` if the key is valid. The rules are those of the Hub's Storage Buckets.
+ */
+export function findKeyProblem(key: string): string | undefined {
+  if (Buffer.byteLength(key) > maxKeyBytes) return `has more than ${maxKeyBytes} bytes`;
+  if (key.startsWith("/") || key.endsWith("/")) return 'starts or ends with "/"';
+  const invalid = ["//", "../", "\\", "\0"].find((part) => key.includes(part));
+  return invalid === undefined ? undefined : `contains ${JSON.stringify(invalid)}`;
+}
+
+const maxListed = 1_000;
+const namespace = "http://s3.amazonaws.com/doc/2006-03-01/";
+
+/** The last entry of a page. A common prefix stands for all keys that start with it. */
+interface Position {
+  key: string;
+  isPrefix: boolean;
+}
+
+/** Answers ListObjectsV2. */
+export function listObjects(
+  objects: ObjectStore,
+  { bucket, bucketId, query }: { bucket: string; bucketId: string; query: URLSearchParams },
+): Response {
+  const prefix = query.get("prefix") ?? "";
+  const delimiter = query.get("delimiter") ?? "";
+  const token = query.get("continuation-token");
+  const startAfter = query.get("start-after") ?? "";
+  const maxKeys = readMaxKeys(query.get("max-keys"));
+  const encoding = query.get("encoding-type") ?? undefined;
+  if (delimiter !== "" && delimiter !== "/") throw invalid('The only supported delimiter is "/".');
+  if (encoding !== undefined && encoding !== "url") throw invalid('The only supported encoding type is "url".');
+
+  const after = token === null ? { key: startAfter, isPrefix: false } : parseToken(token);
+  const page = readPage(objects, { bucketId, prefix, delimiter, after, maxKeys });
+  const encode = encoding === undefined ? (text: string) => text : encodeUrl;
+  const xml = toXml(
+    "ListBucketResult",
+    {
+      Name: bucket.slice(bucket.indexOf("/") + 1),
+      Prefix: encode(prefix),
+      ...(delimiter !== "" && { Delimiter: encode(delimiter) }),
+      ...(startAfter !== "" && { StartAfter: encode(startAfter) }),
+      ...(token !== null && { ContinuationToken: token }),
+      EncodingType: encoding,
+      KeyCount: page.objects.length + page.prefixes.length,
+      MaxKeys: maxKeys,
+      IsTruncated: page.next !== undefined,
+      NextContinuationToken: page.next && formatToken(page.next),
+      Contents: page.objects.map(({ key, size, md5, modifiedAt }) => ({
+        ...{ Key: encode(key), LastModified: new Date(modifiedAt).toISOString(), ETag: `"${md5}"`, Size: size },
+        StorageClass: "STANDARD",
+      })),
+      CommonPrefixes: page.prefixes.map((text) => ({ Prefix: encode(text) })),
+    },
+    { namespace },
+  );
+  return new Response(xml, { headers: { "content-type": "application/xml" } });
+}
+
+function readPage(
+  objects: ObjectStore,
+  options: { bucketId: string; prefix: string; delimiter: string; after: Position; maxKeys: number },
+): { objects: StoredObject[]; prefixes: string[]; next: Position | undefined } {
+  const { bucketId, prefix, delimiter, after, maxKeys } = options;
+  const listed: StoredObject[] = [];
+  const prefixes: string[] = [];
+  let last = after;
+  for (const object of objects.list(bucketId, { prefix, after: after.key })) {
+    const { key } = object;
+    if (last.isPrefix && key.startsWith(last.key)) continue;
+    if (listed.length + prefixes.length === maxKeys) {
+      return { objects: listed, prefixes, next: maxKeys === 0 ? undefined : last };
+    }
+    const end = delimiter === "" ? -1 : key.indexOf(delimiter, prefix.length);
+    if (end === -1) listed.push(object);
+    else prefixes.push(key.slice(0, end + 1));
+    last = end === -1 ? { key, isPrefix: false } : { key: key.slice(0, end + 1), isPrefix: true };
+  }
+  return { objects: listed, prefixes, next: undefined };
+}
+
+function readMaxKeys(text: string | null): number {
+  if (text === null) return maxListed;
+  if (!/^\d{1,9}$/.test(text)) throw invalid('Send "max-keys" as an integer from 0.');
+  return Math.min(Number(text), maxListed);
+}
+
+function formatToken({ key, isPrefix }: Position): string {
+  return Buffer.from(`${isPrefix ? "prefix" : "key"}:${key}`).toString("base64url");
+}
+
+function parseToken(token: string): Position {
+  const [, kind, key] = /^(key|prefix):(.+)$/s.exec(Buffer.from(token, "base64url").toString()) ?? [];
+  if (key === undefined) throw invalid("The continuation token is invalid. Use the token of the previous page.");
+  return { key, isPrefix: kind === "prefix" };
+}
+
+/** Encodes a key like S3: a space becomes `+`, and `/` stays. */
+function encodeUrl(text: string): string {
+  return encodeURIComponent(text)
+    .replace(/[!'()]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`)
+    .replaceAll("%20", "+")
+    .replaceAll("%2F", "/");
+}
+
+function invalid(message: string): S3Error {
+  return new S3Error("InvalidArgument", { message });
+}

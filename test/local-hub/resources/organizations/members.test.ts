@@ -1,0 +1,404 @@
+import { once } from "node:events";
+import { get } from "node:http";
+import { beforeEach, describe, expect, test } from "vitest";
+import * as z from "zod";
+import { type OrganizationMember, organizationMember } from "../../../../src/hub/organizations/organizations.ts";
+import { resourceGroup } from "../../../../src/hub/organizations/resource-groups.ts";
+import { type Answer, auditEvents, openLocalHub, shareLocalHub, type TestHub } from "../../support/hub.ts";
+import { openTarget } from "../../support/target.ts";
+
+const acme = "/api/organizations/acme/members";
+/** Only reads and refused requests. */
+const hub = await shareLocalHub();
+
+function members({ status, body, text }: Answer): OrganizationMember[] {
+  expect(status, text).toBe(200);
+  return z.array(organizationMember).parse(body);
+}
+
+const users = z.array(z.object({ user: z.string() }));
+
+function names({ status, body, text }: Answer): string[] {
+  expect(status, text).toBe(200);
+  return users.parse(body).map(({ user }) => user);
+}
+
+/** Returns the path of the next page. */
+function nextOf({ headers }: Answer): string | undefined {
+  const link = headers.get("link");
+  if (link === null) return undefined;
+  const [, address = ""] = /^<([^<>]+)>; rel="next"$/.exec(link) ?? [];
+  expect(address.startsWith(`${hub.url}/api/`), link).toBe(true);
+  return address.slice(hub.url.length);
+}
+
+/** Returns the pages that follow a page, in order. */
+async function pagesFrom(target: string): Promise<string[][]> {
+  const pages: string[][] = [];
+  for (let next: string | undefined = target; next !== undefined; ) {
+    const answer = await hub.request(`GET ${next}`);
+    pages.push(names(answer));
+    next = nextOf(answer);
+  }
+  return pages;
+}
+
+describe("The members of an organization", () => {
+  test("are returned in three pages, sorted by name, without duplicates", async () => {
+    const pages = await pagesFrom(acme);
+    expect(pages.map(({ length }) => length)).toEqual([500, 500, 200]);
+    expect((await pagesFrom(`${acme}?limit=600`)).map(({ length }) => length)).toEqual([600, 600]);
+    const all = pages.flat();
+    expect(all).toEqual([...new Set(all)].sort());
+    expect(all).toEqual(names(await hub.request(`GET ${acme}?limit=10000`)));
+    expect(all).toEqual(expect.arrayContaining(["local-user", "other-user", "ada-adams"]));
+  });
+
+  test("can be filtered across pages: the next link keeps the filters and the limit", async () => {
+    const first = await hub.request(`GET ${acme}?search=${encodeURIComponent("Radia T")}&limit=10`);
+    expect(nextOf(first)).toBeUndefined();
+    const pages = await pagesFrom(`${acme}?limit=10&search=alan%20`);
+    expect(pages.length).toBeGreaterThan(3);
+    expect(pages.slice(0, -1).every(({ length }) => length === 10)).toBe(true);
+    expect(pages.flat()).toEqual(
+      names(await hub.request(`GET ${acme}?limit=10000`)).filter((user) => /^alan-/.test(user)),
+    );
+  });
+
+  test("continue after a cursor even if its member is gone, and end after the last one", async () => {
+    const following = async (user: string) =>
+      names(await hub.request(`GET ${acme}?limit=10&cursor=${Buffer.from(user).toString("base64url")}`));
+    const all = names(await hub.request(`GET ${acme}?limit=10000`));
+    expect(await following("ada-adams")).toEqual(all.slice(1, 11));
+    expect(await following("ada-adams1")).toEqual(all.slice(1, 11));
+    expect(await following(all.at(-1) ?? "")).toEqual([]);
+  });
+
+  test.each(["", "@@", "YWRh=", "YWRhL", "%FF", "_w", "ada-adams"])(
+    "are rejected with an error that names cursor for an invalid one: %j",
+    async (cursor) => {
+      const { status, body } = await hub.request(`GET ${acme}?cursor=${cursor}`);
+      expect({ status, body }).toEqual({ status: 400, body: { error: expect.stringMatching(/^cursor: /) } });
+    },
+  );
+
+  test("have the next page at the requested address, because a client sends its token to one address only", async () => {
+    const host = `localhost:${new URL(hub.url).port}`;
+    const request = get(`${hub.url}${acme}?limit=10`, { headers: { host, authorization: "Bearer hf_local" } });
+    const [response] = await once(request, "response");
+    expect(response.headers.link).toMatch(`<http://${host}${acme}?limit=10&cursor=`);
+    response.resume();
+    await once(response, "end");
+  });
+});
+
+describe("A search for members", () => {
+  test.each([
+    ["ada-adams", ["ada-adams", "ada-adams2", "ada-adams3"]],
+    ["ADA-ADAMS", ["ada-adams", "ada-adams2", "ada-adams3"]],
+    ["a-adams2", ["ada-adams2", "barbara-adams2", "radia-adams2"]],
+    ["aDA aDAMS", ["ada-adams", "ada-adams2", "ada-adams3"]],
+    ["Adams2", 20],
+    ["Other U", ["other-user"]],
+    ["nobody", []],
+    ["%", []],
+    ["a.a", []],
+    ["", 1_200],
+  ])("matches a part of the name or the full name, in any case: %j", async (search, found) => {
+    const users = names(await hub.request(`GET ${acme}?limit=10000&search=${encodeURIComponent(search)}`));
+    if (typeof found === "number") expect(users).toHaveLength(found);
+    else expect(users).toEqual(found);
+  });
+
+  test.each([
+    ["ada-adams@acme.example", ["ada-adams"]],
+    ["Ada-ADAMS@Acme.Example", ["ada-adams"]],
+    ["ada-adams@acme.examples", []],
+    ["a-adams@acme.example", []],
+    ["ada-adams@team-org.example", []],
+  ])("matches a complete e-mail address, in any case: %s", async (email, found) => {
+    expect(names(await hub.request(`GET ${acme}?email=${email}`))).toEqual(found);
+    expect(names(await hub.request(`GET ${acme}?email=${email}&search=ada`))).toEqual(found);
+    expect(names(await hub.request(`GET ${acme}?email=${email}&search=alan`))).toEqual([]);
+  });
+
+  test("matches e-mail addresses only for users who can see them", async () => {
+    const status = async (organization: string, token: string) =>
+      (await hub.request(`GET /api/organizations/${organization}/members?email=a@b.example`, { token })).status;
+    expect(await status("acme", "hf_local")).toBe(200);
+    expect(await status("acme", "hf_read")).toBe(200);
+    expect(await status("team-org", "hf_local")).toBe(200);
+    expect(await status("acme", "hf_other")).toBe(403);
+    expect(await status("team-org", "hf_other")).toBe(403);
+    expect(await status("free-org", "hf_local")).toBe(403);
+  });
+});
+
+const forAll = ["_id", "avatarUrl", "fullname", "isFollowing", "isPro", "type", "user"];
+const forMembers = [...forAll, "isExternalCollaborator", "resourceGroups", "role"];
+const forAdmins = [...forMembers, "twoFaEnabled"];
+
+describe("A returned member", () => {
+  test.each([
+    ["an admin of an Enterprise Plus organization", "acme", "hf_local", [...forAdmins, "verifiedEmail"]],
+    ["an admin with a read token", "acme", "hf_read", [...forAdmins, "verifiedEmail"]],
+    ["an admin of an Enterprise organization", "enterprise-org", "hf_local", [...forAdmins, "verifiedEmail"]],
+    ["an admin of a Team organization", "team-org", "hf_local", [...forAdmins, "verifiedEmail"]],
+    ["an admin of a Free organization", "free-org", "hf_local", forAdmins],
+    ["another member", "acme", "hf_other", forMembers],
+    ["a user outside the organization", "enterprise-org", "hf_other", forAll],
+    ["a member without access", "acme", "hf_other", forAll],
+  ])("contains the fields for %s", async (who, organization, token, fields) => {
+    const isLocked = who === "a member without access";
+    const asked = isLocked ? await openLocalHub() : hub;
+    if (isLocked) await asked.request(`PUT ${acme}/other-user/role`, { body: { role: "no_access" } });
+    const returned = members(await asked.request(`GET /api/organizations/${organization}/members`, { token }));
+    for (const member of returned) expect(Object.keys(member).sort()).toEqual([...fields].sort());
+  });
+
+  test("contains only the resource groups that the caller can access", async () => {
+    const groupsOf = async (token: string) =>
+      new Set(
+        members(await hub.request(`GET ${acme}?limit=10000`, { token })).flatMap(({ resourceGroups = [] }) =>
+          resourceGroups.map(({ name }) => name),
+        ),
+      );
+    expect(await groupsOf("hf_local")).toEqual(new Set(["Reviews", "People", "Experiments"]));
+    expect(await groupsOf("hf_other")).toEqual(new Set(["Reviews"]));
+  });
+
+  test("contains the user, and the roles in the resource groups", async () => {
+    const { body: groups } = await hub.request("GET /api/organizations/acme/resource-groups");
+    const [member] = members(await hub.request(`GET ${acme}?search=ada-adams`));
+    expect(member).toMatchObject({
+      _id: expect.stringMatching(/^[0-9a-f]{24}$/),
+      avatarUrl: `${hub.url}/avatars/ada-adams.svg`,
+      fullname: "Ada Adams",
+      user: "ada-adams",
+      role: "admin",
+      isExternalCollaborator: false,
+      verifiedEmail: "ada-adams@acme.example",
+      resourceGroups: [
+        { name: "Reviews", numUsers: 4, role: "admin" },
+        { name: "People", numUsers: 2, role: "admin" },
+      ],
+    });
+    for (const { id, name } of member?.resourceGroups ?? []) {
+      expect(groups).toContainEqual(expect.objectContaining({ id, name }));
+    }
+    expect(members(await hub.request(`GET ${acme}?search=other-user`))[0]?.resourceGroups).toMatchObject([
+      { name: "Reviews", numUsers: 4, role: "contributor" },
+    ]);
+  });
+
+  test("differs between members, and is the same in every local Hub", async () => {
+    const again = await openLocalHub();
+    const all = members(await hub.request(`GET ${acme}?limit=10000`));
+    for (const field of ["isPro", "twoFaEnabled", "isExternalCollaborator"] as const) {
+      expect(new Set(all.map((member) => member[field])), field).toEqual(new Set([true, false]));
+    }
+    const roles = new Set(all.map(({ role }) => role));
+    expect(roles).toEqual(new Set(["admin", "write", "contributor", "read", "no_access", "reviewer"]));
+    expect(new Set(all.map(({ _id }) => _id)).size).toBe(1_200);
+    for (const { isExternalCollaborator, verifiedEmail, user } of all) {
+      expect(verifiedEmail).toBe(isExternalCollaborator ? null : `${user}@acme.example`);
+    }
+    const elsewhere = all.map((member) => ({ ...member, avatarUrl: member.avatarUrl.replace(hub.url, again.url) }));
+    expect(members(await again.request(`GET ${acme}?limit=10000`))).toEqual(elsewhere);
+  });
+});
+
+describe("Roles", () => {
+  const acme = "/api/organizations/acme";
+
+  /** Changes the role of a member of acme. */
+  async function setRole(hub: TestHub, user: string, body: object): Promise<void> {
+    const { status, body: answer, text } = await hub.request(`PUT ${acme}/members/${user}/role`, { body });
+    expect({ status, answer }, text).toEqual({ status: 200, answer: {} });
+  }
+
+  /** Returns the role of a member in acme, and in its resource groups by name. */
+  async function rolesOf(hub: TestHub, user: string): Promise<{ role: string | undefined; groups: object }> {
+    const { body } = await hub.request(`GET ${acme}/members?search=${user}`);
+    const member = z
+      .array(organizationMember)
+      .parse(body)
+      .find((found) => found.user === user);
+    const groups = (member?.resourceGroups ?? []).map(({ name, role }) => [name, role]);
+    return { role: member?.role, groups: Object.fromEntries(groups) };
+  }
+
+  async function groupNamed(hub: TestHub, name: string): Promise<z.output<typeof resourceGroup>> {
+    const { body } = await hub.request(`GET ${acme}/resource-groups`);
+    const group = z
+      .array(resourceGroup)
+      .parse(body)
+      .find((found) => found.name === name);
+    if (!group) throw new Error(`There is no group ${name}.`);
+    return group;
+  }
+
+  let hub: TestHub;
+  beforeEach(async () => {
+    hub = await openLocalHub();
+  });
+
+  describe("Changing the role of a member", () => {
+    test("does not change other members, or other fields of the member", async () => {
+      const read = async () =>
+        z.array(organizationMember).parse((await hub.request(`GET ${acme}/members?limit=10000`)).body);
+      const before = await read();
+      const guest = before.find(({ isExternalCollaborator }) => isExternalCollaborator)?.user ?? "";
+      await setRole(hub, guest, { role: "contributor" });
+      expect(await read()).toEqual(
+        before.map((member) => (member.user === guest ? { ...member, role: "contributor" } : member)),
+      );
+    });
+
+    test("sets the role in the given groups, and adds the member to those they are not in", async () => {
+      const [reviews, people] = [await groupNamed(hub, "Reviews"), await groupNamed(hub, "People")];
+      await setRole(hub, "other-user", {
+        role: "write",
+        resourceGroups: [
+          { id: reviews.id, role: "admin" },
+          { id: people.id.toUpperCase(), role: "reviewer" },
+        ],
+      });
+      expect(await rolesOf(hub, "other-user")).toEqual({
+        role: "write",
+        groups: { Reviews: "admin", People: "reviewer" },
+      });
+      const others = (group: typeof reviews) => group.users.filter(({ name }) => name !== "other-user");
+      const [reviewsAfter, peopleAfter] = [await groupNamed(hub, "Reviews"), await groupNamed(hub, "People")];
+      expect(others(reviewsAfter)).toEqual(others(reviews));
+      expect(others(peopleAfter)).toEqual(people.users);
+      expect(reviewsAfter.users.map(({ name }) => name)).toEqual(reviews.users.map(({ name }) => name));
+      expect(peopleAfter.users.at(-1)).toMatchObject({ name: "other-user", role: "reviewer", addedBy: "local-user" });
+      expect((await hub.request(`GET ${acme}/resource-groups`, { token: "hf_other" })).body).toMatchObject([
+        { name: "Reviews" },
+        { name: "People" },
+      ]);
+
+      await setRole(hub, "other-user", { role: "read", resourceGroups: [{ id: people.id, role: "read" }] });
+      expect(await rolesOf(hub, "other-user")).toEqual({ role: "read", groups: { Reviews: "admin", People: "read" } });
+      await setRole(hub, "other-user", { role: "write", resourceGroups: [] });
+      expect(await rolesOf(hub, "other-user")).toEqual({ role: "write", groups: { Reviews: "admin", People: "read" } });
+    });
+
+    test("with a duplicate group uses the last role", async () => {
+      const { id } = await groupNamed(hub, "People");
+      const resourceGroups = ["admin", "read", "write"].map((role) => ({ id, role }));
+      await setRole(hub, "other-user", { role: "read", resourceGroups });
+      expect(await rolesOf(hub, "other-user")).toMatchObject({ groups: { People: "write" } });
+      expect((await groupNamed(hub, "People")).users).toHaveLength(3);
+      const [event, ...others] = await auditEvents(hub, { organization: "acme", type: "resource_group.add_users" });
+      expect(event?.data).toMatchObject({ users: [{ user: "other-user", role: "write" }] });
+      expect(others.filter(({ message }) => message.includes("other-user to the resource group People"))).toEqual([]);
+    });
+
+    test("with an unknown group changes nothing, and returns its name", async () => {
+      const { id } = await groupNamed(hub, "People");
+      const { body: elsewhere } = await hub.request("GET /api/organizations/enterprise-org/resource-groups");
+      const [foreign] = z.array(resourceGroup).parse(elsewhere);
+      for (const unknown of ["0123456789abcdef01234567", foreign?.id]) {
+        const resourceGroups = [id, unknown].map((group) => ({ id: group, role: "admin" }));
+        const { status, body } = await hub.request(`PUT ${acme}/members/other-user/role`, {
+          body: { role: "write", resourceGroups },
+        });
+        expect({ status, body }).toEqual({
+          status: 400,
+          body: { error: expect.stringMatching(/^resourceGroups\[1\]\.id: /) },
+        });
+      }
+      expect(await rolesOf(hub, "other-user")).toEqual({ role: "read", groups: { Reviews: "contributor" } });
+    });
+
+    test("adds each change to the audit log, but not a role that stays the same", async () => {
+      const [reviews, people] = [await groupNamed(hub, "Reviews"), await groupNamed(hub, "People")];
+      const types = ["org.change_role", "resource_group.change_role", "resource_group.add_users"] as const;
+      const events = () => Promise.all(types.map((type) => auditEvents(hub, { organization: "acme", type })));
+      const before = await events();
+      const change = {
+        role: "write",
+        resourceGroups: [
+          { id: reviews.id, role: "admin" },
+          { id: people.id, role: "read" },
+        ],
+      };
+      await setRole(hub, "other-user", change);
+      await setRole(hub, "other-user", change);
+      const after = await events();
+      expect(after.map(({ length }, index) => length - (before[index]?.length ?? 0))).toEqual([1, 1, 1]);
+      const group = ({ id, name }: typeof reviews) => ({ id, name });
+      expect(after.map(([latest]) => latest)).toMatchObject([
+        {
+          author: { user: "local-user" },
+          data: { user: "other-user", from: "read", to: "write" },
+          message: "Changed the role of other-user from read to write",
+          token: { role: "write" },
+        },
+        {
+          author: { user: "local-user" },
+          data: { resourceGroup: group(reviews), user: "other-user", from: "contributor", to: "admin" },
+          message: "Changed the role of other-user in the resource group Reviews from contributor to admin",
+        },
+        {
+          author: { user: "local-user" },
+          data: { resourceGroup: group(people), users: [{ user: "other-user", role: "read" }] },
+          message: "Added other-user to the resource group People with the role read",
+        },
+      ]);
+    });
+  });
+
+  describe("An organization", () => {
+    test("rejects the removal of its last admin with 400", async () => {
+      const { status, body } = await hub.request("PUT /api/organizations/team-org/members/local-user/role", {
+        body: { role: "write" },
+      });
+      expect({ status, body }).toEqual({
+        status: 400,
+        body: { error: "role: local-user is the last admin of team-org. Make another member an admin first" },
+      });
+      const same = await hub.request("PUT /api/organizations/team-org/members/local-user/role", {
+        body: { role: "admin" },
+      });
+      expect(same.status).toBe(200);
+    });
+  });
+
+  describe("Changing the role of a member", () => {
+    test("returns 404 for an unknown member", async () => {
+      for (const user of ["nobody", "acme", "ADA-ADAMS", "__proto__", "a%2Fb"]) {
+        const { status, body } = await hub.request(`PUT ${acme}/members/${user}/role`, { body: { role: "read" } });
+        const error = `"acme" has no member "${decodeURIComponent(user)}".`;
+        expect({ status, body }).toEqual({ status: 404, body: { error } });
+      }
+    });
+  });
+
+  test("Webhooks of a member who loses access no longer fire for private repositories", async () => {
+    const target = await openTarget();
+    const { id } = await hub.create(
+      { url: target.url, watched: [{ type: "org", name: "acme" }] },
+      { token: "hf_other" },
+    );
+    const event = { scope: "repo.content", action: "update" } as const;
+    const happens = async (repo: { name: string; private: boolean }) =>
+      (await hub.trigger({ repo: { type: "model", ...repo }, event })).map(({ webhookId }) => webhookId);
+    const open = { name: "acme/open", private: false };
+    const hidden = { name: "acme/hidden", private: true };
+    expect([await happens(open), await happens(hidden)]).toEqual([[id], [id]]);
+    await setRole(hub, "other-user", { role: "no_access" });
+    expect([await happens(open), await happens(hidden)]).toEqual([[id], []]);
+    await setRole(hub, "other-user", { role: "a-role-of-our-own" });
+    expect([await happens(open), await happens(hidden)]).toEqual([[id], [id]]);
+    expect(target.payloads.map(({ repo }) => repo.name)).toEqual([
+      "acme/open",
+      "acme/hidden",
+      "acme/open",
+      "acme/open",
+      "acme/hidden",
+    ]);
+  });
+});

@@ -1,0 +1,210 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { readDiff } from "../../../../src/hub/repositories/changed-files.ts";
+import { createHubApp } from "../../../../src/local-hub/app.ts";
+import { createHubConsole } from "../../../../src/local-hub/console/hub-console.ts";
+import {
+  createRepository,
+  moveRepository,
+  updateRepositorySettings,
+} from "../../../../src/local-hub/resources/repositories/repository-changes.ts";
+import { openContext } from "../../support/context.ts";
+import { jsonLines, RepositoryApi } from "../../support/repository-api.ts";
+
+const base = "/api/datasets/local-user/data";
+const header = { key: "header", value: { summary: "Change files", description: "Why." } };
+let api: RepositoryApi;
+let first: string;
+let second: string;
+
+beforeAll(async () => {
+  api = await RepositoryApi.open();
+  first = await api.commit({ "a.txt": "one\n", "b.txt": "two\n" });
+  second = await api.commit({ "a.txt": "<b>\n", "b.txt": null, "c.txt": "three\n" });
+});
+
+afterAll(() => api[Symbol.asyncDispose]());
+
+const json = async (line: string, options = {}) => (await api.call(line, options)).json();
+const send = (lines: readonly object[], { query = "", token = "hf_local", rev = "main" } = {}) =>
+  api.call(`POST ${base}/commit/${rev}${query}`, { body: jsonLines(...lines), token });
+const write = (path: string, content: string) => ({ key: "file", value: { path, content } });
+
+test("Commits are listed by pages, newest first", async () => {
+  const response = await api.call(`GET ${base}/commits/${second}?limit=2`);
+  const commits = await response.json();
+  expect(commits).toMatchObject([
+    { id: second, title: "Change files", message: "", authors: [{ user: "local-user" }] },
+    { id: first },
+  ]);
+  expect(response.headers.get("x-total-count")).toBe("3");
+  const [, next] = /^<(.+)>; rel="next"$/.exec(response.headers.get("link") ?? "") ?? [];
+  const last = await api.call(`GET ${next}`);
+  expect(await last.json()).toMatchObject([{ title: "initial commit" }]);
+  expect(last.headers.get("link")).toBeNull();
+});
+
+test("The formatted title and message are HTML", async () => {
+  const lines = [{ key: "header", value: { summary: "<i>", description: "a & b" } }, write("formatted.txt", "x")];
+  await send(lines);
+  const [commit] = await json(`GET ${base}/commits/main?expand%5B%5D=formatted&limit=1`);
+  expect(commit.formatted).toEqual({ title: "&lt;i&gt;", message: "a &amp; b" });
+});
+
+test("Refs in paths do not have to be encoded", async () => {
+  for (const rev of ["refs/heads/main", "refs%2Fheads%2Fmain"]) {
+    expect((await api.call(`GET ${base}/commits/${rev}`)).status).toBe(200);
+    expect((await api.call(`GET ${base}/tree/${rev}`)).status).toBe(200);
+  }
+});
+
+describe("A comparison", () => {
+  const changed = [
+    { path: "a.txt", status: "modified" },
+    { path: "b.txt", status: "deleted" },
+    { path: "c.txt", status: "added" },
+  ];
+
+  test("of two commits contains the changed files as patches or raw lines", async () => {
+    expect(readDiff(await json(`GET ${base}/compare/${first}..${second}`))).toEqual(changed);
+    expect(readDiff(await json(`GET ${base}/compare/${first}..${second}?raw=true`))).toEqual(changed);
+    expect(readDiff(await json(`GET ${base}/compare/${second}^..${second}`))).toEqual(changed);
+    expect(await json(`GET ${base}/compare/${second}..${second}`)).toBe("");
+  });
+
+  test("with three dots starts at the common ancestor", async () => {
+    await api.call(`POST ${base}/branch/feature%2Fx`, { body: { startingPoint: first } });
+    await api.commit({ "x.txt": "x\n" }, { branch: "feature/x" });
+    expect(readDiff(await json(`GET ${base}/compare/main...feature%2Fx`))).toEqual([
+      { path: "x.txt", status: "added" },
+    ]);
+    expect(readDiff(await json(`GET ${base}/compare/main..feature%2Fx`))).toContainEqual({
+      path: "b.txt",
+      status: "added",
+    });
+  });
+
+  test.each([
+    ["main", 400],
+    ["main..nope", 404],
+    [`main..${"0".repeat(40)}`, 404],
+  ])("of %s returns %i", async (compare, status) => {
+    expect((await api.call(`GET ${base}/compare/${compare}`)).status).toBe(status);
+  });
+});
+
+describe("A commit", () => {
+  test("writes, moves, and deletes files", async () => {
+    await send([header, write("old/a.txt", "a"), write("old/b.txt", "b"), write("keep.txt", "k")]);
+    const response = await send([
+      header,
+      { key: "file", value: { path: "moved.txt", oldPath: "keep.txt" } },
+      { key: "deletedFolder", value: { path: "old/" } },
+      { key: "file", value: { path: "base64.txt", content: "aGk=", encoding: "base64" } },
+    ]);
+    const { commitOid, ...answer } = await response.json();
+    const commitUrl = `${api.url}/datasets/local-user/data/commit/${commitOid}`;
+    expect(answer).toEqual({ success: true, commitUrl, hookOutput: "" });
+    expect(readDiff(await json(`GET ${base}/compare/${commitOid}^..${commitOid}`))).toEqual(
+      expect.arrayContaining([
+        { path: "base64.txt", status: "added" },
+        { path: "old/a.txt", status: "deleted" },
+        { path: "old/b.txt", status: "deleted" },
+      ]),
+    );
+    const [commit] = await json(`GET ${base}/commits/main?limit=1`);
+    expect(commit).toMatchObject({ id: commitOid, title: "Change files", message: "Why." });
+  });
+
+  test("of 500 files is larger than other bodies can be", async () => {
+    const content = "x".repeat(30_000);
+    const lines = Array.from({ length: 500 }, (_, index) => write(`many/${index}.txt`, `${index}${content}`));
+    expect((await send([header, ...lines])).status).toBe(200);
+    expect(await json(`GET ${base}/tree/main/many`)).toHaveLength(500);
+  });
+
+  test("that changes nothing is not made", async () => {
+    const lines = [header, write("same.txt", "s")];
+    const { commitOid } = await (await send(lines)).json();
+    expect(await (await send(lines)).json()).toMatchObject({ success: true, commitOid });
+  });
+
+  test("needs the current head as its parent", async () => {
+    const lines = [{ key: "header", value: { ...header.value, parentCommit: first } }, write("a.txt", "conflict")];
+    expect((await send(lines)).status).toBe(412);
+  });
+
+  test("can open a pull request", async () => {
+    const response = await send([header, write("pr.txt", "p")], { query: "?create_pr=1", token: "hf_other" });
+    const { pullRequestUrl, commitOid } = await response.json();
+    expect(pullRequestUrl).toMatch(/\/datasets\/local-user\/data\/discussions\/\d+$/);
+    const num = pullRequestUrl.split("/").at(-1);
+    expect(await json(`GET ${base}/commits/refs%2Fpr%2F${num}?limit=1`)).toMatchObject([{ id: commitOid }]);
+  });
+
+  test("finds the repository again if it was moved or made private while the body arrived", async () => {
+    const { context } = openContext();
+    const app = createHubApp(context, { console: createHubConsole(context) });
+    const { repository } = createRepository(context, { type: "dataset", name: "local-user/data", user: "local-user" });
+    const headers = { host: "localhost", authorization: "Bearer hf_other" };
+    const openPullRequest = (change: () => void) =>
+      app.request(`${base}/commit/main?create_pr=1`, {
+        ...{ method: "POST", headers, duplex: "half" },
+        body: new ReadableStream(
+          {
+            pull(controller) {
+              change();
+              controller.enqueue(Buffer.from(jsonLines(header, write("pr.txt", "p"))));
+              controller.close();
+            },
+          },
+          { highWaterMark: 0 },
+        ),
+      });
+    const move = () => moveRepository(context, { repository, name: "local-user/moved", user: "local-user" });
+    expect((await openPullRequest(move)).status).toBe(307);
+    expect(context.store.repositories.all().map(({ name }) => name)).toEqual(["local-user/moved"]);
+
+    const [moved = repository] = context.store.repositories.all();
+    moveRepository(context, { repository: moved, name: "local-user/data", user: "local-user" });
+    const hide = () =>
+      updateRepositorySettings(context, { repository, settings: { private: true }, user: "local-user" });
+    expect((await openPullRequest(hide)).status).toBe(404);
+  });
+
+  test.each([
+    ["an unknown branch", { rev: "nope" }, 404],
+    ["a commit instead of a branch", { rev: "0".repeat(40) }, 404],
+    ["a token that can only read", { token: "hf_read" }, 403],
+    ["the token of another user", { token: "hf_other" }, 403],
+  ])("with %s is refused", async (_, options, status) => {
+    expect((await send([header, write("a.txt", "b")], options)).status).toBe(status);
+  });
+
+  test.each([
+    ["a path that leaves the folder", write("../a.txt", "b")],
+    ["a file that does not exist", { key: "deletedFile", value: { path: "nope" } }],
+    ["a large file that was not uploaded", { key: "lfsFile", value: { path: "a.bin", oid: "0".repeat(64), size: 3 } }],
+    ["no content", { key: "file", value: { path: "a.txt" } }],
+    ["content that is not Base64", { key: "file", value: { path: "a.txt", content: "!!!", encoding: "base64" } }],
+    ["more than 10 MB", write("a.txt", "x".repeat(10_000_001))],
+  ])("with %s is refused", async (_, line) => {
+    expect((await send([header, line])).status).toBe(400);
+  });
+});
+
+test("The upload modes depend on the files at the revision", async () => {
+  await api.commit({ ".gitignore": "*.log\n", "known.txt": "k" });
+  const sample = Buffer.from("text").toString("base64");
+  const names = ["known.txt", "a.bin", "a.log", "binary"];
+  const files = names.map((path) => ({ path, size: 4, sample: path === "binary" ? "AAAA" : sample }));
+  const answer = await json(`POST ${base}/preupload/main`, { body: { files } });
+  expect(answer.files).toEqual([
+    { path: "known.txt", uploadMode: "regular", shouldIgnore: false, oid: expect.stringMatching(/^[0-9a-f]{40}$/) },
+    { path: "a.bin", uploadMode: "lfs", shouldIgnore: false },
+    { path: "a.log", uploadMode: "regular", shouldIgnore: true },
+    { path: "binary", uploadMode: "lfs", shouldIgnore: false },
+  ]);
+  const attributes = await json(`POST ${base}/preupload/main`, { body: { files, gitAttributes: "", gitIgnore: "" } });
+  expect(attributes.files[1]).toMatchObject({ uploadMode: "regular" });
+  expect(attributes.files[2]).toMatchObject({ shouldIgnore: false });
+});
