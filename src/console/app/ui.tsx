@@ -2,10 +2,9 @@ import { useComputed } from "@preact/signals";
 import { type ComponentChildren, Fragment } from "preact";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { escapeHidden } from "../../core/text.ts";
-import type { ApiFailure } from "./api/failure.ts";
+import type { ApiFailure } from "./api.ts";
 import { formatDuration, formatMoment } from "./format.ts";
-import { now } from "./state/clock.ts";
-import { announce, showFailure, showToast } from "./state/toasts.ts";
+import { announce, now, showFailure, showToast } from "./state.ts";
 
 interface ButtonProps {
   children?: ComponentChildren;

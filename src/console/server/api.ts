@@ -19,10 +19,11 @@ import {
   deliveryFilter,
   deliveryKey,
   deliveryListQuery,
+  type EndpointList,
   editedReplay,
+  endpointRequest,
   type ReplayStarted,
 } from "../protocol/deliveries.ts";
-import { type EndpointList, endpointRequest } from "../protocol/endpoints.ts";
 import type { InboxInfo } from "../protocol/inbox.ts";
 import {
   type SendDraft,

@@ -1,12 +1,11 @@
 import { vi } from "vitest";
-import { connection, runStream } from "../../../src/console/app/api/stream.ts";
-import { session } from "../../../src/console/app/state/session.ts";
+import { connection, runStream, session } from "../../../src/console/app/api.ts";
 import type { ConsoleStatus, DeliverySummary } from "../../../src/console/protocol/deliveries.ts";
 import { ConsoleAccess } from "../../../src/console/server/access.ts";
 import type { ConsoleResource } from "../../../src/console/server/api.ts";
 import { type DeliveryQuery, type DeliverySource, deliveriesApi } from "../../../src/console/server/api.ts";
 import { Console } from "../../../src/console/server/console.ts";
-import { ConsoleEvents } from "../../../src/console/server/console-events.ts";
+import { ConsoleEvents } from "../../../src/console/server/events.ts";
 
 const startedAt = Date.UTC(2026, 10, 23, 12);
 /** Each simulation starts a day after the last, because modules of the app keep the time of their last action. */

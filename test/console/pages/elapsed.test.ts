@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { timeAgo } from "../../../src/console/pages/elapsed.ts";
+import { timeAgo } from "../../../src/console/pages/document.ts";
 
 const now = new Date("2026-09-01T12:00:00.000Z");
 

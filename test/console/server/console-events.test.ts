@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import type { DeliveryKey, DeliverySummary } from "../../../src/console/protocol/deliveries.ts";
 import type { ConsoleFeature, StreamMessage } from "../../../src/console/protocol/session.ts";
-import { ConsoleEvents } from "../../../src/console/server/console-events.ts";
+import { ConsoleEvents } from "../../../src/console/server/events.ts";
 
 beforeEach(() => {
   vi.useFakeTimers();

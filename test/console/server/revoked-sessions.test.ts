@@ -1,5 +1,5 @@
 import { expect, test, vi } from "vitest";
-import { RevokedSessions } from "../../../src/console/server/session-tokens.ts";
+import { RevokedSessions } from "../../../src/console/server/access.ts";
 
 test("Sessions that have expired are removed when another one is signed out", () => {
   let now = 0;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { SessionTokens } from "../../../src/console/server/session-tokens.ts";
+import { SessionTokens } from "../../../src/console/server/access.ts";
 
 const week = 7 * 24 * 3_600_000;
 

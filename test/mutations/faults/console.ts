@@ -1,7 +1,7 @@
 import type { Fault } from "../fault.ts";
 
 const listStore = "src/console/app/deliveries/list-store.ts";
-const merge = "src/console/app/deliveries/merge.ts";
+const merge = "src/console/app/deliveries/list-store.ts";
 const listTests = ["test/console/app/deliveries/list-store.test.ts"];
 const streamTests = ["test/console/app/api/stream.test.ts"];
 const resourceTests = ["test/console/app/state/resource.test.ts"];
@@ -9,14 +9,14 @@ const resourceTests = ["test/console/app/state/resource.test.ts"];
 export const faults: readonly Fault[] = [
   {
     name: "a feature that changes while rows are read is never reported",
-    file: "src/console/server/console-events.ts",
+    file: "src/console/server/events.ts",
     find: "if (this.#changedDeliveries.size + this.#changedFeatures.size > 0) this.#schedule();",
     replace: "if (this.#changedDeliveries.size > 0) this.#schedule();",
     tests: ["test/console/server/console-events.test.ts"],
   },
   {
     name: "an error that was closed hides the next one",
-    file: "src/console/app/reload/reload-overlay.tsx",
+    file: "src/console/app/dev/reload-overlay.tsx",
     find: "if (closed === key)",
     replace: "if (closed !== undefined)",
     tests: ["test/dev/console.browser.test.ts"],
@@ -24,7 +24,7 @@ export const faults: readonly Fault[] = [
   },
   {
     name: "the page does not confirm that a fixed file was loaded",
-    file: "src/console/app/reload/reload-overlay.tsx",
+    file: "src/console/app/dev/reload-overlay.tsx",
     find: "wasBroken.current = true;",
     replace: "wasBroken.current = false;",
     tests: ["test/dev/console.browser.test.ts"],
@@ -56,7 +56,7 @@ export const faults: readonly Fault[] = [
   },
   {
     name: "the shortcuts of a view outlive it",
-    file: "src/console/app/state/keyboard.ts",
+    file: "src/console/app/state.ts",
     find: "filter((other) => other !== entry)",
     replace: "filter(() => true)",
     tests: ["test/console/app/keyboard.browser.test.ts"],
@@ -64,14 +64,14 @@ export const faults: readonly Fault[] = [
   },
   {
     name: "the stream stays a listener of its session",
-    file: "src/console/server/stream.ts",
+    file: "src/console/server/events.ts",
     find: "    unwatch();\n",
     replace: "",
     tests: ["test/console/server/stream.test.ts"],
   },
   {
     name: "each stream of a kept connection adds a listener to it",
-    file: "src/console/server/stream.ts",
+    file: "src/console/server/events.ts",
     find: '    socket?.off("end", leave);\n',
     replace: "",
     tests: ["test/console/server/stream.test.ts"],
@@ -85,28 +85,28 @@ export const faults: readonly Fault[] = [
   },
   {
     name: "a page that has stopped following a session changes its state",
-    file: "src/console/app/state/dev.ts",
-    find: "    unsubscribe();\n",
-    replace: "",
+    file: "src/console/app/resource.ts",
+    find: "    stop();\n    unsubscribe();\n",
+    replace: "    stop();\n",
     tests: ["test/console/app/state/resource.test.ts"],
   },
   {
     name: "a stream ends after its client has read more than 4 MiB in all",
-    file: "src/console/server/stream.ts",
+    file: "src/console/server/events.ts",
     find: "      waitingLength -= data.length;\n",
     replace: "",
     tests: ["test/console/server/stream.test.ts"],
   },
   {
     name: "a client that does not read its stream delays the shutdown",
-    file: "src/console/server/stream.ts",
+    file: "src/console/server/events.ts",
     find: "waiting > 0 || isHeartbeatWaiting || socket?.writableLength ? drop() : ended.resolve()",
     replace: "ended.resolve()",
     tests: ["test/console/server/stream.test.ts"],
   },
   {
     name: "a row that is read slowly is sent after a newer state of it",
-    file: "src/console/server/console-events.ts",
+    file: "src/console/server/events.ts",
     find: "    if (this.#isSending) return;\n",
     replace: "",
     tests: ["test/console/server/console-events.test.ts"],
@@ -218,42 +218,42 @@ export const faults: readonly Fault[] = [
   },
   {
     name: "the silence of a stream is counted from its start",
-    file: "src/console/app/api/stream.ts",
+    file: "src/console/app/api.ts",
     find: "      clearTimeout(timer);\n      timer = setTimeout(() => silence.abort(), maxSilenceMs);\n",
     replace: "",
     tests: streamTests,
   },
   {
     name: "a stream with a damaged message stays connected",
-    file: "src/console/app/api/stream.ts",
+    file: "src/console/app/api.ts",
     find: "    silence.abort();\n  }",
     replace: "  }",
     tests: streamTests,
   },
   {
     name: "a change while a resource loads is lost",
-    file: "src/console/app/state/resource.ts",
+    file: "src/console/app/resource.ts",
     find: "      isStale = true;\n",
     replace: "",
     tests: resourceTests,
   },
   {
     name: "a resource that could not be loaded is not tried again",
-    file: "src/console/app/state/resource.ts",
+    file: "src/console/app/resource.ts",
     find: "      if (failure.isTemporary) pauseMs ??= retryMs;\n",
     replace: "",
     tests: resourceTests,
   },
   {
     name: "an old answer replaces the state of a dev session",
-    file: "src/console/app/state/dev.ts",
+    file: "src/console/app/resource.ts",
     find: "        hasNewer = true;\n",
     replace: "",
     tests: resourceTests,
   },
   {
     name: "the log page keeps the oldest lines",
-    file: "src/console/app/logs/log-filter.ts",
+    file: "src/console/app/dev/logs-view.tsx",
     find: ".slice(-maxLines)",
     replace: ".slice(0, maxLines)",
     tests: ["test/console/app/logs/log-filter.test.ts"],
@@ -288,7 +288,7 @@ export const faults: readonly Fault[] = [
   },
   {
     name: "reconnects become slower with each connection that was ever lost",
-    file: "src/console/app/api/stream.ts",
+    file: "src/console/app/api.ts",
     find: "        failures = 0;\n        connection.value",
     replace: "        connection.value",
     tests: ["test/console/app/api/stream.test.ts"],
@@ -302,7 +302,7 @@ export const faults: readonly Fault[] = [
   },
   {
     name: "a further page removes the mark of dropped rows",
-    file: "src/console/app/deliveries/merge.ts",
+    file: "src/console/app/deliveries/list-store.ts",
     find: "rows: rows.slice(0, max), isTrimmed: current.isTrimmed || rows.length > max }",
     replace: "rows: rows.slice(0, max), isTrimmed: rows.length > max }",
     tests: ["test/console/app/deliveries/merge.test.ts"],
@@ -330,7 +330,7 @@ export const faults: readonly Fault[] = [
   },
   {
     name: "a failed action disappears before it is read",
-    file: "src/console/app/state/toasts.ts",
+    file: "src/console/app/state.ts",
     find: '  if (toast.kind === "done") setTimeout',
     replace: "  setTimeout",
     tests: ["test/console/app/state/toasts.test.ts"],
@@ -428,7 +428,7 @@ export const faults: readonly Fault[] = [
   },
   {
     name: "a delivery that is reported twice at a time is two rows",
-    file: "src/console/app/deliveries/merge.ts",
+    file: "src/console/app/deliveries/list-store.ts",
     find: `      waitingIndex.set(key, waiting.length);
 `,
     replace: "",
@@ -436,14 +436,14 @@ export const faults: readonly Fault[] = [
   },
   {
     name: "a page adds a row that waits already",
-    file: "src/console/app/deliveries/merge.ts",
+    file: "src/console/app/deliveries/list-store.ts",
     find: "...current.rows, ...current.waiting].map(keyText)",
     replace: "...current.rows].map(keyText)",
     tests: ["test/console/app/deliveries/merge.test.ts"],
   },
   {
     name: "a stopped resource requests again after its interval",
-    file: "src/console/app/state/resource.ts",
+    file: "src/console/app/resource.ts",
     find: `      timer.stop();
       controller.abort();`,
     replace: "      controller.abort();",
@@ -451,14 +451,14 @@ export const faults: readonly Fault[] = [
   },
   {
     name: "a failure shortens the interval of a resource",
-    file: "src/console/app/state/resource.ts",
+    file: "src/console/app/resource.ts",
     find: "pauseMs ??= retryMs",
     replace: "pauseMs = retryMs",
     tests: ["test/console/app/state/resource.test.ts"],
   },
   {
     name: "a stop while a change waits blocks all later reloads",
-    file: "src/console/app/state/resource.ts",
+    file: "src/console/app/resource.ts",
     find: `    clearTimeout(this.#timer);
     this.#hasChange = false;`,
     replace: "    clearTimeout(this.#timer);",
@@ -466,7 +466,7 @@ export const faults: readonly Fault[] = [
   },
   {
     name: "after one announcement that waited, there are no more",
-    file: "src/console/app/state/toasts.ts",
+    file: "src/console/app/state.ts",
     find: `    pending = undefined;
 `,
     replace: "",
@@ -474,7 +474,7 @@ export const faults: readonly Fault[] = [
   },
   {
     name: "reconnects to a server that is away do not slow down",
-    file: "src/console/app/api/stream.ts",
+    file: "src/console/app/api.ts",
     find: `    failures += 1;
 `,
     replace: "",
@@ -482,7 +482,7 @@ export const faults: readonly Fault[] = [
   },
   {
     name: "the pause before a reconnect outlasts the session",
-    file: "src/console/app/api/stream.ts",
+    file: "src/console/app/api.ts",
     find: `    signal.addEventListener("abort", end);
 `,
     replace: "",
@@ -490,7 +490,7 @@ export const faults: readonly Fault[] = [
   },
   {
     name: "messages of an ended session are passed on",
-    file: "src/console/app/api/stream.ts",
+    file: "src/console/app/api.ts",
     find: `  if (!session.value?.signedIn) return;
 `,
     replace: "",
@@ -498,14 +498,14 @@ export const faults: readonly Fault[] = [
   },
   {
     name: "any refused request signs out",
-    file: "src/console/app/api/client.ts",
+    file: "src/console/app/api.ts",
     find: `answer.code === "SIGN_IN_REQUIRED" && session.value?.signedIn`,
     replace: "session.value?.signedIn",
     tests: ["test/console/app/api/client.test.ts"],
   },
   {
     name: "signing out leaves the page without sign-in methods",
-    file: "src/console/app/state/sign-in.ts",
+    file: "src/console/app/api.ts",
     find: `  await loadSession();
 }`,
     replace: "}",
@@ -527,7 +527,7 @@ export const faults: readonly Fault[] = [
   },
   {
     name: "the preview of an earlier text replaces that of the current text",
-    file: "src/console/app/send/use-editing.ts",
+    file: "src/console/app/send/editing.ts",
     find: "        if (!isCurrent) return;\n",
     replace: "",
     tests: ["test/local-hub/console/console.browser.test.ts"],

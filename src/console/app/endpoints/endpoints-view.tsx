@@ -5,20 +5,38 @@ import type {
   EndpointInfo,
   EndpointList,
   RegistrationInfo,
-} from "../../protocol/endpoints.ts";
-import { useResource } from "../state/resource.ts";
-import { Command, EmptyState, FailureState, Loading, Message, Moment } from "../ui.tsx";
-import { type ActivityKind, countBars, describeBars, sumBars, toHeights, windowLooks } from "./activity.ts";
-import { findSharedMessage, registrationLooks } from "./registration.ts";
-import "./endpoints.css";
-import type { ComponentChildren } from "preact";
-import { listHash } from "../deliveries/links.ts";
+} from "../../protocol/deliveries.ts";
+import { sendJson, session } from "../api.ts";
+import { listHash } from "../deliveries/filter.ts";
 import { formatCompact, formatCount, formatDuration, formatPlural } from "../format.ts";
-import { formatRoute } from "../state/route.ts";
-import { session } from "../state/session.ts";
-import { CopyButton, Icon, isWebUrl, Text, UrlText } from "../ui.tsx";
-import { PauseButton } from "./pause-button.tsx";
-import { describeFilter } from "./registration.ts";
+import { useResource } from "../resource.ts";
+import { formatRoute, showToast } from "../state.ts";
+import {
+  Button,
+  Command,
+  CopyButton,
+  EmptyState,
+  FailureState,
+  Icon,
+  isWebUrl,
+  Loading,
+  Message,
+  Moment,
+  Text,
+  UrlText,
+} from "../ui.tsx";
+import {
+  type ActivityKind,
+  countBars,
+  describeBars,
+  describeFilter,
+  findSharedMessage,
+  registrationLooks,
+  sumBars,
+  toHeights,
+  windowLooks,
+} from "./endpoints-model.ts";
+import "./endpoints.css";
 
 const refreshMs = 10_000;
 const windows = Object.keys(windowLooks).filter((name): name is ActivityWindow => Object.hasOwn(windowLooks, name));
@@ -192,7 +210,12 @@ function WebhookLink({ registration: { webhookId, settingsUrl } }: { registratio
   if (info?.signedIn && info.features.includes("webhooks")) {
     return <a href={formatRoute("webhooks/one", { id: webhookId })}>Webhook</a>;
   }
-  return <ExternalLink url={settingsUrl}>Webhook settings</ExternalLink>;
+  if (!isWebUrl(settingsUrl)) return <>Webhook settings</>;
+  return (
+    <a class="external" href={settingsUrl} target="_blank" rel="noreferrer noopener">
+      Webhook settings<span class="visually-hidden"> (opens in a new tab)</span>
+    </a>
+  );
 }
 
 const height = 28;
@@ -326,13 +349,21 @@ function Today({ deliveries, limit }: EndpointInfo["today"]) {
   );
 }
 
-/** A link to another site, in a new tab. Only for `http:` and `https:` URLs; otherwise only the content is shown. */
-function ExternalLink({ url, children }: { url: string | undefined; children: ComponentChildren }) {
-  if (url === undefined || !isWebUrl(url)) return <>{children}</>;
+/** Pauses or resumes a background endpoint. */
+export function PauseButton({ name, isPaused, onChange }: { name: string; isPaused: boolean; onChange: () => void }) {
+  const change = async () => {
+    await sendJson(`endpoints/${isPaused ? "resume" : "pause"}`, { endpoint: name });
+    showToast({
+      kind: "done",
+      text: isPaused
+        ? `${name} is resumed.`
+        : `${name} is paused. New deliveries are stored and wait until you resume it.`,
+    });
+    onChange();
+  };
   return (
-    <a class="external" href={url} target="_blank" rel="noreferrer noopener">
-      {children}
-      <span class="visually-hidden"> (opens in a new tab)</span>
-    </a>
+    <Button icon={isPaused ? "play" : "pause"} onClick={change}>
+      {isPaused ? "Resume" : "Pause"}
+    </Button>
   );
 }

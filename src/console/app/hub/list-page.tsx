@@ -1,11 +1,9 @@
 import type { ComponentChildren } from "preact";
-import { useEffect, useId, useRef } from "preact/hooks";
+import { useRef } from "preact/hooks";
 import { formatPlural } from "../format.ts";
-import { useShortcut } from "../state/keyboard.ts";
-import type { Resource } from "../state/resource.ts";
-import { formatRoute, navigate, route } from "../state/route.ts";
-import { Button, EmptyState, FailureState, Icon, Loading, Text } from "../ui.tsx";
-import "../delivery/pane.css";
+import type { Resource } from "../resource.ts";
+import { formatRoute, navigate, route, useShortcut } from "../state.ts";
+import { FailureState, Icon, Loading } from "../ui.tsx";
 import "./hub.css";
 
 /** The heading of a list with its filter and its actions, and its content when it is loaded. */
@@ -104,63 +102,10 @@ export function Split({ list, pane, isOpen }: { list: ComponentChildren; pane: C
   );
 }
 
-/** The item that is open. `listHash` is the route of the list, to which the close button and Escape return. */
-export function Pane({ title, listHash, children }: { title: string; listHash: string; children: ComponentChildren }) {
-  const titleId = useId();
-  const heading = useRef<HTMLHeadingElement>(null);
-  const close = () => {
-    navigate(listHash);
-    document.getElementById("main")?.focus();
-  };
-  useShortcut("Escape", () => {
-    close();
-    return true;
-  });
-  useEffect(() => {
-    // `j` and `k` select the next row while the focus stays in the list.
-    if (!document.activeElement?.matches(".row-link:focus-visible")) heading.current?.focus();
-  }, []);
-  return (
-    <section class="pane" aria-labelledby={titleId}>
-      <header class="pane-header">
-        <h2 id={titleId} ref={heading} tabIndex={-1}>
-          {title}
-        </h2>
-        <Button kind="ghost" icon="close" label={`Close ${title.toLowerCase()}`} onClick={close} />
-      </header>
-      <div class="pane-content">{children}</div>
-    </section>
-  );
-}
-
-/** The content of a pane, when it is loaded. */
-export function PaneContent<Answer>({
-  resource: { data, failure, reload },
-  children,
-}: {
-  resource: Resource<Answer>;
-  children: (data: Answer) => ComponentChildren;
-}) {
-  if (data !== undefined) return <>{children(data)}</>;
-  if (!failure) return <Loading />;
-  if (failure.status !== 404) return <FailureState failure={failure} onRetry={reload} />;
-  return (
-    <EmptyState title="This no longer exists">
-      <p>
-        <Text value={failure.message} />
-      </p>
-    </EmptyState>
-  );
-}
-
-/** A part of a pane with its heading. */
-export function Section({ title, children }: { title: string; children: ComponentChildren }) {
-  return (
-    <section class="pane-section">
-      <h3>{title}</h3>
-      {children}
-    </section>
-  );
+/** Closes the open item: returns to its list. */
+export function closePane(listHash: string): void {
+  navigate(listHash);
+  document.getElementById("main")?.focus();
 }
 
 /** A column of a table. */
@@ -241,21 +186,5 @@ export function DataTable<Item>({
       </table>
       {items.length === 0 && <p class="quiet hub-note">Nothing matches the filter.</p>}
     </div>
-  );
-}
-
-/** Facts about an item. Facts without a value are left out. */
-export function Facts({ facts }: { facts: readonly (readonly [name: string, value: ComponentChildren])[] }) {
-  return (
-    <dl class="facts">
-      {facts
-        .filter(([, value]) => value !== undefined && value !== null && value !== false && value !== "")
-        .map(([name, value]) => (
-          <div key={name}>
-            <dt>{name}</dt>
-            <dd>{value}</dd>
-          </div>
-        ))}
-    </dl>
   );
 }

@@ -1,7 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { getJson, sendJson } from "../../../../src/console/app/api/client.ts";
-import { session } from "../../../../src/console/app/state/session.ts";
-import { loadSession, sessionFailure, signOut } from "../../../../src/console/app/state/sign-in.ts";
+import { getJson, loadSession, sendJson, session, sessionFailure, signOut } from "../../../../src/console/app/api.ts";
 
 const signedIn = { signedIn: true, place: "receiver", features: [], csrfToken: "t0ken", version: "1" } as const;
 const signedOut = { signedIn: false, place: "receiver", methods: { token: true, linkFrom: "log" } } as const;

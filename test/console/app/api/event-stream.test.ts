@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { EventStreamParser } from "../../../../src/console/app/api/stream.ts";
+import { EventStreamParser } from "../../../../src/console/app/api.ts";
 
 test("returns the data of complete events", () => {
   const parser = new EventStreamParser();

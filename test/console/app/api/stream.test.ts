@@ -1,8 +1,7 @@
 import { getEventListeners } from "node:events";
 import fc from "fast-check";
 import { afterEach, expect, test, vi } from "vitest";
-import { connection, runStream, subscribe } from "../../../../src/console/app/api/stream.ts";
-import { session } from "../../../../src/console/app/state/session.ts";
+import { connection, runStream, session, subscribe } from "../../../../src/console/app/api.ts";
 import { closeSimulatedConsole, openSimulatedConsole, type SimulatedConsole } from "../simulated-console.ts";
 
 afterEach(closeSimulatedConsole);

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { describeReplay } from "../../../../src/console/app/deliveries/describe-replay.ts";
+import { describeReplay } from "../../../../src/console/app/deliveries/deliveries-view.tsx";
 
 const nothing = { replayed: 0, failed: 0, failures: [], isMore: false };
 const gone = { code: "DELIVERY_UNKNOWN", error: "It is gone.", count: 2 };

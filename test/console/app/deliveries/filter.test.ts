@@ -1,13 +1,15 @@
 import { describe, expect, test } from "vitest";
 import {
+  deliveryHash,
   describeTime,
   listChips,
+  listHash,
   readFilter,
+  readListRoute,
   toApiFilter,
   toPredicate,
 } from "../../../../src/console/app/deliveries/filter.ts";
-import { deliveryHash, listHash, readListRoute } from "../../../../src/console/app/deliveries/links.ts";
-import { parseRoute } from "../../../../src/console/app/state/route.ts";
+import { parseRoute } from "../../../../src/console/app/state.ts";
 import type { DeliverySummary } from "../../../../src/console/protocol/deliveries.ts";
 
 const now = new Date(2026, 10, 23, 15, 0, 0);

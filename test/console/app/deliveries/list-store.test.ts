@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { afterEach, expect, onTestFinished, test, vi } from "vitest";
-import { connection } from "../../../../src/console/app/api/stream.ts";
+import { connection } from "../../../../src/console/app/api.ts";
 import type { ListFilter } from "../../../../src/console/app/deliveries/filter.ts";
 import { ListStore } from "../../../../src/console/app/deliveries/list-store.ts";
-import { announcement } from "../../../../src/console/app/state/toasts.ts";
+import { announcement } from "../../../../src/console/app/state.ts";
 import { consoleStatuses, type DeliverySummary } from "../../../../src/console/protocol/deliveries.ts";
 import { closeSimulatedConsole, openSimulatedConsole, type SimulatedConsole } from "../simulated-console.ts";
 

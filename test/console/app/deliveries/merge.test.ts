@@ -5,7 +5,7 @@ import {
   insertWaiting,
   type ListRows,
   mergeDeliveries,
-} from "../../../../src/console/app/deliveries/merge.ts";
+} from "../../../../src/console/app/deliveries/list-store.ts";
 import type { DeliverySummary } from "../../../../src/console/protocol/deliveries.ts";
 
 function delivery(id: number, changes: Partial<DeliverySummary> = {}): DeliverySummary {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { selectWindow } from "../../../../src/console/app/deliveries/row-window.ts";
+import { selectWindow } from "../../../../src/console/app/deliveries/delivery-table.tsx";
 
 const view = { height: 640, rowHeight: 32, count: 500 };
 

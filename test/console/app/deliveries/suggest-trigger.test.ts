@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { suggestTrigger } from "../../../../src/console/app/deliveries/suggest-trigger.ts";
+import { suggestTrigger } from "../../../../src/console/app/deliveries/deliveries-view.tsx";
 
 const endpoint = { url: "http://127.0.0.1:7860/webhooks/retrain", repos: ["dataset:acme/*"], watch: [] };
 

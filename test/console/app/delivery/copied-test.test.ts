@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { toCopiedTest } from "../../../../src/console/app/delivery/copied-test.ts";
-import { toCurl } from "../../../../src/console/app/delivery/curl.ts";
+import { toCopiedTest, toCurl } from "../../../../src/console/app/delivery/copies.ts";
 import { type Outcome, WebhooksServer } from "../../../../src/index.ts";
 import { webhookPayload } from "../../../../src/testing.ts";
 

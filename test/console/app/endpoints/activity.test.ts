@@ -1,6 +1,11 @@
 import { expect, test } from "vitest";
-import { countBars, describeBars, sumBars, toHeights } from "../../../../src/console/app/endpoints/activity.ts";
-import { describeFilter } from "../../../../src/console/app/endpoints/registration.ts";
+import {
+  countBars,
+  describeBars,
+  describeFilter,
+  sumBars,
+  toHeights,
+} from "../../../../src/console/app/endpoints/endpoints-model.ts";
 
 const bars = [
   { deliveries: 4, failures: 1, attempts: 6, failedAttempts: 3 },

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { findSharedMessage } from "../../../../src/console/app/endpoints/registration.ts";
+import { findSharedMessage } from "../../../../src/console/app/endpoints/endpoints-model.ts";
 
 const unknown = { registration: { state: "unknown", message: "No token." } } as const;
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { describeDetails, describeRetention } from "../../../../src/console/app/inbox/describe-inbox.ts";
+import { describeDetails, describeRetention } from "../../../../src/console/app/inbox/inbox-view.tsx";
 import type { InboxEndpoint } from "../../../../src/console/protocol/inbox.ts";
 
 const day = 24 * 3_600_000;

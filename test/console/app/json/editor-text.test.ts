@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { breakLine, indent, outdent } from "../../../../src/console/app/json/editor-text.ts";
+import { breakLine, indent, outdent } from "../../../../src/console/app/json/editor.tsx";
 
 describe("indent", () => {
   test("inserts spaces at the caret", () => {

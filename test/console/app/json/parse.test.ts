@@ -1,6 +1,12 @@
 import { describe, expect, test } from "vitest";
-import { type JsonNode, parseJson } from "../../../../src/console/app/json/parse.ts";
-import { findNode, formatPath, keysOf, locate } from "../../../../src/console/app/json/path.ts";
+import {
+  findNode,
+  formatPath,
+  type JsonNode,
+  keysOf,
+  locate,
+  parseJson,
+} from "../../../../src/console/app/json/parse.ts";
 
 function nodesOf(text: string): readonly JsonNode[] {
   const parsed = parseJson(text);

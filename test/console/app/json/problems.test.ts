@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { findSyntaxProblem, keepUnchanged, placeFieldProblems } from "../../../../src/console/app/json/problems.ts";
+import { findSyntaxProblem, keepUnchanged, placeFieldProblems } from "../../../../src/console/app/json/parse.ts";
 
 const text = '{\n  "repo": {\n    "type": "dataset"\n  }\n}';
 

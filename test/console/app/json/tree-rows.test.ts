@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { type JsonNode, parseJson } from "../../../../src/console/app/json/parse.ts";
-import { initialState, listRows, showMore, toggle } from "../../../../src/console/app/json/tree-rows.ts";
+import { initialState, listRows, showMore, toggle } from "../../../../src/console/app/json/tree.tsx";
 
 function nodesOf(value: unknown): readonly JsonNode[] {
   const parsed = parseJson(JSON.stringify(value));

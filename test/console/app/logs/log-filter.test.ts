@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { addLines, filterLines, readLogFilter } from "../../../../src/console/app/logs/log-filter.ts";
-import type { LogLine } from "../../../../src/console/protocol/dev.ts";
+import { addLines, filterLines, readLogFilter } from "../../../../src/console/app/dev/logs-view.tsx";
+import type { LogLine } from "../../../../src/console/protocol/session.ts";
 
 const lines = Array.from(
   { length: 2_400 },

@@ -13,7 +13,7 @@ afterEach(() => {
 test("The first summary is announced at once, and the last of later ones after 5 s, again and again", async () => {
   // The module keeps what other tests in this process have announced.
   vi.resetModules();
-  const { announce, announcement } = await import("../../../../src/console/app/state/toasts.ts");
+  const { announce, announcement } = await import("../../../../src/console/app/state.ts");
   const announced: string[] = [];
   onTestFinished(announcement.subscribe((text) => void announced.push(text)));
   announced.length = 0;

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { ReloadTimer } from "../../../../src/console/app/state/resource.ts";
+import { ReloadTimer } from "../../../../src/console/app/resource.ts";
 
 beforeEach(() => {
   vi.useFakeTimers();

@@ -1,9 +1,8 @@
 import fc from "fast-check";
 import { afterEach, expect, test, vi } from "vitest";
-import type { ApiFailure } from "../../../../src/console/app/api/failure.ts";
-import { dev, followDev } from "../../../../src/console/app/state/dev.ts";
-import { followResource } from "../../../../src/console/app/state/resource.ts";
-import type { DevInfo } from "../../../../src/console/protocol/dev.ts";
+import type { ApiFailure } from "../../../../src/console/app/api.ts";
+import { dev, followDev, followResource } from "../../../../src/console/app/resource.ts";
+import type { DevInfo } from "../../../../src/console/protocol/session.ts";
 import { closeSimulatedConsole, openSimulatedConsole } from "../simulated-console.ts";
 
 afterEach(closeSimulatedConsole);

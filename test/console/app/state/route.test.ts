@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { formatQuery, formatRoute, parseQuery, parseRoute } from "../../../../src/console/app/state/route.ts";
+import { formatQuery, formatRoute, parseQuery, parseRoute } from "../../../../src/console/app/state.ts";
 
 describe("parseRoute", () => {
   test("reads the path and the query of a hash", () => {

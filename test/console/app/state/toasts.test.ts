@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from "vitest";
-import { closeToast, showFailure, showToast, toasts } from "../../../../src/console/app/state/toasts.ts";
+import { closeToast, showFailure, showToast, toasts } from "../../../../src/console/app/state.ts";
 
 afterEach(() => {
   vi.useRealTimers();
