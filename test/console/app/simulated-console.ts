@@ -59,11 +59,11 @@ class StoredDeliveries implements DeliverySource {
   }
 
   get = async () => undefined;
-  replay = (): never => unused();
-  replayEdited = (): never => unused();
-  countDead = (): never => unused();
-  replayDead = (): never => unused();
-  discard = (): never => unused();
+  replay = unused;
+  replayEdited = unused;
+  countDead = unused;
+  replayDead = unused;
+  discard = unused;
 }
 
 function unused(): never {
@@ -80,7 +80,12 @@ type Transfer = () => void;
 export class SimulatedConsole {
   readonly stored = new StoredDeliveries();
   readonly events: ConsoleEvents = new ConsoleEvents({
-    readDelivery: ({ endpoint, id }) => this.transfer(async () => this.#read(endpoint, id)),
+    readDelivery: async ({ endpoint, id }) => {
+      await this.#wait();
+      const found = this.stored.rows.find((row) => row.id === id && row.endpoint === endpoint);
+      await this.#wait();
+      return found;
+    },
   });
   readonly #console: Console;
   readonly #transfers: Transfer[] = [];
@@ -112,6 +117,17 @@ export class SimulatedConsole {
   /** The number of open streams. */
   get streams(): number {
     return this.events.subscribers;
+  }
+
+  /** Stores new deliveries, and reports each to the page. */
+  arrive(count = 1): void {
+    for (let added = 0; added < count; added += 1) this.events.deliveryChanged(this.stored.add());
+  }
+
+  /** Stores new deliveries, and only reports that the list has changed. */
+  missed(count: number): void {
+    for (let added = 0; added < count; added += 1) this.stored.add();
+    this.events.changed("deliveries");
   }
 
   /** Starts the page's stream. */
@@ -175,18 +191,6 @@ export class SimulatedConsole {
       await this.deliverAll();
       await vi.advanceTimersByTimeAsync(1_000);
     }
-  }
-
-  async #read(endpoint: string, id: string): Promise<DeliverySummary | undefined> {
-    return this.stored.rows.find((row) => row.id === id && row.endpoint === endpoint);
-  }
-
-  /** Runs a step after the test has delivered it, and returns its result after another delivery. */
-  async transfer<Result>(run: () => Promise<Result>): Promise<Result> {
-    await this.#wait();
-    const result = await run();
-    await this.#wait();
-    return result;
   }
 
   #wait(): Promise<void> {

@@ -1,10 +1,89 @@
 import { getEventListeners } from "node:events";
 import fc from "fast-check";
-import { afterEach, expect, test, vi } from "vitest";
-import { connection, runStream, session, subscribe } from "../../../../src/console/app/api.ts";
-import { closeSimulatedConsole, openSimulatedConsole, type SimulatedConsole } from "../simulated-console.ts";
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
+import {
+  connection,
+  EventStreamParser,
+  getJson,
+  loadSession,
+  runStream,
+  sendJson,
+  session,
+  sessionFailure,
+  signOut,
+  subscribe,
+} from "../../../src/console/app/api.ts";
+import { closeSimulatedConsole, openSimulatedConsole, type SimulatedConsole } from "./simulated-console.ts";
 
 afterEach(closeSimulatedConsole);
+
+describe("A request", () => {
+  const signedIn = { signedIn: true, place: "receiver", features: [], csrfToken: "t0ken", version: "1" } as const;
+  const signedOut = { signedIn: false, place: "receiver", methods: { token: true, linkFrom: "log" } } as const;
+  const answer = vi.fn<typeof fetch>();
+  const succeed = (body: unknown) => answer.mockResolvedValueOnce(Response.json(body));
+  const fail = (status: number, code: string, headers = {}) =>
+    answer.mockResolvedValueOnce(Response.json({ error: code, code }, { status, headers }));
+
+  beforeEach(() => {
+    session.value = { ...signedIn };
+    vi.stubGlobal("document", { baseURI: "http://localhost/_console/" });
+    vi.stubGlobal("fetch", answer.mockReset());
+  });
+
+  test.each([
+    [404, "DELIVERY_UNKNOWN", { isTemporary: false, retryAfterS: undefined }],
+    [429, "TOO_MANY_FAILURES", { isTemporary: false, retryAfterS: 7 }],
+    [500, "INTERNAL", { isTemporary: true, retryAfterS: undefined }],
+    [503, "INBOX_UNAVAILABLE", { isTemporary: true, retryAfterS: 7 }],
+  ])("with the answer %i fails with its code, and the session goes on", async (status, code, expected) => {
+    fail(status, code, expected.retryAfterS === undefined ? {} : { "retry-after": "7" });
+    await expect(getJson("deliveries")).rejects.toMatchObject({ status, code, ...expected });
+    expect(session.value).toMatchObject({ signedIn: true });
+  });
+
+  test("without an answer is a temporary failure, unless it was aborted", async () => {
+    answer.mockRejectedValue(new TypeError("fetch failed"));
+    await expect(getJson("deliveries")).rejects.toMatchObject({ code: "UNREACHABLE", status: 0, isTemporary: true });
+    await expect(getJson("deliveries", { signal: AbortSignal.abort() })).rejects.toBeInstanceOf(TypeError);
+  });
+
+  test("of a session that has ended shows the sign-in page", async () => {
+    fail(401, "SIGN_IN_REQUIRED");
+    await expect(getJson("deliveries")).rejects.toMatchObject({ status: 401 });
+    expect(session.value).toEqual({ signedIn: false, place: "receiver", methods: undefined });
+  });
+
+  test("that changes something contains the token of the session, and signing out loads the session again", async () => {
+    succeed({});
+    succeed(signedOut);
+    await signOut();
+    expect(answer.mock.calls[0]?.[1]).toMatchObject({ method: "DELETE", headers: { "x-csrf-token": "t0ken" } });
+    expect(session.value).toEqual(signedOut);
+    succeed({});
+    await sendJson("session", { token: "x" });
+    expect(answer.mock.calls.at(-1)?.[1]?.headers).not.toHaveProperty("x-csrf-token");
+  });
+
+  test("that loads the session after a failure removes the failure", async () => {
+    fail(503, "CLOSING");
+    await loadSession();
+    expect(sessionFailure.value).toMatchObject({ status: 503 });
+    succeed(signedOut);
+    await loadSession();
+    expect([sessionFailure.value, session.value]).toEqual([undefined, signedOut]);
+  });
+});
+
+test.each([
+  ["complete events", ['data: {"a":1}\n\ndata: {"b', '":2}\n\n'], ['{"a":1}', '{"b":2}']],
+  ["events without heartbeats and other fields", [": heartbeat\n\nevent: x\nid: 7\ndata:{}\n\n"], ["{}"]],
+  ["the lines of an event as one text", ["data: [1,\r\ndata: 2]\r\n\r\n"], ["[1,\n2]"]],
+  ["an event that ends in the middle of a line break", ["data: 1\r\n\r", "\ndata: 2\r\n\r\n"], ["1", "2"]],
+])("The parser of the stream returns %s", (_what, parts, expected) => {
+  const parser = new EventStreamParser();
+  expect(parts.flatMap((part) => parser.push(part))).toEqual(expected);
+});
 
 /** Records what a subscriber of the stream receives. Each message has a number. */
 function follow(opened: SimulatedConsole) {
@@ -102,11 +181,18 @@ test("No message is lost unless the connection opens again later, and none arriv
   );
 });
 
-test("A connection that is silent for 45 s is opened again", async () => {
+/** Opens a page whose stream is connected, and follows it until the test ends. */
+async function openConnected() {
   const opened = openSimulatedConsole();
   const follower = follow(opened);
+  onTestFinished(follower.unsubscribe);
   opened.connect();
   await opened.settle();
+  return { opened, follower };
+}
+
+test("A connection that is silent for 45 s is opened again", async () => {
+  const { opened, follower } = await openConnected();
   // Heartbeats keep it open.
   for (let heartbeats = 0; heartbeats < 5; heartbeats += 1) {
     await vi.advanceTimersByTimeAsync(15_000);
@@ -117,14 +203,10 @@ test("A connection that is silent for 45 s is opened again", async () => {
   expect([connection.value, follower.opens]).toEqual(["reconnecting", 1]);
   await opened.settle();
   expect([connection.value, follower.opens, opened.streams]).toEqual(["live", 2, 1]);
-  follower.unsubscribe();
 });
 
 test("A connection that is lost again and again is opened again within a second each time", async () => {
-  const opened = openSimulatedConsole();
-  const follower = follow(opened);
-  opened.connect();
-  await opened.settle();
+  const { opened, follower } = await openConnected();
   for (let losses = 1; losses <= 8; losses += 1) {
     opened.cut();
     await vi.advanceTimersByTimeAsync(0);
@@ -134,14 +216,10 @@ test("A connection that is lost again and again is opened again within a second 
     await opened.deliverAll();
     expect([connection.value, follower.opens]).toEqual(["live", 1 + losses]);
   }
-  follower.unsubscribe();
 });
 
 test("A damaged message closes the connection, and opens another", async () => {
-  const opened = openSimulatedConsole();
-  const follower = follow(opened);
-  opened.connect();
-  await opened.settle();
+  const { opened, follower } = await openConnected();
   opened.damage();
   follower.publish(1);
   await opened.deliver(0);
@@ -149,10 +227,9 @@ test("A damaged message closes the connection, and opens another", async () => {
   expect([connection.value, opened.streams]).toEqual(["reconnecting", 0]);
   await opened.settle();
   expect([connection.value, opened.streams]).toEqual(["live", 1]);
-  follower.unsubscribe();
 });
 
-test("A session that has ended shows the sign-in page", async () => {
+test("A stream of a session that has ended shows the sign-in page", async () => {
   const opened = openSimulatedConsole();
   opened.isSignedIn = false;
   opened.connect();
@@ -181,16 +258,12 @@ test("While the server is away, the pauses between attempts grow to 15 s, and th
 });
 
 test("A page that ends its connection does not look as if it reconnected, and passes on no message of an ended session", async () => {
-  const opened = openSimulatedConsole();
-  const follower = follow(opened);
-  opened.connect();
-  await opened.settle();
+  const { opened, follower } = await openConnected();
   session.value = { signedIn: false, place: "receiver", methods: undefined };
   follower.publish(1);
   await opened.settle();
   await opened.close();
   expect([connection.value, follower.received]).toEqual(["live", []]);
-  follower.unsubscribe();
 });
 
 test("A subscriber that is added while others are notified of the open connection is not notified, because it loads anyway", async () => {

@@ -1,7 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { toCopiedTest, toCurl } from "../../../../src/console/app/delivery/copies.ts";
-import { type Outcome, WebhooksServer } from "../../../../src/index.ts";
-import { webhookPayload } from "../../../../src/testing.ts";
+import { toCopiedTest, toCurl } from "../../../src/console/app/delivery/copies.ts";
+import { listSteps } from "../../../src/console/app/delivery/timeline.tsx";
+import type { AttemptInfo } from "../../../src/console/protocol/deliveries.ts";
+import { type Outcome, WebhooksServer } from "../../../src/index.ts";
+import { webhookPayload } from "../../../src/testing.ts";
 
 /** Runs a copied test with a real server. Returns the payload that the handler received. */
 async function run(source: string, endpoint: string): Promise<unknown> {
@@ -84,4 +86,19 @@ test("Copy as curl quotes the body and leaves the secret to the shell", () => {
       String.raw`--data-raw '{"a":"it'\''s $HOME"}'`,
     ].join(" \\\n  "),
   );
+});
+
+test("The timeline has the waits between attempts, and the next attempt unless the delivery is dead", () => {
+  const attempt = (number: number, startedAt: number): AttemptInfo => ({
+    ...{ number, startedAt, durationMs: 200, outcome: "failed" },
+  });
+  const timeline = [attempt(1, 1_000), attempt(2, 1_250), attempt(3, 31_450)];
+  expect(listSteps({ timeline, status: "retrying", nextAttemptAt: 99_000 })).toEqual([
+    { type: "attempt", attempt: timeline[0], isLast: false },
+    { type: "attempt", attempt: timeline[1], isLast: false },
+    { type: "wait", before: 3, ms: 30_000 },
+    { type: "attempt", attempt: timeline[2], isLast: true },
+    { type: "next", number: 4, at: 99_000 },
+  ]);
+  expect(listSteps({ timeline: [attempt(1, 0)], status: "dead" })).toHaveLength(1);
 });

@@ -1,11 +1,11 @@
 import fc from "fast-check";
 import { afterEach, expect, onTestFinished, test, vi } from "vitest";
-import { connection } from "../../../../src/console/app/api.ts";
-import type { ListFilter } from "../../../../src/console/app/deliveries/filter.ts";
-import { ListStore } from "../../../../src/console/app/deliveries/list-store.ts";
-import { announcement } from "../../../../src/console/app/state.ts";
-import { consoleStatuses, type DeliverySummary } from "../../../../src/console/protocol/deliveries.ts";
-import { closeSimulatedConsole, openSimulatedConsole, type SimulatedConsole } from "../simulated-console.ts";
+import { connection } from "../../../src/console/app/api.ts";
+import type { ListFilter } from "../../../src/console/app/deliveries/filter.ts";
+import { ListStore } from "../../../src/console/app/deliveries/list-store.ts";
+import { announcement } from "../../../src/console/app/state.ts";
+import { consoleStatuses, type DeliverySummary } from "../../../src/console/protocol/deliveries.ts";
+import { closeSimulatedConsole, openSimulatedConsole, type SimulatedConsole } from "./simulated-console.ts";
 
 const lists: OpenList[] = [];
 afterEach(() => {
@@ -68,11 +68,8 @@ class OpenList {
       expect(times, "order").toEqual(times.toSorted((one, other) => other - one));
     }
     const last = rows.at(-1)?.receivedAt ?? 0;
-    if (isTrimmed)
-      expect(
-        waiting.filter(({ receivedAt }) => receivedAt < last),
-        "rows of a later page",
-      ).toEqual([]);
+    const later = waiting.filter(({ receivedAt }) => isTrimmed && receivedAt < last);
+    expect(later, "rows of a later page").toEqual([]);
     const ids = idsOf(rows);
     if (this.#isFixed) expect(ids.slice(0, this.#fixed.length), "rows under the pointer").toEqual(this.#fixed);
     this.#fixed = ids;
@@ -133,20 +130,9 @@ class OpenList {
 const actions: Readonly<
   Record<string, [weight: number, run: (opened: SimulatedConsole, list: OpenList, choice: number) => unknown]>
 > = {
-  "a delivery arrives": [4, ({ stored, events }) => events.deliveryChanged(stored.add())],
-  "some deliveries arrive": [
-    4,
-    ({ stored, events }, _list, choice) => {
-      for (let count = 0; count < 2 + (choice % 12); count += 1) events.deliveryChanged(stored.add());
-    },
-  ],
-  "too many deliveries for messages arrive": [
-    2,
-    ({ stored, events }, _list, choice) => {
-      for (let count = 0; count < 1 + (choice % 30); count += 1) stored.add();
-      events.changed("deliveries");
-    },
-  ],
+  "a delivery arrives": [4, (opened) => opened.arrive()],
+  "some deliveries arrive": [4, (opened, _list, choice) => opened.arrive(2 + (choice % 12))],
+  "too many deliveries for messages arrive": [2, (opened, _list, choice) => opened.missed(1 + (choice % 30))],
   "a delivery changes": [
     4,
     ({ stored, events }, _list, choice) => {
@@ -169,18 +155,8 @@ const actions: Readonly<
   "everything arrives": [4, (opened) => opened.deliverAll()],
   "the connection is lost": [1, (opened) => opened.cut()],
   "the connection is back": [2, (opened) => opened.restore()],
-  "the inbox is down": [
-    1,
-    (opened) => {
-      opened.failure = 503;
-    },
-  ],
-  "the inbox is up": [
-    1,
-    (opened) => {
-      opened.failure = undefined;
-    },
-  ],
+  "the inbox is down": [1, (opened) => Object.assign(opened, { failure: 503 })],
+  "the inbox is up": [1, (opened) => Object.assign(opened, { failure: undefined })],
   "the user points at the list": [3, (_opened, list) => list.hold(true)],
   "the user leaves the list": [2, (_opened, list) => list.hold(false)],
   "the user inserts the new rows": [1, (_opened, list) => list.insert()],
@@ -245,7 +221,14 @@ async function openRows(count: number, filter: ListFilter = {}) {
   const list = new OpenList(opened, filter);
   opened.connect();
   await opened.settle();
-  return { opened, list, rows: () => list.store.list.value.rows.map(textOf) };
+  /** Starts to load the list, until the server has answered. */
+  const startLoad = async () => {
+    const loading = list.store.load();
+    await vi.advanceTimersByTimeAsync(0);
+    await opened.deliver(0);
+    return { loading };
+  };
+  return { opened, list, rows: () => list.store.list.value.rows.map(textOf), startLoad };
 }
 
 test("A delivery that changes while its page loads has its new state, also if the page is older", async () => {
@@ -294,7 +277,7 @@ test("No row is added above missed ones before the list has been loaded again", 
   };
   await pass(2_000);
   expect(opened.streams).toBe(1);
-  opened.events.deliveryChanged(opened.stored.add());
+  opened.arrive();
   await pass(1_000);
   expect(rows()).toHaveLength(3);
   await list.expectFresh();
@@ -302,17 +285,14 @@ test("No row is added above missed ones before the list has been loaded again", 
 });
 
 test("No row is added above deliveries that were missed while an older answer was on its way", async () => {
-  const { opened, list, rows } = await openRows(3);
-  const loading = list.store.load();
-  await vi.advanceTimersByTimeAsync(0);
-  await opened.deliver(0);
-  // The server has answered. Before the answer arrives, the page misses deliveries, and then receives a newer one.
-  for (let missed = 0; missed < 6; missed += 1) opened.stored.add();
-  opened.events.changed("deliveries");
+  const { opened, list, rows, startLoad } = await openRows(3);
+  const { loading } = await startLoad();
+  // Before the answer arrives, the page misses deliveries, and then receives a newer one.
+  opened.missed(6);
   await opened.delayOldest();
   await opened.deliver(0);
   await loading;
-  opened.events.deliveryChanged(opened.stored.add());
+  opened.arrive();
   await opened.delayOldest();
   expect(rows()).toHaveLength(3);
   await list.expectFresh();
@@ -320,12 +300,10 @@ test("No row is added above deliveries that were missed while an older answer wa
 });
 
 test("No row of a burst that is longer than the list is missing after a page has loaded meanwhile", async () => {
-  const { opened, list } = await openRows(3);
-  const loading = list.store.load();
-  await vi.advanceTimersByTimeAsync(0);
-  await opened.deliver(0);
-  // The server has answered. The burst arrives before its answer.
-  for (let added = 0; added <= limits.maxRows; added += 1) opened.events.deliveryChanged(opened.stored.add());
+  const { opened, list, startLoad } = await openRows(3);
+  const { loading } = await startLoad();
+  // The burst arrives before the answer.
+  opened.arrive(limits.maxRows + 1);
   await opened.delayOldest();
   await opened.settle();
   await loading;
@@ -366,13 +344,13 @@ test("A list that is closed receives nothing, and leaves no timer", async () => 
     await vi.advanceTimersByTimeAsync(200);
     await opened.deliverAll();
   };
-  await report(() => opened.events.deliveryChanged(opened.stored.add()));
+  await report(() => opened.arrive());
   await report(() => opened.events.changed("deliveries"));
   // The totals and the rows are loaded later.
   expect(vi.getTimerCount()).toBe(timers + 2);
   list.close();
   expect(vi.getTimerCount()).toBe(timers);
-  opened.events.deliveryChanged(opened.stored.add());
+  opened.arrive();
   await opened.settle();
   expect(rows()).toEqual(["d-2 queued 0", "d-1 queued 0"]);
 });
@@ -403,17 +381,14 @@ test("A request that the server refuses is not repeated", async () => {
 test("Once the rows are loaded again, nothing is loaded when the user leaves the list, inserts rows, or many arrive", async () => {
   const { opened, list, rows } = await openRows(3);
   list.hold(true);
-  for (let missed = 0; missed < 2 * limits.maxRows; missed += 1) opened.stored.add();
-  opened.events.changed("deliveries");
+  opened.missed(2 * limits.maxRows);
   await opened.settle();
   list.hold(false);
   await opened.settle();
   const loads = () => opened.requests.filter((url) => !url.includes("limit=1")).length;
   const before = loads();
   list.hold(true);
-  for (let added = 0; added < 2 * limits.maxRows; added += 1) {
-    opened.events.deliveryChanged(opened.stored.add());
-  }
+  opened.arrive(2 * limits.maxRows);
   await opened.settle();
   list.insert();
   list.hold(false);
@@ -425,16 +400,15 @@ test("Once the rows are loaded again, nothing is loaded when the user leaves the
 test("A reload stops at the place of the last row, also if that row is gone, and loads no more pages than the list can show", async () => {
   const { opened, list } = await openRows(12);
   opened.stored.rows.splice(limits.pageSize - 1, 1);
-  const reload = async () => {
+  const reload = async (missed: number) => {
     const before = opened.requests.length;
-    opened.events.changed("deliveries");
+    opened.missed(missed);
     await opened.settle();
     return opened.requests.length - before;
   };
   list.hold(true);
-  expect(await reload()).toBe(1);
-  for (let missed = 0; missed < 20 * limits.pageSize; missed += 1) opened.stored.add();
-  expect(await reload()).toBe(Math.ceil(limits.maxRows / limits.pageSize));
+  expect(await reload(0)).toBe(1);
+  expect(await reload(20 * limits.pageSize)).toBe(Math.ceil(limits.maxRows / limits.pageSize));
 });
 
 test("While deliveries arrive all the time, the totals are loaded, and each announcement counts those since the last", async () => {
@@ -443,7 +417,7 @@ test("While deliveries arrive all the time, the totals are loaded, and each anno
   onTestFinished(announcement.subscribe((text) => void announced.push(text)));
   announced.length = 0;
   for (let seconds = 0; seconds < 12; seconds += 1) {
-    opened.events.deliveryChanged(opened.stored.add());
+    opened.arrive();
     await vi.advanceTimersByTimeAsync(1_000);
     await opened.deliverAll();
   }
@@ -456,12 +430,11 @@ test("While deliveries arrive all the time, the totals are loaded, and each anno
 test("Missed deliveries wait while the user points at the list, also those that only the server can match", async () => {
   const { opened, list } = await openRows(2, { search: "a word of the body" });
   list.hold(true);
-  const [missed] = [opened.stored.add(), opened.events.changed("deliveries")];
+  opened.missed(1);
   await opened.settle();
-  expect(list.store.list.value.waiting).toEqual([missed]);
+  expect(list.store.list.value.waiting).toEqual(opened.stored.rows.slice(0, 1));
   // With more of them than the list can show, the next page is not the one below the rows.
-  for (let count = 0; count < 2 * limits.maxRows; count += 1) opened.stored.add();
-  opened.events.changed("deliveries");
+  opened.missed(2 * limits.maxRows);
   await opened.settle();
   expect([list.store.next.value, list.store.list.value.rows.length]).toEqual([undefined, 2]);
 });
@@ -485,8 +458,7 @@ test("A request that hangs for a minute fails, and the list is loaded again", as
 test("An empty list shows what it missed at once, although the user points at it", async () => {
   const { opened, list, rows } = await openRows(0);
   list.hold(true);
-  opened.stored.add();
-  opened.events.changed("deliveries");
+  opened.missed(1);
   await opened.settle();
   expect(rows()).toEqual(["d-1 queued 0"]);
 });
@@ -495,8 +467,7 @@ test("Rows that wait are inserted without a request if the server has no older d
   const { opened, list, rows } = await openRows(2);
   list.hold(true);
   opened.stored.rows.length = 0;
-  opened.stored.add();
-  opened.events.changed("deliveries");
+  opened.missed(1);
   await opened.settle();
   const before = opened.requests.length;
   list.insert();
@@ -508,7 +479,7 @@ test("A list shows no row before its first page, which is read while the stream 
   const { opened } = await openRows(3);
   const { store } = new OpenList(opened, {});
   await vi.advanceTimersByTimeAsync(0);
-  opened.events.deliveryChanged(opened.stored.add());
+  opened.arrive();
   await opened.delayOldest();
   expect(store.list.value.rows).toEqual([]);
   await opened.settle();

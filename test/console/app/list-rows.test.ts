@@ -5,8 +5,8 @@ import {
   insertWaiting,
   type ListRows,
   mergeDeliveries,
-} from "../../../../src/console/app/deliveries/list-store.ts";
-import type { DeliverySummary } from "../../../../src/console/protocol/deliveries.ts";
+} from "../../../src/console/app/deliveries/list-store.ts";
+import type { DeliverySummary } from "../../../src/console/protocol/deliveries.ts";
 
 function delivery(id: number, changes: Partial<DeliverySummary> = {}): DeliverySummary {
   return { endpoint: "e", id: `${id}`, storage: "inbox", status: "queued", receivedAt: id, attempts: 0, ...changes };

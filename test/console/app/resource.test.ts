@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { afterEach, expect, test, vi } from "vitest";
-import type { ApiFailure } from "../../../../src/console/app/api.ts";
-import { dev, followDev, followResource } from "../../../../src/console/app/resource.ts";
-import type { DevInfo } from "../../../../src/console/protocol/session.ts";
-import { closeSimulatedConsole, openSimulatedConsole } from "../simulated-console.ts";
+import type { ApiFailure } from "../../../src/console/app/api.ts";
+import { dev, followDev, followResource, ReloadTimer } from "../../../src/console/app/resource.ts";
+import type { DevInfo } from "../../../src/console/protocol/session.ts";
+import { closeSimulatedConsole, openSimulatedConsole } from "./simulated-console.ts";
 
 afterEach(closeSimulatedConsole);
 
@@ -18,10 +18,7 @@ function openCounted({ refreshMs }: { refreshMs?: number } = {}) {
     (app) => app.get("/endpoints", (context) => context.json(server.count)),
     (app) => app.get("/dev", (context) => context.json(info())),
   ]);
-  const shown: { count: number | undefined; failure: ApiFailure | undefined } = {
-    count: undefined,
-    failure: undefined,
-  };
+  const shown: { count?: number; failure?: ApiFailure | undefined } = {};
   const { stop } = followResource<number>("endpoints", {
     features: ["endpoints"],
     ...(refreshMs !== undefined && { refreshMs }),
@@ -43,7 +40,12 @@ function openCounted({ refreshMs }: { refreshMs?: number } = {}) {
     unfollow();
     await opened.close();
   };
-  return { server, opened, shown, info, change, stop, unfollow, close };
+  /** Lets time pass, and everything arrive. */
+  const pass = async (ms: number) => {
+    await vi.advanceTimersByTimeAsync(ms);
+    await opened.deliverAll();
+  };
+  return { server, opened, shown, info, change, stop, unfollow, close, pass };
 }
 
 type Opened = ReturnType<typeof openCounted>;
@@ -64,11 +66,11 @@ const actions: Readonly<Record<string, (page: Opened, choice: number) => unknown
   },
 };
 
+const step = fc.tuple(fc.constantFrom(...Object.keys(actions)), fc.nat());
 /** Set `RUNS=2000` and `SEED` for a longer search. */
-const numRuns = Number(process.env.RUNS ?? 15);
+const runs = { numRuns: Number(process.env.RUNS ?? 15), seed: Number(process.env.SEED ?? 1) };
 
 test("A resource and the state of a session are those of the server, once everything has arrived", async () => {
-  const step = fc.tuple(fc.constantFrom(...Object.keys(actions)), fc.nat());
   const steps = fc.array(step, { minLength: 5, maxLength: 40, size: "max" });
   await fc.assert(
     fc.asyncProperty(steps, async (taken) => {
@@ -86,12 +88,11 @@ test("A resource and the state of a session are those of the server, once everyt
       }
       expect(vi.getTimerCount(), "timers of a closed page").toBe(0);
     }),
-    { numRuns, seed: Number(process.env.SEED ?? 1) },
+    runs,
   );
 });
 
 test("A resource that is stopped at any time reports nothing more, and requests nothing more", async () => {
-  const step = fc.tuple(fc.constantFrom(...Object.keys(actions)), fc.nat());
   await fc.assert(
     fc.asyncProperty(
       fc.array(step, { maxLength: 12, size: "max" }),
@@ -118,7 +119,7 @@ test("A resource that is stopped at any time reports nothing more, and requests 
         }
       },
     ),
-    { numRuns, seed: Number(process.env.SEED ?? 1) },
+    runs,
   );
 });
 
@@ -126,27 +127,22 @@ test("A resource is loaded again after an interval, and not after a request that
   const page = openCounted({ refreshMs: 10_000 });
   await page.opened.deliverAll();
   page.server.count += 1;
-  await vi.advanceTimersByTimeAsync(10_000);
-  await page.opened.deliverAll();
+  await page.pass(10_000);
   expect(page.shown.count).toBe(1);
   // A failure does not shorten the interval.
   page.opened.failure = 503;
-  await vi.advanceTimersByTimeAsync(10_000);
-  await page.opened.deliverAll();
+  await page.pass(10_000);
   const before = page.opened.requests.length;
-  await vi.advanceTimersByTimeAsync(9_000);
-  await page.opened.deliverAll();
+  await page.pass(9_000);
   expect([page.shown.failure?.status, page.opened.requests.length]).toEqual([503, before]);
   await page.close();
 
   const refused = openCounted();
   refused.opened.failure = 404;
   await refused.opened.deliverAll();
-  await vi.advanceTimersByTimeAsync(1_000);
-  await refused.opened.deliverAll();
+  await refused.pass(1_000);
   const { length } = refused.opened.requests;
-  await vi.advanceTimersByTimeAsync(10_000);
-  await refused.opened.deliverAll();
+  await refused.pass(10_000);
   expect([refused.shown.failure?.status, refused.opened.requests.length]).toEqual([404, length]);
   await refused.close();
 });
@@ -181,4 +177,30 @@ test("The state of a session stays as it was after the page has stopped followin
   await page.opened.settle();
   expect(dev.value).toEqual(before);
   await page.close();
+});
+
+type TimerStep = "changed" | "stop" | number | { refreshAfter: number };
+
+test.each<[what: string, steps: readonly TimerStep[], reloadedAfter: readonly number[]]>([
+  ["changes that arrive together", ["changed", "changed", 10_000], [300]],
+  [
+    "changes all the time",
+    [{ refreshAfter: 10_000 }, ...Array<TimerStep[]>(8).fill(["changed", 200]).flat()],
+    [300, 700, 1_100, 1_500],
+  ],
+  ["an interval", [{ refreshAfter: 10_000 }, 20_000], [10_000]],
+  ["a change before an interval", ["changed", { refreshAfter: 10_000 }, 20_000], [300]],
+  ["a stop, until the next change", ["changed", "stop", 10_000, "changed", 10_000], [10_300]],
+])("After %s, reloads follow in time", (_what, steps, expected) => {
+  vi.useFakeTimers();
+  const startedAt = Date.now();
+  const reloads: number[] = [];
+  const timer = new ReloadTimer(() => reloads.push(Date.now() - startedAt));
+  for (const given of steps) {
+    if (given === "changed") timer.changed();
+    else if (given === "stop") timer.stop();
+    else if (typeof given === "number") vi.advanceTimersByTime(given);
+    else timer.refreshAfter(given.refreshAfter);
+  }
+  expect(reloads).toEqual(expected);
 });
