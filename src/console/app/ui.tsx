@@ -265,6 +265,18 @@ export function FailureState({ failure, onRetry }: { failure: ApiFailure; onRetr
   );
 }
 
+/** The content of a resource, when it is loaded. Until then, a placeholder or why it could not be loaded. */
+export function Loaded<Answer>({
+  resource: { data, failure, reload },
+  children,
+}: {
+  resource: { data: Answer | undefined; failure: ApiFailure | undefined; reload: () => void };
+  children: (data: Answer) => ComponentChildren;
+}) {
+  if (data !== undefined) return <>{children(data)}</>;
+  return failure ? <FailureState failure={failure} onRetry={reload} /> : <Loading />;
+}
+
 const confirmedMs = 2_000;
 
 /** Copies a text. `label` is the accessible name, such as "Copy ID"; with `isNamed`, it is visible too. */

@@ -11,40 +11,28 @@ import { JsonEditor } from "../json/editor.tsx";
 import { findSyntaxProblem, keepUnchanged } from "../json/parse.ts";
 import { useResource } from "../resource.ts";
 import { formatRoute, navigate, route, showToast, useShortcut } from "../state.ts";
-import { Button, CopyButton, Dialog, EmptyState, FailureState, Loading, Moment, Text } from "../ui.tsx";
+import { Button, CopyButton, Dialog, Moment, Text } from "../ui.tsx";
 import { toCopiedTest, toCurl } from "./copies.ts";
-import { Facts, Pane, PayloadSection, RequestHeaders } from "./pane.tsx";
+import { Facts, Pane, PaneContent, PayloadSection, RequestHeaders } from "./pane.tsx";
 import { Timeline } from "./timeline.tsx";
 
 /** One delivery. */
-export function DeliveryPane({ delivery, onClose }: { delivery: DeliveryKey; onClose: () => void }) {
-  const { endpoint, id } = delivery;
-  const { data, failure, reload } = useResource<DeliveryDetails>("deliveries/one", {
+export function DeliveryPane({ delivery: { endpoint, id }, onClose }: { delivery: DeliveryKey; onClose: () => void }) {
+  const resource = useResource<DeliveryDetails>("deliveries/one", {
     query: { endpoint, id },
     features: ["deliveries", "endpoints"],
     isChanged: (key) => key.endpoint === endpoint && key.id === id,
   });
   return (
     <Pane title="Delivery" onClose={onClose}>
-      {data ? (
-        <Details details={data} onChange={reload} />
-      ) : failure ? (
-        <PaneFailure failure={failure} onRetry={reload} />
-      ) : (
-        <Loading />
-      )}
+      <PaneContent
+        resource={resource}
+        goneTitle="This delivery is no longer stored"
+        gone="Deliveries in memory are kept until the server restarts, and those of the inbox until their retention time ends."
+      >
+        {(details) => <Details details={details} onChange={resource.reload} />}
+      </PaneContent>
     </Pane>
-  );
-}
-
-function PaneFailure({ failure, onRetry }: Parameters<typeof FailureState>[0]) {
-  if (failure.code !== "DELIVERY_UNKNOWN") return <FailureState failure={failure} onRetry={onRetry} />;
-  return (
-    <EmptyState title="This delivery is no longer stored">
-      <p>
-        Deliveries in memory are kept until the server restarts, and those of the inbox until their retention time ends.
-      </p>
-    </EmptyState>
   );
 }
 

@@ -6,7 +6,7 @@ import { formatCount } from "../format.ts";
 import { JsonTree } from "../json/tree.tsx";
 import type { Resource } from "../resource.ts";
 import { useShortcut } from "../state.ts";
-import { Button, CopyButton, EmptyState, FailureState, Loading, Text } from "../ui.tsx";
+import { Button, CopyButton, EmptyState, Loaded, Text } from "../ui.tsx";
 import "./pane.css";
 
 /** The item that is open: beside its list on a wide screen, otherwise a page of its own. Its button and Escape close it. */
@@ -42,22 +42,24 @@ export function Pane({
   );
 }
 
-/** The content of a pane, when it is loaded. */
+/** The content of a pane, when it is loaded. `goneTitle` and `gone` explain that it is not stored any longer. */
 export function PaneContent<Answer>({
-  resource: { data, failure, reload },
+  resource,
+  goneTitle = "This no longer exists",
+  gone,
   children,
 }: {
   resource: Resource<Answer>;
+  goneTitle?: string;
+  /** By default, the message of the server. */
+  gone?: ComponentChildren;
   children: (data: Answer) => ComponentChildren;
 }) {
-  if (data !== undefined) return <>{children(data)}</>;
-  if (!failure) return <Loading />;
-  if (failure.status !== 404) return <FailureState failure={failure} onRetry={reload} />;
+  const { data, failure } = resource;
+  if (data !== undefined || failure?.status !== 404) return <Loaded resource={resource}>{children}</Loaded>;
   return (
-    <EmptyState title="This no longer exists">
-      <p>
-        <Text value={failure.message} />
-      </p>
+    <EmptyState title={goneTitle}>
+      <p>{gone ?? <Text value={failure.message} />}</p>
     </EmptyState>
   );
 }

@@ -1,11 +1,11 @@
 import type { EventDelivery, EventInfo, EventList } from "../../protocol/hub.ts";
 import { StatusLabel, statusLooks } from "../deliveries/status.tsx";
-import { Facts, Pane, PaneContent, Section } from "../delivery/pane.tsx";
+import { Facts, Section } from "../delivery/pane.tsx";
 import { formatPlural } from "../format.ts";
 import { useResource } from "../resource.ts";
-import { formatRoute, route } from "../state.ts";
+import { formatRoute } from "../state.ts";
 import { Command, EmptyState, Moment, Text, UrlText } from "../ui.tsx";
-import { applyFilter, closePane, type DataColumn, DataTable, ListPage, readFilter, Split } from "./list-page.tsx";
+import { type DataColumn, ItemPane, ListView } from "./list-view.tsx";
 
 /** The number of events in the list. The local Hub keeps 500. */
 const pageSize = 100;
@@ -65,50 +65,34 @@ function shortName(name: string): string {
 
 /** The events that happened on the local Hub, with the deliveries that they caused. */
 export function EventsView() {
-  const resource = useResource<EventList>("events", { query: { limit: pageSize }, features: ["events"] });
-  const { path, query } = route.value;
-  const openId = path === "events/one" ? query.id : undefined;
-  const search = readFilter();
   return (
-    <Split
-      isOpen={openId !== undefined}
-      list={
-        <ListPage
-          title="Events"
-          filterLabel="Filter events"
-          resource={resource}
-          actions={
-            <a class="button button-primary" href="#/send">
-              Send an event
-            </a>
-          }
-        >
-          {({ events, next, triggerCommand }) =>
-            events.length === 0 ? (
-              <EmptyState title="No events yet">
-                <p>
-                  Each change of a repository is an event. <a href="#/send">Send one from the console</a>, or with this
-                  command:
-                </p>
-                <Command text={triggerCommand} />
-              </EmptyState>
-            ) : (
-              <>
-                <DataTable
-                  caption={`${formatPlural(events.length, "event", "events")}, newest first`}
-                  items={applyFilter(events, filterText)}
-                  columns={columns}
-                  keyOf={({ id }) => id}
-                  hashOf={({ id }) => formatRoute("events/one", { id, search })}
-                  openKey={openId}
-                />
-                {next !== undefined && <p class="quiet hub-note">The latest {pageSize} events.</p>}
-              </>
-            )
-          }
-        </ListPage>
+    <ListView
+      noun={["event", "events"]}
+      resource={useResource<EventList>("events", {
+        query: { limit: pageSize },
+        features: ["events"],
+      })}
+      itemsOf={({ events }) => events}
+      keys={["id"]}
+      columns={columns}
+      textOf={filterText}
+      isNewestFirst
+      actions={
+        <a class="button button-primary" href="#/send">
+          Send an event
+        </a>
       }
-      pane={openId !== undefined && <EventPane key={openId} id={openId} search={search} />}
+      emptyState={({ triggerCommand }) => (
+        <EmptyState title="No events yet">
+          <p>
+            Each change of a repository is an event. <a href="#/send">Send one from the console</a>, or with this
+            command:
+          </p>
+          <Command text={triggerCommand} />
+        </EmptyState>
+      )}
+      note={({ next }) => next !== undefined && <p class="quiet hub-note">The latest {pageSize} events.</p>}
+      pane={({ id = "" }) => <EventPane key={id} id={id} />}
     />
   );
 }
@@ -121,64 +105,62 @@ function filterText({ scope, action, repository: { type, name }, user, deliverie
 }
 
 /** One event with its deliveries and the webhooks that did not fire. */
-function EventPane({ id, search }: { id: string; search: string }) {
+function EventPane({ id }: { id: string }) {
   const resource = useResource<EventInfo>("events/one", { query: { id }, features: ["events"] });
   return (
-    <Pane title="Event" onClose={() => closePane(formatRoute("events", { search }))}>
-      <PaneContent resource={resource}>
-        {(event) => {
-          const { scope, action, repository, user, at, isPayloadOnly, skipped, unlisted } = event;
-          const name = `${repository.type}:${repository.name}`;
-          return (
-            <>
-              <div>
-                <p class="delivery-title">
-                  <strong>
-                    <Text value={`${scope} ${action}`} />
-                  </strong>
-                </p>
-                <Facts
-                  facts={[
-                    [
-                      "Repository",
-                      <a href={formatRoute("repositories/one", repository)}>
-                        <Text value={name} />
-                      </a>,
-                    ],
-                    ["By", <Text value={user} />],
-                    ["Time", <Moment at={at} />],
-                    ["Change", isPayloadOnly && "none: only the payload was sent"],
-                  ]}
-                />
-              </div>
-              <div class="delivery-actions">
-                <a class="button" href={formatRoute("send", { scope, action, repository: name })}>
-                  Send again
-                </a>
-              </div>
-              <Section title="Deliveries">
-                <EventDeliveries event={event} />
+    <ItemPane title="Event" path="events" resource={resource}>
+      {(event) => {
+        const { scope, action, repository, user, at, isPayloadOnly, skipped, unlisted } = event;
+        const name = `${repository.type}:${repository.name}`;
+        return (
+          <>
+            <div>
+              <p class="delivery-title">
+                <strong>
+                  <Text value={`${scope} ${action}`} />
+                </strong>
+              </p>
+              <Facts
+                facts={[
+                  [
+                    "Repository",
+                    <a href={formatRoute("repositories/one", repository)}>
+                      <Text value={name} />
+                    </a>,
+                  ],
+                  ["By", <Text value={user} />],
+                  ["Time", <Moment at={at} />],
+                  ["Change", isPayloadOnly && "none: only the payload was sent"],
+                ]}
+              />
+            </div>
+            <div class="delivery-actions">
+              <a class="button" href={formatRoute("send", { scope, action, repository: name })}>
+                Send again
+              </a>
+            </div>
+            <Section title="Deliveries">
+              <EventDeliveries event={event} />
+            </Section>
+            {skipped.length > 0 && (
+              <Section title="Skipped webhooks">
+                <ul class="attempts">
+                  {skipped.map((webhook) => (
+                    <li key={webhook.webhookId} class="attempt-line">
+                      <a class="attempt-event" href={formatRoute("webhooks/one", { id: webhook.webhookId })}>
+                        <UrlText value={webhook.name} />
+                      </a>
+                      <span class="quiet">{webhook.reason}</span>
+                    </li>
+                  ))}
+                </ul>
               </Section>
-              {skipped.length > 0 && (
-                <Section title="Skipped webhooks">
-                  <ul class="attempts">
-                    {skipped.map((webhook) => (
-                      <li key={webhook.webhookId} class="attempt-line">
-                        <a class="attempt-event" href={formatRoute("webhooks/one", { id: webhook.webhookId })}>
-                          <UrlText value={webhook.name} />
-                        </a>
-                        <span class="quiet">{webhook.reason}</span>
-                      </li>
-                    ))}
-                  </ul>
-                </Section>
-              )}
-              {unlisted > 0 && <p class="quiet">{unlisted} more webhooks are not listed.</p>}
-            </>
-          );
-        }}
-      </PaneContent>
-    </Pane>
+            )}
+            {unlisted > 0 && <p class="quiet">{unlisted} more webhooks are not listed.</p>}
+          </>
+        );
+      }}
+    </ItemPane>
   );
 }
 

@@ -1,21 +1,12 @@
 import { useEffect, useRef } from "preact/hooks";
 import { escapeHidden } from "../../../core/text.ts";
 import type { JobDetails, JobInfo, JobList } from "../../protocol/hub.ts";
-import { Facts, Pane, PaneContent, RequestHeaders } from "../delivery/pane.tsx";
+import { Facts, RequestHeaders } from "../delivery/pane.tsx";
 import { formatDuration, formatPlural } from "../format.ts";
 import { useResource } from "../resource.ts";
-import { formatRoute, route } from "../state.ts";
+import { formatRoute } from "../state.ts";
 import { Command, CopyButton, Elapsed, EmptyState, Icon, type IconName, Moment, Text } from "../ui.tsx";
-import {
-  applyFilter,
-  closePane,
-  type DataColumn,
-  DataTable,
-  ListPage,
-  readFilter,
-  Split,
-  Unlisted,
-} from "./list-page.tsx";
+import { type DataColumn, ItemPane, ListView } from "./list-view.tsx";
 
 const columns: readonly DataColumn<JobInfo>[] = [
   { label: "Command", cell: ({ command, id }) => <Text value={command === "" ? id : command} /> },
@@ -27,43 +18,27 @@ const columns: readonly DataColumn<JobInfo>[] = [
 
 /** The jobs of the local Hub. */
 export function JobsView() {
-  const resource = useResource<JobList>("jobs", { features: ["jobs"] });
-  const { path, query } = route.value;
-  const openId = path === "jobs/one" ? query.id : undefined;
-  const search = readFilter();
   return (
-    <Split
-      isOpen={openId !== undefined}
-      list={
-        <ListPage title="Jobs" filterLabel="Filter jobs" resource={resource}>
-          {({ jobs, unlisted, runsJobs, runCommand }) => (
+    <ListView
+      noun={["job", "jobs"]}
+      resource={useResource<JobList>("jobs", { features: ["jobs"] })}
+      itemsOf={({ jobs }) => jobs}
+      keys={["id"]}
+      columns={columns}
+      textOf={({ id, stage, owner, command }) => [id, stage, owner, command].join(" ")}
+      isNewestFirst
+      emptyState={({ runsJobs, runCommand }) => (
+        <EmptyState title="No jobs yet">
+          <p>A webhook of the kind job starts one for each delivery, and so does the API of jobs.</p>
+          {!runsJobs && (
             <>
-              {jobs.length === 0 ? (
-                <EmptyState title="No jobs yet">
-                  <p>A webhook of the kind job starts one for each delivery, and so does the API of jobs.</p>
-                  {!runsJobs && (
-                    <>
-                      <p>This local Hub only records jobs. Start it like this to run their commands on this machine:</p>
-                      <Command text={runCommand} />
-                    </>
-                  )}
-                </EmptyState>
-              ) : (
-                <DataTable
-                  caption={`${formatPlural(jobs.length, "job", "jobs")}, newest first`}
-                  items={applyFilter(jobs, ({ id, stage, owner, command }) => [id, stage, owner, command].join(" "))}
-                  columns={columns}
-                  keyOf={({ id }) => id}
-                  hashOf={({ id }) => formatRoute("jobs/one", { id, search })}
-                  openKey={openId}
-                />
-              )}
-              <Unlisted count={unlisted} noun={["job", "jobs"]} />
+              <p>This local Hub only records jobs. Start it like this to run their commands on this machine:</p>
+              <Command text={runCommand} />
             </>
           )}
-        </ListPage>
-      }
-      pane={openId !== undefined && <JobPane key={openId} id={openId} search={search} />}
+        </EmptyState>
+      )}
+      pane={({ id = "" }) => <JobPane key={id} id={id} />}
     />
   );
 }
@@ -72,20 +47,18 @@ export function JobsView() {
 const followDistance = 40;
 
 /** One job with its log, live. */
-function JobPane({ id, search }: { id: string; search: string }) {
+function JobPane({ id }: { id: string }) {
   const resource = useResource<JobDetails>("jobs/one", { query: { id }, features: ["jobs"] });
   return (
-    <Pane title="Job" onClose={() => closePane(formatRoute("jobs", { search }))}>
-      <PaneContent resource={resource}>
-        {(job) => (
-          <>
-            <Summary job={job} />
-            <Log job={job} />
-            {job.environment.length > 0 && <RequestHeaders title="Environment" headers={job.environment} />}
-          </>
-        )}
-      </PaneContent>
-    </Pane>
+    <ItemPane title="Job" path="jobs" resource={resource}>
+      {(job) => (
+        <>
+          <Summary job={job} />
+          <Log job={job} />
+          {job.environment.length > 0 && <RequestHeaders title="Environment" headers={job.environment} />}
+        </>
+      )}
+    </ItemPane>
   );
 }
 

@@ -1,20 +1,11 @@
 import { escapeHidden } from "../../../core/text.ts";
 import type { RepositoryDetails, RepositoryInfo, RepositoryList } from "../../protocol/hub.ts";
-import { Facts, Pane, PaneContent, Section } from "../delivery/pane.tsx";
+import { Facts, Section } from "../delivery/pane.tsx";
 import { formatCount, formatPlural } from "../format.ts";
 import { useResource } from "../resource.ts";
-import { formatRoute, route } from "../state.ts";
+import { formatRoute } from "../state.ts";
 import { Command, CopyButton, EmptyState, Moment, Text } from "../ui.tsx";
-import {
-  applyFilter,
-  closePane,
-  type DataColumn,
-  DataTable,
-  ListPage,
-  readFilter,
-  Split,
-  Unlisted,
-} from "./list-page.tsx";
+import { type DataColumn, ItemPane, ListView } from "./list-view.tsx";
 
 const columns: readonly DataColumn<RepositoryInfo>[] = [
   { label: "Repository", cell: ({ name }) => <Text value={name} /> },
@@ -27,74 +18,47 @@ const columns: readonly DataColumn<RepositoryInfo>[] = [
 
 /** The repositories of the local Hub. */
 export function RepositoriesView() {
-  const resource = useResource<RepositoryList>("repositories", { features: ["repositories"] });
-  const { path, query } = route.value;
-  const { type, name } = query;
-  const isOpen = path === "repositories/one" && type !== undefined && name !== undefined;
-  const search = readFilter();
   return (
-    <Split
-      isOpen={isOpen}
-      list={
-        <ListPage title="Repositories" filterLabel="Filter repositories" resource={resource}>
-          {({ repositories, unlisted, pushCommand }) => (
-            <>
-              {repositories.length === 0 ? (
-                <EmptyState title="No repositories yet">
-                  <p>The first push creates a repository. Push with a client of the Hub, or with this command:</p>
-                  <Command text={pushCommand} />
-                </EmptyState>
-              ) : (
-                <DataTable
-                  caption={formatPlural(repositories.length, "repository", "repositories")}
-                  items={applyFilter(
-                    repositories,
-                    (one) => `${one.type}:${one.name} ${one.isPrivate ? "private" : "public"}`,
-                  )}
-                  columns={columns}
-                  keyOf={keyOf}
-                  hashOf={(one) => formatRoute("repositories/one", { type: one.type, name: one.name, search })}
-                  openKey={isOpen ? keyOf({ type, name }) : undefined}
-                />
-              )}
-              <Unlisted count={unlisted} noun={["repository", "repositories"]} />
-            </>
-          )}
-        </ListPage>
-      }
-      pane={isOpen && <RepositoryPane key={keyOf({ type, name })} type={type} name={name} search={search} />}
+    <ListView
+      noun={["repository", "repositories"]}
+      resource={useResource<RepositoryList>("repositories", { features: ["repositories"] })}
+      itemsOf={({ repositories }) => repositories}
+      keys={["type", "name"]}
+      columns={columns}
+      textOf={({ type, name, isPrivate }) => `${type}:${name} ${isPrivate ? "private" : "public"}`}
+      emptyState={({ pushCommand }) => (
+        <EmptyState title="No repositories yet">
+          <p>The first push creates a repository. Push with a client of the Hub, or with this command:</p>
+          <Command text={pushCommand} />
+        </EmptyState>
+      )}
+      pane={({ type = "", name = "" }) => <RepositoryPane key={`${type}:${name}`} type={type} name={name} />}
     />
   );
 }
 
-function keyOf({ type, name }: { type: string; name: string }): string {
-  return `${type}:${name}`;
-}
-
 /** One repository with its commits and discussions. */
-function RepositoryPane({ type, name, search }: { type: string; name: string; search: string }) {
+function RepositoryPane({ type, name }: { type: string; name: string }) {
   const resource = useResource<RepositoryDetails>("repositories/one", {
     query: { type, name },
     features: ["repositories", "webhooks"],
   });
   return (
-    <Pane title="Repository" onClose={() => closePane(formatRoute("repositories", { search }))}>
-      <PaneContent resource={resource}>
-        {(repository) => (
-          <>
-            <Summary repository={repository} />
-            <div class="delivery-actions">
-              <a class="button" href={formatRoute("send", { repository: `${type}:${name}` })}>
-                Send an event
-              </a>
-            </div>
-            <Commits repository={repository} />
-            <Discussions repository={repository} />
-            <Webhooks repository={repository} />
-          </>
-        )}
-      </PaneContent>
-    </Pane>
+    <ItemPane title="Repository" path="repositories" resource={resource}>
+      {(repository) => (
+        <>
+          <Summary repository={repository} />
+          <div class="delivery-actions">
+            <a class="button" href={formatRoute("send", { repository: `${type}:${name}` })}>
+              Send an event
+            </a>
+          </div>
+          <Commits repository={repository} />
+          <Discussions repository={repository} />
+          <Webhooks repository={repository} />
+        </>
+      )}
+    </ItemPane>
   );
 }
 

@@ -8,40 +8,38 @@ import type {
   WebhookState,
 } from "../../protocol/hub.ts";
 import { sendJson } from "../api.ts";
-import { Facts, Pane, PaneContent, PayloadSection, RequestHeaders, Section } from "../delivery/pane.tsx";
+import { Facts, PaneContent, PayloadSection, RequestHeaders, Section } from "../delivery/pane.tsx";
 import { formatCount, formatDuration, formatPlural } from "../format.ts";
 import { JsonTree } from "../json/tree.tsx";
 import { useResource } from "../resource.ts";
 import { formatRoute, navigate, showToast } from "../state.ts";
 import { Button, Command, CopyButton, Dialog, Icon, type IconName, Moment, Text, UrlText } from "../ui.tsx";
-import { closePane } from "./list-page.tsx";
+import { ItemPane, readFilter } from "./list-view.tsx";
 import { EditWebhook } from "./webhook-form.tsx";
 
 /** One webhook with its attempts. */
-export function WebhookPane({ id, logId, search }: { id: string; logId: string | undefined; search: string }) {
+export function WebhookPane({ id, logId }: { id: string; logId: string | undefined }) {
   const resource = useResource<WebhookDetails>("webhooks/one", { query: { id }, features: ["webhooks"] });
   return (
-    <Pane title="Webhook" onClose={() => closePane(formatRoute("webhooks", { search }))}>
-      <PaneContent resource={resource}>
-        {(webhook) => (
-          <>
-            <Summary webhook={webhook} />
-            <Actions webhook={webhook} onDone={resource.reload} />
-            <StateNotice webhook={webhook} />
-            <Section title="Attempts">
-              {webhook.attempts.length === 0 ? (
-                <>
-                  <p class="quiet">Nothing is delivered yet. Send an event from the console, or with this command:</p>
-                  <Command text={webhook.triggerCommand} />
-                </>
-              ) : (
-                <AttemptTable webhook={webhook} openLogId={logId} search={search} />
-              )}
-            </Section>
-          </>
-        )}
-      </PaneContent>
-    </Pane>
+    <ItemPane title="Webhook" path="webhooks" resource={resource}>
+      {(webhook) => (
+        <>
+          <Summary webhook={webhook} />
+          <Actions webhook={webhook} onDone={resource.reload} />
+          <StateNotice webhook={webhook} />
+          <Section title="Attempts">
+            {webhook.attempts.length === 0 ? (
+              <>
+                <p class="quiet">Nothing is delivered yet. Send an event from the console, or with this command:</p>
+                <Command text={webhook.triggerCommand} />
+              </>
+            ) : (
+              <AttemptTable webhook={webhook} openLogId={logId} />
+            )}
+          </Section>
+        </>
+      )}
+    </ItemPane>
   );
 }
 
@@ -216,11 +214,9 @@ export function WebhookStateLabel({ state }: { state: WebhookState }) {
 function AttemptTable({
   webhook: { id, attempts },
   openLogId,
-  search,
 }: {
   webhook: WebhookDetails;
   openLogId: string | undefined;
-  search: string;
 }) {
   return (
     <ol class="attempts">
@@ -229,19 +225,19 @@ function AttemptTable({
         const isOpen = logId === openLogId;
         return (
           <li key={logId}>
-            <a
-              class="attempt-line"
-              aria-expanded={isOpen}
-              href={formatRoute("webhooks/one", { id, search, ...(!isOpen && { log: logId }) })}
-            >
+            <a class="attempt-line" aria-expanded={isOpen} href={attemptHash(id, isOpen ? undefined : logId)}>
               <AttemptLine attempt={attempt} />
             </a>
-            {isOpen && <Attempt webhookId={id} logId={logId} search={search} />}
+            {isOpen && <Attempt webhookId={id} logId={logId} />}
           </li>
         );
       })}
     </ol>
   );
+}
+
+function attemptHash(webhookId: string, logId: string | undefined): string {
+  return formatRoute("webhooks/one", { id: webhookId, search: readFilter(), log: logId });
 }
 
 function AttemptLine({ attempt }: { attempt: AttemptSummary }) {
@@ -265,7 +261,7 @@ function AttemptLine({ attempt }: { attempt: AttemptSummary }) {
   );
 }
 
-function Attempt({ webhookId, logId, search }: { webhookId: string; logId: string; search: string }) {
+function Attempt({ webhookId, logId }: { webhookId: string; logId: string }) {
   const resource = useResource<AttemptDetails>("webhooks/attempt", { query: { id: webhookId, logId } });
   return (
     <div class="attempt">
@@ -277,7 +273,7 @@ function Attempt({ webhookId, logId, search }: { webhookId: string; logId: strin
                 <Text value={attempt.error} />
               </p>
             )}
-            <AttemptActions webhookId={webhookId} attempt={attempt} search={search} />
+            <AttemptActions webhookId={webhookId} attempt={attempt} />
             <Facts
               facts={[
                 ["Sent to", <Text value={attempt.url} />],
@@ -304,23 +300,14 @@ function Attempt({ webhookId, logId, search }: { webhookId: string; logId: strin
   );
 }
 
-function AttemptActions({
-  webhookId,
-  attempt: { logId, request },
-  search,
-}: {
-  webhookId: string;
-  attempt: AttemptDetails;
-  search: string;
-}) {
+function AttemptActions({ webhookId, attempt: { logId, request } }: { webhookId: string; attempt: AttemptDetails }) {
   const replay = async () => {
     const result = await sendJson<ReplayResult>("webhooks/replay", { id: webhookId, logId });
-    const hash = formatRoute("webhooks/one", { id: webhookId, search, log: result.logId });
     showToast({
       kind: result.error === undefined ? "done" : "failed",
       text:
         result.error === undefined ? `Replayed. The receiver returned ${result.status}.` : `Replayed: ${result.error}`,
-      link: { hash, label: "Show the attempt" },
+      link: { hash: attemptHash(webhookId, result.logId), label: "Show the attempt" },
     });
   };
   return (

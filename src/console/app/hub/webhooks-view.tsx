@@ -1,10 +1,9 @@
 import { useState } from "preact/hooks";
 import type { WebhookInfo, WebhookList } from "../../protocol/hub.ts";
-import { formatCount, formatPlural } from "../format.ts";
+import { formatCount } from "../format.ts";
 import { useResource } from "../resource.ts";
-import { formatRoute, route } from "../state.ts";
 import { Button, Command, EmptyState, Moment, Text } from "../ui.tsx";
-import { applyFilter, type DataColumn, DataTable, ListPage, readFilter, Split, Unlisted } from "./list-page.tsx";
+import { type DataColumn, ListView } from "./list-view.tsx";
 import { CreateWebhook } from "./webhook-form.tsx";
 import {
   AttemptOutcome,
@@ -58,61 +57,34 @@ function Watched({ watched }: Pick<WebhookInfo, "watched">) {
 export function WebhooksView() {
   const resource = useResource<WebhookList>("webhooks", { features: ["webhooks"] });
   const [isCreating, setCreating] = useState(false);
-  const { path, query } = route.value;
-  const openId = path === "webhooks/one" ? query.id : undefined;
-  const search = readFilter();
   return (
-    <Split
-      list={
-        <ListPage
-          title="Webhooks"
-          filterLabel="Filter webhooks"
-          resource={resource}
-          actions={
-            <Button kind="primary" icon="plus" onClick={() => setCreating(true)}>
-              Create webhook
-            </Button>
-          }
-        >
-          {({ webhooks, unlisted, createCommand }) => (
-            <>
-              {webhooks.length === 0 ? (
-                <NoWebhooks createCommand={createCommand} />
-              ) : (
-                <DataTable
-                  caption={formatPlural(webhooks.length, "webhook", "webhooks")}
-                  items={applyFilter(webhooks, (webhook) => `${targetText(webhook)} ${filterText(webhook)}`)}
-                  columns={columns}
-                  keyOf={({ id }) => id}
-                  hashOf={({ id }) => formatRoute("webhooks/one", { id, search })}
-                  openKey={openId}
-                />
-              )}
-              <Unlisted count={unlisted} noun={["webhook", "webhooks"]} />
-            </>
-          )}
-        </ListPage>
-      }
-      pane={
-        <>
-          {openId !== undefined && <WebhookPane key={openId} id={openId} logId={query.log} search={search} />}
-          {isCreating && <CreateWebhook onClose={() => setCreating(false)} />}
-        </>
-      }
-      isOpen={openId !== undefined}
-    />
+    <>
+      <ListView
+        noun={["webhook", "webhooks"]}
+        resource={resource}
+        itemsOf={({ webhooks }) => webhooks}
+        keys={["id"]}
+        columns={columns}
+        textOf={filterText}
+        actions={
+          <Button kind="primary" icon="plus" onClick={() => setCreating(true)}>
+            Create webhook
+          </Button>
+        }
+        emptyState={({ createCommand }) => (
+          <EmptyState title="No webhooks yet">
+            <p>A webhook sends the events of repositories to your receiver. Create one here, or with this command:</p>
+            <Command text={createCommand} />
+          </EmptyState>
+        )}
+        pane={({ id = "", log }) => <WebhookPane key={id} id={id} logId={log} />}
+      />
+      {isCreating && <CreateWebhook onClose={() => setCreating(false)} />}
+    </>
   );
 }
 
-function filterText({ id, state, watched, domains }: WebhookInfo): string {
-  return [id, state, ...domains, ...watched.map(({ type, name }) => `${type}:${name}`)].join(" ");
-}
-
-function NoWebhooks({ createCommand }: { createCommand: string }) {
-  return (
-    <EmptyState title="No webhooks yet">
-      <p>A webhook sends the events of repositories to your receiver. Create one here, or with this command:</p>
-      <Command text={createCommand} />
-    </EmptyState>
-  );
+function filterText(webhook: WebhookInfo): string {
+  const { id, state, watched, domains } = webhook;
+  return [targetText(webhook), id, state, ...domains, ...watched.map(({ type, name }) => `${type}:${name}`)].join(" ");
 }

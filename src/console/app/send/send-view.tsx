@@ -10,7 +10,7 @@ import { JsonEditor } from "../json/editor.tsx";
 import { findSyntaxProblem } from "../json/parse.ts";
 import { useResource } from "../resource.ts";
 import { announce, formatRoute, navigate, route } from "../state.ts";
-import { Button, FailureState, Icon, Loading, Text, UrlText } from "../ui.tsx";
+import { Button, Icon, Loaded, Loading, Text, UrlText } from "../ui.tsx";
 import { type Draft, findRepositoryProblem, type Past, readPast, useEditing } from "./editing.ts";
 import { EventFields } from "./event-fields.tsx";
 import "../delivery/pane.css";
@@ -18,19 +18,19 @@ import "./send.css";
 
 /** Sends an event. Fills in its payload, which the user can edit, and lists the recipients. */
 export function SendView() {
-  const { data, failure, reload } = useResource<SendOptions>("send/options", { features: ["send"] });
+  const resource = useResource<SendOptions>("send/options", { features: ["send"] });
   return (
     <div class="page send-page">
       <header class="page-header">
         <h1>Send an event</h1>
       </header>
-      {data?.isDirect && (
+      {resource.data?.isDirect && (
         <p class="notice">
           Events go directly from this session to your server, with its secret. Nothing changes on the Hub, unless your
           handler changes it.
         </p>
       )}
-      {data ? <SendForm options={data} /> : failure ? <FailureState failure={failure} onRetry={reload} /> : <Loading />}
+      <Loaded resource={resource}>{(options) => <SendForm options={options} />}</Loaded>
     </div>
   );
 }

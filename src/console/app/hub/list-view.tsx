@@ -1,41 +1,115 @@
 import type { ComponentChildren } from "preact";
 import { useRef } from "preact/hooks";
+import { Pane, PaneContent } from "../delivery/pane.tsx";
 import { formatPlural } from "../format.ts";
 import type { Resource } from "../resource.ts";
 import { formatRoute, navigate, route, useShortcut } from "../state.ts";
-import { FailureState, Icon, Loading } from "../ui.tsx";
+import { Icon, Loaded } from "../ui.tsx";
 import "./hub.css";
 
-/** The heading of a list with its filter and its actions, and its content when it is loaded. */
-export function ListPage<Answer>({
-  title,
-  filterLabel,
+/**
+ * A list of items with a filter, and beside it the item that is open. On a narrow screen, the open item replaces the list. The
+ * route contains the keys of the item: `#/jobs/one?id=7`.
+ */
+export function ListView<Answer extends object, Item extends Readonly<Record<Key, string>>, Key extends string>({
+  noun: [one, many],
+  resource,
+  itemsOf,
+  keys,
+  columns,
+  textOf,
+  isNewestFirst = false,
   actions,
-  resource: { data, failure, reload },
+  emptyState,
+  note,
+  pane,
+}: {
+  /** The plural is also the path of the routes. */
+  noun: readonly [one: string, many: string];
+  /** If its answer has `unlisted`, the list shows this number of items that are not listed. */
+  resource: Resource<Answer>;
+  itemsOf: (answer: Answer) => readonly Item[];
+  /** The fields that identify an item. */
+  keys: readonly Key[];
+  columns: readonly DataColumn<Item>[];
+  /** The text that the filter searches. */
+  textOf: (item: Item) => string;
+  isNewestFirst?: boolean;
+  actions?: ComponentChildren;
+  /** Replaces an empty list. */
+  emptyState: (answer: Answer) => ComponentChildren;
+  /** A note below the list. */
+  note?: (answer: Answer) => ComponentChildren;
+  /** Shows the item of a route. */
+  pane: (query: Readonly<Record<string, string>>) => ComponentChildren;
+}) {
+  const { path, query } = route.value;
+  const isOpen = path === `${many}/one` && keys.every((key) => query[key] !== undefined);
+  const keyOf = (item: Readonly<Record<string, string>> | Item) => keys.map((key) => item[key]).join(":");
+  const hashOf = (item: Item) =>
+    formatRoute(`${many}/one`, { ...Object.fromEntries(keys.map((key) => [key, item[key]])), search: readFilter() });
+  return (
+    <div class="split" data-open={isOpen}>
+      <div class="split-list">
+        <header class="page-header">
+          <h1>{`${many.charAt(0).toUpperCase()}${many.slice(1)}`}</h1>
+          <FilterField label={`Filter ${many}`} />
+          {actions}
+        </header>
+        <Loaded resource={resource}>
+          {(answer) => {
+            const items = itemsOf(answer);
+            const unlisted = "unlisted" in answer ? Number(answer.unlisted) : 0;
+            return (
+              <>
+                {items.length === 0 ? (
+                  emptyState(answer)
+                ) : (
+                  <DataTable
+                    caption={`${formatPlural(items.length, one, many)}${isNewestFirst ? ", newest first" : ""}`}
+                    items={items.filter(matchesFilter(textOf))}
+                    columns={columns}
+                    keyOf={keyOf}
+                    hashOf={hashOf}
+                    openKey={isOpen ? keyOf(query) : undefined}
+                  />
+                )}
+                {unlisted > 0 && (
+                  <p class="quiet hub-note">
+                    {formatPlural(unlisted, `more ${one} is`, `more ${many} are`)} not listed.
+                  </p>
+                )}
+                {note?.(answer)}
+              </>
+            );
+          }}
+        </Loaded>
+      </div>
+      {isOpen && pane(query)}
+    </div>
+  );
+}
+
+/** The item that is open, when it is loaded. Closing it returns to the list at `path`. */
+export function ItemPane<Answer>({
+  title,
+  path,
+  resource,
   children,
 }: {
   title: string;
-  /** The accessible name of the filter field. Without it, the list has no filter. */
-  filterLabel?: string;
-  actions?: ComponentChildren;
+  path: string;
   resource: Resource<Answer>;
-  children: (data: Answer) => ComponentChildren;
+  children: (answer: Answer) => ComponentChildren;
 }) {
+  const close = () => {
+    navigate(formatRoute(path, { search: readFilter() }));
+    document.getElementById("main")?.focus();
+  };
   return (
-    <>
-      <header class="page-header">
-        <h1>{title}</h1>
-        {filterLabel !== undefined && <FilterField label={filterLabel} />}
-        {actions}
-      </header>
-      {data !== undefined ? (
-        children(data)
-      ) : failure ? (
-        <FailureState failure={failure} onRetry={reload} />
-      ) : (
-        <Loading />
-      )}
-    </>
+    <Pane title={title} onClose={close}>
+      <PaneContent resource={resource}>{children}</PaneContent>
+    </Pane>
   );
 }
 
@@ -44,13 +118,13 @@ export function readFilter(): string {
   return route.value.query.search ?? "";
 }
 
-/** Returns the items that contain all words of the filter. */
-export function applyFilter<Item>(items: readonly Item[], textOf: (item: Item) => string): readonly Item[] {
+/** Returns whether an item contains all words of the filter. */
+function matchesFilter<Item>(textOf: (item: Item) => string): (item: Item) => boolean {
   const words = readFilter().toLowerCase().split(/\s+/);
-  return items.filter((item) => {
+  return (item) => {
     const text = textOf(item).toLowerCase();
     return words.every((word) => text.includes(word));
-  });
+  };
 }
 
 function FilterField({ label }: { label: string }) {
@@ -86,28 +160,6 @@ function FilterField({ label }: { label: string }) {
   );
 }
 
-/** Shows how many items are not listed, if any. */
-export function Unlisted({ count, noun }: { count: number; noun: readonly [one: string, many: string] }) {
-  if (count === 0) return null;
-  return <p class="quiet hub-note">{formatPlural(count, `more ${noun[0]} is`, `more ${noun[1]} are`)} not listed.</p>;
-}
-
-/** A list, and beside it the item that is open. On a narrow screen, the open item replaces the list. */
-export function Split({ list, pane, isOpen }: { list: ComponentChildren; pane: ComponentChildren; isOpen: boolean }) {
-  return (
-    <div class="split" data-open={isOpen}>
-      <div class="split-list">{list}</div>
-      {pane}
-    </div>
-  );
-}
-
-/** Closes the open item: returns to its list. */
-export function closePane(listHash: string): void {
-  navigate(listHash);
-  document.getElementById("main")?.focus();
-}
-
 /** A column of a table. */
 export interface DataColumn<Item> {
   label: string;
@@ -120,7 +172,7 @@ export interface DataColumn<Item> {
 }
 
 /** A table whose rows are links. The link is in the first column. `j` and `k` select a row. */
-export function DataTable<Item>({
+function DataTable<Item>({
   caption,
   items,
   columns,
