@@ -146,7 +146,7 @@ export const shortcuts = [
   { keys: ["?"], description: "Show this help" },
 ] as const;
 
-export type ShortcutKey = (typeof shortcuts)[number]["keys"][number];
+type ShortcutKey = (typeof shortcuts)[number]["keys"][number];
 
 /** Returns whether the shortcut applied. If not, the browser handles the key. */
 type Handler = () => boolean | undefined;
@@ -190,8 +190,8 @@ function isTyping(target: EventTarget | null): boolean {
   return target instanceof HTMLElement && target.matches("input, textarea, select, [contenteditable]");
 }
 
-export const themes = ["system", "light", "dark"] as const;
-export type Theme = (typeof themes)[number];
+const themes = ["system", "light", "dark"] as const;
+type Theme = (typeof themes)[number];
 
 const storageKey = "hub-webhooks-theme";
 

@@ -122,6 +122,22 @@ export function Icon({ name }: { name: IconName }) {
   );
 }
 
+/** How a state looks: a word with an icon, in a color by its meaning. */
+export interface StateLook {
+  label: string;
+  color: "bad" | "retry" | "good" | "ignored" | "running" | "quiet";
+  icon: IconName;
+}
+
+export function StateLabel({ label, color, icon, title }: StateLook & { title?: string | undefined }) {
+  return (
+    <span class="status" data-color={color} title={title}>
+      <Icon name={icon} />
+      {label}
+    </span>
+  );
+}
+
 /** The product's mark. It stands beside the product's name. */
 export function Mark({ size = 24 }: { size?: number }) {
   return (

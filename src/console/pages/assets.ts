@@ -3,7 +3,7 @@ import { tokens } from "../design/tokens.ts";
 type AssetName = `${string}.css` | `${string}.js`;
 
 /** The assets of a page. Their URLs change with their content. */
-export interface PageAssets<Name extends AssetName> {
+interface PageAssets<Name extends AssetName> {
   /** Returns the file name in the URL: for `styles.css`, for example `styles-0a1b2c3d.css`. */
   nameOf: (file: Name) => string;
   /** Returns the response for that file name, which browsers may cache without a limit, or `undefined` for an unknown name. */

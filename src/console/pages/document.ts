@@ -1,7 +1,7 @@
 import { html } from "hono/html";
 
 /** The content of a server-rendered page. */
-export interface PageDocument {
+interface PageDocument {
   title: string;
   /** `undefined`: the theme of the user's system. */
   theme: "light" | "dark" | undefined;

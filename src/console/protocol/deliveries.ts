@@ -89,7 +89,7 @@ export interface DeliverySummary extends DeliveryKey {
 }
 
 /** How far a search examined the deliveries of the inbox. */
-export interface SearchProgress {
+interface SearchProgress {
   /** When the last examined delivery was received, in milliseconds since the epoch. Missing if all deliveries were examined. */
   searchedUntil?: number;
 }
@@ -192,8 +192,7 @@ export interface ReplayFailure {
 export const endpointRequest = z.strictObject({ endpoint: z.string().check(z.maxLength(1_000)) });
 
 /** The windows of an endpoint's activity. */
-export const activityWindows = ["15m", "1h", "24h"] as const;
-export type ActivityWindow = (typeof activityWindows)[number];
+export type ActivityWindow = "15m" | "1h" | "24h";
 
 /** One bar of a window: counts in a part of it. */
 export interface ActivityBar {

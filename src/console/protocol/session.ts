@@ -2,8 +2,7 @@ import * as z from "zod/mini";
 import type { DeliverySummary } from "./deliveries.ts";
 
 /** The programs that serve a console: `hub-webhooks dev`, a receiver, and a local Hub. */
-export const consolePlaces = ["dev", "receiver", "hub"] as const;
-export type ConsolePlace = (typeof consolePlaces)[number];
+export type ConsolePlace = "dev" | "receiver" | "hub";
 
 /** The parts of the console. Each place has some of them. The order is the order in the navigation. */
 export const consoleFeatures = [
@@ -74,8 +73,7 @@ export type StreamMessage =
   | { type: "dev"; dev: DevInfo };
 
 /** The levels of log lines. `output`: a line that is not from the logger. */
-export const logLevels = ["debug", "info", "warn", "error", "output"] as const;
-export type LogLevel = (typeof logLevels)[number];
+export type LogLevel = "debug" | "info" | "warn" | "error" | "output";
 
 /** A line of the receiver's log or output. */
 export interface LogLine {

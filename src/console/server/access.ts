@@ -5,7 +5,7 @@ import { equalInConstantTime, PasswordGuesses } from "../../core/guesses.ts";
 import { isCrossSite } from "../../http/answer.ts";
 import type { SignInRequest } from "../protocol/session.ts";
 
-export interface ConsoleAccessOptions {
+interface ConsoleAccessOptions {
   /** The console token. `undefined`: only one-time links sign in. */
   token: string | undefined;
   now: () => number;
@@ -338,7 +338,7 @@ function toHex(bytes: Uint8Array): string {
 /** The maximum number of remembered sessions. Only clients that are signed in can add one. */
 const defaultMaxSessions = 10_000;
 
-export interface RevokedSessionsOptions {
+interface RevokedSessionsOptions {
   now: () => number;
   /** If there are more, the oldest ones become valid again. Default `10_000`. */
   maxSessions?: number;

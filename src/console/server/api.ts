@@ -290,7 +290,7 @@ export function inboxApi(source: InboxSource): ConsoleResource {
 }
 
 /** A payload that the user has edited, or its invalid fields. */
-export type SentPayload = { payload: WebhookPayload } | { problems: readonly FieldProblem[] };
+type SentPayload = { payload: WebhookPayload } | { problems: readonly FieldProblem[] };
 
 /** Parses and validates the text of a payload. The field `webhook` is replaced, because each recipient gets its own value. */
 export function parseSentPayload(text: string): SentPayload {

@@ -242,7 +242,7 @@ const mediaTypes: Readonly<Record<string, string>> = {
 };
 
 /** A file of the app. */
-export interface StaticFile {
+interface StaticFile {
   bytes: Uint8Array<ArrayBuffer>;
   mediaType: string;
 }

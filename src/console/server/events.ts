@@ -7,7 +7,7 @@ import type { DeliveryKey, DeliverySummary } from "../protocol/deliveries.ts";
 import type { ConsoleFeature, StreamMessage } from "../protocol/session.ts";
 import type { Session } from "./access.ts";
 
-export interface ConsoleEventsOptions {
+interface ConsoleEventsOptions {
   /** Reads the row of a changed delivery. Without it, consoles reload the list. */
   readDelivery?: (key: DeliveryKey) => Promise<DeliverySummary | undefined>;
   /** How long changes are collected before they are sent. Default `200`. */
@@ -128,7 +128,7 @@ const maxWaiting = 1_000;
 /** The maximum length of the messages that wait, in characters. A single message can be longer. */
 const maxWaitingLength = 4_194_304;
 
-export interface StreamOptions {
+interface StreamOptions {
   events: ConsoleEvents;
   /** The session of the client. */
   session: Session;

@@ -1,6 +1,6 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { toShellWord } from "../../../core/text.ts";
-import type { DeadCount, DeadReplayed, EndpointInfo, EndpointList } from "../../protocol/deliveries.ts";
+import type { DeadCount, DeadReplayed, DeliveryKey, EndpointInfo, EndpointList } from "../../protocol/deliveries.ts";
 import type { ConsolePlace } from "../../protocol/session.ts";
 import { sendJson, session, toApiFailure } from "../api.ts";
 import { DeliveryPane } from "../delivery/delivery-pane.tsx";
@@ -52,8 +52,8 @@ function ListContent({
   endpoints,
 }: {
   store: ListStore;
-  filter: ReturnType<typeof readListRoute>["filter"];
-  open: ReturnType<typeof readListRoute>["open"];
+  filter: ListFilter;
+  open: DeliveryKey | undefined;
   /** `undefined` while they load. */
   endpoints: EndpointList["endpoints"] | undefined;
 }) {

@@ -234,7 +234,7 @@ export function SearchProgressNote({ searchedUntil }: { searchedUntil: number | 
 }
 
 /** The rows that are in the document. */
-export interface RowWindow {
+interface RowWindow {
   first: number;
   /** The index after the last row. */
   end: number;

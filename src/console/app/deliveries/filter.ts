@@ -76,7 +76,7 @@ function searchedTexts({ id, repository, event, error }: DeliverySummary): (stri
 }
 
 /** A filter that is set, as a chip. */
-export interface FilterChip {
+interface FilterChip {
   /** The filters that the chip removes. */
   names: readonly (keyof ListFilter)[];
   text: string;
@@ -112,7 +112,7 @@ function hasStatus(status: ConsoleStatus, statuses: readonly ConsoleStatus[]): b
 }
 
 /** The route of the list: its filters, and the delivery that is open. */
-export interface ListRoute {
+interface ListRoute {
   filter: ListFilter;
   open: DeliveryKey | undefined;
 }

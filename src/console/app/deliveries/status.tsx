@@ -1,28 +1,14 @@
 import type { ConsoleStatus } from "../../protocol/deliveries.ts";
-import { Icon, type IconName } from "../ui.tsx";
+import { StateLabel, type StateLook } from "../ui.tsx";
 
 /** The icon and the word of a status, in its color. `text` replaces the word. */
 export function StatusLabel({ status, text }: { status: ConsoleStatus; text?: string | undefined }) {
   const { label, color, icon } = statusLooks[status];
-  return (
-    <span class="status" data-color={color}>
-      <Icon name={icon} />
-      {text ?? label}
-    </span>
-  );
-}
-
-/** The label, color, and icon of a status. */
-export interface StatusLook {
-  label: string;
-  /** A color token. */
-  color: "bad" | "retry" | "good" | "ignored" | "running" | "quiet";
-  icon: IconName;
-  description: string;
+  return <StateLabel label={text ?? label} color={color} icon={icon} />;
 }
 
 /** The looks of all statuses, in the order of the filter: problems first. To add a status, add an entry. */
-export const statusLooks: Readonly<Record<ConsoleStatus, StatusLook>> = {
+export const statusLooks: Readonly<Record<ConsoleStatus, StateLook & { description: string }>> = {
   failed: { label: "Failed", color: "bad", icon: "failed", description: "The handler failed. The Hub may retry." },
   dead: { label: "Dead", color: "bad", icon: "dead", description: "All attempts failed. Replay it to run it again." },
   retrying: {

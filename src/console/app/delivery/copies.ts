@@ -7,14 +7,12 @@ import { knownScopes } from "../deliveries/filter.ts";
 /**
  * Writes a curl command that sends a payload to an endpoint. The secret stays a shell variable, so that the copied text
  * contains none.
- *
- * @param options.hasSecret whether the endpoint checks a secret. Default `true`.
  */
-export function toCurl({ url, body, hasSecret = true }: { url: string; body: string; hasSecret?: boolean }): string {
+export function toCurl({ url, body }: { url: string; body: string }): string {
   return [
     `curl ${toShellWord(url)}`,
     "--header 'Content-Type: application/json'",
-    ...(hasSecret ? ['--header "X-Webhook-Secret: $WEBHOOK_SECRET"'] : []),
+    '--header "X-Webhook-Secret: $WEBHOOK_SECRET"',
     `--data-raw ${quoteShellWord(body)}`,
   ].join(" \\\n  ");
 }
@@ -38,11 +36,11 @@ export function toCopiedTest({
   const outcome = status === "ignored" ? "ignored" : "succeeded";
   const subject = [readText(payload, "event", "scope"), readText(payload, "event", "action"), name && `of ${name}`];
   const title = `${endpoint} ${outcome === "ignored" ? "ignores" : "handles"} ${subject.filter(Boolean).join(" ") || "a payload"}`;
-  let value = toSource(payload, { indent: "  " });
+  let value = toSource(payload, "  ");
   if (scope !== undefined && type !== undefined && name !== undefined) {
     const changes = { ...differences(webhookPayload(scope, { repo: { type, name } }), payload) };
     const repo = { type, name, ...(isRecord(changes.repo) && changes.repo) };
-    value = `webhookPayload(${JSON.stringify(scope)}, ${toSource({ ...changes, repo }, { indent: "  " })})`;
+    value = `webhookPayload(${JSON.stringify(scope)}, ${toSource({ ...changes, repo }, "  ")})`;
   }
   return `${value.startsWith("webhookPayload(") ? 'import { webhookPayload } from "hub-webhooks/testing";\n' : ""}import { expect, test } from "vitest";
 import server from "./server.ts";
@@ -87,18 +85,14 @@ function parse(body: string): object | undefined {
 const maxInlineLength = 80;
 
 /** Writes a value as JavaScript source: JSON values and `undefined`. */
-function toSource(value: unknown, { indent = "" }: { indent?: string } = {}): string {
-  if (Array.isArray(value))
-    return wrap(
-      "[",
-      "]",
-      value.map((item) => toSource(item, { indent: `${indent}  ` })),
-      indent,
-    );
+function toSource(value: unknown, indent = ""): string {
+  const inner = `${indent}  `;
+  if (Array.isArray(value)) {
+    const items = value.map((item) => toSource(item, inner));
+    return wrap("[", "]", items, indent);
+  }
   if (typeof value === "object" && value !== null) {
-    const fields = Object.entries(value).map(
-      ([key, field]) => `${toKey(key)}: ${toSource(field, { indent: `${indent}  ` })}`,
-    );
+    const fields = Object.entries(value).map(([key, field]) => `${toKey(key)}: ${toSource(field, inner)}`);
     return wrap("{", "}", fields, indent);
   }
   return value === undefined ? "undefined" : escapeHidden(JSON.stringify(value));

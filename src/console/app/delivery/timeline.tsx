@@ -170,7 +170,7 @@ function HandlerLog({ lines, number }: { lines: readonly HandlerLogLine[]; numbe
 }
 
 /** A part of the timeline. */
-export type TimelineStep =
+type TimelineStep =
   | { type: "attempt"; attempt: AttemptInfo; isLast: boolean }
   /** `before` is the number of the attempt that follows. */
   | { type: "wait"; before: number; ms: number }

@@ -173,7 +173,7 @@ function indent(json: string): string {
 }
 
 /** The filters of the log, as the URL contains them. */
-export interface LogFilter {
+interface LogFilter {
   /** The lowest level to show. Lines that are not from the logger count as `info`. */
   level: Exclude<LogLevel, "output">;
   deliveryId: string | undefined;

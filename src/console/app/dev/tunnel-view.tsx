@@ -1,5 +1,5 @@
 import { dev } from "../resource.ts";
-import { Command, CopyButton, Icon, Loading, Text, UrlText } from "../ui.tsx";
+import { Command, CopyButton, Loading, StateLabel, Text, UrlText } from "../ui.tsx";
 import "./dev.css";
 
 /** The tunnel of the session, and the URLs that are reachable through it. */
@@ -12,9 +12,7 @@ export function TunnelView() {
     <section class="page tunnel" aria-labelledby="tunnel-title">
       <h1 id="tunnel-title">Tunnel</h1>
       <div class="tunnel-state">
-        <span class="status" data-color={isUp ? "good" : "bad"}>
-          <Icon name={isUp ? "succeeded" : "failed"} /> {isUp ? "Up" : "Down"}
-        </span>
+        <StateLabel label={isUp ? "Up" : "Down"} color={isUp ? "good" : "bad"} icon={isUp ? "succeeded" : "failed"} />
         <span class="copyable">
           <code>
             <UrlText value={publicUrl} />

@@ -1,16 +1,9 @@
 import type { ActivityBar, ActivityWindow, EndpointInfo, RegistrationInfo } from "../../protocol/deliveries.ts";
 import { formatPlural } from "../format.ts";
-import type { IconName } from "../ui.tsx";
+import type { StateLook } from "../ui.tsx";
 
-/** The label, color, and icon of a registration's state. */
-export interface RegistrationLook {
-  label: string;
-  color: "good" | "bad" | "retry" | "quiet";
-  icon: IconName;
-}
-
-/** The looks of all states. */
-export const registrationLooks: Readonly<Record<RegistrationInfo["state"], RegistrationLook>> = {
+/** The label, color, and icon of each state of a registration. */
+export const registrationLooks: Readonly<Record<RegistrationInfo["state"], StateLook>> = {
   enabled: { label: "Registered", color: "good", icon: "succeeded" },
   disabled: {
     label: "Disabled on the Hub",
@@ -65,7 +58,7 @@ export const windowLooks: Readonly<Record<ActivityWindow, { label: string; bar: 
 export type ActivityKind = "deliveries" | "attempts";
 
 /** The parts of a bar. */
-export interface CountedBar {
+interface CountedBar {
   total: number;
   failed: number;
 }

@@ -17,11 +17,11 @@ import {
   CopyButton,
   EmptyState,
   FailureState,
-  Icon,
   isWebUrl,
   Loading,
   Message,
   Moment,
+  StateLabel,
   Text,
   UrlText,
 } from "../ui.tsx";
@@ -122,11 +122,7 @@ function EndpointCard({
           <Text value={name} />
         </h2>
         <span class="tag">{background ? "background" : "inline"}</span>
-        {isPaused && (
-          <span class="status" data-color="retry">
-            <Icon name="pause" /> Paused
-          </span>
-        )}
+        {isPaused && <StateLabel label="Paused" color="retry" icon="pause" />}
         <span class="endpoint-actions">
           <a class="button" href={listHash({ endpoint: name })}>
             Deliveries
@@ -158,15 +154,11 @@ function Registration({
   endpoint: EndpointInfo;
   hidesMessage: boolean;
 }) {
-  const look = registration && registrationLooks[registration.state];
   return (
     <div class="registration">
-      {registration && look && (
+      {registration && (
         <div class="registration-state">
-          <span class="status" data-color={look.color}>
-            <Icon name={look.icon} />
-            {look.label}
-          </span>
+          <StateLabel {...registrationLooks[registration.state]} />
           <WebhookLink registration={registration} />
           {registration.message !== undefined && !hidesMessage && (
             <p class="quiet">
@@ -185,14 +177,10 @@ function Registration({
       )}
       <div class="registration-state">
         {secret === "set" ? (
-          <span class="status" data-color="good">
-            <Icon name="succeeded" /> Secret set
-          </span>
+          <StateLabel label="Secret set" color="good" icon="succeeded" />
         ) : (
           <>
-            <span class="status" data-color="bad">
-              <Icon name="failed" /> No secret
-            </span>
+            <StateLabel label="No secret" color="bad" icon="failed" />
             <p class="quiet">
               Anyone can send deliveries. Set <code>WEBHOOK_SECRET</code> on the server and on the webhook.
             </p>

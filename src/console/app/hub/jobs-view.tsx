@@ -5,7 +5,7 @@ import { Facts, RequestHeaders } from "../delivery/pane.tsx";
 import { formatDuration, formatPlural } from "../format.ts";
 import { useResource } from "../resource.ts";
 import { formatRoute } from "../state.ts";
-import { Command, CopyButton, Elapsed, EmptyState, Icon, type IconName, Moment, Text } from "../ui.tsx";
+import { Command, CopyButton, Elapsed, EmptyState, Moment, StateLabel, type StateLook, Text } from "../ui.tsx";
 import { type DataColumn, ItemPane, ListView } from "./list-view.tsx";
 
 const columns: readonly DataColumn<JobInfo>[] = [
@@ -147,7 +147,7 @@ function Log({ job: { logs, isActive } }: { job: JobDetails }) {
   );
 }
 
-const looks: Readonly<Record<string, { color: string; icon: IconName }>> = {
+const looks: Readonly<Record<string, Omit<StateLook, "label">>> = {
   SCHEDULING: { color: "quiet", icon: "queued" },
   RUNNING: { color: "running", icon: "running" },
   COMPLETED: { color: "good", icon: "succeeded" },
@@ -158,13 +158,8 @@ const looks: Readonly<Record<string, { color: string; icon: IconName }>> = {
 
 /** The stage of a job, in its color. */
 function JobStage({ job: { stage } }: { job: Pick<JobInfo, "stage"> }) {
-  const { color, icon } = looks[stage] ?? { color: "quiet", icon: "queued" as const };
-  return (
-    <span class="status" data-color={color}>
-      <Icon name={icon} />
-      {stage.charAt(0) + stage.slice(1).toLowerCase()}
-    </span>
-  );
+  const look = looks[stage] ?? ({ color: "quiet", icon: "queued" } as const);
+  return <StateLabel {...look} label={stage.charAt(0) + stage.slice(1).toLowerCase()} />;
 }
 
 /** How long a job ran, or how long it has been running. */

@@ -13,7 +13,18 @@ import { formatCount, formatDuration, formatPlural } from "../format.ts";
 import { JsonTree } from "../json/tree.tsx";
 import { useResource } from "../resource.ts";
 import { formatRoute, navigate, showToast } from "../state.ts";
-import { Button, Command, CopyButton, Dialog, Icon, type IconName, Moment, Text, UrlText } from "../ui.tsx";
+import {
+  Button,
+  Command,
+  CopyButton,
+  Dialog,
+  Icon,
+  Moment,
+  StateLabel,
+  type StateLook,
+  Text,
+  UrlText,
+} from "../ui.tsx";
 import { ItemPane, readFilter } from "./list-view.tsx";
 import { EditWebhook } from "./webhook-form.tsx";
 
@@ -48,7 +59,7 @@ function Summary({ webhook }: { webhook: WebhookDetails }) {
   return (
     <div>
       <p class="delivery-title">
-        <WebhookStateLabel state={state} />
+        <StateLabel {...webhookLooks[state]} />
         <span class="copyable">
           <strong class="hub-target">
             <WebhookTarget target={target} />
@@ -193,22 +204,12 @@ export function targetText({ target }: Pick<WebhookInfo, "target">): string {
   return target.kind === "job" ? target.description : target.id;
 }
 
-const looks: Readonly<Record<WebhookState, { label: string; color: string; icon: IconName }>> = {
+/** The label, color, and icon of each state of a webhook. */
+export const webhookLooks: Readonly<Record<WebhookState, StateLook>> = {
   enabled: { label: "Enabled", color: "good", icon: "succeeded" },
   disabled: { label: "Disabled", color: "ignored", icon: "pause" },
   suspended: { label: "Suspended", color: "bad", icon: "dead" },
 };
-
-/** The state of a webhook, in its color. */
-export function WebhookStateLabel({ state }: { state: WebhookState }) {
-  const { label, color, icon } = looks[state];
-  return (
-    <span class="status" data-color={color}>
-      <Icon name={icon} />
-      {label}
-    </span>
-  );
-}
 
 /** The attempts of a webhook, newest first. The one that is open shows its request and response. */
 function AttemptTable({

@@ -2,21 +2,14 @@ import { useState } from "preact/hooks";
 import type { WebhookInfo, WebhookList } from "../../protocol/hub.ts";
 import { formatCount } from "../format.ts";
 import { useResource } from "../resource.ts";
-import { Button, Command, EmptyState, Moment, Text } from "../ui.tsx";
+import { Button, Command, EmptyState, Moment, StateLabel, Text } from "../ui.tsx";
 import { type DataColumn, ListView } from "./list-view.tsx";
 import { CreateWebhook } from "./webhook-form.tsx";
-import {
-  AttemptOutcome,
-  DailyCount,
-  targetText,
-  WebhookPane,
-  WebhookStateLabel,
-  WebhookTarget,
-} from "./webhook-pane.tsx";
+import { AttemptOutcome, DailyCount, targetText, WebhookPane, WebhookTarget, webhookLooks } from "./webhook-pane.tsx";
 
 const columns: readonly DataColumn<WebhookInfo>[] = [
   { label: "Target", cell: (webhook) => <WebhookTarget target={webhook.target} /> },
-  { label: "State", isShort: true, cell: ({ state }) => <WebhookStateLabel state={state} /> },
+  { label: "State", isShort: true, cell: ({ state }) => <StateLabel {...webhookLooks[state]} /> },
   {
     label: "Watches",
     from: 480,

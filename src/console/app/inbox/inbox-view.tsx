@@ -10,28 +10,33 @@ import { statusLooks } from "../deliveries/status.tsx";
 import { formatCompact, formatDuration, formatPlural } from "../format.ts";
 import { useResource } from "../resource.ts";
 import { formatRoute } from "../state.ts";
-import { Command, CopyButton, EmptyState, FailureState, Icon, type IconName, Loading, Message, Text } from "../ui.tsx";
+import { Command, CopyButton, EmptyState, Loaded, Message, StateLabel, type StateLook, Text } from "../ui.tsx";
 import "./inbox.css";
 
 const refreshMs = 10_000;
 
 /** The inbox of the server: its location, its state, and the number of its deliveries. */
 export function InboxView() {
-  const { data, failure, reload } = useResource<InboxInfo>("inbox", { features: ["inbox"], refreshMs });
+  const resource = useResource<InboxInfo>("inbox", { features: ["inbox"], refreshMs });
+  const contents = resource.data?.contents;
   return (
     <div class="page inbox">
       <header class="page-header">
         <h1>Inbox</h1>
-        {data?.contents && <Actions contents={data.contents} />}
+        {contents && <Actions contents={contents} />}
       </header>
-      {data?.state === "unused" && <NoBackground location={data.location} />}
-      {data && data.state !== "unused" && (
-        <>
-          <InboxCard inbox={data} />
-          {data.contents && <InboxTable endpoints={data.contents.endpoints} />}
-        </>
-      )}
-      {!data && (failure ? <FailureState failure={failure} onRetry={reload} /> : <Loading />)}
+      <Loaded resource={resource}>
+        {(inbox) =>
+          inbox.state === "unused" ? (
+            <NoBackground location={inbox.location} />
+          ) : (
+            <>
+              <InboxCard inbox={inbox} />
+              {inbox.contents && <InboxTable endpoints={inbox.contents.endpoints} />}
+            </>
+          )
+        }
+      </Loaded>
     </div>
   );
 }
@@ -65,8 +70,8 @@ function InboxCard({ inbox: { state, location, problems, warnings, recordsDetail
     <section class="card inbox-card" aria-label="Storage">
       <header class="inbox-title">
         <h2>{engineNames[engine]}</h2>
-        <Look look={stateLooks[state]} />
-        {keptUntil !== undefined && <Look look={keptLooks[keptUntil]} />}
+        <StateLabel {...stateLooks[state]} />
+        {keptUntil !== undefined && <StateLabel {...keptLooks[keptUntil]} />}
         {address !== undefined && (
           <div class="endpoint-url inbox-address">
             <code>
@@ -100,15 +105,6 @@ function InboxCard({ inbox: { state, location, problems, warnings, recordsDetail
         </p>
       ))}
     </section>
-  );
-}
-
-function Look({ look: { label, color, icon } }: { look: StateLook }) {
-  return (
-    <span class="status" data-color={color}>
-      <Icon name={icon} />
-      {label}
-    </span>
   );
 }
 
@@ -179,19 +175,14 @@ function EndpointRow({ endpoint }: { endpoint: InboxEndpoint }) {
       <th scope="row">
         <span class="inbox-name">
           <Text value={name} />
-          {isPaused && (
-            <span class="status" data-color="retry">
-              <Icon name="pause" /> Paused
-            </span>
-          )}
+          {isPaused && <StateLabel label="Paused" color="retry" icon="pause" />}
           {!isServed && (
-            <span
-              class="status"
-              data-color={isWaiting ? "retry" : "quiet"}
+            <StateLabel
+              label="Not on this server"
+              color={isWaiting ? "retry" : "quiet"}
+              icon="help"
               title={isWaiting ? "Its deliveries wait until a server runs the endpoint in the background." : undefined}
-            >
-              <Icon name="help" /> Not on this server
-            </span>
+            />
           )}
         </span>
       </th>
@@ -235,13 +226,6 @@ function Count({ status, count, endpoint }: { status: CountedStatus; count: numb
       )}
     </td>
   );
-}
-
-/** The label, color, and icon of a state. */
-export interface StateLook {
-  label: string;
-  color: "good" | "bad" | "retry" | "quiet";
-  icon: IconName;
 }
 
 /** The label, color, and icon of each state of an inbox. */

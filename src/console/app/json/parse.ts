@@ -19,12 +19,12 @@ export interface JsonNode {
 }
 
 /** Why a text is not JSON. */
-export interface JsonProblem {
+interface JsonProblem {
   message: string;
   position: number;
 }
 
-export type ParsedJson = { nodes: readonly JsonNode[] } | { problem: JsonProblem };
+type ParsedJson = { nodes: readonly JsonNode[] } | { problem: JsonProblem };
 
 const numberOrWord = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y;
 const plainCharacters = /[^"\\\u0000-\u001f]*/y;

@@ -189,7 +189,7 @@ function copiedValue({ kind, start, end }: JsonNode, text: string): string {
 }
 
 /** Which parts of a tree are visible. */
-export interface TreeState {
+interface TreeState {
   /** The indexes of the objects and arrays that are expanded. */
   expanded: ReadonlySet<number>;
   /** How many parts of a long object or array are shown, if more than {@link chunkSize}. */
@@ -197,7 +197,7 @@ export interface TreeState {
 }
 
 /** A row of the tree: a value, or the button that shows more values of a long object or array. */
-export type TreeRow =
+type TreeRow =
   | { type: "value"; index: number; position: number; siblings: number }
   | { type: "more"; parent: number; depth: number; rest: number };
 

@@ -9,7 +9,7 @@ import { type ApiFailure, getJson, sendJson, subscribe, toApiFailure } from "../
 import { findSyntaxProblem, keepUnchanged } from "../json/parse.ts";
 
 /** The payload in the editor, and the results of its checks on the server. */
-export interface Editing {
+interface Editing {
   /** Missing while it loads. */
   start: Start | undefined;
   text: string;
@@ -120,7 +120,7 @@ function usePreview(
 }
 
 /** The first content of the editor: the payload of an event, or of a past delivery. */
-export interface Start {
+interface Start {
   text: string;
   /** Whether the payload is that of an event that has not happened. Sending it then makes the change of the event. */
   isDraft: boolean;

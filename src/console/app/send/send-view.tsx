@@ -10,7 +10,7 @@ import { JsonEditor } from "../json/editor.tsx";
 import { findSyntaxProblem } from "../json/parse.ts";
 import { useResource } from "../resource.ts";
 import { announce, formatRoute, navigate, route } from "../state.ts";
-import { Button, Icon, Loaded, Loading, Text, UrlText } from "../ui.tsx";
+import { Button, Loaded, Loading, StateLabel, Text, UrlText } from "../ui.tsx";
 import { type Draft, findRepositoryProblem, type Past, readPast, useEditing } from "./editing.ts";
 import { EventFields } from "./event-fields.tsx";
 import "../delivery/pane.css";
@@ -250,7 +250,7 @@ const effects: Readonly<Record<NonNullable<SendPreview["effect"]>, string>> = {
 };
 
 /** The endpoints that the user has chosen to send to. */
-export interface Choice {
+interface Choice {
   isChosen: (endpoint: string) => boolean;
   choose: (endpoint: string, isChosen: boolean) => void;
 }
@@ -330,13 +330,9 @@ function EndpointRecipient({ recipient, choice }: { recipient: SendRecipient; ch
 }
 
 function Outcome({ recipient: { ignored }, isSkipped }: { recipient: SendRecipient; isSkipped: boolean }) {
-  const isIgnored = !isSkipped && ignored !== undefined;
-  return (
-    <span class="status" data-color={isSkipped || isIgnored ? "ignored" : "good"}>
-      <Icon name={isSkipped || isIgnored ? "ignored" : "succeeded"} />
-      {isSkipped ? "Skipped" : isIgnored ? "Ignored" : "Receives"}
-    </span>
-  );
+  if (isSkipped) return <StateLabel label="Skipped" color="ignored" icon="ignored" />;
+  if (ignored !== undefined) return <StateLabel label="Ignored" color="ignored" icon="ignored" />;
+  return <StateLabel label="Receives" color="good" icon="succeeded" />;
 }
 
 function Note({ recipient: { skipped, ignored } }: { recipient: SendRecipient }) {

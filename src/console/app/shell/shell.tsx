@@ -31,7 +31,7 @@ import "./shell.css";
 type SignedIn = Extract<SessionInfo, { signedIn: true }>;
 
 /** A view of the console. */
-export interface View {
+interface View {
   /** The view is shown where the server offers this feature. */
   feature: ConsoleFeature;
   /** The name in the navigation and in the document's title. */
