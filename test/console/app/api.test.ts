@@ -194,10 +194,7 @@ async function openConnected() {
 test("A connection that is silent for 45 s is opened again", async () => {
   const { opened, follower } = await openConnected();
   // Heartbeats keep it open.
-  for (let heartbeats = 0; heartbeats < 5; heartbeats += 1) {
-    await vi.advanceTimersByTimeAsync(15_000);
-    await opened.deliverAll();
-  }
+  await opened.pass(75_000, 15_000);
   expect([connection.value, follower.opens]).toEqual(["live", 1]);
   await vi.advanceTimersByTimeAsync(60_000);
   expect([connection.value, follower.opens]).toEqual(["reconnecting", 1]);
@@ -212,8 +209,7 @@ test("A connection that is lost again and again is opened again within a second 
     await vi.advanceTimersByTimeAsync(0);
     expect(connection.value).toBe("reconnecting");
     opened.restore();
-    await vi.advanceTimersByTimeAsync(1_000);
-    await opened.deliverAll();
+    await opened.pass(1_000);
     expect([connection.value, follower.opens]).toEqual(["live", 1 + losses]);
   }
 });

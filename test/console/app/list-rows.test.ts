@@ -30,12 +30,6 @@ test("A row that does not match the filter any longer stays", () => {
   expect(rows.map(({ id }) => id)).toEqual(["3", "2"]);
 });
 
-test("Rows that are dropped while they wait leave a mark", () => {
-  const added = [delivery(1), delivery(2), delivery(3)];
-  const held = mergeDeliveries({ ...start, rows: [] }, added, { ...options, isHeld: true, max: 2 });
-  expect(insertWaiting(held, 2)).toEqual({ rows: [delivery(3), delivery(2)], waiting: [], isTrimmed: true });
-});
-
 test("A list from which a delivery was dropped keeps its mark, whatever is added later", () => {
   const max = 4;
   const newer = fc.record({ kind: fc.constant("stream" as const), count: fc.integer({ min: 1, max: 6 }) });

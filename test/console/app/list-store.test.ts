@@ -269,16 +269,10 @@ test("No row is added above missed ones before the list has been loaded again", 
   for (let missed = 0; missed < 6; missed += 1) opened.stored.add();
   opened.failure = 503;
   opened.restore();
-  const pass = async (ms: number) => {
-    for (let passed = 0; passed < ms; passed += 250) {
-      await vi.advanceTimersByTimeAsync(250);
-      await opened.deliverAll();
-    }
-  };
-  await pass(2_000);
+  await opened.pass(2_000, 250);
   expect(opened.streams).toBe(1);
   opened.arrive();
-  await pass(1_000);
+  await opened.pass(1_000, 250);
   expect(rows()).toHaveLength(3);
   await list.expectFresh();
   expect(rows()[0]).toBe("d-10 queued 0");
@@ -341,8 +335,7 @@ test("A list that is closed receives nothing, and leaves no timer", async () => 
   const timers = vi.getTimerCount();
   const report = async (change: () => void) => {
     change();
-    await vi.advanceTimersByTimeAsync(200);
-    await opened.deliverAll();
+    await opened.pass(200);
   };
   await report(() => opened.arrive());
   await report(() => opened.events.changed("deliveries"));
@@ -370,10 +363,7 @@ test("A request that the server refuses is not repeated", async () => {
   opened.failure = 400;
   const loading = list.store.load();
   const refused = opened.requests.length + 1;
-  for (let seconds = 0; seconds < 20; seconds += 1) {
-    await vi.advanceTimersByTimeAsync(1_000);
-    await opened.deliverAll();
-  }
+  await opened.pass(20_000, 1_000);
   await loading;
   expect([list.store.failure.value?.status, opened.requests.length]).toEqual([400, refused]);
 });
@@ -418,8 +408,7 @@ test("While deliveries arrive all the time, the totals are loaded, and each anno
   announced.length = 0;
   for (let seconds = 0; seconds < 12; seconds += 1) {
     opened.arrive();
-    await vi.advanceTimersByTimeAsync(1_000);
-    await opened.deliverAll();
+    await opened.pass(1_000);
   }
   expect(list.store.totals.value.queued).toBeGreaterThan(5);
   const counts = announced.map((text) => Number.parseInt(text, 10));

@@ -40,12 +40,7 @@ function openCounted({ refreshMs }: { refreshMs?: number } = {}) {
     unfollow();
     await opened.close();
   };
-  /** Lets time pass, and everything arrive. */
-  const pass = async (ms: number) => {
-    await vi.advanceTimersByTimeAsync(ms);
-    await opened.deliverAll();
-  };
-  return { server, opened, shown, info, change, stop, unfollow, close, pass };
+  return { server, opened, shown, info, change, stop, unfollow, close };
 }
 
 type Opened = ReturnType<typeof openCounted>;
@@ -127,22 +122,22 @@ test("A resource is loaded again after an interval, and not after a request that
   const page = openCounted({ refreshMs: 10_000 });
   await page.opened.deliverAll();
   page.server.count += 1;
-  await page.pass(10_000);
+  await page.opened.pass(10_000);
   expect(page.shown.count).toBe(1);
   // A failure does not shorten the interval.
   page.opened.failure = 503;
-  await page.pass(10_000);
+  await page.opened.pass(10_000);
   const before = page.opened.requests.length;
-  await page.pass(9_000);
+  await page.opened.pass(9_000);
   expect([page.shown.failure?.status, page.opened.requests.length]).toEqual([503, before]);
   await page.close();
 
   const refused = openCounted();
   refused.opened.failure = 404;
   await refused.opened.deliverAll();
-  await refused.pass(1_000);
+  await refused.opened.pass(1_000);
   const { length } = refused.opened.requests;
-  await refused.pass(10_000);
+  await refused.opened.pass(10_000);
   expect([refused.shown.failure?.status, refused.opened.requests.length]).toEqual([404, length]);
   await refused.close();
 });

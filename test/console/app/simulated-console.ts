@@ -173,6 +173,14 @@ export class SimulatedConsole {
     }
   }
 
+  /** Lets time pass in steps, after each of which everything arrives. In milliseconds. */
+  async pass(ms: number, stepMs: number = ms): Promise<void> {
+    for (let passed = 0; passed < ms; passed += stepMs) {
+      await vi.advanceTimersByTimeAsync(stepMs);
+      await this.deliverAll();
+    }
+  }
+
   /** Continues everything for a second, except the transfer that has waited longest. */
   async delayOldest(): Promise<void> {
     for (let round = 0; round < 4; round += 1) {
