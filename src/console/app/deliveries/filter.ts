@@ -65,6 +65,11 @@ export function toPredicate(filter: ListFilter, now: number): (delivery: Deliver
     (searched.length === 0 || areFound(searched, searchedTexts(delivery)));
 }
 
+/** The filter "queued" contains the deliveries that wait for a retry, as the total of queued deliveries does. */
+function hasStatus(status: ConsoleStatus, statuses: readonly ConsoleStatus[]): boolean {
+  return statuses.length === 0 || statuses.includes(status) || (status === "retrying" && statuses.includes("queued"));
+}
+
 function isRepository({ repository }: DeliverySummary, name: string): boolean {
   return repository !== undefined && (repository.name === name || `${repository.type}:${repository.name}` === name);
 }
@@ -104,11 +109,6 @@ export function describeTime({ last, from, until }: ListFilter, now: Date): stri
   if (start !== undefined && end !== undefined) return `${start} – ${end}`;
   if (start !== undefined) return `Since ${start}`;
   return end === undefined ? undefined : `Before ${end}`;
-}
-
-/** The filter "queued" contains the deliveries that wait for a retry, as the total of queued deliveries does. */
-function hasStatus(status: ConsoleStatus, statuses: readonly ConsoleStatus[]): boolean {
-  return statuses.length === 0 || statuses.includes(status) || (status === "retrying" && statuses.includes("queued"));
 }
 
 /** The route of the list: its filters, and the delivery that is open. */
