@@ -16,9 +16,8 @@ import {
   Command,
   CopyButton,
   EmptyState,
-  FailureState,
   isWebUrl,
-  Loading,
+  Loaded,
   Message,
   Moment,
   StateLabel,
@@ -44,8 +43,7 @@ const windows = Object.keys(windowLooks).filter((name): name is ActivityWindow =
 /** The endpoints of the server. */
 export function EndpointsView() {
   const [window, setWindow] = useState<ActivityWindow>("1h");
-  const { data, failure, reload } = useResource<EndpointList>("endpoints", { features: ["endpoints"], refreshMs });
-  const sharedMessage = data && findSharedMessage(data.endpoints);
+  const resource = useResource<EndpointList>("endpoints", { features: ["endpoints"], refreshMs });
   return (
     <div class="page">
       <header class="page-header">
@@ -59,33 +57,46 @@ export function EndpointsView() {
           ))}
         </fieldset>
       </header>
-      {data && data.endpoints.length > 0 && (
-        <>
-          {sharedMessage !== undefined && (
-            <p class="notice endpoints-notice">
-              <strong>{registrationLooks.unknown.label}.</strong> <Message text={sharedMessage} />
-            </p>
-          )}
-          <div class="endpoints">
-            {data.endpoints.map((endpoint) => (
-              <EndpointCard
-                key={endpoint.name}
-                endpoint={endpoint}
-                hidesMessage={sharedMessage !== undefined}
-                window={window}
-                onChange={reload}
-              />
-            ))}
-          </div>
-          <p class="quiet endpoints-note">
-            Each bar is {windowLooks[window].bar}. Activity is counted since the server started,{" "}
-            <Moment at={data.startedAt} />.
-          </p>
-        </>
-      )}
-      {data?.endpoints.length === 0 && <NoEndpoints />}
-      {!data && (failure ? <FailureState failure={failure} onRetry={reload} /> : <Loading />)}
+      <Loaded resource={resource}>
+        {(list) => <EndpointCards list={list} window={window} onChange={resource.reload} />}
+      </Loaded>
     </div>
+  );
+}
+
+function EndpointCards({
+  list: { endpoints, startedAt },
+  window,
+  onChange,
+}: {
+  list: EndpointList;
+  window: ActivityWindow;
+  onChange: () => void;
+}) {
+  if (endpoints.length === 0) return <NoEndpoints />;
+  const sharedMessage = findSharedMessage(endpoints);
+  return (
+    <>
+      {sharedMessage !== undefined && (
+        <p class="notice endpoints-notice">
+          <strong>{registrationLooks.unknown.label}.</strong> <Message text={sharedMessage} />
+        </p>
+      )}
+      <div class="endpoints">
+        {endpoints.map((endpoint) => (
+          <EndpointCard
+            key={endpoint.name}
+            endpoint={endpoint}
+            hidesMessage={sharedMessage !== undefined}
+            window={window}
+            onChange={onChange}
+          />
+        ))}
+      </div>
+      <p class="quiet endpoints-note">
+        Each bar is {windowLooks[window].bar}. Activity is counted since the server started, <Moment at={startedAt} />.
+      </p>
+    </>
   );
 }
 
