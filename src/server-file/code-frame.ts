@@ -1,7 +1,7 @@
 import { readFileSync, realpathSync, statSync } from "node:fs";
 import { dirname, isAbsolute, relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { CodeFrame } from "../console/protocol/dev.ts";
+import type { CodeFrame } from "../console/protocol/session.ts";
 
 /** The number of lines before and after the line of the error. */
 const context = 4;

@@ -1,6 +1,6 @@
 import { relative } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { CodeFrame } from "../console/protocol/dev.ts";
+import type { CodeFrame } from "../console/protocol/session.ts";
 import { describeError } from "../core/describe.ts";
 import { WebhookError } from "../core/errors.ts";
 import { userStackLines } from "../core/terminal.ts";

@@ -2,10 +2,9 @@ import { useComputed } from "@preact/signals";
 import { type ComponentChildren, Fragment } from "preact";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { escapeHidden } from "../../core/text.ts";
-import type { ApiFailure } from "./api/failure.ts";
+import type { ApiFailure } from "./api.ts";
 import { formatDuration, formatMoment } from "./format.ts";
-import { now } from "./state/clock.ts";
-import { announce, showFailure, showToast } from "./state/toasts.ts";
+import { announce, now, showFailure, showToast } from "./state.ts";
 
 interface ButtonProps {
   children?: ComponentChildren;
@@ -120,6 +119,22 @@ export function Icon({ name }: { name: IconName }) {
     <svg class="icon" viewBox="0 0 16 16" width="16" height="16" aria-hidden="true">
       <path d={paths[name]} />
     </svg>
+  );
+}
+
+/** How a state looks: a word with an icon, in a color by its meaning. */
+export interface StateLook {
+  label: string;
+  color: "bad" | "retry" | "good" | "ignored" | "running" | "quiet";
+  icon: IconName;
+}
+
+export function StateLabel({ label, color, icon, title }: StateLook & { title?: string | undefined }) {
+  return (
+    <span class="status" data-color={color} title={title}>
+      <Icon name={icon} />
+      {label}
+    </span>
   );
 }
 
@@ -264,6 +279,18 @@ export function FailureState({ failure, onRetry }: { failure: ApiFailure; onRetr
       </Button>
     </EmptyState>
   );
+}
+
+/** The content of a resource, when it is loaded. Until then, a placeholder or why it could not be loaded. */
+export function Loaded<Answer>({
+  resource: { data, failure, reload },
+  children,
+}: {
+  resource: { data: Answer | undefined; failure: ApiFailure | undefined; reload: () => void };
+  children: (data: Answer) => ComponentChildren;
+}) {
+  if (data !== undefined) return <>{children(data)}</>;
+  return failure ? <FailureState failure={failure} onRetry={reload} /> : <Loading />;
 }
 
 const confirmedMs = 2_000;

@@ -1,7 +1,7 @@
 import { html } from "hono/html";
 
 /** The content of a server-rendered page. */
-export interface PageDocument {
+interface PageDocument {
   title: string;
   /** `undefined`: the theme of the user's system. */
   theme: "light" | "dark" | undefined;
@@ -83,3 +83,83 @@ export const favicon = `data:image/svg+xml,${encodeURIComponent(
     `<circle cx="20.5" cy="8.5" r="2.75" fill="#1d1b16"/><path d="${hook.line}${hook.arrow}" fill="none" ` +
     `stroke="#1d1b16" stroke-width="2.75" stroke-linecap="round" stroke-linejoin="round"/></svg>`,
 )}`;
+
+/**
+ * Renders a button that copies the text of another element. The button is hidden until the script runs.
+ *
+ * @param sourceId the ID of the element whose text is copied.
+ * @param what names the text for screen readers, such as "the URL of retrain".
+ */
+export function copyButton(sourceId: string, what: string): Markup {
+  return html`<button class="copy" type="button" data-copy="${sourceId}" data-what="${what}">
+      <span data-label>Copy</span><span class="unseen"> ${what}</span>
+    </button>`;
+}
+
+const units = [
+  { unit: "day", seconds: 86_400 },
+  { unit: "hour", seconds: 3_600 },
+  { unit: "minute", seconds: 60 },
+] as const;
+
+/**
+ * Renders a time relative to `now`, in a `<time>` element with the exact time.
+ *
+ * @param at ISO 8601.
+ * @example
+ * ```ts
+ * timeAgo("2026-09-01T10:00:00Z", new Date("2026-09-01T10:03:20Z")); // <time …>3 minutes ago</time>
+ * ```
+ */
+export function timeAgo(at: string, now: Date): Markup {
+  return html`<time datetime="${at}" title="${at}">${inWords(at, now)}</time>`;
+}
+
+function inWords(at: string, now: Date): string {
+  const elapsed = (now.getTime() - Date.parse(at)) / 1000;
+  const largest = units.find(({ seconds }) => elapsed >= seconds);
+  if (!largest) return "just now";
+  // Not Intl.RelativeTimeFormat, which reads 4.5 MB of language data into memory.
+  const count = Math.floor(elapsed / largest.seconds);
+  return `${count} ${largest.unit}${count === 1 ? "" : "s"} ago`;
+}
+
+/** The sites that may display a page in a frame: the server itself and the Hub, which embeds every Space. */
+export const hubFrames = "'self' https://huggingface.co https://*.huggingface.co https://*.hf.space";
+
+/** Returns the headers of a page whose only style sheet is inline. */
+export function inlinePageHeaders(nonce: string): Record<string, string> {
+  return {
+    "content-type": "text/html; charset=utf-8",
+    "content-security-policy": `default-src 'none'; style-src 'nonce-${nonce}'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors ${hubFrames}`,
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cache-control": "no-store",
+    vary: "accept",
+  };
+}
+
+/**
+ * Creates a response that is not cached, with the minimum permissions. Inline scripts and styles are forbidden, so that text
+ * from clients cannot run even if it is not escaped.
+ */
+export function pageResponse(html: string): Response {
+  const contentSecurityPolicy = [
+    "default-src 'none'",
+    "style-src 'self'",
+    "script-src 'self'",
+    "img-src 'self' data:",
+    "base-uri 'none'",
+    "form-action 'none'",
+    `frame-ancestors ${hubFrames}`,
+  ].join("; ");
+  return new Response(html, {
+    headers: {
+      "Content-Type": "text/html; charset=utf-8",
+      "Content-Security-Policy": contentSecurityPolicy,
+      "X-Content-Type-Options": "nosniff",
+      "Referrer-Policy": "no-referrer",
+      "Cache-Control": "no-store",
+    },
+  });
+}

@@ -1,8 +1,7 @@
 import { html, raw } from "hono/html";
 import { escapeHidden } from "../../core/text.ts";
 import { tokens } from "../design/tokens.ts";
-import { favicon, mark } from "./document.ts";
-import { inlinePageHeaders } from "./response.ts";
+import { favicon, inlinePageHeaders, mark } from "./document.ts";
 
 /** The content of an error page. */
 export interface ErrorPageContent {

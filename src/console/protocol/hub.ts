@@ -35,8 +35,7 @@ export type WebhookChange = z.infer<typeof webhookChange>;
 export const attemptKey = z.strictObject({ id, logId: id });
 
 /** The states of a webhook. `suspended`: after too many failed deliveries, until it is enabled again. */
-export const webhookStates = ["enabled", "disabled", "suspended"] as const;
-export type WebhookState = (typeof webhookStates)[number];
+export type WebhookState = "enabled" | "disabled" | "suspended";
 
 /** A webhook of the local Hub. Secrets in its URL are masked. */
 export interface WebhookInfo {

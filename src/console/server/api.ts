@@ -19,10 +19,11 @@ import {
   deliveryFilter,
   deliveryKey,
   deliveryListQuery,
+  type EndpointList,
   editedReplay,
+  endpointRequest,
   type ReplayStarted,
 } from "../protocol/deliveries.ts";
-import { type EndpointList, endpointRequest } from "../protocol/endpoints.ts";
 import type { InboxInfo } from "../protocol/inbox.ts";
 import {
   type SendDraft,
@@ -289,7 +290,7 @@ export function inboxApi(source: InboxSource): ConsoleResource {
 }
 
 /** A payload that the user has edited, or its invalid fields. */
-export type SentPayload = { payload: WebhookPayload } | { problems: readonly FieldProblem[] };
+type SentPayload = { payload: WebhookPayload } | { problems: readonly FieldProblem[] };
 
 /** Parses and validates the text of a payload. The field `webhook` is replaced, because each recipient gets its own value. */
 export function parseSentPayload(text: string): SentPayload {

@@ -5,13 +5,14 @@ import { packageRoot } from "../../core/files.ts";
 import { consolePath } from "../../core/urls.ts";
 import { errorAnswer, toResponse } from "../../http/answer.ts";
 import { tokens } from "../design/tokens.ts";
+import { hubFrames } from "../pages/document.ts";
 import { type ConsoleFeature, type ConsolePlace, type SessionInfo, signInRequest } from "../protocol/session.ts";
+import type { Session } from "./access.ts";
 import { type ConsoleAccess, signInRequired } from "./access.ts";
 import type { ConsoleResource } from "./api.ts";
 import { FieldError, readBody } from "./api.ts";
-import type { ConsoleEvents } from "./console-events.ts";
-import type { Session } from "./session-tokens.ts";
-import { streamEvents } from "./stream.ts";
+import type { ConsoleEvents } from "./events.ts";
+import { streamEvents } from "./events.ts";
 
 export interface ConsoleOptions {
   place: ConsolePlace;
@@ -178,9 +179,6 @@ function notFound(): WebhookError {
   });
 }
 
-/** The pages that may show this page in a frame: the Hub, which shows every Space in a frame. */
-const hubFrames = "'self' https://huggingface.co https://*.huggingface.co https://*.hf.space";
-
 const styles = `${tokens}
 body {
   margin: 12vh auto 2rem;
@@ -205,7 +203,7 @@ a {
 :focus-visible { outline: 2px solid var(--focus); outline-offset: 2px; }
 `;
 
-/** The page that a frame shows instead of the console. It contains no data. */
+/** The page that a frame shows instead of the console: no data, no script, and one style sheet. */
 function framedPage(): Response {
   const styleNonce = crypto.randomUUID();
   const page = `<!doctype html>
@@ -226,7 +224,14 @@ function framedPage(): Response {
   </body>
 </html>
 `;
-  return new Response(page, { headers: framedPageHeaders({ frameAncestors: hubFrames, styleNonce }) });
+  return new Response(page, {
+    headers: {
+      ...shared,
+      "Content-Type": "text/html; charset=utf-8",
+      "Content-Security-Policy": `default-src 'none'; style-src 'nonce-${styleNonce}'; base-uri 'none'; form-action 'none'; frame-ancestors ${hubFrames}`,
+      "Cache-Control": "no-store",
+    },
+  });
 }
 
 const mediaTypes: Readonly<Record<string, string>> = {
@@ -237,7 +242,7 @@ const mediaTypes: Readonly<Record<string, string>> = {
 };
 
 /** A file of the app. */
-export interface StaticFile {
+interface StaticFile {
   bytes: Uint8Array<ArrayBuffer>;
   mediaType: string;
 }
@@ -306,19 +311,3 @@ const consoleHeaders: Readonly<Record<string, string>> = {
   "Content-Security-Policy": [...contentSecurityPolicy, "frame-ancestors 'none'"].join("; "),
   "Cache-Control": "no-store",
 };
-
-/** The headers of the page that a frame shows instead of the console. The page has no data and no script, and one style sheet. */
-function framedPageHeaders({
-  frameAncestors,
-  styleNonce,
-}: {
-  frameAncestors: string;
-  styleNonce: string;
-}): Readonly<Record<string, string>> {
-  return {
-    ...shared,
-    "Content-Type": "text/html; charset=utf-8",
-    "Content-Security-Policy": `default-src 'none'; style-src 'nonce-${styleNonce}'; base-uri 'none'; form-action 'none'; frame-ancestors ${frameAncestors}`,
-    "Cache-Control": "no-store",
-  };
-}

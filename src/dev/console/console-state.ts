@@ -1,9 +1,8 @@
 import { relative } from "node:path";
-import type { DevInfo, ReloadProblem } from "../../console/protocol/dev.ts";
-import type { ConsoleFeature } from "../../console/protocol/session.ts";
+import type { ConsoleFeature, DevInfo, ReloadProblem } from "../../console/protocol/session.ts";
 import type { ConsoleResource } from "../../console/server/api.ts";
 import { sendApi } from "../../console/server/api.ts";
-import type { ConsoleEvents } from "../../console/server/console-events.ts";
+import type { ConsoleEvents } from "../../console/server/events.ts";
 import type { WebhookError } from "../../core/errors.ts";
 import { hubFeatures, hubResources, reportHubChanges } from "../../local-hub/console/hub-console.ts";
 import { contextOf } from "../../local-hub/hub-context.ts";

@@ -5,12 +5,18 @@ import type { Context } from "hono";
 import launchEditor from "launch-editor";
 import * as z from "zod/mini";
 import type { DeliverySummary } from "../../console/protocol/deliveries.ts";
-import { type DevInfo, logQuery, openEditorRequest } from "../../console/protocol/dev.ts";
-import { type ConsoleFeature, consoleFeatures, type StreamMessage } from "../../console/protocol/session.ts";
+import {
+  type ConsoleFeature,
+  consoleFeatures,
+  type DevInfo,
+  logQuery,
+  openEditorRequest,
+  type StreamMessage,
+} from "../../console/protocol/session.ts";
 import { ConsoleAccess } from "../../console/server/access.ts";
 import { type ConsoleResource, readBody, readQuery } from "../../console/server/api.ts";
 import { Console } from "../../console/server/console.ts";
-import { ConsoleEvents } from "../../console/server/console-events.ts";
+import { ConsoleEvents } from "../../console/server/events.ts";
 import { WebhookError } from "../../core/errors.ts";
 import { directFetch } from "../../core/fetch.ts";
 import { packageVersion } from "../../core/files.ts";

@@ -1,4 +1,4 @@
-import type { LogLevel, LogLine } from "../../console/protocol/dev.ts";
+import type { LogLevel, LogLine } from "../../console/protocol/session.ts";
 import { copyStart } from "../../core/text.ts";
 import type { OutputLine } from "../../server-file/server-process.ts";
 import { parseLogLine } from "../log-line.ts";

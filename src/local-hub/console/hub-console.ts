@@ -19,7 +19,7 @@ import { ConsoleAccess } from "../../console/server/access.ts";
 import type { ConsoleResource } from "../../console/server/api.ts";
 import { readQuery, sendApi } from "../../console/server/api.ts";
 import { Console } from "../../console/server/console.ts";
-import { ConsoleEvents } from "../../console/server/console-events.ts";
+import { ConsoleEvents } from "../../console/server/events.ts";
 import { packageVersion } from "../../core/files.ts";
 import { cutAt } from "../../core/text.ts";
 import { repoRef } from "../../hub/schemas.ts";

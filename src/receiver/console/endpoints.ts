@@ -4,7 +4,7 @@ import type {
   EndpointInfo,
   EndpointList,
   RegistrationInfo,
-} from "../../console/protocol/endpoints.ts";
+} from "../../console/protocol/deliveries.ts";
 import type { EndpointSource } from "../../console/server/api.ts";
 import { WebhookError } from "../../core/errors.ts";
 import { maskUrl, webhooksPath } from "../../core/urls.ts";

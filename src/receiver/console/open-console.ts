@@ -1,7 +1,7 @@
 import { ConsoleAccess } from "../../console/server/access.ts";
 import { deliveriesApi, endpointsApi, inboxApi } from "../../console/server/api.ts";
 import { Console } from "../../console/server/console.ts";
-import { ConsoleEvents } from "../../console/server/console-events.ts";
+import { ConsoleEvents } from "../../console/server/events.ts";
 import { packageVersion } from "../../core/files.ts";
 import type { ServerContext } from "../context.ts";
 import { ReceiverDeliveries } from "./deliveries.ts";

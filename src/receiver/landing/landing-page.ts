@@ -1,11 +1,7 @@
 import { html } from "hono/html";
-import { hashAssets } from "../../console/pages/assets.ts";
-import { copyButton } from "../../console/pages/copy-button.ts";
-import { copyScript } from "../../console/pages/copy-script.ts";
+import { copyScript, hashAssets } from "../../console/pages/assets.ts";
 import type { Markup } from "../../console/pages/document.ts";
-import { breakable, pageDocument } from "../../console/pages/document.ts";
-import { timeAgo } from "../../console/pages/elapsed.ts";
-import { hubFrames, pageResponse } from "../../console/pages/response.ts";
+import { breakable, copyButton, pageDocument, pageResponse, timeAgo } from "../../console/pages/document.ts";
 import type { LandingActivity, LandingEndpoint, LandingHour, LandingInfo } from "../options.ts";
 import {
   consoleAddress,
@@ -318,7 +314,7 @@ const assets = hashAssets({ "styles.css": styles, "copy.js": copyScript });
 
 /** Renders the built-in landing page. `now`: the time for relative times such as "2 minutes ago". */
 export function landingPage(info: LandingInfo, now: Date = new Date()): Response {
-  return pageResponse(renderOnce(info, now), { frameAncestors: hubFrames });
+  return pageResponse(renderOnce(info, now));
 }
 
 let rendered = { state: "", html: "" };

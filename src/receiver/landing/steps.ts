@@ -1,7 +1,6 @@
 import { html } from "hono/html";
-import { copyButton } from "../../console/pages/copy-button.ts";
 import type { Markup } from "../../console/pages/document.ts";
-import { breakable } from "../../console/pages/document.ts";
+import { breakable, copyButton } from "../../console/pages/document.ts";
 import { quoteShellWord } from "../../core/text.ts";
 import { consolePath, webhookSettingsUrl } from "../../core/urls.ts";
 import { isKnownScope } from "../../payload/names.ts";

@@ -1,4 +1,4 @@
-import { baseStyles } from "../../console/pages/base-styles.ts";
+import { baseStyles } from "../../console/pages/assets.ts";
 
 /** The style sheet of the page. At 1280 × 800, the header, the state, and six endpoints are visible without scrolling. */
 export const styles = `${baseStyles}

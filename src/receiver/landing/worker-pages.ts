@@ -3,8 +3,9 @@
  * would add 13 kB to a compressed bundle. Their activity would also be misleading, because each isolate of an edge worker only
  * counts its own deliveries.
  */
+
+import { inlinePageHeaders } from "../../console/pages/document.ts";
 import type { ErrorPage, ErrorPageContent } from "../../console/pages/error-page.ts";
-import { inlinePageHeaders } from "../../console/pages/response.ts";
 import { escapeHidden, escapeHtml } from "../../core/text.ts";
 import { webhookSettingsUrl } from "../../core/urls.ts";
 import type { LandingInfo } from "../options.ts";

@@ -5,8 +5,10 @@ import {
   expectUsable,
   type OpenPageOptions,
   type OpenServer,
+  openInline,
   openServer,
   paneOf,
+  readClipboard,
   rowsOf,
   shareBrowser,
   toastOf,
@@ -61,7 +63,7 @@ describe.each(looks)("In $colorScheme, $width pixels wide,", ({ colorScheme, vie
   const check = (page: Page) => expectUsable(page, { overlapped });
 
   test("the sign-in page is accessible", async () => {
-    const { url } = await openServer((server) => void server.webhook("inline", () => "done"));
+    const { url } = await openInline();
     browser.allow(/status of 401/);
     const page = await browser.open(url, { ...options, isSignedIn: false });
     await page.getByLabel("Console token").fill("wrong");
@@ -129,6 +131,8 @@ describe.each(looks)("In $colorScheme, $width pixels wide,", ({ colorScheme, vie
     await visit(page, "#/jobs");
     await page.getByRole("heading", { name: "This page does not exist here" }).waitFor();
     await check(page);
+    await page.getByRole("link", { name: "go to the first one" }).click();
+    await page.getByRole("heading", { name: "Deliveries", level: 1 }).waitFor();
     browser.allow(/status of 404/);
     await visit(page, "#/deliveries/one?endpoint=inline&id=gone");
     await page.getByRole("heading", { name: "This delivery is no longer stored" }).waitFor();
@@ -141,7 +145,7 @@ describe.each(looks)("In $colorScheme, $width pixels wide,", ({ colorScheme, vie
     await check(page);
   });
 
-  test("an empty list is accessible", async () => {
+  test("an empty list, and the code to copy instead of endpoints, are accessible", async () => {
     const { url } = await openServer(() => {});
     const page = await browser.open(url, options);
     await page.getByRole("heading", { name: "No deliveries yet" }).waitFor();
@@ -149,5 +153,7 @@ describe.each(looks)("In $colorScheme, $width pixels wide,", ({ colorScheme, vie
     await visit(page, "#/endpoints");
     await page.getByRole("heading", { name: "No endpoints yet" }).waitFor();
     await check(page);
+    await page.getByRole("button", { name: "Copy command" }).click();
+    await expect.poll(() => readClipboard(page)).toContain("server.webhook(");
   });
 });

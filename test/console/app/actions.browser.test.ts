@@ -17,16 +17,16 @@ async function openFailing() {
     server.webhook("dying", { background: true, attempts: 1 }, handle);
     server.webhook("retried", { background: true, attempts: 2, backoff: ["1h"] }, handle);
   });
-  return {
-    ...opened,
-    fix: () => {
-      isFixed = true;
-    },
+  /** Sends a delivery, and opens it when it has this status. */
+  const openFirst = async (endpoint: string, status: string) => {
+    await opened.deliver({ endpoint, id: "first" });
+    await opened.untilStatus(endpoint, "first", status);
+    return browser.open(opened.url, { hash: `#/deliveries/one?endpoint=${endpoint}&id=first` });
   };
-}
-
-function hashOf(endpoint: string, id: string): string {
-  return `#/deliveries/one?endpoint=${endpoint}&id=${id}`;
+  const fix = () => {
+    isFixed = true;
+  };
+  return { ...opened, openFirst, fix };
 }
 
 /** Opens the editor of the open delivery. Returns the original payload and the dialog. */
@@ -38,10 +38,8 @@ async function openEditor(page: Page) {
 }
 
 test("A dead delivery is replayed, and its pane shows the new attempt", async () => {
-  const { url, deliver, untilStatus, fix } = await openFailing();
-  await deliver({ endpoint: "dying", id: "first" });
-  await untilStatus("dying", "first", "dead");
-  const page = await browser.open(url, { hash: hashOf("dying", "first") });
+  const { openFirst, fix } = await openFailing();
+  const page = await openFirst("dying", "dead");
   await paneOf(page).getByText("Attempt 1 failed").waitFor();
   fix();
   await paneOf(page).getByRole("button", { name: "Replay", exact: true }).click();
@@ -51,10 +49,9 @@ test("A dead delivery is replayed, and its pane shows the new attempt", async ()
 });
 
 test("A replay of an inline delivery is a copy, and the toast links to it", async () => {
-  const { url, deliver, fix } = await openFailing();
-  await deliver({ endpoint: "inline", id: "first" });
+  const { openFirst, fix } = await openFailing();
+  const page = await openFirst("inline", "failed");
   fix();
-  const page = await browser.open(url, { hash: hashOf("inline", "first") });
   await paneOf(page).getByRole("button", { name: "Replay", exact: true }).click();
   await toastOf(page, "The delivery runs again.").getByRole("link", { name: "Show the new delivery" }).click();
   await paneOf(page).getByText("Attempt 1 succeeded").waitFor();
@@ -63,12 +60,10 @@ test("A replay of an inline delivery is a copy, and the toast links to it", asyn
 });
 
 test("A payload is edited: the server's problem is shown at its field, and the fixed copy runs", async () => {
-  const { url, deliver, untilStatus, fix, read } = await openFailing();
-  await deliver({ endpoint: "dying", id: "first" });
-  await untilStatus("dying", "first", "dead");
-  fix();
+  const { openFirst, fix, read } = await openFailing();
   browser.allow(/status of 422/);
-  const page = await browser.open(url, { hash: hashOf("dying", "first") });
+  const page = await openFirst("dying", "dead");
+  fix();
   const { dialog, editor, original } = await openEditor(page);
   const line = original.split("\n").findIndex((text) => text.includes('"type": "dataset"')) + 1;
   await editor.fill(original.replace('"type": "dataset"', '"type": 7'));
@@ -91,10 +86,9 @@ test("A payload is edited: the server's problem is shown at its field, and the f
   expect(await read("deliveries/one?endpoint=dying&id=first")).toMatchObject({ status: "dead" });
 });
 
-test("A syntax error is shown at its line, and nothing is sent", async () => {
-  const { url, deliver } = await openFailing();
-  await deliver({ endpoint: "inline", id: "first" });
-  const page = await browser.open(url, { hash: hashOf("inline", "first") });
+test("A syntax error is shown at its line, nothing is sent, and closing the editor by mistake loses nothing", async () => {
+  const { openFirst } = await openFailing();
+  const page = await openFirst("inline", "failed");
   const { dialog, editor, original } = await openEditor(page);
   await editor.fill(original.replace('"event":', '"event" '));
   await dialog.getByRole("button", { name: "Line 2", exact: true }).waitFor();
@@ -110,13 +104,6 @@ test("A syntax error is shown at its line, and nothing is sent", async () => {
   expect(await editor.inputValue()).toBe(original);
   expect(await editor.getAttribute("aria-invalid")).toBe("false");
   expect(posted).toEqual([]);
-});
-
-test("Closing the editor by mistake loses nothing", async () => {
-  const { url, deliver } = await openFailing();
-  await deliver({ endpoint: "inline", id: "first" });
-  const page = await browser.open(url, { hash: hashOf("inline", "first") });
-  const { dialog, editor, original } = await openEditor(page);
   await editor.fill(`${original}\n`);
   await dialog.getByRole("button", { name: "Close" }).click();
   await dialog.waitFor({ state: "detached" });
@@ -148,10 +135,8 @@ test("All dead deliveries of a filter are replayed after a confirmation that cou
 });
 
 test("A delivery that waits for a retry is discarded, and can be replayed", async () => {
-  const { url, deliver, untilStatus, fix } = await openFailing();
-  await deliver({ endpoint: "retried", id: "first" });
-  await untilStatus("retried", "first", "retrying");
-  const page = await browser.open(url, { hash: hashOf("retried", "first") });
+  const { openFirst, fix } = await openFailing();
+  const page = await openFirst("retried", "retrying");
   await paneOf(page).getByRole("button", { name: "Discard" }).click();
   await toastOf(page, "The delivery is discarded.").waitFor();
   await rowsOf(page).getByText("Cancelled").waitFor();
@@ -180,10 +165,9 @@ test("A paused endpoint stores its deliveries, and runs them when it is resumed"
 });
 
 test("A refused change is shown as a message that stays until it is closed", async () => {
-  const { url, deliver, server } = await openFailing();
-  await deliver({ endpoint: "retried", id: "first" });
+  const { openFirst, server } = await openFailing();
   browser.allow(/status of 404/);
-  const page = await browser.open(url, { hash: hashOf("retried", "first") });
+  const page = await openFirst("retried", "retrying");
   await paneOf(page).getByText("Attempt 1 failed").waitFor();
   // Another process removed the delivery in the meantime.
   await page.route("**/api/deliveries/discard", (route) =>

@@ -1,8 +1,20 @@
+import { execFile } from "node:child_process";
+import { join } from "node:path";
+import { promisify } from "node:util";
 import type { Locator, Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { webhookPayload } from "../../../src/testing.ts";
 import { wide } from "../../support/browser.ts";
-import { type OpenServer, openServer, rowsOf, shareBrowser } from "./open-console.ts";
+import { root } from "../../support/project-folder.ts";
+import {
+  type OpenServer,
+  openInline,
+  openServer,
+  readClipboard,
+  rowsOf,
+  secret,
+  shareBrowser,
+} from "./open-console.ts";
 
 const browser = shareBrowser();
 
@@ -23,13 +35,12 @@ async function expectIds(page: Page, ids: readonly string[]): Promise<void> {
 
 /** Returns the cells of the row of a delivery, by their columns. */
 async function cellsOf(page: Page, id: string): Promise<Record<string, string>> {
-  const cells = await page.locator(`tr[data-key*='"${id}"'] td`).evaluateAll((all) =>
-    all.map((cell) => {
-      const column = cell.className.split(" ")[0]?.replace("cell-", "");
-      return [column, cell.textContent?.trim()];
-    }),
+  const cells = page.locator(`tr[data-key*='"${id}"'] td`);
+  return Object.fromEntries(
+    await cells.evaluateAll((all) =>
+      all.map((cell) => [cell.className.split(" ")[0]?.replace("cell-", ""), cell.textContent?.trim()]),
+    ),
   );
-  return Object.fromEntries(cells);
 }
 
 /** Opens a server with a delivery in each state. */
@@ -49,18 +60,12 @@ async function openVaried(): Promise<OpenServer> {
     server.webhook("stored", { background: true }, () => "done");
   });
   const { deliver, untilStatus } = opened;
+  const failing = webhookPayload("repo.config", { repo: { type: "model", name: "acme/model" } });
+  const discussion = webhookPayload("discussion", { event: { action: "create" }, repo: { name: "globex/news" } });
   await deliver({ endpoint: "inline", id: "good" });
-  await deliver({
-    endpoint: "inline",
-    id: "bad",
-    payload: webhookPayload("repo.config", { repo: { type: "model", name: "acme/model" } }),
-  });
+  await deliver({ endpoint: "inline", id: "bad", payload: failing });
   await deliver({ endpoint: "filtered", id: "ignored" });
-  await deliver({
-    endpoint: "stored",
-    id: "opened",
-    payload: webhookPayload("discussion", { event: { action: "create" }, repo: { name: "globex/news" } }),
-  });
+  await deliver({ endpoint: "stored", id: "opened", payload: discussion });
   await deliver({ endpoint: "retried", id: "again" });
   await deliver({ endpoint: "dying", id: "dead-one", name: "globex/data" });
   await untilStatus("stored", "opened", "succeeded");
@@ -71,7 +76,7 @@ async function openVaried(): Promise<OpenServer> {
 
 const allIds = ["good", "bad", "ignored", "opened", "again", "dead-one"];
 
-test("The list shows inline and background deliveries with all their columns", async () => {
+test("The list shows inline and background deliveries with all their columns, and a click in a row opens the delivery", async () => {
   const { url } = await openVaried();
   const page = await browser.open(url);
   await expectIds(page, allIds);
@@ -98,12 +103,7 @@ test("The list shows inline and background deliveries with all their columns", a
   const link = rowsOf(page).getByRole("link", { name: "Open globex/data on the Hub" });
   expect(await link.getAttribute("href")).toBe("https://huggingface.co/datasets/globex/data");
   expect(await link.getAttribute("rel")).toBe("noreferrer noopener");
-});
 
-test("A click anywhere in a row opens the delivery", async () => {
-  const { url } = await openVaried();
-  const page = await browser.open(url);
-  await expectIds(page, allIds);
   await page.locator('tr[data-key*="dead-one"] .cell-repository bdi').click({ force: true });
   await expect.poll(() => page.url()).toContain("id=dead-one");
   await page.goBack();
@@ -113,9 +113,7 @@ test("A click anywhere in a row opens the delivery", async () => {
 
 test("Times are local, and in UTC on hover", async () => {
   const now = Date.UTC(2020, 0, 2, 3, 4, 5);
-  const { url, deliver } = await openServer((server) => void server.webhook("inline", () => "done"), {
-    now: () => now,
-  });
+  const { url, deliver } = await openInline({ now: () => now });
   await deliver({ endpoint: "inline", id: "old" });
   const page = await browser.open(url, { timezoneId: "America/New_York" });
   const time = rowsOf(page).locator("time");
@@ -124,7 +122,7 @@ test("Times are local, and in UTC on hover", async () => {
 });
 
 test("At least 18 rows fit on a screen of 1280 × 800 pixels", async () => {
-  const { url, deliver } = await openServer((server) => void server.webhook("inline", () => "done"));
+  const { url, deliver } = await openInline();
   await Promise.all(Array.from({ length: 40 }, () => deliver({ endpoint: "inline" })));
   const page = await browser.open(url, { viewport: wide });
   await expect.poll(() => rowsOf(page).count()).toBe(40);
@@ -150,7 +148,7 @@ test("Deliveries appear and change while the list is open", async () => {
 });
 
 test("Rows do not move under the pointer: new ones wait behind a button", async () => {
-  const { url, deliver } = await openServer((server) => void server.webhook("inline", () => "done"));
+  const { url, deliver } = await openInline();
   for (const id of ["first", "second"]) await deliver({ endpoint: "inline", id });
   const page = await browser.open(url);
   await expectIds(page, ["first", "second"]);
@@ -176,7 +174,7 @@ test("Rows do not move under the pointer: new ones wait behind a button", async 
 });
 
 test("Rows wait while the list is scrolled down", async () => {
-  const { url, deliver } = await openServer((server) => void server.webhook("inline", () => "done"));
+  const { url, deliver } = await openInline();
   await Promise.all(Array.from({ length: 60 }, () => deliver({ endpoint: "inline" })));
   const page = await browser.open(url);
   await rowsOf(page).first().waitFor();
@@ -239,9 +237,7 @@ test("Filters combine, and each one has a chip that removes it", async () => {
 test("A time range is chosen in a dialog, which checks its order", async () => {
   const now = Date.UTC(2026, 10, 23, 12);
   let hours = 0;
-  const { url, deliver } = await openServer((server) => void server.webhook("inline", () => "done"), {
-    now: () => now + hours * 3_600_000,
-  });
+  const { url, deliver } = await openInline({ now: () => now + hours * 3_600_000 });
   for (const id of ["at-12", "at-13", "at-14"]) {
     await deliver({ endpoint: "inline", id });
     hours += 1;
@@ -324,42 +320,25 @@ test("A search that was typed just before a click is added to what the click doe
   expect(new URL(page.url()).hash).toBe("#/endpoints");
 });
 
-test("A filter applies to live deliveries", async () => {
-  const { url, deliver } = await openServer((server) => void server.webhook("inline", () => "done"));
-  const page = await browser.open(url, { hash: "#/deliveries?repository=acme/wanted" });
-  await page.getByRole("heading", { name: "No delivery matches the filters" }).waitFor();
-  await page.getByText("Live", { exact: true }).waitFor();
-  await deliver({ endpoint: "inline", id: "other", name: "acme/other" });
-  await deliver({ endpoint: "inline", id: "wanted", name: "acme/wanted" });
-  await expectIds(page, ["wanted"]);
-});
-
 test("Scrolling loads the next page, and a full page links to older deliveries", async () => {
-  const { url, deliver } = await openServer(
-    (server) => void server.webhook("stored", { background: true }, () => "done"),
-    { inbox: "sqlite::memory:" },
-  );
-  const count = 620;
-  for (let first = 0; first < count; first += 62) {
-    await Promise.all(
-      Array.from({ length: 62 }, (_, index) => deliver({ endpoint: "stored", id: `number-${first + index}` })),
-    );
+  const declare = (server: OpenServer["server"]) => void server.webhook("stored", { background: true }, () => "done");
+  const { url, deliver } = await openServer(declare, { inbox: "sqlite::memory:" });
+  for (let first = 0; first < 620; first += 62) {
+    const ids = Array.from({ length: 62 }, (_, index) => `number-${first + index}`);
+    await Promise.all(ids.map((id) => deliver({ endpoint: "stored", id })));
   }
   const page = await browser.open(url);
   const rowCount = () => page.getByRole("table").getAttribute("aria-rowcount");
   await expect.poll(rowCount).toBe("101");
   const scroller = page.locator(".list-scroller");
   /** Scrolls to the end, page by page, until the footer contains this text. */
-  const scrollUntil = (text: string | RegExp) =>
-    expect
-      .poll(
-        async () => {
-          await scroller.evaluate((element) => element.scrollTo({ top: element.scrollHeight }));
-          return page.locator(".list-footer").innerText();
-        },
-        { interval: 50 },
-      )
-      .toMatch(text);
+  const scrollUntil = async (text: string | RegExp) => {
+    const readFooter = async () => {
+      await scroller.evaluate((element) => element.scrollTo({ top: element.scrollHeight }));
+      return page.locator(".list-footer").innerText();
+    };
+    await expect.poll(readFooter, { interval: 50 }).toMatch(text);
+  };
   await scrollUntil("Show older deliveries");
   expect(await rowCount()).toBe("501");
   // Only the rows near the view are in the document.
@@ -370,4 +349,19 @@ test("Scrolling loads the next page, and a full page links to older deliveries",
   expect(await idsOf(page)).toContain("number-0");
   await page.goBack();
   await expect.poll(rowCount).toBe("101");
+});
+
+test("Without deliveries, the list shows a command that sends one, and it works", async () => {
+  const watched = { watch: "dataset:acme/data" } as const;
+  const { url } = await openServer((server) => void server.webhook("inline", watched, () => "done"));
+  const page = await browser.open(url);
+  await page.getByRole("heading", { name: "No deliveries yet" }).waitFor();
+  await page.getByRole("button", { name: "Copy command" }).click();
+  await expect.poll(() => readClipboard(page)).toContain("npx hub-webhooks trigger dataset:acme/data");
+  const command = await readClipboard(page);
+  const cli = `node ${join(root, "dist", "cli", "bin.js")}`;
+  const env = { ...process.env, WEBHOOK_SECRET: secret };
+  await promisify(execFile)("bash", ["-c", command.replace(/^npx hub-webhooks/, cli)], { env });
+  await rowsOf(page).getByText("Succeeded").waitFor();
+  expect(await rowsOf(page).innerText()).toContain("acme/data");
 });

@@ -10,6 +10,7 @@ import { makeProject, root } from "../../support/project-folder.ts";
 import {
   expectNoSidewaysScrolling,
   type OpenServer,
+  openInline,
   openServer,
   paneOf,
   readClipboard,
@@ -27,10 +28,6 @@ async function openDelivery(url: string, { endpoint, id }: { endpoint: string; i
   const page = await browser.open(url, { hash: `#/deliveries/one?endpoint=${endpoint}&id=${id}`, viewport });
   await paneOf(page).getByRole("heading", { name: "Attempts" }).waitFor();
   return page;
-}
-
-function openInline(options: Parameters<typeof openServer>[1] = {}): Promise<OpenServer> {
-  return openServer((server) => void server.webhook("inline", ({ repo }) => ({ rows: 3, name: repo.name })), options);
 }
 
 /** Returns the text of a list item for each step of the timeline. */
@@ -238,13 +235,6 @@ test("On a phone, a delivery is a page of its own", async () => {
   await paneOf(page).waitFor();
 });
 
-test("A delivery that is not stored any longer is explained", async () => {
-  const { url } = await openInline();
-  browser.allow(/status of 404/);
-  const page = await browser.open(url, { hash: "#/deliveries/one?endpoint=inline&id=gone" });
-  await page.getByRole("heading", { name: "This delivery is no longer stored" }).waitFor();
-});
-
 test("A server that stops and starts again is noticed, and the console continues", async () => {
   const { url, server, deliver } = await openInline({ inbox: "sqlite::memory:" });
   await deliver({ endpoint: "inline", id: "first" });
@@ -258,13 +248,10 @@ test("A server that stops and starts again is noticed, and the console continues
   await page.getByText("Reconnecting").waitFor();
   await row.click();
   await page.getByRole("heading", { name: "The server is not reachable" }).waitFor();
-  const next = await openNext(Number(new URL(url).port));
+  // Another server on the same port accepts the same sessions.
+  const declare = (other: OpenServer["server"]) => void other.webhook("inline", () => "done");
+  const next = await openServer(declare, { inbox: "sqlite::memory:" }, Number(new URL(url).port));
   await next.deliver({ endpoint: "inline", id: "first" });
   await paneOf(page).getByText("Attempt 1 succeeded").waitFor();
   expect(await toastOf(page, /./).count()).toBe(0);
 });
-
-/** Starts another server on the same port, which accepts the same sessions. */
-function openNext(port: number): Promise<OpenServer> {
-  return openServer((server) => void server.webhook("inline", () => "done"), { inbox: "sqlite::memory:" }, port);
-}

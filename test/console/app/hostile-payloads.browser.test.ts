@@ -1,7 +1,7 @@
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { webhookPayload } from "../../../src/testing.ts";
-import { openServer, paneOf, rowsOf, shareBrowser, toastOf } from "./open-console.ts";
+import { openInline, openServer, paneOf, rowsOf, shareBrowser, toastOf } from "./open-console.ts";
 
 const browser = shareBrowser();
 
@@ -105,7 +105,7 @@ test("A payload that is not JSON is shown as it is", async () => {
 });
 
 test("No script or style runs that is not a file of the console, and no other origin is contacted", async () => {
-  const { url } = await openServer((server) => void server.webhook("inline", () => "done"));
+  const { url } = await openInline();
   const page = await browser.open(url);
   await page.getByRole("heading", { name: "No deliveries yet" }).waitFor();
   const requests: string[] = [];

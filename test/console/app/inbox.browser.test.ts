@@ -10,6 +10,7 @@ import {
   consoleToken,
   expectNoSidewaysScrolling,
   expectUsable,
+  openInline,
   openServer,
   readClipboard,
   rowsOf,
@@ -104,9 +105,7 @@ test("The numbers change while the view is open", async () => {
 
 test("Without background endpoints, the view shows code that adds one", async () => {
   const file = inboxFile();
-  const { url } = await openServer((server) => void server.webhook("inline", () => "done"), {
-    inbox: `sqlite:${file}`,
-  });
+  const { url } = await openInline({ inbox: `sqlite:${file}` });
   const page = await browser.open(url, options);
   await page.getByRole("heading", { name: "No endpoint runs in the background" }).waitFor();
   await page.getByText(file).waitFor();
@@ -129,12 +128,8 @@ test("Problems, warnings, and large numbers fit on a phone", async () => {
   const info = await (await page.request.get(`${url}/_console/api/inbox`)).json();
   const [endpoint] = info.contents.endpoints;
   const counts = {
-    queued: 98_765,
-    running: 4_096,
-    dead: 12_345_678,
-    succeeded: 987_654_321,
-    ignored: 54_321,
-    cancelled: 54_321,
+    ...{ queued: 98_765, running: 4_096, dead: 12_345_678 },
+    ...{ succeeded: 987_654_321, ignored: 54_321, cancelled: 54_321 },
   };
   const address = `/data/${"very-long-name".repeat(9)}/inbox.db`;
   const shown = {

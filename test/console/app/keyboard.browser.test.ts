@@ -1,13 +1,22 @@
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { narrow, wide } from "../../support/browser.ts";
-import { expectNoSidewaysScrolling, openServer, paneOf, rowsOf, shareBrowser, toastOf, visit } from "./open-console.ts";
+import {
+  expectNoSidewaysScrolling,
+  openInline,
+  openServer,
+  paneOf,
+  rowsOf,
+  shareBrowser,
+  toastOf,
+  visit,
+} from "./open-console.ts";
 
 const browser = shareBrowser();
 
 /** Opens a console with three deliveries: `first`, `second`, and `third`, which is the newest. */
 async function openThree(): Promise<{ page: Page; url: string }> {
-  const { url, deliver } = await openServer((server) => void server.webhook("inline", ({ repo }) => repo.name));
+  const { url, deliver } = await openInline();
   for (const id of ["first", "second", "third"]) await deliver({ endpoint: "inline", id });
   const page = await browser.open(url);
   await expect.poll(() => rowsOf(page).count()).toBe(3);
@@ -94,22 +103,19 @@ test("The slash goes to the search, and shortcuts do nothing while typing or wit
   expect(await focusedId(page)).toBeUndefined();
 });
 
-test("The shortcuts of a view end with it", async () => {
-  const { page } = await openThree();
-  await page.keyboard.press("j");
-  await visit(page, "#/endpoints");
-  await page.getByRole("article").first().waitFor();
-  await page.keyboard.press("Enter");
-  expect(new URL(page.url()).hash).toBe("#/endpoints");
-});
-
-test("Enter on a button uses the button", async () => {
+test("Enter on a button uses the button, and the shortcuts of a view end with it", async () => {
   const { page } = await openThree();
   await page.keyboard.press("j");
   await page.getByRole("button", { name: "Keyboard shortcuts" }).focus();
   await page.keyboard.press("Enter");
   await page.getByRole("dialog", { name: "Keyboard shortcuts" }).waitFor();
   expect(openId(page)).toBeNull();
+  await page.keyboard.press("Escape");
+  await visit(page, "#/endpoints");
+  await page.getByRole("article").first().waitFor();
+  // The focus is in the view.
+  await page.keyboard.press("Enter");
+  expect(new URL(page.url()).hash).toBe("#/endpoints");
 });
 
 test("The Tab key goes through the page in its order, first to a link that skips the header", async () => {
@@ -130,17 +136,15 @@ test("The theme is that of the system, of the query, or the chosen one, which st
   await page.emulateMedia({ colorScheme: "dark" });
   const dark = await background();
   expect(dark).not.toBe(light);
-  await page.goto(`${url}/_console/?__theme=light#/deliveries`);
-  await rowsOf(page).first().waitFor();
-  expect(await background()).toBe(light);
+  const expectTheme = async (search: string, color: string) => {
+    await page.goto(`${url}/_console/${search}#/deliveries`);
+    await rowsOf(page).first().waitFor();
+    expect(await background()).toBe(color);
+  };
+  await expectTheme("?__theme=light", light);
   await page.emulateMedia({ colorScheme: "light" });
-  await page.goto(`${url}/_console/?__theme=dark#/deliveries`);
-  await rowsOf(page).first().waitFor();
-  expect(await background()).toBe(dark);
-
-  await page.goto(`${url}/_console/#/deliveries`);
-  await rowsOf(page).first().waitFor();
-  expect(await background()).toBe(light);
+  await expectTheme("?__theme=dark", dark);
+  await expectTheme("", light);
   const button = page.getByRole("button", { name: /^Theme: / });
   // The first click changes the colors.
   await button.click();
@@ -162,12 +166,11 @@ test("Nothing moves if the user asks for reduced motion", async () => {
 });
 
 test.each([narrow.width, 700, wide.width, 2_560])("No view scrolls sideways at %i pixels", async (width) => {
+  const long = { endpoint: "with-a-name-that-is-as-long-as-a-name-can-be-without-a-space-in-it", id: "i".repeat(200) };
   const { url, deliver } = await openServer((server) => {
-    server.webhook("inline", ({ repo }) => repo.name);
-    server.webhook("with-a-name-that-is-as-long-as-a-name-can-be-without-a-space-in-it", () => "done");
+    for (const endpoint of ["inline", long.endpoint]) server.webhook(endpoint, () => "done");
   });
   await deliver({ endpoint: "inline", id: "first" });
-  const long = { endpoint: "with-a-name-that-is-as-long-as-a-name-can-be-without-a-space-in-it", id: "i".repeat(200) };
   await deliver({ ...long, name: `acme/${"n".repeat(90)}` });
   const page = await browser.open(url, { viewport: { width, height: 800 } });
   await expect.poll(() => rowsOf(page).count()).toBe(2);

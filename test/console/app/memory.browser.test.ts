@@ -1,6 +1,6 @@
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
-import { openServer, paneOf, rowsOf, shareBrowser, visit } from "./open-console.ts";
+import { openInline, paneOf, rowsOf, shareBrowser, visit } from "./open-console.ts";
 
 const browser = shareBrowser();
 
@@ -28,11 +28,20 @@ const maxMoreNodes = 200;
 /** The page creates some functions on first use. */
 const maxMoreFunctions = 100;
 
+/** Checks that a page keeps no more after it did something for a longer time. */
+async function expectNoMore(page: Page, run: () => Promise<void>): Promise<void> {
+  const before = await countRetained(page);
+  await run();
+  const after = await countRetained(page);
+  expect(after.nodes - before.nodes).toBeLessThan(maxMoreNodes);
+  expect(after.listeners).toBeLessThanOrEqual(before.listeners);
+  expect(after.functions - before.functions).toBeLessThan(maxMoreFunctions);
+}
+
 async function openWithRows() {
-  const opened = await openServer((server) => void server.webhook("inline", () => "done"));
-  await Promise.all(
-    Array.from({ length: 60 }, (_, number) => opened.deliver({ endpoint: "inline", id: `d-${number}` })),
-  );
+  const opened = await openInline();
+  const ids = Array.from({ length: 60 }, (_, number) => `d-${number}`);
+  await Promise.all(ids.map((id) => opened.deliver({ endpoint: "inline", id })));
   const page = await browser.open(opened.url);
   await rowsOf(page).first().waitFor();
   await page.getByText("Live", { exact: true }).waitFor();
@@ -44,18 +53,15 @@ test("The page keeps no rows that were removed while a delivery is open", async 
   await visit(page, "#/deliveries/one?endpoint=inline&id=d-1");
   await paneOf(page).getByRole("tree", { name: "Payload" }).waitFor();
   /** Sends deliveries, and waits until the list and the pane have rendered again. */
-  const sendRound = async () => {
-    const reloaded = page.waitForResponse((response) => response.url().includes("/api/deliveries/one"));
-    await Promise.all(Array.from({ length: 15 }, () => deliver({ endpoint: "inline" })));
-    await reloaded;
+  const send = async (rounds: number) => {
+    for (let round = 0; round < rounds; round += 1) {
+      const reloaded = page.waitForResponse((response) => response.url().includes("/api/deliveries/one"));
+      await Promise.all(Array.from({ length: 15 }, () => deliver({ endpoint: "inline" })));
+      await reloaded;
+    }
   };
-  for (let round = 0; round < 2; round += 1) await sendRound();
-  const before = await countRetained(page);
-  for (let round = 0; round < 4; round += 1) await sendRound();
-  const after = await countRetained(page);
-  expect(after.nodes - before.nodes).toBeLessThan(maxMoreNodes);
-  expect(after.listeners).toBeLessThanOrEqual(before.listeners);
-  expect(after.functions - before.functions).toBeLessThan(maxMoreFunctions);
+  await send(2);
+  await expectNoMore(page, () => send(4));
 });
 
 test("Views and deliveries that were closed leave nothing in the page", async () => {
@@ -71,10 +77,5 @@ test("Views and deliveries that were closed leave nothing in the page", async ()
     await rowsOf(page).first().waitFor();
   };
   await visitAll(3);
-  const before = await countRetained(page);
-  await visitAll(15);
-  const after = await countRetained(page);
-  expect(after.nodes - before.nodes).toBeLessThan(maxMoreNodes);
-  expect(after.listeners).toBeLessThanOrEqual(before.listeners);
-  expect(after.functions - before.functions).toBeLessThan(maxMoreFunctions);
+  await expectNoMore(page, () => visitAll(15));
 });

@@ -4,7 +4,7 @@ import { WebhooksServer, type WebhooksServerOptions } from "../../../src/index.t
 import { deliveryRequest, webhookPayload } from "../../../src/testing.ts";
 import { inboxFile } from "../../inbox/inbox-file.ts";
 import { expectAccessible, launchBrowser, wide } from "../../support/browser.ts";
-import { createMemoryLogger, type MemoryLogger } from "../../support/memory-logger.ts";
+import { createMemoryLogger } from "../../support/memory-logger.ts";
 import { waitFor } from "../../support/wait-for.ts";
 
 export const secret = "Planted-5ecret-9d1e07";
@@ -18,23 +18,11 @@ export interface OpenPageOptions extends BrowserContextOptions {
   isSignedIn?: boolean;
 }
 
-/** The browser of a test file. */
-export interface TestBrowser {
-  /** Opens a page in a context of its own, signed in to a console. */
-  open(url: string, options?: OpenPageOptions): Promise<Page>;
-  /** Opens an empty page in a context of its own. */
-  newPage(options?: BrowserContextOptions): Promise<Page>;
-  /** Expects a problem that the browser reports, such as a failed request. At least one must match. */
-  allow(pattern: RegExp): void;
-  /** Permits a problem that the browser reports only if a request coincides with a change of the server. */
-  tolerate(pattern: RegExp): void;
-}
-
 /**
  * Starts one browser for all tests of a file. After each test, every error and warning in the browser's console fails it: a
  * blocked script or style, a missing asset, an uncaught error.
  */
-export function shareBrowser(): TestBrowser {
+export function shareBrowser() {
   let browser: Browser | undefined;
   let reported: string[] = [];
   let allowed: RegExp[] = [];
@@ -64,10 +52,17 @@ export function shareBrowser(): TestBrowser {
     return page;
   };
   return {
+    /** Opens an empty page in a context of its own. */
     newPage,
-    allow: (pattern) => void allowed.push(pattern),
-    tolerate: (pattern) => void tolerated.push(pattern),
-    async open(url, { hash = "#/deliveries", search = "", isSignedIn = true, ...options } = {}) {
+    /** Expects a problem that the browser reports, such as a failed request. At least one must match. */
+    allow: (pattern: RegExp) => void allowed.push(pattern),
+    /** Permits a problem that the browser reports only if a request coincides with a change of the server. */
+    tolerate: (pattern: RegExp) => void tolerated.push(pattern),
+    /** Opens a page in a context of its own, signed in to a console. */
+    async open(
+      url: string,
+      { hash = "#/deliveries", search = "", isSignedIn = true, ...options }: OpenPageOptions = {},
+    ): Promise<Page> {
       const page = await newPage(options);
       if (isSignedIn) {
         const answer = await page.request.post(`${url}/_console/api/session`, { data: { token: consoleToken } });
@@ -81,7 +76,7 @@ export function shareBrowser(): TestBrowser {
 }
 
 /** A request to send to an endpoint. */
-export interface Sent {
+interface Sent {
   endpoint: string;
   id?: string;
   /** The repository of the default payload. */
@@ -91,36 +86,28 @@ export interface Sent {
 }
 
 /** A server on a socket. */
-export interface OpenServer {
-  server: WebhooksServer;
-  url: string;
-  logger: MemoryLogger;
-  /** Sends a delivery over the socket. Returns the status of the answer. */
-  deliver(sent: Sent): Promise<number>;
-  /** Reads a resource of the console's API. */
-  read(path: string): Promise<unknown>;
-  /** Waits until a delivery has a status. */
-  untilStatus(endpoint: string, id: string, status: string): Promise<void>;
-}
+export type OpenServer = Awaited<ReturnType<typeof openServer>>;
 
 /** Launches a server with a SQLite inbox. It closes after the test. */
 export async function openServer(
   declare: (server: WebhooksServer) => void,
   options: WebhooksServerOptions = {},
   port = 0,
-): Promise<OpenServer> {
+) {
   const logger = createMemoryLogger();
   const server = new WebhooksServer({ secret, consoleToken, logger, inbox: `sqlite:${inboxFile()}`, ...options });
   declare(server);
   onTestFinished(() => server.close());
   const { url } = await server.launch({ port, host: "127.0.0.1", handleSignals: false });
+  /** Reads a resource of the console's API. */
   const read = async (path: string): Promise<unknown> => {
     const headers = { authorization: `Bearer ${consoleToken}` };
     return (await fetch(`${url}/_console/api/${path}`, { headers })).json();
   };
   return {
     ...{ server, url, logger, read },
-    async deliver({ endpoint, id, name = "acme/data", payload, headers = {} }) {
+    /** Sends a delivery over the socket. Returns the status of the answer. */
+    async deliver({ endpoint, id, name = "acme/data", payload, headers = {} }: Sent): Promise<number> {
       const request = deliveryRequest({
         ...{ endpoint, secret, baseUrl: url, ...(id !== undefined && { id }) },
         payload: payload ?? webhookPayload("repo.content", { repo: { name } }),
@@ -128,13 +115,17 @@ export async function openServer(
       for (const [header, value] of Object.entries(headers)) request.headers.set(header, value);
       return (await fetch(request)).status;
     },
-    async untilStatus(endpoint, id, status) {
-      const query = new URLSearchParams({ endpoint, id });
-      await waitFor(async () => expect(await read(`deliveries/one?${query}`)).toMatchObject({ status }), {
-        interval: 20,
-      });
+    /** Waits until a delivery has a status. */
+    async untilStatus(endpoint: string, id: string, status: string): Promise<void> {
+      const path = `deliveries/one?${new URLSearchParams({ endpoint, id })}`;
+      await waitFor(async () => expect(await read(path)).toMatchObject({ status }), { interval: 20 });
     },
   };
+}
+
+/** Launches a server with the endpoint `inline`. */
+export function openInline(options: WebhooksServerOptions = {}): Promise<OpenServer> {
+  return openServer((server) => void server.webhook("inline", ({ repo }) => ({ rows: 3, name: repo.name })), options);
 }
 
 /** Returns the rows of the list of deliveries, newest first. */

@@ -1,14 +1,11 @@
 import { expect, test } from "vitest";
 import { waitFor } from "../../support/wait-for.ts";
-import { consoleToken, openServer, paneOf, rowsOf, secret, shareBrowser, visit } from "./open-console.ts";
+import { consoleToken, openInline, paneOf, rowsOf, secret, shareBrowser, visit } from "./open-console.ts";
 
 const browser = shareBrowser();
 
-const declareOne = (server: Parameters<Parameters<typeof openServer>[0]>[0]) =>
-  void server.webhook("inline", () => "done");
-
 test("The console token opens the console at the requested route", async () => {
-  const { url, deliver } = await openServer(declareOne);
+  const { url, deliver } = await openInline();
   await deliver({ endpoint: "inline", id: "hidden-id" });
   const page = await browser.open(url, { hash: "#/endpoints", isSignedIn: false });
   await page.getByRole("heading", { name: "hub-webhooks console" }).waitFor();
@@ -26,7 +23,7 @@ test("The console token opens the console at the requested route", async () => {
 });
 
 test("A wrong token is explained at its field", async () => {
-  const { url } = await openServer(declareOne);
+  const { url } = await openInline();
   browser.allow(/status of 401/);
   const page = await browser.open(url, { isSignedIn: false });
   const token = page.getByLabel("Console token");
@@ -38,7 +35,7 @@ test("A wrong token is explained at its field", async () => {
 });
 
 test("Too many wrong tokens are refused, and the owner can still sign in", async () => {
-  const { url } = await openServer(declareOne);
+  const { url } = await openInline();
   browser.allow(/status of 429/);
   const page = await browser.open(url, { isSignedIn: false });
   const guess = () =>
@@ -56,7 +53,7 @@ test("Too many wrong tokens are refused, and the owner can still sign in", async
 });
 
 test("The link that the server logs at its start signs in once, and leaves no code in the history", async () => {
-  const { url, logger } = await openServer(declareOne, { consoleToken: undefined });
+  const { url, logger } = await openInline({ consoleToken: undefined });
   const link = await waitFor(() => {
     const found = logger.lines.find((line) => typeof line.console === "string")?.console;
     if (typeof found !== "string") throw new Error("No link is logged yet.");
@@ -77,7 +74,7 @@ test("The link that the server logs at its start signs in once, and leaves no co
 });
 
 test("Signing out shows the sign-in page, and ends the session of this browser", async () => {
-  const { url } = await openServer(declareOne);
+  const { url } = await openInline();
   // A view can load again while it is signed out.
   browser.tolerate(/status of 401/);
   const page = await browser.open(url);
@@ -89,7 +86,7 @@ test("Signing out shows the sign-in page, and ends the session of this browser",
 });
 
 test("After a session ends while the console is open, signing in again shows the same delivery", async () => {
-  const { url, deliver } = await openServer(declareOne);
+  const { url, deliver } = await openInline();
   await deliver({ endpoint: "inline", id: "first" });
   browser.allow(/status of 401/);
   const page = await browser.open(url);

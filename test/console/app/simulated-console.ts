@@ -1,12 +1,11 @@
 import { vi } from "vitest";
-import { connection, runStream } from "../../../src/console/app/api/stream.ts";
-import { session } from "../../../src/console/app/state/session.ts";
+import { connection, runStream, session } from "../../../src/console/app/api.ts";
 import type { ConsoleStatus, DeliverySummary } from "../../../src/console/protocol/deliveries.ts";
 import { ConsoleAccess } from "../../../src/console/server/access.ts";
 import type { ConsoleResource } from "../../../src/console/server/api.ts";
 import { type DeliveryQuery, type DeliverySource, deliveriesApi } from "../../../src/console/server/api.ts";
 import { Console } from "../../../src/console/server/console.ts";
-import { ConsoleEvents } from "../../../src/console/server/console-events.ts";
+import { ConsoleEvents } from "../../../src/console/server/events.ts";
 
 const startedAt = Date.UTC(2026, 10, 23, 12);
 /** Each simulation starts a day after the last, because modules of the app keep the time of their last action. */
@@ -60,11 +59,11 @@ class StoredDeliveries implements DeliverySource {
   }
 
   get = async () => undefined;
-  replay = (): never => unused();
-  replayEdited = (): never => unused();
-  countDead = (): never => unused();
-  replayDead = (): never => unused();
-  discard = (): never => unused();
+  replay = unused;
+  replayEdited = unused;
+  countDead = unused;
+  replayDead = unused;
+  discard = unused;
 }
 
 function unused(): never {
@@ -81,7 +80,12 @@ type Transfer = () => void;
 export class SimulatedConsole {
   readonly stored = new StoredDeliveries();
   readonly events: ConsoleEvents = new ConsoleEvents({
-    readDelivery: ({ endpoint, id }) => this.transfer(async () => this.#read(endpoint, id)),
+    readDelivery: async ({ endpoint, id }) => {
+      await this.#wait();
+      const found = this.stored.rows.find((row) => row.id === id && row.endpoint === endpoint);
+      await this.#wait();
+      return found;
+    },
   });
   readonly #console: Console;
   readonly #transfers: Transfer[] = [];
@@ -113,6 +117,17 @@ export class SimulatedConsole {
   /** The number of open streams. */
   get streams(): number {
     return this.events.subscribers;
+  }
+
+  /** Stores new deliveries, and reports each to the page. */
+  arrive(count = 1): void {
+    for (let added = 0; added < count; added += 1) this.events.deliveryChanged(this.stored.add());
+  }
+
+  /** Stores new deliveries, and only reports that the list has changed. */
+  missed(count: number): void {
+    for (let added = 0; added < count; added += 1) this.stored.add();
+    this.events.changed("deliveries");
   }
 
   /** Starts the page's stream. */
@@ -158,6 +173,14 @@ export class SimulatedConsole {
     }
   }
 
+  /** Lets time pass in steps, after each of which everything arrives. In milliseconds. */
+  async pass(ms: number, stepMs: number = ms): Promise<void> {
+    for (let passed = 0; passed < ms; passed += stepMs) {
+      await vi.advanceTimersByTimeAsync(stepMs);
+      await this.deliverAll();
+    }
+  }
+
   /** Continues everything for a second, except the transfer that has waited longest. */
   async delayOldest(): Promise<void> {
     for (let round = 0; round < 4; round += 1) {
@@ -176,18 +199,6 @@ export class SimulatedConsole {
       await this.deliverAll();
       await vi.advanceTimersByTimeAsync(1_000);
     }
-  }
-
-  async #read(endpoint: string, id: string): Promise<DeliverySummary | undefined> {
-    return this.stored.rows.find((row) => row.id === id && row.endpoint === endpoint);
-  }
-
-  /** Runs a step after the test has delivered it, and returns its result after another delivery. */
-  async transfer<Result>(run: () => Promise<Result>): Promise<Result> {
-    await this.#wait();
-    const result = await run();
-    await this.#wait();
-    return result;
   }
 
   #wait(): Promise<void> {

@@ -1,36 +1,20 @@
-import type { Browser } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { startDev } from "../../../src/dev/start-dev.ts";
 import { WebhooksServer } from "../../../src/index.ts";
 import { openProject, optionsIn } from "../../dev/dev-project.ts";
-import { expectAccessible, launchBrowser, looks } from "../../support/browser.ts";
+import { expectAccessible, looks } from "../../support/browser.ts";
 import { freePort } from "../../support/free-port.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
+import { shareBrowser } from "../app/open-console.ts";
 
-let browser: Browser;
+const browser = shareBrowser();
 
-beforeAll(async () => {
-  browser = await launchBrowser();
-}, 60_000);
-
-afterAll(async () => {
-  await browser?.close();
-});
-
-/** Opens a URL with this color scheme and width. Returns the page and the problems that the browser reports. */
-async function open(url: string, look: (typeof looks)[number]) {
-  const context = await browser.newContext({ colorScheme: look.colorScheme, viewport: look.viewport });
-  onTestFinished(() => context.close());
-  const page = await context.newPage();
-  const complaints: string[] = [];
-  // The browser also logs responses with status 4xx or 5xx as errors. The tests expect them.
-  page.on("console", (message) => {
-    if (message.type() === "error" && !message.text().startsWith("Failed to load resource"))
-      complaints.push(message.text());
-  });
-  page.on("pageerror", (error) => complaints.push(error.message));
-  const response = await page.goto(url);
-  return { page, complaints, status: response?.status() };
+/** Opens a URL with this color scheme and width. */
+async function open(url: string, { colorScheme, viewport }: (typeof looks)[number]) {
+  // The browser also logs responses with status 4xx or 5xx as errors.
+  browser.allow(/^Failed to load resource/);
+  const page = await browser.newPage({ colorScheme, viewport });
+  return { page, status: (await page.goto(url))?.status() };
 }
 
 describe.each(looks)("An error page, $colorScheme and $width pixels wide,", (look) => {
@@ -51,7 +35,6 @@ describe.each(looks)("An error page, $colorScheme and $width pixels wide,", (loo
     // The fonts of the tokens have names in quotes.
     const font = await opened.page.locator("code").evaluate((code) => getComputedStyle(code).fontFamily);
     expect(font).toContain('"Liberation Mono"');
-    expect(opened.complaints).toEqual([]);
   });
 
   test("of a file that does not load shows the position of the error", async () => {
@@ -75,6 +58,5 @@ describe.each(looks)("An error page, $colorScheme and $width pixels wide,", (loo
     expect(await opened.page.locator("main").innerText()).toContain("TypeError: boom");
     expect(await opened.page.locator("pre").innerText()).toContain("server.ts:4:1");
     await expectAccessible(opened.page);
-    expect(opened.complaints).toEqual([]);
   });
 });

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { RevokedSessions, SessionTokens, SignInLinks } from "../../../src/console/server/access.ts";
 import type { ConsoleResource } from "../../../src/console/server/api.ts";
 import { waitFor } from "../../support/wait-for.ts";
 import { codeOf, consoleToken, openTestConsole, startedAt } from "./open-test-console.ts";
@@ -126,6 +127,11 @@ test("A client that is not signed in cannot send a large body", async () => {
 });
 
 describe("A one-time link", () => {
+  const createLinks = (clock = { now: 5_000 }) => {
+    const links = new SignInLinks(() => clock.now);
+    return { clock, links, create: () => links.create("https://bot.example/hub/_console/").slice(-32) };
+  };
+
   test("signs in once, and reports its use", async () => {
     const { console: opened, connect, onLinkUsed } = openTestConsole();
     const link = opened.createSignInLink("https://bot.example/hub");
@@ -135,6 +141,114 @@ describe("A one-time link", () => {
     expect(onLinkUsed).toHaveBeenCalledTimes(1);
     expect(await codeOf(await connect().signIn({ code }))).toEqual([401, "SIGN_IN_INVALID"]);
     expect(onLinkUsed).toHaveBeenCalledTimes(1);
+  });
+
+  test("is valid for one hour", () => {
+    const { links, clock, create } = createLinks();
+    const [first, second] = [create(), create()];
+    clock.now += 3_600_000 - 1;
+    expect(links.use(first)).toBe(true);
+    clock.now += 1;
+    expect(links.use(second)).toBe(false);
+  });
+
+  test("has its own code, and replaces the oldest of 20", () => {
+    const { links, create } = createLinks();
+    const codes = Array.from({ length: 21 }, create);
+    expect(new Set(codes).size).toBe(21);
+    for (const wrong of ["", "undefined", "__proto__", `${codes[1]} `, `${codes[2]}0`]) {
+      expect([wrong, links.use(wrong)]).toEqual([wrong, false]);
+    }
+    expect(codes.map((code) => links.use(code))).toEqual([false, ...Array(20).fill(true)]);
+  });
+});
+
+describe("The value of a session's cookie", () => {
+  const createTokens = (secret: string | undefined = "s3cret") => new SessionTokens({ secret, now: () => 1_000_000 });
+
+  test("is valid in each process with the same secret, and without a secret only where it was created", async () => {
+    for (const [secret, isValidElsewhere] of [
+      ["s3cret", true],
+      [undefined, false],
+    ] as const) {
+      const tokens = new SessionTokens({ secret, now: () => 1_000_000 });
+      const value = await tokens.create();
+      const session = await tokens.verify(value);
+      expect(session?.csrfToken).toMatch(/^[\da-f]{64}$/);
+      const other = await new SessionTokens({ secret, now: () => 1_000_000 }).verify(value);
+      expect(other?.csrfToken).toBe(isValidElsewhere ? session?.csrfToken : undefined);
+    }
+  });
+
+  test("is its own, as its CSRF token, and they do not contain the secret", async () => {
+    const tokens = createTokens();
+    const values = await Promise.all(Array.from({ length: 20 }, () => tokens.create()));
+    const sessions = await Promise.all(values.map((value) => tokens.verify(value)));
+    expect(new Set(values).size).toBe(20);
+    expect(new Set(sessions.map((session) => session?.csrfToken)).size).toBe(20);
+    expect(JSON.stringify([values, sessions])).not.toContain("s3cret");
+  });
+
+  test("is not valid if one character changes", async () => {
+    const tokens = createTokens();
+    const value = await tokens.create();
+    for (let index = 0; index < value.length; index += 1) {
+      const other = value[index] === "1" ? "2" : "1";
+      const forged = `${value.slice(0, index)}${other}${value.slice(index + 1)}`;
+      expect([forged, await tokens.verify(forged)]).toEqual([forged, undefined]);
+    }
+  });
+
+  test.each([
+    ["nothing", () => ""],
+    ["no signature", (value: string) => value.split(".").slice(0, 2).join(".")],
+    ["an empty signature", (value: string) => `${value.split(".").slice(0, 2).join(".")}.`],
+    ["a later expiry", (value: string) => `zzzzzzzzzz.${value.split(".").slice(1).join(".")}`],
+    ["an additional part", (value: string) => `${value}.x`],
+    ["an upper-case signature", (value: string) => value.replace(/[^.]+$/, (signature) => signature.toUpperCase())],
+    ["a longer signature", (value: string) => `${value}00`],
+    ["another signature", (value: string) => value.replace(/[^.]+$/, "0".repeat(64))],
+    ["the CSRF token as its signature", (value: string, csrf: string) => value.replace(/[^.]+$/, csrf)],
+    ["a long value", () => "x".repeat(100_000)],
+  ])("is not valid with %s", async (_what, forge) => {
+    const tokens = createTokens();
+    const value = await tokens.create();
+    const session = await tokens.verify(value);
+    expect(await tokens.verify(forge(value, session?.csrfToken ?? ""))).toBeUndefined();
+  });
+
+  test("has a name that depends on the secret only, so that two servers on one host do not sign each other out", async () => {
+    const [name, same, other] = await Promise.all(
+      ["s3cret", "s3cret", "other"].map((secret) => createTokens(secret).cookieName()),
+    );
+    expect(name).toMatch(/^hub_webhooks_[\da-f]{12}$/);
+    expect([same === name, other === name]).toEqual([true, false]);
+  });
+});
+
+describe("Sessions that were signed out", () => {
+  test("are removed when they have expired, and the oldest ones if there are too many", () => {
+    const clock = { now: 0 };
+    const revoked = new RevokedSessions({ now: () => clock.now, maxSessions: 2 });
+    const known = () => ["a", "b", "c", "d"].filter((id) => revoked.has(id));
+    revoked.add("a", 10);
+    revoked.add("b", 100);
+    clock.now = 10;
+    revoked.add("c", 110);
+    expect(known()).toEqual(["b", "c"]);
+    revoked.add("d", 110);
+    expect(known()).toEqual(["c", "d"]);
+  });
+
+  test("call their listeners, also those that are added later", () => {
+    const revoked = new RevokedSessions({ now: () => 0 });
+    const called: string[] = [];
+    revoked.watch("a", () => called.push("early"));
+    revoked.watch("a", () => called.push("removed"))();
+    revoked.watch("b", () => called.push("other"));
+    revoked.add("a", 10);
+    revoked.watch("a", () => called.push("late"));
+    expect(called).toEqual(["early", "late"]);
   });
 });
 

@@ -1,7 +1,7 @@
 import { type Mock, onTestFinished, vi } from "vitest";
 import { ConsoleAccess } from "../../../src/console/server/access.ts";
 import { Console, type ConsoleOptions } from "../../../src/console/server/console.ts";
-import { ConsoleEvents } from "../../../src/console/server/console-events.ts";
+import { ConsoleEvents } from "../../../src/console/server/events.ts";
 import { PasswordGuesses } from "../../../src/core/guesses.ts";
 import { ConsoleClient } from "../../support/console-client.ts";
 

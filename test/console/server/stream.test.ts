@@ -4,9 +4,8 @@ import { PassThrough } from "node:stream";
 import fc from "fast-check";
 import { Hono } from "hono";
 import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
-import { ConsoleEvents } from "../../../src/console/server/console-events.ts";
-import type { Session } from "../../../src/console/server/session-tokens.ts";
-import { streamEvents } from "../../../src/console/server/stream.ts";
+import type { Session } from "../../../src/console/server/access.ts";
+import { ConsoleEvents, streamEvents } from "../../../src/console/server/events.ts";
 import { WebhooksServer } from "../../../src/index.ts";
 import { listen } from "../../../src/receiver/node/listen.ts";
 import { deliveryRequest, webhookPayload } from "../../../src/testing.ts";
@@ -19,10 +18,12 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** Reads the chunks of a stream as text. `undefined`: the stream has ended. */
-function readerOf(response: Response) {
-  const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
-  return { read: async () => (await reader?.read())?.value, cancel: () => reader?.cancel() };
+/** Reads the start of a stream, and then its chunks as text. `undefined`: the stream has ended. */
+async function readerOf(answer: Response | Promise<Response>) {
+  const reader = (await answer).body?.pipeThrough(new TextDecoderStream()).getReader();
+  const read = async () => (await reader?.read())?.value;
+  expect(await read()).toBe(": open\n\n");
+  return { read, cancel: () => reader?.cancel() };
 }
 
 describe("The stream", () => {
@@ -33,8 +34,7 @@ describe("The stream", () => {
     // nginx would collect the messages without this header.
     expect(response.headers.get("x-accel-buffering")).toBe("no");
     expect(response.headers.get("cache-control")).toMatch(/no-store|no-cache/);
-    const { read } = readerOf(response);
-    expect(await read()).toBe(": open\n\n");
+    const { read } = await readerOf(response);
     events.publish({ type: "changed", features: ["deliveries"] });
     expect(await read()).toBe('data: {"type":"changed","features":["deliveries"]}\n\n');
     // A line break in a message must not end it.
@@ -45,32 +45,11 @@ describe("The stream", () => {
     expect(JSON.parse(text.replace("data: ", ""))).toEqual({ type: "logs", lines: [line] });
   });
 
-  test("sends a heartbeat every 15 s, so that proxies do not close it", async () => {
-    vi.useFakeTimers();
-    const { signIn, events } = openTestConsole();
-    const { read } = readerOf(await (await signIn()).get("stream"));
-    expect(await read()).toBe(": open\n\n");
-    for (let time = 0; time < 3; time += 1) {
-      const heartbeat = read();
-      await vi.advanceTimersByTimeAsync(15_000);
-      expect(await heartbeat).toBe(": heartbeat\n\n");
-    }
-    events.close();
-    expect(await read()).toBeUndefined();
-    expect(vi.getTimerCount()).toBe(0);
-  });
-
-  test("is refused to clients that are not signed in", async () => {
-    const { connect, events } = openTestConsole();
-    expect(await codeOf(await connect().get("stream"))).toEqual([401, "SIGN_IN_REQUIRED"]);
-    expect(events.subscribers).toBe(0);
-  });
-
   test("is refused while 50 streams are open", async () => {
     const { signIn } = openTestConsole();
     const client = await signIn();
     const streams = [];
-    for (let count = 0; count < 50; count += 1) streams.push(readerOf(await client.get("stream")));
+    for (let count = 0; count < 50; count += 1) streams.push(await readerOf(client.get("stream")));
     const refused = await client.get("stream");
     expect(refused.headers.get("retry-after")).toBe("30");
     expect(await codeOf(refused)).toEqual([503, "TOO_MANY_STREAMS"]);
@@ -88,8 +67,7 @@ describe("The stream", () => {
     await fc.assert(
       fc.asyncProperty(fc.array(action, { minLength: 8, maxLength: 24, size: "max" }), async (actions) => {
         const { signIn, events } = openTestConsole();
-        const { read, cancel } = readerOf(await (await signIn()).get("stream"));
-        expect(await read()).toBe(": open\n\n");
+        const { read, cancel } = await readerOf((await signIn()).get("stream"));
         const unread: number[] = [];
         let published = 0;
         const publish = (message: string) => {
@@ -150,6 +128,7 @@ describe("The stream", () => {
       { weight: 3, arbitrary: fc.constant({ heartbeat: true }) },
       { weight: 1, arbitrary: fc.constant({ expire: true }) },
     );
+    const opens = (["one", "one", "two", "program"] as const).map((open) => ({ open }));
     await fc.assert(
       fc.asyncProperty(fc.array(action, { maxLength: 25, size: "max" }), async (actions) => {
         const { signIn, send, events, clock, console: opened } = openTestConsole();
@@ -158,7 +137,7 @@ describe("The stream", () => {
           ["two", await signIn()],
         ]);
         vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
-        let streams: { owner: string; reader: ReturnType<typeof readerOf> }[] = [];
+        let streams: { owner: string; reader: Awaited<ReturnType<typeof readerOf>> }[] = [];
         const expectEnded = async (ended: typeof streams) => {
           for (const { reader } of ended) expect(await reader.read()).toBeUndefined();
           streams = streams.filter((stream) => !ended.includes(stream));
@@ -171,9 +150,7 @@ describe("The stream", () => {
             const client = clients.get(given.open);
             const response = await (given.open === "program" ? send("api/stream", { headers }) : client?.get("stream"));
             if (response?.status !== 200) continue;
-            const reader = readerOf(response);
-            expect(await reader.read()).toBe(": open\n\n");
-            streams.push({ owner: given.open, reader });
+            streams.push({ owner: given.open, reader: await readerOf(response) });
           } else if ("leave" in given) {
             const [left] = streams.splice(given.leave % Math.max(1, streams.length), 1);
             await left?.reader.cancel();
@@ -198,38 +175,28 @@ describe("The stream", () => {
         expect(vi.getTimerCount()).toBe(0);
         vi.useRealTimers();
       }),
-      { numRuns: Number(process.env.RUNS ?? 8), seed: Number(process.env.SEED ?? 1) },
+      {
+        ...{ numRuns: Number(process.env.RUNS ?? 8), seed: Number(process.env.SEED ?? 1) },
+        examples: [
+          [[...opens, { signOut: "one" }, { publish: true }, { expire: true }, { heartbeat: true }, { leave: 0 }]],
+        ],
+      },
     );
-  });
-
-  test("ends at the first heartbeat after its session has expired", async () => {
-    vi.useFakeTimers();
-    const { signIn, clock, events } = openTestConsole();
-    const { read } = readerOf(await (await signIn()).get("stream"));
-    expect(await read()).toBe(": open\n\n");
-    clock.now += 7 * 24 * 3_600_000;
-    const ended = read();
-    await vi.advanceTimersByTimeAsync(15_000);
-    await expect(ended).resolves.toBeUndefined();
-    expect(events.subscribers).toBe(0);
   });
 
   test("leaves no listener on its session, nor on a connection that is kept alive", async () => {
     const events = new ConsoleEvents();
     const watching = new Set<() => void>();
-    const session: Session = {
-      ...{ csrfToken: "", hasExpired: () => false },
-      onSignOut: (listener) => {
-        watching.add(listener);
-        return () => watching.delete(listener);
-      },
+    const onSignOut = (listener: () => void) => {
+      watching.add(listener);
+      return () => watching.delete(listener);
     };
+    const session: Session = { csrfToken: "", hasExpired: () => false, onSignOut };
     const socket = new PassThrough();
     const listeners = () => [watching.size, socket.listenerCount("end")];
     const before = listeners();
     const app = new Hono().get("/", (context) => streamEvents(context, { events, session }));
-    const { read } = readerOf(await app.request("/", {}, { incoming: { socket } }));
-    expect(await read()).toBe(": open\n\n");
+    const { read } = await readerOf(app.request("/", {}, { incoming: { socket } }));
     expect(listeners()).toEqual(before.map((count) => count + 1));
     events.close();
     expect(await read()).toBeUndefined();
@@ -251,23 +218,13 @@ describe("The stream of a console on a socket", () => {
     const { console: opened, events } = openTestConsole();
     const listener = await listen({
       ...{ fetch: (request, bindings) => opened.fetch(request, bindings), host: "127.0.0.1", port: 0 },
-      ...{
-        timeouts: { headersMs: 10_000, requestMs: 10_000, keepAliveMs: 10_000 },
-        limits: { writeTimeoutMs: 10_000 },
-      },
-      log: createMemoryLogger(),
+      ...{ limits: { writeTimeoutMs: 10_000 }, log: createMemoryLogger() },
+      timeouts: { headersMs: 10_000, requestMs: 10_000, keepAliveMs: 10_000 },
     });
     onTestFinished(async () => void (await listener.close(0)));
-    const send = (path: string, init?: RequestInit) =>
-      fetch(`http://127.0.0.1:${listener.port}/_console/${path}`, init);
-    const open = () => send("api/stream", { headers: { authorization: `Bearer ${consoleToken}` } });
-    /** Returns a client that is signed in. */
-    const signIn = async () => {
-      const client = new ConsoleClient(send);
-      await client.signIn({ token: consoleToken });
-      return client;
-    };
-    return { console: opened, events, listener, open, signIn };
+    const headers = { authorization: `Bearer ${consoleToken}` };
+    const open = () => fetch(`http://127.0.0.1:${listener.port}/_console/api/stream`, { headers });
+    return { console: opened, events, listener, open };
   }
 
   const line = { sequence: 1, at: 1, level: "info", message: "x".repeat(1_000_000) } as const;
@@ -310,20 +267,6 @@ describe("The stream of a console on a socket", () => {
     await waitFor(() => expect(listener.connectionCount).toBe(0));
   });
 
-  test("ends when its session is signed out, but no other stream ends", async () => {
-    const { events, open, signIn } = await serve();
-    const [client, other] = [await signIn(), await signIn()];
-    const tabs = (await Promise.all([client.get("stream"), client.get("stream")])).map(readerOf);
-    const others = (await Promise.all([other.get("stream"), open()])).map(readerOf);
-    for (const { read } of [...tabs, ...others]) expect(await read()).toBe(": open\n\n");
-    expect((await client.post("session", {}, { method: "DELETE" })).status).toBe(200);
-    for (const { read } of tabs) expect(await read()).toBeUndefined();
-    events.publish({ type: "changed", features: ["deliveries"] });
-    for (const { read } of others) expect(await read()).toContain('"changed"');
-    expect(events.subscribers).toBe(2);
-    await Promise.all(others.map(({ cancel }) => cancel()));
-  });
-
   test("leaves nothing after 20 clients have left", async () => {
     const { events, listener, open } = await serve();
     for (let round = 0; round < 2; round += 1) {
@@ -352,33 +295,23 @@ describe("The stream of a server, over a socket,", () => {
       await beforeAnswer();
       await next();
     });
-    const server = new WebhooksServer({
-      ...{
-        secret: false,
-        consoleToken: "t0ken-of-the-owner",
-        inbox: "sqlite::memory:",
-        logger: createMemoryLogger(),
-        app,
-      },
-    });
+    const logger = createMemoryLogger();
+    const server = new WebhooksServer({ secret: false, consoleToken, inbox: "sqlite::memory:", logger, app });
     server.webhook("inline", () => "done");
     server.webhook("background", { background: true }, () => "done");
     onTestFinished(() => server.close());
     const { url } = await server.launch({ port: 0, host: "127.0.0.1", handleSignals: false });
     const client = new ConsoleClient((path, init) => fetch(`${url}/_console/${path}`, init));
-    await client.signIn({ token: "t0ken-of-the-owner" });
+    await client.signIn({ token: consoleToken });
+    const payload = webhookPayload("repo.content");
     const deliver = (endpoint: string, id: string) =>
-      fetch(
-        deliveryRequest({ endpoint, id, payload: webhookPayload("repo.content"), secret: undefined, baseUrl: url }),
-      );
+      fetch(deliveryRequest({ endpoint, id, payload, secret: undefined, baseUrl: url }));
     return { server, url, client, deliver };
   }
 
   test("does not delay the shutdown of the server", async () => {
     const { server, client } = await launch();
-    const streams = await Promise.all([client.get("stream"), client.get("stream")]);
-    const readers = streams.map(readerOf);
-    expect(await Promise.all(readers.map(({ read }) => read()))).toEqual([": open\n\n", ": open\n\n"]);
+    const readers = await Promise.all([client.get("stream"), client.get("stream")].map(readerOf));
     const closedAt = performance.now();
     await server.close();
     // By default, a server waits 25 s for requests in progress.
@@ -409,14 +342,12 @@ describe("The stream of a server, over a socket,", () => {
 
   test("sends messages again after the server was launched again", async () => {
     const { server, url, client, deliver } = await launch();
-    const { read } = readerOf(await client.get("stream"));
-    expect(await read()).toBe(": open\n\n");
+    await readerOf(client.get("stream"));
     // The change waits to be sent when the server closes.
     await deliver("inline", "d-1");
     await server.close();
     await server.launch({ port: Number(new URL(url).port), host: "127.0.0.1", handleSignals: false });
-    const again = readerOf(await client.get("stream"));
-    expect(await again.read()).toBe(": open\n\n");
+    const again = await readerOf(client.get("stream"));
     await deliver("inline", "d-2");
     expect(await again.read()).toContain("data: ");
     await again.cancel();
@@ -424,8 +355,7 @@ describe("The stream of a server, over a socket,", () => {
 
   test.each(["inline", "background"])("sends the rows of %s deliveries", async (endpoint) => {
     const { client, deliver } = await launch();
-    const { read, cancel } = readerOf(await client.get("stream"));
-    expect(await read()).toBe(": open\n\n");
+    const { read, cancel } = await readerOf(client.get("stream"));
     await deliver(endpoint, "d-1");
     let text = "";
     await waitFor(async () => {

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import type { DevInfo } from "../../../src/console/protocol/dev.ts";
+import type { DevInfo } from "../../../src/console/protocol/session.ts";
 import { DevConsole } from "../../../src/dev/console/dev-console.ts";
 import { WebhookError, WebhooksServer } from "../../../src/index.ts";
 import { serverControl } from "../../../src/receiver/control.ts";

@@ -1,7 +1,7 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { describe, expect, test, vi } from "vitest";
-import type { LogLine } from "../../../src/console/protocol/dev.ts";
+import type { LogLine } from "../../../src/console/protocol/session.ts";
 import { LogBuffer } from "../../../src/dev/console/log-buffer.ts";
 
 function openBuffer() {

@@ -1,22 +1,22 @@
 import type { Fault } from "../fault.ts";
 
 const listStore = "src/console/app/deliveries/list-store.ts";
-const merge = "src/console/app/deliveries/merge.ts";
-const listTests = ["test/console/app/deliveries/list-store.test.ts"];
-const streamTests = ["test/console/app/api/stream.test.ts"];
-const resourceTests = ["test/console/app/state/resource.test.ts"];
+const merge = "src/console/app/deliveries/list-store.ts";
+const listTests = ["test/console/app/list-store.test.ts"];
+const streamTests = ["test/console/app/api.test.ts"];
+const resourceTests = ["test/console/app/resource.test.ts"];
 
 export const faults: readonly Fault[] = [
   {
     name: "a feature that changes while rows are read is never reported",
-    file: "src/console/server/console-events.ts",
+    file: "src/console/server/events.ts",
     find: "if (this.#changedDeliveries.size + this.#changedFeatures.size > 0) this.#schedule();",
     replace: "if (this.#changedDeliveries.size > 0) this.#schedule();",
-    tests: ["test/console/server/console-events.test.ts"],
+    tests: ["test/console/server/events.test.ts"],
   },
   {
     name: "an error that was closed hides the next one",
-    file: "src/console/app/reload/reload-overlay.tsx",
+    file: "src/console/app/dev/reload-overlay.tsx",
     find: "if (closed === key)",
     replace: "if (closed !== undefined)",
     tests: ["test/dev/console.browser.test.ts"],
@@ -24,7 +24,7 @@ export const faults: readonly Fault[] = [
   },
   {
     name: "the page does not confirm that a fixed file was loaded",
-    file: "src/console/app/reload/reload-overlay.tsx",
+    file: "src/console/app/dev/reload-overlay.tsx",
     find: "wasBroken.current = true;",
     replace: "wasBroken.current = false;",
     tests: ["test/dev/console.browser.test.ts"],
@@ -56,7 +56,7 @@ export const faults: readonly Fault[] = [
   },
   {
     name: "the shortcuts of a view outlive it",
-    file: "src/console/app/state/keyboard.ts",
+    file: "src/console/app/state.ts",
     find: "filter((other) => other !== entry)",
     replace: "filter(() => true)",
     tests: ["test/console/app/keyboard.browser.test.ts"],
@@ -64,14 +64,14 @@ export const faults: readonly Fault[] = [
   },
   {
     name: "the stream stays a listener of its session",
-    file: "src/console/server/stream.ts",
+    file: "src/console/server/events.ts",
     find: "    unwatch();\n",
     replace: "",
     tests: ["test/console/server/stream.test.ts"],
   },
   {
     name: "each stream of a kept connection adds a listener to it",
-    file: "src/console/server/stream.ts",
+    file: "src/console/server/events.ts",
     find: '    socket?.off("end", leave);\n',
     replace: "",
     tests: ["test/console/server/stream.test.ts"],
@@ -81,35 +81,35 @@ export const faults: readonly Fault[] = [
     file: "src/console/server/console.ts",
     find: "      this.#files = undefined;\n",
     replace: "",
-    tests: ["test/console/server/static-files.test.ts"],
+    tests: ["test/console/server/console.test.ts"],
   },
   {
     name: "a page that has stopped following a session changes its state",
-    file: "src/console/app/state/dev.ts",
-    find: "    unsubscribe();\n",
-    replace: "",
-    tests: ["test/console/app/state/resource.test.ts"],
+    file: "src/console/app/resource.ts",
+    find: "    stop();\n    unsubscribe();\n",
+    replace: "    stop();\n",
+    tests: ["test/console/app/resource.test.ts"],
   },
   {
     name: "a stream ends after its client has read more than 4 MiB in all",
-    file: "src/console/server/stream.ts",
+    file: "src/console/server/events.ts",
     find: "      waitingLength -= data.length;\n",
     replace: "",
     tests: ["test/console/server/stream.test.ts"],
   },
   {
     name: "a client that does not read its stream delays the shutdown",
-    file: "src/console/server/stream.ts",
+    file: "src/console/server/events.ts",
     find: "waiting > 0 || isHeartbeatWaiting || socket?.writableLength ? drop() : ended.resolve()",
     replace: "ended.resolve()",
     tests: ["test/console/server/stream.test.ts"],
   },
   {
     name: "a row that is read slowly is sent after a newer state of it",
-    file: "src/console/server/console-events.ts",
+    file: "src/console/server/events.ts",
     find: "    if (this.#isSending) return;\n",
     replace: "",
-    tests: ["test/console/server/console-events.test.ts"],
+    tests: ["test/console/server/events.test.ts"],
   },
   {
     name: "counting dead deliveries that runs out of time reports that there are no more",
@@ -137,14 +137,14 @@ export const faults: readonly Fault[] = [
     file: merge,
     find: "isComplete && !current.isTrimmed ? ",
     replace: "isComplete ? ",
-    tests: ["test/console/app/deliveries/merge.test.ts"],
+    tests: ["test/console/app/list-rows.test.ts"],
   },
   {
     name: "rows that wait are dropped without a mark",
     file: merge,
     find: "current.isTrimmed || waiting.length > max",
     replace: "current.isTrimmed",
-    tests: ["test/console/app/deliveries/merge.test.ts"],
+    tests: ["test/console/app/list-rows.test.ts"],
   },
   {
     name: "rows of the list are dropped without a mark",
@@ -218,45 +218,45 @@ export const faults: readonly Fault[] = [
   },
   {
     name: "the silence of a stream is counted from its start",
-    file: "src/console/app/api/stream.ts",
+    file: "src/console/app/api.ts",
     find: "      clearTimeout(timer);\n      timer = setTimeout(() => silence.abort(), maxSilenceMs);\n",
     replace: "",
     tests: streamTests,
   },
   {
     name: "a stream with a damaged message stays connected",
-    file: "src/console/app/api/stream.ts",
+    file: "src/console/app/api.ts",
     find: "    silence.abort();\n  }",
     replace: "  }",
     tests: streamTests,
   },
   {
     name: "a change while a resource loads is lost",
-    file: "src/console/app/state/resource.ts",
+    file: "src/console/app/resource.ts",
     find: "      isStale = true;\n",
     replace: "",
     tests: resourceTests,
   },
   {
     name: "a resource that could not be loaded is not tried again",
-    file: "src/console/app/state/resource.ts",
+    file: "src/console/app/resource.ts",
     find: "      if (failure.isTemporary) pauseMs ??= retryMs;\n",
     replace: "",
     tests: resourceTests,
   },
   {
     name: "an old answer replaces the state of a dev session",
-    file: "src/console/app/state/dev.ts",
+    file: "src/console/app/resource.ts",
     find: "        hasNewer = true;\n",
     replace: "",
     tests: resourceTests,
   },
   {
     name: "the log page keeps the oldest lines",
-    file: "src/console/app/logs/log-filter.ts",
+    file: "src/console/app/dev/logs-view.tsx",
     find: ".slice(-maxLines)",
     replace: ".slice(0, maxLines)",
-    tests: ["test/console/app/logs/log-filter.test.ts"],
+    tests: ["test/console/app/views.test.ts"],
   },
   {
     name: "the right token is not delayed while clients guess",
@@ -288,52 +288,52 @@ export const faults: readonly Fault[] = [
   },
   {
     name: "reconnects become slower with each connection that was ever lost",
-    file: "src/console/app/api/stream.ts",
+    file: "src/console/app/api.ts",
     find: "        failures = 0;\n        connection.value",
     replace: "        connection.value",
-    tests: ["test/console/app/api/stream.test.ts"],
+    tests: ["test/console/app/api.test.ts"],
   },
   {
     name: "deliveries that are missed while an older answer is on its way count as loaded",
     file: "src/console/app/deliveries/list-store.ts",
     find: "        this.#refreshed = missed;",
     replace: "        this.#refreshed = this.#missed;",
-    tests: ["test/console/app/deliveries/list-store.test.ts"],
+    tests: ["test/console/app/list-store.test.ts"],
   },
   {
     name: "a further page removes the mark of dropped rows",
-    file: "src/console/app/deliveries/merge.ts",
+    file: "src/console/app/deliveries/list-store.ts",
     find: "rows: rows.slice(0, max), isTrimmed: current.isTrimmed || rows.length > max }",
     replace: "rows: rows.slice(0, max), isTrimmed: rows.length > max }",
-    tests: ["test/console/app/deliveries/merge.test.ts"],
+    tests: ["test/console/app/list-rows.test.ts"],
   },
   {
     name: "a burst that is longer than the list during a request leaves the list incomplete",
     file: "src/console/app/deliveries/list-store.ts",
     find: "      this.#reported.clear();\n      this.#miss();",
     replace: "      this.#reported.clear();",
-    tests: ["test/console/app/deliveries/list-store.test.ts"],
+    tests: ["test/console/app/list-store.test.ts"],
   },
   {
     name: "a first load that fails under the pointer shows no failure",
     file: "src/console/app/deliveries/list-store.ts",
     find: "if (!this.#isHeld || !this.isLoaded.value) this",
     replace: "if (!this.#isHeld) this",
-    tests: ["test/console/app/deliveries/list-store.test.ts"],
+    tests: ["test/console/app/list-store.test.ts"],
   },
   {
     name: "a held list cannot load older deliveries that it missed",
     file: "src/console/app/deliveries/list-store.ts",
     find: "      if (!this.#hasGap) this.next.value ??= page.next;\n",
     replace: "",
-    tests: ["test/console/app/deliveries/list-store.test.ts"],
+    tests: ["test/console/app/list-store.test.ts"],
   },
   {
     name: "a failed action disappears before it is read",
-    file: "src/console/app/state/toasts.ts",
+    file: "src/console/app/state.ts",
     find: '  if (toast.kind === "done") setTimeout',
     replace: "  setTimeout",
-    tests: ["test/console/app/state/toasts.test.ts"],
+    tests: ["test/console/app/state.test.ts"],
   },
   {
     name: "a closed list loads the totals later",
@@ -341,7 +341,7 @@ export const faults: readonly Fault[] = [
     find: `      clearTimeout(this.#totalsTimer);
 `,
     replace: "",
-    tests: ["test/console/app/deliveries/list-store.test.ts"],
+    tests: ["test/console/app/list-store.test.ts"],
   },
   {
     name: "a closed list is loaded again later",
@@ -349,7 +349,7 @@ export const faults: readonly Fault[] = [
     find: `      this.#refreshTimer.stop();
 `,
     replace: "",
-    tests: ["test/console/app/deliveries/list-store.test.ts"],
+    tests: ["test/console/app/list-store.test.ts"],
   },
   {
     name: "scrolling while a page loads loads another one",
@@ -357,7 +357,7 @@ export const faults: readonly Fault[] = [
     find: `    if (this.isLoadingMore.value) return;
 `,
     replace: "",
-    tests: ["test/console/app/deliveries/list-store.test.ts"],
+    tests: ["test/console/app/list-store.test.ts"],
   },
   {
     name: "a list whose rows were held once is loaded each time that the user leaves it",
@@ -365,7 +365,7 @@ export const faults: readonly Fault[] = [
     find: `    this.#isPatched = false;
 `,
     replace: "",
-    tests: ["test/console/app/deliveries/list-store.test.ts"],
+    tests: ["test/console/app/list-store.test.ts"],
   },
   {
     name: "the end of a request does not end the collection of reported rows",
@@ -373,21 +373,21 @@ export const faults: readonly Fault[] = [
     find: `        this.#reported = undefined;
 `,
     replace: "",
-    tests: ["test/console/app/deliveries/list-store.test.ts"],
+    tests: ["test/console/app/list-store.test.ts"],
   },
   {
     name: "a reload searches for a row that is gone",
     file: "src/console/app/deliveries/list-store.ts",
     find: "delivery.receivedAt < last.receivedAt || keyText",
     replace: "keyText",
-    tests: ["test/console/app/deliveries/list-store.test.ts"],
+    tests: ["test/console/app/list-store.test.ts"],
   },
   {
     name: "a reload loads more pages than the list can show",
     file: "src/console/app/deliveries/list-store.ts",
     find: "last && page.next !== undefined && pages < max / pageSize; pages",
     replace: "last && page.next !== undefined; pages",
-    tests: ["test/console/app/deliveries/list-store.test.ts"],
+    tests: ["test/console/app/list-store.test.ts"],
   },
   {
     name: "totals are not loaded while deliveries arrive all the time",
@@ -395,7 +395,7 @@ export const faults: readonly Fault[] = [
     find: "this.#totalsTimer ??= setTimeout",
     replace: `clearTimeout(this.#totalsTimer);
     this.#totalsTimer = setTimeout`,
-    tests: ["test/console/app/deliveries/list-store.test.ts"],
+    tests: ["test/console/app/list-store.test.ts"],
   },
   {
     name: "new deliveries are announced again with each announcement",
@@ -403,131 +403,131 @@ export const faults: readonly Fault[] = [
     find: `      this.#unannounced = 0;
 `,
     replace: "",
-    tests: ["test/console/app/deliveries/list-store.test.ts"],
+    tests: ["test/console/app/list-store.test.ts"],
   },
   {
     name: "a request of the list that hangs blocks all later ones",
     file: "src/console/app/deliveries/list-store.ts",
     find: "AbortSignal.any([this.#stop.signal, AbortSignal.timeout(requestTimeoutMs)])",
     replace: "AbortSignal.any([this.#stop.signal])",
-    tests: ["test/console/app/deliveries/list-store.test.ts"],
+    tests: ["test/console/app/list-store.test.ts"],
   },
   {
     name: "missed rows of a search are dropped while the list is held",
     file: "src/console/app/deliveries/list-store.ts",
     find: "this.#merge(page.deliveries, () => true);",
     replace: "this.#merge(page.deliveries, toPredicate(this.#filter, Date.now()));",
-    tests: ["test/console/app/deliveries/list-store.test.ts"],
+    tests: ["test/console/app/list-store.test.ts"],
   },
   {
     name: "the next page is the one below a gap",
     file: "src/console/app/deliveries/list-store.ts",
     find: "if (!this.#hasGap) this.next.value ??= page.next;",
     replace: "this.next.value ??= page.next;",
-    tests: ["test/console/app/deliveries/list-store.test.ts"],
+    tests: ["test/console/app/list-store.test.ts"],
   },
   {
     name: "a delivery that is reported twice at a time is two rows",
-    file: "src/console/app/deliveries/merge.ts",
+    file: "src/console/app/deliveries/list-store.ts",
     find: `      waitingIndex.set(key, waiting.length);
 `,
     replace: "",
-    tests: ["test/console/app/deliveries/merge.test.ts"],
+    tests: ["test/console/app/list-rows.test.ts"],
   },
   {
     name: "a page adds a row that waits already",
-    file: "src/console/app/deliveries/merge.ts",
+    file: "src/console/app/deliveries/list-store.ts",
     find: "...current.rows, ...current.waiting].map(keyText)",
     replace: "...current.rows].map(keyText)",
-    tests: ["test/console/app/deliveries/merge.test.ts"],
+    tests: ["test/console/app/list-rows.test.ts"],
   },
   {
     name: "a stopped resource requests again after its interval",
-    file: "src/console/app/state/resource.ts",
+    file: "src/console/app/resource.ts",
     find: `      timer.stop();
       controller.abort();`,
     replace: "      controller.abort();",
-    tests: ["test/console/app/state/resource.test.ts"],
+    tests: ["test/console/app/resource.test.ts"],
   },
   {
     name: "a failure shortens the interval of a resource",
-    file: "src/console/app/state/resource.ts",
+    file: "src/console/app/resource.ts",
     find: "pauseMs ??= retryMs",
     replace: "pauseMs = retryMs",
-    tests: ["test/console/app/state/resource.test.ts"],
+    tests: ["test/console/app/resource.test.ts"],
   },
   {
     name: "a stop while a change waits blocks all later reloads",
-    file: "src/console/app/state/resource.ts",
+    file: "src/console/app/resource.ts",
     find: `    clearTimeout(this.#timer);
     this.#hasChange = false;`,
     replace: "    clearTimeout(this.#timer);",
-    tests: ["test/console/app/state/reload-timer.test.ts"],
+    tests: ["test/console/app/resource.test.ts"],
   },
   {
     name: "after one announcement that waited, there are no more",
-    file: "src/console/app/state/toasts.ts",
+    file: "src/console/app/state.ts",
     find: `    pending = undefined;
 `,
     replace: "",
-    tests: ["test/console/app/state/announcer.test.ts"],
+    tests: ["test/console/app/state.test.ts"],
   },
   {
     name: "reconnects to a server that is away do not slow down",
-    file: "src/console/app/api/stream.ts",
+    file: "src/console/app/api.ts",
     find: `    failures += 1;
 `,
     replace: "",
-    tests: ["test/console/app/api/stream.test.ts"],
+    tests: ["test/console/app/api.test.ts"],
   },
   {
     name: "the pause before a reconnect outlasts the session",
-    file: "src/console/app/api/stream.ts",
+    file: "src/console/app/api.ts",
     find: `    signal.addEventListener("abort", end);
 `,
     replace: "",
-    tests: ["test/console/app/api/stream.test.ts"],
+    tests: ["test/console/app/api.test.ts"],
   },
   {
     name: "messages of an ended session are passed on",
-    file: "src/console/app/api/stream.ts",
+    file: "src/console/app/api.ts",
     find: `  if (!session.value?.signedIn) return;
 `,
     replace: "",
-    tests: ["test/console/app/api/stream.test.ts"],
+    tests: ["test/console/app/api.test.ts"],
   },
   {
     name: "any refused request signs out",
-    file: "src/console/app/api/client.ts",
+    file: "src/console/app/api.ts",
     find: `answer.code === "SIGN_IN_REQUIRED" && session.value?.signedIn`,
     replace: "session.value?.signedIn",
-    tests: ["test/console/app/api/client.test.ts"],
+    tests: ["test/console/app/api.test.ts"],
   },
   {
     name: "signing out leaves the page without sign-in methods",
-    file: "src/console/app/state/sign-in.ts",
+    file: "src/console/app/api.ts",
     find: `  await loadSession();
 }`,
     replace: "}",
-    tests: ["test/console/app/api/client.test.ts"],
+    tests: ["test/console/app/api.test.ts"],
   },
   {
     name: "an empty list that the user points at does not show what it missed",
     file: "src/console/app/deliveries/list-store.ts",
     find: "this.#isHeld && rows.length > 0 && ",
     replace: "this.#isHeld && ",
-    tests: ["test/console/app/deliveries/list-store.test.ts"],
+    tests: ["test/console/app/list-store.test.ts"],
   },
   {
     name: "a list shows rows before its first page",
     file: "src/console/app/deliveries/list-store.ts",
     find: "this.isLoaded.value && this.#refreshed",
     replace: "this.#refreshed",
-    tests: ["test/console/app/deliveries/list-store.test.ts"],
+    tests: ["test/console/app/list-store.test.ts"],
   },
   {
     name: "the preview of an earlier text replaces that of the current text",
-    file: "src/console/app/send/use-editing.ts",
+    file: "src/console/app/send/editing.ts",
     find: "        if (!isCurrent) return;\n",
     replace: "",
     tests: ["test/local-hub/console/console.browser.test.ts"],

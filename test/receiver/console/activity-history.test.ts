@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { ActivityWindow } from "../../../src/console/protocol/endpoints.ts";
+import type { ActivityWindow } from "../../../src/console/protocol/deliveries.ts";
 import { activityHistory } from "../../../src/receiver/console/endpoints.ts";
 import { Activity, EndpointActivity } from "../../../src/receiver/counts.ts";
 

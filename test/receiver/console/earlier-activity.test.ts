@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { EndpointInfo, EndpointList } from "../../../src/console/protocol/endpoints.ts";
+import type { EndpointInfo, EndpointList } from "../../../src/console/protocol/deliveries.ts";
 import { serverControl } from "../../../src/receiver/control.ts";
 import { openReceiverConsole, payloadOf, startedAt } from "./open-receiver-console.ts";
 

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test, vi } from "vitest";
-import { ConsoleEvents } from "../../../src/console/server/console-events.ts";
+import { ConsoleEvents } from "../../../src/console/server/events.ts";
 import { waitFor } from "../../support/wait-for.ts";
 import { openReceiverConsole } from "./open-receiver-console.ts";
 

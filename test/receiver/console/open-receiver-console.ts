@@ -1,6 +1,5 @@
 import { onTestFinished } from "vitest";
-import type { DeliveryDetails, DeliverySummary } from "../../../src/console/protocol/deliveries.ts";
-import type { EndpointInfo } from "../../../src/console/protocol/endpoints.ts";
+import type { DeliveryDetails, DeliverySummary, EndpointInfo } from "../../../src/console/protocol/deliveries.ts";
 import { type Inbox, type WebhookPayload, WebhooksServer, type WebhooksServerOptions } from "../../../src/index.ts";
 import { deliveryRequest, webhookPayload } from "../../../src/testing.ts";
 import { ConsoleClient } from "../../support/console-client.ts";

@@ -1,11 +1,11 @@
 import type { ComponentChildren } from "preact";
 import { escapeHidden } from "../../../core/text.ts";
 import type { DeliverySummary } from "../../protocol/deliveries.ts";
+import { session } from "../api.ts";
 import { formatCount, formatDuration } from "../format.ts";
-import { formatRoute } from "../state/route.ts";
-import { session } from "../state/session.ts";
+import { formatRoute } from "../state.ts";
 import { Countdown, Elapsed, Icon, isLoopbackUrl, isWebUrl, Moment, Text } from "../ui.tsx";
-import { StatusLabel } from "./status-label.tsx";
+import { StatusLabel } from "./status.tsx";
 
 /** A column of the list. */
 export interface Column {
@@ -15,7 +15,7 @@ export interface Column {
   width: string;
   /** The width of the list from which the column is shown, in pixels. */
   minListWidth: number;
-  /** Whether the card of a phone shows it. `app/deliveries/list.css` decides where. */
+  /** Whether the card of a phone shows it. `deliveries.css` decides where. */
   isInCard: boolean;
   isNumber?: boolean;
   /** `hash` is the link to the delivery. */

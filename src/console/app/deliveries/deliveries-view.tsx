@@ -1,24 +1,18 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
-import type { EndpointInfo, EndpointList } from "../../protocol/endpoints.ts";
+import { toShellWord } from "../../../core/text.ts";
+import type { DeadCount, DeadReplayed, DeliveryKey, EndpointInfo, EndpointList } from "../../protocol/deliveries.ts";
+import type { ConsolePlace } from "../../protocol/session.ts";
+import { sendJson, session, toApiFailure } from "../api.ts";
 import { DeliveryPane } from "../delivery/delivery-pane.tsx";
-import { useResource } from "../state/resource.ts";
-import { navigate, route } from "../state/route.ts";
-import { Button, Command, Dialog, EmptyState, FailureState, Loading, Text } from "../ui.tsx";
-import { DeliveryTable, SearchProgressNote } from "./delivery-table.tsx";
-import { FilterBar } from "./filter-bar.tsx";
-import { keyText, listHash, readListRoute } from "./links.ts";
-import { ListStore } from "./list-store.ts";
-import { focusRow } from "./row-focus.ts";
-import "./list.css";
-import type { DeadCount, DeadReplayed } from "../../protocol/deliveries.ts";
-import { sendJson } from "../api/client.ts";
-import { toApiFailure } from "../api/failure.ts";
 import { formatCount, formatPlural } from "../format.ts";
-import { session } from "../state/session.ts";
-import { showToast } from "../state/toasts.ts";
-import { describeReplay } from "./describe-replay.ts";
-import { type ListFilter, listChips, toApiFilter } from "./filter.ts";
-import { suggestTrigger } from "./suggest-trigger.ts";
+import { useResource } from "../resource.ts";
+import { navigate, route, showToast, type Toast } from "../state.ts";
+import { Button, Command, Dialog, EmptyState, FailureState, Loading, Text } from "../ui.tsx";
+import { DeliveryTable, focusRow, SearchProgressNote } from "./delivery-table.tsx";
+import { keyText, type ListFilter, listChips, listHash, readListRoute, toApiFilter } from "./filter.ts";
+import { FilterBar } from "./filter-bar.tsx";
+import { ListStore } from "./list-store.ts";
+import "./deliveries.css";
 
 /** The list of deliveries, and beside it the delivery that is open. */
 export function DeliveriesView() {
@@ -58,8 +52,8 @@ function ListContent({
   endpoints,
 }: {
   store: ListStore;
-  filter: ReturnType<typeof readListRoute>["filter"];
-  open: ReturnType<typeof readListRoute>["open"];
+  filter: ListFilter;
+  open: DeliveryKey | undefined;
   /** `undefined` while they load. */
   endpoints: EndpointList["endpoints"] | undefined;
 }) {
@@ -196,4 +190,46 @@ function ReplayDeadDialog({ filter, onClose }: { filter: ListFilter; onClose: ()
       )}
     </Dialog>
   );
+}
+
+/** Describes the result of replaying the dead deliveries of a filter, with a link to those that run again. */
+export function describeReplay(
+  { replayed, failed, failures, isMore }: DeadReplayed,
+  filter: ListFilter,
+): Omit<Toast, "id"> {
+  const sentences: string[] = [];
+  if (replayed > 0 || failed === 0) {
+    sentences.push(`${formatPlural(replayed, "delivery is", "deliveries are")} queued again.`);
+  }
+  if (failed > 0) sentences.push(`${formatPlural(failed, "delivery", "deliveries")} could not be replayed.`);
+  for (const { error, count } of failures) {
+    sentences.push(failures.length === 1 ? error : `${formatPlural(count, "delivery", "deliveries")}: ${error}`);
+  }
+  if (isMore) sentences.push("More are dead: replay again.");
+  return {
+    kind: failed > 0 ? "failed" : "done",
+    text: sentences.join(" "),
+    ...(replayed > 0 && { link: { hash: listHash({ ...filter, status: "queued,running" }), label: "Show queued" } }),
+  };
+}
+
+const exampleRepository = "dataset:me/data";
+
+/**
+ * Suggests a command that sends a first event: for a repository that an endpoint watches, and, if there is no local Hub,
+ * directly to the endpoint.
+ */
+export function suggestTrigger(
+  endpoints: readonly Pick<EndpointInfo, "url" | "repos" | "watch">[],
+  place: ConsolePlace,
+): string {
+  const [endpoint] = endpoints;
+  const repository = [...(endpoint?.watch ?? []), ...(endpoint?.repos ?? [])].find(isRepository) ?? exampleRepository;
+  const command = `npx hub-webhooks trigger ${toShellWord(repository)}`;
+  return place === "receiver" && endpoint ? `${command} --url ${toShellWord(endpoint.url)}` : command;
+}
+
+/** Whether a filter names one repository, and not several by a pattern. */
+function isRepository(text: string): boolean {
+  return /^(model|dataset|space|bucket|kernel):[\w.-]+\/[\w.-]+$/.test(text);
 }

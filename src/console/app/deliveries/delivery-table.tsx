@@ -1,19 +1,12 @@
 import { Component } from "preact";
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { DeliveryKey, DeliverySummary } from "../../protocol/deliveries.ts";
 import { formatCount, formatMoment, formatPlural } from "../format.ts";
-import { useShortcut } from "../state/keyboard.ts";
-import { navigate } from "../state/route.ts";
+import { navigate, useShortcut } from "../state.ts";
 import { Button } from "../ui.tsx";
 import { type Column, maxCardWidth, selectColumns } from "./columns.tsx";
-import type { ListFilter } from "./filter.ts";
-import { deliveryHash, keyText, listHash } from "./links.ts";
-import type { ListStore } from "./list-store.ts";
-import { maxRows } from "./merge.ts";
-import { focusRow } from "./row-focus.ts";
-import { readRowHeight, selectWindow } from "./row-window.ts";
-import { useHold } from "./use-hold.ts";
-import { useSize } from "./use-size.ts";
+import { deliveryHash, keyText, type ListFilter, listHash } from "./filter.ts";
+import { type ListStore, maxRows } from "./list-store.ts";
 
 /** The rows of the list, which scroll in themselves. */
 export function DeliveryTable({
@@ -238,4 +231,118 @@ function LoadMore({ store, scroller }: { store: ListStore; scroller: { readonly 
 export function SearchProgressNote({ searchedUntil }: { searchedUntil: number | undefined }) {
   if (searchedUntil === undefined) return null;
   return <p>Searched back to {formatMoment(new Date(searchedUntil), new Date())}.</p>;
+}
+
+/** The rows that are in the document. */
+interface RowWindow {
+  first: number;
+  /** The index after the last row. */
+  end: number;
+}
+
+/** The window moves in steps, so that most scroll events change nothing. */
+const stepRows = 10;
+/** The rows above and below the view, so that the keyboard and fast scrolling find them. */
+const extraRows = 20;
+
+/** Selects the rows to render. Only those near the view are in the document, because each costs time in every frame. */
+export function selectWindow({
+  scrollTop,
+  height,
+  rowHeight,
+  count,
+}: {
+  scrollTop: number;
+  height: number;
+  rowHeight: number;
+  count: number;
+}): RowWindow {
+  const step = Math.floor(scrollTop / rowHeight / stepRows) * stepRows;
+  const first = Math.min(Math.max(0, step - extraRows), count);
+  return { first, end: Math.min(count, step + stepRows + Math.ceil(height / rowHeight) + extraRows) };
+}
+
+/** The heights of rows and cards, in `rem`. `deliveries.css` has the same. */
+const rowRem = 2;
+const cardRem = 3.25;
+
+/** Returns the height of a row in pixels. */
+function readRowHeight(isCards: boolean): number {
+  const rem = Number.parseFloat(getComputedStyle(document.documentElement).fontSize);
+  return rem * (isCards ? cardRem : rowRem);
+}
+
+/** Scrolls to a delivery's row and focuses its link. Does nothing if the list does not contain it. */
+export function focusRow(store: ListStore, key: string): void {
+  const rows = store.list.value.rows;
+  const index = rows.findIndex((row) => keyText(row) === key);
+  const scroller = document.querySelector<HTMLElement>(".list-scroller");
+  const body = scroller?.querySelector("tbody");
+  if (index === -1 || !scroller || !body) return;
+  const rowHeight = body.offsetHeight / rows.length;
+  const top = index * rowHeight;
+  const headerHeight = scroller.querySelector("thead")?.offsetHeight ?? 0;
+  const viewHeight = scroller.clientHeight - headerHeight - rowHeight;
+  if (top < scroller.scrollTop) scroller.scrollTop = top;
+  else if (top > scroller.scrollTop + viewHeight) scroller.scrollTop = top - viewHeight;
+  // After scrolling, the row may be rendered in the next frame only.
+  const focus = () => findRowLink(key)?.focus({ preventScroll: true });
+  if (findRowLink(key)) focus();
+  else requestAnimationFrame(() => requestAnimationFrame(focus));
+}
+
+function findRowLink(key: string): HTMLElement | null {
+  return document.querySelector<HTMLElement>(`.delivery[data-key="${CSS.escape(key)}"] .row-link`);
+}
+
+/**
+ * Holds new rows back while the pointer is over the list, the keyboard focus is in it, or it is scrolled down, so that
+ * nothing moves under the pointer. Returns the handlers for the element that scrolls.
+ */
+function useHold(store: ListStore, scroller: { readonly current: HTMLElement | null }) {
+  const reasons = useRef({ pointer: false, focus: false });
+  const update = () => {
+    const { pointer, focus } = reasons.current;
+    store.hold(pointer || focus || (scroller.current?.scrollTop ?? 0) > 0);
+  };
+  // A new filter starts at the top.
+  useEffect(() => {
+    scroller.current?.scrollTo({ top: 0 });
+    update();
+  }, [store]);
+  return {
+    onScroll: update,
+    onPointerEnter: ({ pointerType }: PointerEvent) => {
+      // After a touch, nothing points at the list any longer.
+      reasons.current.pointer = pointerType !== "touch";
+      update();
+    },
+    onPointerLeave: () => {
+      reasons.current.pointer = false;
+      update();
+    },
+    onFocusIn: ({ target }: FocusEvent) => {
+      reasons.current.focus = target instanceof Element && target.matches(":focus-visible");
+      update();
+    },
+    onFocusOut: ({ relatedTarget }: FocusEvent) => {
+      reasons.current.focus = relatedTarget instanceof Node && scroller.current?.contains(relatedTarget) === true;
+      update();
+    },
+  };
+}
+
+/** Returns the size of an element in pixels, and follows it. */
+function useSize(element: { readonly current: HTMLElement | null }): { width: number; height: number } {
+  const [size, setSize] = useState({ width: 0, height: 0 });
+  useLayoutEffect(() => {
+    const target = element.current;
+    if (!target) return;
+    const read = () => setSize({ width: target.clientWidth, height: target.clientHeight });
+    read();
+    const observer = new ResizeObserver(read);
+    observer.observe(target);
+    return () => observer.disconnect();
+  }, [element]);
+  return size;
 }

@@ -1,7 +1,9 @@
 import { areFound, searchWords } from "../../../inbox/search-words.ts";
-import type { ConsoleStatus, DeliveryFilter, DeliverySummary } from "../../protocol/deliveries.ts";
+import type { KnownScope } from "../../../payload/names.ts";
+import type { ConsoleStatus, DeliveryFilter, DeliveryKey, DeliverySummary } from "../../protocol/deliveries.ts";
 import { formatMoment } from "../format.ts";
-import { isStatus, statusLooks } from "./status.ts";
+import { formatQuery, formatRoute, parseQuery, type Route } from "../state.ts";
+import { isStatus, statusLooks } from "./status.tsx";
 
 /** The filters of the list as they are in the URL. `last` is a window that moves with the time, such as `1h`. */
 export interface ListFilter extends Omit<DeliveryFilter, "from" | "until"> {
@@ -63,6 +65,11 @@ export function toPredicate(filter: ListFilter, now: number): (delivery: Deliver
     (searched.length === 0 || areFound(searched, searchedTexts(delivery)));
 }
 
+/** The filter "queued" contains the deliveries that wait for a retry, as the total of queued deliveries does. */
+function hasStatus(status: ConsoleStatus, statuses: readonly ConsoleStatus[]): boolean {
+  return statuses.length === 0 || statuses.includes(status) || (status === "retrying" && statuses.includes("queued"));
+}
+
 function isRepository({ repository }: DeliverySummary, name: string): boolean {
   return repository !== undefined && (repository.name === name || `${repository.type}:${repository.name}` === name);
 }
@@ -74,7 +81,7 @@ function searchedTexts({ id, repository, event, error }: DeliverySummary): (stri
 }
 
 /** A filter that is set, as a chip. */
-export interface FilterChip {
+interface FilterChip {
   /** The filters that the chip removes. */
   names: readonly (keyof ListFilter)[];
   text: string;
@@ -104,7 +111,45 @@ export function describeTime({ last, from, until }: ListFilter, now: Date): stri
   return end === undefined ? undefined : `Before ${end}`;
 }
 
-/** The filter "queued" contains the deliveries that wait for a retry, as the total of queued deliveries does. */
-function hasStatus(status: ConsoleStatus, statuses: readonly ConsoleStatus[]): boolean {
-  return statuses.length === 0 || statuses.includes(status) || (status === "retrying" && statuses.includes("queued"));
+/** The route of the list: its filters, and the delivery that is open. */
+interface ListRoute {
+  filter: ListFilter;
+  open: DeliveryKey | undefined;
 }
+
+/**
+ * Reads the route of the list. If a delivery is open, the filters are in `list`, because both have an `endpoint`:
+ * `#/deliveries/one?endpoint=retrain&id=7&list=status%3Ddead`.
+ */
+export function readListRoute({ path, query }: Route): ListRoute {
+  if (path !== "deliveries/one") return { filter: readFilter(query), open: undefined };
+  const { endpoint, id, list } = query;
+  const open = endpoint !== undefined && id !== undefined ? { endpoint, id } : undefined;
+  return { filter: readFilter(parseQuery(list ?? "")), open };
+}
+
+/** Returns the hash of the list with filters. */
+export function listHash(filter: ListFilter): string {
+  return formatRoute("deliveries", { ...filter });
+}
+
+/** Returns the hash of a delivery. Closing it returns to the list with `filter`. */
+export function deliveryHash({ endpoint, id }: DeliveryKey, filter: ListFilter = {}): string {
+  return formatRoute("deliveries/one", { endpoint, id, list: formatQuery({ ...filter }) });
+}
+
+/** One text per delivery, for keys. */
+export function keyText({ endpoint, id }: DeliveryKey): string {
+  return JSON.stringify([endpoint, id]);
+}
+
+/** The scopes of the Hub. The list of the schema would bring zod into the bundle. */
+const known: Readonly<Record<KnownScope, true>> = {
+  repo: true,
+  "repo.content": true,
+  "repo.config": true,
+  discussion: true,
+  "discussion.comment": true,
+};
+
+export const knownScopes = Object.keys(known).filter((scope): scope is KnownScope => Object.hasOwn(known, scope));

@@ -1,77 +1,38 @@
-import { useEffect, useRef, useState } from "preact/hooks";
-import type { DeliveryDetails, DeliveryKey, EditedReplay, ReplayStarted } from "../../protocol/deliveries.ts";
-import { useShortcut } from "../state/keyboard.ts";
-import { useResource } from "../state/resource.ts";
-import { Button, EmptyState, FailureState, Loading } from "../ui.tsx";
-import { PayloadSection } from "./payload-section.tsx";
-import { RequestHeaders } from "./request-headers.tsx";
-import { Timeline } from "./timeline.tsx";
-import "./pane.css";
-import type { ComponentChildren } from "preact";
+import { useState } from "preact/hooks";
 import { indentJson } from "../../../core/text.ts";
+import type { DeliveryDetails, DeliveryKey, EditedReplay, ReplayStarted } from "../../protocol/deliveries.ts";
 import type { ConsoleFeature, FieldProblem } from "../../protocol/session.ts";
-import { sendJson } from "../api/client.ts";
-import { type ApiFailure, toApiFailure } from "../api/failure.ts";
+import { type ApiFailure, sendJson, session, toApiFailure } from "../api.ts";
 import { RepositoryLink } from "../deliveries/columns.tsx";
-import { deliveryHash, keyText, readListRoute } from "../deliveries/links.ts";
-import { statusLooks } from "../deliveries/status.ts";
-import { StatusLabel } from "../deliveries/status-label.tsx";
+import { deliveryHash, keyText, readListRoute } from "../deliveries/filter.ts";
+import { StatusLabel, statusLooks } from "../deliveries/status.tsx";
+import { formatDuration } from "../format.ts";
 import { JsonEditor } from "../json/editor.tsx";
-import { findSyntaxProblem, keepUnchanged } from "../json/problems.ts";
-import { formatRoute, navigate, route } from "../state/route.ts";
-import { session } from "../state/session.ts";
-import { showToast } from "../state/toasts.ts";
-import { CopyButton, Dialog, Moment, Text } from "../ui.tsx";
-import { toCopiedTest } from "./copied-test.ts";
-import { toCurl } from "./curl.ts";
-import { describeStorage } from "./describe-storage.ts";
+import { findSyntaxProblem, keepUnchanged } from "../json/parse.ts";
+import { useResource } from "../resource.ts";
+import { formatRoute, navigate, route, showToast, useShortcut } from "../state.ts";
+import { Button, CopyButton, Dialog, Moment, Text } from "../ui.tsx";
+import { toCopiedTest, toCurl } from "./copies.ts";
+import { Facts, Pane, PaneContent, PayloadSection, RequestHeaders } from "./pane.tsx";
+import { Timeline } from "./timeline.tsx";
 
-/** One delivery: beside the list on a wide screen, otherwise a page of its own. */
-export function DeliveryPane({ delivery, onClose }: { delivery: DeliveryKey; onClose: () => void }) {
-  const { endpoint, id } = delivery;
-  const { data, failure, reload } = useResource<DeliveryDetails>("deliveries/one", {
+/** One delivery. */
+export function DeliveryPane({ delivery: { endpoint, id }, onClose }: { delivery: DeliveryKey; onClose: () => void }) {
+  const resource = useResource<DeliveryDetails>("deliveries/one", {
     query: { endpoint, id },
     features: ["deliveries", "endpoints"],
     isChanged: (key) => key.endpoint === endpoint && key.id === id,
   });
-  const heading = useRef<HTMLHeadingElement>(null);
-  useEffect(() => {
-    // `j` and `k` open the next delivery while the focus stays in the list.
-    if (!document.activeElement?.matches(".row-link:focus-visible")) heading.current?.focus();
-  }, []);
-  useShortcut("Escape", () => {
-    onClose();
-    return true;
-  });
   return (
-    <section class="pane" aria-labelledby="pane-title">
-      <header class="pane-header">
-        <h2 id="pane-title" ref={heading} tabIndex={-1}>
-          Delivery
-        </h2>
-        <Button kind="ghost" icon="close" label="Close delivery" onClick={onClose} />
-      </header>
-      <div class="pane-content">
-        {data ? (
-          <Details details={data} onChange={reload} />
-        ) : failure ? (
-          <PaneFailure failure={failure} onRetry={reload} />
-        ) : (
-          <Loading />
-        )}
-      </div>
-    </section>
-  );
-}
-
-function PaneFailure({ failure, onRetry }: Parameters<typeof FailureState>[0]) {
-  if (failure.code !== "DELIVERY_UNKNOWN") return <FailureState failure={failure} onRetry={onRetry} />;
-  return (
-    <EmptyState title="This delivery is no longer stored">
-      <p>
-        Deliveries in memory are kept until the server restarts, and those of the inbox until their retention time ends.
-      </p>
-    </EmptyState>
+    <Pane title="Delivery" onClose={onClose}>
+      <PaneContent
+        resource={resource}
+        goneTitle="This delivery is no longer stored"
+        gone="Deliveries in memory are kept until the server restarts, and those of the inbox until their retention time ends."
+      >
+        {(details) => <Details details={details} onChange={resource.reload} />}
+      </PaneContent>
+    </Pane>
   );
 }
 
@@ -100,54 +61,39 @@ function DeliverySummaryHeader({ details }: { details: DeliveryDetails }) {
       <p class="quiet">
         {ignoredReason !== undefined ? <Text value={`Ignored: ${ignoredReason}`} /> : statusLooks[status].description}
       </p>
-      <dl class="facts">
-        {repository && (
-          <Fact label="Repository">
-            <Text value={`${repository.type} ${repository.name}`} />
-            <RepositoryLink repository={repository} />
-          </Fact>
-        )}
-        <Fact label="Endpoint">
-          <Text value={endpoint} />
-        </Fact>
-        <Fact label="Received">
-          <Moment at={receivedAt} />
-        </Fact>
-        <Fact label="ID">
-          <code>
-            <Text value={id} />
-          </code>
-          <CopyButton text={id} label="Copy ID" />
-        </Fact>
-        {replayOf !== undefined && (
-          <Fact label="Copy of">
-            <a href={deliveryHash({ endpoint, id: replayOf }, readListRoute(route.value).filter)}>
-              <Text value={replayOf} />
-            </a>
-          </Fact>
-        )}
-      </dl>
+      <Facts
+        facts={[
+          [
+            "Repository",
+            repository && (
+              <>
+                <Text value={`${repository.type} ${repository.name}`} />
+                <RepositoryLink repository={repository} />
+              </>
+            ),
+          ],
+          ["Endpoint", <Text value={endpoint} />],
+          ["Received", <Moment at={receivedAt} />],
+          [
+            "ID",
+            <>
+              <code>
+                <Text value={id} />
+              </code>
+              <CopyButton text={id} label="Copy ID" />
+            </>,
+          ],
+          [
+            "Copy of",
+            replayOf !== undefined && (
+              <a href={deliveryHash({ endpoint, id: replayOf }, readListRoute(route.value).filter)}>
+                <Text value={replayOf} />
+              </a>
+            ),
+          ],
+        ]}
+      />
     </div>
-  );
-}
-
-function Fact({ label, children }: { label: string; children: ComponentChildren }) {
-  return (
-    <div>
-      <dt>{label}</dt>
-      <dd>{children}</dd>
-    </div>
-  );
-}
-
-/** The parts of a delivery that are stored, and how long. */
-function StorageNote({ details }: { details: DeliveryDetails }) {
-  return (
-    <footer class="storage-note quiet">
-      {describeStorage(details).map((sentence) => (
-        <p key={sentence}>{sentence}</p>
-      ))}
-    </footer>
   );
 }
 
@@ -317,5 +263,25 @@ function EditDialog({
         </Button>
       </div>
     </Dialog>
+  );
+}
+
+/** Which parts of a delivery are stored, and how long. */
+function StorageNote({ details: { storage, retentionMs, recordsDetails } }: { details: DeliveryDetails }) {
+  return (
+    <footer class="storage-note quiet">
+      <p>
+        {storage === "memory"
+          ? "Kept in memory until the server restarts or newer deliveries replace it: at most 500 runs or 16 MiB."
+          : retentionMs === undefined
+            ? "Kept in the inbox."
+            : `Kept in the inbox for ${formatDuration(retentionMs, { unit: "s" })} after it finishes.`}
+      </p>
+      <p>
+        {recordsDetails
+          ? "Each attempt keeps up to 16 KiB of its log, result, and stack. Set recordDetails to false to keep none."
+          : "Log, result, and stack are not kept, because recordDetails is false."}
+      </p>
+    </footer>
   );
 }

@@ -1,9 +1,10 @@
 import { escapeHidden } from "../../../core/text.ts";
 import type { AttemptInfo, DeliveryDetails, HandlerLogLine } from "../../protocol/deliveries.ts";
-import { PauseButton } from "../endpoints/pause-button.tsx";
+import { PauseButton } from "../endpoints/endpoints-view.tsx";
 import { formatDuration } from "../format.ts";
 import { JsonTree } from "../json/tree.tsx";
 import { CopyButton, Countdown, Elapsed, Icon, type IconName, Moment, Text } from "../ui.tsx";
+import { Section } from "./pane.tsx";
 
 /** The text, icon, and color of an outcome. */
 const outcomes: Readonly<Record<AttemptInfo["outcome"], { text: string; icon: IconName; color: string }>> = {
@@ -18,8 +19,7 @@ const outcomes: Readonly<Record<AttemptInfo["outcome"], { text: string; icon: Ic
 export function Timeline({ details, onChange }: { details: DeliveryDetails; onChange: () => void }) {
   const steps = listSteps(details);
   return (
-    <section class="pane-section">
-      <h3>Attempts</h3>
+    <Section title="Attempts">
       <ol class="timeline">
         {steps.map((step) => {
           if (step.type === "attempt") {
@@ -44,7 +44,7 @@ export function Timeline({ details, onChange }: { details: DeliveryDetails; onCh
         })}
       </ol>
       {steps.length === 0 && <p class="quiet">No attempt was made.</p>}
-    </section>
+    </Section>
   );
 }
 
@@ -170,7 +170,7 @@ function HandlerLog({ lines, number }: { lines: readonly HandlerLogLine[]; numbe
 }
 
 /** A part of the timeline. */
-export type TimelineStep =
+type TimelineStep =
   | { type: "attempt"; attempt: AttemptInfo; isLast: boolean }
   /** `before` is the number of the attempt that follows. */
   | { type: "wait"; before: number; ms: number }

@@ -5,20 +5,37 @@ import type {
   EndpointInfo,
   EndpointList,
   RegistrationInfo,
-} from "../../protocol/endpoints.ts";
-import { useResource } from "../state/resource.ts";
-import { Command, EmptyState, FailureState, Loading, Message, Moment } from "../ui.tsx";
-import { type ActivityKind, countBars, describeBars, sumBars, toHeights, windowLooks } from "./activity.ts";
-import { findSharedMessage, registrationLooks } from "./registration.ts";
-import "./endpoints.css";
-import type { ComponentChildren } from "preact";
-import { listHash } from "../deliveries/links.ts";
+} from "../../protocol/deliveries.ts";
+import { sendJson, session } from "../api.ts";
+import { listHash } from "../deliveries/filter.ts";
 import { formatCompact, formatCount, formatDuration, formatPlural } from "../format.ts";
-import { formatRoute } from "../state/route.ts";
-import { session } from "../state/session.ts";
-import { CopyButton, Icon, isWebUrl, Text, UrlText } from "../ui.tsx";
-import { PauseButton } from "./pause-button.tsx";
-import { describeFilter } from "./registration.ts";
+import { useResource } from "../resource.ts";
+import { formatRoute, showToast } from "../state.ts";
+import {
+  Button,
+  Command,
+  CopyButton,
+  EmptyState,
+  isWebUrl,
+  Loaded,
+  Message,
+  Moment,
+  StateLabel,
+  Text,
+  UrlText,
+} from "../ui.tsx";
+import {
+  type ActivityKind,
+  countBars,
+  describeBars,
+  describeFilter,
+  findSharedMessage,
+  registrationLooks,
+  sumBars,
+  toHeights,
+  windowLooks,
+} from "./endpoints-model.ts";
+import "./endpoints.css";
 
 const refreshMs = 10_000;
 const windows = Object.keys(windowLooks).filter((name): name is ActivityWindow => Object.hasOwn(windowLooks, name));
@@ -26,8 +43,7 @@ const windows = Object.keys(windowLooks).filter((name): name is ActivityWindow =
 /** The endpoints of the server. */
 export function EndpointsView() {
   const [window, setWindow] = useState<ActivityWindow>("1h");
-  const { data, failure, reload } = useResource<EndpointList>("endpoints", { features: ["endpoints"], refreshMs });
-  const sharedMessage = data && findSharedMessage(data.endpoints);
+  const resource = useResource<EndpointList>("endpoints", { features: ["endpoints"], refreshMs });
   return (
     <div class="page">
       <header class="page-header">
@@ -41,33 +57,46 @@ export function EndpointsView() {
           ))}
         </fieldset>
       </header>
-      {data && data.endpoints.length > 0 && (
-        <>
-          {sharedMessage !== undefined && (
-            <p class="notice endpoints-notice">
-              <strong>{registrationLooks.unknown.label}.</strong> <Message text={sharedMessage} />
-            </p>
-          )}
-          <div class="endpoints">
-            {data.endpoints.map((endpoint) => (
-              <EndpointCard
-                key={endpoint.name}
-                endpoint={endpoint}
-                hidesMessage={sharedMessage !== undefined}
-                window={window}
-                onChange={reload}
-              />
-            ))}
-          </div>
-          <p class="quiet endpoints-note">
-            Each bar is {windowLooks[window].bar}. Activity is counted since the server started,{" "}
-            <Moment at={data.startedAt} />.
-          </p>
-        </>
-      )}
-      {data?.endpoints.length === 0 && <NoEndpoints />}
-      {!data && (failure ? <FailureState failure={failure} onRetry={reload} /> : <Loading />)}
+      <Loaded resource={resource}>
+        {(list) => <EndpointCards list={list} window={window} onChange={resource.reload} />}
+      </Loaded>
     </div>
+  );
+}
+
+function EndpointCards({
+  list: { endpoints, startedAt },
+  window,
+  onChange,
+}: {
+  list: EndpointList;
+  window: ActivityWindow;
+  onChange: () => void;
+}) {
+  if (endpoints.length === 0) return <NoEndpoints />;
+  const sharedMessage = findSharedMessage(endpoints);
+  return (
+    <>
+      {sharedMessage !== undefined && (
+        <p class="notice endpoints-notice">
+          <strong>{registrationLooks.unknown.label}.</strong> <Message text={sharedMessage} />
+        </p>
+      )}
+      <div class="endpoints">
+        {endpoints.map((endpoint) => (
+          <EndpointCard
+            key={endpoint.name}
+            endpoint={endpoint}
+            hidesMessage={sharedMessage !== undefined}
+            window={window}
+            onChange={onChange}
+          />
+        ))}
+      </div>
+      <p class="quiet endpoints-note">
+        Each bar is {windowLooks[window].bar}. Activity is counted since the server started, <Moment at={startedAt} />.
+      </p>
+    </>
   );
 }
 
@@ -104,11 +133,7 @@ function EndpointCard({
           <Text value={name} />
         </h2>
         <span class="tag">{background ? "background" : "inline"}</span>
-        {isPaused && (
-          <span class="status" data-color="retry">
-            <Icon name="pause" /> Paused
-          </span>
-        )}
+        {isPaused && <StateLabel label="Paused" color="retry" icon="pause" />}
         <span class="endpoint-actions">
           <a class="button" href={listHash({ endpoint: name })}>
             Deliveries
@@ -140,15 +165,11 @@ function Registration({
   endpoint: EndpointInfo;
   hidesMessage: boolean;
 }) {
-  const look = registration && registrationLooks[registration.state];
   return (
     <div class="registration">
-      {registration && look && (
+      {registration && (
         <div class="registration-state">
-          <span class="status" data-color={look.color}>
-            <Icon name={look.icon} />
-            {look.label}
-          </span>
+          <StateLabel {...registrationLooks[registration.state]} />
           <WebhookLink registration={registration} />
           {registration.message !== undefined && !hidesMessage && (
             <p class="quiet">
@@ -167,14 +188,10 @@ function Registration({
       )}
       <div class="registration-state">
         {secret === "set" ? (
-          <span class="status" data-color="good">
-            <Icon name="succeeded" /> Secret set
-          </span>
+          <StateLabel label="Secret set" color="good" icon="succeeded" />
         ) : (
           <>
-            <span class="status" data-color="bad">
-              <Icon name="failed" /> No secret
-            </span>
+            <StateLabel label="No secret" color="bad" icon="failed" />
             <p class="quiet">
               Anyone can send deliveries. Set <code>WEBHOOK_SECRET</code> on the server and on the webhook.
             </p>
@@ -192,7 +209,12 @@ function WebhookLink({ registration: { webhookId, settingsUrl } }: { registratio
   if (info?.signedIn && info.features.includes("webhooks")) {
     return <a href={formatRoute("webhooks/one", { id: webhookId })}>Webhook</a>;
   }
-  return <ExternalLink url={settingsUrl}>Webhook settings</ExternalLink>;
+  if (!isWebUrl(settingsUrl)) return <>Webhook settings</>;
+  return (
+    <a class="external" href={settingsUrl} target="_blank" rel="noreferrer noopener">
+      Webhook settings<span class="visually-hidden"> (opens in a new tab)</span>
+    </a>
+  );
 }
 
 const height = 28;
@@ -326,13 +348,21 @@ function Today({ deliveries, limit }: EndpointInfo["today"]) {
   );
 }
 
-/** A link to another site, in a new tab. Only for `http:` and `https:` URLs; otherwise only the content is shown. */
-function ExternalLink({ url, children }: { url: string | undefined; children: ComponentChildren }) {
-  if (url === undefined || !isWebUrl(url)) return <>{children}</>;
+/** Pauses or resumes a background endpoint. */
+export function PauseButton({ name, isPaused, onChange }: { name: string; isPaused: boolean; onChange: () => void }) {
+  const change = async () => {
+    await sendJson(`endpoints/${isPaused ? "resume" : "pause"}`, { endpoint: name });
+    showToast({
+      kind: "done",
+      text: isPaused
+        ? `${name} is resumed.`
+        : `${name} is paused. New deliveries are stored and wait until you resume it.`,
+    });
+    onChange();
+  };
   return (
-    <a class="external" href={url} target="_blank" rel="noreferrer noopener">
-      {children}
-      <span class="visually-hidden"> (opens in a new tab)</span>
-    </a>
+    <Button icon={isPaused ? "play" : "pause"} onClick={change}>
+      {isPaused ? "Resume" : "Pause"}
+    </Button>
   );
 }

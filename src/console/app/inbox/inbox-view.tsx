@@ -5,42 +5,38 @@ import {
   type InboxInfo,
   type InboxLocation,
 } from "../../protocol/inbox.ts";
-import { listHash } from "../deliveries/links.ts";
-import { useResource } from "../state/resource.ts";
-import { formatRoute } from "../state/route.ts";
-import { FailureState, Loading } from "../ui.tsx";
+import { listHash } from "../deliveries/filter.ts";
+import { statusLooks } from "../deliveries/status.tsx";
+import { formatCompact, formatDuration, formatPlural } from "../format.ts";
+import { useResource } from "../resource.ts";
+import { formatRoute } from "../state.ts";
+import { Command, CopyButton, EmptyState, Loaded, Message, StateLabel, type StateLook, Text } from "../ui.tsx";
 import "./inbox.css";
-import { statusLooks } from "../deliveries/status.ts";
-import { formatCompact, formatPlural } from "../format.ts";
-import { Command, CopyButton, EmptyState, Icon, Message, Text } from "../ui.tsx";
-import {
-  describeDetails,
-  describeRetention,
-  engineNames,
-  keptLooks,
-  type StateLook,
-  stateLooks,
-} from "./describe-inbox.ts";
 
 const refreshMs = 10_000;
 
 /** The inbox of the server: its location, its state, and the number of its deliveries. */
 export function InboxView() {
-  const { data, failure, reload } = useResource<InboxInfo>("inbox", { features: ["inbox"], refreshMs });
+  const resource = useResource<InboxInfo>("inbox", { features: ["inbox"], refreshMs });
+  const contents = resource.data?.contents;
   return (
     <div class="page inbox">
       <header class="page-header">
         <h1>Inbox</h1>
-        {data?.contents && <Actions contents={data.contents} />}
+        {contents && <Actions contents={contents} />}
       </header>
-      {data?.state === "unused" && <NoBackground location={data.location} />}
-      {data && data.state !== "unused" && (
-        <>
-          <InboxCard inbox={data} />
-          {data.contents && <InboxTable endpoints={data.contents.endpoints} />}
-        </>
-      )}
-      {!data && (failure ? <FailureState failure={failure} onRetry={reload} /> : <Loading />)}
+      <Loaded resource={resource}>
+        {(inbox) =>
+          inbox.state === "unused" ? (
+            <NoBackground location={inbox.location} />
+          ) : (
+            <>
+              <InboxCard inbox={inbox} />
+              {inbox.contents && <InboxTable endpoints={inbox.contents.endpoints} />}
+            </>
+          )
+        }
+      </Loaded>
     </div>
   );
 }
@@ -74,8 +70,8 @@ function InboxCard({ inbox: { state, location, problems, warnings, recordsDetail
     <section class="card inbox-card" aria-label="Storage">
       <header class="inbox-title">
         <h2>{engineNames[engine]}</h2>
-        <Look look={stateLooks[state]} />
-        {keptUntil !== undefined && <Look look={keptLooks[keptUntil]} />}
+        <StateLabel {...stateLooks[state]} />
+        {keptUntil !== undefined && <StateLabel {...keptLooks[keptUntil]} />}
         {address !== undefined && (
           <div class="endpoint-url inbox-address">
             <code>
@@ -109,15 +105,6 @@ function InboxCard({ inbox: { state, location, problems, warnings, recordsDetail
         </p>
       ))}
     </section>
-  );
-}
-
-function Look({ look: { label, color, icon } }: { look: StateLook }) {
-  return (
-    <span class="status" data-color={color}>
-      <Icon name={icon} />
-      {label}
-    </span>
   );
 }
 
@@ -188,19 +175,14 @@ function EndpointRow({ endpoint }: { endpoint: InboxEndpoint }) {
       <th scope="row">
         <span class="inbox-name">
           <Text value={name} />
-          {isPaused && (
-            <span class="status" data-color="retry">
-              <Icon name="pause" /> Paused
-            </span>
-          )}
+          {isPaused && <StateLabel label="Paused" color="retry" icon="pause" />}
           {!isServed && (
-            <span
-              class="status"
-              data-color={isWaiting ? "retry" : "quiet"}
+            <StateLabel
+              label="Not on this server"
+              color={isWaiting ? "retry" : "quiet"}
+              icon="help"
               title={isWaiting ? "Its deliveries wait until a server runs the endpoint in the background." : undefined}
-            >
-              <Icon name="help" /> Not on this server
-            </span>
+            />
           )}
         </span>
       </th>
@@ -244,4 +226,50 @@ function Count({ status, count, endpoint }: { status: CountedStatus; count: numb
       )}
     </td>
   );
+}
+
+/** The label, color, and icon of each state of an inbox. */
+const stateLooks: Readonly<Record<InboxInfo["state"], StateLook>> = {
+  open: { label: "Open", color: "good", icon: "succeeded" },
+  degraded: { label: "Degraded", color: "retry", icon: "dead" },
+  unavailable: { label: "Unavailable", color: "bad", icon: "failed" },
+  opening: { label: "Opening", color: "quiet", icon: "queued" },
+  closed: { label: "Closed", color: "quiet", icon: "cancelled" },
+  unused: { label: "Not used", color: "quiet", icon: "ignored" },
+};
+
+/** The label, color, and icon of each time for which a storage keeps deliveries. */
+const keptLooks: Readonly<Record<NonNullable<InboxLocation["keptUntil"]>, StateLook>> = {
+  retention: { label: "Survives process restarts", color: "good", icon: "succeeded" },
+  "space-restart": { label: "Erased when the Space restarts", color: "bad", icon: "dead" },
+  "process-exit": { label: "Lost when the process exits", color: "retry", icon: "dead" },
+};
+
+/** The names of the engines. */
+const engineNames: Readonly<Record<InboxLocation["engine"], string>> = {
+  sqlite: "SQLite file",
+  bucket: "SQLite in a bucket",
+  redis: "Redis",
+  postgres: "PostgreSQL",
+  memory: "Memory",
+  custom: "The program's own inbox",
+  unknown: "Unknown inbox",
+};
+
+/** Describes which details of each delivery are recorded. */
+export function describeDetails(recordsDetails: boolean): string {
+  return recordsDetails
+    ? "Headers, log lines, results, and stacks"
+    : "No headers, log lines, results, or stacks, because recordDetails is false";
+}
+
+/** Describes how long a finished delivery of an endpoint is kept, or returns `undefined` if another server decides it. */
+export function describeRetention({
+  retentionMs,
+  idRetentionMs,
+}: InboxEndpoint): { text: string; title: string } | undefined {
+  if (retentionMs === undefined || idRetentionMs === undefined) return undefined;
+  const text = formatDuration(retentionMs, { unit: "s" });
+  const ids = formatDuration(idRetentionMs, { unit: "s" });
+  return { text, title: `Kept ${text} after it finishes. Its ID is kept ${ids}, to detect duplicates.` };
 }

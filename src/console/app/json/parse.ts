@@ -1,3 +1,5 @@
+import type { FieldProblem } from "../../protocol/session.ts";
+
 /** A value in a JSON text. Nodes are listed in the order of the text, so the parts of a value follow it. */
 export interface JsonNode {
   kind: "object" | "array" | "string" | "number" | "boolean" | "null";
@@ -17,12 +19,12 @@ export interface JsonNode {
 }
 
 /** Why a text is not JSON. */
-export interface JsonProblem {
+interface JsonProblem {
   message: string;
   position: number;
 }
 
-export type ParsedJson = { nodes: readonly JsonNode[] } | { problem: JsonProblem };
+type ParsedJson = { nodes: readonly JsonNode[] } | { problem: JsonProblem };
 
 const numberOrWord = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y;
 const plainCharacters = /[^"\\\u0000-\u001f]*/y;
@@ -179,4 +181,104 @@ function kindOf(first: string | undefined): JsonNode["kind"] {
   if (first === '"') return "string";
   if (first === "t" || first === "f") return "boolean";
   return first === "n" ? "null" : "number";
+}
+
+/** The keys from the root to a node. */
+export function keysOf(nodes: readonly JsonNode[], index: number): (string | number)[] {
+  const keys: (string | number)[] = [];
+  let node = nodes[index];
+  while (node?.key !== undefined) {
+    keys.push(node.key);
+    node = nodes[node.parent];
+  }
+  return keys.reverse();
+}
+
+/**
+ * Writes keys as a JavaScript path.
+ *
+ * @example
+ * ```ts
+ * formatPath(["updatedRefs", 0, "ref"]); // "updatedRefs[0].ref"
+ * ```
+ */
+export function formatPath(keys: readonly (string | number)[]): string {
+  return keys
+    .map((key, index) => {
+      if (typeof key === "number") return `[${key}]`;
+      if (/^[A-Za-z_$][\w$]*$/.test(key)) return index === 0 ? key : `.${key}`;
+      return `[${JSON.stringify(key)}]`;
+    })
+    .join("");
+}
+
+/** Finds the node at a path. If it does not exist, returns the last node on the path that exists. */
+export function findNode(nodes: readonly JsonNode[], path: readonly (string | number)[]): number {
+  let current = 0;
+  for (const key of path) {
+    const child = childrenOf(nodes, current).find((index) => String(nodes[index]?.key) === String(key));
+    if (child === undefined) return current;
+    current = child;
+  }
+  return current;
+}
+
+/** Lists the values directly in a node. */
+export function childrenOf(nodes: readonly JsonNode[], index: number): number[] {
+  const children: number[] = [];
+  const end = nodes[index]?.next ?? 0;
+  for (let child = index + 1; child < end; child = nodes[child]?.next ?? end) children.push(child);
+  return children;
+}
+
+/** Returns the line of a position, counted from 1, and the column. */
+export function locate(text: string, position: number): { line: number; column: number } {
+  const before = text.slice(0, position);
+  const lineStart = before.lastIndexOf("\n") + 1;
+  return { line: before.split("\n").length, column: position - lineStart + 1 };
+}
+
+/** A problem at a place in a text. */
+export interface TextProblem {
+  /** Counted from 1. */
+  line: number;
+  /** The position in the text. */
+  position: number;
+  message: string;
+}
+
+/** Finds the first syntax error of a JSON text. */
+export function findSyntaxProblem(text: string): TextProblem | undefined {
+  const parsed = parseJson(text);
+  if (!("problem" in parsed)) return undefined;
+  const { position, message } = parsed.problem;
+  return { line: locate(text, position).line, position, message };
+}
+
+/** Finds the lines of invalid fields. A missing field is shown where its object starts. */
+export function placeFieldProblems(text: string, fields: readonly FieldProblem[]): TextProblem[] {
+  const parsed = parseJson(text);
+  const nodes = "nodes" in parsed ? parsed.nodes : [];
+  return fields.map(({ path, problem }) => {
+    const position = nodes[findNode(nodes, path)]?.start ?? 0;
+    const name = formatPath(path);
+    return {
+      line: locate(text, position).line,
+      position,
+      message: name === "" ? problem : `${name}: ${problem}`,
+    };
+  });
+}
+
+/** Keeps the problems of the fields that have not changed since the text was sent. */
+export function keepUnchanged(
+  fields: readonly FieldProblem[],
+  { sent, current }: { sent: string; current: string },
+): readonly FieldProblem[] {
+  const [before, after] = [parseJson(sent), parseJson(current)];
+  if (!("nodes" in before) || !("nodes" in after)) return fields;
+  return fields.filter(({ path }) => {
+    const [was, is] = [before.nodes[findNode(before.nodes, path)], after.nodes[findNode(after.nodes, path)]];
+    return was && is && sent.slice(was.start, was.end) === current.slice(is.start, is.end);
+  });
 }

@@ -1,6 +1,6 @@
 import { useEffect, useId, useRef } from "preact/hooks";
 import type { SendOptions } from "../../protocol/send.ts";
-import type { Draft } from "./use-editing.ts";
+import type { Draft } from "./editing.ts";
 
 /** The repository of samples. */
 const sampleName = "acme/data";

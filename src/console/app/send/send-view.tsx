@@ -1,42 +1,36 @@
 import { useState } from "preact/hooks";
-import type { SendOptions, SendResult, SentDelivery } from "../../protocol/send.ts";
-import { sendJson } from "../api/client.ts";
-import { toApiFailure } from "../api/failure.ts";
-import { JsonEditor } from "../json/editor.tsx";
-import { findSyntaxProblem } from "../json/problems.ts";
-import { useResource } from "../state/resource.ts";
-import { formatRoute, navigate, route } from "../state/route.ts";
-import { announce } from "../state/toasts.ts";
-import { Button, FailureState, Loading, Text } from "../ui.tsx";
-import { EventFields } from "./event-fields.tsx";
-import { Recipients, receives } from "./recipients.tsx";
-import { findRepositoryProblem } from "./repository-problem.ts";
-import { useChoice } from "./use-choice.ts";
-import { type Draft, readPast, useEditing } from "./use-editing.ts";
-import "../delivery/pane.css";
-import "../hub/hub.css";
-import "./send.css";
 import type { ConsoleStatus } from "../../protocol/deliveries.ts";
 import type { EventInfo } from "../../protocol/hub.ts";
-import { StatusLabel } from "../deliveries/status-label.tsx";
-import { formatDuration } from "../format.ts";
-import { EventDeliveries } from "../hub/events/event-deliveries.tsx";
+import type { SendOptions, SendPreview, SendRecipient, SendResult, SentDelivery } from "../../protocol/send.ts";
+import { sendJson, session, toApiFailure } from "../api.ts";
+import { StatusLabel } from "../deliveries/status.tsx";
+import { formatCount, formatDuration, formatPlural } from "../format.ts";
+import { EventDeliveries } from "../hub/events-view.tsx";
+import { JsonEditor } from "../json/editor.tsx";
+import { findSyntaxProblem } from "../json/parse.ts";
+import { useResource } from "../resource.ts";
+import { announce, formatRoute, navigate, route } from "../state.ts";
+import { Button, Loaded, Loading, StateLabel, Text, UrlText } from "../ui.tsx";
+import { type Draft, findRepositoryProblem, type Past, readPast, useEditing } from "./editing.ts";
+import { EventFields } from "./event-fields.tsx";
+import "../delivery/pane.css";
+import "./send.css";
 
 /** Sends an event. Fills in its payload, which the user can edit, and lists the recipients. */
 export function SendView() {
-  const { data, failure, reload } = useResource<SendOptions>("send/options", { features: ["send"] });
+  const resource = useResource<SendOptions>("send/options", { features: ["send"] });
   return (
     <div class="page send-page">
       <header class="page-header">
         <h1>Send an event</h1>
       </header>
-      {data?.isDirect && (
+      {resource.data?.isDirect && (
         <p class="notice">
           Events go directly from this session to your server, with its secret. Nothing changes on the Hub, unless your
           handler changes it.
         </p>
       )}
-      {data ? <SendForm options={data} /> : failure ? <FailureState failure={failure} onRetry={reload} /> : <Loading />}
+      <Loaded resource={resource}>{(options) => <SendForm options={options} />}</Loaded>
     </div>
   );
 }
@@ -248,4 +242,131 @@ function describeOutcome({
   if (problem !== undefined) return { status: "failed", text: `${status} Failed` };
   if (ignored !== undefined) return { status: "ignored", text: `${status} Ignored` };
   return { status: "succeeded", text: status === 202 ? "202 Accepted, runs in the background" : `${status} Succeeded` };
+}
+
+const effects: Readonly<Record<NonNullable<SendPreview["effect"]>, string>> = {
+  change: "Sending makes this change in the local Hub. Commits and IDs in the sent payload are those of the change.",
+  payload: "Sending delivers this payload as it is. Nothing changes in the local Hub.",
+};
+
+/** The endpoints that the user has chosen to send to. */
+interface Choice {
+  isChosen: (endpoint: string) => boolean;
+  choose: (endpoint: string, isChosen: boolean) => void;
+}
+
+/** The recipients of the event: webhooks, with the reasons why some do not receive it, or endpoints to choose from. */
+function Recipients({ preview, choice }: { preview: SendPreview | undefined; choice: Choice }) {
+  const recipients = preview?.recipients ?? [];
+  const receiving = recipients.filter((recipient) => receives(recipient, choice)).length;
+  return (
+    <section class="pane-section" aria-labelledby="recipients-title">
+      <h2 id="recipients-title">Recipients</h2>
+      <p class="quiet" role="status">
+        {preview &&
+          (preview.problems.length > 0
+            ? `Fix ${formatPlural(preview.problems.length, "field", "fields")} to see who receives the event.`
+            : `${formatCount(receiving)} of ${formatPlural(recipients.length, "recipient gets", "recipients get")} the event.`)}
+      </p>
+      {preview?.effect && <p class="quiet">{effects[preview.effect]}</p>}
+      {preview && preview.problems.length === 0 && recipients.length === 0 && <NoRecipients />}
+      {recipients.length > 0 && (
+        <ul class="attempts recipients">
+          {recipients.map((recipient) => (
+            <li key={`${recipient.kind} ${recipient.webhookId ?? recipient.name}`} class="attempt-line">
+              {recipient.kind === "endpoint" ? (
+                <EndpointRecipient recipient={recipient} choice={choice} />
+              ) : (
+                <WebhookRecipient recipient={recipient} />
+              )}
+            </li>
+          ))}
+        </ul>
+      )}
+    </section>
+  );
+}
+
+/** Whether a recipient gets the event: a webhook that is not skipped, or an endpoint that is chosen. */
+function receives({ kind, name, skipped }: SendRecipient, { isChosen }: Choice): boolean {
+  return kind === "endpoint" ? isChosen(name) : skipped === undefined;
+}
+
+function WebhookRecipient({ recipient }: { recipient: SendRecipient }) {
+  const { name, webhookId = "", endpoint, skipped } = recipient;
+  return (
+    <>
+      <Outcome recipient={recipient} isSkipped={skipped !== undefined} />
+      <span class="attempt-event">
+        <span class="quiet">{endpoint === undefined ? "webhook" : "endpoint"}</span>{" "}
+        <a href={formatRoute("webhooks/one", { id: webhookId })}>
+          <UrlText value={endpoint ?? name} />
+        </a>
+      </span>
+      <Note recipient={recipient} />
+    </>
+  );
+}
+
+function EndpointRecipient({ recipient, choice }: { recipient: SendRecipient; choice: Choice }) {
+  const { name } = recipient;
+  const isChosen = choice.isChosen(name);
+  return (
+    <>
+      <Outcome recipient={recipient} isSkipped={!isChosen} />
+      <label class="check attempt-event">
+        <input
+          type="checkbox"
+          checked={isChosen}
+          onChange={({ currentTarget }) => choice.choose(name, currentTarget.checked)}
+        />
+        <span>
+          <span class="quiet">endpoint</span> <Text value={name} />
+        </span>
+      </label>
+      <Note recipient={recipient} />
+    </>
+  );
+}
+
+function Outcome({ recipient: { ignored }, isSkipped }: { recipient: SendRecipient; isSkipped: boolean }) {
+  if (isSkipped) return <StateLabel label="Skipped" color="ignored" icon="ignored" />;
+  if (ignored !== undefined) return <StateLabel label="Ignored" color="ignored" icon="ignored" />;
+  return <StateLabel label="Receives" color="good" icon="succeeded" />;
+}
+
+function Note({ recipient: { skipped, ignored } }: { recipient: SendRecipient }) {
+  const note = skipped ?? (ignored === undefined ? undefined : `The endpoint ignores it: ${ignored}`);
+  if (note === undefined) return null;
+  return (
+    <span class="quiet attempt-error">
+      <Text value={note} />
+    </span>
+  );
+}
+
+function NoRecipients() {
+  const hasWebhooks = session.value?.signedIn && session.value.features.includes("webhooks");
+  return (
+    <p class="notice">
+      Nothing would receive the event.{" "}
+      {hasWebhooks ? (
+        <>
+          Create a webhook in <a href="#/webhooks">Webhooks</a> first.
+        </>
+      ) : (
+        "The server has no endpoints. Add one to the server file."
+      )}
+    </p>
+  );
+}
+
+/** Lets the user choose endpoints. At first, the endpoint of a past delivery is chosen, otherwise all endpoints. */
+function useChoice(past: Past | undefined): Choice {
+  const [changes, setChanges] = useState<ReadonlyMap<string, boolean>>(new Map());
+  const only = past && "endpoint" in past ? past.endpoint : undefined;
+  return {
+    isChosen: (endpoint) => changes.get(endpoint) ?? (only === undefined || only === endpoint),
+    choose: (endpoint, isChosen) => setChanges((known) => new Map(known).set(endpoint, isChosen)),
+  };
 }

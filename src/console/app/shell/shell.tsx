@@ -1,19 +1,59 @@
+import type { ComponentType } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { SessionInfo } from "../../protocol/session.ts";
-import { connection, runStream } from "../api/stream.ts";
-import { ReloadOverlay } from "../reload/reload-overlay.tsx";
-import { dev, followDev } from "../state/dev.ts";
-import { navigate, route } from "../state/route.ts";
-import { announcement } from "../state/toasts.ts";
-import { type View, views } from "../views.tsx";
-import "./shell.css";
-import { shortcuts, useShortcut } from "../state/keyboard.ts";
-import { signOut } from "../state/sign-in.ts";
-import { switchTheme, theme } from "../state/theme.ts";
-import { closeToast, toasts } from "../state/toasts.ts";
+import type { ConsoleFeature, SessionInfo } from "../../protocol/session.ts";
+import { connection, runStream, signOut } from "../api.ts";
+import { DeliveriesView } from "../deliveries/deliveries-view.tsx";
+import { LogsView } from "../dev/logs-view.tsx";
+import { ReloadOverlay } from "../dev/reload-overlay.tsx";
+import { TunnelView } from "../dev/tunnel-view.tsx";
+import { EndpointsView } from "../endpoints/endpoints-view.tsx";
+import { EventsView } from "../hub/events-view.tsx";
+import { JobsView } from "../hub/jobs-view.tsx";
+import { RepositoriesView } from "../hub/repositories-view.tsx";
+import { WebhooksView } from "../hub/webhooks-view.tsx";
+import { InboxView } from "../inbox/inbox-view.tsx";
+import { dev, followDev } from "../resource.ts";
+import { SendView } from "../send/send-view.tsx";
+import {
+  announcement,
+  closeToast,
+  navigate,
+  route,
+  shortcuts,
+  switchTheme,
+  theme,
+  toasts,
+  useShortcut,
+} from "../state.ts";
 import { Button, Dialog, Icon, Mark } from "../ui.tsx";
+import "./shell.css";
 
 type SignedIn = Extract<SessionInfo, { signedIn: true }>;
+
+/** A view of the console. */
+interface View {
+  /** The view is shown where the server offers this feature. */
+  feature: ConsoleFeature;
+  /** The name in the navigation and in the document's title. */
+  label: string;
+  /** The first part of its routes: `deliveries` for `#/deliveries` and `#/deliveries/one`. */
+  path: string;
+  component: ComponentType;
+}
+
+/** The views, in the order of the navigation. To add a view, add an entry. */
+const views: readonly View[] = [
+  { feature: "deliveries", label: "Deliveries", path: "deliveries", component: DeliveriesView },
+  { feature: "endpoints", label: "Endpoints", path: "endpoints", component: EndpointsView },
+  { feature: "inbox", label: "Inbox", path: "inbox", component: InboxView },
+  { feature: "webhooks", label: "Webhooks", path: "webhooks", component: WebhooksView },
+  { feature: "events", label: "Events", path: "events", component: EventsView },
+  { feature: "send", label: "Send", path: "send", component: SendView },
+  { feature: "repositories", label: "Repositories", path: "repositories", component: RepositoriesView },
+  { feature: "jobs", label: "Jobs", path: "jobs", component: JobsView },
+  { feature: "logs", label: "Logs", path: "logs", component: LogsView },
+  { feature: "tunnel", label: "Tunnel", path: "tunnel", component: TunnelView },
+];
 
 /** The frame around the views, for a signed-in user. */
 export function Shell({ session }: { session: SignedIn }) {
@@ -99,15 +139,7 @@ function Toasts() {
 }
 
 /** The name, the navigation, the state of the connection, and the actions of the whole console. */
-function Header({
-  views,
-  current,
-  session,
-}: {
-  views: readonly View[];
-  current: View | undefined;
-  session: Extract<SessionInfo, { signedIn: true }>;
-}) {
+function Header({ views, current, session }: { views: readonly View[]; current: View | undefined; session: SignedIn }) {
   const [isHelpOpen, setHelpOpen] = useState(false);
   useShortcut("?", () => {
     setHelpOpen(true);

@@ -1,0 +1,113 @@
+import { readOwnField } from "../../../core/describe.ts";
+import { escapeHidden, quoteShellWord, toShellWord } from "../../../core/text.ts";
+import { webhookPayload } from "../../../payload/samples.ts";
+import type { DeliverySummary } from "../../protocol/deliveries.ts";
+import { knownScopes } from "../deliveries/filter.ts";
+
+/**
+ * Writes a curl command that sends a payload to an endpoint. The secret stays a shell variable, so that the copied text
+ * contains none.
+ */
+export function toCurl({ url, body }: { url: string; body: string }): string {
+  return [
+    `curl ${toShellWord(url)}`,
+    "--header 'Content-Type: application/json'",
+    '--header "X-Webhook-Secret: $WEBHOOK_SECRET"',
+    `--data-raw ${quoteShellWord(body)}`,
+  ].join(" \\\n  ");
+}
+
+/**
+ * Writes a vitest test that runs the endpoint's handler with a payload. The payload is written as changes to the sample of
+ * its scope, so that the test shows what is special about it.
+ *
+ * @returns `undefined` if the body is not JSON.
+ */
+export function toCopiedTest({
+  endpoint,
+  status,
+  body,
+}: Pick<DeliverySummary, "endpoint" | "status"> & { body: string }): string | undefined {
+  const payload = parse(body);
+  if (payload === undefined) return undefined;
+  const scope = knownScopes.find((known) => known === readText(payload, "event", "scope"));
+  const type = readText(payload, "repo", "type");
+  const name = readText(payload, "repo", "name");
+  const outcome = status === "ignored" ? "ignored" : "succeeded";
+  const subject = [readText(payload, "event", "scope"), readText(payload, "event", "action"), name && `of ${name}`];
+  const title = `${endpoint} ${outcome === "ignored" ? "ignores" : "handles"} ${subject.filter(Boolean).join(" ") || "a payload"}`;
+  let value = toSource(payload, "  ");
+  if (scope !== undefined && type !== undefined && name !== undefined) {
+    const changes = { ...differences(webhookPayload(scope, { repo: { type, name } }), payload) };
+    const repo = { type, name, ...(isRecord(changes.repo) && changes.repo) };
+    value = `webhookPayload(${JSON.stringify(scope)}, ${toSource({ ...changes, repo }, "  ")})`;
+  }
+  return `${value.startsWith("webhookPayload(") ? 'import { webhookPayload } from "hub-webhooks/testing";\n' : ""}import { expect, test } from "vitest";
+import server from "./server.ts";
+
+test(${toSource(title)}, async () => {
+  const payload = ${value};
+  const outcome = await server.receive(payload, { endpoint: ${toSource(endpoint)} });
+  expect(outcome.status).toBe("${outcome}");
+});
+`;
+}
+
+/** Lists what to change in `base` to get `actual`. A key that is missing in `actual` becomes `undefined`. */
+function differences(base: object, actual: object): Record<string, unknown> {
+  const changes: Record<string, unknown> = {};
+  for (const key of new Set([...Object.keys(base), ...Object.keys(actual)])) {
+    const [before, after] = [readOwnField(base, key), readOwnField(actual, key)];
+    if (JSON.stringify(before) === JSON.stringify(after)) continue;
+    changes[key] = isRecord(before) && isRecord(after) ? differences(before, after) : after;
+  }
+  return changes;
+}
+
+function isRecord(value: unknown): value is object {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function readText(payload: object, object: string, name: string): string | undefined {
+  const text = readOwnField(readOwnField(payload, object), name);
+  return typeof text === "string" ? text : undefined;
+}
+
+function parse(body: string): object | undefined {
+  try {
+    const payload: unknown = JSON.parse(body);
+    return isRecord(payload) ? payload : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+const maxInlineLength = 80;
+
+/** Writes a value as JavaScript source: JSON values and `undefined`. */
+function toSource(value: unknown, indent = ""): string {
+  const inner = `${indent}  `;
+  if (Array.isArray(value)) {
+    const items = value.map((item) => toSource(item, inner));
+    return wrap("[", "]", items, indent);
+  }
+  if (typeof value === "object" && value !== null) {
+    const fields = Object.entries(value).map(([key, field]) => `${toKey(key)}: ${toSource(field, inner)}`);
+    return wrap("{", "}", fields, indent);
+  }
+  return value === undefined ? "undefined" : escapeHidden(JSON.stringify(value));
+}
+
+function wrap(open: string, close: string, parts: readonly string[], indent: string): string {
+  const space = open === "{" ? " " : "";
+  const inline = `${open}${space}${parts.join(", ")}${space}${close}`;
+  if (parts.length === 0) return `${open}${close}`;
+  if (inline.length + indent.length <= maxInlineLength && !inline.includes("\n")) return inline;
+  return `${open}\n${parts.map((part) => `${indent}  ${part},\n`).join("")}${indent}${close}`;
+}
+
+function toKey(key: string): string {
+  // As a plain key, it would set the prototype.
+  if (key === "__proto__") return '["__proto__"]';
+  return /^[A-Za-z_$][\w$]*$/.test(key) ? key : escapeHidden(JSON.stringify(key));
+}

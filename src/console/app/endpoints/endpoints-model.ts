@@ -1,0 +1,92 @@
+import type { ActivityBar, ActivityWindow, EndpointInfo, RegistrationInfo } from "../../protocol/deliveries.ts";
+import { formatPlural } from "../format.ts";
+import type { StateLook } from "../ui.tsx";
+
+/** The label, color, and icon of each state of a registration. */
+export const registrationLooks: Readonly<Record<RegistrationInfo["state"], StateLook>> = {
+  enabled: { label: "Registered", color: "good", icon: "succeeded" },
+  disabled: {
+    label: "Disabled on the Hub",
+    color: "retry",
+    icon: "pause",
+  },
+  suspended: {
+    label: "Suspended by the Hub",
+    color: "bad",
+    icon: "dead",
+  },
+  "url-differs": {
+    label: "Registered for another URL",
+    color: "bad",
+    icon: "failed",
+  },
+  missing: {
+    label: "Not registered",
+    color: "retry",
+    icon: "cancelled",
+  },
+  unknown: { label: "Registration unknown", color: "quiet", icon: "help" },
+};
+
+/** Returns why the registration of all endpoints is unknown, if it is the same for two or more. The view shows it once. */
+export function findSharedMessage(endpoints: readonly Pick<EndpointInfo, "registration">[]): string | undefined {
+  const message = endpoints[0]?.registration?.message;
+  const isShared = endpoints.every(
+    ({ registration }) => registration?.state === "unknown" && registration.message === message,
+  );
+  return isShared && endpoints.length > 1 ? message : undefined;
+}
+
+/** Describes which events an endpoint accepts. */
+export function describeFilter({ scopes, repos, watch }: Pick<EndpointInfo, "scopes" | "repos" | "watch">): string {
+  const parts = [
+    scopes.length > 0 ? scopes.join(", ") : "All events",
+    ...(repos.length > 0 ? [`of ${repos.join(", ")}`] : []),
+    ...(watch.length > 0 ? [`watching ${watch.join(", ")}`] : []),
+  ];
+  return parts.join(" ");
+}
+
+/** The windows with the time span of one bar. */
+export const windowLooks: Readonly<Record<ActivityWindow, { label: string; bar: string }>> = {
+  "15m": { label: "15 min", bar: "1 minute" },
+  "1h": { label: "1 h", bar: "5 minutes" },
+  "24h": { label: "24 h", bar: "1 hour" },
+};
+
+/** The values that a chart counts. */
+export type ActivityKind = "deliveries" | "attempts";
+
+/** The parts of a bar. */
+interface CountedBar {
+  total: number;
+  failed: number;
+}
+
+/** Selects the counts of a chart. */
+export function countBars(bars: readonly ActivityBar[], kind: ActivityKind): CountedBar[] {
+  return bars.map(({ deliveries, failures, attempts, failedAttempts }) =>
+    kind === "deliveries" ? { total: deliveries, failed: failures } : { total: attempts, failed: failedAttempts },
+  );
+}
+
+/** Sums the bars of a chart. */
+export function sumBars(bars: readonly CountedBar[]): CountedBar {
+  return bars.reduce((sum, { total, failed }) => ({ total: sum.total + total, failed: sum.failed + failed }), {
+    total: 0,
+    failed: 0,
+  });
+}
+
+/** The rectangles of a chart, in parts of its height. A failure may be of an earlier delivery, so it can exceed the total. */
+export function toHeights(bars: readonly CountedBar[]): { good: number; bad: number }[] {
+  const max = Math.max(1, ...bars.map(({ total, failed }) => Math.max(total, failed)));
+  return bars.map(({ total, failed }) => ({ good: Math.max(0, total - failed) / max, bad: failed / max }));
+}
+
+/** Describes a chart in words. */
+export function describeBars({ total, failed }: CountedBar, kind: ActivityKind): string {
+  const counted =
+    kind === "deliveries" ? formatPlural(total, "delivery", "deliveries") : formatPlural(total, "attempt", "attempts");
+  return `${counted}, ${failed} failed`;
+}

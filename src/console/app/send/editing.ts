@@ -1,0 +1,183 @@
+import { useEffect, useRef, useState } from "preact/hooks";
+import { indentJson } from "../../../core/text.ts";
+import { watchedTypes } from "../../../payload/watch.ts";
+import type { DeliveryDetails } from "../../protocol/deliveries.ts";
+import type { AttemptDetails } from "../../protocol/hub.ts";
+import type { SendPreview, SendRequest } from "../../protocol/send.ts";
+import type { FieldProblem } from "../../protocol/session.ts";
+import { type ApiFailure, getJson, sendJson, subscribe, toApiFailure } from "../api.ts";
+import { findSyntaxProblem, keepUnchanged } from "../json/parse.ts";
+
+/** The payload in the editor, and the results of its checks on the server. */
+interface Editing {
+  /** Missing while it loads. */
+  start: Start | undefined;
+  text: string;
+  /** Why the start could not be loaded, such as an invalid repository. */
+  failure: ApiFailure | undefined;
+  /** The latest preview. It stays while a newer one loads. */
+  preview: SendPreview | undefined;
+  /** Whether the text has changed since the latest preview. */
+  isPreviewLoading: boolean;
+  /** The invalid fields of the text. */
+  fields: readonly FieldProblem[];
+  /** Edits that a new start has replaced. */
+  replaced: string | undefined;
+  request: SendRequest;
+  change: (text: string) => void;
+  showProblems: (fields: readonly FieldProblem[]) => void;
+}
+
+/** A pause of this length ends the typing. In milliseconds. */
+const debounceMs = 300;
+
+/** Loads the payload to start from, and checks each edit on the server. */
+export function useEditing(from: Draft | Past | undefined): Editing {
+  const address = JSON.stringify(from);
+  const [start, setStart] = useState<Start>();
+  const [failure, setFailure] = useState<ApiFailure>();
+  const [text, setText] = useState("");
+  const [replaced, setReplaced] = useState<string>();
+  const [fields, setFields] = useState<readonly FieldProblem[]>([]);
+  const latest = useRef({ text, start });
+  latest.current = { text, start };
+
+  useEffect(() => {
+    if (!from) return;
+    const controller = new AbortController();
+    const { signal } = controller;
+    loadStart(from, signal).then(
+      (loaded) => {
+        if (signal.aborted) return;
+        const { text: edited, start: last } = latest.current;
+        setReplaced(last && edited !== last.text ? edited : undefined);
+        setStart(loaded);
+        setText(loaded.text);
+        setFields([]);
+        setFailure(undefined);
+      },
+      (error: unknown) => {
+        if (!signal.aborted) setFailure(toApiFailure(error));
+      },
+    );
+    return () => controller.abort();
+  }, [address]);
+
+  const request: SendRequest = { body: text, ...(start?.isDraft && { draft: start.text }) };
+  const { preview, isPreviewLoading } = usePreview(start && request, (problems) => setFields(problems));
+  return {
+    ...{ start, text, failure, preview, isPreviewLoading, fields, replaced, request },
+    change: (next) => {
+      setFields((known) => (known.length === 0 ? known : keepUnchanged(known, { sent: text, current: next })));
+      setText(next);
+    },
+    showProblems: setFields,
+  };
+}
+
+/** Loads the recipients of a payload from the server, while the user types and after the recipients have changed. */
+function usePreview(
+  request: SendRequest | undefined,
+  onProblems: (fields: readonly FieldProblem[]) => void,
+): Pick<Editing, "preview" | "isPreviewLoading"> {
+  const [preview, setPreview] = useState<SendPreview>();
+  const [changes, setChanges] = useState(0);
+  const text = request && JSON.stringify(request);
+  const [checked, setChecked] = useState<string>();
+  useEffect(
+    () =>
+      subscribe({
+        opened: () => setChanges((count) => count + 1),
+        messages: (messages) => {
+          const isConcerned = messages.some(
+            (message) => message.type === "changed" && message.features.includes("send"),
+          );
+          if (isConcerned) setChanges((count) => count + 1);
+        },
+      }),
+    [],
+  );
+  useEffect(() => {
+    if (!request || findSyntaxProblem(request.body)) return;
+    let isCurrent = true;
+    const timer = setTimeout(async () => {
+      try {
+        const answer = await sendJson<SendPreview>("send/preview", request);
+        if (!isCurrent) return;
+        setPreview(answer);
+        onProblems(answer.problems);
+      } catch {
+        // Sending shows the failure. The next edit loads the preview again.
+      }
+      if (isCurrent) setChecked(text);
+    }, debounceMs);
+    return () => {
+      isCurrent = false;
+      clearTimeout(timer);
+    };
+  }, [request?.body, request?.draft, changes]);
+  return { preview, isPreviewLoading: text !== undefined && text !== checked };
+}
+
+/** The first content of the editor: the payload of an event, or of a past delivery. */
+interface Start {
+  text: string;
+  /** Whether the payload is that of an event that has not happened. Sending it then makes the change of the event. */
+  isDraft: boolean;
+  /** Why the payload is not complete. */
+  note?: string;
+}
+
+/** The event of a draft. */
+export interface Draft {
+  scope: string;
+  action: string;
+  /** As `type:name`. */
+  repository: string;
+}
+
+/** The past delivery of a route, of an endpoint or of a webhook. */
+export type Past = { endpoint: string; id: string } | { webhook: string; log: string };
+
+/** Reads the past delivery of a route, if there is one. */
+export function readPast(query: Readonly<Record<string, string>>): Past | undefined {
+  const { "from-endpoint": endpoint, "from-id": id, "from-webhook": webhook, "from-log": log } = query;
+  if (endpoint !== undefined && id !== undefined) return { endpoint, id };
+  return webhook !== undefined && log !== undefined ? { webhook, log } : undefined;
+}
+
+/**
+ * Loads the first content of the editor.
+ *
+ * @throws `ApiFailure`
+ */
+async function loadStart(from: Draft | Past, signal: AbortSignal): Promise<Start> {
+  if ("repository" in from) {
+    const { body } = await getJson<{ body: string }>("send/payload", { query: { ...from }, signal });
+    return { text: body, isDraft: true };
+  }
+  const { body, bodyLength } = await loadBody(from, signal);
+  return {
+    text: [...indentJson(body)].join(""),
+    isDraft: false,
+    ...(bodyLength !== undefined && { note: "The payload is cut, because it is larger than 1 MiB." }),
+  };
+}
+
+async function loadBody(from: Past, signal: AbortSignal): Promise<{ body: string; bodyLength?: number }> {
+  if ("endpoint" in from) return getJson<DeliveryDetails>("deliveries/one", { query: { ...from }, signal });
+  const query = { id: from.webhook, logId: from.log };
+  return (await getJson<AttemptDetails>("webhooks/attempt", { query, signal })).request;
+}
+
+const repositoryTypes = watchedTypes.filter((type) => type !== "user" && type !== "org");
+
+/** Returns what is wrong with a repository as the user wrote it, or `undefined` if it is valid. */
+export function findRepositoryProblem(text: string): string | undefined {
+  const [, type, name] = /^([^:]*):(.*)$/.exec(text) ?? [];
+  if (type === undefined || name === undefined || !/^[^/\s]+\/[^/\s]+$/.test(name)) {
+    return "Write type:owner/name, such as dataset:acme/data.";
+  }
+  if (repositoryTypes.some((known) => known === type)) return undefined;
+  return `Unknown type "${type}". Valid types: ${repositoryTypes.join(", ")}.`;
+}

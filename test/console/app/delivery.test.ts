@@ -1,0 +1,104 @@
+import { describe, expect, test } from "vitest";
+import { toCopiedTest, toCurl } from "../../../src/console/app/delivery/copies.ts";
+import { listSteps } from "../../../src/console/app/delivery/timeline.tsx";
+import type { AttemptInfo } from "../../../src/console/protocol/deliveries.ts";
+import { type Outcome, WebhooksServer } from "../../../src/index.ts";
+import { webhookPayload } from "../../../src/testing.ts";
+
+/** Runs a copied test with a real server. Returns the payload that the handler received. */
+async function run(source: string, endpoint: string): Promise<unknown> {
+  let received: unknown;
+  const server = new WebhooksServer({ secret: "s3cret" });
+  server.webhook(endpoint, (_payload, { delivery }) => {
+    received = JSON.parse(delivery.body);
+  });
+  const body = source.replace(/^import .*\n/gm, "");
+  const runTest = new Function("webhookPayload", "server", "test", "expect", body);
+  let finished: Promise<void> | undefined;
+  runTest(
+    webhookPayload,
+    server,
+    (_title: string, callback: () => Promise<void>) => {
+      finished = callback();
+    },
+    (status: Outcome["status"]) => expect(status),
+  );
+  await finished;
+  return received;
+}
+
+function copy(payload: unknown, endpoint = "retrain"): string {
+  return toCopiedTest({ endpoint, status: "dead", body: JSON.stringify(payload) }) ?? "";
+}
+
+describe("Copy as test", () => {
+  test("writes a payload as changes to the sample of its scope", () => {
+    expect(
+      copy(webhookPayload("repo.config", { repo: { type: "model", name: "acme/net" } })),
+    ).toBe(`import { webhookPayload } from "hub-webhooks/testing";
+import { expect, test } from "vitest";
+import server from "./server.ts";
+
+test("retrain handles repo.config update of acme/net", async () => {
+  const payload = webhookPayload("repo.config", { repo: { type: "model", name: "acme/net" } });
+  const outcome = await server.receive(payload, { endpoint: "retrain" });
+  expect(outcome.status).toBe("succeeded");
+});
+`);
+  });
+
+  test.each([
+    webhookPayload("repo.content"),
+    webhookPayload("repo.content", { repo: { type: "bucket", name: "acme/files" } }),
+    webhookPayload("repo.config", { updatedConfig: { private: undefined } }),
+    {
+      ...webhookPayload("discussion.comment", { comment: { content: "a\u2028b \u202e \u0024{x} `y` \\" } }),
+      extra: [1, { a: null }],
+    },
+    webhookPayload("repo.content", { repo: { headSha: undefined, tags: [] }, updatedRefs: [] }),
+  ])("runs with the same payload", async (payload) => {
+    const expected: unknown = JSON.parse(JSON.stringify(payload));
+    expect(await run(copy(payload, "acme/retrain"), "acme/retrain")).toEqual(expected);
+  });
+
+  test("writes the whole payload of an unknown scope", () => {
+    const source = copy({ ...webhookPayload("repo"), event: { scope: "repo.new", action: "update" } });
+    expect(source).not.toContain("webhookPayload");
+    expect(source).toContain('scope: "repo.new"');
+  });
+
+  test("expects an ignored delivery to be ignored", () => {
+    const body = JSON.stringify(webhookPayload("repo"));
+    expect(toCopiedTest({ endpoint: "e", status: "ignored", body })).toContain('toBe("ignored")');
+  });
+
+  test.each(["", "[1]", "null", "{"])("has nothing to write for the body %j", (body) => {
+    expect(toCopiedTest({ endpoint: "e", status: "dead", body })).toBeUndefined();
+  });
+});
+
+test("Copy as curl quotes the body and leaves the secret to the shell", () => {
+  expect(toCurl({ url: "https://h.example/webhooks/e", body: `{"a":"it's $HOME"}` })).toBe(
+    [
+      "curl https://h.example/webhooks/e",
+      "--header 'Content-Type: application/json'",
+      '--header "X-Webhook-Secret: $WEBHOOK_SECRET"',
+      String.raw`--data-raw '{"a":"it'\''s $HOME"}'`,
+    ].join(" \\\n  "),
+  );
+});
+
+test("The timeline has the waits between attempts, and the next attempt unless the delivery is dead", () => {
+  const attempt = (number: number, startedAt: number): AttemptInfo => ({
+    ...{ number, startedAt, durationMs: 200, outcome: "failed" },
+  });
+  const timeline = [attempt(1, 1_000), attempt(2, 1_250), attempt(3, 31_450)];
+  expect(listSteps({ timeline, status: "retrying", nextAttemptAt: 99_000 })).toEqual([
+    { type: "attempt", attempt: timeline[0], isLast: false },
+    { type: "attempt", attempt: timeline[1], isLast: false },
+    { type: "wait", before: 3, ms: 30_000 },
+    { type: "attempt", attempt: timeline[2], isLast: true },
+    { type: "next", number: 4, at: 99_000 },
+  ]);
+  expect(listSteps({ timeline: [attempt(1, 0)], status: "dead" })).toHaveLength(1);
+});
