@@ -4,7 +4,7 @@ import { WebhookError } from "../core/errors.ts";
 import { defaultPort, webhooksPath } from "../core/urls.ts";
 import type { ServerDescription } from "../receiver/control.ts";
 import type { ReconcileInput, TemporaryWebhooks } from "../registration/temporary.ts";
-import { sourceFolder } from "../server-file/code-frame.ts";
+import { sourceFolder } from "../server-file/load-failure.ts";
 import { createReachabilityCheck } from "../tunnel/reachability-check.ts";
 import { openReconnectingTunnel, type Tunnel } from "../tunnel/tunnel.ts";
 import { ConsoleState, localHubParts, realHubParts } from "./console/console-state.ts";

@@ -38,7 +38,7 @@ describe("A command loads only the modules that it uses", () => {
         "get-east-asian-width",
         "src/payload/event-summary.ts",
         "src/payload/watch.ts",
-        "src/tunnel/provider-names.ts",
+        "src/tunnel/provider.ts",
         "string-width",
       ]);
     },
@@ -49,7 +49,7 @@ describe("A command loads only the modules that it uses", () => {
     const loaded = [...(await loadedBy(["list"], { HF_ENDPOINT: hub.url, HF_TOKEN: "hf_local" }))];
     expect(loaded).toContain("src/hub/client.ts");
     expect(loaded.filter((name) => /^src\/(local-hub|receiver|tunnel)\/|^pino$|^@clack/.test(name))).toEqual([
-      "src/tunnel/provider-names.ts",
+      "src/tunnel/provider.ts",
     ]);
   });
 

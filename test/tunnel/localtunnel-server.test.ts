@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test, vi } from "vitest";
-import { requestTunnel } from "../../src/tunnel/localtunnel-server.ts";
+import { requestTunnel } from "../../src/tunnel/localtunnel.ts";
 import { startLocaltunnelServer } from "../support/localtunnel-server.ts";
 import { startLocalServer } from "./local-server.ts";
 

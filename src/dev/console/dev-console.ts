@@ -19,7 +19,7 @@ import { packageVersion } from "../../core/files.ts";
 import { consolePath } from "../../core/urls.ts";
 import { readHonoBody } from "../../http/body.ts";
 import { readEvents } from "../../hub/transport/event-stream.ts";
-import { projectFile } from "../../server-file/code-frame.ts";
+import { projectFile } from "../../server-file/load-failure.ts";
 import type { OutputLine } from "../../server-file/server-process.ts";
 import type { ConsoleHub } from "./console-state.ts";
 import { LogBuffer } from "./log-buffer.ts";

@@ -164,7 +164,7 @@ export const faults: readonly Fault[] = [
   },
   {
     name: "the console of dev opens a link in the project that points elsewhere",
-    file: "src/server-file/code-frame.ts",
+    file: "src/server-file/load-failure.ts",
     find: 'isAbsolute(path) ? realpathSync(path) : ""',
     replace: 'isAbsolute(path) ? path : ""',
     tests: ["test/server-file/code-frame.test.ts", "test/dev/console/dev-console.test.ts"],

@@ -10,7 +10,7 @@ import type { DevSession } from "../../../dev/dev-session.ts";
 import { startDev } from "../../../dev/start-dev.ts";
 import type { WatchedItem } from "../../../payload/watch.ts";
 import { findServerFile } from "../../../server-file/find-server-file.ts";
-import type { ProviderName } from "../../../tunnel/provider-names.ts";
+import type { ProviderName } from "../../../tunnel/provider.ts";
 import type { Invocation } from "../../invocation.ts";
 import { canPrompt, confirm } from "../../prompts.ts";
 import { templateFolder } from "../../shipped-files.ts";
