@@ -5,7 +5,7 @@ import { HubClient, type Webhook } from "../../src/client.ts";
 import type { DevEvent } from "../../src/dev/dev-event.ts";
 import type { StartDevOptions } from "../../src/dev/dev-options.ts";
 import type { DevSession } from "../../src/dev/dev-session.ts";
-import { startDev } from "../../src/dev/start-dev.ts";
+import { startDev } from "../../src/dev/dev-session.ts";
 import type { HubDelivery } from "../../src/local-hub/delivery/hub-delivery.ts";
 import { LocalHub } from "../../src/local-hub.ts";
 import { freePort } from "../support/free-port.ts";

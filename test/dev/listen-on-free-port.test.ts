@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { WebhookError } from "../../src/core/errors.ts";
-import { listenOnFreePort } from "../../src/dev/listen-on-free-port.ts";
+import { listenOnFreePort } from "../../src/dev/dev-proxy.ts";
 
 /** Listens on ports for which `taken` returns `false` and records the tried ports. */
 function listener(taken: (port: number) => boolean) {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { parseLogLine } from "../../src/dev/log-line.ts";
+import { parseLogLine } from "../../src/dev/console/log-buffer.ts";
 
 test("The fields of a line of a JSON logger are parsed", () => {
   const fields = { level: 30, time: 1, msg: "hello", err: { message: "boom" } };

@@ -1,5 +1,5 @@
 import { expect, test, vi } from "vitest";
-import { OpenParts } from "../../src/dev/open-parts.ts";
+import { OpenParts } from "../../src/dev/dev-session.ts";
 
 test("Open parts are closed once, in reverse order, before the onClosed callbacks run", async () => {
   const parts = new OpenParts();

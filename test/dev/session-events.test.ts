@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { DevEvent } from "../../src/dev/dev-event.ts";
-import { SessionEvents } from "../../src/dev/session-events.ts";
+import { SessionEvents } from "../../src/dev/dev-event.ts";
 
 test("A session that is closed reports only the output of its server and problems", () => {
   const names: string[] = [];

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { defaultWatch } from "../../src/dev/watched-items.ts";
+import { defaultWatch } from "../../src/dev/session-state.ts";
 
 const allOfLocalUser = [{ type: "user", name: "local-user" }];
 

@@ -6,11 +6,9 @@ import launchEditor from "launch-editor";
 import * as z from "zod/mini";
 import type { DeliverySummary } from "../../console/protocol/deliveries.ts";
 import { type DevInfo, logQuery, openEditorRequest } from "../../console/protocol/dev.ts";
-import type { StreamMessage } from "../../console/protocol/session.ts";
-import { type ConsoleFeature, consoleFeatures } from "../../console/protocol/session.ts";
+import { type ConsoleFeature, consoleFeatures, type StreamMessage } from "../../console/protocol/session.ts";
 import { ConsoleAccess } from "../../console/server/access.ts";
-import type { ConsoleResource } from "../../console/server/api.ts";
-import { readBody, readQuery } from "../../console/server/api.ts";
+import { type ConsoleResource, readBody, readQuery } from "../../console/server/api.ts";
 import { Console } from "../../console/server/console.ts";
 import { ConsoleEvents } from "../../console/server/console-events.ts";
 import { WebhookError } from "../../core/errors.ts";
@@ -21,7 +19,7 @@ import { readHonoBody } from "../../http/body.ts";
 import { readEvents } from "../../hub/transport/event-stream.ts";
 import { projectFile } from "../../server-file/load-failure.ts";
 import type { OutputLine } from "../../server-file/server-process.ts";
-import type { ConsoleHub } from "./console-state.ts";
+import type { ConsoleHub } from "./hub-parts.ts";
 import { LogBuffer } from "./log-buffer.ts";
 
 export interface DevConsoleOptions {

@@ -1,6 +1,6 @@
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
-import { startDev } from "../../../src/dev/start-dev.ts";
+import { startDev } from "../../../src/dev/dev-session.ts";
 import { WebhooksServer } from "../../../src/index.ts";
 import { openProject, optionsIn } from "../../dev/dev-project.ts";
 import { expectAccessible, launchBrowser, looks } from "../../support/browser.ts";

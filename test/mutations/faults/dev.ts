@@ -10,7 +10,7 @@ export const faults: readonly Fault[] = [
   },
   {
     name: "a closed session stays a listener of its signal",
-    file: "src/dev/start-dev.ts",
+    file: "src/dev/dev-session.ts",
     find: "() => void session.close(), { signal: session.closing }",
     replace: "() => void session.close()",
     tests: ["test/dev/dev-session.test.ts"],
@@ -24,14 +24,14 @@ export const faults: readonly Fault[] = [
   },
   {
     name: "a closed session reports its last deliveries",
-    file: "src/dev/session-events.ts",
+    file: "src/dev/dev-event.ts",
     find: "if (isClosed() && event.event",
     replace: 'if (isClosed() && event.event === "ready" && event.event',
     tests: ["test/dev/session-events.test.ts"],
   },
   {
     name: "sending an event leaves its connections open",
-    file: "src/dev/console/direct-send-source.ts",
+    file: "src/dev/console/hub-parts.ts",
     find: "      sender.close();\n",
     replace: "",
     tests: ["test/dev/console/direct-send-source.test.ts"],
@@ -101,7 +101,7 @@ export const faults: readonly Fault[] = [
   },
   {
     name: "a delivery that was answered before its body had arrived is replayed with a part of it",
-    file: "src/dev/delivery-observer.ts",
+    file: "src/dev/proxy-request.ts",
     find: "isBodyKept && incoming.complete && ",
     replace: "isBodyKept && ",
     tests: ["test/dev/dev-proxy.test.ts"],

@@ -2,8 +2,8 @@ import { styleText } from "node:util";
 import { formatDuration } from "../../../core/options.ts";
 import { plainText, userStackLines } from "../../../core/terminal.ts";
 import { deceptiveCharacters, toShellWord } from "../../../core/text.ts";
+import { type LogRecord, parseLogLine } from "../../../dev/console/log-buffer.ts";
 import type { DevEndpoint, DevEvent, DevState } from "../../../dev/dev-event.ts";
-import { type LogLine, parseLogLine } from "../../../dev/log-line.ts";
 import type { DeliveryLogFields } from "../../../receiver/end.ts";
 import { formatForTerminal } from "../../../receiver/node/node-logger.ts";
 import { extraStackLines } from "../../output.ts";
@@ -142,7 +142,7 @@ export class DevLines {
    * Whether an earlier log line has this delivery ID, which means that the Hub sent the delivery again. Remembers the
    * ID.
    */
-  #isKnown({ deliveryId, status }: LogLine): boolean {
+  #isKnown({ deliveryId, status }: LogRecord): boolean {
     if (typeof deliveryId !== "string" || status === undefined) return false;
     if (this.#known.has(deliveryId)) return true;
     this.#known.add(deliveryId);

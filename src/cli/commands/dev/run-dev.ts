@@ -7,7 +7,7 @@ import { defaultLocalHubUrl } from "../../../core/urls.ts";
 import type { DevEvent } from "../../../dev/dev-event.ts";
 import type { StartDevOptions } from "../../../dev/dev-options.ts";
 import type { DevSession } from "../../../dev/dev-session.ts";
-import { startDev } from "../../../dev/start-dev.ts";
+import { startDev } from "../../../dev/dev-session.ts";
 import type { WatchedItem } from "../../../payload/watch.ts";
 import { findServerFile } from "../../../server-file/find-server-file.ts";
 import type { ProviderName } from "../../../tunnel/provider.ts";
