@@ -11,7 +11,7 @@ import {
   webhookDomains,
 } from "../payload/watch.ts";
 import { checkSecretOptions, readJob, readSecretOption } from "./input.ts";
-import type { Shell } from "./shell.ts";
+import type { Shell } from "./invocation.ts";
 import { usageError } from "./usage.ts";
 
 /** The options that describe a webhook, as commander parses them. */

@@ -1,6 +1,6 @@
 import { Readable, Writable } from "node:stream";
 import { describe, expect, test } from "vitest";
-import { type Column, formats, Output, type Result } from "../../src/cli/output.ts";
+import { type Column, formats, Output, type Result } from "../../src/cli/invocation.ts";
 
 const columns: readonly Column[] = [
   { key: "id", title: "Id" },

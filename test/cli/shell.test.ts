@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { processShell, type Shell } from "../../src/cli/shell.ts";
+import { processShell, type Shell } from "../../src/cli/invocation.ts";
 
 /** Creates the shell of this process. Its listeners are removed after the test. */
 function openShell({ isTTY = false } = {}): Shell {

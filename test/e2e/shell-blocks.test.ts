@@ -2,7 +2,7 @@ import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/pr
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
-import { exampleNames, projectExamples } from "../../src/cli/commands/init/example.ts";
+import { exampleNames, projectExamples } from "../../src/cli/commands/init-project.ts";
 import { HubClient } from "../../src/hub/client.ts";
 import { NonRetriableError, WebhooksServer } from "../../src/index.ts";
 import { LocalHub } from "../../src/local-hub/local-hub.ts";

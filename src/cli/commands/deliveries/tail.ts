@@ -5,7 +5,7 @@ import type { Duration } from "../../../core/options.ts";
 import { plainJson, plainText } from "../../../core/terminal.ts";
 import type { DeliveryKey, DeliveryStatus } from "../../../inbox/inbox.ts";
 import type { ServerInbox } from "../../../receiver/inbox.ts";
-import { type Output, padColumn } from "../../output.ts";
+import { type Output, padColumn } from "../../invocation.ts";
 import { examples, numberBetween } from "../../usage.ts";
 import { type DeliverySummary, deliveryColumns, deliveryRow, listDeliveries, summarize } from "./delivery-list.ts";
 import { type DeliveriesContext, endpointOption, parseDuration, statusOption } from "./inbox-access.ts";

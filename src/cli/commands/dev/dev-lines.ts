@@ -6,8 +6,7 @@ import { type LogRecord, parseLogLine } from "../../../dev/console/log-buffer.ts
 import type { DevEndpoint, DevEvent, DevState } from "../../../dev/dev-event.ts";
 import type { DeliveryLogFields } from "../../../receiver/end.ts";
 import { formatForTerminal } from "../../../receiver/node/node-logger.ts";
-import { extraStackLines } from "../../output.ts";
-import { describeKeys } from "./keyboard.ts";
+import { extraStackLines } from "../../invocation.ts";
 
 type Color = Parameters<typeof styleText>[0];
 
@@ -161,6 +160,11 @@ export class DevLines {
   #colorize(color: Color, text: string): string {
     return this.#options.hasColors ? styleText(color, text, { validateStream: false }) : text;
   }
+}
+
+/** Lists the keys on one line. */
+export function describeKeys(): string {
+  return "Keys: r replays the latest delivery, o opens the console, q quits";
 }
 
 function sentence(text: string): string {

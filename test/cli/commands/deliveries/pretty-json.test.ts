@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { prettyJson } from "../../../../src/cli/commands/deliveries/show.ts";
+import { prettyJson } from "../../../../src/cli/commands/deliveries.ts";
 
 describe("Pretty JSON", () => {
   test.each([

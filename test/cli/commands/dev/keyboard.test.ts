@@ -1,6 +1,6 @@
 import { PassThrough } from "node:stream";
 import { expect, test } from "vitest";
-import { type KeyAction, listenToKeys } from "../../../../src/cli/commands/dev/keyboard.ts";
+import { type KeyAction, listenToKeys } from "../../../../src/cli/commands/dev/run-dev.ts";
 
 /** Creates a standard input that receives keys one by one. */
 function makeTerminalInput() {

@@ -1,7 +1,7 @@
 import { chmodSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test, vi } from "vitest";
-import { openPage } from "../../../../src/cli/commands/dev/keyboard.ts";
+import { openPage } from "../../../../src/cli/commands/dev/run-dev.ts";
 import { createFolder } from "../../../support/temporary-folder.ts";
 
 /** Sets PATH to an empty folder until the test ends, and returns the folder. */
