@@ -45,7 +45,7 @@ describe("hub-webhooks hub", () => {
   test("serves until it is stopped", async () => {
     const stop = Promise.withResolvers<void>();
     const ready = Promise.withResolvers<string>();
-    const running = runCommand(["hub", "--port", "0", "--format", "quiet"], {
+    const running = runCommand("hub --port 0 --format quiet", {
       stopped: stop.promise,
       onOutput: ready.resolve,
     });
@@ -60,7 +60,7 @@ describe("hub-webhooks hub", () => {
   test("creates a bucket, and prints the variables for an inbox in it", async () => {
     const stop = Promise.withResolvers<void>();
     const ready = Promise.withResolvers<string>();
-    const running = runCommand(["hub", "--port", "0", "--bucket", "me/inbox"], {
+    const running = runCommand("hub --port 0 --bucket me/inbox", {
       stopped: stop.promise,
       onOutput: ready.resolve,
     });
@@ -81,7 +81,7 @@ describe("hub-webhooks hub", () => {
 
   test("closes and exits if the name of the bucket is invalid", async () => {
     const port = await freePort();
-    const { exitCode, stderr } = await runCommand(["hub", "--port", `${port}`, "--bucket", "me/a/b"]);
+    const { exitCode, stderr } = await runCommand(`hub --port ${port} --bucket me/a/b`);
     expect(exitCode).not.toBe(0);
     expect(stderr).toContain('"me/a/b"');
     await expect(fetch(`http://127.0.0.1:${port}`)).rejects.toMatchObject({ cause: { code: "ECONNREFUSED" } });
@@ -91,12 +91,12 @@ describe("hub-webhooks hub", () => {
     vi.stubEnv("TMPDIR", createFolder());
     const stop = Promise.withResolvers<void>();
     const ready = Promise.withResolvers<string>();
-    const running = runCommand(["hub", "--port", "0", "--format", "quiet"], {
+    const running = runCommand("hub --port 0 --format quiet", {
       stopped: stop.promise,
       onOutput: ready.resolve,
     });
     const url = (await ready.promise).trim();
-    const { stderr } = await runTrigger(["dataset:me/data", "--dry-run"]);
+    const { stderr } = await runTrigger("dataset:me/data --dry-run");
     expect(stderr).toContain(`The local Hub at ${url} has no webhooks`);
     stop.resolve();
     await running;

@@ -203,8 +203,9 @@ describe("hub-webhooks create", () => {
   });
 
   test("sends the given domains with the Hub's names", async () => {
-    const { body } = await runOn([], [...toUrl, "--domain", "discussions"]);
-    expect(body).toMatchObject({ domains: ["discussion"] });
+    const { body } = await runOn([], [...toUrl, "--domain", "repo", "discussion", "discussions"]);
+    expect(body).toMatchObject({ domains: ["repo", "discussion"] });
+    expect((await runOn([], [...toUrl, "--domain", "discussions"])).body).toMatchObject({ domains: ["discussion"] });
   });
 
   test("prints only the new id with --format quiet", async () => {
@@ -421,7 +422,7 @@ describe("hub-webhooks delete", () => {
 
   test("fails for an unknown webhook, and does not ask about it", async () => {
     expect(await runOn([], `delete ${id} -y`)).toMatchObject({ exitCode: 1, stdout: "" });
-    const result = await runWithPrompts(["delete", id], [], { hub: await startStandInHub() });
+    const result = await runWithPrompts(`delete ${id}`, [], { hub: await startStandInHub() });
     expect(result).toMatchObject({ exitCode: 1, stdout: "", stderr: expect.stringMatching(/^error: .*\n$/) });
   });
 
@@ -444,7 +445,7 @@ describe("hub-webhooks delete", () => {
     ["Escape", keys.escape],
   ])("does not delete after %s", async (_name, key) => {
     const hub = await startStandInHub([wireWebhook()]);
-    const result = await runWithPrompts(["delete", id], [["Permanently delete webhook", key]], { hub });
+    const result = await runWithPrompts(`delete ${id}`, [["Permanently delete webhook", key]], { hub });
     expect(result).toMatchObject({ exitCode: 1, stdout: "", stderr: expect.stringContaining("Nothing was changed.") });
     expect(hub.webhooks).toHaveLength(1);
   });

@@ -88,8 +88,8 @@ describe("--set and --unset", () => {
 
   test("also work through the local Hub, and do not change its data", async () => {
     const { hub, target } = await openWatchedTarget();
-    await runTrigger(["dataset:me/data", "--set", "repo.private=true", "webhook.id=mine"], { hub });
-    await runTrigger(["dataset:me/data"], { hub });
+    await runTrigger("dataset:me/data --set repo.private=true webhook.id=mine", { hub });
+    await runTrigger("dataset:me/data", { hub });
     expect(target.payloads.map(({ repo, webhook }) => [repo.private, webhook.id])).toEqual([
       [true, "mine"],
       [false, expect.stringMatching(/^[0-9a-f]{24}$/)],
@@ -99,9 +99,9 @@ describe("--set and --unset", () => {
   test("move a repository to the name of --set movedTo.name", async () => {
     const { hub, target } = await openWatchedTarget();
     const move = ["dataset:me/data", "--scope", "repo", "--action", "move", "--set", "movedTo.name=me/new"];
-    await runTrigger(["dataset:me/data"], { hub });
+    await runTrigger("dataset:me/data", { hub });
     expect(await runTrigger(move, { hub })).toMatchObject({ exitCode: 0 });
-    await runTrigger(["dataset:me/new"], { hub });
+    await runTrigger("dataset:me/new", { hub });
     const [before, , after] = target.payloads;
     expect(after?.repo.id).toBe(before?.repo.id);
   });
@@ -132,7 +132,7 @@ describe("--file", () => {
   test.each(recordings)("sends a recorded payload as it was: %s", async (name) => {
     const target = await openTarget();
     const file = join(fixtures, name);
-    const { exitCode, stderr } = await runTrigger(["--file", file, "--url", target.url]);
+    const { exitCode, stderr } = await runTrigger(`--file ${file} --url ${target.url}`);
     expect(exitCode, stderr).toBe(0);
     const { default: recorded } = await import(file, { with: { type: "json" } });
     expect(JSON.parse(target.requests[0]?.body ?? "")).toEqual(recorded);
@@ -185,7 +185,7 @@ describe("--file", () => {
     ["is too long", JSON.stringify({ note: "x".repeat(4_200_000) }), "too large. The maximum is 4 MiB"],
   ])("is refused where it %s, and not quoted", async (_name, text, expected) => {
     const file = await temporaryFile(text);
-    const { exitCode, stdout, stderr } = await runTrigger(["dataset:me/data", "--file", file]);
+    const { exitCode, stdout, stderr } = await runTrigger(`dataset:me/data --file ${file}`);
     expect(stderr).toContain(expected);
     expect(stderr).toMatch(/^error: .*\n$/);
     expect(stderr).not.toContain("horse");

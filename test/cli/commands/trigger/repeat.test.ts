@@ -9,7 +9,7 @@ import { runTrigger } from "../../run-command.ts";
 describe("hub-webhooks trigger --repeat", () => {
   test("lists up to ten deliveries, and prints a summary", async () => {
     const target = await openTarget();
-    const { exitCode, stdout, stderr } = await runTrigger(["model:me/net", "--url", target.url, "--repeat", "10"]);
+    const { exitCode, stdout, stderr } = await runTrigger(`model:me/net --url ${target.url} --repeat 10`);
     expect(exitCode).toBe(0);
     expect(stdout.trimEnd().split("\n")).toHaveLength(11);
     expect(stderr).toMatch(
@@ -56,7 +56,7 @@ describe("hub-webhooks trigger --repeat", () => {
     const hub = await openLocalHub({ triggersPerDay: 4 });
     const target = await openTarget();
     await hub.create({ url: target.url });
-    const { exitCode, stdout, stderr } = await runTrigger(["dataset:me/data", "--repeat", "20"], { hub });
+    const { exitCode, stdout, stderr } = await runTrigger("dataset:me/data --repeat 20", { hub });
     expect(exitCode).toBe(1);
     expect(stdout.match(/\t200\t/g)).toHaveLength(4);
     expect(stderr).toContain("Stopped after 4 of 20 events.");
@@ -74,7 +74,7 @@ describe("hub-webhooks trigger --repeat", () => {
       if (arrived === 3) hub.hub.close();
     });
     await hub.create({ url: target.url });
-    const { exitCode, stderr } = await runTrigger(["dataset:me/data", "--repeat", "1000"], { hub });
+    const { exitCode, stderr } = await runTrigger("dataset:me/data --repeat 1000", { hub });
     expect(exitCode).toBe(1);
     expect(stderr).toMatch(/^[23] deliveries: /);
     expect(stderr).toMatch(/^Stopped after [23] of 1000 events\.$/m);
@@ -114,7 +114,7 @@ describe("Ctrl+C", () => {
     const hub = await openLocalHub();
     const target = await openTarget(neverRespond);
     await hub.create({ url: target.url });
-    const result = await runTrigger(["dataset:me/data"], { hub, stopped: target.hasReceived(1) });
+    const result = await runTrigger("dataset:me/data", { hub, stopped: target.hasReceived(1) });
     expect(result).toEqual({ exitCode: 1, stdout: "", stderr: "Stopped after 0 of 1 events.\n" });
   });
 });
@@ -125,7 +125,7 @@ describe("On a terminal", () => {
     const target = await openTarget(200, 200, neverRespond);
     await hub.create({ url: target.url });
     let screen = "";
-    const { exitCode, stdout } = await runTrigger(["dataset:me/data", "--repeat", "50"], {
+    const { exitCode, stdout } = await runTrigger("dataset:me/data --repeat 50", {
       ...{ hub, stopped: target.hasReceived(3), isTerminal: true, hasPrompts: true },
       onOutput: () => {
         screen += "TABLE";
@@ -143,7 +143,7 @@ describe("On a terminal", () => {
 
   test("no bar is drawn without a terminal", async () => {
     const target = await openTarget();
-    const { stderr } = await runTrigger(["model:me/net", "--url", target.url, "--repeat", "3"]);
+    const { stderr } = await runTrigger(`model:me/net --url ${target.url} --repeat 3`);
     expect(stderr).not.toMatch(/[\r\u001b[]/);
   });
 });

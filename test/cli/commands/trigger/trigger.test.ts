@@ -121,7 +121,7 @@ describe("A repository that no webhook watches", () => {
     const hub = await openLocalHub();
     const target = await openTarget();
     await hub.create({ url: target.url, watched: [{ type: "org", name: "acme" }], domains: ["discussion"] });
-    const { exitCode, stdout, stderr } = await runTrigger(["dataset:me/dta"], { hub });
+    const { exitCode, stdout, stderr } = await runTrigger("dataset:me/dta", { hub });
     expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
     expect(stderr).toMatch(/^error: No enabled webhook at .* watches dataset:me\/dta, scope repo\.content\.\n/);
     const [, command = ""] = /npx hub-webhooks trigger (.*)$/m.exec(stderr) ?? [];

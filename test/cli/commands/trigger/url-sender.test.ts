@@ -55,19 +55,19 @@ describe("hub-webhooks trigger --url", () => {
     const server = createServer({ keepAliveTimeout: 0 }, (_request, response) => response.end());
     const connected = once(server, "connection");
     const { url } = await listen(server);
-    expect(await runTrigger(["dataset:me/data", "--url", url])).toMatchObject({ exitCode: 0 });
+    expect(await runTrigger(`dataset:me/data --url ${url}`)).toMatchObject({ exitCode: 0 });
     const [socket] = await connected;
     await expect.poll(() => socket.closed).toBe(true);
   });
 
   test("suggests checking the path after a 404", async () => {
     const target = await openTarget(404);
-    const { stderr } = await runTrigger(["dataset:me/data", "--url", target.url]);
+    const { stderr } = await runTrigger(`dataset:me/data --url ${target.url}`);
     expect(stderr).toContain("/webhooks/NAME");
   });
 
   test("fails after one attempt if nothing answers", async () => {
-    const { exitCode, stdout, stderr } = await runTrigger(["dataset:me/data", "--url", "http://127.0.0.1:1/"]);
+    const { exitCode, stdout, stderr } = await runTrigger("dataset:me/data --url http://127.0.0.1:1/");
     expect(exitCode).toBe(1);
     expect(stderr).toBe("No server listens at 127.0.0.1:1. Start the server, or fix --url.\n");
     expect(stdout).toMatch(/\t\t\d+\t1\t\w+\tconnect ECONNREFUSED/);
@@ -76,13 +76,13 @@ describe("hub-webhooks trigger --url", () => {
   test("may use any address of this machine", async () => {
     const target = await openTarget();
     const url = target.url.replace("127.0.0.1", "0.0.0.0");
-    expect(await runTrigger(["dataset:me/data", "--url", url])).toMatchObject({ exitCode: 0 });
+    expect(await runTrigger(`dataset:me/data --url ${url}`)).toMatchObject({ exitCode: 0 });
     expect(target.requests).toHaveLength(1);
   });
 
   test("may be on another machine, and is printed without its secrets", async () => {
     const url = `http://bot:${secret}@nobody.invalid/?secret=${secret}`;
-    const { exitCode, stdout, stderr } = await runTrigger(["dataset:me/data", "--url", url, "--format", "json"]);
+    const { exitCode, stdout, stderr } = await runTrigger(`dataset:me/data --url ${url} --format json`);
     expect(exitCode).toBe(1);
     expect(JSON.parse(stdout).deliveries).toMatchObject([
       {
@@ -96,7 +96,7 @@ describe("hub-webhooks trigger --url", () => {
 
   test("shows the URL in a dry run", async () => {
     const target = await openTarget();
-    const { exitCode, stderr } = await runTrigger(["model:me/net", "--url", `${target.url}?token=x`, "--dry-run"]);
+    const { exitCode, stderr } = await runTrigger(`model:me/net --url ${target.url}?token=x --dry-run`);
     expect(exitCode).toBe(0);
     expect(stderr).toBe(`Would be sent to ${target.url}?token=***.\n`);
     expect(target.requests).toEqual([]);
