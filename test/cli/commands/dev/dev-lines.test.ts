@@ -120,14 +120,8 @@ describe("An event is one line", () => {
   });
 
   test("explains why the server did not answer a delivery", () => {
-    const delivery = {
-      event: "delivery",
-      endpoint: "retrain",
-      status: 503,
-      durationMs: 3,
-      reason: "It is gone.",
-    } as const;
-    expect(lines.format(delivery)).toEqual([
+    const failed = { endpoint: "retrain", status: 503, durationMs: 3, reason: "It is gone." };
+    expect(lines.format({ event: "delivery", ...failed })).toEqual([
       "03:04:05 ✗ 503  retrain  It is gone. The Hub retries the delivery while it has attempts left.",
     ]);
   });
@@ -146,15 +140,11 @@ describe("The output of the server", () => {
   });
 
   test("is one line per delivery, followed by the error of its handler", () => {
-    const logged = {
-      level: 50,
-      time: 1,
-      endpoint: "retrain",
-      outcome: "failed",
-      status: 500,
-      err: { stack: "Error: no" },
-    };
-    expect(output(JSON.stringify(logged))).toEqual(["03:04:05 ✗ 500  retrain", "    Error: no"]);
+    const failed = { endpoint: "retrain", outcome: "failed", status: 500, err: { stack: "Error: no" } };
+    expect(output(JSON.stringify({ level: 50, time: 1, ...failed }))).toEqual([
+      "03:04:05 ✗ 500  retrain",
+      "    Error: no",
+    ]);
   });
 
   test("marks deliveries that the Hub retries", () => {
@@ -193,87 +183,52 @@ test("has colors if they are enabled", () => {
 });
 
 /** Formats a log line with these fields. */
-function format({ isRetry = false, ...fields }: Record<string, unknown> & { isRetry?: boolean }) {
-  return formatDelivery(fields, { isRetry });
+function format(fields: Record<string, unknown>) {
+  return formatDelivery(fields, { isRetry: false });
 }
 
-const delivery = {
-  endpoint: "retrain",
-  deliveryId: "d1",
-  repo: "dataset:me/data",
-  scope: "repo.content",
-  action: "update",
-};
+const event = { repo: "dataset:me/data", scope: "repo.content", action: "update" };
+const delivery = { endpoint: "retrain", deliveryId: "d1", ...event };
 
 describe("formatDelivery", () => {
+  const about = "retrain  dataset:me/data  repo.content update";
+  const retrying = { outcome: "retrying", attempt: 1, ms: 5, nextAttemptInMs: 30_000 };
+  const dead = { outcome: "dead", attempt: 3, code: "HANDLER_FAILED" };
+  const deadMessage = 'delivery is dead: The handler of endpoint "retrain" failed. Replay it.';
+
   test.each([
-    [
-      "a success",
-      { outcome: "succeeded", status: 200, ms: 1.2 },
-      "✓",
-      "200  retrain  dataset:me/data  repo.content update  1.2 ms",
-    ],
-    [
-      "an accepted delivery",
-      { status: 202, ms: 3 },
-      "✓",
-      "202  retrain  dataset:me/data  repo.content update  3 ms  accepted",
-    ],
-    [
-      "a duplicate",
-      { status: 202, ms: 3, duplicate: true },
-      "✓",
-      "202  retrain  dataset:me/data  repo.content update  3 ms  duplicate, not run again",
-    ],
+    ["a success", { outcome: "succeeded", status: 200, ms: 1.2 }, `✓ 200  ${about}  1.2 ms`],
+    ["an accepted delivery", { status: 202, ms: 3 }, `✓ 202  ${about}  3 ms  accepted`],
+    ["a duplicate", { status: 202, ms: 3, duplicate: true }, `✓ 202  ${about}  3 ms  duplicate, not run again`],
     [
       "a delivery that does not match the filter",
       { outcome: "ignored", status: 200, ms: 0.1, reason: "repo dataset:me/data is not model:me/*" },
-      "·",
-      "200  retrain  dataset:me/data  repo.content update  0.1 ms  ignored: repo dataset:me/data is not model:me/*",
+      `· 200  ${about}  0.1 ms  ignored: repo dataset:me/data is not model:me/*`,
     ],
-    [
-      "a background attempt",
-      { outcome: "succeeded", attempt: 2, ms: 40 },
-      "✓",
-      "succeeded  retrain  dataset:me/data  repo.content update  40 ms  attempt 2",
-    ],
-    [
-      "a failure",
-      { outcome: "failed", status: 500, ms: 5, code: "HANDLER_FAILED", msg: "The handler failed." },
-      "✗",
-      "500  retrain  dataset:me/data  repo.content update  5 ms  The handler failed.",
-    ],
+    ["a background attempt", { outcome: "succeeded", attempt: 2, ms: 40 }, `✓ succeeded  ${about}  40 ms  attempt 2`],
+    ["a failure", { outcome: "failed", status: 500, ms: 5, msg: "It failed." }, `✗ 500  ${about}  5 ms  It failed.`],
     [
       "a dead delivery, with the message of the cause",
-      {
-        outcome: "dead",
-        attempt: 3,
-        code: "HANDLER_FAILED",
-        msg: 'delivery is dead: The handler of endpoint "retrain" failed. Replay it.',
-        err: { message: "boom" },
-      },
-      "✗",
-      "dead  retrain  dataset:me/data  repo.content update  attempt 3  boom",
+      { ...dead, msg: deadMessage, err: { message: "boom" } },
+      `✗ dead  ${about}  attempt 3  boom`,
     ],
     [
       "a dead delivery without a cause",
-      { outcome: "dead", attempt: 3, msg: "delivery is dead: The body does not match." },
-      "✗",
-      "dead  retrain  dataset:me/data  repo.content update  attempt 3  The body does not match.",
+      { ...dead, msg: "delivery is dead: The body does not match." },
+      `✗ dead  ${about}  attempt 3  The body does not match.`,
     ],
     [
       "a failed attempt with a retry",
-      { outcome: "retrying", attempt: 1, ms: 5, nextAttemptInMs: 30_000, msg: "Timed out." },
-      "✗",
-      "failed  retrain  dataset:me/data  repo.content update  5 ms  attempt 1  Timed out.",
+      { ...retrying, msg: "Timed out." },
+      `✗ failed  ${about}  5 ms  attempt 1  Timed out.`,
     ],
     [
       "a failed attempt with an error and a retry",
-      { outcome: "retrying", attempt: 1, ms: 5, nextAttemptInMs: 30_000, msg: "It failed.", err: { message: "no" } },
-      "✗",
-      "failed  retrain  dataset:me/data  repo.content update  5 ms  attempt 1  next attempt in 30 s",
+      { ...retrying, msg: "It failed.", err: { message: "no" } },
+      `✗ failed  ${about}  5 ms  attempt 1  next attempt in 30 s`,
     ],
-  ])("formats %s as one line", (_name, fields, sign, text) => {
+  ])("formats %s as one line", (_name, fields, line) => {
+    const [sign, text] = [line.slice(0, 1), line.slice(2)];
     expect(format({ ...delivery, ...fields })).toMatchObject({ sign, text, stack: [] });
   });
 
