@@ -27,7 +27,7 @@ export const faults: readonly Fault[] = [
     file: "src/dev/dev-event.ts",
     find: "if (isClosed() && event.event",
     replace: 'if (isClosed() && event.event === "ready" && event.event',
-    tests: ["test/dev/session-events.test.ts"],
+    tests: ["test/dev/session-state.test.ts"],
   },
   {
     name: "sending an event leaves its connections open",
@@ -97,7 +97,7 @@ export const faults: readonly Fault[] = [
     file: "src/dev/console/dev-console.ts",
     find: "    await wait(retryMs, undefined, { signal, ref: false }).catch(() => {});\n",
     replace: "    await wait(retryMs, undefined, { signal, ref: false }).catch(() => {});\n    return;\n",
-    tests: ["test/dev/console/relay-stream.test.ts"],
+    tests: ["test/dev/console/dev-console.test.ts"],
   },
   {
     name: "a delivery that was answered before its body had arrived is replayed with a part of it",
@@ -195,7 +195,7 @@ export const faults: readonly Fault[] = [
     file: "src/dev/console/dev-console.ts",
     find: "return response.body?.cancel();",
     replace: "return;",
-    tests: ["test/dev/console/relay-stream.test.ts"],
+    tests: ["test/dev/console/dev-console.test.ts"],
   },
   {
     name: "a session keeps the relay of an earlier server process",
