@@ -22,7 +22,6 @@ describe.skipIf(skipped)("hub-webhooks init from the packed package, in an empty
   const secret = "s3cret";
   // The project's tests must not depend on the environment of the surrounding test run.
   const environment = { PATH: process.env.PATH, HOME: process.env.HOME };
-
   beforeAll(async () => {
     folder = await realpath(await mkdtemp(join(tmpdir(), "init-")));
     tarball = await pack(folder);
@@ -35,7 +34,6 @@ describe.skipIf(skipped)("hub-webhooks init from the packed package, in an empty
   describe.each(templateNames)("--template %s creates a project that", (template) => {
     let project: string;
     const run = (command: readonly string[]) => runProgram(command, { cwd: project, env: environment });
-
     beforeAll(async () => {
       project = join(folder, `my-${template}`);
       const made = await runProgram(["npx", "--no", "--", "hub-webhooks", "init", project, "--template", template], {
@@ -118,7 +116,6 @@ describe.skipIf(skipped)("hub-webhooks init from the packed package, in an empty
 
   describe("--example creates a project that", () => {
     let hub: LocalHub;
-
     beforeAll(async () => {
       hub = await LocalHub.launch();
     });
@@ -127,7 +124,6 @@ describe.skipIf(skipped)("hub-webhooks init from the packed package, in an empty
     describe.each(exampleNames)("contains example %s and", (example) => {
       let project: string;
       const run = (command: readonly string[]) => runProgram(command, { cwd: project, env: environment });
-
       beforeAll(async () => {
         project = join(folder, `my-${example}`);
         const argv = ["hub-webhooks", "init", project, "--template", "space", "--example", example];

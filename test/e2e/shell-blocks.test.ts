@@ -82,7 +82,6 @@ describe.skipIf(skipped)("The commands of", () => {
   let registry: PackageRegistry;
   let hub: LocalHub;
   let environment: Record<string, string | undefined>;
-
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), "docs-commands-"));
     const manifest = JSON.parse(await readFile(join(root, "package.json"), "utf8"));
