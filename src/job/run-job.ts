@@ -5,7 +5,6 @@ import type { Outcome } from "../payload/parse.ts";
 import { type ControllableServer, type JobDelivery, launchInterceptor, serverControl } from "../receiver/control.ts";
 import { endpointUnknown } from "../receiver/endpoint-registry.ts";
 import type { WebhooksServer } from "../receiver/server.ts";
-import { findServerFile } from "../server-file/find-server-file.ts";
 import { serverFileInvalid } from "../server-file/load-failure.ts";
 
 /** The options of {@link runJob}. */
@@ -149,6 +148,8 @@ export async function runJobFile({
   stopped,
   ...options
 }: Omit<RunJobOptions, "signal"> & { file: string; stopped: Promise<void> }): Promise<JobOutcome> {
+  // The modules of server files are loaded here, because a file that calls runJob() does not need them.
+  const { findServerFile } = await import("../server-file/find-server-file.ts");
   const path = findServerFile({ file });
   const controller = new AbortController();
   const aborted = stopped.then(() => {
@@ -175,7 +176,6 @@ function failUnfinished(code: number): void {
 }
 
 async function loadServer(path: string): Promise<WebhooksServer> {
-  // A file that calls runJob() does not need the loader.
   const { ServerFileLoader } = await import("../server-file/server-file-loader.ts");
   const loader = new ServerFileLoader();
   try {
