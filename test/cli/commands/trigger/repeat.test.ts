@@ -21,8 +21,7 @@ describe("hub-webhooks trigger --repeat", () => {
   test("lists only the first ten failures of more deliveries", async () => {
     const answers = Array.from({ length: 15 }, (_, index) => (index < 3 ? 200 : 503));
     const target = await openTarget(...answers);
-    const argv = ["model:me/net", "--url", target.url, "--repeat", "15"];
-    const { exitCode, stdout, stderr } = await runTrigger(argv);
+    const { exitCode, stdout, stderr } = await runTrigger(`model:me/net --url ${target.url} --repeat 15`);
     expect(exitCode).toBe(1);
     expect(stdout.match(/\t503\t/g)).toHaveLength(10);
     expect(stdout).not.toContain("\t200\t");
@@ -31,10 +30,10 @@ describe("hub-webhooks trigger --repeat", () => {
 
   test("lists all of them as JSON", async () => {
     const target = await openTarget();
-    const argv = ["model:me/net", "--url", target.url, "--repeat", "25", "--concurrency", "5"];
-    const json = JSON.parse((await runTrigger([...argv, "--format", "json"])).stdout);
+    const words = `model:me/net --url ${target.url} --repeat 25 --concurrency 5`;
+    const json = JSON.parse((await runTrigger(`${words} --format json`)).stdout);
     expect(json.deliveries).toHaveLength(25);
-    const quiet = await runTrigger([...argv, "--format", "quiet"]);
+    const quiet = await runTrigger(`${words} --format quiet`);
     expect(quiet.stdout.trimEnd().split("\n").sort()).toEqual(target.ids.slice(25).sort());
     expect(quiet.stderr).toBe("");
   });
@@ -47,8 +46,8 @@ describe("hub-webhooks trigger --repeat", () => {
       most = Math.max(most, waiting.length);
       if (waiting.length === 3) for (const answer of waiting.splice(0)) answer();
     });
-    const argv = ["model:me/net", "--url", target.url, "--repeat", "9", "--concurrency", "3"];
-    expect(await runTrigger(argv)).toMatchObject({ exitCode: 0 });
+    const words = `model:me/net --url ${target.url} --repeat 9 --concurrency 3`;
+    expect(await runTrigger(words)).toMatchObject({ exitCode: 0 });
     expect([most, target.requests.length]).toEqual([3, 9]);
   });
 
@@ -88,8 +87,8 @@ describe("hub-webhooks trigger --repeat", () => {
     };
     const hub = await openTarget(greet, refuse);
     const { origin } = new URL(hub.url);
-    const repeat = ["--repeat", "100", "--concurrency", "2"];
-    const { exitCode, stderr } = await runTrigger(["dataset:me/data", "--hub-url", origin, ...repeat]);
+    const words = `dataset:me/data --hub-url ${origin} --repeat 100 --concurrency 2`;
+    const { exitCode, stderr } = await runTrigger(words);
     expect(exitCode).toBe(2);
     expect(stderr).toContain("There is no such repository.");
     // The first error stops the command. By then, at most two requests have been sent.
@@ -184,23 +183,12 @@ describe("The summary", () => {
     const tally = new Tally({ keepAll: false });
     for (let number = 1; number <= 100; number += 1) {
       const status = number <= 90 ? 200 : number <= 95 ? 500 : null;
-      tally.add({
-        url: "",
-        deliveryId: String(number),
-        attempts: 1,
-        status,
-        durationMs: number,
-        answer: "",
-        error: null,
-      });
+      const result = { status, attempts: 1, durationMs: number, answer: "", error: null };
+      tally.add({ url: "", deliveryId: String(number), ...result });
     }
     expect(tally.summary({ elapsedMs: 4_000 })).toEqual({
-      deliveries: 100,
-      succeeded: 90,
-      failed: 10,
-      byStatus: { "200": 90, "500": 5, none: 5 },
-      durationMs: { p50: 50, p95: 95, max: 100 },
-      perSecond: 25,
+      ...{ deliveries: 100, succeeded: 90, failed: 10, byStatus: { "200": 90, "500": 5, none: 5 } },
+      ...{ durationMs: { p50: 50, p95: 95, max: 100 }, perSecond: 25 },
     });
     expect(tally.listed.map(({ deliveryId }) => deliveryId)).toEqual(
       Array.from({ length: 10 }, (_, index) => String(91 + index)),
