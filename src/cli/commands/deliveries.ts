@@ -61,6 +61,8 @@ export function addDeliveries(program: Command, invocation: Invocation): void {
 
 type Counts = DeliveryCounts & { total: number };
 
+const countedStatuses = ["queued", "running", "succeeded", "ignored", "dead", "cancelled"] as const;
+
 const zeroCounts: Counts = { queued: 0, running: 0, succeeded: 0, ignored: 0, dead: 0, cancelled: 0, total: 0 };
 
 /** Adds `hub-webhooks deliveries counts`. */
@@ -77,9 +79,8 @@ function addCounts(deliveries: Command, { invocation, access }: DeliveriesContex
         "deliveries counts --format quiet    # only the total",
       ),
     )
-    .action((options: { endpoint?: string }) => {
+    .action(({ endpoint }: { endpoint?: string }) => {
       const { output } = invocation;
-      const { endpoint } = options;
       return access.use(async (inbox) => {
         const counted = Object.entries(await inbox.counts())
           .filter(([name]) => endpoint === undefined || name === endpoint)
@@ -91,12 +92,11 @@ function addCounts(deliveries: Command, { invocation, access }: DeliveriesContex
           quiet: [String(total.total)],
           columns: [
             { key: "endpoint", title: "Endpoint" },
-            { key: "queued", title: "Queued" },
-            { key: "running", title: "Running" },
-            { key: "succeeded", title: "Succeeded" },
-            { key: "ignored", title: "Ignored" },
-            { key: "dead", title: "Dead", color: (count) => (count === "0" ? undefined : statusColor("dead")) },
-            { key: "cancelled", title: "Cancelled" },
+            ...countedStatuses.map((key) => ({
+              key,
+              title: `${key.slice(0, 1).toUpperCase()}${key.slice(1)}`,
+              ...(key === "dead" && { color: (count: string) => (count === "0" ? undefined : statusColor(key)) }),
+            })),
             { key: "total", title: "Total" },
           ],
           rows: counted.length === 0 ? [] : [...counted, ["total", total] as const].map(([name, c]) => row(name, c)),
@@ -106,20 +106,17 @@ function addCounts(deliveries: Command, { invocation, access }: DeliveriesContex
     });
 }
 
-function add(left: Counts, { queued, running, succeeded, ignored, dead, cancelled }: DeliveryCounts): Counts {
-  return {
-    queued: left.queued + queued,
-    running: left.running + running,
-    succeeded: left.succeeded + succeeded,
-    ignored: left.ignored + ignored,
-    dead: left.dead + dead,
-    cancelled: left.cancelled + cancelled,
-    total: left.total + queued + running + succeeded + ignored + dead + cancelled,
-  };
+function add(sum: Counts, counts: DeliveryCounts): Counts {
+  const added = { ...sum };
+  for (const status of countedStatuses) {
+    added[status] += counts[status];
+    added.total += counts[status];
+  }
+  return added;
 }
 
-function row(name: string, { queued, running, succeeded, ignored, dead, cancelled, total }: Counts): readonly string[] {
-  return [name, ...[queued, running, succeeded, ignored, dead, cancelled, total].map(String)];
+function row(name: string, counts: Counts): readonly string[] {
+  return [name, ...countedStatuses.map((status) => String(counts[status])), String(counts.total)];
 }
 
 interface ListOptions {
@@ -149,9 +146,8 @@ function addListDeliveries(deliveries: Command, { invocation, access }: Deliveri
         "deliveries list --all --format json    # for programs; use show for the body",
       ),
     )
-    .action(({ status, limit, cursor, all, ...options }: ListOptions) => {
+    .action(({ endpoint, status, limit, cursor, all }: ListOptions) => {
       const { output } = invocation;
-      const { endpoint } = options;
       return access.use(async (inbox) => {
         const filter = { ...(endpoint !== undefined && { endpoint }), ...(status !== undefined && { status }) };
         const found = await listDeliveries(inbox, {
@@ -186,8 +182,7 @@ function addShowDelivery(deliveries: Command, { invocation, access }: Deliveries
         "deliveries show 0f3c9a1e-7d52-4c8b-9f10-2b6a51f0c7de --format json    # with the original body",
       ),
     )
-    .action((id: string, options: { endpoint?: string }) => {
-      const { endpoint } = options;
+    .action((id: string, { endpoint }: { endpoint?: string }) => {
       return access.use(async (inbox) => {
         const delivery = await inbox.get(id, { ...(endpoint !== undefined && { endpoint }) });
         if (!delivery) throw deliveryUnknown({ id, endpoint });

@@ -38,8 +38,7 @@ export function addReplayDeliveries(deliveries: Command, { invocation, access }:
         "deliveries replay --dead --endpoint retrain --yes    # in a script",
       ),
     )
-    .action(async (ids: readonly string[], { dead, takeOver, ...options }: ReplayOptions) => {
-      const { endpoint } = options;
+    .action(async (ids: readonly string[], { endpoint, dead, takeOver }: ReplayOptions) => {
       const write = { access: "write" as const, ...(takeOver !== undefined && { takeOver }) };
       if (!dead) {
         if (ids.length === 0) throw usageError("No deliveries to replay. Add delivery IDs, or --dead --endpoint NAME.");
