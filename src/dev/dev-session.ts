@@ -26,6 +26,31 @@ import { ConsoleState, describeState, effectiveWatch } from "./session-state.ts"
 import { WebhookReconciler } from "./webhook-reconciler.ts";
 
 /**
+ * A dev session, which runs a server file, reloads the file on changes, and manages temporary webhooks for its
+ * endpoints.
+ */
+export interface DevSession extends AsyncDisposable {
+  /** The current URLs and endpoints. */
+  readonly state: DevState;
+  /** Creates a link that opens the console and signs in. The link is valid once, for one hour. */
+  createConsoleLink(): string;
+  /**
+   * The secret that was generated for this session. `undefined` if the server has its own secret or the session has a
+   * public URL. Set the header `X-Webhook-Secret` of your own test requests to this secret. The local Hub and
+   * `hub-webhooks trigger` set the header automatically.
+   */
+  readonly secret: string | undefined;
+  /**
+   * Sends the latest delivery again with a new ID. Returns `undefined` if there is no delivery yet.
+   *
+   * @throws `SERVER_FILE_INVALID` while the file does not load; `NO_RESPONSE` if the server does not answer.
+   */
+  replay(): Promise<ReplayResult | undefined>;
+  /** Deletes the session's webhooks, closes the tunnel, and stops the server. Safe to call twice. */
+  close(): Promise<void>;
+}
+
+/**
  * Runs a server file like `hub-webhooks dev`. The session has a stable URL, reloads the file on every change, and
  * creates temporary webhooks that are deleted at the end. Resolves when deliveries can arrive, after a test request
  * through the public URL has succeeded.
@@ -59,31 +84,6 @@ export async function startDev(options: StartDevOptions = {}): Promise<DevSessio
   signal?.throwIfAborted();
   signal?.addEventListener("abort", () => void session.close(), { signal: session.closing });
   return session;
-}
-
-/**
- * A dev session, which runs a server file, reloads the file on changes, and manages temporary webhooks for its
- * endpoints.
- */
-export interface DevSession extends AsyncDisposable {
-  /** The current URLs and endpoints. */
-  readonly state: DevState;
-  /** Creates a link that opens the console and signs in. The link is valid once, for one hour. */
-  createConsoleLink(): string;
-  /**
-   * The secret that was generated for this session. `undefined` if the server has its own secret or the session has a
-   * public URL. Set the header `X-Webhook-Secret` of your own test requests to this secret. The local Hub and
-   * `hub-webhooks trigger` set the header automatically.
-   */
-  readonly secret: string | undefined;
-  /**
-   * Sends the latest delivery again with a new ID. Returns `undefined` if there is no delivery yet.
-   *
-   * @throws `SERVER_FILE_INVALID` while the file does not load; `NO_RESPONSE` if the server does not answer.
-   */
-  replay(): Promise<ReplayResult | undefined>;
-  /** Deletes the session's webhooks, closes the tunnel, and stops the server. Safe to call twice. */
-  close(): Promise<void>;
 }
 
 /** Opens the parts of a session, reacts to their events, and closes them in reverse order. */
