@@ -341,9 +341,9 @@ declare const whoami: z.ZodMiniObject<{
         global: z.ZodMiniOptional<z.ZodMiniArray<z.ZodMiniType<Open<"discussion.write" | "post.write">, Open<"discussion.write" | "post.write">, z.core.$ZodTypeInternals<Open<"discussion.write" | "post.write">, Open<"discussion.write" | "post.write">>>>>;
         canReadGatedRepos: z.ZodMiniOptional<z.ZodMiniBoolean<boolean>>;
       }, z.core.$strict>>;
-      createdAt: z.ZodMiniISODateTime;
+      createdAt: z.ZodMiniString<string>;
     }, z.core.$strict>>;
-    expiresAt: z.ZodMiniOptional<z.ZodMiniISODateTime>;
+    expiresAt: z.ZodMiniOptional<z.ZodMiniString<string>>;
     resource: z.ZodMiniOptional<z.ZodMiniObject<{
       sub: z.ZodMiniString<string>;
     }, z.core.$strict>>;
@@ -463,37 +463,15 @@ type WebhookJobRequest = z.input<typeof webhookJobRequest>;
  * `volumes`, `expose`, `ssh`, or `resourceGroupId`.
  */
 type WebhookJob = z.output<typeof webhookJob>;
-/** Equivalent to `HeadersInit`, which Node's type definitions do not include. */
-type HeadersSource = ConstructorParameters<typeof Headers>[0];
-/** The options of `hub.fetch`. Only the options of `fetch` that allow retries are supported. */
-interface HubFetchInit extends CallOptions {
-  /** The HTTP method. Default `GET`. */
-  method?: "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE" | undefined;
-  /** The headers, without `authorization`. If there is a body, the default `content-type` is `application/json`. */
-  headers?: HeadersSource;
-  /**
-   * Values for the `{name}` placeholders in the path. All characters except slashes are encoded, so that a value cannot leave the
-   * path or start a query. Use `params` for values from payloads.
-   */
-  params?: Readonly<Record<string, string | number>> | undefined;
-  /** The body as a string, such as the result of `JSON.stringify()`. */
-  body?: string | undefined;
-}
-/** A line that a job has printed. */
-interface JobLogLine {
-  /** The time of the line in ISO 8601 format. */
-  timestamp: string;
-  line: string;
-}
 /** The stages of a job. */
 declare const jobStages: readonly ["COMPLETED", "CANCELED", "ERROR", "DELETED", "RUNNING", "SCHEDULING"];
 /** A job that is scheduled, running, or finished. */
 declare const job: z.ZodMiniObject<{
   type: z.ZodMiniOptional<z.ZodMiniLiteral<"job">>;
   id: z.ZodMiniString<string>;
-  createdAt: z.ZodMiniISODateTime;
-  startedAt: z.ZodMiniOptional<z.ZodMiniISODateTime>;
-  finishedAt: z.ZodMiniOptional<z.ZodMiniISODateTime>;
+  createdAt: z.ZodMiniString<string>;
+  startedAt: z.ZodMiniOptional<z.ZodMiniString<string>>;
+  finishedAt: z.ZodMiniOptional<z.ZodMiniString<string>>;
   durations: z.ZodMiniOptional<z.ZodMiniObject<{
     schedulingSecs: z.ZodMiniOptional<z.ZodMiniNumber<number>>;
     runningSecs: z.ZodMiniOptional<z.ZodMiniNumber<number>>;
@@ -692,9 +670,15 @@ declare class HubJobs {
   /** Replaces all labels of a job. */
   setLabels(jobId: string, labels: Readonly<Record<string, string>>, options?: JobCallOptions): Promise<Job>;
 }
+/** A line that a job has printed. */
+interface JobLogLine {
+  /** The time of the line in ISO 8601 format. */
+  timestamp: string;
+  line: string;
+}
 /** A notification. Its fields depend on `type`. */
 declare const notification: z.ZodMiniDiscriminatedUnion<[z.ZodMiniObject<{
-  updatedAt: z.ZodMiniISODateTime;
+  updatedAt: z.ZodMiniString<string>;
   read: z.ZodMiniBoolean<boolean>;
   discussionEventId: z.ZodMiniOptional<z.ZodMiniString<string>>;
   type: z.ZodMiniLiteral<"paper">;
@@ -712,7 +696,7 @@ declare const notification: z.ZodMiniDiscriminatedUnion<[z.ZodMiniObject<{
     paperId: z.ZodMiniString<string>;
   }, z.core.$strict>;
 }, z.core.$strict>, z.ZodMiniObject<{
-  updatedAt: z.ZodMiniISODateTime;
+  updatedAt: z.ZodMiniString<string>;
   read: z.ZodMiniBoolean<boolean>;
   discussionEventId: z.ZodMiniOptional<z.ZodMiniString<string>>;
   type: z.ZodMiniLiteral<"repo">;
@@ -730,7 +714,7 @@ declare const notification: z.ZodMiniDiscriminatedUnion<[z.ZodMiniObject<{
     }, z.core.$strict>>;
   }, z.core.$strict>;
 }, z.core.$strict>, z.ZodMiniObject<{
-  updatedAt: z.ZodMiniISODateTime;
+  updatedAt: z.ZodMiniString<string>;
   read: z.ZodMiniBoolean<boolean>;
   discussionEventId: z.ZodMiniOptional<z.ZodMiniString<string>>;
   type: z.ZodMiniLiteral<"post">;
@@ -746,7 +730,7 @@ declare const notification: z.ZodMiniDiscriminatedUnion<[z.ZodMiniObject<{
     }, z.core.$strict>>;
   }, z.core.$strict>;
 }, z.core.$strict>, z.ZodMiniObject<{
-  updatedAt: z.ZodMiniISODateTime;
+  updatedAt: z.ZodMiniString<string>;
   read: z.ZodMiniBoolean<boolean>;
   discussionEventId: z.ZodMiniOptional<z.ZodMiniString<string>>;
   type: z.ZodMiniLiteral<"community_blog">;
@@ -766,7 +750,7 @@ declare const notification: z.ZodMiniDiscriminatedUnion<[z.ZodMiniObject<{
 /** A page of notifications. */
 declare const notificationPage: z.ZodMiniObject<{
   notifications: z.ZodMiniArray<z.ZodMiniDiscriminatedUnion<[z.ZodMiniObject<{
-    updatedAt: z.ZodMiniISODateTime;
+    updatedAt: z.ZodMiniString<string>;
     read: z.ZodMiniBoolean<boolean>;
     discussionEventId: z.ZodMiniOptional<z.ZodMiniString<string>>;
     type: z.ZodMiniLiteral<"paper">;
@@ -784,7 +768,7 @@ declare const notificationPage: z.ZodMiniObject<{
       paperId: z.ZodMiniString<string>;
     }, z.core.$strict>;
   }, z.core.$strict>, z.ZodMiniObject<{
-    updatedAt: z.ZodMiniISODateTime;
+    updatedAt: z.ZodMiniString<string>;
     read: z.ZodMiniBoolean<boolean>;
     discussionEventId: z.ZodMiniOptional<z.ZodMiniString<string>>;
     type: z.ZodMiniLiteral<"repo">;
@@ -802,7 +786,7 @@ declare const notificationPage: z.ZodMiniObject<{
       }, z.core.$strict>>;
     }, z.core.$strict>;
   }, z.core.$strict>, z.ZodMiniObject<{
-    updatedAt: z.ZodMiniISODateTime;
+    updatedAt: z.ZodMiniString<string>;
     read: z.ZodMiniBoolean<boolean>;
     discussionEventId: z.ZodMiniOptional<z.ZodMiniString<string>>;
     type: z.ZodMiniLiteral<"post">;
@@ -818,7 +802,7 @@ declare const notificationPage: z.ZodMiniObject<{
       }, z.core.$strict>>;
     }, z.core.$strict>;
   }, z.core.$strict>, z.ZodMiniObject<{
-    updatedAt: z.ZodMiniISODateTime;
+    updatedAt: z.ZodMiniString<string>;
     read: z.ZodMiniBoolean<boolean>;
     discussionEventId: z.ZodMiniOptional<z.ZodMiniString<string>>;
     type: z.ZodMiniLiteral<"community_blog">;
@@ -852,7 +836,7 @@ declare const search$2: z.ZodMiniObject<{
   paperId: z.ZodMiniOptional<z.ZodMiniString<string>>;
   articleId: z.ZodMiniOptional<z.ZodMiniString<string>>;
   mention: z.ZodMiniDefault<z.ZodMiniType<Open<"all" | "mentions" | "participating">, Open<"all" | "mentions" | "participating">, z.core.$ZodTypeInternals<Open<"all" | "mentions" | "participating">, Open<"all" | "mentions" | "participating">>>>;
-  lastUpdate: z.ZodMiniOptional<z.ZodMiniISODateTime>;
+  lastUpdate: z.ZodMiniOptional<z.ZodMiniString<string>>;
 }, z.core.$strip>;
 /** A notification. Its fields depend on `type`. */
 type Notification = z.output<typeof notification>;
@@ -915,11 +899,13 @@ declare class HubNotifications {
 }
 /** All types of audit log events. */
 declare const auditLogTypes: readonly ["billing.update_payment_method", "billing.create_customer", "billing.remove_payment_method", "billing.aws_add", "billing.aws_remove", "billing.gcp_add", "billing.gcp_remove", "billing.marketplace_approve", "billing.cancel_subscription", "billing.renew_subscription", "billing.start_subscription", "billing.un_cancel_subscription", "billing.update_subscription", "billing.update_subscription_plan", "collection.create", "collection.delete", "org.add_user", "org.change_role", "org.create", "org.delete", "org.restore", "org.invite_user", "org.invite.accept", "org.invite.email", "org.join.from_domain", "org.join.automatic", "org.leave", "org.remove_user", "org.rename", "org.rotate_token", "org.sso_login", "org.sso_join", "org.update_join_settings", "org.update_settings", "org.token_approval.enabled", "org.token_approval.disabled", "org.token_approval.authorization_request", "org.token_approval.authorization_request.authorized", "org.token_approval.authorization_request.revoked", "org.token_approval.authorization_request.denied", "org.custom_role.create", "org.custom_role.update", "org.custom_role.delete", "repo.add_secrets", "repo.remove_secrets", "repo.add_secret", "repo.update_secret", "repo.remove_secret", "repo.create", "repo.delete", "repo.disable", "repo.removeDisable", "repo.duplication", "repo.delete_doi", "repo.move", "repo.update_resource_group", "repo.update_settings", "repo.add_variable", "repo.update_variable", "repo.remove_variable", "repo.add_variables", "repo.remove_variables", "repo.delete_lfs_file", "spaces.add_storage", "spaces.remove_storage", "spaces.set_volumes", "spaces.remove_volumes", "spaces.update_hardware", "spaces.update_sleep_time", "resource_group.create", "resource_group.add_users", "resource_group.remove_users", "resource_group.change_role", "resource_group.settings", "resource_group.delete", "jobs.create", "jobs.cancel", "scheduled_job.create", "scheduled_job.delete", "scheduled_job.resume", "scheduled_job.suspend", "scheduled_job.run", "scheduled_job.update_schedule", "oauth.token", "collection.update_resource_group", "org.settings.regions", "org.settings.profile", "org.settings.resource_groups", "org.settings.publisher_gating", "org.settings.inference_providers", "org.settings.inference_providers.keys.add", "org.settings.inference_providers.keys.remove", "org.settings.inference_providers.usage", "org.settings.sso", "org.settings.sso.enable", "org.settings.sso.disable", "org.settings.security.repo_visibility", "org.settings.security.2fa.enable", "org.settings.security.2fa.disable", "org.settings.security.auto_join.enable", "org.settings.security.auto_join.disable", "org.settings.security.members_privacy.enable", "org.settings.security.members_privacy.disable", "org.settings.network", "org.settings.network.ip_restriction.enable", "org.settings.network.ip_restriction.disable", "org.settings.network.auth_enforcement.enable", "org.settings.network.auth_enforcement.disable", "repo.add_trusted_publisher", "repo.remove_trusted_publisher", "jobs.update_labels", "jobs.update_expose", "scheduled_job.update_labels", "org.service_account.create", "org.service_account.delete", "org.service_account.token.create", "org.service_account.token.delete", "org.service_account.token.rotate", "org.service_account.token.update"];
+/** The type of an audit log event. */
+type AuditLogType = Open<(typeof auditLogTypes)[number]>;
 /** An event in the audit log of an organization. */
 declare const auditLogEvent: z.ZodMiniObject<{
   _id: z.ZodMiniString<string>;
-  createdAt: z.ZodMiniISODateTime;
-  type: z.ZodMiniType<Open<"billing.aws_add" | "billing.aws_remove" | "billing.cancel_subscription" | "billing.create_customer" | "billing.gcp_add" | "billing.gcp_remove" | "billing.marketplace_approve" | "billing.remove_payment_method" | "billing.renew_subscription" | "billing.start_subscription" | "billing.un_cancel_subscription" | "billing.update_payment_method" | "billing.update_subscription" | "billing.update_subscription_plan" | "collection.create" | "collection.delete" | "collection.update_resource_group" | "jobs.cancel" | "jobs.create" | "jobs.update_expose" | "jobs.update_labels" | "oauth.token" | "org.add_user" | "org.change_role" | "org.create" | "org.custom_role.create" | "org.custom_role.delete" | "org.custom_role.update" | "org.delete" | "org.invite.accept" | "org.invite.email" | "org.invite_user" | "org.join.automatic" | "org.join.from_domain" | "org.leave" | "org.remove_user" | "org.rename" | "org.restore" | "org.rotate_token" | "org.service_account.create" | "org.service_account.delete" | "org.service_account.token.create" | "org.service_account.token.delete" | "org.service_account.token.rotate" | "org.service_account.token.update" | "org.settings.inference_providers" | "org.settings.inference_providers.keys.add" | "org.settings.inference_providers.keys.remove" | "org.settings.inference_providers.usage" | "org.settings.network" | "org.settings.network.auth_enforcement.disable" | "org.settings.network.auth_enforcement.enable" | "org.settings.network.ip_restriction.disable" | "org.settings.network.ip_restriction.enable" | "org.settings.profile" | "org.settings.publisher_gating" | "org.settings.regions" | "org.settings.resource_groups" | "org.settings.security.2fa.disable" | "org.settings.security.2fa.enable" | "org.settings.security.auto_join.disable" | "org.settings.security.auto_join.enable" | "org.settings.security.members_privacy.disable" | "org.settings.security.members_privacy.enable" | "org.settings.security.repo_visibility" | "org.settings.sso" | "org.settings.sso.disable" | "org.settings.sso.enable" | "org.sso_join" | "org.sso_login" | "org.token_approval.authorization_request" | "org.token_approval.authorization_request.authorized" | "org.token_approval.authorization_request.denied" | "org.token_approval.authorization_request.revoked" | "org.token_approval.disabled" | "org.token_approval.enabled" | "org.update_join_settings" | "org.update_settings" | "repo.add_secret" | "repo.add_secrets" | "repo.add_trusted_publisher" | "repo.add_variable" | "repo.add_variables" | "repo.create" | "repo.delete" | "repo.delete_doi" | "repo.delete_lfs_file" | "repo.disable" | "repo.duplication" | "repo.move" | "repo.removeDisable" | "repo.remove_secret" | "repo.remove_secrets" | "repo.remove_trusted_publisher" | "repo.remove_variable" | "repo.remove_variables" | "repo.update_resource_group" | "repo.update_secret" | "repo.update_settings" | "repo.update_variable" | "resource_group.add_users" | "resource_group.change_role" | "resource_group.create" | "resource_group.delete" | "resource_group.remove_users" | "resource_group.settings" | "scheduled_job.create" | "scheduled_job.delete" | "scheduled_job.resume" | "scheduled_job.run" | "scheduled_job.suspend" | "scheduled_job.update_labels" | "scheduled_job.update_schedule" | "spaces.add_storage" | "spaces.remove_storage" | "spaces.remove_volumes" | "spaces.set_volumes" | "spaces.update_hardware" | "spaces.update_sleep_time">, Open<"billing.aws_add" | "billing.aws_remove" | "billing.cancel_subscription" | "billing.create_customer" | "billing.gcp_add" | "billing.gcp_remove" | "billing.marketplace_approve" | "billing.remove_payment_method" | "billing.renew_subscription" | "billing.start_subscription" | "billing.un_cancel_subscription" | "billing.update_payment_method" | "billing.update_subscription" | "billing.update_subscription_plan" | "collection.create" | "collection.delete" | "collection.update_resource_group" | "jobs.cancel" | "jobs.create" | "jobs.update_expose" | "jobs.update_labels" | "oauth.token" | "org.add_user" | "org.change_role" | "org.create" | "org.custom_role.create" | "org.custom_role.delete" | "org.custom_role.update" | "org.delete" | "org.invite.accept" | "org.invite.email" | "org.invite_user" | "org.join.automatic" | "org.join.from_domain" | "org.leave" | "org.remove_user" | "org.rename" | "org.restore" | "org.rotate_token" | "org.service_account.create" | "org.service_account.delete" | "org.service_account.token.create" | "org.service_account.token.delete" | "org.service_account.token.rotate" | "org.service_account.token.update" | "org.settings.inference_providers" | "org.settings.inference_providers.keys.add" | "org.settings.inference_providers.keys.remove" | "org.settings.inference_providers.usage" | "org.settings.network" | "org.settings.network.auth_enforcement.disable" | "org.settings.network.auth_enforcement.enable" | "org.settings.network.ip_restriction.disable" | "org.settings.network.ip_restriction.enable" | "org.settings.profile" | "org.settings.publisher_gating" | "org.settings.regions" | "org.settings.resource_groups" | "org.settings.security.2fa.disable" | "org.settings.security.2fa.enable" | "org.settings.security.auto_join.disable" | "org.settings.security.auto_join.enable" | "org.settings.security.members_privacy.disable" | "org.settings.security.members_privacy.enable" | "org.settings.security.repo_visibility" | "org.settings.sso" | "org.settings.sso.disable" | "org.settings.sso.enable" | "org.sso_join" | "org.sso_login" | "org.token_approval.authorization_request" | "org.token_approval.authorization_request.authorized" | "org.token_approval.authorization_request.denied" | "org.token_approval.authorization_request.revoked" | "org.token_approval.disabled" | "org.token_approval.enabled" | "org.update_join_settings" | "org.update_settings" | "repo.add_secret" | "repo.add_secrets" | "repo.add_trusted_publisher" | "repo.add_variable" | "repo.add_variables" | "repo.create" | "repo.delete" | "repo.delete_doi" | "repo.delete_lfs_file" | "repo.disable" | "repo.duplication" | "repo.move" | "repo.removeDisable" | "repo.remove_secret" | "repo.remove_secrets" | "repo.remove_trusted_publisher" | "repo.remove_variable" | "repo.remove_variables" | "repo.update_resource_group" | "repo.update_secret" | "repo.update_settings" | "repo.update_variable" | "resource_group.add_users" | "resource_group.change_role" | "resource_group.create" | "resource_group.delete" | "resource_group.remove_users" | "resource_group.settings" | "scheduled_job.create" | "scheduled_job.delete" | "scheduled_job.resume" | "scheduled_job.run" | "scheduled_job.suspend" | "scheduled_job.update_labels" | "scheduled_job.update_schedule" | "spaces.add_storage" | "spaces.remove_storage" | "spaces.remove_volumes" | "spaces.set_volumes" | "spaces.update_hardware" | "spaces.update_sleep_time">, z.core.$ZodTypeInternals<Open<"billing.aws_add" | "billing.aws_remove" | "billing.cancel_subscription" | "billing.create_customer" | "billing.gcp_add" | "billing.gcp_remove" | "billing.marketplace_approve" | "billing.remove_payment_method" | "billing.renew_subscription" | "billing.start_subscription" | "billing.un_cancel_subscription" | "billing.update_payment_method" | "billing.update_subscription" | "billing.update_subscription_plan" | "collection.create" | "collection.delete" | "collection.update_resource_group" | "jobs.cancel" | "jobs.create" | "jobs.update_expose" | "jobs.update_labels" | "oauth.token" | "org.add_user" | "org.change_role" | "org.create" | "org.custom_role.create" | "org.custom_role.delete" | "org.custom_role.update" | "org.delete" | "org.invite.accept" | "org.invite.email" | "org.invite_user" | "org.join.automatic" | "org.join.from_domain" | "org.leave" | "org.remove_user" | "org.rename" | "org.restore" | "org.rotate_token" | "org.service_account.create" | "org.service_account.delete" | "org.service_account.token.create" | "org.service_account.token.delete" | "org.service_account.token.rotate" | "org.service_account.token.update" | "org.settings.inference_providers" | "org.settings.inference_providers.keys.add" | "org.settings.inference_providers.keys.remove" | "org.settings.inference_providers.usage" | "org.settings.network" | "org.settings.network.auth_enforcement.disable" | "org.settings.network.auth_enforcement.enable" | "org.settings.network.ip_restriction.disable" | "org.settings.network.ip_restriction.enable" | "org.settings.profile" | "org.settings.publisher_gating" | "org.settings.regions" | "org.settings.resource_groups" | "org.settings.security.2fa.disable" | "org.settings.security.2fa.enable" | "org.settings.security.auto_join.disable" | "org.settings.security.auto_join.enable" | "org.settings.security.members_privacy.disable" | "org.settings.security.members_privacy.enable" | "org.settings.security.repo_visibility" | "org.settings.sso" | "org.settings.sso.disable" | "org.settings.sso.enable" | "org.sso_join" | "org.sso_login" | "org.token_approval.authorization_request" | "org.token_approval.authorization_request.authorized" | "org.token_approval.authorization_request.denied" | "org.token_approval.authorization_request.revoked" | "org.token_approval.disabled" | "org.token_approval.enabled" | "org.update_join_settings" | "org.update_settings" | "repo.add_secret" | "repo.add_secrets" | "repo.add_trusted_publisher" | "repo.add_variable" | "repo.add_variables" | "repo.create" | "repo.delete" | "repo.delete_doi" | "repo.delete_lfs_file" | "repo.disable" | "repo.duplication" | "repo.move" | "repo.removeDisable" | "repo.remove_secret" | "repo.remove_secrets" | "repo.remove_trusted_publisher" | "repo.remove_variable" | "repo.remove_variables" | "repo.update_resource_group" | "repo.update_secret" | "repo.update_settings" | "repo.update_variable" | "resource_group.add_users" | "resource_group.change_role" | "resource_group.create" | "resource_group.delete" | "resource_group.remove_users" | "resource_group.settings" | "scheduled_job.create" | "scheduled_job.delete" | "scheduled_job.resume" | "scheduled_job.run" | "scheduled_job.suspend" | "scheduled_job.update_labels" | "scheduled_job.update_schedule" | "spaces.add_storage" | "spaces.remove_storage" | "spaces.remove_volumes" | "spaces.set_volumes" | "spaces.update_hardware" | "spaces.update_sleep_time">, Open<"billing.aws_add" | "billing.aws_remove" | "billing.cancel_subscription" | "billing.create_customer" | "billing.gcp_add" | "billing.gcp_remove" | "billing.marketplace_approve" | "billing.remove_payment_method" | "billing.renew_subscription" | "billing.start_subscription" | "billing.un_cancel_subscription" | "billing.update_payment_method" | "billing.update_subscription" | "billing.update_subscription_plan" | "collection.create" | "collection.delete" | "collection.update_resource_group" | "jobs.cancel" | "jobs.create" | "jobs.update_expose" | "jobs.update_labels" | "oauth.token" | "org.add_user" | "org.change_role" | "org.create" | "org.custom_role.create" | "org.custom_role.delete" | "org.custom_role.update" | "org.delete" | "org.invite.accept" | "org.invite.email" | "org.invite_user" | "org.join.automatic" | "org.join.from_domain" | "org.leave" | "org.remove_user" | "org.rename" | "org.restore" | "org.rotate_token" | "org.service_account.create" | "org.service_account.delete" | "org.service_account.token.create" | "org.service_account.token.delete" | "org.service_account.token.rotate" | "org.service_account.token.update" | "org.settings.inference_providers" | "org.settings.inference_providers.keys.add" | "org.settings.inference_providers.keys.remove" | "org.settings.inference_providers.usage" | "org.settings.network" | "org.settings.network.auth_enforcement.disable" | "org.settings.network.auth_enforcement.enable" | "org.settings.network.ip_restriction.disable" | "org.settings.network.ip_restriction.enable" | "org.settings.profile" | "org.settings.publisher_gating" | "org.settings.regions" | "org.settings.resource_groups" | "org.settings.security.2fa.disable" | "org.settings.security.2fa.enable" | "org.settings.security.auto_join.disable" | "org.settings.security.auto_join.enable" | "org.settings.security.members_privacy.disable" | "org.settings.security.members_privacy.enable" | "org.settings.security.repo_visibility" | "org.settings.sso" | "org.settings.sso.disable" | "org.settings.sso.enable" | "org.sso_join" | "org.sso_login" | "org.token_approval.authorization_request" | "org.token_approval.authorization_request.authorized" | "org.token_approval.authorization_request.denied" | "org.token_approval.authorization_request.revoked" | "org.token_approval.disabled" | "org.token_approval.enabled" | "org.update_join_settings" | "org.update_settings" | "repo.add_secret" | "repo.add_secrets" | "repo.add_trusted_publisher" | "repo.add_variable" | "repo.add_variables" | "repo.create" | "repo.delete" | "repo.delete_doi" | "repo.delete_lfs_file" | "repo.disable" | "repo.duplication" | "repo.move" | "repo.removeDisable" | "repo.remove_secret" | "repo.remove_secrets" | "repo.remove_trusted_publisher" | "repo.remove_variable" | "repo.remove_variables" | "repo.update_resource_group" | "repo.update_secret" | "repo.update_settings" | "repo.update_variable" | "resource_group.add_users" | "resource_group.change_role" | "resource_group.create" | "resource_group.delete" | "resource_group.remove_users" | "resource_group.settings" | "scheduled_job.create" | "scheduled_job.delete" | "scheduled_job.resume" | "scheduled_job.run" | "scheduled_job.suspend" | "scheduled_job.update_labels" | "scheduled_job.update_schedule" | "spaces.add_storage" | "spaces.remove_storage" | "spaces.remove_volumes" | "spaces.set_volumes" | "spaces.update_hardware" | "spaces.update_sleep_time">>>;
+  createdAt: z.ZodMiniString<string>;
+  type: z.ZodMiniType<AuditLogType, AuditLogType, z.core.$ZodTypeInternals<AuditLogType, AuditLogType>>;
   data: z.ZodMiniOptional<z.ZodMiniUnknown>;
   message: z.ZodMiniString<string>;
   ip: z.ZodMiniOptional<z.ZodMiniString<string>>;
@@ -953,50 +939,8 @@ declare const search$1: z.ZodMiniObject<{
 }, z.core.$strip>;
 /** An event in the audit log of an organization. */
 type AuditLogEvent = z.output<typeof auditLogEvent>;
-/** The type of an audit log event. */
-type AuditLogType = Open<(typeof auditLogTypes)[number]>;
 /** A search for events. `q` contains terms such as `author:ada ip:192.0.2.1 type:org.add_user`. */
 type AuditLogSearch = SearchOf<typeof search$1>;
-/** A member of an organization. */
-declare const organizationMember: z.ZodMiniObject<{
-  _id: z.ZodMiniString<string>;
-  avatarUrl: z.ZodMiniString<string>;
-  fullname: z.ZodMiniString<string>;
-  isPro: z.ZodMiniBoolean<boolean>;
-  user: z.ZodMiniString<string>;
-  type: z.ZodMiniLiteral<"user">;
-  isFollowing: z.ZodMiniOptional<z.ZodMiniBoolean<boolean>>;
-  role: z.ZodMiniOptional<z.ZodMiniType<OrganizationRole, OrganizationRole, z.core.$ZodTypeInternals<OrganizationRole, OrganizationRole>>>;
-  resourceGroups: z.ZodMiniOptional<z.ZodMiniArray<z.ZodMiniObject<{
-    name: z.ZodMiniString<string>;
-    id: z.ZodMiniString<string>;
-    numUsers: z.ZodMiniNumber<number>;
-    role: z.ZodMiniType<OrganizationRole, OrganizationRole, z.core.$ZodTypeInternals<OrganizationRole, OrganizationRole>>;
-  }, z.core.$strict>>>;
-  twoFaEnabled: z.ZodMiniOptional<z.ZodMiniBoolean<boolean>>;
-  verifiedEmail: z.ZodMiniOptional<z.ZodMiniNullable<z.ZodMiniString<string>>>;
-  isExternalCollaborator: z.ZodMiniOptional<z.ZodMiniBoolean<boolean>>;
-}, z.core.$strict>;
-/** The new role of a member in the organization and in some of its resource groups. */
-declare const memberRoleChange: z.ZodMiniObject<{
-  role: z.ZodMiniType<OrganizationRole, OrganizationRole, z.core.$ZodTypeInternals<OrganizationRole, OrganizationRole>>;
-  resourceGroups: z.ZodMiniOptional<z.ZodMiniArray<z.ZodMiniObject<{
-    id: z.ZodMiniString<string>;
-    role: z.ZodMiniType<OrganizationRole, OrganizationRole, z.core.$ZodTypeInternals<OrganizationRole, OrganizationRole>>;
-  }, z.core.$strip>>>;
-}, z.core.$strip>;
-declare const search: z.ZodMiniObject<{
-  search: z.ZodMiniOptional<z.ZodMiniString<string>>;
-  email: z.ZodMiniOptional<z.ZodMiniEmail>;
-  cursor: z.ZodMiniOptional<z.ZodMiniString<string>>;
-  limit: z.ZodMiniDefault<z.ZodMiniCodec<z.ZodMiniString<string>, z.ZodMiniInt>>;
-}, z.core.$strip>;
-/** A member of an organization. */
-type OrganizationMember = z.output<typeof organizationMember>;
-/** A search for members. `limit` is the page size, and `cursor` is the start of the page. */
-type MemberSearch = SearchOf<typeof search>;
-/** The new role of a member in the organization and in some of its resource groups. */
-type MemberRoleChange = z.input<typeof memberRoleChange>;
 /**
  * The network security settings of an organization, such as the networks that can access the organization and the
  * content that its members can access.
@@ -1229,37 +1173,6 @@ declare class HubResourceGroups {
    */
   create(name: string, request: ResourceGroupRequest, options?: CallOptions): Promise<ResourceGroup>;
 }
-/** The SCIM configuration of an organization. The Hub does not document the content of `sort` or additional fields. */
-declare const scimConfig: z.ZodMiniObject<{
-  schemas: z.ZodMiniArray<z.ZodMiniString<string>>;
-  documentationUri: z.ZodMiniString<string>;
-  patch: z.ZodMiniObject<{
-    supported: z.ZodMiniBoolean<boolean>;
-  }, z.core.$strict>;
-  bulk: z.ZodMiniObject<{
-    supported: z.ZodMiniBoolean<boolean>;
-    maxOperations: z.ZodMiniNumber<number>;
-    maxPayloadSize: z.ZodMiniNumber<number>;
-  }, z.core.$strict>;
-  filter: z.ZodMiniObject<{
-    supported: z.ZodMiniBoolean<boolean>;
-    maxResults: z.ZodMiniNumber<number>;
-  }, z.core.$strict>;
-  changePassword: z.ZodMiniObject<{
-    supported: z.ZodMiniBoolean<boolean>;
-  }, z.core.$strict>;
-  sort: z.ZodMiniObject<{}, z.core.$loose>;
-}, z.core.$loose>;
-/** The SCIM configuration of an organization. */
-type ScimConfig = z.output<typeof scimConfig>;
-/** The token to revoke, by ID, or by value on a Hub from before 2026-08-12. */
-type RevokedToken = {
-  /** The ID of the token, which the token settings and the audit log of the organization contain. */
-  tokenId: string;
-} | {
-  /** The token itself, for a Hub from before 2026-08-12. Errors and logs never contain this value. */
-  token: string;
-};
 /**
  * The methods of `hub.organizations` for organizations. The first argument of each method is the name of the organization. Most
  * methods require an admin's token and a paid plan.
@@ -1316,6 +1229,77 @@ declare class HubOrganizations {
   /** Returns the SCIM configuration. Requires an Enterprise Plus plan and an owner's token with write access. */
   scimConfig(name: string, options?: CallOptions): Promise<ScimConfig>;
 }
+/** A member of an organization. */
+declare const organizationMember: z.ZodMiniObject<{
+  _id: z.ZodMiniString<string>;
+  avatarUrl: z.ZodMiniString<string>;
+  fullname: z.ZodMiniString<string>;
+  isPro: z.ZodMiniBoolean<boolean>;
+  user: z.ZodMiniString<string>;
+  type: z.ZodMiniLiteral<"user">;
+  isFollowing: z.ZodMiniOptional<z.ZodMiniBoolean<boolean>>;
+  role: z.ZodMiniOptional<z.ZodMiniType<OrganizationRole, OrganizationRole, z.core.$ZodTypeInternals<OrganizationRole, OrganizationRole>>>;
+  resourceGroups: z.ZodMiniOptional<z.ZodMiniArray<z.ZodMiniObject<{
+    name: z.ZodMiniString<string>;
+    id: z.ZodMiniString<string>;
+    numUsers: z.ZodMiniNumber<number>;
+    role: z.ZodMiniType<OrganizationRole, OrganizationRole, z.core.$ZodTypeInternals<OrganizationRole, OrganizationRole>>;
+  }, z.core.$strict>>>;
+  twoFaEnabled: z.ZodMiniOptional<z.ZodMiniBoolean<boolean>>;
+  verifiedEmail: z.ZodMiniOptional<z.ZodMiniNullable<z.ZodMiniString<string>>>;
+  isExternalCollaborator: z.ZodMiniOptional<z.ZodMiniBoolean<boolean>>;
+}, z.core.$strict>;
+/** The new role of a member in the organization and in some of its resource groups. */
+declare const memberRoleChange: z.ZodMiniObject<{
+  role: z.ZodMiniType<OrganizationRole, OrganizationRole, z.core.$ZodTypeInternals<OrganizationRole, OrganizationRole>>;
+  resourceGroups: z.ZodMiniOptional<z.ZodMiniArray<z.ZodMiniObject<{
+    id: z.ZodMiniString<string>;
+    role: z.ZodMiniType<OrganizationRole, OrganizationRole, z.core.$ZodTypeInternals<OrganizationRole, OrganizationRole>>;
+  }, z.core.$strip>>>;
+}, z.core.$strip>;
+declare const search: z.ZodMiniObject<{
+  search: z.ZodMiniOptional<z.ZodMiniString<string>>;
+  email: z.ZodMiniOptional<z.ZodMiniEmail>;
+  cursor: z.ZodMiniOptional<z.ZodMiniString<string>>;
+  limit: z.ZodMiniDefault<z.ZodMiniCodec<z.ZodMiniString<string>, z.ZodMiniInt>>;
+}, z.core.$strip>;
+/** A member of an organization. */
+type OrganizationMember = z.output<typeof organizationMember>;
+/** A search for members. `limit` is the page size, and `cursor` is the start of the page. */
+type MemberSearch = SearchOf<typeof search>;
+/** The new role of a member in the organization and in some of its resource groups. */
+type MemberRoleChange = z.input<typeof memberRoleChange>;
+/** The token to revoke, by ID, or by value on a Hub from before 2026-08-12. */
+type RevokedToken = {
+  /** The ID of the token, which the token settings and the audit log of the organization contain. */
+  tokenId: string;
+} | {
+  /** The token itself, for a Hub from before 2026-08-12. Errors and logs never contain this value. */
+  token: string;
+};
+/** The SCIM configuration of an organization. The Hub does not document the content of `sort` or additional fields. */
+declare const scimConfig: z.ZodMiniObject<{
+  schemas: z.ZodMiniArray<z.ZodMiniString<string>>;
+  documentationUri: z.ZodMiniString<string>;
+  patch: z.ZodMiniObject<{
+    supported: z.ZodMiniBoolean<boolean>;
+  }, z.core.$strict>;
+  bulk: z.ZodMiniObject<{
+    supported: z.ZodMiniBoolean<boolean>;
+    maxOperations: z.ZodMiniNumber<number>;
+    maxPayloadSize: z.ZodMiniNumber<number>;
+  }, z.core.$strict>;
+  filter: z.ZodMiniObject<{
+    supported: z.ZodMiniBoolean<boolean>;
+    maxResults: z.ZodMiniNumber<number>;
+  }, z.core.$strict>;
+  changePassword: z.ZodMiniObject<{
+    supported: z.ZodMiniBoolean<boolean>;
+  }, z.core.$strict>;
+  sort: z.ZodMiniObject<{}, z.core.$loose>;
+}, z.core.$loose>;
+/** The SCIM configuration of an organization. */
+type ScimConfig = z.output<typeof scimConfig>;
 /** A claim to be an author of a paper. */
 declare const paperClaim: z.ZodMiniObject<{
   paperId: z.ZodMiniString<string>;
@@ -1376,19 +1360,44 @@ interface Observation {
 }
 /** The key of the method of `HubClient` that returns an observed client. All copies of this package use the same key. */
 declare const observeActions: unique symbol;
-/** The result of a merge. */
-interface MergeResult {
-  /** The ID of the merge commit, if the Hub returns it. */
-  oid: string | undefined;
-}
 /** A file that differs between two revisions. */
 interface ChangedFile {
   /** The path in the newer revision, or the path of the deleted file. */
   path: string;
+  /** `renamed`: the content is at another path, and can differ. A copied file is `added`. */
   status: "added" | "modified" | "deleted" | "renamed";
   /** The path in the older revision. Only renamed files have this field. */
   previousPath?: string;
 }
+/** A file or a folder in a repository. */
+declare const treeEntry: z.ZodMiniObject<{
+  type: z.ZodMiniType<Open<"directory" | "file" | "unknown">, Open<"directory" | "file" | "unknown">, z.core.$ZodTypeInternals<Open<"directory" | "file" | "unknown">, Open<"directory" | "file" | "unknown">>>;
+  oid: z.ZodMiniString<string>;
+  size: z.ZodMiniNumber<number>;
+  path: z.ZodMiniString<string>;
+  lfs: z.ZodMiniOptional<z.ZodMiniObject<{
+    oid: z.ZodMiniString<string>;
+    size: z.ZodMiniNumber<number>;
+    pointerSize: z.ZodMiniNumber<number>;
+  }, z.core.$strict>>;
+  xetHash: z.ZodMiniOptional<z.ZodMiniString<string>>;
+  lastCommit: z.ZodMiniOptional<z.ZodMiniObject<{
+    id: z.ZodMiniString<string>;
+    title: z.ZodMiniString<string>;
+    date: z.ZodMiniString<string>;
+  }, z.core.$strict>>;
+  securityFileStatus: z.ZodMiniOptional<z.ZodMiniObject<{
+    status: z.ZodMiniString<string>;
+    avScan: z.ZodMiniOptional<z.ZodMiniObject<{
+      status: z.ZodMiniString<string>;
+    }, z.core.$loose>>;
+    pickleImportScan: z.ZodMiniOptional<z.ZodMiniObject<{
+      status: z.ZodMiniString<string>;
+    }, z.core.$loose>>;
+  }, z.core.$loose>>;
+}, z.core.$strict>;
+/** A file in a repository. */
+type RepositoryFile = z.output<typeof treeEntry>;
 /** A commit in the history of a repository. */
 declare const commit: z.ZodMiniObject<{
   id: z.ZodMiniString<string>;
@@ -1398,49 +1407,43 @@ declare const commit: z.ZodMiniObject<{
     user: z.ZodMiniString<string>;
     avatar: z.ZodMiniOptional<z.ZodMiniString<string>>;
   }, z.core.$strict>>;
-  date: z.ZodMiniISODateTime;
+  date: z.ZodMiniString<string>;
   formatted: z.ZodMiniOptional<z.ZodMiniObject<{
     title: z.ZodMiniString<string>;
     message: z.ZodMiniOptional<z.ZodMiniString<string>>;
   }, z.core.$strict>>;
 }, z.core.$strict>;
-/**
- * The files of a commit, by path. A string is stored as UTF-8. `null` deletes the file, or the folder with all its files.
- *
- * @example
- * ```ts
- * const files: CommitFiles = { "README.md": "# Data\n", "data/old.csv": null };
- * ```
- */
-type CommitFiles = Readonly<Record<string, string | Uint8Array | null>>;
 /** A commit in the history of a repository. */
 type RepositoryCommit = z.output<typeof commit>;
-/** A commit to create. */
-interface CommitRequest extends CallOptions {
-  /** The first line of the commit message. */
-  message: string;
-  /** The rest of the commit message. */
-  description?: string | undefined;
-  /** The files to write and delete. */
-  files: CommitFiles;
-  /** The commit that must be the head of the branch, as 40 hexadecimal digits. Default: any commit. */
-  parent?: string | undefined;
-  /** The branch, or the ref of a pull request such as `refs/pr/1`. Default `main`. */
-  branch?: string | undefined;
-  /** A name for the purpose of the commit, which is written into its description. */
-  marker?: string | undefined;
-}
-/** The result of a commit. */
-interface CommitResult {
-  /** The ID of the new commit, or of the head of the branch if there was nothing to change. */
-  oid: string;
-  /** Whether a commit was created. `false`: the branch already contains the files. */
-  created: boolean;
-}
+/** The refs of a repository. */
+declare const repositoryRefs: z.ZodMiniObject<{
+  branches: z.ZodMiniArray<z.ZodMiniObject<{
+    name: z.ZodMiniString<string>;
+    ref: z.ZodMiniString<string>;
+    targetCommit: z.ZodMiniString<string>;
+  }, z.core.$strict>>;
+  tags: z.ZodMiniArray<z.ZodMiniObject<{
+    name: z.ZodMiniString<string>;
+    ref: z.ZodMiniString<string>;
+    targetCommit: z.ZodMiniString<string>;
+  }, z.core.$strict>>;
+  converts: z.ZodMiniArray<z.ZodMiniObject<{
+    name: z.ZodMiniString<string>;
+    ref: z.ZodMiniString<string>;
+    targetCommit: z.ZodMiniString<string>;
+  }, z.core.$strict>>;
+  pullRequests: z.ZodMiniOptional<z.ZodMiniArray<z.ZodMiniObject<{
+    name: z.ZodMiniString<string>;
+    ref: z.ZodMiniString<string>;
+    targetCommit: z.ZodMiniString<string>;
+  }, z.core.$strict>>>;
+}, z.core.$strict>;
+/** The refs of a repository. */
+type RepositoryRefs = z.output<typeof repositoryRefs>;
 /** A comment or a change in a discussion. Its fields depend on `type`. */
 declare const discussionEvent: z.ZodMiniDiscriminatedUnion<[z.ZodMiniObject<{
   id: z.ZodMiniString<string>;
-  createdAt: z.ZodMiniISODateTime;
+  createdAt: z.ZodMiniString<string>;
   author: z.ZodMiniOptional<z.ZodMiniObject<{
     _id: z.ZodMiniString<string>;
     name: z.ZodMiniString<string>;
@@ -1459,7 +1462,7 @@ declare const discussionEvent: z.ZodMiniDiscriminatedUnion<[z.ZodMiniObject<{
     latest: z.ZodMiniObject<{
       raw: z.ZodMiniString<string>;
       html: z.ZodMiniString<string>;
-      updatedAt: z.ZodMiniISODateTime;
+      updatedAt: z.ZodMiniString<string>;
       author: z.ZodMiniOptional<z.ZodMiniObject<{
         _id: z.ZodMiniString<string>;
         name: z.ZodMiniString<string>;
@@ -1478,7 +1481,7 @@ declare const discussionEvent: z.ZodMiniDiscriminatedUnion<[z.ZodMiniObject<{
   }, z.core.$strip>;
 }, z.core.$strip>, z.ZodMiniObject<{
   id: z.ZodMiniString<string>;
-  createdAt: z.ZodMiniISODateTime;
+  createdAt: z.ZodMiniString<string>;
   author: z.ZodMiniOptional<z.ZodMiniObject<{
     _id: z.ZodMiniString<string>;
     name: z.ZodMiniString<string>;
@@ -1496,7 +1499,7 @@ declare const discussionEvent: z.ZodMiniDiscriminatedUnion<[z.ZodMiniObject<{
   }, z.core.$strip>;
 }, z.core.$strip>, z.ZodMiniObject<{
   id: z.ZodMiniString<string>;
-  createdAt: z.ZodMiniISODateTime;
+  createdAt: z.ZodMiniString<string>;
   author: z.ZodMiniOptional<z.ZodMiniObject<{
     _id: z.ZodMiniString<string>;
     name: z.ZodMiniString<string>;
@@ -1514,7 +1517,7 @@ declare const discussionEvent: z.ZodMiniDiscriminatedUnion<[z.ZodMiniObject<{
   }, z.core.$strip>;
 }, z.core.$strip>, z.ZodMiniObject<{
   id: z.ZodMiniString<string>;
-  createdAt: z.ZodMiniISODateTime;
+  createdAt: z.ZodMiniString<string>;
   author: z.ZodMiniOptional<z.ZodMiniObject<{
     _id: z.ZodMiniString<string>;
     name: z.ZodMiniString<string>;
@@ -1532,7 +1535,7 @@ declare const discussionEvent: z.ZodMiniDiscriminatedUnion<[z.ZodMiniObject<{
   }, z.core.$strip>;
 }, z.core.$strip>, z.ZodMiniObject<{
   id: z.ZodMiniString<string>;
-  createdAt: z.ZodMiniISODateTime;
+  createdAt: z.ZodMiniString<string>;
   author: z.ZodMiniOptional<z.ZodMiniObject<{
     _id: z.ZodMiniString<string>;
     name: z.ZodMiniString<string>;
@@ -1549,7 +1552,7 @@ declare const discussionEvent: z.ZodMiniDiscriminatedUnion<[z.ZodMiniObject<{
   }, z.core.$strip>;
 }, z.core.$strip>, z.ZodMiniObject<{
   id: z.ZodMiniString<string>;
-  createdAt: z.ZodMiniISODateTime;
+  createdAt: z.ZodMiniString<string>;
   author: z.ZodMiniOptional<z.ZodMiniObject<{
     _id: z.ZodMiniString<string>;
     name: z.ZodMiniString<string>;
@@ -1577,7 +1580,7 @@ declare const discussionSummary: z.ZodMiniObject<{
   }, z.core.$strip>>;
   repo: z.ZodMiniType<RepoRef, RepoRef, z.core.$ZodTypeInternals<RepoRef, RepoRef>>;
   title: z.ZodMiniString<string>;
-  createdAt: z.ZodMiniISODateTime;
+  createdAt: z.ZodMiniString<string>;
   status: z.ZodMiniType<Open<"closed" | "draft" | "merged" | "open">, Open<"closed" | "draft" | "merged" | "open">, z.core.$ZodTypeInternals<Open<"closed" | "draft" | "merged" | "open">, Open<"closed" | "draft" | "merged" | "open">>>;
   isPullRequest: z.ZodMiniBoolean<boolean>;
   numComments: z.ZodMiniNumber<number>;
@@ -1601,11 +1604,11 @@ declare const discussionDetails: z.ZodMiniObject<{
   }, z.core.$strip>>;
   repo: z.ZodMiniType<RepoRef, RepoRef, z.core.$ZodTypeInternals<RepoRef, RepoRef>>;
   title: z.ZodMiniString<string>;
-  createdAt: z.ZodMiniISODateTime;
+  createdAt: z.ZodMiniString<string>;
   status: z.ZodMiniType<Open<"closed" | "draft" | "merged" | "open">, Open<"closed" | "draft" | "merged" | "open">, z.core.$ZodTypeInternals<Open<"closed" | "draft" | "merged" | "open">, Open<"closed" | "draft" | "merged" | "open">>>;
   events: z.ZodMiniArray<z.ZodMiniDiscriminatedUnion<[z.ZodMiniObject<{
     id: z.ZodMiniString<string>;
-    createdAt: z.ZodMiniISODateTime;
+    createdAt: z.ZodMiniString<string>;
     author: z.ZodMiniOptional<z.ZodMiniObject<{
       _id: z.ZodMiniString<string>;
       name: z.ZodMiniString<string>;
@@ -1624,7 +1627,7 @@ declare const discussionDetails: z.ZodMiniObject<{
       latest: z.ZodMiniObject<{
         raw: z.ZodMiniString<string>;
         html: z.ZodMiniString<string>;
-        updatedAt: z.ZodMiniISODateTime;
+        updatedAt: z.ZodMiniString<string>;
         author: z.ZodMiniOptional<z.ZodMiniObject<{
           _id: z.ZodMiniString<string>;
           name: z.ZodMiniString<string>;
@@ -1643,7 +1646,7 @@ declare const discussionDetails: z.ZodMiniObject<{
     }, z.core.$strip>;
   }, z.core.$strip>, z.ZodMiniObject<{
     id: z.ZodMiniString<string>;
-    createdAt: z.ZodMiniISODateTime;
+    createdAt: z.ZodMiniString<string>;
     author: z.ZodMiniOptional<z.ZodMiniObject<{
       _id: z.ZodMiniString<string>;
       name: z.ZodMiniString<string>;
@@ -1661,7 +1664,7 @@ declare const discussionDetails: z.ZodMiniObject<{
     }, z.core.$strip>;
   }, z.core.$strip>, z.ZodMiniObject<{
     id: z.ZodMiniString<string>;
-    createdAt: z.ZodMiniISODateTime;
+    createdAt: z.ZodMiniString<string>;
     author: z.ZodMiniOptional<z.ZodMiniObject<{
       _id: z.ZodMiniString<string>;
       name: z.ZodMiniString<string>;
@@ -1679,7 +1682,7 @@ declare const discussionDetails: z.ZodMiniObject<{
     }, z.core.$strip>;
   }, z.core.$strip>, z.ZodMiniObject<{
     id: z.ZodMiniString<string>;
-    createdAt: z.ZodMiniISODateTime;
+    createdAt: z.ZodMiniString<string>;
     author: z.ZodMiniOptional<z.ZodMiniObject<{
       _id: z.ZodMiniString<string>;
       name: z.ZodMiniString<string>;
@@ -1697,7 +1700,7 @@ declare const discussionDetails: z.ZodMiniObject<{
     }, z.core.$strip>;
   }, z.core.$strip>, z.ZodMiniObject<{
     id: z.ZodMiniString<string>;
-    createdAt: z.ZodMiniISODateTime;
+    createdAt: z.ZodMiniString<string>;
     author: z.ZodMiniOptional<z.ZodMiniObject<{
       _id: z.ZodMiniString<string>;
       name: z.ZodMiniString<string>;
@@ -1714,7 +1717,7 @@ declare const discussionDetails: z.ZodMiniObject<{
     }, z.core.$strip>;
   }, z.core.$strip>, z.ZodMiniObject<{
     id: z.ZodMiniString<string>;
-    createdAt: z.ZodMiniISODateTime;
+    createdAt: z.ZodMiniString<string>;
     author: z.ZodMiniOptional<z.ZodMiniObject<{
       _id: z.ZodMiniString<string>;
       name: z.ZodMiniString<string>;
@@ -1746,29 +1749,59 @@ type DiscussionSummary = z.output<typeof discussionSummary>;
 type DiscussionDetails = z.output<typeof discussionDetails>;
 /** A comment or a change in a discussion. Its fields depend on `type`. */
 type DiscussionEvent = z.output<typeof discussionEvent>;
-/** A discussion to open. */
-interface DiscussionRequest extends CallOptions {
-  /** The title, with 3 to 200 characters. */
-  title: string;
-  /** The first comment, in Markdown. */
-  description?: string | undefined;
-  /** A name for the purpose of the discussion. A discussion with the same marker is found again, even with another title. */
-  marker: string;
+/** Equivalent to `HeadersInit`, which Node's type definitions do not include. */
+type HeadersSource = ConstructorParameters<typeof Headers>[0];
+/** The options of `hub.fetch`. Only the options of `fetch` that allow retries are supported. */
+interface HubFetchInit extends CallOptions {
+  /** The HTTP method. Default `GET`. */
+  method?: "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE" | undefined;
+  /** The headers, without `authorization`. If there is a body, the default `content-type` is `application/json`. */
+  headers?: HeadersSource;
+  /**
+   * Values for the `{name}` placeholders in the path. All characters except slashes are encoded, so that a value cannot leave the
+   * path or start a query. Use `params` for values from payloads.
+   */
+  params?: Readonly<Record<string, string | number>> | undefined;
+  /** The body as a string, such as the result of `JSON.stringify()`. */
+  body?: string | undefined;
 }
-/** A discussion that was opened or found. */
-interface OpenedDiscussion {
-  num: number;
-  /** Whether this call opened the discussion. `false`: it was found by its marker. */
+/**
+ * The files of a commit, by path. A string is stored as UTF-8. `null` deletes the file, or the folder with all its files.
+ *
+ * @example
+ * ```ts
+ * const files: CommitFiles = { "README.md": "# Data\n", "data/old.csv": null };
+ * ```
+ */
+type CommitFiles = Readonly<Record<string, string | Uint8Array | null>>;
+/** A commit to create. */
+interface CommitRequest extends CallOptions {
+  /** The first line of the commit message. */
+  message: string;
+  /** The rest of the commit message. */
+  description?: string | undefined;
+  /** The files to write and delete. */
+  files: CommitFiles;
+  /** The commit that must be the head of the branch, as 40 hexadecimal digits. Default: any commit. */
+  parent?: string | undefined;
+  /** The branch, or the ref of a pull request such as `refs/pr/1`. Default `main`. */
+  branch?: string | undefined;
+  /** A name for the purpose of the commit, which is written into its description. */
+  marker?: string | undefined;
+}
+/** The result of a commit. */
+interface CommitResult {
+  /** The ID of the new commit, or of the head of the branch if there was nothing to change. */
+  oid: string;
+  /** Whether a commit was created. `false`: the branch already contains the files. */
   created: boolean;
-  /** The status, such as `open`. A found discussion can be closed. */
-  status: DiscussionSummary["status"];
 }
 /** A pull request to open. */
 interface PullRequestRequest extends CallOptions {
   /** The title, with 3 to 200 characters. It is also the message of the commit. */
   title: string;
   /** The first comment, in Markdown. */
-  description?: string | undefined;
+  text?: string | undefined;
   /** The files to write and delete, compared to `main`. */
   files: CommitFiles;
   /** A name for the purpose of the pull request. A pull request with the same marker is found again, even with another title. */
@@ -1793,86 +1826,6 @@ interface DiscussionSearch extends CallOptions {
   /** The name of the user who opened the discussion. */
   author?: string | undefined;
 }
-/** A file or a folder in a repository. */
-declare const treeEntry: z.ZodMiniObject<{
-  type: z.ZodMiniType<Open<"directory" | "file" | "unknown">, Open<"directory" | "file" | "unknown">, z.core.$ZodTypeInternals<Open<"directory" | "file" | "unknown">, Open<"directory" | "file" | "unknown">>>;
-  oid: z.ZodMiniString<string>;
-  size: z.ZodMiniNumber<number>;
-  path: z.ZodMiniString<string>;
-  lfs: z.ZodMiniOptional<z.ZodMiniObject<{
-    oid: z.ZodMiniString<string>;
-    size: z.ZodMiniNumber<number>;
-    pointerSize: z.ZodMiniNumber<number>;
-  }, z.core.$strict>>;
-  xetHash: z.ZodMiniOptional<z.ZodMiniString<string>>;
-  lastCommit: z.ZodMiniOptional<z.ZodMiniObject<{
-    id: z.ZodMiniString<string>;
-    title: z.ZodMiniString<string>;
-    date: z.ZodMiniISODateTime;
-  }, z.core.$strict>>;
-  securityFileStatus: z.ZodMiniOptional<z.ZodMiniObject<{
-    status: z.ZodMiniString<string>;
-    avScan: z.ZodMiniOptional<z.ZodMiniObject<{
-      status: z.ZodMiniString<string>;
-    }, z.core.$loose>>;
-    pickleImportScan: z.ZodMiniOptional<z.ZodMiniObject<{
-      status: z.ZodMiniString<string>;
-    }, z.core.$loose>>;
-  }, z.core.$loose>>;
-}, z.core.$strict>;
-/** A file in a repository. */
-type RepositoryFile = z.output<typeof treeEntry>;
-/** The options of methods that read at a revision. */
-interface RevisionOptions extends CallOptions {
-  /** A branch, a tag, a ref such as `refs/pr/1`, or a commit. Default `main`. */
-  revision?: string | undefined;
-}
-/** The options of methods that read a file. */
-interface ReadFileOptions extends RevisionOptions {
-  /**
-   * The maximum size of the file in bytes. Default 10 MiB (10,485,760). The file must arrive within the `timeout` of the client.
-   */
-  maxBytes?: number | undefined;
-}
-/** The options of `listFiles`. */
-interface ListFilesOptions extends RevisionOptions {
-  /** The folder to list. Default: the root folder. */
-  folder?: string | undefined;
-  /** Whether to include the files in subfolders. Default `true`. */
-  recursive?: boolean | undefined;
-}
-/** The revisions to compare. */
-interface ChangedFilesOptions extends CallOptions {
-  /** The older revision, such as `oldSha` in a payload. `null`: there is none, so every file of `to` is added. */
-  from: string | null;
-  /** The newer revision, such as `newSha` in a payload. */
-  to: string;
-}
-/** The refs of a repository. */
-declare const repositoryRefs: z.ZodMiniObject<{
-  branches: z.ZodMiniArray<z.ZodMiniObject<{
-    name: z.ZodMiniString<string>;
-    ref: z.ZodMiniString<string>;
-    targetCommit: z.ZodMiniString<string>;
-  }, z.core.$strict>>;
-  tags: z.ZodMiniArray<z.ZodMiniObject<{
-    name: z.ZodMiniString<string>;
-    ref: z.ZodMiniString<string>;
-    targetCommit: z.ZodMiniString<string>;
-  }, z.core.$strict>>;
-  converts: z.ZodMiniArray<z.ZodMiniObject<{
-    name: z.ZodMiniString<string>;
-    ref: z.ZodMiniString<string>;
-    targetCommit: z.ZodMiniString<string>;
-  }, z.core.$strict>>;
-  pullRequests: z.ZodMiniOptional<z.ZodMiniArray<z.ZodMiniObject<{
-    name: z.ZodMiniString<string>;
-    ref: z.ZodMiniString<string>;
-    targetCommit: z.ZodMiniString<string>;
-  }, z.core.$strict>>>;
-}, z.core.$strict>;
-/** The refs of a repository. */
-type RepositoryRefs = z.output<typeof repositoryRefs>;
 /**
  * A model, dataset, or Space. With the query `expand`, the response contains only `_id`, `id`, and the requested fields. Without a
  * revision, the response describes the main branch.
@@ -1883,8 +1836,8 @@ declare const repositoryInfo: z.ZodMiniObject<{
   modelId: z.ZodMiniOptional<z.ZodMiniString<string>>;
   author: z.ZodMiniOptional<z.ZodMiniString<string>>;
   sha: z.ZodMiniOptional<z.ZodMiniString<string>>;
-  lastModified: z.ZodMiniOptional<z.ZodMiniISODateTime>;
-  createdAt: z.ZodMiniOptional<z.ZodMiniISODateTime>;
+  lastModified: z.ZodMiniOptional<z.ZodMiniString<string>>;
+  createdAt: z.ZodMiniOptional<z.ZodMiniString<string>>;
   private: z.ZodMiniOptional<z.ZodMiniBoolean<boolean>>;
   gated: z.ZodMiniOptional<z.ZodMiniUnion<readonly [z.ZodMiniLiteral<false>, z.ZodMiniType<Open<"auto" | "manual">, Open<"auto" | "manual">, z.core.$ZodTypeInternals<Open<"auto" | "manual">, Open<"auto" | "manual">>>]>>;
   disabled: z.ZodMiniOptional<z.ZodMiniBoolean<boolean>>;
@@ -1921,6 +1874,54 @@ declare const repositoryInfo: z.ZodMiniObject<{
 }, z.core.$strict>;
 /** A model, dataset, or Space. */
 type RepositoryInfo = z.output<typeof repositoryInfo>;
+/** The options of methods that read at a revision. */
+interface RevisionOptions extends CallOptions {
+  /** A branch, a tag, a ref such as `refs/pr/1`, or a commit. Default `main`. */
+  revision?: string | undefined;
+}
+/** The options of methods that read a file. */
+interface ReadFileOptions extends RevisionOptions {
+  /**
+   * The maximum size of the file in bytes. Default 10 MiB (10,485,760). The file must arrive within the `timeout` of the client.
+   */
+  maxBytes?: number | undefined;
+}
+/** The options of `listFiles`. */
+interface ListFilesOptions extends RevisionOptions {
+  /** The folder to list. Default: the root folder. */
+  folder?: string | undefined;
+  /** Whether to include the files in subfolders. Default `true`. */
+  recursive?: boolean | undefined;
+}
+/** The revisions to compare. */
+interface ChangedFilesOptions extends CallOptions {
+  /** The older revision, such as `oldSha` in a payload. `null`: there is none. */
+  from: string | null;
+  /** The newer revision, such as `newSha` in a payload. */
+  to: string;
+  /**
+   * The ref that was updated, such as `ref` in a payload. If `from` is `null`, a new ref is compared with the main branch, like for the
+   * `paths` option of an endpoint. Without this option, and for the main branch, every file of `to` is added.
+   */
+  ref?: string | undefined;
+}
+/** A discussion to open. */
+interface DiscussionRequest extends CallOptions {
+  /** The title, with 3 to 200 characters. */
+  title: string;
+  /** The first comment, in Markdown. */
+  text?: string | undefined;
+  /** A name for the purpose of the discussion. A discussion with the same marker is found again, even with another title. */
+  marker: string;
+}
+/** A discussion that was opened or found. */
+interface OpenedDiscussion {
+  num: number;
+  /** Whether this call opened the discussion. `false`: it was found by its marker. */
+  created: boolean;
+  /** The status, such as `open`. A found discussion can be closed. */
+  status: DiscussionSummary["status"];
+}
 /** A comment to write. */
 interface CommentUpsert extends CallOptions {
   /** A name for the purpose of the comment. The comment with the same marker in the discussion is edited. */
@@ -1933,6 +1934,11 @@ interface UpsertedComment {
   id: string;
   /** Whether this call added the comment. `false`: it was found by its marker. */
   created: boolean;
+}
+/** The result of a merge. */
+interface MergeResult {
+  /** The ID of the merge commit, if the Hub returns it. */
+  oid: string | undefined;
 }
 /** A comment to add to a change of a discussion. */
 interface ChangeComment extends CallOptions {
@@ -2074,7 +2080,7 @@ declare class HubRepository {
    * ```ts
    * const pullRequest = await repo.openPullRequest({
    *   title: "Add a license",
-   *   description: "The card has no license.",
+   *   text: "The card has no license.",
    *   files: { "README.md": `---\nlicense: mit\n---\n${card}` },
    *   marker: "add-license",
    * });
@@ -2214,7 +2220,7 @@ declare const notificationSettingsChange: z.ZodMiniObject<{
     locked_out: z.ZodMiniOptional<z.ZodMiniBoolean<boolean>>;
     job_status: z.ZodMiniOptional<z.ZodMiniBoolean<boolean>>;
     repo_release: z.ZodMiniOptional<z.ZodMiniBoolean<boolean>>;
-    product_updates_after: z.ZodMiniOptional<z.ZodMiniISODateTime>;
+    product_updates_after: z.ZodMiniOptional<z.ZodMiniString<string>>;
   }, z.core.$strip>;
   prepaidAmount: z.ZodMiniOptional<z.ZodMiniString<string>>;
 }, z.core.$strip>;
@@ -2280,7 +2286,7 @@ declare class HubSettings {
 /** A webhook as the Hub returns it. */
 declare const webhook$1: z.ZodMiniObject<{
   id: z.ZodMiniString<string>;
-  url: z.ZodMiniOptional<z.ZodMiniURL>;
+  url: z.ZodMiniOptional<z.ZodMiniString<string>>;
   job: z.ZodMiniOptional<z.ZodMiniObject<{
     dockerImage: z.ZodMiniOptional<z.ZodMiniString<string>>;
     spaceId: z.ZodMiniOptional<z.ZodMiniString<string>>;
@@ -2302,7 +2308,7 @@ declare const webhook$1: z.ZodMiniObject<{
   hasSecret: z.ZodMiniOptional<z.ZodMiniBoolean<boolean>>;
   secret: z.ZodMiniOptional<z.ZodMiniString<string>>;
   domains: z.ZodMiniArray<z.ZodMiniType<Open<"discussion" | "repo">, Open<"discussion" | "repo">, z.core.$ZodTypeInternals<Open<"discussion" | "repo">, Open<"discussion" | "repo">>>>;
-  lastTriggerAt: z.ZodMiniOptional<z.ZodMiniISODateTime>;
+  lastTriggerAt: z.ZodMiniOptional<z.ZodMiniString<string>>;
 }, z.core.$strict>;
 /** The body of a request to create a webhook. */
 declare const webhookRequest: z.ZodMiniObject<{
@@ -2348,53 +2354,6 @@ declare const webhookRequest: z.ZodMiniObject<{
 type Webhook = z.output<typeof webhook$1>;
 /** A webhook to create, with exactly one of `url`, `job`, and `jobSourceId`. */
 type WebhookRequest = z.input<typeof webhookRequest>;
-declare const webhookChanges: z.ZodMiniObject<{
-  watched: z.ZodMiniOptional<z.ZodMiniArray<z.ZodMiniObject<{
-    type: z.ZodMiniType<"bucket" | "dataset" | "kernel" | "model" | "org" | "space" | "user", Open<"bucket" | "dataset" | "kernel" | "model" | "org" | "space" | "user">, z.core.$ZodTypeInternals<"bucket" | "dataset" | "kernel" | "model" | "org" | "space" | "user", Open<"bucket" | "dataset" | "kernel" | "model" | "org" | "space" | "user">>>;
-    name: z.ZodMiniString<string>;
-  }, z.core.$strip>>>;
-  domains: z.ZodMiniOptional<z.ZodMiniArray<z.ZodMiniType<"discussion" | "repo", Open<"discussion" | "repo">, z.core.$ZodTypeInternals<"discussion" | "repo", Open<"discussion" | "repo">>>>>;
-  url: z.ZodMiniOptional<z.ZodMiniString<string>>;
-  job: z.ZodMiniOptional<z.ZodMiniObject<{
-    flavor: z.ZodMiniOptional<z.ZodMiniType<"a100-large" | "a100x4" | "a100x8" | "a10g-large" | "a10g-largex2" | "a10g-largex4" | "a10g-small" | "cpu-basic" | "cpu-performance" | "cpu-upgrade" | "cpu-xl" | "h200" | "h200x2" | "h200x4" | "h200x8" | "inf2x6" | "l40sx1" | "l40sx4" | "l40sx8" | "l4x1" | "l4x4" | "rtx-pro-6000" | "rtx-pro-6000x2" | "rtx-pro-6000x4" | "rtx-pro-6000x8" | "sprx8" | "t4-medium" | "t4-small" | "zero-a10g", Open<"a100-large" | "a100x4" | "a100x8" | "a10g-large" | "a10g-largex2" | "a10g-largex4" | "a10g-small" | "cpu-basic" | "cpu-performance" | "cpu-upgrade" | "cpu-xl" | "h200" | "h200x2" | "h200x4" | "h200x8" | "inf2x6" | "l40sx1" | "l40sx4" | "l40sx8" | "l4x1" | "l4x4" | "rtx-pro-6000" | "rtx-pro-6000x2" | "rtx-pro-6000x4" | "rtx-pro-6000x8" | "sprx8" | "t4-medium" | "t4-small" | "zero-a10g">, z.core.$ZodTypeInternals<"a100-large" | "a100x4" | "a100x8" | "a10g-large" | "a10g-largex2" | "a10g-largex4" | "a10g-small" | "cpu-basic" | "cpu-performance" | "cpu-upgrade" | "cpu-xl" | "h200" | "h200x2" | "h200x4" | "h200x8" | "inf2x6" | "l40sx1" | "l40sx4" | "l40sx8" | "l4x1" | "l4x4" | "rtx-pro-6000" | "rtx-pro-6000x2" | "rtx-pro-6000x4" | "rtx-pro-6000x8" | "sprx8" | "t4-medium" | "t4-small" | "zero-a10g", Open<"a100-large" | "a100x4" | "a100x8" | "a10g-large" | "a10g-largex2" | "a10g-largex4" | "a10g-small" | "cpu-basic" | "cpu-performance" | "cpu-upgrade" | "cpu-xl" | "h200" | "h200x2" | "h200x4" | "h200x8" | "inf2x6" | "l40sx1" | "l40sx4" | "l40sx8" | "l4x1" | "l4x4" | "rtx-pro-6000" | "rtx-pro-6000x2" | "rtx-pro-6000x4" | "rtx-pro-6000x8" | "sprx8" | "t4-medium" | "t4-small" | "zero-a10g">>>>;
-    spaceId: z.ZodMiniNullable<z.ZodMiniOptional<z.ZodMiniString<string>>>;
-    dockerImage: z.ZodMiniNullable<z.ZodMiniOptional<z.ZodMiniString<string>>>;
-    arguments: z.ZodMiniNullable<z.ZodMiniOptional<z.ZodMiniArray<z.ZodMiniString<string>>>>;
-    command: z.ZodMiniNullable<z.ZodMiniOptional<z.ZodMiniArray<z.ZodMiniString<string>>>>;
-    environment: z.ZodMiniOptional<z.ZodMiniNullable<z.ZodMiniPipe<z.ZodMiniCustom<Record<string, string>, Record<string, string>>, z.ZodMiniRecord<z.ZodMiniString<string>, z.ZodMiniString<string>>>>>;
-    secrets: z.ZodMiniOptional<z.ZodMiniNullable<z.ZodMiniPipe<z.ZodMiniCustom<Record<string, string | null>, Record<string, string | null>>, z.ZodMiniRecord<z.ZodMiniString<string>, z.ZodMiniNullable<z.ZodMiniString<string>>>>>>;
-    arch: z.ZodMiniNullable<z.ZodMiniOptional<z.ZodMiniType<"amd64" | "arm64", Open<"amd64" | "arm64">, z.core.$ZodTypeInternals<"amd64" | "arm64", Open<"amd64" | "arm64">>>>>;
-    timeoutSeconds: z.ZodMiniOptional<z.ZodMiniNullable<z.ZodMiniNullable<z.ZodMiniInt>>>;
-    attempts: z.ZodMiniOptional<z.ZodMiniNullable<z.ZodMiniInt>>;
-    labels: z.ZodMiniNullable<z.ZodMiniOptional<z.ZodMiniPipe<z.ZodMiniCustom<Record<string, string>, Record<string, string>>, z.ZodMiniRecord<z.ZodMiniString<string>, z.ZodMiniString<string>>>>>;
-    volumes: z.ZodMiniNullable<z.ZodMiniOptional<z.ZodMiniArray<z.ZodMiniObject<{
-      type: z.ZodMiniType<"bucket" | "dataset" | "model" | "space", Open<"bucket" | "dataset" | "model" | "space">, z.core.$ZodTypeInternals<"bucket" | "dataset" | "model" | "space", Open<"bucket" | "dataset" | "model" | "space">>>;
-      source: z.ZodMiniString<string>;
-      mountPath: z.ZodMiniString<string>;
-      revision: z.ZodMiniOptional<z.ZodMiniString<string>>;
-      readOnly: z.ZodMiniOptional<z.ZodMiniBoolean<boolean>>;
-      path: z.ZodMiniOptional<z.ZodMiniString<string>>;
-    }, z.core.$strip>>>>;
-    expose: z.ZodMiniNullable<z.ZodMiniOptional<z.ZodMiniObject<{
-      ports: z.ZodMiniArray<z.ZodMiniInt>;
-      portsPublic: z.ZodMiniOptional<z.ZodMiniArray<z.ZodMiniInt>>;
-    }, z.core.$strip>>>;
-    ssh: z.ZodMiniNullable<z.ZodMiniOptional<z.ZodMiniObject<{
-      enabled: z.ZodMiniDefault<z.ZodMiniBoolean<boolean>>;
-    }, z.core.$strip>>>;
-    resourceGroupId: z.ZodMiniNullable<z.ZodMiniOptional<z.ZodMiniString<string>>>;
-  }, z.core.$strip>>;
-  jobSourceId: z.ZodMiniOptional<z.ZodMiniString<string>>;
-  secret: z.ZodMiniNullable<z.ZodMiniOptional<z.ZodMiniString<string>>>;
-}, z.core.$strip>;
-/**
- * Changes to a webhook. Omitted fields keep their values, except that a new target (`url`, `job`, or `jobSourceId`) replaces the
- * current target. `secret: null` removes the secret.
- *
- * The fields of `job` are merged into the current job. `null` removes a field. If the webhook's target is not a `job`, pass a
- * complete job.
- */
-type WebhookChanges = z.input<typeof webhookChanges>;
 /**
  * The methods of `hub.webhooks` for the webhooks of the token's user.
  *
@@ -2448,6 +2407,53 @@ declare class HubWebhooks {
     status: number;
   }>;
 }
+declare const webhookChanges: z.ZodMiniObject<{
+  watched: z.ZodMiniOptional<z.ZodMiniArray<z.ZodMiniObject<{
+    type: z.ZodMiniType<"bucket" | "dataset" | "kernel" | "model" | "org" | "space" | "user", Open<"bucket" | "dataset" | "kernel" | "model" | "org" | "space" | "user">, z.core.$ZodTypeInternals<"bucket" | "dataset" | "kernel" | "model" | "org" | "space" | "user", Open<"bucket" | "dataset" | "kernel" | "model" | "org" | "space" | "user">>>;
+    name: z.ZodMiniString<string>;
+  }, z.core.$strip>>>;
+  domains: z.ZodMiniOptional<z.ZodMiniArray<z.ZodMiniType<"discussion" | "repo", Open<"discussion" | "repo">, z.core.$ZodTypeInternals<"discussion" | "repo", Open<"discussion" | "repo">>>>>;
+  url: z.ZodMiniOptional<z.ZodMiniString<string>>;
+  job: z.ZodMiniOptional<z.ZodMiniObject<{
+    flavor: z.ZodMiniOptional<z.ZodMiniType<"a100-large" | "a100x4" | "a100x8" | "a10g-large" | "a10g-largex2" | "a10g-largex4" | "a10g-small" | "cpu-basic" | "cpu-performance" | "cpu-upgrade" | "cpu-xl" | "h200" | "h200x2" | "h200x4" | "h200x8" | "inf2x6" | "l40sx1" | "l40sx4" | "l40sx8" | "l4x1" | "l4x4" | "rtx-pro-6000" | "rtx-pro-6000x2" | "rtx-pro-6000x4" | "rtx-pro-6000x8" | "sprx8" | "t4-medium" | "t4-small" | "zero-a10g", Open<"a100-large" | "a100x4" | "a100x8" | "a10g-large" | "a10g-largex2" | "a10g-largex4" | "a10g-small" | "cpu-basic" | "cpu-performance" | "cpu-upgrade" | "cpu-xl" | "h200" | "h200x2" | "h200x4" | "h200x8" | "inf2x6" | "l40sx1" | "l40sx4" | "l40sx8" | "l4x1" | "l4x4" | "rtx-pro-6000" | "rtx-pro-6000x2" | "rtx-pro-6000x4" | "rtx-pro-6000x8" | "sprx8" | "t4-medium" | "t4-small" | "zero-a10g">, z.core.$ZodTypeInternals<"a100-large" | "a100x4" | "a100x8" | "a10g-large" | "a10g-largex2" | "a10g-largex4" | "a10g-small" | "cpu-basic" | "cpu-performance" | "cpu-upgrade" | "cpu-xl" | "h200" | "h200x2" | "h200x4" | "h200x8" | "inf2x6" | "l40sx1" | "l40sx4" | "l40sx8" | "l4x1" | "l4x4" | "rtx-pro-6000" | "rtx-pro-6000x2" | "rtx-pro-6000x4" | "rtx-pro-6000x8" | "sprx8" | "t4-medium" | "t4-small" | "zero-a10g", Open<"a100-large" | "a100x4" | "a100x8" | "a10g-large" | "a10g-largex2" | "a10g-largex4" | "a10g-small" | "cpu-basic" | "cpu-performance" | "cpu-upgrade" | "cpu-xl" | "h200" | "h200x2" | "h200x4" | "h200x8" | "inf2x6" | "l40sx1" | "l40sx4" | "l40sx8" | "l4x1" | "l4x4" | "rtx-pro-6000" | "rtx-pro-6000x2" | "rtx-pro-6000x4" | "rtx-pro-6000x8" | "sprx8" | "t4-medium" | "t4-small" | "zero-a10g">>>>;
+    spaceId: z.ZodMiniNullable<z.ZodMiniOptional<z.ZodMiniString<string>>>;
+    dockerImage: z.ZodMiniNullable<z.ZodMiniOptional<z.ZodMiniString<string>>>;
+    arguments: z.ZodMiniNullable<z.ZodMiniOptional<z.ZodMiniArray<z.ZodMiniString<string>>>>;
+    command: z.ZodMiniNullable<z.ZodMiniOptional<z.ZodMiniArray<z.ZodMiniString<string>>>>;
+    environment: z.ZodMiniOptional<z.ZodMiniNullable<z.ZodMiniPipe<z.ZodMiniCustom<Record<string, string>, Record<string, string>>, z.ZodMiniRecord<z.ZodMiniString<string>, z.ZodMiniString<string>>>>>;
+    secrets: z.ZodMiniOptional<z.ZodMiniNullable<z.ZodMiniPipe<z.ZodMiniCustom<Record<string, string | null>, Record<string, string | null>>, z.ZodMiniRecord<z.ZodMiniString<string>, z.ZodMiniNullable<z.ZodMiniString<string>>>>>>;
+    arch: z.ZodMiniNullable<z.ZodMiniOptional<z.ZodMiniType<"amd64" | "arm64", Open<"amd64" | "arm64">, z.core.$ZodTypeInternals<"amd64" | "arm64", Open<"amd64" | "arm64">>>>>;
+    timeoutSeconds: z.ZodMiniOptional<z.ZodMiniNullable<z.ZodMiniNullable<z.ZodMiniInt>>>;
+    attempts: z.ZodMiniOptional<z.ZodMiniNullable<z.ZodMiniInt>>;
+    labels: z.ZodMiniNullable<z.ZodMiniOptional<z.ZodMiniPipe<z.ZodMiniCustom<Record<string, string>, Record<string, string>>, z.ZodMiniRecord<z.ZodMiniString<string>, z.ZodMiniString<string>>>>>;
+    volumes: z.ZodMiniNullable<z.ZodMiniOptional<z.ZodMiniArray<z.ZodMiniObject<{
+      type: z.ZodMiniType<"bucket" | "dataset" | "model" | "space", Open<"bucket" | "dataset" | "model" | "space">, z.core.$ZodTypeInternals<"bucket" | "dataset" | "model" | "space", Open<"bucket" | "dataset" | "model" | "space">>>;
+      source: z.ZodMiniString<string>;
+      mountPath: z.ZodMiniString<string>;
+      revision: z.ZodMiniOptional<z.ZodMiniString<string>>;
+      readOnly: z.ZodMiniOptional<z.ZodMiniBoolean<boolean>>;
+      path: z.ZodMiniOptional<z.ZodMiniString<string>>;
+    }, z.core.$strip>>>>;
+    expose: z.ZodMiniNullable<z.ZodMiniOptional<z.ZodMiniObject<{
+      ports: z.ZodMiniArray<z.ZodMiniInt>;
+      portsPublic: z.ZodMiniOptional<z.ZodMiniArray<z.ZodMiniInt>>;
+    }, z.core.$strip>>>;
+    ssh: z.ZodMiniNullable<z.ZodMiniOptional<z.ZodMiniObject<{
+      enabled: z.ZodMiniDefault<z.ZodMiniBoolean<boolean>>;
+    }, z.core.$strip>>>;
+    resourceGroupId: z.ZodMiniNullable<z.ZodMiniOptional<z.ZodMiniString<string>>>;
+  }, z.core.$strip>>;
+  jobSourceId: z.ZodMiniOptional<z.ZodMiniString<string>>;
+  secret: z.ZodMiniNullable<z.ZodMiniOptional<z.ZodMiniString<string>>>;
+}, z.core.$strip>;
+/**
+ * Changes to a webhook. Omitted fields keep their values, except that a new target (`url`, `job`, or `jobSourceId`) replaces the
+ * current target. `secret: null` removes the secret.
+ *
+ * The fields of `job` are merged into the current job. `null` removes a field. If the webhook's target is not a `job`, pass a
+ * complete job.
+ */
+type WebhookChanges = z.input<typeof webhookChanges>;
 /** The options of a {@link HubClient}. */
 interface HubClientOptions {
   /**
@@ -3417,7 +3423,9 @@ interface FilterOptions {
   scope?: Scope$1 | readonly Scope$1[];
   /** Actions, such as `create`, `delete`, `update`, and `move`. */
   action?: Action | readonly Action[];
-  /** Repositories as `type:name` with globs: `"dataset:me/data"`, `"model:me/*"`, `"*:acme/**"`. */
+  /**
+   * Repositories as `type:name` with globs, regardless of case: `"dataset:me/data"`, `"model:gpt2"`, `"model:me/*"`, `"*:acme/**"`.
+   */
   repo?: RepoPattern | readonly RepoPattern[];
   /**
    * Git refs with globs, such as `"refs/heads/main"` or `"refs/pr/*"`. At least one of `updatedRefs` must match. The Hub

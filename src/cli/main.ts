@@ -13,9 +13,7 @@ import { addJob } from "./commands/job.ts";
 import { addSync } from "./commands/sync.ts";
 import { addTrigger } from "./commands/trigger.ts";
 import { addWebhookCommands } from "./commands/webhooks.ts";
-import { type GlobalOptions, Invocation } from "./invocation.ts";
-import { extraStackLines, formats } from "./output.ts";
-import { processShell, type Shell } from "./shell.ts";
+import { extraStackLines, formats, type GlobalOptions, Invocation, processShell, type Shell } from "./invocation.ts";
 import { examples, helpHint } from "./usage.ts";
 
 /** The commands, grouped and ordered as in the help. Most modules are imported only when a command runs. */

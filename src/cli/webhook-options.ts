@@ -11,7 +11,7 @@ import {
   webhookDomains,
 } from "../payload/watch.ts";
 import { checkSecretOptions, readJob, readSecretOption } from "./input.ts";
-import type { Shell } from "./shell.ts";
+import type { Shell } from "./invocation.ts";
 import { usageError } from "./usage.ts";
 
 /** The options that describe a webhook, as commander parses them. */
@@ -96,7 +96,7 @@ function checkWebhookOptions(options: WebhookOptions): void {
  * collectWatched("dataset:me/data", undefined); // [{ type: "dataset", name: "me/data" }]
  * ```
  */
-export function collectWatched(text: string, previous: readonly WatchedItem[] | undefined): readonly WatchedItem[] {
+function collectWatched(text: string, previous: readonly WatchedItem[] | undefined): readonly WatchedItem[] {
   const watched = parseWatch(text);
   if ("type" in watched) return [...(previous ?? []), watched];
   rejectWebhookId(text, "--watch");
@@ -109,7 +109,7 @@ export function collectWatched(text: string, previous: readonly WatchedItem[] | 
  *
  * @throws `InvalidArgumentError` for any other value.
  */
-export function collectDomain(text: string, previous: readonly WebhookDomain[] | undefined): readonly WebhookDomain[] {
+function collectDomain(text: string, previous: readonly WebhookDomain[] | undefined): readonly WebhookDomain[] {
   const domain = parseDomain(text);
   if (domain !== undefined) return [...new Set([...(previous ?? []), domain])];
   if (text.includes(",")) throw new InvalidArgumentError("Separate multiple values with spaces, not commas.");

@@ -8,7 +8,7 @@ import { developmentTokens } from "../local-hub/accounts.ts";
 import { LocalHub } from "../local-hub/local-hub.ts";
 import { deleteStaleWebhooks, TemporaryWebhooks } from "../registration/temporary.ts";
 import type { DevConfig } from "./dev-options.ts";
-import { listenOnFreePort } from "./listen-on-free-port.ts";
+import { listenOnFreePort } from "./dev-proxy.ts";
 import type { WebhookListeners } from "./webhook-reconciler.ts";
 
 /**

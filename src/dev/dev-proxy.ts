@@ -1,15 +1,20 @@
 import { once } from "node:events";
 import { Agent, type IncomingMessage, type Server, type ServerOptions } from "node:http";
 import { renderErrorPage } from "../console/pages/error-page.ts";
+import { WebhookError } from "../core/errors.ts";
 import { isLoopbackHost } from "../core/loopback.ts";
 import { consolePath, defaultPort, wantsHtml, webhooksPath } from "../core/urls.ts";
 import type { Exchange } from "../http-server/exchange.ts";
 import { createHttpServer, defaultLimits, malformedRefused, openSocket } from "../http-server/server.ts";
 import { isReachabilityRequest } from "../tunnel/reachability-check.ts";
-import { DeliveryObserver } from "./delivery-observer.ts";
 import type { ReplayResult } from "./dev-event.ts";
-import { listenOnFreePort } from "./listen-on-free-port.ts";
-import { type ProxyContext, type ProxyOptions, proxyRequest, sendBadGateway } from "./proxy-request.ts";
+import {
+  DeliveryObserver,
+  type ProxyContext,
+  type ProxyOptions,
+  proxyRequest,
+  sendBadGateway,
+} from "./proxy-request.ts";
 
 export interface DevProxyOptions extends ProxyOptions {
   /** The local port. Default: 7860, or the next free port. */
@@ -206,4 +211,28 @@ function isForWebhooks({ url = "" }: IncomingMessage): boolean {
 function listen(server: Server, port: number | undefined): Promise<number> {
   const listenOn = (wanted: number) => openSocket(server, { host: "127.0.0.1", port: wanted });
   return port === undefined ? listenOnFreePort(defaultPort, listenOn) : listenOn(port);
+}
+
+/** The number of ports to try before the system chooses a port. */
+const maxAttempts = 21;
+
+/**
+ * Listens on a port, or on the next free port if that port is in use. A port such as 7861 is easier to remember than a
+ * random port.
+ *
+ * @param listen opens the socket, and throws `PORT_IN_USE` if the port is in use. With port 0, the system chooses a port.
+ * @throws any other error of `listen`.
+ */
+export async function listenOnFreePort<Listening>(
+  firstPort: number,
+  listen: (port: number) => Promise<Listening>,
+): Promise<Listening> {
+  for (let port = firstPort; port < firstPort + maxAttempts; port += 1) {
+    try {
+      return await listen(port);
+    } catch (error) {
+      if (!WebhookError.isInstance(error) || error.code !== "PORT_IN_USE") throw error;
+    }
+  }
+  return listen(0);
 }

@@ -4,21 +4,25 @@ import { WebhookError } from "../core/errors.ts";
 import { defaultPort, webhooksPath } from "../core/urls.ts";
 import type { ServerDescription } from "../receiver/control.ts";
 import type { ReconcileInput, TemporaryWebhooks } from "../registration/temporary.ts";
-import { sourceFolder } from "../server-file/code-frame.ts";
+import { sourceFolder } from "../server-file/load-failure.ts";
 import { createReachabilityCheck } from "../tunnel/reachability-check.ts";
 import { openReconnectingTunnel, type Tunnel } from "../tunnel/tunnel.ts";
-import { ConsoleState, localHubParts, realHubParts } from "./console/console-state.ts";
 import { DevConsole } from "./console/dev-console.ts";
-import { describeState } from "./describe-state.ts";
-import type { DevState, ReplayResult } from "./dev-event.ts";
+import { localHubParts, realHubParts } from "./console/hub-parts.ts";
+import {
+  type DevState,
+  foreignHost,
+  type ReplayResult,
+  SessionEvents,
+  sessionNotStored,
+  takenPorts,
+} from "./dev-event.ts";
 import { type DevHub, openDevHub, openWebhookState } from "./dev-hub.ts";
-import { type DevConfig, devInboxUrl } from "./dev-options.ts";
+import { type DevConfig, devInboxUrl, resolveDevOptions, type StartDevOptions } from "./dev-options.ts";
 import { DevProxy } from "./dev-proxy.ts";
-import { OpenParts } from "./open-parts.ts";
 import { ReloadingServer } from "./reloading-server.ts";
-import { foreignHost, SessionEvents, sessionNotStored, takenPorts } from "./session-events.ts";
 import { StoredSession } from "./session-file.ts";
-import { effectiveWatch } from "./watched-items.ts";
+import { ConsoleState, describeState, effectiveWatch } from "./session-state.ts";
 import { WebhookReconciler } from "./webhook-reconciler.ts";
 
 /**
@@ -46,8 +50,44 @@ export interface DevSession extends AsyncDisposable {
   close(): Promise<void>;
 }
 
+/**
+ * Runs a server file like `hub-webhooks dev`. The session has a stable URL, reloads the file on every change, and
+ * creates temporary webhooks that are deleted at the end. Resolves when deliveries can arrive, after a test request
+ * through the public URL has succeeded.
+ *
+ * @throws `SERVER_FILE_INVALID`, `OPTION_INVALID`, `PORT_IN_USE`, `TUNNEL_FAILED`, `STATE_UNUSABLE`, errors of the Hub
+ * (`HUB_TOKEN_MISSING`, `HUB_UNAUTHORIZED`, …), and the reason of `signal`.
+ * @example
+ * ```ts
+ * await using dev = await startDev({ file: "server.ts", onEvent: (event) => console.log(event) });
+ * console.log(dev.state.endpoints);
+ * ```
+ */
+export async function startDev(options: StartDevOptions = {}): Promise<DevSession> {
+  const { signal } = options;
+  signal?.throwIfAborted();
+  const session = new Session(resolveDevOptions(options));
+  const aborted = Promise.withResolvers<never>();
+  aborted.promise.catch(() => {});
+  const abort = () => aborted.reject(signal?.reason);
+  signal?.addEventListener("abort", abort, { once: true });
+  try {
+    await Promise.race([session.open(), aborted.promise]);
+  } catch (error) {
+    await session.close();
+    throw error;
+  } finally {
+    signal?.removeEventListener("abort", abort);
+  }
+  // The signal can abort between the end of `open` and this line.
+  if (signal?.aborted) await session.close();
+  signal?.throwIfAborted();
+  signal?.addEventListener("abort", () => void session.close(), { signal: session.closing });
+  return session;
+}
+
 /** Opens the parts of a session, reacts to their events, and closes them in reverse order. */
-export class Session implements DevSession {
+class Session implements DevSession {
   readonly #config: DevConfig;
   readonly #parts = new OpenParts();
   readonly #events: SessionEvents;
@@ -356,4 +396,71 @@ function requireOpen<Part>(part: Part | undefined): Part {
   throw new WebhookError("The session is not open. Wait for startDev() to resolve, or start a new session.", {
     code: "NOT_READY",
   });
+}
+
+/**
+ * The open parts of a session. Parts are closed in reverse order, including parts that finish opening while the session
+ * is being closed.
+ */
+export class OpenParts {
+  readonly #closers: (() => Promise<void>)[] = [];
+  readonly #opening: Promise<unknown>[] = [];
+  readonly #closing = new AbortController();
+  #closed: Promise<void> | undefined;
+
+  /** Aborts with an error of code `CLOSING` when the session is closed. */
+  get signal(): AbortSignal {
+    return this.#closing.signal;
+  }
+
+  get isClosed(): boolean {
+    return this.#closing.signal.aborted;
+  }
+
+  /**
+   * Adds an open part, or closes it if the session is already closed.
+   *
+   * @throws `CLOSING` if the session is already closed.
+   */
+  async add(part: { close(): Promise<void> }): Promise<void> {
+    if (this.isClosed) {
+      await part.close();
+      throw this.signal.reason;
+    }
+    this.addCloser(() => part.close());
+  }
+
+  /** Adds a function that runs before earlier parts are closed. */
+  addCloser(closer: () => Promise<void>): void {
+    this.#closers.push(closer);
+  }
+
+  /** Adds a function that runs after all parts are closed. */
+  addFinalCloser(closer: () => Promise<void>): void {
+    this.#closers.unshift(closer);
+  }
+
+  /** Makes {@link close} wait for a promise that opens parts. */
+  track<Result>(opening: Promise<Result>): Promise<Result> {
+    this.#opening.push(opening);
+    return opening;
+  }
+
+  /** Aborts {@link signal} and closes all parts. Safe to call twice. */
+  close(): Promise<void> {
+    this.#closed ??= this.#close();
+    return this.#closed;
+  }
+
+  async #close(): Promise<void> {
+    this.#closing.abort(new WebhookError("The session was closed while it started.", { code: "CLOSING" }));
+    await this.#closeOpened();
+    await Promise.allSettled(this.#opening);
+    // Close again, because parts that were still opening may have added closers.
+    await this.#closeOpened();
+  }
+
+  async #closeOpened(): Promise<void> {
+    for (let closer = this.#closers.pop(); closer; closer = this.#closers.pop()) await closer();
+  }
 }

@@ -1,8 +1,7 @@
 import { setTimeout } from "node:timers/promises";
 import { messageOf } from "../core/describe.ts";
 import { WebhookError } from "../core/errors.ts";
-import type { RegistrationReport } from "../registration/report.ts";
-import { formatStep } from "../registration/report.ts";
+import { formatStep, type RegistrationReport } from "../registration/report.ts";
 import type { ReconcileInput, TemporaryWebhooks } from "../registration/temporary.ts";
 
 /** Callbacks for changes to a session's webhooks, and for failures. */

@@ -1,4 +1,6 @@
+import { basename } from "node:path";
 import { WebhookError, type WebhookErrorCode } from "../core/errors.ts";
+import { defaultPort } from "../core/urls.ts";
 import type { Outcome } from "../payload/parse.ts";
 import { type ControllableServer, type JobDelivery, launchInterceptor, serverControl } from "../receiver/control.ts";
 import { endpointUnknown } from "../receiver/endpoint-registry.ts";
@@ -63,7 +65,7 @@ export async function runJob(server: WebhooksServer, options: RunJobOptions = {}
 }
 
 /** The abort reason of a handler's signal when its job is stopped. */
-export function jobStopped(): WebhookError {
+function jobStopped(): WebhookError {
   return new WebhookError("The job was stopped. Run the job again to finish its work.", { code: "CLOSING" });
 }
 
@@ -95,11 +97,8 @@ function handleSignals(): { signal: AbortSignal; release: () => void } {
  */
 function chooseEndpoint({ endpointNames: names }: ControllableServer, name: string | undefined): string {
   const [first] = names;
-  if (first === undefined) throw endpointUnknown(name, names);
-  if (name !== undefined) {
-    if (names.includes(name)) return name;
-    throw endpointUnknown(name, names);
-  }
+  if (name !== undefined && names.includes(name)) return name;
+  if (name !== undefined || first === undefined) throw endpointUnknown(name, names);
   if (names.length === 1) return first;
   throw new WebhookError(
     `The server has several endpoints: ${names.join(", ")}. Choose an endpoint with --endpoint ${first} in the command, or with runJob(server, { endpoint: "${first}" }).`,
@@ -126,5 +125,64 @@ async function deliver(server: ControllableServer, job: JobDelivery): Promise<Ou
       `Endpoint "${job.endpoint}" cannot process WEBHOOK_PAYLOAD: ${error.message} Set WEBHOOK_PAYLOAD to the payload of a delivery, or choose another endpoint.`,
       { code: error.code, cause: error },
     );
+  }
+}
+
+const url = `http://localhost:${defaultPort}`;
+/** The result of `launch()` in the server file. In a job, `launch()` does not start a server. */
+const launchResult = { port: defaultPort, url, publicUrl: url };
+/** The delay before the process exits after the job. Open timers and connections do not keep the process running. */
+const exitAfterMs = 250;
+
+/**
+ * Loads the server from a file, runs the job in this process, then exits the process. If the file or a handler exits
+ * the process before the job is finished, the exit code is 1.
+ *
+ * @param options.file The file that creates the server.
+ * @param options.stopped Resolves when the job should stop.
+ * @throws the errors of {@link runJob}; `SERVER_FILE_INVALID` with the error of the file as `cause`; `CLOSING` when the
+ * job is stopped while the file loads.
+ */
+export async function runJobFile({
+  file,
+  stopped,
+  ...options
+}: Omit<RunJobOptions, "signal"> & { file: string; stopped: Promise<void> }): Promise<JobOutcome> {
+  // The modules of server files are loaded here, because a file that calls runJob() does not need them.
+  const { findServerFile } = await import("../server-file/find-server-file.ts");
+  const path = findServerFile({ file });
+  const controller = new AbortController();
+  const aborted = stopped.then(() => {
+    controller.abort(jobStopped());
+    throw controller.signal.reason;
+  });
+  aborted.catch(() => {});
+  process.on("exit", failUnfinished);
+  try {
+    const server = await Promise.race([loadServer(path), aborted]);
+    return await runJob(server, { ...options, signal: controller.signal });
+  } finally {
+    process.off("exit", failUnfinished);
+    setTimeout(() => process.exit(), exitAfterMs).unref();
+  }
+}
+
+function failUnfinished(code: number): void {
+  if (code !== 0) return;
+  console.error(
+    "error: The process exited before the job was done. Remove calls to process.exit() from the file and its handlers, and look for a promise that never settles.",
+  );
+  process.exitCode = 1;
+}
+
+async function loadServer(path: string): Promise<WebhooksServer> {
+  const { ServerFileLoader } = await import("../server-file/server-file-loader.ts");
+  const loader = new ServerFileLoader();
+  try {
+    return await loader.load({ path, launchResult });
+  } catch (error) {
+    const { reason, stack } = loader.explain(error);
+    if (stack !== undefined) console.error(stack);
+    throw serverFileInvalid(`${basename(path)} failed to load. ${reason}`, { cause: error });
   }
 }

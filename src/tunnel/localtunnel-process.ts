@@ -4,7 +4,7 @@
  * process.
  *
  * The process uses only `TunnelCluster` from the package. The package's main class hides every failure and retries
- * forever, so `localtunnel-server.ts` requests the tunnel instead. The build bundles this class into the file of this
+ * forever, so `localtunnel.ts` requests the tunnel instead. The build bundles this class into the file of this
  * process. Users therefore do not install the package, which depends on an old axios that has known vulnerabilities.
  */
 import { setDefaultResultOrder } from "node:dns";

@@ -4,8 +4,7 @@ import { delimiter, dirname, join, resolve } from "node:path";
 import type { Readable } from "node:stream";
 import { WebhookError } from "../core/errors.ts";
 import { programUrl } from "../core/files.ts";
-import { otherTunnels, type Provider, type ProviderTunnel, tunnelFailure } from "./provider.ts";
-import type { ProviderName } from "./provider-names.ts";
+import { otherTunnels, type Provider, type ProviderName, type ProviderTunnel, tunnelFailure } from "./provider.ts";
 
 /** A program that opens tunnels. */
 export interface TunnelProgram {

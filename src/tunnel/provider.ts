@@ -1,6 +1,16 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { WebhookError } from "../core/errors.ts";
-import { type ProviderName, providerNames } from "./provider-names.ts";
+
+/** The tunnel providers. */
+export const providerNames = ["localtunnel", "cloudflared", "ngrok"] as const;
+
+/** The name of a tunnel provider. */
+export type ProviderName = (typeof providerNames)[number];
+
+/** Whether a text is the name of a provider. */
+export function isProviderName(text: string): text is ProviderName {
+  return providerNames.some((name) => name === text);
+}
 
 /** A request to a provider: open a public URL for a local port. */
 export interface ProviderRequest {

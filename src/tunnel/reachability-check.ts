@@ -1,6 +1,5 @@
 import { directFetch } from "../core/fetch.ts";
-import type { TunnelClock } from "./provider.ts";
-import { systemCode } from "./provider.ts";
+import { systemCode, type TunnelClock } from "./provider.ts";
 
 /** The timeout of a request to a public URL. */
 const checkTimeoutMs = 10_000;

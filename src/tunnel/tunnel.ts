@@ -1,13 +1,24 @@
 import { type Duration, isPort, optionError, toMilliseconds } from "../core/options.ts";
 import { readBaseUrl } from "../core/urls.ts";
-import { openLocaltunnel } from "./localtunnel.ts";
-import { isSubdomain } from "./localtunnel-server.ts";
+import { isSubdomain, openLocaltunnel } from "./localtunnel.ts";
 import { openCloudflared, openNgrok } from "./program.ts";
-import { type Provider, type ProviderTunnel, systemClock, type TunnelClock, tunnelFailure } from "./provider.ts";
-import { isProviderName, type ProviderName, providerNames } from "./provider-names.ts";
+import {
+  isProviderName,
+  type Provider,
+  type ProviderName,
+  type ProviderTunnel,
+  providerNames,
+  systemClock,
+  type TunnelClock,
+  tunnelFailure,
+} from "./provider.ts";
 import type { ReachabilityCheck } from "./reachability-check.ts";
-import { ReconnectingTunnel, type TunnelConfig } from "./reconnecting-tunnel.ts";
-import type { TunnelEventListener, TunnelEvents } from "./tunnel-events.ts";
+import {
+  ReconnectingTunnel,
+  type TunnelConfig,
+  type TunnelEventListener,
+  type TunnelEvents,
+} from "./reconnecting-tunnel.ts";
 
 /** The tunnel providers, with the default timeout for opening a tunnel. */
 const providers = {

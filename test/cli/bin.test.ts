@@ -1,11 +1,14 @@
 import { execFileSync } from "node:child_process";
 import { readFile, writeFile } from "node:fs/promises";
 import { delimiter, join, sep } from "node:path";
+import { fileURLToPath } from "node:url";
 import { transform } from "esbuild";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import manifest from "../../package.json" with { type: "json" };
+import { processShell, type Shell } from "../../src/cli/invocation.ts";
 import { createFolder } from "../support/temporary-folder.ts";
 import { binPath, CommandProcess, startCommand } from "./command-process.ts";
+import { filledInbox } from "./commands/deliveries/filled-inbox.ts";
 import { startStandInHub, wireWebhook } from "./stand-in-hub.ts";
 
 /** Finds an installed Node that is older than the minimum version. `version` has the form of `node --version`. */
@@ -105,5 +108,125 @@ describe("The script hub-webhooks", () => {
 
   test("imports no module before it has checked the version of Node", async () => {
     expect(await readFile(binPath, "utf8")).not.toMatch(/^\s*(import|export)\s*[^(\s]/m);
+  });
+});
+
+/** Creates the shell of this process. Its listeners are removed after the test. */
+function openShell({ isTTY = false } = {}): Shell {
+  const watched = [
+    ...(["SIGINT", "SIGTERM", "SIGHUP"] as const).map((event) => ({ emitter: process, event })),
+    ...[process.stdout, process.stderr].map((emitter) => ({ emitter, event: "error" })),
+  ].map(({ emitter, event }) => ({ emitter, event, before: emitter.rawListeners(event) }));
+  const wasTTY = process.stdin.isTTY;
+  process.stdin.isTTY = isTTY;
+  onTestFinished(() => {
+    process.stdin.isTTY = wasTTY;
+    for (const { emitter, event, before } of watched) {
+      emitter.removeAllListeners(event);
+      for (const listener of before) emitter.on(event, (...values) => Reflect.apply(listener, emitter, values));
+    }
+  });
+  return processShell();
+}
+
+describe("The shell of a process", () => {
+  test.each(["SIGINT", "SIGTERM"] as const)("stops at %s, and exits with 1 at the next signal", async (signal) => {
+    const exit = vi.spyOn(process, "exit").mockReturnValue(undefined as never);
+    onTestFinished(() => exit.mockRestore());
+    const stopped = openShell().untilStopped();
+    process.emit(signal);
+    await stopped;
+    expect(exit).not.toHaveBeenCalled();
+    process.emit("SIGINT");
+    expect(exit).toHaveBeenCalledExactlyOnceWith(1);
+  });
+
+  test("stops on a terminal at SIGHUP, and ignores the next one", async () => {
+    const before = process.listenerCount("SIGHUP");
+    const stopped = openShell({ isTTY: true }).untilStopped();
+    process.emit("SIGHUP");
+    await stopped;
+    // Without a listener, the signal would end the process.
+    expect(process.listenerCount("SIGHUP")).toBe(before + 1);
+    const listeners = process.listenerCount("SIGINT");
+    process.emit("SIGHUP");
+    expect(process.listenerCount("SIGINT")).toBe(listeners);
+  });
+
+  test("does not handle SIGHUP without a terminal, so that the signal ends the process", () => {
+    const before = process.listenerCount("SIGHUP");
+    void openShell().untilStopped();
+    expect(process.listenerCount("SIGHUP")).toBe(before);
+  });
+
+  test.each(["stdout", "stderr"] as const)("stops when the reader of its %s closes the pipe", async (stream) => {
+    const stopped = openShell().untilStopped();
+    process[stream].emit("error", Object.assign(new Error("write EPIPE"), { code: "EPIPE" }));
+    await stopped;
+  });
+
+  test.each(["stdout", "stderr"] as const)("fails at any other error of its %s", (stream) => {
+    openShell();
+    const error = Object.assign(new Error("no space left"), { code: "ENOSPC" });
+    expect(() => process[stream].emit("error", error)).toThrow(error);
+  });
+});
+
+/** Records all loaded modules and prints them at exit. */
+const recorder = `
+  import { registerHooks } from "node:module";
+  const urls = new Set();
+  registerHooks({ load(url, context, next) { urls.add(url); return next(url, context); } });
+  process.on("exit", () => console.error("loaded: " + [...urls].join(" ")));
+`;
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+
+/** Returns the modules that the command line loads for these arguments: our files by path, packages by name. */
+async function loadedBy(argv: readonly string[], env: Record<string, string> = {}): Promise<Set<string>> {
+  const hook = `data:text/javascript,${encodeURIComponent(recorder)}`;
+  const { stderr } = await new CommandProcess(process.execPath, ["--import", hook, binPath, ...argv], env).ended;
+  const [, urls = ""] = /^loaded: (.*)$/m.exec(stderr) ?? [];
+  const paths = urls.split(" ").filter((url) => url.startsWith("file:"));
+  return new Set(
+    paths.map((url) => {
+      const path = fileURLToPath(url);
+      return /\/node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(path)?.[1] ?? path.slice(root.length);
+    }),
+  );
+}
+
+describe("A command loads only the modules that it uses", () => {
+  test.each(["--help", "deliveries tail --help", "delete id"])(
+    "for %j: not the contract, the client, an inbox, the local Hub, or the prompts",
+    async (words) => {
+      const loaded = [...(await loadedBy(words.split(" ")))].filter((name) => !/^src\/(cli|core)\//.test(name));
+      expect(loaded.sort()).toEqual([
+        "commander",
+        "get-east-asian-width",
+        "src/payload/event-summary.ts",
+        "src/payload/watch.ts",
+        "src/tunnel/provider.ts",
+        "string-width",
+      ]);
+    },
+  );
+
+  test("a list command loads the client, but not the local Hub, the server, pino, or the prompts", async () => {
+    const hub = await startStandInHub([wireWebhook()]);
+    const loaded = [...(await loadedBy(["list"], { HF_ENDPOINT: hub.url, HF_TOKEN: "hf_local" }))];
+    expect(loaded).toContain("src/hub/client.ts");
+    expect(loaded.filter((name) => /^src\/(local-hub|receiver|tunnel)\/|^pino$|^@clack/.test(name))).toEqual([
+      "src/tunnel/provider.ts",
+    ]);
+  });
+
+  test("a list of deliveries loads the inbox, but not the client, the server, other inboxes, or the prompts", async () => {
+    const { env } = await filledInbox();
+    const loaded = [...(await loadedBy(["deliveries", "list"], env))];
+    expect(loaded).toContain("src/inbox/sqlite/sqlite-inbox.ts");
+    const unwanted =
+      /^src\/(hub|local-hub)\/|^src\/receiver\/(?!inbox\.ts$)|^(aws4fetch|bullmq|ioredis|pg|pino|@clack.*)$/;
+    expect(loaded.filter((name) => unwanted.test(name))).toEqual([]);
   });
 });

@@ -1,5 +1,9 @@
-import { describe, expect, test } from "vitest";
+import { readdirSync } from "node:fs";
+import { PassThrough, Readable } from "node:stream";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import manifest from "../../package.json" with { type: "json" };
+import { type Column, formats, Output, type Result } from "../../src/cli/invocation.ts";
+import { createFolder } from "../support/temporary-folder.ts";
 import { runCommand } from "./run-command.ts";
 import { startStandInHub } from "./stand-in-hub.ts";
 
@@ -9,7 +13,7 @@ const deliveryCommands = ["list", "show", "replay", "counts", "tail", "repair", 
 
 describe("The help", () => {
   test("is printed to standard output with --help", async () => {
-    const { exitCode, stdout, stderr } = await runCommand(["--help"]);
+    const { exitCode, stdout, stderr } = await runCommand("--help");
     expect(exitCode).toBe(0);
     expect(stderr).toBe("");
     for (const name of commandNames) expect(stdout).toMatch(new RegExp(`^  ${name}\\b`, "m"));
@@ -46,11 +50,11 @@ describe("The version", () => {
 describe("A usage error", () => {
   test("never contains a possible part of a secret", async () => {
     const results = await Promise.all([
-      runCommand(["create", "--secret", "correct", "horse", "battery"]),
+      runCommand("create --secret correct horse battery"),
       runCommand(["create", "--secrt=horse battery"]),
-      runCommand(["create", "--watch", "org:a", "https://a.example/?secret=horse"]),
-      runCommand(["update", "a", "--job", "-"], { input: '{"secrets": {"KEY": "horse battery"' }),
-      runCommand(["update", "a", "--job", "-"], { input: '{"flavor": "x", "secrets": {"KEY": ["horse"]}}' }),
+      runCommand("create --watch org:a https://a.example/?secret=horse"),
+      runCommand("update a --job -", { input: '{"secrets": {"KEY": "horse battery"' }),
+      runCommand("update a --job -", { input: '{"flavor": "x", "secrets": {"KEY": ["horse"]}}' }),
     ]);
     for (const { exitCode, stderr } of results) {
       expect(exitCode).toBe(2);
@@ -63,7 +67,7 @@ describe("A usage error", () => {
 describe("A failure", () => {
   test("of the Hub is one line without the token, with exit code 1", async () => {
     const hub = await startStandInHub();
-    const { exitCode, stdout, stderr } = await runCommand(["info", "gone"], { hub });
+    const { exitCode, stdout, stderr } = await runCommand("info gone", { hub });
     expect(exitCode).toBe(1);
     expect(stdout).toBe("");
     expect(stderr).toMatch(/^error: .*\n$/);
@@ -84,19 +88,237 @@ describe("The global options", () => {
 
   test("are accepted between and after the options of a command", async () => {
     const hub = await startStandInHub();
-    const { exitCode } = await runCommand([
-      "create",
-      "--watch",
-      "org:a",
-      "user:b",
-      "--token",
-      "hf_other",
-      "--url",
-      "https://a.example",
-      "--hub-url",
-      hub.url,
-    ]);
+    const { exitCode } = await runCommand(
+      `create --watch org:a user:b --token hf_other --url https://a.example --hub-url ${hub.url}`,
+    );
     expect(exitCode).toBe(0);
     expect(hub.requests).toMatchObject([{ authorization: "Bearer hf_other" }]);
+  });
+});
+
+const columns: readonly Column[] = [
+  { key: "id", title: "Id" },
+  { key: "state", title: "State", color: (state) => (state === "on" ? "green" : undefined) },
+  { key: "last", title: "Last", empty: "never" },
+];
+
+const result: Result = {
+  json: [{ id: "a" }, { id: "bbbb" }],
+  quiet: ["a", "bbbb"],
+  columns,
+  rows: [
+    ["a", "on", ""],
+    ["bbbb", "off", "today"],
+  ],
+};
+
+/** Returns the text that a command writes to standard output and standard error. */
+function writtenBy(
+  use: (output: Output) => void,
+  {
+    format,
+    isTerminal = false,
+    env = {},
+  }: { format?: string; isTerminal?: boolean; env?: Record<string, string> } = {},
+): { stdout: string; stderr: string } {
+  const text = { stdout: "", stderr: "" };
+  const stream = (name: keyof typeof text) =>
+    Object.assign(new PassThrough(), { isTTY: isTerminal }).on("data", (chunk) => {
+      text[name] += chunk;
+    });
+  const stdin = Readable.from([]);
+  const streams = { stdin, stdout: stream("stdout"), stderr: stream("stderr") };
+  const shell = { ...streams, env, untilStopped: () => Promise.resolve(), stop() {} };
+  use(new Output({ shell, format: formats.find((name) => name === format) }));
+  return text;
+}
+
+describe("The output", () => {
+  const [first = [], second = []] = result.rows;
+  const onTerminal = { isTerminal: true, env: { NO_COLOR: "1" } };
+
+  test.each<[string, Partial<Result>, Parameters<typeof writtenBy>[1], string]>([
+    ["a table on a terminal", {}, onTerminal, "ID    STATE  LAST\na     on     never\nbbbb  off    today\n"],
+    [
+      "colored on a terminal, without shifted columns",
+      {},
+      { isTerminal: true },
+      "ID    STATE  LAST\na     \u001b[32mon   \u001b[39m  never\nbbbb  off    today\n",
+    ],
+    [
+      "aligned by display width: a CJK character has a width of two columns",
+      { rows: [["データ", "on", ""], second] },
+      onTerminal,
+      "ID      STATE  LAST\nデータ  on     never\nbbbb    off    today\n",
+    ],
+    [
+      "not colored without a terminal, even with --format table",
+      {},
+      { format: "table" },
+      "ID    STATE  LAST\na     on     never\nbbbb  off    today\n",
+    ],
+    ["tab-separated when it is piped", {}, {}, "id\tstate\tlast\na\ton\t\nbbbb\toff\ttoday\n"],
+    ["one line per row", { rows: [["a\tb\nc", "on", "\u001b[2J"]] }, {}, "id\tstate\tlast\na b c\ton\t\n"],
+    ["JSON, also on a terminal", { json: ["a"] }, { format: "json", isTerminal: true }, '[\n  "a"\n]\n'],
+    ["one id per line with --format quiet", {}, { format: "quiet" }, "a\nbbbb\n"],
+    ["a block for one object", { rows: [first], asBlocks: true }, onTerminal, "Id     a\nState  on\nLast   never\n"],
+    ...[...formats, undefined].map((format): [string, Partial<Result>, object, string] => [
+      `without lines for an empty list: ${format}`,
+      { json: [], quiet: [], rows: [] },
+      { ...(format && { format }) },
+      format === "json" ? "[]\n" : "",
+    ]),
+  ])("is %s", (_name, changes, wanted, stdout) => {
+    const written = writtenBy((output) => output.printResult({ ...result, ...changes }), wanted);
+    expect(written).toEqual({ stdout, stderr: "" });
+  });
+
+  test.each([true, false])(
+    "has no escape codes and one line per message on standard error (terminal: %s)",
+    (isTerminal) => {
+      const hostile = "Webhook \u001b[2J\u001b]0;title\u0007\u009b31mred\r\nis gone";
+      const written = writtenBy((output) => output.log(hostile), { isTerminal });
+      expect(written).toEqual({ stdout: "", stderr: "Webhook red is gone\n" });
+    },
+  );
+});
+
+const id = "654bbbc16f2ec14d77f109cc";
+const data = "dataset:me/data";
+const url = "https://a.example";
+const local = "http://127.0.0.1:1/";
+
+/** Invalid command lines, as words. `""` is an empty word, and `_` is a space in a word. */
+const usageErrors = [
+  // Every command
+  "creat",
+  "create --wach org:a",
+  "list --tokn x",
+  "list --format yaml",
+  "list --format",
+  'list --token ""',
+  "list --token hf_a_b",
+  "list --hub-url nowhere",
+  "info",
+  "info a b",
+  "hub --port http",
+  "hub --port 65536",
+  // Webhooks
+  "create --watch org:a",
+  `create --url ${url}`,
+  `create --watch org:a --url ${url} --job-source-id b`,
+  ...["orgs:a", "models:me/m", "Space:me/s", "organisation:acme", "constructor:x", ":me/data", "org:"].map(
+    (watch) => `create --watch ${watch}`,
+  ),
+  "create --watch me/data",
+  ...["discusion", "repos", "everything", "toString", "repo,discussion"].map((domain) => `create --domain ${domain}`),
+  `update --watch org:a ${id}`,
+  `update --domain repo ${id}`,
+  "update a --secret b --secret-stdin",
+  'update a --secret ""',
+  "update a --secret b --no-secret",
+  "update a --no-secret --secret b",
+  "update a --job - --secret-stdin",
+  "update a",
+  "update a --job /nonexistent.json",
+  `delete ${id}`,
+  "sync",
+  `sync --prune --public-url ${url}`,
+  "sync server.ts --clean --prune",
+  // Development
+  "dev --hub remote",
+  "dev --hub-url http://127.0.0.1:5050",
+  "dev --hub real --hub-port 5051",
+  `dev --tunnel ngrok --public-url ${url}`,
+  "dev --tunnel ssh",
+  "dev --port 70000",
+  "dev --watch data:me/data",
+  "job",
+  "init",
+  'init ""',
+  "init /nonexistent/new",
+  "init new --template docker",
+  "init new --template space --example auto-retrian",
+  "init new --template space --example constructor",
+  "init new --example auto-retrain",
+  "init new --template space --name My_Bot",
+  "init new --template space --name fs",
+  "init new --template space --name hub-webhooks",
+  `init new --template space --name ${"a".repeat(215)}`,
+  // Events
+  "trigger",
+  "trigger me/data",
+  "trigger user:me",
+  "trigger datset:me/data",
+  "trigger dataset:data",
+  `trigger ${data} --scope papers`,
+  `trigger ${data} --scope comment`,
+  `trigger ${data} --scope discusion`,
+  `trigger ${data} --scope repo --action move`,
+  `trigger ${data} --scope repo --action move --set movedTo.name=new`,
+  `trigger --set a=1 ${data}`,
+  `trigger --unset a ${data}`,
+  `trigger ${data} --set =1`,
+  `trigger ${data} --set repo.private`,
+  `trigger ${data} --set repo.name.x=1`,
+  `trigger ${data} --unset repo.private=true`,
+  `trigger ${data} --file /nonexistent.json`,
+  `trigger ${data} --file /`,
+  `trigger ${data} --secret b`,
+  `trigger ${data} --url http://a --hub-url http://b`,
+  `trigger ${data} --url horse`,
+  `trigger ${data} --url localhost:7860/horse`,
+  `trigger ${data} --url file:///horse`,
+  `trigger ${data} --url ${local} --secret horse --secret-stdin`,
+  `trigger ${data} --url ${local} --secret ""`,
+  `trigger ${data} --url ${local} --secret-stdin`,
+  `trigger ${data} --url ${local} --secret hörse`,
+  `trigger ${data} --url ${local} --file - --secret-stdin`,
+  `trigger ${data} --hub-url https://huggingface.co`,
+  `trigger ${data} --hub-url http://10.0.0.1:5050`,
+  `trigger ${data} --repeat 0`,
+  `trigger ${data} --repeat 10001`,
+  `trigger ${data} --concurrency 101`,
+  // Deliveries
+  "deliveries shw",
+  "deliveries lst",
+  "deliveries list --stats dead",
+  "deliveries list --status failed",
+  "deliveries list --all --limit 5",
+  "deliveries list --limit 0",
+  "deliveries list --limit 1001",
+  "deliveries list --limit 1e2",
+  'deliveries --inbox "" list',
+  "deliveries show",
+  "deliveries replay",
+  "deliveries replay a --dead --endpoint b",
+  "deliveries replay --dead",
+  "deliveries replay --dead --endpoint b",
+  "deliveries tail --status x",
+  "deliveries tail --interval 5",
+  "deliveries tail --interval 0s",
+  "deliveries tail --last 101",
+];
+
+describe("A usage error", () => {
+  /** The wording of the messages. After a change, run vitest with `-u` and review the diff. */
+  test("exits with 2 and a message of one or two lines, before any request to the Hub", async () => {
+    const hub = await startStandInHub();
+    const folder = createFolder();
+    vi.spyOn(process, "cwd").mockReturnValue(folder);
+    onTestFinished(() => void vi.restoreAllMocks());
+    const messages: string[] = [];
+    for (const line of usageErrors) {
+      const argv = line.split(" ").map((word) => (word === '""' ? "" : word.replaceAll(/(?<!hf)_/g, " ")));
+      const env = { HF_ENDPOINT: hub.url, HF_TOKEN: "hf_local" };
+      const { exitCode, stdout, stderr } = await runCommand(argv, { env });
+      expect({ line, exitCode, stdout }).toEqual({ line, exitCode: 2, stdout: "" });
+      expect(stderr).toMatch(/^error: .*\n(For help, run: npx hub-webhooks.* --help\n)?$/);
+      expect(stderr, "possible secrets").not.toMatch(/h[oö]rse/);
+      messages.push(`$ ${line}\n${stderr}`);
+    }
+    // Neither requests nor files of a new project.
+    expect({ requests: hub.requests, files: readdirSync(folder) }).toEqual({ requests: [], files: [] });
+    expect(`\n${messages.join("")}`).toMatchSnapshot();
   });
 });

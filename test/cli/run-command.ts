@@ -31,8 +31,8 @@ export interface RunResult {
   stderr: string;
 }
 
-/** Runs the command line in this process. */
-export async function runCommand(argv: readonly string[], options: RunOptions = {}): Promise<RunResult> {
+/** Runs the command line in this process. Words of a string are separated by spaces. */
+export async function runCommand(words: string | readonly string[], options: RunOptions = {}): Promise<RunResult> {
   const {
     input = "",
     isTerminal = false,
@@ -46,6 +46,7 @@ export async function runCommand(argv: readonly string[], options: RunOptions = 
   } = options;
   let stdout = "";
   let stderr = "";
+  const argv = typeof words === "string" ? words.split(" ") : words;
   const exitCode = await run([...argv, ...(hub ? ["--hub-url", hub.url, "--token", "hf_local"] : [])], {
     stdin: typeof input === "string" ? Readable.from([Buffer.from(input)]) : input,
     stdout: collect(isTerminal, (text) => {
@@ -81,7 +82,7 @@ export const keys = { down: "\u001b[B", enter: "\r", escape: "\u001b", interrupt
  * prompted. The prompts are in `stderr`.
  */
 export async function runWithPrompts(
-  argv: readonly string[],
+  argv: string | readonly string[],
   answers: readonly (readonly [prompt: string, typed: string])[],
   options: RunOptions = {},
 ): Promise<RunResult> {
@@ -105,7 +106,8 @@ export async function runWithPrompts(
 }
 
 /** Runs `trigger` in this process until it exits by itself. */
-export function runTrigger(argv: readonly string[], options: RunOptions = {}): Promise<RunResult> {
+export function runTrigger(words: string | readonly string[], options: RunOptions = {}): Promise<RunResult> {
+  const argv = typeof words === "string" ? words.split(" ") : words;
   return runCommand(["trigger", ...argv], { stopped: new Promise<never>(() => {}), ...options });
 }
 

@@ -5,7 +5,7 @@ import { HubClient, type Webhook } from "../../src/client.ts";
 import type { DevEvent } from "../../src/dev/dev-event.ts";
 import type { StartDevOptions } from "../../src/dev/dev-options.ts";
 import type { DevSession } from "../../src/dev/dev-session.ts";
-import { startDev } from "../../src/dev/start-dev.ts";
+import { startDev } from "../../src/dev/dev-session.ts";
 import type { HubDelivery } from "../../src/local-hub/delivery/hub-delivery.ts";
 import { LocalHub } from "../../src/local-hub.ts";
 import { freePort } from "../support/free-port.ts";
@@ -18,21 +18,29 @@ export const secret = "Planted-5ecret-60ad2c";
 /** The timeout of an event, long enough for a busy machine. */
 const pollOptions = { timeout: 15_000, interval: 20 };
 
-/** Returns the source of a server file with these endpoints, each with its options and handler as source. */
-export function serverFile(endpoints: Readonly<Record<string, { options?: string; handler?: string }>>): string {
+/** Returns the source of a server file with these endpoints and options. The options and handlers are source code. */
+export function serverFile(
+  endpoints: Readonly<Record<string, { options?: string; handler?: string }>>,
+  options = `{ secret: "${secret}" }`,
+): string {
   const declared = Object.entries(endpoints).map(
     ([name, { options = "{}", handler = "() => 'done'" }]) => `server.webhook("${name}", ${options}, ${handler});`,
   );
   return `
     import { WebhooksServer } from "hub-webhooks";
-    const server = new WebhooksServer({ secret: "${secret}" });
+    const server = new WebhooksServer(${options});
     ${declared.join("\n")}
     export default server;
     await server.launch();`;
 }
 
 /** A server with one endpoint that watches one dataset. */
-export const watchingFile = serverFile({ retrain: { options: '{ watch: "dataset:me/data" }' } });
+export const watchingFile = watchingFileWith();
+
+/** Returns the source of a server with these options and one endpoint that watches one dataset. */
+export function watchingFileWith(options?: string): string {
+  return serverFile({ retrain: { options: '{ watch: "dataset:me/data" }' } }, options);
+}
 
 /** Creates a project that is deleted after the test. */
 export async function openProject(files: Readonly<Record<string, string>> = {}): Promise<Project> {

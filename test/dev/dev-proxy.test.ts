@@ -4,11 +4,22 @@ import { type IncomingMessage, request, type ServerResponse } from "node:http";
 import { createServer as createTcpServer, Server as NetServer, type Socket } from "node:net";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { WebhookError } from "../../src/core/errors.ts";
+import { listenOnFreePort } from "../../src/dev/dev-proxy.ts";
 import { freePort } from "../support/free-port.ts";
 import { listen } from "../support/listen.ts";
 import { RawSocket, requestBytes } from "../support/raw-socket.ts";
 import { watchTimers } from "../support/timers.ts";
-import { openProxy, openProxyTo, post, reachabilityCheck, recorder, startServer } from "./open-proxy.ts";
+import {
+  deliveryBytes,
+  openProxy,
+  openProxyTo,
+  openRecorded,
+  openSocket,
+  post,
+  reachabilityCheck,
+  recorder,
+  startServer,
+} from "./open-proxy.ts";
 
 const secret = "Planted-5ecret-60ad2c";
 
@@ -18,11 +29,6 @@ async function ask(url: string, bytes: string | Buffer) {
   const answer = await socket.send(bytes).answer();
   socket.close();
   return answer;
-}
-
-/** The bytes of a delivery to this host. */
-function deliveryTo(host: string): Buffer {
-  return requestBytes({ path: "/webhooks/retrain", headers: { Host: host }, body: "{}" });
 }
 
 describe("The dev proxy", () => {
@@ -65,7 +71,7 @@ describe("The dev proxy", () => {
       const hosts: string[] = [];
       const { proxy, deliveries } = await openProxyTo(listener, { onForeignHost: (foreign) => hosts.push(foreign) });
       for (let times = 0; times < 2; times += 1) {
-        const { status, text } = await ask(proxy.url, deliveryTo(host));
+        const { status, text } = await ask(proxy.url, deliveryBytes({ Host: host }));
         expect([status, JSON.parse(text)]).toMatchObject([403, { code: "CROSS_SITE_REFUSED" }]);
       }
       expect([requests, deliveries, hosts]).toEqual([[], [], [host]]);
@@ -75,37 +81,34 @@ describe("The dev proxy", () => {
   test.each(["localhost", "LOCALHOST:7860", "127.0.0.1:7860", "127.1.2.3", "[::1]:7860", "app.localhost"])(
     "accepts a local request for host %s",
     async (host) => {
-      const { requests, listener } = recorder();
-      const { proxy } = await openProxyTo(listener);
-      expect((await ask(proxy.url, deliveryTo(host))).status).toBe(200);
+      const { requests, proxy } = await openRecorded();
+      expect((await ask(proxy.url, deliveryBytes({ Host: host }))).status).toBe(200);
       expect(requests[0]?.incoming.headers.host).toBe(host);
     },
   );
 
   test("accepts any host through a tunnel, and locally with allowAnyHost", async () => {
-    const { listener } = recorder();
-    const { proxy, publicUrl } = await openProxyTo(listener, { allowAnyHost: true });
-    const checked = await openProxyTo(listener);
+    const { proxy, publicUrl } = await openRecorded({ allowAnyHost: true });
+    const checked = await openRecorded();
     for (const url of [publicUrl, proxy.url, checked.publicUrl]) {
-      expect((await ask(url, deliveryTo("bot.example.com"))).status).toBe(200);
+      expect((await ask(url, deliveryBytes({ Host: "bot.example.com" }))).status).toBe(200);
     }
   });
 
   test("reports at most twenty foreign hosts", async () => {
     const hosts: string[] = [];
-    const { proxy } = await openProxyTo(recorder().listener, { onForeignHost: (host) => hosts.push(host) });
+    const { proxy } = await openRecorded({ onForeignHost: (host) => hosts.push(host) });
     for (let index = 0; index < 25; index += 1) {
-      expect((await ask(proxy.url, deliveryTo(`evil-${index}.example`))).status).toBe(403);
+      expect((await ask(proxy.url, deliveryBytes({ Host: `evil-${index}.example` }))).status).toBe(403);
     }
     expect(hosts).toHaveLength(20);
   });
 
   test("forwards several requests of one connection, with and without a body", async () => {
-    const { requests, listener } = recorder();
-    const { proxy } = await openProxyTo(listener);
+    const { requests, proxy } = await openRecorded();
     const socket = await RawSocket.open(proxy.url);
     for (const body of ["first", "", "third"]) {
-      socket.send(requestBytes({ path: "/webhooks/retrain", headers: { Host: "localhost" }, body }));
+      socket.send(deliveryBytes({ body }));
       expect((await socket.answer()).status).toBe(200);
     }
     socket.send(
@@ -123,8 +126,7 @@ describe("The dev proxy", () => {
   ])("closes the connection after an early response to a request %s", async (_what, more, connection, lingers) => {
     const { proxy } = await openProxyTo((_incoming, outgoing) => outgoing.writeHead(403).end("no"));
     const timers = watchTimers();
-    const socket = await RawSocket.open(proxy.url);
-    onTestFinished(() => socket.close());
+    const socket = await openSocket(proxy.url);
     const headers = { Host: "localhost", Connection: "keep-alive", "Content-Length": "5", ...more };
     const answer = await socket.send(requestBytes({ path: "/", headers })).answer();
     expect([answer.status, answer.headers.get("connection")]).toEqual([403, connection]);
@@ -133,8 +135,7 @@ describe("The dev proxy", () => {
   });
 
   test("adds Via to HTTP/1.0 requests, so that the server recognizes a proxy", async () => {
-    const { requests, listener } = recorder();
-    const { proxy } = await openProxyTo(listener);
+    const { requests, proxy } = await openRecorded();
     const answers = await Promise.all(
       ["1.0", "1.1"].map(async (version) => {
         const socket = await RawSocket.open(proxy.url);
@@ -152,8 +153,7 @@ describe("The dev proxy", () => {
   });
 
   test("does not add keep-alive to a request without it", async () => {
-    const { requests, listener } = recorder();
-    const { proxy } = await openProxyTo(listener);
+    const { requests, proxy } = await openRecorded();
     for (const connection of ["keep-alive", "close", undefined]) {
       const headers = { Host: "127.0.0.1", Connection: connection, "Content-Length": undefined };
       await ask(proxy.url, requestBytes({ method: "GET", path: "/_console", headers }));
@@ -209,12 +209,11 @@ describe("The dev proxy", () => {
   });
 
   test("leaves no socket open after a request that closes its connection", async () => {
-    const { listener } = recorder();
-    const { proxy } = await openProxyTo(listener);
+    const { proxy } = await openRecorded();
     const sockets = () => process.getActiveResourcesInfo().filter((name) => name === "TCPSocketWrap").length;
     const before = sockets();
     for (let times = 0; times < 5; times += 1) {
-      expect((await ask(proxy.url, deliveryTo("localhost"))).status).toBe(200);
+      expect((await ask(proxy.url, deliveryBytes())).status).toBe(200);
     }
     await expect.poll(sockets).toBeLessThanOrEqual(before);
   });
@@ -254,8 +253,7 @@ describe("The dev proxy", () => {
     ["with a Content-Length", "Content-Length: 2\r\n\r\n{}"],
     ["in chunks", "Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n"],
   ])("removes hop-by-hop headers from a request with a body %s", async (_how, rest) => {
-    const { requests, listener } = recorder();
-    const { proxy, publicUrl, problems } = await openProxyTo(listener);
+    const { requests, proxy, publicUrl, problems } = await openRecorded();
     const head = [
       "POST /webhooks/x HTTP/1.1",
       "Host: localhost",
@@ -283,8 +281,7 @@ describe("The dev proxy", () => {
   });
 
   test("keeps the framing headers, even if the Connection header lists them", async () => {
-    const { requests, listener } = recorder();
-    const { proxy } = await openProxyTo(listener);
+    const { requests, proxy } = await openRecorded();
     const smuggled = "GET /smuggled HTTP/1.1\r\nHost: localhost\r\n\r\n";
     const head = `GET / HTTP/1.1\r\nHost: localhost\r\nConnection: keep-alive, content-length\r\nContent-Length: ${smuggled.length}`;
     expect((await ask(proxy.url, `${head}\r\n\r\n${smuggled}`)).status).toBe(200);
@@ -309,10 +306,8 @@ describe("The dev proxy", () => {
     const { port } = await listen(server);
     const { proxy, deliveries, problems } = await openProxy({ serverPort: async () => port });
     const answer = await post(proxy.url);
-    expect([answer.status, await answer.json()]).toEqual([
-      502,
-      { error: "The request could not be forwarded.", code: "INTERNAL" },
-    ]);
+    const error = { error: "The request could not be forwarded.", code: "INTERNAL" };
+    expect([answer.status, await answer.json()]).toEqual([502, error]);
     expect(deliveries).toMatchObject([{ endpoint: "retrain", status: 502 }]);
     expect(problems).toEqual([expect.stringContaining("A request could not be forwarded")]);
     await closed.promise;
@@ -328,8 +323,7 @@ describe("The dev proxy", () => {
       "Unsupported Transfer-Encoding",
     ],
   ])("returns 400 for %s, and reports it", async (_what, bytes, reason) => {
-    const { requests, listener } = recorder();
-    const { proxy, publicUrl, problems } = await openProxyTo(listener);
+    const { requests, proxy, publicUrl, problems } = await openRecorded();
     for (const url of [proxy.url, publicUrl]) expect((await ask(url, bytes)).status).toBe(400);
     expect(requests).toEqual([]);
     expect(problems).toEqual(new Array(2).fill(`400: malformed HTTP request refused (${reason}).`));
@@ -365,8 +359,7 @@ describe("The dev proxy", () => {
     "http://127.0.0.1/_console",
     "//webhooks/",
   ])("returns 404 to remote clients for %s", async (path) => {
-    const { requests, listener } = recorder();
-    const { proxy, publicUrl } = await openProxyTo(listener);
+    const { requests, proxy, publicUrl } = await openRecorded();
     const raw = requestBytes({ method: "GET", path, headers: { Host: "localhost" } });
     expect((await ask(publicUrl, raw)).status).toBe(404);
     expect(requests).toEqual([]);
@@ -374,8 +367,7 @@ describe("The dev proxy", () => {
   });
 
   test("forwards a webhook from the tunnel", async () => {
-    const { requests, listener } = recorder();
-    const { publicUrl, deliveries } = await openProxyTo(listener);
+    const { requests, publicUrl, deliveries } = await openRecorded();
     expect(await (await post(publicUrl, "payload")).text()).toBe("recorded");
     expect(requests[0]?.body).toBe("payload");
     expect(deliveries).toEqual([
@@ -437,14 +429,14 @@ describe("The dev proxy", () => {
     for (const body of ["whole", "half", "reset"]) {
       const asked = new Promise<void>((resolve) => waiting.push(resolve));
       const socket = await RawSocket.open(proxy.url);
-      const bytes = requestBytes({ path: "/webhooks/retrain", headers: { Host: "localhost" }, body });
+      const bytes = deliveryBytes({ body });
       socket.send(body === "half" ? bytes.subarray(0, -1) : bytes);
       await asked;
       if (body === "reset") socket.reset();
       else socket.close();
     }
     const last = await RawSocket.open(proxy.url);
-    last.send(requestBytes({ path: "/webhooks/retrain", headers: { Host: "localhost" }, body: "last" })).finish();
+    last.send(deliveryBytes({ body: "last" })).finish();
     // A later request is answered only after all earlier requests have arrived completely.
     await fetch(`${proxy.url}${reachabilityCheck.path}`);
     next.resolve(port);
@@ -458,26 +450,23 @@ describe("The dev proxy", () => {
   test("closes idle local connections after a timeout, but never those of a tunnel", async () => {
     const { proxy, publicUrl } = await openProxy();
     const asked = requestBytes({ method: "GET", path: reachabilityCheck.path, headers: { Host: "localhost" } });
-    const own = await RawSocket.open(proxy.url);
+    const own = await openSocket(proxy.url);
     expect((await own.send(asked).answer()).headers.get("keep-alive")).toBe("timeout=5");
-    const tunnel = await RawSocket.open(publicUrl);
+    const tunnel = await openSocket(publicUrl);
     expect((await tunnel.send(asked).answer()).headers.get("keep-alive")).toBeNull();
     expect([tunnel.isEnded, tunnel.rest]).toEqual([false, ""]);
-    own.close();
-    tunnel.close();
   });
 
   test("closes with open connections, idle and active", async () => {
     const begun = Promise.withResolvers<void>();
     const { proxy, publicUrl } = await openProxyTo(() => begun.resolve());
-    const idle = [await RawSocket.open(proxy.url), await RawSocket.open(publicUrl)];
+    const idle = [await openSocket(proxy.url), await openSocket(publicUrl)];
     const working = post(publicUrl);
     await begun.promise;
     await proxy.close();
     await expect(working).rejects.toThrow();
     await Promise.all(idle.map(({ ended }) => ended));
     await expect(fetch(proxy.url)).rejects.toThrow();
-    for (const socket of idle) socket.close();
   });
 
   test("rejects if the requested port is in use", async () => {
@@ -531,8 +520,7 @@ describe("The dev proxy", () => {
 
 describe("The latest delivery", () => {
   test("is sent again unchanged with a new id", async () => {
-    const { requests, listener } = recorder();
-    const { proxy } = await openProxyTo(listener);
+    const { requests, proxy } = await openRecorded();
     expect(await proxy.replay()).toBeUndefined();
     await post(proxy.url, "older");
     await post(proxy.url, '{"é":1}', { "x-webhook-secret": secret, "content-type": "application/json" });
@@ -579,8 +567,7 @@ describe("The latest delivery", () => {
 
   test.for([401, 403, 404, 405, 429])("is not recorded if the response was %i", async (refusal) => {
     let status = 200;
-    const { requests, listener } = recorder(() => status);
-    const { proxy } = await openProxyTo(listener);
+    const { requests, proxy } = await openRecorded({}, () => status);
     await post(proxy.url, "a good one");
     status = refusal;
     await post(proxy.url, "a stranger's");
@@ -589,8 +576,7 @@ describe("The latest delivery", () => {
   });
 
   test("is recorded if the handler failed", async () => {
-    const { requests, listener } = recorder(() => 500);
-    const { proxy } = await openProxyTo(listener);
+    const { requests, proxy } = await openRecorded({}, () => 500);
     await post(proxy.url, "failed at");
     expect(await proxy.replay()).toMatchObject({ status: 500 });
     expect(requests.at(-1)?.body).toBe("failed at");
@@ -606,7 +592,7 @@ describe("The latest delivery", () => {
     const broken = Promise.withResolvers<number>();
     found = () => broken.promise;
     const socket = await RawSocket.open(proxy.url);
-    socket.send(requestBytes({ path: "/webhooks/retrain", headers: { Host: "localhost" }, body: "unseen" }));
+    socket.send(deliveryBytes({ body: "unseen" }));
     await fetch(`${proxy.url}${reachabilityCheck.path}`);
     broken.reject(new WebhookError("It throws.", { code: "SERVER_FILE_INVALID" }));
     expect((await socket.answer()).status).toBe(503);
@@ -619,18 +605,15 @@ describe("The latest delivery", () => {
 
   test("is not recorded if it was answered before its body had arrived", async () => {
     const { proxy, deliveries } = await openProxyTo((_incoming, outgoing) => outgoing.writeHead(500).end("no"));
-    const socket = await RawSocket.open(proxy.url);
-    onTestFinished(() => socket.close());
-    const headers = { Host: "localhost", "Content-Length": "5" };
-    socket.send(requestBytes({ path: "/webhooks/retrain", headers, body: "half" }));
+    const socket = await openSocket(proxy.url);
+    socket.send(deliveryBytes({ "Content-Length": "5", body: "half" }));
     expect((await socket.answer()).status).toBe(500);
     await expect.poll(() => deliveries).toMatchObject([{ endpoint: "retrain", status: 500 }]);
     expect(await proxy.replay()).toBeUndefined();
   });
 
   test("is recorded up to 10 MiB", async () => {
-    const { requests, listener } = recorder();
-    const { proxy } = await openProxyTo(listener);
+    const { requests, proxy } = await openRecorded();
     await post(proxy.url, "x".repeat(10 * 1024 * 1024));
     expect((await post(proxy.url, "y".repeat(10 * 1024 * 1024 + 1))).status).toBe(200);
     await proxy.replay();
@@ -641,8 +624,7 @@ describe("The latest delivery", () => {
 describe("The cleanup of the dev proxy", () => {
   test("clears the timer once the port of the server is known", async () => {
     const timers = watchTimers();
-    const { requests, listener } = recorder();
-    const { proxy } = await openProxyTo(listener, { serverTimeoutMs: 54_321 });
+    const { requests, proxy } = await openRecorded({ serverTimeoutMs: 54_321 });
     await post(proxy.url);
     expect(requests).toHaveLength(1);
     expect(timers.of(54_321)).toMatchObject([{ cleared: 1 }]);
@@ -658,4 +640,32 @@ describe("The cleanup of the dev proxy", () => {
     await proxy.close();
     await closed;
   });
+});
+
+/** Listens on ports for which `taken` returns `false` and records the tried ports. */
+function listener(taken: (port: number) => boolean) {
+  const tried: number[] = [];
+  const listen = async (port: number) => {
+    tried.push(port);
+    if (taken(port)) throw new WebhookError("The port is in use.", { code: "PORT_IN_USE" });
+    return port;
+  };
+  return { tried, listen };
+}
+
+test("listenOnFreePort uses the next free port if the first one is in use", async () => {
+  const { tried, listen } = listener((port) => port < 7863);
+  expect(await listenOnFreePort(7860, listen)).toBe(7863);
+  expect(tried).toEqual([7860, 7861, 7862, 7863]);
+});
+
+test("listenOnFreePort lets the system choose if the first port and the next 20 are in use", async () => {
+  const { tried, listen } = listener((port) => port !== 0);
+  expect(await listenOnFreePort(7860, listen)).toBe(0);
+  expect(tried).toHaveLength(22);
+});
+
+test("listenOnFreePort throws any other error", async () => {
+  const listen = () => Promise.reject(new Error("EACCES"));
+  await expect(listenOnFreePort(80, listen)).rejects.toThrow("EACCES");
 });

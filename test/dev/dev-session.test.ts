@@ -5,17 +5,27 @@ import { join } from "node:path";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { HubClient } from "../../src/client.ts";
 import type { DevEvent } from "../../src/dev/dev-event.ts";
+import { startDev } from "../../src/dev/dev-session.ts";
 import { findSessionHub, findSessionSecret } from "../../src/dev/session-file.ts";
-import { startDev } from "../../src/dev/start-dev.ts";
 import { deliveryRequest, webhookPayload } from "../../src/testing.ts";
 import { systemClock } from "../../src/tunnel/provider.ts";
-import { runCommand } from "../cli/run-command.ts";
+import { runTrigger } from "../cli/run-command.ts";
 import { ConsoleClient } from "../local-hub/support/console-client.ts";
 import { freePort } from "../support/free-port.ts";
 import { listen } from "../support/listen.ts";
 import { startLocaltunnelServer } from "../support/localtunnel-server.ts";
 import { RawSocket, requestBytes } from "../support/raw-socket.ts";
-import { openProject, optionsIn, push, secret, serverFile, startIn, stateOf, watchingFile } from "./dev-project.ts";
+import {
+  openProject,
+  optionsIn,
+  push,
+  secret,
+  serverFile,
+  startIn,
+  stateOf,
+  watchingFile,
+  watchingFileWith,
+} from "./dev-project.ts";
 
 const watching = (endpoints: Readonly<Record<string, string>>) =>
   serverFile(
@@ -103,14 +113,9 @@ describe("A session with a local Hub", () => {
   test("has its own inbox, which overrides INBOX_URL and the file", async () => {
     const project = await openProject();
     const deployed = (name: string) => `sqlite:${join(project.path, name)}`;
-    await project.write(
-      "server.ts",
-      `import { WebhooksServer } from "hub-webhooks";
-       const server = new WebhooksServer({ secret: "${secret}", inbox: ${JSON.stringify(deployed("code.db"))} });
-       server.webhook("retrain", { watch: "dataset:me/data", background: true }, () => {});
-       export default server;
-       await server.launch();`,
-    );
+    const options = `{ secret: "${secret}", inbox: ${JSON.stringify(deployed("code.db"))} }`;
+    const background = { options: '{ watch: "dataset:me/data", background: true }' };
+    await project.write("server.ts", serverFile({ retrain: background }, options));
     vi.stubEnv("INBOX_URL", deployed("environment.db"));
     const { session } = await startIn(project);
     expect(session.state.inbox).toBe(deployed("dev.db"));
@@ -120,11 +125,7 @@ describe("A session with a local Hub", () => {
   });
 
   test("generates a secret if the server has none, and its Hub and trigger send it", async () => {
-    const open = `
-      import { WebhooksServer } from "hub-webhooks";
-      const server = new WebhooksServer();
-      server.webhook("retrain", { watch: "dataset:me/data" }, () => "done");
-      export default server;`;
+    const open = watchingFileWith("{}");
     const project = await openProject({ "server.ts": open });
     const { session, events, until } = await startIn(project);
     const { url } = session.state;
@@ -132,9 +133,9 @@ describe("A session with a local Hub", () => {
     expect(made).toMatch(/^[0-9a-f]{64}$/);
     expect(await statusesWith(url, [undefined, "guess", made])).toEqual([401, 403, 200]);
     expect(await push(session)).toMatchObject([{ status: 200 }]);
-    const argv = ["trigger", "dataset:me/data", "--url", `${url}/webhooks/retrain`, "--format", "json"];
-    const running = { stopped: new Promise<void>(() => {}), env: { WEBHOOK_SECRET: "of another server" } };
-    expect(await runCommand(argv, running)).toMatchObject({ exitCode: 0 });
+    const env = { WEBHOOK_SECRET: "of another server" };
+    const sent = await runTrigger(`dataset:me/data --url ${url}/webhooks/retrain --format json`, { env });
+    expect(sent).toMatchObject({ exitCode: 0 });
     await project.write("server.ts", `${open}\n// saved`);
     await until("reloaded");
     expect(await session.replay()).toMatchObject({ status: 200 });
@@ -145,23 +146,19 @@ describe("A session with a local Hub", () => {
   });
 
   test("stores the URL of its local Hub and the secret in code, which trigger uses", async () => {
-    const withSecret = (text: string) => `
-      import { WebhooksServer } from "hub-webhooks";
-      const server = new WebhooksServer({ secret: "${text}" });
-      server.webhook("retrain", { watch: "dataset:me/data" }, () => "done");
-      export default server;`;
+    const withSecret = (text: string) => watchingFileWith(`{ secret: "${text}" }`);
     const project = await openProject({ "server.ts": withSecret("from code") });
     vi.stubEnv("TMPDIR", project.path);
     const { session, until } = await startIn(project);
     const { url, hub } = session.state;
     expect([findSessionHub(process.cwd()), findSessionSecret(url)]).toEqual([hub.url, "from code"]);
-    const running = { stopped: new Promise<void>(() => {}), env: {} };
-    const byHub = await runCommand(["trigger", "dataset:me/data"], running);
-    expect(byHub).toMatchObject({ exitCode: 0, stderr: expect.stringContaining(hub.url) });
+    expect(await runTrigger("dataset:me/data")).toMatchObject({
+      exitCode: 0,
+      stderr: expect.stringContaining(hub.url),
+    });
     await project.write("server.ts", withSecret("changed"));
     await until("reloaded");
-    const toUrl = ["trigger", "dataset:me/data", "--url", `${url}/webhooks/retrain`];
-    expect(await runCommand(toUrl, running)).toMatchObject({ exitCode: 0 });
+    expect(await runTrigger(`dataset:me/data --url ${url}/webhooks/retrain`)).toMatchObject({ exitCode: 0 });
     await session.close();
     expect(findSessionHub(process.cwd())).toBeUndefined();
   });
@@ -191,13 +188,7 @@ describe("A session with a local Hub", () => {
     { what: "has WEBHOOK_SECRET", options: "{}", variable: secret, statuses: [401, 200] },
     { what: "is deliberately open", options: "{ secret: false }", variable: undefined, statuses: [200, 200] },
   ])("generates no secret if its server $what", async ({ options, variable, statuses }) => {
-    const project = await openProject({
-      "server.ts": `
-        import { WebhooksServer } from "hub-webhooks";
-        const server = new WebhooksServer(${options});
-        server.webhook("retrain", { watch: "dataset:me/data" }, () => "done");
-        export default server;`,
-    });
+    const project = await openProject({ "server.ts": watchingFileWith(options) });
     vi.stubEnv("WEBHOOK_SECRET", variable);
     const { session } = await startIn(project);
     const { url } = session.state;
@@ -261,13 +252,10 @@ describe("A session with a local Hub", () => {
     }
     const { session, events } = await startIn(project, { port: undefined, hubPort: undefined });
     const { url, hub } = session.state;
+    const problem = { event: "problem", code: "PORT_IN_USE" };
     expect(events.filter(({ event }) => event === "problem")).toEqual([
-      { event: "problem", code: "PORT_IN_USE", message: `Port 7860 is in use. The server is at ${url}.` },
-      {
-        event: "problem",
-        code: "PORT_IN_USE",
-        message: expect.stringContaining(`The local Hub of this session is at ${hub.url}.`),
-      },
+      { ...problem, message: `Port 7860 is in use. The server is at ${url}.` },
+      { ...problem, message: expect.stringContaining(`The local Hub of this session is at ${hub.url}.`) },
     ]);
   });
 
@@ -329,10 +317,8 @@ describe("A session with a local Hub", () => {
       ...optionsIn(project),
       ...{ tunnel: { host: host.url, timeout: "60s" }, onEvent: (event: DevEvent) => events.push(event) },
     });
-    await expect(started).rejects.toMatchObject({
-      code: "SERVER_FILE_INVALID",
-      message: expect.stringContaining("no luck"),
-    });
+    const message = expect.stringContaining("no luck");
+    await expect(started).rejects.toMatchObject({ code: "SERVER_FILE_INVALID", message });
     await expect.poll(resources).toEqual(before);
     expect(events.filter(({ event }) => event !== "output")).toEqual([]);
   });

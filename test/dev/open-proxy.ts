@@ -4,6 +4,7 @@ import { onTestFinished } from "vitest";
 import type { ProxiedDelivery } from "../../src/dev/dev-event.ts";
 import { DevProxy, type DevProxyOptions } from "../../src/dev/dev-proxy.ts";
 import { listen } from "../support/listen.ts";
+import { RawSocket, requestBytes } from "../support/raw-socket.ts";
 
 export const reachabilityCheck = { path: "/_hub-webhooks/reachability/abc", answer: "it is me" };
 
@@ -43,6 +44,31 @@ export function recorder(status = () => 200) {
     outgoing.writeHead(status()).end("recorded");
   };
   return { requests, listener };
+}
+
+/** Opens a proxy to a server that records requests and responds with a status. */
+export async function openRecorded(options: Partial<DevProxyOptions> = {}, status?: () => number) {
+  const { requests, listener } = recorder(status);
+  return { requests, ...(await openProxyTo(listener, options)) };
+}
+
+/** Opens a connection that is closed after the test. */
+export async function openSocket(url: string): Promise<RawSocket> {
+  const socket = await RawSocket.open(url);
+  onTestFinished(() => socket.close());
+  return socket;
+}
+
+/** Returns the bytes of a delivery. */
+export function deliveryBytes({
+  body = "{}",
+  ...headers
+}: {
+  body?: string;
+  Host?: string;
+  "Content-Length"?: string;
+} = {}): Buffer {
+  return requestBytes({ path: "/webhooks/retrain", headers: { Host: "localhost", ...headers }, body });
 }
 
 export const post = (

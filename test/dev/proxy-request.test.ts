@@ -1,24 +1,26 @@
 import type { IncomingMessage } from "node:http";
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { WebhooksServer } from "../../src/index.ts";
 import { webhookPayload } from "../../src/testing.ts";
 import { createMemoryLogger } from "../support/memory-logger.ts";
-import { RawSocket, requestBytes } from "../support/raw-socket.ts";
-import { openProxy, openProxyTo, reachabilityCheck, recorder, startServer } from "./open-proxy.ts";
+import { requestBytes } from "../support/raw-socket.ts";
+import {
+  deliveryBytes,
+  openProxy,
+  openProxyTo,
+  openRecorded,
+  openSocket,
+  reachabilityCheck,
+  recorder,
+  startServer,
+} from "./open-proxy.ts";
 
 const headers = { Host: "localhost" };
-const delivery = requestBytes({ path: "/webhooks/retrain", headers, body: "{}" });
-
-async function openSocket(url: string): Promise<RawSocket> {
-  const socket = await RawSocket.open(url);
-  onTestFinished(() => socket.close());
-  return socket;
-}
+const delivery = deliveryBytes();
 
 describe("A client that half-closes its connection after the request", () => {
   test("still gets its response, and then the connection closes", async () => {
-    const { requests, listener } = recorder();
-    const { proxy, publicUrl } = await openProxyTo(listener);
+    const { requests, proxy, publicUrl } = await openRecorded();
     for (const url of [proxy.url, publicUrl]) {
       const socket = await openSocket(url);
       const { status, text } = await socket.send(delivery).finish().answer();

@@ -1,4 +1,4 @@
-import { startDev } from "../../src/dev/start-dev.ts";
+import { startDev } from "../../src/dev/dev-session.ts";
 
 /** Runs a session on a "real" Hub until it is killed, and prints a line when it is ready. */
 const { FILE = "", STATE = "", HUB = "", PORT = "" } = process.env;

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { sections } from "../../docs/.vitepress/pages.ts";
-import { exampleNames } from "../../src/cli/commands/init/example.ts";
+import { exampleNames } from "../../src/cli/commands/init-project.ts";
 import { root } from "../support/project-folder.ts";
 import { readBlocks, readPage } from "./doc-page.ts";
 

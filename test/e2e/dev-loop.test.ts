@@ -34,7 +34,6 @@ describe.skipIf(!canMakeTerminal)(
     let hub: LocalHub;
     let tunnel: LocaltunnelServer;
     let client: HubClient;
-
     beforeAll(async () => {
       project = await makeProject({
         "server.ts": serverFile("first"),
@@ -64,7 +63,6 @@ describe.skipIf(!canMakeTerminal)(
       expect(others).toEqual([]);
       return { status: delivered?.status ?? null, answer: delivered?.answer ?? null };
     }
-
     const answered = (word: string) => ({ status: 200, answer: JSON.stringify({ word }) });
 
     test("loses no delivery through restarts and reconnects, and leaves nothing behind", {
@@ -77,17 +75,14 @@ describe.skipIf(!canMakeTerminal)(
         domains: ["repo"],
         secret: "mine",
       });
-
       const first = startDevOnTerminal();
       await first.says("q quits");
       expect(await push()).toEqual(answered("first"));
       await first.says(/✓.* 200 {2}retrain {2}dataset:me\/data/);
-
       // Edit the file.
       await project.write("server.ts", serverFile("second"));
       await first.says("loaded: retrain");
       expect(await push()).toEqual(answered("second"));
-
       // Break the file, then fix it.
       await project.write("server.ts", "const x = (;");
       await first.says("failed to load");
@@ -96,7 +91,6 @@ describe.skipIf(!canMakeTerminal)(
       await project.write("server.ts", serverFile("third"));
       await first.saysMore("loaded: retrain", mended);
       expect(await push()).toEqual(answered("third"));
-
       // Replay the latest delivery and open the console.
       const runs = first.count("third me/data");
       first.stdin.write("r");
@@ -105,14 +99,12 @@ describe.skipIf(!canMakeTerminal)(
       await expect
         .poll(() => readFile(join(project.path, "bin/opened"), "utf8").catch(() => ""))
         .toMatch(/^http:\/\/127\.0\.0\.1:\d+\/_console\/#\/sign-in\/[\da-f]+\n$/);
-
       // Crash the tunnel server. The tunnel reconnects at the same URL.
       await tunnel.crash();
       await first.says("DOWN: the public URL is not reachable.");
       tunnel.comeBack();
       await first.says("is reachable again");
       expect(await push()).toEqual(answered("third"));
-
       // Crash it again. The tunnel reconnects at another URL.
       const [before] = await temporary();
       const ups = first.count("is reachable again");
@@ -124,25 +116,21 @@ describe.skipIf(!canMakeTerminal)(
       await expect.poll(async () => (await temporary())[0]?.url).not.toBe(before?.url);
       expect((await temporary())[0]?.id).toBe(before?.id);
       expect(await push()).toEqual(answered("third"));
-
       // Kill the session: its webhook remains, but none of its processes.
       const [, pid] = /run by (\d+)/.exec(first.stdout) ?? [];
       process.kill(Number(pid), "SIGKILL");
       await first.ended;
       expect((await temporary()).map(({ id }) => id)).toEqual([before?.id]);
-
       // The next session deletes the remaining webhook and creates its own.
       const second = startDevOnTerminal();
       await second.says("q quits");
       expect(second.stdout).toContain(`deleted webhook ${before?.id} of retrain, left by an earlier session`);
       expect(await temporary()).toEqual([expect.not.objectContaining({ id: before?.id })]);
       expect(await push()).toEqual(answered("third"));
-
       // The end.
       second.stdin.write("q");
       expect((await second.ended).exitCode).toBe(0);
       expect(await client.webhooks.list()).toEqual([own]);
-
       for (const { stdout } of [first, second]) {
         expect(stdout).not.toContain("hf_local");
         expect(stdout).not.toContain("the user's own secret");

@@ -90,7 +90,6 @@ describe.skipIf(skipReason)("The Dockerfile runner", () => {
       expect((await stat(join(image.root, "srv/server.js"))).uid).toBe(0);
       const buildStage = await readdir(join(dirname(image.root), "stage-build", "app"));
       expect(buildStage).not.toContain("secret.txt");
-
       const container = startContainer(image, { environment: { PORT: String(await freePort()) } });
       await container.healthy();
       expect(container.output()).toBe(`hello 1000 ${join(image.root, "home/node")}\n`);

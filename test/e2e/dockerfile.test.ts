@@ -44,7 +44,6 @@ describe.skipIf(skipReason).each(receivers)("$name", ({ endpoint, answer, contex
   let image: Image;
   let container: Container;
   let url: string;
-
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), "dockerfile-test-"));
     await chmod(folder, 0o755);
@@ -55,7 +54,6 @@ describe.skipIf(skipReason).each(receivers)("$name", ({ endpoint, answer, contex
     container = startContainer(image, { environment: { PORT: String(port), WEBHOOK_SECRET: secret } });
     await container.healthy();
   }, buildTimeout);
-
   afterAll(async () => {
     await container?.stop("SIGKILL");
     await image?.remove();

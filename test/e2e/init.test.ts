@@ -4,8 +4,7 @@ import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { deliveryRequest, webhookPayload } from "hub-webhooks/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { exampleNames, projectExamples } from "../../src/cli/commands/init/example.ts";
-import { templateNames } from "../../src/cli/commands/init/project.ts";
+import { exampleNames, projectExamples, templateNames } from "../../src/cli/commands/init-project.ts";
 import { LocalHub } from "../../src/local-hub/local-hub.ts";
 import { freePort } from "../support/free-port.ts";
 import { runProgram, startProgram } from "../support/program.ts";
@@ -23,7 +22,6 @@ describe.skipIf(skipped)("hub-webhooks init from the packed package, in an empty
   const secret = "s3cret";
   // The project's tests must not depend on the environment of the surrounding test run.
   const environment = { PATH: process.env.PATH, HOME: process.env.HOME };
-
   beforeAll(async () => {
     folder = await realpath(await mkdtemp(join(tmpdir(), "init-")));
     tarball = await pack(folder);
@@ -36,7 +34,6 @@ describe.skipIf(skipped)("hub-webhooks init from the packed package, in an empty
   describe.each(templateNames)("--template %s creates a project that", (template) => {
     let project: string;
     const run = (command: readonly string[]) => runProgram(command, { cwd: project, env: environment });
-
     beforeAll(async () => {
       project = join(folder, `my-${template}`);
       const made = await runProgram(["npx", "--no", "--", "hub-webhooks", "init", project, "--template", template], {
@@ -119,7 +116,6 @@ describe.skipIf(skipped)("hub-webhooks init from the packed package, in an empty
 
   describe("--example creates a project that", () => {
     let hub: LocalHub;
-
     beforeAll(async () => {
       hub = await LocalHub.launch();
     });
@@ -128,7 +124,6 @@ describe.skipIf(skipped)("hub-webhooks init from the packed package, in an empty
     describe.each(exampleNames)("contains example %s and", (example) => {
       let project: string;
       const run = (command: readonly string[]) => runProgram(command, { cwd: project, env: environment });
-
       beforeAll(async () => {
         project = join(folder, `my-${example}`);
         const argv = ["hub-webhooks", "init", project, "--template", "space", "--example", example];

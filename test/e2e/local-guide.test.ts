@@ -32,7 +32,6 @@ describe.skipIf(skipped)(`${page}, followed in an empty folder`, () => {
   let tarball: string;
   let hub: LocalHub;
   let tunnel: LocaltunnelServer;
-
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), "guide-"));
     tarball = await pack(await mkdtemp(join(tmpdir(), "guide-package-")));

@@ -28,7 +28,6 @@ const examples = (await readdir(join(root, "examples"), { withFileTypes: true })
 describe.skipIf(skipped)("The packed package, installed in an empty folder", () => {
   let folder: string;
   const environment = { PATH: process.env.PATH, HOME: process.env.HOME, WEBHOOK_SECRET: "s3cret" };
-
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), "package-"));
     const manifest = { private: true, type: "module", dependencies: { "hub-webhooks": `file:${await pack(folder)}` } };

@@ -2,7 +2,7 @@ import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/pr
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
-import { exampleNames, projectExamples } from "../../src/cli/commands/init/example.ts";
+import { exampleNames, projectExamples } from "../../src/cli/commands/init-project.ts";
 import { HubClient } from "../../src/hub/client.ts";
 import { NonRetriableError, WebhooksServer } from "../../src/index.ts";
 import { LocalHub } from "../../src/local-hub/local-hub.ts";
@@ -82,7 +82,6 @@ describe.skipIf(skipped)("The commands of", () => {
   let registry: PackageRegistry;
   let hub: LocalHub;
   let environment: Record<string, string | undefined>;
-
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), "docs-commands-"));
     const manifest = JSON.parse(await readFile(join(root, "package.json"), "utf8"));

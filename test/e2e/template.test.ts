@@ -10,7 +10,6 @@ describe("A copy of templates/space", () => {
   const programs = join(root, "node_modules", ".bin");
   // The template's tests must not depend on the environment of the surrounding test run.
   const environment = { PATH: `${programs}:${process.env.PATH}`, HOME: process.env.HOME };
-
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), "template-"));
     await cp(join(root, "templates", "space"), folder, { recursive: true });

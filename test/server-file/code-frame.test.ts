@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, test } from "vitest";
-import { projectFile, readCodeFrame } from "../../src/server-file/code-frame.ts";
+import { projectFile, readCodeFrame } from "../../src/server-file/load-failure.ts";
 
 function createProject() {
   const folder = mkdtempSync(join(tmpdir(), "code-frame-"));

@@ -141,7 +141,8 @@ describe("ServerProcess", () => {
     });
     const { description } = await started.serving();
     expect(description.secret).toBe("the file's own");
-    expect(lines).toContain("inbox sqlite::memory:");
+    // The output can arrive after the report of the process.
+    await expect.poll(() => lines).toContain("inbox sqlite::memory:");
   });
 
   test("reports why the server does not launch, outside a test runner", async () => {

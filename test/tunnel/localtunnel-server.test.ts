@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test, vi } from "vitest";
-import { requestTunnel } from "../../src/tunnel/localtunnel-server.ts";
+import { requestTunnel } from "../../src/tunnel/localtunnel.ts";
 import { startLocaltunnelServer } from "../support/localtunnel-server.ts";
 import { startLocalServer } from "./local-server.ts";
 
@@ -15,7 +15,6 @@ test.each([
   ["a number", 7, "127.0.0.1"],
 ])("A server that sends %s (%s) as its own address is contacted at %s", async (_name, ip, remoteHost) => {
   await using host = await startLocaltunnelServer({ answer: { ip } });
-
   expect((await requestTunnel(host.url, options)).remoteHost).toBe(remoteHost);
 });
 
@@ -27,7 +26,6 @@ test.each([
   [1e9, 10],
 ])("A server that allows %s connections gets %s", async (max_conn_count, connections) => {
   await using host = await startLocaltunnelServer({ answer: { max_conn_count } });
-
   expect((await requestTunnel(host.url, options)).connections).toBe(connections);
 });
 
@@ -38,7 +36,6 @@ test.each([
   ["undefined if the id is not a string", { id: { length: 5 } }, undefined],
 ])("The name of a tunnel is %s", async (_name, answer, name) => {
   await using host = await startLocaltunnelServer({ answer });
-
   expect((await requestTunnel(host.url, options)).name).toBe(name);
 });
 
@@ -54,7 +51,6 @@ test.each([
   });
 
   const registering = requestTunnel(`http://127.0.0.1:${server.port}`, options);
-
   await expect(registering).rejects.toMatchObject({ code: "TUNNEL_FAILED", message: expect.stringMatching(reason) });
 });
 
@@ -62,7 +58,6 @@ test("A response with another status is closed without reading its body", async 
   const canceled = vi.spyOn(ReadableStream.prototype, "cancel");
   onTestFinished(() => canceled.mockRestore());
   await using server = await startLocalServer((_request, response) => void response.writeHead(500).write("endless"));
-
   await expect(requestTunnel(`http://127.0.0.1:${server.port}`, options)).rejects.toMatchObject({
     code: "TUNNEL_FAILED",
   });
@@ -76,7 +71,6 @@ test("A response that ends early is reported as such", async () => {
   });
 
   const registering = requestTunnel(`http://127.0.0.1:${server.port}`, options);
-
   await expect(registering).rejects.toMatchObject({
     code: "TUNNEL_FAILED",
     message: expect.stringMatching(/closed the connection before the end/),

@@ -1,6 +1,7 @@
-import { expect } from "vitest";
+import { expect, onTestFinished } from "vitest";
 import type { TunnelClock } from "../../src/tunnel/provider.ts";
-import type { Tunnel } from "../../src/tunnel/tunnel.ts";
+import { openTunnel, type Tunnel } from "../../src/tunnel/tunnel.ts";
+import { type LocaltunnelServerOptions, startLocaltunnelServer } from "../support/localtunnel-server.ts";
 
 /** A clock that a test advances. */
 export interface ManualClock extends TunnelClock {
@@ -62,4 +63,15 @@ export function recordEvents(tunnel: Tunnel): string[] {
   tunnel.on("urlChanged", (url) => heard.push(`urlChanged ${url}`));
   tunnel.on("up", () => heard.push("up"));
   return heard;
+}
+
+/** Opens a tunnel of a localtunnel server, and closes both after the test. */
+export async function openHosted(server: LocaltunnelServerOptions = {}) {
+  const host = await startLocaltunnelServer(server);
+  const tunnel = await openTunnel({ port: 1, host: host.url });
+  onTestFinished(async () => {
+    await tunnel.close();
+    await host.close();
+  });
+  return { host, tunnel, heard: recordEvents(tunnel) };
 }

@@ -60,7 +60,6 @@ describe("A tunnel of cloudflared", () => {
   test("has the URL that the program prints, and passes the port to the program", async () => {
     await using program = await installProgram("cloudflared", cloudflaredLines());
     await using tunnel = await openTunnel({ provider: "cloudflared", port: 7860 });
-
     expect(tunnel.url).toBe("https://quiet-owl-runs-far.trycloudflare.com");
     expect((await program.starts()).map((start) => start.arguments)).toEqual([
       ["tunnel", "--no-autoupdate", "--url", "http://127.0.0.1:7860"],
@@ -71,7 +70,6 @@ describe("A tunnel of cloudflared", () => {
     const lines = cloudflaredLines().replace("Registered tunnel connection", "Connection 6a1f-77 registered");
     await using _program = await installProgram("cloudflared", lines);
     await using tunnel = await openTunnel({ provider: "cloudflared", port: 7860 });
-
     expect(tunnel.url).toBe("https://quiet-owl-runs-far.trycloudflare.com");
   });
 
@@ -97,9 +95,7 @@ describe("A tunnel of cloudflared", () => {
     ["", /cloudflared did not print a URL in time/],
   ])("fails with the reason if the program gets no tunnel: %#", async (body, reason) => {
     await using program = await installProgram("cloudflared", body);
-
     const error = await failureOf("cloudflared", program);
-
     expect(error).toMatchObject({
       code: "TUNNEL_FAILED",
       retryable: true,
@@ -117,10 +113,8 @@ describe("A tunnel of cloudflared", () => {
     await using _ngrok = await installProgram("ngrok", ngrokLines);
     const clock = createManualClock();
     const timers = watchTimers();
-
     await (await openReconnectingTunnel({ provider: "cloudflared", port: 1 }, { clock })).close();
     await (await openReconnectingTunnel({ provider: "ngrok", port: 1 }, { clock })).close();
-
     expect(clock.deadlines).toEqual([30_000, 15_000]);
     // The timer that would kill the worker is cleared.
     expect(timers.of(3_000)).toMatchObject([{ cleared: 1 }, { cleared: 1 }]);
@@ -154,7 +148,6 @@ describe("A tunnel of ngrok", () => {
   test("has the URL of the line that reports the tunnel", async () => {
     await using program = await installProgram("ngrok", ngrokLines);
     await using tunnel = await openTunnel({ provider: "ngrok", port: 7860 });
-
     expect(tunnel.url).toBe(ngrokUrl);
     expect((await program.starts()).map((start) => start.arguments)).toEqual([
       ["http", "127.0.0.1:7860", "--log", "stdout", "--log-format", "json"],
@@ -170,9 +163,7 @@ describe("A tunnel of ngrok", () => {
       "ngrok",
       `console.log(${JSON.stringify(JSON.stringify(entry))}); ${end}`,
     );
-
     const error = await failureOf("ngrok", program);
-
     expect(error).toMatchObject({ code: "TUNNEL_FAILED", message: expect.stringMatching(reason) });
     expect(String(error)).toContain("ngrok reported ERR_NGROK_105. See https://ngrok.com/docs/errors/err_ngrok_105.");
     expect(inspect(error)).not.toContain(planted);
@@ -187,7 +178,6 @@ describe("A tunnel of ngrok", () => {
     `null started tunnel`,
   ])("accepts only an https URL: not %s", async (line) => {
     await using _program = await installProgram("ngrok", `console.log(${JSON.stringify(line)}); process.exit(0)`);
-
     expect(String(await failureOf("ngrok"))).toContain("ngrok exited with code 0 before it printed a URL.");
   });
 });
@@ -199,7 +189,6 @@ describe("A tunnel's program", () => {
       vi.stubEnv("PATH", "/nowhere");
       const error = await failureOf(name);
       vi.unstubAllEnvs();
-
       expect(error).toMatchObject({
         code: "TUNNEL_FAILED",
         retryable: false,
@@ -230,7 +219,6 @@ describe("A tunnel's program", () => {
     vi.spyOn(process, "cwd").mockReturnValue(join(project, "packages", "bot"));
     onTestFinished(() => void vi.restoreAllMocks());
     await using tunnel = await openTunnel({ provider: "ngrok", port: 1 });
-
     expect(tunnel.url).toBe(ngrokUrl);
     expect(await program.isAlive()).toBe(true);
   });
@@ -241,7 +229,6 @@ describe("A tunnel's program", () => {
     const unwanted = ["HF_TOKEN", "WEBHOOK_SECRET", "TUNNEL", "NODE_OPTIONS", "AWS_SECRET_ACCESS_KEY", "CONSOLE_TOKEN"];
     for (const name of [...wanted, ...unwanted]) vi.stubEnv(name, name === "NODE_OPTIONS" ? "" : "planted");
     await using _tunnel = await openTunnel({ provider: "ngrok", port: 1 });
-
     const [start] = await program.starts();
     expect(start?.environment).toEqual(expect.arrayContaining(["PATH", "HOME", ...wanted]));
     expect(start?.environment.filter((name) => unwanted.includes(name))).toEqual([]);
@@ -255,9 +242,7 @@ describe("A tunnel's program", () => {
     const tunnel = await openTunnel({ provider: "cloudflared", port: 1 });
     const heard = recordEvents(tunnel);
     expect(await program.isAlive()).toBe(true);
-
     await Promise.all([tunnel.close(), tunnel.close()]);
-
     expect(await program.isAlive()).toBe(false);
     expect(program.hasStopped()).toBe(leaves);
     expect(heard).toEqual([]);
@@ -290,9 +275,7 @@ describe("A tunnel's program", () => {
     const opening = openTunnel({ provider: "cloudflared", port: 1, signal: controller.signal });
     const rejected = expect(opening).rejects.toBe(reason);
     await expect.poll(() => program.isAlive()).toBe(true);
-
     controller.abort(reason);
-
     await rejected;
     expect(await program.isAlive()).toBe(false);
   });
@@ -311,9 +294,7 @@ describe("A tunnel's program", () => {
     });
     await once(parent.stdout, "data");
     expect(await program.isAlive()).toBe(true);
-
     parent.kill("SIGKILL");
-
     await expect.poll(() => program.isAlive()).toBe(false);
   });
 
@@ -323,9 +304,7 @@ describe("A tunnel's program", () => {
     newestProcess().kill("SIGKILL");
     await expect.poll(() => runningProcesses()).toEqual([]);
     expect(await program.isAlive()).toBe(true);
-
     await tunnel.close();
-
     await expect.poll(() => program.isAlive()).toBe(false);
   });
 
@@ -340,10 +319,8 @@ describe("A tunnel's program", () => {
     await using tunnel = await openReconnectingTunnel({ provider: "cloudflared", port: local.port }, { clock });
     const heard = recordEvents(tunnel);
     await program.become(cloudflaredLines("second-name"));
-
     for (const pid of await program.processes()) process.kill(pid, "SIGKILL");
     await clock.pass(1_000);
-
     await expect
       .poll(() => heard)
       .toEqual([

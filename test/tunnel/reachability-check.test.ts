@@ -14,7 +14,6 @@ import { newestProcess, runningProcesses } from "./tunnel-processes.ts";
 
 test("Each reachability check is new and unguessable", () => {
   const { path, answer } = createReachabilityCheck();
-
   expect(path).toMatch(/^\/_hub-webhooks\/reachability\/[0-9a-f]{32}$/);
   expect(answer).toMatch(/^[0-9a-f]{32}$/);
   expect(path).not.toContain(answer);
@@ -23,9 +22,7 @@ test("Each reachability check is new and unguessable", () => {
 
 test("A reachability check is answered as plain text, and only at its path", async () => {
   const reachabilityCheck = createReachabilityCheck();
-
   const response = answerReachabilityCheck(reachabilityCheck, new Request(`http://127.0.0.1${reachabilityCheck.path}`));
-
   expect(response?.headers.get("content-type")).toBe("text/plain");
   expect(await response?.text()).toBe(reachabilityCheck.answer);
   expect(
@@ -96,12 +93,10 @@ describe("Opening with a reachability check", () => {
 
   test("waits until the answer arrives", async () => {
     const { clock, local, opening } = await startOpening((_request, response) => response.writeHead(503).end());
-
     await clock.pass(500);
     await expect.poll(() => local.asked).toHaveLength(2);
     local.answer(undefined);
     await clock.pass(500);
-
     await using tunnel = await opening;
     expect(tunnel.status).toBe("up");
     expect(local.asked).toHaveLength(3);
@@ -109,14 +104,12 @@ describe("Opening with a reachability check", () => {
 
   test("fails with the reason of the last complete check, and leaves nothing running", async () => {
     const { clock, local, opening } = await startOpening((_request, response) => response.writeHead(502).end());
-
     await expect.poll(() => clock.pauses).toHaveLength(1);
     // The deadline interrupts the second check.
     local.answer(() => {});
     await clock.pass(500);
     await expect.poll(() => local.asked).toHaveLength(2);
     await clock.expire(15_000);
-
     await expect(opening).rejects.toMatchObject({
       code: "TUNNEL_FAILED",
       retryable: true,
@@ -127,10 +120,8 @@ describe("Opening with a reachability check", () => {
 
   test("fails at once if the tunnel is lost before the answer arrives", async () => {
     const { clock, opening } = await startOpening((_request, response) => response.writeHead(503).end());
-
     await expect.poll(() => clock.pauses).toHaveLength(1);
     newestProcess().kill("SIGKILL");
-
     await expect(opening).rejects.toMatchObject({
       code: "TUNNEL_FAILED",
       message: expect.stringContaining("The tunnel process exited."),
@@ -139,12 +130,10 @@ describe("Opening with a reachability check", () => {
 
   test("retries a check that takes longer than 10 s", async () => {
     const { clock, local, opening } = await startOpening(() => {});
-
     await expect.poll(() => local.asked).toHaveLength(1);
     await clock.expire(10_000);
     local.answer(undefined);
     await clock.pass(500);
-
     await using tunnel = await opening;
     expect(tunnel.status).toBe("up");
   });
@@ -160,11 +149,9 @@ describe("Opening with a reachability check", () => {
       code: "TUNNEL_FAILED",
       message: expect.stringMatching(/^No server is listening on 127\.0\.0\.1:\d+/),
     });
-
     await clock.expire(10_000);
     await expect.poll(() => clock.pauses).toHaveLength(1);
     await clock.expire(15_000);
-
     await rejected;
     expect(runningProcesses()).toEqual([]);
   });

@@ -43,11 +43,9 @@ describe("Opening a tunnel fails with the reason and leaves nothing running if t
     await using host = await startLocaltunnelServer(server);
     const before = tunnelProcesses().length;
     const start = performance.now();
-
     // Only servers that never answer should hit the timeout, even on a busy machine.
     const isSilent = server.mode === "silent" || server.mode === "deaf-port";
     const error = await failureOf({ port: 1, host: host.url, timeout: isSilent ? "3s" : "60s" });
-
     expect(performance.now() - start).toBeLessThan(isSilent ? 15_000 : 60_000);
     expect(error).toMatchObject({ code: "TUNNEL_FAILED", retryable: true });
     expect(error.message).toMatch(reason);
@@ -64,18 +62,14 @@ describe("Opening a tunnel fails", () => {
     await using host = await startLocaltunnelServer({ mode: "silent" });
     const failure = failureOf({ port: 1, host: host.url });
     await expect.poll(() => host.registrations).toHaveLength(1);
-
     newestProcess().kill("SIGKILL");
-
     expect((await failure).message).toMatch(/tunnel process exited/);
   });
 
   test("without repeating the secrets in the address of the host", async () => {
     await using host = await startLocaltunnelServer({ mode: "forbidden" });
     const address = `${host.url.replace("//", "//user:planted@")}/planted?token=planted`;
-
     const error = await failureOf({ port: 1, host: address });
-
     expect(error.message).toContain(`${host.url} returned`);
     expect(inspect(error)).not.toContain("planted");
   });

@@ -8,17 +8,13 @@ import { openTunnel } from "../../src/tunnel/tunnel.ts";
 import { listenOnPort } from "../support/free-port.ts";
 import { startLocaltunnelServer } from "../support/localtunnel-server.ts";
 import { startLocalServer } from "./local-server.ts";
-import { recordEvents } from "./manual-clock.ts";
+import { openHosted } from "./manual-clock.ts";
 import { newestProcess, runningProcesses } from "./tunnel-processes.ts";
 
 describe("An open tunnel whose server crashes", () => {
   test("emits the reason, and can be closed and leaves nothing running", async () => {
-    const host = await startLocaltunnelServer();
-    const tunnel = await openTunnel({ port: 1, host: host.url });
-    const heard = recordEvents(tunnel);
-
+    const { host, tunnel, heard } = await openHosted();
     await host.close();
-
     await expect.poll(() => tunnel.status).toBe("down");
     expect(heard).toEqual([
       expect.stringMatching(/^error TUNNEL_FAILED: .* refused connections to port \d+/),
@@ -36,21 +32,15 @@ describe("An open tunnel whose server crashes", () => {
     const stopListening = tunnel.on("down", () => heard.push("stopped"));
     tunnel.on("down", () => heard.push("listening"));
     stopListening();
-
     await host.close();
-
     // An error that this process does not handle would fail the test run.
     await expect.poll(() => heard).toEqual(["listening"]);
   });
 });
 
 test("A tunnel whose worker is killed emits the reason and is down", async () => {
-  await using host = await startLocaltunnelServer();
-  await using tunnel = await openTunnel({ port: 1, host: host.url });
-  const heard = recordEvents(tunnel);
-
+  const { tunnel, heard } = await openHosted();
   newestProcess().kill("SIGKILL");
-
   await expect.poll(() => tunnel.status).toBe("down");
   expect(heard).toEqual([
     expect.stringMatching(/^error TUNNEL_FAILED: The tunnel process exited/),
@@ -59,12 +49,8 @@ test("A tunnel whose worker is killed emits the reason and is down", async () =>
 });
 
 test("A tunnel whose worker reports a loss emits the reason and is down", async () => {
-  await using host = await startLocaltunnelServer();
-  await using tunnel = await openTunnel({ port: 1, host: host.url });
-  const heard = recordEvents(tunnel);
-
+  const { tunnel, heard } = await openHosted();
   newestProcess().emit("message", "lost");
-
   await expect.poll(() => tunnel.status).toBe("down");
   expect(heard).toEqual([expect.stringMatching(/^error TUNNEL_FAILED: .* lost its connections/), "down TUNNEL_FAILED"]);
 });
@@ -75,7 +61,6 @@ test("A tunnel whose worker cannot start is not opened", async () => {
     process.execPath = execPath;
   });
   process.execPath = "/no/such/node";
-
   await expect(openTunnel({ port: 1 })).rejects.toMatchObject({ code: "TUNNEL_FAILED" });
 });
 
@@ -90,9 +75,7 @@ test("The worker exits when its parent is killed with SIGKILL", async () => {
   });
   await once(parent.stdout, "data");
   await expect.poll(() => host.connections).toBe(4);
-
   parent.kill("SIGKILL");
-
   await expect.poll(() => host.connections).toBe(0);
 });
 
@@ -116,7 +99,6 @@ async function startWorker(remotePort: number, config: Partial<LocaltunnelConfig
 
 test("The worker reports an unreachable server as lost", async () => {
   const { child, reports } = await startWorker(1, { remoteHost: "nowhere.invalid" });
-
   await expect.poll(() => reports).toEqual(["ready", "lost"]);
   child.disconnect();
   await once(child, "exit");
@@ -153,13 +135,11 @@ test("The worker reports a refused connection only when no other connection is o
   await expect.poll(() => sockets.size).toBe(2);
   await expect.poll(() => reports).toEqual(["ready", "connected"]);
   server.close();
-
   const [first, second] = sockets;
   first?.destroy();
   // The worker opens another connection after 20 ms, which is refused.
   await new Promise((resolve) => setTimeout(resolve, 150));
   expect(reports).toEqual(["ready", "connected"]);
-
   second?.destroy();
   await expect.poll(() => reports).toEqual(["ready", "connected", "refused"]);
 });
@@ -187,9 +167,7 @@ test("The worker reports a loss when its last connection closes and the server a
   });
   await Promise.all(waiting.slice(0, 2).map((socket) => once(socket, "connect")));
   await expect.poll(() => reports).toEqual(["ready", "connected"]);
-
   server.stdin.write("x");
-
   await expect.poll(() => reports, { timeout: 10_000 }).toEqual(["ready", "connected", "lost"]);
 });
 
@@ -207,7 +185,6 @@ test("The worker reports a loss only after a time without a connection", async (
     await expect.poll(() => reports.length).toBeGreaterThanOrEqual(end);
     return reports.slice(0, end);
   }
-
   let timeoutMs = 50;
   let reports = await reportsWith(timeoutMs);
   // On a busy machine, connecting can take longer than this timeout.

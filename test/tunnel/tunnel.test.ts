@@ -4,8 +4,10 @@ import { connect } from "node:net";
 import { buffer } from "node:stream/consumers";
 import { beforeAll, describe, expect, test, vi } from "vitest";
 import { openTunnel, type Tunnel } from "../../src/dev.ts";
+import { openReconnectingTunnel } from "../../src/tunnel/tunnel.ts";
 import { type LocaltunnelServer, startLocaltunnelServer } from "../support/localtunnel-server.ts";
-import { type LocalServer, startLocalServer } from "./local-server.ts";
+import { type LocalServer, startCheckedServer, startLocalServer } from "./local-server.ts";
+import { createManualClock, openHosted, recordEvents } from "./manual-clock.ts";
 import { newestProcess, runningProcesses, tunnelProcesses } from "./tunnel-processes.ts";
 
 describe("An open tunnel", () => {
@@ -31,11 +33,9 @@ describe("An open tunnel", () => {
       arrived.push({ method: request.method, url: request.url, body: await buffer(request) });
       response.writeHead(202).end("reçu ✓");
     };
-
     // Large enough to arrive in several pieces, so that multi-byte characters are split.
     const body = Buffer.from(JSON.stringify({ title: "Größe 大小 🤗".repeat(20_000) }));
     const response = await fetch(`${tunnel.url}/webhooks/größe?x=1`, { method: "POST", body });
-
     expect(response.status).toBe(202);
     expect(await response.text()).toBe("reçu ✓");
     expect(arrived).toHaveLength(1);
@@ -49,22 +49,18 @@ describe("An open tunnel", () => {
       arrived.push({ host: request.headers.host, body: await buffer(request) });
       response.end();
     };
-
     const body = Buffer.from(Array.from({ length: 256 }, (_, byte) => byte));
     const headers = "POST / HTTP/1.1\r\nHost: quiet-owl.example\r\nContent-Length: 256\r\nConnection: close\r\n\r\n";
     const visitor = connect(Number(new URL(tunnel.url).port), "127.0.0.1");
     visitor.write(Buffer.concat([Buffer.from(headers), body]));
     await buffer(visitor);
-
     expect(arrived).toEqual([{ host: "quiet-owl.example", body }]);
   });
 
   test("forwards more requests than it has connections, in parallel and in sequence", async () => {
     answer = (request, response) => response.setHeader("connection", "close").end(request.url);
-
     const paths = Array.from({ length: 30 }, (_, index) => `/${index}`);
     const answers = await Promise.all(paths.map(async (path) => (await fetch(tunnel.url + path)).text()));
-
     expect(answers).toEqual(paths);
     expect(await (await fetch(`${tunnel.url}/last`)).text()).toBe("/last");
   });
@@ -74,9 +70,7 @@ describe("An open tunnel", () => {
       if (request.url === "/reset") request.socket.resetAndDestroy();
       else response.end("still here");
     };
-
     for (let count = 0; count < 8; count += 1) await expect(fetch(`${tunnel.url}/reset`)).rejects.toThrow();
-
     expect(await (await fetch(tunnel.url)).text()).toBe("still here");
   });
 
@@ -88,25 +82,18 @@ describe("An open tunnel", () => {
     }).catch(() => undefined);
     if (elsewhere === undefined) return context.skip("This machine has no ::1.");
     await using _closed = elsewhere;
-
     expect(await (await fetch(tunnel.url)).text()).toBe("ours");
   });
 });
 
 describe("A tunnel", () => {
   test("opens at most ten connections, even if the server allows more", async () => {
-    await using host = await startLocaltunnelServer({ answer: { max_conn_count: 1_000_000 } });
-    await using _tunnel = await openTunnel({ port: 1, host: host.url });
-
+    const { host } = await openHosted({ answer: { max_conn_count: 1_000_000 } });
     await expect.poll(() => host.connections).toBe(10);
   });
 
   test("has only the origin of the URL that the server assigned", async () => {
-    await using host = await startLocaltunnelServer({
-      answer: { url: "https://user:pass@Quiet-Owl.example/path?token=1#part" },
-    });
-    await using tunnel = await openTunnel({ port: 1, host: host.url });
-
+    const { tunnel } = await openHosted({ answer: { url: "https://user:pass@Quiet-Owl.example/path?token=1#part" } });
     expect(tunnel.url).toBe("https://quiet-owl.example");
   });
 
@@ -114,9 +101,7 @@ describe("A tunnel", () => {
     await using local = await startLocalServer((_request, response) => response.end("pong"));
     await using host = await startLocaltunnelServer();
     await using tunnel = await openTunnel({ port: local.port, host: host.url });
-
     for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) newestProcess().kill(signal);
-
     expect(await (await fetch(tunnel.url)).text()).toBe("pong");
     expect(runningProcesses()).toEqual([newestProcess().pid]);
     expect(tunnel.status).toBe("up");
@@ -124,10 +109,8 @@ describe("A tunnel", () => {
 
   test.skipIf(process.platform !== "linux")("passes no environment variable to localtunnel", async () => {
     vi.stubEnv("HF_TOKEN", "hf_planted");
-    await using host = await startLocaltunnelServer();
-    await using _tunnel = await openTunnel({ port: 1, host: host.url });
+    await openHosted();
     vi.unstubAllEnvs();
-
     const environment = await readFile(`/proc/${newestProcess().pid}/environ`, "utf8");
     expect(environment).toContain("NODE_CHANNEL_FD");
     expect(environment).not.toContain("hf_planted");
@@ -141,7 +124,6 @@ describe("The options", () => {
     vi.stubEnv("LOCALTUNNEL_HOST", host.url);
     await using _tunnel = await openTunnel({ port: 1 });
     vi.unstubAllEnvs();
-
     expect(host.registrations).toEqual(["/my-bot", "/?new"]);
   });
 
@@ -156,7 +138,6 @@ describe("The options", () => {
     ["a timeout of 0", { port: 1, timeout: 0 }],
   ])("reject %s before a process is started", async (_name, options) => {
     const before = tunnelProcesses().length;
-
     await expect(openTunnel(options)).rejects.toMatchObject({ code: "OPTION_INVALID" });
     expect(tunnelProcesses()).toHaveLength(before);
   });
@@ -164,16 +145,10 @@ describe("The options", () => {
 
 describe("Closing", () => {
   test("stops the worker and its connections, emits no `down`, and can be repeated", async () => {
-    await using host = await startLocaltunnelServer();
-    const tunnel = await openTunnel({ port: 1, host: host.url });
-    const heard: string[] = [];
-    tunnel.on("down", () => heard.push("down"));
-    tunnel.on("error", () => heard.push("error"));
+    const { host, tunnel, heard } = await openHosted();
     expect(runningProcesses()).toHaveLength(1);
-
     await Promise.all([tunnel.close(), tunnel.close()]);
     await tunnel.close();
-
     expect(tunnel.status).toBe("closed");
     expect(runningProcesses()).toEqual([]);
     expect(heard).toEqual([]);
@@ -195,9 +170,7 @@ describe("An AbortSignal", () => {
     await using host = await startLocaltunnelServer();
     const before = tunnelProcesses().length;
     const reason = new Error("changed my mind");
-
     const opening = openTunnel({ port: 1, host: host.url, signal: AbortSignal.abort(reason) });
-
     await expect(opening).rejects.toBe(reason);
     expect(host.registrations).toEqual([]);
     expect(tunnelProcesses()).toHaveLength(before);
@@ -209,12 +182,10 @@ describe("An AbortSignal", () => {
       await using host = await startLocaltunnelServer({ mode });
       const controller = new AbortController();
       const reason = new Error("changed my mind");
-
       const opening = openTunnel({ port: 1, host: host.url, signal: controller.signal });
       const rejected = expect(opening).rejects.toBe(reason);
       await expect.poll(() => host.registrations).toHaveLength(1);
       controller.abort(reason);
-
       await rejected;
       expect(runningProcesses()).toEqual([]);
     },
@@ -224,10 +195,84 @@ describe("An AbortSignal", () => {
     await using host = await startLocaltunnelServer();
     const controller = new AbortController();
     await using tunnel = await openTunnel({ port: 1, host: host.url, signal: controller.signal });
-
     controller.abort();
-
     expect(tunnel.status).toBe("up");
     expect(runningProcesses()).toHaveLength(1);
+  });
+});
+
+describe("A tunnel with existingUrl", () => {
+  test("checks the URL and starts no process", async () => {
+    const before = tunnelProcesses().length;
+    await using local = await startCheckedServer();
+    await using tunnel = await openReconnectingTunnel(
+      { existingUrl: `http://127.0.0.1:${local.port}/`, port: local.port },
+      { reachabilityCheck: local.reachabilityCheck },
+    );
+    expect(tunnel.url).toBe(`http://127.0.0.1:${local.port}`);
+    expect(tunnel.status).toBe("up");
+    expect(local.asked).toHaveLength(1);
+    expect(tunnelProcesses()).toHaveLength(before);
+  });
+
+  test("keeps the path of the URL", async () => {
+    await using local = await startCheckedServer();
+    const asked: (string | undefined)[] = [];
+    await using proxy = await startLocalServer((request, response) => {
+      asked.push(request.url);
+      response.end(local.reachabilityCheck.answer);
+    });
+    await using tunnel = await openReconnectingTunnel(
+      { existingUrl: `http://127.0.0.1:${proxy.port}/hooks/`, port: local.port },
+      { reachabilityCheck: local.reachabilityCheck },
+    );
+    expect(tunnel.url).toBe(`http://127.0.0.1:${proxy.port}/hooks`);
+    expect(asked).toEqual([`/hooks${local.reachabilityCheck.path}`]);
+  });
+
+  test("goes down while the URL points to another server, and up again automatically", async () => {
+    const clock = createManualClock();
+    await using local = await startCheckedServer();
+    const publicUrl = `http://127.0.0.1:${local.port}`;
+    await using tunnel = await openReconnectingTunnel(
+      { existingUrl: publicUrl, port: local.port },
+      { reachabilityCheck: local.reachabilityCheck, clock },
+    );
+    const heard = recordEvents(tunnel);
+    local.answer((_request, response) => response.writeHead(302, { location: "/" }).end());
+    await clock.pass(15_000);
+    await clock.pass(15_000);
+    await expect
+      .poll(() => heard)
+      .toEqual([
+        expect.stringMatching(/redirected \(status 302\).* Check that the tunnel or proxy/),
+        "down TUNNEL_FAILED",
+      ]);
+    local.answer(undefined);
+    await clock.pass(1_000);
+    await expect.poll(() => heard.slice(2)).toEqual(["up"]);
+    expect(tunnel.status).toBe("up");
+  });
+
+  test.each([
+    ["not a URL", "hooks.example.com"],
+    ["not an http(s) URL", "ftp://hooks.example.com"],
+    ["a URL with credentials", "https://me:planted@hooks.example.com"],
+    ["a URL with a query", "https://hooks.example.com/?token=planted"],
+    ["a URL with a fragment", "https://hooks.example.com/#planted"],
+  ])("rejects %s without repeating it", async (_name, publicUrl) => {
+    const error: unknown = await openTunnel({ existingUrl: publicUrl, port: 1 }).catch((error: unknown) => error);
+    expect(error).toMatchObject({ code: "OPTION_INVALID", message: expect.stringContaining("existingUrl") });
+    expect(String(error)).not.toContain("planted");
+  });
+
+  test.each([
+    ["provider", { provider: "ngrok" as const }],
+    ["provider", { provider: "localtunnel" as const }],
+    ["host", { host: "https://localtunnel.me" }],
+    ["subdomain", { subdomain: "my-bot" }],
+  ])("cannot be combined with the option %s", async (name, options) => {
+    const opening = openTunnel({ existingUrl: "https://hooks.example.com", port: 1, ...options });
+    await expect(opening).rejects.toMatchObject({ code: "OPTION_INVALID", message: expect.stringContaining(name) });
   });
 });

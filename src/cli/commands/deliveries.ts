@@ -1,21 +1,25 @@
 import { type Command, Option } from "commander";
-import { toShellWord } from "../../core/text.ts";
+import { plainJson, plainText } from "../../core/terminal.ts";
+import { indentJson, toShellWord } from "../../core/text.ts";
 import { defaultInboxUrl } from "../../core/urls.ts";
-import type { DeliveryCounts, DeliveryStatus } from "../../inbox/inbox.ts";
-import type { Invocation } from "../invocation.ts";
+import type { DeliveryCounts, DeliveryStatus, StoredDelivery } from "../../inbox/inbox.ts";
+import type { Invocation, Output } from "../invocation.ts";
 import { examples, helpHint, helpWithoutHubOptions, numberBetween } from "../usage.ts";
-import { deliveriesResult, describeEmptyList, listDeliveries, statusColor } from "./deliveries/delivery-list.ts";
+import { addCompact, addRepair, addReplayDeliveries } from "./deliveries/change.ts";
+import {
+  deliveriesResult,
+  deliveryUnknown,
+  describeEmptyList,
+  listDeliveries,
+  statusColor,
+} from "./deliveries/delivery-list.ts";
 import {
   type DeliveriesContext,
   endpointOption,
   InboxAccess,
   parseInboxUrl,
   statusOption,
-  type TakeOverOptions,
-  takeOverOption,
 } from "./deliveries/inbox-access.ts";
-import { addReplayDeliveries } from "./deliveries/replay.ts";
-import { addShowDelivery } from "./deliveries/show.ts";
 import { addTailDeliveries } from "./deliveries/tail.ts";
 
 const subcommands = [
@@ -57,6 +61,8 @@ export function addDeliveries(program: Command, invocation: Invocation): void {
 
 type Counts = DeliveryCounts & { total: number };
 
+const countedStatuses = ["queued", "running", "succeeded", "ignored", "dead", "cancelled"] as const;
+
 const zeroCounts: Counts = { queued: 0, running: 0, succeeded: 0, ignored: 0, dead: 0, cancelled: 0, total: 0 };
 
 /** Adds `hub-webhooks deliveries counts`. */
@@ -73,9 +79,8 @@ function addCounts(deliveries: Command, { invocation, access }: DeliveriesContex
         "deliveries counts --format quiet    # only the total",
       ),
     )
-    .action((options: { endpoint?: string }) => {
+    .action(({ endpoint }: { endpoint?: string }) => {
       const { output } = invocation;
-      const { endpoint } = options;
       return access.use(async (inbox) => {
         const counted = Object.entries(await inbox.counts())
           .filter(([name]) => endpoint === undefined || name === endpoint)
@@ -87,12 +92,11 @@ function addCounts(deliveries: Command, { invocation, access }: DeliveriesContex
           quiet: [String(total.total)],
           columns: [
             { key: "endpoint", title: "Endpoint" },
-            { key: "queued", title: "Queued" },
-            { key: "running", title: "Running" },
-            { key: "succeeded", title: "Succeeded" },
-            { key: "ignored", title: "Ignored" },
-            { key: "dead", title: "Dead", color: (count) => (count === "0" ? undefined : statusColor("dead")) },
-            { key: "cancelled", title: "Cancelled" },
+            ...countedStatuses.map((key) => ({
+              key,
+              title: `${key.slice(0, 1).toUpperCase()}${key.slice(1)}`,
+              ...(key === "dead" && { color: (count: string) => (count === "0" ? undefined : statusColor(key)) }),
+            })),
             { key: "total", title: "Total" },
           ],
           rows: counted.length === 0 ? [] : [...counted, ["total", total] as const].map(([name, c]) => row(name, c)),
@@ -102,48 +106,17 @@ function addCounts(deliveries: Command, { invocation, access }: DeliveriesContex
     });
 }
 
-function add(left: Counts, { queued, running, succeeded, ignored, dead, cancelled }: DeliveryCounts): Counts {
-  return {
-    queued: left.queued + queued,
-    running: left.running + running,
-    succeeded: left.succeeded + succeeded,
-    ignored: left.ignored + ignored,
-    dead: left.dead + dead,
-    cancelled: left.cancelled + cancelled,
-    total: left.total + queued + running + succeeded + ignored + dead + cancelled,
-  };
+function add(sum: Counts, counts: DeliveryCounts): Counts {
+  const added = { ...sum };
+  for (const status of countedStatuses) {
+    added[status] += counts[status];
+    added.total += counts[status];
+  }
+  return added;
 }
 
-function row(name: string, { queued, running, succeeded, ignored, dead, cancelled, total }: Counts): readonly string[] {
-  return [name, ...[queued, running, succeeded, ignored, dead, cancelled, total].map(String)];
-}
-
-/** Adds `hub-webhooks deliveries compact`. */
-function addCompact(deliveries: Command, { invocation, access }: DeliveriesContext): void {
-  deliveries
-    .command("compact")
-    .description("shrink the file of a SQLite inbox; stop the server first")
-    .addHelpText("after", examples("deliveries compact", "deliveries compact --inbox sqlite:./data/inbox.db"))
-    .action(() =>
-      access.useUrl(async (url) => {
-        const { compactInbox } = await import("../../inbox/open-inbox.ts");
-        const { bytesBefore, bytesAfter } = await compactInbox(url);
-        invocation.output.printResult({
-          json: { bytesBefore, bytesAfter },
-          quiet: [String(bytesAfter)],
-          columns: [
-            { key: "before", title: "Before" },
-            { key: "after", title: "After" },
-          ],
-          rows: [[megabytes(bytesBefore), megabytes(bytesAfter)]],
-          asBlocks: true,
-        });
-      }),
-    );
-}
-
-function megabytes(bytes: number): string {
-  return `${(bytes / 1e6).toFixed(1)} MB`;
+function row(name: string, counts: Counts): readonly string[] {
+  return [name, ...countedStatuses.map((status) => String(counts[status])), String(counts.total)];
 }
 
 interface ListOptions {
@@ -173,9 +146,8 @@ function addListDeliveries(deliveries: Command, { invocation, access }: Deliveri
         "deliveries list --all --format json    # for programs; use show for the body",
       ),
     )
-    .action(({ status, limit, cursor, all, ...options }: ListOptions) => {
+    .action(({ endpoint, status, limit, cursor, all }: ListOptions) => {
       const { output } = invocation;
-      const { endpoint } = options;
       return access.use(async (inbox) => {
         const filter = { ...(endpoint !== undefined && { endpoint }), ...(status !== undefined && { status }) };
         const found = await listDeliveries(inbox, {
@@ -196,44 +168,108 @@ function addListDeliveries(deliveries: Command, { invocation, access }: Deliveri
     });
 }
 
-/** Adds `hub-webhooks deliveries repair`. */
-function addRepair(deliveries: Command, { invocation, access }: DeliveriesContext): void {
+/** Adds `hub-webhooks deliveries show`. */
+function addShowDelivery(deliveries: Command, { invocation, access }: DeliveriesContext): void {
   deliveries
-    .command("repair")
-    .description("repair an inbox in a bucket whose records are missing or unreadable; stop the server first")
-    .addOption(takeOverOption())
+    .command("show")
+    .argument("<id>", "delivery ID, as shown by list")
+    .description("show a delivery with its attempts and its body")
+    .addOption(endpointOption("endpoint of the delivery; required if several endpoints have a delivery with this ID"))
     .addHelpText(
       "after",
-      examples("deliveries repair", "deliveries repair --inbox hf://buckets/me/inbox", "deliveries repair --take-over"),
+      examples(
+        "deliveries show 0f3c9a1e-7d52-4c8b-9f10-2b6a51f0c7de",
+        "deliveries show 0f3c9a1e-7d52-4c8b-9f10-2b6a51f0c7de --format json    # with the original body",
+      ),
     )
-    .action(({ takeOver }: TakeOverOptions) =>
-      access.useUrl(async (url = defaultInboxUrl) => {
-        const { repairInbox } = await import("../../inbox/open-inbox.ts");
-        const { output } = invocation;
-        const repaired = await repairInbox(url, {
-          ...access.settings,
-          ...(takeOver !== undefined && { takeOver }),
-        });
-        output.printResult({
-          json: repaired,
-          quiet: repaired.map(({ record }) => String(record)),
-          columns: [
-            { key: "record", title: "Record" },
-            { key: "isReadable", title: "Changes" },
-            { key: "recovered", title: "Recovered deliveries" },
-          ],
-          rows: repaired.map(({ record, isReadable, recovered }) => [
-            String(record),
-            isReadable ? "readable" : "lost",
-            String(recovered),
-          ]),
-        });
-        if (repaired.length === 0) output.log("The inbox has no damaged records.");
-        else if (repaired.some(({ isReadable }) => !isReadable)) {
-          output.log(
-            "Deliveries of lost records are missing. To send them again, replay the deliveries of the webhook on the Hub: https://huggingface.co/settings/webhooks",
-          );
-        }
-      }),
-    );
+    .action((id: string, { endpoint }: { endpoint?: string }) => {
+      return access.use(async (inbox) => {
+        const delivery = await inbox.get(id, { ...(endpoint !== undefined && { endpoint }) });
+        if (!delivery) throw deliveryUnknown({ id, endpoint });
+        printDelivery(invocation.output, delivery);
+      });
+    });
+}
+
+function printDelivery(output: Output, delivery: StoredDelivery): void {
+  const { id, endpoint, status, receivedAt, dueAt, finishedAt, attempts, body } = delivery;
+  output.printResult({
+    json: delivery,
+    quiet: [id],
+    columns: [
+      { key: "id", title: "ID" },
+      { key: "endpoint", title: "Endpoint" },
+      { key: "status", title: "Status", color: statusColor },
+      { key: "receivedAt", title: "Received" },
+      { key: "dueAt", title: "Next attempt" },
+      { key: "finishedAt", title: "Finished" },
+      { key: "attempts", title: "Attempts" },
+    ],
+    rows: [[id, endpoint, status, ...[receivedAt, dueAt, finishedAt].map(time), String(attempts.length)]],
+    asBlocks: true,
+  });
+  if (!output.isText) return;
+  if (attempts.length > 0) {
+    output.print("");
+    printAttempts(output, delivery);
+  }
+  if (body === undefined) {
+    output.log("The body was removed because its retention period has ended.");
+    return;
+  }
+  output.print("");
+  output.print(prettyJson(body) ?? body.split(/\r?\n/).map(plainText).join("\n"));
+}
+
+function printAttempts(output: Output, { attempts }: StoredDelivery): void {
+  output.printResult({
+    json: attempts,
+    quiet: [],
+    columns: [
+      { key: "attempt", title: "Attempt" },
+      { key: "startedAt", title: "Started" },
+      { key: "durationMs", title: "Duration (ms)" },
+      {
+        key: "outcome",
+        title: "Outcome",
+        color: (outcome) => (outcome === "succeeded" ? "green" : outcome === "ignored" ? undefined : "red"),
+      },
+      { key: "code", title: "Code" },
+      { key: "error", title: "Error or reason" },
+    ],
+    rows: attempts.map(({ number, startedAt, durationMs, outcome, error, reason }) => [
+      String(number),
+      time(startedAt),
+      durationMs === undefined ? "" : String(durationMs),
+      outcome,
+      error?.code ?? "",
+      error?.message ?? reason ?? "",
+    ]),
+  });
+}
+
+function time(date: Date | undefined): string {
+  return date?.toISOString() ?? "";
+}
+
+/**
+ * Formats JSON with one line per value and without control characters. Returns `undefined` if the text is not JSON.
+ *
+ * @example
+ * ```ts
+ * prettyJson('{"a":[1,2.0]}'); // '{\n  "a": [\n    1,\n    2.0\n  ]\n}'
+ * ```
+ */
+export function prettyJson(text: string): string | undefined {
+  if (!isJson(text)) return undefined;
+  return [...indentJson(text)].map((part) => (part.startsWith('"') ? plainJson(JSON.parse(part)) : part)).join("");
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
 }

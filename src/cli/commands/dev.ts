@@ -1,6 +1,6 @@
 import { type Command, Option } from "commander";
 import { defaultHubPort, defaultPort } from "../../core/urls.ts";
-import { providerNames } from "../../tunnel/provider-names.ts";
+import { providerNames } from "../../tunnel/provider.ts";
 import type { Invocation } from "../invocation.ts";
 import { examples, parsePort } from "../usage.ts";
 import { watchOption } from "../webhook-options.ts";

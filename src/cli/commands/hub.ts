@@ -5,8 +5,7 @@ import type { Logger } from "../../core/log.ts";
 import { plainJson } from "../../core/terminal.ts";
 import { defaultHubPort, defaultPort } from "../../core/urls.ts";
 import type { BucketVariables, LocalHub } from "../../local-hub/local-hub.ts";
-import type { Invocation } from "../invocation.ts";
-import type { Output } from "../output.ts";
+import type { Invocation, Output } from "../invocation.ts";
 import { examples, helpWithoutHubOptions, parsePort } from "../usage.ts";
 
 interface HubOptions {

@@ -1,7 +1,6 @@
 import type { Command } from "commander";
 import type { BucketReport } from "../../inbox/bucket/bucket-check.ts";
-import type { Invocation } from "../invocation.ts";
-import type { Column, Output } from "../output.ts";
+import type { Column, Invocation, Output } from "../invocation.ts";
 import { examples, helpHint, helpWithoutHubOptions, usageError } from "../usage.ts";
 import { InboxAccess } from "./deliveries/inbox-access.ts";
 

@@ -3,21 +3,24 @@ import { type Command, Option } from "commander";
 import { packageVersion } from "../../core/files.ts";
 import { plainText } from "../../core/terminal.ts";
 import { toShellWord } from "../../core/text.ts";
-import type { Invocation } from "../invocation.ts";
-import { canPrompt } from "../prompts.ts";
-import type { Shell } from "../shell.ts";
+import { canPrompt } from "../input.ts";
+import type { Invocation, Shell } from "../invocation.ts";
 import { examples, helpWithoutHubOptions, usageError } from "../usage.ts";
-import { type ExampleName, exampleNames, parseExample, projectExamples, withExample } from "./init/example.ts";
 import {
   checkName,
+  type ExampleName,
+  exampleNames,
   nameFromFolder,
+  parseExample,
+  projectExamples,
   readTemplate,
   requireEmptyFolder,
   type TemplateName,
   templateNames,
   templatePurposes,
+  withExample,
   writeFiles,
-} from "./init/project.ts";
+} from "./init-project.ts";
 
 /** Adds `hub-webhooks init`. */
 export function addInit(program: Command, invocation: Invocation): void {

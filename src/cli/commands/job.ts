@@ -26,7 +26,7 @@ async function run(
   { file, endpoint }: { file: string; endpoint?: string },
 ): Promise<void> {
   const stopped = shell.untilStopped();
-  const { runJobFile } = await import("../../job/job-file.ts");
+  const { runJobFile } = await import("../../job/run-job.ts");
   const outcome = await runJobFile({ file, endpoint, environment: shell.env, stopped }).catch(asUsageError);
   output.log(
     outcome.status === "ignored"

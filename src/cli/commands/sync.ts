@@ -1,11 +1,8 @@
 import type { Command } from "commander";
 import { plainText } from "../../core/terminal.ts";
 import type { RegistrationReport, RegistrationStep } from "../../registration/report.ts";
-import { readSecretOption } from "../input.ts";
-import type { Invocation } from "../invocation.ts";
-import type { Output } from "../output.ts";
-import { requestConfirmation, requireConfirmable } from "../prompts.ts";
-import type { Shell } from "../shell.ts";
+import { readSecretOption, requestConfirmation, requireConfirmable } from "../input.ts";
+import type { Invocation, Output, Shell } from "../invocation.ts";
 import { examples, usageError } from "../usage.ts";
 
 interface SyncOptions {

@@ -5,9 +5,8 @@ import type { WebhookJob, WebhookJobRequest } from "../../hub/jobs/definition.ts
 import type { Webhook } from "../../hub/webhooks/schemas.ts";
 import type { WebhookChanges } from "../../hub/webhooks/webhooks.ts";
 import { formatWatched, webhookDomains } from "../../payload/watch.ts";
-import type { Invocation } from "../invocation.ts";
-import type { Column, Output, Result } from "../output.ts";
-import { requestConfirmation, requireConfirmable } from "../prompts.ts";
+import { requestConfirmation, requireConfirmable } from "../input.ts";
+import type { Column, Invocation, Output, Result } from "../invocation.ts";
 import { examples, usageError } from "../usage.ts";
 import { addWebhookOptions, givenDestinations, readWebhookOptions, type WebhookOptions } from "../webhook-options.ts";
 

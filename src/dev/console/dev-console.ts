@@ -23,9 +23,9 @@ import { packageVersion } from "../../core/files.ts";
 import { consolePath } from "../../core/urls.ts";
 import { readHonoBody } from "../../http/body.ts";
 import { readEvents } from "../../hub/transport/response-body.ts";
-import { projectFile } from "../../server-file/code-frame.ts";
+import { projectFile } from "../../server-file/load-failure.ts";
 import type { OutputLine } from "../../server-file/server-process.ts";
-import type { ConsoleHub } from "./console-state.ts";
+import type { ConsoleHub } from "./hub-parts.ts";
 import { LogBuffer } from "./log-buffer.ts";
 
 export interface DevConsoleOptions {

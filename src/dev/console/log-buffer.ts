@@ -1,7 +1,6 @@
 import type { LogLevel, LogLine } from "../../console/protocol/session.ts";
 import { copyStart } from "../../core/text.ts";
 import type { OutputLine } from "../../server-file/server-process.ts";
-import { parseLogLine } from "../log-line.ts";
 
 /** The maximum number of lines that are kept. */
 const maxLines = 2_000;
@@ -93,4 +92,20 @@ function parseLine({ stream, text }: OutputLine, { sequence, now }: { sequence: 
 
 function cut(text: string): string {
   return text.length <= maxLength ? text : copyStart(text, maxLength);
+}
+
+/** A line of a JSON logger such as pino. */
+export type LogRecord = Readonly<Record<string, unknown>>;
+
+/** Parses a line of a JSON logger, which has a level and a time. Returns `undefined` for any other text. */
+export function parseLogLine(text: string): LogRecord | undefined {
+  if (!text.startsWith("{")) return undefined;
+  try {
+    const parsed: unknown = JSON.parse(text);
+    return typeof parsed === "object" && parsed !== null && "level" in parsed && "time" in parsed
+      ? { ...parsed }
+      : undefined;
+  } catch {
+    return undefined;
+  }
 }

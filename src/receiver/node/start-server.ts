@@ -5,7 +5,7 @@ import { checkCount, checkPort, optionError, toMilliseconds } from "../../core/o
 import { consolePath, defaultPort, readBaseUrl, webhookSettingsUrl, webhooksPath } from "../../core/urls.ts";
 import { type ConnectionLimits, defaultLimits } from "../../http-server/server.ts";
 import { isOnLocalDisk } from "../../inbox/open-inbox.ts";
-import { isProviderName, providerNames } from "../../tunnel/provider-names.ts";
+import { isProviderName, providerNames } from "../../tunnel/provider.ts";
 import type { ReceiverConsole } from "../console/receiver-console.ts";
 import type { ServerContext } from "../context.ts";
 import type { LaunchedServer, LaunchOptions } from "../options.ts";

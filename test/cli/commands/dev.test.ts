@@ -1,7 +1,6 @@
-import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
-import { type AddressInfo, createServer } from "node:net";
+import { createServer } from "node:http";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -9,6 +8,7 @@ import { HubClient } from "../../../src/hub/client.ts";
 import { LocalHub } from "../../../src/local-hub/local-hub.ts";
 import { deliveryRequest, webhookPayload } from "../../../src/testing.ts";
 import { freePort } from "../../support/free-port.ts";
+import { listen } from "../../support/listen.ts";
 import { isRunning } from "../../support/program.ts";
 import { makeProject, type Project } from "../../support/project-folder.ts";
 import { binPath, CommandProcess, canMakeTerminal, startOnTerminal } from "../command-process.ts";
@@ -114,21 +114,6 @@ describe("hub-webhooks dev", () => {
     expect(signal ?? exitCode).toBeOneOf([0, "SIGTERM"]);
   });
 
-  test("restores the terminal's mode before it exits, so that Ctrl+C sends a signal again", async () => {
-    const project = await makeServerProject();
-    const modes: boolean[] = [];
-    const input = Object.assign(new PassThrough(), { isTTY: true, setRawMode: (isRaw: boolean) => modes.push(isRaw) });
-    const words = [join(project.path, "server.ts"), "--port", "0", "--hub-port", "0"];
-    const modesAtEnd: boolean[][] = [];
-    // Stop the session while it starts.
-    const { exitCode } = await runCommand(["dev", ...words, "--state", join(project.path, "state", "dev.json")], {
-      input,
-      isTerminal: true,
-      onNotice: (text) => void (text.startsWith("Stopping") && modesAtEnd.push([...modes])),
-    });
-    expect({ exitCode, modesAtEnd }).toEqual({ exitCode: 0, modesAtEnd: [[true, false]] });
-  });
-
   describe("on a terminal", () => {
     function openTerminal() {
       const modes: boolean[] = [];
@@ -143,6 +128,18 @@ describe("hub-webhooks dev", () => {
       ...["dev", join(project.path, "server.ts"), "--port", String(port), "--hub-port", "0"],
       ...["--state", join(project.path, "state", "dev.json")],
     ];
+
+    test("restores the terminal's mode before it exits, so that Ctrl+C sends a signal again", async () => {
+      const project = await makeServerProject();
+      const { input, modes } = openTerminal();
+      const modesAtEnd: boolean[][] = [];
+      // Stop the session while it starts.
+      const { exitCode } = await runCommand(wordsIn(project, 0), {
+        ...{ input, isTerminal: true },
+        onNotice: (text) => void (text.startsWith("Stopping") && modesAtEnd.push([...modes])),
+      });
+      expect({ exitCode, modesAtEnd }).toEqual({ exitCode: 0, modesAtEnd: [[true, false]] });
+    });
 
     test("closes its session before it exits after the key q", async () => {
       const project = await makeServerProject();
@@ -171,38 +168,37 @@ describe("hub-webhooks dev", () => {
     test("restores the terminal's mode after a failed start", async () => {
       const project = await makeServerProject();
       const { input, modes } = openTerminal();
-      const taken = createServer().listen(0, "127.0.0.1");
-      await once(taken, "listening");
-      onTestFinished(() => void taken.close());
-      const { port } = taken.address() as AddressInfo;
+      const { port } = await listen(createServer());
       const { exitCode } = await runCommand(wordsIn(project, port), { input, isTerminal: true, stopped: never });
       expect([exitCode, modes]).toEqual([1, [true, false]]);
     });
   });
 
-  test("exits with the reason if the tunnel cannot be opened", async () => {
+  test.each<[string, string, readonly string[], Record<string, string>, RegExp]>([
+    [
+      "the tunnel cannot be opened",
+      server,
+      ["--hub", "real", "--tunnel-host", "http://127.0.0.1:1"],
+      { HF_TOKEN: "hf_local" },
+      /^error: http:\/\/127\.0\.0\.1:1 is not reachable/,
+    ],
+    // Neither a tunnel nor a server is opened.
+    ["the token is missing", server, ["--hub", "real"], {}, /^error: No access token/],
+    [
+      "the file does not load and there is no terminal",
+      "export const x = 1;",
+      ["--hub-port", "0"],
+      {},
+      /^error: server\.ts failed to load\. The file exports no server\. Add "export default server;"\.\n$/,
+    ],
+    ["the file does not load and exists", "throw new Error('mine');", ["--create", "--hub-port", "0"], {}, /mine/],
+  ])("exits with the reason if %s, and changes nothing", async (_what, source, words, env, stderr) => {
     await using hub = await LocalHub.launch();
-    const project = await makeServerProject();
-    const command = startDevCommand(project, ["--hub", "real", "--tunnel-host", "http://127.0.0.1:1"], {
-      HF_ENDPOINT: hub.url,
-      HF_TOKEN: "hf_local",
-    });
-    const { exitCode, stderr } = await command.ended;
-    expect({ exitCode, stderr }).toEqual({
-      exitCode: 1,
-      stderr: expect.stringMatching(/^error: http:\/\/127\.0\.0\.1:1 is not reachable/),
-    });
+    const project = await makeServerProject({ "server.ts": source });
+    const command = startDevCommand(project, words, { HF_ENDPOINT: hub.url, ...env });
+    expect(await command.ended).toMatchObject({ exitCode: 1, stdout: "", stderr: expect.stringMatching(stderr) });
     expect(await new HubClient({ hubUrl: hub.url, token: "hf_local" }).webhooks.list()).toEqual([]);
-  });
-
-  test("exits with the reason if the token is missing, before it opens a tunnel or server", async () => {
-    await using hub = await LocalHub.launch();
-    const project = await makeServerProject();
-    const command = startDevCommand(project, ["--hub", "real"], { HF_ENDPOINT: hub.url });
-    expect(await command.ended).toMatchObject({
-      exitCode: 1,
-      stderr: expect.stringMatching(/^error: No access token/),
-    });
+    expect(await readFile(join(project.path, "server.ts"), "utf8")).toBe(source);
   });
 
   test("exits at the second signal, also if the server is blocked", async () => {
@@ -241,16 +237,6 @@ describe("hub-webhooks dev", () => {
     expect(await command.ended).toMatchObject({ exitCode: 0 });
   });
 
-  test("exits with one line of explanation if the file does not load and there is no terminal", async () => {
-    const project = await makeServerProject({ "server.ts": "export const x = 1;" });
-    const command = startDevCommand(project, ["--hub-port", "0"]);
-    expect(await command.ended).toMatchObject({
-      exitCode: 1,
-      stdout: "",
-      stderr: 'error: server.ts failed to load. The file exports no server. Add "export default server;".\n',
-    });
-  });
-
   test("creates a starter server that handles a test event", async () => {
     const project = await makeServerProject({});
     const command = startDevCommand(project, ["--create", "--hub-port", "0"]);
@@ -263,20 +249,13 @@ describe("hub-webhooks dev", () => {
     expect((await command.ended).exitCode).toBe(0);
   });
 
-  test("does not overwrite an existing file", async () => {
-    const project = await makeServerProject({ "server.ts": "throw new Error('mine');" });
-    const command = startDevCommand(project, ["--create", "--hub-port", "0"]);
-    expect((await command.ended).exitCode).toBe(1);
-    expect(await readFile(join(project.path, "server.ts"), "utf8")).toBe("throw new Error('mine');");
-  });
-
   test("prints only the public URL with --format quiet", async () => {
     const project = await makeServerProject();
-    const command = startDevCommand(project, ["--hub-port", "0", "--format", "quiet"]);
-    await command.says("\n");
-    expect(command.stdout).toMatch(/^http:\/\/127\.0\.0\.1:\d+\n$/);
-    command.signal("SIGTERM");
-    expect(await command.ended).toMatchObject({ exitCode: 0, stderr: "" });
+    const words = `dev ${join(project.path, "server.ts")} --port 0 --hub-port 0 --format quiet`;
+    const stop = Promise.withResolvers<void>();
+    const result = await runCommand(words, { stopped: stop.promise, onOutput: () => stop.resolve() });
+    const stdout = expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\n$/);
+    expect(result).toEqual({ exitCode: 0, stdout, stderr: "" });
   });
 
   test("treats an invalid PORT as wrong usage", async () => {

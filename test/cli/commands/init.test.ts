@@ -6,12 +6,20 @@ import { join } from "node:path";
 import { beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import * as z from "zod";
 import manifest from "../../../package.json" with { type: "json" };
-import { exampleNames, projectExamples } from "../../../src/cli/commands/init/example.ts";
-import { nameFromFolder, templateNames, writeFiles } from "../../../src/cli/commands/init/project.ts";
-import { exampleFolder, sharedTemplateFolder, templateFolder } from "../../../src/cli/shipped-files.ts";
+import {
+  exampleNames,
+  nameFromFolder,
+  projectExamples,
+  templateNames,
+  writeFiles,
+} from "../../../src/cli/commands/init-project.ts";
+import { packageRoot } from "../../../src/core/files.ts";
 import { createFolder } from "../../support/temporary-folder.ts";
 import { binPath, CommandProcess, canMakeTerminal, startOnTerminal } from "../command-process.ts";
 import { keys, runCommand, runWithPrompts } from "../run-command.ts";
+
+const templateFolder = (name: string) => new URL(`templates/${name}/`, packageRoot);
+const exampleFolder = (name: string) => new URL(`examples/${name}/`, packageRoot);
 
 const files = [
   ".dockerignore",
@@ -44,7 +52,7 @@ describe.each(templateNames)("hub-webhooks init --template %s", (template) => {
     expect(await readFile(join(project, ".gitignore"), "utf8")).toMatch(/^node_modules$/m);
     for (const file of ["server.ts", "README.md", "AGENTS.md", ".dockerignore"]) {
       const text = await readFile(join(project, file), "utf8");
-      const place = file === "AGENTS.md" ? sharedTemplateFolder() : templateFolder(template);
+      const place = file === "AGENTS.md" ? new URL("templates/", packageRoot) : templateFolder(template);
       const original = await readFile(new URL(file, place), "utf8");
       // `init` removes comments for this repository's tests.
       expect(text).toBe(original.replace(/^ *<!-- .* -->\n/gm, ""));

@@ -94,6 +94,6 @@ server.webhook("retrain", (_payload, { signal }) => new Promise((_resolve, rejec
   });
 
   test("requires a file", async () => {
-    expect(await runCommand(["job"])).toMatchObject({ exitCode: 2, stderr: expect.stringContaining("'file'") });
+    expect(await runCommand("job")).toMatchObject({ exitCode: 2, stderr: expect.stringContaining("'file'") });
   });
 });

@@ -42,22 +42,12 @@ class Project {
   }
 
   sync(words: string, options: Omit<RunOptions, "hub"> = {}): Promise<RunResult> {
-    const argv = [
-      "sync",
-      this.file,
-      "--public-url",
-      publicUrl,
-      "--state",
-      this.state,
-      ...words.split(" ").filter(Boolean),
-    ];
-    return runCommand(argv, { hub: this.testHub.hub, ...options });
+    const argv = `sync ${this.file} --public-url ${publicUrl} --state ${this.state} ${words}`;
+    return runCommand(argv.trim(), { hub: this.testHub.hub, ...options });
   }
 
   clean(words: string): Promise<RunResult> {
-    return runCommand(["sync", "--clean", "--state", this.state, ...words.split(" ").filter(Boolean)], {
-      hub: this.testHub.hub,
-    });
+    return runCommand(`sync --clean --state ${this.state} ${words}`, { hub: this.testHub.hub });
   }
 
   /** Creates a webhook that a killed session would leave behind. */
@@ -175,10 +165,9 @@ describe("hub-webhooks sync", () => {
     const project = await openProject();
     const green = "\u001b[32m+ retrain\u001b[39m";
     expect((await project.sync("--dry-run", { isTerminal: true })).stdout).toContain(green);
-    expect((await project.sync("--dry-run", { isTerminal: true, env: { NO_COLOR: "1" } })).stdout).toContain(
-      "\n+ retrain\n",
-    );
-    expect((await project.sync("--dry-run")).stdout).toContain("\n+ retrain\n");
+    for (const options of [{}, { isTerminal: true, env: { NO_COLOR: "1" } }]) {
+      expect((await project.sync("--dry-run", options)).stdout).toContain("\n+ retrain\n");
+    }
   });
 
   test("prints the report as JSON, or only the IDs", async () => {
@@ -218,8 +207,8 @@ describe("hub-webhooks sync", () => {
     const project = await openProject();
     const hub = await startStandInHub([wireWebhook({ url: `${publicUrl}/webhooks/retrain`, hasSecret: true })]);
     project.write({ retrain: '{ watch: "user:me" }', fresh: '{ watch: "model:me/net" }' }, "{ secret: false }");
-    const argv = ["sync", project.file, "--public-url", publicUrl, "--state", project.state, "--adopt", "--dry-run"];
-    const { exitCode, stdout, stderr } = await runCommand(argv, { hub });
+    const words = `sync ${project.file} --public-url ${publicUrl} --state ${project.state} --adopt --dry-run`;
+    const { exitCode, stdout, stderr } = await runCommand(words, { hub });
     expect(exitCode).toBe(1);
     expect(stdout).toContain("+ fresh\n");
     expect(stdout).not.toContain("~ retrain");
@@ -257,18 +246,12 @@ describe("hub-webhooks sync", () => {
     expect(left).toMatchObject({ exitCode: 0, stderr: expect.stringContaining("--prune") });
     expect(left.stderr).toContain("no endpoints");
     const calls = project.testHub.calls.length;
-    const asked = await project.sync("--prune");
-    expect(asked).toMatchObject({
-      exitCode: 2,
-      stdout: "",
-      stderr: expect.stringMatching(/^error: .*--yes to confirm\.\n$/),
-    });
+    const stderr = expect.stringMatching(/^error: .*--yes to confirm\.\n$/);
+    expect(await project.sync("--prune")).toMatchObject({ exitCode: 2, stdout: "", stderr });
     expect(project.testHub.calls.length).toBe(calls);
     expect(await project.testHub.webhooks()).toHaveLength(1);
-    expect(await project.sync("--prune --yes")).toMatchObject({
-      exitCode: 0,
-      stdout: expect.stringContaining("\n- retrain"),
-    });
+    const stdout = expect.stringContaining("\n- retrain");
+    expect(await project.sync("--prune --yes")).toMatchObject({ exitCode: 0, stdout });
     expect(await project.testHub.webhooks()).toEqual([]);
   });
 
@@ -281,8 +264,7 @@ describe("hub-webhooks sync", () => {
     ],
   ])("uses %s if no public URL is given", async (_what, env, address) => {
     const project = await openProject();
-    const argv = ["sync", project.file, "--state", project.state];
-    await runCommand(argv, { hub: project.testHub.hub, env });
+    await runCommand(`sync ${project.file} --state ${project.state}`, { hub: project.testHub.hub, env });
     expect(await project.testHub.webhooks()).toMatchObject([{ url: `${address}/webhooks/retrain` }]);
   });
 
@@ -300,16 +282,16 @@ describe("hub-webhooks sync", () => {
   test.each([
     [
       "a public URL with a query",
-      ["sync", "FILE", "--public-url", "https://bot.example/?a"],
-      "(--public-url, publicUrl in code) is invalid",
+      "FILE --public-url https://bot.example/?a",
+      "(--public-url, publicUrl in code) is inv",
     ],
-    ["a secret to set and to remove", ["sync", "FILE", "--public-url", publicUrl, "--remove-secret"], "removeSecret"],
-    ["an empty secret", ["sync", "FILE", "--public-url", publicUrl, "--secret-stdin"], "The secret is empty"],
-    ["no terminal to ask on", ["sync", "--clean"], "Add --yes"],
-  ])("exits with 2 for %s", async (_what, argv, expected) => {
+    ["a secret to set and to remove", `FILE --public-url ${publicUrl} --remove-secret`, "removeSecret"],
+    ["an empty secret", `FILE --public-url ${publicUrl} --secret-stdin`, "The secret is empty"],
+    ["no terminal to ask on", "--clean", "Add --yes"],
+  ])("exits with 2 for %s", async (_what, words, expected) => {
     const project = await openProject();
-    const words = argv.map((word) => (word === "FILE" ? project.file : word));
-    const { exitCode, stdout, stderr } = await runCommand(words, { hub: project.testHub.hub });
+    const given = `sync ${words.replace("FILE", project.file)}`;
+    const { exitCode, stdout, stderr } = await runCommand(given, { hub: project.testHub.hub });
     expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
     expect(stderr).toMatch(/^error: .*\n$/);
     expect(stderr).toContain(expected);
@@ -360,8 +342,8 @@ describe("hub-webhooks sync --clean", () => {
   test("reports webhooks that cannot be deleted, and exits with 1", async () => {
     const project = await openProject();
     const id = await project.leaveTemporary();
-    const argv = ["sync", "--clean", "--yes", "--state", project.state, "--hub-url", project.testHub.hub.url];
-    const { exitCode, stderr } = await runCommand([...argv, "--token", "hf_read"]);
+    const readOnly = `--hub-url ${project.testHub.hub.url} --token hf_read`;
+    const { exitCode, stderr } = await runCommand(`sync --clean --yes --state ${project.state} ${readOnly}`);
     expect(exitCode).toBe(1);
     expect(stderr).toMatch(new RegExp(`^error: Could not delete webhook ${id}\\. .*\n$`));
     expect(await project.clean("--yes")).toMatchObject({ exitCode: 0 });
@@ -391,9 +373,9 @@ describe.runIf(canMakeTerminal)("hub-webhooks sync on a terminal", () => {
     const project = await openProject();
     const id = await project.leaveTemporary();
     const question = `Permanently delete webhook ${id} of tried`;
-    const argv = ["sync", "--clean", "--state", project.state];
-    const { exitCode } = await runWithPrompts(argv, [[question, key]], { hub: project.testHub.hub });
-    expect(exitCode).toBe(remaining);
+    const words = `sync --clean --state ${project.state}`;
+    const result = await runWithPrompts(words, [[question, key]], { hub: project.testHub.hub });
+    expect(result.exitCode).toBe(remaining);
     expect(await project.testHub.webhooks()).toHaveLength(remaining);
   });
 });

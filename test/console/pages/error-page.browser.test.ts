@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test } from "vitest";
-import { startDev } from "../../../src/dev/start-dev.ts";
+import { startDev } from "../../../src/dev/dev-session.ts";
 import { WebhooksServer } from "../../../src/index.ts";
 import { openProject, optionsIn } from "../../dev/dev-project.ts";
 import { expectAccessible, looks } from "../../support/browser.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import * as z from "zod";
 import type { SendResult } from "../../../src/console/protocol/send.ts";
-import { DirectSendSource } from "../../../src/dev/console/direct-send-source.ts";
+import { DirectSendSource } from "../../../src/dev/console/hub-parts.ts";
 import type { StartDevOptions } from "../../../src/dev/dev-options.ts";
 import { parsePayload, WebhooksServer } from "../../../src/index.ts";
 import { HttpSender } from "../../../src/local-hub/delivery/http-sender.ts";

@@ -2,7 +2,7 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { describe, expect, test, vi } from "vitest";
 import type { LogLine } from "../../../src/console/protocol/session.ts";
-import { LogBuffer } from "../../../src/dev/console/log-buffer.ts";
+import { LogBuffer, parseLogLine } from "../../../src/dev/console/log-buffer.ts";
 
 function openBuffer() {
   const published: (readonly LogLine[])[] = [];
@@ -97,3 +97,15 @@ test("New lines are published together, and each line once", () => {
     vi.useRealTimers();
   }
 });
+
+test("The fields of a line of a JSON logger are parsed", () => {
+  const fields = { level: 30, time: 1, msg: "hello", err: { message: "boom" } };
+  expect(parseLogLine(JSON.stringify(fields))).toEqual(fields);
+});
+
+test.for(["plain text", "{ not json", "{}", "[1]", "null", '{"level":30}', '{"time":1}'])(
+  "Text that is not from a JSON logger is ignored: %s",
+  (text) => {
+    expect(parseLogLine(text)).toBeUndefined();
+  },
+);

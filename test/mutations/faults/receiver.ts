@@ -251,7 +251,7 @@ export const faults: readonly Fault[] = [
     file: "src/cli/main.ts",
     find: '  "HUB_TOKEN_INVALID",\n',
     replace: "",
-    tests: ["test/cli/messages.test.ts"],
+    tests: ["test/cli/main.test.ts"],
   },
   {
     name: "a read of a former inbox that ends late allows two concurrent reads of the current inbox",

@@ -5,7 +5,7 @@ import { afterEach, describe, expect, test, vi } from "vitest";
 import { WebhookError, WebhooksServer } from "../../../src/index.ts";
 import { deliveryRequest, webhookPayload } from "../../../src/testing.ts";
 import { systemClock } from "../../../src/tunnel/provider.ts";
-import { TunnelListeners } from "../../../src/tunnel/tunnel-events.ts";
+import { TunnelListeners } from "../../../src/tunnel/reconnecting-tunnel.ts";
 import { freePort } from "../../support/free-port.ts";
 import { type LocaltunnelServer, startLocaltunnelServer } from "../../support/localtunnel-server.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";

@@ -3,7 +3,7 @@ import { formatDuration } from "../../../core/options.ts";
 import type { ListOptions, StoredDelivery } from "../../../inbox/inbox.ts";
 import { summarizeEvent } from "../../../payload/event-summary.ts";
 import type { ServerInbox } from "../../../receiver/inbox.ts";
-import type { Column, Result } from "../../output.ts";
+import type { Column, Result } from "../../invocation.ts";
 
 /** A delivery without its body, its headers, and the details of its attempts, which can be large. */
 export interface DeliverySummary extends Omit<StoredDelivery, "body" | "headers"> {

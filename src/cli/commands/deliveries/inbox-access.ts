@@ -9,8 +9,7 @@ import { maskSecretsOf } from "../../../core/secrets.ts";
 import { plainText } from "../../../core/terminal.ts";
 import type { DeliveryStatus } from "../../../inbox/inbox.ts";
 import type { ServerInbox } from "../../../receiver/inbox.ts";
-import type { Invocation } from "../../invocation.ts";
-import type { Shell } from "../../shell.ts";
+import type { Invocation, Shell } from "../../invocation.ts";
 
 /** The options of commands that change an inbox. */
 export interface TakeOverOptions {

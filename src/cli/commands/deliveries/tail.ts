@@ -1,11 +1,11 @@
 import { once } from "node:events";
 import { setTimeout as wait } from "node:timers/promises";
 import type { Command } from "commander";
-import type { Duration } from "../../../core/options.ts";
+import { type Duration, toMilliseconds } from "../../../core/options.ts";
 import { plainJson, plainText } from "../../../core/terminal.ts";
 import type { DeliveryKey, DeliveryStatus } from "../../../inbox/inbox.ts";
 import type { ServerInbox } from "../../../receiver/inbox.ts";
-import { type Output, padColumn } from "../../output.ts";
+import { type Output, padColumn } from "../../invocation.ts";
 import { examples, numberBetween } from "../../usage.ts";
 import { type DeliverySummary, deliveryColumns, deliveryRow, listDeliveries, summarize } from "./delivery-list.ts";
 import { type DeliveriesContext, endpointOption, parseDuration, statusOption } from "./inbox-access.ts";
@@ -34,9 +34,7 @@ export function addTailDeliveries(deliveries: Command, { invocation, access }: D
         "deliveries tail --format json | jq .id    # one object per line",
       ),
     )
-    .action(async ({ status, last, interval, ...options }: TailOptions) => {
-      const { endpoint } = options;
-      const { toMilliseconds } = await import("../../../core/options.ts");
+    .action(async ({ endpoint, status, last, interval }: TailOptions) => {
       const intervalMs = toMilliseconds(interval, "--interval");
       const { output, shell } = invocation;
       const stop = new AbortController();

@@ -2,12 +2,11 @@ import { styleText } from "node:util";
 import { formatDuration } from "../../../core/options.ts";
 import { plainText, userStackLines } from "../../../core/terminal.ts";
 import { deceptiveCharacters, toShellWord } from "../../../core/text.ts";
+import { type LogRecord, parseLogLine } from "../../../dev/console/log-buffer.ts";
 import type { DevEndpoint, DevEvent, DevState } from "../../../dev/dev-event.ts";
-import { type LogLine, parseLogLine } from "../../../dev/log-line.ts";
 import type { DeliveryLogFields } from "../../../receiver/end.ts";
 import { formatForTerminal } from "../../../receiver/node/node-logger.ts";
-import { extraStackLines } from "../../output.ts";
-import { describeKeys } from "./keyboard.ts";
+import { extraStackLines } from "../../invocation.ts";
 
 type Color = Parameters<typeof styleText>[0];
 
@@ -142,7 +141,7 @@ export class DevLines {
    * Whether an earlier log line has this delivery ID, which means that the Hub sent the delivery again. Remembers the
    * ID.
    */
-  #isKnown({ deliveryId, status }: LogLine): boolean {
+  #isKnown({ deliveryId, status }: LogRecord): boolean {
     if (typeof deliveryId !== "string" || status === undefined) return false;
     if (this.#known.has(deliveryId)) return true;
     this.#known.add(deliveryId);
@@ -161,6 +160,11 @@ export class DevLines {
   #colorize(color: Color, text: string): string {
     return this.#options.hasColors ? styleText(color, text, { validateStream: false }) : text;
   }
+}
+
+/** Lists the keys on one line. */
+export function describeKeys(): string {
+  return "Keys: r replays the latest delivery, o opens the console, q quits";
 }
 
 function sentence(text: string): string {

@@ -1,22 +1,22 @@
+import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { constants, copyFile } from "node:fs/promises";
 import { relative, resolve } from "node:path";
+import { messageOf } from "../../../core/describe.ts";
 import { WebhookError } from "../../../core/errors.ts";
+import { packageRoot } from "../../../core/files.ts";
 import { plainJson } from "../../../core/terminal.ts";
 import { defaultLocalHubUrl } from "../../../core/urls.ts";
 import type { DevEvent } from "../../../dev/dev-event.ts";
 import type { StartDevOptions } from "../../../dev/dev-options.ts";
-import type { DevSession } from "../../../dev/dev-session.ts";
-import { startDev } from "../../../dev/start-dev.ts";
+import { type DevSession, startDev } from "../../../dev/dev-session.ts";
 import type { WatchedItem } from "../../../payload/watch.ts";
 import { findServerFile } from "../../../server-file/find-server-file.ts";
-import type { ProviderName } from "../../../tunnel/provider-names.ts";
-import type { Invocation } from "../../invocation.ts";
-import { canPrompt, confirm } from "../../prompts.ts";
-import { templateFolder } from "../../shipped-files.ts";
+import type { ProviderName } from "../../../tunnel/provider.ts";
+import { canPrompt, confirm } from "../../input.ts";
+import type { InputStream, Invocation, Output } from "../../invocation.ts";
 import { readPort, usageError } from "../../usage.ts";
-import { DevLines } from "./dev-lines.ts";
-import { listenToKeys, runKeyAction } from "./keyboard.ts";
+import { DevLines, describeKeys } from "./dev-lines.ts";
 
 /** The options of `hub-webhooks dev`, as commander parses them. */
 export interface DevCommandOptions {
@@ -177,12 +177,92 @@ function show(event: DevEvent, { run, lines }: { run: DevRun; lines: DevLines })
  */
 export async function copyStarterFile(path: string): Promise<void> {
   try {
-    await copyFile(new URL("server.ts", templateFolder("starter")), path, constants.COPYFILE_EXCL);
+    await copyFile(new URL("templates/starter/server.ts", packageRoot), path, constants.COPYFILE_EXCL);
   } catch (cause) {
     if (cause instanceof Error && "code" in cause && cause.code === "EEXIST") return;
     throw new WebhookError(`Cannot create ${path}. Choose another folder, or create the file manually.`, {
       code: "SERVER_FILE_INVALID",
       cause,
     });
+  }
+}
+
+/** An action that a key starts. */
+export type KeyAction = "replay" | "open" | "quit" | "help";
+
+const actions: Readonly<Record<string, KeyAction>> = {
+  r: "replay",
+  o: "open",
+  q: "quit",
+  // In raw mode, Ctrl+C and Ctrl+D arrive as keys.
+  "\u0003": "quit",
+  "\u0004": "quit",
+};
+
+/**
+ * Listens for single keys on a terminal, and returns a function that restores the terminal. A key without an action
+ * counts as `help`. If `stdin` is not a terminal, no keys are read.
+ */
+export function listenToKeys(stdin: InputStream, onAction: (action: KeyAction) => void): () => void {
+  if (!stdin.isTTY || !stdin.setRawMode) return () => {};
+  const onData = (typed: Buffer | string) => {
+    const text = String(typed);
+    // An arrow key or function key arrives as one escape sequence.
+    const keys = text.startsWith("\u001b") ? [text] : [...text];
+    for (const key of keys) {
+      const action = actions[key.toLowerCase()] ?? "help";
+      // Enter has no action, because users press Enter to insert a blank line.
+      if (key !== "\r" && key !== "\n") onAction(action);
+    }
+  };
+  stdin.setRawMode(true);
+  stdin.on("data", onData);
+  stdin.resume();
+  return () => {
+    stdin.off("data", onData);
+    stdin.setRawMode?.(false);
+    stdin.pause();
+  };
+}
+
+const openers: Partial<Record<NodeJS.Platform, readonly [string, ...string[]]>> = {
+  darwin: ["open"],
+  // `start` uses its first quoted argument as the window title.
+  win32: ["cmd", "/c", "start", '""'],
+};
+
+/** Opens a URL in the user's browser. Resolves with `true` if the program that opens URLs was started. */
+export function openPage(url: string): Promise<boolean> {
+  const [program, ...words] = openers[process.platform] ?? ["xdg-open"];
+  return new Promise((resolve) => {
+    const opener = spawn(program, [...words, url], { stdio: "ignore", detached: true });
+    opener.once("error", () => resolve(false));
+    opener.once("spawn", () => {
+      opener.unref();
+      resolve(true);
+    });
+  });
+}
+
+/** Runs the action of a key. Never rejects. */
+async function runKeyAction(
+  action: Exclude<KeyAction, "quit">,
+  { session, output }: { session: DevSession; output: Output },
+): Promise<void> {
+  if (action === "help") {
+    output.log(describeKeys());
+    return;
+  }
+  if (action === "open") {
+    const url = session.createConsoleLink();
+    if (!(await openPage(url))) output.log(`Could not open a browser. Go to ${url}.`);
+    return;
+  }
+  try {
+    const replayed = await session.replay();
+    if (replayed) output.log(`Replayed the latest delivery of ${replayed.endpoint}: ${replayed.status}`);
+    else output.log("No delivery to replay yet.");
+  } catch (error) {
+    output.log(messageOf(error));
   }
 }

@@ -11,8 +11,7 @@ import type { UnfiredWebhook } from "../../../local-hub/events/publish-change.ts
 import { triggerArguments } from "../../../local-hub/events/trigger.ts";
 import type { WebhookSummary } from "../../../local-hub/resources/webhooks.ts";
 import { formatWatched } from "../../../payload/watch.ts";
-import type { EventSender, TriggerOutcome, TriggerPreview } from "./event-sender.ts";
-import { isSecretRejected } from "./results.ts";
+import { type EventSender, isSecretRejected, type TriggerOutcome, type TriggerPreview } from "./results.ts";
 
 /** The timeout of requests that do not wait for deliveries. */
 const timeoutMs = 10_000;

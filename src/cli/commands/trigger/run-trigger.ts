@@ -6,13 +6,18 @@ import type { ParsedEvent } from "../../../local-hub/events/event-request.ts";
 import { serializeEvent } from "../../../local-hub/events/event-request.ts";
 import type { PayloadEdit } from "../../../payload/samples.ts";
 import { readSecretOption } from "../../input.ts";
-import type { Invocation } from "../../invocation.ts";
-import type { Output } from "../../output.ts";
-import type { Shell } from "../../shell.ts";
-import { describeEvent, hubUrl as eventHubUrl } from "./event.ts";
-import { type EventSender, isWithoutEffect, type TriggerOutcome, type TriggerPreview } from "./event-sender.ts";
-import { readPayloadFile } from "./payload-file.ts";
-import { deliveriesResult, describeSummary, Progress, Tally } from "./results.ts";
+import type { Invocation, Output, Shell } from "../../invocation.ts";
+import { describeEvent, hubUrl as eventHubUrl, readPayloadFile } from "./event.ts";
+import {
+  deliveriesResult,
+  describeSummary,
+  type EventSender,
+  isWithoutEffect,
+  Progress,
+  Tally,
+  type TriggerOutcome,
+  type TriggerPreview,
+} from "./results.ts";
 
 /** The options of `trigger`, as commander parses them. */
 export interface TriggerOptions {

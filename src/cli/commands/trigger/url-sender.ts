@@ -7,8 +7,7 @@ import type { ParsedEvent } from "../../../local-hub/events/event-request.ts";
 import { serializeEvent } from "../../../local-hub/events/event-request.ts";
 import { usageError } from "../../usage.ts";
 import { hubUrl } from "./event.ts";
-import type { EventSender, TriggerOutcome, TriggerPreview } from "./event-sender.ts";
-import { isSecretRejected } from "./results.ts";
+import { type EventSender, isSecretRejected, type TriggerOutcome, type TriggerPreview } from "./results.ts";
 
 interface UrlSenderOptions {
   url: string;

@@ -1,87 +1,85 @@
-import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { mkdirSync, readdirSync, readFileSync, utimesSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { findInbox } from "../../../../src/cli/commands/deliveries/inbox-access.ts";
 import { inboxFile } from "../../../inbox/inbox-file.ts";
+import { createFolder } from "../../../support/temporary-folder.ts";
 import { binPath, CommandProcess, startCommand } from "../../command-process.ts";
 import { runCommand } from "../../run-command.ts";
 import { filledInbox } from "./filled-inbox.ts";
 
-const commands = [
-  ["list"],
-  ["show", "id"],
-  ["replay", "id"],
-  ["replay", "--dead", "--endpoint", "retrain", "-y"],
-  ["counts"],
-  ["tail"],
-];
-
 describe("The inbox of hub-webhooks deliveries", () => {
   test("is set by --inbox, which takes precedence over INBOX_URL", async () => {
     const { url } = await filledInbox();
-    const argv = ["--format", "quiet", "deliveries", "--inbox", url, "list"];
     const env = { INBOX_URL: "sqlite:/nonexistent/inbox.db" };
-    expect(await runCommand(argv, { env })).toMatchObject({ exitCode: 0, stdout: "new\nbad\ngood\n" });
-    expect(await runCommand(["deliveries", "list", "--inbox", url], { env })).toMatchObject({ exitCode: 0 });
+    const stdout = "new\nbad\ngood\n";
+    const before = await runCommand(`--format quiet deliveries --inbox ${url} list`, { env });
+    const after = await runCommand(`deliveries list --inbox ${url} --format quiet`, { env });
+    expect([before, after]).toMatchObject([
+      { exitCode: 0, stdout },
+      { exitCode: 0, stdout },
+    ]);
   });
 
   test.each<[string, Record<string, string>]>([
     ["not set", {}],
     ["empty", { INBOX_URL: "" }],
   ])("is the default one of the folder if INBOX_URL is %s", async (_name, env) => {
-    const folder = dirname(inboxFile());
+    const folder = createFolder();
     vi.spyOn(process, "cwd").mockReturnValue(folder);
     onTestFinished(() => void vi.restoreAllMocks());
-    const { exitCode, stderr } = await runCommand(["deliveries", "list"], { env });
+    const { exitCode, stderr } = await runCommand("deliveries list", { env });
     expect(exitCode).toBe(1);
     expect(stderr).toContain(`There is no inbox at "${join(folder, ".hub-webhooks", "inbox.db")}"`);
-    expect(await readdir(folder)).toEqual([]);
+    expect(readdirSync(folder)).toEqual([]);
   });
 
   test("causes an error with the existing inbox files if it is missing", async () => {
-    const folder = dirname(inboxFile());
-    await mkdir(join(folder, ".hub-webhooks"));
-    await writeFile(join(folder, ".hub-webhooks", "dev-7870.db"), "");
+    const folder = folderWith({ "dev-7870.db": 0 });
     const argv = [binPath, "deliveries", "list", "--inbox", "sqlite:./missing.db"];
-    const { exitCode, stderr } = await new CommandProcess(process.execPath, argv, {}, { cwd: folder }).ended;
-    expect(exitCode).toBe(1);
-    expect(stderr).toContain("Inbox files in this folder: sqlite:./.hub-webhooks/dev-7870.db.");
+    expect(await new CommandProcess(process.execPath, argv, {}, { cwd: folder }).ended).toMatchObject({
+      exitCode: 1,
+      stderr: expect.stringContaining("Inbox files in this folder: sqlite:./.hub-webhooks/dev-7870.db."),
+    });
   });
 
   test("is closed afterwards, also when the command fails", async () => {
     const { inbox, file, env } = await filledInbox();
     await inbox.close(0);
-    for (const [argv, exitCode] of [
-      [["list"], 0],
-      [["show", "unknown"], 1],
+    for (const [words, exitCode] of [
+      ["list", 0],
+      ["show unknown", 1],
     ] as const) {
-      expect(await runCommand(["deliveries", ...argv], { env })).toMatchObject({ exitCode });
+      expect(await runCommand(`deliveries ${words}`, { env })).toMatchObject({ exitCode });
       // Closing the last connection removes the write-ahead log.
-      expect(await readdir(dirname(file))).toEqual([basename(file)]);
+      expect(readdirSync(dirname(file))).toEqual([basename(file)]);
     }
   });
 
-  test.each(commands)("is not created by a command: %s", async (...argv) => {
-    const folder = dirname(inboxFile());
-    const file = join(folder, "deeper", "inbox.db");
-    const result = await runCommand(["deliveries", ...argv, "--inbox", `sqlite:${file}`]);
-    expect(result).toMatchObject({ exitCode: 1, stdout: "" });
-    expect(result.stderr).toMatch(/^error: There is no inbox at ".*inbox\.db".*Set --inbox.*\n$/);
-    expect(result.stderr).not.toContain("INBOX_URL");
-    expect(result.stderr).toContain(file);
-    expect(await readdir(folder)).toEqual([]);
-  });
+  test.each(["list", "show id", "replay id", "replay --dead --endpoint retrain -y", "counts", "tail"])(
+    "is not created by a command: %s",
+    async (words) => {
+      const folder = createFolder();
+      const file = join(folder, "deeper", "inbox.db");
+      const { stderr, ...result } = await runCommand(`deliveries ${words} --inbox sqlite:${file}`);
+      expect(result).toEqual({ exitCode: 1, stdout: "" });
+      expect(stderr).toMatch(/^error: There is no inbox at ".*inbox\.db".*Set --inbox.*\n$/);
+      expect(stderr).not.toContain("INBOX_URL");
+      expect(stderr).toContain(file);
+      expect(readdirSync(folder)).toEqual([]);
+    },
+  );
 
   test("causes an error that names INBOX_URL and the option", async () => {
-    const env = { INBOX_URL: `sqlite:${inboxFile()}` };
-    const { stderr } = await runCommand(["deliveries", "list"], { env });
+    const { stderr } = await runCommand("deliveries list", { env: { INBOX_URL: `sqlite:${inboxFile()}` } });
     expect(stderr).toMatch(/^error: There is no inbox at .*INBOX_URL.*--inbox.*\n$/);
   });
 
   test.each(["redis://127.0.0.1:1/0", "redis://[::1", "mysql://127.0.0.1/db"])(
     "causes an error that names --inbox if the option sets it: %s",
     async (url) => {
-      const { stderr } = await runCommand(["deliveries", "list", "--inbox", url]);
+      const { stderr } = await runCommand(`deliveries list --inbox ${url}`);
       expect(stderr).toMatch(/^error: .*--inbox.*\n$/);
       expect(stderr).not.toContain("INBOX_URL");
     },
@@ -89,38 +87,31 @@ describe("The inbox of hub-webhooks deliveries", () => {
 
   test("cannot be an empty file, which stays unchanged", async () => {
     const file = inboxFile();
-    await writeFile(file, "");
-    const { exitCode, stderr } = await runCommand(["deliveries", "list", "--inbox", `sqlite:${file}`]);
-    expect(exitCode).toBe(1);
-    expect(stderr).toContain("There is no inbox at");
-    expect(await readFile(file, "utf8")).toBe("");
-    expect(await readdir(dirname(file))).toEqual(["inbox.db"]);
+    writeFileSync(file, "");
+    const stderr = expect.stringContaining("There is no inbox at");
+    expect(await runCommand(`deliveries list --inbox sqlite:${file}`)).toMatchObject({ exitCode: 1, stderr });
+    expect(readFileSync(file, "utf8")).toBe("");
+    expect(readdirSync(dirname(file))).toEqual(["inbox.db"]);
   });
 
-  test("cannot be in memory, which belongs to another process", async () => {
-    const { exitCode, stderr } = await runCommand(["deliveries", "list", "--inbox", "sqlite::memory:"]);
-    expect(exitCode).toBe(1);
-    expect(stderr).toContain("There is no inbox in the memory of this process");
-  });
-
-  test("cannot be the database of another program", async () => {
-    const file = inboxFile();
+  test.each([
+    ["in the memory of another process", async () => ":memory:", "", /There is no inbox in the memory of this process/],
+    ["the database of another program", async () => inboxFile(), "CREATE TABLE mine (id)", /is a database, but not/],
+    [
+      "damaged",
+      async () => (await filledInbox()).file,
+      "DROP TABLE attempts",
+      /^error: The inbox could not be read or written \(no such table: attempts\).*\n$/,
+    ],
+  ])("causes a one-line error if it is %s", async (_name, makeFile, sql, expected) => {
+    const file = await makeFile();
     const database = new DatabaseSync(file);
-    database.exec("CREATE TABLE mine (id)");
+    database.exec(sql);
     database.close();
-    const { exitCode, stderr } = await runCommand(["deliveries", "list", "--inbox", `sqlite:${file}`]);
+    const { exitCode, stderr } = await runCommand(`deliveries list --inbox sqlite:${file}`);
     expect(exitCode).toBe(1);
-    expect(stderr).toMatch(/^error: .*is a database, but not an inbox.*\n$/);
-  });
-
-  test("causes a one-line error if the file is damaged", async () => {
-    const { file, url } = await filledInbox();
-    const database = new DatabaseSync(file);
-    database.exec("DROP TABLE attempts");
-    database.close();
-    const { exitCode, stderr } = await runCommand(["deliveries", "list", "--inbox", url]);
-    expect(exitCode).toBe(1);
-    expect(stderr).toMatch(/^error: The inbox could not be read or written \(no such table: attempts\).*\n$/);
+    expect(stderr).toMatch(/^error: .*\n$/);
+    expect(stderr).toMatch(expected);
   });
 
   test.each([
@@ -133,8 +124,8 @@ describe("The inbox of hub-webhooks deliveries", () => {
     "redis://:hunter2%40@[::1",
   ])("causes an error without the URL's secrets if it cannot be opened: %s", async (url) => {
     const results = await Promise.all([
-      runCommand(["deliveries", "list", "--inbox", url]),
-      runCommand(["deliveries", "list"], { env: { INBOX_URL: url } }),
+      runCommand(`deliveries list --inbox ${url}`),
+      runCommand("deliveries list", { env: { INBOX_URL: url } }),
     ]);
     for (const { exitCode, stdout, stderr } of results) {
       expect([1, 2]).toContain(exitCode);
@@ -143,42 +134,59 @@ describe("The inbox of hub-webhooks deliveries", () => {
       expect(stderr).not.toContain("hunter2");
     }
   });
-});
 
-describe("A password that is a common word", () => {
+  // A password that is a common word must not make a message unreadable.
   test.each([
     ["postgres://postgres:postgres@127.0.0.1:1/db", "postgres://127.0.0.1:1 cannot be opened"],
     ["redis://user:in@127.0.0.1:1/0", "error: The inbox at redis://127.0.0.1:1"],
-  ])("does not make a message unreadable: %s", async (url, expected) => {
-    const { stderr } = await runCommand(["deliveries", "list", "--inbox", url]);
-    expect(stderr).toContain(expected);
+  ])("is readable in an error: %s", async (url, expected) => {
+    expect((await runCommand(`deliveries list --inbox ${url}`)).stderr).toContain(expected);
   });
 });
 
-describe("Wrong usage of hub-webhooks deliveries", () => {
-  test("with an invalid cursor exits with 2", async () => {
-    const { env } = await filledInbox();
-    const { exitCode, stdout, stderr } = await runCommand(["deliveries", "list", "--cursor", "x"], { env });
-    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
-    expect(stderr).toMatch(/^error: .*"cursor".*\n$/);
-  });
-
-  test("without a subcommand prints the help to standard error", async () => {
-    const { exitCode, stdout, stderr } = await runCommand(["deliveries"]);
-    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
-    expect(stderr).toContain("Usage: hub-webhooks deliveries");
-  });
+test.each([
+  ["an invalid cursor", "list --cursor x", /^error: .*"cursor".*\n$/],
+  ["no subcommand", "", /Usage: hub-webhooks deliveries/],
+])("hub-webhooks deliveries exits with 2 for %s", async (_name, words, expected) => {
+  const { env } = await filledInbox();
+  const result = await runCommand(`deliveries ${words}`.trim(), { env });
+  expect(result).toEqual({ exitCode: 2, stdout: "", stderr: expect.stringMatching(expected) });
 });
 
-describe("The process of hub-webhooks deliveries", () => {
-  test.each([
-    [0, ["list"]],
-    [1, ["replay", "gone"]],
-  ])("exits with %i for %j", async (exitCode, argv) => {
-    const { env } = await filledInbox();
-    const result = await startCommand(["deliveries", ...argv], env).ended;
-    expect(result).toMatchObject({ exitCode, signal: null });
-    expect(exitCode === 0 ? result.stderr : result.stdout).toBe("");
-    expect(exitCode === 0 ? result.stdout : result.stderr).not.toBe("");
+test("The process of hub-webhooks deliveries exits with 1 if the command fails", async () => {
+  const { env } = await filledInbox();
+  const result = await startCommand(["deliveries", "replay", "gone"], env).ended;
+  expect(result).toEqual({ exitCode: 1, signal: null, stdout: "", stderr: expect.stringMatching(/^error: /) });
+});
+
+/** Creates a folder with these inbox files, each last modified this many seconds ago. */
+function folderWith(files: Readonly<Record<string, number>>): string {
+  const folder = createFolder();
+  mkdirSync(join(folder, ".hub-webhooks"));
+  for (const [name, secondsAgo] of Object.entries(files)) {
+    const path = join(folder, ".hub-webhooks", name);
+    writeFileSync(path, "");
+    const time = new Date(Date.now() - secondsAgo * 1_000);
+    utimesSync(path, time, time);
+  }
+  return folder;
+}
+
+describe("The default inbox of deliveries", () => {
+  test("is the server's if dev has none", () => {
+    expect(findInbox(folderWith({ "inbox.db": 1, "registrations.json": 1, "develop.db": 1 }))).toBeUndefined();
+    expect(findInbox("/no/such/folder")).toBeUndefined();
+  });
+
+  test("is the latest of dev if the server has none", () => {
+    const folder = folderWith({ "dev.db": 60, "dev-7861.db": 120, "dev-7861.db-wal": 5 });
+    const url = "sqlite:./.hub-webhooks/dev-7861.db";
+    expect(findInbox(folder)).toEqual({ url, note: expect.stringContaining(url) });
+  });
+
+  test("is the server's, with a note, if dev has a newer one", () => {
+    const found = findInbox(folderWith({ "inbox.db": 60, "dev.db": 5 }));
+    expect(found).toEqual({ url: undefined, note: expect.stringContaining("--inbox sqlite:./.hub-webhooks/dev.db") });
+    expect(findInbox(folderWith({ "inbox.db": 5, "dev.db": 60 }))).toBeUndefined();
   });
 });

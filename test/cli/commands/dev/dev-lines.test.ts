@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { DevLines } from "../../../../src/cli/commands/dev/dev-lines.ts";
+import { DevLines, formatDelivery, sanitizeLine } from "../../../../src/cli/commands/dev/dev-lines.ts";
 import type { DevEvent, DevState } from "../../../../src/dev/dev-event.ts";
 
 const defaultTriggerHub = "http://127.0.0.1:5050";
@@ -120,14 +120,8 @@ describe("An event is one line", () => {
   });
 
   test("explains why the server did not answer a delivery", () => {
-    const delivery = {
-      event: "delivery",
-      endpoint: "retrain",
-      status: 503,
-      durationMs: 3,
-      reason: "It is gone.",
-    } as const;
-    expect(lines.format(delivery)).toEqual([
+    const failed = { endpoint: "retrain", status: 503, durationMs: 3, reason: "It is gone." };
+    expect(lines.format({ event: "delivery", ...failed })).toEqual([
       "03:04:05 ✗ 503  retrain  It is gone. The Hub retries the delivery while it has attempts left.",
     ]);
   });
@@ -146,15 +140,11 @@ describe("The output of the server", () => {
   });
 
   test("is one line per delivery, followed by the error of its handler", () => {
-    const logged = {
-      level: 50,
-      time: 1,
-      endpoint: "retrain",
-      outcome: "failed",
-      status: 500,
-      err: { stack: "Error: no" },
-    };
-    expect(output(JSON.stringify(logged))).toEqual(["03:04:05 ✗ 500  retrain", "    Error: no"]);
+    const failed = { endpoint: "retrain", outcome: "failed", status: 500, err: { stack: "Error: no" } };
+    expect(output(JSON.stringify({ level: 50, time: 1, ...failed }))).toEqual([
+      "03:04:05 ✗ 500  retrain",
+      "    Error: no",
+    ]);
   });
 
   test("marks deliveries that the Hub retries", () => {
@@ -190,4 +180,106 @@ describe("The output of the server", () => {
 test("has colors if they are enabled", () => {
   const coloured = new DevLines({ defaultTriggerHub, hasColors: true, now: () => 0 });
   expect(coloured.format({ event: "reloaded", endpoints: [] })[0]).toContain("\u001b[32m✓\u001b[39m");
+});
+
+/** Formats a log line with these fields. */
+function format(fields: Record<string, unknown>) {
+  return formatDelivery(fields, { isRetry: false });
+}
+
+const event = { repo: "dataset:me/data", scope: "repo.content", action: "update" };
+const delivery = { endpoint: "retrain", deliveryId: "d1", ...event };
+
+describe("formatDelivery", () => {
+  const about = "retrain  dataset:me/data  repo.content update";
+  const retrying = { outcome: "retrying", attempt: 1, ms: 5, nextAttemptInMs: 30_000 };
+  const dead = { outcome: "dead", attempt: 3, code: "HANDLER_FAILED" };
+  const deadMessage = 'delivery is dead: The handler of endpoint "retrain" failed. Replay it.';
+
+  test.each([
+    ["a success", { outcome: "succeeded", status: 200, ms: 1.2 }, `✓ 200  ${about}  1.2 ms`],
+    ["an accepted delivery", { status: 202, ms: 3 }, `✓ 202  ${about}  3 ms  accepted`],
+    ["a duplicate", { status: 202, ms: 3, duplicate: true }, `✓ 202  ${about}  3 ms  duplicate, not run again`],
+    [
+      "a delivery that does not match the filter",
+      { outcome: "ignored", status: 200, ms: 0.1, reason: "repo dataset:me/data is not model:me/*" },
+      `· 200  ${about}  0.1 ms  ignored: repo dataset:me/data is not model:me/*`,
+    ],
+    ["a background attempt", { outcome: "succeeded", attempt: 2, ms: 40 }, `✓ succeeded  ${about}  40 ms  attempt 2`],
+    [
+      "a failure",
+      { outcome: "failed", status: 500, ms: 5, msg: "delivery failed: It failed." },
+      `✗ 500  ${about}  5 ms  It failed.`,
+    ],
+    [
+      "a dead delivery, with the message of the cause",
+      { ...dead, msg: deadMessage, err: { message: "boom" } },
+      `✗ dead  ${about}  attempt 3  boom`,
+    ],
+    [
+      "a dead delivery without a cause",
+      { ...dead, msg: "delivery is dead: The body does not match." },
+      `✗ dead  ${about}  attempt 3  The body does not match.`,
+    ],
+    [
+      "a failed attempt with a retry",
+      { ...retrying, msg: "Timed out." },
+      `✗ failed  ${about}  5 ms  attempt 1  Timed out.`,
+    ],
+    [
+      "a failed attempt with an error and a retry",
+      { ...retrying, msg: "It failed.", err: { message: "no" } },
+      `✗ failed  ${about}  5 ms  attempt 1  next attempt in 30 s`,
+    ],
+    [
+      "a failed attempt with a repeated error and a retry",
+      { ...retrying, err: { message: "no" }, repeated: 1 },
+      `✗ failed  ${about}  5 ms  attempt 1  no  next attempt in 30 s`,
+    ],
+  ])("formats %s as one line", (_name, fields, line) => {
+    const [sign, text] = [line.slice(0, 1), line.slice(2)];
+    expect(format({ ...delivery, ...fields })).toMatchObject({ sign, text, stack: [] });
+  });
+
+  test("formats a rejected delivery, whose payload is unknown", () => {
+    const fields = {
+      endpoint: "retrain",
+      status: 403,
+      code: "SECRET_INVALID",
+      msg: "delivery refused: Invalid secret.",
+    };
+    expect(format(fields)).toMatchObject({ sign: "✗", text: "403  retrain  delivery refused: Invalid secret." });
+  });
+
+  test("shows the frames of the user's code for an error", () => {
+    const stack = [
+      "Error: oh no",
+      "    at handler (/home/me/server.ts:3:9)",
+      "    at processDelivery (file:///home/me/node_modules/hub-webhooks/dist/receiver/pipeline/run-handler.js:1:1)",
+      "    at process.processTicksAndRejections (node:internal/process/task_queues:104:5)",
+    ].join("\n");
+    expect(format({ ...delivery, outcome: "failed", status: 500, err: { stack } })?.stack).toEqual([
+      "Error: oh no",
+      "    at handler (/home/me/server.ts:3:9)",
+    ]);
+  });
+
+  test("shows a string that a handler threw", () => {
+    expect(format({ ...delivery, outcome: "failed", status: 500, err: "no database" })?.stack).toEqual(["no database"]);
+  });
+
+  test("returns undefined for other log lines", () => {
+    expect(format({ msg: "hello" })).toBeUndefined();
+    expect(format({ endpoint: "retrain", url: "http://x", msg: "Endpoint added." })).toBeUndefined();
+  });
+
+  test("removes escape codes", () => {
+    expect(format({ ...delivery, repo: "dataset:me/\u001b[2Jdata", status: 200 })?.text).toContain("dataset:me/data");
+  });
+});
+
+describe("sanitizeLine", () => {
+  test("keeps colors and removes other control characters", () => {
+    expect(sanitizeLine("\u001b[31mred\u001b[0m\u001b[2J\u0007\u202e\tend")).toBe("\u001b[31mred\u001b[0m[2J    end");
+  });
 });

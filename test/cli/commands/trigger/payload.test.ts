@@ -1,5 +1,4 @@
-import { readdirSync } from "node:fs";
-import { writeFile } from "node:fs/promises";
+import { readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
@@ -14,20 +13,19 @@ const fixtures = fileURLToPath(new URL("../../../fixtures/", import.meta.url));
 const recordings = readdirSync(fixtures).filter((name) => name.endsWith(".json"));
 
 /** Creates a file that is removed after the test. */
-async function temporaryFile(value: unknown): Promise<string> {
-  const folder = createFolder();
-  const path = join(folder, "payload.json");
-  await writeFile(path, typeof value === "string" ? value : JSON.stringify(value));
+function temporaryFile(value: unknown): string {
+  const path = join(createFolder(), "payload.json");
+  writeFileSync(path, typeof value === "string" ? value : JSON.stringify(value));
   return path;
 }
 
 describe("A payload of trigger", () => {
   test.each(knownEvents)("is valid for every repository type: %s %s", async (scope, action) => {
     for (const type of repoTypes) {
-      const moved = action === "move" ? ["--set", "movedTo.name=me/new"] : [];
-      const url = ["--url", "http://127.0.0.1:1/", "--dry-run", "--format", "json"];
-      const argv = [`${type}:me/thing`, "--scope", scope, "--action", action, ...moved, ...url];
-      const { exitCode, stdout, stderr } = await runTrigger(argv);
+      const moved = action === "move" ? "--set movedTo.name=me/new " : "";
+      const url = "--url http://127.0.0.1:1/ --dry-run --format json";
+      const words = `${type}:me/thing --scope ${scope} --action ${action} ${moved}${url}`;
+      const { exitCode, stdout, stderr } = await runTrigger(words);
       expect(exitCode, stderr).toBe(0);
       const payload = parsePayload(JSON.parse(stdout).payload);
       expect(payload).toMatchObject({ event: { scope, action }, repo: { type, name: "me/thing" } });
@@ -39,24 +37,25 @@ describe("A payload of trigger", () => {
   });
 
   test.each([
-    [[], "repo.content", "update"],
-    [["--scope", "repo"], "repo", "update"],
-    [["--scope", "repo.config"], "repo.config", "update"],
-    [["--scope", "discussion"], "discussion", "create"],
-    [["--scope", "discussion.comment"], "discussion.comment", "create"],
-    [["--scope", "repo.config.dois"], "repo.config.dois", "update"],
-    [["--scope", "discussion.comment.reaction"], "discussion.comment.reaction", "update"],
-  ])("has an action that fits the scope: %j", async (argv, scope, action) => {
-    expect(await payloadOf(["dataset:me/data", ...argv])).toMatchObject({ event: { scope, action } });
+    [undefined, "update"],
+    ["repo", "update"],
+    ["repo.config", "update"],
+    ["discussion", "create"],
+    ["discussion.comment", "create"],
+    ["repo.config.dois", "update"],
+    ["discussion.comment.reaction", "update"],
+  ])("has an action that fits the scope: %s", async (scope, action) => {
+    const payload = await payloadOf(["dataset:me/data", ...(scope ? ["--scope", scope] : [])]);
+    expect(payload).toMatchObject({ event: { scope: scope ?? "repo.content", action } });
   });
 
   test.each([
-    [["--scope", "repo.contnt"], 'scope "repo.contnt". Sending it anyway. Did you mean "repo.content"?'],
-    [["--action", "updat"], 'action "updat". Sending it anyway. Did you mean "update"?'],
-    [["--action", "create"], "With scope repo.content, the Hub is only known to send update, not create"],
-  ])("is sent with a warning if the Hub does not send such payloads: %j", async (argv, expected) => {
+    ["--scope repo.contnt", 'scope "repo.contnt". Sending it anyway. Did you mean "repo.content"?'],
+    ["--action updat", 'action "updat". Sending it anyway. Did you mean "update"?'],
+    ["--action create", "With scope repo.content, the Hub is only known to send update, not create"],
+  ])("is sent with a warning if the Hub does not send such payloads: %s", async (words, expected) => {
     const target = await openTarget();
-    const { exitCode, stderr } = await runTrigger(["dataset:me/data", ...argv, "--url", target.url]);
+    const { exitCode, stderr } = await runTrigger(`dataset:me/data ${words} --url ${target.url}`);
     expect(exitCode).toBe(0);
     expect(stderr).toMatch(/^warning: /);
     expect(stderr).toContain(expected);
@@ -88,8 +87,8 @@ describe("--set and --unset", () => {
 
   test("also work through the local Hub, and do not change its data", async () => {
     const { hub, target } = await openWatchedTarget();
-    await runTrigger(["dataset:me/data", "--set", "repo.private=true", "webhook.id=mine"], { hub });
-    await runTrigger(["dataset:me/data"], { hub });
+    await runTrigger("dataset:me/data --set repo.private=true webhook.id=mine", { hub });
+    await runTrigger("dataset:me/data", { hub });
     expect(target.payloads.map(({ repo, webhook }) => [repo.private, webhook.id])).toEqual([
       [true, "mine"],
       [false, expect.stringMatching(/^[0-9a-f]{24}$/)],
@@ -98,10 +97,10 @@ describe("--set and --unset", () => {
 
   test("move a repository to the name of --set movedTo.name", async () => {
     const { hub, target } = await openWatchedTarget();
-    const move = ["dataset:me/data", "--scope", "repo", "--action", "move", "--set", "movedTo.name=me/new"];
-    await runTrigger(["dataset:me/data"], { hub });
+    const move = "dataset:me/data --scope repo --action move --set movedTo.name=me/new";
+    await runTrigger("dataset:me/data", { hub });
     expect(await runTrigger(move, { hub })).toMatchObject({ exitCode: 0 });
-    await runTrigger(["dataset:me/new"], { hub });
+    await runTrigger("dataset:me/new", { hub });
     const [before, , after] = target.payloads;
     expect(after?.repo.id).toBe(before?.repo.id);
   });
@@ -132,7 +131,7 @@ describe("--file", () => {
   test.each(recordings)("sends a recorded payload as it was: %s", async (name) => {
     const target = await openTarget();
     const file = join(fixtures, name);
-    const { exitCode, stderr } = await runTrigger(["--file", file, "--url", target.url]);
+    const { exitCode, stderr } = await runTrigger(`--file ${file} --url ${target.url}`);
     expect(exitCode, stderr).toBe(0);
     const { default: recorded } = await import(file, { with: { type: "json" } });
     expect(JSON.parse(target.requests[0]?.body ?? "")).toEqual(recorded);
@@ -147,13 +146,13 @@ describe("--file", () => {
       edits: "kept",
     };
     Reflect.deleteProperty(recorded.comment ?? {}, "content");
-    expect(await runTrigger(["--file", await temporaryFile(recorded)], { hub })).toMatchObject({ exitCode: 0 });
+    expect(await runTrigger(["--file", temporaryFile(recorded)], { hub })).toMatchObject({ exitCode: 0 });
     const sent = JSON.parse(target.requests[0]?.body ?? "");
     expect(sent).toEqual({ ...recorded, webhook: { id: webhookId, version: 3, note: "kept" } });
   });
 
   test("merges fields into the payload, and --set overrides them", async () => {
-    const file = await temporaryFile({ repo: { private: true, likes: 5 }, note: "file", more: "file" });
+    const file = temporaryFile({ repo: { private: true, likes: 5 }, note: "file", more: "file" });
     const payload = await payloadOf(["dataset:me/data", "--file", file, "--set", "more=set"]);
     expect(payload).toMatchObject({
       repo: { type: "dataset", name: "me/data", private: true, likes: 5, id: expect.any(String) },
@@ -184,8 +183,8 @@ describe("--file", () => {
     ["has a field of the wrong kind", '{"discussion": {"num": "horse"}}', "discussion.num"],
     ["is too long", JSON.stringify({ note: "x".repeat(4_200_000) }), "too large. The maximum is 4 MiB"],
   ])("is refused where it %s, and not quoted", async (_name, text, expected) => {
-    const file = await temporaryFile(text);
-    const { exitCode, stdout, stderr } = await runTrigger(["dataset:me/data", "--file", file]);
+    const file = temporaryFile(text);
+    const { exitCode, stdout, stderr } = await runTrigger(`dataset:me/data --file ${file}`);
     expect(stderr).toContain(expected);
     expect(stderr).toMatch(/^error: .*\n$/);
     expect(stderr).not.toContain("horse");

@@ -9,7 +9,7 @@ import { runTrigger } from "../../run-command.ts";
 describe("hub-webhooks trigger --repeat", () => {
   test("lists up to ten deliveries, and prints a summary", async () => {
     const target = await openTarget();
-    const { exitCode, stdout, stderr } = await runTrigger(["model:me/net", "--url", target.url, "--repeat", "10"]);
+    const { exitCode, stdout, stderr } = await runTrigger(`model:me/net --url ${target.url} --repeat 10`);
     expect(exitCode).toBe(0);
     expect(stdout.trimEnd().split("\n")).toHaveLength(11);
     expect(stderr).toMatch(
@@ -21,8 +21,7 @@ describe("hub-webhooks trigger --repeat", () => {
   test("lists only the first ten failures of more deliveries", async () => {
     const answers = Array.from({ length: 15 }, (_, index) => (index < 3 ? 200 : 503));
     const target = await openTarget(...answers);
-    const argv = ["model:me/net", "--url", target.url, "--repeat", "15"];
-    const { exitCode, stdout, stderr } = await runTrigger(argv);
+    const { exitCode, stdout, stderr } = await runTrigger(`model:me/net --url ${target.url} --repeat 15`);
     expect(exitCode).toBe(1);
     expect(stdout.match(/\t503\t/g)).toHaveLength(10);
     expect(stdout).not.toContain("\t200\t");
@@ -31,10 +30,10 @@ describe("hub-webhooks trigger --repeat", () => {
 
   test("lists all of them as JSON", async () => {
     const target = await openTarget();
-    const argv = ["model:me/net", "--url", target.url, "--repeat", "25", "--concurrency", "5"];
-    const json = JSON.parse((await runTrigger([...argv, "--format", "json"])).stdout);
+    const words = `model:me/net --url ${target.url} --repeat 25 --concurrency 5`;
+    const json = JSON.parse((await runTrigger(`${words} --format json`)).stdout);
     expect(json.deliveries).toHaveLength(25);
-    const quiet = await runTrigger([...argv, "--format", "quiet"]);
+    const quiet = await runTrigger(`${words} --format quiet`);
     expect(quiet.stdout.trimEnd().split("\n").sort()).toEqual(target.ids.slice(25).sort());
     expect(quiet.stderr).toBe("");
   });
@@ -47,8 +46,8 @@ describe("hub-webhooks trigger --repeat", () => {
       most = Math.max(most, waiting.length);
       if (waiting.length === 3) for (const answer of waiting.splice(0)) answer();
     });
-    const argv = ["model:me/net", "--url", target.url, "--repeat", "9", "--concurrency", "3"];
-    expect(await runTrigger(argv)).toMatchObject({ exitCode: 0 });
+    const words = `model:me/net --url ${target.url} --repeat 9 --concurrency 3`;
+    expect(await runTrigger(words)).toMatchObject({ exitCode: 0 });
     expect([most, target.requests.length]).toEqual([3, 9]);
   });
 
@@ -56,7 +55,7 @@ describe("hub-webhooks trigger --repeat", () => {
     const hub = await openLocalHub({ triggersPerDay: 4 });
     const target = await openTarget();
     await hub.create({ url: target.url });
-    const { exitCode, stdout, stderr } = await runTrigger(["dataset:me/data", "--repeat", "20"], { hub });
+    const { exitCode, stdout, stderr } = await runTrigger("dataset:me/data --repeat 20", { hub });
     expect(exitCode).toBe(1);
     expect(stdout.match(/\t200\t/g)).toHaveLength(4);
     expect(stderr).toContain("Stopped after 4 of 20 events.");
@@ -74,7 +73,7 @@ describe("hub-webhooks trigger --repeat", () => {
       if (arrived === 3) hub.hub.close();
     });
     await hub.create({ url: target.url });
-    const { exitCode, stderr } = await runTrigger(["dataset:me/data", "--repeat", "1000"], { hub });
+    const { exitCode, stderr } = await runTrigger("dataset:me/data --repeat 1000", { hub });
     expect(exitCode).toBe(1);
     expect(stderr).toMatch(/^[23] deliveries: /);
     expect(stderr).toMatch(/^Stopped after [23] of 1000 events\.$/m);
@@ -88,8 +87,8 @@ describe("hub-webhooks trigger --repeat", () => {
     };
     const hub = await openTarget(greet, refuse);
     const { origin } = new URL(hub.url);
-    const repeat = ["--repeat", "100", "--concurrency", "2"];
-    const { exitCode, stderr } = await runTrigger(["dataset:me/data", "--hub-url", origin, ...repeat]);
+    const words = `dataset:me/data --hub-url ${origin} --repeat 100 --concurrency 2`;
+    const { exitCode, stderr } = await runTrigger(words);
     expect(exitCode).toBe(2);
     expect(stderr).toContain("There is no such repository.");
     // The first error stops the command. By then, at most two requests have been sent.
@@ -114,7 +113,7 @@ describe("Ctrl+C", () => {
     const hub = await openLocalHub();
     const target = await openTarget(neverRespond);
     await hub.create({ url: target.url });
-    const result = await runTrigger(["dataset:me/data"], { hub, stopped: target.hasReceived(1) });
+    const result = await runTrigger("dataset:me/data", { hub, stopped: target.hasReceived(1) });
     expect(result).toEqual({ exitCode: 1, stdout: "", stderr: "Stopped after 0 of 1 events.\n" });
   });
 });
@@ -125,7 +124,7 @@ describe("On a terminal", () => {
     const target = await openTarget(200, 200, neverRespond);
     await hub.create({ url: target.url });
     let screen = "";
-    const { exitCode, stdout } = await runTrigger(["dataset:me/data", "--repeat", "50"], {
+    const { exitCode, stdout } = await runTrigger("dataset:me/data --repeat 50", {
       ...{ hub, stopped: target.hasReceived(3), isTerminal: true, hasPrompts: true },
       onOutput: () => {
         screen += "TABLE";
@@ -143,7 +142,7 @@ describe("On a terminal", () => {
 
   test("no bar is drawn without a terminal", async () => {
     const target = await openTarget();
-    const { stderr } = await runTrigger(["model:me/net", "--url", target.url, "--repeat", "3"]);
+    const { stderr } = await runTrigger(`model:me/net --url ${target.url} --repeat 3`);
     expect(stderr).not.toMatch(/[\r\u001b[]/);
   });
 });
@@ -184,23 +183,12 @@ describe("The summary", () => {
     const tally = new Tally({ keepAll: false });
     for (let number = 1; number <= 100; number += 1) {
       const status = number <= 90 ? 200 : number <= 95 ? 500 : null;
-      tally.add({
-        url: "",
-        deliveryId: String(number),
-        attempts: 1,
-        status,
-        durationMs: number,
-        answer: "",
-        error: null,
-      });
+      const result = { status, attempts: 1, durationMs: number, answer: "", error: null };
+      tally.add({ url: "", deliveryId: String(number), ...result });
     }
     expect(tally.summary({ elapsedMs: 4_000 })).toEqual({
-      deliveries: 100,
-      succeeded: 90,
-      failed: 10,
-      byStatus: { "200": 90, "500": 5, none: 5 },
-      durationMs: { p50: 50, p95: 95, max: 100 },
-      perSecond: 25,
+      ...{ deliveries: 100, succeeded: 90, failed: 10, byStatus: { "200": 90, "500": 5, none: 5 } },
+      ...{ durationMs: { p50: 50, p95: 95, max: 100 }, perSecond: 25 },
     });
     expect(tally.listed.map(({ deliveryId }) => deliveryId)).toEqual(
       Array.from({ length: 10 }, (_, index) => String(91 + index)),

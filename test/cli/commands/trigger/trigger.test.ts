@@ -6,7 +6,7 @@ import { freePort } from "../../../support/free-port.ts";
 import { listen } from "../../../support/listen.ts";
 import { runTrigger } from "../../run-command.ts";
 
-const toData = ["dataset:me/data"];
+const toData = "dataset:me/data";
 
 describe("hub-webhooks trigger", () => {
   test("fires every watching webhook, and shows the status, duration and response of each", async () => {
@@ -55,19 +55,12 @@ describe("hub-webhooks trigger", () => {
     const hub = await openLocalHub();
     const target = await openTarget();
     const { id } = await hub.create({ url: target.url });
-    const json = await runTrigger([...toData, "--format", "json"], { hub });
+    const json = await runTrigger(`${toData} --format json`, { hub });
     expect(JSON.parse(json.stdout)).toEqual({
       deliveries: [
         {
-          url: target.url,
-          webhookId: id,
-          deliveryId: target.ids[0],
-          logId: expect.any(String),
-          attempts: 1,
-          status: 200,
-          durationMs: expect.any(Number),
-          answer: "",
-          error: null,
+          ...{ url: target.url, webhookId: id, deliveryId: target.ids[0], logId: expect.any(String) },
+          ...{ attempts: 1, status: 200, durationMs: expect.any(Number), answer: "", error: null },
         },
       ],
       notified: [],
@@ -80,7 +73,7 @@ describe("hub-webhooks trigger", () => {
         perSecond: expect.any(Number),
       },
     });
-    const quiet = await runTrigger([...toData, "--format", "quiet"], { hub });
+    const quiet = await runTrigger(`${toData} --format quiet`, { hub });
     expect(quiet).toEqual({ exitCode: 0, stdout: `${target.ids[1]}\n`, stderr: "" });
   });
 
@@ -91,7 +84,7 @@ describe("hub-webhooks trigger", () => {
     });
     await hub.create({ url: `${target.url}?secret=${secret}`, secret });
     for (const format of ["table", "json", "quiet"]) {
-      const { stdout, stderr } = await runTrigger([...toData, "--format", format], { hub, isTerminal: true });
+      const { stdout, stderr } = await runTrigger(`${toData} --format ${format}`, { hub, isTerminal: true });
       expect(stdout + stderr).not.toContain(secret);
       expect(stdout).not.toMatch(/[\u0000-\u0009\u000b-\u001a\u001c-\u001f\u007f-\u009f\u202e]|\u001b\[2J|\nnext/);
     }
@@ -101,7 +94,7 @@ describe("hub-webhooks trigger", () => {
     const hub = await openLocalHub();
     const target = await openTarget();
     await hub.create({ url: target.url });
-    expect(await runTrigger([...toData, "--hub-url", `${hub.url}/`])).toMatchObject({ exitCode: 0 });
+    expect(await runTrigger(`${toData} --hub-url ${hub.url}/`)).toMatchObject({ exitCode: 0 });
     expect(await runTrigger(toData, { env: { HF_ENDPOINT: hub.url } })).toMatchObject({ exitCode: 0 });
     expect(target.requests).toHaveLength(2);
   });
@@ -121,7 +114,7 @@ describe("A repository that no webhook watches", () => {
     const hub = await openLocalHub();
     const target = await openTarget();
     await hub.create({ url: target.url, watched: [{ type: "org", name: "acme" }], domains: ["discussion"] });
-    const { exitCode, stdout, stderr } = await runTrigger(["dataset:me/dta"], { hub });
+    const { exitCode, stdout, stderr } = await runTrigger("dataset:me/dta", { hub });
     expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
     expect(stderr).toMatch(/^error: No enabled webhook at .* watches dataset:me\/dta, scope repo\.content\.\n/);
     const [, command = ""] = /npx hub-webhooks trigger (.*)$/m.exec(stderr) ?? [];
@@ -166,16 +159,18 @@ describe("A repository that no webhook watches", () => {
 
   test("prints an empty list as JSON", async () => {
     const hub = await openLocalHub();
-    const { exitCode, stdout } = await runTrigger([...toData, "--format", "json"], { hub });
+    const { exitCode, stdout } = await runTrigger(`${toData} --format json`, { hub });
     expect(exitCode).toBe(1);
     expect(JSON.parse(stdout)).toMatchObject({ deliveries: [], summary: { deliveries: 0, durationMs: { p50: null } } });
   });
 });
 
 describe("A webhook that watches and does not fire", () => {
+  const closed = { url: "http://127.0.0.1:1/" };
+
   test("is listed with the command that enables it, with a token of its owner", async () => {
     const hub = await openLocalHub();
-    const { id } = await hub.create({ url: "http://127.0.0.1:1/" }, { token: "hf_other" });
+    const { id } = await hub.create(closed, { token: "hf_other" });
     await hub.request(`POST /api/settings/webhooks/${id}/disable`, { token: "hf_other" });
     const { exitCode, stderr } = await runTrigger(toData, { hub });
     expect(exitCode).toBe(1);
@@ -189,20 +184,19 @@ describe("A webhook that watches and does not fire", () => {
     ["used up", { attempts: 1, triggersPerDay: 1 }, "has reached its daily limit of triggers"],
   ])("is reported with the reason: %s", async (_name, options, told) => {
     const hub = await openLocalHub(options);
-    await hub.create({ url: "http://127.0.0.1:1/" });
+    await hub.create(closed);
     await hub.trigger();
-    const { exitCode, stderr } = await runTrigger(toData, { hub });
-    expect(exitCode).toBe(1);
-    expect(stderr).toContain(told);
+    const stderr = expect.stringContaining(told);
+    expect(await runTrigger(toData, { hub })).toMatchObject({ exitCode: 1, stderr });
   });
 
   test("is listed in addition to one that fires if it is disabled, but not if it has another domain", async () => {
     const hub = await openLocalHub();
-    const target = await openTarget();
-    await hub.create({ url: target.url });
-    const { id } = await hub.create({ url: target.url });
+    const { url } = await openTarget();
+    await hub.create({ url });
+    const { id } = await hub.create({ url });
     await hub.setState(id, "disable");
-    const other = await hub.create({ url: target.url, domains: ["discussion"] });
+    const other = await hub.create({ url, domains: ["discussion"] });
     const { exitCode, stderr } = await runTrigger(toData, { hub });
     expect(exitCode).toBe(0);
     expect(stderr).toContain(id);
@@ -211,94 +205,84 @@ describe("A webhook that watches and does not fire", () => {
 
   test("is listed with a scope of its domain", async () => {
     const hub = await openLocalHub();
-    await hub.create({ url: "http://127.0.0.1:1/", domains: ["discussion"] });
+    await hub.create({ ...closed, domains: ["discussion"] });
     const { stderr } = await runTrigger(toData, { hub });
     expect(stderr).toContain(`trigger dataset:me/data --scope discussion --hub-url ${hub.url}`);
   });
 
   test("is listed if its owner cannot read the repository", async () => {
     const hub = await openLocalHub();
-    await hub.create({ url: "http://127.0.0.1:1/" }, { token: "hf_other" });
-    const input = '{"repo": {"private": true}}';
-    const { stderr } = await runTrigger([...toData, "--file", "-"], { hub, input });
+    await hub.create(closed, { token: "hf_other" });
+    const { stderr } = await runTrigger(`${toData} --file -`, { hub, input: '{"repo": {"private": true}}' });
     expect(stderr).toContain("other-user has no access to this private repository");
   });
 });
 
 describe("The Hub of trigger", () => {
-  test("must be on this machine, otherwise exits with 2", async () => {
-    const { exitCode, stderr } = await runTrigger(toData, { env: { HF_ENDPOINT: "https://hub.example.com" } });
-    expect(exitCode).toBe(2);
-    expect(stderr).toMatch(/^error: Only a local Hub.* is not on this machine\. .*\n$/);
-  });
+  /** Answers the first request like a local Hub without webhooks, and other requests with a function. */
+  const greet =
+    (answer: RequestListener): RequestListener =>
+    (request, response) => {
+      if (request.method === "GET") response.end("[]");
+      else answer(request, response);
+    };
+  const hangUp: RequestListener = (request) => request.socket.destroy();
 
-  test("must be running, otherwise exits with 1 and explains how to start one", async () => {
-    const { exitCode, stderr } = await runTrigger([...toData, "--hub-url", `http://localhost:${await freePort()}`]);
-    expect(exitCode).toBe(1);
-    expect(stderr).toMatch(
+  test.each([
+    [
+      "on this machine",
+      { HF_ENDPOINT: "https://hub.example.com" },
+      2,
+      /^error: Only a local Hub.* is not on this mach/,
+    ],
+    [
+      "running",
+      async () => ({ HF_ENDPOINT: `http://localhost:${await freePort()}` }),
+      1,
       /^error: No local Hub is running at .*"npx hub-webhooks dev server\.ts" or "npx hub-webhooks hub".*\n$/,
-    );
+    ],
+  ])("must be %s", async (_name, env, exitCode, stderr) => {
+    const result = await runTrigger(toData, { env: typeof env === "function" ? await env() : env });
+    expect(result).toMatchObject({ exitCode, stderr: expect.stringMatching(stderr) });
   });
 
-  test.each<[name: string, answer: RequestListener]>([
-    ["404", (_request, response) => response.writeHead(404).end("<html>")],
-    ["a page", (_request, response) => response.end("<html>")],
-    ["other JSON", (_request, response) => response.end('{"webhooks":[]}')],
-    ["a redirect", (_request, response) => response.writeHead(302, { location: "/elsewhere" }).end()],
-    ["nothing", (request) => request.socket.destroy()],
-  ])("must be a local Hub: exit code 1 where something else answers with %s", async (_name, answer) => {
-    const stranger = await listen(createServer(answer));
-    const { exitCode, stderr } = await runTrigger(toData, { hub: stranger });
+  test.each<[name: string, answer: RequestListener, expected: RegExp]>([
+    ["404", (_request, response) => response.writeHead(404).end("<html>"), /is not a local Hub\. .*\n$/],
+    ["a page", (_request, response) => response.end("<html>"), /is not a local Hub\. .*\n$/],
+    ["other JSON", (_request, response) => response.end('{"webhooks":[]}'), /is not a local Hub\. .*\n$/],
+    ["nothing", hangUp, /is not a local Hub\. .*\n$/],
+    ["nothing to the event", greet(hangUp), /^error: The local Hub at \S+ stopped/],
+  ])("must be a local Hub: exit code 1 where something else answers with %s", async (_name, answer, expected) => {
+    const { exitCode, stderr } = await runTrigger(toData, { hub: await listen(createServer(answer)) });
+    expect(exitCode).toBe(1);
+    expect(stderr).toMatch(/^error: The (server|local Hub) at http:\S+ /);
+    expect(stderr).toMatch(expected);
+  });
+
+  test("does not redirect to another Hub", async () => {
+    const { url } = await openLocalHub();
+    const stranger = createServer((request, response) => {
+      response.writeHead(307, { location: `${url}${request.url}` }).end();
+    });
+    const { exitCode, stderr } = await runTrigger(toData, { hub: await listen(stranger) });
     expect(exitCode).toBe(1);
     expect(stderr).toMatch(/^error: The server at http:\S+ is not a local Hub\. .*\n$/);
   });
 
   test.each([
-    ["greeting", [], () => {}],
-    [
-      "dry run",
-      ["--dry-run"],
-      (request, response) =>
-        void (request.method === "GET" && response.setHeader("content-type", "application/json").end("[]")),
-    ],
-  ] satisfies [string, string[], RequestListener][])(
-    "is waited for ten seconds, and no longer: %s",
-    async (_what, options, answer) => {
-      const stranger = await listen(createServer(answer));
-      const { timeout } = AbortSignal;
-      const deadlines: number[] = [];
-      vi.spyOn(AbortSignal, "timeout").mockImplementation((milliseconds) => {
-        deadlines.push(milliseconds);
-        return timeout(50);
-      });
-      onTestFinished(() => void vi.restoreAllMocks());
-      expect(await runTrigger([...toData, ...options], { hub: stranger })).toMatchObject({ exitCode: 1 });
-      expect(deadlines.at(-1)).toBe(10_000);
-    },
-  );
-
-  test("is not used if another Hub is configured", async () => {
-    const hub = await openLocalHub();
-    const stranger = await listen(
-      createServer((request, response) => {
-        response.writeHead(307, { location: `${hub.url}${request.url}` }).end();
-      }),
-    );
-    const { exitCode, stderr } = await runTrigger(toData, { hub: stranger });
-    expect(exitCode).toBe(1);
-    expect(stderr).toContain("is not a local Hub");
-  });
-
-  test("is reported if it stops during a request", async () => {
-    const stranger = await listen(
-      createServer((request, response) => {
-        if (request.method === "GET") response.end("[]");
-        else request.socket.destroy();
-      }),
-    );
-    const { exitCode, stderr } = await runTrigger(toData, { hub: stranger });
-    expect(exitCode).toBe(1);
-    expect(stderr).toMatch(/^error: The local Hub at \S+ stopped/m);
+    ["greeting", toData, () => {}],
+    ["dry run", `${toData} --dry-run`, greet(() => {})],
+  ])("is waited for ten seconds, and no longer: %s", async (_what, words, answer) => {
+    const { timeout } = AbortSignal;
+    const deadlines: number[] = [];
+    vi.spyOn(AbortSignal, "timeout").mockImplementation((milliseconds) => {
+      deadlines.push(milliseconds);
+      return timeout(50);
+    });
+    onTestFinished(() => void vi.restoreAllMocks());
+    const hub = await listen(createServer(answer));
+    expect(await runTrigger(words, { hub })).toMatchObject({ exitCode: 1 });
+    expect(deadlines.at(-1)).toBe(10_000);
   });
 });
 
@@ -307,7 +291,7 @@ describe("A dry run", () => {
     const hub = await openLocalHub();
     const target = await openTarget();
     const { id } = await hub.create({ url: `${target.url}?secret=${secret}` });
-    const { exitCode, stdout, stderr } = await runTrigger([...toData, "--dry-run", "--set", "note=\u202eyes"], { hub });
+    const { exitCode, stdout, stderr } = await runTrigger(`${toData} --dry-run --set note=\u202eyes`, { hub });
     expect(exitCode).toBe(0);
     expect(stdout).not.toContain("\u202e");
     expect(JSON.parse(stdout)).toMatchObject({ repo: data, webhook: { id }, note: "\u202eyes" });
@@ -318,27 +302,20 @@ describe("A dry run", () => {
   });
 
   test("exits with 1 if no webhook would fire, but shows the payload", async () => {
-    const hub = await openLocalHub();
-    const { exitCode, stdout, stderr } = await runTrigger([...toData, "--dry-run"], { hub });
+    const { exitCode, stdout, stderr } = await runTrigger(`${toData} --dry-run`, { hub: await openLocalHub() });
     expect(exitCode).toBe(1);
     expect(JSON.parse(stdout)).toMatchObject({ repo: data });
     expect(stderr).toContain("error: ");
   });
-});
 
-describe("A dry run without a local Hub", () => {
-  test("shows the payload", async () => {
+  test("shows the payload without a local Hub, and lists no destinations as JSON", async () => {
     const hubUrl = `http://127.0.0.1:${await freePort()}`;
-    const options = ["--dry-run", "--set", "note=yes", "--hub-url", hubUrl];
-    const { exitCode, stdout, stderr } = await runTrigger([...toData, ...options]);
+    const words = `${toData} --dry-run --set note=yes --hub-url ${hubUrl}`;
+    const { exitCode, stdout, stderr } = await runTrigger(words);
     expect(exitCode).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject({ repo: data, webhook: { id: expect.any(String) }, note: "yes" });
     expect(stderr).toBe(`note: No local Hub is running at ${hubUrl}, so the destinations are unknown.\n`);
-  });
-
-  test("lists no destinations as JSON", async () => {
-    const hubUrl = `http://127.0.0.1:${await freePort()}`;
-    const { stdout } = await runTrigger([...toData, "--dry-run", "--format", "json", "--hub-url", hubUrl]);
-    expect(JSON.parse(stdout)).toMatchObject({ payload: { repo: data }, receivers: [], notFired: [] });
+    const json = JSON.parse((await runTrigger(`${words} --format json`)).stdout);
+    expect(json).toMatchObject({ payload: { repo: data }, receivers: [], notFired: [] });
   });
 });

@@ -10,9 +10,9 @@ import { runTrigger } from "../../run-command.ts";
 describe("hub-webhooks trigger --url", () => {
   test("sends the Hub's headers with a new ID each time, and needs no Hub", async () => {
     const target = await openTarget();
-    const argv = ["dataset:me/data", "--url", target.url];
-    expect(await runTrigger(argv)).toMatchObject({ exitCode: 0, stderr: "" });
-    const { stdout } = await runTrigger([...argv, "--format", "quiet"], { env: { HF_ENDPOINT: "https://x.example" } });
+    const words = `dataset:me/data --url ${target.url}`;
+    expect(await runTrigger(words)).toMatchObject({ exitCode: 0, stderr: "" });
+    const { stdout } = await runTrigger(`${words} --format quiet`, { env: { HF_ENDPOINT: "https://x.example" } });
     expect(target.requests).toHaveLength(2);
     for (const { line, headers, body } of target.requests) {
       expect(line).toBe("POST /hook");
@@ -44,8 +44,7 @@ describe("hub-webhooks trigger --url", () => {
     [{ WEBHOOK_SECRET: "" }, 401, "requires a secret"],
   ])("prints a remedy if the receiver refuses the delivery: %j", async (env, status, expected) => {
     const receiver = await openReceiver((server) => void server.webhook("hook", () => "done"));
-    const argv = ["dataset:me/data", "--url", receiver.urlOf("hook")];
-    const { exitCode, stdout, stderr } = await runTrigger(argv, { env });
+    const { exitCode, stdout, stderr } = await runTrigger(`dataset:me/data --url ${receiver.urlOf("hook")}`, { env });
     expect(exitCode).toBe(1);
     expect(stdout).toContain(`\t${status}\t`);
     expect(stderr).toContain(expected);
@@ -55,19 +54,19 @@ describe("hub-webhooks trigger --url", () => {
     const server = createServer({ keepAliveTimeout: 0 }, (_request, response) => response.end());
     const connected = once(server, "connection");
     const { url } = await listen(server);
-    expect(await runTrigger(["dataset:me/data", "--url", url])).toMatchObject({ exitCode: 0 });
+    expect(await runTrigger(`dataset:me/data --url ${url}`)).toMatchObject({ exitCode: 0 });
     const [socket] = await connected;
     await expect.poll(() => socket.closed).toBe(true);
   });
 
   test("suggests checking the path after a 404", async () => {
     const target = await openTarget(404);
-    const { stderr } = await runTrigger(["dataset:me/data", "--url", target.url]);
+    const { stderr } = await runTrigger(`dataset:me/data --url ${target.url}`);
     expect(stderr).toContain("/webhooks/NAME");
   });
 
   test("fails after one attempt if nothing answers", async () => {
-    const { exitCode, stdout, stderr } = await runTrigger(["dataset:me/data", "--url", "http://127.0.0.1:1/"]);
+    const { exitCode, stdout, stderr } = await runTrigger("dataset:me/data --url http://127.0.0.1:1/");
     expect(exitCode).toBe(1);
     expect(stderr).toBe("No server listens at 127.0.0.1:1. Start the server, or fix --url.\n");
     expect(stdout).toMatch(/\t\t\d+\t1\t\w+\tconnect ECONNREFUSED/);
@@ -76,27 +75,24 @@ describe("hub-webhooks trigger --url", () => {
   test("may use any address of this machine", async () => {
     const target = await openTarget();
     const url = target.url.replace("127.0.0.1", "0.0.0.0");
-    expect(await runTrigger(["dataset:me/data", "--url", url])).toMatchObject({ exitCode: 0 });
+    expect(await runTrigger(`dataset:me/data --url ${url}`)).toMatchObject({ exitCode: 0 });
     expect(target.requests).toHaveLength(1);
   });
 
   test("may be on another machine, and is printed without its secrets", async () => {
     const url = `http://bot:${secret}@nobody.invalid/?secret=${secret}`;
-    const { exitCode, stdout, stderr } = await runTrigger(["dataset:me/data", "--url", url, "--format", "json"]);
+    const { exitCode, stdout, stderr } = await runTrigger(`dataset:me/data --url ${url} --format json`);
     expect(exitCode).toBe(1);
+    const error = expect.stringContaining("nobody.invalid");
     expect(JSON.parse(stdout).deliveries).toMatchObject([
-      {
-        url: "http://bot:***@nobody.invalid/?secret=***",
-        status: null,
-        error: expect.stringContaining("nobody.invalid"),
-      },
+      { url: "http://bot:***@nobody.invalid/?secret=***", status: null, error },
     ]);
     expect(stdout + stderr).not.toContain(secret);
   });
 
   test("shows the URL in a dry run", async () => {
     const target = await openTarget();
-    const { exitCode, stderr } = await runTrigger(["model:me/net", "--url", `${target.url}?token=x`, "--dry-run"]);
+    const { exitCode, stderr } = await runTrigger(`model:me/net --url ${target.url}?token=x --dry-run`);
     expect(exitCode).toBe(0);
     expect(stderr).toBe(`Would be sent to ${target.url}?token=***.\n`);
     expect(target.requests).toEqual([]);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { examplesOf, reasonToIgnore, repositoriesOf } from "../../../src/dev/console/endpoint-filter.ts";
+import { examplesOf, reasonToIgnore, repositoriesOf } from "../../../src/dev/console/hub-parts.ts";
 import { webhookPayload } from "../../../src/testing.ts";
 
 describe("The reason why an endpoint ignores a payload", () => {

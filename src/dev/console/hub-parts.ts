@@ -1,19 +1,61 @@
 import * as z from "zod/mini";
 import type { SendDraft, SendPreview, SendResult, SentDelivery } from "../../console/protocol/send.ts";
-import type { SendSource, SentEvent } from "../../console/server/api.ts";
+import type { ConsoleFeature } from "../../console/protocol/session.ts";
+import { type ConsoleResource, type SendSource, type SentEvent, sendApi } from "../../console/server/api.ts";
+import type { ConsoleEvents } from "../../console/server/events.ts";
 import { WebhookError } from "../../core/errors.ts";
 import { webhooksPath } from "../../core/urls.ts";
 import { createId, createSha } from "../../local-hub/accounts.ts";
+import { hubFeatures, hubResources, reportHubChanges } from "../../local-hub/console/hub-console.ts";
 import { parseDraft } from "../../local-hub/console/send-source.ts";
 import { postDelivery } from "../../local-hub/delivery/attempt.ts";
 import { HttpSender } from "../../local-hub/delivery/http-sender.ts";
 import { serializeEvent } from "../../local-hub/events/event-request.ts";
 import { payloadSerializer } from "../../local-hub/events/repository-change.ts";
+import { contextOf } from "../../local-hub/hub-context.ts";
+import type { LocalHub } from "../../local-hub/local-hub.ts";
+import { createFilter } from "../../payload/filter.ts";
+import type { WebhookPayload } from "../../payload/schema.ts";
+import { formatWatched, parseWatch, type WatchedItem } from "../../payload/watch.ts";
 import type { EndpointDetails, ServerDescription } from "../../receiver/control.ts";
 import { endpointUnknown } from "../../receiver/endpoint-registry.ts";
-import { isRefusal } from "../delivery-observer.ts";
-import { waitForServer } from "../proxy-request.ts";
-import { examplesOf, reasonToIgnore, repositoriesOf } from "./endpoint-filter.ts";
+import { isRefusal, waitForServer } from "../proxy-request.ts";
+
+/** The features and routes that the Hub of a session adds to its console. */
+export interface ConsoleHub {
+  features: readonly ConsoleFeature[];
+  resources: readonly ConsoleResource[];
+}
+
+/** Adds the page that sends events directly to the server. The real Hub has its own pages for everything else. */
+export function realHubParts(options: DirectSendOptions): ConsoleHub {
+  return { features: ["send"], resources: [sendApi(new DirectSendSource(options))] };
+}
+
+export interface ConsoleHubOptions {
+  events: ConsoleEvents;
+  /** Returns the endpoints of the server. */
+  endpoints: () => readonly EndpointDetails[];
+  /** Returns the public URL of an endpoint. */
+  urlOf: (endpoint: string) => string;
+}
+
+/** Adds the local Hub of a session to its console. */
+export function localHubParts(localHub: LocalHub, { events, endpoints, urlOf }: ConsoleHubOptions): ConsoleHub {
+  const context = contextOf(localHub);
+  reportHubChanges(context, events);
+  return {
+    features: hubFeatures,
+    resources: hubResources(context, {
+      repositories: () => endpoints().flatMap(repositoriesOf),
+      ignoredBy: (name, payload) => {
+        const endpoint = endpoints().find((one) => one.name === name);
+        return endpoint && reasonToIgnore(endpoint, payload);
+      },
+      endpointOf: (webhookUrl) => endpoints().find(({ name }) => urlOf(name) === webhookUrl)?.name,
+    }),
+  };
+}
 
 export interface DirectSendOptions {
   /** Returns the endpoints of the server, with the items that their webhooks watch, and its secret. */
@@ -163,4 +205,41 @@ function parseAnswer(body: string | undefined): ServerAnswer {
   } catch {
     return {};
   }
+}
+
+/**
+ * Returns the reason why the filter of an endpoint ignores a payload, or `undefined` if the payload matches. Only checks scopes and
+ * repositories, because the description of an endpoint contains no other filters. The server applies the others.
+ */
+export function reasonToIgnore(
+  { scopes, repos }: Pick<EndpointDetails, "scopes" | "repos">,
+  payload: WebhookPayload,
+): string | undefined {
+  const filter = createFilter({
+    ...(scopes.length > 0 && { scope: scopes }),
+    ...(repos.length > 0 && { repo: repos.filter(isRepoPattern) }),
+  });
+  return filter?.(payload);
+}
+
+function isRepoPattern(text: string): text is `${string}:${string}` {
+  return text.includes(":");
+}
+
+/** Returns the repositories that an endpoint watches or that its filter names, as `type:name`, without owners and patterns. */
+export function repositoriesOf({ watch, repos }: Pick<EndpointDetails, "watch" | "repos">): readonly string[] {
+  const named = repos.flatMap((repo) => {
+    const parsed = parseWatch(repo);
+    return "problem" in parsed ? [] : [parsed];
+  });
+  return formatWatched([...watch, ...named].filter((item) => !isOwner(item) && item.name.includes("/")));
+}
+
+/** Returns an example of a repository for each owner that an endpoint watches, as `type:name`. */
+export function examplesOf({ watch }: Pick<EndpointDetails, "watch">): readonly string[] {
+  return watch.filter(isOwner).map(({ name }) => `dataset:${name}/data`);
+}
+
+function isOwner({ type }: WatchedItem): boolean {
+  return type === "user" || type === "org";
 }

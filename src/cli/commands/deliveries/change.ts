@@ -1,14 +1,13 @@
 import type { Command } from "commander";
 import { WebhookError } from "../../../core/errors.ts";
+import { defaultInboxUrl } from "../../../core/urls.ts";
 import type { DeliveryStatus } from "../../../inbox/inbox.ts";
 import type { ServerInbox } from "../../../receiver/inbox.ts";
-import type { Invocation } from "../../invocation.ts";
-import type { Output } from "../../output.ts";
-import { requestConfirmation, requireConfirmable } from "../../prompts.ts";
+import { requestConfirmation, requireConfirmable } from "../../input.ts";
+import type { Invocation, Output } from "../../invocation.ts";
 import { examples, usageError } from "../../usage.ts";
 import { deliveryUnknown, describeEmptyList, statusColor } from "./delivery-list.ts";
-import type { TakeOverOptions } from "./inbox-access.ts";
-import { type DeliveriesContext, endpointOption, takeOverOption } from "./inbox-access.ts";
+import { type DeliveriesContext, endpointOption, type TakeOverOptions, takeOverOption } from "./inbox-access.ts";
 
 interface ReplayOptions extends TakeOverOptions {
   endpoint?: string;
@@ -39,8 +38,7 @@ export function addReplayDeliveries(deliveries: Command, { invocation, access }:
         "deliveries replay --dead --endpoint retrain --yes    # in a script",
       ),
     )
-    .action(async (ids: readonly string[], { dead, takeOver, ...options }: ReplayOptions) => {
-      const { endpoint } = options;
+    .action(async (ids: readonly string[], { endpoint, dead, takeOver }: ReplayOptions) => {
       const write = { access: "write" as const, ...(takeOver !== undefined && { takeOver }) };
       if (!dead) {
         if (ids.length === 0) throw usageError("No deliveries to replay. Add delivery IDs, or --dead --endpoint NAME.");
@@ -132,4 +130,74 @@ async function replayDead(
     asBlocks: true,
   });
   if (counts === undefined) output.log(await describeEmptyList(inbox, { endpoint }));
+}
+
+/** Adds `hub-webhooks deliveries compact`. */
+export function addCompact(deliveries: Command, { invocation, access }: DeliveriesContext): void {
+  deliveries
+    .command("compact")
+    .description("shrink the file of a SQLite inbox; stop the server first")
+    .addHelpText("after", examples("deliveries compact", "deliveries compact --inbox sqlite:./data/inbox.db"))
+    .action(() =>
+      access.useUrl(async (url) => {
+        const { compactInbox } = await import("../../../inbox/open-inbox.ts");
+        const { bytesBefore, bytesAfter } = await compactInbox(url);
+        invocation.output.printResult({
+          json: { bytesBefore, bytesAfter },
+          quiet: [String(bytesAfter)],
+          columns: [
+            { key: "before", title: "Before" },
+            { key: "after", title: "After" },
+          ],
+          rows: [[megabytes(bytesBefore), megabytes(bytesAfter)]],
+          asBlocks: true,
+        });
+      }),
+    );
+}
+
+function megabytes(bytes: number): string {
+  return `${(bytes / 1e6).toFixed(1)} MB`;
+}
+
+/** Adds `hub-webhooks deliveries repair`. */
+export function addRepair(deliveries: Command, { invocation, access }: DeliveriesContext): void {
+  deliveries
+    .command("repair")
+    .description("repair an inbox in a bucket whose records are missing or unreadable; stop the server first")
+    .addOption(takeOverOption())
+    .addHelpText(
+      "after",
+      examples("deliveries repair", "deliveries repair --inbox hf://buckets/me/inbox", "deliveries repair --take-over"),
+    )
+    .action(({ takeOver }: TakeOverOptions) =>
+      access.useUrl(async (url = defaultInboxUrl) => {
+        const { repairInbox } = await import("../../../inbox/open-inbox.ts");
+        const { output } = invocation;
+        const repaired = await repairInbox(url, {
+          ...access.settings,
+          ...(takeOver !== undefined && { takeOver }),
+        });
+        output.printResult({
+          json: repaired,
+          quiet: repaired.map(({ record }) => String(record)),
+          columns: [
+            { key: "record", title: "Record" },
+            { key: "isReadable", title: "Changes" },
+            { key: "recovered", title: "Recovered deliveries" },
+          ],
+          rows: repaired.map(({ record, isReadable, recovered }) => [
+            String(record),
+            isReadable ? "readable" : "lost",
+            String(recovered),
+          ]),
+        });
+        if (repaired.length === 0) output.log("The inbox has no damaged records.");
+        else if (repaired.some(({ isReadable }) => !isReadable)) {
+          output.log(
+            "Deliveries of lost records are missing. To send them again, replay the deliveries of the webhook on the Hub: https://huggingface.co/settings/webhooks",
+          );
+        }
+      }),
+    );
 }

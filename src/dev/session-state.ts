@@ -1,0 +1,138 @@
+import { relative } from "node:path";
+import type { DevInfo, ReloadProblem } from "../console/protocol/session.ts";
+import type { WebhookError } from "../core/errors.ts";
+import { consolePath, maskUrl, webhooksPath } from "../core/urls.ts";
+import { getAccountKind, localUser } from "../local-hub/accounts.ts";
+import { triggerArguments } from "../local-hub/events/trigger.ts";
+import { formatWatched, parseWatch, type WatchedItem } from "../payload/watch.ts";
+import type { EndpointDetails } from "../receiver/control.ts";
+import type { LoadFailure } from "../server-file/load-failure.ts";
+import type { DevEndpoint, DevState } from "./dev-event.ts";
+import type { DevConfig } from "./dev-options.ts";
+
+/** The internal state of a session that {@link describeState} converts to a {@link DevState}. */
+export interface StateSource {
+  config: Pick<DevConfig, "isReal" | "watch">;
+  /** The local URL of the server. Empty until the session listens on its port. */
+  url: string;
+  publicUrl: string;
+  hubUrl: string;
+  /** The URL of the inbox. */
+  inbox: string;
+  endpoints: readonly EndpointDetails[];
+}
+
+/** Describes a session for its events and for `DevSession.state`. */
+export function describeState({ config, url, publicUrl, hubUrl, inbox, endpoints }: StateSource): DevState {
+  const hasBackground = endpoints.some(({ background }) => background);
+  return {
+    url,
+    publicUrl,
+    hub: { kind: config.isReal ? "real" : "local", url: hubUrl },
+    consoleUrl: `${url}${consolePath}/`,
+    ...(hasBackground && { inbox: maskUrl(inbox) }),
+    endpoints: endpoints.map((endpoint) => describeEndpoint(endpoint, { config, publicUrl })),
+  };
+}
+
+function describeEndpoint(
+  endpoint: EndpointDetails,
+  { config, publicUrl }: Pick<StateSource, "config" | "publicUrl">,
+): DevEndpoint {
+  const { name, scopes, repos } = endpoint;
+  const watch = effectiveWatch(endpoint, config);
+  return {
+    name,
+    url: `${publicUrl}${webhooksPath}${name}`,
+    watch: formatWatched(watch),
+    ...(!config.isReal && watch.length > 0 && { trigger: triggerArguments({ watched: watch, scopes, repos }) }),
+  };
+}
+
+/** Returns the watch list of an endpoint's webhook in a session. The list is empty if the endpoint has no webhook. */
+export function effectiveWatch(
+  endpoint: Pick<EndpointDetails, "watch" | "repos">,
+  { isReal, watch }: Pick<DevConfig, "isReal" | "watch">,
+): readonly WatchedItem[] {
+  if (endpoint.watch.length > 0) return endpoint.watch;
+  if (watch) return watch;
+  return isReal ? [] : defaultWatch(endpoint);
+}
+
+/**
+ * Derives the default watch list of an endpoint for a local Hub: the repositories and owners in the endpoint's filter,
+ * or all repositories of `local-user` if the filter has none. There is no such default on the real Hub.
+ *
+ * @example
+ * ```ts
+ * defaultWatch({ repos: ["dataset:me/data", "model:acme/*"] });
+ * // [{ type: "dataset", name: "me/data" }, { type: "org", name: "acme" }]
+ * ```
+ */
+export function defaultWatch({ repos }: Pick<EndpointDetails, "repos">): readonly WatchedItem[] {
+  const watch = repos.flatMap((repo): readonly WatchedItem[] => {
+    const [, type = "", owner = "", name = ""] = /^([^:]+):([^/]+)\/(.+)$/.exec(repo) ?? [];
+    if (owner === "" || owner.includes("*")) return [];
+    if (`${type}${name}`.includes("*")) return [{ type: getAccountKind(owner) ?? "user", name: owner }];
+    const parsed = parseWatch(repo);
+    return "problem" in parsed ? [] : [parsed];
+  });
+  return watch.length > 0 ? watch : [{ type: "user", name: localUser }];
+}
+
+export interface ConsoleStateOptions {
+  /** The absolute path of the server file. */
+  path: string;
+  hasTunnel: boolean;
+  /** Returns the current URLs and endpoints. */
+  session: () => DevState;
+  /** Called after each change. */
+  onChange: () => void;
+}
+
+/** The state of a session as its console shows it: whether the server runs, and whether the tunnel is up. */
+export class ConsoleState {
+  readonly #options: ConsoleStateOptions;
+  #server: DevInfo["state"] = "loading";
+  #problem: ReloadProblem | undefined;
+  #tunnelProblem: string | undefined;
+
+  constructor(options: ConsoleStateOptions) {
+    this.#options = options;
+  }
+
+  /** Sets whether the server runs. `failure`: why it does not. */
+  setServer(state: DevInfo["state"], failure?: { error: WebhookError; isRestarted: boolean }): void {
+    this.#server = state;
+    this.#problem = failure && describeProblem(failure);
+    this.#options.onChange();
+  }
+
+  /** Sets why the tunnel is down. `undefined`: it is up. */
+  setTunnelProblem(reason: string | undefined): void {
+    this.#tunnelProblem = reason;
+    this.#options.onChange();
+  }
+
+  describe(): DevInfo {
+    const { path, hasTunnel, session } = this.#options;
+    const { url, publicUrl, hub, endpoints, inbox } = session();
+    return {
+      file: relative(process.cwd(), path),
+      state: this.#server,
+      ...(this.#problem && { problem: this.#problem }),
+      ...{ url, publicUrl, hub, endpoints },
+      ...(inbox !== undefined && { inbox }),
+      ...(hasTunnel && {
+        tunnel: this.#tunnelProblem === undefined ? { status: "up" } : { status: "down", reason: this.#tunnelProblem },
+      }),
+    };
+  }
+}
+
+/** Describes why the server file does not run, with the source around the error. */
+function describeProblem({ error, isRestarted }: { error: WebhookError; isRestarted: boolean }): ReloadProblem {
+  const { message, cause } = error;
+  const { stack, frame }: Partial<LoadFailure> = cause instanceof Error ? cause : {};
+  return { message, isRestarted, ...(stack !== undefined && { stack }), ...(frame && { frame }) };
+}

@@ -1,0 +1,265 @@
+import { statSync } from "node:fs";
+import { DatabaseSync } from "node:sqlite";
+import { PassThrough } from "node:stream";
+import { afterAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { recordKey, recordNumber, recordPrefix } from "../../../../src/inbox/bucket/log.ts";
+import type { Inbox } from "../../../../src/inbox/inbox.ts";
+import { openInbox as openNamedInbox } from "../../../../src/inbox/open-inbox.ts";
+import { migrations } from "../../../../src/inbox/sqlite/database.ts";
+import { LocalHub } from "../../../../src/local-hub.ts";
+import { inboxFile } from "../../../inbox/inbox-file.ts";
+import { openTestBucket } from "../../../inbox/openers.ts";
+import { incoming, openInbox, succeeded, work } from "../../../inbox/sqlite/open-inbox.ts";
+import { createMemoryLogger } from "../../../support/memory-logger.ts";
+import { startCommand } from "../../command-process.ts";
+import { keys, runCommand, runWithPrompts } from "../../run-command.ts";
+import { filledInbox, livelyInbox, received, settled, slowPoll } from "./filled-inbox.ts";
+
+const replayDead = "deliveries replay --dead --endpoint retrain";
+
+describe("hub-webhooks deliveries replay", () => {
+  test("queues deliveries of any status again, and lists them", async () => {
+    const { env, inbox } = await filledInbox();
+    const soon = "by the running server, or at its next start";
+    expect(await runCommand("deliveries replay good bad good", { env })).toEqual({
+      exitCode: 0,
+      stdout: `id\tendpoint\twas\treplayed\ngood\tretrain\tsucceeded\t${soon}\nbad\tretrain\tdead\t${soon}\n`,
+      stderr: "",
+    });
+    expect(await inbox.counts()).toMatchObject({ retrain: { queued: 2, succeeded: 0, dead: 0 } });
+  });
+
+  test.each([
+    ["deliveries replay bad --format json", [{ id: "bad", endpoint: "retrain", was: "dead" }]],
+    ["deliveries replay bad --format quiet", "bad\n"],
+    [`${replayDead} -y`, "endpoint\treplayed\nretrain\t1\n"],
+    [`${replayDead} -y --format json`, { endpoint: "retrain", replayed: 1 }],
+    [`${replayDead} -y --format quiet`, "1\n"],
+  ])("prints the replayed deliveries, and replays no others: %s", async (words, expected) => {
+    const { env, inbox } = await filledInbox();
+    const stdout = typeof expected === "string" ? expected : `${JSON.stringify(expected, null, 2)}\n`;
+    expect(await runCommand(words, { env })).toEqual({ exitCode: 0, stdout, stderr: "" });
+    expect(await inbox.counts()).toMatchObject({ retrain: { queued: 1, succeeded: 1, dead: 0 } });
+  });
+
+  test("replays the others if one is unknown, and exits with 1", async () => {
+    const { env, inbox } = await filledInbox();
+    const result = await runCommand("deliveries replay gone bad lost --format quiet", { env });
+    const stderr = expect.stringMatching(/^error: .*"gone".*\nerror: .*"lost".*\n$/);
+    expect(result).toEqual({ exitCode: 1, stdout: "bad\n", stderr });
+    expect(await inbox.get({ id: "bad", endpoint: "retrain" })).toMatchObject({ status: "queued" });
+  });
+
+  test("makes the server of the inbox run the delivery", async () => {
+    const { inbox, env } = livelyInbox();
+    await inbox.accept(incoming("again"));
+    const runs = work(inbox, () => succeeded);
+    await settled(inbox, ["again"]);
+    expect(await startCommand(["deliveries", "replay", "again"], env).ended).toMatchObject({ exitCode: 0 });
+    await expect.poll(() => runs.length, slowPoll).toBe(2);
+  });
+
+  test("runs a running delivery again after its attempt", async () => {
+    const { inbox, env } = livelyInbox();
+    const first = Promise.withResolvers<void>();
+    await inbox.accept(incoming("slow"));
+    const runs = work(inbox, async ({ attempt }) => {
+      if (attempt === 1) await first.promise;
+      return succeeded;
+    });
+    await expect.poll(() => runs.length, slowPoll).toBe(1);
+    expect(await runCommand("deliveries replay slow", { env })).toMatchObject({
+      exitCode: 0,
+      stdout: expect.stringContaining("slow\tretrain\trunning\tafter the running attempt\n"),
+    });
+    expect(runs).toHaveLength(1);
+    first.resolve();
+    await expect.poll(() => runs.length, slowPoll).toBe(2);
+    await settled(inbox, ["slow"]);
+    expect(runs).toHaveLength(2);
+  });
+
+  test("replays the delivery of the given endpoint if two have the same id", async () => {
+    const { env, inbox } = await filledInbox();
+    await inbox.accept(received("bad", { endpoint: "audit" }));
+    const { stdout } = await runCommand("deliveries replay bad --endpoint retrain", { env });
+    expect(stdout).toContain("bad\tretrain\tdead");
+    expect(await inbox.get({ id: "bad", endpoint: "retrain" })).toMatchObject({ status: "queued" });
+  });
+
+  test("exits with the reason if the inbox cannot be written", async () => {
+    const { env, file } = await filledInbox();
+    const database = new DatabaseSync(file);
+    database.exec("CREATE TRIGGER broken BEFORE UPDATE ON deliveries BEGIN SELECT RAISE(ABORT, 'broken'); END");
+    database.close();
+    expect(await runCommand("deliveries replay bad --endpoint retrain --format quiet", { env })).toEqual({
+      exitCode: 1,
+      stdout: "",
+      stderr: "error: The inbox could not be written (broken). Try again.\n",
+    });
+  });
+
+  test("with --dead for an unknown endpoint replays no deliveries, and lists the known endpoints", async () => {
+    const { env } = await filledInbox();
+    const result = await runCommand("deliveries replay --dead --endpoint retrian -y --format quiet", { env });
+    const stderr = expect.stringContaining("Endpoints with deliveries: notify, retrain.");
+    expect(result).toEqual({ exitCode: 0, stdout: "0\n", stderr });
+  });
+
+  test.each([
+    ["no terminal", { input: "y\n", isTerminal: true }],
+    ["no terminal for the prompt", { input: Object.assign(new PassThrough(), { isTTY: true }) }],
+  ])("with --dead requires --yes where there is %s, and replays nothing", async (_name, shell) => {
+    const { env, inbox } = await filledInbox();
+    const stderr = expect.stringMatching(/^error: .*--yes to confirm\.\n$/);
+    expect(await runCommand(replayDead, { env, ...shell })).toEqual({ exitCode: 2, stdout: "", stderr });
+    expect(await inbox.counts()).toMatchObject({ retrain: { dead: 1 } });
+  });
+
+  test.each([
+    ["replays after yes", "y", { exitCode: 0 }, { dead: 0, queued: 1 }],
+    ["does not replay after no", "n", { exitCode: 1, stdout: "" }, { dead: 1 }],
+    ["does not replay after the default answer", keys.enter, { exitCode: 1, stdout: "" }, { dead: 1 }],
+    ["does not replay after Ctrl+C", keys.interrupt, { exitCode: 1, stdout: "" }, { dead: 1 }],
+  ])("with --dead asks with the number of deliveries, and %s", async (_name, key, result, counts) => {
+    const { env, inbox } = await filledInbox();
+    const question = 'Replay the dead delivery of endpoint "retrain"?';
+    expect(await runWithPrompts(replayDead, [[question, key]], { env })).toMatchObject(result);
+    expect(await inbox.counts()).toMatchObject({ retrain: counts });
+  });
+
+  test("with --dead does not ask if no delivery is dead", async () => {
+    const { env } = await filledInbox();
+    const { exitCode, stderr } = await runWithPrompts("deliveries replay --dead --endpoint notify", [], { env });
+    expect(exitCode).toBe(0);
+    expect(stderr).not.toContain("Replay ");
+  });
+});
+
+/** Creates a file of an older release with mostly deleted content. */
+function oldFile(): { file: string; env: Record<string, string> } {
+  const file = inboxFile();
+  const database = new DatabaseSync(file);
+  database.exec(
+    `PRAGMA journal_mode = WAL; ${migrations[0]}; PRAGMA application_id = 0x6877696e; PRAGMA user_version = 1`,
+  );
+  database.exec(`
+    WITH RECURSIVE numbers (number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM numbers WHERE number < 200)
+    INSERT INTO deliveries (endpoint, id, body, received_at, set_at, status, due_at)
+      SELECT 'retrain', 'd' || number, hex(zeroblob(10000)), 1, 1, 'queued', 1 FROM numbers;
+    DELETE FROM deliveries WHERE sequence > 3;
+  `);
+  database.close();
+  return { file, env: { INBOX_URL: `sqlite:${file}`, NO_COLOR: "1" } };
+}
+
+describe("hub-webhooks deliveries compact", () => {
+  test("frees unused space, and keeps the deliveries", async () => {
+    const { file, env } = oldFile();
+    expect(statSync(file).size).toBeGreaterThan(3_000_000);
+    const { exitCode, stdout, stderr } = await runCommand("deliveries compact --format json", { env });
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
+    const { bytesBefore, bytesAfter } = JSON.parse(stdout);
+    expect(bytesBefore).toBeGreaterThan(3_000_000);
+    expect(bytesAfter).toBe(statSync(file).size);
+    expect(bytesAfter).toBeLessThan(300_000);
+    const database = new DatabaseSync(file);
+    expect(database.prepare("PRAGMA auto_vacuum").get()).toEqual({ auto_vacuum: 2 });
+    database.close();
+    const { inbox } = openInbox({ file });
+    expect((await inbox.list()).deliveries.map(({ id }) => id)).toEqual(["d3", "d2", "d1"]);
+  });
+
+  test("shows both sizes", async () => {
+    const { stdout } = await runCommand("deliveries compact", { env: oldFile().env, isTerminal: true });
+    expect(stdout).toMatch(/Before\s+4\.\d MB\nAfter\s+0\.\d MB\n/);
+  });
+
+  test("refuses while a receiver has the inbox open, and changes nothing", async () => {
+    const { file, env } = oldFile();
+    const { inbox } = openInbox({ file });
+    const before = statSync(file).size;
+    const stderr = expect.stringMatching(/in use by another process\. Stop the server/);
+    expect(await runCommand("deliveries compact", { env })).toEqual({ exitCode: 1, stdout: "", stderr });
+    expect(statSync(file).size).toBe(before);
+    expect((await inbox.list()).deliveries).toHaveLength(3);
+  });
+
+  test.each([
+    ["redis://localhost:1", 2, "SQLite"],
+    ["postgres://localhost:1/x", 2, "SQLite"],
+    ["sqlite:FILE", 1, "There is no inbox"],
+  ])("refuses an inbox that is not a file, and creates none: %s", async (url, exitCode, expected) => {
+    const file = inboxFile();
+    const stderr = expect.stringContaining(expected);
+    const words = `deliveries compact --inbox ${url.replace("FILE", file)}`;
+    expect(await runCommand(words)).toMatchObject({ exitCode, stderr });
+    expect(statSync(file, { throwIfNoEntry: false })).toBeUndefined();
+  });
+});
+
+describe("hub-webhooks deliveries with an inbox in a bucket", async () => {
+  const hub = await LocalHub.launch();
+  afterAll(() => hub.close());
+  let buckets = 0;
+  let env: Record<string, string> = {};
+
+  beforeEach(() => {
+    buckets += 1;
+    env = { ...hub.createBucket(`local-user/inbox-${buckets}`), NO_COLOR: "1" };
+  });
+
+  /** Opens the inbox as a server does. */
+  function openAsServer(): Promise<Inbox> {
+    const readVariable = (name: string) => env[name];
+    return openNamedInbox({ url: env.INBOX_URL, log: createMemoryLogger(), now: Date.now, readVariable });
+  }
+
+  test("lists, shows and counts deliveries while a server owns the inbox", async () => {
+    const server = await openAsServer();
+    await server.accept(incoming("a"));
+    const stdout = expect.stringContaining("retrain");
+    for (const words of ["list", "show a", "counts"]) {
+      const result = await runCommand(`deliveries ${words} --format json`, { env });
+      expect(result).toEqual({ exitCode: 0, stdout, stderr: "" });
+    }
+    expect(await server.accept(incoming("b"))).toEqual({ duplicate: false });
+    await server.close(0);
+  });
+
+  test("replays only if no server owns the inbox, or on request", async () => {
+    const server = await openAsServer();
+    await server.accept(incoming("a"));
+    const stderr = expect.stringContaining("--take-over");
+    expect(await runCommand("deliveries replay a", { env })).toEqual({ exitCode: 1, stdout: "", stderr });
+    expect(await server.accept(incoming("b"))).toEqual({ duplicate: false });
+    expect(await runCommand("deliveries replay a --take-over", { env })).toMatchObject({ exitCode: 0 });
+    await expect(server.accept(incoming("c"))).rejects.toMatchObject({ status: 503 });
+    await server.close(0);
+    expect(await runCommand("deliveries replay b", { env })).toMatchObject({ exitCode: 0 });
+  });
+
+  test("repairs damaged records", async () => {
+    const server = await openAsServer();
+    for (const id of ["a", "b"]) await server.accept(incoming(id));
+    await server.close(0);
+    const store = await openTestBucket(JSON.stringify(env));
+    const numbers = (await store.list(recordPrefix)).map(({ key }) => recordNumber(key) ?? 0);
+    const [, damaged = 0] = numbers;
+    await store.put(recordKey(damaged), new TextEncoder().encode("torn"));
+    // The commands pause before they read the record again.
+    vi.spyOn(Object.getPrototypeOf(store), "wait").mockResolvedValue(undefined);
+    const { exitCode, stdout } = await runCommand("deliveries repair --format json", { env });
+    const repaired = [{ record: damaged, isReadable: false, recovered: 0 }];
+    expect({ exitCode, repaired: JSON.parse(stdout) }).toEqual({ exitCode: 0, repaired });
+    const again = await runCommand("deliveries repair", { env });
+    expect(again).toMatchObject({ exitCode: 0, stderr: "The inbox has no damaged records.\n" });
+  });
+
+  test("reports an empty bucket and other kinds of inboxes", async () => {
+    const stderr = expect.stringContaining(`There is no inbox at ${env.INBOX_URL}`);
+    expect(await runCommand("deliveries list", { env })).toEqual({ exitCode: 1, stdout: "", stderr });
+    const repair = await runCommand("deliveries repair --inbox sqlite:./none.db", { env });
+    expect(repair.stderr).toContain("Only an inbox in a bucket");
+  });
+});
