@@ -4,6 +4,8 @@ import { isLoopbackHost } from "../../core/loopback.ts";
 import { checkCount, checkPort, optionError, toMilliseconds } from "../../core/options.ts";
 import { consolePath, defaultPort, readBaseUrl, webhookSettingsUrl, webhooksPath } from "../../core/urls.ts";
 import { type ConnectionLimits, defaultLimits } from "../../http-server/server.ts";
+import { observeActions } from "../../hub/repositories/action-observer.ts";
+import { findToken } from "../../hub/token.ts";
 import { isOnLocalDisk } from "../../inbox/open-inbox.ts";
 import { isProviderName, providerNames } from "../../tunnel/provider.ts";
 import type { ReceiverConsole } from "../console/receiver-console.ts";
@@ -148,6 +150,7 @@ export async function startServer(
     // Does not log the URL of the tunnel, which only serves webhooks.
     void logConsole(context, { console: parts.console, url: space?.url ?? url, signal });
     if (space) logSpaceAdvice(context);
+    void logMissingToken(context, space);
   }
   return {
     port: listener.port,
@@ -230,4 +233,26 @@ function logSpaceAdvice({ endpoints, options, log }: ServerContext): void {
   );
   if (endpoints.backgroundEndpoints.length === 0 || typeof options.inbox === "object") return;
   if (isOnLocalDisk(options.inbox ?? readEnvironment("INBOX_URL"))) log.warn(spaceDiskWarning);
+}
+
+/** Logs which endpoints cannot ask the Hub. In a Space, also that handlers cannot: it does not have the token of its owner. */
+async function logMissingToken(
+  { endpoints, options: { hub }, log }: ServerContext,
+  space: Space | undefined,
+): Promise<void> {
+  if (hub && observeActions in hub) return;
+  try {
+    await findToken({ option: hub?.token, hubUrl: "" });
+  } catch {
+    const remedy = space ? "Add HF_TOKEN to the secrets of the Space" : "Set HF_TOKEN";
+    const names = endpoints.all.filter(({ conditions }) => conditions).map(({ name }) => name);
+    if (names.length > 0) {
+      log.warn(
+        { endpoints: names, code: "HUB_TOKEN_MISSING" },
+        `There is no valid access token for the Hub, which the options \`paths\` and \`ignoreSelf\` require, so the handlers run for every event. ${remedy}.`,
+      );
+    } else if (space) {
+      log.info(`There is no access token for the Hub. ${remedy} if a handler calls context.hub.`);
+    }
+  }
 }

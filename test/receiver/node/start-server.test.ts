@@ -1,6 +1,7 @@
 import { createServer } from "node:http";
+import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
-import { type LaunchOptions, WebhooksServer } from "../../../src/index.ts";
+import { type EndpointOptions, type LaunchOptions, WebhooksServer } from "../../../src/index.ts";
 import { deliveryRequest, webhookPayload } from "../../../src/testing.ts";
 import { listenOnPort } from "../../support/free-port.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
@@ -319,6 +320,32 @@ describe("A server in a Space", () => {
     const warning = expect.stringMatching(/^warn The inbox is on the disk of this Space.*INBOX_URL/);
     if (warns) expect(told).toContainEqual(warning);
     else expect(told).not.toContainEqual(warning);
+  });
+
+  test.each<[what: string, level: string | undefined, options: EndpointOptions, token: string, isSpace: boolean]>([
+    ["paths, without a token", "warn", { paths: "data/**" }, "", false],
+    ["ignoreSelf, in a Space without a token", "warn", { ignoreSelf: true }, "", true],
+    ["paths, with a token", undefined, { paths: "data/**" }, "hf_local", true],
+    ["neither, in a Space without a token", "info", {}, "", true],
+    ["neither, without a token", undefined, {}, "", false],
+  ])("logs that the Hub cannot be asked: %s", async (_what, level, options, token, isSpace) => {
+    vi.stubEnv("HF_TOKEN", token);
+    vi.stubEnv("HF_TOKEN_PATH", join(createFolder(), "none"));
+    vi.stubEnv("SPACE_ID", isSpace ? "acme/rain-bot" : undefined);
+    vi.stubEnv("SPACE_HOST", isSpace ? "acme-rain-bot.hf.space" : undefined);
+    const logger = createMemoryLogger();
+    await using server = new WebhooksServer({ secret: "s3cret", logger });
+    server.webhook("retrain", options, () => {});
+    await server.launch(anyPort);
+    const line = () => logger.lines.find(({ msg }) => msg.includes("access token for the Hub"));
+    if (level !== undefined) {
+      await expect.poll(line).toMatchObject({ level, msg: expect.stringContaining("HF_TOKEN") });
+      if (level === "warn") expect(line()).toMatchObject({ endpoints: ["retrain"] });
+    } else {
+      // Logged later than any line about the token.
+      await expect.poll(() => logger.text()).toContain("Open the console");
+      expect(line()).toBeUndefined();
+    }
   });
 
   test("does not log advice for Spaces outside of a Space", async () => {
