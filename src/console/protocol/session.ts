@@ -4,7 +4,7 @@ import type { DeliverySummary } from "./deliveries.ts";
 /** The programs that serve a console: `hub-webhooks dev`, a receiver, and a local Hub. */
 export type ConsolePlace = "dev" | "receiver" | "hub";
 
-/** The parts of the console. Each place has some of them. The order is the order in the navigation. */
+/** The parts of the console. Each place has some of them. `views` in `app/shell/shell.tsx` sets their order. */
 export const consoleFeatures = [
   "deliveries",
   "endpoints",

@@ -197,12 +197,21 @@ function mergeChanges(webhook: Webhook, changes: WebhookChanges): WebhookUpdate 
   ];
   if (unreadable.length > 0) throw valueUnreadable(unreadable);
 
-  const unknownFields = Object.entries(changes).filter(([name]) => !Object.hasOwn(field, name));
-  const secret = changes.secret === undefined ? webhook.secret : changes.secret;
+  const {
+    watched,
+    domains,
+    url: _url,
+    job: _job,
+    jobSourceId: _jobSourceId,
+    secret: given,
+    ...unknownFields
+  } = changes;
+  const secret = given === undefined ? webhook.secret : given;
   return {
-    ...Object.fromEntries(unknownFields),
-    watched: changes.watched ?? webhook.watched.map(({ type, name }) => ({ type, name })),
-    domains: changes.domains ?? webhook.domains,
+    // A field that this function forgets does not compile.
+    ...(unknownFields satisfies Record<string, never>),
+    watched: watched ?? webhook.watched.map(({ type, name }) => ({ type, name })),
+    domains: domains ?? webhook.domains,
     ...(job ? { job: changedJob(job, changes.job ?? {}) } : target),
     // `null` becomes an empty secret, because the Hub can keep the current secret if the update has no secret.
     ...(secret !== undefined && { secret: secret ?? "" }),

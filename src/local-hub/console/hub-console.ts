@@ -41,7 +41,7 @@ import {
   webhooksApi,
 } from "./webhooks-api.ts";
 
-/** The features of a local Hub, in the order of the navigation. */
+/** The features of a local Hub. */
 export const hubFeatures = [
   "webhooks",
   "events",
