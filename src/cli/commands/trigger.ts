@@ -34,6 +34,13 @@ export function addTrigger(program: Command, invocation: Invocation): void {
       "--file <file>",
       'merge this JSON file into the payload, or send a recorded payload ("-" for standard input)',
     )
+    .option(
+      "--add <path=file...>",
+      "push these files to the local Hub, as path in the repository=local file",
+      collectText,
+    )
+    .option("--delete <path...>", "push the deletion of these files to the local Hub", collectText)
+    .option("--pr", "open a pull request instead of pushing to the main branch")
     .option("--url <url>", "send to this URL directly instead of to a local Hub")
     .option(
       "--secret <secret>",
@@ -57,6 +64,7 @@ export function addTrigger(program: Command, invocation: Invocation): void {
         "trigger dataset:me/data",
         "trigger dataset:me/data --scope repo.config --set updatedConfig.private=true repo.private=true",
         "trigger model:me/net --scope repo --action move --set movedTo.name=me/new",
+        "trigger dataset:me/data --add data/train.csv=./bad.csv --delete old.csv",
         "trigger space:me/app --scope discussion.comment --set comment.content='@bot hello'",
         "trigger dataset:me/data --url http://127.0.0.1:7860/webhooks/retrain --repeat 100 --concurrency 10",
         "trigger --file recorded.json --dry-run",
@@ -70,7 +78,14 @@ export function addTrigger(program: Command, invocation: Invocation): void {
 }
 
 function checkOptions(options: TriggerOptions, { hubOptions: hub }: Invocation): void {
-  const { url, secret, secretStdin, file } = options;
+  const { url, secret, secretStdin, file, add, delete: deleted, pr, scope, repeat } = options;
+  if (add || deleted || pr) {
+    if (url !== undefined) throw usageError("--add, --delete and --pr change a local Hub. Remove --url.");
+    if (scope !== undefined) throw usageError("--add, --delete and --pr choose the scope. Remove --scope.");
+    if (file !== undefined)
+      throw usageError("--file describes another event. Remove --file, or --add, --delete and --pr.");
+    if (deleted && repeat > 1) throw usageError("Files can be deleted only once. Remove --repeat or --delete.");
+  }
   if (url !== undefined && hub.hubUrl !== undefined) {
     throw usageError("--url sends without a Hub, so it cannot be combined with --hub-url. Remove one of them.");
   }
@@ -83,6 +98,10 @@ function checkOptions(options: TriggerOptions, { hubOptions: hub }: Invocation):
   if (file === "-" && secretStdin) {
     throw usageError("--file - and --secret-stdin both read standard input. Pass the payload as a file.");
   }
+}
+
+function collectText(text: string, earlier: readonly string[] = []): readonly string[] {
+  return [...earlier, text];
 }
 
 /**

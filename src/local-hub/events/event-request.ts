@@ -1,11 +1,11 @@
 import * as z from "zod/mini";
-import { describeIssue } from "../../core/describe.ts";
+import { describeIssue, readOwnField } from "../../core/describe.ts";
 import { WebhookError } from "../../core/errors.ts";
 import { repoRef } from "../../hub/schemas.ts";
 import { fieldProblems } from "../../hub/validation/arguments.ts";
 import { isEditPath, sampleTexts } from "../../payload/samples.ts";
 import { deriveId, localUser } from "../accounts.ts";
-import { mainRef, type StoredRepository } from "../store/repository-store.ts";
+import { hasContent, mainRef, type StoredRepository } from "../store/repository-store.ts";
 import { eventPayload, findKnownScope, payloadSerializer, type RepositoryChange } from "./repository-change.ts";
 
 const edit = z
@@ -17,6 +17,30 @@ const edit = z
     remove: z.optional(z.literal(true)),
   })
   .check(z.refine((given) => "value" in given !== (given.remove === true), 'give either a "value" or "remove": true'));
+
+const maxFiles = 1_000;
+
+/** The files of a push or a pull request by path: text, bytes in Base64, or `null` to delete the file. */
+const changedFiles = z
+  .record(z.string(), z.union([z.string(), z.strictObject({ base64: z.base64() }), z.null()]))
+  .check(
+    z.refine(
+      (files) => Object.keys(files).length > 0 && Object.keys(files).length <= maxFiles,
+      `expected 1 to ${maxFiles} files`,
+    ),
+  );
+
+/** Whether an event can have `files`. */
+function changesFiles(given: {
+  repo: { type: string };
+  event: { scope: string; action: string };
+  discussion?: unknown;
+}): boolean {
+  const { scope, action } = given.event;
+  const isPullRequest =
+    scope === "discussion" && action === "create" && readOwnField(given.discussion, "isPullRequest") === true;
+  return hasContent(given.repo.type) && (isPullRequest || (scope === "repo.content" && action === "update"));
+}
 
 /** An event to trigger: the repository, the event, and other fields of the payload. */
 export const eventRequest = z
@@ -34,9 +58,14 @@ export const eventRequest = z
     discussion: z.optional(z.looseObject({ num: z.optional(z.number()) })),
     updatedConfig: z.optional(z.looseObject({ private: z.optional(z.boolean()) })),
     updatedRefs: z.optional(z.array(z.looseObject({ ref: z.string(), newSha: z.nullable(z.string()) }))),
+    files: z.optional(changedFiles),
     edits: z.optional(z.array(edit).check(z.maxLength(1_000))),
   })
   .check(
+    z.refine((event) => event.files === undefined || changesFiles(event), {
+      path: ["files"],
+      error: "only a push to a model, dataset or Space (repo.content update) and a new pull request have files",
+    }),
     z.refine(({ event, movedTo }) => event.scope !== "repo" || event.action !== "move" || movedTo !== undefined, {
       path: ["movedTo"],
       error: 'required for a move: { "name": "owner/name" }',
@@ -45,8 +74,9 @@ export const eventRequest = z
 
 /**
  * An event on a repository: `repo` with `type` and `name`, `event` with `scope` and `action`, and other fields of the payload. The
- * local Hub makes the change, such as a commit or a comment, and adds the fields that you omit. `edits` are applied to the payload last. They affect neither the repository nor the
- * choice of webhooks that fire.
+ * local Hub makes the change, such as a commit or a comment, and adds the fields that you omit. `files` are the files of a push or of a new
+ * pull request, by path: text, `{ base64 }`, or `null` to delete a file. `edits` are applied to the payload last. They affect neither the
+ * repository nor the choice of webhooks that fire.
  */
 export type HubEvent = z.input<typeof eventRequest>;
 
@@ -93,7 +123,7 @@ export function describeRecordedEvent(options: RecordOptions): RepositoryChange 
 
 /** Returns the fields of an event that override fields of the payload. */
 export function overridesOf(event: ParsedEvent): object {
-  return { ...event, webhook: undefined, edits: undefined };
+  return { ...event, webhook: undefined, files: undefined, edits: undefined };
 }
 
 function updateRepository({ event, repository, newSha }: RecordOptions): StoredRepository {

@@ -153,7 +153,7 @@ function makeChange(context: HubContext, { event, repository }: Trigger): Stored
   const { scope, action } = event.event;
   switch (findKnownScope(scope)) {
     case "repo.content":
-      pushToRefs(context, { repository, updatedRefs: event.updatedRefs, user });
+      pushToRefs(context, { repository, updatedRefs: event.updatedRefs, files: event.files, user });
       return context.store.repositories.get(repository);
     case "repo.config": {
       const { private: isPrivate } = event.updatedConfig ?? {};

@@ -28,6 +28,8 @@ interface TriggeredPush {
   repository: StoredRepository;
   /** The refs of the event. Default: the main branch. */
   updatedRefs: ParsedEvent["updatedRefs"];
+  /** The changed files. Default: a new version of a file with the number of the push. */
+  files: ParsedEvent["files"];
   /** The name of the user. */
   user: string;
 }
@@ -38,7 +40,7 @@ interface TriggeredPush {
  */
 export function pushToRefs(
   context: HubContext,
-  { repository, updatedRefs = [{ ref: mainRef, newSha: "" }], user }: TriggeredPush,
+  { repository, updatedRefs = [{ ref: mainRef, newSha: "" }], files, user }: TriggeredPush,
 ): void {
   const { content } = context.store;
   for (const { ref, newSha } of updatedRefs) {
@@ -57,9 +59,16 @@ export function pushToRefs(
       continue;
     }
     if (oldSha === null) set(head.oid);
-    const changes = createPush(content, { head, name: repository.name });
+    const changes = files ? toFileChanges(files) : createPush(content, { head, name: repository.name });
     commitChanges(context, { repository, ref, changes, title: "Update the data", message: "", user });
   }
+}
+
+function toFileChanges(files: NonNullable<ParsedEvent["files"]>): FileChange[] {
+  return Object.entries(files).map(([path, file]) => {
+    if (file === null) return { path, deleted: "file" };
+    return { path, content: typeof file === "string" ? Buffer.from(file) : Buffer.from(file.base64, "base64") };
+  });
 }
 
 /**
@@ -137,7 +146,8 @@ function openDiscussionOf(
   const head = content.resolve(repository.id, repository.headSha ?? "");
   if (readOwnField(event.discussion, "isPullRequest") !== true || !head) return openDiscussion(context, opened);
   const draft = textIn(event.discussion, "status") === "draft";
-  return openPullRequest(context, { ...opened, draft, changes: createPush(content, { head, name: repository.name }) });
+  const changes = event.files ? toFileChanges(event.files) : createPush(content, { head, name: repository.name });
+  return openPullRequest(context, { ...opened, draft, changes });
 }
 
 /** Finds the discussion of an event by its number. By default, the latest discussion, which is opened if there is none. */

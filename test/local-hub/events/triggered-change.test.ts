@@ -43,6 +43,56 @@ describe("A triggered push", () => {
     ]);
   });
 
+  describe("with files", () => {
+    const filesOf = ({ content, stored }: ReturnType<typeof openTrigger>, ref: string) => {
+      const { id } = stored();
+      const entries = [...content.list(content.resolve(id, ref)?.tree ?? "", { recursive: true })];
+      const files = entries.filter(({ type }) => type === "file");
+      return Object.fromEntries(files.map((file) => [file.path, Buffer.from(content.read(file)).toString()]));
+    };
+
+    test("adds, changes and deletes exactly these files, also of a new branch", () => {
+      const opened = openTrigger();
+      const { trigger } = opened;
+      const files = { "train.csv": "text,label\n", "bin/a": { base64: "AP8=" }, "old.csv": "1" };
+      const [payload] = trigger({ ...pushed, files });
+      expect(payload).not.toHaveProperty("files");
+      expect(filesOf(opened, "main")).toMatchObject({ ...files, "bin/a": Buffer.from([0, 255]).toString() });
+      const updatedRefs = [{ ref: "refs/heads/dev", oldSha: null, newSha: "5" }];
+      trigger({ ...pushed, updatedRefs, files: { "train.csv": "no header", "old.csv": null } });
+      expect(filesOf(opened, "main")).toMatchObject({ "train.csv": "text,label\n", "old.csv": "1" });
+      const onBranch = filesOf(opened, "refs/heads/dev");
+      expect(onBranch).toMatchObject({ "train.csv": "no header" });
+      expect(onBranch).not.toHaveProperty("old.csv");
+    });
+
+    test("opens a pull request with them", () => {
+      const opened = openTrigger();
+      const discussion = { isPullRequest: true, title: "Fix the header" };
+      const event = { scope: "discussion", action: "create" };
+      opened.trigger({ repo, event, discussion, files: { "train.csv": "text,label\n" } });
+      expect(filesOf(opened, "refs/pr/1")).toMatchObject({ "train.csv": "text,label\n" });
+      expect(filesOf(opened, "main")).not.toHaveProperty("train.csv");
+    });
+
+    test.each<[string, Partial<HubEvent>]>([
+      ["of a bucket", { repo: { type: "bucket", name: "me/files" } }],
+      ["of a comment", { event: { scope: "discussion.comment", action: "create" } }],
+      ["of a discussion", { event: { scope: "discussion", action: "create" } }],
+      ["without a file", { files: {} }],
+      ["that are not in Base64", { files: { a: { base64: "?" } } }],
+      ["whose paths leave the repository", { files: { "../a": "1" } }],
+      ["to delete that do not exist", { files: { missing: null } }],
+    ])("is refused, and changes nothing: %s", (_what, changes) => {
+      const { trigger, repositories } = openTrigger();
+      const before = repositories.all();
+      expect(() => trigger({ ...pushed, files: { a: "1" }, ...changes })).toThrow(
+        expect.objectContaining({ code: "ARGUMENT_INVALID" }),
+      );
+      expect(repositories.all()).toEqual(before);
+    });
+  });
+
   test("adds a card without metadata to a repository that has none", () => {
     const { content, trigger, stored } = openTrigger();
     trigger(pushed);

@@ -1,3 +1,4 @@
+import { readFile } from "node:fs/promises";
 import { suggest } from "../../../core/options.ts";
 import { createId, createSha } from "../../../local-hub/accounts.ts";
 import { type ParsedEvent, parseEvent, serializeEvent } from "../../../local-hub/events/event-request.ts";
@@ -16,6 +17,8 @@ export interface EventOptions {
   action: string | undefined;
   /** The content of `--file`. */
   file: Fields | undefined;
+  /** The fields of {@link readPush}. */
+  pushed: Fields | undefined;
   /** The values of `--set` and `--unset`, in the given order. */
   edits: readonly PayloadEdit[];
 }
@@ -52,8 +55,8 @@ export function describeEvent(options: EventOptions, { hasWebhooks }: { hasWebho
   const edits = [
     ...(isComplete ? replacingEdits(file) : []),
     ...webhookEdits(file, { withId: !hasWebhooks }),
-    // The local Hub's API uses the field `edits` for edits, so an edit must set a payload field of this name.
-    ...(Object.hasOwn(file, "edits") ? [{ path: "edits", value: file.edits }] : []),
+    // The local Hub's API has these fields, so an edit must set a payload field of this name.
+    ...["edits", "files"].flatMap((path) => (Object.hasOwn(file, path) ? [{ path, value: file[path] }] : [])),
     ...options.edits,
   ];
   const isAnotherRepo = !isSameRepo && recorded.name !== undefined;
@@ -64,7 +67,7 @@ export function describeEvent(options: EventOptions, { hasWebhooks }: { hasWebho
     ...(isMove && { movedTo: destination(fields, options.edits) }),
     repo: { ...partOf(fields, "repo"), ...repo },
     event: { ...partOf(fields, "event"), scope, action },
-    webhook: undefined,
+    ...{ webhook: undefined, files: undefined, ...options.pushed },
     edits,
   });
   // Report invalid edits before a secret is read.
@@ -220,6 +223,41 @@ function textAt(fields: Fields, outer: string, inner: string): string | undefine
  */
 function withoutIdentity(fields: Fields): Fields {
   return isFields(fields.repo) ? { ...fields, repo: deepMerge(fields.repo, identity) } : fields;
+}
+
+/**
+ * Reads the files of `--add`, `--delete` and `--pr`. Returns the scope and fields of their event, or `undefined` without these options.
+ *
+ * @throws `ARGUMENT_INVALID` if a file cannot be read.
+ */
+export async function readPush({
+  add = [],
+  delete: deleted = [],
+  pr,
+}: {
+  add?: readonly string[];
+  delete?: readonly string[];
+  pr?: boolean;
+}): Promise<{ scope: string; fields: Fields } | undefined> {
+  if (add.length === 0 && deleted.length === 0 && !pr) return undefined;
+  const added = await Promise.all(add.map(readAddedFile));
+  const files = Object.fromEntries([...added, ...deleted.map((path) => [path, null])]);
+  const fields = Object.keys(files).length > 0 ? { files } : {};
+  return pr
+    ? { scope: "discussion", fields: { ...fields, discussion: { isPullRequest: true } } }
+    : { scope: "repo.content", fields };
+}
+
+async function readAddedFile(text: string): Promise<readonly [path: string, file: { base64: string }]> {
+  const [path = "", file = ""] = text.split(/=(.*)/s);
+  if (path === "" || file === "")
+    throw usageError(`--add: "${text}" is not a path and a file. Use data/train.csv=./bad.csv.`);
+  try {
+    return [path, { base64: await readFile(file, "base64") }];
+  } catch (error) {
+    const code = error instanceof Error && "code" in error ? ` (${error.code})` : "";
+    throw usageError(`--add: "${file}" cannot be read${code}. Use the path of a file on this machine.`);
+  }
 }
 
 /** Returns the edits that turn any payload into the recorded payload, except for `webhook`. */

@@ -7,7 +7,7 @@ import { serializeEvent } from "../../../local-hub/events/event-request.ts";
 import type { PayloadEdit } from "../../../payload/samples.ts";
 import { readSecretOption } from "../../input.ts";
 import type { Invocation, Output, Shell } from "../../invocation.ts";
-import { describeEvent, hubUrl as eventHubUrl, readPayloadFile } from "./event.ts";
+import { describeEvent, hubUrl as eventHubUrl, readPayloadFile, readPush } from "./event.ts";
 import {
   deliveriesResult,
   describeSummary,
@@ -24,6 +24,12 @@ export interface TriggerOptions {
   scope?: string;
   action?: string;
   file?: string;
+  /** `path=file`, for each file to push. */
+  add?: readonly string[];
+  /** The paths of the files to delete. */
+  delete?: readonly string[];
+  /** Whether the files are in a new pull request. */
+  pr?: boolean;
   url?: string;
   secret?: string;
   secretStdin?: boolean;
@@ -59,7 +65,11 @@ async function openSender({ repo, options, edits, invocation }: TriggerRun): Pro
   const { scope, action, url } = options;
   const { shell, output } = invocation;
   const file = options.file === undefined ? undefined : await readPayloadFile({ file: options.file, shell });
-  const { event, warnings } = describeEvent({ repo, scope, action, file, edits }, { hasWebhooks: url === undefined });
+  const pushed = await readPush(options);
+  const { event, warnings } = describeEvent(
+    { repo, scope: pushed?.scope ?? scope, action, file, pushed: pushed?.fields, edits },
+    { hasWebhooks: url === undefined },
+  );
   for (const warning of warnings) output.log(`warning: ${warning}`);
   if (url !== undefined) {
     const { UrlSender } = await import("./url-sender.ts");

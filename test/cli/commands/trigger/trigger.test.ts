@@ -1,9 +1,12 @@
+import { writeFileSync } from "node:fs";
 import { createServer, type RequestListener } from "node:http";
+import { join } from "node:path";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { data, openLocalHub, secret } from "../../../local-hub/support/hub.ts";
 import { openReceiver, openTarget } from "../../../local-hub/support/target.ts";
 import { freePort } from "../../../support/free-port.ts";
 import { listen } from "../../../support/listen.ts";
+import { createFolder } from "../../../support/temporary-folder.ts";
 import { runTrigger } from "../../run-command.ts";
 
 const toData = "dataset:me/data";
@@ -33,6 +36,51 @@ describe("hub-webhooks trigger", () => {
         '{"of":"me/data","did":"repo.content update"}',
       ]);
     }
+  });
+
+  test("pushes and deletes files, and opens a pull request with files", async () => {
+    const hub = await openLocalHub();
+    const receiver = await openReceiver((server) => {
+      server.webhook("retrain", ({ event, updatedRefs }) => `${event.scope} ${updatedRefs?.[0]?.ref ?? ""}`);
+    });
+    await hub.create({ url: receiver.urlOf("retrain"), secret, domains: ["repo", "discussion"] });
+    const file = join(createFolder(), "bad=data.csv");
+    writeFileSync(file, "no header\n");
+    const read = async (path: string, revision: string) => {
+      const url = `${hub.url}/datasets/me/data/resolve/${encodeURIComponent(revision)}/${path}`;
+      const response = await fetch(url, { headers: { authorization: "Bearer hf_local" } });
+      return response.ok ? await response.text() : response.status;
+    };
+    const pushed = await runTrigger([toData, "--add", `data/train.csv=${file}`, `old.csv=${file}`], { hub });
+    expect(pushed).toMatchObject({
+      exitCode: 0,
+      stderr: "",
+      stdout: expect.stringContaining("repo.content refs/heads/main"),
+    });
+    expect(await read("data/train.csv", "main")).toBe("no header\n");
+    expect(await runTrigger([toData, "--delete", "old.csv"], { hub })).toMatchObject({ exitCode: 0 });
+    expect(await read("old.csv", "main")).toBe(404);
+    const opened = await runTrigger([toData, "--pr", "--add", `new.csv=${file}`], { hub });
+    expect(opened).toMatchObject({
+      exitCode: 0,
+      stdout: expect.stringMatching(/discussion .*repo\.content refs\/pr\/1/s),
+    });
+    expect([await read("new.csv", "refs/pr/1"), await read("new.csv", "main")]).toEqual(["no header\n", 404]);
+  });
+
+  test.each([
+    ["--add data.csv", "is not a path and a file"],
+    ["--add data.csv=/none/data.csv", "cannot be read (ENOENT)"],
+    ["--add ../data.csv=package.json", "segment"],
+    ["--delete missing.csv", "cannot be deleted"],
+    ["--pr --url http://127.0.0.1:1/", "Remove --url"],
+    ["--pr --scope repo", "Remove --scope"],
+    ["--delete data.csv --repeat 2", "--repeat"],
+  ])("refuses files that cannot be pushed: %s", async (words, message) => {
+    const hub = await openLocalHub();
+    await hub.create({ url: (await openTarget()).url });
+    const result = await runTrigger(`${toData} ${words}`, words.includes("--url") ? {} : { hub });
+    expect(result).toMatchObject({ exitCode: 2, stdout: "", stderr: expect.stringContaining(message) });
   });
 
   test("exits with 1 if a delivery fails, and shows the last answer", async () => {
