@@ -4870,6 +4870,9 @@ declare const eventRequest: z.ZodMiniObject<{
     ref: z.ZodMiniString<string>;
     newSha: z.ZodMiniNullable<z.ZodMiniString<string>>;
   }, z.core.$loose>>>;
+  files: z.ZodMiniOptional<z.ZodMiniRecord<z.ZodMiniString<string>, z.ZodMiniUnion<readonly [z.ZodMiniString<string>, z.ZodMiniObject<{
+    base64: z.ZodMiniBase64;
+  }, z.core.$strict>, z.ZodMiniNull]>>>;
   edits: z.ZodMiniOptional<z.ZodMiniArray<z.ZodMiniObject<{
     path: z.ZodMiniString<string>;
     value: z.ZodMiniOptional<z.ZodMiniUnknown>;
@@ -4878,10 +4881,48 @@ declare const eventRequest: z.ZodMiniObject<{
 }, z.core.$loose>;
 /**
  * An event on a repository: `repo` with `type` and `name`, `event` with `scope` and `action`, and other fields of the payload. The
- * local Hub makes the change, such as a commit or a comment, and adds the fields that you omit. `edits` are applied to the payload last. They affect neither the repository nor the
- * choice of webhooks that fire.
+ * local Hub makes the change, such as a commit or a comment, and adds the fields that you omit. `files` are the files of a push or of a new
+ * pull request, by path: text, `{ base64 }`, or `null` to delete a file. `edits` are applied to the payload last. They affect neither the
+ * repository nor the choice of webhooks that fire.
  */
 type HubEvent = z.input<typeof eventRequest>;
+declare const scenarioSchema: z.ZodMiniObject<{
+  description: z.ZodMiniOptional<z.ZodMiniString<string>>;
+  events: z.ZodMiniArray<z.ZodMiniObject<{
+    repo: z.ZodMiniObject<{
+      name: z.ZodMiniString<string>;
+      type: z.ZodMiniType<"bucket" | "dataset" | "kernel" | "model" | "space", Open<"bucket" | "dataset" | "kernel" | "model" | "space">, z.core.$ZodTypeInternals<"bucket" | "dataset" | "kernel" | "model" | "space", Open<"bucket" | "dataset" | "kernel" | "model" | "space">>>;
+      private: z.ZodMiniOptional<z.ZodMiniBoolean<boolean>>;
+    }, z.core.$loose>;
+    event: z.ZodMiniObject<{
+      scope: z.ZodMiniString<string>;
+      action: z.ZodMiniString<string>;
+    }, z.core.$loose>;
+    movedTo: z.ZodMiniOptional<z.ZodMiniObject<{
+      name: z.ZodMiniString<string>;
+    }, z.core.$loose>>;
+    discussion: z.ZodMiniOptional<z.ZodMiniObject<{
+      num: z.ZodMiniOptional<z.ZodMiniNumber<number>>;
+    }, z.core.$loose>>;
+    updatedConfig: z.ZodMiniOptional<z.ZodMiniObject<{
+      private: z.ZodMiniOptional<z.ZodMiniBoolean<boolean>>;
+    }, z.core.$loose>>;
+    updatedRefs: z.ZodMiniOptional<z.ZodMiniArray<z.ZodMiniObject<{
+      ref: z.ZodMiniString<string>;
+      newSha: z.ZodMiniNullable<z.ZodMiniString<string>>;
+    }, z.core.$loose>>>;
+    files: z.ZodMiniOptional<z.ZodMiniRecord<z.ZodMiniString<string>, z.ZodMiniUnion<readonly [z.ZodMiniString<string>, z.ZodMiniObject<{
+      base64: z.ZodMiniBase64;
+    }, z.core.$strict>, z.ZodMiniNull]>>>;
+    edits: z.ZodMiniOptional<z.ZodMiniArray<z.ZodMiniObject<{
+      path: z.ZodMiniString<string>;
+      value: z.ZodMiniOptional<z.ZodMiniUnknown>;
+      remove: z.ZodMiniOptional<z.ZodMiniLiteral<true>>;
+    }, z.core.$strict>>>;
+  }, z.core.$loose>>;
+}, z.core.$strict>;
+/** What happens on a local Hub, one event after the other: pushes, pull requests, comments, changes of repositories. */
+type Scenario = z.input<typeof scenarioSchema>;
 /** Selects the requests to which a fault applies. Default: all requests. */
 interface BucketFaultSelection {
   /** Default: all operations. `HEAD` and `LIST` include requests for the bucket itself. */
@@ -4996,6 +5037,23 @@ declare class LocalHub {
    */
   trigger(event: HubEvent): Promise<HubDelivery[]>;
   /**
+   * Triggers the events of a scenario one after the other, each after the deliveries of the one before. Returns all deliveries. A
+   * text is the path of a JSON file, which `hub-webhooks scenario` runs too.
+   *
+   * @throws `ARGUMENT_INVALID` if the scenario is invalid, `CLOSING` if the local Hub is closed, and errors from the file system.
+   * @example
+   * ```ts
+   * const repo = { type: "dataset", name: "me/data" } as const;
+   * await localHub.run({
+   *   events: [
+   *     { repo, event: { scope: "repo.content", action: "update" }, files: { "train.csv": "no header" } },
+   *     { repo, event: { scope: "discussion.comment", action: "create" }, comment: { content: "@bot check again" } },
+   *   ],
+   * });
+   * ```
+   */
+  run(scenario: Scenario | string): Promise<HubDelivery[]>;
+  /**
    * Waits until all deliveries have succeeded, have failed their last attempt, or were canceled. Use this method after a change
    * through the API, such as a commit.
    *
@@ -5094,7 +5152,7 @@ interface BucketVariables {
   AWS_SECRET_ACCESS_KEY: string;
 }
 declare namespace local_hub_d_exports {
-  export { BucketConnection, BucketFault, BucketFaultSelection, BucketVariables, HubDelivery, HubDeliveryAttempt, HubEvent, Job, JobStage, LocalHub, LocalHubOptions, WebhookError };
+  export { BucketConnection, BucketFault, BucketFaultSelection, BucketVariables, HubDelivery, HubDeliveryAttempt, HubEvent, Job, JobStage, LocalHub, LocalHubOptions, Scenario, WebhookError };
 }
 /**
  * Creates a request like the Hub's request for a delivery. Pass it to `server.fetch`, or to `fetch` to send it over a

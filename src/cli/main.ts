@@ -10,6 +10,7 @@ import { addHub } from "./commands/hub.ts";
 import { addInbox } from "./commands/inbox.ts";
 import { addInit } from "./commands/init.ts";
 import { addJob } from "./commands/job.ts";
+import { addScenario } from "./commands/scenario.ts";
 import { addSync } from "./commands/sync.ts";
 import { addTrigger } from "./commands/trigger.ts";
 import { addWebhookCommands } from "./commands/webhooks.ts";
@@ -18,7 +19,7 @@ import { examples, helpHint } from "./usage.ts";
 
 /** The commands, grouped and ordered as in the help. Most modules are imported only when a command runs. */
 const commandGroups = {
-  "Develop:": [addInit, addDev, addTrigger, addHub],
+  "Develop:": [addInit, addDev, addTrigger, addScenario, addHub],
   "Manage webhooks:": [addWebhookCommands, addSync],
   "Run:": [addDeliveries, addInbox, addJob],
 };

@@ -1,3 +1,4 @@
+import { readFile } from "node:fs/promises";
 import type { Hono } from "hono";
 import type { Console } from "../console/server/console.ts";
 import { WebhookError } from "../core/errors.ts";
@@ -11,7 +12,7 @@ import { createHubConsole } from "./console/hub-console.ts";
 import { Dispatcher } from "./delivery/dispatcher.ts";
 import { HttpSender } from "./delivery/http-sender.ts";
 import type { HubDelivery, HubDeliveryAttempt } from "./delivery/hub-delivery.ts";
-import { type HubEvent, parseEvent } from "./events/event-request.ts";
+import { type HubEvent, type ParsedEvent, parseEvent, parseScenario, type Scenario } from "./events/event-request.ts";
 import { triggerEvent } from "./events/trigger.ts";
 import { type HubContext, registerContext } from "./hub-context.ts";
 import { JobRunner } from "./jobs/job-runner.ts";
@@ -172,10 +173,30 @@ export class LocalHub {
    * ```
    */
   async trigger(event: HubEvent): Promise<HubDelivery[]> {
-    const parsed = parseEvent(event);
-    const context = this.#context();
-    const { deliveries } = triggerEvent(context, parsed);
-    return Promise.all(deliveries.map((delivery) => context.dispatcher.waitUntilSettled(delivery)));
+    return this.#trigger(parseEvent(event));
+  }
+
+  /**
+   * Triggers the events of a scenario one after the other, each after the deliveries of the one before. Returns all deliveries. A
+   * text is the path of a JSON file, which `hub-webhooks scenario` runs too.
+   *
+   * @throws `ARGUMENT_INVALID` if the scenario is invalid, `CLOSING` if the local Hub is closed, and errors from the file system.
+   * @example
+   * ```ts
+   * const repo = { type: "dataset", name: "me/data" } as const;
+   * await localHub.run({
+   *   events: [
+   *     { repo, event: { scope: "repo.content", action: "update" }, files: { "train.csv": "no header" } },
+   *     { repo, event: { scope: "discussion.comment", action: "create" }, comment: { content: "@bot check again" } },
+   *   ],
+   * });
+   * ```
+   */
+  async run(scenario: Scenario | string): Promise<HubDelivery[]> {
+    const given: unknown = typeof scenario === "string" ? JSON.parse(await readFile(scenario, "utf8")) : scenario;
+    const deliveries: HubDelivery[] = [];
+    for (const event of parseScenario(given)) deliveries.push(...(await this.#trigger(event)));
+    return deliveries;
   }
 
   /**
@@ -280,6 +301,12 @@ export class LocalHub {
   /** Calls {@link close}. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
+  }
+
+  async #trigger(event: ParsedEvent): Promise<HubDelivery[]> {
+    const context = this.#context();
+    const { deliveries } = triggerEvent(context, event);
+    return Promise.all(deliveries.map((delivery) => context.dispatcher.waitUntilSettled(delivery)));
   }
 
   #context(): HubContext {

@@ -89,11 +89,31 @@ export type ParsedEvent = z.output<typeof eventRequest>;
  * @throws `ARGUMENT_INVALID` with the invalid fields.
  */
 export function parseEvent(event: unknown): ParsedEvent {
-  const parsed = eventRequest.safeParse(event, { error: describeIssue });
+  return parse(eventRequest, event, "event");
+}
+
+const scenarioSchema = z.strictObject({
+  description: z.optional(z.string()),
+  events: z.array(eventRequest).check(z.minLength(1), z.maxLength(1_000)),
+});
+
+/** What happens on a local Hub, one event after the other: pushes, pull requests, comments, changes of repositories. */
+export type Scenario = z.input<typeof scenarioSchema>;
+
+/**
+ * Returns the events of a scenario.
+ *
+ * @throws `ARGUMENT_INVALID` with the invalid fields.
+ */
+export function parseScenario(scenario: unknown): readonly ParsedEvent[] {
+  return parse(scenarioSchema, scenario, "scenario").events;
+}
+
+function parse<Schema extends z.ZodMiniType>(schema: Schema, value: unknown, name: string): z.output<Schema> {
+  const parsed = schema.safeParse(value, { error: describeIssue });
   if (parsed.success) return parsed.data;
-  const problems = fieldProblems(parsed.error, { name: "event" });
-  const list = problems.map(({ field, problem }) => `${field}: ${problem}`).join("; ");
-  throw new WebhookError(`Invalid event. Fix these fields: ${list}.`, { code: "ARGUMENT_INVALID" });
+  const list = fieldProblems(parsed.error, { name }).map(({ field, problem }) => `${field}: ${problem}`);
+  throw new WebhookError(`Invalid ${name}. Fix these fields: ${list.join("; ")}.`, { code: "ARGUMENT_INVALID" });
 }
 
 interface RecordOptions {

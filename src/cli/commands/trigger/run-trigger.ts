@@ -75,13 +75,7 @@ async function openSender({ repo, options, edits, invocation }: TriggerRun): Pro
     const { UrlSender } = await import("./url-sender.ts");
     return new UrlSender({ url, event, secret: await findSecret({ ...options, url }, shell) });
   }
-  const [{ LocalHubSender }, { findHubUrl }] = await Promise.all([
-    import("./local-hub-sender.ts"),
-    import("../../../hub/hub-url.ts"),
-  ]);
-  // An empty variable counts as unset.
-  const givenUrl = invocation.hubOptions.hubUrl || shell.env.HF_ENDPOINT;
-  const hubUrl = findHubUrl(givenUrl || (await findDefaultHub(output)));
+  const [{ LocalHubSender }, hubUrl] = await Promise.all([import("./local-hub-sender.ts"), findLocalHub(invocation)]);
   try {
     return await LocalHubSender.connect({ event, hubUrl });
   } catch (error) {
@@ -101,6 +95,13 @@ function previewOffline(event: ParsedEvent, output: Output): void {
 function printPreview(preview: TriggerPreview, output: Output): void {
   if (output.format === "json") output.print(plainJson(preview, 2));
   else if (output.format !== "quiet") output.print(plainJson(preview.payload, 2));
+}
+
+/** Returns the URL of the local Hub to use: `--hub-url`, `HF_ENDPOINT`, or that of this folder. */
+export async function findLocalHub({ hubOptions, shell, output }: Invocation): Promise<string> {
+  const { findHubUrl } = await import("../../../hub/hub-url.ts");
+  // An empty variable counts as unset.
+  return findHubUrl(hubOptions.hubUrl || shell.env.HF_ENDPOINT || (await findDefaultHub(output)));
 }
 
 /**
