@@ -4777,6 +4777,17 @@ declare function runJob(server: WebhooksServer, options?: RunJobOptions): Promis
 declare namespace job_d_exports {
   export { JobOutcome, RunJobOptions, runJob };
 }
+/** What goes wrong with the deliveries of a local Hub, so that the recovery of a receiver can be tested. */
+interface DeliveryFaults {
+  /** The share of deliveries that are lost, from 0 to 1: they are neither sent nor retried. Default `0`. */
+  drop?: number | undefined;
+  /** The share of deliveries that are sent twice, with the same `Webhook-Id`, from 0 to 1. Default `0`. */
+  duplicate?: number | undefined;
+  /** How long each delivery waits before its first attempt. Default: not at all. */
+  delay?: Duration | undefined;
+  /** Whether each delivery waits for a random part of `delay`, by default of 1 second, so that later ones overtake it. */
+  reorder?: boolean | undefined;
+}
 /** A delivery that an event caused, with the result of its latest attempt. */
 interface HubDelivery {
   webhookId: string;
@@ -4986,6 +4997,8 @@ interface LocalHubOptions {
   suspendAfter?: number;
   /** The maximum number of triggers per webhook and 24 hours. Default `1000`, as on the Hub. Use `Infinity` for no limit. */
   triggersPerDay?: number;
+  /** What goes wrong with deliveries. Default: nothing. {@link LocalHub.setDeliveryFaults} changes it. */
+  deliveryFaults?: DeliveryFaults;
   /** Receives log lines, including one for each delivery. By default, the local Hub does not log. */
   logger?: Logger;
 }
@@ -5109,6 +5122,17 @@ declare class LocalHub {
    */
   setBucketFaults(faults: readonly BucketFault[]): void;
   /**
+   * Sets what goes wrong with deliveries, so that the recovery of a receiver can be tested. Replaces all such faults that were set
+   * before. Replays are always sent.
+   *
+   * @throws `ARGUMENT_INVALID` if a fault is invalid, `CLOSING` if the local Hub is closed.
+   * @example
+   * ```ts
+   * localHub.setDeliveryFaults({ drop: 0.1, duplicate: 0.1, delay: "2s", reorder: true });
+   * ```
+   */
+  setDeliveryFaults(faults: DeliveryFaults): void;
+  /**
    * Creates a link that signs a browser in to the web console once. The console shows the webhooks, events, repositories, and jobs,
    * and sends events. The link is valid for an hour. After a link was used, the local Hub logs a new one.
    *
@@ -5152,7 +5176,7 @@ interface BucketVariables {
   AWS_SECRET_ACCESS_KEY: string;
 }
 declare namespace local_hub_d_exports {
-  export { BucketConnection, BucketFault, BucketFaultSelection, BucketVariables, HubDelivery, HubDeliveryAttempt, HubEvent, Job, JobStage, LocalHub, LocalHubOptions, Scenario, WebhookError };
+  export { BucketConnection, BucketFault, BucketFaultSelection, BucketVariables, DeliveryFaults, HubDelivery, HubDeliveryAttempt, HubEvent, Job, JobStage, LocalHub, LocalHubOptions, Scenario, WebhookError };
 }
 /**
  * Creates a request like the Hub's request for a delivery. Pass it to `server.fetch`, or to `fetch` to send it over a

@@ -1,5 +1,6 @@
 export { WebhookError } from "./core/errors.ts";
 export type { Job, JobStage } from "./hub/jobs/schemas.ts";
+export type { DeliveryFaults } from "./local-hub/delivery/faults.ts";
 export type { HubDelivery, HubDeliveryAttempt } from "./local-hub/delivery/hub-delivery.ts";
 export type { HubEvent, Scenario } from "./local-hub/events/event-request.ts";
 export type { BucketConnection, BucketVariables } from "./local-hub/local-hub.ts";

@@ -1,6 +1,7 @@
 import { WebhookError } from "../core/errors.ts";
 import type { Logger } from "../core/log.ts";
 import type { Dispatcher } from "./delivery/dispatcher.ts";
+import type { FaultyDelivery } from "./delivery/faults.ts";
 import type { RepositoryChange } from "./events/repository-change.ts";
 import type { JobRunner } from "./jobs/job-runner.ts";
 import type { BucketFaults } from "./s3/faults.ts";
@@ -15,6 +16,7 @@ export interface HubContext {
   jobs: JobRunner;
   /** The failures of the S3 API that a user asked for. */
   bucketFaults: BucketFaults;
+  deliveryFaults: FaultyDelivery;
   /** The URL of the local Hub, without a trailing slash. */
   hubUrl: string;
   createId: () => string;

@@ -10,6 +10,7 @@ import { createId, createSha, deriveAccessKey, localUser } from "./accounts.ts";
 import { createHubApp } from "./app.ts";
 import { createHubConsole } from "./console/hub-console.ts";
 import { Dispatcher } from "./delivery/dispatcher.ts";
+import { type DeliveryFaults, FaultyDelivery } from "./delivery/faults.ts";
 import { HttpSender } from "./delivery/http-sender.ts";
 import type { HubDelivery, HubDeliveryAttempt } from "./delivery/hub-delivery.ts";
 import { type HubEvent, type ParsedEvent, parseEvent, parseScenario, type Scenario } from "./events/event-request.ts";
@@ -44,6 +45,8 @@ export interface LocalHubOptions {
   suspendAfter?: number;
   /** The maximum number of triggers per webhook and 24 hours. Default `1000`, as on the Hub. Use `Infinity` for no limit. */
   triggersPerDay?: number;
+  /** What goes wrong with deliveries. Default: nothing. {@link LocalHub.setDeliveryFaults} changes it. */
+  deliveryFaults?: DeliveryFaults;
   /** Receives log lines, including one for each delivery. By default, the local Hub does not log. */
   logger?: Logger;
 }
@@ -58,6 +61,7 @@ const optionNames = {
   timeout: true,
   suspendAfter: true,
   triggersPerDay: true,
+  deliveryFaults: true,
   logger: true,
 } satisfies Record<keyof LocalHubOptions, true>;
 
@@ -109,6 +113,8 @@ export class LocalHub {
       triggersPerDay: checkCount(options.triggersPerDay ?? 1_000, "triggersPerDay", { allowsInfinity: true }),
     };
     const { runJobs = false, allowRemote = false } = options;
+    const deliveryFaults = new FaultyDelivery(Math.random);
+    deliveryFaults.set(options.deliveryFaults ?? {});
     const now = () => Date.now();
     const log = createSafeLogger(options.logger ?? silent);
     const port = checkPort(options.port ?? 0);
@@ -124,7 +130,17 @@ export class LocalHub {
     const hubUrl = `http://127.0.0.1:${listener.port}`;
     const sender = new HttpSender({ allowRemote });
     const jobs = new JobRunner({ store: store.jobs, runJobs, now, createId, log });
-    const dispatcher = new Dispatcher({ store, sender, jobs, limits, hubUrl, now, createId, log });
+    const dispatcher = new Dispatcher({
+      store,
+      sender,
+      jobs,
+      limits,
+      deliveryFaults,
+      hubUrl,
+      now,
+      createId,
+      log,
+    });
     const auditLog = new AuditLog({ store: store.auditLog, createId, now });
     const context: HubContext = {
       store,
@@ -132,6 +148,7 @@ export class LocalHub {
       auditLog,
       jobs,
       bucketFaults: new BucketFaults(),
+      deliveryFaults,
       hubUrl,
       createId,
       createSha,
@@ -270,6 +287,20 @@ export class LocalHub {
   }
 
   /**
+   * Sets what goes wrong with deliveries, so that the recovery of a receiver can be tested. Replaces all such faults that were set
+   * before. Replays are always sent.
+   *
+   * @throws `ARGUMENT_INVALID` if a fault is invalid, `CLOSING` if the local Hub is closed.
+   * @example
+   * ```ts
+   * localHub.setDeliveryFaults({ drop: 0.1, duplicate: 0.1, delay: "2s", reorder: true });
+   * ```
+   */
+  setDeliveryFaults(faults: DeliveryFaults): void {
+    this.#context().deliveryFaults.set(faults);
+  }
+
+  /**
    * Creates a link that signs a browser in to the web console once. The console shows the webhooks, events, repositories, and jobs,
    * and sends events. The link is valid for an hour. After a link was used, the local Hub logs a new one.
    *
@@ -326,7 +357,8 @@ interface Parts {
 }
 
 /** Restores the initial data, and removes all faults. */
-function resetStore({ store, dispatcher, jobs, bucketFaults, now }: HubContext): void {
+function resetStore({ store, dispatcher, jobs, bucketFaults, deliveryFaults, now }: HubContext): void {
+  deliveryFaults.set({});
   bucketFaults.set([]);
   jobs.cancelAll();
   for (const { id } of store.webhooks.all()) dispatcher.cancel(id);

@@ -1,7 +1,8 @@
-import type { Command } from "commander";
+import { type Command, InvalidArgumentError } from "commander";
 import { messageOf } from "../../core/describe.ts";
 import { WebhookError } from "../../core/errors.ts";
 import type { Logger } from "../../core/log.ts";
+import { type Duration, isDuration } from "../../core/options.ts";
 import { plainJson } from "../../core/terminal.ts";
 import { defaultHubPort, defaultPort } from "../../core/urls.ts";
 import type { BucketVariables, LocalHub } from "../../local-hub/local-hub.ts";
@@ -14,6 +15,10 @@ interface HubOptions {
   runJobs?: boolean;
   allowRemote?: boolean;
   bucket?: string;
+  drop?: number;
+  duplicate?: number;
+  delay?: Duration;
+  reorder?: boolean;
 }
 
 /** Adds `hub-webhooks hub`. */
@@ -26,6 +31,10 @@ export function addHub(program: Command, invocation: Invocation): void {
     .option("--bucket <name>", "create a bucket, and print the environment variables for an inbox in it")
     .option("--run-jobs", "run webhook jobs as processes on this machine")
     .option("--allow-remote", "allow deliveries to URLs on other machines")
+    .option("--drop <share>", "lose a share of the deliveries, from 0 to 1", parseShare)
+    .option("--duplicate <share>", "send a share of the deliveries twice, from 0 to 1", parseShare)
+    .option("--delay <duration>", "wait before each delivery, such as 5s", parseDelay)
+    .option("--reorder", "wait for a random part of --delay (default: 1s), so that deliveries overtake each other")
     .configureHelp(helpWithoutHubOptions())
     .addHelpText(
       "after",
@@ -33,17 +42,20 @@ export function addHub(program: Command, invocation: Invocation): void {
         "hub",
         "hub --state hub.sqlite --port 5051",
         "hub --bucket me/inbox",
+        "hub --drop 0.1 --duplicate 0.1 --delay 5s --reorder    # a bad day",
         "hub --port 0 --format json    # for programs: prints the URL as a line of JSON",
       ),
     )
-    .action(async ({ port, state, runJobs, allowRemote, bucket }: HubOptions) => {
+    .action(async ({ port, state, runJobs, allowRemote, bucket, ...deliveryFaults }: HubOptions) => {
       const { output, shell } = invocation;
       const { LocalHub } = await import("../../local-hub/local-hub.ts");
       const { developmentTokens } = await import("../../local-hub/accounts.ts");
       const logger = output.isText ? await terminalLogger() : undefined;
-      const hub = await LocalHub.launch({ port, state, runJobs, allowRemote, logger }).catch((error: unknown) => {
-        throw withPortAdvice(error, port);
-      });
+      const hub = await LocalHub.launch({ port, state, runJobs, allowRemote, logger, deliveryFaults }).catch(
+        (error: unknown) => {
+          throw withPortAdvice(error, port);
+        },
+      );
       const variables = bucket === undefined ? undefined : await createBucket(hub, bucket);
       const removeSession = await storeSession(output, hub);
       const stopped = shell.untilStopped();
@@ -55,6 +67,17 @@ export function addHub(program: Command, invocation: Invocation): void {
       removeSession();
       await hub.close();
     });
+}
+
+function parseShare(text: string): number {
+  const share = /^\d*\.?\d+$/.test(text) ? Number(text) : Number.NaN;
+  if (share >= 0 && share <= 1) return share;
+  throw new InvalidArgumentError("Use a number from 0 to 1, such as 0.1.");
+}
+
+function parseDelay(text: string): Duration {
+  if (isDuration(text)) return text;
+  throw new InvalidArgumentError('Use a duration such as "300ms" or "5s".');
 }
 
 /** Creates a bucket. If the name is invalid, closes the local Hub and rethrows the error. */

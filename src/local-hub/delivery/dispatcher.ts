@@ -3,10 +3,11 @@ import { maxTimerMs } from "../../core/options.ts";
 import { exponentialBackoff } from "../../core/time.ts";
 import { suspendedAfterFailure } from "../../hub/webhooks/schemas.ts";
 import type { JobRunner } from "../jobs/job-runner.ts";
-import type { ScheduledDelivery } from "../store/delivery-store.ts";
+import type { PendingDelivery, ScheduledDelivery } from "../store/delivery-store.ts";
 import type { Store } from "../store/store.ts";
 import { maskedTargetUrl, type StoredWebhook } from "../store/webhook-store.ts";
 import { type AttemptContext, attemptDelivery } from "./attempt.ts";
+import type { FaultyDelivery } from "./faults.ts";
 import type { HttpSender } from "./http-sender.ts";
 import {
   describeAttempted,
@@ -34,6 +35,7 @@ interface DispatcherOptions {
   sender: HttpSender;
   jobs: JobRunner;
   limits: DeliveryLimits;
+  deliveryFaults: FaultyDelivery;
   /** The URL of the local Hub, without a trailing slash. */
   hubUrl: string;
   now: () => number;
@@ -88,7 +90,11 @@ export class Dispatcher {
       }
       onStored(deliveries);
     });
-    for (const delivery of deliveries) this.#enqueue(delivery);
+    for (const delivery of deliveries) {
+      const waitMs = this.#options.deliveryFaults.delayMs();
+      if (waitMs > 0) this.#schedule({ ...delivery, dueAt: dueAt + waitMs });
+      else this.#enqueue(delivery);
+    }
     return deliveries;
   }
 
@@ -200,10 +206,22 @@ export class Dispatcher {
   }
 
   async #deliver(deliveryId: string): Promise<void> {
-    const { store, limits, now, createId } = this.#options;
+    const { store, limits, now, createId, deliveryFaults: faults } = this.#options;
     const pending = store.deliveries.getPending(deliveryId);
     const webhook = pending && store.webhooks.get(pending.webhookId);
     if (!pending || !webhook) return;
+    if (pending.attempt === 1 && faults.isDropped()) {
+      // The caller of `fire` calls `waitUntilSettled` after it.
+      await Promise.resolve();
+      this.#drop(pending, webhook);
+      return;
+    }
+    if (pending.attempt === 1 && faults.isDuplicated()) {
+      const delivery = { ...pending, logId: createId() };
+      const { attempt: first } = await attemptDelivery(this.#attemptContext(), { webhook, delivery });
+      if (this.#closing.signal.aborted) return;
+      if (store.webhooks.get(webhook.id)) this.#recordAttempt(webhook.id, first);
+    }
     const { attempt, retryable } = await attemptDelivery(this.#attemptContext(), { webhook, delivery: pending });
     const succeeded = attempt.error === null;
     // `close` aborted this attempt. With a state file, the delivery is sent again when the local Hub restarts.
@@ -235,6 +253,20 @@ export class Dispatcher {
     });
     if (next) this.#schedule({ deliveryId, webhookId: webhook.id, dueAt: next.dueAt });
     else this.#settle(deliveryId, recorded);
+  }
+
+  /** Loses a delivery, as `drop` asks for. The Hub would not count it as a failure of the webhook either. */
+  #drop({ deliveryId, logId, body }: PendingDelivery, webhook: StoredWebhook): void {
+    const { store, now, hubUrl } = this.#options;
+    const recorded = store.transaction(() => {
+      store.deliveries.deletePending(deliveryId);
+      return this.#recordAttempt(webhook.id, {
+        ...{ logId, deliveryId, attempt: 1, at: new Date(now()).toISOString(), durationMs: 0 },
+        ...{ url: maskedTargetUrl(webhook, { hubUrl }), status: null, request: { headers: {}, body }, response: null },
+        error: "lost on purpose: the local Hub drops a share of its deliveries",
+      });
+    });
+    this.#settle(deliveryId, recorded);
   }
 
   /**

@@ -30,7 +30,7 @@ const triggerOperation = {
  * JSON, because browsers send other content types to other origins without a preflight request.
  */
 export function controlApi(hub: HubContext): Hono<ApiEnvironment> {
-  const { store, dispatcher, bucketFaults, reset } = hub;
+  const { store, dispatcher, bucketFaults, deliveryFaults, reset } = hub;
   const app = new Hono<ApiEnvironment>();
 
   const webhook = (id: string): StoredWebhook => {
@@ -90,6 +90,11 @@ export function controlApi(hub: HubContext): Hono<ApiEnvironment> {
 
   app.put("/bucket-faults", async (context) => {
     bucketFaults.set(await context.req.json().catch(() => undefined));
+    return context.json({});
+  });
+
+  app.put("/delivery-faults", async (context) => {
+    deliveryFaults.set(await context.req.json().catch(() => undefined));
     return context.json({});
   });
 

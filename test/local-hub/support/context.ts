@@ -2,6 +2,7 @@ import { onTestFinished } from "vitest";
 import { parsePayload, type WebhookPayload } from "../../../src/index.ts";
 import { createId, createSha } from "../../../src/local-hub/accounts.ts";
 import { Dispatcher } from "../../../src/local-hub/delivery/dispatcher.ts";
+import { FaultyDelivery } from "../../../src/local-hub/delivery/faults.ts";
 import { HttpSender } from "../../../src/local-hub/delivery/http-sender.ts";
 import type { TriggerResult } from "../../../src/local-hub/events/publish-change.ts";
 import type { HubContext } from "../../../src/local-hub/hub-context.ts";
@@ -33,14 +34,15 @@ export function openContext(): { context: HubContext; clock: { now: number } } {
   const sender = new HttpSender({ allowRemote: false });
   const jobs = new JobRunner({ ...parts, store: store.jobs, runJobs: false });
   const limits = { attempts: 1, backoffMs: 1, timeoutMs: 1_000, suspendAfter: 1_000, triggersPerDay: 10_000 };
-  const dispatcher = new Dispatcher({ ...parts, sender, jobs, limits });
+  const deliveryFaults = new FaultyDelivery(() => 0);
+  const dispatcher = new Dispatcher({ ...parts, sender, jobs, limits, deliveryFaults });
   onTestFinished(async () => {
     await dispatcher.close();
     sender.close();
     store.close();
   });
   const context: HubContext = {
-    bucketFaults: new BucketFaults(),
+    ...{ bucketFaults: new BucketFaults(), deliveryFaults },
     ...{ ...parts, dispatcher, jobs, createSha, runJobs: false, allowRemote: false, startedAt: new Date(0) },
     auditLog: new AuditLog({ ...parts, store: store.auditLog }),
     reset: () => store.clear(),

@@ -1,0 +1,74 @@
+import * as z from "zod/mini";
+import { describeIssue } from "../../core/describe.ts";
+import { WebhookError } from "../../core/errors.ts";
+import { type Duration, isDuration, toMilliseconds } from "../../core/options.ts";
+import { fieldProblems } from "../../hub/validation/arguments.ts";
+
+const share = z.number().check(z.minimum(0), z.maximum(1));
+
+const schema = z.strictObject({
+  drop: z.optional(share),
+  duplicate: z.optional(share),
+  delay: z.optional(z.custom<Duration>(isDuration, 'expected a duration such as "5s"')),
+  reorder: z.optional(z.boolean()),
+});
+
+/** What goes wrong with the deliveries of a local Hub, so that the recovery of a receiver can be tested. */
+export interface DeliveryFaults {
+  /** The share of deliveries that are lost, from 0 to 1: they are neither sent nor retried. Default `0`. */
+  drop?: number | undefined;
+  /** The share of deliveries that are sent twice, with the same `Webhook-Id`, from 0 to 1. Default `0`. */
+  duplicate?: number | undefined;
+  /** How long each delivery waits before its first attempt. Default: not at all. */
+  delay?: Duration | undefined;
+  /** Whether each delivery waits for a random part of `delay`, by default of 1 second, so that later ones overtake it. */
+  reorder?: boolean | undefined;
+}
+
+const reorderMs = 1_000;
+
+/** Decides the faults of each delivery. Replays have none. */
+export class FaultyDelivery {
+  readonly #random: () => number;
+  #drop = 0;
+  #duplicate = 0;
+  #delayMs = 0;
+  #reorder = false;
+
+  /** @param random Returns a number from 0 (included) to 1 (excluded). */
+  constructor(random: () => number) {
+    this.#random = random;
+  }
+
+  /**
+   * Replaces all faults.
+   *
+   * @throws `ARGUMENT_INVALID` with the invalid fields.
+   */
+  set(faults: unknown): void {
+    const parsed = schema.safeParse(faults, { error: describeIssue });
+    if (!parsed.success) {
+      const list = fieldProblems(parsed.error, { name: "faults" }).map(({ field, problem }) => `${field}: ${problem}`);
+      throw new WebhookError(`Invalid faults. Fix these fields: ${list.join("; ")}.`, { code: "ARGUMENT_INVALID" });
+    }
+    const { drop = 0, duplicate = 0, reorder = false, delay } = parsed.data;
+    const delayMs = delay === undefined ? undefined : toMilliseconds(delay, "delay");
+    this.#drop = drop;
+    this.#duplicate = duplicate;
+    this.#reorder = reorder;
+    this.#delayMs = delayMs ?? (reorder ? reorderMs : 0);
+  }
+
+  isDropped(): boolean {
+    return this.#random() < this.#drop;
+  }
+
+  isDuplicated(): boolean {
+    return this.#random() < this.#duplicate;
+  }
+
+  /** Returns how long the first attempt waits. */
+  delayMs(): number {
+    return this.#reorder ? Math.floor(this.#random() * this.#delayMs) : this.#delayMs;
+  }
+}
