@@ -6,6 +6,7 @@ const publicEntries = ["index", "client", "dev", "job", "local-hub", "testing"];
 
 /** Entry files of threads and child processes, which are started by file name: see src/core/files.ts. */
 const programs = [
+  "dev/forward-server",
   "inbox/bullmq/lease-renewer-thread",
   "inbox/bucket/heartbeat-sender-thread",
   "inbox/bucket/snapshot-thread",

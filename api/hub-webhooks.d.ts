@@ -4365,6 +4365,12 @@ interface StartDevOptions {
   /** The file that creates the server. Default: the first of `server.ts`, `src/server.ts`, `app.ts`, and so on. */
   file?: string;
   /**
+   * The URL of a program to which deliveries are passed on, instead of a server file: `http://localhost:8000/webhooks/data`. The
+   * program can be written in any language. What arrives while it does not run waits for it. `X-Webhook-Secret` contains
+   * `WEBHOOK_SECRET`, if that is set.
+   */
+  forward?: string;
+  /**
    * The Hub to register the webhooks on. `"local"` (the default) starts a local Hub, which requires no account or
    * internet access. `"real"` uses the Hub at `hubUrl`, with a tunnel.
    */

@@ -1,4 +1,6 @@
 import { randomBytes } from "node:crypto";
+import { fileURLToPath } from "node:url";
+import { programUrl } from "../core/files.ts";
 import { type Duration, optionError, toMilliseconds } from "../core/options.ts";
 import { defaultPort } from "../core/urls.ts";
 import { parseWatch, type Watch, type WatchedItem } from "../payload/watch.ts";
@@ -11,6 +13,12 @@ import type { DevEvent } from "./dev-event.ts";
 export interface StartDevOptions {
   /** The file that creates the server. Default: the first of `server.ts`, `src/server.ts`, `app.ts`, and so on. */
   file?: string;
+  /**
+   * The URL of a program to which deliveries are passed on, instead of a server file: `http://localhost:8000/webhooks/data`. The
+   * program can be written in any language. What arrives while it does not run waits for it. `X-Webhook-Secret` contains
+   * `WEBHOOK_SECRET`, if that is set.
+   */
+  forward?: string;
   /**
    * The Hub to register the webhooks on. `"local"` (the default) starts a local Hub, which requires no account or
    * internet access. `"real"` uses the Hub at `hubUrl`, with a tunnel.
@@ -70,6 +78,8 @@ type PassedOptions = {
 export interface DevConfig extends PassedOptions {
   /** The absolute path of the server file. */
   path: string;
+  /** The variables of the server process. */
+  environment: Readonly<Record<string, string>>;
   isReal: boolean;
   /** The tunnel, or `false` for no tunnel. */
   tunnel: NonNullable<StartDevOptions["tunnel"]>;
@@ -99,7 +109,7 @@ export function devInboxUrl(port: number): string {
 
 /** @throws `OPTION_INVALID`, `SERVER_FILE_INVALID`. */
 export function resolveDevOptions(options: StartDevOptions): DevConfig {
-  const { file, publicUrl, inbox, watch, waitForFile = false, repairInterval = "1m" } = options;
+  const { publicUrl, inbox, watch, waitForFile = false, repairInterval = "1m" } = options;
   const { port, hubPort, token, hubUrl, state, onEvent } = options;
   const isReal = options.hub === "real";
   const tunnel = options.tunnel ?? (isReal && publicUrl === undefined ? {} : false);
@@ -113,7 +123,7 @@ export function resolveDevOptions(options: StartDevOptions): DevConfig {
     );
   }
   return {
-    path: findServerFile({ file }),
+    ...serverOf(options),
     isReal,
     tunnel,
     publicUrl,
@@ -134,6 +144,23 @@ export function resolveDevOptions(options: StartDevOptions): DevConfig {
     hubUrl,
     state,
     onEvent,
+  };
+}
+
+/** The variable that tells `forward-server.ts` where to send deliveries. */
+export const forwardVariable = "HUB_WEBHOOKS_FORWARD_URL";
+
+/** Returns the server file and its variables. */
+function serverOf({ file, forward }: StartDevOptions): Pick<DevConfig, "path" | "environment"> {
+  if (forward === undefined) return { path: findServerFile({ file }), environment: {} };
+  if (file !== undefined) throw optionError('Options "forward" and "file" cannot be combined. Remove one of them.');
+  const url = URL.parse(forward);
+  if (url?.protocol !== "http:" && url?.protocol !== "https:") {
+    throw optionError({ option: "forward", value: forward, expected: "a URL such as http://localhost:8000/hook" });
+  }
+  return {
+    path: fileURLToPath(programUrl("forward-server", import.meta.url)),
+    environment: { [forwardVariable]: url.href },
   };
 }
 

@@ -240,7 +240,7 @@ class Session implements DevSession {
   }
 
   async #startServer({ proxy, hub }: { proxy: DevProxy; hub: DevHub }): Promise<ReloadingServer> {
-    const { path, publicUrl, secret } = this.#config;
+    const { path, environment, publicUrl, secret } = this.#config;
     const server = new ReloadingServer({
       path,
       secret,
@@ -248,7 +248,7 @@ class Session implements DevSession {
       consoleToken: this.#console.serverToken,
       launchResult: { port: proxy.port, url: proxy.url, publicUrl: proxy.url },
       // With the user's own public URL, the whole server is public, including the console.
-      environment: { ...hub.environment, ...(publicUrl !== undefined && { PUBLIC_URL: publicUrl }) },
+      environment: { ...environment, ...hub.environment, ...(publicUrl !== undefined && { PUBLIC_URL: publicUrl }) },
       onOutput: (line) => {
         this.#console.addOutput(line);
         this.#events.emit({ event: "output", ...line });

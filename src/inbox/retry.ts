@@ -110,6 +110,8 @@ export const defaultRetentionMs = 14 * dayMs;
 
 /** The minimum retention period of the ID of a finished delivery. */
 export const minIdRetentionMs = 7 * dayMs;
+/** With a very high number of attempts, their waits are longer than any database can count. */
+const maxIdRetentionMs = 3_650 * dayMs;
 
 /** The retention of endpoints that this process does not serve and that have no stored retention. */
 export const defaultRetention: Retention = { bodiesMs: defaultRetentionMs, idsMs: minIdRetentionMs };
@@ -122,7 +124,8 @@ export function retentionOf({
   retentionMs: number;
   policy: Pick<RetryPolicy, "totalWaitMs">;
 }): Retention {
-  return { bodiesMs: retentionMs, idsMs: Math.max(minIdRetentionMs, policy.totalWaitMs + dayMs) };
+  const neededMs = Math.max(minIdRetentionMs, policy.totalWaitMs + dayMs);
+  return { bodiesMs: retentionMs, idsMs: Math.min(maxIdRetentionMs, neededMs) };
 }
 
 /*

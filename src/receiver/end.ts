@@ -38,7 +38,7 @@ export interface DeliveryLogFields {
   reason?: string;
   nextAttemptInMs?: number;
   code?: string;
-  /** The value that the handler threw, or its `type` and `message` if its stack was logged within the last ten minutes. */
+  /** The value that the handler threw. Missing if its stack was logged within the last ten minutes. */
   err?: unknown;
   /** How often the error has been logged since its stack was. */
   repeated?: number;
@@ -189,16 +189,16 @@ export class DeliveryRecorder {
   ): Pick<DeliveryLogFields, "code" | "err" | "repeated"> & { reason: string } {
     if (cause === undefined) return { code, reason: message };
     const thrown = describeError(cause);
-    const reason = reasonOf(thrown) ?? message;
     const { stack } = thrown;
-    if (stack === undefined) return { code, err: cause, reason };
+    const reason = reasonOf(thrown);
+    if (stack === undefined || reason === undefined) return { code, err: cause, reason: reason ?? message };
     const last = this.#stacks.get(endpoint);
     if (last?.stack !== stack || Math.abs(at - last.at) > stackIntervalMs) {
       this.#stacks.set(endpoint, { stack, at, repeated: 0 });
       return { code, err: cause, reason };
     }
     last.repeated += 1;
-    return { code, err: { type: thrown.name, message: thrown.message }, repeated: last.repeated, reason };
+    return { code, repeated: last.repeated, reason };
   }
 }
 

@@ -22,4 +22,9 @@ describe("The IDs of finished deliveries", () => {
     expect(policy.totalWaitMs).toBe(longestMs);
     expect(retentionOf({ retentionMs: 1, policy }).idsMs).toBe(longestMs + dayMs);
   });
+
+  test("is a whole number of at most ten years, also with attempts without end", () => {
+    const policy = createRetryPolicy({ attempts: Number.MAX_SAFE_INTEGER });
+    expect(retentionOf({ retentionMs: 1, policy }).idsMs).toBe(3_650 * dayMs);
+  });
 });

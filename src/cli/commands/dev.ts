@@ -44,12 +44,17 @@ export function addDev(program: Command, invocation: Invocation): void {
       "--inbox <url>",
       "URL of this session's inbox (default: sqlite:./.hub-webhooks/dev.db; INBOX_URL is ignored)",
     )
+    .option(
+      "--forward <url>",
+      "pass deliveries on to a program in any language instead of a server file; they wait while it does not run",
+    )
     .option("--create", "create a starter server if the file does not exist")
     .addHelpText(
       "after",
       examples(
         "dev",
         "dev bot.ts --watch dataset:me/data",
+        "dev --forward http://localhost:8000/hook --watch dataset:me/data",
         "dev --hub real    # needs HF_TOKEN; opens a temporary public URL",
         "dev --format json    # for programs: one line of JSON per event",
       ),

@@ -34,9 +34,7 @@ export function formatForTerminal(line: string): string {
     ...flat.map((name) => `${styleText("gray", `${continued(name)}=`)}${continued(fields[name])}`),
   ];
   const lists = names.flatMap((name) => formatList(name, fields[name]));
-  // An error with a known stack is in the message.
-  const error = err === undefined || fields.repeated !== undefined ? [] : [indent(errorText(err))];
-  return `${[head.join(" "), ...lists, ...error].join("\n")}\n`;
+  return `${[head.join(" "), ...lists, ...(err === undefined ? [] : [indent(errorText(err))])].join("\n")}\n`;
 }
 
 /** Whether a value is a list with items. An empty list is shown like other values. */

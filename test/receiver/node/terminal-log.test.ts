@@ -68,13 +68,6 @@ describe("A line on a terminal", () => {
     );
   });
 
-  test("has no error below if its stack was shown before, because the message contains it", () => {
-    const err = { type: "Error", message: "no GPU" };
-    expect(shown({ level: 50, msg: "delivery failed: no GPU.", err, repeated: 2 })).toBe(
-      "12:00:05 error delivery failed: no GPU. repeated=2\n",
-    );
-  });
-
   test.each([
     ["a string", "no GPU", "    no GPU\n"],
     ["an object without a stack", { reason: "no GPU" }, '    {"reason":"no GPU"}\n'],

@@ -223,17 +223,17 @@ export function formatDelivery(
 
 /** Returns a detail to show: why the handler did not run, the failure, the next attempt, or `accepted`. */
 function detailOf(
-  { reason, duplicate, code, msg, status, outcome, nextAttemptInMs, err, repeated }: UncheckedDeliveryLine,
+  { reason, duplicate, code, msg, status, outcome, nextAttemptInMs, err }: UncheckedDeliveryLine,
   isFailure: boolean,
 ): string | undefined {
   if (typeof reason === "string") return `ignored: ${reason}`;
   if (duplicate === true) return "duplicate, not run again";
-  if (typeof nextAttemptInMs === "number" && err !== undefined) {
+  const said = String(msg ?? code ?? "").replace(/^delivery (?:is dead|failed|will be retried in [^:]+): /, "");
+  if (typeof nextAttemptInMs === "number") {
     const next = `next attempt in ${formatDuration(nextAttemptInMs)}`;
-    // The stack lines contain the error, unless its stack was shown before.
-    return repeated === undefined ? next : `${causeOf(err)}  ${next}`;
+    // The stack lines contain the error.
+    return err === undefined ? `${said}  ${next}` : next;
   }
-  const said = String(msg ?? code ?? "").replace(/^delivery (?:is dead|failed): /, "");
   if (outcome === "dead") return causeOf(err) ?? said;
   if (isFailure) return said;
   return status === 202 && outcome === undefined ? "accepted" : undefined;

@@ -30,6 +30,7 @@ export interface DevCommandOptions {
   watch?: readonly WatchedItem[];
   state?: string;
   inbox?: string;
+  forward?: string;
   create?: boolean;
 }
 
@@ -46,7 +47,11 @@ export async function runDev(run: DevRun): Promise<void> {
   const { output, shell } = run.invocation;
   const startedAt = performance.now();
   const options = sessionOptions(run);
-  const file = await findOrCreateFile(run);
+  const { forward } = run.options;
+  if (forward !== undefined && (run.file !== undefined || run.options.create)) {
+    throw usageError("--forward replaces the server file. Remove the file and --create, or --forward.");
+  }
+  const file = forward === undefined ? await findOrCreateFile(run) : undefined;
   const defaultTriggerHub = shell.env.HF_ENDPOINT ? undefined : defaultLocalHubUrl;
   const lines = new DevLines({ hasColors: output.hasColors, now: Date.now, defaultTriggerHub });
   const hasKeys = output.isText && shell.stdin.isTTY === true;
@@ -68,7 +73,7 @@ export async function runDev(run: DevRun): Promise<void> {
   try {
     session = await startDev({
       ...options,
-      file,
+      ...(file === undefined ? { forward } : { file }),
       waitForFile: hasKeys,
       signal: stopping.signal,
       onEvent: (event) => show(event, { run, lines }),
@@ -78,7 +83,7 @@ export async function runDev(run: DevRun): Promise<void> {
       output.print(
         lines
           .ready(session.state, {
-            file: run.file ?? relative(process.cwd(), file),
+            file: file === undefined ? `forwards to ${forward}` : (run.file ?? relative(process.cwd(), file)),
             seconds,
             hasKeys,
             consoleLink: session.createConsoleLink(),

@@ -224,7 +224,7 @@ describe("formatDelivery", () => {
     [
       "a failed attempt with a retry",
       { ...retrying, msg: "Timed out." },
-      `✗ failed  ${about}  5 ms  attempt 1  Timed out.`,
+      `✗ failed  ${about}  5 ms  attempt 1  Timed out.  next attempt in 30 s`,
     ],
     [
       "a failed attempt with an error and a retry",
@@ -233,8 +233,8 @@ describe("formatDelivery", () => {
     ],
     [
       "a failed attempt with a repeated error and a retry",
-      { ...retrying, err: { message: "no" }, repeated: 1 },
-      `✗ failed  ${about}  5 ms  attempt 1  no  next attempt in 30 s`,
+      { ...retrying, msg: "delivery will be retried in 30 s: no.", repeated: 1 },
+      `✗ failed  ${about}  5 ms  attempt 1  no.  next attempt in 30 s`,
     ],
   ])("formats %s as one line", (_name, fields, line) => {
     const [sign, text] = [line.slice(0, 1), line.slice(2)];
