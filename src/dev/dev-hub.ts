@@ -2,9 +2,11 @@ import { randomUUID } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { defaultHubPort } from "../core/urls.ts";
 import { HubClient } from "../hub/client.ts";
 import { developmentTokens } from "../local-hub/accounts.ts";
+import { contextOf } from "../local-hub/hub-context.ts";
 import { LocalHub } from "../local-hub/local-hub.ts";
 import { deleteStaleWebhooks, TemporaryWebhooks } from "../registration/temporary.ts";
 import type { DevConfig } from "./dev-options.ts";
@@ -16,6 +18,9 @@ import type { WebhookListeners } from "./webhook-reconciler.ts";
  * retries failed updates itself.
  */
 const clientLimits = { timeout: "10s", attempts: 2 } as const;
+
+/** A server can itself change the Hub while it loads, and its webhooks do not exist before. */
+const maxHeldMs = 5_000;
 
 /** The real Hub or local Hub that a session uses. */
 export interface DevHub {
@@ -37,6 +42,8 @@ export async function openDevHub(
   options: Pick<DevConfig, "isReal" | "hubPort" | "token" | "hubUrl"> & {
     /** Whether a local Hub can deliver to other machines, which is required for a tunnel. */
     allowRemote: boolean;
+    /** Resolves when the webhooks of the session exist. Until then, at most {@link maxHeldMs}, the local Hub holds pushes. */
+    ready: Promise<void>;
     signal: AbortSignal;
   },
 ): Promise<DevHub> {
@@ -49,6 +56,11 @@ export async function openDevHub(
     return { client, environment, close: async () => {} };
   }
   const hub = await startLocalHub(options);
+  const { ready, signal } = options;
+  contextOf(hub).changesHeldUntil = Promise.race([
+    ready,
+    sleep(maxHeldMs, undefined, { signal, ref: false }).catch(() => {}),
+  ]);
   const token = developmentTokens[0]?.token;
   return {
     client: new HubClient({ hubUrl: hub.url, token }),

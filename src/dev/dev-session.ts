@@ -95,6 +95,8 @@ class Session implements DevSession {
   readonly #consoleState: ConsoleState;
   readonly #check = createReachabilityCheck();
   readonly #firstServing = Promise.withResolvers<void>();
+  /** Resolves when the webhooks exist. */
+  readonly #ready = Promise.withResolvers<void>();
   #proxy: DevProxy | undefined;
   #hub: DevHub | undefined;
   #server: ReloadingServer | undefined;
@@ -178,6 +180,7 @@ class Session implements DevSession {
     const repairs = setInterval(() => void webhooks.repair(), this.#config.repairIntervalMs);
     this.#parts.addCloser(async () => clearInterval(repairs));
     this.#isReady = true;
+    this.#ready.resolve();
     this.#events.emit({ event: "ready", ...this.state });
   }
 
@@ -201,7 +204,8 @@ class Session implements DevSession {
 
   async #openHub(): Promise<DevHub> {
     const { isPublic } = this.#config;
-    const hub = await openDevHub({ ...this.#config, allowRemote: isPublic, signal: this.#parts.signal });
+    const { promise: ready } = this.#ready;
+    const hub = await openDevHub({ ...this.#config, allowRemote: isPublic, ready, signal: this.#parts.signal });
     this.#hub = hub;
     await this.#parts.add(hub);
     this.#console.open(

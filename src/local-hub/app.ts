@@ -61,6 +61,11 @@ export function createHubApp(hub: HubContext, { console }: { console: Console })
   });
   app.use((context, next) => (isUpload(context.req) ? next() : limitBody(context, next)));
 
+  app.use(async (context, next) => {
+    const { method, path } = context.req;
+    if (hub.changesHeldUntil && !isReadMethod(method) && eventPaths.test(path)) await hub.changesHeldUntil;
+    await next();
+  });
   for (const path of [consolePath, `${consolePath}/*`]) {
     app.all(path, (context) => console.fetch(context.req.raw, context.env));
   }
@@ -118,6 +123,9 @@ export function createHubApp(hub: HubContext, { console }: { console: Console })
   });
   return app;
 }
+
+/** The paths of changes to repositories, which fire webhooks. */
+const eventPaths = /^\/(?:api\/(?:models|datasets|spaces|repos)|_local\/events)(?:\/|$)/;
 
 /** Prevents the image from loading resources or running scripts, even if it is opened as a document. */
 const contentSecurityPolicy =

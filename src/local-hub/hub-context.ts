@@ -29,6 +29,8 @@ export interface HubContext {
   /** Whether to deliver to other machines. */
   allowRemote: boolean;
   startedAt: Date;
+  /** Requests that change repositories wait for this promise, which never rejects. */
+  changesHeldUntil?: Promise<unknown>;
   /**
    * Collects changes to repositories instead of publishing them. By default, changes are published when they are made. A change
    * that must be published together with others, or not at all, is made with a context that collects changes.

@@ -50,6 +50,26 @@ async function statusesWith(baseUrl: string, secrets: readonly (string | undefin
 }
 
 describe("A session with a local Hub", () => {
+  test("holds a push that arrives before its webhooks exist", async () => {
+    const project = await openProject();
+    const hubPort = await freePort();
+    const starting = startIn(project, { hubPort });
+    const repository = {
+      repo: { type: "dataset", name: "me/data" },
+      event: { scope: "repo.content", action: "update" },
+    };
+    const pushEarly = () =>
+      fetch(`http://127.0.0.1:${hubPort}/_local/events?wait=true`, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify(repository),
+      });
+    let answer: Response | undefined;
+    while (!answer) answer = await pushEarly().catch(() => undefined);
+    expect(await answer.json()).toMatchObject({ deliveries: [{ status: 200 }] });
+    await starting;
+  });
+
   test("is ready when deliveries arrive, with all addresses and endpoints", async () => {
     const project = await openProject({
       "server.ts": serverFile({
