@@ -1,6 +1,6 @@
 import { type Command, Help, type HelpConfiguration, InvalidArgumentError, type Option } from "commander";
 import { WebhookError } from "../core/errors.ts";
-import { isPort } from "../core/options.ts";
+import { type Duration, isDuration, isPort } from "../core/options.ts";
 
 /** Creates an error in the arguments or options of a command. The exit code is 2. */
 export function usageError(message: string): WebhookError {
@@ -55,4 +55,10 @@ export function numberBetween(min: number, max: number): (text: string) => numbe
     if (number >= min && number <= max) return number;
     throw new InvalidArgumentError(`Use a number from ${min} to ${max}.`);
   };
+}
+
+/** @throws `InvalidArgumentError` if the text is not a duration. */
+export function parseDuration(text: string): Duration {
+  if (isDuration(text)) return text;
+  throw new InvalidArgumentError('Use a duration such as "300ms", "5s" or "2h".');
 }

@@ -2,12 +2,12 @@ import { type Command, InvalidArgumentError } from "commander";
 import { messageOf } from "../../core/describe.ts";
 import { WebhookError } from "../../core/errors.ts";
 import type { Logger } from "../../core/log.ts";
-import { type Duration, isDuration } from "../../core/options.ts";
+import type { Duration } from "../../core/options.ts";
 import { plainJson } from "../../core/terminal.ts";
 import { defaultHubPort, defaultPort } from "../../core/urls.ts";
 import type { BucketVariables, LocalHub } from "../../local-hub/local-hub.ts";
 import type { Invocation, Output } from "../invocation.ts";
-import { examples, helpWithoutHubOptions, parsePort } from "../usage.ts";
+import { examples, helpWithoutHubOptions, parseDuration, parsePort } from "../usage.ts";
 
 interface HubOptions {
   port: number;
@@ -33,7 +33,7 @@ export function addHub(program: Command, invocation: Invocation): void {
     .option("--allow-remote", "allow deliveries to URLs on other machines")
     .option("--drop <share>", "lose a share of the deliveries, from 0 to 1", parseShare)
     .option("--duplicate <share>", "send a share of the deliveries twice, from 0 to 1", parseShare)
-    .option("--delay <duration>", "wait before each delivery, such as 5s", parseDelay)
+    .option("--delay <duration>", "wait before each delivery, such as 5s", parseDuration)
     .option("--reorder", "wait for a random part of --delay (default: 1s), so that deliveries overtake each other")
     .configureHelp(helpWithoutHubOptions())
     .addHelpText(
@@ -73,11 +73,6 @@ function parseShare(text: string): number {
   const share = /^\d*\.?\d+$/.test(text) ? Number(text) : Number.NaN;
   if (share >= 0 && share <= 1) return share;
   throw new InvalidArgumentError("Use a number from 0 to 1, such as 0.1.");
-}
-
-function parseDelay(text: string): Duration {
-  if (isDuration(text)) return text;
-  throw new InvalidArgumentError('Use a duration such as "300ms" or "5s".');
 }
 
 /** Creates a bucket. If the name is invalid, closes the local Hub and rethrows the error. */

@@ -1,17 +1,19 @@
 import type { Command } from "commander";
 import { WebhookError } from "../../../core/errors.ts";
+import { type Duration, toMilliseconds } from "../../../core/options.ts";
 import { defaultInboxUrl } from "../../../core/urls.ts";
 import type { DeliveryStatus } from "../../../inbox/inbox.ts";
 import type { ServerInbox } from "../../../receiver/inbox.ts";
 import { requestConfirmation, requireConfirmable } from "../../input.ts";
 import type { Invocation, Output } from "../../invocation.ts";
-import { examples, usageError } from "../../usage.ts";
-import { deliveryUnknown, describeEmptyList, statusColor } from "./delivery-list.ts";
+import { examples, parseDuration, usageError } from "../../usage.ts";
+import { deliveryUnknown, describeEmptyList, listDeliveries, statusColor } from "./delivery-list.ts";
 import { type DeliveriesContext, endpointOption, type TakeOverOptions, takeOverOption } from "./inbox-access.ts";
 
 interface ReplayOptions extends TakeOverOptions {
   endpoint?: string;
   dead?: boolean;
+  failedSince?: Duration;
 }
 
 interface Replayed {
@@ -29,6 +31,11 @@ export function addReplayDeliveries(deliveries: Command, { invocation, access }:
     .description("queue deliveries again, whatever their status; the server that uses the inbox runs them")
     .addOption(endpointOption("only replay deliveries of this endpoint; required with --dead"))
     .option("--dead", "replay all dead deliveries of the endpoint; prompts for confirmation unless --yes is given")
+    .option(
+      "--failed-since <duration>",
+      "replay the deliveries that have died within this time and are still dead, of all endpoints or of --endpoint; prompts as --dead",
+      parseDuration,
+    )
     .addOption(takeOverOption())
     .addHelpText(
       "after",
@@ -36,10 +43,18 @@ export function addReplayDeliveries(deliveries: Command, { invocation, access }:
         "deliveries replay 0f3c9a1e-7d52-4c8b-9f10-2b6a51f0c7de",
         "deliveries replay --dead --endpoint retrain",
         "deliveries replay --dead --endpoint retrain --yes    # in a script",
+        "deliveries replay --failed-since 2h",
       ),
     )
-    .action(async (ids: readonly string[], { endpoint, dead, takeOver }: ReplayOptions) => {
+    .action(async (ids: readonly string[], { endpoint, dead, failedSince, takeOver }: ReplayOptions) => {
       const write = { access: "write" as const, ...(takeOver !== undefined && { takeOver }) };
+      if (failedSince !== undefined) {
+        if (dead || ids.length > 0)
+          throw usageError("--failed-since chooses the deliveries. Remove --dead and the delivery IDs.");
+        requireConfirmable(invocation, "deliveries replay --failed-since");
+        const since = Date.now() - toMilliseconds(failedSince, "--failed-since");
+        return access.use((inbox) => replayFailed(inbox, { endpoint, since, invocation }), write);
+      }
       if (!dead) {
         if (ids.length === 0) throw usageError("No deliveries to replay. Add delivery IDs, or --dead --endpoint NAME.");
         return access.use((inbox) => replayEach(inbox, { ids, endpoint, invocation }), write);
@@ -130,6 +145,32 @@ async function replayDead(
     asBlocks: true,
   });
   if (counts === undefined) output.log(await describeEmptyList(inbox, { endpoint }));
+}
+
+/** Replays the deliveries that have died since a time. Those that have succeeded meanwhile are no longer dead. */
+async function replayFailed(
+  inbox: ServerInbox,
+  { endpoint, since, invocation }: { endpoint: string | undefined; since: number; invocation: Invocation },
+): Promise<void> {
+  const { output } = invocation;
+  const filter = { status: "dead" as const, ...(endpoint !== undefined && { endpoint }) };
+  const { deliveries } = await listDeliveries(inbox, { ...filter, limit: Number.POSITIVE_INFINITY });
+  const failed = deliveries.filter(({ finishedAt }) => finishedAt !== undefined && finishedAt.getTime() >= since);
+  if (failed.length > 0) {
+    const subject = failed.length === 1 ? "1 dead delivery" : `${failed.length} dead deliveries`;
+    if (!(await requestConfirmation(invocation, `Replay ${subject}?`))) return;
+  }
+  const replayed: Replayed[] = [];
+  try {
+    for (const { id, endpoint: name } of failed) {
+      // It can have been replayed since it was listed.
+      if ((await inbox.get(id, { endpoint: name }))?.status !== "dead") continue;
+      replayed.push(await replayOne(inbox, { id, endpoint: name }));
+    }
+  } finally {
+    printReplayed(output, replayed);
+  }
+  if (failed.length === 0) output.log("No delivery that is still dead has died within this time.");
 }
 
 /** Adds `hub-webhooks deliveries compact`. */

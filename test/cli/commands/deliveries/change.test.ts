@@ -13,7 +13,7 @@ import { incoming, openInbox, succeeded, work } from "../../../inbox/sqlite/open
 import { createMemoryLogger } from "../../../support/memory-logger.ts";
 import { startCommand } from "../../command-process.ts";
 import { keys, runCommand, runWithPrompts } from "../../run-command.ts";
-import { filledInbox, livelyInbox, received, settled, slowPoll } from "./filled-inbox.ts";
+import { filledInbox, hour, livelyInbox, received, settled, slowPoll } from "./filled-inbox.ts";
 
 const replayDead = "deliveries replay --dead --endpoint retrain";
 
@@ -126,6 +126,37 @@ describe("hub-webhooks deliveries replay", () => {
     const question = 'Replay the dead delivery of endpoint "retrain"?';
     expect(await runWithPrompts(replayDead, [[question, key]], { env })).toMatchObject(result);
     expect(await inbox.counts()).toMatchObject({ retrain: counts });
+  });
+
+  describe("with --failed-since", () => {
+    beforeEach(() => {
+      vi.useFakeTimers({ toFake: ["Date"], now: Date.parse(hour) + 3_600_000 });
+      return () => void vi.useRealTimers();
+    });
+
+    test.each<[words: string, counts: object, message: string]>([
+      ["--failed-since 1h -y", { queued: 1, succeeded: 1, dead: 0 }, ""],
+      ["--failed-since 1h --endpoint retrain -y", { queued: 1, dead: 0 }, ""],
+      ["--failed-since 1h --endpoint notify -y", { queued: 0, dead: 1 }, "still dead"],
+      ["--failed-since 59m -y", { queued: 0, dead: 1 }, "still dead"],
+    ])("replays what has died since and is still dead: %s", async (words, counts, message) => {
+      const { env, inbox } = await filledInbox();
+      const result = await runCommand(`deliveries replay ${words} --format quiet`, { env });
+      const replayed = message === "" ? "bad\n" : "";
+      expect(result).toEqual({ exitCode: 0, stdout: replayed, stderr: expect.stringContaining(message) });
+      expect(await inbox.counts()).toMatchObject({ retrain: counts });
+    });
+
+    test.each([
+      "--failed-since soon",
+      "--failed-since 1h --dead --endpoint retrain",
+      "--failed-since 1h bad",
+      "--failed-since 1h",
+    ])("replays nothing without a valid choice and confirmation: %s", async (words) => {
+      const { env, inbox } = await filledInbox();
+      expect(await runCommand(`deliveries replay ${words}`, { env })).toMatchObject({ exitCode: 2, stdout: "" });
+      expect(await inbox.counts()).toMatchObject({ retrain: { dead: 1 } });
+    });
   });
 
   test("with --dead does not ask if no delivery is dead", async () => {
