@@ -1,4 +1,5 @@
 import { describeError } from "../core/describe.ts";
+import { directFetch } from "../core/fetch.ts";
 import { NonRetriableError, RetryAfterError } from "../receiver/handler.ts";
 import { WebhooksServer } from "../receiver/server.ts";
 import { forwardVariable } from "./dev-options.ts";
@@ -33,7 +34,7 @@ server.webhook(
 async function send(delivery: { id: string; body: string; attempt: number }, signal: AbortSignal): Promise<Response> {
   const secret = process.env.WEBHOOK_SECRET;
   try {
-    return await fetch(target, {
+    return await directFetch(target, {
       method: "POST",
       // As on the Hub, which does not follow redirects.
       redirect: "manual",
