@@ -1,4 +1,4 @@
-import { accessSync, statSync } from "node:fs";
+import { accessSync } from "node:fs";
 import { DatabaseSync, StatementSync } from "node:sqlite";
 import { MessagePort, Worker } from "node:worker_threads";
 import type { Logger } from "../../../src/core/log.ts";
@@ -13,7 +13,6 @@ import { SqliteInbox } from "../../../src/inbox/sqlite/sqlite-inbox.ts";
 /** What the event loop does for a group. */
 export interface Counts {
   statements: number;
-  walBytes: number;
   timers: number;
   messages: number;
 }
@@ -81,10 +80,6 @@ function nextId(): string {
   return `${String((ids * 7_919) % 10_007).padStart(8, "0")}-3f4e-4b00-a6d8-000000000000`;
 }
 
-function walBytes(): number {
-  return statSync(`${file}-wal`).size;
-}
-
 function mark(name: string): void {
   try {
     accessSync(`/budget/${name}`);
@@ -99,13 +94,12 @@ await deliver("worked", 40);
 for (const endpoint of ["accepted", "worked"]) {
   for (const size of [1, 32]) {
     const name = `${endpoint}, ${size}`;
-    const before = { ...counts, walBytes: walBytes() };
+    const before = { ...counts };
     mark(name);
     await deliver(endpoint, size);
     mark("none");
     results[name] = {
       statements: counts.statements - before.statements,
-      walBytes: walBytes() - before.walBytes,
       timers: counts.timers - before.timers,
       messages: counts.messages - before.messages,
     };
