@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { WebhookError } from "../../../core/errors.ts";
 import { type Duration, toMilliseconds } from "../../../core/options.ts";
-import { defaultInboxUrl } from "../../../core/urls.ts";
+import { defaultInboxUrl, defaultPort } from "../../../core/urls.ts";
 import type { DeliveryStatus } from "../../../inbox/inbox.ts";
 import type { ServerInbox } from "../../../receiver/inbox.ts";
 import { requestConfirmation, requireConfirmable } from "../../input.ts";
@@ -14,6 +14,8 @@ interface ReplayOptions extends TakeOverOptions {
   endpoint?: string;
   dead?: boolean;
   failedSince?: Duration;
+  from?: string;
+  to?: string;
 }
 
 interface Replayed {
@@ -36,6 +38,11 @@ export function addReplayDeliveries(deliveries: Command, { invocation, access }:
       "replay the deliveries that have died within this time and are still dead, of all endpoints or of --endpoint; prompts as --dead",
       parseDuration,
     )
+    .option(
+      "--from <url>",
+      "read the delivery from the receiver at this URL, with CONSOLE_TOKEN, and deliver it to a server on this machine",
+    )
+    .option("--to <url>", `server on this machine for --from (default: local, http://127.0.0.1:${defaultPort})`)
     .addOption(takeOverOption())
     .addHelpText(
       "after",
@@ -44,29 +51,41 @@ export function addReplayDeliveries(deliveries: Command, { invocation, access }:
         "deliveries replay --dead --endpoint retrain",
         "deliveries replay --dead --endpoint retrain --yes    # in a script",
         "deliveries replay --failed-since 2h",
+        "deliveries replay 0f3c9a1e-7d52-4c8b-9f10-2b6a51f0c7de --from https://me-bot.hf.space",
       ),
     )
-    .action(async (ids: readonly string[], { endpoint, dead, failedSince, takeOver }: ReplayOptions) => {
-      const write = { access: "write" as const, ...(takeOver !== undefined && { takeOver }) };
-      if (failedSince !== undefined) {
-        if (dead || ids.length > 0)
-          throw usageError("--failed-since chooses the deliveries. Remove --dead and the delivery IDs.");
-        requireConfirmable(invocation, "deliveries replay --failed-since");
-        const since = Date.now() - toMilliseconds(failedSince, "--failed-since");
-        return access.use((inbox) => replayFailed(inbox, { endpoint, since, invocation }), write);
-      }
-      if (!dead) {
-        if (ids.length === 0) throw usageError("No deliveries to replay. Add delivery IDs, or --dead --endpoint NAME.");
-        return access.use((inbox) => replayEach(inbox, { ids, endpoint, invocation }), write);
-      }
-      if (ids.length > 0)
-        throw usageError(
-          "--dead replays all dead deliveries, so it cannot be combined with delivery IDs. Remove --dead or the IDs.",
-        );
-      if (endpoint === undefined) throw usageError("--dead requires an endpoint. Add --endpoint NAME.");
-      requireConfirmable(invocation, "deliveries replay --dead");
-      return access.use((inbox) => replayDead(inbox, { endpoint, invocation }), write);
-    });
+    .action(
+      async (ids: readonly string[], { endpoint, dead, failedSince, from, to = "local", takeOver }: ReplayOptions) => {
+        if (from !== undefined) {
+          const [id, ...others] = ids;
+          if (id === undefined || others.length > 0 || dead || failedSince !== undefined) {
+            throw usageError("--from replays one delivery. Add one delivery ID, and remove --dead and --failed-since.");
+          }
+          const { copyDelivery } = await import("./copy.ts");
+          return copyDelivery({ id, from, to, endpoint, invocation });
+        }
+        const write = { access: "write" as const, ...(takeOver !== undefined && { takeOver }) };
+        if (failedSince !== undefined) {
+          if (dead || ids.length > 0)
+            throw usageError("--failed-since chooses the deliveries. Remove --dead and the delivery IDs.");
+          requireConfirmable(invocation, "deliveries replay --failed-since");
+          const since = Date.now() - toMilliseconds(failedSince, "--failed-since");
+          return access.use((inbox) => replayFailed(inbox, { endpoint, since, invocation }), write);
+        }
+        if (!dead) {
+          if (ids.length === 0)
+            throw usageError("No deliveries to replay. Add delivery IDs, or --dead --endpoint NAME.");
+          return access.use((inbox) => replayEach(inbox, { ids, endpoint, invocation }), write);
+        }
+        if (ids.length > 0)
+          throw usageError(
+            "--dead replays all dead deliveries, so it cannot be combined with delivery IDs. Remove --dead or the IDs.",
+          );
+        if (endpoint === undefined) throw usageError("--dead requires an endpoint. Add --endpoint NAME.");
+        requireConfirmable(invocation, "deliveries replay --dead");
+        return access.use((inbox) => replayDead(inbox, { endpoint, invocation }), write);
+      },
+    );
 }
 
 interface EachOptions {

@@ -1,0 +1,125 @@
+import * as z from "zod/mini";
+import { messageOf } from "../../../core/describe.ts";
+import { WebhookError } from "../../../core/errors.ts";
+import { directFetch } from "../../../core/fetch.ts";
+import { consolePath, defaultPort, readBaseUrl, webhooksPath } from "../../../core/urls.ts";
+import { findSessionSecret } from "../../../dev/session-file.ts";
+import { createId } from "../../../local-hub/accounts.ts";
+import { postDelivery } from "../../../local-hub/delivery/attempt.ts";
+import { HttpSender } from "../../../local-hub/delivery/http-sender.ts";
+import { describeAttempted } from "../../../local-hub/delivery/hub-delivery.ts";
+import type { Invocation, Shell } from "../../invocation.ts";
+import { usageError } from "../../usage.ts";
+import { deliveriesResult } from "../trigger/results.ts";
+
+/** The timeout of a request to the other receiver, and of the delivery. */
+const timeoutMs = 30_000;
+
+const list = z.object({ deliveries: z.array(z.object({ id: z.string(), endpoint: z.string() })) });
+const details = z.object({ endpoint: z.string(), body: z.string(), bodyLength: z.optional(z.number()) });
+
+interface CopyOptions {
+  id: string;
+  /** The URL of the receiver that has the delivery. */
+  from: string;
+  /** The URL of the receiver that runs it. */
+  to: string;
+  endpoint: string | undefined;
+  invocation: Invocation;
+}
+
+/**
+ * Reads a delivery of another receiver through the API of its console, which changes nothing there, and delivers it to a receiver on this
+ * machine, with a new ID.
+ *
+ * @throws `ARGUMENT_INVALID`, `DELIVERY_UNKNOWN`, `CONSOLE_TOKEN_INVALID`, `NO_RESPONSE`.
+ */
+export async function copyDelivery({ id, from, to, endpoint, invocation }: CopyOptions): Promise<void> {
+  const { shell, output } = invocation;
+  const [source, target] = [baseUrl(from, "--from"), baseUrl(to, "--to")];
+  const read = readerOf(source, shell);
+  const name = endpoint ?? (await findEndpoint(read, id));
+  const { body, bodyLength } = await read("deliveries/one", { endpoint: name, id }, details);
+  if (bodyLength !== undefined) {
+    throw new WebhookError("The console returns at most 1 MiB of a body, so this delivery cannot be copied.", {
+      code: "BODY_TOO_LARGE",
+    });
+  }
+  const url = `${target}${webhooksPath}${name}`;
+  const secret = findSessionSecret(url) ?? (shell.env.WEBHOOK_SECRET || undefined);
+  const delivery = { deliveryId: createId(), logId: createId(), attempt: 1, body };
+  const sender = new HttpSender({ allowRemote: false });
+  const stop = new AbortController();
+  void shell.untilStopped().then(() => stop.abort());
+  try {
+    const context = { sender, timeoutMs, now: () => performance.timeOrigin + performance.now(), signal: stop.signal };
+    const { attempt } = await postDelivery(context, { url, secret, delivery });
+    const { webhookId: _webhookId, logId: _logId, ...sent } = describeAttempted("", attempt);
+    const delivered = { ...sent, durationMs: Math.round(attempt.durationMs) };
+    output.printResult(deliveriesResult([delivered], { json: { copyOf: { endpoint: name, id }, ...delivered } }));
+    if (attempt.error !== null) invocation.exitCode = 1;
+    if (attempt.error?.includes("ECONNREFUSED")) {
+      output.log(`No server listens at ${target}. Start one with npx hub-webhooks dev, or set its URL with --to.`);
+    }
+  } finally {
+    sender.close();
+  }
+}
+
+function baseUrl(text: string, option: string): string {
+  const url = readBaseUrl(text === "local" ? `http://127.0.0.1:${defaultPort}` : text);
+  if (url !== undefined) return url;
+  throw usageError(
+    `Invalid ${option}. Use the URL of a receiver, such as https://me-bot.hf.space, without a password.`,
+  );
+}
+
+type Read = <Schema extends z.ZodMiniType>(
+  path: string,
+  query: Record<string, string>,
+  schema: Schema,
+) => Promise<z.output<Schema>>;
+
+/** Returns a function that reads the API of a receiver's console. */
+function readerOf(source: string, { env }: Shell): Read {
+  const token = env.CONSOLE_TOKEN || undefined;
+  if (token === undefined) throw usageError("Set CONSOLE_TOKEN to the console token of the receiver in --from.");
+  return async (path, query, schema) => {
+    const url = `${source}${consolePath}/api/${path}?${new URLSearchParams(query)}`;
+    const signal = AbortSignal.timeout(timeoutMs);
+    const headers = { authorization: `Bearer ${token}` };
+    const response = await directFetch(url, { headers, redirect: "manual", signal }).catch((cause: unknown) => {
+      throw new WebhookError(`${source} did not respond (${messageOf(cause)}). Check the URL.`, {
+        code: "NO_RESPONSE",
+      });
+    });
+    const answer: unknown = await response.json().catch(() => undefined);
+    const parsed = schema.safeParse(answer);
+    if (response.ok && parsed.success) return parsed.data;
+    if (response.status === 401) {
+      throw new WebhookError(`${source} does not accept CONSOLE_TOKEN. Use the value of its own CONSOLE_TOKEN.`, {
+        code: "CONSOLE_TOKEN_INVALID",
+      });
+    }
+    if (response.status === 404 && path === "deliveries/one") throw unknown(query.id ?? "");
+    throw new WebhookError(
+      `${source} has no console of this version (status ${response.status}). Check the URL, and update the package there.`,
+      { code: "NO_RESPONSE" },
+    );
+  };
+}
+
+async function findEndpoint(read: Read, id: string): Promise<string> {
+  const { deliveries } = await read("deliveries", { search: id, limit: "200" }, list);
+  const names = deliveries.filter((delivery) => delivery.id === id).map(({ endpoint }) => endpoint);
+  const [name, ...others] = new Set(names);
+  if (name === undefined) throw unknown(id);
+  if (others.length === 0) return name;
+  throw usageError(`Several endpoints have this delivery: ${[name, ...others].join(", ")}. Add --endpoint NAME.`);
+}
+
+function unknown(id: string): WebhookError {
+  return new WebhookError(`The receiver has no delivery "${id}". Copy the ID from its console.`, {
+    code: "DELIVERY_UNKNOWN",
+  });
+}
