@@ -1,3 +1,5 @@
+import { createHash } from "node:crypto";
+import { Readable } from "node:stream";
 import type { Hono } from "hono";
 import { HTTPException } from "hono/http-exception";
 import type * as z from "zod/mini";
@@ -19,6 +21,7 @@ import type { HubContext } from "../../hub-context.ts";
 import { findCommit, findCommitRepository, findRepository } from "../../routes/repository-access.ts";
 import { type ApiEnvironment, describeRoutes, linkNextPage, type ResourceApi, serveRoute } from "../../routes/route.ts";
 import type { StoredRepository } from "../../store/repository-store.ts";
+import { saveFile } from "./lfs.ts";
 import { openPullRequest } from "./pull-requests.ts";
 import { commitChanges } from "./refs.ts";
 import {
@@ -28,7 +31,7 @@ import {
   type UploadedCommit,
   type UploadOperation,
 } from "./upload-lines.ts";
-import { createIgnore, createUploadMode, maxRegularBytes } from "./upload-mode.ts";
+import { createIgnore, createInlineMode, createUploadMode, maxRegularBytes, requiresXet } from "./upload-mode.ts";
 
 const commitRoutes = describeRoutes(commitOperations, "repos", {
   list: {
@@ -55,7 +58,7 @@ const commitRoutes = describeRoutes(commitOperations, "repos", {
   },
   preupload: {
     description:
-      "Files of more than 10 MB, files that `.gitattributes` assigns to LFS, and binary files are uploaded to LFS.",
+      "Files of more than 10 MB, files that `.gitattributes` assigns to LFS, and binary files are uploaded to LFS. The Python client sends those of up to 50 MB in the commit, because it would upload them to Xet storage.",
     parameters: { create_pr: { in: "query", description: "Whether the commit will create a pull request." } },
     success: "The upload modes.",
   },
@@ -112,12 +115,14 @@ export const commitApi = {
       const repository = findCommitRepository(hub, params, context.var.optionalCaller, target);
       const { tree, oid: commitOid } = findCommit(hub, repository, params.rev);
       const modeOf = createUploadMode(body.gitAttributes ?? readSmallFile(content, tree, ".gitattributes"));
+      const inlineModeOf = requiresXet(context.req.header("user-agent")) ? createInlineMode() : undefined;
       const isIgnored = createIgnore(body.gitIgnore ?? readSmallFile(content, tree, ".gitignore"));
       const files = body.files.map(({ path, size, sample = "" }) => {
         const current = content.find(tree, path);
+        const mode = modeOf({ path, size, sample: Buffer.from(sample, "base64") });
         return {
           path,
-          uploadMode: modeOf({ path, size, sample: Buffer.from(sample, "base64") }),
+          uploadMode: inlineModeOf?.(mode, size) ?? mode,
           shouldIgnore: isIgnored(path),
           ...(current?.type === "file" && { oid: current.lfs?.oid ?? current.oid }),
         };
@@ -133,6 +138,9 @@ export const commitApi = {
       const body = context.req.raw.body ?? new Blob().stream();
       const commit = await (isDocument ? readUploadDocument : readUploadLines)(body);
       const { user } = context.var.caller;
+      if (requiresXet(context.req.header("user-agent"))) {
+        commit.operations = await saveInlineFiles(hub, { ...commit, ...target, repository: find() });
+      }
       // While the body arrived, the repository can have been moved, deleted, or made private.
       return makeUploadedCommit(hub, { ...commit, ...target, repository: find(), user });
     });
@@ -199,13 +207,65 @@ function toCommitEntry(
   };
 }
 
-interface CommitRequest extends UploadedCommit {
+interface CommitTarget extends UploadedCommit {
   repository: StoredRepository;
   /** The branch, or the ref of a pull request. */
   rev: string;
   createPullRequest: boolean;
+}
+
+interface CommitRequest extends CommitTarget {
   /** The name of the user. */
   user: string;
+}
+
+/** Returns the commit to which the changes are applied, the full name of the branch, and the ID of the required parent. */
+function findBase({ store: { content } }: HubContext, { repository, rev, createPullRequest, header }: CommitTarget) {
+  const ref = rev.startsWith("refs/") ? rev : `refs/heads/${rev}`;
+  const parentId = header.parentCommit ?? undefined;
+  // Short IDs of parents are allowed.
+  const parent = parentId === undefined ? undefined : (content.resolve(repository.id, parentId)?.oid ?? parentId);
+  const base = content.resolve(repository.id, createPullRequest ? (parent ?? rev) : ref);
+  if (!base) throw new CodedException(404, { code: "RevisionNotFound", message: `Invalid rev id: ${rev}` });
+  return { base, ref, parent };
+}
+
+/** The size of the start of a file by which the Hub recognizes binary files, in bytes. */
+const sampleBytes = 512;
+
+/** Saves those files of a commit in LFS that another client would have uploaded before, and returns the changed operations. */
+async function saveInlineFiles(hub: HubContext, request: CommitTarget): Promise<UploadOperation[]> {
+  const { content } = hub.store;
+  const { id: repositoryId } = request.repository;
+  const { tree } = findBase(hub, request).base;
+  const modeOf = createUploadMode(readSmallFile(content, tree, ".gitattributes"));
+  const operations: UploadOperation[] = [];
+  for (const operation of request.operations) {
+    const large = operation.key === "file" ? findInlineFile(modeOf, operation.value) : undefined;
+    if (!large) {
+      operations.push(operation);
+      continue;
+    }
+    const { bytes, ...value } = large;
+    if (!content.hasLarge(repositoryId, value)) {
+      await saveFile(hub, { repositoryId, file: value, body: Readable.from([bytes]) });
+    }
+    operations.push({ key: "lfsFile", value });
+  }
+  return operations;
+}
+
+/** Returns a file in LFS, with its content, if the Hub would have stored a file of a commit there. */
+function findInlineFile(
+  modeOf: ReturnType<typeof createUploadMode>,
+  { path, content, encoding, oldPath }: ValueOf<"file">,
+) {
+  if (content === undefined) return undefined;
+  const bytes = decodeContent({ path, content, encoding });
+  const size = bytes.byteLength;
+  if (modeOf({ path, size, sample: bytes.subarray(0, sampleBytes) }) === "regular") return undefined;
+  const oid = createHash("sha256").update(bytes).digest("hex");
+  return { bytes, path, algo: "sha256", oid, size, oldPath } as const;
 }
 
 /**
@@ -215,15 +275,10 @@ interface CommitRequest extends UploadedCommit {
  *   invalid.
  */
 function makeUploadedCommit(hub: HubContext, request: CommitRequest): z.output<typeof commitResult> {
-  const { repository, rev, createPullRequest, user, operations } = request;
+  const { repository, createPullRequest, user, operations } = request;
   const { content } = hub.store;
   const { summary: title, description: message } = request.header;
-  const ref = rev.startsWith("refs/") ? rev : `refs/heads/${rev}`;
-  const parentId = request.header.parentCommit ?? undefined;
-  // Short IDs of parents are allowed.
-  const parent = parentId === undefined ? undefined : (content.resolve(repository.id, parentId)?.oid ?? parentId);
-  const base = content.resolve(repository.id, createPullRequest ? (parent ?? rev) : ref);
-  if (!base) throw new CodedException(404, { code: "RevisionNotFound", message: `Invalid rev id: ${rev}` });
+  const { base, ref, parent } = findBase(hub, request);
   const changes = toFileChanges(content, { repositoryId: repository.id, tree: base.tree }, operations);
   if (!createPullRequest) {
     const { commit } = commitChanges(hub, { repository, ref, changes, title, message, user, parent });

@@ -23,6 +23,9 @@ const oid = z.string().regex(/^[0-9a-f]{64}$/, "expected 64 lowercase hexadecima
 const size = z.int().nonnegative();
 const object = z.object({ oid, size });
 
+/** The SHA-256 and the size of a file. */
+type LargeFile = z.output<typeof object>;
+
 const batch = z.object({
   operation: z.enum(["upload", "download"]),
   transfers: z.array(z.string()).optional(),
@@ -44,11 +47,11 @@ export const lfsApi = {
     for (const [prefix, repoType] of prefixes) {
       app.route(`${prefix}/:namespace/:repo{[^/]+\\.git}/info/lfs`, createLfsApp(hub, { signer, repoType }));
     }
-    // The Python client uses Xet without asking the server if the package hf_xet is installed.
+    // The Python client sends files to Xet that are too large for the commit: see createInlineMode.
     app.get("/api/:repoType/:namespace/:repo/:operation{xet-(?:read|write)-token}/:rev", () => {
       throw new HTTPException(404, {
         message:
-          "The local Hub has no Xet storage. Set HF_HUB_DISABLE_XET=1, so that the Python client uploads with LFS.",
+          "The local Hub has no Xet storage. Set HF_HUB_DISABLE_XET=1, so that the Python client uploads files of more than 50 MB with LFS.",
       });
     });
     app.put(`${uploadPath}:repositoryId/:oid`, (context) => saveUpload(hub, context, signer));
@@ -112,17 +115,27 @@ async function saveUpload({ store }: HubContext, context: Context<ApiEnvironment
   if (!data || !file || !signer.verify([repositoryId, file.oid, file.size], data)) {
     throw new HTTPException(403, { message: "The upload URL is invalid or has expired. Request another upload URL." });
   }
+  await saveFile({ store }, { repositoryId, file, body: context.req.raw.body ?? new Blob().stream() });
+  return new Response(null, { status: 200, headers: { etag: `"${file.oid}"` } });
+}
+
+/**
+ * Saves a file of a repository in LFS.
+ *
+ * @throws `HTTPException` 404 if the repository does not exist, or is deleted during the upload. `ARGUMENT_INVALID` if the content has
+ *   another size or SHA-256.
+ */
+export async function saveFile(
+  { store }: Pick<HubContext, "store">,
+  { repositoryId, file, body }: { repositoryId: string; file: LargeFile; body: AsyncIterable<Uint8Array> },
+): Promise<void> {
   const isStored = () => store.repositories.all().some(({ id }) => id === repositoryId);
   if (!isStored()) throw repositoryNotFound();
-  const { body } = context.req.raw;
-  await store.content.saveLarge(repositoryId, file, body ?? new Blob().stream());
-  if (!isStored()) {
-    // The repository was deleted during the upload.
-    store.content.deleteRepository(repositoryId);
-    store.content.deleteUnusedFiles([file.oid]);
-    throw repositoryNotFound();
-  }
-  return new Response(null, { status: 200, headers: { etag: `"${file.oid}"` } });
+  await store.content.saveLarge(repositoryId, file, body);
+  if (isStored()) return;
+  store.content.deleteRepository(repositoryId);
+  store.content.deleteUnusedFiles([file.oid]);
+  throw repositoryNotFound();
 }
 
 async function readJson<Schema extends z.ZodType>(
