@@ -7,7 +7,7 @@ import { type RepositoryPathType, repositoryPathTypes } from "../../../hub/repos
 import { fieldProblems } from "../../../hub/validation/arguments.ts";
 import { invalidRequest } from "../../error-response.ts";
 import type { HubContext } from "../../hub-context.ts";
-import { findRepository, repositoryNotFound } from "../../routes/repository-access.ts";
+import { findCommitRepository, repositoryNotFound } from "../../routes/repository-access.ts";
 import { type ApiEnvironment, type ResourceApi, requireToken } from "../../routes/route.ts";
 import type { StoredRepository } from "../../store/repository-store.ts";
 
@@ -31,6 +31,8 @@ const batch = z.object({
   transfers: z.array(z.string()).optional(),
   objects: z.array(object).max(1_000),
   hash_algo: z.string().optional(),
+  /** The branch, or the ref of a pull request. */
+  ref: z.object({ name: z.string() }).optional(),
 });
 
 const uploadQuery = z.object({ size: z.coerce.number(), expires: z.string(), signature: z.string() });
@@ -67,8 +69,8 @@ function createLfsApp(
   const { content } = hub.store;
   const lfs = new Hono<ApiEnvironment>();
   lfs.post("/objects/batch", async (context) => {
-    const repository = findTarget(hub, context, repoType);
-    const { operation, objects } = await readJson(context, batch);
+    const { operation, objects, ref } = await readJson(context, batch);
+    const repository = findTarget(hub, context, { repoType, rev: ref?.name });
     if (operation === "download") {
       throw new HTTPException(400, {
         message:
@@ -93,7 +95,7 @@ function createLfsApp(
     });
   });
   lfs.post("/verify", async (context) => {
-    const repository = findTarget(hub, context, repoType);
+    const repository = findTarget(hub, context, { repoType });
     const file = await readJson(context, object);
     if (content.hasLarge(repository.id, file)) return respond({});
     throw new HTTPException(404, { message: `The file "${file.oid}" was not uploaded. Upload it again.` });
@@ -101,11 +103,17 @@ function createLfsApp(
   return lfs;
 }
 
-function findTarget(hub: HubContext, context: Context<ApiEnvironment>, repoType: RepositoryPathType): StoredRepository {
+/** Finds the repository of an upload. For a commit that opens a pull request, clients send no ref. */
+function findTarget(
+  hub: HubContext,
+  context: Context<ApiEnvironment>,
+  { repoType, rev }: { repoType: RepositoryPathType; rev?: string | undefined },
+): StoredRepository {
   requireToken(context, "write");
   const { namespace = "", repo = "" } = context.req.param() satisfies Partial<Record<string, string>>;
   const path = { repoType, namespace, repo: repo.replace(/\.git$/, "") };
-  return findRepository(hub, path, context.var.optionalCaller, "write");
+  const target = { rev: rev ?? "", createPullRequest: rev === undefined };
+  return findCommitRepository(hub, path, context.var.optionalCaller, target);
 }
 
 async function saveUpload({ store }: HubContext, context: Context<ApiEnvironment>, signer: UrlSigner) {
