@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { HubError } from "../../core/errors.ts";
-import { type CallOptions, jsonBody, type Operation } from "../operation.ts";
+import type { CallOptions, Operation } from "../operation.ts";
 import { type FileContent, hashFile, sizeOf } from "./file-content.ts";
 import type { RepositoryContext } from "./repository-context.ts";
 import { repositoryPath } from "./repository-path.ts";
@@ -8,25 +8,19 @@ import { repositoryPath } from "./repository-path.ts";
 /** The SHA-256 and the size of files in LFS, by their paths. */
 export type UploadedFiles = ReadonlyMap<string, LargeFile>;
 
-const largeFile = z.object({ oid: z.string(), size: z.number() });
-type LargeFile = z.output<typeof largeFile>;
+interface LargeFile {
+  oid: string;
+  size: number;
+}
 
 const action = z.object({
   href: z.string(),
   header: z._default(z.record(z.string(), z.union([z.string(), z.number()])), {}),
 });
 
-const batchRequest = z.object({
-  operation: z.literal("upload"),
-  transfers: z.array(z.string()),
-  hash_algo: z.literal("sha256"),
-  objects: z.array(largeFile),
-  ref: z.optional(z.object({ name: z.string() })),
-});
-
 /** The answer for a file. Without actions, the Hub has the file. */
 const batchObject = z.object({
-  ...largeFile.shape,
+  oid: z.string(),
   actions: z.optional(z.object({ upload: z.optional(action), verify: z.optional(action) })),
   error: z.optional(z.object({ message: z.string() })),
 });
@@ -38,7 +32,7 @@ const batchOperation = {
   path: "/{repoType}/{namespace}/{repo}.git/info/lfs/objects/batch",
   operationId: "startUploads",
   summary: "Upload files",
-  request: { params: repositoryPath, body: jsonBody(batchRequest) },
+  request: { params: repositoryPath },
   response: z.object({ objects: z.array(batchObject) }),
 } as const satisfies Operation;
 
@@ -46,7 +40,7 @@ const { repoType: _, ...modelPath } = repositoryPath.shape;
 const modelBatchOperation = {
   ...batchOperation,
   path: "/{namespace}/{repo}.git/info/lfs/objects/batch",
-  request: { params: z.object(modelPath), body: jsonBody(batchRequest) },
+  request: { params: z.object(modelPath) },
 } as const satisfies Operation;
 
 const mediaType = "application/vnd.git-lfs+json";
@@ -98,7 +92,7 @@ async function requestUploads(
   { client, path }: RepositoryContext,
   { objects, ref, signal }: CallOptions & { objects: LargeFile[]; ref: string | undefined },
 ) {
-  const body: z.output<typeof batchRequest> = {
+  const body = {
     operation: "upload",
     transfers: ["basic", "multipart"],
     hash_algo: "sha256",
@@ -109,8 +103,8 @@ async function requestUploads(
   const options = { signal, idempotent: true, encodedBody };
   const { namespace, repo } = path;
   const answer = await (path.repoType === "models"
-    ? client.transport.call(modelBatchOperation, { params: { namespace, repo }, body }, options)
-    : client.transport.call(batchOperation, { params: path, body }, options));
+    ? client.transport.call(modelBatchOperation, { params: { namespace, repo } }, options)
+    : client.transport.call(batchOperation, { params: path }, options));
   return answer.objects;
 }
 
