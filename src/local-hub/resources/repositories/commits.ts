@@ -13,18 +13,19 @@ import {
   preuploadResult,
 } from "../../../hub/repositories/contents.ts";
 import { getAvatarUrl } from "../../accounts.ts";
-import { CodedException, invalidRequest } from "../../error-response.ts";
+import { invalidRequest } from "../../error-response.ts";
 import type { Commit } from "../../git/commit-store.ts";
 import type { ContentStore, FileChange } from "../../git/content-store.ts";
 import { findRenames, formatDiff, formatRawDiff } from "../../git/diff.ts";
 import type { HubContext } from "../../hub-context.ts";
-import { findCommit, findCommitRepository, findRepository } from "../../routes/repository-access.ts";
+import { findCommit, findCommitRepository, findRepository, revisionNotFound } from "../../routes/repository-access.ts";
 import { type ApiEnvironment, describeRoutes, linkNextPage, type ResourceApi, serveRoute } from "../../routes/route.ts";
 import type { StoredRepository } from "../../store/repository-store.ts";
 import { saveFile } from "./lfs.ts";
 import { openPullRequest } from "./pull-requests.ts";
 import { commitChanges } from "./refs.ts";
 import {
+  checkPath,
   maxCommitBytes,
   readUploadDocument,
   readUploadLines,
@@ -118,6 +119,7 @@ export const commitApi = {
       const inlineModeOf = requiresXet(context.req.header("user-agent")) ? createInlineMode() : undefined;
       const isIgnored = createIgnore(body.gitIgnore ?? readSmallFile(content, tree, ".gitignore"));
       const files = body.files.map(({ path, size, sample = "" }) => {
+        checkPath(path);
         const current = content.find(tree, path);
         const mode = modeOf({ path, size, sample: Buffer.from(sample, "base64") });
         return {
@@ -225,8 +227,10 @@ function findBase({ store: { content } }: HubContext, { repository, rev, createP
   const parentId = header.parentCommit ?? undefined;
   // Short IDs of parents are allowed.
   const parent = parentId === undefined ? undefined : (content.resolve(repository.id, parentId)?.oid ?? parentId);
-  const base = content.resolve(repository.id, createPullRequest ? (parent ?? rev) : ref);
-  if (!base) throw new CodedException(404, { code: "RevisionNotFound", message: `Invalid rev id: ${rev}` });
+  // The ID of a commit is not a target: pull requests are opened against branches.
+  const base =
+    content.resolve(repository.id, ref) && content.resolve(repository.id, createPullRequest ? (parent ?? ref) : ref);
+  if (!base) throw revisionNotFound(rev);
   return { base, ref, parent };
 }
 
@@ -316,14 +320,13 @@ interface Target {
  */
 function toFileChanges(content: ContentStore, target: Target, operations: readonly UploadOperation[]): FileChange[] {
   return operations.flatMap((operation): FileChange[] => {
+    checkPath(operation.value.path);
     if (operation.key === "file") return fileChanges(content, target, operation.value);
     if (operation.key === "lfsFile") return largeFileChanges(content, target, operation.value);
-    const { path } = operation.value;
-    if (operation.key !== "deletedEntry") {
-      return [{ path: trimSlash(path), deleted: operation.key === "deletedFolder" ? "folder" : "file" }];
-    }
-    const isFolder = content.find(target.tree, trimSlash(path))?.type === "directory";
-    return [{ path: trimSlash(path), deleted: isFolder ? "folder" : "file" }];
+    // Like the Hub, accepts a folder as a deleted file, because clients do not have to distinguish them.
+    const path = trimSlash(operation.value.path);
+    const isFolder = operation.key === "deletedFolder" || content.find(target.tree, path)?.type === "directory";
+    return [{ path, deleted: isFolder ? "folder" : "file" }];
   });
 }
 

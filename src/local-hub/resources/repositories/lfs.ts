@@ -5,9 +5,9 @@ import * as z from "zod";
 import { describeIssue } from "../../../core/describe.ts";
 import { type RepositoryPathType, repositoryPathTypes } from "../../../hub/repositories/repository-path.ts";
 import { fieldProblems } from "../../../hub/validation/arguments.ts";
-import { invalidRequest } from "../../error-response.ts";
+import { CodedException, invalidRequest } from "../../error-response.ts";
 import type { HubContext } from "../../hub-context.ts";
-import { findCommitRepository, repositoryNotFound } from "../../routes/repository-access.ts";
+import { findCommitRepository } from "../../routes/repository-access.ts";
 import { type ApiEnvironment, type ResourceApi, requireToken } from "../../routes/route.ts";
 import type { StoredRepository } from "../../store/repository-store.ts";
 
@@ -137,13 +137,14 @@ export async function saveFile(
   { store }: Pick<HubContext, "store">,
   { repositoryId, file, body }: { repositoryId: string; file: LargeFile; body: AsyncIterable<Uint8Array> },
 ): Promise<void> {
+  const missing = () => new CodedException(404, { code: "RepoNotFound", message: "Repository not found" });
   const isStored = () => store.repositories.all().some(({ id }) => id === repositoryId);
-  if (!isStored()) throw repositoryNotFound();
+  if (!isStored()) throw missing();
   await store.content.saveLarge(repositoryId, file, body);
   if (isStored()) return;
   store.content.deleteRepository(repositoryId);
   store.content.deleteUnusedFiles([file.oid]);
-  throw repositoryNotFound();
+  throw missing();
 }
 
 async function readJson<Schema extends z.ZodType>(

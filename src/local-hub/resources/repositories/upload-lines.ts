@@ -109,6 +109,12 @@ export async function readUploadDocument(
   return { header: found, operations };
 }
 
+/** @throws HTTPException 422 for a path with which Windows could leave the folder of a download. */
+export function checkPath(path: string): void {
+  if (!path.includes("\\")) return;
+  throw new HTTPException(422, { message: `The path "${path}" contains a backslash. Use "/" between folders.` });
+}
+
 function parse<Schema extends z.ZodType>(schema: Schema, text: string, name: string): z.output<Schema> {
   let value: unknown;
   try {

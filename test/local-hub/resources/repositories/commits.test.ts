@@ -131,7 +131,11 @@ describe("A commit", () => {
 
   test("needs the current head as its parent", async () => {
     const lines = [{ key: "header", value: { ...header.value, parentCommit: first } }, write("a.txt", "conflict")];
-    expect((await send(lines)).status).toBe(412);
+    const response = await send(lines);
+    expect(response.status).toBe(412);
+    // The Python client's users match this text.
+    const text = "The branch was updated since you opened this page. Please refresh and try again.";
+    expect((await response.json()).error).toContain(text);
   });
 
   test("can open a pull request", async () => {
@@ -140,6 +144,26 @@ describe("A commit", () => {
     expect(pullRequestUrl).toMatch(/\/datasets\/local-user\/data\/discussions\/\d+$/);
     const num = pullRequestUrl.split("/").at(-1);
     expect(await json(`GET ${base}/commits/refs%2Fpr%2F${num}?limit=1`)).toMatchObject([{ id: commitOid }]);
+  });
+
+  test("can open a pull request against a branch, but not against a commit", async () => {
+    const options = { query: "?create_pr=1", rev: first };
+    const refused = await send([header, write("pr2.txt", "p")], options);
+    expect([refused.status, refused.headers.get("x-error-code")]).toEqual([404, "RevisionNotFound"]);
+    expect((await send([header, write("pr2.txt", "p")], { ...options, rev: "main" })).status).toBe(200);
+  });
+
+  test("deletes a folder that the client names like a file", async () => {
+    await send([header, write("folder/a.txt", "a"), write("folder/b/c.txt", "c")]);
+    expect((await send([header, { key: "deletedFile", value: { path: "folder" } }])).status).toBe(200);
+    expect(await json(`POST ${base}/paths-info/main`, { body: { paths: ["folder", "folder/a.txt"] } })).toEqual([]);
+  });
+
+  test("with a backslash in a path is refused with 422, also before the upload", async () => {
+    const path = "..\\a.txt";
+    const preupload = await api.call(`POST ${base}/preupload/main`, { body: { files: [{ path, size: 1 }] } });
+    const statuses = [preupload.status, (await send([header, write(path, "b")])).status];
+    expect(statuses).toEqual([422, 422]);
   });
 
   test("finds the repository again if it was moved or made private while the body arrived", async () => {

@@ -67,6 +67,7 @@ test("A large file is uploaded without a token, committed, and downloaded", asyn
     "content-length": String(file.size),
     "content-type": "application/octet-stream",
   });
+  expect(whole.headers.get("content-length")).toBe(String(file.size));
   const part = await api.call(`GET ${path}`, { headers: { range: "bytes=1000000-1000009" } });
   expect(Buffer.from(await part.arrayBuffer()).equals(content.subarray(1_000_000, 1_000_010))).toBe(true);
   const pointer = await (await api.call(`GET ${path.replace("resolve", "raw")}`)).text();
