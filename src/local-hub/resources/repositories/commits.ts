@@ -21,7 +21,7 @@ import type { HubContext } from "../../hub-context.ts";
 import { findCommit, findCommitRepository, findRepository, revisionNotFound } from "../../routes/repository-access.ts";
 import { type ApiEnvironment, describeRoutes, linkNextPage, type ResourceApi, serveRoute } from "../../routes/route.ts";
 import type { StoredRepository } from "../../store/repository-store.ts";
-import { saveFile } from "./lfs.ts";
+import { hashAsBlob, saveFile } from "./lfs.ts";
 import { openPullRequest } from "./pull-requests.ts";
 import { commitChanges } from "./refs.ts";
 import {
@@ -111,24 +111,28 @@ export const commitApi = {
       return query.raw ? formatRawDiff(changes) : formatDiff(content, changes);
     });
 
-    serveRoute(app, commitRoutes.preupload, ({ params, query, body }, context) => {
+    serveRoute(app, commitRoutes.preupload, async ({ params, query, body }, context) => {
       const target = { rev: params.rev, createPullRequest: query.create_pr };
       const repository = findCommitRepository(hub, params, context.var.optionalCaller, target);
       const { tree, oid: commitOid } = findCommit(hub, repository, params.rev);
       const modeOf = createUploadMode(body.gitAttributes ?? readSmallFile(content, tree, ".gitattributes"));
       const inlineModeOf = requiresXet(context.req.header("user-agent")) ? createInlineMode() : undefined;
       const isIgnored = createIgnore(body.gitIgnore ?? readSmallFile(content, tree, ".gitignore"));
-      const files = body.files.map(({ path, size, sample = "" }) => {
+      const files: z.output<typeof preuploadResult>["files"] = [];
+      for (const { path, size, sample = "" } of body.files) {
         checkPath(path);
-        const current = content.find(tree, path);
         const mode = modeOf({ path, size, sample: Buffer.from(sample, "base64") });
-        return {
-          path,
-          uploadMode: inlineModeOf?.(mode, size) ?? mode,
-          shouldIgnore: isIgnored(path),
-          ...(current?.type === "file" && { oid: current.lfs?.oid ?? current.oid }),
-        };
-      });
+        const uploadMode = inlineModeOf?.(mode, size) ?? mode;
+        const current = content.find(tree, path);
+        const { lfs, oid } = current?.type === "file" ? current : {};
+        // The client compares the ID with the ID of its file in this mode.
+        const isInline = lfs?.size === size && uploadMode === "regular";
+        const currentId = isInline ? await hashAsBlob(content, lfs) : (lfs?.oid ?? oid);
+        files.push({
+          ...{ path, uploadMode, shouldIgnore: isIgnored(path) },
+          ...(currentId !== undefined && { oid: currentId }),
+        });
+      }
       return { files, commitOid };
     });
 

@@ -1,4 +1,4 @@
-import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
+import { createHash, createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import { type Context, Hono } from "hono";
 import { HTTPException } from "hono/http-exception";
 import * as z from "zod";
@@ -6,6 +6,7 @@ import { describeIssue } from "../../../core/describe.ts";
 import { type RepositoryPathType, repositoryPathTypes } from "../../../hub/repositories/repository-path.ts";
 import { fieldProblems } from "../../../hub/validation/arguments.ts";
 import { CodedException, invalidRequest } from "../../error-response.ts";
+import type { ContentStore } from "../../git/content-store.ts";
 import type { HubContext } from "../../hub-context.ts";
 import { findCommitRepository } from "../../routes/repository-access.ts";
 import { type ApiEnvironment, type ResourceApi, requireToken } from "../../routes/route.ts";
@@ -145,6 +146,13 @@ export async function saveFile(
   store.content.deleteRepository(repositoryId);
   store.content.deleteUnusedFiles([file.oid]);
   throw missing();
+}
+
+/** Returns the ID that git would give to a file in LFS if git stored its content. */
+export async function hashAsBlob(content: ContentStore, { oid, size }: LargeFile): Promise<string> {
+  const hash = createHash("sha1").update(`blob ${size}\0`);
+  for await (const chunk of content.openLarge(oid)) hash.update(chunk);
+  return hash.digest("hex");
 }
 
 async function readJson<Schema extends z.ZodType>(

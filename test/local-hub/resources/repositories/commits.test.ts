@@ -256,6 +256,18 @@ describe("The Python client", () => {
     expect(Buffer.from(await download.arrayBuffer()).equals(large)).toBe(true);
   });
 
+  test("gets the ID by which it recognizes that a file in LFS has not changed", async () => {
+    await commit([inline("same.bin", Buffer.from("hello\n"))]);
+    const idOf = async (size: number) => {
+      const body = { files: [{ path: "same.bin", size, sample: "AAAA" }] };
+      const { files } = await json(`POST ${base}/preupload/main`, { body, headers });
+      return files[0].oid;
+    };
+    // `git hash-object` prints this ID.
+    expect(await idOf(6)).toBe("ce013625030ba8dba906f756967f9e9ca394464a");
+    expect(await idOf(7)).toBe(createHash("sha256").update("hello\n").digest("hex"));
+  });
+
   test("sends large files in the commit of a pull request to a repository of another user", async () => {
     const { commitOid } = await commit([inline("pr.bin", Buffer.from([0, 1]))], "?create_pr=1", "hf_other");
     const entries = await json(`POST ${base}/paths-info/${commitOid}`, { body: { paths: "pr.bin" } });
