@@ -2,8 +2,9 @@ import { createHash } from "node:crypto";
 import { openAsBlob } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { HubClient } from "../../../src/client.ts";
+import { Transport } from "../../../src/hub/transport/transport.ts";
 import { createFolder } from "../../support/temporary-folder.ts";
 import { allOf, rejectionOf } from "../scripted-hub.ts";
 import { useLocalHub } from "./local-repositories.ts";
@@ -142,4 +143,29 @@ test("The token is not sent to another server that verifies an upload", async ()
   const actions = { upload: { href: "https://s3.example/put" }, verify: { href: "https://other.example/verify" } };
   const { requests } = await commitTo({ actions });
   expect(requests.map(({ token }) => token)).toEqual([true, false, false, true]);
+});
+
+test("An upload has 10 s more time for each MB", async () => {
+  const setTimer = vi.spyOn(globalThis, "setTimeout");
+  onTestFinished(() => setTimer.mockRestore());
+  const transport = new Transport({
+    ...{ hubUrl: "https://hub.example", timeoutMs: 5_000, attempts: 1 },
+    findToken: async () => "hf_PlantedToken7e11",
+    fetch: async () => new Response(),
+  });
+  await transport.upload({ method: "PUT", url: "https://s3.example/put", body: new Blob(["x".repeat(1_000_000)]) });
+  expect(setTimer).toHaveBeenCalledWith(expect.any(Function), 15_000);
+});
+
+test("An upload that fails reveals neither the signature of its URL nor the token", async () => {
+  const hub = "https://hub.example";
+  const transport = new Transport({
+    ...{ hubUrl: hub, timeoutMs: 5_000, attempts: 1 },
+    findToken: async () => "hf_PlantedToken7e11",
+    fetch: async (input) => Response.json({ error: `denied: ${input} hf_PlantedToken7e11` }, { status: 403 }),
+  });
+  const url = `${hub}/put?X-Signature=PlantedSignature`;
+  const error = await rejectionOf(transport.upload({ method: "PUT", url, body: "x", sendsToken: true }));
+  expect(String(error)).toContain("denied");
+  expect(String(error)).not.toMatch(/Planted/);
 });
