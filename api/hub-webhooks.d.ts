@@ -165,8 +165,6 @@ interface WebhookErrorCodes {
   FILE_TOO_LARGE: "hub";
   /** A file is not text in UTF-8 or not JSON. Read it with `readBytes` or `readText`. */
   FILE_INVALID: "hub";
-  /** The Hub stores a file as a large file (Git LFS), which `commit` cannot upload. Upload it with `@huggingface/hub`. */
-  LARGE_FILE_UNSUPPORTED: "hub";
   /** The Hub responded with another 4xx status or a redirect. The message contains the Hub's reason. */
   HUB_REFUSED: "hub";
   /** 5xx: an error occurred on the Hub. Try again later. */
@@ -1766,14 +1764,15 @@ interface HubFetchInit extends CallOptions {
   body?: string | undefined;
 }
 /**
- * The files of a commit, by path. A string is stored as UTF-8. `null` deletes the file, or the folder with all its files.
+ * The files of a commit, by path. A string is stored as UTF-8. A `Blob` is read in parts if the Hub stores it as a large file. `null`
+ * deletes the file, or the folder with all its files.
  *
  * @example
  * ```ts
  * const files: CommitFiles = { "README.md": "# Data\n", "data/old.csv": null };
  * ```
  */
-type CommitFiles = Readonly<Record<string, string | Uint8Array | null>>;
+type CommitFiles = Readonly<Record<string, string | Uint8Array | Blob | null>>;
 /** A commit to create. */
 interface CommitRequest extends CallOptions {
   /** The first line of the commit message. */
@@ -2052,8 +2051,10 @@ declare class HubRepository {
    * Set `parent` to the commit from which the new content was computed. Then a change by another user in the meantime is not
    * overwritten. Without `parent`, the last commit wins.
    *
-   * @throws `HUB_CONFLICT` if `parent` is not the head of the branch, and `LARGE_FILE_UNSUPPORTED` if the Hub stores a file as a
-   *   large file, such as a file of more than 10 MB or a `.parquet` file. Upload large files with `uploadFiles()` of `@huggingface/hub`.
+   * Files that the Hub stores as large files (Git LFS), such as a `.parquet` file or a file of more than 10 MB, are uploaded before the
+   * commit. A `Blob` is read in parts: `await openAsBlob(path)` of `node:fs` uploads a file from disk.
+   *
+   * @throws `HUB_CONFLICT` if `parent` is not the head of the branch.
    * @example
    * ```ts
    * const { sha } = await repo.info();
@@ -2075,7 +2076,6 @@ declare class HubRepository {
    *
    * Returns `undefined` if there is nothing to change: `main` contains the files, and there is no pull request with this marker.
    *
-   * @throws `LARGE_FILE_UNSUPPORTED` like {@link commit}.
    * @example
    * ```ts
    * const pullRequest = await repo.openPullRequest({

@@ -161,8 +161,6 @@ export interface WebhookErrorCodes {
   FILE_TOO_LARGE: "hub";
   /** A file is not text in UTF-8 or not JSON. Read it with `readBytes` or `readText`. */
   FILE_INVALID: "hub";
-  /** The Hub stores a file as a large file (Git LFS), which `commit` cannot upload. Upload it with `@huggingface/hub`. */
-  LARGE_FILE_UNSUPPORTED: "hub";
   /** The Hub responded with another 4xx status or a redirect. The message contains the Hub's reason. */
   HUB_REFUSED: "hub";
   /** 5xx: an error occurred on the Hub. Try again later. */

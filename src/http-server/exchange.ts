@@ -188,11 +188,15 @@ const invalidInHeader = /[\x00-\x08\x0a-\x1f\x7f]/;
 
 /**
  * Returns a `Response` without framing headers, because Node derives these headers from the body. A response has framing
- * headers when a handler forwards it from another server.
+ * headers when a handler forwards it from another server. With `hasOwnLengths`, keeps the length.
  *
  * @throws when a header contains a character that is not valid in an HTTP header.
  */
-export function withoutFraming(response: Response, method: string | undefined): Response {
+export function withoutFraming(
+  response: Response,
+  method: string | undefined,
+  { hasOwnLengths = false }: { hasOwnLengths?: boolean | undefined } = {},
+): Response {
   const { headers, status } = response;
   for (const [name, value] of headers) {
     if (invalidInHeader.test(value))
@@ -201,7 +205,7 @@ export function withoutFraming(response: Response, method: string | undefined): 
       );
   }
   // These responses have no body. Their length describes the response to GET or the unchanged resource.
-  const keepsLength = method === "HEAD" || status === 304;
+  const keepsLength = method === "HEAD" || status === 304 || hasOwnLengths;
   const dropped = framingHeaders.filter((name) => headers.has(name) && !(keepsLength && name === "content-length"));
   if (dropped.length === 0) return response;
   const kept = new Headers(headers);

@@ -12,6 +12,7 @@ const errorCodes: Readonly<Record<number, string>> = {
   412: "PreconditionFailed",
   413: "PayloadTooLarge",
   415: "UnsupportedMediaType",
+  422: "UnprocessableEntity",
 };
 
 /** Creates the error for an invalid request. Each problem must start with the name of the invalid field. */
@@ -26,7 +27,7 @@ type HubErrorCode = "RepoNotFound" | "RevisionNotFound" | "EntryNotFound" | "Gat
 export class CodedException extends HTTPException {
   readonly code: HubErrorCode;
 
-  constructor(status: 403 | 404, { code, message }: { code: HubErrorCode; message: string }) {
+  constructor(status: 401 | 403 | 404, { code, message }: { code: HubErrorCode; message: string }) {
     super(status, { message });
     this.code = code;
   }

@@ -120,6 +120,7 @@ export class LocalHub {
     const port = checkPort(options.port ?? 0);
     let app: Hono<ApiEnvironment> | undefined;
     const listener = await listen({
+      hasOwnLengths: true,
       host: "127.0.0.1",
       port,
       timeouts,

@@ -281,7 +281,6 @@ const nonRetriableHubErrors: ReadonlySet<WebhookErrorCode> = new Set<WebhookErro
   "HUB_FORBIDDEN",
   "FILE_TOO_LARGE",
   "FILE_INVALID",
-  "LARGE_FILE_UNSUPPORTED",
 ]);
 
 /**

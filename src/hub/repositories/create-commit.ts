@@ -3,20 +3,23 @@ import type { CallOptions } from "../operation.ts";
 import { argumentInvalid } from "../validation/arguments.ts";
 import { commitOperations, fileOperations, type RepositoryFile } from "./contents.ts";
 import type { DiscussionSummary } from "./discussions.ts";
+import { type FileContent, hashFile, readStart, sizeOf, toBase64 } from "./file-content.ts";
 import { checkMarker, markCommit, markDescription } from "./marker.ts";
 import { findMarked, isOpen, keepMarker } from "./read-discussions.ts";
 import { repositoryOperations } from "./repositories.ts";
 import { markerOf, observe, type RepositoryContext, repositoryKey, signatureOf } from "./repository-context.ts";
+import type { UploadedFiles } from "./upload-files.ts";
 
 /**
- * The files of a commit, by path. A string is stored as UTF-8. `null` deletes the file, or the folder with all its files.
+ * The files of a commit, by path. A string is stored as UTF-8. A `Blob` is read in parts if the Hub stores it as a large file. `null`
+ * deletes the file, or the folder with all its files.
  *
  * @example
  * ```ts
  * const files: CommitFiles = { "README.md": "# Data\n", "data/old.csv": null };
  * ```
  */
-export type CommitFiles = Readonly<Record<string, string | Uint8Array | null>>;
+export type CommitFiles = Readonly<Record<string, string | Uint8Array | Blob | null>>;
 
 /** A commit to create. */
 export interface CommitRequest extends CallOptions {
@@ -59,8 +62,8 @@ export async function createCommit(context: RepositoryContext, request: CommitRe
 
   const { head, needed } = await compareWithHead(context, { writes, branch, signal });
   if (needed.length === 0) return { oid: head, created: false };
-  await checkUploadModes(context, { needed, branch, signal });
-  const body = encodeCommit({ message, description: signed, parent }, needed);
+  const uploaded = await uploadLargeFiles(context, { needed, branch, signal });
+  const body = await encodeCommit({ message, description: signed, parent }, { needed, uploaded });
   const params = { ...context.path, rev: branch };
   return observe<CommitResult>(context, {
     async send() {
@@ -122,8 +125,9 @@ export async function openPullRequest(
     if (found && found.status !== "merged") return toOpened(found);
     const { needed } = await compareWithHead(context, { writes, branch: "main", signal });
     if (needed.length === 0) return found && toOpened(found);
-    await checkUploadModes(context, { needed, branch: "main", query, signal });
-    const encodedBody = encodeCommit({ message: title, description: markDescription(text, marker) }, needed);
+    const uploaded = await uploadLargeFiles(context, { needed, branch: "main", query, signal });
+    const description = markDescription(text, marker);
+    const encodedBody = await encodeCommit({ message: title, description }, { needed, uploaded });
     const input = { params: { ...path, rev: "main" }, query };
     const { opened } = await observe(context, {
       async send() {
@@ -186,52 +190,58 @@ async function compareWithHead(
   return { head: sha, needed: await findNeededWrites(writes, existing) };
 }
 
-/**
- * Checks that the Hub stores these files in the commit itself. Without the query for a pull request, the Hub requires write access.
- *
- * @throws `LARGE_FILE_UNSUPPORTED`
- */
-async function checkUploadModes(
-  { client, path }: RepositoryContext,
+/** Uploads those files that the Hub stores as large files. Without the query for a pull request, the Hub requires write access. */
+async function uploadLargeFiles(
+  context: RepositoryContext,
   {
     needed,
     branch,
     query,
     signal,
   }: CallOptions & { needed: readonly NeededWrite[]; branch: string; query?: CommitQuery },
-): Promise<void> {
+): Promise<UploadedFiles> {
+  const { client, path } = context;
   const params = { ...path, rev: branch };
-  const files = needed.flatMap(({ path: file, content }) =>
-    // The Hub stores empty files in the commit.
-    content && content.byteLength > 0
-      ? [{ path: file, size: content.byteLength, sample: toBase64(content.subarray(0, sampleBytes)) }]
-      : [],
-  );
-  for (const part of chunksOf(files, pathsPerRequest.preupload)) {
-    const input = { params, query, body: { files: part } };
-    const answer = await client.transport.call(commitOperations.preupload, input, { signal, idempotent: true });
-    const large = answer.files.find(({ uploadMode }) => uploadMode !== "regular");
-    if (large === undefined) continue;
-    throw new HubError(
-      `The Hub stores ${JSON.stringify(large.path)} as a large file, which a commit of this client cannot contain. Upload the file with uploadFiles() of the package @huggingface/hub.`,
-      { code: "LARGE_FILE_UNSUPPORTED", fields: [`files[${JSON.stringify(large.path)}]`] },
+  const contents = new Map<string, FileContent>();
+  // The Hub stores empty files in the commit.
+  for (const { path: file, content } of needed) if (content && sizeOf(content) > 0) contents.set(file, content);
+  const large: [path: string, content: FileContent][] = [];
+  for (const part of chunksOf([...contents], pathsPerRequest.preupload)) {
+    const files = await Promise.all(
+      part.map(async ([file, content]) => {
+        const sample = toBase64(await readStart(content, sampleBytes));
+        return { path: file, size: sizeOf(content), sample };
+      }),
     );
+    const input = { params, query, body: { files } };
+    const answer = await client.transport.call(commitOperations.preupload, input, { signal, idempotent: true });
+    for (const { path: file, uploadMode } of answer.files) {
+      const content = contents.get(file);
+      if (content && uploadMode !== "regular") large.push([file, content]);
+    }
   }
+  if (large.length === 0) return new Map();
+  const { uploadFiles } = await import("./upload-files.ts");
+  return uploadFiles(context, { files: new Map(large), ref: query?.create_pr ? undefined : branch, signal });
 }
 
 /** Encodes the body of a commit as lines of JSON. */
-function encodeCommit(
+async function encodeCommit(
   { message, description, parent }: Pick<CommitRequest, "message" | "description" | "parent">,
-  needed: readonly NeededWrite[],
+  { needed, uploaded }: { needed: readonly NeededWrite[]; uploaded: UploadedFiles },
 ) {
   const header = { summary: message, description, ...(parent !== undefined && { parentCommit: parent }) };
-  const lines = needed.map(({ path, content, isFolder }) =>
-    content
-      ? { key: "file", value: { path, content: toBase64(content), encoding: "base64" } }
-      : { key: isFolder ? "deletedFolder" : "deletedFile", value: { path } },
-  );
-  const text = [{ key: "header", value: header }, ...lines].map((line) => `${JSON.stringify(line)}\n`).join("");
-  return { type: "application/x-ndjson", text };
+  const lines: object[] = [{ key: "header", value: header }];
+  for (const { path, content, isFolder } of needed) {
+    const file = uploaded.get(path);
+    if (file) lines.push({ key: "lfsFile", value: { path, algo: "sha256", ...file } });
+    else if (!content) lines.push({ key: isFolder ? "deletedFolder" : "deletedFile", value: { path } });
+    else {
+      const bytes = await readStart(content, sizeOf(content));
+      lines.push({ key: "file", value: { path, content: toBase64(bytes), encoding: "base64" } });
+    }
+  }
+  return { type: "application/x-ndjson", text: lines.map((line) => `${JSON.stringify(line)}\n`).join("") };
 }
 
 /** @throws `ARGUMENT_INVALID` */
@@ -265,7 +275,7 @@ function chunksOf<Item>(items: readonly Item[], size: number): Item[][] {
 interface FileWrite {
   path: string;
   /** `undefined`: delete the file or folder. */
-  content: Uint8Array | undefined;
+  content: FileContent | undefined;
 }
 
 /** What a revision contains at a path. */
@@ -298,8 +308,8 @@ export function readCommitFiles(files: CommitFiles): FileWrite[] {
 
 function problemOf(path: string, content: unknown): string | undefined {
   if (!isFilePath(path)) return 'expected a path such as "data/train.csv", without ".", "..", ".git", or empty parts';
-  if (content === null || content instanceof Uint8Array) return undefined;
-  if (typeof content !== "string") return "expected a string, a Uint8Array, or null";
+  if (content === null || content instanceof Uint8Array || content instanceof Blob) return undefined;
+  if (typeof content !== "string") return "expected a string, a Uint8Array, a Blob, or null";
   return content.isWellFormed() ? undefined : "expected well-formed Unicode";
 }
 
@@ -308,6 +318,8 @@ function isFilePath(path: string): boolean {
   const isUsable = (part: string) => !/^(?:|\.|\.\.|\.git)$/i.test(part);
   return path.isWellFormed() && !path.includes("\0") && parts.every(isUsable);
 }
+
+const encoder = new TextEncoder();
 
 /** Returns the files that a revision does not contain yet in this form. */
 export async function findNeededWrites(
@@ -327,37 +339,6 @@ async function isDone({ content }: FileWrite, entry: ExistingEntry | undefined):
   if (content === undefined) return entry === undefined;
   if (entry === undefined) return false;
   // The ID of a large file is the ID of its pointer.
-  return entry.oid === (await blobId(content)) || entry.oid === (await pointerId(content));
-}
-
-/** Encodes bytes as base64. */
-export function toBase64(bytes: Uint8Array): string {
-  let binary = "";
-  // Larger parts exceed the maximum number of arguments.
-  for (let start = 0; start < bytes.byteLength; start += 8192) {
-    binary += String.fromCharCode(...bytes.subarray(start, start + 8192));
-  }
-  return btoa(binary);
-}
-
-const encoder = new TextEncoder();
-
-/** Returns the ID that git gives to a file with this content, as 40 hexadecimal digits. */
-export async function blobId(content: Uint8Array): Promise<string> {
-  const header = encoder.encode(`blob ${content.byteLength}\0`);
-  const object = new Uint8Array(header.byteLength + content.byteLength);
-  object.set(header);
-  object.set(content, header.byteLength);
-  return toHex(await crypto.subtle.digest("SHA-1", object));
-}
-
-/** Returns the ID that git gives to the pointer of a large file (Git LFS) with this content. */
-export async function pointerId(content: Uint8Array): Promise<string> {
-  const oid = toHex(await crypto.subtle.digest("SHA-256", new Uint8Array(content)));
-  const pointer = `version https://git-lfs.github.com/spec/v1\noid sha256:${oid}\nsize ${content.byteLength}\n`;
-  return blobId(encoder.encode(pointer));
-}
-
-function toHex(digest: ArrayBuffer): string {
-  return [...new Uint8Array(digest)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+  const { blob, pointer } = await hashFile(content);
+  return entry.oid === blob || entry.oid === pointer;
 }

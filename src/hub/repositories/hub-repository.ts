@@ -169,8 +169,10 @@ export class HubRepository {
    * Set `parent` to the commit from which the new content was computed. Then a change by another user in the meantime is not
    * overwritten. Without `parent`, the last commit wins.
    *
-   * @throws `HUB_CONFLICT` if `parent` is not the head of the branch, and `LARGE_FILE_UNSUPPORTED` if the Hub stores a file as a
-   *   large file, such as a file of more than 10 MB or a `.parquet` file. Upload large files with `uploadFiles()` of `@huggingface/hub`.
+   * Files that the Hub stores as large files (Git LFS), such as a `.parquet` file or a file of more than 10 MB, are uploaded before the
+   * commit. A `Blob` is read in parts: `await openAsBlob(path)` of `node:fs` uploads a file from disk.
+   *
+   * @throws `HUB_CONFLICT` if `parent` is not the head of the branch.
    * @example
    * ```ts
    * const { sha } = await repo.info();
@@ -195,7 +197,6 @@ export class HubRepository {
    *
    * Returns `undefined` if there is nothing to change: `main` contains the files, and there is no pull request with this marker.
    *
-   * @throws `LARGE_FILE_UNSUPPORTED` like {@link commit}.
    * @example
    * ```ts
    * const pullRequest = await repo.openPullRequest({

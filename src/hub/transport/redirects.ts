@@ -43,8 +43,8 @@ function targetOf({ status, headers }: Response, { from, hubUrl }: { from: strin
   return target !== null && isAllowed(target, new URL(hubUrl)) ? target : undefined;
 }
 
-/** Whether to send a request to this URL: not over connections that others can read, and only {@link isWithinReach}. */
-function isAllowed(target: URL, hub: URL): boolean {
+/** Whether to send a request to a URL that the Hub chose: not over connections that others can read, and only {@link isWithinReach}. */
+export function isAllowed(target: URL, hub: URL): boolean {
   if (target.username !== "" || target.password !== "") return false;
   if (target.origin === hub.origin) return true;
   const isReadable = target.protocol !== "https:" && reachOf(target.hostname) !== "machine";

@@ -13,7 +13,7 @@ export interface HubRequest {
   /** The action, such as `create a webhook`. Error messages contain the action after "Could not". */
   action: string;
   url: string;
-  init: { method: string; headers: Record<string, string>; body?: string };
+  init: { method: string; headers: Record<string, string>; body?: string | Blob };
   redact: Redact;
   /** The fields and values of the arguments that are unknown to this release. */
   unknownParts: readonly UnknownPart[];
@@ -24,6 +24,8 @@ export interface EncodedBody {
   /** The media type, such as `application/x-ndjson`. */
   type: string;
   text: string;
+  /** The media type of the response. Default `application/json`. */
+  accept?: string;
 }
 
 /** The arguments of an operation, before validation. */
@@ -68,7 +70,7 @@ export async function prepareRequest(operation: Operation, options: PrepareOptio
     init: {
       method: operation.method.toUpperCase(),
       headers: {
-        accept: "application/json",
+        accept: encodedBody?.accept ?? "application/json",
         authorization: `Bearer ${token}`,
         ...(encoded && { "content-type": encoded.type }),
       },

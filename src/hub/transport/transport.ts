@@ -8,7 +8,7 @@ import { undocumentedBody } from "../schemas.ts";
 import { lenient } from "../validation/lenient.ts";
 import { packageVersion, type UnknownPart, UnknownPartWarnings } from "../validation/unknown-parts.ts";
 import { isConnectFailure, maxRetryAfterSeconds, readErrorResponse, retryDelayMs, wait } from "./failures.ts";
-import { followRedirects } from "./redirects.ts";
+import { followRedirects, isAllowed } from "./redirects.ts";
 import {
   actionOf,
   type EncodedBody,
@@ -74,7 +74,22 @@ interface PreparedRequest extends HubRequest {
   idempotent: boolean;
   /** Whether to follow redirects to other servers, without the token. Default `false`. */
   followsRedirects?: boolean;
+  /** The additional timeout of an attempt for a large body. Default 0. */
+  addedTimeoutMs?: number;
 }
+
+/** An upload to a URL that the Hub chose. */
+export interface UploadRequest extends CallOptions {
+  method: "PUT" | "POST";
+  url: string;
+  headers?: Record<string, string>;
+  body: Blob | string;
+  /** Whether to send the token, if the URL is on the Hub. Default `false`. */
+  sendsToken?: boolean;
+}
+
+/** The speed below which an upload times out, in bytes per millisecond. */
+const minUploadSpeed = 100;
 
 interface ResponseContext {
   prepared: PreparedRequest;
@@ -251,6 +266,37 @@ export class Transport {
   }
 
   /**
+   * Uploads content to a URL that the Hub chose, such as the URL of another server that stores large files. Returns the headers of the
+   * response.
+   *
+   * @throws `HUB_REFUSED` if the URL is not allowed, otherwise like {@link call}.
+   */
+  async upload({ method, url, headers = {}, body, sendsToken = false, signal }: UploadRequest): Promise<Headers> {
+    signal?.throwIfAborted();
+    const { hubUrl } = this.#settings;
+    const [target, hub] = [URL.parse(url), new URL(hubUrl)];
+    if (target === null || !isAllowed(target, hub)) {
+      throw new HubError(
+        "Could not upload a file: the Hub returned a URL that the client does not call. Check the URL of the Hub (HF_ENDPOINT).",
+        { code: "HUB_REFUSED" },
+      );
+    }
+    const token = sendsToken && target.origin === hub.origin ? await this.#readToken() : undefined;
+    // Anyone with the signature in the query can upload.
+    const signed = [...target.searchParams.values(), ...Object.values(headers)].filter(({ length }) => length >= 8);
+    const prepared = {
+      ...{ operationId: "uploadFile", action: "upload a file", url, idempotent: true, unknownParts: [] },
+      init: { method, headers: { ...headers, ...(token !== undefined && { authorization: `Bearer ${token}` }) }, body },
+      redact: createRedact([...signed, ...(token === undefined ? [] : [token])]),
+      addedTimeoutMs: typeof body === "string" ? 0 : body.size / minUploadSpeed,
+    };
+    return this.#repeat(prepared, signal, async (response) => {
+      response.body?.cancel().catch(() => {});
+      return response.headers;
+    });
+  }
+
+  /**
    * Sends a request without an operation. Returns the response without reading the body.
    *
    * @throws like {@link call}.
@@ -348,7 +394,7 @@ export class Transport {
     { callerSignal, read }: { callerSignal: AbortSignal | undefined; read: Read<Answer> },
   ): Promise<Attempt<Answer>> {
     const timeout = new AbortController();
-    const timer = setTimeout(() => timeout.abort(), this.#settings.timeoutMs);
+    const timer = setTimeout(() => timeout.abort(), this.#settings.timeoutMs + (prepared.addedTimeoutMs ?? 0));
     const signal = callerSignal ? AbortSignal.any([callerSignal, timeout.signal]) : timeout.signal;
     try {
       return await this.#exchange(prepared, { signal, read });

@@ -30,7 +30,7 @@ export class RepositoryMovedException extends HTTPException {
 /**
  * Finds the repository of a request and checks the caller's access to it. A write can use a previous name of a moved repository.
  *
- * @throws `HTTPException` 404 with the code `RepoNotFound` if the repository does not exist or the caller cannot read it, 307 for a
+ * @throws `HTTPException` 404 with the code `RepoNotFound` if the repository does not exist or the caller cannot read it (401 without a token), 307 for a
  *   read by a previous name, 401 if a write has no token, 403 if the caller cannot write to the repository.
  */
 export function findRepository(
@@ -42,7 +42,7 @@ export function findRepository(
   const ref = toRepoRef(path);
   const current = store.repositories.get(ref);
   const repository = current ?? store.repositories.findMoved(ref);
-  if (!repository || !canRead(store, { repository, caller })) throw repositoryNotFound();
+  if (!repository || !canRead(store, { repository, caller })) throw repositoryNotFound(caller);
   if (!current && access === "read") throw new RepositoryMovedException({ from: ref.name, to: repository.name });
   if (access === "write") checkNamespaceAccess(store, { caller, namespace: getOwner(repository) });
   return repository;
@@ -56,7 +56,7 @@ export function findRepository(
 export function findCommit({ store }: Pick<HubContext, "store">, { id }: StoredRepository, rev: string): Commit {
   const commit = store.content.resolve(id, rev === "HEAD" ? mainRef : rev);
   if (commit) return commit;
-  throw new CodedException(404, { code: "RevisionNotFound", message: `Invalid rev id: ${rev}` });
+  throw revisionNotFound(rev);
 }
 
 /** Whether a caller can read a repository. */
@@ -96,9 +96,21 @@ export function checkNamespaceAccess(
   });
 }
 
-/** Creates the error for a repository that does not exist, or that the caller cannot read. */
-export function repositoryNotFound(): CodedException {
-  return new CodedException(404, { code: "RepoNotFound", message: "Repository not found" });
+/**
+ * Creates the error for a repository that does not exist, or that the caller cannot read. Without a token, the status is 401 in both
+ * cases, as on the Hub.
+ */
+function repositoryNotFound(caller: Caller | undefined): CodedException {
+  const code = "RepoNotFound";
+  if (caller) return new CodedException(404, { code, message: "Repository not found" });
+  const message =
+    'Repository not found. If it is private, send "Authorization: Bearer TOKEN" with a token of its owner.';
+  return new CodedException(401, { code, message });
+}
+
+/** Creates the error for a revision that the repository does not have. */
+export function revisionNotFound(rev: string): CodedException {
+  return new CodedException(404, { code: "RevisionNotFound", message: `Invalid rev id: ${rev}` });
 }
 
 function isRevoked(store: Store, { caller, owner }: { caller: Caller; owner: string }): boolean {

@@ -58,6 +58,8 @@ export interface ListenOptions {
   /** The interval between probes to half-closed clients. Default `1000`. */
   probeMs?: number;
   log: Logger;
+  /** Whether `fetch` forwards no responses of other servers, so that their header `content-length` is right. Default `false`. */
+  hasOwnLengths?: boolean | undefined;
   /** The options that set the host and port, for error messages. */
   optionNames?: string | undefined;
 }
@@ -88,6 +90,7 @@ export async function listen({
   port,
   timeouts,
   log,
+  hasOwnLengths,
   ...options
 }: ListenOptions): Promise<Listener> {
   let isClosing = false;
@@ -102,8 +105,8 @@ export async function listen({
       const { method } = bindings.incoming;
       const answering = fetch(request, bindings);
       return answering instanceof Promise
-        ? answering.then((response) => withoutFraming(response, method))
-        : withoutFraming(answering, method);
+        ? answering.then((response) => withoutFraming(response, method, { hasOwnLengths }))
+        : withoutFraming(answering, method, { hasOwnLengths });
     },
     // The adapter's cleanup would read up to 64 MiB after a body was refused.
     { autoCleanupIncoming: false, errorHandler: (error: unknown) => answerAdapterError(error, log) },

@@ -1,11 +1,6 @@
-import { describe, expect, test } from "vitest";
-import {
-  blobId,
-  findNeededWrites,
-  pointerId,
-  readCommitFiles,
-  toBase64,
-} from "../../../src/hub/repositories/create-commit.ts";
+import { afterEach, describe, expect, test, vi } from "vitest";
+import { findNeededWrites, readCommitFiles } from "../../../src/hub/repositories/create-commit.ts";
+import { hashFile, toBase64 } from "../../../src/hub/repositories/file-content.ts";
 
 const text = (content: string) => new TextEncoder().encode(content);
 
@@ -68,9 +63,30 @@ test.each([
   ["hello\n", "ce013625030ba8dba906f756967f9e9ca394464a"],
   ["Grüße 猫\n", "262fcf13bdd961f85e455b1c00713e2e3a8445e5"],
 ])("The ID of a file with the content %j is the ID of git", async (text, id) => {
-  expect(await blobId(new TextEncoder().encode(text))).toBe(id);
+  expect(await hashFile(new TextEncoder().encode(text))).toMatchObject({ blob: id });
 });
 
 test("The ID of a large file is the ID of its pointer", async () => {
-  expect(await pointerId(new TextEncoder().encode("hello\n"))).toBe("fa61e1ef71c9908c0926776a4aa3504b3a27f159");
+  const pointer = "fa61e1ef71c9908c0926776a4aa3504b3a27f159";
+  expect(await hashFile(new TextEncoder().encode("hello\n"))).toMatchObject({ pointer });
+});
+
+describe("A blob", () => {
+  const parts = Array.from({ length: 5 }, (_, index) => new Uint8Array(300_000).fill(index));
+
+  afterEach(() => void vi.restoreAllMocks());
+
+  test("has the same IDs as its bytes, with and without the modules of Node", async () => {
+    const expected = await hashFile(new Uint8Array(await new Blob(parts).arrayBuffer()));
+    expect(await hashFile(new Blob(parts))).toEqual(expected);
+    vi.spyOn(process, "getBuiltinModule").mockReturnValue(undefined);
+    expect(await hashFile(new Blob(parts))).toEqual(expected);
+  });
+
+  test("of more than 100 MB is refused in runtimes that cannot hash parts", async () => {
+    vi.spyOn(process, "getBuiltinModule").mockReturnValue(undefined);
+    const blob = new Blob(parts);
+    vi.spyOn(blob, "size", "get").mockReturnValue(100_000_001);
+    await expect(hashFile(blob)).rejects.toMatchObject({ code: "ARGUMENT_INVALID", fields: ["files"] });
+  });
 });

@@ -135,17 +135,6 @@ describe("commit", () => {
     expect(await repo.readText("README.md", { revision: "dev" })).toBe("# Data\n");
   });
 
-  test("refuses files that the Hub stores as large files, and sends nothing", async () => {
-    const { repo, writes } = await open();
-    const files = { "README.md": "# Data\n", "data.parquet": new Uint8Array([80, 65, 82, 49]) };
-    expect(await rejectionOf(repo.commit({ message: "Add data", files }))).toMatchObject({
-      code: "LARGE_FILE_UNSUPPORTED",
-      fields: ['files["data.parquet"]'],
-      message: expect.stringContaining("@huggingface/hub"),
-    });
-    expect(writes()).toEqual([]);
-  });
-
   test.each([
     ["message", { ...card, message: " " }],
     ["files", { ...card, files: {} }],
@@ -205,8 +194,6 @@ test("A large file that @huggingface/hub uploads is read, compared, and not comm
   const { sha } = await repo.info();
   const same = { message: "Add data", files: { "data.bin": content, "small.parquet": "PAR1" } };
   expect(await repo.commit(same)).toEqual({ oid: sha, created: false });
-  const larger = { message: "Add data", files: { "data.bin": new Uint8Array(size + 1) } };
-  expect(await rejectionOf(repo.commit(larger))).toMatchObject({ code: "LARGE_FILE_UNSUPPORTED" });
   expect(network.calls).not.toContainEqual(expect.stringContaining("/commit/"));
 
   await deleteFile({ ...target, path: "data.bin", commitTitle: "Delete data" });

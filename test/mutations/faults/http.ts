@@ -285,8 +285,8 @@ export const faults: readonly Fault[] = [
   {
     name: "a response to HEAD loses its Content-Length",
     file: "src/http-server/exchange.ts",
-    find: 'const keepsLength = method === "HEAD" || status === 304;',
-    replace: "const keepsLength = status === 304;",
+    find: 'const keepsLength = method === "HEAD" || status === 304 || hasOwnLengths;',
+    replace: "const keepsLength = status === 304 || hasOwnLengths;",
     tests: ["test/receiver/node/send-answer.test.ts"],
   },
 ];

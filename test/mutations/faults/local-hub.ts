@@ -25,7 +25,7 @@ export const faults: readonly Fault[] = [
   {
     name: "an upload to a repository that was deleted in the meantime leaves its file on the disk",
     file: "src/local-hub/resources/repositories/lfs.ts",
-    find: "    store.content.deleteUnusedFiles([file.oid]);\n",
+    find: "  store.content.deleteUnusedFiles([file.oid]);\n",
     replace: "",
     tests: ["test/local-hub/resources/repositories/lfs.test.ts"],
   },

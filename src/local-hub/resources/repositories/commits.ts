@@ -1,3 +1,5 @@
+import { createHash } from "node:crypto";
+import { Readable } from "node:stream";
 import type { Hono } from "hono";
 import { HTTPException } from "hono/http-exception";
 import type * as z from "zod/mini";
@@ -11,24 +13,26 @@ import {
   preuploadResult,
 } from "../../../hub/repositories/contents.ts";
 import { getAvatarUrl } from "../../accounts.ts";
-import { CodedException, invalidRequest } from "../../error-response.ts";
+import { invalidRequest } from "../../error-response.ts";
 import type { Commit } from "../../git/commit-store.ts";
 import type { ContentStore, FileChange } from "../../git/content-store.ts";
 import { findRenames, formatDiff, formatRawDiff } from "../../git/diff.ts";
 import type { HubContext } from "../../hub-context.ts";
-import { findCommit, findCommitRepository, findRepository } from "../../routes/repository-access.ts";
+import { findCommit, findCommitRepository, findRepository, revisionNotFound } from "../../routes/repository-access.ts";
 import { type ApiEnvironment, describeRoutes, linkNextPage, type ResourceApi, serveRoute } from "../../routes/route.ts";
 import type { StoredRepository } from "../../store/repository-store.ts";
+import { hashAsBlob, saveFile } from "./lfs.ts";
 import { openPullRequest } from "./pull-requests.ts";
 import { commitChanges } from "./refs.ts";
 import {
+  checkPath,
   maxCommitBytes,
   readUploadDocument,
   readUploadLines,
   type UploadedCommit,
   type UploadOperation,
 } from "./upload-lines.ts";
-import { createIgnore, createUploadMode, maxRegularBytes } from "./upload-mode.ts";
+import { createIgnore, createInlineMode, createUploadMode, maxRegularBytes, requiresXet } from "./upload-mode.ts";
 
 const commitRoutes = describeRoutes(commitOperations, "repos", {
   list: {
@@ -55,7 +59,7 @@ const commitRoutes = describeRoutes(commitOperations, "repos", {
   },
   preupload: {
     description:
-      "Files of more than 10 MB, files that `.gitattributes` assigns to LFS, and binary files are uploaded to LFS.",
+      "Files of more than 10 MB, files that `.gitattributes` assigns to LFS, and binary files are uploaded to LFS. The Python client sends those of up to 50 MB in the commit, because it would upload them to Xet storage.",
     parameters: { create_pr: { in: "query", description: "Whether the commit will create a pull request." } },
     success: "The upload modes.",
   },
@@ -107,21 +111,28 @@ export const commitApi = {
       return query.raw ? formatRawDiff(changes) : formatDiff(content, changes);
     });
 
-    serveRoute(app, commitRoutes.preupload, ({ params, query, body }, context) => {
+    serveRoute(app, commitRoutes.preupload, async ({ params, query, body }, context) => {
       const target = { rev: params.rev, createPullRequest: query.create_pr };
       const repository = findCommitRepository(hub, params, context.var.optionalCaller, target);
       const { tree, oid: commitOid } = findCommit(hub, repository, params.rev);
       const modeOf = createUploadMode(body.gitAttributes ?? readSmallFile(content, tree, ".gitattributes"));
+      const inlineModeOf = requiresXet(context.req.header("user-agent")) ? createInlineMode() : undefined;
       const isIgnored = createIgnore(body.gitIgnore ?? readSmallFile(content, tree, ".gitignore"));
-      const files = body.files.map(({ path, size, sample = "" }) => {
+      const files: z.output<typeof preuploadResult>["files"] = [];
+      for (const { path, size, sample = "" } of body.files) {
+        checkPath(path);
+        const mode = modeOf({ path, size, sample: Buffer.from(sample, "base64") });
+        const uploadMode = inlineModeOf?.(mode, size) ?? mode;
         const current = content.find(tree, path);
-        return {
-          path,
-          uploadMode: modeOf({ path, size, sample: Buffer.from(sample, "base64") }),
-          shouldIgnore: isIgnored(path),
-          ...(current?.type === "file" && { oid: current.lfs?.oid ?? current.oid }),
-        };
-      });
+        const { lfs, oid } = current?.type === "file" ? current : {};
+        // The client compares the ID with the ID of its file in this mode.
+        const isInline = lfs?.size === size && uploadMode === "regular";
+        const currentId = isInline ? await hashAsBlob(content, lfs) : (lfs?.oid ?? oid);
+        files.push({
+          ...{ path, uploadMode, shouldIgnore: isIgnored(path) },
+          ...(currentId !== undefined && { oid: currentId }),
+        });
+      }
       return { files, commitOid };
     });
 
@@ -133,6 +144,9 @@ export const commitApi = {
       const body = context.req.raw.body ?? new Blob().stream();
       const commit = await (isDocument ? readUploadDocument : readUploadLines)(body);
       const { user } = context.var.caller;
+      if (requiresXet(context.req.header("user-agent"))) {
+        commit.operations = await saveInlineFiles(hub, { ...commit, ...target, repository: find() });
+      }
       // While the body arrived, the repository can have been moved, deleted, or made private.
       return makeUploadedCommit(hub, { ...commit, ...target, repository: find(), user });
     });
@@ -199,13 +213,67 @@ function toCommitEntry(
   };
 }
 
-interface CommitRequest extends UploadedCommit {
+interface CommitTarget extends UploadedCommit {
   repository: StoredRepository;
   /** The branch, or the ref of a pull request. */
   rev: string;
   createPullRequest: boolean;
+}
+
+interface CommitRequest extends CommitTarget {
   /** The name of the user. */
   user: string;
+}
+
+/** Returns the commit to which the changes are applied, the full name of the branch, and the ID of the required parent. */
+function findBase({ store: { content } }: HubContext, { repository, rev, createPullRequest, header }: CommitTarget) {
+  const ref = rev.startsWith("refs/") ? rev : `refs/heads/${rev}`;
+  const parentId = header.parentCommit ?? undefined;
+  // Short IDs of parents are allowed.
+  const parent = parentId === undefined ? undefined : (content.resolve(repository.id, parentId)?.oid ?? parentId);
+  // The ID of a commit is not a target: pull requests are opened against branches.
+  const base =
+    content.resolve(repository.id, ref) && content.resolve(repository.id, createPullRequest ? (parent ?? ref) : ref);
+  if (!base) throw revisionNotFound(rev);
+  return { base, ref, parent };
+}
+
+/** The size of the start of a file by which the Hub recognizes binary files, in bytes. */
+const sampleBytes = 512;
+
+/** Saves those files of a commit in LFS that another client would have uploaded before, and returns the changed operations. */
+async function saveInlineFiles(hub: HubContext, request: CommitTarget): Promise<UploadOperation[]> {
+  const { content } = hub.store;
+  const { id: repositoryId } = request.repository;
+  const { tree } = findBase(hub, request).base;
+  const modeOf = createUploadMode(readSmallFile(content, tree, ".gitattributes"));
+  const operations: UploadOperation[] = [];
+  for (const operation of request.operations) {
+    const large = operation.key === "file" ? findInlineFile(modeOf, operation.value) : undefined;
+    if (!large) {
+      operations.push(operation);
+      continue;
+    }
+    const { bytes, ...value } = large;
+    if (!content.hasLarge(repositoryId, value)) {
+      await saveFile(hub, { repositoryId, file: value, body: Readable.from([bytes]) });
+    }
+    operations.push({ key: "lfsFile", value });
+  }
+  return operations;
+}
+
+/** Returns a file in LFS, with its content, if the Hub would have stored a file of a commit there. */
+function findInlineFile(
+  modeOf: ReturnType<typeof createUploadMode>,
+  { path, content, encoding, oldPath }: ValueOf<"file">,
+) {
+  if (content === undefined) return undefined;
+  const bytes = decodeContent({ path, content, encoding });
+  const size = bytes.byteLength;
+  if (modeOf({ path, size, sample: bytes.subarray(0, sampleBytes) }) === "regular") return undefined;
+  const oid = createHash("sha256").update(bytes).digest("hex");
+  return { bytes, path, algo: "sha256", oid, size, oldPath } as const;
 }
 
 /**
@@ -215,15 +283,10 @@ interface CommitRequest extends UploadedCommit {
  *   invalid.
  */
 function makeUploadedCommit(hub: HubContext, request: CommitRequest): z.output<typeof commitResult> {
-  const { repository, rev, createPullRequest, user, operations } = request;
+  const { repository, createPullRequest, user, operations } = request;
   const { content } = hub.store;
   const { summary: title, description: message } = request.header;
-  const ref = rev.startsWith("refs/") ? rev : `refs/heads/${rev}`;
-  const parentId = request.header.parentCommit ?? undefined;
-  // Short IDs of parents are allowed.
-  const parent = parentId === undefined ? undefined : (content.resolve(repository.id, parentId)?.oid ?? parentId);
-  const base = content.resolve(repository.id, createPullRequest ? (parent ?? rev) : ref);
-  if (!base) throw new CodedException(404, { code: "RevisionNotFound", message: `Invalid rev id: ${rev}` });
+  const { base, ref, parent } = findBase(hub, request);
   const changes = toFileChanges(content, { repositoryId: repository.id, tree: base.tree }, operations);
   if (!createPullRequest) {
     const { commit } = commitChanges(hub, { repository, ref, changes, title, message, user, parent });
@@ -261,14 +324,13 @@ interface Target {
  */
 function toFileChanges(content: ContentStore, target: Target, operations: readonly UploadOperation[]): FileChange[] {
   return operations.flatMap((operation): FileChange[] => {
+    checkPath(operation.value.path);
     if (operation.key === "file") return fileChanges(content, target, operation.value);
     if (operation.key === "lfsFile") return largeFileChanges(content, target, operation.value);
-    const { path } = operation.value;
-    if (operation.key !== "deletedEntry") {
-      return [{ path: trimSlash(path), deleted: operation.key === "deletedFolder" ? "folder" : "file" }];
-    }
-    const isFolder = content.find(target.tree, trimSlash(path))?.type === "directory";
-    return [{ path: trimSlash(path), deleted: isFolder ? "folder" : "file" }];
+    // Like the Hub, accepts a folder as a deleted file, because clients do not have to distinguish them.
+    const path = trimSlash(operation.value.path);
+    const isFolder = operation.key === "deletedFolder" || content.find(target.tree, path)?.type === "directory";
+    return [{ path, deleted: isFolder ? "folder" : "file" }];
   });
 }
 

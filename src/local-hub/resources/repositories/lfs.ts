@@ -1,13 +1,14 @@
-import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
+import { createHash, createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import { type Context, Hono } from "hono";
 import { HTTPException } from "hono/http-exception";
 import * as z from "zod";
 import { describeIssue } from "../../../core/describe.ts";
 import { type RepositoryPathType, repositoryPathTypes } from "../../../hub/repositories/repository-path.ts";
 import { fieldProblems } from "../../../hub/validation/arguments.ts";
-import { invalidRequest } from "../../error-response.ts";
+import { CodedException, invalidRequest } from "../../error-response.ts";
+import type { ContentStore } from "../../git/content-store.ts";
 import type { HubContext } from "../../hub-context.ts";
-import { findRepository, repositoryNotFound } from "../../routes/repository-access.ts";
+import { findCommitRepository } from "../../routes/repository-access.ts";
 import { type ApiEnvironment, type ResourceApi, requireToken } from "../../routes/route.ts";
 import type { StoredRepository } from "../../store/repository-store.ts";
 
@@ -23,11 +24,16 @@ const oid = z.string().regex(/^[0-9a-f]{64}$/, "expected 64 lowercase hexadecima
 const size = z.int().nonnegative();
 const object = z.object({ oid, size });
 
+/** The SHA-256 and the size of a file. */
+type LargeFile = z.output<typeof object>;
+
 const batch = z.object({
   operation: z.enum(["upload", "download"]),
   transfers: z.array(z.string()).optional(),
   objects: z.array(object).max(1_000),
   hash_algo: z.string().optional(),
+  /** The branch, or the ref of a pull request. */
+  ref: z.object({ name: z.string() }).optional(),
 });
 
 const uploadQuery = z.object({ size: z.coerce.number(), expires: z.string(), signature: z.string() });
@@ -44,11 +50,11 @@ export const lfsApi = {
     for (const [prefix, repoType] of prefixes) {
       app.route(`${prefix}/:namespace/:repo{[^/]+\\.git}/info/lfs`, createLfsApp(hub, { signer, repoType }));
     }
-    // The Python client uses Xet without asking the server if the package hf_xet is installed.
+    // The Python client sends files to Xet that are too large for the commit: see createInlineMode.
     app.get("/api/:repoType/:namespace/:repo/:operation{xet-(?:read|write)-token}/:rev", () => {
       throw new HTTPException(404, {
         message:
-          "The local Hub has no Xet storage. Set HF_HUB_DISABLE_XET=1, so that the Python client uploads with LFS.",
+          "The local Hub has no Xet storage. Set HF_HUB_DISABLE_XET=1, so that the Python client uploads files of more than 50 MB with LFS.",
       });
     });
     app.put(`${uploadPath}:repositoryId/:oid`, (context) => saveUpload(hub, context, signer));
@@ -64,8 +70,8 @@ function createLfsApp(
   const { content } = hub.store;
   const lfs = new Hono<ApiEnvironment>();
   lfs.post("/objects/batch", async (context) => {
-    const repository = findTarget(hub, context, repoType);
-    const { operation, objects } = await readJson(context, batch);
+    const { operation, objects, ref } = await readJson(context, batch);
+    const repository = findTarget(hub, context, { repoType, rev: ref?.name });
     if (operation === "download") {
       throw new HTTPException(400, {
         message:
@@ -90,7 +96,7 @@ function createLfsApp(
     });
   });
   lfs.post("/verify", async (context) => {
-    const repository = findTarget(hub, context, repoType);
+    const repository = findTarget(hub, context, { repoType });
     const file = await readJson(context, object);
     if (content.hasLarge(repository.id, file)) return respond({});
     throw new HTTPException(404, { message: `The file "${file.oid}" was not uploaded. Upload it again.` });
@@ -98,11 +104,17 @@ function createLfsApp(
   return lfs;
 }
 
-function findTarget(hub: HubContext, context: Context<ApiEnvironment>, repoType: RepositoryPathType): StoredRepository {
+/** Finds the repository of an upload. For a commit that opens a pull request, clients send no ref. */
+function findTarget(
+  hub: HubContext,
+  context: Context<ApiEnvironment>,
+  { repoType, rev }: { repoType: RepositoryPathType; rev?: string | undefined },
+): StoredRepository {
   requireToken(context, "write");
   const { namespace = "", repo = "" } = context.req.param() satisfies Partial<Record<string, string>>;
   const path = { repoType, namespace, repo: repo.replace(/\.git$/, "") };
-  return findRepository(hub, path, context.var.optionalCaller, "write");
+  const target = { rev: rev ?? "", createPullRequest: rev === undefined };
+  return findCommitRepository(hub, path, context.var.optionalCaller, target);
 }
 
 async function saveUpload({ store }: HubContext, context: Context<ApiEnvironment>, signer: UrlSigner) {
@@ -112,17 +124,35 @@ async function saveUpload({ store }: HubContext, context: Context<ApiEnvironment
   if (!data || !file || !signer.verify([repositoryId, file.oid, file.size], data)) {
     throw new HTTPException(403, { message: "The upload URL is invalid or has expired. Request another upload URL." });
   }
-  const isStored = () => store.repositories.all().some(({ id }) => id === repositoryId);
-  if (!isStored()) throw repositoryNotFound();
-  const { body } = context.req.raw;
-  await store.content.saveLarge(repositoryId, file, body ?? new Blob().stream());
-  if (!isStored()) {
-    // The repository was deleted during the upload.
-    store.content.deleteRepository(repositoryId);
-    store.content.deleteUnusedFiles([file.oid]);
-    throw repositoryNotFound();
-  }
+  await saveFile({ store }, { repositoryId, file, body: context.req.raw.body ?? new Blob().stream() });
   return new Response(null, { status: 200, headers: { etag: `"${file.oid}"` } });
+}
+
+/**
+ * Saves a file of a repository in LFS.
+ *
+ * @throws `HTTPException` 404 if the repository does not exist, or is deleted during the upload. `ARGUMENT_INVALID` if the content has
+ *   another size or SHA-256.
+ */
+export async function saveFile(
+  { store }: Pick<HubContext, "store">,
+  { repositoryId, file, body }: { repositoryId: string; file: LargeFile; body: AsyncIterable<Uint8Array> },
+): Promise<void> {
+  const missing = () => new CodedException(404, { code: "RepoNotFound", message: "Repository not found" });
+  const isStored = () => store.repositories.all().some(({ id }) => id === repositoryId);
+  if (!isStored()) throw missing();
+  await store.content.saveLarge(repositoryId, file, body);
+  if (isStored()) return;
+  store.content.deleteRepository(repositoryId);
+  store.content.deleteUnusedFiles([file.oid]);
+  throw missing();
+}
+
+/** Returns the ID that git would give to a file in LFS if git stored its content. */
+export async function hashAsBlob(content: ContentStore, { oid, size }: LargeFile): Promise<string> {
+  const hash = createHash("sha1").update(`blob ${size}\0`);
+  for await (const chunk of content.openLarge(oid)) hash.update(chunk);
+  return hash.digest("hex");
 }
 
 async function readJson<Schema extends z.ZodType>(

@@ -2,13 +2,12 @@ import type { Hono } from "hono";
 import { HTTPException } from "hono/http-exception";
 import { branchCreation, historySquash, refChanges, tagCreation } from "../../../hub/repositories/administration.ts";
 import { type RepositoryRefs, refOperations, repositoryRefs } from "../../../hub/repositories/contents.ts";
-import { CodedException } from "../../error-response.ts";
 import { noResult, publishChange, type TriggerResult } from "../../events/publish-change.ts";
 import type { UpdatedRef } from "../../events/repository-change.ts";
 import type { Commit } from "../../git/commit-store.ts";
 import type { FileChange } from "../../git/content-store.ts";
 import type { HubContext } from "../../hub-context.ts";
-import { findCommit, findRepository } from "../../routes/repository-access.ts";
+import { findCommit, findRepository, revisionNotFound } from "../../routes/repository-access.ts";
 import { type ApiEnvironment, describeRoutes, type ResourceApi, serveRoute } from "../../routes/route.ts";
 import { mainRef, type StoredRepository } from "../../store/repository-store.ts";
 import type { Store } from "../../store/store.ts";
@@ -111,10 +110,11 @@ export function commitChanges(context: HubContext, commit: NewCommit): { commit:
   const { content } = store;
   const stored = store.transaction((rollBack) => {
     const head = content.resolve(repository.id, ref);
-    if (!head) throw missing(`The branch "${ref}" does not exist. Create the branch first.`);
+    if (!head) throw revisionNotFound(ref);
     if (parent !== undefined && parent !== head.oid) {
       throw new HTTPException(412, {
-        message: `The head of "${ref}" is ${head.oid}, not ${parent}. Read the current files, and commit again.`,
+        // The first two sentences are those of the Hub.
+        message: `The branch was updated since you opened this page. Please refresh and try again. The head of "${ref}" is ${head.oid}, not ${parent}.`,
       });
     }
     const made = content.createCommit(repository.id, {
@@ -156,7 +156,7 @@ export function createRef(
   const ref = `${prefixes[kind]}${name}`;
   const oldSha = context.store.content.getRef(repository.id, ref) ?? null;
   if (oldSha !== null && !overwrite) {
-    throw new HTTPException(409, { message: `The ${kind} "${name}" already exists. Choose another name.` });
+    throw new HTTPException(409, { message: `Reference ${ref} already exists. Choose another name.` });
   }
   return updateRefs(context, { repository, user, updatedRefs: [{ ref, oldSha, newSha: commit }] });
 }
@@ -169,10 +169,10 @@ export function createRef(
 export function deleteRef(context: HubContext, { kind, name, repository, user }: NamedRef): TriggerResult {
   const ref = `${prefixes[kind]}${name}`;
   if (ref === mainRef) {
-    throw new HTTPException(403, { message: "The main branch cannot be deleted. Delete another branch." });
+    throw new HTTPException(403, { message: `Cannot delete ${ref}, because it is the main branch.` });
   }
   const oldSha = context.store.content.getRef(repository.id, ref);
-  if (oldSha === undefined) throw missing(`The ${kind} "${name}" does not exist.`);
+  if (oldSha === undefined) throw revisionNotFound(name);
   return updateRefs(context, { repository, user, updatedRefs: [{ ref, oldSha, newSha: null }] });
 }
 
@@ -213,10 +213,6 @@ function checkName(kind: NamedRef["kind"], name: string): void {
   throw new HTTPException(400, {
     message: `"${name}" is not a valid name of a ${kind}. Use letters, digits, ".", "_", "-", and "/".`,
   });
-}
-
-function missing(message: string): HTTPException {
-  return new HTTPException(404, { message });
 }
 
 /** Lists the branches, tags, converted files, and optionally pull requests of a repository. */
@@ -264,7 +260,7 @@ function squashHistory(
   const ref = branch.startsWith("refs/") ? branch : `refs/heads/${branch}`;
   const head = content.getRef(repository.id, ref);
   const before = head === undefined ? undefined : content.getCommit(repository.id, head);
-  if (!before) throw new CodedException(404, { code: "RevisionNotFound", message: `Invalid rev id: ${branch}` });
+  if (!before) throw revisionNotFound(branch);
   const changes = Array.from(content.list(before.tree, { recursive: true }))
     .filter(({ type }) => type === "file")
     .map((entry) => ({ path: entry.path, entry }));

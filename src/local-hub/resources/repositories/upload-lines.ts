@@ -6,8 +6,8 @@ import { invalidRequest } from "../../error-response.ts";
 
 /** The maximum size of the body of a commit, in bytes. The files of a commit are in memory while the commit is made. */
 export const maxCommitBytes = 256 * 1024 * 1024;
-/** The maximum size of a line, in bytes: a file of 10 MB in Base64, and its path. */
-const maxLineBytes = 16 * 1024 * 1024;
+/** The maximum size of a line, in bytes: a file of 50 MB in Base64, and its path. */
+const maxLineBytes = 68 * 1024 * 1024;
 const maxOperations = 25_000;
 
 const path = z.string().min(1);
@@ -107,6 +107,12 @@ export async function readUploadDocument(
     ...deletedEntries.map((value) => ({ key: "deletedEntry", value }) as const),
   ];
   return { header: found, operations };
+}
+
+/** @throws HTTPException 422 for a path with which Windows could leave the folder of a download. */
+export function checkPath(path: string): void {
+  if (!path.includes("\\")) return;
+  throw new HTTPException(422, { message: `The path "${path}" contains a backslash. Use "/" between folders.` });
 }
 
 function parse<Schema extends z.ZodType>(schema: Schema, text: string, name: string): z.output<Schema> {

@@ -1,6 +1,30 @@
 /** The maximum size of files that git stores, in bytes. As on the Hub, larger files must be in LFS. */
 export const maxRegularBytes = 10_000_000;
 
+/** The maximum sizes of files that the Python client sends in the commit, in bytes: of a file, and of all files of an upload. */
+const maxInlineBytes = { file: 50_000_000, all: 180_000_000 };
+
+/**
+ * Whether a client sends all files of the mode `lfs` to Xet storage, without asking for the transfers of the server: the Python client
+ * with the package `hf_xet`, which is usually installed.
+ */
+export function requiresXet(userAgent: string | undefined): boolean {
+  return /\bhf_hub\//.test(userAgent ?? "");
+}
+
+/**
+ * Returns a function that decides which files of the mode `lfs` a client can send in the commit instead, within the limits of a
+ * commit.
+ */
+export function createInlineMode(): (mode: "regular" | "lfs", size: number) => "regular" | "lfs" {
+  let total = 0;
+  return (mode, size) => {
+    if (size > maxInlineBytes.file || (mode === "lfs" && total + size > maxInlineBytes.all)) return mode;
+    total += size;
+    return "regular";
+  };
+}
+
 /** A file that a client wants to upload. */
 interface UploadedFile {
   path: string;

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { readDiff } from "../../../../src/hub/repositories/changed-files.ts";
 import { createHubApp } from "../../../../src/local-hub/app.ts";
@@ -130,7 +131,11 @@ describe("A commit", () => {
 
   test("needs the current head as its parent", async () => {
     const lines = [{ key: "header", value: { ...header.value, parentCommit: first } }, write("a.txt", "conflict")];
-    expect((await send(lines)).status).toBe(412);
+    const response = await send(lines);
+    expect(response.status).toBe(412);
+    // The Python client's users match this text.
+    const text = "The branch was updated since you opened this page. Please refresh and try again.";
+    expect((await response.json()).error).toContain(text);
   });
 
   test("can open a pull request", async () => {
@@ -139,6 +144,26 @@ describe("A commit", () => {
     expect(pullRequestUrl).toMatch(/\/datasets\/local-user\/data\/discussions\/\d+$/);
     const num = pullRequestUrl.split("/").at(-1);
     expect(await json(`GET ${base}/commits/refs%2Fpr%2F${num}?limit=1`)).toMatchObject([{ id: commitOid }]);
+  });
+
+  test("can open a pull request against a branch, but not against a commit", async () => {
+    const options = { query: "?create_pr=1", rev: first };
+    const refused = await send([header, write("pr2.txt", "p")], options);
+    expect([refused.status, refused.headers.get("x-error-code")]).toEqual([404, "RevisionNotFound"]);
+    expect((await send([header, write("pr2.txt", "p")], { ...options, rev: "main" })).status).toBe(200);
+  });
+
+  test("deletes a folder that the client names like a file", async () => {
+    await send([header, write("folder/a.txt", "a"), write("folder/b/c.txt", "c")]);
+    expect((await send([header, { key: "deletedFile", value: { path: "folder" } }])).status).toBe(200);
+    expect(await json(`POST ${base}/paths-info/main`, { body: { paths: ["folder", "folder/a.txt"] } })).toEqual([]);
+  });
+
+  test("with a backslash in a path is refused with 422, also before the upload", async () => {
+    const path = "..\\a.txt";
+    const preupload = await api.call(`POST ${base}/preupload/main`, { body: { files: [{ path, size: 1 }] } });
+    const statuses = [preupload.status, (await send([header, write(path, "b")])).status];
+    expect(statuses).toEqual([422, 422]);
   });
 
   test("finds the repository again if it was moved or made private while the body arrived", async () => {
@@ -189,6 +214,64 @@ describe("A commit", () => {
     ["more than 10 MB", write("a.txt", "x".repeat(10_000_001))],
   ])("with %s is refused", async (_, line) => {
     expect((await send([header, line])).status).toBe(400);
+  });
+});
+
+describe("The Python client", () => {
+  const headers = { "user-agent": "unknown/None; hf_hub/1.33.0; python/3.13.1" };
+  const preupload = async (files: readonly object[]) => {
+    const answer = await json(`POST ${base}/preupload/main`, { body: { files }, headers });
+    return answer.files.map(({ uploadMode }: { uploadMode: string }) => uploadMode);
+  };
+  const commit = (lines: readonly object[], query = "", token = "hf_local") => {
+    const body = jsonLines(header, ...lines);
+    return json(`POST ${base}/commit/main${query}`, { body, headers, token });
+  };
+  const inline = (path: string, content: Uint8Array) => ({
+    ...{ key: "file", value: { path, content: Buffer.from(content).toString("base64"), encoding: "base64" } },
+  });
+
+  test("sends files of up to 50 MB in the commit, of which all together fit into one commit", async () => {
+    const file = (size: number) => ({ path: "a.bin", size });
+    const [small, max, above] = [file(1_000), file(50_000_000), file(50_000_001)];
+    expect(await preupload([small, max, above])).toEqual(["regular", "regular", "lfs"]);
+    expect(await preupload([max, max, max, max, small])).toEqual(["regular", "regular", "regular", "lfs", "regular"]);
+  });
+
+  test("sends files in the commit that are stored in LFS like the uploads of other clients", async () => {
+    const large = Buffer.alloc(10_000_001, "a");
+    const files = { "inline.bin": Buffer.from("PK\0\0"), "inline.txt": large, "text.txt": Buffer.from("text") };
+    await commit(Object.entries(files).map(([path, content]) => inline(path, content)));
+    const paths = Object.keys(files);
+    const entries = await json(`POST ${base}/paths-info/main`, { body: { paths } });
+    const lfs = (content: Buffer, pointerSize: number) => ({
+      ...{ oid: createHash("sha256").update(content).digest("hex"), size: content.byteLength, pointerSize },
+    });
+    expect(entries).toEqual([
+      expect.objectContaining({ path: "inline.bin", size: 4, lfs: lfs(files["inline.bin"], 126) }),
+      expect.objectContaining({ path: "inline.txt", size: 10_000_001, lfs: lfs(large, 133) }),
+      { type: "file", path: "text.txt", size: 4, oid: expect.any(String) },
+    ]);
+    const download = await api.call("GET /datasets/local-user/data/resolve/main/inline.txt");
+    expect(Buffer.from(await download.arrayBuffer()).equals(large)).toBe(true);
+  });
+
+  test("gets the ID by which it recognizes that a file in LFS has not changed", async () => {
+    await commit([inline("same.bin", Buffer.from("hello\n"))]);
+    const idOf = async (size: number) => {
+      const body = { files: [{ path: "same.bin", size, sample: "AAAA" }] };
+      const { files } = await json(`POST ${base}/preupload/main`, { body, headers });
+      return files[0].oid;
+    };
+    // `git hash-object` prints this ID.
+    expect(await idOf(6)).toBe("ce013625030ba8dba906f756967f9e9ca394464a");
+    expect(await idOf(7)).toBe(createHash("sha256").update("hello\n").digest("hex"));
+  });
+
+  test("sends large files in the commit of a pull request to a repository of another user", async () => {
+    const { commitOid } = await commit([inline("pr.bin", Buffer.from([0, 1]))], "?create_pr=1", "hf_other");
+    const entries = await json(`POST ${base}/paths-info/${commitOid}`, { body: { paths: "pr.bin" } });
+    expect(entries).toMatchObject([{ lfs: { size: 2 } }]);
   });
 });
 

@@ -163,9 +163,12 @@ describe("A user", () => {
   test("cannot read the discussions of a private repository of another user", async () => {
     await send("POST /api/repos/create", { type: "model", name: "net", private: true });
     await create("/api/models/local-user/net/discussions");
-    for (const token of ["hf_other", null]) {
+    for (const [token, expected] of [
+      ["hf_other", 404],
+      [null, 401],
+    ] as const) {
       const { status, headers } = await hub.request("GET /api/models/local-user/net/discussions/1", { token });
-      expect([status, headers.get("x-error-code")]).toEqual([404, "RepoNotFound"]);
+      expect([status, headers.get("x-error-code")]).toEqual([expected, "RepoNotFound"]);
     }
   });
 

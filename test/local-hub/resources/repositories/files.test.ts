@@ -161,7 +161,17 @@ describe("A file", () => {
     await api.create("secret", { private: true });
     const line = "GET /datasets/local-user/secret/resolve/main/.gitattributes";
     expect((await api.call(line)).status).toBe(200);
-    for (const token of [null, "hf_other"]) expect((await api.call(line, { token })).status).toBe(404);
+    expect((await api.call(line, { token: "hf_other" })).status).toBe(404);
+    expect((await api.call(line, { token: null })).status).toBe(401);
+  });
+
+  test("has a length in the response to GET and HEAD", async () => {
+    await api.commit({ "length.txt": "12345" });
+    for (const method of ["GET", "HEAD"]) {
+      const { headers } = await api.call(`${method} /datasets/local-user/data/resolve/main/length.txt`);
+      expect(headers.get("content-length")).toBe("5");
+      expect(headers.get("transfer-encoding")).toBeNull();
+    }
   });
 
   test("of a gated repository can only be read by its owner", async () => {

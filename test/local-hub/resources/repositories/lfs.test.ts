@@ -18,8 +18,14 @@ beforeAll(async () => {
 
 afterAll(() => api[Symbol.asyncDispose]());
 
-async function request(objects: readonly object[], options: { token?: string | null } = {}): Promise<Response> {
-  const body = { operation: "upload", transfers: ["basic", "multipart", "xet"], hash_algo: "sha_256", objects };
+async function request(
+  objects: readonly object[],
+  { ref = "main", ...options }: { token?: string | null; ref?: string | null } = {},
+): Promise<Response> {
+  const body = {
+    ...{ operation: "upload", transfers: ["basic", "multipart", "xet"], hash_algo: "sha_256", objects },
+    ...(ref !== null && { ref: { name: ref } }),
+  };
   return api.call(`POST ${batch}`, { ...options, body, headers: { "content-type": "application/vnd.git-lfs+json" } });
 }
 
@@ -61,6 +67,7 @@ test("A large file is uploaded without a token, committed, and downloaded", asyn
     "content-length": String(file.size),
     "content-type": "application/octet-stream",
   });
+  expect(whole.headers.get("content-length")).toBe(String(file.size));
   const part = await api.call(`GET ${path}`, { headers: { range: "bytes=1000000-1000009" } });
   expect(Buffer.from(await part.arrayBuffer()).equals(content.subarray(1_000_000, 1_000_010))).toBe(true);
   const pointer = await (await api.call(`GET ${path.replace("resolve", "raw")}`)).text();
@@ -134,6 +141,19 @@ test("Uploads require a token that can write to the repository", async () => {
   expect((await request([file], { token: null })).status).toBe(401);
   expect((await request([file], { token: "hf_read" })).status).toBe(403);
   expect((await request([file], { token: "hf_other" })).status).toBe(403);
+});
+
+test("Uploads for a pull request require a token that can open pull requests", async () => {
+  const { num } = await (
+    await api.call("POST /api/datasets/local-user/data/discussions", {
+      ...{ token: "hf_other", body: { title: "Change", pullRequest: true, description: "" } },
+    })
+  ).json();
+  for (const ref of [null, `refs/pr/${num}`]) {
+    expect((await request([file], { ref, token: "hf_other" })).status).toBe(200);
+    expect((await request([file], { ref, token: "hf_read" })).status).toBe(403);
+    expect((await request([file], { ref, token: null })).status).toBe(401);
+  }
 });
 
 test.each(["read", "write"])(

@@ -117,6 +117,24 @@ describe("A tag", () => {
   });
 });
 
+test("Refs that exist, are missing, or are protected are refused with the messages that clients of the Hub recognize", async () => {
+  await hub.request(`POST ${repo}/branch/dev`, { body: {} });
+  await hub.request(`POST ${repo}/tag/main`, { body: { tag: "v1" } });
+  const refused: [line: string, body: object | undefined, expected: [status: number, code: string, message: string]][] =
+    [
+      [`POST ${repo}/branch/dev`, {}, [409, "Conflict", "Reference refs/heads/dev already exists"]],
+      [`POST ${repo}/tag/main`, { tag: "v1" }, [409, "Conflict", "Reference refs/tags/v1 already exists"]],
+      [`DELETE ${repo}/branch/main`, undefined, [403, "Forbidden", "Cannot delete refs/heads/main"]],
+      [`DELETE ${repo}/branch/v1`, undefined, [404, "RevisionNotFound", "Invalid rev id: v1"]],
+      [`DELETE ${repo}/tag/dev`, undefined, [404, "RevisionNotFound", "Invalid rev id: dev"]],
+    ];
+  for (const [line, body, [status, code, message]] of refused) {
+    const answer = await hub.request(line, { ...(body && { body }) });
+    expect([answer.status, answer.headers.get("x-error-code")], line).toEqual([status, code]);
+    expect(answer.body).toEqual({ error: expect.stringContaining(message) });
+  }
+});
+
 describe("A list of refs", () => {
   test("contains pull requests only if the query asks for them", async () => {
     const body = { title: "Change", pullRequest: true, description: "" };

@@ -169,7 +169,8 @@ describe("A read of a repository", () => {
     await createModel("closed", { private: true });
     const read = (name: string, token: string | null) => outcome(`GET /api/models/local-user/${name}`, { token });
     expect(await read("open", null)).toEqual([200, null]);
-    expect(await read("closed", null)).toEqual([404, "RepoNotFound"]);
+    expect(await read("closed", null)).toEqual([401, "RepoNotFound"]);
+    expect(await read("none", null)).toEqual([401, "RepoNotFound"]);
     expect(await read("closed", "hf_other")).toEqual([404, "RepoNotFound"]);
     expect(await read("closed", "hf_read")).toEqual([200, null]);
     expect(await read("none", "hf_local")).toEqual([404, "RepoNotFound"]);
@@ -244,7 +245,7 @@ describe("A moved repository", () => {
     const settings = "PUT /api/models/local-user/net/settings";
     expect((await hub.request(settings, { body: { private: true } })).body).toMatchObject({ private: true });
     // The previous name does not reveal a private repository.
-    expect(await outcome("GET /api/models/local-user/net", { token: null })).toEqual([404, "RepoNotFound"]);
+    expect(await outcome("GET /api/models/local-user/net", { token: null })).toEqual([401, "RepoNotFound"]);
   });
 
   test("keeps its name if the move is rejected", async () => {
