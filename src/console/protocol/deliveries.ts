@@ -139,7 +139,13 @@ export interface DeliveryDetails extends DeliverySummary {
   bodyLength?: number;
   /** The request headers, with secrets redacted. */
   headers?: readonly (readonly [name: string, value: string])[];
+  /** Oldest first. */
   timeline: readonly AttemptInfo[];
+  /**
+   * The first frame of the user's own code in the stack of the last attempt, such as `train (/app/server.ts:12:9)`. Missing if the stack
+   * is unknown or has no such frame.
+   */
+  failedAt?: string;
   /** Whether the endpoint is paused, so that the delivery waits. */
   isPaused?: boolean;
   /** The URL of the endpoint, for curl. */

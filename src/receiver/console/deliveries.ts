@@ -11,6 +11,7 @@ import { countedStatuses } from "../../console/protocol/inbox.ts";
 import { type DeliveryQuery, type DeliverySource, deliveryUnknown, FieldError } from "../../console/server/api.ts";
 import { WebhookError } from "../../core/errors.ts";
 import type { Logger } from "../../core/log.ts";
+import { userStackLines } from "../../core/terminal.ts";
 import type { Inbox, StoredDelivery } from "../../inbox/inbox.ts";
 import { problemsOf } from "../../payload/parse.ts";
 import type { RecentDelivery } from "../recent/delivery-history.ts";
@@ -219,10 +220,18 @@ export class ReceiverDeliveries implements DeliverySource {
 
 function describe(delivery: StoredDelivery | RecentDelivery, body: string) {
   const { headers } = delivery;
+  const timeline = timelineOf(delivery);
   return {
-    ...{ ...summarize(delivery), ...shownBody(body), timeline: timelineOf(delivery) },
+    ...{ ...summarize(delivery), ...shownBody(body), timeline },
+    failedAt: firstOwnFrame(timeline.at(-1)?.stack),
     headers: headers && Object.entries(headers),
   };
+}
+
+/** Returns the first frame of a stack that is not of Node, this package, or another package, without `at`. */
+function firstOwnFrame(stack: string | undefined): string | undefined {
+  const frame = /^\s+at (.+)/;
+  return userStackLines(stack ?? "").flatMap((line) => frame.exec(line)?.[1] ?? [])[0];
 }
 
 function shownBody(body: string): Pick<DeliveryDetails, "body" | "bodyLength"> {

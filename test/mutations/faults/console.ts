@@ -8,6 +8,35 @@ const resourceTests = ["test/console/app/resource.test.ts"];
 
 export const faults: readonly Fault[] = [
   {
+    name: "a dead delivery does not show its error at the top",
+    file: "src/console/app/delivery/delivery-pane.tsx",
+    find: "      <Failure details={details} />\n",
+    replace: "",
+    tests: ["test/console/app/delivery.browser.test.ts"],
+    needsBuild: true,
+  },
+  {
+    name: "the line of an error is one of this package",
+    file: "src/receiver/console/deliveries.ts",
+    find: 'userStackLines(stack ?? "")',
+    replace: '(stack ?? "").split("\\n")',
+    tests: ["test/receiver/console/details.test.ts"],
+  },
+  {
+    name: "the attempts start with the oldest",
+    file: "src/console/app/delivery/timeline.tsx",
+    find: "[...timeline.entries()].reverse()",
+    replace: "timeline.entries()",
+    tests: ["test/console/app/delivery.test.ts"],
+  },
+  {
+    name: "failures at different places are one entry",
+    file: "src/console/app/delivery/timeline.tsx",
+    find: "error?.message, stack]",
+    replace: "error?.message]",
+    tests: ["test/console/app/delivery.test.ts"],
+  },
+  {
     name: "a feature that changes while rows are read is never reported",
     file: "src/console/server/events.ts",
     find: "if (this.#changedDeliveries.size + this.#changedFeatures.size > 0) this.#schedule();",

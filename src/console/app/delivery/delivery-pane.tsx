@@ -1,6 +1,12 @@
 import { useState } from "preact/hooks";
 import { indentJson } from "../../../core/text.ts";
-import type { DeliveryDetails, DeliveryKey, EditedReplay, ReplayStarted } from "../../protocol/deliveries.ts";
+import type {
+  ConsoleStatus,
+  DeliveryDetails,
+  DeliveryKey,
+  EditedReplay,
+  ReplayStarted,
+} from "../../protocol/deliveries.ts";
 import type { ConsoleFeature, FieldProblem } from "../../protocol/session.ts";
 import { type ApiFailure, sendJson, session, toApiFailure } from "../api.ts";
 import { RepositoryLink } from "../deliveries/columns.tsx";
@@ -61,6 +67,7 @@ function DeliverySummaryHeader({ details }: { details: DeliveryDetails }) {
       <p class="quiet">
         {ignoredReason !== undefined ? <Text value={`Ignored: ${ignoredReason}`} /> : statusLooks[status].description}
       </p>
+      <Failure details={details} />
       <Facts
         facts={[
           [
@@ -93,6 +100,28 @@ function DeliverySummaryHeader({ details }: { details: DeliveryDetails }) {
           ],
         ]}
       />
+    </div>
+  );
+}
+
+const failedStatuses: readonly ConsoleStatus[] = ["failed", "dead", "retrying"];
+
+/** The error of the last attempt and where the user's code threw it, because the attempts can be below the fold. */
+function Failure({ details: { status, error, failedAt } }: { details: DeliveryDetails }) {
+  if (!error || !failedStatuses.includes(status)) return null;
+  return (
+    <div class="failure">
+      <p class="problem">
+        <code>{error.code}</code> <Text value={error.message} />
+      </p>
+      {failedAt !== undefined && (
+        <p class="quiet">
+          at{" "}
+          <code>
+            <Text value={failedAt} />
+          </code>
+        </p>
+      )}
     </div>
   );
 }
