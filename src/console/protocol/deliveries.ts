@@ -148,6 +148,8 @@ export interface DeliveryDetails extends DeliverySummary {
   failedAt?: string;
   /** Whether the endpoint is paused, so that the delivery waits. */
   isPaused?: boolean;
+  /** Why the endpoint's filter ignores the payload now, and what it does not decide, such as `if a changed file matches data/**`. */
+  prediction?: { ignored?: string; condition?: string };
   /** The URL of the endpoint, for curl. */
   url: string;
   /** Whether the server records results, stacks, and logs (`recordDetails`). */
@@ -233,9 +235,14 @@ export interface EndpointInfo {
   url: string;
   /** Whether deliveries are stored and run in the background. */
   background: boolean;
-  /** The filter in words: scopes, repositories, and watched items. Empty lists accept everything. */
+  /** The filter. Empty lists accept everything. */
   scopes: readonly string[];
+  actions: readonly string[];
   repos: readonly string[];
+  refs: readonly string[];
+  paths: readonly string[];
+  /** Whether events that the server caused are ignored. */
+  ignoreSelf: boolean;
   watch: readonly string[];
   secret: "set" | "missing";
   registration?: RegistrationInfo;

@@ -7,11 +7,12 @@ import type { WebhookError } from "../../core/errors.ts";
 import { hubFeatures, hubResources, reportHubChanges } from "../../local-hub/console/hub-console.ts";
 import { contextOf } from "../../local-hub/hub-context.ts";
 import type { LocalHub } from "../../local-hub/local-hub.ts";
+import { predictFilter } from "../../payload/filter.ts";
 import type { EndpointDetails } from "../../receiver/control.ts";
 import type { LoadFailure } from "../../server-file/load-failure.ts";
 import type { DevState } from "../dev-event.ts";
 import { type DirectSendOptions, DirectSendSource } from "./direct-send-source.ts";
-import { reasonToIgnore, repositoriesOf } from "./endpoint-filter.ts";
+import { repositoriesOf } from "./endpoint-filter.ts";
 
 export interface ConsoleStateOptions {
   /** The absolute path of the server file. */
@@ -97,9 +98,9 @@ export function localHubParts(localHub: LocalHub, { events, endpoints, urlOf }: 
     features: hubFeatures,
     resources: hubResources(context, {
       repositories: () => endpoints().flatMap(repositoriesOf),
-      ignoredBy: (name, payload) => {
+      predict: (name, payload) => {
         const endpoint = endpoints().find((one) => one.name === name);
-        return endpoint && reasonToIgnore(endpoint, payload);
+        return endpoint ? predictFilter(endpoint, payload) : {};
       },
       endpointOf: (webhookUrl) => endpoints().find(({ name }) => urlOf(name) === webhookUrl)?.name,
     }),

@@ -9,11 +9,12 @@ import { postDelivery } from "../../local-hub/delivery/attempt.ts";
 import { HttpSender } from "../../local-hub/delivery/http-sender.ts";
 import { serializeEvent } from "../../local-hub/events/event-request.ts";
 import { payloadSerializer } from "../../local-hub/events/repository-change.ts";
+import { predictFilter } from "../../payload/filter.ts";
 import type { EndpointDetails, ServerDescription } from "../../receiver/control.ts";
 import { endpointUnknown } from "../../receiver/endpoint-registry.ts";
 import { isRefusal } from "../delivery-observer.ts";
 import { waitForServer } from "../proxy-request.ts";
-import { examplesOf, reasonToIgnore, repositoriesOf } from "./endpoint-filter.ts";
+import { examplesOf, repositoriesOf } from "./endpoint-filter.ts";
 
 export interface DirectSendOptions {
   /** Returns the endpoints of the server, with the items that their webhooks watch, and its secret. */
@@ -63,13 +64,10 @@ export class DirectSendSource implements SendSource {
   }
 
   preview({ payload }: SentEvent): Omit<SendPreview, "problems"> {
-    const recipients = this.#options.server().endpoints.map((endpoint) => {
-      const ignored = reasonToIgnore(endpoint, payload);
-      return {
-        ...{ kind: "endpoint" as const, name: endpoint.name, url: this.#urlOf(endpoint.name) },
-        ...(ignored !== undefined && { ignored }),
-      };
-    });
+    const recipients = this.#options.server().endpoints.map((endpoint) => ({
+      ...{ kind: "endpoint" as const, name: endpoint.name, url: this.#urlOf(endpoint.name) },
+      ...predictFilter(endpoint, payload),
+    }));
     return { recipients };
   }
 

@@ -72,6 +72,19 @@ test("retrain handles repo.config update of acme/net", async () => {
     expect(toCopiedTest({ endpoint: "e", status: "ignored", body })).toContain('toBe("ignored")');
   });
 
+  test("expects what the current filter decides, and comments what it does not", () => {
+    const body = JSON.stringify(webhookPayload("repo"));
+    const ignoring = toCopiedTest({ endpoint: "e", status: "queued", body, prediction: { ignored: "action update" } });
+    expect(ignoring).toContain('toBe("ignored")');
+    expect(ignoring).toContain("e ignores repo");
+    const prediction = { condition: "if a changed file matches a\nb" };
+    const depending = toCopiedTest({ endpoint: "e", status: "queued", body, prediction });
+    expect(depending).toContain(
+      "// The handler runs if a changed file matches a b. The Hub lists the changed files.\n",
+    );
+    expect(depending).toContain('toBe("succeeded")');
+  });
+
   test.each(["", "[1]", "null", "{"])("has nothing to write for the body %j", (body) => {
     expect(toCopiedTest({ endpoint: "e", status: "dead", body })).toBeUndefined();
   });

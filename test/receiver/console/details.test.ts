@@ -108,6 +108,18 @@ test("The details contain the first frame of the user's own code, also if this p
   expect(await placeOf("works", "succeeded")).toBeUndefined();
 });
 
+test.each([{}, { background: true }])(
+  "The details contain what the current filter decides. Options: %j",
+  async (options) => {
+    const opened = await openReceiverConsole((server) => {
+      server.webhook("closed", { ...options, action: "delete" }, () => {});
+      server.webhook("open", options, () => {});
+    });
+    expect((await settle(opened, "closed", "ignored")).prediction?.ignored).toMatch(/^action \w+ is not delete$/);
+    expect((await settle(opened, "open", "succeeded")).prediction).toEqual({});
+  },
+);
+
 test("Without recordDetails, nothing of an attempt and no headers are recorded", async () => {
   const opened = await openServer({ recordDetails: false });
   for (const [endpoint, status] of [

@@ -130,13 +130,13 @@ const replayButtonId = "replay-delivery";
 
 /** The actions of a delivery. */
 function DeliveryActions({ details }: { details: DeliveryDetails }) {
-  const { endpoint, id, status, storage, body, bodyLength, url } = details;
+  const { endpoint, id, status, storage, body, bodyLength, prediction, url } = details;
   const [isEditing, setEditing] = useState(false);
   const isCut = bodyLength !== undefined;
   // A delivery with attempts left runs again without a replay, and a delivery in memory cannot be stopped.
   const canDiscard = storage === "inbox" && ["queued", "retrying", "dead"].includes(status);
   const canReplay = status !== "running" && status !== "queued";
-  const test = isCut ? undefined : toCopiedTest({ endpoint, status, body });
+  const test = isCut ? undefined : toCopiedTest({ endpoint, status, body, prediction });
 
   const replay = async () => {
     showReplay(
