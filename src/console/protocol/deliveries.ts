@@ -40,7 +40,7 @@ const filterFields = {
   endpoint: z.optional(z.string()),
   scope: z.optional(z.string()),
   action: z.optional(z.string()),
-  /** The exact name of a repository, such as `acme/data` or `dataset:acme/data`. */
+  /** A repository with its type, such as `dataset:acme/data`, or a part of a name, such as `acme/`. */
   repository: z.optional(z.string()),
   /** Milliseconds since the epoch. */
   from: z.optional(z.coerce.number()),

@@ -1,4 +1,4 @@
-import { areFound, searchWords } from "../../../inbox/search-words.ts";
+import { areFound, matchesRepository, searchWords } from "../../../inbox/search-words.ts";
 import type { KnownScope } from "../../../payload/names.ts";
 import type { DeliveryFilter, DeliveryKey, DeliverySummary } from "../../protocol/deliveries.ts";
 import { formatMoment } from "../format.ts";
@@ -59,7 +59,8 @@ export function toPredicate(filter: ListFilter, now: number): (delivery: Deliver
     (endpoint === undefined || delivery.endpoint === endpoint) &&
     (scope === undefined || delivery.event?.scope === scope) &&
     (action === undefined || delivery.event?.action === action) &&
-    (repository === undefined || isRepository(delivery, repository)) &&
+    (repository === undefined ||
+      (delivery.repository !== undefined && matchesRepository(repository, delivery.repository))) &&
     (from === undefined || delivery.receivedAt >= from) &&
     (until === undefined || delivery.receivedAt < until) &&
     (searched.length === 0 || areFound(searched, searchedTexts(delivery)));
@@ -74,10 +75,6 @@ export function toStatusPredicate(filter: ListFilter): (delivery: Pick<DeliveryS
   // The filter "queued" contains the deliveries that wait for a retry, as the total of queued deliveries does.
   return ({ status }) =>
     statuses.length === 0 || statuses.includes(status) || (status === "retrying" && statuses.includes("queued"));
-}
-
-function isRepository({ repository }: DeliverySummary, name: string): boolean {
-  return repository !== undefined && (repository.name === name || `${repository.type}:${repository.name}` === name);
 }
 
 /** Returns the texts of a row that the inbox searches too. The inbox also searches the body, earlier errors, and log lines. */
