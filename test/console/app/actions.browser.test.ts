@@ -136,20 +136,20 @@ test("All dead deliveries of a filter are replayed after a confirmation that cou
 
 test("Replayed deliveries leave the list of dead ones, also under the pointer, and the one that is open stays open", async () => {
   const { url, deliver, untilStatus, fix } = await openFailing();
-  for (const id of ["a", "b", "c"]) await deliver({ endpoint: "dying", id });
-  for (const id of ["a", "b", "c"]) await untilStatus("dying", id, "dead");
+  for (const id of ["a", "b", "c", "d"]) await deliver({ endpoint: "dying", id });
+  for (const id of ["a", "b", "c", "d"]) await untilStatus("dying", id, "dead");
   fix();
-  const page = await browser.open(url, { hash: "#/deliveries/one?endpoint=dying&id=b&list=status%3Ddead" });
+  const page = await browser.open(url, { hash: "#/deliveries/one?endpoint=dying&id=c&list=status%3Ddead" });
   await rowsOf(page).first().hover();
-  expect(await rowsOf(page).count()).toBe(3);
+  expect(await rowsOf(page).count()).toBe(4);
   await page.keyboard.press("r");
   await paneOf(page).getByText("Attempt 2 succeeded").waitFor();
-  await expect.poll(() => rowsOf(page).count()).toBe(2);
+  await expect.poll(() => rowsOf(page).count()).toBe(3);
   const dead = page.getByRole("button", { name: /^Dead/ });
-  await expect.poll(() => dead.innerText()).toMatch(/^Dead\s+2$/);
+  await expect.poll(() => dead.innerText()).toMatch(/^Dead\s+3$/);
   // The next row is the one that took the place of the open one.
   await page.keyboard.press("j");
-  await page.waitForURL(/id=a/);
+  await page.waitForURL(/id=b/);
 });
 
 test("A delivery that waits for a retry is discarded, and can be replayed", async () => {
