@@ -258,17 +258,17 @@ declare class HubError extends WebhookError {
 /** The known repository types. Payloads can contain newer types. */
 declare const repoTypes: readonly ["model", "dataset", "space", "bucket", "kernel"];
 /** The known actions. Payloads can contain newer actions. */
-declare const actions: readonly ["create", "delete", "update", "move"];
+declare const actions$1: readonly ["create", "delete", "update", "move"];
 /** The known scopes. Payloads can contain newer, narrower scopes such as `repo.config.dois`. */
-declare const scopes: readonly ["repo", "repo.content", "repo.config", "discussion", "discussion.comment"];
+declare const scopes$1: readonly ["repo", "repo.content", "repo.config", "discussion", "discussion.comment"];
 /** A scope that is known to this release. */
-type KnownScope = (typeof scopes)[number];
+type KnownScope = (typeof scopes$1)[number];
 /** A scope. Editors complete the known scopes, and other strings are valid for future scopes. */
 type Scope$1 = KnownScope | (string & {});
 /** A repository type. Editors complete the known types, and other strings are valid for future types. */
 type RepoType = (typeof repoTypes)[number] | (string & {});
 /** The action of an event. Editors complete the known actions, and other strings are valid for future actions. */
-type Action = (typeof actions)[number] | (string & {});
+type Action = (typeof actions$1)[number] | (string & {});
 /** A known value, or a value that the Hub added after this release. Editors suggest the known values. */
 type Open<Known extends string> = Known | (string & {});
 /** A repository by name and type. */
@@ -3031,6 +3031,53 @@ type RepoConfigPayload = z.output<typeof repoConfigPayload>;
 type DiscussionPayload = z.output<typeof discussionPayload>;
 /** A payload of scope `discussion.comment`. */
 type DiscussionCommentPayload = z.output<typeof discussionCommentPayload>;
+/** Selects deliveries by the files that changed. */
+interface PathFilter {
+  readonly paths: readonly string[];
+  readonly matches: (path: string) => boolean;
+  /** Whether the changes of a ref count. */
+  readonly acceptsRef: (ref: string) => boolean;
+}
+/** The values of a filter, as lists. An empty list matches everything. */
+interface FilterValues {
+  readonly scopes: readonly string[];
+  readonly actions: readonly string[];
+  readonly repos: readonly string[];
+  readonly refs: readonly string[];
+  readonly paths: readonly string[];
+}
+/**
+ * A pattern for repositories, as `type:name`. In both parts, `*` matches any text without a slash, and `**` matches any
+ * text.
+ */
+type RepoPattern = `${RepoType}:${string}`;
+/** Selects the deliveries that an endpoint receives. Each field takes one value or a list, and all fields must match. */
+interface FilterOptions {
+  /**
+   * Scopes. Each scope includes narrower scopes: `"repo"` matches `repo.content` and any future `repo.*`. A narrower scope
+   * that is unknown to this release counts as an `update` of the broader scope.
+   */
+  scope?: Scope$1 | readonly Scope$1[];
+  /** Actions, such as `create`, `delete`, `update`, and `move`. */
+  action?: Action | readonly Action[];
+  /**
+   * Repositories as `type:name` with globs, regardless of case: `"dataset:me/data"`, `"model:gpt2"`, `"model:me/*"`, `"*:acme/**"`.
+   */
+  repo?: RepoPattern | readonly RepoPattern[];
+  /**
+   * Git refs with globs, such as `"refs/heads/main"` or `"refs/pr/*"`. At least one of `updatedRefs` must match. The Hub
+   * also sends updates of `refs/pr/N` and `refs/convert/parquet`.
+   */
+  ref?: string | readonly string[];
+  /**
+   * Paths of files with globs, such as `"README.md"` or `"data/**"`. The handler only runs if at least one changed file matches.
+   * Events of other scopes than `repo.content` never match. For models, datasets, and Spaces, the server requests
+   * the changed files of each updated ref that matches `ref` from the Hub: it compares a new branch with the main branch, and a deleted ref has no
+   * changed files. For buckets, the payload lists the files. If the Hub does not answer, or if the list in the payload is
+   * truncated, the handler runs.
+   */
+  paths?: string | readonly string[];
+}
 /** A webhook delivery to one endpoint, independent of its transport: HTTP, a job, or a test. */
 interface Delivery<Payload = WebhookPayload> {
   /**
@@ -3402,45 +3449,6 @@ interface OwnActions {
   /** Returns the keys that are stored. @throws if the keys cannot be read. */
   find(keys: readonly string[]): Promise<ReadonlySet<string>>;
 }
-/** Selects deliveries by the files that changed. */
-interface PathFilter {
-  readonly paths: readonly string[];
-  readonly matches: (path: string) => boolean;
-  /** Whether the changes of a ref count. */
-  readonly acceptsRef: (ref: string) => boolean;
-}
-/**
- * A pattern for repositories, as `type:name`. In both parts, `*` matches any text without a slash, and `**` matches any
- * text.
- */
-type RepoPattern = `${RepoType}:${string}`;
-/** Selects the deliveries that an endpoint receives. Each field takes one value or a list, and all fields must match. */
-interface FilterOptions {
-  /**
-   * Scopes. Each scope includes narrower scopes: `"repo"` matches `repo.content` and any future `repo.*`. A narrower scope
-   * that is unknown to this release counts as an `update` of the broader scope.
-   */
-  scope?: Scope$1 | readonly Scope$1[];
-  /** Actions, such as `create`, `delete`, `update`, and `move`. */
-  action?: Action | readonly Action[];
-  /**
-   * Repositories as `type:name` with globs, regardless of case: `"dataset:me/data"`, `"model:gpt2"`, `"model:me/*"`, `"*:acme/**"`.
-   */
-  repo?: RepoPattern | readonly RepoPattern[];
-  /**
-   * Git refs with globs, such as `"refs/heads/main"` or `"refs/pr/*"`. At least one of `updatedRefs` must match. The Hub
-   * also sends updates of `refs/pr/N` and `refs/convert/parquet`.
-   */
-  ref?: string | readonly string[];
-  /**
-   * Paths of files with globs, such as `"README.md"` or `"data/**"`. The handler only runs if at least one changed file matches.
-   * Events of other scopes than `repo.content` never match. For models, datasets, and Spaces, the server requests
-   * the changed files of each updated ref that matches `ref` from the Hub: it compares a new branch with the main branch, and a deleted ref has no
-   * changed files. For buckets, the payload lists the files. If the Hub does not answer, or if the list in the payload is
-   * truncated, the handler runs.
-   */
-  paths?: string | readonly string[];
-}
 interface PayloadByScope {
   repo: RepoPayload;
   "repo.content": RepoContentPayload;
@@ -3590,6 +3598,12 @@ interface Endpoint {
   readonly scopes: readonly string[];
   /** The repository patterns that the filter accepts. An empty list accepts all repositories. */
   readonly repos: readonly string[];
+  /** The actions, refs, and paths that the filter accepts. An empty list accepts everything. */
+  readonly actions: readonly string[];
+  readonly refs: readonly string[];
+  readonly paths: readonly string[];
+  /** Whether events that this server caused are ignored. */
+  readonly ignoreSelf: boolean;
   /** The items that the endpoint's webhook watches. */
   readonly watch: readonly WatchedItem[];
   /** The domains that the endpoint's webhook subscribes to. */
@@ -4012,7 +4026,7 @@ type LandingPage = string | Hono | ((info: LandingInfo) => string | Response | P
  * symbol is registered (`Symbol.for`), because a tool and the user's project may use different copies of this package.
  */
 declare const serverControl: unique symbol;
-interface EndpointDetails extends Pick<Endpoint, "name" | "watch" | "domains" | "repos" | "scopes" | "warnings"> {
+interface EndpointDetails extends FilterValues, Pick<Endpoint, "name" | "watch" | "domains" | "ignoreSelf" | "warnings"> {
   readonly background: boolean;
 }
 /** The endpoints, in the order of their registration, and the secret of a server. */

@@ -19,6 +19,16 @@ export function areFound(words: readonly string[], texts: Iterable<string | unde
   return missing.length === 0;
 }
 
+/** Whether the filter of a list names one repository with its type, as in `dataset:acme/data`. Other filters are a part of a name. */
+export function isWholeRepository(filter: string): boolean {
+  return /^[a-z]+:./.test(filter);
+}
+
+/** Whether a repository matches the filter of a list: the repository with its type, or a part of its name. */
+export function matchesRepository(filter: string, { type, name }: { type: string; name: string }): boolean {
+  return isWholeRepository(filter) ? `${type}:${name}` === filter : fold(name).includes(fold(filter));
+}
+
 /** Removes case and accents. */
 function fold(text: string): string {
   const isAscii = !/[\u0080-\uffff]/.test(text);

@@ -80,6 +80,70 @@ export function createPathFilter({ paths: given, ref }: FilterOptions): PathFilt
 }
 
 /**
+ * Decides from the payload whether a changed file matches. Otherwise, returns the updated refs whose changed files the Hub must list.
+ * If the payload does not contain enough to find the changed files, the result is `true`.
+ */
+export function matchListedFiles(
+  filter: PathFilter,
+  { updatedFiles, updatedFilesTruncated, updatedRefs }: WebhookPayload,
+): boolean | NonNullable<WebhookPayload["updatedRefs"]> {
+  if (updatedFiles) return updatedFilesTruncated === true || updatedFiles.some(({ path }) => filter.matches(path));
+  if (!updatedRefs) return true;
+  const refs = updatedRefs.filter(
+    ({ ref, oldSha, newSha }) => filter.acceptsRef(ref) && newSha !== null && newSha !== oldSha,
+  );
+  return refs.length > 0 && refs;
+}
+
+/** The reason why no changed file matches. */
+export function pathsReason({ paths }: Pick<PathFilter, "paths">): string {
+  return `no changed file is ${paths.join(" or ")}`;
+}
+
+/** The values of a filter, as lists. An empty list matches everything. */
+export interface FilterValues {
+  readonly scopes: readonly string[];
+  readonly actions: readonly string[];
+  readonly repos: readonly string[];
+  readonly refs: readonly string[];
+  readonly paths: readonly string[];
+}
+
+/** What a filter decides about a payload. */
+export interface FilterPrediction {
+  /** The reason why the filter ignores the payload. */
+  ignored?: string;
+  /** What the payload does not decide, such as `if a changed file matches data/**`. */
+  condition?: string;
+}
+
+/** Predicts what a filter decides about a payload, without a request to the Hub. */
+export function predictFilter(
+  { scopes, actions, repos, refs, paths }: FilterValues,
+  payload: WebhookPayload,
+): FilterPrediction {
+  const options: FilterOptions = {
+    ...(scopes.length > 0 && { scope: scopes }),
+    ...(actions.length > 0 && { action: actions }),
+    ...(repos.length > 0 && { repo: repos.filter(isRepoPattern) }),
+    ...(refs.length > 0 && { ref: refs }),
+    ...(paths.length > 0 && { paths }),
+  };
+  const ignored = createFilter(options)?.(payload);
+  if (ignored !== undefined) return { ignored };
+  const filter = createPathFilter(options);
+  const matches = filter === undefined || matchListedFiles(filter, payload);
+  if (matches === true) return {};
+  return matches === false
+    ? { ignored: pathsReason({ paths }) }
+    : { condition: `if a changed file matches ${paths.join(" or ")}` };
+}
+
+function isRepoPattern(text: string): text is `${string}:${string}` {
+  return text.includes(":");
+}
+
+/**
  * A pattern for repositories, as `type:name`. In both parts, `*` matches any text without a slash, and `**` matches any
  * text.
  */

@@ -1,6 +1,6 @@
 import type { Logger } from "../core/log.ts";
 import type { HubClient } from "../hub/client.ts";
-import type { PathFilter } from "../payload/filter.ts";
+import { matchListedFiles, type PathFilter, pathsReason } from "../payload/filter.ts";
 import type { Delivery } from "../payload/parse.ts";
 import type { WebhookPayload } from "../payload/schema.ts";
 import type { Endpoint } from "./endpoint.ts";
@@ -56,7 +56,7 @@ export class ConditionCheck {
       if (await isOwnEvent(payload, this.#hub, signal)) return "this server caused the event";
     }
     if (paths && !(await hasChangedPath(payload, paths, this.#hub.client, signal))) {
-      return `no changed file is ${paths.paths.join(" or ")}`;
+      return pathsReason(paths);
     }
     return undefined;
   }
@@ -74,11 +74,11 @@ async function hasChangedPath(
   hub: HubClient,
   signal: AbortSignal,
 ): Promise<boolean> {
-  const { updatedFiles, updatedFilesTruncated, updatedRefs, repo } = payload;
-  if (updatedFiles) return updatedFilesTruncated === true || updatedFiles.some(({ path }) => filter.matches(path));
-  if (!updatedRefs) return true;
-  for (const { ref, oldSha, newSha } of updatedRefs) {
-    if (!filter.acceptsRef(ref) || newSha === null) continue;
+  const { repo } = payload;
+  const refs = matchListedFiles(filter, payload);
+  if (typeof refs === "boolean") return refs;
+  for (const { ref, oldSha, newSha } of refs) {
+    if (newSha === null) continue;
     // All files of a new main branch are new. Another new ref is compared with the main branch.
     const from = oldSha ?? (ref === "refs/heads/main" ? null : (repo.headSha ?? "main"));
     if (from === newSha) continue;

@@ -1,3 +1,4 @@
+import type { FilterValues } from "../payload/filter.ts";
 import type { Outcome } from "../payload/parse.ts";
 import type { EndpointRegistration } from "./counts.ts";
 import type { Endpoint } from "./endpoint.ts";
@@ -57,7 +58,8 @@ export function stopServingDefaultExport(server: { close(): Promise<void> }): vo
 export const serverControl: unique symbol = Symbol.for("hub-webhooks.serverControl");
 
 export interface EndpointDetails
-  extends Pick<Endpoint, "name" | "watch" | "domains" | "repos" | "scopes" | "warnings"> {
+  extends FilterValues,
+    Pick<Endpoint, "name" | "watch" | "domains" | "ignoreSelf" | "warnings"> {
   readonly background: boolean;
 }
 

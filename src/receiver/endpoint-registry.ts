@@ -24,8 +24,10 @@ export class EndpointRegistry {
   }
 
   describe(): readonly EndpointDetails[] {
-    return this.all.map(({ name, watch, domains, repos, scopes, queue, warnings }) => {
-      return { name, watch, domains, repos, scopes, warnings, background: queue !== undefined };
+    return this.all.map(({ queue, ...endpoint }) => {
+      const { name, watch, domains, warnings, repos, scopes, actions, refs, paths, ignoreSelf } = endpoint;
+      const filter = { repos, scopes, actions, refs, paths, ignoreSelf };
+      return { name, watch, domains, ...filter, warnings, background: queue !== undefined };
     });
   }
 

@@ -233,6 +233,12 @@ export interface Endpoint {
   readonly scopes: readonly string[];
   /** The repository patterns that the filter accepts. An empty list accepts all repositories. */
   readonly repos: readonly string[];
+  /** The actions, refs, and paths that the filter accepts. An empty list accepts everything. */
+  readonly actions: readonly string[];
+  readonly refs: readonly string[];
+  readonly paths: readonly string[];
+  /** Whether events that this server caused are ignored. */
+  readonly ignoreSelf: boolean;
   /** The items that the endpoint's webhook watches. */
   readonly watch: readonly WatchedItem[];
   /** The domains that the endpoint's webhook subscribes to. */
@@ -297,6 +303,10 @@ export function createEndpoint(declaration: {
     warnings: [...lintFilter(options), ...(background ? [] : lintTimeout(timeoutMs))],
     scopes,
     repos: listOf(options.repo),
+    actions: listOf(options.action),
+    refs: listOf(options.ref),
+    paths: listOf(options.paths),
+    ignoreSelf: conditions?.ignoreSelf === true,
     watch: readWatch(options.watch),
     domains: readDomains(options.domains, scopes),
     requiresJson: schema !== null,

@@ -13,7 +13,11 @@ const serverDescription = z.object({
       repos: z.array(z.string()).readonly(),
       scopes: z.array(z.string()).readonly(),
       background: z.boolean(),
-      // An older copy of this package in the user's project does not send warnings.
+      // An older copy of this package in the user's project does not send these.
+      actions: z.array(z.string()).readonly().default([]),
+      refs: z.array(z.string()).readonly().default([]),
+      paths: z.array(z.string()).readonly().default([]),
+      ignoreSelf: z.boolean().default(false),
       warnings: z.array(z.string()).readonly().default([]),
     }),
   ),

@@ -1,5 +1,13 @@
 import { describe, expect, test } from "vitest";
-import { createFilter, createPathFilter, lintFilter } from "../../src/payload/filter.ts";
+import {
+  createFilter,
+  createPathFilter,
+  type FilterPrediction,
+  type FilterValues,
+  lintFilter,
+  predictFilter,
+} from "../../src/payload/filter.ts";
+import type { WebhookPayload } from "../../src/payload/schema.ts";
 import { webhookPayload } from "../../src/testing.ts";
 
 describe("The option paths", () => {
@@ -69,5 +77,41 @@ describe("The option paths", () => {
   ] as const)("with scope %j has %i warnings about other events", (scope, count) => {
     const warnings = lintFilter({ paths: "README.md", ...(scope && { scope }) });
     expect(warnings.filter((warning) => warning.includes('Option "paths"'))).toHaveLength(count);
+  });
+});
+
+describe("The prediction of a filter", () => {
+  const none: FilterValues = { scopes: [], actions: [], repos: [], refs: [], paths: [] };
+  const repo = { type: "dataset", name: "me/data" } as const;
+  const [oldSha, newSha] = ["a".repeat(40), "b".repeat(40)];
+  const push = webhookPayload("repo.content", { repo, updatedRefs: [{ ref: "refs/heads/main", oldSha, newSha }] });
+  const deleted = webhookPayload("repo.content", {
+    repo,
+    updatedRefs: [{ ref: "refs/heads/main", oldSha, newSha: null }],
+  });
+  const bucket = webhookPayload("repo.content", { repo: { type: "bucket", name: "me/files" } });
+  const truncated = { ...bucket, updatedFilesTruncated: true };
+
+  test.each<[string, Partial<FilterValues>, WebhookPayload, FilterPrediction]>([
+    ["no filter", {}, push, {}],
+    ["a broader scope", { scopes: ["repo"] }, push, {}],
+    ["another scope", { scopes: ["discussion"] }, push, { ignored: "scope repo.content is not discussion" }],
+    ["a pattern of repositories", { repos: ["dataset:me/*"] }, push, {}],
+    ["another repository", { repos: ["model:*"] }, push, { ignored: "repo dataset:me/data is not model:*" }],
+    ["another action", { actions: ["create"] }, push, { ignored: "action update is not create" }],
+    ["another ref", { refs: ["refs/pr/*"] }, push, { ignored: "no updated ref is refs/pr/*" }],
+    ["unknown files", { paths: ["a", "b/**"] }, push, { condition: "if a changed file matches a or b/**" }],
+    ["a deleted ref", { paths: ["a"] }, deleted, { ignored: "no changed file is a" }],
+    ["a listed file", { paths: ["data/**"] }, bucket, {}],
+    ["other listed files", { paths: ["docs/**", "a"] }, bucket, { ignored: "no changed file is docs/** or a" }],
+    ["an incomplete list of files", { paths: ["docs/**"] }, truncated, {}],
+    [
+      "paths and an event without files",
+      { paths: ["a"] },
+      webhookPayload("repo"),
+      { ignored: "scope repo has no changed files" },
+    ],
+  ])("with %s", (_what, filter, payload, prediction) => {
+    expect(predictFilter({ ...none, ...filter }, payload)).toEqual(prediction);
   });
 });

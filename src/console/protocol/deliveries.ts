@@ -40,7 +40,7 @@ const filterFields = {
   endpoint: z.optional(z.string()),
   scope: z.optional(z.string()),
   action: z.optional(z.string()),
-  /** The exact name of a repository, such as `acme/data` or `dataset:acme/data`. */
+  /** A repository with its type, such as `dataset:acme/data`, or a part of a name, such as `acme/`. */
   repository: z.optional(z.string()),
   /** Milliseconds since the epoch. */
   from: z.optional(z.coerce.number()),
@@ -139,9 +139,17 @@ export interface DeliveryDetails extends DeliverySummary {
   bodyLength?: number;
   /** The request headers, with secrets redacted. */
   headers?: readonly (readonly [name: string, value: string])[];
+  /** Oldest first. */
   timeline: readonly AttemptInfo[];
+  /**
+   * The first frame of the user's own code in the stack of the last attempt, such as `train (/app/server.ts:12:9)`. Missing if the stack
+   * is unknown or has no such frame.
+   */
+  failedAt?: string;
   /** Whether the endpoint is paused, so that the delivery waits. */
   isPaused?: boolean;
+  /** Why the endpoint's filter ignores the payload now, and what it does not decide, such as `if a changed file matches data/**`. */
+  prediction?: { ignored?: string; condition?: string };
   /** The URL of the endpoint, for curl. */
   url: string;
   /** Whether the server records results, stacks, and logs (`recordDetails`). */
@@ -227,9 +235,14 @@ export interface EndpointInfo {
   url: string;
   /** Whether deliveries are stored and run in the background. */
   background: boolean;
-  /** The filter in words: scopes, repositories, and watched items. Empty lists accept everything. */
+  /** The filter. Empty lists accept everything. */
   scopes: readonly string[];
+  actions: readonly string[];
   repos: readonly string[];
+  refs: readonly string[];
+  paths: readonly string[];
+  /** Whether events that the server caused are ignored. */
+  ignoreSelf: boolean;
   watch: readonly string[];
   secret: "set" | "missing";
   registration?: RegistrationInfo;

@@ -55,6 +55,8 @@ export interface SendRecipient {
   skipped?: string;
   /** The reason why the endpoint ignores the event, although it receives it. */
   ignored?: string;
+  /** What the endpoint decides when it receives the event, such as `if a changed file matches data/**`. */
+  condition?: string;
 }
 
 /** The answer of `POST /api/send/preview`. */

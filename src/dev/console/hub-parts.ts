@@ -14,8 +14,7 @@ import { serializeEvent } from "../../local-hub/events/event-request.ts";
 import { payloadSerializer } from "../../local-hub/events/repository-change.ts";
 import { contextOf } from "../../local-hub/hub-context.ts";
 import type { LocalHub } from "../../local-hub/local-hub.ts";
-import { createFilter } from "../../payload/filter.ts";
-import type { WebhookPayload } from "../../payload/schema.ts";
+import { predictFilter } from "../../payload/filter.ts";
 import { formatWatched, parseWatch, type WatchedItem } from "../../payload/watch.ts";
 import type { EndpointDetails, ServerDescription } from "../../receiver/control.ts";
 import { endpointUnknown } from "../../receiver/endpoint-registry.ts";
@@ -48,9 +47,9 @@ export function localHubParts(localHub: LocalHub, { events, endpoints, urlOf }: 
     features: hubFeatures,
     resources: hubResources(context, {
       repositories: () => endpoints().flatMap(repositoriesOf),
-      ignoredBy: (name, payload) => {
+      predict: (name, payload) => {
         const endpoint = endpoints().find((one) => one.name === name);
-        return endpoint && reasonToIgnore(endpoint, payload);
+        return endpoint ? predictFilter(endpoint, payload) : {};
       },
       endpointOf: (webhookUrl) => endpoints().find(({ name }) => urlOf(name) === webhookUrl)?.name,
     }),
@@ -105,13 +104,10 @@ export class DirectSendSource implements SendSource {
   }
 
   preview({ payload }: SentEvent): Omit<SendPreview, "problems"> {
-    const recipients = this.#options.server().endpoints.map((endpoint) => {
-      const ignored = reasonToIgnore(endpoint, payload);
-      return {
-        ...{ kind: "endpoint" as const, name: endpoint.name, url: this.#urlOf(endpoint.name) },
-        ...(ignored !== undefined && { ignored }),
-      };
-    });
+    const recipients = this.#options.server().endpoints.map((endpoint) => ({
+      ...{ kind: "endpoint" as const, name: endpoint.name, url: this.#urlOf(endpoint.name) },
+      ...predictFilter(endpoint, payload),
+    }));
     return { recipients };
   }
 
@@ -205,25 +201,6 @@ function parseAnswer(body: string | undefined): ServerAnswer {
   } catch {
     return {};
   }
-}
-
-/**
- * Returns the reason why the filter of an endpoint ignores a payload, or `undefined` if the payload matches. Only checks scopes and
- * repositories, because the description of an endpoint contains no other filters. The server applies the others.
- */
-export function reasonToIgnore(
-  { scopes, repos }: Pick<EndpointDetails, "scopes" | "repos">,
-  payload: WebhookPayload,
-): string | undefined {
-  const filter = createFilter({
-    ...(scopes.length > 0 && { scope: scopes }),
-    ...(repos.length > 0 && { repo: repos.filter(isRepoPattern) }),
-  });
-  return filter?.(payload);
-}
-
-function isRepoPattern(text: string): text is `${string}:${string}` {
-  return text.includes(":");
 }
 
 /** Returns the repositories that an endpoint watches or that its filter names, as `type:name`, without owners and patterns. */

@@ -1,6 +1,7 @@
 import type { SendDraft, SendPreview, SendRecipient, SendResult } from "../../console/protocol/send.ts";
 import { parseSentPayload, type SendSource, type SentEvent } from "../../console/server/api.ts";
 import { WebhookError } from "../../core/errors.ts";
+import type { FilterPrediction } from "../../payload/filter.ts";
 import type { WebhookPayload } from "../../payload/schema.ts";
 import { localUser } from "../accounts.ts";
 import type { HubDelivery } from "../delivery/hub-delivery.ts";
@@ -16,8 +17,8 @@ import { nameOfWebhook, skipReasonText } from "./webhooks-api.ts";
 export interface SessionEndpoints {
   /** Repositories to list besides those of the local Hub, as `type:name`, such as those that endpoints watch. */
   repositories?: () => readonly string[];
-  /** Returns the reason why the filter of an endpoint ignores a payload, or `undefined` if it does not. */
-  ignoredBy?: (endpoint: string, payload: WebhookPayload) => string | undefined;
+  /** Predicts what the filter of an endpoint decides about a payload. */
+  predict?: (endpoint: string, payload: WebhookPayload) => FilterPrediction;
   /** Returns the endpoint that a webhook with this URL delivers to. */
   endpointOf?: (webhookUrl: string) => string | undefined;
 }
@@ -88,11 +89,13 @@ export class HubSendSource implements SendSource {
     };
   }
 
-  #describeEndpoint(url: string | undefined, payload: WebhookPayload): Pick<SendRecipient, "endpoint" | "ignored"> {
+  #describeEndpoint(
+    url: string | undefined,
+    payload: WebhookPayload,
+  ): Pick<SendRecipient, "endpoint" | "ignored" | "condition"> {
     const endpoint = this.#endpointOf(url);
     if (endpoint === undefined) return {};
-    const ignored = this.#session.ignoredBy?.(endpoint, payload);
-    return { endpoint, ...(ignored !== undefined && { ignored }) };
+    return { endpoint, ...this.#session.predict?.(endpoint, payload) };
   }
 
   #endpointOf(url: string | undefined): string | undefined {

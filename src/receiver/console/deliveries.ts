@@ -8,11 +8,20 @@ import type {
   ReplayFailure,
 } from "../../console/protocol/deliveries.ts";
 import { countedStatuses } from "../../console/protocol/inbox.ts";
-import { type DeliveryQuery, type DeliverySource, deliveryUnknown, FieldError } from "../../console/server/api.ts";
+import {
+  type DeliveryQuery,
+  type DeliverySource,
+  deliveryUnknown,
+  FieldError,
+  parseSentPayload,
+} from "../../console/server/api.ts";
 import { WebhookError } from "../../core/errors.ts";
 import type { Logger } from "../../core/log.ts";
+import { userStackLines } from "../../core/terminal.ts";
 import type { Inbox, StoredDelivery } from "../../inbox/inbox.ts";
+import { predictFilter } from "../../payload/filter.ts";
 import { problemsOf } from "../../payload/parse.ts";
+import type { Endpoint } from "../endpoint.ts";
 import type { RecentDelivery } from "../recent/delivery-history.ts";
 import { listDeliveries, summarize, timelineOf } from "./delivery-rows.ts";
 import { type ConsoleSource, withInboxDeadline } from "./source.ts";
@@ -109,16 +118,18 @@ export class ReceiverDeliveries implements DeliverySource {
 
   async get(key: DeliveryKey): Promise<DeliveryDetails | undefined> {
     const { history, endpoints } = this.#source.server;
+    const endpoint = endpoints.byName.get(key.endpoint);
     const shared = { url: this.#source.urlOf(key.endpoint), recordsDetails: history.recordsDetails };
     const recent = history.recent.get(key);
-    if (recent) return { ...describe(recent, recent.body), ...shared };
+    if (recent) return { ...describe(recent, recent.body), ...shared, prediction: predict(endpoint, recent.body) };
     const inbox = await this.#source.inbox();
     if (!inbox) return undefined;
     const [stored, paused] = await withInboxDeadline(Promise.all([inbox.get(key), inbox.pausedEndpoints()]));
     if (stored?.body === undefined) return undefined;
     return {
       ...{ ...describe(stored, stored.body), ...shared },
-      retentionMs: endpoints.byName.get(key.endpoint)?.queue?.retentionMs,
+      prediction: predict(endpoint, stored.body),
+      retentionMs: endpoint?.queue?.retentionMs,
       ...(stored.status === "queued" && paused.includes(key.endpoint) && { isPaused: true }),
     };
   }
@@ -217,12 +228,26 @@ export class ReceiverDeliveries implements DeliverySource {
   }
 }
 
+/** Predicts what the filter of an endpoint decides about a body. Missing if the endpoint is gone, or the body is not a Hub payload. */
+function predict(endpoint: Endpoint | undefined, body: string): DeliveryDetails["prediction"] {
+  const parsed = parseSentPayload(body);
+  return endpoint && "payload" in parsed ? predictFilter(endpoint, parsed.payload) : undefined;
+}
+
 function describe(delivery: StoredDelivery | RecentDelivery, body: string) {
   const { headers } = delivery;
+  const timeline = timelineOf(delivery);
   return {
-    ...{ ...summarize(delivery), ...shownBody(body), timeline: timelineOf(delivery) },
+    ...{ ...summarize(delivery), ...shownBody(body), timeline },
+    failedAt: firstOwnFrame(timeline.at(-1)?.stack),
     headers: headers && Object.entries(headers),
   };
+}
+
+/** Returns the first frame of a stack that is not of Node, this package, or another package, without `at`. */
+function firstOwnFrame(stack: string | undefined): string | undefined {
+  const frame = /^\s+at (.+)/;
+  return userStackLines(stack ?? "").flatMap((line) => frame.exec(line)?.[1] ?? [])[0];
 }
 
 function shownBody(body: string): Pick<DeliveryDetails, "body" | "bodyLength"> {

@@ -2,6 +2,7 @@ import type { AttemptInfo, ConsoleStatus, DeliveryList, DeliverySummary } from "
 import type { DeliveryQuery } from "../../console/server/api.ts";
 import { matchesFilter, readFilter } from "../../inbox/filter.ts";
 import type { DeliveryAttempt, DeliveryStatus, Inbox, ListOptions, StoredDelivery } from "../../inbox/inbox.ts";
+import { isWholeRepository, matchesRepository } from "../../inbox/search-words.ts";
 import { summarizeEvent } from "../../payload/event-summary.ts";
 import type { RecentAttempt, RecentDeliveries, RecentDelivery } from "../recent/delivery-history.ts";
 
@@ -126,7 +127,8 @@ function listRecent(query: DeliveryQuery, recent: RecentDeliveries): DeliverySum
       const filtered = { id, receivedAt: receivedAt.getTime(), body, attempts: () => attempts };
       return !filter?.hasContent || matchesFilter(filter, filtered);
     })
-    .map(summarize);
+    .map(summarize)
+    .filter((row) => hasRepository(row, query));
 }
 
 function pageOfMemory(rows: readonly DeliverySummary[], limit: number): Omit<DeliveryList, "totals"> {
@@ -145,7 +147,8 @@ async function listInbox(
   let next = cursor;
   for (let pages = 0; ; pages += 1) {
     const page = await inbox.list({ ...options, limit, ...(next && { cursor: next }) });
-    rows.push(...page.deliveries.map(summarize).filter(({ status }) => hasStatus(status, query)));
+    const summaries = page.deliveries.map(summarize);
+    rows.push(...summaries.filter((row) => hasStatus(row.status, query) && hasRepository(row, query)));
     next = page.next;
     if (next === undefined || rows.length >= limit || pages + 1 >= maxInboxPages) {
       return { rows, next, searchedUntil: page.searchedUntil?.getTime() };
@@ -156,8 +159,13 @@ async function listInbox(
 function toListOptions(query: DeliveryQuery, statuses: readonly DeliveryStatus[] | undefined): ListOptions {
   const { endpoint, repository, scope, action, search, from, until } = query;
   const [status] = statuses?.length === 1 ? statuses : [];
+  const isWhole = repository !== undefined && isWholeRepository(repository);
+  // The inbox filters by whole names. Its search finds a part of a name, also elsewhere in a body, which `hasRepository` excludes.
+  const words = [isWhole ? "" : (repository ?? ""), search ?? ""].join(" ").trim();
   return {
-    ...{ endpoint, status, repository, scope, action, search: search?.trim() ? search : undefined },
+    ...{ endpoint, status, scope, action },
+    ...(isWhole && { repository }),
+    ...(words !== "" && { search: words }),
     ...(from !== undefined && { receivedFrom: new Date(from) }),
     ...(until !== undefined && { receivedUntil: new Date(until) }),
   };
@@ -181,6 +189,12 @@ function isWithin({ endpoint, receivedAt }: RecentDelivery, query: DeliveryQuery
 /** The filter "queued" contains the deliveries that wait for a retry, as the total of queued deliveries does. */
 function hasStatus(status: ConsoleStatus, { statuses }: DeliveryQuery): boolean {
   return !statuses || statuses.includes(status) || (status === "retrying" && statuses.includes("queued"));
+}
+
+/** Whether a part of a name matches. The inbox filters by whole names, which a row can contain cut. */
+function hasRepository({ repository }: DeliverySummary, { repository: filter }: DeliveryQuery): boolean {
+  if (filter === undefined || isWholeRepository(filter)) return true;
+  return repository !== undefined && matchesRepository(filter, repository);
 }
 
 /** Orders the newest first. At the same time, the order is arbitrary, but the same on each page. */

@@ -128,7 +128,8 @@ export class ReceiverEndpoints implements EndpointSource {
     this.#options.onChange();
   }
 
-  async #describe({ name, queue, scopes, repos, watch, activity }: Endpoint, inbox: InboxState): Promise<EndpointInfo> {
+  async #describe(endpoint: Endpoint, inbox: InboxState): Promise<EndpointInfo> {
+    const { name, queue, watch, activity, scopes, actions, repos, refs, paths, ignoreSelf } = endpoint;
     const { server } = this.#source;
     const url = this.#source.urlOf(name);
     const shown = this.#options.earlier.addTo(name, activity);
@@ -137,7 +138,7 @@ export class ReceiverEndpoints implements EndpointSource {
     const today = history("24h");
     return {
       ...{ name, url, background: queue !== undefined },
-      ...{ scopes, repos, watch: formatWatched(watch) },
+      ...{ scopes, actions, repos, refs, paths, ignoreSelf, watch: formatWatched(watch) },
       secret: server.secretCheck.isSet() ? "set" : "missing",
       registration: await this.#findRegistration(url),
       isPaused: inbox.paused.includes(name),

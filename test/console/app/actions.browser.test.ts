@@ -134,6 +134,24 @@ test("All dead deliveries of a filter are replayed after a confirmation that cou
   await waitFor(async () => expect(await read("deliveries")).toMatchObject({ totals: { dead: 1, succeeded: 3 } }));
 });
 
+test("Replayed deliveries leave the list of dead ones, also under the pointer, and the one that is open stays open", async () => {
+  const { url, deliver, untilStatus, fix } = await openFailing();
+  for (const id of ["a", "b", "c", "d"]) await deliver({ endpoint: "dying", id });
+  for (const id of ["a", "b", "c", "d"]) await untilStatus("dying", id, "dead");
+  fix();
+  const page = await browser.open(url, { hash: "#/deliveries/one?endpoint=dying&id=c&list=status%3Ddead" });
+  await rowsOf(page).first().hover();
+  expect(await rowsOf(page).count()).toBe(4);
+  await page.keyboard.press("r");
+  await paneOf(page).getByText("Attempt 2 succeeded").waitFor();
+  await expect.poll(() => rowsOf(page).count()).toBe(3);
+  const dead = page.getByRole("button", { name: /^Dead/ });
+  await expect.poll(() => dead.innerText()).toMatch(/^Dead\s+3$/);
+  // The next row is the one that took the place of the open one.
+  await page.keyboard.press("j");
+  await page.waitForURL(/id=b/);
+});
+
 test("A delivery that waits for a retry is discarded, and can be replayed", async () => {
   const { openFirst, fix } = await openFailing();
   const page = await openFirst("retried", "retrying");

@@ -14,6 +14,7 @@ import {
   rowsOf,
   secret,
   shareBrowser,
+  visit,
 } from "./open-console.ts";
 
 const browser = shareBrowser();
@@ -364,4 +365,46 @@ test("Without deliveries, the list shows a command that sends one, and it works"
   await promisify(execFile)("bash", ["-c", command.replace(/^npx hub-webhooks/, cli)], { env });
   await rowsOf(page).getByText("Succeeded").waitFor();
   expect(await rowsOf(page).innerText()).toContain("acme/data");
+});
+
+test("The repository filter suggests repositories, and accepts a part of a name", async () => {
+  const { url, deliver } = await openInline();
+  for (const name of ["acme/data", "acme/notes", "globex/data"]) await deliver({ endpoint: "inline", name });
+  const page = await browser.open(url);
+  await expect.poll(() => rowsOf(page).count()).toBe(3);
+  const field = page.getByLabel("Repository", { exact: true });
+  const suggested = page.locator("datalist#repositories option");
+  expect(await field.getAttribute("list")).toBe("repositories");
+  const suggestions = () => suggested.evaluateAll((options) => options.map((option) => option.getAttribute("value")));
+  const all = ["dataset:acme/data", "dataset:acme/notes", "dataset:globex/data"];
+  expect(await suggestions()).toEqual(all);
+  await field.fill("cme");
+  await field.press("Enter");
+  await expect.poll(() => rowsOf(page).count()).toBe(2);
+  expect(await suggestions()).toEqual(all);
+});
+
+test("An empty result shows what was searched, and the filters can be reset", async () => {
+  const { url, deliver } = await openInline();
+  await deliver({ endpoint: "inline" });
+  const page = await browser.open(url, { hash: "#/deliveries?repository=nothing&status=dead" });
+  await page.getByRole("heading", { name: "No delivery matches the filters" }).waitFor();
+  await page.getByText("Status: Dead · Repository: nothing · Any time").waitFor();
+  await page.getByText("All deliveries were searched.").waitFor();
+  await visit(page, "#/deliveries?repository=nothing&last=1h");
+  await page.getByText("Repository: nothing · Last hour").waitFor();
+
+  // An inbox examines a limited number of deliveries at a time.
+  const searchedUntil = Date.now() - 60_000;
+  await page.route("**/api/deliveries?*", async (route) => {
+    if (route.request().url().includes("cursor=")) return route.continue();
+    await route.fulfill({ json: { deliveries: [], totals: {}, next: "~1~inline~x", searchedUntil } });
+  });
+  await page.reload();
+  await page.getByText(/^Searched back to .*\.$/).waitFor();
+  await page.getByRole("button", { name: "Search further" }).click();
+  await page.getByText("All deliveries were searched.").waitFor();
+  await page.unroute("**/api/deliveries?*");
+  await page.getByRole("button", { name: "Reset filters" }).click();
+  await expect.poll(() => rowsOf(page).count()).toBe(1);
 });

@@ -64,7 +64,10 @@ describe("The filter in the URL", () => {
 test.each([
   [true, { status: "dead,failed" }],
   [true, { repository: "acme/birds" }],
+  [true, { repository: "Birds" }],
   [true, { repository: "dataset:acme/birds" }],
+  [false, { repository: "dataset:acme/bird" }],
+  [false, { repository: "cats" }],
   [true, { search: "birds ECONN" }],
   [true, { last: "15m" }],
   [true, { from: delivery.receivedAt, until: delivery.receivedAt + 1 }],

@@ -35,11 +35,11 @@ function stepsOf(page: Page): Promise<string[]> {
   return paneOf(page).locator(".timeline > li").allInnerTexts();
 }
 
-test("The timeline shows each attempt, the waits between them, and the next one counting down", async () => {
+test("The timeline shows the next attempt counting down, the newest attempt, and the one before it", async () => {
   const { url, deliver, untilStatus } = await openServer((server) => {
     server.webhook("retrain", { background: true, attempts: 3, backoff: ["200ms", "30m"] }, (_, { log, delivery }) => {
       log.warn({ epoch: delivery.attempt }, "The trainer is slow.");
-      throw new TypeError("No GPU is left");
+      throw new TypeError(`No GPU is left for attempt ${delivery.attempt}`);
     });
   });
   await deliver({ endpoint: "retrain", id: "first" });
@@ -49,28 +49,50 @@ test("The timeline shows each attempt, the waits between them, and the next one 
   await expect
     .poll(() => stepsOf(page))
     .toEqual([
-      expect.stringContaining("Attempt 1 failed"),
-      expect.stringMatching(/^Waited \d+ ms$/),
-      expect.stringContaining("Attempt 2 failed"),
       expect.stringMatching(/^Attempt 3 in \d+ min/),
+      expect.stringContaining("Attempt 2 failed"),
+      expect.stringMatching(/^Waited \d+ ms$/),
+      expect.stringContaining("Attempt 1 failed"),
     ]);
   const countdown = paneOf(page).locator(".timeline-next time");
   const before = await countdown.innerText();
   await expect.poll(() => countdown.innerText()).not.toBe(before);
 
-  // The last attempt is open, the others can be opened.
-  const last = paneOf(page).locator(".timeline-attempt").last();
-  await last.getByText("No GPU is left").first().waitFor();
-  expect(await last.getByRole("region", { name: "Stack" }).innerText()).toMatch(
-    /^TypeError: No GPU is left\n\s+at .*test\/console\/app\/delivery\.browser\.test\.ts:\d+/,
+  // The newest attempt is open, the others can be opened.
+  const newest = paneOf(page).locator(".timeline-attempt").first();
+  await newest.getByText("No GPU is left").first().waitFor();
+  expect(await newest.getByRole("region", { name: "Stack" }).innerText()).toMatch(
+    /^TypeError: No GPU is left for attempt 2\n\s+at .*test\/console\/app\/delivery\.browser\.test\.ts:\d+/,
   );
-  const log = await last.getByRole("list", { name: "Log of attempt 2" }).innerText();
+  const log = await newest.getByRole("list", { name: "Log of attempt 2" }).innerText();
   expect(log).toContain("The trainer is slow.");
   expect(log).toContain('{"epoch":2}');
-  const first = paneOf(page).locator(".timeline-attempt").first();
-  expect(await first.getByRole("region", { name: "Stack" }).isVisible()).toBe(false);
-  await first.locator("summary").click();
-  await first.getByRole("list", { name: "Log of attempt 1" }).waitFor();
+  const oldest = paneOf(page).locator(".timeline-attempt").last();
+  expect(await oldest.getByRole("region", { name: "Stack" }).isVisible()).toBe(false);
+  await oldest.locator("summary").click();
+  await oldest.getByRole("list", { name: "Log of attempt 1" }).waitFor();
+});
+
+test("A dead delivery shows its error and the place in the user's code without scrolling, and ten equal failures as one", async () => {
+  const { url, deliver, untilStatus } = await openServer((server) => {
+    server.webhook("retrain", { background: true, backoff: Array.from({ length: 9 }, () => "1ms" as const) }, () => {
+      throw new TypeError("No GPU is left");
+    });
+  });
+  await deliver({ endpoint: "retrain", id: "first" });
+  await untilStatus("retrain", "first", "dead");
+  const page = await openDelivery(url, { endpoint: "retrain", id: "first" });
+  const failure = paneOf(page).locator(".failure");
+  expect(await failure.innerText()).toMatch(
+    /^HANDLER_FAILED No GPU is left\s+at .*delivery\.browser\.test\.ts:\d+:\d+\)?$/,
+  );
+  const box = await failure.boundingBox();
+  expect((box?.y ?? Number.POSITIVE_INFINITY) + (box?.height ?? 0)).toBeLessThan(wide.height / 2);
+  const attempts = paneOf(page).locator(".timeline-attempt");
+  await attempts.first().getByText("Attempt 10 failed").getByText("10 × the same error").waitFor();
+  expect(await attempts.filter({ visible: true }).count()).toBe(1);
+  await paneOf(page).getByText("Show 9 earlier attempts with the same error").click();
+  expect(await attempts.filter({ visible: true }).count()).toBe(10);
 });
 
 test("An attempt appears while the delivery is open, and its time counts up", async () => {

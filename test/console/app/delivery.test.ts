@@ -72,6 +72,19 @@ test("retrain handles repo.config update of acme/net", async () => {
     expect(toCopiedTest({ endpoint: "e", status: "ignored", body })).toContain('toBe("ignored")');
   });
 
+  test("expects what the current filter decides, and comments what it does not", () => {
+    const body = JSON.stringify(webhookPayload("repo"));
+    const ignoring = toCopiedTest({ endpoint: "e", status: "queued", body, prediction: { ignored: "action update" } });
+    expect(ignoring).toContain('toBe("ignored")');
+    expect(ignoring).toContain("e ignores repo");
+    const prediction = { condition: "if a changed file matches a\nb" };
+    const depending = toCopiedTest({ endpoint: "e", status: "queued", body, prediction });
+    expect(depending).toContain(
+      "// The handler runs if a changed file matches a b. The Hub lists the changed files.\n",
+    );
+    expect(depending).toContain('toBe("succeeded")');
+  });
+
   test.each(["", "[1]", "null", "{"])("has nothing to write for the body %j", (body) => {
     expect(toCopiedTest({ endpoint: "e", status: "dead", body })).toBeUndefined();
   });
@@ -88,17 +101,45 @@ test("Copy as curl quotes the body and leaves the secret to the shell", () => {
   );
 });
 
-test("The timeline has the waits between attempts, and the next attempt unless the delivery is dead", () => {
-  const attempt = (number: number, startedAt: number): AttemptInfo => ({
+describe("The timeline", () => {
+  const failed = (number: number, startedAt: number, message: string): AttemptInfo => ({
     ...{ number, startedAt, durationMs: 200, outcome: "failed" },
+    error: { code: "HANDLER_FAILED", message },
   });
-  const timeline = [attempt(1, 1_000), attempt(2, 1_250), attempt(3, 31_450)];
-  expect(listSteps({ timeline, status: "retrying", nextAttemptAt: 99_000 })).toEqual([
-    { type: "attempt", attempt: timeline[0], isLast: false },
-    { type: "attempt", attempt: timeline[1], isLast: false },
-    { type: "wait", before: 3, ms: 30_000 },
-    { type: "attempt", attempt: timeline[2], isLast: true },
-    { type: "next", number: 4, at: 99_000 },
-  ]);
-  expect(listSteps({ timeline: [attempt(1, 0)], status: "dead" })).toHaveLength(1);
+
+  test("has the next attempt and the newest one first, and the waits between them", () => {
+    const timeline = [failed(1, 1_000, "a"), failed(2, 1_250, "b"), failed(3, 31_450, "c")];
+    const [first, second, third] = timeline;
+    expect(listSteps({ timeline, status: "retrying", nextAttemptAt: 99_000 })).toEqual([
+      { type: "next", number: 4, at: 99_000 },
+      { type: "attempt", attempt: third, isNewest: true, same: [] },
+      { type: "wait", before: 3, ms: 30_000 },
+      { type: "attempt", attempt: second, isNewest: false, same: [] },
+      { type: "attempt", attempt: first, isNewest: false, same: [] },
+    ]);
+    expect(listSteps({ timeline: timeline.slice(0, 1), status: "dead" })).toHaveLength(1);
+  });
+
+  test("folds consecutive failures with the same error into one", () => {
+    const timeline = ["a", "b", "b", "b", "a"].map((message, index) => failed(index + 1, index * 1_200, message));
+    const steps = listSteps({ timeline, status: "dead" });
+    const texts = (from: readonly (typeof steps)[number][]): unknown[] =>
+      from.map((step) =>
+        step.type === "attempt"
+          ? [step.attempt.number, ...texts(step.same)]
+          : `${step.type} ${"ms" in step && step.ms}`,
+      );
+    const wait = "wait 1000";
+    expect(texts(steps)).toEqual([[5], wait, [4, wait, [3], wait, [2]], wait, [1]]);
+  });
+
+  test.each<[string, Partial<AttemptInfo>]>([
+    ["another outcome", { outcome: "abandoned" }],
+    ["another code", { error: { code: "HANDLER_TIMED_OUT", message: "a" } }],
+    ["a stack of another place", { stack: "Error: a\n    at train (/app/server.ts:9:1)" }],
+    ["no error", { error: undefined }],
+  ])("does not fold an attempt with %s", (_what, changes) => {
+    const timeline = [{ ...failed(1, 0, "a"), ...changes }, failed(2, 200, "a")];
+    expect(listSteps({ timeline, status: "dead" })).toHaveLength(2);
+  });
 });

@@ -13,7 +13,7 @@ function delivery(id: number, changes: Partial<DeliverySummary> = {}): DeliveryS
 }
 
 const start = { rows: [delivery(3), delivery(2)], waiting: [], isTrimmed: false };
-const options = { accepts: () => true, isHeld: false, isComplete: true };
+const options = { accepts: () => true, keeps: () => true, isHeld: false, isComplete: true };
 
 // `list-store.test.ts` tests which rows the list contains.
 
@@ -22,12 +22,20 @@ test("Rows that have not changed keep their identity, so that they are not rende
   expect(rows[1]).toBe(start.rows[0]);
 });
 
-test("A row that does not match the filter any longer stays", () => {
-  const { rows } = mergeDeliveries(start, [delivery(2, { status: "succeeded" }), delivery(4)], {
-    ...options,
-    accepts: ({ status }) => status === "running",
-  });
-  expect(rows.map(({ id }) => id)).toEqual(["3", "2"]);
+test.each([false, true])("A row that does not match the filter any longer leaves the list. Held: %s", (isHeld) => {
+  const keeps = ({ status }: DeliverySummary) => status === "queued";
+  const before = { ...start, waiting: [delivery(5), delivery(4)] };
+  const changed = [3, 4].map((id) => delivery(id, { status: "succeeded" }));
+  const { rows, waiting, removed } = mergeDeliveries(before, changed, { ...options, keeps, isHeld });
+  expect([...waiting, ...rows].map(({ id }) => id)).toEqual(["5", "2"]);
+  expect(removed).toBe(2);
+});
+
+test("A row that left the list and matches again is added, although it is older than the last row", () => {
+  const keeps = ({ status }: DeliverySummary) => status === "queued";
+  const given = { ...options, keeps, isComplete: false };
+  const left = mergeDeliveries(start, [delivery(2, { status: "running" })], given);
+  expect(mergeDeliveries(left, [delivery(2), delivery(1)], given).rows).toEqual([delivery(3), delivery(2)]);
 });
 
 test("A list from which a delivery was dropped keeps its mark, whatever is added later", () => {

@@ -71,7 +71,9 @@ class OpenList {
     const later = waiting.filter(({ receivedAt }) => isTrimmed && receivedAt < last);
     expect(later, "rows of a later page").toEqual([]);
     const ids = idsOf(rows);
-    if (this.#isFixed) expect(ids.slice(0, this.#fixed.length), "rows under the pointer").toEqual(this.#fixed);
+    // A row that does not match the status any longer leaves the list.
+    const fixed = this.#filter.status === undefined ? this.#fixed : this.#fixed.filter((id) => ids.includes(id));
+    if (this.#isFixed) expect(ids.slice(0, fixed.length), "rows under the pointer").toEqual(fixed);
     this.#fixed = ids;
   }
 
@@ -106,8 +108,7 @@ class OpenList {
     expect(waiting, "waiting rows").toEqual([]);
     const outdated = rows.filter((row) => known.has(row.id) && textOf(row) !== current.get(row.id));
     expect(outdated.map(textOf), "rows with an old state").toEqual([]);
-    // A row that does not match the filter any longer can stay, with its current state.
-    const shown = idsOf(rows).filter((id) => matching.includes(id));
+    const shown = idsOf(rows);
     expect(shown, "rows").toEqual(matching.slice(0, shown.length));
     if (matching.length === shown.length) return;
     expect(isTrimmed || this.store.next.value !== undefined, "a mark that older rows are missing").toBe(true);
@@ -117,7 +118,11 @@ class OpenList {
   /** Loads all pages, one after another. */
   async readAll(): Promise<void> {
     const { next, list } = this.store;
-    for (let pages = 0; next.value !== undefined && list.value.rows.length < limits.maxRows; pages += 1) {
+    for (
+      let pages = 0;
+      next.value !== undefined && !list.value.isTrimmed && list.value.rows.length < limits.maxRows;
+      pages += 1
+    ) {
       if (pages > 40) throw new Error("There is always another page.");
       const loading = this.store.loadMore();
       await this.#opened.settle();
@@ -320,6 +325,83 @@ test("Deliveries that became older matches while the user points at the list can
   expect(idsOf(list.store.list.value.rows)).toEqual(idsOf(opened.stored.rows));
 });
 
+/** Opens the list of dead deliveries, while the user points at it. */
+async function openDead(count: number) {
+  const opened = openSimulatedConsole();
+  for (let added = 0; added < count; added += 1) opened.stored.add({ status: "dead" });
+  const list = new OpenList(opened, { status: "dead" });
+  opened.connect();
+  await opened.settle();
+  list.hold(true);
+  const replay = (place: number) => {
+    const changed = opened.stored.change(place, "queued");
+    if (changed) opened.events.deliveryChanged(changed);
+  };
+  return { opened, list, store: list.store, replay };
+}
+
+test("A replayed delivery leaves the list of dead ones, and the totals change with it", async () => {
+  const { opened, store, replay } = await openDead(3);
+  replay(1);
+  const before = opened.requests.length;
+  await opened.pass(200);
+  expect(store.list.value.rows.map(textOf)).toEqual(["d-3 dead 0", "d-1 dead 0"]);
+  expect([store.totals.value, opened.requests.length]).toEqual([{ dead: 2, queued: 1 }, before]);
+});
+
+test("After all dead deliveries are replayed, those of the next page follow, and then none is left", async () => {
+  const { opened, store, replay } = await openDead(2 * limits.pageSize);
+  for (let place = 0; place < limits.pageSize; place += 1) replay(place);
+  await opened.pass(1_000, 100);
+  expect(idsOf(store.list.value.rows)).toEqual(["d-4", "d-3", "d-2", "d-1"]);
+  // Too many deliveries for messages change.
+  for (let place = limits.pageSize; place < 2 * limits.pageSize - 1; place += 1) opened.stored.change(place, "queued");
+  opened.events.changed("deliveries");
+  await opened.pass(1_000, 100);
+  expect([idsOf(store.list.value.rows), store.list.value.waiting]).toEqual([["d-1"], []]);
+});
+
+test("After rows of a full list have left it, no page is added below those that were dropped", async () => {
+  const { opened, list, store, replay } = await openDead(limits.maxRows + 2 * limits.pageSize);
+  await list.readAll();
+  expect(store.list.value.isTrimmed).toBe(true);
+  for (let place = 0; place < 3; place += 1) replay(place);
+  await opened.pass(1_000, 100);
+  await store.loadMore();
+  await list.expectFresh();
+});
+
+test("Totals that could not be loaded are loaded later", async () => {
+  const { opened, list } = await openRows(1);
+  opened.failure = 503;
+  opened.arrive();
+  await opened.pass(1_000, 100);
+  expect(list.store.totals.value).toEqual({ queued: 1 });
+  await opened.settle();
+  expect(list.store.totals.value).toEqual({ queued: 2 });
+});
+
+test("The totals of an inbox that counts slowly are loaded less often", async () => {
+  const { opened } = await openRows(1);
+  const counted = () => opened.requests.filter((url) => url.endsWith("limit=1")).length;
+  const countedIn = async (seconds: number) => {
+    const before = counted();
+    for (let passed = 0; passed < seconds; passed += 1) {
+      opened.arrive();
+      await opened.pass(1_000, 20);
+    }
+    return counted() - before;
+  };
+  expect(await countedIn(10)).toBeGreaterThan(6);
+  opened.arrive();
+  // The answer takes 2 s.
+  await opened.pass(200);
+  await vi.advanceTimersByTimeAsync(2_300);
+  await opened.deliverAll();
+  expect(await countedIn(3)).toBeLessThan(2);
+  await opened.settle();
+});
+
 test("A first load that fails while the user points at the list shows its failure", async () => {
   const opened = openSimulatedConsole();
   opened.failure = 503;
@@ -410,10 +492,15 @@ test("While deliveries arrive all the time, the totals are loaded, and each anno
     opened.arrive();
     await opened.pass(1_000);
   }
-  expect(list.store.totals.value.queued).toBeGreaterThan(5);
   const counts = announced.map((text) => Number.parseInt(text, 10));
   expect(counts.length).toBeGreaterThan(2);
   expect(counts.reduce((sum, count) => sum + count, 0)).toBeLessThanOrEqual(12);
+  for (let count = 0; count < 40; count += 1) {
+    opened.arrive();
+    await opened.pass(200);
+  }
+  expect(list.store.totals.value.queued).toBeGreaterThan(25);
+  await opened.settle();
 });
 
 test("Missed deliveries wait while the user points at the list, also those that only the server can match", async () => {

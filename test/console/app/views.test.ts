@@ -34,10 +34,21 @@ describe("The view of the endpoints", () => {
   });
 
   test.each([
-    [{ scopes: [], repos: [], watch: [] }, "All events"],
-    [{ scopes: ["repo"], repos: ["dataset:acme/*"], watch: ["acme"] }, "repo of dataset:acme/* watching acme"],
-  ])("describes the filter %j", (filter, text) => {
-    expect(describeFilter(filter)).toBe(text);
+    [{}, ["All events"]],
+    [{ scopes: ["repo"], repos: ["dataset:acme/*"], watch: ["acme"] }, ["repo of dataset:acme/* watching acme"]],
+    [
+      { actions: ["create", "update"], refs: ["refs/pr/*"], paths: ["data/**", "README.md"], ignoreSelf: true },
+      [
+        "All events",
+        "action create or update",
+        "ref refs/pr/*",
+        "a changed file matches data/** or README.md",
+        "not caused by this server",
+      ],
+    ],
+  ])("describes the filter %j", (filter, lines) => {
+    const none = { scopes: [], actions: [], repos: [], refs: [], paths: [], ignoreSelf: false, watch: [] };
+    expect(describeFilter({ ...none, ...filter })).toEqual(lines);
   });
 
   test("shows the message of unknown registrations once if all endpoints have it", () => {

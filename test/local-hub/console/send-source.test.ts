@@ -270,7 +270,7 @@ describe("The preview", () => {
     const app = new Hono();
     const source = {
       repositories: () => ["model:me/watched"],
-      ignoredBy: (endpoint: string) => (endpoint === "other" ? "Only models." : undefined),
+      predict: (endpoint: string) => (endpoint === "other" ? { ignored: "Only models." } : {}),
       endpointOf: (url: string) => (url === target.url ? "other" : undefined),
     };
     for (const add of hubResources(contextOf(hub.hub), source)) add(app);

@@ -1,4 +1,5 @@
 import { expect, onTestFinished, test } from "vitest";
+import { WebhooksServer } from "../../../src/index.ts";
 import { codeOf } from "../../console/server/open-test-console.ts";
 import { openReceiverConsole, payloadOf, secret, startedAt } from "./open-receiver-console.ts";
 
@@ -91,6 +92,33 @@ test.each([
   expect(attempt?.stack).not.toMatch(/node_modules|node:/);
   if (endpoint === "fails") expect(attempt?.responseStatus).toBe(500);
 });
+
+test("The details contain the first frame of the user's own code, also if this package or Node threw the error", async () => {
+  const opened = await openReceiverConsole((server) => {
+    server.webhook("package", () => {
+      new WebhooksServer({ secret: "" });
+    });
+    server.webhook("node", () => new URL("no URL").href);
+    server.webhook("works", () => {});
+  });
+  const placeOf = async (endpoint: string, status: string) => (await settle(opened, endpoint, status)).failedAt;
+  for (const endpoint of ["package", "node"]) {
+    expect(await placeOf(endpoint, "failed")).toMatch(/^[^ ]* ?\(?[^ ]*details\.test\.ts:\d+:\d+\)?$/);
+  }
+  expect(await placeOf("works", "succeeded")).toBeUndefined();
+});
+
+test.each([{}, { background: true }])(
+  "The details contain what the current filter decides. Options: %j",
+  async (options) => {
+    const opened = await openReceiverConsole((server) => {
+      server.webhook("closed", { ...options, action: "delete" }, () => {});
+      server.webhook("open", options, () => {});
+    });
+    expect((await settle(opened, "closed", "ignored")).prediction?.ignored).toMatch(/^action \w+ is not delete$/);
+    expect((await settle(opened, "open", "succeeded")).prediction).toEqual({});
+  },
+);
 
 test("Without recordDetails, nothing of an attempt and no headers are recorded", async () => {
   const opened = await openServer({ recordDetails: false });

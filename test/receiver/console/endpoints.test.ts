@@ -14,12 +14,14 @@ describe("An endpoint", () => {
   test("is described with its filter, before its first delivery", async () => {
     const { endpoints, client } = await openReceiverConsole((server) => {
       server.webhook("inline", { repo: "dataset:acme/*", scope: "repo.content" }, () => {});
-      server.webhook("background", { background: true, watch: "org:acme" }, () => {});
+      const filter = { action: "update", ref: "refs/heads/main", paths: ["data/**", "README.md"] } as const;
+      server.webhook("background", { background: true, watch: "org:acme", ...filter, ignoreSelf: true }, () => {});
     });
     const { inline, background } = await endpoints();
     expect(inline).toEqual({
       ...{ name: "inline", url: "/webhooks/inline", background: false, secret: "set", isPaused: false },
       ...{ scopes: ["repo.content"], repos: ["dataset:acme/*"], watch: expect.any(Array) },
+      ...{ actions: [], refs: [], paths: [], ignoreSelf: false },
       registration: expect.objectContaining({ state: "unknown" }),
       activity: { "15m": Array(15).fill(none), "1h": Array(12).fill(none), "24h": Array(24).fill(none) },
       today: { deliveries: 0, limit: 1_000 },
@@ -27,6 +29,7 @@ describe("An endpoint", () => {
     expect(background).toMatchObject({
       background: true,
       watch: ["org:acme"],
+      ...{ actions: ["update"], refs: ["refs/heads/main"], paths: ["data/**", "README.md"], ignoreSelf: true },
       queue: { queued: 0, running: 0, dead: 0 },
     });
     expect(await client.read("endpoints")).toMatchObject({ startedAt });

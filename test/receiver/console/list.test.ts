@@ -166,7 +166,12 @@ describe("A filter", () => {
       ["repository=acme/one", ["stored-one", "inline-one"]],
       ["repository=dataset:acme/one", ["stored-one", "inline-one"]],
       ["repository=model:acme/one", []],
-      ["repository=acme", []],
+      ["repository=nothing", []],
+      // A part of a name, regardless of case, and not of another field of the payload.
+      ["repository=CME/T", ["inline-ignored", "stored-again", "stored-two", "inline-two"]],
+      ["repository=acme/t&search=stored", ["stored-again", "stored-two"]],
+      ["repository=refs/heads", []],
+      ["repository=dataset:acme/on", []],
       [`from=${at(2)}`, ["inline-ignored", "stored-again", "stored-two", "inline-two"]],
       [`until=${at(2)}`, ["stored-one", "inline-one"]],
       [`from=${at(1)}&until=${at(3)}`, ["inline-two", "stored-one"]],
@@ -236,7 +241,7 @@ describe("A filter", () => {
       (await opened.ids(`?endpoint=${endpoint}&${query}`)).map((id) => id.replace(/-1$/, "")).sort();
     for (const [query, expected] of [
       ["", names],
-      ["repository=acme/one", ["whole", "without-scope", "without-type"]],
+      ["repository=acme/one", ["large", "whole", "without-scope", "without-type"]],
       ["repository=dataset:acme/one", ["whole"]],
       ["repository=:acme/one", []],
       [`repository=model:acme/${"x".repeat(300)}`, ["with-long-name"]],

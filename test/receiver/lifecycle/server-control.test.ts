@@ -24,14 +24,19 @@ describe("The control of a server", () => {
     const server = createServer();
     server.webhook(
       "second",
-      { watch: "dataset:me/data", scope: "repo.config", repo: "dataset:me/*", background: true },
+      {
+        ...{ watch: "dataset:me/data", scope: "repo.config", repo: "dataset:me/*", background: true },
+        ...{ action: "update", ref: "refs/heads/main", paths: "data/**", ignoreSelf: true },
+      },
       () => {},
     );
     server.webhook("first", () => {});
     expect(server[serverControl].describe().endpoints).toEqual([
       {
         ...{ name: "second", watch: [{ type: "dataset", name: "me/data" }], domains: ["repo"] },
-        ...{ scopes: ["repo.config"], repos: ["dataset:me/*"], background: true, warnings: [] },
+        ...{ scopes: ["repo.config"], repos: ["dataset:me/*"], background: true },
+        ...{ actions: ["update"], refs: ["refs/heads/main"], paths: ["data/**"], ignoreSelf: true },
+        warnings: expect.any(Array),
       },
       {
         name: "first",
@@ -39,6 +44,7 @@ describe("The control of a server", () => {
         domains: ["repo", "discussion"],
         scopes: [],
         repos: [],
+        ...{ actions: [], refs: [], paths: [], ignoreSelf: false },
         background: false,
         warnings: [],
       },

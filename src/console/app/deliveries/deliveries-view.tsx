@@ -9,8 +9,8 @@ import { useResource } from "../resource.ts";
 import { navigate, route, showToast, type Toast } from "../state.ts";
 import { Button, Command, Dialog, EmptyState, FailureState, Loading, Text } from "../ui.tsx";
 import { DeliveryTable, focusRow, SearchProgressNote } from "./delivery-table.tsx";
-import { keyText, type ListFilter, listChips, listHash, readListRoute, toApiFilter } from "./filter.ts";
-import { FilterBar } from "./filter-bar.tsx";
+import { describeTime, keyText, type ListFilter, listChips, listHash, readListRoute, toApiFilter } from "./filter.ts";
+import { FilterBar, RepositorySuggestions } from "./filter-bar.tsx";
 import { ListStore } from "./list-store.ts";
 import "./deliveries.css";
 
@@ -38,11 +38,17 @@ export function DeliveriesView() {
           <ReplayDeadButton filter={filter} dead={store.totals.value.dead ?? 0} />
         </div>
         <FilterBar filter={filter} totals={store.totals.value} endpoints={endpoints?.map(({ name }) => name) ?? []} />
+        <ListSuggestions store={store} />
         <ListContent store={store} filter={filter} open={open} endpoints={endpoints} />
       </section>
       {open && <DeliveryPane key={keyText(open)} delivery={open} onClose={close} />}
     </div>
   );
+}
+
+/** A component of its own, so that the filters are not rendered with each row. */
+function ListSuggestions({ store }: { store: ListStore }) {
+  return <RepositorySuggestions rows={store.list.value.rows} />;
 }
 
 function ListContent({
@@ -66,23 +72,37 @@ function ListContent({
     if (!endpoints) return <Loading />;
     return (
       <div class="list-scroller">
-        <EmptyList isFiltered={Object.keys(filter).length > 0} endpoints={endpoints} />
+        {Object.keys(filter).length > 0 ? (
+          <NoMatch store={store} filter={filter} />
+        ) : (
+          <NoDeliveries endpoints={endpoints} />
+        )}
       </div>
     );
   }
   return <DeliveryTable store={store} filter={filter} open={open} />;
 }
 
-/** Replaces the list if no delivery matches. */
-function EmptyList({ isFiltered, endpoints }: { isFiltered: boolean; endpoints: readonly EndpointInfo[] }) {
-  if (isFiltered) {
-    return (
-      <EmptyState title="No delivery matches the filters">
-        <Button onClick={() => navigate(listHash({}))}>Reset filters</Button>
-      </EmptyState>
-    );
-  }
-  return <NoDeliveries endpoints={endpoints} />;
+/** Replaces the list if no delivery matches: what was searched, and how far the search came. */
+function NoMatch({ store, filter }: { store: ListStore; filter: ListFilter }) {
+  const searchedUntil = store.searchedUntil.value;
+  const now = new Date();
+  const texts = listChips(filter, now).map(({ text }) => text);
+  if (describeTime(filter, now) === undefined) texts.push("Any time");
+  return (
+    <EmptyState title="No delivery matches the filters">
+      <p>
+        <Text value={texts.join(" · ")} />
+      </p>
+      {searchedUntil === undefined ? (
+        <p>All deliveries were searched.</p>
+      ) : (
+        <SearchProgressNote searchedUntil={searchedUntil} />
+      )}
+      {store.next.value !== undefined && <Button onClick={() => store.loadMore()}>Search further</Button>}
+      <Button onClick={() => navigate(listHash({}))}>Reset filters</Button>
+    </EmptyState>
+  );
 }
 
 function NoDeliveries({ endpoints }: { endpoints: readonly EndpointInfo[] }) {

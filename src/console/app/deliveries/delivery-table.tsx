@@ -1,7 +1,7 @@
 import { Component } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { DeliveryKey, DeliverySummary } from "../../protocol/deliveries.ts";
-import { formatCount, formatMoment, formatPlural } from "../format.ts";
+import { formatMoment, formatPlural } from "../format.ts";
 import { navigate, useShortcut } from "../state.ts";
 import { Button } from "../ui.tsx";
 import { type Column, maxCardWidth, selectColumns } from "./columns.tsx";
@@ -106,14 +106,22 @@ function useSelection({
   openKey: string | undefined;
 }): void {
   const selected = useRef<string | undefined>(undefined);
+  /** The index of the selected row, also after it has left the list. */
+  const place = useRef(0);
+  const { rows } = store.list.value;
   useEffect(() => {
     if (openKey !== undefined) selected.current = openKey;
-  }, [openKey]);
+    const index = rows.findIndex((row) => keyText(row) === selected.current);
+    if (index !== -1) place.current = index;
+  }, [openKey, rows]);
 
   const select = (step: 1 | -1) => {
     const { rows } = store.list.value;
-    const from = rows.findIndex((row) => keyText(row) === selected.current);
-    const next = rows[from === -1 ? 0 : Math.min(rows.length - 1, Math.max(0, from + step))];
+    const index = rows.findIndex((row) => keyText(row) === selected.current);
+    // The row at the place of one that has left the list is the next one.
+    const from = index === -1 ? place.current - (step === 1 ? 1 : 0) : index;
+    place.current = Math.min(rows.length - 1, Math.max(0, from + step));
+    const next = rows[place.current];
     if (!next) return false;
     selected.current = keyText(next);
     focusRow(store, selected.current);
@@ -184,14 +192,14 @@ function ListFooter({
 }) {
   const { rows, isTrimmed } = store.list.value;
   const last = rows.at(-1);
-  const isFull = rows.length >= maxRows && (isTrimmed || store.next.value !== undefined);
+  const isFull = isTrimmed || (rows.length >= maxRows && store.next.value !== undefined);
   const hasMore = !isFull && store.next.value !== undefined;
   return (
     <div class="list-footer">
       {hasMore && <LoadMore store={store} scroller={scroller} />}
       {isFull && last && (
         <p>
-          This page shows {formatCount(maxRows)} deliveries.{" "}
+          This page shows {formatPlural(rows.length, "delivery", "deliveries")}.{" "}
           <a href={listHash({ ...filter, until: last.receivedAt + 1 })}>Show older deliveries</a>
         </p>
       )}
@@ -310,6 +318,12 @@ function useHold(store: ListStore, scroller: { readonly current: HTMLElement | n
     scroller.current?.scrollTo({ top: 0 });
     update();
   }, [store]);
+  // The browser reports no lost focus if the focused row leaves the list.
+  useEffect(() => {
+    if (document.activeElement !== document.body) return;
+    reasons.current.focus = false;
+    update();
+  }, [store.list.value.rows]);
   return {
     onScroll: update,
     onPointerEnter: ({ pointerType }: PointerEvent) => {

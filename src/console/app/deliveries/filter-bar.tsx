@@ -1,6 +1,6 @@
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { escapeHidden } from "../../../core/text.ts";
-import type { ConsoleStatus } from "../../protocol/deliveries.ts";
+import type { ConsoleStatus, DeliverySummary } from "../../protocol/deliveries.ts";
 import { formatCompact, fromLocalInput, toLocalInput } from "../format.ts";
 import { navigate, useShortcut } from "../state.ts";
 import { Button, Dialog, Icon, Text } from "../ui.tsx";
@@ -174,6 +174,24 @@ function StatusFilter({
   );
 }
 
+const repositoryListId = "repositories";
+const maxSuggestions = 200;
+
+/** The suggestions of the repository filter: the repositories of the rows so far. */
+export function RepositorySuggestions({ rows }: { rows: readonly DeliverySummary[] }) {
+  const seen = useRef(new Set<string>());
+  for (const { repository } of rows) {
+    if (repository && seen.current.size < maxSuggestions) seen.current.add(`${repository.type}:${repository.name}`);
+  }
+  return (
+    <datalist id={repositoryListId}>
+      {[...seen.current].sort().map((name) => (
+        <option key={name} value={name} />
+      ))}
+    </datalist>
+  );
+}
+
 const actions = ["create", "update", "delete", "move"];
 
 /** The filters other than status and search. */
@@ -217,7 +235,8 @@ function FilterFields({
       <input
         class="input repository-filter"
         aria-label="Repository"
-        placeholder="Repository, such as acme/data"
+        placeholder="Repository or part of it"
+        list={repositoryListId}
         autoComplete="off"
         spellcheck={false}
         value={filter.repository ?? ""}

@@ -1,6 +1,6 @@
-import { areFound, searchWords } from "../../../inbox/search-words.ts";
+import { areFound, matchesRepository, searchWords } from "../../../inbox/search-words.ts";
 import type { KnownScope } from "../../../payload/names.ts";
-import type { ConsoleStatus, DeliveryFilter, DeliveryKey, DeliverySummary } from "../../protocol/deliveries.ts";
+import type { DeliveryFilter, DeliveryKey, DeliverySummary } from "../../protocol/deliveries.ts";
 import { formatMoment } from "../format.ts";
 import { formatQuery, formatRoute, parseQuery, type Route } from "../state.ts";
 import { isStatus, statusLooks } from "./status.tsx";
@@ -52,26 +52,29 @@ export function toApiFilter({ last, ...filter }: ListFilter, now: number): Deliv
 /** Returns a function that decides whether a delivery of the stream belongs to the list. */
 export function toPredicate(filter: ListFilter, now: number): (delivery: DeliverySummary) => boolean {
   const { endpoint, scope, action, repository, from, until } = toApiFilter(filter, now);
-  const statuses = readStatuses(filter.status);
+  const hasStatus = toStatusPredicate(filter);
   const searched = searchWords(filter.search ?? "");
   return (delivery) =>
-    hasStatus(delivery.status, statuses) &&
+    hasStatus(delivery) &&
     (endpoint === undefined || delivery.endpoint === endpoint) &&
     (scope === undefined || delivery.event?.scope === scope) &&
     (action === undefined || delivery.event?.action === action) &&
-    (repository === undefined || isRepository(delivery, repository)) &&
+    (repository === undefined ||
+      (delivery.repository !== undefined && matchesRepository(repository, delivery.repository))) &&
     (from === undefined || delivery.receivedAt >= from) &&
     (until === undefined || delivery.receivedAt < until) &&
     (searched.length === 0 || areFound(searched, searchedTexts(delivery)));
 }
 
-/** The filter "queued" contains the deliveries that wait for a retry, as the total of queued deliveries does. */
-function hasStatus(status: ConsoleStatus, statuses: readonly ConsoleStatus[]): boolean {
-  return statuses.length === 0 || statuses.includes(status) || (status === "retrying" && statuses.includes("queued"));
-}
-
-function isRepository({ repository }: DeliverySummary, name: string): boolean {
-  return repository !== undefined && (repository.name === name || `${repository.type}:${repository.name}` === name);
+/**
+ * Returns a function that decides whether a delivery of the list stays in it after a change. Only the status can change, and what the
+ * server's search examines besides the row.
+ */
+export function toStatusPredicate(filter: ListFilter): (delivery: Pick<DeliverySummary, "status">) => boolean {
+  const statuses = readStatuses(filter.status);
+  // The filter "queued" contains the deliveries that wait for a retry, as the total of queued deliveries does.
+  return ({ status }) =>
+    statuses.length === 0 || statuses.includes(status) || (status === "retrying" && statuses.includes("queued"));
 }
 
 /** Returns the texts of a row that the inbox searches too. The inbox also searches the body, earlier errors, and log lines. */

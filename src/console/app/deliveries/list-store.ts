@@ -5,18 +5,26 @@ import { type ApiFailure, getJson, type Query, subscribe, toApiFailure } from ".
 import { formatPlural } from "../format.ts";
 import { ReloadTimer } from "../resource.ts";
 import { announce } from "../state.ts";
-import { keyText, type ListFilter, toApiFilter, toPredicate } from "./filter.ts";
+import { keyText, type ListFilter, toApiFilter, toPredicate, toStatusPredicate } from "./filter.ts";
 
 /** More rows than this would slow the page down. Older deliveries are on a page of their own. */
 export const maxRows = 500;
 
 /** The number of deliveries that one request loads, and the maximum number of rows. */
 const defaultLimits = { pageSize: 100, maxRows };
-const totalsIntervalMs = 5_000;
+/** How long after a change the totals are loaded. */
+const totalsDelayMs = 300;
+const totalsIntervalMs = 1_000;
+/** The interval for an inbox that reads every delivery to count them, which can take long. */
+const slowTotalsIntervalMs = 5_000;
+const slowTotalsMs = 500;
 const retryMs = 5_000;
 /** A request that hangs must not block those after it. */
 const requestTimeoutMs = 60_000;
 const empty: ListRows = { rows: [], waiting: [], isTrimmed: false };
+
+/** The number of deliveries per status, without filters. */
+type StatusTotals = DeliveryList["totals"];
 
 /** The rows of the list for one filter, kept up to date by the stream. */
 export class ListStore {
@@ -31,7 +39,7 @@ export class ListStore {
   readonly next = signal<string | undefined>(undefined);
   /** How far a search examined the deliveries. */
   readonly searchedUntil = signal<number | undefined>(undefined);
-  readonly totals = signal<Readonly<Partial<Record<ConsoleStatus, number>>>>({});
+  readonly totals = signal<StatusTotals>({});
   #isHeld = false;
   /** Whether there are deliveries between the rows and those that wait. Inserting then loads the list again. */
   #hasGap = false;
@@ -50,6 +58,8 @@ export class ListStore {
   #reported: Map<string, DeliverySummary> | undefined;
   #unannounced = 0;
   #totalsTimer: ReturnType<typeof setTimeout> | undefined;
+  /** When the totals can be loaded again, as `performance.now()` measures the time. */
+  #totalsDueAt = 0;
 
   constructor(filter: ListFilter, limits: typeof defaultLimits = defaultLimits) {
     this.#filter = filter;
@@ -87,7 +97,8 @@ export class ListStore {
     try {
       await this.#request(async () => {
         const cursor = this.next.value;
-        if (cursor === undefined) return;
+        // Between the rows and the next page, some were dropped.
+        if (cursor === undefined || this.list.value.isTrimmed) return;
         const page = await this.#fetch(cursor);
         batch(() => {
           this.list.value = appendPage(this.list.value, page.deliveries, this.#limits.maxRows);
@@ -144,6 +155,7 @@ export class ListStore {
       this.#hasGap = page.next !== undefined && !page.deliveries.some((delivery) => known.has(keyText(delivery)));
       this.#isPatched = true;
       this.#merge(page.deliveries, () => true);
+      this.#removeUnlisted(page);
       // Older deliveries than the rows can have been missed too.
       if (!this.#hasGap) this.next.value ??= page.next;
       return;
@@ -212,7 +224,7 @@ export class ListStore {
       this.#miss();
     }
     this.#report(incoming);
-    this.#totalsTimer ??= setTimeout(() => void this.#loadTotals(), totalsIntervalMs);
+    this.#loadTotalsAfter(Math.max(totalsDelayMs, this.#totalsDueAt - performance.now()));
   }
 
   /** Messages were missed. Those that arrive together cause one refresh. */
@@ -225,16 +237,40 @@ export class ListStore {
   #report(incoming: readonly DeliverySummary[]): void {
     if (incoming.length === 0) return;
     const isComplete = this.isLoaded.value && this.#refreshed === this.#missed;
-    this.#merge(incoming, isComplete ? toPredicate(this.#filter, Date.now()) : () => false);
+    const accepts = isComplete ? toPredicate(this.#filter, Date.now()) : () => false;
+    batch(() => {
+      this.totals.value = moveTotals(this.totals.value, this.list.value, incoming);
+      this.#merge(incoming, accepts);
+    });
   }
 
-  #merge(incoming: readonly DeliverySummary[], accepts: (delivery: DeliverySummary) => boolean): void {
+  #merge(incoming: readonly DeliverySummary[], accepts: MergeOptions["accepts"]): void {
     const before = this.list.value;
     const isComplete = this.next.value === undefined;
-    const options = { accepts, isHeld: this.#isHeld, isComplete, max: this.#limits.maxRows };
-    const merged = mergeDeliveries(before, incoming, options);
-    this.list.value = merged;
-    this.#announceNew(merged.rows.length + merged.waiting.length - before.rows.length - before.waiting.length);
+    const keeps = toStatusPredicate(this.#filter);
+    const options = { accepts, keeps, isHeld: this.#isHeld, isComplete, max: this.#limits.maxRows };
+    const { removed, ...merged } = mergeDeliveries(before, incoming, options);
+    this.#setRows(merged);
+    const isNew = merged.rows.length + merged.waiting.length + removed - before.rows.length - before.waiting.length;
+    this.#announceNew(isNew);
+  }
+
+  /** Removes the rows that an answer must contain and does not, because they no longer match the status. */
+  #removeUnlisted({ deliveries, next }: DeliveryList): void {
+    if (this.#filter.status === undefined) return;
+    const end =
+      next === undefined ? Number.NEGATIVE_INFINITY : (deliveries.at(-1)?.receivedAt ?? Number.POSITIVE_INFINITY);
+    const listed = new Set(deliveries.map(keyText));
+    const isListed = (row: DeliverySummary) => row.receivedAt <= end || listed.has(keyText(row));
+    const { rows, waiting, ...rest } = this.list.value;
+    this.#setRows({ ...rest, rows: rows.filter(isListed), waiting: waiting.filter(isListed) });
+  }
+
+  #setRows(list: ListRows): void {
+    const isEmptied = list.rows.length === 0 && this.list.value.rows.length > 0;
+    this.list.value = list;
+    // There can be matching rows that are not loaded.
+    if (isEmptied && (list.isTrimmed || this.next.value !== undefined)) this.#refreshTimer.changed();
   }
 
   #announceNew(count: number): void {
@@ -247,16 +283,23 @@ export class ListStore {
     });
   }
 
+  #loadTotalsAfter(ms: number): void {
+    this.#totalsTimer ??= setTimeout(() => void this.#loadTotals(), ms);
+  }
+
   async #loadTotals(): Promise<void> {
     // A change while the totals load causes another request.
     this.#totalsTimer = undefined;
     try {
       await this.#request(async () => {
+        const startedAt = performance.now();
         const { totals } = await this.#get({ limit: 1 });
+        const isSlow = performance.now() - startedAt >= slowTotalsMs;
+        this.#totalsDueAt = startedAt + (isSlow ? slowTotalsIntervalMs : totalsIntervalMs);
         this.totals.value = totals;
       });
-    } catch {
-      // The next message of the stream causes the next try.
+    } catch (error) {
+      if (!this.#stop.signal.aborted && toApiFailure(error).isTemporary) this.#loadTotalsAfter(retryMs);
     }
   }
 }
@@ -269,62 +312,103 @@ export interface ListRows {
   waiting: readonly DeliverySummary[];
   /** Whether rows were dropped, at the end or while they waited. */
   isTrimmed: boolean;
+  /** When the oldest row was received, also if it has left the list. Older deliveries belong to a later page. */
+  oldest?: number | undefined;
+}
+
+interface MergeOptions {
+  /** Whether a new row belongs to the list. */
+  accepts: (delivery: DeliverySummary) => boolean;
+  /** Whether a row that has changed stays in the list. */
+  keeps: (delivery: DeliverySummary) => boolean;
+  /** Whether new rows wait. */
+  isHeld: boolean;
+  /** Whether all older deliveries are in the list. Otherwise one that is older than the oldest row belongs to a later page. */
+  isComplete: boolean;
+  /** The maximum number of rows, and of rows that wait. */
+  max?: number;
 }
 
 /**
- * Adds what the stream reported. Known deliveries change in place, even if they do not match the filter any longer:
- * a row that disappears while the user reads it is worse than one that stays until the list is loaded again.
+ * Adds what the stream reported. Rows change in place, and leave the list if they no longer match the filter.
+ *
+ * @returns also the number of rows that left.
  */
 export function mergeDeliveries(
   current: ListRows,
   incoming: readonly DeliverySummary[],
-  {
-    accepts,
-    isHeld,
-    isComplete,
-    max = maxRows,
-  }: {
-    accepts: (delivery: DeliverySummary) => boolean;
-    /** Whether new rows wait. */
-    isHeld: boolean;
-    /** Whether all older deliveries are in the list. Otherwise one that is older than the last row belongs to a later page. */
-    isComplete: boolean;
-    /** The maximum number of rows, and of rows that wait. */
-    max?: number;
-  },
-): ListRows {
-  const rows = [...current.rows];
-  const waiting = [...current.waiting];
-  const rowIndex = new Map(rows.map((row, index) => [keyText(row), index]));
-  const waitingIndex = new Map(waiting.map((row, index) => [keyText(row), index]));
-  const oldest = isComplete && !current.isTrimmed ? Number.NEGATIVE_INFINITY : (rows.at(-1)?.receivedAt ?? 0);
+  { accepts, keeps, isHeld, isComplete, max = maxRows }: MergeOptions,
+): ListRows & { removed: number } {
+  const rows: (DeliverySummary | undefined)[] = [...current.rows];
+  const waiting: (DeliverySummary | undefined)[] = [...current.waiting];
+  const rowIndex = new Map(current.rows.map((row, index) => [keyText(row), index]));
+  const waitingIndex = new Map(current.waiting.map((row, index) => [keyText(row), index]));
+  const end = oldestOf(current);
+  const oldest = isComplete && !current.isTrimmed ? Number.NEGATIVE_INFINITY : (end ?? 0);
   for (const delivery of incoming) {
     const key = keyText(delivery);
     const [row, held] = [rowIndex.get(key), waitingIndex.get(key)];
-    if (row !== undefined) rows[row] = delivery;
-    else if (held !== undefined) waiting[held] = delivery;
+    if (row !== undefined) rows[row] = keeps(delivery) ? delivery : undefined;
+    else if (held !== undefined) waiting[held] = keeps(delivery) ? delivery : undefined;
     else if (accepts(delivery) && delivery.receivedAt >= oldest) {
       waitingIndex.set(key, waiting.length);
       waiting.push(delivery);
     }
   }
-  const isTrimmed = current.isTrimmed || waiting.length > max;
-  const merged = { rows, waiting: newestFirst(waiting).slice(0, max), isTrimmed };
-  return isHeld ? merged : insertWaiting(merged, max);
+  const keptRows = rows.filter((row) => row !== undefined);
+  const keptWaiting = waiting.filter((row) => row !== undefined);
+  const removed = rows.length + waiting.length - keptRows.length - keptWaiting.length;
+  const isTrimmed = current.isTrimmed || keptWaiting.length > max;
+  const merged = { rows: keptRows, waiting: newestFirst(keptWaiting).slice(0, max), isTrimmed, oldest: end };
+  return { ...(isHeld ? merged : insertWaiting(merged, max)), removed };
 }
 
 /** Inserts the rows that wait. */
-export function insertWaiting({ rows, waiting, isTrimmed }: ListRows, max: number = maxRows): ListRows {
-  if (waiting.length === 0) return { rows, waiting, isTrimmed };
-  const all = newestFirst([...waiting, ...rows]);
-  return { rows: all.slice(0, max), waiting: [], isTrimmed: isTrimmed || all.length > max };
+export function insertWaiting(current: ListRows, max: number = maxRows): ListRows {
+  const { rows, waiting } = current;
+  if (waiting.length === 0) return current;
+  return { ...current, ...trim([...waiting, ...rows], current, max), waiting: [] };
 }
 
 /** Adds a page of deliveries, without those that are in the list already. The stream can have reported older ones before. */
 export function appendPage(current: ListRows, page: readonly DeliverySummary[], max: number = maxRows): ListRows {
   const known = new Set([...current.rows, ...current.waiting].map(keyText));
-  const rows = newestFirst([...current.rows, ...page.filter((delivery) => !known.has(keyText(delivery)))]);
-  return { ...current, rows: rows.slice(0, max), isTrimmed: current.isTrimmed || rows.length > max };
+  const added = page.filter((delivery) => !known.has(keyText(delivery)));
+  return { ...current, ...trim([...current.rows, ...added], current, max) };
+}
+
+/** Sorts rows, and drops those that are too many. */
+function trim(all: readonly DeliverySummary[], current: ListRows, max: number): Omit<ListRows, "waiting"> {
+  const rows = newestFirst(all).slice(0, max);
+  const isTrimmed = current.isTrimmed || all.length > max;
+  const last = rows.at(-1)?.receivedAt;
+  return { rows, isTrimmed, oldest: all.length > max ? last : oldestOf({ rows, oldest: current.oldest }) };
+}
+
+function oldestOf({ rows, oldest }: Pick<ListRows, "rows" | "oldest">): number | undefined {
+  const last = rows.at(-1)?.receivedAt;
+  return last === undefined || oldest === undefined ? (last ?? oldest) : Math.min(last, oldest);
+}
+
+/** Moves the deliveries of the list from their last status to the reported one, so that the totals change with the rows. */
+function moveTotals(totals: StatusTotals, list: ListRows, incoming: readonly DeliverySummary[]): StatusTotals {
+  const statuses = new Map([...list.rows, ...list.waiting].map((row) => [keyText(row), row.status]));
+  const moved = { ...totals };
+  for (const { status, ...key } of incoming) {
+    const last = statuses.get(keyText(key));
+    if (last === undefined) continue;
+    statuses.set(keyText(key), status);
+    const [from, to] = [countedAs(last), countedAs(status)];
+    moved[from] = Math.max(0, (moved[from] ?? 0) - 1);
+    moved[to] = (moved[to] ?? 0) + 1;
+    if (moved[from] === 0) delete moved[from];
+  }
+  return moved;
+}
+
+/** The total of queued deliveries contains those that wait for a retry. */
+function countedAs(status: ConsoleStatus): ConsoleStatus {
+  return status === "retrying" ? "queued" : status;
 }
 
 function newestFirst(deliveries: readonly DeliverySummary[]): DeliverySummary[] {

@@ -1,7 +1,7 @@
 import { readOwnField } from "../../../core/describe.ts";
 import { escapeHidden, quoteShellWord, toShellWord } from "../../../core/text.ts";
 import { webhookPayload } from "../../../payload/samples.ts";
-import type { DeliverySummary } from "../../protocol/deliveries.ts";
+import type { DeliveryDetails } from "../../protocol/deliveries.ts";
 import { knownScopes } from "../deliveries/filter.ts";
 
 /**
@@ -27,13 +27,17 @@ export function toCopiedTest({
   endpoint,
   status,
   body,
-}: Pick<DeliverySummary, "endpoint" | "status"> & { body: string }): string | undefined {
+  prediction = {},
+}: Pick<DeliveryDetails, "endpoint" | "status" | "body" | "prediction">): string | undefined {
   const payload = parse(body);
   if (payload === undefined) return undefined;
   const scope = knownScopes.find((known) => known === readText(payload, "event", "scope"));
   const type = readText(payload, "repo", "type");
   const name = readText(payload, "repo", "name");
-  const outcome = status === "ignored" ? "ignored" : "succeeded";
+  const { ignored, condition } = prediction;
+  const outcome = status === "ignored" || ignored !== undefined ? "ignored" : "succeeded";
+  const note =
+    condition === undefined ? "" : `  // The handler runs ${toComment(condition)}. The Hub lists the changed files.\n`;
   const subject = [readText(payload, "event", "scope"), readText(payload, "event", "action"), name && `of ${name}`];
   const title = `${endpoint} ${outcome === "ignored" ? "ignores" : "handles"} ${subject.filter(Boolean).join(" ") || "a payload"}`;
   let value = toSource(payload, "  ");
@@ -47,10 +51,15 @@ import server from "./server.ts";
 
 test(${toSource(title)}, async () => {
   const payload = ${value};
-  const outcome = await server.receive(payload, { endpoint: ${toSource(endpoint)} });
+${note}  const outcome = await server.receive(payload, { endpoint: ${toSource(endpoint)} });
   expect(outcome.status).toBe("${outcome}");
 });
 `;
+}
+
+/** A line break would end the comment. */
+function toComment(text: string): string {
+  return escapeHidden(text.replace(/\s+/g, " "));
 }
 
 /** Lists what to change in `base` to get `actual`. A key that is missing in `actual` becomes `undefined`. */

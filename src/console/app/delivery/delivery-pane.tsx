@@ -1,6 +1,12 @@
 import { useState } from "preact/hooks";
 import { indentJson } from "../../../core/text.ts";
-import type { DeliveryDetails, DeliveryKey, EditedReplay, ReplayStarted } from "../../protocol/deliveries.ts";
+import type {
+  ConsoleStatus,
+  DeliveryDetails,
+  DeliveryKey,
+  EditedReplay,
+  ReplayStarted,
+} from "../../protocol/deliveries.ts";
 import type { ConsoleFeature, FieldProblem } from "../../protocol/session.ts";
 import { type ApiFailure, sendJson, session, toApiFailure } from "../api.ts";
 import { RepositoryLink } from "../deliveries/columns.tsx";
@@ -61,6 +67,7 @@ function DeliverySummaryHeader({ details }: { details: DeliveryDetails }) {
       <p class="quiet">
         {ignoredReason !== undefined ? <Text value={`Ignored: ${ignoredReason}`} /> : statusLooks[status].description}
       </p>
+      <Failure details={details} />
       <Facts
         facts={[
           [
@@ -97,17 +104,39 @@ function DeliverySummaryHeader({ details }: { details: DeliveryDetails }) {
   );
 }
 
+const failedStatuses: readonly ConsoleStatus[] = ["failed", "dead", "retrying"];
+
+/** The error of the last attempt and where the user's code threw it, because the attempts can be below the fold. */
+function Failure({ details: { status, error, failedAt } }: { details: DeliveryDetails }) {
+  if (!error || !failedStatuses.includes(status)) return null;
+  return (
+    <div class="failure">
+      <p class="problem">
+        <code>{error.code}</code> <Text value={error.message} />
+      </p>
+      {failedAt !== undefined && (
+        <p class="quiet">
+          at{" "}
+          <code>
+            <Text value={failedAt} />
+          </code>
+        </p>
+      )}
+    </div>
+  );
+}
+
 const replayButtonId = "replay-delivery";
 
 /** The actions of a delivery. */
 function DeliveryActions({ details }: { details: DeliveryDetails }) {
-  const { endpoint, id, status, storage, body, bodyLength, url } = details;
+  const { endpoint, id, status, storage, body, bodyLength, prediction, url } = details;
   const [isEditing, setEditing] = useState(false);
   const isCut = bodyLength !== undefined;
   // A delivery with attempts left runs again without a replay, and a delivery in memory cannot be stopped.
   const canDiscard = storage === "inbox" && ["queued", "retrying", "dead"].includes(status);
   const canReplay = status !== "running" && status !== "queued";
-  const test = isCut ? undefined : toCopiedTest({ endpoint, status, body });
+  const test = isCut ? undefined : toCopiedTest({ endpoint, status, body, prediction });
 
   const replay = async () => {
     showReplay(

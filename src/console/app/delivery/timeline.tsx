@@ -1,7 +1,7 @@
 import { escapeHidden } from "../../../core/text.ts";
 import type { AttemptInfo, DeliveryDetails, HandlerLogLine } from "../../protocol/deliveries.ts";
 import { PauseButton } from "../endpoints/endpoints-view.tsx";
-import { formatDuration } from "../format.ts";
+import { formatDuration, formatPlural } from "../format.ts";
 import { JsonTree } from "../json/tree.tsx";
 import { CopyButton, Countdown, Elapsed, Icon, type IconName, Moment, Text } from "../ui.tsx";
 import { Section } from "./pane.tsx";
@@ -15,23 +15,14 @@ const outcomes: Readonly<Record<AttemptInfo["outcome"], { text: string; icon: Ic
   running: { text: "is running", icon: "running", color: "running" },
 };
 
-/** The attempts with the waits between them, and the next one. */
+/** The next attempt and the attempts so far, newest first, with the waits between them. */
 export function Timeline({ details, onChange }: { details: DeliveryDetails; onChange: () => void }) {
   const steps = listSteps(details);
   return (
     <Section title="Attempts">
       <ol class="timeline">
         {steps.map((step) => {
-          if (step.type === "attempt") {
-            return <Attempt key={`attempt-${step.attempt.number}`} attempt={step.attempt} isOpen={step.isLast} />;
-          }
-          if (step.type === "wait") {
-            return (
-              <li key={`wait-${step.before}`} class="timeline-wait">
-                Waited {formatDuration(step.ms)}
-              </li>
-            );
-          }
+          if (step.type !== "next") return <PastStep key={keyOf(step)} step={step} />;
           if (details.isPaused) return <PausedStep key="next" endpoint={details.endpoint} onChange={onChange} />;
           return (
             <li key="next" class="timeline-next" data-color="retry">
@@ -48,6 +39,15 @@ export function Timeline({ details, onChange }: { details: DeliveryDetails; onCh
   );
 }
 
+function keyOf(step: PastTimelineStep): string {
+  return step.type === "wait" ? `wait-${step.before}` : `attempt-${step.attempt.number}`;
+}
+
+function PastStep({ step }: { step: PastTimelineStep }) {
+  if (step.type === "attempt") return <Attempt step={step} />;
+  return <li class="timeline-wait">Waited {formatDuration(step.ms)}</li>;
+}
+
 function PausedStep({ endpoint, onChange }: { endpoint: string; onChange: () => void }) {
   return (
     <li class="timeline-next" data-color="retry">
@@ -62,7 +62,7 @@ function PausedStep({ endpoint, onChange }: { endpoint: string; onChange: () => 
   );
 }
 
-function Attempt({ attempt, isOpen }: { attempt: AttemptInfo; isOpen: boolean }) {
+function Attempt({ step: { attempt, isNewest, same } }: { step: AttemptStep }) {
   const { number, outcome, startedAt, durationMs, responseStatus } = attempt;
   const { text, icon, color } = outcomes[outcome];
   const isExpandable = hasDetails(attempt);
@@ -71,6 +71,12 @@ function Attempt({ attempt, isOpen }: { attempt: AttemptInfo; isOpen: boolean })
       <span>
         Attempt {number} <span class="timeline-outcome">{text}</span>
         {responseStatus !== undefined && <span class="quiet"> with status {responseStatus}</span>}
+        {same.length > 0 && (
+          <>
+            {" "}
+            <span class="tag">{countAttempts(same) + 1} × the same error</span>
+          </>
+        )}
         {isExpandable && <Icon name="chevron" />}
       </span>
       <span class="timeline-time quiet">
@@ -92,15 +98,39 @@ function Attempt({ attempt, isOpen }: { attempt: AttemptInfo; isOpen: boolean })
     <li class="timeline-attempt" data-color={color}>
       <Icon name={icon} />
       {isExpandable ? (
-        <details open={isOpen}>
+        <details open={isNewest}>
           <summary>{title}</summary>
           <AttemptDetails attempt={attempt} />
+          {same.length > 0 && <SameAttempts steps={same} />}
         </details>
       ) : (
         <p class="timeline-title">{title}</p>
       )}
     </li>
   );
+}
+
+/** The earlier attempts that failed with the same error. */
+function SameAttempts({ steps }: { steps: readonly PastTimelineStep[] }) {
+  return (
+    <details class="same-attempts">
+      <summary>
+        <span>
+          Show {formatPlural(countAttempts(steps), "earlier attempt", "earlier attempts")} with the same error
+          <Icon name="chevron" />
+        </span>
+      </summary>
+      <ol class="timeline">
+        {steps.map((step) => (
+          <PastStep key={keyOf(step)} step={step} />
+        ))}
+      </ol>
+    </details>
+  );
+}
+
+function countAttempts(steps: readonly PastTimelineStep[]): number {
+  return steps.filter(({ type }) => type === "attempt").length;
 }
 
 /** Whether an attempt has more to show than its outcome. */
@@ -169,36 +199,55 @@ function HandlerLog({ lines, number }: { lines: readonly HandlerLogLine[]; numbe
   );
 }
 
-/** A part of the timeline. */
-type TimelineStep =
-  | { type: "attempt"; attempt: AttemptInfo; isLast: boolean }
-  /** `before` is the number of the attempt that follows. */
-  | { type: "wait"; before: number; ms: number }
-  /** The next attempt. `at` is missing if it starts as soon as a worker is free. */
-  | { type: "next"; number: number; at: number | undefined };
+interface AttemptStep {
+  type: "attempt";
+  attempt: AttemptInfo;
+  isNewest: boolean;
+  /** The attempts directly before it that failed with the same error, and the waits between them. */
+  same: readonly PastTimelineStep[];
+}
+
+/** An attempt, or a wait. `before` is the number of the attempt that follows. */
+type PastTimelineStep = AttemptStep | { type: "wait"; before: number; ms: number };
+
+/** A part of the timeline. `next`: the next attempt. `at` is missing if it starts as soon as a worker is free. */
+type TimelineStep = PastTimelineStep | { type: "next"; number: number; at: number | undefined };
 
 /** Shorter waits are not shown. */
 const minWaitMs = 100;
 
-/** Lists the attempts with the waits between them, and the next attempt. */
+/** Lists the next attempt and the attempts so far, newest first, with the waits between them. Consecutive equal failures are one step. */
 export function listSteps({
   timeline,
   status,
   nextAttemptAt,
 }: Pick<DeliveryDetails, "timeline" | "status" | "nextAttemptAt">): TimelineStep[] {
   const steps: TimelineStep[] = [];
-  timeline.forEach((attempt, index) => {
-    const wait = waitBetween(timeline[index - 1], attempt);
-    if (wait !== undefined && wait >= minWaitMs) steps.push({ type: "wait", before: attempt.number, ms: wait });
-    steps.push({ type: "attempt", attempt, isLast: index === timeline.length - 1 });
-  });
   if (status === "queued" || status === "retrying") {
     steps.push({ type: "next", number: (timeline.at(-1)?.number ?? 0) + 1, at: nextAttemptAt });
+  }
+  /** The last attempt that starts a step of its own, and what was added to it. */
+  let folding: { attempt: AttemptInfo; same: PastTimelineStep[] } | undefined;
+  for (const [index, attempt] of [...timeline.entries()].reverse()) {
+    const later = timeline[index + 1];
+    const isSame = folding !== undefined && areSameFailure(folding.attempt, attempt);
+    const target = folding && isSame ? folding.same : steps;
+    const wait = later && waitBetween(attempt, later);
+    if (later && wait !== undefined && wait >= minWaitMs) target.push({ type: "wait", before: later.number, ms: wait });
+    const same: PastTimelineStep[] = [];
+    target.push({ type: "attempt", attempt, isNewest: later === undefined, same });
+    if (!isSame) folding = { attempt, same };
   }
   return steps;
 }
 
-function waitBetween(earlier: AttemptInfo | undefined, later: AttemptInfo): number | undefined {
-  if (earlier?.startedAt === undefined || later.startedAt === undefined) return undefined;
+function areSameFailure(one: AttemptInfo, other: AttemptInfo): boolean {
+  const failureOf = ({ outcome, error, stack }: AttemptInfo) =>
+    JSON.stringify([outcome, error?.code, error?.message, stack]);
+  return one.error !== undefined && failureOf(one) === failureOf(other);
+}
+
+function waitBetween(earlier: AttemptInfo, later: AttemptInfo): number | undefined {
+  if (earlier.startedAt === undefined || later.startedAt === undefined) return undefined;
   return later.startedAt - earlier.startedAt - (earlier.durationMs ?? 0);
 }

@@ -37,14 +37,31 @@ export function findSharedMessage(endpoints: readonly Pick<EndpointInfo, "regist
   return isShared && endpoints.length > 1 ? message : undefined;
 }
 
-/** Describes which events an endpoint accepts. */
-export function describeFilter({ scopes, repos, watch }: Pick<EndpointInfo, "scopes" | "repos" | "watch">): string {
-  const parts = [
+/** Describes which events an endpoint accepts, one condition per line. */
+export function describeFilter({
+  scopes,
+  actions,
+  repos,
+  refs,
+  paths,
+  ignoreSelf,
+  watch,
+}: Pick<EndpointInfo, "scopes" | "actions" | "repos" | "refs" | "paths" | "ignoreSelf" | "watch">): readonly string[] {
+  const fields: readonly (readonly [text: string, values: readonly string[]])[] = [
+    ["action", actions],
+    ["ref", refs],
+    ["a changed file matches", paths],
+  ];
+  const events = [
     scopes.length > 0 ? scopes.join(", ") : "All events",
     ...(repos.length > 0 ? [`of ${repos.join(", ")}`] : []),
     ...(watch.length > 0 ? [`watching ${watch.join(", ")}`] : []),
   ];
-  return parts.join(" ");
+  return [
+    events.join(" "),
+    ...fields.filter(([, values]) => values.length > 0).map(([text, values]) => `${text} ${values.join(" or ")}`),
+    ...(ignoreSelf ? ["not caused by this server"] : []),
+  ];
 }
 
 /** The windows with the time span of one bar. */

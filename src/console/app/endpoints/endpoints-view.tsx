@@ -276,7 +276,11 @@ function EndpointFacts({ endpoint }: { endpoint: EndpointInfo }) {
       <div>
         <dt>Filter</dt>
         <dd>
-          <Text value={describeFilter(endpoint)} />
+          {describeFilter(endpoint).map((text) => (
+            <p key={text}>
+              <Text value={text} />
+            </p>
+          ))}
         </dd>
       </div>
       <div>

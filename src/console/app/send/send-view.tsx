@@ -329,14 +329,16 @@ function EndpointRecipient({ recipient, choice }: { recipient: SendRecipient; ch
   );
 }
 
-function Outcome({ recipient: { ignored }, isSkipped }: { recipient: SendRecipient; isSkipped: boolean }) {
+function Outcome({ recipient: { ignored, condition }, isSkipped }: { recipient: SendRecipient; isSkipped: boolean }) {
   if (isSkipped) return <StateLabel label="Skipped" color="ignored" icon="ignored" />;
   if (ignored !== undefined) return <StateLabel label="Ignored" color="ignored" icon="ignored" />;
+  if (condition !== undefined) return <StateLabel label="Depends" color="retry" icon="help" />;
   return <StateLabel label="Receives" color="good" icon="succeeded" />;
 }
 
-function Note({ recipient: { skipped, ignored } }: { recipient: SendRecipient }) {
-  const note = skipped ?? (ignored === undefined ? undefined : `The endpoint ignores it: ${ignored}`);
+function Note({ recipient: { skipped, ignored, condition } }: { recipient: SendRecipient }) {
+  const decided = ignored === undefined ? undefined : `The endpoint ignores it: ${ignored}`;
+  const note = skipped ?? decided ?? (condition === undefined ? undefined : `The handler runs ${condition}`);
   if (note === undefined) return null;
   return (
     <span class="quiet attempt-error">
