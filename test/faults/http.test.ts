@@ -339,7 +339,7 @@ describe("A route that does not read a body to its end", () => {
     const headers = { Host: "localhost", Authorization: "Bearer hf_local", "Content-Type": "application/x-ndjson" };
     const path = "/api/datasets/me/data/commit/main";
     await hub.trigger();
-    for (const line of ["x".repeat(17 * 1024 * 1024), `not JSON\n${"x".repeat(300_000)}`]) {
+    for (const line of ["x".repeat(69 * 1024 * 1024), `not JSON\n${"x".repeat(300_000)}`]) {
       const socket = await RawSocket.open(hub.url);
       onTestFinished(() => socket.close());
       const length = { "Content-Length": String(2 * line.length) };
