@@ -147,7 +147,7 @@ export function resolveDevOptions(options: StartDevOptions): DevConfig {
   };
 }
 
-/** The variable that tells `forward-server.ts` where to send deliveries. */
+/** The variable with the URL to which `forward-server.ts` sends deliveries. */
 export const forwardVariable = "HUB_WEBHOOKS_FORWARD_URL";
 
 /** Returns the server file and its variables. */

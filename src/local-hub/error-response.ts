@@ -1,4 +1,8 @@
 import { HTTPException } from "hono/http-exception";
+import type * as z from "zod/mini";
+import { describeIssue } from "../core/describe.ts";
+import { WebhookError } from "../core/errors.ts";
+import { fieldProblems } from "../hub/validation/arguments.ts";
 
 /** The maximum number of invalid fields in a message. */
 const maxListedProblems = 5;
@@ -61,4 +65,20 @@ export function errorResponse({
       },
     },
   );
+}
+
+/**
+ * Parses a value that the user of a local Hub gives, such as an event.
+ *
+ * @throws `ARGUMENT_INVALID` with the invalid fields.
+ */
+export function parseGiven<Schema extends z.ZodMiniType>(
+  schema: Schema,
+  value: unknown,
+  name: string,
+): z.output<Schema> {
+  const parsed = schema.safeParse(value, { error: describeIssue });
+  if (parsed.success) return parsed.data;
+  const list = fieldProblems(parsed.error, { name }).map(({ field, problem }) => `${field}: ${problem}`);
+  throw new WebhookError(`Invalid ${name}. Fix these fields: ${list.join("; ")}.`, { code: "ARGUMENT_INVALID" });
 }

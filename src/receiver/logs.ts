@@ -68,8 +68,8 @@ export function createConsoleLogger(
 }
 
 function minRank(): number {
-  const level = readEnvironment("LOG_LEVEL")?.toLowerCase() ?? (isSilent() ? "silent" : "info");
-  return minRanks.get(level) ?? ranks.info;
+  if (isSilent()) return Number.POSITIVE_INFINITY;
+  return minRanks.get(readEnvironment("LOG_LEVEL")?.toLowerCase() ?? "info") ?? ranks.info;
 }
 
 /** Whether nothing is logged, because the output of a test run is the report of its tests. */

@@ -43,6 +43,21 @@ test("A session passes deliveries on to a program, and keeps what arrives while 
   }
 });
 
+test.each([500, 302])(
+  "A session does not send a delivery again after the program responded with %i",
+  async (status) => {
+    const { program, received } = createProgram({ status });
+    const port = await listenOnPort(program);
+    onTestFinished(() => void program.close());
+    const { session, events } = await openForward(port);
+    await push(session);
+    const outcomes = () =>
+      events.flatMap((event) => (event.event === "output" ? (/"outcome":"(\w+)"/.exec(event.text)?.[1] ?? []) : []));
+    await expect.poll(outcomes, { timeout: 20_000 }).toEqual(["dead"]);
+    expect(received).toHaveLength(1);
+  },
+);
+
 test.each(["ftp://localhost/hook", "localhost:8000", ""])(
   "A session refuses to pass deliveries on to %j",
   async (forward) => {

@@ -1,8 +1,6 @@
 import * as z from "zod/mini";
-import { describeIssue } from "../../core/describe.ts";
-import { WebhookError } from "../../core/errors.ts";
 import { type Duration, isDuration, toMilliseconds } from "../../core/options.ts";
-import { fieldProblems } from "../../hub/validation/arguments.ts";
+import { parseGiven } from "../error-response.ts";
 
 const share = z.number().check(z.minimum(0), z.maximum(1));
 
@@ -46,12 +44,7 @@ export class FaultyDelivery {
    * @throws `ARGUMENT_INVALID` with the invalid fields.
    */
   set(faults: unknown): void {
-    const parsed = schema.safeParse(faults, { error: describeIssue });
-    if (!parsed.success) {
-      const list = fieldProblems(parsed.error, { name: "faults" }).map(({ field, problem }) => `${field}: ${problem}`);
-      throw new WebhookError(`Invalid faults. Fix these fields: ${list.join("; ")}.`, { code: "ARGUMENT_INVALID" });
-    }
-    const { drop = 0, duplicate = 0, reorder = false, delay } = parsed.data;
+    const { drop = 0, duplicate = 0, reorder = false, delay } = parseGiven(schema, faults, "faults");
     const delayMs = delay === undefined ? undefined : toMilliseconds(delay, "delay");
     this.#drop = drop;
     this.#duplicate = duplicate;

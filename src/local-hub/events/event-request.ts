@@ -1,10 +1,9 @@
 import * as z from "zod/mini";
-import { describeIssue, readOwnField } from "../../core/describe.ts";
-import { WebhookError } from "../../core/errors.ts";
+import { readOwnField } from "../../core/describe.ts";
 import { repoRef } from "../../hub/schemas.ts";
-import { fieldProblems } from "../../hub/validation/arguments.ts";
 import { isEditPath, sampleTexts } from "../../payload/samples.ts";
 import { deriveId, localUser } from "../accounts.ts";
+import { parseGiven } from "../error-response.ts";
 import { hasContent, mainRef, type StoredRepository } from "../store/repository-store.ts";
 import { eventPayload, findKnownScope, payloadSerializer, type RepositoryChange } from "./repository-change.ts";
 
@@ -89,7 +88,7 @@ export type ParsedEvent = z.output<typeof eventRequest>;
  * @throws `ARGUMENT_INVALID` with the invalid fields.
  */
 export function parseEvent(event: unknown): ParsedEvent {
-  return parse(eventRequest, event, "event");
+  return parseGiven(eventRequest, event, "event");
 }
 
 const scenarioSchema = z.strictObject({
@@ -106,14 +105,7 @@ export type Scenario = z.input<typeof scenarioSchema>;
  * @throws `ARGUMENT_INVALID` with the invalid fields.
  */
 export function parseScenario(scenario: unknown): readonly ParsedEvent[] {
-  return parse(scenarioSchema, scenario, "scenario").events;
-}
-
-function parse<Schema extends z.ZodMiniType>(schema: Schema, value: unknown, name: string): z.output<Schema> {
-  const parsed = schema.safeParse(value, { error: describeIssue });
-  if (parsed.success) return parsed.data;
-  const list = fieldProblems(parsed.error, { name }).map(({ field, problem }) => `${field}: ${problem}`);
-  throw new WebhookError(`Invalid ${name}. Fix these fields: ${list.join("; ")}.`, { code: "ARGUMENT_INVALID" });
+  return parseGiven(scenarioSchema, scenario, "scenario").events;
 }
 
 interface RecordOptions {

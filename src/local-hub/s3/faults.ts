@@ -1,9 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import * as z from "zod/mini";
-import { describeIssue } from "../../core/describe.ts";
-import { WebhookError } from "../../core/errors.ts";
 import { type Duration, isDuration, toMilliseconds } from "../../core/options.ts";
-import { fieldProblems } from "../../hub/validation/arguments.ts";
+import { parseGiven } from "../error-response.ts";
 
 /** The operations of the S3 API. `HEAD` and `LIST` include requests for the bucket itself. `DELETE` includes deletions of several objects. */
 const operations = ["GET", "HEAD", "PUT", "DELETE", "LIST"] as const;
@@ -113,12 +111,7 @@ export class BucketFaults {
    * @throws `ARGUMENT_INVALID` with the invalid fields.
    */
   set(faults: unknown): void {
-    const { success, data, error } = bucketFaults.safeParse(faults, { error: describeIssue });
-    if (!success) {
-      const problems = fieldProblems(error, { name: "faults" }).map(({ field, problem }) => `${field}: ${problem}`);
-      throw new WebhookError(`Invalid faults. Fix these fields: ${problems.join("; ")}.`, { code: "ARGUMENT_INVALID" });
-    }
-    this.#active = data.map((fault) => ({
+    this.#active = parseGiven(bucketFaults, faults, "faults").map((fault) => ({
       fault,
       skip: fault.skip ?? 0,
       count: fault.count ?? Number.POSITIVE_INFINITY,

@@ -5,9 +5,9 @@ import { data, openLocalHub } from "../support/hub.ts";
 import { openTarget } from "../support/target.ts";
 
 /** Opens a local Hub with faults and a target, and pushes. */
-async function pushWith(faults: DeliveryFaults) {
+async function pushWith(faults: DeliveryFaults, status = 200) {
   const hub = await openLocalHub({ deliveryFaults: faults });
-  const target = await openTarget();
+  const target = await openTarget(status);
   const { id } = await hub.create({ url: target.url });
   const [delivery] = await hub.hub.push(data);
   return { hub, target, id, delivery };
@@ -29,6 +29,12 @@ describe("The deliveries of a local Hub", () => {
     const ids = target.requests.map(({ headers }) => headers["webhook-id"]);
     expect(ids).toEqual([ids[0], ids[0]]);
     expect(hub.hub.deliveries(id)).toMatchObject([{ attempt: 2 }, { attempt: 1 }]);
+  });
+
+  test("are retried after a duplicate that failed, and count as one failure", async () => {
+    const { hub, target, id } = await pushWith({ duplicate: 1 }, 500);
+    expect(target.requests).toHaveLength(4);
+    expect(hub.hub.deliveries(id).map(({ attempt }) => attempt)).toEqual([4, 3, 2, 1]);
   });
 
   test("wait with delay", async () => {

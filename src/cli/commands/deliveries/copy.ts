@@ -4,15 +4,13 @@ import { WebhookError } from "../../../core/errors.ts";
 import { directFetch } from "../../../core/fetch.ts";
 import { consolePath, defaultPort, readBaseUrl, webhooksPath } from "../../../core/urls.ts";
 import { findSessionSecret } from "../../../dev/session-file.ts";
-import { createId } from "../../../local-hub/accounts.ts";
-import { postDelivery } from "../../../local-hub/delivery/attempt.ts";
 import { HttpSender } from "../../../local-hub/delivery/http-sender.ts";
-import { describeAttempted } from "../../../local-hub/delivery/hub-delivery.ts";
 import type { Invocation, Shell } from "../../invocation.ts";
 import { usageError } from "../../usage.ts";
 import { deliveriesResult } from "../trigger/results.ts";
+import { postOnce } from "../trigger/url-sender.ts";
 
-/** The timeout of a request to the other receiver, and of the delivery. */
+/** The timeout of a request to the other receiver. */
 const timeoutMs = 30_000;
 
 const list = z.object({ deliveries: z.array(z.object({ id: z.string(), endpoint: z.string() })) });
@@ -47,18 +45,14 @@ export async function copyDelivery({ id, from, to, endpoint, invocation }: CopyO
   }
   const url = `${target}${webhooksPath}${name}`;
   const secret = findSessionSecret(url) ?? (shell.env.WEBHOOK_SECRET || undefined);
-  const delivery = { deliveryId: createId(), logId: createId(), attempt: 1, body };
   const sender = new HttpSender({ allowRemote: false });
   const stop = new AbortController();
   void shell.untilStopped().then(() => stop.abort());
   try {
-    const context = { sender, timeoutMs, now: () => performance.timeOrigin + performance.now(), signal: stop.signal };
-    const { attempt } = await postDelivery(context, { url, secret, delivery });
-    const { webhookId: _webhookId, logId: _logId, ...sent } = describeAttempted("", attempt);
-    const delivered = { ...sent, durationMs: Math.round(attempt.durationMs) };
+    const delivered = await postOnce(sender, { url, secret, body, signal: stop.signal });
     output.printResult(deliveriesResult([delivered], { json: { copyOf: { endpoint: name, id }, ...delivered } }));
-    if (attempt.error !== null) invocation.exitCode = 1;
-    if (attempt.error?.includes("ECONNREFUSED")) {
+    if (delivered.error !== null) invocation.exitCode = 1;
+    if (delivered.error?.includes("ECONNREFUSED")) {
       output.log(`No server listens at ${target}. Start one with npx hub-webhooks dev, or set its URL with --to.`);
     }
   } finally {

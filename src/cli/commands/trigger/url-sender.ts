@@ -7,7 +7,13 @@ import type { ParsedEvent } from "../../../local-hub/events/event-request.ts";
 import { serializeEvent } from "../../../local-hub/events/event-request.ts";
 import { usageError } from "../../usage.ts";
 import { hubUrl } from "./event.ts";
-import { type EventSender, isSecretRejected, type TriggerOutcome, type TriggerPreview } from "./results.ts";
+import {
+  type EventSender,
+  isSecretRejected,
+  type TriggeredDelivery,
+  type TriggerOutcome,
+  type TriggerPreview,
+} from "./results.ts";
 
 interface UrlSenderOptions {
   url: string;
@@ -35,13 +41,8 @@ export class UrlSender implements EventSender {
   }
 
   async trigger(signal: AbortSignal): Promise<TriggerOutcome> {
-    const { url, secret } = this.#options;
-    const delivery = { deliveryId: createId(), logId: createId(), attempt: 1, body: this.#body() };
-    const context = { sender: this.#sender, timeoutMs, now: () => performance.timeOrigin + performance.now(), signal };
-    const { attempt: made } = await postDelivery(context, { url, secret, delivery });
-    signal.throwIfAborted();
-    const { webhookId: _webhookId, logId: _logId, ...delivered } = describeAttempted(this.#webhookId, made);
-    return { deliveries: [{ ...delivered, durationMs: Math.round(made.durationMs) }], notFired: [], notified: [] };
+    const delivery = await postOnce(this.#sender, { ...this.#options, body: this.#body(), signal });
+    return { deliveries: [delivery], notFired: [], notified: [] };
   }
 
   async preview(): Promise<TriggerPreview> {
@@ -77,6 +78,23 @@ export class UrlSender implements EventSender {
     const { event } = this.#options;
     return serializeEvent(event, { hubUrl, createId, createSha })(this.#webhookId);
   }
+}
+
+/**
+ * Posts a delivery once, with a new ID, as the Hub does.
+ *
+ * @throws the abort reason of the signal.
+ */
+export async function postOnce(
+  sender: HttpSender,
+  { url, secret, body, signal }: { url: string; secret: string | undefined; body: string; signal: AbortSignal },
+): Promise<TriggeredDelivery> {
+  const delivery = { deliveryId: createId(), logId: createId(), attempt: 1, body };
+  const context = { sender, timeoutMs, now: () => performance.timeOrigin + performance.now(), signal };
+  const { attempt } = await postDelivery(context, { url, secret, delivery });
+  signal.throwIfAborted();
+  const { webhookId: _webhookId, logId: _logId, ...delivered } = describeAttempted("", attempt);
+  return { ...delivered, durationMs: Math.round(attempt.durationMs) };
 }
 
 function checkUrl(url: string): void {

@@ -79,6 +79,14 @@ describe("hub-webhooks deliveries replay --from", () => {
     expect(laptop.ran).toEqual([]);
   });
 
+  test("refuses a body that the console cuts, and delivers nothing", async () => {
+    const { deployed, laptop, copy } = await openBoth();
+    const payload = { ...webhookPayload("repo.content"), padding: "x".repeat(1_100_000) };
+    await deployed.server.fetch(deliveryRequest({ endpoint: "retrain", payload, secret, id: "large" }));
+    expect(await copy("large")).toMatchObject({ exitCode: 1, stderr: expect.stringContaining("1 MiB") });
+    expect(laptop.ran).toEqual([]);
+  });
+
   test("says what is missing if no server listens, at the source or on this machine", async () => {
     const { deployed } = await openBoth();
     const closed = `http://127.0.0.1:${await freePort()}`;
