@@ -88,6 +88,6 @@ function answer(hub: StandInHub, { method, path, body }: ReceivedRequest): { sta
 function answered(body: unknown): object {
   const { job, ...rest } = Object(body);
   if (job === undefined) return rest;
-  const { secrets = {}, arch: _arch, attempts: _attempts, volumes: _volumes, ...told } = job;
-  return { ...rest, job: { ...told, secrets: Object.keys(secrets) } };
+  const { secrets = {}, arch: _arch, attempts: _attempts, volumes: _volumes, ...returned } = job;
+  return { ...rest, job: { ...returned, secrets: Object.keys(secrets) } };
 }

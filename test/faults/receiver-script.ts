@@ -54,14 +54,14 @@ server.webhook("leaves-behind", { schema: null }, (_payload, { delivery }) => {
 
 const errors = errorsWithSecret(process.env.WEBHOOK_SECRET ?? "");
 
-server.webhook("tells-secret", { schema: null }, async (_payload, { delivery, log }) => {
+server.webhook("leaks-secret", { schema: null }, async (_payload, { delivery, log }) => {
   log.info({ thrown: errors[delivery.body] }, `The secret is ${process.env.WEBHOOK_SECRET}.`);
   throw errors[delivery.body];
 });
 
 if (process.env.INBOX_URL !== undefined) {
   const options = { background: true, attempts: 3, backoff: { first: 1 }, schema: null } as const;
-  server.webhook("tells-secret-later", { ...options, attempts: 1 }, async (_payload, { delivery }) => {
+  server.webhook("leaks-secret-later", { ...options, attempts: 1 }, async (_payload, { delivery }) => {
     throw errors[delivery.body];
   });
   server.webhook("background", options, async (_payload, { delivery }) => {

@@ -115,8 +115,8 @@ describe("An error of a handler that contains a secret", () => {
     for (const [index, { where }] of thrown.entries()) {
       const send = (endpoint: string, id: string) =>
         receiver.post({ path: `/webhooks/${endpoint}`, headers: { "Webhook-Id": id }, body: where });
-      expect((await send("tells-secret", `inline-${index}`)).status).toBe(500);
-      expect((await send("tells-secret-later", `later-${index}`)).status).toBe(202);
+      expect((await send("leaks-secret", `inline-${index}`)).status).toBe(500);
+      expect((await send("leaks-secret-later", `later-${index}`)).status).toBe(202);
     }
     await child.says(/^delivery is dead/, thrown.length);
     const headers = {
@@ -125,8 +125,8 @@ describe("An error of a handler that contains a secret", () => {
       Connection: "close",
     };
     const queries = thrown.flatMap((_thrown, index) => [
-      `/one?endpoint=tells-secret&id=inline-${index}`,
-      `/one?endpoint=tells-secret-later&id=later-${index}`,
+      `/one?endpoint=leaks-secret&id=inline-${index}`,
+      `/one?endpoint=leaks-secret-later&id=later-${index}`,
     ]);
     const shown = await Promise.all(
       ["", ...queries].map((query) =>

@@ -27,8 +27,8 @@ const { url: _url, ...toNothing } = toUrl;
 const toJob: WebhookRequest = { ...toNothing, job: { flavor: "cpu-basic", secrets: { KEY: jobSecret } } };
 
 function expectClean(error: unknown): void {
-  const told = [inspect(error, { depth: 10, showHidden: true }), JSON.stringify(error), String(error), error];
-  for (const value of planted) expect(holdsSecret(told, value), inspect(error, { depth: 10 })).toBe(false);
+  const shown = [inspect(error, { depth: 10, showHidden: true }), JSON.stringify(error), String(error), error];
+  for (const value of planted) expect(holdsSecret(shown, value), inspect(error, { depth: 10 })).toBe(false);
 }
 
 /** Repeats the whole request: its headers, and its body unchanged. */

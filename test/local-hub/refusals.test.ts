@@ -126,7 +126,7 @@ describe("An invalid request body", () => {
 
   test("does not result from unknown fields, which are ignored", async () => {
     const hub = await openLocalHub();
-    const other = { id: unknownId, disabled: true, hasSecret: true, stranger: { deep: [1] } };
+    const other = { id: unknownId, disabled: true, hasSecret: true, unknown: { deep: [1] } };
     const watched = [{ ...data, id: "1", avatarUrl: "/a.svg" }];
     const made = await hub.create({ ...other, url: "http://127.0.0.1:1/", watched });
     expect(made).toEqual({

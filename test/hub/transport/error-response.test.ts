@@ -67,8 +67,8 @@ describe("The message contains the reason that the Hub gives", () => {
       { status: 404, headers: { "x-error-message": "short" }, json: { error: "long" } },
       "status 404: long. ",
     ],
-  ])("from %s", async (_shape, answer, told) => {
-    expect(await messageOf(answer)).toContain(`Could not list your webhooks: the Hub returned ${told}`);
+  ])("from %s", async (_shape, answer, description) => {
+    expect(await messageOf(answer)).toContain(`Could not list your webhooks: the Hub returned ${description}`);
   });
 
   test("without a period after another punctuation mark", async () => {

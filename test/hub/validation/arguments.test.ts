@@ -7,7 +7,7 @@ import { timestamp, wholeNumber } from "../../../src/hub/schemas.ts";
 import { fieldProblems } from "../../../src/hub/validation/arguments.ts";
 
 /** Returns the problems that `fieldProblems` reports for a value. */
-function told(schema: z.core.$ZodType, value: unknown) {
+function problemsOf(schema: z.core.$ZodType, value: unknown) {
   const { error } = z.safeParse(schema, value, { error: describeIssue });
   return error && fieldProblems(error, { name: "body" }).map(({ field, problem }) => `${field}: ${problem}`);
 }
@@ -15,7 +15,7 @@ function told(schema: z.core.$ZodType, value: unknown) {
 const query = z.strictObject({ p: wholeNumber({ minimum: 0, maximum: 9, fallback: 0 }), name: z.string().optional() });
 
 describe("fieldProblems", () => {
-  test.each<[what: string, schema: z.core.$ZodType, value: unknown, told: string[]]>([
+  test.each<[what: string, schema: z.core.$ZodType, value: unknown, problems: string[]]>([
     ["that is empty", z.object({ name: z.string().min(1) }), { name: "" }, ["name: must not be empty"]],
     [
       "that has no items",
@@ -59,6 +59,6 @@ describe("fieldProblems", () => {
     ],
     ["that is the body itself", z.object({}), [], ["body: expected object, received array"]],
   ])("describes a field %s", (_what, schema, value, expected) => {
-    expect(told(schema, value)).toEqual(expected);
+    expect(problemsOf(schema, value)).toEqual(expected);
   });
 });

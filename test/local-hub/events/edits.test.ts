@@ -123,14 +123,14 @@ describe("A webhook that watches the repository but does not fire", () => {
     const disabled = await hub.create({ url });
     await hub.setState(disabled.id, "disable");
     const domain = await hub.create({ url, domains: ["discussion"] });
-    const stranger = await hub.create({ url }, { token: "hf_other" });
+    const foreign = await hub.create({ url }, { token: "hf_other" });
     await hub.create({ url, watched: [{ type: "model", name: "me/net" }] });
     const body = { ...pushed, repo: { ...data, private: true } };
     const { body: answer } = await hub.request("POST /_local/events?wait=true", { body });
     const expected = [
       { webhookId: disabled.id, url, reason: "disabled" },
       { webhookId: domain.id, url, reason: "domain" },
-      { webhookId: stranger.id, url, reason: "private" },
+      { webhookId: foreign.id, url, reason: "private" },
       { webhookId: used.id, url: `${hub.url}/_local/jobs`, reason: "daily-limit" },
     ];
     expect(answer).toEqual({ deliveries: [], notFired: expected, notified: [] });

@@ -218,7 +218,9 @@ describe("Papers", () => {
       const known = papers.parse(body);
       expect(known.map(({ paperId }) => paperId)).toEqual([cards, rotary, reviewers, small]);
       const named = new Map(
-        (await allOf(hub)).flatMap((told) => (told.type === "paper" ? [[told.paper._id, told.paper.title]] : [])),
+        (await allOf(hub)).flatMap((notification) =>
+          notification.type === "paper" ? [[notification.paper._id, notification.paper.title]] : [],
+        ),
       );
       expect(named).toEqual(new Map(known.map(({ objectId: id, title }) => [id, title])));
     });
@@ -296,9 +298,9 @@ describe("Papers", () => {
     });
 
     test("returns 400 for an unknown author and an unknown user", async () => {
-      const [stranger] = await authorsOf(hub, rotary);
+      const [otherAuthor] = await authorsOf(hub, rotary);
       const unknown = "0123456789abcdef01234567";
-      for (const claimAuthorId of [stranger?.id, unknown]) {
+      for (const claimAuthorId of [otherAuthor?.id, unknown]) {
         const answer = await hub.request(path, { body: { paperId: small, claimAuthorId } });
         expect([answer.status, answer.body]).toEqual([400, { error: expect.stringMatching(/^claimAuthorId: /) }]);
       }

@@ -21,13 +21,15 @@ describe("The notifications of a new local Hub", () => {
   });
 
   test("cover all types, states and kinds", () => {
-    const kinds = (told: (notification: Notification) => unknown) => new Set(all.map(told));
+    const kinds = (pick: (notification: Notification) => unknown) => new Set(all.map(pick));
     const repos = all.filter(isOf("repo"));
     const blogs = all.filter(isOf("community_blog"));
     expect(kinds(({ type }) => type)).toEqual(new Set(["paper", "repo", "post", "community_blog"]));
     expect(kinds(({ read }) => read)).toEqual(new Set([true, false]));
     expect(kinds(({ discussionEventId }) => discussionEventId === undefined)).toEqual(new Set([true, false]));
-    expect(kinds((told) => participantsOf(told).includes("local-user"))).toEqual(new Set([true, false]));
+    expect(kinds((notification) => participantsOf(notification).includes("local-user"))).toEqual(
+      new Set([true, false]),
+    );
     expect(new Set(repos.map(({ repo }) => repo.type))).toEqual(
       new Set(["dataset", "model", "space", "bucket", "kernel"]),
     );
@@ -88,26 +90,42 @@ describe("A page of notifications", () => {
 
 describe("A search of notifications", () => {
   const preprint = "2601.04211";
-  const papersOf = (id: string | undefined) => (told: Notification) => isOf("paper")(told) && told.paper._id === id;
-  const titled = (title: string) => (told: Notification) => isOf("paper")(told) && told.paper.title.startsWith(title);
+  const papersOf = (id: string | undefined) => (notification: Notification) =>
+    isOf("paper")(notification) && notification.paper._id === id;
+  const titled = (title: string) => (notification: Notification) =>
+    isOf("paper")(notification) && notification.paper.title.startsWith(title);
 
   test.each<[query: string, isWanted: (notification: Notification) => boolean]>([
     ["readStatus=unread", ({ read }) => !read],
-    ["repoType=dataset", (told) => isOf("repo")(told) && told.repo.type === "dataset"],
-    ["repoType=model", (told) => isOf("repo")(told) && told.repo.type === "model"],
-    ["repoType=space", (told) => isOf("repo")(told) && told.repo.type === "space"],
-    ["repoType=bucket", (told) => isOf("repo")(told) && told.repo.type === "bucket"],
-    ["repoType=kernel", (told) => isOf("repo")(told) && told.repo.type === "kernel"],
-    ["repoName=acme/reviews", (told) => isOf("repo")(told) && told.repo.name === "acme/reviews"],
-    ["postAuthor=local-user", (told) => isOf("post")(told) && told.post.authorName === "local-user"],
+    ["repoType=dataset", (notification) => isOf("repo")(notification) && notification.repo.type === "dataset"],
+    ["repoType=model", (notification) => isOf("repo")(notification) && notification.repo.type === "model"],
+    ["repoType=space", (notification) => isOf("repo")(notification) && notification.repo.type === "space"],
+    ["repoType=bucket", (notification) => isOf("repo")(notification) && notification.repo.type === "bucket"],
+    ["repoType=kernel", (notification) => isOf("repo")(notification) && notification.repo.type === "kernel"],
+    [
+      "repoName=acme/reviews",
+      (notification) => isOf("repo")(notification) && notification.repo.name === "acme/reviews",
+    ],
+    [
+      "postAuthor=local-user",
+      (notification) => isOf("post")(notification) && notification.post.authorName === "local-user",
+    ],
     [`paperId=${preprint}`, titled("Small Models")],
-    ["articleId=kernels-by-hand", (told) => isOf("community_blog")(told) && told.blog.slug === "kernels-by-hand"],
-    ["mention=participating", (told) => participantsOf(told).includes("local-user")],
-    ["repoType=dataset&readStatus=unread", (told) => isOf("repo")(told) && told.repo.type === "dataset" && !told.read],
+    [
+      "articleId=kernels-by-hand",
+      (notification) => isOf("community_blog")(notification) && notification.blog.slug === "kernels-by-hand",
+    ],
+    ["mention=participating", (notification) => participantsOf(notification).includes("local-user")],
+    [
+      "repoType=dataset&readStatus=unread",
+      (notification) => isOf("repo")(notification) && notification.repo.type === "dataset" && !notification.read,
+    ],
     [
       "repoName=acme/sentiment&mention=participating",
-      (told) =>
-        isOf("repo")(told) && told.repo.name === "acme/sentiment" && participantsOf(told).includes("local-user"),
+      (notification) =>
+        isOf("repo")(notification) &&
+        notification.repo.name === "acme/sentiment" &&
+        participantsOf(notification).includes("local-user"),
     ],
   ])("returns exactly the matching ones: %s", async (query, isWanted) => {
     const wanted = all.filter(isWanted);
@@ -136,7 +154,7 @@ describe("A search of notifications", () => {
   test("finds notifications that mention the user, which differ from those of participants", async () => {
     const mentioned = (await pageOf(shared, "?mention=mentions")).notifications;
     expect(mentioned).toHaveLength(6);
-    const takesPart = new Set(mentioned.map((told) => participantsOf(told).includes("local-user")));
+    const takesPart = new Set(mentioned.map((notification) => participantsOf(notification).includes("local-user")));
     expect(takesPart).toEqual(new Set([true, false]));
     const unread = mentioned.filter(({ read }) => !read);
     expect(unread.length).toBeLessThan(6);
@@ -180,7 +198,7 @@ describe("Changes", () => {
   });
 
   const unread = () => before.filter(({ read }) => !read);
-  const isDataset = (told: Notification) => isOf("repo")(told) && told.repo.type === "dataset";
+  const isDataset = (notification: Notification) => isOf("repo")(notification) && notification.repo.type === "dataset";
 
   describe.each(["mark", "delete"])("A request to %s notifications", (how) => {
     const line = how === "mark" ? "POST /api/notifications/mark-as-read" : "DELETE /api/notifications";
@@ -190,12 +208,16 @@ describe("Changes", () => {
       const answer = await hub.request(`${line}${query}`, { body });
       expect([answer.status, answer.text]).toEqual([200, "{}"]);
       const after = await allOf(hub);
-      const changed = before.filter((told) => {
-        const now = after.find((candidate) => idOf(candidate) === idOf(told));
-        return how === "mark" ? now?.read !== told.read : !now;
+      const changed = before.filter((notification) => {
+        const now = after.find((candidate) => idOf(candidate) === idOf(notification));
+        return how === "mark" ? now?.read !== notification.read : !now;
       });
-      const expected = before.map((told) => (changed.includes(told) ? { ...told, read: true } : told));
-      expect(after).toEqual(how === "mark" ? expected : before.filter((told) => !changed.includes(told)));
+      const expected = before.map((notification) =>
+        changed.includes(notification) ? { ...notification, read: true } : notification,
+      );
+      expect(after).toEqual(
+        how === "mark" ? expected : before.filter((notification) => !changed.includes(notification)),
+      );
       const count = after.filter(({ read }) => !read).length;
       expect((await pageOf(hub)).count).toEqual({ view: after.length, unread: count, all: after.length });
       return changed.map(idOf);

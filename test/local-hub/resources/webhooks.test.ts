@@ -28,7 +28,7 @@ describe("Creating a webhook", () => {
       "a secret and all seven watched types",
       {
         watched: ["dataset acme/data", "model acme/model", "space acme/demo", "bucket acme/files"]
-          .concat("kernel acme/attention", "user somebody", "org acme")
+          .concat("kernel acme/attention", "user grace", "org acme")
           .map((item) => ({ type: item.split(" ")[0], name: item.split(" ")[1] })),
         domains: ["repo", "discussion"],
         url: "http://localhost:7860/webhooks/trigger_training",

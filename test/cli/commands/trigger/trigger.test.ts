@@ -230,11 +230,11 @@ describe("A webhook that watches and does not fire", () => {
   test.each([
     ["suspended", { attempts: 1, suspendAfter: 1 }, "is suspended because its deliveries failed"],
     ["used up", { attempts: 1, triggersPerDay: 1 }, "has reached its daily limit of triggers"],
-  ])("is reported with the reason: %s", async (_name, options, told) => {
+  ])("is reported with the reason: %s", async (_name, options, message) => {
     const hub = await openLocalHub(options);
     await hub.create(closed);
     await hub.trigger();
-    const stderr = expect.stringContaining(told);
+    const stderr = expect.stringContaining(message);
     expect(await runTrigger(toData, { hub })).toMatchObject({ exitCode: 1, stderr });
   });
 
@@ -309,10 +309,10 @@ describe("The Hub of trigger", () => {
 
   test("does not redirect to another Hub", async () => {
     const { url } = await openLocalHub();
-    const stranger = createServer((request, response) => {
+    const otherServer = createServer((request, response) => {
       response.writeHead(307, { location: `${url}${request.url}` }).end();
     });
-    const { exitCode, stderr } = await runTrigger(toData, { hub: await listen(stranger) });
+    const { exitCode, stderr } = await runTrigger(toData, { hub: await listen(otherServer) });
     expect(exitCode).toBe(1);
     expect(stderr).toMatch(/^error: The server at http:\S+ is not a local Hub\. .*\n$/);
   });

@@ -136,7 +136,7 @@ const seeded = { type: "dataset", name: "acme/reviews" } as const;
 const pushed = { scope: "repo.content", action: "update" };
 
 /** Returns the event types that an event adds to the audit log, by default of acme, newest first. */
-async function told(hub: TestHub, event: HubEvent, { organization = "acme" } = {}): Promise<AuditLogType[]> {
+async function recordedTypes(hub: TestHub, event: HubEvent, { organization = "acme" } = {}): Promise<AuditLogType[]> {
   const before = await logOf(hub, organization);
   await hub.trigger(event);
   const after = await logOf(hub, organization);
@@ -176,15 +176,19 @@ describe("The audit log of an organization", () => {
 
   test("contains the creation, the configuration, the move and the deletion of a repository", async () => {
     const hub = await openLocalHub();
-    expect(await told(hub, { repo, event: { scope: "repo", action: "create" } })).toEqual(["repo.create"]);
+    expect(await recordedTypes(hub, { repo, event: { scope: "repo", action: "create" } })).toEqual(["repo.create"]);
     const configured = { scope: "repo.config", action: "update" };
-    expect(await told(hub, { repo, event: configured, updatedConfig: { private: true } })).toEqual([
+    expect(await recordedTypes(hub, { repo, event: configured, updatedConfig: { private: true } })).toEqual([
       "repo.update_settings",
     ]);
     const movedTo = { name: "acme/moved" };
-    expect(await told(hub, { repo, event: { scope: "repo", action: "move" }, movedTo })).toEqual(["repo.move"]);
+    expect(await recordedTypes(hub, { repo, event: { scope: "repo", action: "move" }, movedTo })).toEqual([
+      "repo.move",
+    ]);
     const moved = { type: "dataset", ...movedTo } as const;
-    expect(await told(hub, { repo: moved, event: { scope: "repo", action: "delete" } })).toEqual(["repo.delete"]);
+    expect(await recordedTypes(hub, { repo: moved, event: { scope: "repo", action: "delete" } })).toEqual([
+      "repo.delete",
+    ]);
     const [settings] = await auditEvents(hub, { organization: "acme", type: "repo.update_settings" });
     expect(settings?.data).toEqual({ repo, updatedConfig: { private: true } });
     const [move] = await auditEvents(hub, { organization: "acme", type: "repo.move" });
@@ -193,10 +197,10 @@ describe("The audit log of an organization", () => {
 
   test("contains the creation of a repository once if another event implies it", async () => {
     const hub = await openLocalHub();
-    expect(await told(hub, { repo, event: pushed })).toEqual(["repo.create"]);
-    expect(await told(hub, { repo, event: pushed })).toEqual([]);
+    expect(await recordedTypes(hub, { repo, event: pushed })).toEqual(["repo.create"]);
+    expect(await recordedTypes(hub, { repo, event: pushed })).toEqual([]);
     const configured = { scope: "repo.config", action: "update" };
-    expect(await told(hub, { repo: { ...repo, type: "model" }, event: configured })).toEqual([
+    expect(await recordedTypes(hub, { repo: { ...repo, type: "model" }, event: configured })).toEqual([
       "repo.update_settings",
       "repo.create",
     ]);
@@ -205,7 +209,7 @@ describe("The audit log of an organization", () => {
   test("does not contain events of user repositories and dry runs", async () => {
     const hub = await openLocalHub();
     const event = { scope: "repo", action: "create" };
-    expect(await told(hub, { repo: { type: "model", name: "local-user/net" }, event })).toEqual([]);
+    expect(await recordedTypes(hub, { repo: { type: "model", name: "local-user/net" }, event })).toEqual([]);
     const before = await logOf(hub, "acme");
     await hub.request("POST /_local/events?dryRun=true", { token: null, body: { repo, event } });
     expect(await logOf(hub, "acme")).toEqual(before);
