@@ -278,7 +278,7 @@ declare const repoRef: z.ZodMiniObject<{
 }, z.core.$strict>;
 /** A repository by name and type, as in `{ type: "dataset", name: "acme/data" }`. */
 type RepoRef = {
-  /** `<owner>/<repo_name>`. */
+  /** `<owner>/<repo_name>`, or `<repo_name>` for the oldest repositories, such as `gpt2`. */
   name: string;
   type: Open<(typeof repoTypes)[number]>;
 };
@@ -2524,7 +2524,7 @@ declare class HubClient {
    * Returns the methods for a model, dataset, or Space: read files, commit, and write in discussions. Sends no request. Pass the
    * `repo` of a payload, or a name and a type.
    *
-   * @throws `ARGUMENT_INVALID` if the name is not `owner/name`, or if the type is not `model`, `dataset`, or `space`.
+   * @throws `ARGUMENT_INVALID` if the name is neither `owner/name` nor `name`, or if the type is not `model`, `dataset`, or `space`.
    * @example
    * ```ts
    * const repo = hub.repo({ type: "dataset", name: "acme/data" });

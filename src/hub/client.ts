@@ -122,7 +122,7 @@ export class HubClient {
    * Returns the methods for a model, dataset, or Space: read files, commit, and write in discussions. Sends no request. Pass the
    * `repo` of a payload, or a name and a type.
    *
-   * @throws `ARGUMENT_INVALID` if the name is not `owner/name`, or if the type is not `model`, `dataset`, or `space`.
+   * @throws `ARGUMENT_INVALID` if the name is neither `owner/name` nor `name`, or if the type is not `model`, `dataset`, or `space`.
    * @example
    * ```ts
    * const repo = hub.repo({ type: "dataset", name: "acme/data" });

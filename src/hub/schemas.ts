@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { repoTypes } from "../payload/names.ts";
+import { repositoryName, repoTypes } from "../payload/names.ts";
 
 /*
  * In comments, "the specification" is the OpenAPI document that the Hub published in April 2026. docs/reference/hub-api.md
@@ -80,14 +80,14 @@ export const repoType = requestEnum(repoTypes);
 
 /** A repository by name and type. */
 export const repoRef = z.strictObject({
-  /** `<owner>/<repo_name>`. */
-  name: z.string().check(z.regex(/^[^/]+\/[^/]+$/, 'expected "owner/name"')),
+  /** `<owner>/<repo_name>`, or `<repo_name>` for the oldest repositories, such as `gpt2`. */
+  name: z.string().check(z.regex(repositoryName, 'expected "owner/name"')),
   type: repoType,
 });
 
 /** A repository by name and type, as in `{ type: "dataset", name: "acme/data" }`. */
 export type RepoRef = {
-  /** `<owner>/<repo_name>`. */
+  /** `<owner>/<repo_name>`, or `<repo_name>` for the oldest repositories, such as `gpt2`. */
   name: string;
   type: Open<(typeof repoTypes)[number]>;
 };

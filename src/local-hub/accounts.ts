@@ -65,9 +65,9 @@ export function getAccountKind(name: string): "user" | "org" | undefined {
   return name === localUser || name === otherUser ? "user" : undefined;
 }
 
-/** Returns the user or organization that owns a repository. */
+/** Returns the user or organization that owns a repository. Empty for repositories without an owner, such as `gpt2`. */
 export function getOwner({ name }: { name: string }): string {
-  return name.slice(0, name.indexOf("/"));
+  return name.slice(0, Math.max(name.indexOf("/"), 0));
 }
 
 /** Derives the ID of a user or an organization from the name. The ID is the same in every local Hub. */

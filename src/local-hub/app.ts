@@ -2,6 +2,7 @@ import { Hono } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { html } from "hono/html";
 import { HTTPException } from "hono/http-exception";
+import { getPath } from "hono/utils/url";
 import type { Console } from "../console/server/console.ts";
 import { WebhookError } from "../core/errors.ts";
 import { isLoopbackHost } from "../core/loopback.ts";
@@ -34,7 +35,7 @@ function isUpload({ method, path }: { method: string; path: string }): boolean {
 /** The HTTP server of the local Hub: the Hub's API, the control API, the OpenAPI document, and the console. */
 export function createHubApp(hub: HubContext, { console }: { console: Console }): Hono<ApiEnvironment> {
   const { hubUrl, createId, log } = hub;
-  const app = new Hono<ApiEnvironment>();
+  const app = new Hono<ApiEnvironment>({ getPath: (request) => routedPath(request, hub) });
 
   app.use(async (context, next) => {
     await next();
@@ -122,6 +123,22 @@ export function createHubApp(hub: HubContext, { console }: { console: Console })
     return errorResponse({ status: 500, message: "The local Hub failed. See the log of the local Hub for the cause." });
   });
   return app;
+}
+
+/**
+ * Returns the path of a request for the router. The paths of repositories without an owner, such as `/api/models/gpt2/refs`, get an empty
+ * owner, so that the routes for `owner/name` serve them. If `gpt2/refs` is a repository too, the path means that one.
+ */
+function routedPath(request: Request, { store: { repositories } }: HubContext): string {
+  const path = getPath(request);
+  const [, prefix = "", first = "", rest = ""] =
+    /^((?:\/api)?\/(?:models|datasets|spaces)|)\/([^/]+)((?:\/.*)?)$/.exec(path) ?? [];
+  const type = /dataset|space/.exec(prefix)?.[0] ?? "model";
+  const exists = (name: string) => !!(repositories.get({ type, name }) ?? repositories.findMoved({ type, name }));
+  const hasNoOwner =
+    (prefix.startsWith("/api/") && rest === "") ||
+    (exists(first.replace(/\.git$/, "")) && !exists(`${first}/${rest.split("/", 2)[1]}`));
+  return hasNoOwner ? `${prefix}//${first}${rest}` : path;
 }
 
 /** The paths of changes to repositories, which fire webhooks. */

@@ -32,3 +32,6 @@ export const actionsByScope: Readonly<Record<KnownScope, readonly [string, ...st
   discussion: ["create", "update", "delete"],
   "discussion.comment": ["create", "update"],
 };
+
+/** The name of a repository: owner and name, or only the name for the oldest repositories, such as `gpt2`. */
+export const repositoryName = /^(?:([^/]+)\/)?([^/]+)$/;

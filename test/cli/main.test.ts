@@ -250,7 +250,7 @@ const usageErrors = [
   "trigger me/data",
   "trigger user:me",
   "trigger datset:me/data",
-  "trigger dataset:data",
+  "trigger space:data",
   `trigger ${data} --scope papers`,
   `trigger ${data} --scope comment`,
   `trigger ${data} --scope discusion`,

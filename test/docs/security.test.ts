@@ -49,7 +49,7 @@ const guarantees: Readonly<Record<string, string>> = {
     "`test/receiver/node/public-listener.test.ts`; `test/dev/dev-proxy.test.ts`",
   "A tunnel program gets no token or secret from the environment":
     "`test/tunnel/tunnel.test.ts`; `test/tunnel/program.test.ts`",
-  "The token is only sent to the configured Hub; redirects are only followed for files, and never to this machine or network unless the Hub is there":
+  "The token is only sent to the configured Hub; redirects to other servers are only followed for files, without the token, and never to this machine or network unless the Hub is there":
     "`test/hub/transport/error-response.test.ts`; `test/hub/transport/download.test.ts`",
   "The local Hub listens on loopback, delivers to loopback, and refuses pages on other sites":
     "L2, L3, L4 in `test/faults/local-hub.test.ts`",

@@ -52,7 +52,6 @@ describe("POST /_local/events", () => {
       ["repo.type", { repo: { name: "me/data" }, event }],
       ["repo.type", { repo: { type: "datasets", name: "me/data" }, event }],
       ["repo.name", { repo: { type: "dataset" }, event }],
-      ["repo.name", { repo: { type: "dataset", name: "data" }, event }],
       ["repo.name", { repo: { type: "dataset", name: "me/" }, event }],
       ["repo.name", { repo: { type: "dataset", name: "me/data/more" }, event }],
       ["repo.private", { repo: { ...repo, private: "yes" }, event }],

@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { objectIdInEitherCase, requestEnum, responseEnum, withJsonRule } from "../schemas.ts";
+import { objectIdInEitherCase, repoRef, requestEnum, responseEnum, withJsonRule } from "../schemas.ts";
 
 /*
  * This file defines the job in a request (with the values of secrets), and the job in a webhook that the Hub returns (with the names
@@ -90,8 +90,8 @@ const volume = withJsonRule(
   z
     .object({
       type: requestEnum(["bucket", "model", "dataset", "space"]),
-      /** `<owner>/<name>` of the bucket or repository. */
-      source: z.string().check(z.regex(/^[^/]+\/[^/]+$/, 'expected "owner/name"')),
+      /** `<owner>/<name>` of the bucket or repository, or `<name>` of one of the oldest repositories, such as `gpt2`. */
+      source: repoRef.shape.name,
       mountPath: z.string().check(z.regex(/^\/.*/, 'expected a path that starts with "/"')),
       /** The revision of a repository. Default `main`. Buckets have no revisions. */
       revision: z.optional(z.string()),

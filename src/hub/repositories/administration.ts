@@ -1,4 +1,5 @@
 import * as z from "zod/mini";
+import { repositoryName } from "../../payload/names.ts";
 import { jsonBody, type Operations } from "../operation.ts";
 import {
   clientFlag,
@@ -34,7 +35,7 @@ const newFullName = z
       `expected "owner/name" with a name of ${nameRule}`,
     ),
   );
-const fullName = z.string().check(z.regex(/^[^/]+\/[^/]+$/, 'expected "owner/name"'));
+const currentName = z.string().check(z.regex(repositoryName, 'expected "owner/name"'));
 
 /** A request to create a repository. */
 export const repositoryCreation = z.object({
@@ -81,7 +82,7 @@ export const repositoryDeletion = z.object({
 });
 
 /** A request to rename a repository, or to transfer it to another owner. */
-export const repositoryMove = z.object({ fromRepo: fullName, toRepo: newFullName, type });
+export const repositoryMove = z.object({ fromRepo: currentName, toRepo: newFullName, type });
 
 const sortKeys = [
   "lastModified",

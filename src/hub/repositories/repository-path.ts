@@ -1,4 +1,5 @@
 import * as z from "zod/mini";
+import { repositoryName } from "../../payload/names.ts";
 import type { KnownRepoRef, RepoRef } from "../schemas.ts";
 import { argumentInvalid } from "../validation/arguments.ts";
 
@@ -11,7 +12,12 @@ export type RepositoryPathType = (typeof repositoryPathTypes)[number];
 const name = z.string().check(z.minLength(1));
 
 /** The path parameters of an operation on a repository. */
-export const repositoryPath = z.object({ repoType: z.enum(repositoryPathTypes), namespace: name, repo: name });
+export const repositoryPath = z.object({
+  repoType: z.enum(repositoryPathTypes),
+  /** Empty for the oldest repositories, such as `gpt2`, whose names have no owner. */
+  namespace: z.string(),
+  repo: name,
+});
 
 /** The path parameters of an operation on a repository at a revision: a branch, a tag, a ref such as `refs/pr/1`, or a commit. */
 export const revisionPath = z.object({ ...repositoryPath.shape, rev: name });
@@ -27,19 +33,17 @@ const types = { models: "model", datasets: "dataset", spaces: "space" } as const
 /**
  * Converts a repository to path parameters.
  *
- * @throws `ARGUMENT_INVALID` if the name is not `owner/name`, or the repository has no commits, such as a bucket.
+ * @throws `ARGUMENT_INVALID` if the name is neither `owner/name` nor `name`, or the repository has no commits, such as a bucket.
  */
 export function toRepositoryPath({ type, name }: RepoRef): RepositoryPath {
   const repoType = repositoryPathTypes.find((pathType) => types[pathType] === type);
   if (!repoType) throw argumentInvalid([{ field: "type", problem: "expected model, dataset, or space" }]);
-  const [namespace, repo, ...rest] = name.split("/");
-  if (!namespace || !repo || rest.length > 0) {
-    throw argumentInvalid([{ field: "name", problem: 'expected "owner/name"' }]);
-  }
+  const [, namespace = "", repo] = repositoryName.exec(name) ?? [];
+  if (!repo) throw argumentInvalid([{ field: "name", problem: 'expected "owner/name"' }]);
   return { repoType, namespace, repo };
 }
 
 /** Converts path parameters to a repository. */
 export function toRepoRef({ repoType, namespace, repo }: RepositoryPath): KnownRepoRef {
-  return { type: types[repoType], name: `${namespace}/${repo}` };
+  return { type: types[repoType], name: namespace === "" ? repo : `${namespace}/${repo}` };
 }

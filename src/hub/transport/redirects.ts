@@ -9,15 +9,18 @@ export interface RedirectedRequest {
   init: HubRequest["init"];
   /** The Hub's base URL. */
   hubUrl: string;
+  /** Whether to follow a GET request to other servers too, such as to the storage of a file. */
+  leavesHub: boolean;
 }
 
 /**
- * Sends a GET request and follows its redirects. Sends the token to the Hub only: requests to other servers have no headers except
- * `accept`. Returns the redirect itself if the target is not allowed, or after too many redirects.
+ * Sends a request and follows its redirects: on the Hub, where a repository has another name now, those that keep the method and the body
+ * (307 and 308). Sends the token to the Hub only: requests to other servers have no headers except `accept`. Returns the redirect itself if
+ * the target is not allowed, or after too many redirects.
  */
 export async function followRedirects(
   send: (url: string, init: RequestInit) => Promise<Response>,
-  { url, init, hubUrl }: RedirectedRequest,
+  { url, init, hubUrl, leavesHub }: RedirectedRequest,
 ): Promise<Response> {
   const { method, headers } = init;
   const { accept = "*/*" } = headers;
@@ -27,8 +30,8 @@ export async function followRedirects(
     const request = isOnHub ? init : { method, headers: { accept } };
     const response = await send(from, request);
     // Browsers hide the target. They follow the redirect themselves, and remove the token for other servers (Fetch standard).
-    if (response.type === "opaqueredirect") return send(from, { ...request, redirect: "follow" });
-    const target = targetOf(response, { from, hubUrl });
+    if (response.type === "opaqueredirect" && method === "GET") return send(from, { ...request, redirect: "follow" });
+    const target = targetOf(response, { from, hubUrl, leavesHub });
     if (target === undefined || count === maxRedirects) return response;
     response.body?.cancel().catch(() => {});
     // After another server, the Hub is another server too: that server could choose a path for the token.
@@ -37,10 +40,14 @@ export async function followRedirects(
   }
 }
 
-function targetOf({ status, headers }: Response, { from, hubUrl }: { from: string; hubUrl: string }): URL | undefined {
-  const location = [301, 302, 303, 307, 308].includes(status) ? headers.get("location") : null;
+function targetOf(
+  { status, headers }: Response,
+  { from, hubUrl, leavesHub }: { from: string; hubUrl: string; leavesHub: boolean },
+): URL | undefined {
+  const location = [307, 308, ...(leavesHub ? [301, 302, 303] : [])].includes(status) ? headers.get("location") : null;
   const target = location === null ? null : URL.parse(location, from);
-  return target !== null && isAllowed(target, new URL(hubUrl)) ? target : undefined;
+  if (target === null || !isAllowed(target, new URL(hubUrl))) return undefined;
+  return leavesHub || target.origin === new URL(hubUrl).origin ? target : undefined;
 }
 
 /** Whether to send a request to a URL that the Hub chose: not over connections that others can read, and only {@link isWithinReach}. */

@@ -88,7 +88,7 @@ export function actionOf({ summary }: Operation): string {
 
 /**
  * Inserts the parameters into the path. Each value remains a single path segment, regardless of the characters in the value. Only the
- * parameter `path`, the path of a file, can have several segments, or none for the root folder.
+ * parameter `path`, the path of a file, can have several segments, or none for the root folder. An empty `namespace` has no segment.
  */
 function pathOf({ path, request }: Operation, value: unknown): string {
   if (!request?.params) return path;
@@ -108,8 +108,8 @@ function pathOf({ path, request }: Operation, value: unknown): string {
 }
 
 function segmentsOf(name: string, value: string): string[] {
-  if (name !== "path") return [value];
-  return value === "" ? [] : value.split("/");
+  if (value === "" && (name === "path" || name === "namespace")) return [];
+  return name === "path" ? value.split("/") : [value];
 }
 
 /** Encodes the query. Omitted parameters are not sent, because the Hub applies the defaults. */

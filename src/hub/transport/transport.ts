@@ -414,12 +414,9 @@ export class Transport {
   ): Promise<Attempt<Answer>> {
     const { fetch, hubUrl, now } = this.#settings;
     const { action, url, init, redact } = prepared;
-    // Following a redirect could send the token to another server, or drop the body.
     const send = (target: string, request: RequestInit) =>
       untilAborted(fetch(target, { redirect: "manual", ...request, signal }), signal);
-    const response = prepared.followsRedirects
-      ? await followRedirects(send, { url, init, hubUrl })
-      : await send(url, init);
+    const response = await followRedirects(send, { url, init, hubUrl, leavesHub: prepared.followsRedirects ?? false });
     if (!response.ok) {
       const warning = response.status >= 500 ? retryWarning(prepared) : "";
       const context = { action, hubUrl, redact, signal, now: now(), retryWarning: warning };

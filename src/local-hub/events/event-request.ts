@@ -53,7 +53,7 @@ export const eventRequest = z
         ),
       action: z.string().check(z.minLength(1)),
     }),
-    movedTo: z.optional(z.looseObject({ name: repoRef.shape.name })),
+    movedTo: z.optional(z.looseObject({ name: z.string().check(z.regex(/^[^/]+\/[^/]+$/, 'expected "owner/name"')) })),
     discussion: z.optional(z.looseObject({ num: z.optional(z.number()) })),
     updatedConfig: z.optional(z.looseObject({ private: z.optional(z.boolean()) })),
     updatedRefs: z.optional(z.array(z.looseObject({ ref: z.string(), newSha: z.nullable(z.string()) }))),

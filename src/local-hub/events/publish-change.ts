@@ -8,6 +8,7 @@ import type { HubContext } from "../hub-context.ts";
 import { notifyWatchers, syncNotifications } from "../resources/notifications.ts";
 import { syncResourceGroups } from "../resources/organizations/resource-groups.ts";
 import type { AuditEntry } from "../store/audit-log-store.ts";
+import { isSameName } from "../store/repository-store.ts";
 import { maskedTargetUrl, type StoredWebhook, webhookState } from "../store/webhook-store.ts";
 import { changedRepository, eventPayload, payloadSerializer, type RepositoryChange } from "./repository-change.ts";
 
@@ -210,9 +211,9 @@ export interface RepositoryEvent {
 export function isWatching({ definition }: StoredWebhook, { repo }: Pick<RepositoryEvent, "repo">): boolean {
   const owner = getOwner(repo);
   return definition.watched.some(({ type, name }) => {
-    if (type !== "user" && type !== "org") return type === repo.type && name === repo.name;
+    if (type !== "user" && type !== "org") return type === repo.type && isSameName(name, repo.name);
     // An unknown name can belong to a user or an organization.
-    return name === owner && type === (getAccountKind(owner) ?? type);
+    return isSameName(name, owner) && type === (getAccountKind(owner) ?? type);
   });
 }
 

@@ -140,9 +140,13 @@ const parameterPatterns: Readonly<Record<string, string>> = {
   path: "{.+}?",
 };
 
+/** The pattern of a namespace that is empty for repositories without an owner: see `routedPath` in `app.ts`. */
+export const anyNamespace = "{[^/]*}";
+
 /** Converts a path such as `/api/{repoType}/{namespace}` to a pattern of Hono. Hono decodes the values of parameters. */
 function toPattern(path: string): string {
-  return path.replace(/\{(\w+)\}/g, (_, name: string) => `:${name}${parameterPatterns[name] ?? ""}`);
+  const pattern = path.replace(/\{(\w+)\}/g, (_, name: string) => `:${name}${parameterPatterns[name] ?? ""}`);
+  return pattern.replace(":namespace/:repo", `:namespace${anyNamespace}/:repo`);
 }
 
 async function readRequest<Served extends Operation>(

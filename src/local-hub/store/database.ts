@@ -11,12 +11,12 @@ const sqlite = process.getBuiltinModule("node:sqlite");
 /** The `application_id` of state files: "hwlh" in ASCII. It distinguishes state files from databases of other programs. */
 const applicationId = 0x68776c68;
 /** The version of the tables. Increase the version when a table changes. Files with another version are rejected, not migrated. */
-const schemaVersion = 6;
+const schemaVersion = 7;
 
 /** The minimum size of a database, which is SQLite's smallest page size. */
 const minDatabaseBytes = 512;
 
-/** Columns named `record` contain JSON. `sequence` is the order in which rows were inserted. */
+/** Columns named `record` contain JSON. `sequence` is the order in which rows were inserted. The Hub compares names regardless of case. */
 const schema = `
   CREATE TABLE webhooks (
     sequence INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -25,7 +25,7 @@ const schema = `
   ) STRICT;
   CREATE TABLE repositories (
     type TEXT NOT NULL,
-    name TEXT NOT NULL,
+    name TEXT NOT NULL COLLATE NOCASE,
     record TEXT NOT NULL,
     PRIMARY KEY (type, name)
   ) STRICT, WITHOUT ROWID;
@@ -100,7 +100,7 @@ const schema = `
   ) STRICT;
   CREATE TABLE moved_repositories (
     type TEXT NOT NULL,
-    name TEXT NOT NULL,
+    name TEXT NOT NULL COLLATE NOCASE,
     repository_id TEXT NOT NULL,
     PRIMARY KEY (type, name)
   ) STRICT, WITHOUT ROWID;

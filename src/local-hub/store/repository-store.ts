@@ -10,6 +10,11 @@ export function hasContent(type: string): boolean {
   return type === "model" || type === "dataset" || type === "space";
 }
 
+/** Whether two names are the same to the Hub, which compares names regardless of case. */
+export function isSameName(one: string, other: string): boolean {
+  return one.toLowerCase() === other.toLowerCase();
+}
+
 const record = z.object({
   type: repoType,
   name: z.string(),

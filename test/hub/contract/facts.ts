@@ -158,8 +158,8 @@ const forms: Readonly<Record<string, { accepted: readonly string[]; refused: rea
     refused: ["\u001f", "\u0080", "\n", "a\nb", "ab\n", "\r", "\t", "\0", "é", "😀"],
   },
   repository: {
-    accepted: ["acme/data", "a/b", "acme/a.b_c-1"],
-    refused: ["", "acme", "acme/", "/data", "acme/data/x"],
+    accepted: ["acme/data", "a/b", "acme/a.b_c-1", "gpt2"],
+    refused: ["", "acme/", "/data", "acme/data/x"],
   },
   absolutePath: { accepted: ["/", "/data", "//", "/with space"], refused: ["", "data", " /data", "./data"] },
   role: { accepted: ["read", "admin", "no_access", "Data Steward", "x".repeat(300)], refused: [""] },

@@ -125,7 +125,7 @@ describe("Files", () => {
 
 describe("A repository", () => {
   test.each([
-    ["name", { type: "model", name: "data" }],
+    ["name", { type: "model", name: "data/" }],
     ["name", { type: "model", name: "a/b/c" }],
     ["type", { type: "bucket", name: "acme/data" }],
   ])("with an invalid %s is rejected: %j", (field, ref) => {

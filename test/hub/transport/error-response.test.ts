@@ -125,6 +125,24 @@ describe("A redirect response", () => {
     expect(elsewhere.calls).toEqual([]);
   });
 
+  test.each([301, 302, 303])(
+    "%i on the Hub is not followed, because it drops the body of a request",
+    async (status) => {
+      expect(await refusal({ status, headers: { location: "/api/renamed" } })).toMatchObject({
+        code: "HUB_REFUSED",
+        status,
+      });
+    },
+  );
+
+  test.each([307, 308])("%i on the Hub is followed with the method, the body, and the token", async (status) => {
+    const hub = await openHub({ status, headers: { location: "/api/renamed" } }, { json: { webhook: {} } });
+    const request = { url: "https://me-bot.hf.space/hook", watched: [{ type: "user", name: "me" } as const] };
+    await rejectionOf(connect(hub.url).webhooks.create({ ...request, domains: ["repo"], secret: "Valid-5ecret" }));
+    const [first, second] = hub.requests;
+    expect(second).toEqual({ ...first, path: "/api/renamed" });
+  });
+
   test("is an error without its location", async () => {
     expect(await messageOf({ status: 302, headers: { location: `https://evil.example/?t=${token}` } })).not.toContain(
       "evil",

@@ -83,7 +83,7 @@ describe("A draft", () => {
 
   test("needs a valid repository", async () => {
     const { client } = await open();
-    for (const repository of ["data", "dataset:", "dataset:a b", "sweater:me/data"]) {
+    for (const repository of ["data", "dataset:", "dataset:a/b/c", "sweater:me/data"]) {
       const query = new URLSearchParams({ scope: "repo", action: "update", repository });
       const refused = { status: 400, body: { code: "ARGUMENT_INVALID" } };
       expect(await client.get(`send/payload?${query}`), repository).toMatchObject(refused);

@@ -35,10 +35,10 @@ function push(type: HubEvent["repo"]["type"], name: string, changes: object = {}
 }
 
 describe("A webhook", () => {
-  test("fires for a repository or an owner with exactly the watched type and name", async () => {
-    const others = ["model me/data", "dataset me/data2", "dataset me/dat", "dataset me", "dataset Me/data"];
+  test("fires for a repository or an owner with the watched type and name, regardless of case", async () => {
+    const others = ["model me/data", "dataset me/data2", "dataset me/dat", "dataset me"];
     const owners = ["user me/data", "user m", "user data", "user __proto__"];
-    const matching = ["dataset me/data", "org me", "user me"];
+    const matching = ["dataset Me/Data", "dataset me/data", "org ME", "user me"];
     const webhooks = watching([...others, ...owners, ...matching]);
     expect(await firing(webhooks, push("dataset", "me/data"))).toEqual(matching);
   });

@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { suggest } from "../../../core/options.ts";
 import { createId, createSha } from "../../../local-hub/accounts.ts";
 import { type ParsedEvent, parseEvent, serializeEvent } from "../../../local-hub/events/event-request.ts";
-import { actions, actionsByScope, isKnownScope, repoTypes, scopes } from "../../../payload/names.ts";
+import { actions, actionsByScope, isKnownScope, repositoryName, repoTypes, scopes } from "../../../payload/names.ts";
 import { deepMerge, editPayload, isEditPath, type PayloadEdit } from "../../../payload/samples.ts";
 import { schemaOf } from "../../../payload/schema.ts";
 import { readJson } from "../../input.ts";
@@ -103,7 +103,8 @@ function parseRepo(text: string): { type: string; name: string } {
       `Unknown repository type "${type}".${suggest(type, repoTypes)} Valid types: ${repoTypes.join(", ")}.`,
     );
   }
-  if (!/^[^/]+\/[^/]+$/.test(name)) {
+  // Only models and datasets can be as old as model:gpt2, which has no owner.
+  if (!repositoryName.test(name) || (!name.includes("/") && type !== "model" && type !== "dataset")) {
     throw usageError(`The owner of the repository is missing. Use ${type}:owner/name, such as ${type}:me/data.`);
   }
   return { type, name };

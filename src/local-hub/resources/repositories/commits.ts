@@ -19,7 +19,14 @@ import type { ContentStore, FileChange } from "../../git/content-store.ts";
 import { findRenames, formatDiff, formatRawDiff } from "../../git/diff.ts";
 import type { HubContext } from "../../hub-context.ts";
 import { findCommit, findCommitRepository, findRepository, revisionNotFound } from "../../routes/repository-access.ts";
-import { type ApiEnvironment, describeRoutes, linkNextPage, type ResourceApi, serveRoute } from "../../routes/route.ts";
+import {
+  type ApiEnvironment,
+  anyNamespace,
+  describeRoutes,
+  linkNextPage,
+  type ResourceApi,
+  serveRoute,
+} from "../../routes/route.ts";
 import type { StoredRepository } from "../../store/repository-store.ts";
 import { hashAsBlob, saveFile } from "./lfs.ts";
 import { openPullRequest } from "./pull-requests.ts";
@@ -88,7 +95,7 @@ export const commitApi = {
     const { content } = store;
     const { path } = commitRoutes.list;
     // The JavaScript client does not encode refs such as refs/pr/1.
-    app.get("/api/:repoType/:namespace/:repo/commits/refs/:kind/:name", (context) => {
+    app.get(`/api/:repoType/:namespace${anyNamespace}/:repo/commits/refs/:kind/:name`, (context) => {
       const url = new URL(context.req.url);
       url.pathname = url.pathname.replace(/\/refs\/([^/]+)\/([^/]+)$/, "/refs%2F$1%2F$2");
       return app.fetch(new Request(url, context.req.raw));
@@ -154,7 +161,7 @@ export const commitApi = {
 } satisfies ResourceApi;
 
 /** The paths of commits, whose bodies can be larger than other bodies (`upload-lines.ts`). */
-export const commitPath = /^\/api\/(?:models|datasets|spaces)\/[^/]+\/[^/]+\/commit\/[^/]+$/;
+export const commitPath = /^\/api\/(?:models|datasets|spaces)\/[^/]*\/[^/]+\/commit\/[^/]+$/;
 
 /** Returns the content of a file as text. Returns an empty text if there is no such file. */
 function readSmallFile(content: ContentStore, tree: string, path: string): string {

@@ -12,6 +12,7 @@ import type { HubContext } from "../../hub-context.ts";
 import { canRead, findCommit, findRepository } from "../../routes/repository-access.ts";
 import {
   type ApiEnvironment,
+  anyNamespace,
   describeRoutes,
   linkNextPage,
   nextPageHeader,
@@ -78,7 +79,7 @@ export const fileApi = {
       return toTreeEntries(content, { repositoryId: repository.id, commit, entries, expand: query.expand });
     });
 
-    app.use("/api/:repoType/:namespace/:repo/paths-info/:rev", formToJson);
+    app.use(`/api/:repoType/:namespace${anyNamespace}/:repo/paths-info/:rev`, formToJson);
     serveRoute(app, fileRoutes.pathsInfo, ({ params, body }, context) => {
       const repository = findRepository(hub, params, context.var.optionalCaller, "read");
       const commit = findCommit(hub, repository, params.rev);

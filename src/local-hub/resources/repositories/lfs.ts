@@ -9,7 +9,7 @@ import { CodedException, invalidRequest } from "../../error-response.ts";
 import type { ContentStore } from "../../git/content-store.ts";
 import type { HubContext } from "../../hub-context.ts";
 import { findCommitRepository } from "../../routes/repository-access.ts";
-import { type ApiEnvironment, type ResourceApi, requireToken } from "../../routes/route.ts";
+import { type ApiEnvironment, anyNamespace, type ResourceApi, requireToken } from "../../routes/route.ts";
 import type { StoredRepository } from "../../store/repository-store.ts";
 
 /** The path of uploads. The files are streamed to disk, so that the limit for bodies does not apply to this path. */
@@ -48,10 +48,13 @@ export const lfsApi = {
   serve(app: Hono<ApiEnvironment>, hub: HubContext) {
     const signer = new UrlSigner({ now: hub.now, validMs: uploadValidMs });
     for (const [prefix, repoType] of prefixes) {
-      app.route(`${prefix}/:namespace/:repo{[^/]+\\.git}/info/lfs`, createLfsApp(hub, { signer, repoType }));
+      app.route(
+        `${prefix}/:namespace${anyNamespace}/:repo{[^/]+\\.git}/info/lfs`,
+        createLfsApp(hub, { signer, repoType }),
+      );
     }
     // The Python client sends files to Xet that are too large for the commit: see createInlineMode.
-    app.get("/api/:repoType/:namespace/:repo/:operation{xet-(?:read|write)-token}/:rev", () => {
+    app.get(`/api/:repoType/:namespace${anyNamespace}/:repo/:operation{xet-(?:read|write)-token}/:rev`, () => {
       throw new HTTPException(404, {
         message:
           "The local Hub has no Xet storage. Set HF_HUB_DISABLE_XET=1, so that the Python client uploads files of more than 50 MB with LFS.",

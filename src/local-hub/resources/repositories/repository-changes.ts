@@ -66,7 +66,7 @@ export function moveRepository(
 ): ChangedRepository {
   const { store } = context;
   const moved = store.transaction(() => {
-    checkFree(store, { type: repository.type, name });
+    checkFree(store, { ...repository, name });
     store.repositories.move(repository, name);
     return { ...repository, name };
   });
@@ -119,8 +119,10 @@ export function updateRepositorySettings(
   return { repository: updated, result };
 }
 
-function checkFree(store: Store, { type, name }: KnownRepoRef): void {
-  if (!store.repositories.get({ type, name })) return;
+function checkFree(store: Store, { type, name, id }: KnownRepoRef & { id?: string }): void {
+  const existing = store.repositories.get({ type, name });
+  // A repository can change the case of its own name.
+  if (!existing || existing.id === id) return;
   throw new HTTPException(409, { message: `The ${type} "${name}" already exists. Choose another name.` });
 }
 
