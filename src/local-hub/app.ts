@@ -131,15 +131,19 @@ export function createHubApp(hub: HubContext, { console }: { console: Console })
  */
 function routedPath(request: Request, { store: { repositories } }: HubContext): string {
   const path = getPath(request);
-  const [, prefix = "", first = "", rest = ""] =
-    /^((?:\/api)?\/(?:models|datasets|spaces)|)\/([^/]+)((?:\/.*)?)$/.exec(path) ?? [];
-  const type = /dataset|space/.exec(prefix)?.[0] ?? "model";
-  const exists = (name: string) => !!(repositories.get({ type, name }) ?? repositories.findMoved({ type, name }));
-  const hasNoOwner =
-    (prefix.startsWith("/api/") && rest === "") ||
-    (exists(first.replace(/\.git$/, "")) && !exists(`${first}/${rest.split("/", 2)[1]}`));
-  return hasNoOwner ? `${prefix}//${first}${rest}` : path;
+  const [, prefix, name, rest = "", part] = apiPath.exec(path) ?? filePath.exec(path) ?? [];
+  if (prefix === undefined || name === undefined) return path;
+  const repo = { type: /dataset|space/.exec(prefix)?.[0] ?? "model", name: `${name}/${part}` };
+  const isOther = part !== undefined && (repositories.get(repo) ?? repositories.findMoved(repo));
+  return isOther ? path : `${prefix}//${name}${rest}`;
 }
+
+/** The paths of a repository without an owner in the API: of the repository, and of its parts. */
+const apiPath =
+  /^(\/api\/(?:models|datasets|spaces))\/([^/]+)(\/(auth-check|branch|commits?|compare|discussions|paths-info|preupload|refs|revision|settings|super-squash|tag|tree|xet-(?:read|write)-token)(?:\/.*)?)?$/;
+
+/** The paths of its files. */
+const filePath = /^(\/(?:datasets|spaces)|)\/([^/]+)(\/(resolve|raw|info)\/.*)$/;
 
 /** The paths of changes to repositories, which fire webhooks. */
 const eventPaths = /^\/(?:api\/(?:models|datasets|spaces|repos)|_local\/events)(?:\/|$)/;

@@ -71,6 +71,20 @@ export function canRead(
 }
 
 /**
+ * Checks that a caller can read the files of a repository.
+ *
+ * @throws `HTTPException` 403 with the code `GatedRepo` if only members of the owner can.
+ */
+export function checkGate(
+  store: Store,
+  { repository, caller }: { repository: StoredRepository; caller: Caller | undefined },
+): void {
+  if (!repository.gated || canRead(store, { repository: { ...repository, private: true }, caller })) return;
+  const message = `The files of "${repository.name}" are gated. Use the token of its owner: the local Hub grants no access requests.`;
+  throw new CodedException(403, { code: "GatedRepo", message });
+}
+
+/**
  * Checks that a caller can create and change repositories of a user or an organization. Unknown namespaces belong to the developer.
  *
  * @throws `HTTPException` 401 without a caller, 403 if the caller cannot write.

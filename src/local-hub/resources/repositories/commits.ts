@@ -214,9 +214,7 @@ function toCommitEntry(
     ...{ id: oid, title, message },
     authors: [{ user: author, avatar: getAvatarUrl(author, { hubUrl }) }],
     date: new Date(date).toISOString(),
-    ...(formatted && {
-      formatted: { title: escapeHtml(title), ...(message !== "" && { message: escapeHtml(message) }) },
-    }),
+    ...(formatted && { formatted: { title: escapeHtml(title), message: escapeHtml(message) } }),
   };
 }
 

@@ -3,13 +3,13 @@ import type { Context, Hono, HonoRequest, MiddlewareHandler } from "hono";
 import type * as z from "zod/mini";
 import { fileOperations, pathsInfoRequest, treeEntry } from "../../../hub/repositories/contents.ts";
 import type { RepositoryPath } from "../../../hub/repositories/repository-path.ts";
-import { CodedException, errorResponse, invalidRequest } from "../../error-response.ts";
+import { errorResponse, invalidRequest } from "../../error-response.ts";
 import type { Commit } from "../../git/commit-store.ts";
 import type { ContentStore } from "../../git/content-store.ts";
 import type { ByteRange } from "../../git/large-files.ts";
 import type { FileEntry } from "../../git/tree-store.ts";
 import type { HubContext } from "../../hub-context.ts";
-import { canRead, findCommit, findRepository } from "../../routes/repository-access.ts";
+import { checkGate, findCommit, findRepository } from "../../routes/repository-access.ts";
 import {
   type ApiEnvironment,
   anyNamespace,
@@ -215,10 +215,7 @@ function serveFile(hub: HubContext, context: Context<ApiEnvironment>, { rev, pat
   const { content } = hub.store;
   const caller = context.var.optionalCaller;
   const repository = findRepository(hub, name, caller, "read");
-  if (repository.gated && !canRead(hub.store, { repository: { ...repository, private: true }, caller })) {
-    const message = `The files of "${repository.name}" are gated. Use the token of its owner: the local Hub grants no access requests.`;
-    throw new CodedException(403, { code: "GatedRepo", message });
-  }
+  checkGate(hub.store, { repository, caller });
   const commit = findCommit(hub, repository, rev);
   const found = content.find(commit.tree, path);
   if (found?.type !== "file") return entryNotFound({ path, rev, commit: commit.oid });

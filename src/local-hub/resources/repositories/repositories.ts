@@ -24,7 +24,13 @@ import { getOwner } from "../../accounts.ts";
 import { errorResponse, invalidRequest } from "../../error-response.ts";
 import type { FileChange } from "../../git/content-store.ts";
 import type { HubContext } from "../../hub-context.ts";
-import { canRead, checkNamespaceAccess, findCommit, findRepository } from "../../routes/repository-access.ts";
+import {
+  canRead,
+  checkGate,
+  checkNamespaceAccess,
+  findCommit,
+  findRepository,
+} from "../../routes/repository-access.ts";
 import {
   type ApiEnvironment,
   describeRoutes,
@@ -53,7 +59,9 @@ const repositoryRoutes = describeRoutes({ ...repositoryAdministration, ...reposi
   list: { token: "optional", success: "The repositories that the caller can read.", headers: nextPageHeader },
   info: { token: "optional", success: "The repository.", redirect: moved },
   infoAtRevision: { token: "optional", success: "The repository.", redirect: moved },
-  checkAccess: { token: "optional", success: "The caller can read the repository.", redirect: moved },
+  checkAccess: {
+    ...{ token: "optional", success: "The caller can read the repository.", redirect: moved, errors: ["forbidden"] },
+  },
   checkWriteAccess: { success: "The caller can write to the repository." },
   validateCard: {
     token: "optional",
@@ -193,7 +201,8 @@ function serveReads(app: Hono<ApiEnvironment>, hub: HubContext): void {
   }
 
   serveRoute(app, repositoryRoutes.checkAccess, ({ params }, context) => {
-    findRepository(hub, params, context.var.optionalCaller, "read");
+    const caller = context.var.optionalCaller;
+    checkGate(store, { caller, repository: findRepository(hub, params, caller, "read") });
     return {};
   });
 

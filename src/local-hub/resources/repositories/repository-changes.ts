@@ -123,7 +123,7 @@ function checkFree(store: Store, { type, name, id }: KnownRepoRef & { id?: strin
   const existing = store.repositories.get({ type, name });
   // A repository can change the case of its own name.
   if (!existing || existing.id === id) return;
-  throw new HTTPException(409, { message: `The ${type} "${name}" already exists. Choose another name.` });
+  throw new HTTPException(409, { message: `A ${type} repository called ${name} already exists. Choose another name.` });
 }
 
 /** Returns a repository with its derived properties. */

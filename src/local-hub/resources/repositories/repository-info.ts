@@ -118,7 +118,7 @@ type CardData = Record<string, unknown>;
 /** The metadata at the start of a card, or the problem with it. */
 type ParsedCard = { data: CardData } | { missing: true } | { error: string };
 
-const frontMatter = /^\uFEFF?---[ \t]*\r?\n([\s\S]*?)^---[ \t]*\r?$/m;
+const frontMatter = /^\uFEFF?\s*---[ \t]*\r?\n([\s\S]*?)^---[ \t]*\r?$/m;
 
 /** The maximum length of the metadata. Longer metadata is not read, because parsing would block the local Hub. */
 const maxLength = 100_000;
@@ -171,11 +171,26 @@ export async function validateCard({
     ...["library_name", "pipeline_tag", "title"]
       .filter((name) => !isMissing(data[name]) && typeof data[name] !== "string")
       .map((name) => `"${name}" must be a string`),
+    ...(repoType === "model" ? modelIndexProblems(data["model-index"]) : []),
     ...(repoType === "space" && !spaceSdks.includes(String(data.sdk))
       ? [`"sdk" must be one of [${spaceSdks.join(", ")}]`]
       : []),
   ];
   return { errors: errors.map((message) => ({ message })), warnings: [] };
+}
+
+/** Returns what is wrong with the evaluation results of a model: a list of models with the results of each. */
+function modelIndexProblems(index: unknown): string[] {
+  if (isMissing(index)) return [];
+  if (!Array.isArray(index)) return ['"model-index" must be an array'];
+  return index.flatMap((model, number) => {
+    const at = `"model-index[${number}]`;
+    if (!isRecord(model)) return [`${at}" must be an object`];
+    return [
+      ...(typeof model.name === "string" ? [] : [`${at}.name" must be a string`]),
+      ...(Array.isArray(model.results) ? [] : [`${at}.results" must be an array`]),
+    ];
+  });
 }
 
 const spaceSdks = ["gradio", "docker", "static", "streamlit"];

@@ -7,6 +7,7 @@ describe("The metadata of a card", () => {
     ["---\r\nlicense: mit\r\n---\r\n", { license: "mit" }],
     ["\uFEFF---\ntags:\n- a\n- b\n---", { tags: ["a", "b"] }],
     ["---  \ndate: 2026-01-31\n---  \n", { date: "2026-01-31" }],
+    ["\n---\na: 1\n---\n", { a: 1 }],
     ["---\na: 1\n---\n---\nb: 2\n---\n", { a: 1 }],
   ])("is the YAML at the start: %j", async (content, data) => {
     expect(await parseCard(content)).toEqual({ data });
@@ -60,6 +61,16 @@ describe("The check of a card", () => {
   test("warns of missing metadata", async () => {
     const { errors, warnings } = await validateCard({ content: "# Title", repoType: "model" });
     expect([errors.length, warnings.length]).toEqual([0, 1]);
+  });
+
+  test.each([
+    ["foo", '"model-index" must be an array'],
+    ["[foo]", '"model-index[0]" must be an object'],
+    ["[{ name: net, results: [] }, { results: {} }]", '"model-index[1].name" must be a string'],
+    ["[{ name: net }]", '"model-index[0].results" must be an array'],
+  ])("finds invalid results of a model: %s", async (index, message) => {
+    const { errors } = await validateCard({ content: `---\nmodel-index: ${index}\n---\n`, repoType: "model" });
+    expect(errors[0]).toEqual({ message });
   });
 
   test("requires the SDK of a Space", async () => {

@@ -55,6 +55,7 @@ describe("A repository without an owner", () => {
     ["/api/spaces/gpt2", 404],
     ["/gpt3/resolve/main/a.txt", 404],
     ["/api/models/gpt3", 404],
+    ["/api/models/gpt3/commits/main", 404],
   ])("at %s is answered with %i", async (path, status) => {
     await push("model", "gpt2", { "b/a.txt": "one" });
     await push("dataset", "squad");

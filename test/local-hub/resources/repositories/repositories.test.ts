@@ -229,6 +229,17 @@ describe("The settings of a repository", () => {
   });
 });
 
+test("The files of a gated repository are only for members of its owner, also in the check of access", async () => {
+  await createModel("net");
+  await hub.request("PUT /api/models/local-user/net/settings", { body: { gated: "auto" } });
+  const line = "GET /api/models/local-user/net/auth-check";
+  const outcomes = [await outcome(line), await outcome(line, { token: "hf_other" })];
+  expect(outcomes).toEqual([
+    [200, null],
+    [403, "GatedRepo"],
+  ]);
+});
+
 describe("A moved repository", () => {
   test("redirects reads by its previous name, and accepts writes by it", async () => {
     const id = await createModel("net");
