@@ -3,6 +3,7 @@ import type { Logger } from "../../core/log.ts";
 import type { JobStage } from "../../hub/jobs/schemas.ts";
 import type { JobStore, StoredJob, StoredLogLine } from "../store/job-store.ts";
 import type { StoredWebhook } from "../store/webhook-store.ts";
+import { Changes } from "./event-stream.ts";
 import { runCommand } from "./run-command.ts";
 
 /** The maximum number of jobs that run at the same time. Other jobs wait. */
@@ -39,7 +40,7 @@ interface NewJob extends Pick<StoredJob, "owner" | "createdBy" | "webhookId" | "
 /** Creates jobs for webhooks and for API requests, and optionally runs their commands. */
 export class JobRunner {
   /** Notifies streams about changes of jobs. */
-  readonly changes = new JobChanges();
+  readonly changes = new Changes();
   readonly #options: JobRunnerOptions;
   readonly #closing = new AbortController();
   readonly #running = new Set<Promise<void>>();
@@ -209,27 +210,6 @@ export class JobRunner {
       }
       if (failures >= definition.attempts - 1) return setStage("ERROR", reason, failures + 1);
     }
-  }
-}
-
-/** Notifies streams about changes of a job and about new lines of its output. */
-class JobChanges {
-  readonly #waiting = new Map<string, PromiseWithResolvers<void>>();
-
-  /** Resolves at the next change of a job. */
-  next(jobId: string): Promise<void> {
-    let waiting = this.#waiting.get(jobId);
-    if (!waiting) {
-      waiting = Promise.withResolvers<void>();
-      this.#waiting.set(jobId, waiting);
-    }
-    return waiting.promise;
-  }
-
-  /** Resolves the promises for a job. */
-  notify(jobId: string): void {
-    this.#waiting.get(jobId)?.resolve();
-    this.#waiting.delete(jobId);
   }
 }
 

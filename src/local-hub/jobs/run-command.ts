@@ -17,6 +17,8 @@ const inheritedVariables = ["PATH", "HOME", "USER", "SHELL", "LANG", "LC_ALL", "
 interface CommandOptions {
   command: readonly string[];
   environment: Readonly<Record<string, string>>;
+  /** The working directory. Default: the one of this process. */
+  folder?: string;
   /** The timeout of the command, or `null` for no timeout. */
   timeoutSeconds: number | null;
   /** Aborting this signal stops the process and its child processes. */
@@ -90,9 +92,10 @@ export function runCommand(options: CommandOptions): Promise<string | undefined>
   });
 }
 
-function start({ command: [program = "", ...values], environment }: CommandOptions): ChildProcess | string {
+function start({ command: [program = "", ...values], environment, folder }: CommandOptions): ChildProcess | string {
   try {
     return spawn(program, values, {
+      ...(folder !== undefined && { cwd: folder }),
       env: { ...inheritedEnvironment(), ...environment },
       stdio: ["ignore", "pipe", "pipe"],
       // With its own process group, the process can be killed together with its child processes.

@@ -4,6 +4,7 @@ import { type Job, type JobQuery, job, jobHardware, jobLabels, jobOperations } f
 import { authorize, canReadPrivate } from "../access.ts";
 import { accountId, type Caller, getAccountKind, getAvatarUrl } from "../accounts.ts";
 import type { HubContext } from "../hub-context.ts";
+import { eventStream } from "../jobs/event-stream.ts";
 import { hardware } from "../jobs/hardware.ts";
 import { streamJobEvents, streamJobLogs } from "../jobs/job-streams.ts";
 import {
@@ -208,8 +209,4 @@ function after(store: Store, { cursor, found }: { cursor: string; found: readonl
   }
   const later = new Set(ids.slice(ids.indexOf(cursor) + 1));
   return found.filter(({ id }) => later.has(id));
-}
-
-function eventStream(body: ReadableStream<Uint8Array>): Response {
-  return new Response(body, { headers: { "content-type": "text/event-stream", "cache-control": "no-store" } });
 }
