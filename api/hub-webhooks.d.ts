@@ -5005,6 +5005,11 @@ interface LocalHubOptions {
   state?: string;
   /** Whether to run the commands of jobs as local processes. By default, jobs are only recorded. */
   runJobs?: boolean;
+  /**
+   * Whether to run Docker Spaces as local processes: the start command of the Dockerfile in a copy of the repository, with the Space's
+   * secrets and variables, and with the packages in the `node_modules` of the current folder. By default, only their settings are stored.
+   */
+  runSpaces?: boolean;
   /** Whether to deliver to other machines. By default, the local Hub delivers only to this machine. */
   allowRemote?: boolean;
   /** The maximum number of attempts per delivery. Default `3`. */
@@ -5132,6 +5137,24 @@ declare class LocalHub {
     token?: string;
   }): BucketConnection;
   /**
+   * Returns the address and the stage of a Space, after its latest start has succeeded or failed.
+   *
+   * @throws `ARGUMENT_INVALID` if there is no such Space, `CLOSING` if the local Hub is closed.
+   * @example
+   * ```ts
+   * await using localHub = await LocalHub.launch({ runSpaces: true });
+   * const { url, stage } = await localHub.space("me/my-bot"); // after a push to the Space
+   * ```
+   */
+  space(name: string): Promise<LocalSpace>;
+  /**
+   * Lets a Space sleep, as after 48 hours without a request: its process ends, and the files that it wrote are lost. The next request wakes
+   * it. From another process, send `POST /_local/spaces/OWNER/NAME/sleep`.
+   *
+   * @throws `ARGUMENT_INVALID` if there is no such Space, `CLOSING` if the local Hub is closed.
+   */
+  sleepSpace(name: string): void;
+  /**
    * Sets the failures of requests to buckets. Replaces all failures that were set before.
    *
    * @throws `ARGUMENT_INVALID` if a fault is invalid, `CLOSING` if the local Hub is closed.
@@ -5173,6 +5196,15 @@ declare class LocalHub {
   /** Calls {@link close}. */
   [Symbol.asyncDispose](): Promise<void>;
 }
+/** A Space of a local Hub. */
+interface LocalSpace {
+  /** The address, without a trailing slash. `undefined` if the local Hub does not run the Space. */
+  url: string | undefined;
+  /** Such as `RUNNING`, `SLEEPING`, or `BUILD_ERROR`. */
+  stage: string;
+  /** Why the Space does not run. */
+  errorMessage: string | undefined;
+}
 /** Everything that a client of the S3 API needs. Pass it to `new S3Client()` of AWS, or copy the fields for another client. */
 interface BucketConnection {
   /** The endpoint of the namespace. Its URL contains the path `/s3/NAMESPACE`. */
@@ -5196,7 +5228,7 @@ interface BucketVariables {
   AWS_SECRET_ACCESS_KEY: string;
 }
 declare namespace local_hub_d_exports {
-  export { BucketConnection, BucketFault, BucketFaultSelection, BucketVariables, DeliveryFaults, HubDelivery, HubDeliveryAttempt, HubEvent, Job, JobStage, LocalHub, LocalHubOptions, Scenario, WebhookError };
+  export { BucketConnection, BucketFault, BucketFaultSelection, BucketVariables, DeliveryFaults, HubDelivery, HubDeliveryAttempt, HubEvent, Job, JobStage, LocalHub, LocalHubOptions, LocalSpace, Scenario, WebhookError };
 }
 /**
  * Creates a request like the Hub's request for a delivery. Pass it to `server.fetch`, or to `fetch` to send it over a

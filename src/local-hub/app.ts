@@ -140,7 +140,7 @@ function routedPath(request: Request, { store: { repositories } }: HubContext): 
 
 /** The paths of a repository without an owner in the API: of the repository, and of its parts. */
 const apiPath =
-  /^(\/api\/(?:models|datasets|spaces))\/([^/]+)(\/(auth-check|branch|commits?|compare|discussions|paths-info|preupload|refs|revision|settings|super-squash|tag|tree|xet-(?:read|write)-token)(?:\/.*)?)?$/;
+  /^(\/api\/(?:models|datasets|spaces))\/(?!hardware$)([^/]+)(\/(auth-check|branch|commits?|compare|discussions|paths-info|preupload|refs|revision|settings|super-squash|tag|tree|xet-(?:read|write)-token)(?:\/.*)?)?$/;
 
 /** The paths of its files. */
 const filePath = /^(\/(?:datasets|spaces)|)\/([^/]+)(\/(resolve|raw|info)\/.*)$/;

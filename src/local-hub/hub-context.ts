@@ -5,6 +5,7 @@ import type { FaultyDelivery } from "./delivery/faults.ts";
 import type { RepositoryChange } from "./events/repository-change.ts";
 import type { JobRunner } from "./jobs/job-runner.ts";
 import type { BucketFaults } from "./s3/faults.ts";
+import type { LocalSpaces } from "./spaces/spaces.ts";
 import type { AuditLog } from "./store/audit-log-store.ts";
 import type { Store } from "./store/store.ts";
 
@@ -14,6 +15,7 @@ export interface HubContext {
   dispatcher: Dispatcher;
   auditLog: AuditLog;
   jobs: JobRunner;
+  spaces: LocalSpaces;
   /** The failures of the S3 API that a user asked for. */
   bucketFaults: BucketFaults;
   deliveryFaults: FaultyDelivery;

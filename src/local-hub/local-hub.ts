@@ -1,4 +1,5 @@
 import { readFile } from "node:fs/promises";
+import { resolve } from "node:path";
 import type { Hono } from "hono";
 import type { Console } from "../console/server/console.ts";
 import { WebhookError } from "../core/errors.ts";
@@ -6,7 +7,7 @@ import { createSafeLogger, type Logger } from "../core/log.ts";
 import { checkCount, checkOptionNames, checkPort, type Duration, toMilliseconds } from "../core/options.ts";
 import type { Job } from "../hub/jobs/schemas.ts";
 import { type Listener, listen } from "../receiver/node/listen.ts";
-import { createId, createSha, deriveAccessKey, localUser } from "./accounts.ts";
+import { createId, createSha, deriveAccessKey, findCaller, localUser } from "./accounts.ts";
 import { createHubApp } from "./app.ts";
 import { createHubConsole } from "./console/hub-console.ts";
 import { Dispatcher } from "./delivery/dispatcher.ts";
@@ -19,10 +20,13 @@ import { type HubContext, registerContext } from "./hub-context.ts";
 import { JobRunner } from "./jobs/job-runner.ts";
 import { toJob } from "./resources/jobs.ts";
 import { createRepository } from "./resources/repositories/repository-changes.ts";
+import { canRead } from "./routes/repository-access.ts";
 import type { ApiEnvironment } from "./routes/route.ts";
 import { type BucketFault, BucketFaults } from "./s3/faults.ts";
 import { openSeededStore, seedStore } from "./seed/seed.ts";
+import { LocalSpaces } from "./spaces/spaces.ts";
 import { AuditLog } from "./store/audit-log-store.ts";
+import type { StoredRepository } from "./store/repository-store.ts";
 import type { Store } from "./store/store.ts";
 
 /** The options of `LocalHub.launch`. */
@@ -33,6 +37,11 @@ export interface LocalHubOptions {
   state?: string;
   /** Whether to run the commands of jobs as local processes. By default, jobs are only recorded. */
   runJobs?: boolean;
+  /**
+   * Whether to run Docker Spaces as local processes: the start command of the Dockerfile in a copy of the repository, with the Space's
+   * secrets and variables, and with the packages in the `node_modules` of the current folder. By default, only their settings are stored.
+   */
+  runSpaces?: boolean;
   /** Whether to deliver to other machines. By default, the local Hub delivers only to this machine. */
   allowRemote?: boolean;
   /** The maximum number of attempts per delivery. Default `3`. */
@@ -55,6 +64,7 @@ const optionNames = {
   port: true,
   state: true,
   runJobs: true,
+  runSpaces: true,
   allowRemote: true,
   attempts: true,
   backoff: true,
@@ -112,7 +122,7 @@ export class LocalHub {
       suspendAfter: checkCount(options.suspendAfter ?? 5, "suspendAfter", { allowsInfinity: true }),
       triggersPerDay: checkCount(options.triggersPerDay ?? 1_000, "triggersPerDay", { allowsInfinity: true }),
     };
-    const { runJobs = false, allowRemote = false } = options;
+    const { runJobs = false, runSpaces = false, allowRemote = false } = options;
     const deliveryFaults = new FaultyDelivery(Math.random);
     deliveryFaults.set(options.deliveryFaults ?? {});
     const now = () => Date.now();
@@ -131,6 +141,12 @@ export class LocalHub {
     const hubUrl = `http://127.0.0.1:${listener.port}`;
     const sender = new HttpSender({ allowRemote });
     const jobs = new JobRunner({ store: store.jobs, runJobs, now, createId, log });
+    const modulesFolder = resolve("node_modules");
+    const spaces = new LocalSpaces({
+      ...{ store, runSpaces, modulesFolder, hubUrl, now, log },
+      canRead: (repository, token) =>
+        canRead(store, { repository, caller: token === undefined ? undefined : findCaller(token) }),
+    });
     const dispatcher = new Dispatcher({
       store,
       sender,
@@ -148,6 +164,7 @@ export class LocalHub {
       dispatcher,
       auditLog,
       jobs,
+      spaces,
       bucketFaults: new BucketFaults(),
       deliveryFaults,
       hubUrl,
@@ -275,6 +292,34 @@ export class LocalHub {
   }
 
   /**
+   * Returns the address and the stage of a Space, after its latest start has succeeded or failed.
+   *
+   * @throws `ARGUMENT_INVALID` if there is no such Space, `CLOSING` if the local Hub is closed.
+   * @example
+   * ```ts
+   * await using localHub = await LocalHub.launch({ runSpaces: true });
+   * const { url, stage } = await localHub.space("me/my-bot"); // after a push to the Space
+   * ```
+   */
+  async space(name: string): Promise<LocalSpace> {
+    const { spaces } = this.#context();
+    const repository = this.#findSpace(name);
+    await spaces.find(repository)?.settled();
+    const { stage, errorMessage } = spaces.runtime(repository);
+    return { url: spaces.url(repository), stage, errorMessage };
+  }
+
+  /**
+   * Lets a Space sleep, as after 48 hours without a request: its process ends, and the files that it wrote are lost. The next request wakes
+   * it. From another process, send `POST /_local/spaces/OWNER/NAME/sleep`.
+   *
+   * @throws `ARGUMENT_INVALID` if there is no such Space, `CLOSING` if the local Hub is closed.
+   */
+  sleepSpace(name: string): void {
+    this.#context().spaces.find(this.#findSpace(name))?.sleep();
+  }
+
+  /**
    * Sets the failures of requests to buckets. Replaces all failures that were set before.
    *
    * @throws `ARGUMENT_INVALID` if a fault is invalid, `CLOSING` if the local Hub is closed.
@@ -341,12 +386,28 @@ export class LocalHub {
     return Promise.all(deliveries.map((delivery) => context.dispatcher.waitUntilSettled(delivery)));
   }
 
+  #findSpace(name: string): StoredRepository {
+    const found = this.#context().store.repositories.get({ type: "space", name });
+    if (found) return found;
+    throw new WebhookError(`There is no Space ${JSON.stringify(name)}. Create it first.`, { code: "ARGUMENT_INVALID" });
+  }
+
   #context(): HubContext {
     if (this.#closed === undefined) return this.#parts.context;
     throw new WebhookError("This local Hub is closed. Launch another local Hub with LocalHub.launch().", {
       code: "CLOSING",
     });
   }
+}
+
+/** A Space of a local Hub. */
+export interface LocalSpace {
+  /** The address, without a trailing slash. `undefined` if the local Hub does not run the Space. */
+  url: string | undefined;
+  /** Such as `RUNNING`, `SLEEPING`, or `BUILD_ERROR`. */
+  stage: string;
+  /** Why the Space does not run. */
+  errorMessage: string | undefined;
 }
 
 /** The parts of a running local Hub. */
@@ -358,10 +419,11 @@ interface Parts {
 }
 
 /** Restores the initial data, and removes all faults. */
-function resetStore({ store, dispatcher, jobs, bucketFaults, deliveryFaults, now }: HubContext): void {
+function resetStore({ store, dispatcher, jobs, spaces, bucketFaults, deliveryFaults, now }: HubContext): void {
   deliveryFaults.set({});
   bucketFaults.set([]);
   jobs.cancelAll();
+  void spaces.close();
   for (const { id } of store.webhooks.all()) dispatcher.cancel(id);
   store.clear();
   seedStore(store, { now: now() });
@@ -375,7 +437,7 @@ async function closeParts({ context, listener, sender, console }: Parts): Promis
   console.close();
   const listenerClosed = listener.close(closeGraceMs);
   context.bucketFaults.close();
-  await Promise.all([context.dispatcher.close(), context.jobs.close()]);
+  await Promise.all([context.dispatcher.close(), context.jobs.close(), context.spaces.close()]);
   await listenerClosed;
   sender.close();
   context.store.close();

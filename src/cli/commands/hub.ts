@@ -13,6 +13,7 @@ interface HubOptions {
   port: number;
   state?: string;
   runJobs?: boolean;
+  runSpaces?: boolean;
   allowRemote?: boolean;
   bucket?: string;
   drop?: number;
@@ -30,6 +31,7 @@ export function addHub(program: Command, invocation: Invocation): void {
     .option("--state <file>", "store all data in this SQLite file (default: in memory)")
     .option("--bucket <name>", "create a bucket, and print the environment variables for an inbox in it")
     .option("--run-jobs", "run webhook jobs as processes on this machine")
+    .option("--run-spaces", "run Docker Spaces as processes on this machine, with the packages of this folder")
     .option("--allow-remote", "allow deliveries to URLs on other machines")
     .option("--drop <share>", "lose a share of the deliveries, from 0 to 1", parseShare)
     .option("--duplicate <share>", "send a share of the deliveries twice, from 0 to 1", parseShare)
@@ -46,12 +48,12 @@ export function addHub(program: Command, invocation: Invocation): void {
         "hub --port 0 --format json    # for programs: prints the URL as a line of JSON",
       ),
     )
-    .action(async ({ port, state, runJobs, allowRemote, bucket, ...deliveryFaults }: HubOptions) => {
+    .action(async ({ port, state, runJobs, runSpaces, allowRemote, bucket, ...deliveryFaults }: HubOptions) => {
       const { output, shell } = invocation;
       const { LocalHub } = await import("../../local-hub/local-hub.ts");
       const { developmentTokens } = await import("../../local-hub/accounts.ts");
       const logger = output.isText ? await terminalLogger() : undefined;
-      const hub = await LocalHub.launch({ port, state, runJobs, allowRemote, logger, deliveryFaults }).catch(
+      const hub = await LocalHub.launch({ port, state, runJobs, runSpaces, allowRemote, logger, deliveryFaults }).catch(
         (error: unknown) => {
           throw withPortAdvice(error, port);
         },

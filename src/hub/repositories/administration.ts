@@ -10,6 +10,7 @@ import {
   responseEnum,
   undocumentedBody,
 } from "../schemas.ts";
+import { spaceVariable } from "../spaces.ts";
 import { repositoryInfo, visibility } from "./repositories.ts";
 import { repositoryPath, repositoryPathTypes, revisionPath } from "./repository-path.ts";
 
@@ -62,6 +63,11 @@ export const repositoryCreation = z.object({
     ),
   ),
   resourceGroupId: z.optional(z.nullable(objectIdInEitherCase)),
+  /** Only for Spaces, as are the next fields. */
+  secrets: z.optional(z.array(spaceVariable)),
+  variables: z.optional(z.array(spaceVariable)),
+  hardware: z.optional(z.string()),
+  sleepTimeSeconds: z.optional(z.number()),
 });
 
 /** A repository that was created. */

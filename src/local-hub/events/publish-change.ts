@@ -73,6 +73,7 @@ export function recordChange(context: HubContext, change: RepositoryChange): Rec
 /** Fires the webhooks that watch the repository of a recorded change. */
 export function fireChange(context: HubContext, { change, bodyFor, notified }: RecordedChange): TriggerResult {
   const { user, updatedFiles } = change;
+  context.store.afterCommit(() => context.spaces.follow(change));
   // A program can write to a bucket many times per second.
   const isFrequent = updatedFiles !== undefined;
   return { ...fireEvent(context, { event: eventOf(change), user, bodyFor, isFrequent }), notified };

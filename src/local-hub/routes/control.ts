@@ -30,7 +30,7 @@ const triggerOperation = {
  * JSON, because browsers send other content types to other origins without a preflight request.
  */
 export function controlApi(hub: HubContext): Hono<ApiEnvironment> {
-  const { store, dispatcher, bucketFaults, deliveryFaults, reset } = hub;
+  const { store, dispatcher, spaces, bucketFaults, deliveryFaults, reset } = hub;
   const app = new Hono<ApiEnvironment>();
 
   const webhook = (id: string): StoredWebhook => {
@@ -96,6 +96,14 @@ export function controlApi(hub: HubContext): Hono<ApiEnvironment> {
   app.put("/delivery-faults", async (context) => {
     deliveryFaults.set(await context.req.json().catch(() => undefined));
     return context.json({});
+  });
+
+  app.post("/spaces/:namespace/:repo/sleep", (context) => {
+    const { namespace, repo } = context.req.param();
+    const space = store.repositories.get({ type: "space", name: `${namespace}/${repo}` });
+    if (!space) throw new HTTPException(404, { message: `There is no Space "${namespace}/${repo}".` });
+    spaces.find(space)?.sleep();
+    return context.json(spaces.runtime(space));
   });
 
   app.post("/reset", (context) => {

@@ -16,6 +16,7 @@ import { fileApi } from "../resources/repositories/files.ts";
 import { lfsApi } from "../resources/repositories/lfs.ts";
 import { refApi } from "../resources/repositories/refs.ts";
 import { repositoryApi } from "../resources/repositories/repositories.ts";
+import { spaceApi } from "../resources/spaces.ts";
 import { webhookApi } from "../resources/webhooks.ts";
 import type { ResourceApi, Route } from "./route.ts";
 
@@ -48,6 +49,7 @@ const repositoryApis: readonly ResourceApi[] = [
   commitApi,
   fileApi,
   lfsApi,
+  spaceApi,
 ];
 
 /** The resources of the API, in the order of the OpenAPI document. */

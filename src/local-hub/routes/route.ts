@@ -271,6 +271,7 @@ export const tags = [
   { name: "users", description: "Public profiles of users." },
   { name: "jobs", description: "Jobs on the Hub's infrastructure." },
   { name: "repos", description: "Models, datasets, and Spaces, with their branches, tags, and files." },
+  { name: "spaces", description: "What Spaces run, and their secrets and variables." },
   { name: "scim", description: "Provisioning of users by an identity provider." },
 ] as const;
 

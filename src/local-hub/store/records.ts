@@ -83,6 +83,22 @@ const storedResourceGroup = z.object({
   others: z.array(resource).optional(),
 });
 
+const namedValues = z.record(
+  z.string(),
+  z.object({ value: z.string(), description: z.string().optional(), updatedAt: z.number() }),
+);
+
+/** The settings of a Space. The owner of the record is empty, and the ID is the ID of the repository. */
+const storedSpace = z.object({
+  secrets: namedValues,
+  variables: namedValues,
+  hardware: z.string(),
+  /** The seconds without a request after which the Space sleeps on paid hardware. `null`: never. */
+  sleepSeconds: z.number().nullable(),
+  /** The port of its address. */
+  port: z.number().optional(),
+});
+
 /** The revoked access of a token. The owner of the record is the organization, and the ID is the ID of the token. */
 const storedRevocation = z.object({ at: time });
 
@@ -90,6 +106,7 @@ export type StoredNotification = z.output<typeof storedNotification>;
 export type StoredSettings = z.output<typeof storedSettings>;
 export type StoredPaper = z.output<typeof storedPaper>;
 export type StoredMember = z.output<typeof storedMember>;
+export type StoredSpace = z.output<typeof storedSpace>;
 export type StoredResourceGroup = z.output<typeof storedResourceGroup>;
 
 /** Opens the stores of all kinds of records. */
@@ -102,6 +119,7 @@ export function openRecords(database: DatabaseSync) {
     resourceGroups: new RecordStore(database, { kind: "resource-group", schema: storedResourceGroup }),
     /** The owner of the record is the organization, and the ID is `network-security`. */
     networkSecurity: new RecordStore(database, { kind: "network-security", schema: networkSecurity }),
+    spaces: new RecordStore(database, { kind: "space", schema: storedSpace }),
     revocations: new RecordStore(database, { kind: "revocation", schema: storedRevocation }),
   };
 }

@@ -9,6 +9,7 @@ import type { HubContext } from "../../../src/local-hub/hub-context.ts";
 import { JobRunner } from "../../../src/local-hub/jobs/job-runner.ts";
 import { createWebhook } from "../../../src/local-hub/resources/webhooks.ts";
 import { BucketFaults } from "../../../src/local-hub/s3/faults.ts";
+import { LocalSpaces } from "../../../src/local-hub/spaces/spaces.ts";
 import { AuditLog } from "../../../src/local-hub/store/audit-log-store.ts";
 import type { StoredRepository } from "../../../src/local-hub/store/repository-store.ts";
 import { openStore, type Store } from "../../../src/local-hub/store/store.ts";
@@ -34,6 +35,7 @@ export function openContext(): { context: HubContext; clock: { now: number } } {
   const sender = new HttpSender({ allowRemote: false });
   const jobs = new JobRunner({ ...parts, store: store.jobs, runJobs: false });
   const limits = { attempts: 1, backoffMs: 1, timeoutMs: 1_000, suspendAfter: 1_000, triggersPerDay: 10_000 };
+  const spaces = new LocalSpaces({ ...parts, runSpaces: false, modulesFolder: undefined, canRead: () => true });
   const deliveryFaults = new FaultyDelivery(() => 0);
   const dispatcher = new Dispatcher({ ...parts, sender, jobs, limits, deliveryFaults });
   onTestFinished(async () => {
@@ -43,7 +45,7 @@ export function openContext(): { context: HubContext; clock: { now: number } } {
   });
   const context: HubContext = {
     ...{ bucketFaults: new BucketFaults(), deliveryFaults },
-    ...{ ...parts, dispatcher, jobs, createSha, runJobs: false, allowRemote: false, startedAt: new Date(0) },
+    ...{ ...parts, dispatcher, jobs, spaces, createSha, runJobs: false, allowRemote: false, startedAt: new Date(0) },
     auditLog: new AuditLog({ ...parts, store: store.auditLog }),
     reset: () => store.clear(),
   };

@@ -96,7 +96,7 @@ export const repositoryApi = {
 } satisfies ResourceApi;
 
 function serveChanges(app: Hono<ApiEnvironment>, hub: HubContext): void {
-  const { store, hubUrl } = hub;
+  const { store, hubUrl, spaces } = hub;
 
   serveRoute(app, repositoryRoutes.create, ({ body }, context) => {
     const { user } = context.var.caller;
@@ -115,11 +115,13 @@ function serveChanges(app: Hono<ApiEnvironment>, hub: HubContext): void {
       if (body.resourceGroupId) {
         addToResourceGroup(store, { groupId: body.resourceGroupId.toLowerCase(), repo, addedBy: user });
       }
-      return createRepository(hub, {
+      const created = createRepository(hub, {
         ...{ ...repo, user, files: firstFiles(body) },
         ...(isPrivate !== undefined && { private: isPrivate }),
         ...(body.type === "space" && { sdk: body.sdk }),
       });
+      if (body.type === "space") spaces.configure(created.repository, body);
+      return created;
     });
     return { url, name: repo.name, id: repository.id };
   });
@@ -259,7 +261,7 @@ export interface ListOptions {
  * @throws HTTPException 400 if the cursor is invalid.
  */
 async function listRepositories(
-  source: Pick<HubContext, "store" | "hubUrl">,
+  source: Pick<HubContext, "store" | "hubUrl" | "spaces">,
   { type, search, isReadable }: ListOptions,
 ): Promise<{ repositories: RepositoryInfo[]; next: string | undefined }> {
   const { content, repositories: stored } = source.store;

@@ -5,7 +5,7 @@ import type { FileEntry } from "../../git/tree-store.ts";
 import type { HubContext } from "../../hub-context.ts";
 import type { StoredRepository } from "../../store/repository-store.ts";
 
-type Source = Pick<HubContext, "store" | "hubUrl">;
+type Source = Pick<HubContext, "store" | "hubUrl" | "spaces">;
 
 interface DescribeOptions {
   repository: StoredRepository;
@@ -52,7 +52,7 @@ export async function describeWithoutFiles(
     tags: tagsOf(card ?? {}, repository),
     ...(type === "model" && modelFields(card)),
     ...(card && { cardData: card }),
-    ...(type === "space" && spaceFields(repository, { card, hubUrl: source.hubUrl })),
+    ...(type === "space" && spaceFields(repository, { card, source })),
   };
 }
 
@@ -93,16 +93,16 @@ function modelFields(card: CardData | undefined) {
 }
 
 function spaceFields(
-  { name, sdk }: StoredRepository,
-  { card, hubUrl }: { card: CardData | undefined; hubUrl: string },
+  repository: StoredRepository,
+  { card, source: { spaces, hubUrl } }: { card: CardData | undefined; source: Source },
 ) {
-  const found = texts(card?.sdk)[0] ?? sdk;
+  const { stage, hardware } = spaces.runtime(repository);
+  const found = texts(card?.sdk)[0] ?? repository.sdk;
   return {
     ...(found !== undefined && { sdk: found }),
-    subdomain: subdomainOf(name),
-    host: hubUrl,
-    // The local Hub does not run Spaces.
-    runtime: { stage: "STOPPED", hardware: { current: null, requested: "cpu-basic" } },
+    subdomain: subdomainOf(repository.name),
+    host: spaces.url(repository) ?? hubUrl,
+    runtime: { stage, hardware },
     models: texts(card?.models),
     datasets: texts(card?.datasets),
   };

@@ -1,0 +1,236 @@
+import { existsSync } from "node:fs";
+import { afterEach, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import * as z from "zod";
+import { HubClient } from "../../../src/client.ts";
+import { LocalHub } from "../../../src/local-hub.ts";
+import { waitFor } from "../../support/wait-for.ts";
+
+const name = "me/bot";
+
+/** An app that says which version it is, what it got, and in which folder it runs. Its answers end the process, or hang. */
+const app = (version: string) => `
+import { createServer } from "node:http";
+import { existsSync, writeFileSync } from "node:fs";
+console.log("Version ${version}, secret " + process.env.TOKEN);
+const server = createServer((request, response) => {
+  if (request.url === "/exit") process.exit(3);
+  if (request.url === "/hang") return;
+  const wrote = existsSync("written");
+  writeFileSync("written", "x");
+  let body = "";
+  request.on("data", (part) => { body += part; }).on("end", () => {
+    const { TOKEN, MODE, SPACE_ID, SPACE_HOST, HF_ENDPOINT } = process.env;
+    response.end(JSON.stringify({ version: "${version}", body, wrote, folder: process.cwd(), TOKEN, MODE, SPACE_ID, SPACE_HOST, HF_ENDPOINT }));
+  });
+});
+server.listen(process.env.PORT, process.env.HOST);
+`;
+const dockerfile =
+  'FROM node:24-slim\nENV MODE=image PORT=7860\nWORKDIR /app\nCOPY . .\nCMD ["node", "/app/app.mjs"]\n';
+
+const answer = z.looseObject({ version: z.string(), wrote: z.boolean(), folder: z.string(), body: z.string() });
+
+let hub: LocalHub;
+let client: HubClient;
+
+beforeAll(async () => {
+  hub = await LocalHub.launch({ runSpaces: true });
+  client = new HubClient({ hubUrl: hub.url, token: "hf_local" });
+  return () => hub.close();
+});
+
+afterEach(async () => {
+  await call("DELETE /api/repos/delete", { name: "bot", organization: "me", type: "space" });
+});
+
+async function call(line: string, body?: object, token = "hf_local"): Promise<{ status: number; body: unknown }> {
+  const [method = "", path = ""] = line.split(" ");
+  const response = await fetch(hub.url + path, {
+    method,
+    headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+    ...(body && { body: JSON.stringify(body) }),
+  });
+  const text = await response.text();
+  return { status: response.status, body: text === "" ? undefined : JSON.parse(text) };
+}
+
+async function push(files: Record<string, string | null>): Promise<void> {
+  await client.repo({ type: "space", name }).commit({ message: "Change", files });
+}
+
+/** Creates the Space, and waits until it runs. */
+async function create(files: Record<string, string> = { Dockerfile: dockerfile, "app.mjs": app("1") }) {
+  const body = { name: "bot", organization: "me", type: "space", sdk: "docker" };
+  expect((await call("POST /api/repos/create", body)).status).toBe(200);
+  await push(files);
+  return hub.space(name);
+}
+
+async function visit(path = "/", init?: RequestInit) {
+  const { url } = await hub.space(name);
+  const response = await fetch(`${url}${path}`, init);
+  const text = await response.text();
+  return response.ok ? answer.parse(JSON.parse(text)) : { status: response.status, text };
+}
+
+async function stage(): Promise<string> {
+  return (await hub.space(name)).stage;
+}
+
+/** Returns the lines of a log, which ends with the Space. */
+async function logOf(kind: "run" | "build"): Promise<string> {
+  const stop = new AbortController();
+  onTestFinished(() => stop.abort());
+  const response = await fetch(`${hub.url}/api/spaces/${name}/logs/${kind}`, {
+    headers: { authorization: "Bearer hf_local" },
+    signal: stop.signal,
+  });
+  let text = "";
+  const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
+  while (reader && !text.includes("data: ")) text += (await reader.read()).value ?? "";
+  return text;
+}
+
+describe("A Docker Space", () => {
+  test("runs its start command with its secrets and variables, which no log contains", async () => {
+    await call("POST /api/repos/create", {
+      ...{ name: "bot", organization: "me", type: "space", sdk: "docker" },
+      secrets: [{ key: "TOKEN", value: "s3cret-value", description: "Mine" }],
+    });
+    await call(`POST /api/spaces/${name}/variables`, { key: "MODE", value: "space" });
+    await push({ Dockerfile: dockerfile, "app.mjs": app("1") });
+    const { url } = await hub.space(name);
+    expect(await visit("/x", { method: "POST", body: "hello" })).toMatchObject({
+      ...{ version: "1", body: "hello", TOKEN: "s3cret-value", MODE: "space", SPACE_ID: name, HF_ENDPOINT: hub.url },
+      SPACE_HOST: url?.replace("http://", ""),
+    });
+    expect(await logOf("run")).toContain("Version 1, secret ***");
+    expect((await call(`GET /api/spaces/${name}/secrets`)).body).toEqual({
+      TOKEN: { description: "Mine", updatedAt: expect.any(String) },
+    });
+    expect((await call(`GET /api/spaces/${name}`)).body).toMatchObject({ host: url, runtime: { stage: "RUNNING" } });
+  });
+
+  test("is replaced by a push, and loses its disk at a restart", async () => {
+    await create();
+    expect(await visit()).toMatchObject({ version: "1", wrote: false });
+    const first = await visit();
+    expect(first).toMatchObject({ wrote: true });
+    await push({ "app.mjs": app("2") });
+    expect(await visit()).toMatchObject({ version: "2", wrote: false });
+    await call(`POST /api/spaces/${name}/restart`);
+    expect(await visit()).toMatchObject({ version: "2", wrote: false });
+    await waitFor(() => "folder" in first && !existsSync(first.folder));
+  });
+
+  test("serves the old version until the new one listens, without a request in vain", async () => {
+    const { url } = await create();
+    await push({ "app.mjs": `await new Promise((resolve) => setTimeout(resolve, 300));${app("2")}` });
+    const versions: string[] = [];
+    while (!versions.includes("2")) {
+      const response = await fetch(`${url}/`);
+      versions.push(answer.parse(await response.json()).version);
+      if (versions.length === 1) {
+        expect((await call(`GET /api/spaces/${name}/runtime`)).body).toMatchObject({
+          stage: expect.stringMatching(/^RUNNING_/),
+        });
+      }
+    }
+    expect(versions[0]).toBe("1");
+  });
+
+  test("sleeps, and is woken by a request, which waits", async () => {
+    await create();
+    hub.sleepSpace(name);
+    expect(await stage()).toBe("SLEEPING");
+    const { url } = await hub.space(name);
+    const answers = await Promise.all([1, 2, 3].map(async () => (await fetch(`${url}/`)).status));
+    expect(answers).toEqual([200, 200, 200]);
+    expect(await stage()).toBe("RUNNING");
+  });
+
+  test("is paused until it is restarted, also by a push", async () => {
+    await create();
+    expect((await call(`POST /api/spaces/${name}/pause`)).body).toMatchObject({ stage: "PAUSED" });
+    await push({ "app.mjs": app("2") });
+    expect(await visit()).toMatchObject({ status: 503 });
+    await call(`POST /api/spaces/${name}/restart`);
+    expect(await visit()).toMatchObject({ version: "2" });
+  });
+
+  test("restarts with a changed secret", async () => {
+    await create();
+    await call(`POST /api/spaces/${name}/secrets`, { key: "TOKEN", value: "second-value" });
+    expect(await visit()).toMatchObject({ TOKEN: "second-value" });
+    await call(`DELETE /api/spaces/${name}/secrets`, { key: "TOKEN" });
+    expect(await visit()).not.toHaveProperty("TOKEN");
+  });
+
+  test("that ends or never listens has a reason, and another push starts it", async () => {
+    await create();
+    expect(await visit("/exit")).toMatchObject({ status: 502 });
+    await expect.poll(stage).toBe("RUNTIME_ERROR");
+    expect((await hub.space(name)).errorMessage).toBe("exit code 3");
+    await push({ "app.mjs": "setInterval(() => {}, 1000)" });
+    // The start that never ends gives up for the next one.
+    await push({ "app.mjs": app("3") });
+    expect(await visit()).toMatchObject({ version: "3" });
+  });
+
+  test.each([
+    ["without a Dockerfile", { "app.mjs": app("1") }, "NO_APP_FILE"],
+    ["with a Dockerfile that starts nothing", { Dockerfile: "FROM node" }, "BUILD_ERROR"],
+    ["whose program does not exist", { Dockerfile: 'CMD ["no-such-program"]' }, "RUNTIME_ERROR"],
+  ])("%s has the stage of the problem", async (_what, files, expected) => {
+    expect((await create(files)).stage).toBe(expected);
+  });
+
+  test("that is private answers only its members, not the deliveries of the Hub", async () => {
+    await create();
+    await call(`PUT /api/spaces/${name}/settings`, { private: true });
+    expect(await visit()).toMatchObject({ status: 404 });
+    expect(await visit("/", { headers: { authorization: "Bearer hf_local" } })).toMatchObject({ version: "1" });
+  });
+
+  test("cannot be reached under another name (DNS rebinding)", async () => {
+    const { url } = await create();
+    const { request } = await import("node:http");
+    const status = await new Promise((resolve) =>
+      request(`${url}/`, { headers: { host: "evil.example" } }, (response) => resolve(response.statusCode)).end(),
+    );
+    expect(status).toBe(404);
+  });
+
+  test("ends when it is deleted, also with an open request", async () => {
+    const { url } = await create();
+    const open = fetch(`${url}/hang`).catch(() => "broken off");
+    await call("DELETE /api/repos/delete", { name: "bot", organization: "me", type: "space" });
+    expect(await open).toBe("broken off");
+    await expect.poll(() => fetch(`${url}/`).catch(() => "gone")).toBe("gone");
+  });
+
+  test("has a runtime with hardware and sleep time", async () => {
+    await create();
+    const line = `POST /api/spaces/${name}/hardware`;
+    expect((await call(line, { flavor: "cpu-upgrade", sleepTimeSeconds: 600 })).body).toMatchObject({ gcTimeout: 600 });
+    expect((await call(line, { flavor: "huge" })).status).toBe(400);
+    expect((await call("GET /api/spaces/hardware")).body).toEqual(
+      expect.arrayContaining([expect.objectContaining({ name: "cpu-upgrade" })]),
+    );
+    expect((await call(line, { flavor: "cpu-basic" })).body).toMatchObject({ gcTimeout: 172_800 });
+    expect((await call(line, { flavor: "cpu-basic" }, "hf_other")).status).toBe(403);
+  });
+});
+
+test("Without runSpaces, settings are stored, and nothing runs", async () => {
+  await using other = await LocalHub.launch();
+  const headers = { authorization: "Bearer hf_local", "content-type": "application/json" };
+  const post = (path: string, body: object) =>
+    fetch(other.url + path, { method: "POST", headers, body: JSON.stringify(body) });
+  await post("/api/repos/create", { name: "bot", organization: "me", type: "space", sdk: "docker" });
+  await post(`/api/spaces/${name}/variables`, { key: "MODE", value: "a" });
+  await post(`/api/spaces/${name}/restart`, {});
+  expect(await other.space(name)).toEqual({ url: undefined, stage: "STOPPED", errorMessage: undefined });
+  const logs = await fetch(`${other.url}/api/spaces/${name}/logs/run`, { headers });
+  expect(await logs.text()).not.toContain("data:");
+});
