@@ -55,7 +55,7 @@ export function repositoriesApi(hub: HubContext): ConsoleResource {
     });
 
     app.get("/repositories/read", async (context) => {
-      const { response, base } = await read(context, { range: `bytes=0-${maxTextBytes - 1}` });
+      const { response, base } = await read(context, { headers: { range: `bytes=0-${maxTextBytes - 1}` } });
       if (!response.headers.get("content-type")?.startsWith("application/json")) {
         return context.json<RepositoryPage<FileContent>>({ value: await toFileContent(response) });
       }
@@ -67,7 +67,7 @@ export function repositoriesApi(hub: HubContext): ConsoleResource {
     });
 
     app.get("/repositories/download", async (context) => {
-      const { response } = await read(context);
+      const { response } = await read(context, { method: context.req.method });
       const headers = new Headers(response.headers);
       // The content comes from any user, and has the origin of the console: it must never be shown as a page.
       headers.set("content-type", "application/octet-stream");
@@ -83,6 +83,11 @@ export function repositoriesApi(hub: HubContext): ConsoleResource {
 /** The header with the owner, as whom the console reads a repository. Only the console sends requests to the reader. */
 const ownerHeader = "x-repository-owner";
 const errorBody = z.object({ error: z.string() });
+
+interface ReadOptions {
+  method?: string;
+  headers?: Readonly<Record<string, string>>;
+}
 
 /**
  * Returns a function that answers a request with the local Hub's own API. It only reads, and reads private repositories too, because
@@ -102,8 +107,8 @@ function createReader(hub: HubContext) {
     if (!(error instanceof HTTPException)) throw error;
     return errorResponse({ status: error.status, message: error.message });
   });
-  /** @throws `NOT_FOUND` with the status of the local Hub's answer. */
-  return async (context: Context, headers: Readonly<Record<string, string>> = {}) => {
+  /** @throws `NOT_FOUND`, or `ARGUMENT_INVALID` for an invalid query. */
+  return async (context: Context, { method = "GET", headers = {} }: ReadOptions) => {
     const { path, ...key } = readQuery(context, repositoryRead);
     const repository = findRepository(hub, key);
     const { type, name } = repository;
@@ -115,11 +120,12 @@ function createReader(hub: HubContext) {
     const url = URL.parse(path, base);
     // A path such as `../other` must not leave the repository, whose owner has access.
     if (!url?.href.startsWith(base.href)) throw notFound("The console cannot read this part of a repository.");
-    const request = { method: context.req.method, headers: { ...headers, [ownerHeader]: getOwner(repository) } };
+    const request = { method, headers: { ...headers, [ownerHeader]: getOwner(repository) } };
     const response = await app.fetch(new Request(url, request));
-    if (response.ok) return { response, base: base.href };
-    const message = context.req.method === "HEAD" ? "Not found." : errorBody.parse(await response.json()).error;
-    throw new WebhookError(message, { code: "NOT_FOUND", status: response.status });
+    const { ok, status } = response;
+    if (ok) return { response, base: base.href };
+    const message = method === "HEAD" ? "Not found." : errorBody.parse(await response.json()).error;
+    throw new WebhookError(message, { code: status === 400 ? "ARGUMENT_INVALID" : "NOT_FOUND", status });
   };
 }
 

@@ -324,12 +324,49 @@ describe("Repositories", () => {
     await details.getByText("+three", { exact: true }).waitFor();
   });
 
+  test("show more commits, and all lines of a long diff, when asked", async () => {
+    const hub = await openLocalHub();
+    await hub.trigger();
+    for (let version = 1; version <= 50; version += 1) await commit(hub, { "version.txt": `${version}` });
+    await commit(hub, { "numbers.txt": Array.from({ length: 301 }, (_, index) => `number ${index}\n`).join("") });
+    const page = await signIn(hub);
+    await visit(page, "#/repositories/one?type=dataset&name=me/data&part=commits", "Repository");
+    const details = pane(page, "Repository");
+    await details.getByRole("button", { name: "Show more" }).click();
+    await details.getByText("initial commit").waitFor();
+    expect(await details.getByRole("button", { name: "Show more" }).count()).toBe(0);
+    await details
+      .getByRole("link", { name: /Update the card/ })
+      .first()
+      .click();
+    await details.getByText("+number 0", { exact: true }).waitFor();
+    expect(await details.getByText("+number 300", { exact: true }).count()).toBe(0);
+    await details.getByRole("button", { name: "Show all 302" }).click();
+    await details.getByText("+number 300", { exact: true }).waitFor();
+  });
+
+  test("load their code again after it could not be loaded", async () => {
+    const { hub } = await openFilled();
+    const page = await signIn(hub);
+    await page.route("**/assets/repositories-view-*.js", (route) => route.abort());
+    await page.getByRole("navigation").getByRole("link", { name: "Repositories" }).click();
+    await page.getByRole("heading", { name: "The server is not reachable" }).waitFor();
+    await page.unrouteAll();
+    await page.getByRole("button", { name: "Try again" }).click();
+    await page.getByRole("link", { name: "me/data" }).waitFor();
+    complaints = complaints.filter((complaint) => !complaint.includes("ERR_FAILED"));
+  });
+
   test("follow a new name, and show what no longer exists with the next step", async () => {
     const { hub } = await openFilled();
     await post(hub, "/branch/dev", {});
     const page = await signIn(hub);
-    await visit(page, "#/repositories/one?type=dataset&name=me/data", "Repository");
+    await visit(page, "#/repositories/one?type=bucket&name=acme/uploads", "No commits");
+    await post(hub, "/discussions", { title: "An empty draft", description: "", pullRequest: true });
+    await visit(page, "#/repositories/one?type=dataset&name=me/data&part=discussions&num=2", "Changes");
     const details = pane(page, "Repository");
+    await details.getByText("0 files changed. Push a commit to refs/pr/2.").waitFor();
+    await details.getByRole("link", { name: "Files" }).click();
     await details.getByLabel("Branch, tag, or pull request").selectOption("dev");
     await page.waitForURL(/ref=refs\/heads\/dev/);
     await details.getByRole("link", { name: ".gitattributes" }).waitFor();

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { Readable } from "node:stream";
-import { beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test, vi } from "vitest";
 import { createHubApp } from "../../../src/local-hub/app.ts";
 import { createHubConsole } from "../../../src/local-hub/console/hub-console.ts";
 import type { HubContext } from "../../../src/local-hub/hub-context.ts";
@@ -13,7 +13,7 @@ let context: HubContext;
 let client: ConsoleClient;
 let send: (path: string, init?: RequestInit) => Promise<Response>;
 /** Sends a request of a bot to the Hub's API. */
-let bot: (line: string, body?: object) => Promise<unknown>;
+let bot: (line: string, body?: object, token?: string) => Promise<unknown>;
 
 const repo = "/api/datasets/me/data";
 
@@ -23,9 +23,9 @@ beforeEach(async () => {
   const app = createHubApp(context, { console });
   send = async (path, init) => console.fetch(new Request(new URL(path, context.hubUrl), init));
   client = await ConsoleClient.signIn(console.createSignInLink(context.hubUrl), send);
-  bot = async (line, body) => {
+  bot = async (line, body, token = "hf_local") => {
     const [method = "", path = ""] = line.split(" ");
-    const headers = { authorization: "Bearer hf_local", "content-type": "application/json", host: "127.0.0.1:5050" };
+    const headers = { authorization: `Bearer ${token}`, "content-type": "application/json", host: "127.0.0.1:5050" };
     const init = { method, headers, ...(body && { body: JSON.stringify(body) }) };
     const response = await app.fetch(new Request(new URL(path, context.hubUrl), init));
     expect(response.status, `${line}: ${await response.clone().text()}`).toBe(200);
@@ -82,6 +82,7 @@ describe("The console reads a repository", () => {
   test("with the thread of a pull request, and its diff after the merge", async () => {
     await commit({ "a.txt": "one\n" });
     await commit({ "a.txt": "one\ntwo\n" }, { query: "?create_pr=1" });
+    await commit({ "c.txt": "three\n" }, { branch: "refs/pr/1" });
     await bot(`POST ${repo}/discussions/1/comment`, { comment: "Looks good." });
     await bot(`POST ${repo}/discussions/1/merge`, {});
     await commit({ "b.txt": "later\n" });
@@ -96,13 +97,17 @@ describe("The console reads a repository", () => {
       },
     });
     expect((await read("changes/refs%2Fpr%2F1")).body).toMatchObject({
-      value: { total: 1, files: [{ path: "a.txt", added: 1, removed: 0, patch: "@@ -1 +1,2 @@\n one\n+two\n" }] },
+      value: {
+        files: [{ path: "a.txt", added: 1, removed: 0, patch: "@@ -1 +1,2 @@\n one\n+two\n" }, { path: "c.txt" }],
+      },
     });
   });
 
   test("as its owner, also if it is private, and by its previous name", async () => {
-    await bot("POST /api/repos/create", { type: "model", name: "secret", organization: "other-owner", private: true });
-    expect((await read("tree/main", { type: "model", name: "other-owner/secret" })).status).toBe(200);
+    await bot("POST /api/repos/create", { type: "model", name: "secret", private: true }, "hf_other");
+    for (const path of ["tree/main", "resolve/main/.gitattributes", "discussions"]) {
+      expect((await read(path, { type: "model", name: "other-user/secret" })).status, path).toBe(200);
+    }
     await bot("POST /api/repos/move", { fromRepo: "me/data", toRepo: "me/renamed", type: "dataset" });
     expect((await read("tree/main")).status).toBe(200);
     expect((await client.get("repositories/one?type=dataset&name=me/data")).body).toMatchObject({ name: "me/renamed" });
@@ -148,7 +153,11 @@ describe("A changed file", () => {
     const lfsFile = { path: "a.bin", algo: "sha256", ...lfs };
     await bot(`POST ${repo}/commit/main`, { summary: "Add a file", lfsFiles: [lfsFile] });
     expect((await read("changes/main")).body).toMatchObject({ value: { files: [{ reason: "LFS", sizes: [6] }] } });
+    const open = vi.spyOn(store.content, "openLarge");
     expect((await read("resolve/main/a.bin")).body).toEqual({ value: { size: 6, isInLfs: true, isCut: false } });
+    expect(open.mock.results).toMatchObject([{ value: { destroyed: true } }]);
+    await client.download(`repositories/download?${queryOf("resolve/main/a.bin")}`, { method: "HEAD" });
+    expect(open).toHaveBeenCalledTimes(1);
     const downloaded = await client.download(`repositories/download?${queryOf("resolve/main/a.bin")}`);
     expect(await downloaded.text()).toBe("large\n");
   });
@@ -206,7 +215,9 @@ describe("The console does not read", () => {
     "/api/settings/webhooks",
     "//acme/other/tree/main",
     "https://huggingface.co/api/datasets/me/other/tree/main",
-    "../data2/tree/main",
+    "../other/tree/main",
+    "../%6Fther/tree/main",
+    "resolve/../../other/resolve/main/.gitattributes",
     "resolve/../../../../api/whoami-v2",
     "http://",
     "",
@@ -219,6 +230,7 @@ describe("The console does not read", () => {
     "discussions/1",
     "discussions/%00",
   ])("%j", async (path) => {
+    await bot("POST /api/repos/create", { type: "dataset", name: "other", organization: "me" });
     const answer = await read(path);
     expect(answer).toMatchObject({ status: 404, body: { code: "NOT_FOUND", error: expect.any(String) } });
     expect((await client.get(`repositories/download?${queryOf(path)}`)).status).toBe(404);
@@ -244,6 +256,20 @@ describe("The console does not read", () => {
     await bot("DELETE /api/repos/delete", { type: "dataset", name: "data", organization: "me" });
     expect((await read("tree/main")).status).toBe(404);
     expect((await client.get("repositories/one?type=dataset&name=me/data")).status).toBe(404);
+  });
+
+  test("an invalid page", async () => {
+    expect(await read("tree/main?limit=none")).toMatchObject({ status: 400, body: { code: "ARGUMENT_INVALID" } });
+  });
+
+  test.each([
+    ["read", "tree/main", 200],
+    ["read", "tree/gone", 404],
+    ["download", "resolve/main/.gitattributes", 200],
+    ["download", "resolve/main/gone", 404],
+  ])("a body for HEAD: %s %s", async (route, path, status) => {
+    const response = await client.download(`repositories/${route}?${queryOf(path)}`, { method: "HEAD" });
+    expect([response.status, await response.text()]).toEqual([status, ""]);
   });
 
   test.each(["read", "download", "one"])("for a client that is not signed in: %s", async (route) => {

@@ -47,8 +47,8 @@ export class ConsoleClient {
   }
 
   /** Reads a resource that is not JSON. */
-  async download(path: string): Promise<Response> {
-    return this.#send(`/_console/api/${path}`, { headers: { cookie: this.#cookie } });
+  async download(path: string, init: RequestInit = {}): Promise<Response> {
+    return this.#send(`/_console/api/${path}`, { ...init, headers: { cookie: this.#cookie } });
   }
 
   /** Sends a change. */

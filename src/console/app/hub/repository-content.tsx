@@ -127,7 +127,12 @@ export function Changes({
       {({ commit, files, skip, total }) => (
         <>
           {skip === 0 && children?.(commit)}
-          {skip === 0 && <p class="quiet">{formatPlural(total, "file changed", "files changed")}</p>}
+          {skip === 0 && (
+            <p class="quiet">
+              {formatPlural(total, "file changed", "files changed")}
+              {total === 0 && revision.startsWith("refs/pr/") && `. Push a commit to ${revision}.`}
+            </p>
+          )}
           {files.map((file) => (
             <FileDiff key={file.path} file={file} />
           ))}
