@@ -1,6 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import type { ChangedFile, RepositoryChanges, RepositoryPage } from "../../protocol/hub.ts";
+import type { ConsoleFeature } from "../../protocol/session.ts";
 import { PaneContent } from "../delivery/pane.tsx";
 import { formatBytes, formatCount, formatPlural } from "../format.ts";
 import { type Resource, useResource } from "../resource.ts";
@@ -15,22 +16,22 @@ export function linkTo(part: Readonly<Record<string, string | number | undefined
 }
 
 /** Reads the open repository, and again after changes. Something that no longer exists has no data. */
-export function useLive<Answer>(path: string, part: Readonly<Record<string, string>> = {}): Resource<Answer> {
+export function useLive<Answer>(
+  path: string,
+  { part, features = ["repositories"] }: { part?: string; features?: readonly ConsoleFeature[] } = {},
+): Resource<Answer> {
   const { type, name } = route.value.query;
-  const resource = useResource<Answer>(path, {
-    query: { type, name, ...part },
-    features: ["repositories", "webhooks"],
-  });
+  const resource = useResource<Answer>(path, { query: { type, name, path: part }, features });
   return resource.failure?.status === 404 ? { ...resource, data: undefined } : resource;
 }
 
 /** A part of the open repository, page by page. `path` is that of `RepositoryRead`. */
 export function Pages<Value>({ path, children }: { path: string; children: (value: Value) => ComponentChildren }) {
-  const resource = useLive<RepositoryPage<Value>>("repositories/read", { path });
+  const resource = useLive<RepositoryPage<Value>>("repositories/read", { part: path });
   const [isMoreShown, setMoreShown] = useState(false);
   const gone = (
     <>
-      It was deleted, or its branch was. <a href={linkTo({})}>Open the files of the repository</a>
+      It may have been deleted. <a href={linkTo({})}>Open the files of the repository</a>
     </>
   );
   return (

@@ -14,7 +14,7 @@ import { Changes, Limited, linkTo, Origin, Pages, Rows, Tags, useLive } from "./
 /** The open repository with its files, commits, and discussions. The route contains the part that is open. */
 export function RepositoryPane() {
   const { query } = route.value;
-  const resource = useLive<RepositoryDetails>("repositories/one");
+  const resource = useLive<RepositoryDetails>("repositories/one", { features: ["repositories", "webhooks"] });
   const { name = query.name } = resource.data ?? {};
   useEffect(() => {
     // A repository that was moved is still found by its previous name.
