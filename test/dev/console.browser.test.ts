@@ -26,8 +26,11 @@ interface Opened {
 }
 
 /** Starts a session on a local Hub, and opens its console with the sign-in link. */
-async function openSession(options: Parameters<typeof browser.newPage>[0] = {}): Promise<Opened> {
-  const project = await openProject({ "server.ts": working });
+async function openSession(
+  options: Parameters<typeof browser.newPage>[0] = {},
+  { source = working }: { source?: string } = {},
+): Promise<Opened> {
+  const project = await openProject({ "server.ts": source });
   // The server logs what its handlers log at any level.
   vi.stubEnv("LOG_LEVEL", "debug");
   const recorded = await startIn(project);
@@ -125,6 +128,31 @@ test("The overlay opens the file in the editor, at the line of the error", async
   expect(file).toBe(join(project.path, "server.ts"));
   expect(await overlay.locator(".code-line-error .code-number").innerText()).toBe(`> ${line}`);
   expect(await page.locator(".toast").count()).toBe(0);
+});
+
+test("What a handler writes is two links away from its delivery: the commit that caused it, and the discussion", async () => {
+  const source = serverFile({
+    review: {
+      options: '{ watch: "dataset:me/data", scope: ["repo.content", "discussion"] }',
+      handler: `async ({ event, repo }, { hub }) => {
+        if (event.scope === "discussion") return;
+        await hub.repo(repo).openDiscussion({ title: "Review of the card", marker: "review", text: "It has **no license**." });
+      }`,
+    },
+  });
+  const { page, recorded } = await openSession({}, { source });
+  await push(recorded.session);
+  await page.getByRole("link", { name: "repo.content update" }).first().click();
+  const delivery = page.getByRole("region", { name: "Delivery", exact: true });
+  await delivery.getByRole("link", { name: /^commit [0-9a-f]{7}$/ }).click();
+  const repository = page.getByRole("region", { name: "Repository", exact: true });
+  await repository.getByRole("heading", { name: "Update the data" }).waitFor();
+  await repository.getByText("2 files changed").waitFor();
+
+  await visit(page, "#/deliveries");
+  await page.getByRole("link", { name: "discussion create" }).click();
+  await delivery.getByRole("link", { name: "discussion #1" }).click();
+  await repository.getByText("It has **no license**.").waitFor();
 });
 
 test("Sending an event names the endpoint that receives it, and the delivery appears", async () => {

@@ -12,7 +12,7 @@ import type {
 export type Query = Readonly<Record<string, string | number | undefined>>;
 
 /** Returns the URL of an API resource. It is relative to the document, so that any proxy prefix works. */
-function apiUrl(path: string, query: Query = {}): string {
+export function apiUrl(path: string, query: Query = {}): string {
   const url = new URL(`api/${path}`, document.baseURI);
   for (const [name, value] of Object.entries(query)) {
     if (value !== undefined && value !== "") url.searchParams.set(name, String(value));

@@ -138,25 +138,70 @@ export type RepositoryKey = z.infer<typeof repositoryKey>;
 
 /** The answer of `GET /api/repositories/one`. */
 export interface RepositoryDetails extends RepositoryInfo {
+  /** Branches, tags, and pull requests by their full names, such as `refs/heads/main`. */
   refs: readonly { name: string; sha: string }[];
-  /** The latest 50 commits of the main branch, newest first. */
-  commits: readonly { sha: string; title: string; message: string; author: string; at: number }[];
-  hasMoreCommits: boolean;
-  /** The discussions and pull requests, newest first. */
-  discussionList: readonly {
-    num: number;
-    title: string;
-    status: string;
-    isPullRequest: boolean;
-    isPinned: boolean;
-    author: string;
-    at: number;
-    comments: number;
-  }[];
   /** The IDs of the webhooks that watch the repository or its owner. */
   webhooks: readonly { id: string; name: string }[];
   /** The command that pushes to the repository. */
   pushCommand: string;
+}
+
+/** The query of `GET /api/repositories/read` and `GET /api/repositories/download`. */
+export const repositoryRead = z.object({
+  ...repositoryKey.shape,
+  /**
+   * What the Hub's API has after the name of the repository: `tree/main/data`, `commits/main?p=1`, `discussions/1`, or
+   * `resolve/main/README.md`. In addition, `changes/<commit or ref of a pull request>`.
+   */
+  path: z.string().check(z.maxLength(20_000)),
+});
+
+/**
+ * The answer of `GET /api/repositories/read`. The value is the answer of the Hub's API, {@link FileContent} for `resolve`, and
+ * {@link RepositoryChanges} for `changes`.
+ */
+export interface RepositoryPage<Value> {
+  value: Value;
+  /** The `path` of the next page. Missing on the last page. */
+  next?: string;
+}
+
+/** The content of a file. Sizes are in bytes. */
+export interface FileContent {
+  size: number;
+  isInLfs: boolean;
+  /** The first 256 KiB. Missing if the file is binary or in LFS. */
+  text?: string;
+  /** Whether the text is longer. */
+  isCut: boolean;
+}
+
+/** A changed file. */
+export interface ChangedFile {
+  path: string;
+  previousPath?: string;
+  change: "new" | "deleted" | "renamed" | "changed";
+  /** The sizes before and after the change. A new or deleted file has one. */
+  sizes: readonly number[];
+  /** Why the lines are not compared. */
+  reason?: "binary" | "large" | "LFS";
+  /** The changed lines in git's format, at most 64,000 characters. Missing if no line changed. */
+  patch?: string;
+  /** Whether the patch is longer. */
+  isCut: boolean;
+  added: number;
+  removed: number;
+}
+
+/** What a commit changes since its first parent, or a pull request since its base. */
+export interface RepositoryChanges {
+  commit: { sha: string; title: string; message: string; author: string; at: number };
+  /** At most 20 files. */
+  files: readonly ChangedFile[];
+  /** The number of files before this page. */
+  skip: number;
+  /** The number of files on all pages. */
+  total: number;
 }
 
 /** A delivery that an event caused. */

@@ -8,11 +8,6 @@ import {
   type JobInfo,
   type JobList,
   jobQuery,
-  type RepositoryDetails,
-  type RepositoryInfo,
-  type RepositoryKey,
-  type RepositoryList,
-  repositoryKey,
 } from "../../console/protocol/hub.ts";
 import type { ConsoleFeature } from "../../console/protocol/session.ts";
 import { ConsoleAccess } from "../../console/server/access.ts";
@@ -22,15 +17,12 @@ import { Console } from "../../console/server/console.ts";
 import { ConsoleEvents } from "../../console/server/events.ts";
 import { packageVersion } from "../../core/files.ts";
 import { cutAt } from "../../core/text.ts";
-import { repoRef } from "../../hub/schemas.ts";
-import { isWatching } from "../events/publish-change.ts";
-import type { Commit } from "../git/commit-store.ts";
 import type { HubContext } from "../hub-context.ts";
 import { maxKeptAttempts } from "../store/delivery-store.ts";
 import type { ListedEvent, StoredEvent } from "../store/event-store.ts";
 import type { StoredJob } from "../store/job-store.ts";
-import type { StoredRepository } from "../store/repository-store.ts";
 import type { WatchedTable } from "../store/store.ts";
+import { repositoriesApi } from "./repositories-api.ts";
 import { HubSendSource, type SessionEndpoints } from "./send-source.ts";
 import {
   nameOfWebhook,
@@ -231,77 +223,4 @@ function toEventDelivery(
     ...(error !== null && { error }),
     status: error === null ? "succeeded" : isPending ? "retrying" : "dead",
   };
-}
-
-/** The maximum number of repositories in the list. */
-const maxListedRepositories = 1_000;
-/** The maximum number of commits of a repository. */
-const maxCommits = 50;
-/** The maximum number of discussions of a repository. */
-const maxDiscussions = 200;
-
-/** The routes of the repositories. */
-function repositoriesApi(hub: HubContext): ConsoleResource {
-  return (app) => {
-    app.get("/repositories", (context) => {
-      const all = hub.store.repositories.all();
-      return context.json<RepositoryList>({
-        repositories: all.slice(0, maxListedRepositories).map(toRepositoryInfo),
-        unlisted: Math.max(0, all.length - maxListedRepositories),
-        pushCommand: triggerCommand(hub),
-      });
-    });
-
-    app.get("/repositories/one", (context) => {
-      const repository = findRepository(hub, readQuery(context, repositoryKey));
-      return context.json(toRepositoryDetails(hub, repository));
-    });
-  };
-}
-
-/** @throws `NOT_FOUND`. */
-function findRepository({ store }: HubContext, { type, name }: RepositoryKey): StoredRepository {
-  const repo = repoRef.safeParse({ type, name });
-  const found = repo.success ? store.repositories.get(repo.data) : undefined;
-  if (!found) throw notFound("This repository does not exist. It may have been moved or deleted. Reload the list.");
-  return found;
-}
-
-function toRepositoryInfo(repository: StoredRepository): RepositoryInfo {
-  const { type, name, private: isPrivate, createdAt, lastModified, headSha, discussions } = repository;
-  return { type, name, isPrivate, createdAt, lastModified, ...(headSha !== undefined && { headSha }), discussions };
-}
-
-function toRepositoryDetails({ store, hubUrl }: HubContext, repository: StoredRepository): RepositoryDetails {
-  const { id, type, name, headSha } = repository;
-  const head = headSha === undefined ? undefined : store.content.getCommit(id, headSha);
-  const commits = head ? take(store.content.history(id, head.oid), maxCommits + 1) : [];
-  const comments = store.discussions.countComments(id);
-  const watching = store.webhooks.all().filter((webhook) => isWatching(webhook, { repo: { type, name } }));
-  return {
-    ...toRepositoryInfo(repository),
-    refs: store.content.refs(id).map((ref) => ({ name: ref.name, sha: ref.oid })),
-    commits: commits.slice(0, maxCommits).map(({ oid, title, message, author, date }) => {
-      return { sha: oid, title, message, author, at: date };
-    }),
-    hasMoreCommits: commits.length > maxCommits,
-    discussionList: store.discussions
-      .list(id)
-      .slice(0, maxDiscussions)
-      .map(({ num, title, status, isPullRequest, pinned, author, createdAt }) => ({
-        ...{ num, title, status, isPullRequest, isPinned: pinned, author, at: createdAt },
-        comments: comments.get(num) ?? 0,
-      })),
-    webhooks: watching.map((webhook) => ({ id: webhook.id, name: nameOfWebhook(webhook) })),
-    pushCommand: triggerCommand({ hubUrl }, { watched: [{ type, name }] }),
-  };
-}
-
-function take(commits: Iterable<Commit>, count: number): Commit[] {
-  const taken: Commit[] = [];
-  for (const commit of commits) {
-    if (taken.length === count) break;
-    taken.push(commit);
-  }
-  return taken;
 }

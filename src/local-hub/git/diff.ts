@@ -16,6 +16,24 @@ export function formatDiff(content: ContentStore, changes: Iterable<DiffedPath>)
   return text;
 }
 
+/** A change of a file: its hunks as in `git diff`, or why it has none. */
+export interface FilePatch {
+  patch?: string;
+  reason?: "binary" | "large" | "LFS";
+}
+
+/** Formats the hunks of one change. Renamed and empty files have none, and files in LFS are not compared. */
+export function formatPatchOf(content: ContentStore, change: DiffedPath): FilePatch {
+  const files = [change.before, change.after].filter((file) => file !== undefined);
+  if (change.previousPath !== undefined) return {};
+  if (files.some(({ lfs }) => lfs)) return { reason: "LFS" };
+  if (files.some(({ size }) => size > maxComparedBytes)) return { reason: "large" };
+  const [oldText, newText] = [readText(content, change.before), readText(content, change.after)];
+  if (oldText === undefined || newText === undefined) return { reason: "binary" };
+  const hunks = formatHunks(oldText, newText);
+  return hunks === "" ? {} : { patch: omitSingleCounts(hunks) };
+}
+
 /** Formats changes like `git diff --raw`: one line per path. */
 export function formatRawDiff(changes: Iterable<DiffedPath>): string {
   let text = "";
@@ -108,7 +126,7 @@ function quote(name: string): string {
 }
 
 /** A changed path, and the previous path of a renamed file. */
-interface DiffedPath extends ChangedPath {
+export interface DiffedPath extends ChangedPath {
   previousPath?: string;
 }
 

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { toCopiedTest, toCurl } from "../../../src/console/app/delivery/copies.ts";
+import { subjectOf } from "../../../src/console/app/delivery/delivery-pane.tsx";
 import { listSteps } from "../../../src/console/app/delivery/timeline.tsx";
 import type { AttemptInfo } from "../../../src/console/protocol/deliveries.ts";
 import { type Outcome, WebhooksServer } from "../../../src/index.ts";
@@ -30,6 +31,32 @@ async function run(source: string, endpoint: string): Promise<unknown> {
 function copy(payload: unknown, endpoint = "retrain"): string {
   return toCopiedTest({ endpoint, status: "dead", body: JSON.stringify(payload) }) ?? "";
 }
+
+describe("The subject of a delivery", () => {
+  const sha = "a".repeat(40);
+  test.each<[payload: unknown, label: string | undefined]>([
+    [webhookPayload("discussion", { discussion: { num: 3, isPullRequest: false } }), "discussion #3"],
+    [webhookPayload("discussion.comment", { discussion: { num: 4, isPullRequest: true } }), "pull request #4"],
+    [
+      webhookPayload("repo.content", { updatedRefs: [{ ref: "refs/pr/1", oldSha: null, newSha: sha }] }),
+      "commit aaaaaaa",
+    ],
+    [webhookPayload("repo.content", { updatedRefs: [{ ref: "refs/pr/1", oldSha: sha, newSha: null }] }), undefined],
+    [webhookPayload("repo.config"), undefined],
+    [null, undefined],
+    [[], undefined],
+    [{ discussion: null }, undefined],
+    [{ discussion: { num: "1" } }, undefined],
+    [{ updatedRefs: {} }, undefined],
+    [{ updatedRefs: [null] }, undefined],
+  ])("of %j is %s", (payload, label) => {
+    expect(subjectOf(JSON.stringify(payload))?.label).toBe(label);
+  });
+
+  test("is unknown if the body is not JSON", () => {
+    expect(subjectOf("{")).toBeUndefined();
+  });
+});
 
 describe("Copy as test", () => {
   test("writes a payload as changes to the sample of its scope", () => {

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import {
+  formatBytes,
   formatCompact,
   formatCount,
   formatDuration,
@@ -36,4 +37,16 @@ test("Counts are grouped, shortened from 10,000, and singular for one only", () 
   expect([9_999, 12_345, 1_000_000].map(formatCompact)).toEqual(["9,999", "12.3K", "1M"]);
   const plurals = [0, 1, 2].map((count) => formatPlural(count, "delivery", "deliveries"));
   expect(plurals).toEqual(["0 deliveries", "1 delivery", "2 deliveries"]);
+});
+
+test.each([
+  [0, "0 bytes"],
+  [1, "1 byte"],
+  [999, "999 bytes"],
+  [1_000, "1 kB"],
+  [12_345, "12.3 kB"],
+  [1_000_000, "1 MB"],
+  [5_250_000_000_000_000, "5,250 TB"],
+])("A file of %d bytes has the size %s", (size, text) => {
+  expect(formatBytes(size)).toBe(text);
 });

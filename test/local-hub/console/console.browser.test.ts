@@ -1,7 +1,7 @@
 import type { Browser, BrowserContextOptions, Locator, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { expectAccessible, launchBrowser, looks, narrow, wide } from "../../support/browser.ts";
-import { data, openLocalHub, pushed, secret, type TestHub, type TestHubOptions } from "../support/hub.ts";
+import { data, openLocalHub, secret, type TestHub, type TestHubOptions } from "../support/hub.ts";
 import { openTarget, type Target } from "../support/target.ts";
 
 let browser: Browser;
@@ -104,8 +104,16 @@ describe("Each view is accessible", () => {
     await visit(page, "#/repositories", "Repositories");
     await page.getByRole("table").waitFor();
     await check(page, "repositories");
-    await visit(page, "#/repositories/one?type=dataset&name=me/data", "Commits");
-    await check(page, "repository");
+    await visit(page, "#/repositories/one?type=dataset&name=me/data", "Repository");
+    await page.getByRole("link", { name: ".gitattributes" }).waitFor();
+    await check(page, "files");
+    await visit(page, "#/repositories/one?type=dataset&name=me/data&part=commits&commit=main", "Update the data");
+    await page.locator(".diff").first().waitFor();
+    await check(page, "commit");
+    await visit(page, "#/repositories/one?type=dataset&name=me/data&part=discussions", "Repository");
+    await page.getByRole("link", { name: /#1/ }).click();
+    await page.getByRole("list", { name: "Comments and changes" }).waitFor();
+    await check(page, "discussion");
     await visit(page, "#/jobs", "Jobs");
     await page.getByRole("table").waitFor();
     await check(page, "jobs");
@@ -250,23 +258,129 @@ describe("Webhooks", () => {
 });
 
 describe("Repositories", () => {
-  test("show commits and discussions as they are made", async () => {
+  const repo = "/api/datasets/me/data";
+
+  /** Commits text files as a bot, by default to the main branch. */
+  async function commit(hub: TestHub, files: Readonly<Record<string, string>>, query = ""): Promise<void> {
+    const list = Object.entries(files).map(([path, content]) => ({ path, content, encoding: "utf-8" }));
+    const answer = await hub.request(`POST ${repo}/commit/main${query}`, {
+      body: { summary: "Update the card", description: "As asked.", files: list },
+    });
+    expect(answer.status, answer.text).toBe(200);
+  }
+
+  const post = (hub: TestHub, path: string, body: object) => hub.request(`POST ${repo}${path}`, { body });
+
+  test("show what a bot writes while it writes: files, the diff of a commit, a thread, and a pull request", async () => {
     const { hub } = await openFilled();
     const page = await signIn(hub);
     await visit(page, "#/repositories", "Repositories");
     await page.getByRole("link", { name: "me/data" }).click();
     const details = pane(page, "Repository");
-    await details.getByText("initial commit").waitFor();
-    const commits = details.getByText("Update the data");
-    expect(await commits.count()).toBe(1);
-    await hub.trigger(pushed);
+    await details.getByRole("link", { name: ".gitattributes" }).waitFor();
+
+    await commit(hub, { "cards/README.md": "# Data\n<b>one</b>\n" });
+    await details.getByRole("link", { name: "cards" }).click();
+    await details.getByRole("link", { name: "README.md" }).click();
+    await details.getByText("<b>one</b>").waitFor();
+    await commit(hub, { "cards/README.md": "# Data\ntwo\n" });
+    await details.getByText("# Data\ntwo").waitFor();
+    const download = page.waitForEvent("download");
+    await details.getByRole("link", { name: "Download" }).click();
+    expect((await download).suggestedFilename()).toBe("README.md");
+    await page.goBack();
+    await details.getByRole("link", { name: "README.md" }).waitFor();
+
+    await details.getByRole("link", { name: "Commits" }).click();
+    const commits = details.getByRole("link", { name: /Update the card/ });
     await expect.poll(() => commits.count()).toBe(2);
-    await hub.trigger({
-      repo: data,
-      event: { scope: "discussion", action: "create" },
-      discussion: { title: "Where is it from?" },
-    });
-    await details.getByText("Where is it from?").waitFor();
+    await commits.first().click();
+    await details.getByText("+two", { exact: true }).waitFor();
+    await details.getByText("-<b>one</b>", { exact: true }).waitFor();
+    // The focus stays in the part of the page that the link has replaced.
+    expect(await page.evaluate(() => document.activeElement?.className)).toBe("repository-part");
+    await page.reload();
+    await details.getByText("As asked.").waitFor();
+
+    await details.getByRole("link", { name: /^Discussions/ }).click();
+    await details.getByRole("link", { name: /#1/ }).click();
+    await post(hub, "/discussions/1/comment", { comment: "<i>Reviewed</i>" });
+    await details.getByText("<i>Reviewed</i>", { exact: true }).waitFor();
+    await post(hub, "/discussions/1/title", { title: "Is it reviewed?" });
+    await details.getByText(/Changed the title from .* to “Is it reviewed\?”/).waitFor();
+    await post(hub, "/discussions/1/status", { status: "closed" });
+    await details.getByRole("heading", { name: "Is it reviewed? closed" }).waitFor();
+
+    await commit(hub, { "cards/README.md": "# Data\nthree\n" }, "?create_pr=1");
+    await details.getByRole("link", { name: /^Discussions 2/ }).click();
+    await details.getByRole("link", { name: /#2 Update the card draft|#2 Update the card open/ }).click();
+    await details.getByText("+three", { exact: true }).waitFor();
+    await details.getByRole("link", { name: "refs/pr/2" }).click();
+    await expect.poll(() => details.getByLabel("Branch, tag, or pull request").inputValue()).toBe("refs/pr/2");
+    await page.goBack();
+    await post(hub, "/discussions/2/merge", {});
+    await details.getByRole("heading", { name: "Update the card merged" }).waitFor();
+    await details.getByText("Changed the status to merged.").waitFor();
+    await details.getByText("+three", { exact: true }).waitFor();
+  });
+
+  test("show more commits, and all lines of a long diff, when asked", async () => {
+    const hub = await openLocalHub();
+    await hub.trigger();
+    for (let version = 1; version <= 50; version += 1) await commit(hub, { "version.txt": `${version}` });
+    await commit(hub, { "numbers.txt": Array.from({ length: 301 }, (_, index) => `number ${index}\n`).join("") });
+    const page = await signIn(hub);
+    await visit(page, "#/repositories/one?type=dataset&name=me/data&part=commits", "Repository");
+    const details = pane(page, "Repository");
+    await details.getByRole("button", { name: "Show more" }).click();
+    await details.getByText("initial commit").waitFor();
+    expect(await details.getByRole("button", { name: "Show more" }).count()).toBe(0);
+    await details
+      .getByRole("link", { name: /Update the card/ })
+      .first()
+      .click();
+    await details.getByText("+number 0", { exact: true }).waitFor();
+    expect(await details.getByText("+number 300", { exact: true }).count()).toBe(0);
+    await details.getByRole("button", { name: "Show all 302" }).click();
+    await details.getByText("+number 300", { exact: true }).waitFor();
+  });
+
+  test("load their code again after it could not be loaded", async () => {
+    const { hub } = await openFilled();
+    const page = await signIn(hub);
+    await page.route("**/assets/repositories-view-*.js", (route) => route.abort());
+    await page.getByRole("navigation").getByRole("link", { name: "Repositories" }).click();
+    await page.getByRole("heading", { name: "The server is not reachable" }).waitFor();
+    await page.unrouteAll();
+    await page.getByRole("button", { name: "Try again" }).click();
+    await page.getByRole("link", { name: "me/data" }).waitFor();
+    complaints = complaints.filter((complaint) => !complaint.includes("ERR_FAILED"));
+  });
+
+  test("follow a new name, and show what no longer exists with the next step", async () => {
+    const { hub } = await openFilled();
+    await post(hub, "/branch/dev", {});
+    const page = await signIn(hub);
+    await visit(page, "#/repositories/one?type=bucket&name=acme/uploads", "No commits");
+    await post(hub, "/discussions", { title: "An empty draft", description: "", pullRequest: true });
+    await visit(page, "#/repositories/one?type=dataset&name=me/data&part=discussions&num=2", "Changes");
+    const details = pane(page, "Repository");
+    await details.getByText("0 files changed. Push a commit to refs/pr/2.").waitFor();
+    await details.getByRole("link", { name: "Files" }).click();
+    await details.getByLabel("Branch, tag, or pull request").selectOption("dev");
+    await page.waitForURL(/ref=refs\/heads\/dev/);
+    await details.getByRole("link", { name: ".gitattributes" }).waitFor();
+    await hub.request(`DELETE ${repo}/branch/dev`);
+    await details.getByRole("heading", { name: "This no longer exists" }).waitFor();
+    await details.getByRole("link", { name: "Open the files of the repository" }).click();
+    await details.getByRole("link", { name: ".gitattributes" }).waitFor();
+
+    await hub.request("POST /api/repos/move", { body: { fromRepo: "me/data", toRepo: "me/moved", type: "dataset" } });
+    await page.waitForURL(/name=me\/moved/);
+    await details.getByRole("link", { name: ".gitattributes" }).waitFor();
+    await hub.request("DELETE /api/repos/delete", { body: { type: "dataset", name: "moved", organization: "me" } });
+    await details.getByText("Open another one from the list.").waitFor();
+    complaints = complaints.filter((complaint) => !complaint.includes("status of 404"));
   });
 });
 
@@ -431,26 +545,36 @@ describe("Send", () => {
 describe("Hostile text", () => {
   const hostile = `<img src=x onerror="document.title='run'"> \u202e\u0007 </script><script>document.title='run'</script>`;
 
-  test("of a payload, a response, and a discussion is shown as text and never runs", async () => {
+  test("of a payload, a response, and a repository is shown as text and never runs", async () => {
     const hub = await openLocalHub({ attempts: 1 });
     const target = await openTarget((_request, response) => response.writeHead(500, { "x-note": "<b>" }).end(hostile));
     const { id } = await hub.create({ url: target.url });
     const event = { scope: "discussion", action: "create" } as const;
     await hub.trigger({ repo: data, event, discussion: { title: hostile }, comment: { content: hostile } });
+    const path = "<img src=x>/\u202e?#&%2e.html";
+    await hub.request("POST /api/datasets/me/data/commit/main", {
+      body: { summary: hostile, description: hostile, files: [{ path, content: hostile, encoding: "utf-8" }] },
+    });
     const page = await signIn(hub, { viewport: narrow });
     const [latest] = hub.hub.deliveries(id);
+    const repository = "#/repositories/one?type=dataset&name=me/data";
     for (const [hash, heading] of [
       [`#/webhooks/one?id=${id}&log=${latest?.logId}`, "Response"],
-      ["#/repositories/one?type=dataset&name=me/data", "Discussions"],
+      [repository, "Repository"],
+      [`${repository}&path=${encodeURIComponent("<img src=x>")}`, "Repository"],
+      [`${repository}&file=${encodeURIComponent(path)}`, "Repository"],
+      [`${repository}&part=commits`, "Repository"],
+      [`${repository}&part=commits&commit=main`, "Repository"],
+      [`${repository}&part=discussions`, "Repository"],
+      [`${repository}&part=discussions&num=1`, "Repository"],
       ["#/events", "Events"],
       [`#/send?from-webhook=${id}&from-log=${latest?.logId}`, "Recipients"],
     ] as const) {
       await visit(page, hash, heading);
+      if (hash.startsWith(repository)) await page.locator("main").getByText("<img src=x").last().waitFor();
       expect(await page.locator("main img, main script").count()).toBe(0);
       expect(await page.locator("main").innerText()).not.toMatch(/[\u0007\u202e]/);
       expect(await page.title()).not.toBe("run");
     }
-    await visit(page, "#/repositories/one?type=dataset&name=me/data", "Discussions");
-    expect(await page.locator("main").innerText()).toContain("<img src=x");
   });
 });

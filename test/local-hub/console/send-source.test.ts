@@ -37,9 +37,10 @@ function edit(text: string, change: (payload: Record<string, Record<string, unkn
   return { body: JSON.stringify(payload), draft: text };
 }
 
-async function commits(client: ConsoleClient): Promise<unknown[]> {
-  const { status, body } = await client.get("repositories/one?type=dataset&name=me/data");
-  return status === 404 ? [] : Reflect.get(Object(body), "commits");
+/** Reads a part of the repository, such as `commits/main`. */
+async function read(client: ConsoleClient, path: string): Promise<unknown> {
+  const { status, body } = await client.get(`repositories/read?type=dataset&name=me/data&path=${path}`);
+  return status === 404 ? [] : Reflect.get(Object(body), "value");
 }
 
 /** Sends, and waits for the deliveries. */
@@ -75,7 +76,7 @@ describe("A draft", () => {
     const { client, target } = await open();
     await draft(client, "repo.content update");
     await draft(client, "repo delete", "dataset:local-user/notes");
-    expect(await commits(client)).toEqual([]);
+    expect(await read(client, "commits/main")).toEqual([]);
     expect((await client.get("repositories/one?type=dataset&name=local-user/notes")).status).toBe(200);
     expect((await client.get("events")).body).toMatchObject({ events: [] });
     expect(target.requests).toEqual([]);
@@ -101,17 +102,17 @@ describe("An unedited payload", () => {
       effect: "change",
       recipients: [{ kind: "webhook", url: target.url, webhookId }],
     });
-    expect(await commits(client)).toEqual([]);
+    expect(await read(client, "commits/main")).toEqual([]);
     const sent = await send(opened, { body, draft: body });
     expect(sent).toMatchObject({
       status: 200,
       body: { eventId: expect.any(String), deliveries: [{ recipient: target.url, webhookId, id: expect.any(String) }] },
     });
-    const [commit] = await commits(client);
+    const [commit] = Object(await read(client, "commits/main"));
     const payload = JSON.parse(target.requests[0]?.body ?? "");
     expect(payload).toMatchObject({
       webhook: { id: webhookId },
-      repo: { headSha: Reflect.get(Object(commit), "sha") },
+      repo: { headSha: Reflect.get(commit, "id") },
     });
     const { eventId } = Object(sent.body);
     expect((await client.get(`events/one?id=${eventId}`)).body).toMatchObject({
@@ -136,15 +137,17 @@ describe("A payload with edits that describe the event", () => {
     {
       event: "discussion.comment create",
       change: { comment: { content: "@bot hello" } },
-      check: { discussionList: [{ comments: 2 }] },
+      path: "discussions",
+      check: { discussions: [{ numComments: 2 }] },
     },
     {
       event: "discussion create",
       change: { discussion: { title: "Where is it from?" } },
-      check: { discussionList: [{ title: "Where is it from?" }] },
+      path: "discussions",
+      check: { discussions: [{ title: "Where is it from?" }] },
     },
-    { event: "repo.config update", change: { updatedConfig: { private: true } }, check: { isPrivate: true } },
-  ])("makes the change of $event with these edits", async ({ event, change, check }) => {
+    { event: "repo.config update", change: { updatedConfig: { private: true } }, path: "", check: { isPrivate: true } },
+  ])("makes the change of $event with these edits", async ({ event, change, path, check }) => {
     const opened = await open();
     const { client, target } = opened;
     const request = edit(await draft(client, event), (payload) => {
@@ -152,7 +155,8 @@ describe("A payload with edits that describe the event", () => {
     });
     expect((await client.post("send/preview", request)).body).toMatchObject({ effect: "change" });
     await send(opened, request);
-    expect((await client.get("repositories/one?type=dataset&name=me/data")).body).toMatchObject(check);
+    const { body } = await client.get("repositories/one?type=dataset&name=me/data");
+    expect(path === "" ? body : await read(client, path)).toMatchObject(check);
     expect(JSON.parse(target.requests[0]?.body ?? "")).toMatchObject(change);
   });
 
@@ -186,7 +190,7 @@ describe("A payload with other edits", () => {
     const { eventId } = Object((await send(opened, request)).body);
     const { webhook: _draft, ...edited } = JSON.parse(request.body);
     expect(JSON.parse(target.requests[0]?.body ?? "")).toEqual({ ...edited, webhook: { id: webhookId, version: 3 } });
-    expect(await commits(client)).toEqual([]);
+    expect(await read(client, "commits/main")).toEqual([]);
     expect((await client.get(`events/one?id=${eventId}`)).body).toMatchObject({ isPayloadOnly: true });
   });
 
@@ -196,7 +200,7 @@ describe("A payload with other edits", () => {
     const body = opened.target.requests[0]?.body ?? "";
     await send(opened, { body });
     expect(JSON.parse(opened.target.requests[1]?.body ?? "")).toEqual(JSON.parse(body));
-    expect(await commits(opened.client)).toHaveLength(2);
+    expect(await read(opened.client, "commits/main")).toHaveLength(2);
   });
 });
 

@@ -43,7 +43,12 @@ export class ConsoleClient {
 
   /** Reads a resource, such as `webhooks/one?id=…`. */
   async get(path: string): Promise<ConsoleAnswer> {
-    return answerOf(await this.#send(`/_console/api/${path}`, { headers: { cookie: this.#cookie } }));
+    return answerOf(await this.download(path));
+  }
+
+  /** Reads a resource that is not JSON. */
+  async download(path: string, init: RequestInit = {}): Promise<Response> {
+    return this.#send(`/_console/api/${path}`, { ...init, headers: { cookie: this.#cookie } });
   }
 
   /** Sends a change. */

@@ -1,5 +1,6 @@
 import { useState } from "preact/hooks";
 import { indentJson } from "../../../core/text.ts";
+import type { WebhookPayload } from "../../../payload/schema.ts";
 import type {
   ConsoleStatus,
   DeliveryDetails,
@@ -58,6 +59,7 @@ function Details({ details, onChange }: { details: DeliveryDetails; onChange: ()
 /** The event, the repository, and the status of a delivery. */
 function DeliverySummaryHeader({ details }: { details: DeliveryDetails }) {
   const { status, event, repository, id, endpoint, receivedAt, ignoredReason, replayOf } = details;
+  const subject = isOffered("repositories") ? subjectOf(details.body) : undefined;
   return (
     <div class="delivery-summary">
       <p class="delivery-title">
@@ -77,6 +79,20 @@ function DeliverySummaryHeader({ details }: { details: DeliveryDetails }) {
                 <Text value={`${repository.type} ${repository.name}`} />
                 <RepositoryLink repository={repository} />
               </>
+            ),
+          ],
+          [
+            "About",
+            repository && subject && (
+              <a
+                href={formatRoute("repositories/one", {
+                  type: repository.type,
+                  name: repository.name,
+                  ...subject.part,
+                })}
+              >
+                {subject.label}
+              </a>
             ),
           ],
           ["Endpoint", <Text value={endpoint} />],
@@ -102,6 +118,24 @@ function DeliverySummaryHeader({ details }: { details: DeliveryDetails }) {
       />
     </div>
   );
+}
+
+/** Returns the discussion or the commit that a payload is about, as a part of its repository in the console. */
+export function subjectOf(
+  body: string,
+): { label: string; part: Readonly<Record<string, string | number>> } | undefined {
+  try {
+    const { discussion, updatedRefs }: Partial<WebhookPayload> = JSON.parse(body);
+    const { num, isPullRequest } = discussion ?? {};
+    if (typeof num === "number") {
+      return { label: `${isPullRequest ? "pull request" : "discussion"} #${num}`, part: { part: "discussions", num } };
+    }
+    const commit = updatedRefs?.findLast(({ newSha }) => typeof newSha === "string")?.newSha;
+    return commit ? { label: `commit ${commit.slice(0, 7)}`, part: { part: "commits", commit } } : undefined;
+  } catch {
+    // Not a payload of the Hub.
+    return undefined;
+  }
 }
 
 const failedStatuses: readonly ConsoleStatus[] = ["failed", "dead", "retrying"];

@@ -115,7 +115,8 @@ export function PayloadSection({ details }: { details: Pick<DeliveryDetails, "bo
   );
 }
 
-function RawText({ text }: { text: string }) {
+/** A text as it is. A long one is cut until the user asks for all of it. */
+export function RawText({ text }: { text: string }) {
   const [isWhole, setWhole] = useState(text.length <= maxRawCharacters);
   return (
     <>

@@ -1,7 +1,7 @@
 import type { ComponentType } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { ConsoleFeature, SessionInfo } from "../../protocol/session.ts";
-import { connection, runStream, signOut } from "../api.ts";
+import { type ApiFailure, connection, runStream, signOut, toApiFailure } from "../api.ts";
 import { DeliveriesView } from "../deliveries/deliveries-view.tsx";
 import { LogsView } from "../dev/logs-view.tsx";
 import { ReloadOverlay } from "../dev/reload-overlay.tsx";
@@ -9,7 +9,6 @@ import { TunnelView } from "../dev/tunnel-view.tsx";
 import { EndpointsView } from "../endpoints/endpoints-view.tsx";
 import { EventsView } from "../hub/events-view.tsx";
 import { JobsView } from "../hub/jobs-view.tsx";
-import { RepositoriesView } from "../hub/repositories-view.tsx";
 import { WebhooksView } from "../hub/webhooks-view.tsx";
 import { InboxView } from "../inbox/inbox-view.tsx";
 import { dev, followDev } from "../resource.ts";
@@ -25,10 +24,23 @@ import {
   toasts,
   useShortcut,
 } from "../state.ts";
-import { Button, Dialog, Icon, Mark } from "../ui.tsx";
+import { Button, Dialog, FailureState, Icon, Loading, Mark } from "../ui.tsx";
 import "./shell.css";
 
 type SignedIn = Extract<SessionInfo, { signedIn: true }>;
+
+/** A view whose code is loaded when it is opened, so that the first page is small. */
+function RepositoriesView() {
+  const [view, setView] = useState<{ component?: ComponentType; failure?: ApiFailure }>({});
+  useEffect(() => {
+    import("../hub/repositories-view.tsx").then(
+      ({ RepositoriesView: component }) => setView({ component }),
+      (error) => setView({ failure: toApiFailure(error) }),
+    );
+  }, []);
+  if (view.component) return <view.component />;
+  return view.failure ? <FailureState failure={view.failure} onRetry={() => location.reload()} /> : <Loading />;
+}
 
 /** A view of the console. */
 interface View {

@@ -14,7 +14,14 @@ import type { RepositoryPath } from "../../../hub/repositories/repository-path.t
 import { accountId, formatFullName, getAccountKind, getAvatarUrl } from "../../accounts.ts";
 import type { HubContext } from "../../hub-context.ts";
 import { checkNamespaceAccess, findDiscussed } from "../../routes/repository-access.ts";
-import { type ApiEnvironment, describeRoutes, type ResourceApi, serveRoute } from "../../routes/route.ts";
+import {
+  type ApiEnvironment,
+  describeRoutes,
+  linkNextPage,
+  nextPageHeader,
+  type ResourceApi,
+  serveRoute,
+} from "../../routes/route.ts";
 import type { StoredComment, StoredDiscussion, StoredDiscussionEvent } from "../../store/discussion-store.ts";
 import type { StoredRepository } from "../../store/repository-store.ts";
 import type { Store } from "../../store/store.ts";
@@ -41,6 +48,7 @@ const discussionRoutes = describeRoutes(discussionOperations, "discussions", {
       search: { in: "query", description: "Text in the title." },
     },
     success: "The discussions, pinned discussions first, then newest first.",
+    headers: nextPageHeader,
     errors: ["forbidden"],
   },
   create: { success: "The discussion." },
@@ -108,6 +116,7 @@ export const discussionApi = {
     serveRoute(app, discussionRoutes.list, ({ params, query }, context) => {
       const repository = findDiscussed(hub, params, context.var.optionalCaller, "read");
       const { page, start, count, closed } = searchDiscussions(store, { repository, query });
+      if (start + page.length < count) linkNextPage(context, { p: String(query.p + 1) });
       const comments = store.discussions.countComments(repository.id);
       const discussions = page.map((discussion) =>
         toSummary(discussion, { repository, comments: comments.get(discussion.num) ?? 0, hubUrl }),
