@@ -27,7 +27,7 @@ import { commitApi } from "../resources/repositories/commits.ts";
 import { discussionApi } from "../resources/repositories/discussion-routes.ts";
 import { fileApi } from "../resources/repositories/files.ts";
 import { findCommit, findRepository as findStored } from "../routes/repository-access.ts";
-import { type ApiEnvironment, linkNextPage } from "../routes/route.ts";
+import { type ApiEnvironment, anyNamespace, linkNextPage } from "../routes/route.ts";
 import type { StoredRepository } from "../store/repository-store.ts";
 import { nameOfWebhook, notFound, triggerCommand } from "./webhooks-api.ts";
 
@@ -113,10 +113,9 @@ function createReader(hub: HubContext) {
     const repository = findRepository(hub, key);
     const { type, name } = repository;
     const isFile = path.startsWith("resolve/");
-    const base = new URL(
-      `${isFile ? "" : "/api"}${isFile && type === "model" ? "" : `/${type}s`}/${name}/`,
-      hub.hubUrl,
-    );
+    const folder = `${isFile ? "" : "/api"}${isFile && type === "model" ? "" : `/${type}s`}`;
+    // The routes have an empty owner for a repository without one.
+    const base = new URL(`${hub.hubUrl}${folder}/${name.includes("/") ? name : `/${name}`}/`);
     const url = URL.parse(path, base);
     // A path such as `../other` must not leave the repository, whose owner has access.
     if (!url?.href.startsWith(base.href)) throw notFound("The console cannot read this part of a repository.");
@@ -177,7 +176,7 @@ const maxPatchCharacters = 64_000;
 /** Serves what a commit changes since its first parent, or a pull request since its base. */
 function serveChanges(app: Hono<ApiEnvironment>, hub: HubContext): void {
   const { content, discussions } = hub.store;
-  app.get("/api/:repoType/:namespace/:repo/changes/:rev", (context) => {
+  app.get(`/api/:repoType/:namespace${anyNamespace}/:repo/changes/:rev`, (context) => {
     const { rev, ...path } = context.req.param();
     const { data: params } = repositoryPath.safeParse(path);
     if (!params) return context.notFound();

@@ -103,6 +103,14 @@ describe("The console reads a repository", () => {
     });
   });
 
+  test.each(["model", "dataset"])("without an owner, such as an old %s", async (type) => {
+    const event = { scope: "repo.content", action: "update" };
+    await bot("POST /_local/events", { repo: { type, name: "gpt2" }, event, files: { "a.txt": "one" } });
+    const key = { type, name: "gpt2" };
+    const paths = ["tree/main", "resolve/main/a.txt", "commits/main", "discussions", "changes/main"];
+    for (const path of paths) expect((await read(path, key)).status, path).toBe(200);
+  });
+
   test("as its owner, also if it is private, and by its previous name", async () => {
     await bot("POST /api/repos/create", { type: "model", name: "secret", private: true }, "hf_other");
     for (const path of ["tree/main", "resolve/main/.gitattributes", "discussions"]) {
