@@ -32,6 +32,7 @@ const takesLong = [
   "test/cli/commands/dev.test.ts",
   "test/cli/commands/hub.test.ts",
   "test/cli/commands/sync.test.ts",
+  "test/deploy/deploy.test.ts",
   "test/dev/console/direct-send-source.test.ts",
   "test/dev/dev-session-real.test.ts",
   "test/dev/dev-session.test.ts",

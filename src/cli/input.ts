@@ -176,9 +176,9 @@ export async function requestConfirmation(invocation: Invocation, question: stri
  *
  * @throws `ARGUMENT_INVALID` if the prompt is canceled.
  */
-async function promptSecret(shell: Shell): Promise<string> {
+export async function promptSecret(shell: Shell, message = "Secret"): Promise<string> {
   const prompts = await import("@clack/prompts");
-  const answer = await prompts.password({ message: "Secret", input: shell.stdin, output: shell.stderr });
+  const answer = await prompts.password({ message, input: shell.stdin, output: shell.stderr });
   if (prompts.isCancel(answer)) throw usageError("Canceled. Nothing was changed.");
   return answer ?? "";
 }

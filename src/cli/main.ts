@@ -5,6 +5,7 @@ import { packageVersion } from "../core/files.ts";
 import { plainText } from "../core/terminal.ts";
 import { maskUrl } from "../core/urls.ts";
 import { addDeliveries } from "./commands/deliveries.ts";
+import { addDeploy } from "./commands/deploy.ts";
 import { addDev } from "./commands/dev.ts";
 import { addHub } from "./commands/hub.ts";
 import { addInbox } from "./commands/inbox.ts";
@@ -20,6 +21,7 @@ import { examples, helpHint } from "./usage.ts";
 /** The commands, grouped and ordered as in the help. Most modules are imported only when a command runs. */
 const commandGroups = {
   "Develop:": [addInit, addDev, addTrigger, addScenario, addHub],
+  "Deploy:": [addDeploy],
   "Manage webhooks:": [addWebhookCommands, addSync],
   "Run:": [addDeliveries, addInbox, addJob],
 };

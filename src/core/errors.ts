@@ -54,6 +54,8 @@ export interface WebhookErrorCodes {
   NOT_READY: "response" | "thrown";
   /** 503: the connection to the server ended before the server sent a response. Check the server's log. */
   NO_RESPONSE: "response" | "thrown";
+  /** A deployment cannot go on. The message names the step and what to do. Then run the command again. */
+  DEPLOY_FAILED: "thrown";
   /** 503: too many deliveries of the endpoint are queued. Send the delivery again later, or raise `concurrency`. */
   INBOX_FULL: "response" | "thrown";
   /**

@@ -34,7 +34,7 @@ export async function buildImage(
   { modulesFolder }: { modulesFolder: string | undefined },
 ): Promise<Image> {
   const dockerfile = content.find(tree, "Dockerfile");
-  if (dockerfile?.type !== "file") throw new NoAppFile();
+  if (dockerfile?.type !== "file") throw new NoAppFile("There is no Dockerfile.");
   const start = readStartCommand(new TextDecoder().decode(content.read(dockerfile)));
   const folder = await mkdtemp(join(tmpdir(), "hub-webhooks-space-"));
   try {

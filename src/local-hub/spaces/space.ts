@@ -287,7 +287,7 @@ function refuse(outgoing: ServerResponse, status: number, message: string): void
 function forward(incoming: IncomingMessage, outgoing: ServerResponse, port: number): void {
   const { method, url, headers } = incoming;
   const passed = { ...headers, "x-forwarded-for": "127.0.0.1", "x-forwarded-proto": "http" };
-  const onward = request({ host: "127.0.0.1", port, method, path: url, headers: passed }, (answer) => {
+  const onward = request({ host: "127.0.0.1", port, method, path: url, headers: passed, agent: false }, (answer) => {
     outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
     answer.pipe(outgoing);
     answer.on("error", () => outgoing.destroy());

@@ -71,7 +71,7 @@ export class LocalSpaces {
     store.spaces.put({ owner, id: repository.id, record: { ...this.settings(repository), ...settings } });
     this.changes.notify(repository.id);
     const space = this.#running.get(repository.id);
-    if (space && space.stage !== "SLEEPING" && space.stage !== "PAUSED") space.restart();
+    if (space && /RUNNING|STARTING|BUILDING|RUNTIME_ERROR/.test(space.stage)) space.restart();
   }
 
   /** Returns a Space that runs, sleeps, or failed, or `undefined` if the local Hub never started it. */
@@ -173,6 +173,8 @@ export class LocalSpaces {
       ...{ commit, content: store.content, modulesFolder, secrets: Object.values(valuesOf(secrets)) },
       environment: {
         ...{ HF_ENDPOINT: hubUrl, SPACE_ID: repository.name, SPACE_AUTHOR_NAME: author, SPACE_REPO_NAME: name },
+        // SPACE_HOST stands for HTTPS, which the address of a local Space does not have.
+        ...{ PUBLIC_URL: this.url(repository) ?? hubUrl },
         ...{ SPACE_HOST: new URL(this.url(repository) ?? hubUrl).host, SPACE_CREATOR_USER_ID: accountId(author) },
         ...valuesOf(variables),
         ...valuesOf(secrets),

@@ -1,0 +1,208 @@
+import { resolve } from "node:path";
+import type { Command } from "commander";
+import { plainText } from "../../core/terminal.ts";
+import type { DeployEvent, DeployOptions } from "../../deploy/deploy.ts";
+import { canPrompt, confirm, promptSecret } from "../input.ts";
+import type { Invocation } from "../invocation.ts";
+import { examples, usageError } from "../usage.ts";
+
+interface DeployCommandOptions {
+  folder: string;
+  envFile?: string;
+  inbox?: string;
+  dryRun?: boolean;
+  run?: boolean;
+  saveEnv?: boolean;
+}
+
+interface LogOptions extends Pick<DeployCommandOptions, "folder"> {
+  build?: boolean;
+  follow?: boolean;
+}
+
+/** Adds `hub-webhooks deploy`, with `deploy status`, `deploy logs`, and `deploy rotate-secret`. */
+export function addDeploy(program: Command, invocation: Invocation): void {
+  const deploy = program
+    .command("deploy")
+    .argument("[space]", "the Space, as owner/name (default: the one of the last deployment from this folder)")
+    .description("deploy the bot in this folder to a Space, and prove that deliveries arrive")
+    .option("--folder <path>", "folder of the project", ".")
+    .option("--env-file <file>", "set all variables in this file as secrets (default: the known ones in .env)")
+    .option("--inbox <place>", "bucket or disk (default: bucket, if there are S3 credentials)")
+    .option("--dry-run", "show the changes without making them")
+    .option("--run", "let the test delivery run the handlers")
+    .option("--save-env", "keep generated secrets in .env (default: prompts)")
+    .option("--no-save-env", "do not keep generated secrets")
+    .addHelpText(
+      "after",
+      examples(
+        "deploy me/my-bot",
+        "deploy --dry-run",
+        "deploy me/my-bot --yes --save-env --env-file .env.production",
+        "deploy logs --build --follow",
+        "deploy rotate-secret",
+      ),
+    )
+    .action((space: string | undefined, options: DeployCommandOptions) => run(invocation, { space, options }));
+
+  // The options of the parent command are read wherever they stand.
+  const folderOption = ["--folder <path>", "folder of the project", "."] as const;
+  deploy
+    .command("status")
+    .argument("[space]", "the Space, as owner/name")
+    .description("show whether the Space runs")
+    .option(...folderOption)
+    .action((space: string | undefined, _options: LogOptions, command: Command) =>
+      printStatus(invocation, { space, options: command.optsWithGlobals() }),
+    );
+  deploy
+    .command("logs")
+    .argument("[space]", "the Space, as owner/name")
+    .description("print the log of the Space")
+    .option(...folderOption)
+    .option("--build", "print the log of the build instead")
+    .option("--follow", "go on until stopped")
+    .action((space: string | undefined, _options: LogOptions, command: Command) =>
+      printLogs(invocation, { space, options: command.optsWithGlobals() }),
+    );
+  deploy
+    .command("rotate-secret")
+    .argument("[space]", "the Space, as owner/name")
+    .description("replace the secret on the Space and on its webhooks without refusing a delivery")
+    .option(...folderOption)
+    .option("--save-env", "keep the new secret in .env (default: prompts)")
+    .option("--no-save-env", "do not keep the new secret")
+    .action((space: string | undefined, _options: DeployCommandOptions, command: Command) =>
+      run(invocation, { space, options: command.optsWithGlobals(), rotates: true }),
+    );
+}
+
+interface RunOptions {
+  space: string | undefined;
+  options: DeployCommandOptions;
+  rotates?: boolean;
+}
+
+async function run(invocation: Invocation, { space, options, rotates = false }: RunOptions): Promise<void> {
+  const { shell, output } = invocation;
+  const { inbox, dryRun, run: runsHandlers, saveEnv, envFile } = options;
+  if (inbox !== undefined && inbox !== "bucket" && inbox !== "disk") {
+    throw usageError(`Unknown place for the inbox "${inbox}". Use --inbox bucket or --inbox disk.`);
+  }
+  const folder = resolve(options.folder);
+  const { deploy, rotateSecret } = await import("../../deploy/deploy.ts");
+  const { findServerFile } = await import("../../server-file/find-server-file.ts");
+  const { describeServerFile } = await import("../../server-file/server-process.ts");
+  const stop = new AbortController();
+  void shell.untilStopped().then(() => stop.abort());
+  const prompts = canPrompt(shell) && !invocation.skipsPrompts;
+  const started: DeployOptions = {
+    ...{ client: await invocation.connect(), folder, space, inbox, dryRun, runsHandlers, savesSecrets: saveEnv },
+    ...{ environmentFile: envFile, signal: stop.signal },
+    describe: () => describeServerFile(findServerFile({ folder }), { signal: stop.signal }),
+    async confirm(question) {
+      if (invocation.skipsPrompts) return true;
+      if (prompts) return confirm(shell, question);
+      throw usageError(`There is no terminal for the question: ${question} Add --yes, or answer with an option.`);
+    },
+    async askFor(name, why) {
+      if (!prompts) return undefined;
+      return (await promptSecret(shell, `${name}, ${why} (empty: none)`)) || undefined;
+    },
+  };
+  const steps = rotates ? rotateSecret(started) : deploy(started);
+  for (;;) {
+    const { done, value } = await steps.next();
+    if (!done) print(invocation, value);
+    else if (value) return printEnd(invocation, value);
+    else return output.isText ? output.print("Nothing was changed. Run the command without --dry-run.") : undefined;
+  }
+}
+
+const marks = { planned: "+", done: "✓", unchanged: "=", warning: "!", log: " " } as const;
+const colors = { planned: "green", done: "green", unchanged: undefined, warning: "yellow", log: undefined } as const;
+
+function print({ output }: Invocation, event: DeployEvent): void {
+  const { step, status, message } = event;
+  if (!output.isText) {
+    output.print(JSON.stringify(event));
+    return;
+  }
+  const color = colors[status];
+  const line = `${marks[status]} ${step.padEnd("webhooks".length)}  ${message}`;
+  output.print(color ? output.colorize(line, color) : line);
+}
+
+function printEnd({ output }: Invocation, { url }: { url: string }): void {
+  const consoleUrl = `${url}/_console/`;
+  const text = [
+    `\nDeployed: ${url}`,
+    `Console:  ${consoleUrl}    sign in with CONSOLE_TOKEN`,
+    "Change the watched repository to see a delivery there. After an edit, run deploy again.",
+  ];
+  output.print(output.isText ? text.join("\n") : JSON.stringify({ step: "end", status: "done", url, consoleUrl }));
+}
+
+async function openSpace(
+  invocation: Invocation,
+  { space, options }: { space: string | undefined; options: LogOptions },
+  signal?: AbortSignal,
+) {
+  const { findDeployedSpace } = await import("../../deploy/deploy.ts");
+  const name = space ?? (await findDeployedSpace(resolve(options.folder)));
+  if (name === undefined) throw usageError('Which Space? Add its name, such as "me/my-bot".');
+  const { RemoteSpace } = await import("../../deploy/remote-space.ts");
+  return new RemoteSpace(await invocation.connect(), name, { signal });
+}
+
+async function printStatus(
+  invocation: Invocation,
+  given: { space: string | undefined; options: LogOptions },
+): Promise<void> {
+  const space = await openSpace(invocation, given);
+  const info = await space.info();
+  if (!info) throw usageError(`There is no Space ${space.name}. Deploy it: npx hub-webhooks deploy ${space.name}`);
+  const runtime = await space.runtime();
+  const { stage, errorMessage = "", hardware, sha = "" } = runtime;
+  const url = info.host ?? "";
+  invocation.output.printResult({
+    json: { space: space.name, url, ...runtime },
+    quiet: [stage],
+    asBlocks: true,
+    columns: ["Space", "Stage", "Reason", "Address", "Hardware", "Commit"].map((title) => ({
+      key: title.toLowerCase(),
+      title,
+    })),
+    rows: [[space.name, stage, errorMessage, url, hardware.current ?? hardware.requested ?? "", sha.slice(0, 7)]],
+  });
+  if (/ERROR|NO_APP_FILE/.test(stage)) invocation.exitCode = 1;
+}
+
+/** The time without a new line after which a log is complete, because the Hub keeps the stream open. */
+const quietMs = 1_000;
+
+async function printLogs(
+  invocation: Invocation,
+  given: { space: string | undefined; options: LogOptions },
+): Promise<void> {
+  const { build, follow } = given.options;
+  const stop = new AbortController();
+  void invocation.shell.untilStopped().then(() => stop.abort());
+  const space = await openSpace(invocation, given, stop.signal);
+  let timer: NodeJS.Timeout | undefined;
+  const endWhenQuiet = () => {
+    clearTimeout(timer);
+    if (!follow) timer = setTimeout(() => stop.abort(), quietMs);
+  };
+  endWhenQuiet();
+  try {
+    for await (const line of space.logs(build ? "build" : "run", { signal: stop.signal })) {
+      endWhenQuiet();
+      invocation.output.print(invocation.output.isText ? plainText(line) : JSON.stringify({ line }));
+    }
+  } catch (error) {
+    if (!stop.signal.aborted) throw error;
+  } finally {
+    clearTimeout(timer);
+  }
+}

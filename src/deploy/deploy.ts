@@ -1,0 +1,528 @@
+import { randomBytes } from "node:crypto";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import * as z from "zod/mini";
+import { messageOf } from "../core/describe.ts";
+import { HubError } from "../core/errors.ts";
+import { directFetch } from "../core/fetch.ts";
+import { isOnThisMachine } from "../core/urls.ts";
+import type { HubClient } from "../hub/client.ts";
+import { webhookPayload } from "../payload/samples.ts";
+import type { EndpointDetails, ServerDescription } from "../receiver/control.ts";
+import { registerDescription } from "../registration/register-server.ts";
+import { formatStep } from "../registration/report.ts";
+import { deployFailed, EnvironmentFile, type ProjectFiles, readProject } from "./project.ts";
+import { RemoteSpace, type SpaceInfo } from "./remote-space.ts";
+
+/** The steps, in their order. */
+export type DeployStep = "space" | "secrets" | "inbox" | "files" | "build" | "webhooks" | "delivery";
+
+/** What a deployment does. `planned`: what it would do. `unchanged`: there was nothing to do. */
+export interface DeployEvent {
+  step: DeployStep;
+  status: "planned" | "done" | "unchanged" | "warning" | "log";
+  message: string;
+}
+
+/** The options of {@link deploy} and {@link rotateSecret}. */
+export interface DeployOptions {
+  client: HubClient;
+  /** The folder of the project. */
+  folder: string;
+  /** The Space, as `owner/name`. Default: the one of the last deployment from this folder. */
+  space?: string | undefined;
+  /** A file whose variables all become secrets of the Space. Default: `.env`, of which only the known names are read. */
+  environmentFile?: string | undefined;
+  /** Where the inbox is. Default: in a bucket, if an endpoint has `background` and there are S3 credentials. */
+  inbox?: "bucket" | "disk" | undefined;
+  /** Whether to only describe the changes. */
+  dryRun?: boolean | undefined;
+  /** Whether the test delivery runs the handlers. */
+  runsHandlers?: boolean | undefined;
+  /** Whether generated secrets are kept in `.env`. Default: asks. */
+  savesSecrets?: boolean | undefined;
+  /** Loads the server file. */
+  describe: () => Promise<ServerDescription>;
+  /** Asks a question with yes or no. */
+  confirm: (question: string) => Promise<boolean>;
+  /** Asks for a value that only a person has. Resolves with `undefined` if there is none. */
+  askFor: (name: string, why: string) => Promise<string | undefined>;
+  signal?: AbortSignal | undefined;
+  /** The pause between two looks at the Space. Default 1000. */
+  pollMs?: number | undefined;
+}
+
+/** The secrets that a bot reads, in the order in which they are set. */
+const knownSecrets = [
+  "WEBHOOK_SECRET",
+  "CONSOLE_TOKEN",
+  "HF_TOKEN",
+  "INBOX_URL",
+  "AWS_ACCESS_KEY_ID",
+  "AWS_SECRET_ACCESS_KEY",
+];
+/** The time that a Space has to build and to start. */
+const startTimeoutMs = 20 * 60_000;
+
+/**
+ * Deploys a project to a Space, in steps that each change only what differs: run it again after an edit, an interruption, or a failure.
+ * Secrets and variables are set before the files, so that no version runs without them. Ends with a delivery to each endpoint that proves
+ * address, secret, and routing.
+ *
+ * @throws `DEPLOY_FAILED` if a step cannot go on, errors of the Hub, and errors of `describe`.
+ */
+export async function* deploy(options: DeployOptions): AsyncGenerator<DeployEvent, { url: string } | undefined> {
+  const deployment = await Deployment.open(options);
+  yield* deployment.createSpace();
+  const isKnown = yield* deployment.setSecrets();
+  yield* deployment.setInbox();
+  yield* deployment.upload();
+  if (options.dryRun) return void (yield* deployment.planWebhooks());
+  const url = yield* deployment.untilReady();
+  if (isKnown) yield* deployment.register(url);
+  else yield* deployment.rotate(url);
+  yield* deployment.prove(url);
+  return { url };
+}
+
+/**
+ * Replaces the secret of the deliveries on the Space and on its webhooks, in the order in which no delivery is refused: the Space accepts
+ * both secrets until all webhooks have the new one.
+ *
+ * @throws like {@link deploy}.
+ */
+export async function* rotateSecret(options: DeployOptions): AsyncGenerator<DeployEvent, { url: string }> {
+  const deployment = await Deployment.open(options);
+  const url = yield* deployment.untilReady();
+  yield* deployment.rotate(url);
+  yield* deployment.prove(url);
+  return { url };
+}
+
+/** Returns the Space of the last deployment from a folder. */
+export async function findDeployedSpace(folder: string): Promise<string | undefined> {
+  const text = await readFile(join(folder, stateFile), "utf8").catch(() => "{}");
+  const { data } = z.safeParse(state, safeJson(text));
+  return data?.space;
+}
+
+/** Names only: no secret is stored here. */
+const stateFile = ".hub-webhooks/deploy.json";
+const state = z.object({ space: z.string() });
+
+function safeJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** One run. The steps share what the earlier ones found. */
+class Deployment {
+  readonly #options: DeployOptions;
+  readonly #space: RemoteSpace;
+  readonly #server: ServerDescription;
+  readonly #files: ProjectFiles;
+  readonly #environment: EnvironmentFile;
+  /** `undefined`: the Space does not exist yet. */
+  #info: SpaceInfo | undefined;
+  #secret: string | undefined;
+
+  private constructor(
+    options: DeployOptions,
+    parts: { space: RemoteSpace; server: ServerDescription; files: ProjectFiles; environment: EnvironmentFile },
+  ) {
+    this.#options = options;
+    this.#space = parts.space;
+    this.#server = parts.server;
+    this.#files = parts.files;
+    this.#environment = parts.environment;
+  }
+
+  static async open(options: DeployOptions): Promise<Deployment> {
+    const { client, folder, signal } = options;
+    const name = options.space ?? (await findDeployedSpace(folder));
+    if (name === undefined || !/^[^/]+\/[^/]+$/.test(name)) {
+      throw deployFailed('Which Space? Add its name, such as "hub-webhooks deploy me/my-bot"');
+    }
+    const files = await readProject(folder);
+    const environment = await EnvironmentFile.open(join(folder, options.environmentFile ?? ".env"));
+    const space = new RemoteSpace(client, name, { signal });
+    const deployment = new Deployment(options, { space, server: await options.describe(), files, environment });
+    deployment.#info = await space.info();
+    deployment.#secret = environment.get("WEBHOOK_SECRET");
+    return deployment;
+  }
+
+  get #isPlan(): boolean {
+    return this.#options.dryRun === true;
+  }
+
+  /** Describes a change, and makes it unless the run only plans. */
+  async *#change(step: DeployStep, message: string, make: () => Promise<unknown>): AsyncGenerator<DeployEvent, void> {
+    if (!this.#isPlan) await make();
+    yield { step, status: this.#isPlan ? "planned" : "done", message };
+  }
+
+  async *createSpace(): AsyncGenerator<DeployEvent, void> {
+    const { name } = this.#space;
+    const question = `Anyone can see the code of a public Space. Make ${name} public? The Hub cannot deliver to a private one.`;
+    const makePublic = async () => {
+      if (!this.#isPlan && !(await this.#options.confirm(question))) {
+        throw deployFailed(
+          `The Space ${name} must be public or protected, because the Hub cannot deliver to a private Space`,
+        );
+      }
+    };
+    if (!this.#info) {
+      const visibility = (await this.#canProtect()) ? "protected" : "public";
+      if (visibility === "public") await makePublic();
+      yield* this.#change("space", `create the ${visibility} Docker Space ${name}`, () => this.#create(visibility));
+    } else if (this.#info.private) {
+      const visibility = (await this.#canProtect()) ? "protected" : "public";
+      if (visibility === "public") await makePublic();
+      yield* this.#change("space", `make ${name} ${visibility}`, () => this.#space.setVisibility(visibility));
+    } else {
+      yield { step: "space", status: "unchanged", message: `${name} exists` };
+    }
+    if (this.#isPlan) return;
+    this.#info = await this.#space.info();
+    const path = join(this.#options.folder, stateFile);
+    await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+    await writeFile(path, `${JSON.stringify({ space: name })}\n`, { mode: 0o600 });
+  }
+
+  async #create(visibility: "protected" | "public"): Promise<void> {
+    await this.#space.create({ visibility }).catch((error: unknown) => {
+      if (!HubError.isInstance(error) || error.status !== 402) throw error;
+      throw deployFailed(
+        "The Hub asks for a paid plan: Docker Spaces need PRO, or an organization with Team or Enterprise. See https://huggingface.co/pricing, or deploy the Dockerfile to another host",
+      );
+    });
+  }
+
+  /** Whether the plan of the owner allows a protected Space: its page is public, but not its code. */
+  async #canProtect(): Promise<boolean> {
+    const user = await this.#options.client.whoami({ signal: this.#options.signal });
+    const [owner] = this.#space.name.split("/");
+    if (owner === user.name) return user.isPro;
+    return user.orgs.some(({ name, plan }) => name === owner && plan !== undefined);
+  }
+
+  /** Sets the secrets that are missing or newer here. Returns whether the secret of the deliveries is known here. */
+  async *setSecrets(): AsyncGenerator<DeployEvent, boolean> {
+    const remote = this.#info ? await this.#space.secrets() : new Map<string, number>();
+    yield* this.#generate(["WEBHOOK_SECRET", "CONSOLE_TOKEN"].filter((name) => !remote.has(name)));
+    const needsToken = this.#server.endpoints.some(({ ignoreSelf, warnings }) => ignoreSelf || warnings.length > 0);
+    if (needsToken && !remote.has("HF_TOKEN") && !this.#environment.get("HF_TOKEN")) {
+      const token = await this.#options.askFor("HF_TOKEN", "with which the handlers call the Hub");
+      if (token !== undefined) this.#given.set("HF_TOKEN", token);
+      else
+        yield { step: "secrets", status: "warning", message: "no HF_TOKEN: paths, ignoreSelf, and context.hub fail" };
+    }
+    const names = this.#options.environmentFile === undefined ? knownSecrets : this.#environment.names;
+    let changed = 0;
+    for (const name of new Set([...names, ...this.#given.keys()])) {
+      const value = this.#given.get(name) ?? this.#environment.get(name);
+      const setAt = remote.get(name);
+      if (
+        value === undefined ||
+        (setAt !== undefined && setAt >= this.#environment.changedAt && !this.#given.has(name))
+      )
+        continue;
+      changed += 1;
+      yield* this.#change("secrets", `set ${name}`, () => this.#space.setSecret(name, value));
+    }
+    if (changed === 0) yield { step: "secrets", status: "unchanged", message: `${remote.size} secrets are set` };
+    return this.#secret !== undefined;
+  }
+
+  /** Values that were generated or asked for in this run. */
+  readonly #given = new Map<string, string>();
+
+  async *#generate(missing: readonly string[]): AsyncGenerator<DeployEvent, void> {
+    const generated = missing.filter((name) => this.#environment.get(name) === undefined);
+    for (const name of generated) this.#given.set(name, randomBytes(32).toString("base64url"));
+    this.#secret ??= this.#given.get("WEBHOOK_SECRET");
+    if (generated.length > 0) yield* this.#save(generated);
+  }
+
+  /** Keeps generated secrets in `.env`, if the user agrees. Otherwise, a later run replaces the secret that it needs. */
+  async *#save(names: readonly string[]): AsyncGenerator<DeployEvent, void> {
+    const { savesSecrets, confirm } = this.#options;
+    const message = `keep ${names.join(" and ")} in .env`;
+    if (savesSecrets === false || this.#isPlan) return;
+    if (
+      savesSecrets !== true &&
+      !(await confirm(`Generated ${names.join(" and ")}. Keep them in .env, which is never uploaded?`))
+    )
+      return;
+    yield* this.#change("secrets", message, async () => {
+      for (const name of names) await this.#environment.set(name, this.#given.get(name) ?? "");
+    });
+  }
+
+  async *setInbox(): AsyncGenerator<DeployEvent, void> {
+    const { inbox, client } = this.#options;
+    const isDurable = this.#server.endpoints.some(({ background }) => background);
+    const secrets = this.#info ? await this.#space.secrets() : new Map<string, number>();
+    const has = (name: string) =>
+      secrets.has(name) || this.#environment.get(name) !== undefined || this.#given.has(name);
+    if (inbox === "disk" || has("INBOX_URL") || !isDurable) return;
+    for (const name of ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"]) {
+      if (has(name)) continue;
+      const why =
+        "of the S3 credentials for the inbox, which you generate from a token in https://huggingface.co/settings/tokens";
+      const value = await this.#options.askFor(name, why);
+      if (value === undefined) {
+        if (inbox === "bucket")
+          throw deployFailed(`The inbox in a bucket needs ${name}. Add it to .env, or use --inbox disk`);
+        yield {
+          ...{ step: "inbox", status: "warning" },
+          message:
+            "the inbox is on the disk of the Space, which each restart erases. To keep deliveries, add AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY to .env and deploy again",
+        };
+        return;
+      }
+      yield* this.#change("secrets", `set ${name}`, () => this.#space.setSecret(name, value));
+    }
+    const bucket = `${this.#space.name}-inbox`;
+    const variables = {
+      INBOX_URL: `hf://buckets/${bucket}`,
+      ...(isOnThisMachine(new URL(client.hubUrl).hostname) && {
+        AWS_ENDPOINT_URL_S3: `${client.hubUrl}/s3/${bucket.split("/")[0]}`,
+      }),
+    };
+    const remote = this.#info ? await this.#space.variables() : new Map<string, string>();
+    const differing = Object.entries(variables).filter(([name, value]) => remote.get(name) !== value);
+    if (differing.length === 0)
+      return void (yield { step: "inbox", status: "unchanged", message: `in ${variables.INBOX_URL}` });
+    yield* this.#change("inbox", `create the private bucket ${bucket}`, () => this.#createBucket(bucket));
+    for (const [name, value] of differing) {
+      yield* this.#change("inbox", `set ${name} to ${value}`, () => this.#space.setVariable(name, value));
+    }
+  }
+
+  async #createBucket(name: string): Promise<void> {
+    const { client, signal } = this.#options;
+    const body = JSON.stringify({ private: true });
+    const init = { method: "POST", params: { name }, body, signal } as const;
+    await client.fetch("/api/buckets/{name}", init).then(
+      (response) => response.body?.cancel(),
+      (error: unknown) => {
+        if (!HubError.isInstance(error) || error.status !== 409) throw error;
+      },
+    );
+  }
+
+  async *upload(): AsyncGenerator<DeployEvent, void> {
+    const { client, signal } = this.#options;
+    const repo = client.repo({ type: "space", name: this.#space.name });
+    const removed: string[] = [];
+    if (this.#info) {
+      for await (const { path, type } of repo.listFiles({ recursive: true, signal })) {
+        if (type === "file" && path !== ".gitattributes" && !this.#files.has(path)) removed.push(path);
+      }
+    }
+    const files = Object.fromEntries([...this.#files, ...removed.map((path) => [path, null] as const)]);
+    const described = `${this.#files.size} files${removed.length > 0 ? `, ${removed.length} of them deleted` : ""}`;
+    if (this.#isPlan) return void (yield { step: "files", status: "planned", message: `compare ${described}` });
+    const { created, oid } = await repo.commit({ message: "Deploy", files, signal });
+    this.#commit = oid;
+    yield created
+      ? { step: "files", status: "done", message: `committed as ${oid.slice(0, 7)}` }
+      : { step: "files", status: "unchanged", message: described };
+  }
+
+  #commit: string | undefined;
+
+  /** Waits until the Space runs the commit and its server is ready. Returns the address. */
+  async *untilReady(): AsyncGenerator<DeployEvent, string> {
+    const { signal, pollMs = 1_000 } = this.#options;
+    const lines: string[] = [];
+    const stop = new AbortController();
+    const logSignal = AbortSignal.any([stop.signal, ...(signal ? [signal] : [])]);
+    void (async () => {
+      for await (const line of this.#space.logs("build", { signal: logSignal })) lines.push(line);
+    })().catch(() => {});
+    try {
+      let isStarted = false;
+      for (
+        const until = performance.now() + startTimeoutMs;
+        performance.now() < until;
+        await delay(pollMs, undefined, { signal })
+      ) {
+        for (const line of lines.splice(0)) yield { step: "build", status: "log", message: line };
+        const { stage, errorMessage, sha } = await this.#space.runtime();
+        const isCurrent = this.#commit === undefined || sha === undefined || sha === this.#commit;
+        if (stage.endsWith("ERROR") || stage === "NO_APP_FILE") {
+          if (isCurrent || stage !== "RUNTIME_ERROR") throw await this.#notRunning(stage, errorMessage);
+        }
+        const isStopped = stage === "PAUSED" || stage === "STOPPED";
+        if (isStopped && !isStarted) {
+          isStarted = true;
+          await this.#space.restart();
+        }
+        const url = (await this.#space.info())?.host;
+        if (
+          (stage === "SLEEPING" || (stage === "RUNNING" && isCurrent)) &&
+          url !== undefined &&
+          (await this.#isReady(url))
+        ) {
+          yield { step: "build", status: "done", message: `ready at ${url}` };
+          return url;
+        }
+      }
+      throw deployFailed("The Space did not become ready within 20 minutes. See its log: npx hub-webhooks deploy logs");
+    } finally {
+      stop.abort();
+    }
+  }
+
+  async #notRunning(stage: string, errorMessage: string | undefined): Promise<Error> {
+    const kind = stage === "RUNTIME_ERROR" ? "" : " --build";
+    const reason = errorMessage === undefined ? "" : `: ${errorMessage}`;
+    return deployFailed(`The Space does not run (${stage}${reason}). See its log: npx hub-webhooks deploy logs${kind}`);
+  }
+
+  async #isReady(url: string): Promise<boolean> {
+    const { signal } = this.#options;
+    try {
+      const deadline = AbortSignal.timeout(30_000);
+      const response = await directFetch(`${url}/ready`, {
+        signal: signal ? AbortSignal.any([signal, deadline]) : deadline,
+      });
+      await response.body?.cancel();
+      return response.ok;
+    } catch {
+      signal?.throwIfAborted();
+      return false;
+    }
+  }
+
+  async *planWebhooks(): AsyncGenerator<DeployEvent, void> {
+    const url = this.#info?.host;
+    if (url === undefined) {
+      for (const { name, watch } of this.#server.endpoints) {
+        if (watch) yield { step: "webhooks", status: "planned", message: `create the webhook of ${name}` };
+      }
+      return;
+    }
+    yield* this.register(url);
+  }
+
+  /** Creates and repairs the webhooks, as `sync`. */
+  async *register(url: string): AsyncGenerator<DeployEvent, void> {
+    const { client, folder, signal } = this.#options;
+    const { steps, done, failed, skipped, unchanged } = await registerDescription(this.#server, client, {
+      ...{ publicUrl: url, secret: this.#secret, adopt: true, signal, dryRun: this.#isPlan },
+      state: join(folder, ".hub-webhooks/registrations.json"),
+    });
+    for (const step of this.#isPlan ? steps : done) {
+      yield { step: "webhooks", status: this.#isPlan ? "planned" : "done", message: formatStep(step) };
+    }
+    for (const { message } of skipped) yield { step: "webhooks", status: "warning", message };
+    const [failure] = failed;
+    if (failure)
+      throw deployFailed(
+        `A webhook of endpoint "${failure.step.endpoint}" could not be changed: ${failure.error.message}`,
+      );
+    if (done.length === 0 && !this.#isPlan) {
+      yield { step: "webhooks", status: "unchanged", message: `${unchanged.length} are registered` };
+    }
+  }
+
+  /** Replaces the secret. `WEBHOOK_SECRET_PREVIOUS` is the second secret that a server accepts. */
+  async *rotate(url: string): AsyncGenerator<DeployEvent, void> {
+    const secret = randomBytes(32).toString("base64url");
+    this.#given.set("WEBHOOK_SECRET", secret);
+    yield* this.#change("secrets", "accept a new secret beside the old one", async () => {
+      await this.#space.setSecret("WEBHOOK_SECRET_PREVIOUS", secret);
+      await this.#untilAccepted(url, secret);
+    });
+    this.#secret = secret;
+    yield* this.#save(["WEBHOOK_SECRET"]);
+    yield* this.register(url);
+    yield* this.#change("secrets", "end the old secret", async () => {
+      await this.#space.setSecret("WEBHOOK_SECRET", secret);
+      await this.#untilAccepted(url, secret);
+      await this.#space.deleteSecret("WEBHOOK_SECRET_PREVIOUS");
+      await this.#untilAccepted(url, secret);
+    });
+  }
+
+  /** Waits until the Space, which restarts with a changed secret, accepts it. */
+  async #untilAccepted(url: string, secret: string): Promise<void> {
+    const { signal, pollMs = 1_000 } = this.#options;
+    for (
+      const until = performance.now() + startTimeoutMs;
+      performance.now() < until;
+      await delay(pollMs, undefined, { signal })
+    ) {
+      const { stage } = await this.#space.runtime();
+      if (stage !== "RUNNING" && stage !== "SLEEPING") continue;
+      const problems = await Promise.all(this.#server.endpoints.map(({ name }) => this.#probe(url, name, secret)));
+      if (problems.every((problem) => problem === undefined)) return;
+    }
+    throw deployFailed("The Space did not accept the new secret within 20 minutes. Run the command again");
+  }
+
+  /** Proves address, secret, and routing of each endpoint. */
+  async *prove(url: string): AsyncGenerator<DeployEvent, void> {
+    const { runsHandlers = false } = this.#options;
+    for (const endpoint of this.#server.endpoints) {
+      const problem = runsHandlers
+        ? await this.#deliver(url, endpoint)
+        : await this.#probe(url, endpoint.name, this.#secret ?? "");
+      if (problem !== undefined) throw deployFailed(`The test delivery to ${url}/webhooks/${endpoint.name} ${problem}`);
+      const what = runsHandlers
+        ? "ran the handler"
+        : "proved address, secret, and routing, without running the handler";
+      yield { step: "delivery", status: "done", message: `${endpoint.name}: ${what}` };
+    }
+  }
+
+  /**
+   * Sends a delivery that every endpoint refuses, but only after it found the endpoint and checked the secret: JSON that is no payload.
+   * Returns what went wrong.
+   */
+  async #probe(url: string, endpoint: string, secret: string): Promise<string | undefined> {
+    const { status, code } = await this.#post(url, { endpoint, secret, body: {} });
+    return status === 422 && code === "PAYLOAD_INVALID"
+      ? undefined
+      : `was answered with ${status}${code ? ` (${code})` : ""}`;
+  }
+
+  async #deliver(url: string, { name, watch = [] }: EndpointDetails): Promise<string | undefined> {
+    const watched = watch.find(({ type }) => type !== "user" && type !== "org");
+    const repo = { type: watched?.type ?? "dataset", name: watched?.name ?? "me/data" };
+    const body = webhookPayload("repo.content", { repo });
+    const { status, code } = await this.#post(url, { endpoint: name, secret: this.#secret ?? "", body });
+    return status >= 200 && status < 300 ? undefined : `was answered with ${status}${code ? ` (${code})` : ""}`;
+  }
+
+  async #post(url: string, { endpoint, secret, body }: { endpoint: string; secret: string; body: object }) {
+    const { signal } = this.#options;
+    const deadline = AbortSignal.timeout(30_000);
+    try {
+      const response = await directFetch(`${url}/webhooks/${encodeURIComponent(endpoint)}`, {
+        method: "POST",
+        headers: {
+          "content-type": "application/json",
+          "x-webhook-secret": secret,
+          "user-agent": "hub-webhooks deploy",
+        },
+        body: JSON.stringify(body),
+        redirect: "manual",
+        signal: signal ? AbortSignal.any([signal, deadline]) : deadline,
+      });
+      const { data } = z.safeParse(z.object({ code: z.string() }), safeJson(await response.text()));
+      return { status: response.status, code: data?.code };
+    } catch (error) {
+      signal?.throwIfAborted();
+      return { status: 0, code: messageOf(error) };
+    }
+  }
+}

@@ -1,0 +1,117 @@
+import { openAsBlob } from "node:fs";
+import { chmod, readdir, readFile, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { parseEnv } from "node:util";
+import { WebhookError } from "../core/errors.ts";
+import { createIgnore } from "../local-hub/resources/repositories/upload-mode.ts";
+
+/** What never leaves the machine, whatever the ignore files say. */
+const alwaysIgnored = createIgnore(
+  [".git", "node_modules", ".env", ".env.*", "!.env.example", ".hub-webhooks", ".npmrc", "*.pem", ".DS_Store"].join(
+    "\n",
+  ),
+);
+/** What a Space needs, even if `.dockerignore` leaves it out of the image. */
+const alwaysUploaded = new Set(["Dockerfile", "README.md", ".dockerignore", ".gitattributes", ".gitignore"]);
+
+/** The files of a project that belong on its Space, by path. */
+export type ProjectFiles = ReadonlyMap<string, Blob>;
+
+/**
+ * Finds the files of a project that belong on its Space: those that neither `.gitignore` nor `.dockerignore` excludes. Symbolic links are
+ * left out. The files are read when they are uploaded.
+ *
+ * @throws `DEPLOY_FAILED` if the folder is not the project of a Docker Space.
+ */
+export async function readProject(folder: string): Promise<ProjectFiles> {
+  const files = new Map<string, Blob>();
+  const isOutsideImage = createIgnore(anchored(await readText(join(folder, ".dockerignore"))));
+  const add = async (path: string, isIgnoredAbove: (path: string) => boolean): Promise<void> => {
+    const ignored = createIgnore(await readText(join(folder, path, ".gitignore")));
+    const isIgnored = (name: string) =>
+      isIgnoredAbove(name) || ignored(path === "" ? name : name.slice(path.length + 1));
+    const entries = await readdir(join(folder, path), { withFileTypes: true });
+    for (const entry of entries.sort((one, other) => (one.name < other.name ? -1 : 1))) {
+      const name = path === "" ? entry.name : `${path}/${entry.name}`;
+      // A rule for folders only applies to a path with another segment.
+      const probe = entry.isDirectory() ? `${name}/x` : name;
+      if (isIgnored(probe) || alwaysIgnored(probe)) continue;
+      if (entry.isDirectory()) await add(name, isIgnored);
+      else if (entry.isFile() && (alwaysUploaded.has(name) || !isOutsideImage(name)))
+        files.set(name, await openAsBlob(join(folder, name)));
+    }
+  };
+  await add("", () => false);
+  await checkProject(files);
+  return files;
+}
+
+/** Patterns of `.dockerignore` are relative to the folder, also without a slash. */
+function anchored(dockerignore: string): string {
+  return dockerignore.replace(/^(\s*!?)\/?(?=[^\s#!/])/gm, "$1/");
+}
+
+async function checkProject(files: ProjectFiles): Promise<void> {
+  const readme = (await files.get("README.md")?.text()) ?? "";
+  const sdk = /^\uFEFF?---\r?\n[\s\S]*?^sdk:[ \t]*["']?(\w+)/m.exec(readme)?.[1];
+  const problem = !files.has("Dockerfile")
+    ? "There is no Dockerfile in this folder"
+    : sdk !== "docker"
+      ? 'README.md has no metadata with "sdk: docker", which makes a repository a Docker Space'
+      : undefined;
+  if (problem === undefined) return;
+  throw deployFailed(
+    `${problem}. Run the command in the folder of a bot, or create one with: npx hub-webhooks init --template space`,
+  );
+}
+
+/** Creates the error of a deployment that cannot go on. The message names the next step. */
+export function deployFailed(message: string): WebhookError {
+  return new WebhookError(message, { code: "DEPLOY_FAILED" });
+}
+
+/** The variables in a file such as `.env`. */
+export class EnvironmentFile {
+  readonly #path: string;
+  #values: Readonly<Record<string, string | undefined>> = {};
+  /** When the file was changed. Milliseconds since the epoch, or 0 if there is no file. */
+  changedAt = 0;
+
+  private constructor(path: string) {
+    this.#path = path;
+  }
+
+  static async open(path: string): Promise<EnvironmentFile> {
+    const file = new EnvironmentFile(path);
+    file.#values = parseEnv(await readText(path));
+    file.changedAt = await stat(path).then(
+      ({ mtimeMs }) => mtimeMs,
+      () => 0,
+    );
+    return file;
+  }
+
+  get names(): readonly string[] {
+    return Object.keys(this.#values);
+  }
+
+  get(name: string): string | undefined {
+    return this.#values[name] || undefined;
+  }
+
+  /** Sets a variable in the file, which only its owner can read from now on. */
+  async set(name: string, value: string): Promise<void> {
+    const lines = (await readText(this.#path)).split("\n").filter((line) => !line.trimStart().startsWith(`${name}=`));
+    if (lines.at(-1) === "") lines.pop();
+    await writeFile(this.#path, `${[...lines, `${name}=${value}`].join("\n")}\n`, { mode: 0o600 });
+    await chmod(this.#path, 0o600);
+    this.#values = { ...this.#values, [name]: value };
+  }
+}
+
+async function readText(path: string): Promise<string> {
+  return readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT") return "";
+    throw error;
+  });
+}

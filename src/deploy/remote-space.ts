@@ -1,0 +1,104 @@
+import * as z from "zod/mini";
+import { HubError } from "../core/errors.ts";
+import type { HubClient } from "../hub/client.ts";
+import { type SpaceRuntime, spaceOperations, spaceRuntime } from "../hub/spaces.ts";
+
+const info = z.object({ private: z.boolean(), host: z.optional(z.string()), sha: z.optional(z.string()) });
+const eventData = z.object({ data: z.string() });
+
+/** What the Hub says about a Space. */
+export type SpaceInfo = z.output<typeof info>;
+
+/** The calls for one Space. */
+export class RemoteSpace {
+  readonly name: string;
+  readonly #client: HubClient;
+  readonly #signal: AbortSignal | undefined;
+
+  constructor(client: HubClient, name: string, { signal }: { signal: AbortSignal | undefined }) {
+    this.#client = client;
+    this.name = name;
+    this.#signal = signal;
+  }
+
+  /** Returns the Space, or `undefined` if it does not exist. */
+  async info(): Promise<SpaceInfo | undefined> {
+    try {
+      return info.parse(await this.#json("GET", "/api/spaces/{name}"));
+    } catch (error) {
+      if (HubError.isInstance(error) && error.status === 404) return undefined;
+      throw error;
+    }
+  }
+
+  async create(settings: object): Promise<void> {
+    const [organization, name] = this.name.split("/");
+    const body = { name, organization, type: "space", sdk: "docker", ...settings };
+    await this.#json("POST", "/api/repos/create", body).catch((error: unknown) => {
+      // An earlier run was interrupted before it received the response.
+      if (!HubError.isInstance(error) || error.status !== 409) throw error;
+    });
+  }
+
+  async setVisibility(visibility: "public" | "protected"): Promise<void> {
+    await this.#client.repo({ type: "space", name: this.name }).setVisibility(visibility, { signal: this.#signal });
+  }
+
+  /** Returns when each secret was set, by name. Milliseconds since the epoch. */
+  async secrets(): Promise<ReadonlyMap<string, number>> {
+    const found = spaceOperations.listSecrets.response.parse(await this.#json("GET", "/api/spaces/{name}/secrets"));
+    return new Map(Object.entries(found).map(([key, { updatedAt }]) => [key, updatedAt ? Date.parse(updatedAt) : 0]));
+  }
+
+  async setSecret(key: string, value: string): Promise<void> {
+    await this.#json("POST", "/api/spaces/{name}/secrets", { key, value });
+  }
+
+  async deleteSecret(key: string): Promise<void> {
+    await this.#json("DELETE", "/api/spaces/{name}/secrets", { key });
+  }
+
+  async variables(): Promise<ReadonlyMap<string, string>> {
+    const found = spaceOperations.listVariables.response.parse(await this.#json("GET", "/api/spaces/{name}/variables"));
+    return new Map(Object.entries(found).map(([key, { value }]) => [key, value]));
+  }
+
+  async setVariable(key: string, value: string): Promise<void> {
+    await this.#json("POST", "/api/spaces/{name}/variables", { key, value });
+  }
+
+  async runtime(): Promise<SpaceRuntime> {
+    return spaceRuntime.parse(await this.#json("GET", "/api/spaces/{name}/runtime"));
+  }
+
+  async restart(): Promise<void> {
+    await this.#json("POST", "/api/spaces/{name}/restart");
+  }
+
+  /** Yields the lines of a log until `signal` is aborted or the Hub ends the stream. */
+  async *logs(kind: "build" | "run", { signal }: { signal: AbortSignal }): AsyncGenerator<string, void, undefined> {
+    const response = await this.#client.fetch(`/api/spaces/{name}/logs/${kind}`, {
+      params: { name: this.name },
+      signal,
+    });
+    let rest = "";
+    for await (const text of response.body?.pipeThrough(new TextDecoderStream()) ?? []) {
+      const lines = (rest + text).split("\n");
+      rest = lines.pop() ?? "";
+      for (const line of lines) {
+        if (line.startsWith("data: {")) yield eventData.parse(JSON.parse(line.slice("data: ".length))).data.trimEnd();
+      }
+    }
+  }
+
+  async #json(method: "GET" | "POST" | "DELETE", path: string, body?: object): Promise<unknown> {
+    const response = await this.#client.fetch(path, {
+      method,
+      ...(path.includes("{name}") && { params: { name: this.name } }),
+      ...(body && { body: JSON.stringify(body) }),
+      signal: this.#signal,
+    });
+    const text = await response.text();
+    return text === "" ? {} : JSON.parse(text);
+  }
+}

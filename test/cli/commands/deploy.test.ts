@@ -1,0 +1,93 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { beforeAll, describe, expect, test } from "vitest";
+import { LocalHub } from "../../../src/local-hub.ts";
+import { root } from "../../support/project-folder.ts";
+import { createFolder } from "../../support/temporary-folder.ts";
+import { runCommand } from "../run-command.ts";
+
+let hub: LocalHub;
+const neverStopped = new Promise<void>(() => {});
+
+beforeAll(async () => {
+  hub = await LocalHub.launch({ runSpaces: true });
+  return () => hub.close();
+});
+
+async function createProject(): Promise<string> {
+  const folder = createFolder();
+  const files = {
+    Dockerfile: 'FROM node:24-slim\nCMD ["node", "start.ts"]\n',
+    "README.md": "---\nsdk: docker\n---\n",
+    "server.ts": `import { WebhooksServer } from ${JSON.stringify(join(root, "src/index.ts"))};
+const server = new WebhooksServer();
+server.webhook("retrain", { watch: "dataset:me/data" }, () => "done");
+export default server;
+`,
+    "start.ts": 'import server from "./server.ts";\nawait server.launch();\n',
+  };
+  for (const [path, content] of Object.entries(files)) await writeFile(join(folder, path), content);
+  return folder;
+}
+
+const deploy = (...words: readonly string[]) => runCommand(["deploy", ...words], { hub, stopped: neverStopped });
+
+describe("hub-webhooks deploy", () => {
+  test("goes from a folder to a proven Space, and shows its status and its logs", async () => {
+    const folder = await createProject();
+    const first = await deploy("me/bot", "--folder", folder, "--yes", "--save-env", "--format", "json");
+    expect(first.stderr).toBe("");
+    const events = first.stdout
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line));
+    const { url } = await hub.space("me/bot");
+    expect(events.at(-2)).toMatchObject({ step: "delivery", status: "done" });
+    expect(events.at(-1)).toEqual({ step: "end", status: "done", url, consoleUrl: `${url}/_console/` });
+    const secrets = (await readFile(join(folder, ".env"), "utf8")).match(/(?<==).+/gm) ?? [];
+    expect(secrets).toHaveLength(2);
+
+    const again = await deploy("--folder", folder, "--yes");
+    expect(again.stdout).toContain("= files     4 files");
+    const status = await deploy("status", "--folder", folder, "--format", "json");
+    expect(JSON.parse(status.stdout)).toMatchObject({ space: "me/bot", url, stage: "RUNNING" });
+    const logs = await deploy("logs", "--folder", folder);
+    expect(logs.stdout).toContain("Application Startup");
+    const build = await deploy("logs", "me/bot", "--build");
+    expect(build.stdout).toContain("Starts: node start.ts");
+    const everything = [first, again, status, logs, build].map(({ stdout, stderr }) => stdout + stderr).join("");
+    for (const secret of secrets) expect(everything).not.toContain(secret);
+  });
+
+  test("shows a plan, and asks nothing for it", async () => {
+    const folder = await createProject();
+    const { exitCode, stdout } = await deploy("me/planned", "--folder", folder, "--dry-run");
+    expect(exitCode).toBe(0);
+    expect(stdout).toContain("+ space     create the public Docker Space me/planned");
+    expect(stdout).toContain("Nothing was changed.");
+  });
+
+  test.each([
+    ["without the name of a Space", [], 1],
+    ["without --yes and without a terminal", ["me/unasked"], 2],
+    ["with an unknown place for the inbox", ["me/unasked", "--inbox", "cloud"], 2],
+  ])("%s ends with a message and changes nothing", async (_what, words, exitCode) => {
+    const folder = await createProject();
+    const result = await deploy(...words, "--folder", folder);
+    expect(result).toMatchObject({ exitCode, stdout: "", stderr: expect.stringMatching(/^error: .+\n/) });
+    await expect(hub.space("me/unasked")).rejects.toMatchObject({ code: "ARGUMENT_INVALID" });
+  });
+
+  test("says which Space does not exist, and why one does not run", async () => {
+    expect(await deploy("status", "me/missing")).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringContaining("me/missing"),
+    });
+    const folder = await createProject();
+    await writeFile(join(folder, "Dockerfile"), "FROM node");
+    const failed = await deploy("me/broken", "--folder", folder, "--yes", "--no-save-env");
+    expect(failed).toMatchObject({ exitCode: 1, stderr: expect.stringContaining("BUILD_ERROR") });
+    const status = await deploy("status", "me/broken", "--format", "quiet");
+    expect(status).toMatchObject({ exitCode: 1, stdout: "BUILD_ERROR\n" });
+  });
+});

@@ -1,0 +1,264 @@
+import { mkdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterEach, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { HubClient } from "../../src/client.ts";
+import {
+  type DeployEvent,
+  type DeployOptions,
+  deploy,
+  findDeployedSpace,
+  rotateSecret,
+} from "../../src/deploy/deploy.ts";
+import { LocalHub } from "../../src/local-hub.ts";
+import { describeServerFile } from "../../src/server-file/server-process.ts";
+import { root } from "../support/project-folder.ts";
+import { createFolder } from "../support/temporary-folder.ts";
+
+const space = "local-user/bot";
+const repo = { type: "dataset", name: "local-user/data" } as const;
+
+const serverFile = (reply = "first") => `
+import { WebhooksServer } from ${JSON.stringify(join(root, "src/index.ts"))};
+const server = new WebhooksServer();
+server.webhook("retrain", { watch: "dataset:local-user/data", scope: "repo.content" }, () => "${reply}");
+export default server;
+`;
+const files = {
+  Dockerfile: 'FROM node:24-slim\nWORKDIR /app\nCOPY . .\nCMD ["node", "start.ts"]\n',
+  "README.md": "---\nsdk: docker\napp_port: 7860\n---\n# Bot\n",
+  "server.ts": serverFile(),
+  "start.ts": 'import server from "./server.ts";\nawait server.launch();\n',
+  ".gitignore": "private*\n!private-but-public.txt\n",
+  ".env": "SOME_OTHER=value-of-another-variable\n",
+  "private.txt": "never",
+  "private-but-public.txt": "yes",
+};
+
+let hub: LocalHub;
+let client: HubClient;
+
+beforeAll(async () => {
+  hub = await LocalHub.launch({ runSpaces: true, attempts: 1, suspendAfter: 1_000, triggersPerDay: 100_000 });
+  client = new HubClient({ hubUrl: hub.url, token: "hf_local" });
+  return () => hub.close();
+});
+
+afterEach(async () => {
+  await hubCall("DELETE", "/api/repos/delete", { name: "bot", organization: "local-user", type: "space" });
+  for (const { id } of await client.webhooks.list()) await client.webhooks.delete(id);
+});
+
+function hubCall(method: "DELETE" | "PUT" | "POST", path: string, body: object = {}): Promise<Response> {
+  const headers = { authorization: "Bearer hf_local", "content-type": "application/json" };
+  return fetch(hub.url + path, { method, headers, body: JSON.stringify(body) });
+}
+
+async function createProject(changes: Readonly<Record<string, string>> = {}): Promise<string> {
+  const folder = createFolder();
+  for (const [path, content] of Object.entries({ ...files, ...changes })) await writeFile(join(folder, path), content);
+  return folder;
+}
+
+function optionsFor(folder: string, changes: Partial<DeployOptions> = {}): DeployOptions {
+  return {
+    ...{ client, folder, space, savesSecrets: true, pollMs: 20 },
+    describe: () => describeServerFile(join(folder, "server.ts")),
+    confirm: async () => true,
+    askFor: async () => undefined,
+    ...changes,
+  };
+}
+
+async function run(steps: AsyncGenerator<DeployEvent, unknown>): Promise<string[]> {
+  const lines: string[] = [];
+  for await (const { step, status } of steps) if (status !== "log") lines.push(`${step} ${status}`);
+  return lines;
+}
+
+/** What a deployment leaves behind, without what differs from one run to the next. */
+async function endState(folder: string) {
+  const webhooks = await client.webhooks.list();
+  const paths: string[] = [];
+  for await (const file of client.repo({ type: "space", name: space }).listFiles({ recursive: true })) {
+    if (file.type === "file") paths.push(file.path);
+  }
+  return {
+    stage: (await hub.space(space)).stage,
+    webhooks: webhooks.map(({ url, disabled }) => [new URL(String(url)).pathname, disabled]),
+    paths,
+    names: (await readFile(join(folder, ".env"), "utf8")).match(/^\w+(?==)/gm),
+    replies: (await hub.push(repo)).map(({ status }) => status),
+  };
+}
+
+const expected = {
+  stage: "RUNNING",
+  webhooks: [["/webhooks/retrain", false]],
+  paths: [".gitattributes", ".gitignore", "Dockerfile", "README.md", "private-but-public.txt", "server.ts", "start.ts"],
+  names: ["SOME_OTHER", "WEBHOOK_SECRET", "CONSOLE_TOKEN"],
+  replies: [200],
+};
+
+describe("A deployment", () => {
+  test("creates what is missing, and changes nothing the second time", async () => {
+    const folder = await createProject();
+    expect(await run(deploy(optionsFor(folder)))).toEqual([
+      ...["space done", "secrets done", "secrets done", "secrets done", "files done", "build done"],
+      ...["webhooks done", "delivery done"],
+    ]);
+    expect(await endState(folder)).toEqual(expected);
+    expect((await stat(join(folder, ".env"))).mode & 0o777).toBe(0o600);
+    expect(await findDeployedSpace(folder)).toBe(space);
+    expect(await run(deploy(optionsFor(folder, { space: undefined })))).toEqual([
+      ...["space unchanged", "secrets unchanged", "files unchanged", "build done"],
+      ...["webhooks unchanged", "delivery done"],
+    ]);
+  });
+
+  test("commits an edit, deletes what is gone, and runs the handlers if asked", async () => {
+    const folder = await createProject();
+    await run(deploy(optionsFor(folder)));
+    await writeFile(join(folder, "server.ts"), serverFile("second"));
+    await rm(join(folder, "private-but-public.txt"));
+    expect(await run(deploy(optionsFor(folder, { runsHandlers: true })))).toEqual([
+      ...["space unchanged", "secrets unchanged", "files done", "build done", "webhooks unchanged", "delivery done"],
+    ]);
+    const [webhook] = await client.webhooks.list();
+    expect((await hub.push(repo)).map(({ answer }) => answer)).toEqual([expect.stringContaining("second")]);
+    expect(webhook?.url).toBe(`${(await hub.space(space)).url}/webhooks/retrain`);
+    expect((await endState(folder)).paths).toEqual(expected.paths.filter((path) => !path.startsWith("private")));
+  });
+
+  test("describes the changes of a dry run, and makes none", async () => {
+    const folder = await createProject();
+    expect(await run(deploy(optionsFor(folder, { dryRun: true })))).toEqual([
+      ...["space planned", "secrets planned", "secrets planned", "files planned", "webhooks planned"],
+    ]);
+    expect(await findDeployedSpace(folder)).toBeUndefined();
+    expect(await readFile(join(folder, ".env"), "utf8")).toBe(files[".env"]);
+    expect((await hubCall("POST", `/api/spaces/${space}/restart`)).status).toBe(404);
+  });
+
+  test.each([1, 2, 3, 4, 5, 6, 7])("that ends after event %i goes on where it was", async (count) => {
+    const folder = await createProject();
+    const stop = new AbortController();
+    const steps = deploy(optionsFor(folder, { signal: stop.signal }));
+    for (let seen = 0; seen < count; ) {
+      const { value, done } = await steps.next();
+      if (done) break;
+      if (value.status !== "log") seen += 1;
+    }
+    stop.abort();
+    await steps.return(undefined);
+    await run(deploy(optionsFor(folder)));
+    expect(await endState(folder)).toEqual(expected);
+  });
+
+  test("replaces a secret that is not known here", async () => {
+    const folder = await createProject();
+    await run(deploy(optionsFor(folder, { savesSecrets: false })));
+    expect(await run(deploy(optionsFor(folder, { savesSecrets: false })))).toEqual([
+      ...["space unchanged", "secrets unchanged", "files unchanged", "build done"],
+      ...["secrets done", "webhooks done", "secrets done", "delivery done"],
+    ]);
+    expect((await hub.push(repo)).map(({ status }) => status)).toEqual([200]);
+  });
+
+  test("makes a private Space public after a question, and fails otherwise", async () => {
+    const folder = await createProject();
+    await run(deploy(optionsFor(folder)));
+    await hubCall("PUT", `/api/spaces/${space}/settings`, { private: true });
+    await expect(run(deploy(optionsFor(folder, { confirm: async () => false })))).rejects.toMatchObject({
+      code: "DEPLOY_FAILED",
+    });
+    expect((await run(deploy(optionsFor(folder))))[0]).toBe("space done");
+    expect((await hub.push(repo)).map(({ status }) => status)).toEqual([200]);
+  });
+
+  test.each([
+    ["a Dockerfile that starts nothing", { Dockerfile: "FROM node" }, "BUILD_ERROR"],
+    ["a program that ends", { "start.ts": "process.exit(1)" }, "RUNTIME_ERROR"],
+  ])("with %s fails with the stage", async (_what, changes, stage) => {
+    const folder = await createProject(changes);
+    await expect(run(deploy(optionsFor(folder)))).rejects.toMatchObject({
+      code: "DEPLOY_FAILED",
+      message: expect.stringContaining(stage),
+    });
+    for (const [path, content] of Object.entries(files)) {
+      if (path !== ".env") await writeFile(join(folder, path), content);
+    }
+    await run(deploy(optionsFor(folder)));
+    expect(await endState(folder)).toEqual(expected);
+  });
+
+  test.each([
+    ["without a Dockerfile", { "README.md": files["README.md"] }, "Dockerfile"],
+    ["without metadata", { Dockerfile: files.Dockerfile, "README.md": "# Bot" }, "sdk: docker"],
+  ])("of a folder %s fails before any change", async (_what, project, part) => {
+    const folder = createFolder();
+    for (const [path, content] of Object.entries(project)) await writeFile(join(folder, path), content);
+    await expect(run(deploy(optionsFor(folder)))).rejects.toMatchObject({ message: expect.stringContaining(part) });
+    expect((await hubCall("POST", `/api/spaces/${space}/restart`)).status).toBe(404);
+  });
+
+  test("explains that the Hub asks for a paid plan", async () => {
+    const folder = await createProject();
+    const fetchUnpaid: typeof fetch = async (input, init) =>
+      String(input).endsWith("/api/repos/create") ? new Response("{}", { status: 402 }) : fetch(input, init);
+    const unpaid = new HubClient({ hubUrl: hub.url, token: "hf_local", fetch: fetchUnpaid });
+    await expect(run(deploy(optionsFor(folder, { client: unpaid })))).rejects.toMatchObject({
+      message: expect.stringContaining("paid plan"),
+    });
+  });
+
+  test("uploads no secrets, no packages, and nothing behind links", async () => {
+    const folder = await createProject({ ".dockerignore": "docs\n*.md\n!README.md\n", "notes.md": "note" });
+    for (const path of ["node_modules/a", ".git", ".hub-webhooks", "docs", "src/docs"]) {
+      await mkdir(join(folder, path), { recursive: true });
+      await writeFile(join(folder, path, "file.txt"), "x");
+    }
+    await writeFile(join(folder, "src/.gitignore"), "/local.txt\n");
+    await writeFile(join(folder, "src/local.txt"), "x");
+    await writeFile(join(folder, ".env.production"), "A=1");
+    await symlink("/etc/hostname", join(folder, "link.txt"));
+    await run(deploy(optionsFor(folder)));
+    expect((await endState(folder)).paths).toEqual(
+      [...expected.paths, ".dockerignore", "src/.gitignore", "src/docs/file.txt"].sort(),
+    );
+  });
+
+  test("sets every variable of a given file as a secret, and again only after the file changed", async () => {
+    const folder = await createProject({ ".env.production": "MODEL=small\nAPI_KEY=abc\n" });
+    const options = optionsFor(folder, { environmentFile: ".env.production" });
+    await run(deploy(options));
+    const names = async () => {
+      const response = await client.fetch(`/api/spaces/${space}/secrets`);
+      return Object.keys(await response.json()).sort();
+    };
+    expect(await names()).toEqual(["API_KEY", "CONSOLE_TOKEN", "MODEL", "WEBHOOK_SECRET"]);
+    expect(await run(deploy(options))).toContain("secrets unchanged");
+  });
+});
+
+test("A rotation under load refuses no delivery", async () => {
+  const folder = await createProject();
+  await run(deploy(optionsFor(folder)));
+  const statuses: (number | null)[] = [];
+  let isOver = false;
+  const load = (async () => {
+    while (!isOver) {
+      statuses.push(...(await hub.push(repo)).map(({ status }) => status));
+    }
+  })();
+  onTestFinished(() => {
+    isOver = true;
+  });
+  const before = await readFile(join(folder, ".env"), "utf8");
+  await run(rotateSecret(optionsFor(folder)));
+  isOver = true;
+  await load;
+  expect(await readFile(join(folder, ".env"), "utf8")).not.toBe(before);
+  expect(statuses.filter((status) => status === 401 || status === 403)).toEqual([]);
+  expect(statuses.filter((status) => status === 200).length).toBeGreaterThan(3);
+  expect((await hub.push(repo)).map(({ status }) => status)).toEqual([200]);
+});
