@@ -224,6 +224,11 @@ describe("In a runtime without Node", () => {
     expect(code.match(/\bimport\([^)]*\)?/g) ?? []).toEqual([]);
   });
 
+  test("the replacement of the platform exports the names of the original, with which the server is built", async () => {
+    const exported = async (name: string) => Object.keys(await import(`../src/receiver/platform.${name}.ts`)).sort();
+    expect(await exported("worker")).toEqual(await exported("node"));
+  });
+
   test("launch() throws an error that recommends server.fetch", async () => {
     const { run } = createWorker();
     expect(await run("worker.launch()")).toEqual([true, "LISTEN_FAILED", expect.stringContaining("server.fetch")]);

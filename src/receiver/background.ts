@@ -3,7 +3,6 @@ import { withDeadline } from "../core/time.ts";
 import type { ClaimedDelivery, DeliveryCounts, FinishedRun, Inbox, IncomingDelivery } from "../inbox/inbox.ts";
 import type { ServerContext } from "./context.ts";
 import type { Endpoint } from "./endpoint.ts";
-import { canOpenInbox } from "./platform.node.ts";
 
 interface InboxReaderOptions<Value> {
   now: () => number;
@@ -71,6 +70,8 @@ export function createCountsReader(
 }
 
 interface BackgroundWorkOptions {
+  /** Loads the built-in inbox. `undefined` if this runtime does not support it. */
+  loadInbox: (() => Promise<typeof import("./node/open-configured-inbox.ts")>) | undefined;
   /** Runs an endpoint's handler on a claimed delivery. Never rejects. */
   run: (endpoint: Endpoint, claimed: ClaimedDelivery, signal: AbortSignal) => Promise<FinishedRun>;
   /** Called if an inbox that was being opened in the background cannot be opened without a restart. */
@@ -143,7 +144,8 @@ export class BackgroundWork {
    * @throws `INBOX_UNUSABLE` for a background endpoint in a runtime without an inbox, where each delivery would fail.
    */
   add(endpoint: Endpoint): void {
-    if (endpoint.queue && typeof this.#context.options.inbox !== "object" && !canOpenInbox) throw unsupported(endpoint);
+    const canOpenInbox = typeof this.#context.options.inbox === "object" || this.#options.loadInbox !== undefined;
+    if (endpoint.queue && !canOpenInbox) throw unsupported(endpoint);
     if (this.#inbox) this.#work(this.#inbox, endpoint);
   }
 
@@ -213,8 +215,15 @@ export class BackgroundWork {
     if (typeof inbox === "object" && this.#inboxUrl === undefined) return inbox;
     // Before the import, during which the server may be closed.
     const { signal } = this.#stopOpening;
-    const { openConfiguredInbox } = await import("./node/open-configured-inbox.ts");
-    const opened = await openConfiguredInbox({ inbox, log, now, signal, onFailure: this.#options.onFailure });
+    const { loadInbox, onFailure } = this.#options;
+    if (!loadInbox) {
+      throw new WebhookError(
+        "This runtime does not support the built-in inbox. Pass an inbox with new WebhooksServer({ inbox }).",
+        { code: "INBOX_UNUSABLE", status: 503 },
+      );
+    }
+    const { openConfiguredInbox } = await loadInbox();
+    const opened = await openConfiguredInbox({ inbox, log, now, signal, onFailure });
     if (opened.maxRetryWaitMs !== undefined) this.limitRetryWaits(opened.maxRetryWaitMs);
     return opened.inbox;
   }

@@ -1,10 +1,10 @@
 import { createForwardingLogger, type Logger } from "../core/log.ts";
 import { Activity } from "./counts.ts";
 import { EndpointRegistry } from "./endpoint-registry.ts";
-import { createReadyLogger, createServerLogger, RefusalLog, ServerRedaction } from "./logs.ts";
+import { createReadyLogger, createServerLogger, type LoadNodeLogger, RefusalLog, ServerRedaction } from "./logs.ts";
 import type { LaunchedServer, LaunchOptions, WebhooksServerOptions } from "./options.ts";
 import { isPubliclyReachable, OwnerCheck } from "./owner.ts";
-import { DeliveryHistory } from "./recent/delivery-history.ts";
+import type { DeliveryHistory } from "./recent/delivery-history.ts";
 import { SecretCheck } from "./secret.ts";
 
 /**
@@ -34,14 +34,14 @@ export class ServerContext {
   #logger: Logger;
 
   /** @throws `OPTION_INVALID` if a secret or token in the options cannot be used. */
-  constructor(options: WebhooksServerOptions) {
+  constructor(options: WebhooksServerOptions, History: typeof DeliveryHistory) {
     this.options = options;
     this.now = options.now ?? Date.now;
     this.redaction = new ServerRedaction(options);
     this.#logger = createServerLogger(options.logger, this.redaction);
     this.refusalLog = new RefusalLog(this);
     this.activity = new Activity(this.now);
-    this.history = new DeliveryHistory({
+    this.history = new History({
       recordDetails: options.recordDetails ?? true,
       now: this.now,
       redact: (text) => this.redaction.text(text),
@@ -69,8 +69,8 @@ export class ServerContext {
    *
    * @throws `OPTION_INVALID` when `LOG_LEVEL` is invalid.
    */
-  async openLogger(): Promise<void> {
+  async openLogger(load: LoadNodeLogger): Promise<void> {
     this.redaction.addEnvironment();
-    if (!this.options.logger) this.#logger = await createReadyLogger(this.redaction);
+    if (!this.options.logger) this.#logger = await createReadyLogger(this.redaction, load);
   }
 }

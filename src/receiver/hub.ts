@@ -7,7 +7,6 @@ import type { HubClient, HubClientOptions } from "../hub/client.ts";
 import { findHubUrl } from "../hub/hub-url.ts";
 import { observeActions } from "../hub/repositories/action-observer.ts";
 import { type OpenedInbox, OwnChanges } from "./own-changes.ts";
-import { loadHubClient } from "./platform.node.ts";
 
 /**
  * Creates a client that loads the real client at the first call of a method, because handlers read `context.hub` synchronously.
@@ -96,21 +95,32 @@ export type HubOption = HubClientOptions | Pick<HubClient, typeof observeActions
 
 const maxSignatureChars = 200;
 
-/** The Hub client of a server, which is loaded when it is first used. */
+interface ServerHubParts {
+  background: OpenedInbox;
+  log: Logger;
+  loadClient: () => Promise<typeof import("../hub/client.ts")>;
+}
+
+/** The Hub client of a server, which is loaded when it is first used: it would double the size of a bundle. */
 export class ServerHub {
   /** The name of this server in its markers. */
   readonly signature: string;
   readonly ownChanges: OwnChanges;
   readonly #hub: HubOption | undefined;
   readonly #log: Logger;
+  readonly #loadClient: ServerHubParts["loadClient"];
   #client: HubClient | undefined;
   #loading: Promise<HubClient> | undefined;
   #account: Promise<Whoami> | undefined;
 
   /** @throws `OPTION_INVALID` if the signature is invalid. */
-  constructor({ hub, hubSignature }: { hub?: HubOption; hubSignature?: string }, background: OpenedInbox, log: Logger) {
+  constructor(
+    { hub, hubSignature }: { hub?: HubOption; hubSignature?: string },
+    { background, log, loadClient }: ServerHubParts,
+  ) {
     this.#hub = hub;
     this.#log = log;
+    this.#loadClient = loadClient;
     this.ownChanges = new OwnChanges(background, log);
     this.signature = checkSignature(hubSignature) ?? readEnvironment("SPACE_ID") ?? "server";
   }
@@ -135,7 +145,7 @@ export class ServerHub {
     const observing = { observer: this.ownChanges, signature: this.signature };
     if (isClient(hub)) return hub[observeActions](observing);
     const load = async () => {
-      const { createObservedClient } = await loadHubClient();
+      const { createObservedClient } = await this.#loadClient();
       this.#client = createObservedClient({ logger: this.#log, ...hub }, observing);
       return this.#client;
     };

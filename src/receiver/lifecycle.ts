@@ -4,9 +4,9 @@ import { type Duration, toMilliseconds } from "../core/options.ts";
 import type { BackgroundWork } from "./background.ts";
 import type { ServerContext } from "./context.ts";
 import type { Endpoint } from "./endpoint.ts";
+import type { LoadNodeLogger } from "./logs.ts";
 import type { MetricsRoute } from "./monitoring.ts";
-import type { ProcessManager } from "./node/signals.ts";
-import type { RunningServer, ServerParts } from "./node/start-server.ts";
+import type { ProcessManager, RunningServer, ServerParts } from "./node/start-server.ts";
 import type { LaunchedServer, LaunchOptions } from "./options.ts";
 
 /** Logs the settings that are probably mistakes, and whether the endpoints require a secret. Logs them only once. */
@@ -88,6 +88,8 @@ const defaultGrace: Duration = "30s";
 interface LifecycleParts extends ServerParts {
   background: BackgroundWork;
   metrics: MetricsRoute;
+  loadNodeLogger: LoadNodeLogger;
+  loadStart: () => Promise<typeof import("./node/start-server.ts")>;
 }
 
 export class ServerLifecycle {
@@ -107,7 +109,7 @@ export class ServerLifecycle {
   /** Sets up the logger and the metrics once. After a failed call, the next call tries again. */
   prepare(): Promise<void> {
     const prepare = async () => {
-      await this.#context.openLogger();
+      await this.#context.openLogger(this.#parts.loadNodeLogger);
       await this.#parts.metrics.open();
     };
     this.#prepared ??= prepare().catch((error) => {
@@ -196,14 +198,13 @@ export class ServerLifecycle {
     const { signal } = context.closing;
     let processManager: ProcessManager | undefined;
     try {
+      const { manageProcess, startServer } = await this.#parts.loadStart();
       if (options.handleSignals ?? !isTestRun()) {
-        const { manageProcess } = await import("./node/signals.ts");
         // Before the inbox opens, because queued deliveries then run while the tunnel opens.
         processManager = manageProcess(() => this.close(), context.log);
       }
       this.#processManager = processManager;
       await this.#open();
-      const { startServer } = await import("./node/start-server.ts");
       this.#graceMs = toMilliseconds(options.shutdownGrace ?? defaultGrace, "shutdownGrace");
       const running = await startServer(context, { parts: this.#parts, graceMs: this.#graceMs, signal });
       context.launched = running;

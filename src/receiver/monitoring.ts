@@ -71,11 +71,16 @@ export class MetricsRoute {
   readonly #inbox: InboxReader<InboxCounts>;
   readonly #isOn: boolean;
   readonly #setting: string | undefined;
+  readonly #load: () => Promise<typeof import("./metrics.ts")>;
   #opened: Promise<() => Promise<Response>> | undefined;
 
-  constructor(context: ServerContext, inbox: InboxReader<InboxCounts>) {
+  constructor(
+    context: ServerContext,
+    { inbox, load }: { inbox: InboxReader<InboxCounts>; load: () => Promise<typeof import("./metrics.ts")> },
+  ) {
     this.#context = context;
     this.#inbox = inbox;
+    this.#load = load;
     const { metrics } = context.options;
     this.#setting = metrics === undefined ? readEnvironment("METRICS") : undefined;
     this.#isOn = metrics ?? (this.#setting === "1" || this.#setting === "true");
@@ -114,12 +119,11 @@ export class MetricsRoute {
 
   /** Loads the metrics once. After a failed call, the next call tries again. */
   #open(): Promise<() => Promise<Response>> {
-    this.#opened ??= import("./metrics.ts")
-      .then(({ openMetrics }) => openMetrics(this.#context, this.#inbox))
-      .catch((error: unknown) => {
-        this.#opened = undefined;
-        throw error;
-      });
+    const open = async () => (await this.#load()).openMetrics(this.#context, this.#inbox);
+    this.#opened ??= open().catch((error: unknown) => {
+      this.#opened = undefined;
+      throw error;
+    });
     return this.#opened;
   }
 }

@@ -1,29 +1,26 @@
 /*
- * Replaces the files that need Node or the console in bundles for edge workers and browsers (see the "browser" field of package.json).
- * With the original files, a bundle would import `node:` modules and fail to load, or be several times as large.
+ * Replaces `platform.node.ts` in bundles for edge workers and browsers (see the "browser" field of package.json). With the original
+ * file, a bundle would import `node:` modules and fail to load, or be several times as large.
  */
 import { WebhookError } from "../core/errors.ts";
 import { optionError } from "../core/options.ts";
+import { landingAsset, landingPage, renderErrorPage } from "./landing/worker-pages.ts";
 import type { DeliveryHistory as FullHistory } from "./recent/delivery-history.ts";
 
-export { createConsoleLogger as createNodeLogger } from "./logs.ts";
+export const loadErrorPage = () => ({ renderErrorPage });
+export const loadLandingPage = () => ({ landingPage, landingAsset });
+
+/** Keeps the logger that writes to the console. */
+export const loadNodeLogger = undefined;
+
+/** The built-in inbox requires a disk and a long-running process, which edge workers do not have. */
+export const loadInbox = undefined;
 
 /** @throws `LISTEN_FAILED`, always. */
-export function startServer(): never {
+export function loadStart(): never {
   throw new WebhookError(
     "This runtime cannot listen. Export the fetch function: `export default { fetch: server.fetch }`.",
     { code: "LISTEN_FAILED" },
-  );
-}
-
-/** The built-in inbox requires a disk and a long-running process, which edge workers do not have. */
-export const canOpenInbox = false;
-
-/** @throws `INBOX_UNUSABLE`, always. */
-export function openConfiguredInbox(): never {
-  throw new WebhookError(
-    "This runtime does not support the built-in inbox. Pass an inbox with new WebhooksServer({ inbox }).",
-    { code: "INBOX_UNUSABLE", status: 503 },
   );
 }
 
@@ -35,13 +32,8 @@ export function loadHubClient(): never {
 }
 
 /** @throws `OPTION_INVALID`, always. */
-export function openMetrics(): never {
+export function loadMetrics(): never {
   throw optionError("Metrics require Node and prom-client. Remove the `metrics` option and METRICS.");
-}
-
-/** Does nothing, because edge workers do not receive signals. */
-export function manageProcess(): undefined {
-  return undefined;
 }
 
 /** Records nothing. */

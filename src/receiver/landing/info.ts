@@ -12,6 +12,7 @@ interface LandingSource {
   server: ServerContext;
   inbox: InboxReader<InboxCounts>;
   mountPoint: MountPoint;
+  loadPage: () => Promise<typeof import("./landing-page.ts")>;
 }
 
 async function gatherInfo(context: Context, source: LandingSource): Promise<LandingInfo> {
@@ -87,13 +88,12 @@ export function serveLandingPage(app: Hono, source: LandingSource): void {
       return isResponse(answer) ? answer : context.html(answer);
     });
   } else {
-    const builtIn = () => import("./landing-page.ts");
     app.get("/", async (context) => {
-      const { landingPage } = await builtIn();
+      const { landingPage } = await source.loadPage();
       return landingPage(await gatherInfo(context, source), new Date(source.server.now()));
     });
     app.get("/_landing/:asset", async (context) => {
-      const asset = (await builtIn()).landingAsset(context.req.param("asset"));
+      const asset = (await source.loadPage()).landingAsset(context.req.param("asset"));
       return asset ?? context.notFound();
     });
   }

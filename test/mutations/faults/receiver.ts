@@ -3,7 +3,7 @@ import type { Fault } from "../fault.ts";
 export const faults: readonly Fault[] = [
   {
     name: "the second signal does not exit the process",
-    file: "src/receiver/node/signals.ts",
+    file: "src/receiver/node/start-server.ts",
     find: "if (exiting) process.exit(1);",
     replace: "if (exiting) return;",
     tests: ["test/receiver/lifecycle/closing.test.ts"],
@@ -17,7 +17,7 @@ export const faults: readonly Fault[] = [
   },
   {
     name: "a signal that interrupts requests does not log how to prevent it",
-    file: "src/receiver/node/signals.ts",
+    file: "src/receiver/node/start-server.ts",
     find: "        if (!complete) {",
     replace: "        if (!complete && exiting === undefined) {",
     tests: ["test/receiver/node/public-listener.test.ts"],
