@@ -4,17 +4,19 @@ import type { AttemptDetails, AttemptLog } from "./inbox.ts";
 /** The maximum size of the JSON text of the details, in bytes. */
 export const maxDetailsBytes = 16 * 1_024;
 
-const detailsSchema = z.object({
+export const detailsSchema = z.object({
   result: z.optional(z.string()),
   stack: z.optional(z.string()),
   logs: z.optional(
-    z.array(
-      z.object({
-        at: z.number(),
-        level: z.enum(["debug", "info", "warn", "error"]),
-        message: z.string(),
-        fields: z.optional(z.string()),
-      }),
+    z.readonly(
+      z.array(
+        z.object({
+          at: z.number(),
+          level: z.enum(["debug", "info", "warn", "error"]),
+          message: z.string(),
+          fields: z.optional(z.string()),
+        }),
+      ),
     ),
   ),
   isTruncated: z.optional(z.boolean()),

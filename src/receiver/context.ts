@@ -1,10 +1,10 @@
 import { createForwardingLogger, type Logger } from "../core/log.ts";
 import { Activity } from "./counts.ts";
 import { EndpointRegistry } from "./endpoint-registry.ts";
+import type { DeliveryHistory } from "./history.ts";
 import { createReadyLogger, createServerLogger, type LoadNodeLogger, RefusalLog, ServerRedaction } from "./logs.ts";
 import type { LaunchedServer, LaunchOptions, WebhooksServerOptions } from "./options.ts";
 import { isPubliclyReachable, OwnerCheck } from "./owner.ts";
-import type { DeliveryHistory } from "./recent/delivery-history.ts";
 import { SecretCheck } from "./secret.ts";
 
 /**

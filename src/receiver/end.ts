@@ -4,8 +4,26 @@ import type { Logger } from "../core/log.ts";
 import { formatDuration } from "../core/options.ts";
 import type { ClaimedDelivery, NextStep } from "../inbox/inbox.ts";
 import type { Outcome } from "../payload/parse.ts";
+import { type AnsweredOutcome, resultTextOf } from "./answer.ts";
+import type { ServerContext } from "./context.ts";
 import type { Activity } from "./counts.ts";
 import type { Endpoint, ParsedDelivery } from "./endpoint.ts";
+import type { DeliveryHistory } from "./history.ts";
+import type { Run } from "./run.ts";
+
+/** A run without an inbox that has ended. Its times are those of `performance.now()`. */
+interface EndedRun extends AnsweredOutcome {
+  /** Missing for another arrival of a delivery that was running, and in edge workers. */
+  run: Run | undefined;
+  /** Whether the outcome belongs to an earlier arrival of the same delivery. Default `false`. */
+  duplicate?: boolean;
+  /** The status of the response. Missing for a delivery without a response. */
+  status?: number;
+  /** When the delivery arrived. */
+  startedAt: number;
+  /** When its handler, or a condition that is checked before, started. */
+  ranAt: number;
+}
 
 /** A background attempt that has ended, and the step that the inbox has decided. */
 interface EndedAttempt {
@@ -66,12 +84,14 @@ const maxReasonChars = 500;
  */
 export class DeliveryRecorder {
   readonly #activity: Activity;
+  readonly #history: DeliveryHistory;
   readonly #log: Logger;
   /** The last logged stack of each endpoint. */
   readonly #stacks = new Map<string, { stack: string; at: number; repeated: number }>();
 
-  constructor({ activity, log }: { activity: Activity; log: Logger }) {
+  constructor({ activity, history, log }: Pick<ServerContext, "activity" | "history" | "log">) {
     this.#activity = activity;
+    this.#history = history;
     this.#log = log;
   }
 
@@ -79,29 +99,14 @@ export class DeliveryRecorder {
   recordAnswered(
     endpoint: Endpoint,
     parsed: ParsedDelivery,
-    {
-      outcome,
-      duplicate,
-      isRepeat,
-      status,
-      ms,
-      handlerMs,
-    }: {
-      outcome: Outcome;
-      /** Whether the outcome belongs to an earlier arrival of the same delivery. Default `false`. */
-      duplicate?: boolean;
-      /** Whether the delivery has failed before, so that this run is another attempt. */
-      isRepeat?: boolean | undefined;
-      /** The status of the response. Missing for a delivery without a response. */
-      status?: number;
-      /** The time from the request to the response. */
-      ms: number;
-      /** The duration of the handler run and of the checks before it. */
-      handlerMs: number;
-    },
+    { outcome, answer, run, duplicate = false, status, startedAt, ranAt }: EndedRun,
   ): void {
+    const endedAt = performance.now();
+    const handlerMs = endedAt - ranAt;
+    this.recordRun(run, { outcome, answer }, { durationMs: handlerMs, responseStatus: status });
     // A run is counted only for the first arrival of its delivery.
     if (!duplicate) {
+      const isRepeat = run?.isRepeat;
       if (!isRepeat) this.#activity.arrived(endpoint.activity, parsed.delivery.receivedAt.getTime());
       this.#activity.ended(endpoint.activity, outcome.status, isRepeat);
       if (outcome.status !== "ignored") this.#activity.ran(endpoint, handlerMs);
@@ -111,7 +116,7 @@ export class DeliveryRecorder {
       outcome: outcome.status,
       duplicate: duplicate || undefined,
       status,
-      ms: roundTime(ms),
+      ms: roundTime(endedAt - startedAt),
     };
     const log = this.#log;
     if (outcome.status === "failed") {
@@ -119,6 +124,16 @@ export class DeliveryRecorder {
       log.error({ ...fields, ...failure }, `delivery failed: ${reason}`);
     } else if (outcome.status === "ignored") log.info({ ...fields, reason: outcome.reason }, "delivery ignored");
     else log.info(fields, "delivery succeeded");
+  }
+
+  /** Adds the end of a run to the history. */
+  recordRun(
+    run: Run | undefined,
+    answered: AnsweredOutcome,
+    end: { durationMs: number; responseStatus?: number | undefined },
+  ): void {
+    if (!run) return;
+    this.#history.end(run, { outcome: answered.outcome, resultText: resultTextOf(answered), ...end });
   }
 
   /** Records that a delivery of a background endpoint was stored and answered, after `ms` milliseconds. */

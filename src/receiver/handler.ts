@@ -10,6 +10,7 @@ import type { ClaimedDelivery } from "../inbox/inbox.ts";
 import type { Delivery, Outcome } from "../payload/parse.ts";
 import type { Endpoint, HandlerContext } from "./endpoint.ts";
 import type { DeliveryRequest } from "./request.ts";
+import type { Run } from "./run.ts";
 
 /** The source of a delivery: an HTTP request, or a signal for a delivery without a request. */
 export interface RunSource {
@@ -18,7 +19,7 @@ export interface RunSource {
   /** Aborts the handler's signal for a delivery without a request. */
   readonly signal?: AbortSignal | undefined;
   /** Records the lines that the handler logs. */
-  readonly logRecorder?: { wrap(log: Logger): Logger } | undefined;
+  readonly run?: Pick<Run, "wrap"> | undefined;
 }
 
 interface RunOptions extends RunSource {
@@ -156,10 +157,10 @@ class RunContext implements HandlerContext<unknown> {
   }
 
   get log(): Logger {
-    const { delivery, log, logRecorder } = this.#options;
+    const { delivery, log, run } = this.#options;
     if (!this.#created.log) {
       const own = log.child({ endpoint: delivery.endpoint, deliveryId: delivery.id });
-      this.#created.log = logRecorder ? logRecorder.wrap(own) : own;
+      this.#created.log = run ? run.wrap(own) : own;
     }
     return this.#created.log;
   }

@@ -4,7 +4,7 @@
  * parts that need them. Each function loads a module on first use.
  */
 export { ReceiverConsole } from "./console/receiver-console.ts";
-export { DeliveryHistory } from "./recent/delivery-history.ts";
+export { DeliveryHistory } from "./history.ts";
 
 export const loadErrorPage = () => import("../console/pages/error-page.ts");
 export const loadHubClient = () => import("../hub/client.ts");

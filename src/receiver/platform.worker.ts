@@ -4,8 +4,8 @@
  */
 import { WebhookError } from "../core/errors.ts";
 import { optionError } from "../core/options.ts";
+import type { DeliveryHistory as FullHistory } from "./history.ts";
 import { landingAsset, landingPage, renderErrorPage } from "./landing/worker-pages.ts";
-import type { DeliveryHistory as FullHistory } from "./recent/delivery-history.ts";
 
 export const loadErrorPage = () => ({ renderErrorPage });
 export const loadLandingPage = () => ({ landingPage, landingAsset });
@@ -38,10 +38,10 @@ export function loadMetrics(): never {
 
 /** Records nothing. */
 export class DeliveryHistory
-  implements Pick<FullHistory, "changed" | "createLogRecorder" | "headersToStore" | "start" | "end">
+  implements Pick<FullHistory, "changed" | "startStored" | "headersToStore" | "start" | "end">
 {
   changed(): void {}
-  createLogRecorder(): undefined {}
+  startStored(): undefined {}
   headersToStore(): undefined {}
   start(): undefined {}
   end(): void {}

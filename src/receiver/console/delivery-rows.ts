@@ -4,7 +4,8 @@ import { matchesFilter, readFilter } from "../../inbox/filter.ts";
 import type { DeliveryAttempt, DeliveryStatus, Inbox, ListOptions, StoredDelivery } from "../../inbox/inbox.ts";
 import { isWholeRepository, matchesRepository } from "../../inbox/search-words.ts";
 import { summarizeEvent } from "../../payload/event-summary.ts";
-import type { RecentAttempt, RecentDeliveries, RecentDelivery } from "../recent/delivery-history.ts";
+import type { RecentDeliveries, RecentDelivery } from "../history.ts";
+import type { RecentAttempt } from "../run.ts";
 
 /** Reads the event and the repository of a delivery for the list. The body can be anything, JSON or not. */
 function readEvent(body: string | undefined): Pick<DeliverySummary, "event" | "repository"> {

@@ -664,9 +664,9 @@ export const faults: readonly Fault[] = [
   },
   {
     name: "a failed run that memory has dropped is not shown",
-    file: "src/receiver/recent/delivery-history.ts",
+    file: "src/receiver/history.ts",
     find: "      if (!run.isKept) this.recent.add(run);",
     replace: "",
-    tests: ["test/receiver/recent/delivery-history.test.ts"],
+    tests: ["test/receiver/history/delivery-history.test.ts"],
   },
 ];

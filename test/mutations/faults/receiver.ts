@@ -10,10 +10,10 @@ export const faults: readonly Fault[] = [
   },
   {
     name: "an inline delivery ends when its last attempt starts",
-    file: "src/receiver/recent/delivery-history.ts",
+    file: "src/receiver/history.ts",
     find: "new Date(end.startedAt.getTime() + end.durationMs)",
     replace: "end.startedAt",
-    tests: ["test/receiver/recent/recent-deliveries.test.ts"],
+    tests: ["test/receiver/history/recent-deliveries.test.ts"],
   },
   {
     name: "a signal that interrupts requests does not log how to prevent it",
@@ -38,8 +38,8 @@ export const faults: readonly Fault[] = [
   },
   {
     name: "an open list does not show that a background delivery is running",
-    file: "src/receiver/deliver.ts",
-    find: "      history.changed(claimed);\n",
+    file: "src/receiver/history.ts",
+    find: "    this.changed(claimed);\n",
     replace: "",
     tests: ["test/receiver/console/live-rows.test.ts"],
   },
@@ -115,17 +115,17 @@ export const faults: readonly Fault[] = [
   },
   {
     name: "the memory of deliveries from before a reload is not limited",
-    file: "src/receiver/recent/delivery-history.ts",
-    find: "    if (attempt.details) this.bytes += 2 * JSON.stringify(attempt.details).length;\n",
+    file: "src/receiver/run.ts",
+    find: "    if (details) this.bytes += 2 * JSON.stringify(details).length;\n",
     replace: "",
-    tests: ["test/receiver/recent/recent-deliveries.test.ts"],
+    tests: ["test/receiver/history/recent-deliveries.test.ts"],
   },
   {
     name: "a delivery from server.receive() stays in progress in the console",
     file: "src/receiver/deliver.ts",
-    find: "    if (recentRun) this.#endRun(recentRun, answered, performance.now() - ranAt);\n",
+    find: "    this.#recorder.recordRun(run, answered, { durationMs: performance.now() - ranAt });\n",
     replace: "",
-    tests: ["test/receiver/recent/delivery-history.test.ts"],
+    tests: ["test/receiver/history/delivery-history.test.ts"],
   },
   {
     name: "a delivery waits for the Hub without a limit",
@@ -353,10 +353,10 @@ export const faults: readonly Fault[] = [
   },
   {
     name: "a delivery that the Hub sends again counts as finished while its second run continues",
-    file: "src/receiver/recent/delivery-history.ts",
+    file: "src/receiver/history.ts",
     find: "const end = attempts.length === runs.length ? attempts.at(-1) : undefined;",
     replace: "const end = attempts.at(-1);",
-    tests: ["test/receiver/recent/recent-deliveries.test.ts"],
+    tests: ["test/receiver/history/recent-deliveries.test.ts"],
   },
   {
     name: "a signal that is first read after the client has disconnected is never aborted",
