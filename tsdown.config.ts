@@ -20,7 +20,7 @@ const programs = [
 const replacedInWorkers = [
   "payload/worker-object-schema",
   "receiver/platform.worker",
-  "registration/register-server",
+  "registration/reconcile",
   "registration/register-unavailable",
 ];
 

@@ -71,7 +71,7 @@ describe("The main entry point", () => {
     ["the HTTP server for Node", /^src\/http-server\//],
     ["the tunnel", /^src\/tunnel\//],
     ["the landing page, except its route", /^src\/receiver\/landing\/(?!info\.ts$)/],
-    ["the inbox, except its types and options", /^src\/inbox\/(?!(?:next-step|retry)\.ts$)/],
+    ["the inbox, except its types and options", /^src\/inbox\/(?!retry\.ts$)/],
     ["the console of a receiver, except its routes", /^src\/receiver\/console\/(?!receiver-console\.ts$)/],
     ["the server of the console", /^src\/console\/server\//],
     ["Hono's helpers for the console", /^node_modules\/hono\/.*\/helper\/(?:cookie|streaming)\//],

@@ -71,7 +71,7 @@ export function createCountsReader(
 
 interface BackgroundWorkOptions {
   /** Loads the built-in inbox. `undefined` if this runtime does not support it. */
-  loadInbox: (() => Promise<typeof import("./node/open-configured-inbox.ts")>) | undefined;
+  loadInbox: (() => Promise<typeof import("../inbox/open-inbox.ts")>) | undefined;
   /** Runs an endpoint's handler on a claimed delivery. Never rejects. */
   run: (endpoint: Endpoint, claimed: ClaimedDelivery, signal: AbortSignal) => Promise<FinishedRun>;
   /** Called if an inbox that was being opened in the background cannot be opened without a restart. */

@@ -2,7 +2,7 @@ import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { WebhookError } from "../core/errors.ts";
 import type { Logger } from "../core/log.ts";
 import { checkCount, checkOptionNames, type Duration, optionError, suggest, toMilliseconds } from "../core/options.ts";
-import { parseJson } from "../http/json.ts";
+import { parseJson } from "../http/body.ts";
 import type { HubClient } from "../hub/client.ts";
 import type { EndpointQueue } from "../inbox/inbox.ts";
 import { type Backoff, createRetryPolicy, defaultRetentionMs } from "../inbox/retry.ts";

@@ -16,5 +16,5 @@ export const loadStart = () => import("./node/start-server.ts");
 /** `undefined` in a runtime that cannot open an inbox, which requires Node modules. Bun and Deno support these modules. */
 export const loadInbox =
   typeof process !== "undefined" && process.versions?.node !== undefined
-    ? () => import("./node/open-configured-inbox.ts")
+    ? () => import("../inbox/open-inbox.ts")
     : undefined;

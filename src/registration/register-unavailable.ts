@@ -1,5 +1,5 @@
 /*
- * Replaces `register-server.ts` in bundles for workers and browsers (see the "browser" field of package.json), because
+ * Replaces `reconcile.ts` in bundles for workers and browsers (see the "browser" field of package.json), because
  * these runtimes have no file system for the state file.
  */
 import { WebhookError } from "../core/errors.ts";

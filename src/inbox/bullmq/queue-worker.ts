@@ -3,7 +3,7 @@ import { toError } from "../../core/describe.ts";
 import type { Logger } from "../../core/log.ts";
 import { storedClosingError, storedCrashError } from "../errors.ts";
 import type { ClaimedDelivery, DeliveryAttempt, EndpointQueue } from "../inbox.ts";
-import { nextStep } from "../next-step.ts";
+import { nextStep } from "../inbox.ts";
 import { countsAsAttempt } from "../retry.ts";
 import { type HandlerRun, HandlerRuns, type RunGate, type RunPermit } from "./handler-runs.ts";
 import type { WorkProgress } from "./health.ts";

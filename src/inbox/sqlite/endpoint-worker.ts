@@ -1,7 +1,7 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { attemptOutcome, inboxClosing, leaseLost, storedClosingError } from "../errors.ts";
 import type { EndpointQueue, FinishedRun } from "../inbox.ts";
-import { nextStep } from "../next-step.ts";
+import { nextStep } from "../inbox.ts";
 import type { ClaimGate } from "./claim-gate.ts";
 import type { InboxContext } from "./context.ts";
 import type { AttemptEnd, ClaimedRow } from "./delivery-table.ts";

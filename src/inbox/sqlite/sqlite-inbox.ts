@@ -19,12 +19,11 @@ import { retentionOf } from "../retry.ts";
 import { BackgroundMaintenance } from "./background-maintenance.ts";
 import { BackgroundTasks, DamageTracker, type InboxContext } from "./context.ts";
 import { DeliveryPruner, pruneInbox } from "./delivery-pruner.ts";
-import { DueDeliveries } from "./due-deliveries.ts";
+import { DueDeliveries, LeaseRecovery } from "./due-deliveries.ts";
 import { EndpointWorker } from "./endpoint-worker.ts";
 import { checkFileSystem } from "./file-system.ts";
 import { GroupCommit } from "./group-commit.ts";
 import { InboxFile, type InboxFileOptions } from "./inbox-file.ts";
-import { LeaseRecovery } from "./lease-recovery.ts";
 
 export interface SqliteInboxOptions extends InboxFileOptions {
   /** Whether to reject a file on a network file system or on FUSE, or to accept it with a warning. Default `"refuse"`. */

@@ -1,9 +1,8 @@
 import type { AttemptInfo, ConsoleStatus, DeliveryList, DeliverySummary } from "../../console/protocol/deliveries.ts";
 import type { DeliveryQuery } from "../../console/server/api.ts";
-import { matchesFilter, readFilter } from "../../inbox/filter.ts";
+import { isWholeRepository, matchesFilter, matchesRepository, readFilter } from "../../inbox/filter.ts";
 import type { DeliveryAttempt, DeliveryStatus, Inbox, ListOptions, StoredDelivery } from "../../inbox/inbox.ts";
-import { isWholeRepository, matchesRepository } from "../../inbox/search-words.ts";
-import { summarizeEvent } from "../../payload/event-summary.ts";
+import { summarizeEvent } from "../../payload/names.ts";
 import type { RecentDeliveries, RecentDelivery } from "../history.ts";
 import type { RecentAttempt } from "../run.ts";
 

@@ -11,9 +11,9 @@ import { maskUrl, webhooksPath } from "../../core/urls.ts";
 import type { Webhook } from "../../hub/webhooks/schemas.ts";
 import type { DeliveryCounts, Inbox } from "../../inbox/inbox.ts";
 import { formatWatched } from "../../payload/watch.ts";
+import { endpointUnknown } from "../context.ts";
 import { hour, minute, type SlotSize, slotOf } from "../counts.ts";
 import type { Endpoint } from "../endpoint.ts";
-import { endpointUnknown } from "../endpoint-registry.ts";
 import type { EarlierActivity, ShownActivity } from "./snapshot.ts";
 import { type ConsoleSource, withInboxDeadline } from "./source.ts";
 

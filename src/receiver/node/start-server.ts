@@ -2,19 +2,24 @@ import { setTimeout as wait } from "node:timers/promises";
 import { readEnvironment, readSpace, type Space } from "../../core/environment.ts";
 import { WebhookError } from "../../core/errors.ts";
 import type { Logger } from "../../core/log.ts";
-import { isLoopbackHost } from "../../core/loopback.ts";
 import { checkCount, checkPort, optionError, toMilliseconds } from "../../core/options.ts";
-import { consolePath, defaultPort, readBaseUrl, webhookSettingsUrl, webhooksPath } from "../../core/urls.ts";
+import {
+  consolePath,
+  defaultPort,
+  isLoopbackHost,
+  readBaseUrl,
+  webhookSettingsUrl,
+  webhooksPath,
+} from "../../core/urls.ts";
 import { type ConnectionLimits, defaultLimits } from "../../http-server/server.ts";
 import { observeActions } from "../../hub/repositories/action-observer.ts";
 import { findToken } from "../../hub/token.ts";
-import { isOnLocalDisk } from "../../inbox/open-inbox.ts";
+import { isOnLocalDisk, spaceDiskWarning } from "../../inbox/open-inbox.ts";
 import { isProviderName, providerNames } from "../../tunnel/provider.ts";
 import type { ReceiverConsole } from "../console/receiver-console.ts";
 import type { ServerContext } from "../context.ts";
 import type { LaunchedServer, LaunchOptions } from "../options.ts";
 import { type ListenOptions, type ListenTimeouts, listen } from "./listen.ts";
-import { spaceDiskWarning } from "./open-configured-inbox.ts";
 import type { PublicListener } from "./tunnel.ts";
 
 /**

@@ -109,7 +109,7 @@ export const faults: readonly Fault[] = [
   },
   {
     name: "a repository with its type is compared as a part of a name",
-    file: "src/inbox/search-words.ts",
+    file: "src/inbox/filter.ts",
     find: "isWholeRepository(filter) ? ",
     replace: "false ? ",
     tests: ["test/console/app/deliveries.test.ts"],

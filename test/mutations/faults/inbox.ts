@@ -203,7 +203,7 @@ export const faults: readonly Fault[] = [
   },
   {
     name: "SQLite: a process that lives through an outage of writes loses its deliveries when the outage ends",
-    file: "src/inbox/sqlite/lease-recovery.ts",
+    file: "src/inbox/sqlite/due-deliveries.ts",
     find: "        this.#monitor.reset();\n",
     replace: "",
     tests: ["test/inbox/sqlite/two-processes.test.ts"],

@@ -220,7 +220,7 @@ export const faults: readonly Fault[] = [
   },
   {
     name: "a registration makes the state of other endpoints unknown",
-    file: "src/receiver/endpoint-registry.ts",
+    file: "src/receiver/context.ts",
     find: "?? activity.registration",
     replace: '?? "unknown"',
     tests: ["test/receiver/lifecycle/server-control.test.ts"],

@@ -21,7 +21,7 @@ const inboxes = vi.hoisted(() => ({
   fail: (_error: unknown) => {},
 }));
 
-vi.mock(import("../../../src/receiver/node/open-configured-inbox.ts"), async (importOriginal) => {
+vi.mock(import("../../../src/inbox/open-inbox.ts"), async (importOriginal) => {
   const original = await importOriginal();
   return {
     ...original,
