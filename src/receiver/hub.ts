@@ -1,7 +1,7 @@
 import { readEnvironment } from "../core/environment.ts";
 import type { Logger } from "../core/log.ts";
 import { optionError } from "../core/options.ts";
-import { untilAborted } from "../core/time.ts";
+import { loadOnce, untilAborted } from "../core/time.ts";
 import type { Whoami } from "../hub/account.ts";
 import type { HubClient, HubClientOptions } from "../hub/client.ts";
 import { findHubUrl } from "../hub/hub-url.ts";
@@ -116,8 +116,7 @@ export class ServerHub {
   readonly #log: Logger;
   readonly #loadClient: ServerHubParts["loadClient"];
   #client: HubClient | undefined;
-  #loading: Promise<HubClient> | undefined;
-  #account: Promise<Whoami> | undefined;
+  readonly #account = loadOnce(() => this.client.whoami());
 
   /** @throws `OPTION_INVALID` if the signature is invalid. */
   constructor(
@@ -139,30 +138,19 @@ export class ServerHub {
 
   /** Returns the account of the token. Requests it only once, also for callers whose signal aborts. */
   async account(signal: AbortSignal): Promise<Whoami> {
-    this.#account ??= this.client.whoami().catch((error) => {
-      this.#account = undefined;
-      throw error;
-    });
-    return untilAborted(this.#account, signal);
+    return untilAborted(this.#account(), signal);
   }
 
   #create(): HubClient {
     const hub = this.#hub;
     const observing = { observer: this.ownChanges, signature: this.signature };
     if (isClient(hub)) return hub[observeActions](observing);
-    const load = async () => {
+    const load = loadOnce(async () => {
       const { createObservedClient } = await this.#loadClient();
       this.#client = createObservedClient({ logger: this.#log, ...hub }, observing);
       return this.#client;
-    };
-    const loadOnce = () => {
-      this.#loading ??= load().catch((error) => {
-        this.#loading = undefined;
-        throw error;
-      });
-      return this.#loading;
-    };
-    return createDeferredClient({ load: loadOnce, hubUrl: () => findHubUrl(hub?.hubUrl) });
+    });
+    return createDeferredClient({ load, hubUrl: () => findHubUrl(hub?.hubUrl) });
   }
 }
 

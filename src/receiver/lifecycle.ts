@@ -1,6 +1,7 @@
 import { isTestRun } from "../core/environment.ts";
 import { minRedactedLength } from "../core/log.ts";
 import { type Duration, toMilliseconds } from "../core/options.ts";
+import { loadOnce } from "../core/time.ts";
 import type { BackgroundWork } from "./background.ts";
 import type { ServerContext } from "./context.ts";
 import type { Endpoint } from "./endpoint.ts";
@@ -95,7 +96,11 @@ interface LifecycleParts extends ServerParts {
 export class ServerLifecycle {
   readonly #context: ServerContext;
   readonly #parts: LifecycleParts;
-  #prepared: Promise<void> | undefined;
+  /** Sets up the logger and the metrics once. After a failed call, the next call tries again. */
+  readonly prepare: () => Promise<void> = loadOnce(async () => {
+    await this.#context.openLogger(this.#parts.loadNodeLogger);
+    await this.#parts.metrics.open();
+  });
   #launching: Promise<RunningServer> | undefined;
   /** Set if the server manages the process (see `LaunchOptions.handleSignals`). */
   #processManager: ProcessManager | undefined;
@@ -104,19 +109,6 @@ export class ServerLifecycle {
   constructor(context: ServerContext, parts: LifecycleParts) {
     this.#context = context;
     this.#parts = parts;
-  }
-
-  /** Sets up the logger and the metrics once. After a failed call, the next call tries again. */
-  prepare(): Promise<void> {
-    const prepare = async () => {
-      await this.#context.openLogger(this.#parts.loadNodeLogger);
-      await this.#parts.metrics.open();
-    };
-    this.#prepared ??= prepare().catch((error) => {
-      this.#prepared = undefined;
-      throw error;
-    });
-    return this.#prepared;
   }
 
   /** Prepares the server and opens the inbox if necessary, without listening. */

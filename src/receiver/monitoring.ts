@@ -2,6 +2,7 @@ import type { Hono } from "hono";
 import { readEnvironment } from "../core/environment.ts";
 import { WebhookError } from "../core/errors.ts";
 import { optionError } from "../core/options.ts";
+import { loadOnce } from "../core/time.ts";
 import { errorAnswer, toResponse } from "../http/answer.ts";
 import type { Inbox, InboxProblem } from "../inbox/inbox.ts";
 import { type BackgroundWork, type InboxCounts, InboxReader } from "./background.ts";
@@ -68,19 +69,16 @@ function unavailable(message: string, code = "INBOX_UNAVAILABLE"): InboxProblem 
  */
 export class MetricsRoute {
   readonly #context: ServerContext;
-  readonly #inbox: InboxReader<InboxCounts>;
   readonly #isOn: boolean;
   readonly #setting: string | undefined;
-  readonly #load: () => Promise<typeof import("./metrics.ts")>;
-  #opened: Promise<() => Promise<Response>> | undefined;
+  readonly #open: () => Promise<() => Promise<Response>>;
 
   constructor(
     context: ServerContext,
     { inbox, load }: { inbox: InboxReader<InboxCounts>; load: () => Promise<typeof import("./metrics.ts")> },
   ) {
     this.#context = context;
-    this.#inbox = inbox;
-    this.#load = load;
+    this.#open = loadOnce(async () => (await load()).openMetrics(context, inbox));
     const { metrics } = context.options;
     this.#setting = metrics === undefined ? readEnvironment("METRICS") : undefined;
     this.#isOn = metrics ?? (this.#setting === "1" || this.#setting === "true");
@@ -115,15 +113,5 @@ export class MetricsRoute {
         return toResponse(errorAnswer(error));
       }
     });
-  }
-
-  /** Loads the metrics once. After a failed call, the next call tries again. */
-  #open(): Promise<() => Promise<Response>> {
-    const open = async () => (await this.#load()).openMetrics(this.#context, this.#inbox);
-    this.#opened ??= open().catch((error: unknown) => {
-      this.#opened = undefined;
-      throw error;
-    });
-    return this.#opened;
   }
 }

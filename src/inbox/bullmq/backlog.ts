@@ -1,4 +1,5 @@
 import { setTimeout } from "node:timers/promises";
+import { shareRun } from "../../core/time.ts";
 
 /** How long a count is reused while the queue is not full. */
 const freshMs = 1_000;
@@ -13,7 +14,8 @@ export class Backlog {
   /** When the last count ended and when the next count may start, by `performance.now()`. */
   #countedAt = Number.NEGATIVE_INFINITY;
   #nextAt = Number.NEGATIVE_INFINITY;
-  #pending: Promise<void> | undefined;
+  /** Counts the queued deliveries, after the pause that follows the last count. Concurrent callers share one count. */
+  readonly #refresh = shareRun(() => this.#read());
 
   /** @param count counts the queued deliveries on the server. */
   constructor(count: () => Promise<number>) {
@@ -34,14 +36,6 @@ export class Backlog {
 
   get #estimate(): number {
     return this.#counted + this.#addedSince;
-  }
-
-  /** Counts the queued deliveries, after the pause that follows the last count. Concurrent callers share one count. */
-  #refresh(): Promise<void> {
-    this.#pending ??= this.#read().finally(() => {
-      this.#pending = undefined;
-    });
-    return this.#pending;
   }
 
   async #read(): Promise<void> {

@@ -2,7 +2,7 @@ import { describeError } from "../../core/describe.ts";
 import { WebhookError } from "../../core/errors.ts";
 import type { Logger } from "../../core/log.ts";
 import { optionError } from "../../core/options.ts";
-import { withDeadline } from "../../core/time.ts";
+import { resolvesWithin, shareRun, withDeadline } from "../../core/time.ts";
 import { deliveryUnknown, inboxUnavailable, RepeatedErrors } from "../errors.ts";
 import type {
   DeliveryCounts,
@@ -112,7 +112,8 @@ export class BullmqInbox implements Inbox {
   readonly #timers: readonly NodeJS.Timeout[];
   /** Whether a clock was set back, and the times in the inbox are not corrected yet. */
   #needsCorrection = false;
-  #checking: Promise<void> | undefined;
+  /** Compares the clocks, and checks that the server can store deliveries. @throws if the server cannot store deliveries. */
+  readonly #checkStorage = shareRun(() => this.#checkOnce());
   #closed: Promise<{ interrupted: number }> | undefined;
 
   constructor(server: QueueServer, onError: (error: Error) => void, options: BullmqInboxOptions) {
@@ -255,13 +256,13 @@ export class BullmqInbox implements Inbox {
     const { deadlineMs, log } = this.#options;
     for (const timer of this.#timers) clearInterval(timer);
     // BullMQ waits for an unavailable server without a timeout.
-    const isInTime = await endsWithin(graceMs + deadlineMs, this.#finish(graceMs));
+    const isInTime = await resolvesWithin(this.#finish(graceMs), graceMs + deadlineMs);
     if (!isInTime) {
       log.error(
         "The inbox server did not respond during the shutdown. Unfinished deliveries will run again after their leases have expired.",
       );
     }
-    await Promise.all([endsWithin(deadlineMs, this.#server.close()), this.#leases?.close()]);
+    await Promise.all([resolvesWithin(this.#server.close(), deadlineMs), this.#leases?.close()]);
     return { interrupted: [...this.#workers.values()].reduce((sum, { interrupted }) => sum + interrupted, 0) };
   }
 
@@ -303,14 +304,6 @@ export class BullmqInbox implements Inbox {
     for (const [endpoint, { queue }] of this.#workers) await this.#endpoints.setRetention(endpoint, retentionOf(queue));
   }
 
-  /** Compares the clocks, and checks that the server can store deliveries. @throws if the server cannot store deliveries. */
-  #checkStorage(): Promise<void> {
-    this.#checking ??= this.#checkOnce().finally(() => {
-      this.#checking = undefined;
-    });
-    return this.#checking;
-  }
-
   async #checkOnce(): Promise<void> {
     const onError = this.#onError;
     const wasSetBack = await this.#clockSkew.measure(async () => {
@@ -336,16 +329,4 @@ export class BullmqInbox implements Inbox {
 
 function notResponding(): Error {
   return new Error("the inbox server did not respond in time");
-}
-
-/** Returns whether a promise resolves within a time. Rejects if the promise rejects within this time. */
-async function endsWithin(milliseconds: number, ending: Promise<void>): Promise<boolean> {
-  const late = notResponding();
-  try {
-    await withDeadline(ending, milliseconds, () => late);
-    return true;
-  } catch (error) {
-    if (error === late) return false;
-    throw error;
-  }
 }

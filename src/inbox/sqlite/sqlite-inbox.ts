@@ -1,5 +1,6 @@
 import { resolve } from "node:path";
 import { messageOf } from "../../core/describe.ts";
+import { shareRun, withDeadline } from "../../core/time.ts";
 import { deliveryUnknown, inboxUnavailable } from "../errors.ts";
 import { maxSearchMs, readFilter } from "../filter.ts";
 import type {
@@ -83,7 +84,10 @@ export class SqliteInbox implements Inbox {
   readonly #pruner: DeliveryPruner;
   readonly #leaseRecovery: LeaseRecovery;
   readonly #due: DueDeliveries;
-  #pruning: Promise<number> | undefined;
+  readonly prune = shareRun((): Promise<number> => {
+    const parts = { pruner: this.#pruner, workers: this.#workers, maintenance: this.#maintenance };
+    return pruneInbox(this.#context, parts);
+  });
   #closed: Promise<{ interrupted: number }> | undefined;
 
   /** @throws `INBOX_UNUSABLE` if the file cannot be opened. */
@@ -233,14 +237,6 @@ export class SqliteInbox implements Inbox {
     return found.filter((problem) => problem !== undefined);
   }
 
-  prune(): Promise<number> {
-    const parts = { pruner: this.#pruner, workers: this.#workers, maintenance: this.#maintenance };
-    this.#pruning ??= pruneInbox(this.#context, parts).finally(() => {
-      this.#pruning = undefined;
-    });
-    return this.#pruning;
-  }
-
   close(graceMs: number): Promise<{ interrupted: number }> {
     this.#closed ??= this.#close(graceMs);
     return this.#closed;
@@ -317,12 +313,10 @@ function unavailable(message: string): InboxProblem {
 }
 
 /** Returns the error message of a write, or `undefined` if the write succeeds. */
-async function failureOf(write: Promise<void>): Promise<string | undefined> {
-  const late = Promise.withResolvers<string>();
-  const timer = setTimeout(() => late.resolve("another process holds the lock"), storageCheckMs);
-  const failed = write.then(
+function failureOf(write: Promise<void>): Promise<string | undefined> {
+  const late = () => new Error("another process holds the lock");
+  return withDeadline(write, storageCheckMs, late).then(
     () => undefined,
     (error: unknown) => messageOf(error instanceof Error && error.cause !== undefined ? error.cause : error),
   );
-  return Promise.race([failed, late.promise]).finally(() => clearTimeout(timer));
 }

@@ -257,7 +257,7 @@ export const faults: readonly Fault[] = [
   {
     name: "a replay that never ends keeps the console from closing",
     file: "src/receiver/console/receiver-console.ts",
-    find: "await Promise.race([opened.settle(), grace.promise]);",
+    find: "await resolvesWithin(opened.settle(), graceMs);",
     replace: "await opened.settle();",
     tests: ["test/receiver/console/actions.test.ts"],
   },

@@ -94,9 +94,9 @@ export const faults: readonly Fault[] = [
   },
   {
     name: "a closed server keeps its process alive for the rest of the grace period",
-    file: "src/receiver/console/receiver-console.ts",
-    find: "    clearTimeout(timer);\n",
-    replace: "",
+    file: "src/core/time.ts",
+    find: "[promise.then(() => true), over.promise]);\n  } finally {\n    clearTimeout(timer);\n",
+    replace: "[promise.then(() => true), over.promise]);\n  } finally {\n",
     tests: ["test/receiver/console/actions.test.ts"],
   },
   {
@@ -150,8 +150,8 @@ export const faults: readonly Fault[] = [
   },
   {
     name: "the Hub client of a server stays broken after its options are fixed",
-    file: "src/receiver/hub.ts",
-    find: "        this.#loading = undefined;\n",
+    file: "src/core/time.ts",
+    find: "      loading = undefined;\n",
     replace: "",
     tests: ["test/receiver/hub/conditions.test.ts"],
   },
@@ -340,8 +340,8 @@ export const faults: readonly Fault[] = [
   {
     name: "closing does not wait for replays of inline deliveries",
     file: "src/receiver/console/receiver-console.ts",
-    find: "await Promise.race([opened.settle(), grace.promise]);",
-    replace: "void Promise.race([opened.settle(), grace.promise]);",
+    find: "await resolvesWithin(opened.settle(), graceMs);",
+    replace: "void resolvesWithin(opened.settle(), graceMs);",
     tests: ["test/receiver/console/actions.test.ts"],
   },
   {
