@@ -70,7 +70,7 @@ describe("The main entry point", () => {
     ["the code for launch()", /^src\/receiver\/node\//],
     ["the HTTP server for Node", /^src\/http-server\//],
     ["the tunnel", /^src\/tunnel\//],
-    ["the landing page, except its route", /^src\/receiver\/landing\/(?!info\.ts$)/],
+    ["the landing page, except its route", /^src\/receiver\/landing\//],
     ["the inbox, except its types and options", /^src\/inbox\/(?!retry\.ts$)/],
     ["the console of a receiver, except its routes", /^src\/receiver\/console\/(?!receiver-console\.ts$)/],
     ["the server of the console", /^src\/console\/server\//],

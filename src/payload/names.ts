@@ -1,5 +1,5 @@
 import { readOwnField } from "../core/describe.ts";
-import { shorten } from "../core/text.ts";
+import { readJson, shorten } from "../core/text.ts";
 
 /*
  * The names in payloads, apart from the schemas, so that the Hub client and the console use them without the schemas.
@@ -57,7 +57,7 @@ const maxParsedLength = 1_000_000;
  */
 export function summarizeEvent(body: string | undefined): EventSummary {
   if (body === undefined || body.length > maxParsedLength) return {};
-  const payload = parse(body);
+  const payload = readJson(body);
   const event = readOwnField(payload, "event");
   const repo = readOwnField(payload, "repo");
   const url = readOwnField(readOwnField(repo, "url"), "web");
@@ -69,14 +69,6 @@ export function summarizeEvent(body: string | undefined): EventSummary {
     // A shortened URL would point to another page.
     repoUrl: typeof url === "string" && url !== "" && url.length <= maxLength ? url : undefined,
   };
-}
-
-function parse(body: string): unknown {
-  try {
-    return JSON.parse(body);
-  } catch {
-    return undefined;
-  }
 }
 
 function readText(value: unknown, name: string): string | undefined {

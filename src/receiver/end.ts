@@ -107,7 +107,7 @@ export class DeliveryRecorder {
     // A run is counted only for the first arrival of its delivery.
     if (!duplicate) {
       const isRepeat = run?.isRepeat;
-      if (!isRepeat) this.#activity.arrived(endpoint.activity, parsed.delivery.receivedAt.getTime());
+      if (!isRepeat) endpoint.activity.addArrival(parsed.delivery.receivedAt.getTime());
       this.#activity.ended(endpoint.activity, outcome.status, isRepeat);
       if (outcome.status !== "ignored") this.#activity.ran(endpoint, handlerMs);
     }
@@ -142,7 +142,7 @@ export class DeliveryRecorder {
     parsed: ParsedDelivery,
     { duplicate, ms }: { duplicate: boolean; ms: number },
   ): void {
-    if (!duplicate) this.#activity.arrived(endpoint.activity, parsed.delivery.receivedAt.getTime());
+    if (!duplicate) endpoint.activity.addArrival(parsed.delivery.receivedAt.getTime());
     const fields: DeliveryLogFields = {
       ...fieldsOf(endpoint, parsed),
       duplicate: duplicate || undefined,

@@ -6,9 +6,9 @@ import type { BackgroundWork } from "./background.ts";
 import type { ServerContext } from "./context.ts";
 import type { Endpoint } from "./endpoint.ts";
 import type { LoadNodeLogger } from "./logs.ts";
-import type { MetricsRoute } from "./monitoring.ts";
 import type { ProcessManager, RunningServer, ServerParts } from "./node/start-server.ts";
 import type { LaunchedServer, LaunchOptions } from "./options.ts";
+import type { MetricsRoute } from "./routes.ts";
 
 /** Logs the settings that are probably mistakes, and whether the endpoints require a secret. Logs them only once. */
 export class StartupReport {

@@ -18,12 +18,11 @@ import { DeliveryPipeline } from "./deliver.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { ServerHub } from "./hub.ts";
 import { ServerInbox } from "./inbox.ts";
-import { serveLandingPage } from "./landing/info.ts";
 import { ServerLifecycle, StartupReport } from "./lifecycle.ts";
-import { MetricsRoute, serveReady } from "./monitoring.ts";
 import { checkServerOptions, type LaunchedServer, type LaunchOptions, type WebhooksServerOptions } from "./options.ts";
 import * as platform from "./platform.node.ts";
 import { RoutedRequest } from "./request.ts";
+import { MetricsRoute, serveLandingPage, serveReady } from "./routes.ts";
 import { createWebhookFunction, type WebhookFunction } from "./webhook.ts";
 
 /**

@@ -24,10 +24,9 @@ import { RunGate } from "./handler-runs.ts";
 import { ClockSkew, DataLoss, StallDetector } from "./health.ts";
 import { LeaseRenewer } from "./lease-renewer.ts";
 import { connectPostgres } from "./postgres.ts";
-import { openQueue, type QueueServer } from "./queue-server.ts";
+import { openQueue, type QueueServer, StoredEndpoints } from "./queue-server.ts";
 import { QueueWorker } from "./queue-worker.ts";
 import { connectRedis } from "./redis.ts";
-import { StoredEndpoints } from "./stored-endpoints.ts";
 import { StoredQueue } from "./stored-queue.ts";
 
 export interface BullmqInboxOptions {

@@ -4,10 +4,8 @@ import { quoteShellWord } from "../../core/text.ts";
 import { consolePath, isLoopbackHost, webhookSettingsUrl } from "../../core/urls.ts";
 import { isKnownScope } from "../../payload/names.ts";
 import { webhookPayload } from "../../payload/samples.ts";
+import { hubDailyLimit } from "../counts.ts";
 import type { LandingEndpoint, LandingInfo } from "../options.ts";
-
-/** The maximum number of times that the Hub triggers a webhook in 24 hours. */
-export const hubDailyLimit = 1_000;
 
 /** Whether an endpoint with this number of deliveries in 24 hours is near the Hub's limit. */
 export function isNearDailyLimit(lastDay: number): boolean {

@@ -354,7 +354,7 @@ export const faults: readonly Fault[] = [
   },
   {
     name: "BullMQ: deliveries that are added during a count of the queue are forgotten",
-    file: "src/inbox/bullmq/backlog.ts",
+    file: "src/inbox/bullmq/stored-queue.ts",
     find: "    this.#addedSince = 0;\n    this.#counted = await this.#count();\n",
     replace: "    this.#counted = await this.#count();\n    this.#addedSince = 0;\n",
     tests: ["test/inbox/bullmq/backlog.test.ts"],
