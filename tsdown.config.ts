@@ -16,13 +16,8 @@ const programs = [
   "tunnel/program-process",
 ];
 
-/** Files that the "browser" field of package.json replaces, and their replacements. */
-const replacedInWorkers = [
-  "payload/worker-object-schema",
-  "receiver/platform.worker",
-  "registration/reconcile",
-  "registration/register-unavailable",
-];
+/** A file that the "browser" field of package.json replaces, and the replacement. */
+const replacedInWorkers = ["receiver/platform.worker", "registration/reconcile"];
 
 /** Chunks that `index.js` imports at its start, and that the "browser" field replaces. */
 const replacedChunks: readonly string[] = ["object-schema", "platform.node"];

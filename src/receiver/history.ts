@@ -1,12 +1,12 @@
 import type { DeliveryKey, StoredDelivery } from "../inbox/inbox.ts";
 import {
+  type DeliveryOrigin,
   type HeaderEntries,
   type RecentAttempt,
   type RecordedDelivery,
   Run,
   type RunEnd,
   type RunOptions,
-  type RunSource,
   recordHeaders,
 } from "./run.ts";
 
@@ -45,7 +45,7 @@ export class DeliveryHistory {
   }
 
   /** Records the start of a run of a delivery that no inbox stores. The history of edge workers returns `undefined`. */
-  start(delivery: RecordedDelivery, source: RunSource): Run | undefined {
+  start(delivery: RecordedDelivery, source: DeliveryOrigin): Run | undefined {
     const run = new Run(delivery, source, this.#options, this.recent.failed.has(delivery));
     if (!this.recent.isFlooded(delivery.receivedAt.getTime())) {
       this.recent.add(run);

@@ -1,7 +1,9 @@
 /*
  * Replaces `platform.node.ts` in bundles for edge workers and browsers (see the "browser" field of package.json). With the original
- * file, a bundle would import `node:` modules and fail to load, or be several times as large.
+ * file, a bundle would import `node:` modules and fail to load, or be several times as large. Also replaces a file of `payload` and one of
+ * `registration`, whose exports are at the end.
  */
+import { type $constructor, $ZodObject } from "zod/v4/core";
 import { WebhookError } from "../core/errors.ts";
 import { optionError } from "../core/options.ts";
 import type { DeliveryHistory as FullHistory } from "./history.ts";
@@ -51,4 +53,15 @@ export class DeliveryHistory
 export class ReceiverConsole {
   mount(): void {}
   close(): undefined {}
+}
+
+/** The base of the payload schemas. Workers cannot compile code, and the compiler would add 1 kB to a compressed bundle. */
+export const objectSchema: $constructor<$ZodObject> = $ZodObject;
+
+/** Workers have no file system for the state file. @throws `STATE_UNUSABLE`, always. */
+export function registerServer(): never {
+  throw new WebhookError(
+    "register() requires a file system for its state file, which this runtime does not have. Call register() on Node, Bun, or Deno, or run hub-webhooks sync.",
+    { code: "STATE_UNUSABLE" },
+  );
 }

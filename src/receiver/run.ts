@@ -27,8 +27,8 @@ export interface RunOptions {
 /** What a run keeps of its delivery. */
 export type RecordedDelivery = Pick<Delivery, "id" | "endpoint" | "body" | "receivedAt">;
 
-/** What is known of the source of a delivery. */
-export interface RunSource {
+/** Where a delivery comes from: the headers of its request, or the delivery of which it is a copy. */
+export interface DeliveryOrigin {
   headers?: (() => HeaderEntries) | undefined;
   replayOf?: string | undefined;
 }
@@ -87,7 +87,12 @@ export class Run implements RecordedDelivery {
   /** The details that another process has recorded. */
   #restored: AttemptDetails | undefined = undefined;
 
-  constructor(delivery: RecordedDelivery, { headers, replayOf }: RunSource, options: RunOptions, isRepeat = false) {
+  constructor(
+    delivery: RecordedDelivery,
+    { headers, replayOf }: DeliveryOrigin,
+    options: RunOptions,
+    isRepeat = false,
+  ) {
     this.id = delivery.id;
     this.endpoint = delivery.endpoint;
     this.body = delivery.body;
