@@ -6,7 +6,7 @@ import { type Answer, errorAnswer, isCrossSite } from "../http/answer.ts";
 import { readBodyLimit } from "../http/body.ts";
 import type { ClaimedDelivery, FinishedRun } from "../inbox/inbox.ts";
 import type { Outcome } from "../payload/parse.ts";
-import { unknownNames } from "../payload/schema.ts";
+import { unknownNames, type WebhookPayload } from "../payload/schema.ts";
 import {
   type AnsweredOutcome,
   answerAccepted,
@@ -16,12 +16,12 @@ import {
   resultTextOf,
 } from "./answer.ts";
 import type { BackgroundWork } from "./background.ts";
-import type { CheckedDelivery, ConditionCheck } from "./conditions.ts";
+import { reasonToIgnore } from "./conditions.ts";
 import type { ServerContext } from "./context.ts";
 import type { JobDelivery } from "./control.ts";
 import { DeliveryRecorder } from "./end.ts";
 import type { Endpoint, ParsedDelivery } from "./endpoint.ts";
-import { dropInvalidRetryTime, interruptedBeforeRun, type RunSource, runHandler } from "./handler.ts";
+import { dropInvalidRetryTime, interruptedBeforeRun, type RunOptions, type RunSource, runHandler } from "./handler.ts";
 import type { ServerHub } from "./hub.ts";
 import type { DeliveryRequest } from "./request.ts";
 import type { Run } from "./run.ts";
@@ -31,7 +31,6 @@ import type { SecretCheck } from "./secret.ts";
 interface PipelineParts {
   background: BackgroundWork;
   hub: ServerHub;
-  conditionCheck: ConditionCheck;
 }
 
 /** The maximum number of unknown names that are logged, because senders can invent any number of names. */
@@ -185,23 +184,8 @@ export class DeliveryPipeline {
   #run(endpoint: Endpoint, parsed: ParsedDelivery, source: RunSource): Outcome | Promise<Outcome> {
     const { delivery, hubPayload, ignored } = parsed;
     if (ignored !== undefined) return { status: "ignored", reason: ignored };
-    const { log } = this.#context;
-    const start = () => runHandler({ endpoint, delivery, log, hub: this.#parts.hub, ...source });
-    if (!endpoint.conditions || !hubPayload) return start();
-    return this.#runOnConditions(start, { endpoint, delivery, payload: hubPayload, source });
-  }
-
-  async #runOnConditions(
-    start: () => Outcome | Promise<Outcome>,
-    { source: { request, signal }, ...checked }: Omit<CheckedDelivery, "signal"> & { source: RunSource },
-  ): Promise<Outcome> {
-    try {
-      const checking = { ...checked, signal: request?.signal ?? signal };
-      const reason = await this.#parts.conditionCheck.reasonToIgnore(checking);
-      return reason === undefined ? await start() : { status: "ignored", reason };
-    } catch (cause) {
-      return { status: "failed", error: interruptedBeforeRun(cause) };
-    }
+    const options = { endpoint, delivery, log: this.#context.log, hub: this.#parts.hub, ...source };
+    return endpoint.conditions && hubPayload ? runOnConditions(options, hubPayload) : runHandler(options);
   }
 
   /** Runs a delivery that the inbox has claimed. Never rejects. */
@@ -307,6 +291,17 @@ function checkRequest(request: DeliveryRequest, endpoint: Endpoint, secretCheck:
   secretCheck.check(request);
   if (endpoint.requiresJson) requireJson(request);
   else if (!secretCheck.isSet(request.bindings)) refuseCrossSite(request);
+}
+
+/** Runs the handler unless a condition of the endpoint ignores the delivery. */
+async function runOnConditions(options: RunOptions & { hub: ServerHub }, payload: WebhookPayload): Promise<Outcome> {
+  const { request, signal } = options;
+  try {
+    const reason = await reasonToIgnore({ ...options, payload, signal: request?.signal ?? signal });
+    return reason === undefined ? await runHandler(options) : { status: "ignored", reason };
+  } catch (cause) {
+    return { status: "failed", error: interruptedBeforeRun(cause) };
+  }
 }
 
 /** Creates the error for a request to an unknown endpoint. */

@@ -22,7 +22,7 @@ export interface RunSource {
   readonly run?: Pick<Run, "wrap"> | undefined;
 }
 
-interface RunOptions extends RunSource {
+export interface RunOptions extends RunSource {
   endpoint: Endpoint;
   delivery: Delivery<unknown>;
   log: Logger;
@@ -146,7 +146,10 @@ function handlerTimedOut(endpoint: Endpoint): WebhookError {
  */
 class RunContext implements HandlerContext<unknown> {
   readonly #options: RunOptions;
-  readonly #created: { log?: Logger; request?: Request; controller?: AbortController; abortReason?: WebhookError } = {};
+  #log: Logger | undefined;
+  #request: Request | undefined;
+  #controller: AbortController | undefined;
+  #abortReason: WebhookError | undefined;
 
   constructor(options: RunOptions) {
     this.#options = options;
@@ -158,11 +161,11 @@ class RunContext implements HandlerContext<unknown> {
 
   get log(): Logger {
     const { delivery, log, run } = this.#options;
-    if (!this.#created.log) {
+    if (!this.#log) {
       const own = log.child({ endpoint: delivery.endpoint, deliveryId: delivery.id });
-      this.#created.log = run ? run.wrap(own) : own;
+      this.#log = run ? run.wrap(own) : own;
     }
-    return this.#created.log;
+    return this.#log;
   }
 
   get hub(): HubClient {
@@ -171,26 +174,26 @@ class RunContext implements HandlerContext<unknown> {
 
   get request(): Request | undefined {
     const { request } = this.#options;
-    if (request) this.#created.request ??= withoutSecret(request);
-    return this.#created.request;
+    if (request) this.#request ??= withoutSecret(request);
+    return this.#request;
   }
 
   get signal(): AbortSignal {
-    if (!this.#created.controller) {
+    if (!this.#controller) {
       const controller = new AbortController();
-      this.#created.controller = controller;
+      this.#controller = controller;
       const { request, signal: given } = this.#options;
       const outer = request?.signal ?? given;
-      if (this.#created.abortReason) controller.abort(this.#created.abortReason);
+      if (this.#abortReason) controller.abort(this.#abortReason);
       else if (outer?.aborted) controller.abort(outer.reason);
       else outer?.addEventListener("abort", () => controller.abort(outer.reason), { once: true });
     }
-    return this.#created.controller.signal;
+    return this.#controller.signal;
   }
 
   abort(reason: WebhookError): void {
-    this.#created.abortReason = reason;
-    this.#created.controller?.abort(reason);
+    this.#abortReason = reason;
+    this.#controller?.abort(reason);
   }
 }
 

@@ -4,9 +4,9 @@ import {
   type HeaderEntries,
   type RecentAttempt,
   type RecordedDelivery,
+  type RecordingOptions,
   Run,
   type RunEnd,
-  type RunOptions,
   recordHeaders,
 } from "./run.ts";
 
@@ -14,10 +14,10 @@ import {
 export class DeliveryHistory {
   readonly recent: RecentDeliveries;
   readonly recordsDetails: boolean;
-  readonly #options: RunOptions;
+  readonly #options: RecordingOptions;
   #onChange: ((key: DeliveryKey) => void) | undefined;
 
-  constructor(options: RunOptions) {
+  constructor(options: RecordingOptions) {
     this.#options = options;
     this.recent = new RecentDeliveries(options);
     this.recordsDetails = options.recordDetails;
@@ -133,7 +133,7 @@ export class RecentDeliveries {
   #count = 0;
   #bytes = 0;
 
-  constructor({ redact }: Pick<RunOptions, "redact">) {
+  constructor({ redact }: Pick<RecordingOptions, "redact">) {
     this.#redact = redact;
   }
 

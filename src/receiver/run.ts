@@ -16,7 +16,7 @@ const lineOverhead = 60;
 /** The memory of a run without its body and details, in bytes: objects, headers, and keys. */
 const bytesPerRun = 2_048;
 
-export interface RunOptions {
+export interface RecordingOptions {
   /** Whether to record results, stacks, logs, and request headers. */
   recordDetails: boolean;
   now: () => number;
@@ -75,7 +75,7 @@ export class Run implements RecordedDelivery {
   bytes: number;
   /** Whether the run is kept. Only `RecentDeliveries` changes it. */
   isKept = false;
-  readonly #options: RunOptions;
+  readonly #options: RecordingOptions;
   #lines: AttemptLog[] | undefined = undefined;
   /** The number of characters of the recorded lines. */
   #size = 0;
@@ -90,7 +90,7 @@ export class Run implements RecordedDelivery {
   constructor(
     delivery: RecordedDelivery,
     { headers, replayOf }: DeliveryOrigin,
-    options: RunOptions,
+    options: RecordingOptions,
     isRepeat = false,
   ) {
     this.id = delivery.id;

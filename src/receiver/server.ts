@@ -5,7 +5,6 @@ import type { HubClient } from "../hub/client.ts";
 import type { Outcome } from "../payload/parse.ts";
 import { ServerApp } from "./app.ts";
 import { BackgroundWork, createCountsReader } from "./background.ts";
-import { ConditionCheck } from "./conditions.ts";
 import { ServerContext } from "./context.ts";
 import {
   launchInterceptor,
@@ -21,7 +20,7 @@ import { ServerInbox } from "./inbox.ts";
 import { ServerLifecycle, StartupReport } from "./lifecycle.ts";
 import { checkServerOptions, type LaunchedServer, type LaunchOptions, type WebhooksServerOptions } from "./options.ts";
 import * as platform from "./platform.node.ts";
-import { RoutedRequest } from "./request.ts";
+import { toDeliveryRequest } from "./request.ts";
 import { MetricsRoute, serveLandingPage, serveReady } from "./routes.ts";
 import { createWebhookFunction, type WebhookFunction } from "./webhook.ts";
 
@@ -88,8 +87,7 @@ export class WebhooksServer {
     const background = this.#background;
     const hub = new ServerHub(options, { background, log, loadClient: platform.loadHubClient });
     this.#hub = hub;
-    const conditionCheck = new ConditionCheck(log, hub);
-    this.#pipeline = new DeliveryPipeline(context, { background, hub, conditionCheck });
+    this.#pipeline = new DeliveryPipeline(context, { background, hub });
     this.#console = new platform.ReceiverConsole(context, { pipeline: this.#pipeline, background, hub });
     const counts = createCountsReader(background, context);
     const metrics = new MetricsRoute(context, { inbox: counts, load: platform.loadMetrics });
@@ -103,7 +101,7 @@ export class WebhooksServer {
       app.all(`${webhooksPath}*`, async (routed) => {
         // A parent app calls this route directly, not through `fetch`, so the report must also be logged here.
         this.#report.log(routed.env);
-        return toResponse(await this.#pipeline.handle(new RoutedRequest(routed)));
+        return toResponse(await this.#pipeline.handle(toDeliveryRequest(routed)));
       });
       app.get("/health", (routed) => routed.json({ status: "ok" }));
       serveReady(app, context, background);
