@@ -21,10 +21,8 @@ const freshMs = 1_000;
 export class InboxReader<Value> {
   readonly #background: Pick<BackgroundWork, "opened">;
   readonly #options: InboxReaderOptions<Value>;
-  #source: Promise<Inbox> | undefined;
-  #value: Promise<Value> | undefined;
-  #readAt = 0;
-  #isPending = false;
+  /** The latest read. `at`: when it started. */
+  #last: { opened: Promise<Inbox>; at: number; isPending: boolean; value: Promise<Value> } | undefined;
 
   constructor(background: Pick<BackgroundWork, "opened">, options: InboxReaderOptions<Value>) {
     this.#background = background;
@@ -41,18 +39,16 @@ export class InboxReader<Value> {
   }
 
   #shared(opened: Promise<Inbox>): Promise<Value> {
-    const now = this.#options.now();
-    const age = now - this.#readAt;
+    const { now, read } = this.#options;
+    const last = this.#last;
+    const age = now() - (last?.at ?? 0);
     // The age is negative if the clock was set back.
-    const isUsable = this.#isPending || (age >= 0 && age < freshMs);
-    if (this.#value && this.#source === opened && isUsable) return this.#value;
-    const value = this.#options.read(opened).finally(() => {
-      if (this.#value === value) this.#isPending = false;
+    if (last?.opened === opened && (last.isPending || (age >= 0 && age < freshMs))) return last.value;
+    const value = read(opened).finally(() => {
+      latest.isPending = false;
     });
-    this.#source = opened;
-    this.#readAt = now;
-    this.#isPending = true;
-    this.#value = value;
+    const latest = { opened, at: now(), isPending: true, value };
+    this.#last = latest;
     return value;
   }
 }
