@@ -1,4 +1,4 @@
-import { readField } from "../core/describe.ts";
+import { isInstanceOf, readField } from "../core/describe.ts";
 import { HubError, WebhookError, type WebhookErrorCode } from "../core/errors.ts";
 import type { Logger } from "../core/log.ts";
 import { type Duration, toMilliseconds } from "../core/options.ts";
@@ -302,18 +302,10 @@ export function isNonRetriable(thrown: unknown): boolean {
 /** Returns the retry time that a thrown error requests: its `retryAt`, or the `Retry-After` of the Hub's response. */
 export function retryTimeOf(thrown: unknown): Date | undefined {
   const retryAt = readField(thrown, "retryAt");
-  if (isDate(retryAt)) return retryAt;
+  if (isInstanceOf(retryAt, Date)) return retryAt;
   // Ignores `Retry-After: 0`: the Hub client has already retried immediately, so the endpoint's backoff applies.
   if (!HubError.isInstance(thrown) || !thrown.retryAfterSeconds) return undefined;
   return new Date(Date.now() + Math.min(thrown.retryAfterSeconds, maxRetryAfterSeconds) * 1000);
-}
-
-function isDate(value: unknown): value is Date {
-  try {
-    return value instanceof Date;
-  } catch {
-    return false;
-  }
 }
 
 /**

@@ -1,4 +1,4 @@
-import { describeError, type ErrorDescription, messageOf } from "../core/describe.ts";
+import { describeError, type ErrorDescription, isInstanceOf, messageOf } from "../core/describe.ts";
 import { createLogger, type Logger, toPlainFields } from "../core/log.ts";
 import { copyStart } from "../core/text.ts";
 import type { AttemptDetails, AttemptLog, DeliveryAttempt } from "../inbox/inbox.ts";
@@ -204,20 +204,11 @@ export class Run implements RecordedDelivery {
 
 /** Returns the fields of a line. `log.error(error)` and pino's loggers accept an error as the fields. */
 function fieldsOf(fields: object): Record<string, unknown> {
-  return isError(fields) ? { err: describeError(fields) } : toPlainFields(fields);
+  return isInstanceOf(fields, Error) ? { err: describeError(fields) } : toPlainFields(fields);
 }
 
 function messageIn(fields: object): string {
-  return isError(fields) ? messageOf(fields) : "";
-}
-
-function isError(fields: object): boolean {
-  try {
-    return fields instanceof Error;
-  } catch {
-    // A revoked `Proxy`.
-    return false;
-  }
+  return isInstanceOf(fields, Error) ? messageOf(fields) : "";
 }
 
 /** Returns the stack of a thrown value and its causes, reduced to the user's own files. */
