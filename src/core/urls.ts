@@ -48,10 +48,11 @@ export function secretsInUrl(text: string): string[] {
   const written = [secretParameter, password].flatMap((pattern) =>
     [...text.matchAll(pattern)].map(([, , secret]) => secret ?? ""),
   );
-  return [...new Set(written.flatMap((secret) => [secret, decode(secret)]))].filter((secret) => secret !== "");
+  return [...new Set(written.flatMap((secret) => [secret, decodeQueryPart(secret)]))].filter((secret) => secret !== "");
 }
 
-function decode(text: string): string {
+/** Decodes a part of a query. Returns a text that is not encoded correctly unchanged. */
+export function decodeQueryPart(text: string): string {
   try {
     return decodeURIComponent(text.replaceAll("+", " "));
   } catch {

@@ -141,7 +141,7 @@ export class RecentDeliveries {
   values(): Iterable<RecentDelivery> {
     const deliveries = new Map<string, Run[]>();
     for (const run of this.#runs()) {
-      const key = `${run.endpoint} ${run.id}`;
+      const key = textOf(run);
       const earlier = deliveries.get(key) ?? [];
       deliveries.delete(key);
       deliveries.set(key, [...earlier, run]);
