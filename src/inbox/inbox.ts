@@ -112,7 +112,8 @@ export interface EndpointQueue {
   retentionMs: number;
   /**
    * Runs the handler and never rejects. The signal is aborted when `Inbox.close` is called and when the lease of the delivery is
-   * lost. If the handler fails after the signal was aborted, the attempt counts as interrupted (see `nextStep`).
+   * lost. If the handler fails after the signal was aborted, the attempt is interrupted: the delivery runs again,
+   * and the attempt does not count.
    */
   run: (delivery: ClaimedDelivery, signal: AbortSignal) => Promise<FinishedRun>;
   /** Called after an attempt has ended in this process, so that the delivery may have changed. Must not throw. */

@@ -1,8 +1,9 @@
-/**
- * Every outcome of a delivery or attempt, in display order. `failed` is a failure before the response. `retrying` is a failed background
- * attempt that will be retried, and `dead` is one that will not.
- */
+/** Every outcome, in display order. */
 export const activityOutcomes = ["succeeded", "ignored", "retrying", "failed", "dead"] as const;
+/**
+ * The outcome of a delivery or attempt. `failed` is a failure before the response. `retrying` is a failed background attempt
+ * that will be retried, and `dead` is one that will not.
+ */
 export type ActivityOutcome = (typeof activityOutcomes)[number];
 
 /** The maximum number of times that the Hub triggers a webhook in 24 hours. */
@@ -99,7 +100,7 @@ const kinds = { deliveries: 0, failures: 1, attempts: 2, failedAttempts: 3 };
  */
 export type EndpointRegistration = "registered" | "missing" | "unknown";
 
-/** The state of one endpoint since the server started. {@link Activity} updates the other counts. */
+/** The state of one endpoint since the server started. Except for new deliveries, only {@link Activity} updates the counts. */
 export class EndpointActivity {
   registration: EndpointRegistration = "unknown";
   #deliveries = 0;
