@@ -3,7 +3,7 @@ import { WebhookError } from "../../core/errors.ts";
 import type { Logger } from "../../core/log.ts";
 import { optionError } from "../../core/options.ts";
 import { resolvesWithin, shareRun, withDeadline } from "../../core/time.ts";
-import { deliveryUnknown, inboxUnavailable, RepeatedErrors } from "../errors.ts";
+import { deliveryUnknown, inboxUnavailable, RepeatedErrors, unavailable } from "../errors.ts";
 import type {
   DeliveryCounts,
   DeliveryKey,
@@ -225,7 +225,7 @@ export class BullmqInbox implements Inbox {
       return [stall, this.#dataLoss.problem, this.#clockSkew.problem].filter((problem) => problem !== undefined);
     } catch (error) {
       const message = `The inbox server cannot store deliveries (${describeError(error).message}). Check that the inbox server is running, accepts writes, and is reachable from this machine.`;
-      return [{ code: "INBOX_UNAVAILABLE", severity: "unavailable", message }];
+      return [unavailable(message)];
     }
   }
 

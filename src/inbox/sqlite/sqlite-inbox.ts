@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { messageOf } from "../../core/describe.ts";
 import { shareRun, withDeadline } from "../../core/time.ts";
-import { deliveryUnknown, inboxUnavailable } from "../errors.ts";
+import { deliveryUnknown, inboxUnavailable, unavailable } from "../errors.ts";
 import { maxSearchMs, readFilter } from "../filter.ts";
 import type {
   DeliveryCounts,
@@ -307,10 +307,6 @@ export class SqliteInbox implements Inbox {
 }
 
 const checkDisk = "Check the disk of the inbox and the permissions of its files.";
-
-function unavailable(message: string): InboxProblem {
-  return { code: "INBOX_UNAVAILABLE", severity: "unavailable", message };
-}
 
 /** Returns the error message of a write, or `undefined` if the write succeeds. */
 function failureOf(write: Promise<void>): Promise<string | undefined> {
