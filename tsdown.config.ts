@@ -16,24 +16,11 @@ const programs = [
   "tunnel/program-process",
 ];
 
-/** Files that the "browser" field of package.json replaces, and their replacements. */
-const replacedInWorkers = [
-  "console/pages/error-page",
-  "payload/worker-object-schema",
-  "receiver/landing/landing-page",
-  "receiver/landing/worker-pages",
-  "receiver/metrics",
-  "receiver/node/open-configured-inbox",
-  "receiver/node/start-server",
-  "receiver/node/node-logger",
-  "receiver/node/signals",
-  "receiver/platform.worker",
-  "registration/register-server",
-  "registration/register-unavailable",
-];
+/** A file that the "browser" field of package.json replaces, and the replacement. */
+const replacedInWorkers = ["receiver/platform.worker", "registration/reconcile"];
 
 /** Chunks that `index.js` imports at its start, and that the "browser" field replaces. */
-const replacedChunks: readonly string[] = ["delivery-history", "object-schema", "platform.node", "receiver-console"];
+const replacedChunks: readonly string[] = ["object-schema", "platform.node"];
 
 /** Writes the licenses of the bundled packages to a file, as these licenses require. The build of the console does the same. */
 const licenses: Rolldown.Plugin = {
@@ -85,10 +72,11 @@ export default defineConfig({
       includeDependenciesRecursively: false,
       // The declarations (`.d.ts`) of these files must not get into the chunks.
       groups: [
-        { name: "delivery-history", test: /src\/receiver\/recent\/[\w-]+\.ts$/ },
         { name: "object-schema", test: /src\/payload\/object-schema\.ts$/ },
-        { name: "receiver-console", test: /src\/receiver\/console\/receiver-console\.ts$/ },
-        { name: "platform.node", test: /src\/receiver\/platform\.node\.ts$/ },
+        {
+          name: "platform.node",
+          test: /src\/receiver\/(?:platform\.node|history|run|console\/receiver-console)\.ts$/,
+        },
       ],
     },
     chunkFileNames: ({ name }) => (replacedChunks.includes(name) ? "[name].js" : "[name]-[hash].js"),

@@ -3128,11 +3128,13 @@ type Outcome =
  * ```
  */
 declare function parsePayload(value: unknown): WebhookPayload;
+/** Every outcome, in display order. */
+declare const activityOutcomes: readonly ["succeeded", "ignored", "retrying", "failed", "dead"];
 /**
  * The outcome of a delivery or attempt. `failed` is a failure before the response. `retrying` is a failed background attempt
  * that will be retried, and `dead` is one that will not.
  */
-type ActivityOutcome = "succeeded" | "ignored" | "retrying" | "failed" | "dead";
+type ActivityOutcome = (typeof activityOutcomes)[number];
 /** Median and 95th percentile of handler durations, in milliseconds. They include checks of `paths` and `ignoreSelf`. */
 interface HandlerTime {
   readonly p50: number;
@@ -3145,7 +3147,7 @@ interface HandlerTime {
  * `register()` has not run in this process.
  */
 type EndpointRegistration = "registered" | "missing" | "unknown";
-/** The state of one endpoint since the server started. Only {@link Activity} updates the counts. */
+/** The state of one endpoint since the server started. Except for new deliveries, only {@link Activity} updates the counts. */
 declare class EndpointActivity {
   #private;
   registration: EndpointRegistration;
@@ -3160,6 +3162,7 @@ declare class EndpointActivity {
   get handlerTime(): HandlerTime | undefined;
   /** The number of deliveries and attempts with this outcome. */
   countOf(outcome: ActivityOutcome): number;
+  /** Counts a new delivery. `at` is its time of arrival, in milliseconds since the epoch. */
   addArrival(at: number): void;
   addRun(milliseconds: number, at: number): void;
   addEnd(outcome: ActivityOutcome, at: number, isRepeat?: boolean): void;
@@ -3294,7 +3297,8 @@ interface EndpointQueue {
   retentionMs: number;
   /**
    * Runs the handler and never rejects. The signal is aborted when `Inbox.close` is called and when the lease of the delivery is
-   * lost. If the handler fails after the signal was aborted, the attempt counts as interrupted (see `next-step.ts`).
+   * lost. If the handler fails after the signal was aborted, the attempt is interrupted: the delivery runs again,
+   * and the attempt does not count.
    */
   run: (delivery: ClaimedDelivery, signal: AbortSignal) => Promise<FinishedRun>;
   /** Called after an attempt has ended in this process, so that the delivery may have changed. Must not throw. */
@@ -3592,18 +3596,10 @@ type PayloadFor<Options extends EndpointOptions> = Options extends {
   scope: infer Scope;
 } ? undefined extends Scope ? WebhookPayload : PayloadOf<Extract<OneOf<Scope>, string>, RepoTypeOf<Options>> : WebhookPayload;
 /** A registered endpoint. */
-interface Endpoint {
+interface Endpoint extends FilterValues {
   readonly name: string;
   /** Warnings about options that are probably mistakes. */
   readonly warnings: readonly string[];
-  /** The scopes that the filter accepts. An empty list accepts all scopes. */
-  readonly scopes: readonly string[];
-  /** The repository patterns that the filter accepts. An empty list accepts all repositories. */
-  readonly repos: readonly string[];
-  /** The actions, refs, and paths that the filter accepts. An empty list accepts everything. */
-  readonly actions: readonly string[];
-  readonly refs: readonly string[];
-  readonly paths: readonly string[];
   /** Whether events that this server caused are ignored. */
   readonly ignoreSelf: boolean;
   /** The items that the endpoint's webhook watches. */
@@ -4028,7 +4024,7 @@ type LandingPage = string | Hono | ((info: LandingInfo) => string | Response | P
  * symbol is registered (`Symbol.for`), because a tool and the user's project may use different copies of this package.
  */
 declare const serverControl: unique symbol;
-interface EndpointDetails extends FilterValues, Pick<Endpoint, "name" | "watch" | "domains" | "ignoreSelf" | "warnings"> {
+interface EndpointDetails extends Pick<Endpoint, keyof FilterValues | "name" | "watch" | "domains" | "ignoreSelf" | "warnings"> {
   readonly background: boolean;
 }
 /** The endpoints, in the order of their registration, and the secret of a server. */

@@ -224,6 +224,15 @@ describe("In a runtime without Node", () => {
     expect(code.match(/\bimport\([^)]*\)?/g) ?? []).toEqual([]);
   });
 
+  test("the platform exports all names of the original, which TypeScript checks instead", async () => {
+    const [original, replacement] = await Promise.all([
+      import("../src/receiver/platform.node.ts"),
+      import("../src/receiver/platform.worker.ts"),
+    ]);
+    const ofOtherFolders = ["objectSchema", "registerServer"];
+    expect(Object.keys(replacement).sort()).toEqual([...Object.keys(original), ...ofOtherFolders].sort());
+  });
+
   test("launch() throws an error that recommends server.fetch", async () => {
     const { run } = createWorker();
     expect(await run("worker.launch()")).toEqual([true, "LISTEN_FAILED", expect.stringContaining("server.fetch")]);

@@ -39,12 +39,16 @@ export function describeError(thrown: unknown): ErrorDescription {
 
 /** Returns the thrown value if it is an error, otherwise an error that describes the value. Never throws. */
 export function toError(thrown: unknown): Error {
+  return isInstanceOf(thrown, Error) ? thrown : new Error(describeError(thrown).message);
+}
+
+/** Like `instanceof`, but returns `false` for a revoked `Proxy`. Never throws. */
+export function isInstanceOf<Type>(value: unknown, type: new () => Type): value is Type {
   try {
-    if (thrown instanceof Error) return thrown;
+    return value instanceof type;
   } catch {
-    // `instanceof` throws for a revoked `Proxy`.
+    return false;
   }
-  return new Error(describeError(thrown).message);
 }
 
 /** Returns the message of an error, or the text of any other thrown value. Never throws. */

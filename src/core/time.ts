@@ -13,6 +13,17 @@ export async function withDeadline<T>(promise: Promise<T>, ms: number, late: () 
   }
 }
 
+/** Waits up to `ms` milliseconds for a promise. Returns whether it resolved. Ignores a later rejection. */
+export async function resolvesWithin(promise: Promise<unknown>, ms: number): Promise<boolean> {
+  const over = Promise.withResolvers<false>();
+  const timer = setTimeout(over.resolve, ms, false);
+  try {
+    return await Promise.race([promise.then(() => true), over.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
 /**
  * Waits for a promise until the signal aborts. Ignores a later rejection of the promise.
  *
@@ -28,6 +39,29 @@ export async function untilAborted<T>(promise: Promise<T>, signal: AbortSignal):
   } finally {
     signal.removeEventListener("abort", abort);
   }
+}
+
+/** Returns a function that calls `load` once and returns its promise. After a failed call, the next call calls `load` again. */
+export function loadOnce<T>(load: () => Promise<T>): () => Promise<T> {
+  let loading: Promise<T> | undefined;
+  return () => {
+    loading ??= load().catch((error: unknown) => {
+      loading = undefined;
+      throw error;
+    });
+    return loading;
+  };
+}
+
+/** Returns a function that calls `run`. Calls during a run return the promise of this run. */
+export function shareRun<T>(run: () => Promise<T>): () => Promise<T> {
+  let running: Promise<T> | undefined;
+  return () => {
+    running ??= run().finally(() => {
+      running = undefined;
+    });
+    return running;
+  };
 }
 
 /** Returns the wait after a failed attempt, starting at 1. The first wait is `firstMs`. Each later wait doubles, up to `maxMs`. */

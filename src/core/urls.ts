@@ -12,12 +12,26 @@ export function readBaseUrl(text: string): string | undefined {
 
 /**
  * Whether the host of a parsed URL is this machine. URL parsers convert other notations, such as `0x7f.1` or `2130706433`, to the
- * usual one. Works without Node, unlike `isLoopbackHost`, and also finds addresses to which no server listens.
+ * usual one. Unlike `isLoopbackHost`, also finds addresses to which no server listens.
  */
 export function isOnThisMachine(hostname: string): boolean {
   const name = hostname.replace(/\.$/, "");
   // The unspecified address also connects to this machine. `::ffff:` starts an IPv4 address.
   return /^(?:(?:.*\.)?localhost|(?:0|127)(?:\.\d+){3}|\[::(?:1|ffff:(?:0|7f..):[^:]+)?\])$/.test(name);
+}
+
+/** Whether an IP address is a loopback address, to which only this machine can connect. */
+export function isLoopbackAddress(address: string): boolean {
+  if (/^127(?:\.\d+){3}$/.test(address)) return URL.parse(`http://${address}`)?.hostname === address;
+  // The parser shortens an IPv6 address, and converts an IPv4 address in it to hexadecimal.
+  const host = /^[\da-f:.]+$/i.test(address) ? URL.parse(`http://[${address}]`)?.hostname : undefined;
+  return host !== undefined && /^\[::(?:1|ffff:7f..:[^:]+)\]$/.test(host);
+}
+
+/** Whether the host of a URL or `Host` header, without the port, is a loopback address or `localhost`. */
+export function isLoopbackHost(host: string): boolean {
+  const name = host.replace(/^\[|\]$/g, "").toLowerCase();
+  return name === "localhost" || name.endsWith(".localhost") || isLoopbackAddress(name);
 }
 
 // The URL of a webhook can contain the secret as `?secret=`.
@@ -34,15 +48,35 @@ export function secretsInUrl(text: string): string[] {
   const written = [secretParameter, password].flatMap((pattern) =>
     [...text.matchAll(pattern)].map(([, , secret]) => secret ?? ""),
   );
-  return [...new Set(written.flatMap((secret) => [secret, decode(secret)]))].filter((secret) => secret !== "");
+  return [...new Set(written.flatMap((secret) => [secret, decodeQueryPart(secret)]))].filter((secret) => secret !== "");
 }
 
-function decode(text: string): string {
+/** Decodes a part of a query. Returns a text that is not encoded correctly unchanged. */
+export function decodeQueryPart(text: string): string {
   try {
     return decodeURIComponent(text.replaceAll("+", " "));
   } catch {
     return text;
   }
+}
+
+/** Shorter secrets can be common words such as "postgres", so they are only masked inside a URL. */
+const minUniqueLength = 12;
+
+/**
+ * Replaces the username, the password, and the secret parameters of a URL with `***` in a text, such as the message of a database
+ * driver. Also masks the passwords of other URLs in the text.
+ */
+export function maskSecretsOf(url: string, text: string): string {
+  // An unescaped slash in a password makes the URL invalid, but the password must still be masked.
+  const [, username = "", password = ""] = /:\/\/([^:@/]*)(?::(.*))?@/s.exec(url) ?? [];
+  return [...secretsInUrl(url), username, password]
+    .filter((secret) => secret !== "")
+    .sort((left, right) => right.length - left.length)
+    .reduce((masked, secret) => {
+      const inPlace = masked.replaceAll(`:${secret}@`, ":***@");
+      return secret.length < minUniqueLength ? inPlace : inPlace.replaceAll(secret, "***");
+    }, maskUrl(text));
 }
 
 /** The hop-by-hop headers of RFC 9110, section 7.6.1. */

@@ -10,7 +10,7 @@ import { isOnThisMachine } from "../core/urls.ts";
 import type { HubClient } from "../hub/client.ts";
 import { webhookPayload } from "../payload/samples.ts";
 import type { EndpointDetails, ServerDescription } from "../receiver/control.ts";
-import { registerDescription } from "../registration/register-server.ts";
+import { registerDescription } from "../registration/reconcile.ts";
 import { formatStep } from "../registration/report.ts";
 import { deployFailed, EnvironmentFile, type ProjectFiles, readProject } from "./project.ts";
 import { RemoteSpace, type SpaceInfo } from "./remote-space.ts";

@@ -2,7 +2,7 @@ import { lstatSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writ
 import { tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
 import * as z from "zod";
-import { isLoopbackHost } from "../core/loopback.ts";
+import { isLoopbackHost } from "../core/urls.ts";
 
 const sessionFile = z.object({
   pid: z.int().positive(),

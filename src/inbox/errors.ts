@@ -2,7 +2,7 @@ import { describeError, messageOf } from "../core/describe.ts";
 import { WebhookError } from "../core/errors.ts";
 import { optionError } from "../core/options.ts";
 import type { Outcome } from "../payload/parse.ts";
-import type { DeliveryAttempt, DeliveryKey } from "./inbox.ts";
+import type { DeliveryAttempt, DeliveryKey, InboxProblem } from "./inbox.ts";
 
 const refused = { status: 503, retryable: true };
 
@@ -60,6 +60,11 @@ export function leaseLost(): WebhookError {
     code: "LEASE_LOST",
     retryable: true,
   });
+}
+
+/** Returns the problem of an inbox that cannot store or cannot run any delivery. */
+export function unavailable(message: string, code = "INBOX_UNAVAILABLE"): InboxProblem {
+  return { code, severity: "unavailable", message };
 }
 
 type AttemptError = NonNullable<DeliveryAttempt["error"]>;

@@ -112,7 +112,8 @@ export interface EndpointQueue {
   retentionMs: number;
   /**
    * Runs the handler and never rejects. The signal is aborted when `Inbox.close` is called and when the lease of the delivery is
-   * lost. If the handler fails after the signal was aborted, the attempt counts as interrupted (see `next-step.ts`).
+   * lost. If the handler fails after the signal was aborted, the attempt is interrupted: the delivery runs again,
+   * and the attempt does not count.
    */
   run: (delivery: ClaimedDelivery, signal: AbortSignal) => Promise<FinishedRun>;
   /** Called after an attempt has ended in this process, so that the delivery may have changed. Must not throw. */
@@ -141,6 +142,36 @@ export type NextStep =
       /** Whether the attempt counts toward `maxAttempts`. An interrupted attempt does not count. */
       counts: boolean;
     };
+
+/**
+ * Returns the next step after an attempt. An inbox decides it once, stores it unless the delivery was replayed meanwhile, and passes
+ * the stored step to `FinishedRun.onStored`.
+ *
+ * - A delivery that the handler processed has succeeded, and one that a condition ignored is ignored.
+ * - If the attempt was interrupted, the delivery runs again immediately.
+ * - After a failure, the delivery is retried at the requested time, otherwise after the wait of the retry policy. The delivery is
+ *   dead if the error is not retryable or no attempts are left.
+ */
+export function nextStep(
+  outcome: Outcome,
+  {
+    claimed,
+    isInterrupted,
+    now,
+  }: {
+    claimed: Pick<ClaimedDelivery, "isLastAttempt" | "retryDelayMs">;
+    /** Whether the handler's signal was aborted before the handler finished, by a shutdown or because the lease was lost. */
+    isInterrupted: boolean;
+    /** Milliseconds since the epoch. */
+    now: number;
+  },
+): NextStep {
+  if (outcome.status !== "failed") return { status: outcome.status };
+  if (isInterrupted) return { status: "queued", dueAt: now, counts: false };
+  if (!outcome.error.retryable || claimed.isLastAttempt) return { status: "dead" };
+  const requested = outcome.retryAt?.getTime() ?? Number.NaN;
+  return { status: "queued", dueAt: Number.isNaN(requested) ? now + claimed.retryDelayMs : requested, counts: true };
+}
 
 /** Filters and pagination for a list of deliveries. A delivery must match all filters. */
 export interface ListOptions {

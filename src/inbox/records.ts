@@ -1,20 +1,23 @@
 import * as z from "zod/mini";
+import { readJson } from "../core/text.ts";
 import type { AttemptDetails, AttemptLog } from "./inbox.ts";
 
 /** The maximum size of the JSON text of the details, in bytes. */
 export const maxDetailsBytes = 16 * 1_024;
 
-const detailsSchema = z.object({
+export const detailsSchema = z.object({
   result: z.optional(z.string()),
   stack: z.optional(z.string()),
   logs: z.optional(
-    z.array(
-      z.object({
-        at: z.number(),
-        level: z.enum(["debug", "info", "warn", "error"]),
-        message: z.string(),
-        fields: z.optional(z.string()),
-      }),
+    z.readonly(
+      z.array(
+        z.object({
+          at: z.number(),
+          level: z.enum(["debug", "info", "warn", "error"]),
+          message: z.string(),
+          fields: z.optional(z.string()),
+        }),
+      ),
     ),
   ),
   isTruncated: z.optional(z.boolean()),
@@ -29,15 +32,7 @@ export function encodeDetails(details: AttemptDetails | undefined): string | und
 
 /** Parses the JSON text of details. Returns `undefined` if it is not from a release that this one can read. */
 export function decodeDetails(text: string): AttemptDetails | undefined {
-  return decode(detailsSchema, text);
-}
-
-function decode<Value>(schema: z.ZodMiniType<Value>, text: string): Value | undefined {
-  try {
-    return schema.safeParse(JSON.parse(text)).data;
-  } catch {
-    return undefined;
-  }
+  return detailsSchema.safeParse(readJson(text)).data;
 }
 
 /** Cuts the largest parts first: long lines of the log, then the result and the stack, and then the newest lines of the log. */
@@ -104,5 +99,5 @@ export function encodeHeaders(headers: Headers | undefined): string | undefined 
 
 /** Parses the JSON text of headers. Returns `undefined` if the text is not an object of strings. */
 export function decodeHeaders(text: string): Headers | undefined {
-  return decode(headersSchema, text);
+  return headersSchema.safeParse(readJson(text)).data;
 }

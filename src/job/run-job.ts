@@ -2,8 +2,8 @@ import { basename } from "node:path";
 import { WebhookError, type WebhookErrorCode } from "../core/errors.ts";
 import { defaultPort } from "../core/urls.ts";
 import type { Outcome } from "../payload/parse.ts";
+import { endpointUnknown } from "../receiver/context.ts";
 import { type ControllableServer, type JobDelivery, launchInterceptor, serverControl } from "../receiver/control.ts";
-import { endpointUnknown } from "../receiver/endpoint-registry.ts";
 import type { WebhooksServer } from "../receiver/server.ts";
 import { serverFileInvalid } from "../server-file/load-failure.ts";
 

@@ -115,6 +115,8 @@ function firstValue(context: Context, header: string): string {
   return context.req.header(header)?.split(",")[0]?.trim() ?? "";
 }
 
+type LoadErrorPage = () => Promise<Pick<typeof import("../console/pages/error-page.ts"), "renderErrorPage">>;
+
 /**
  * Replaces the JSON of an error response with an HTML page if a browser sent the request. `home`: the path of the landing page, to
  * which the error page links.
@@ -122,10 +124,11 @@ function firstValue(context: Context, header: string): string {
 export async function showErrorPage(
   response: Response,
   request: { method: string; accept: string | null | undefined; home?: string | undefined },
+  load: LoadErrorPage,
 ): Promise<Response> {
   const error = errorBehind(response);
   if (error === undefined || !wantsHtml(request)) return response;
-  const { renderErrorPage } = await import("../console/pages/error-page.ts");
+  const { renderErrorPage } = await load();
   const { status } = response;
   const page = renderErrorPage({ status, code: error.code, message: error.message, home: request.home });
   const headers = new Headers(response.headers);
@@ -153,6 +156,7 @@ interface ServerAppOptions extends MountPointOptions {
   app?: HonoApp;
   log: Logger;
   refusalLog: Logger;
+  loadErrorPage: LoadErrorPage;
 }
 
 /** The Hono app of a server: a new app, or an app to which the user has added middleware. */
@@ -192,10 +196,7 @@ export class ServerApp {
     addRoutes(builtIn);
     try {
       for (const { method, path, handler } of builtIn.routes) {
-        const added = withPreparedHeaders(
-          (context, next) => this.#refuse(context.env) ?? handler(context, next),
-          mountPoint,
-        );
+        const added = this.#withPreparedHeaders((context, next) => this.#refuse(context.env) ?? handler(context, next));
         this.#builtIn.add(added);
         this.hono.on(method, path, added);
       }
@@ -220,7 +221,7 @@ export class ServerApp {
     }
     // Keeps the `notFound` handler of a user's app: Hono cannot report whether the app has one.
     if (this.#options.app === undefined) {
-      this.hono.notFound((context) => showToBrowsers(toResponse(errorAnswer(nothingFound())), context, mountPoint));
+      this.hono.notFound((context) => this.#showToBrowsers(toResponse(errorAnswer(nothingFound())), context));
     }
     if (hasDefaultErrorHandler(this.hono)) this.hono.onError((cause, context) => this.#answerFailure(cause, context));
     this.hono.use = () => {
@@ -244,7 +245,8 @@ export class ServerApp {
   fetch(...[request, environment, context]: Parameters<Hono["fetch"]>): Response | Promise<Response> {
     const refused = this.#refuse(environment);
     if (!refused) return this.hono.fetch(request, environment, context);
-    return showErrorPage(refused, { method: request.method, accept: request.headers.get("accept") });
+    const { method, headers } = request;
+    return showErrorPage(refused, { method, accept: headers.get("accept") }, this.#options.loadErrorPage);
   }
 
   /**
@@ -261,32 +263,33 @@ export class ServerApp {
     return toResponse(errorAnswer(error));
   }
 
+  /**
+   * Adds the headers that middleware has set on the context to the responses of `handler`. Hono only adds these headers to
+   * responses that were created with the context, and the built-in routes create responses in another way.
+   */
+  #withPreparedHeaders(handler: Handler): Handler {
+    return async (context, next) => {
+      const answer: unknown = await handler(context, next);
+      if (!isResponse(answer)) return answer;
+      const response = await this.#showToBrowsers(answer, context);
+      return context.req.routeIndex > 0 ? context.newResponse(response.body, response) : response;
+    };
+  }
+
+  #showToBrowsers(response: Response, context: Context): Promise<Response> {
+    const { method, path } = context.req;
+    const home = `${this.mountPoint.prefixOf(context)}/`;
+    const accept = context.req.header("accept");
+    const shown = { method, accept, home: home === path ? undefined : home };
+    return showErrorPage(response, shown, this.#options.loadErrorPage);
+  }
+
   #answerFailure(cause: unknown, context: Context): Response {
     const thrown = responseOf(cause);
     if (thrown) return context.newResponse(thrown.body, thrown);
     this.#options.log.error({ err: cause }, "A page or a custom route failed.");
     return toResponse(errorAnswer(internalError(cause)));
   }
-}
-
-/**
- * Adds the headers that middleware has set on the context to the responses of `handler`. Hono only adds these headers to
- * responses that were created with the context, and the built-in routes create responses in another way.
- */
-function withPreparedHeaders(handler: Handler, mountPoint: MountPoint): Handler {
-  return async (context, next) => {
-    const answer: unknown = await handler(context, next);
-    if (!isResponse(answer)) return answer;
-    const response = await showToBrowsers(answer, context, mountPoint);
-    return context.req.routeIndex > 0 ? context.newResponse(response.body, response) : response;
-  };
-}
-
-function showToBrowsers(response: Response, context: Context, mountPoint: MountPoint): Promise<Response> {
-  const { method, path } = context.req;
-  const home = `${mountPoint.prefixOf(context)}/`;
-  const accept = context.req.header("accept");
-  return showErrorPage(response, { method, accept, home: home === path ? undefined : home });
 }
 
 /** Returns the response of an `HTTPException`, which Hono's middleware throws to end a request. */

@@ -3,7 +3,6 @@ import { withDeadline } from "../core/time.ts";
 import type { ClaimedDelivery, DeliveryCounts, FinishedRun, Inbox, IncomingDelivery } from "../inbox/inbox.ts";
 import type { ServerContext } from "./context.ts";
 import type { Endpoint } from "./endpoint.ts";
-import { canOpenInbox } from "./platform.node.ts";
 
 interface InboxReaderOptions<Value> {
   now: () => number;
@@ -22,10 +21,8 @@ const freshMs = 1_000;
 export class InboxReader<Value> {
   readonly #background: Pick<BackgroundWork, "opened">;
   readonly #options: InboxReaderOptions<Value>;
-  #source: Promise<Inbox> | undefined;
-  #value: Promise<Value> | undefined;
-  #readAt = 0;
-  #isPending = false;
+  /** The latest read. `at`: when it started. */
+  #last: { opened: Promise<Inbox>; at: number; isPending: boolean; value: Promise<Value> } | undefined;
 
   constructor(background: Pick<BackgroundWork, "opened">, options: InboxReaderOptions<Value>) {
     this.#background = background;
@@ -42,18 +39,16 @@ export class InboxReader<Value> {
   }
 
   #shared(opened: Promise<Inbox>): Promise<Value> {
-    const now = this.#options.now();
-    const age = now - this.#readAt;
+    const { now, read } = this.#options;
+    const last = this.#last;
+    const age = now() - (last?.at ?? 0);
     // The age is negative if the clock was set back.
-    const isUsable = this.#isPending || (age >= 0 && age < freshMs);
-    if (this.#value && this.#source === opened && isUsable) return this.#value;
-    const value = this.#options.read(opened).finally(() => {
-      if (this.#value === value) this.#isPending = false;
+    if (last?.opened === opened && (last.isPending || (age >= 0 && age < freshMs))) return last.value;
+    const value = read(opened).finally(() => {
+      latest.isPending = false;
     });
-    this.#source = opened;
-    this.#readAt = now;
-    this.#isPending = true;
-    this.#value = value;
+    const latest = { opened, at: now(), isPending: true, value };
+    this.#last = latest;
     return value;
   }
 }
@@ -71,6 +66,8 @@ export function createCountsReader(
 }
 
 interface BackgroundWorkOptions {
+  /** Loads the built-in inbox. `undefined` if this runtime does not support it. */
+  loadInbox: (() => Promise<typeof import("../inbox/open-inbox.ts")>) | undefined;
   /** Runs an endpoint's handler on a claimed delivery. Never rejects. */
   run: (endpoint: Endpoint, claimed: ClaimedDelivery, signal: AbortSignal) => Promise<FinishedRun>;
   /** Called if an inbox that was being opened in the background cannot be opened without a restart. */
@@ -143,7 +140,8 @@ export class BackgroundWork {
    * @throws `INBOX_UNUSABLE` for a background endpoint in a runtime without an inbox, where each delivery would fail.
    */
   add(endpoint: Endpoint): void {
-    if (endpoint.queue && typeof this.#context.options.inbox !== "object" && !canOpenInbox) throw unsupported(endpoint);
+    const canOpenInbox = typeof this.#context.options.inbox === "object" || this.#options.loadInbox !== undefined;
+    if (endpoint.queue && !canOpenInbox) throw unsupported(endpoint);
     if (this.#inbox) this.#work(this.#inbox, endpoint);
   }
 
@@ -213,8 +211,15 @@ export class BackgroundWork {
     if (typeof inbox === "object" && this.#inboxUrl === undefined) return inbox;
     // Before the import, during which the server may be closed.
     const { signal } = this.#stopOpening;
-    const { openConfiguredInbox } = await import("./node/open-configured-inbox.ts");
-    const opened = await openConfiguredInbox({ inbox, log, now, signal, onFailure: this.#options.onFailure });
+    const { loadInbox, onFailure } = this.#options;
+    if (!loadInbox) {
+      throw new WebhookError(
+        "This runtime does not support the built-in inbox. Pass an inbox with new WebhooksServer({ inbox }).",
+        { code: "INBOX_UNUSABLE", status: 503 },
+      );
+    }
+    const { openConfiguredInbox } = await loadInbox();
+    const opened = await openConfiguredInbox({ inbox, log, now, signal, onFailure });
     if (opened.maxRetryWaitMs !== undefined) this.limitRetryWaits(opened.maxRetryWaitMs);
     return opened.inbox;
   }

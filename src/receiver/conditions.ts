@@ -6,11 +6,13 @@ import type { WebhookPayload } from "../payload/schema.ts";
 import type { Endpoint } from "./endpoint.ts";
 import type { ServerHub } from "./hub.ts";
 
-export interface CheckedDelivery {
+interface CheckedDelivery {
   endpoint: Endpoint;
   delivery: Pick<Delivery<unknown>, "id">;
   payload: WebhookPayload;
   signal: AbortSignal | undefined;
+  hub: ServerHub;
+  log: Logger;
 }
 
 /** The maximum duration of the check in the background. */
@@ -18,48 +20,38 @@ const backgroundLimitMs = 30_000;
 /** The maximum duration before a response. With the default timeout of the handler, the Hub waits 1 s longer. */
 const inlineLimitMs = 4_000;
 
-/** Checks the conditions of endpoints that can require calls to the Hub: `ignoreSelf` and `paths`. */
-export class ConditionCheck {
-  readonly #log: Logger;
-  readonly #hub: ServerHub;
-
-  constructor(log: Logger, hub: ServerHub) {
-    this.#log = log;
-    this.#hub = hub;
-  }
-
-  /**
-   * Returns the reason why the handler does not run, or `undefined` if the handler runs. If the Hub does not answer in time, the
-   * handler runs, because an event that is handled once too often is better than a lost event.
-   *
-   * @throws the abort reason of the delivery's signal.
-   */
-  async reasonToIgnore(checked: CheckedDelivery): Promise<string | undefined> {
-    const { endpoint, signal } = checked;
-    const limit = AbortSignal.timeout(endpoint.queue ? backgroundLimitMs : inlineLimitMs);
-    try {
-      return await this.#findReason(checked, signal ? AbortSignal.any([signal, limit]) : limit);
-    } catch (error) {
-      signal?.throwIfAborted();
-      this.#log.warn(
-        { endpoint: endpoint.name, deliveryId: checked.delivery.id, err: error },
-        "The Hub did not answer whether the delivery meets the conditions of the endpoint (ignoreSelf, paths), so the handler runs.",
-      );
-      return undefined;
-    }
-  }
-
-  async #findReason({ endpoint, payload }: CheckedDelivery, signal: AbortSignal): Promise<string | undefined> {
-    const { ignoreSelf = false, paths } = endpoint.conditions ?? {};
-    if (ignoreSelf) {
-      const { isOwnEvent } = await import("./own-event.ts");
-      if (await isOwnEvent(payload, this.#hub, signal)) return "this server caused the event";
-    }
-    if (paths && !(await hasChangedPath(payload, paths, this.#hub.client, signal))) {
-      return pathsReason(paths);
-    }
+/**
+ * Checks the conditions of an endpoint that can require calls to the Hub: `ignoreSelf` and `paths`. Returns the reason why the handler
+ * does not run, or `undefined` if the handler runs. If the Hub does not answer in time, the handler runs, because an event that is
+ * handled once too often is better than a lost event.
+ *
+ * @throws the abort reason of the delivery's signal.
+ */
+export async function reasonToIgnore(checked: CheckedDelivery): Promise<string | undefined> {
+  const { endpoint, signal } = checked;
+  const limit = AbortSignal.timeout(endpoint.queue ? backgroundLimitMs : inlineLimitMs);
+  try {
+    return await findReason(checked, signal ? AbortSignal.any([signal, limit]) : limit);
+  } catch (error) {
+    signal?.throwIfAborted();
+    checked.log.warn(
+      { endpoint: endpoint.name, deliveryId: checked.delivery.id, err: error },
+      "The Hub did not answer whether the delivery meets the conditions of the endpoint (ignoreSelf, paths), so the handler runs.",
+    );
     return undefined;
   }
+}
+
+async function findReason(
+  { endpoint, payload, hub }: CheckedDelivery,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const { ignoreSelf = false, paths } = endpoint.conditions ?? {};
+  if (ignoreSelf) {
+    const { isOwnEvent } = await import("./own-event.ts");
+    if (await isOwnEvent(payload, hub, signal)) return "this server caused the event";
+  }
+  return paths && !(await hasChangedPath(payload, paths, hub.client, signal)) ? pathsReason(paths) : undefined;
 }
 
 /**

@@ -58,8 +58,7 @@ export function stopServingDefaultExport(server: { close(): Promise<void> }): vo
 export const serverControl: unique symbol = Symbol.for("hub-webhooks.serverControl");
 
 export interface EndpointDetails
-  extends FilterValues,
-    Pick<Endpoint, "name" | "watch" | "domains" | "ignoreSelf" | "warnings"> {
+  extends Pick<Endpoint, keyof FilterValues | "name" | "watch" | "domains" | "ignoreSelf" | "warnings"> {
   readonly background: boolean;
 }
 

@@ -1,17 +1,13 @@
+/** Every outcome, in display order. */
+export const activityOutcomes = ["succeeded", "ignored", "retrying", "failed", "dead"] as const;
 /**
  * The outcome of a delivery or attempt. `failed` is a failure before the response. `retrying` is a failed background attempt
  * that will be retried, and `dead` is one that will not.
  */
-export type ActivityOutcome = "succeeded" | "ignored" | "retrying" | "failed" | "dead";
+export type ActivityOutcome = (typeof activityOutcomes)[number];
 
-/** Every outcome, in display order. */
-export const activityOutcomes = [
-  "succeeded",
-  "ignored",
-  "retrying",
-  "failed",
-  "dead",
-] as const satisfies readonly ActivityOutcome[];
+/** The maximum number of times that the Hub triggers a webhook in 24 hours. */
+export const hubDailyLimit = 1_000;
 
 /** The number of deliveries and attempts with each outcome in one clock hour. */
 interface ActivityHour extends Readonly<Record<ActivityOutcome, number>> {
@@ -47,11 +43,6 @@ export class Activity {
   constructor(now: () => number) {
     this.#now = now;
     this.startedAt = new Date(now());
-  }
-
-  /** Counts a new delivery. `at` is its time of arrival, in milliseconds since the epoch. */
-  arrived(endpoint: EndpointActivity, at: number): void {
-    endpoint.addArrival(at);
   }
 
   /** Counts the outcome of a delivery or of an attempt. `isRepeat`: the endpoint has already counted the delivery. */
@@ -109,7 +100,7 @@ const kinds = { deliveries: 0, failures: 1, attempts: 2, failedAttempts: 3 };
  */
 export type EndpointRegistration = "registered" | "missing" | "unknown";
 
-/** The state of one endpoint since the server started. Only {@link Activity} updates the counts. */
+/** The state of one endpoint since the server started. Except for new deliveries, only {@link Activity} updates the counts. */
 export class EndpointActivity {
   registration: EndpointRegistration = "unknown";
   #deliveries = 0;
@@ -140,6 +131,7 @@ export class EndpointActivity {
     return this.#ends[activityOutcomes.indexOf(outcome)] ?? 0;
   }
 
+  /** Counts a new delivery. `at` is its time of arrival, in milliseconds since the epoch. */
   addArrival(at: number): void {
     this.#deliveries += 1;
     this.#count(at, kinds.deliveries);

@@ -4,9 +4,9 @@ import { shorten } from "../core/text.ts";
 import { webhooksPath } from "../core/urls.ts";
 import { type Answer, errorAnswer, isCrossSite } from "../http/answer.ts";
 import { readBodyLimit } from "../http/body.ts";
-import type { AttemptDetails, ClaimedDelivery, FinishedRun } from "../inbox/inbox.ts";
+import type { ClaimedDelivery, FinishedRun } from "../inbox/inbox.ts";
 import type { Outcome } from "../payload/parse.ts";
-import { unknownNames } from "../payload/schema.ts";
+import { unknownNames, type WebhookPayload } from "../payload/schema.ts";
 import {
   type AnsweredOutcome,
   answerAccepted,
@@ -16,22 +16,21 @@ import {
   resultTextOf,
 } from "./answer.ts";
 import type { BackgroundWork } from "./background.ts";
-import type { CheckedDelivery, ConditionCheck } from "./conditions.ts";
+import { reasonToIgnore } from "./conditions.ts";
 import type { ServerContext } from "./context.ts";
 import type { JobDelivery } from "./control.ts";
 import { DeliveryRecorder } from "./end.ts";
 import type { Endpoint, ParsedDelivery } from "./endpoint.ts";
-import { dropInvalidRetryTime, interruptedBeforeRun, type RunSource, runHandler } from "./handler.ts";
+import { dropInvalidRetryTime, interruptedBeforeRun, type RunOptions, type RunSource, runHandler } from "./handler.ts";
 import type { ServerHub } from "./hub.ts";
-import type { RecentRun } from "./recent/delivery-history.ts";
 import type { DeliveryRequest } from "./request.ts";
+import type { Run } from "./run.ts";
 import type { SecretCheck } from "./secret.ts";
 
 /** The parts of a server that its delivery pipeline calls. */
 interface PipelineParts {
   background: BackgroundWork;
   hub: ServerHub;
-  conditionCheck: ConditionCheck;
 }
 
 /** The maximum number of unknown names that are logged, because senders can invent any number of names. */
@@ -94,19 +93,11 @@ export class DeliveryPipeline {
         parsed = { ...parsed, ignored: "The event comes from the bucket that stores the inbox of this server." };
       }
       const ranAt = performance.now();
-      const { running, duplicate, recentRun } = this.#runOnce(endpoint, parsed, request);
-      const answered = answerOutcome(await running, endpoint.name);
-      const answer = duplicate ? answerDuplicate({ id: parsed.delivery.id, first: answered.answer }) : answered.answer;
-      const endedAt = performance.now();
-      if (recentRun) this.#endRun(recentRun, answered, endedAt - ranAt, answer.status);
-      this.#recorder.recordAnswered(endpoint, parsed, {
-        outcome: answered.outcome,
-        duplicate,
-        isRepeat: recentRun?.isRepeat,
-        status: answer.status,
-        ms: endedAt - startedAt,
-        handlerMs: endedAt - ranAt,
-      });
+      const { running, duplicate, run } = this.#runOnce(endpoint, parsed, request);
+      const { outcome, answer: first } = answerOutcome(await running, endpoint.name);
+      const answer = duplicate ? answerDuplicate({ id: parsed.delivery.id, first }) : first;
+      const { status } = answer;
+      this.#recorder.recordAnswered(endpoint, parsed, { outcome, answer, run, duplicate, status, startedAt, ranAt });
       return answer;
     } catch (error) {
       return answerRefusal(error, { endpoint, request }, this.#context);
@@ -176,45 +167,25 @@ export class DeliveryPipeline {
     endpoint: Endpoint,
     parsed: ParsedDelivery,
     request?: DeliveryRequest,
-  ): { running: Outcome | Promise<Outcome>; duplicate: boolean; recentRun?: RecentRun | undefined } {
+  ): { running: Outcome | Promise<Outcome>; duplicate: boolean; run: Run | undefined } {
     const key = keyOf(parsed.delivery);
     const inProgress = this.#running.get(key);
-    if (inProgress) return { running: inProgress, duplicate: true };
-    const recentRun = this.#context.history.start(parsed, { headers: request?.captureHeaders() });
-    const running = this.#run(endpoint, parsed, { request, logRecorder: recentRun });
+    if (inProgress) return { running: inProgress, duplicate: true, run: undefined };
+    const run = this.#context.history.start(parsed.delivery, { headers: request?.captureHeaders() });
+    const running = this.#run(endpoint, parsed, { request, run });
     if (running instanceof Promise) {
       this.#running.set(key, running);
       void running.then(() => this.#running.delete(key));
     }
-    return { running, duplicate: false, recentRun };
+    return { running, duplicate: false, run };
   }
 
   /** Runs the handler, unless the filter ignores the delivery. */
   #run(endpoint: Endpoint, parsed: ParsedDelivery, source: RunSource): Outcome | Promise<Outcome> {
     const { delivery, hubPayload, ignored } = parsed;
     if (ignored !== undefined) return { status: "ignored", reason: ignored };
-    const { log } = this.#context;
-    const run = () => runHandler({ endpoint, delivery, log, hub: this.#parts.hub, ...source });
-    if (!endpoint.conditions || !hubPayload) return run();
-    return this.#runOnConditions(run, { endpoint, delivery, payload: hubPayload, source });
-  }
-
-  async #runOnConditions(
-    run: () => Outcome | Promise<Outcome>,
-    { source: { request, signal }, ...checked }: Omit<CheckedDelivery, "signal"> & { source: RunSource },
-  ): Promise<Outcome> {
-    try {
-      const checking = { ...checked, signal: request?.signal ?? signal };
-      const reason = await this.#parts.conditionCheck.reasonToIgnore(checking);
-      return reason === undefined ? await run() : { status: "ignored", reason };
-    } catch (cause) {
-      return { status: "failed", error: interruptedBeforeRun(cause) };
-    }
-  }
-
-  #endRun(run: RecentRun, { outcome, answer }: AnsweredOutcome, durationMs: number, responseStatus?: number): void {
-    const resultText = resultTextOf({ outcome, answer });
-    this.#context.history.end(run, { outcome, durationMs, responseStatus }, resultText);
+    const options = { endpoint, delivery, log: this.#context.log, hub: this.#parts.hub, ...source };
+    return endpoint.conditions && hubPayload ? runOnConditions(options, hubPayload) : runHandler(options);
   }
 
   /** Runs a delivery that the inbox has claimed. Never rejects. */
@@ -225,15 +196,14 @@ export class DeliveryPipeline {
     const startedAt = performance.now();
     let parsed: ParsedDelivery | undefined;
     let outcome: Outcome;
-    let details: AttemptDetails | undefined;
+    let run: Run | undefined;
     try {
       parsed = await endpoint.parse(claimed);
-      history.changed(claimed);
-      const logRecorder = history.createLogRecorder();
-      const answered = await this.#runUnanswered(endpoint, parsed, { signal, logRecorder });
+      run = history.startStored(claimed);
+      const answered = await this.#runUnanswered(endpoint, parsed, { signal, run });
       const isInterrupted = signal.aborted;
       outcome = dropInvalidRetryTime(answered.outcome, { endpoint, claimed, isInterrupted, now: now() });
-      details = logRecorder?.details(outcome, resultTextOf(answered));
+      run?.end({ outcome, resultText: resultTextOf(answered), durationMs: performance.now() - startedAt });
     } catch (cause) {
       // The endpoint's schema may have changed since the delivery was stored.
       outcome = { status: "failed", error: WebhookError.isInstance(cause) ? cause : internalError(cause) };
@@ -242,6 +212,7 @@ export class DeliveryPipeline {
     const onStored: FinishedRun["onStored"] = (next) =>
       this.#recorder.recordAttempt(endpoint, parsed, { ...ended, next });
     const redacted = redaction.outcome(outcome);
+    const details = run?.details;
     return details ? { ...redacted, details, onStored } : { ...redacted, onStored };
   }
 
@@ -260,14 +231,9 @@ export class DeliveryPipeline {
     const startedAt = performance.now();
     const parsed = await this.#parse(endpoint, { body, id: usableId(id) });
     const ranAt = performance.now();
-    const { outcome } = await this.#runUnanswered(endpoint, parsed, { signal });
-    const endedAt = performance.now();
-    this.#recorder.recordAnswered(endpoint, parsed, {
-      outcome,
-      ms: endedAt - startedAt,
-      handlerMs: endedAt - ranAt,
-    });
-    return outcome;
+    const answered = await this.#runUnanswered(endpoint, parsed, { signal });
+    this.#recorder.recordAnswered(endpoint, parsed, { ...answered, run: undefined, startedAt, ranAt });
+    return answered.outcome;
   }
 
   /**
@@ -278,9 +244,9 @@ export class DeliveryPipeline {
   async receive(endpoint: Endpoint, delivery: Pick<JobDelivery, "body" | "id">): Promise<Outcome> {
     const parsed = await this.#parse(endpoint, delivery);
     const ranAt = performance.now();
-    const { running, recentRun } = this.#runOnce(endpoint, parsed);
+    const { running, run } = this.#runOnce(endpoint, parsed);
     const answered = answerOutcome(await running, endpoint.name);
-    if (recentRun) this.#endRun(recentRun, answered, performance.now() - ranAt);
+    this.#recorder.recordRun(run, answered, { durationMs: performance.now() - ranAt });
     return answered.outcome;
   }
 
@@ -301,16 +267,11 @@ export class DeliveryPipeline {
       await this.#store(endpoint, parsed, { startedAt, replayOf });
       return { id };
     }
-    const { history } = this.#context;
     const ranAt = performance.now();
-    const recentRun = history.start(parsed, { replayOf });
-    const done = this.#runUnanswered(endpoint, parsed, { logRecorder: recentRun }).then((answered) => {
-      const endedAt = performance.now();
-      const handlerMs = endedAt - ranAt;
-      if (recentRun) this.#endRun(recentRun, answered, handlerMs);
-      const { outcome } = answered;
-      this.#recorder.recordAnswered(endpoint, parsed, { outcome, ms: endedAt - startedAt, handlerMs });
-    });
+    const run = this.#context.history.start(parsed.delivery, { replayOf });
+    const done = this.#runUnanswered(endpoint, parsed, { run }).then((answered) =>
+      this.#recorder.recordAnswered(endpoint, parsed, { ...answered, run, startedAt, ranAt }),
+    );
     return { id, done };
   }
 }
@@ -330,6 +291,17 @@ function checkRequest(request: DeliveryRequest, endpoint: Endpoint, secretCheck:
   secretCheck.check(request);
   if (endpoint.requiresJson) requireJson(request);
   else if (!secretCheck.isSet(request.bindings)) refuseCrossSite(request);
+}
+
+/** Runs the handler unless a condition of the endpoint ignores the delivery. */
+async function runOnConditions(options: RunOptions & { hub: ServerHub }, payload: WebhookPayload): Promise<Outcome> {
+  const { request, signal } = options;
+  try {
+    const reason = await reasonToIgnore({ ...options, payload, signal: request?.signal ?? signal });
+    return reason === undefined ? await runHandler(options) : { status: "ignored", reason };
+  } catch (cause) {
+    return { status: "failed", error: interruptedBeforeRun(cause) };
+  }
 }
 
 /** Creates the error for a request to an unknown endpoint. */

@@ -1,11 +1,26 @@
 import { describeError } from "../core/describe.ts";
 import { WebhookError } from "../core/errors.ts";
-import type { Logger } from "../core/log.ts";
 import { formatDuration } from "../core/options.ts";
 import type { ClaimedDelivery, NextStep } from "../inbox/inbox.ts";
 import type { Outcome } from "../payload/parse.ts";
-import type { Activity } from "./counts.ts";
+import { type AnsweredOutcome, resultTextOf } from "./answer.ts";
+import type { ServerContext } from "./context.ts";
 import type { Endpoint, ParsedDelivery } from "./endpoint.ts";
+import type { Run } from "./run.ts";
+
+/** A run without an inbox that has ended. Its times are those of `performance.now()`. */
+interface EndedRun extends AnsweredOutcome {
+  /** Missing for another arrival of a delivery that was running, and in edge workers. */
+  run: Run | undefined;
+  /** Whether the outcome belongs to an earlier arrival of the same delivery. Default `false`. */
+  duplicate?: boolean;
+  /** The status of the response. Missing for a delivery without a response. */
+  status?: number;
+  /** When the delivery arrived. */
+  startedAt: number;
+  /** When its handler, or a condition that is checked before, started. */
+  ranAt: number;
+}
 
 /** A background attempt that has ended, and the step that the inbox has decided. */
 interface EndedAttempt {
@@ -65,60 +80,53 @@ const maxReasonChars = 500;
  * | interrupted in the background | `abandoned` | not counted | `queued` |
  */
 export class DeliveryRecorder {
-  readonly #activity: Activity;
-  readonly #log: Logger;
+  readonly #context: Pick<ServerContext, "activity" | "history" | "log">;
   /** The last logged stack of each endpoint. */
   readonly #stacks = new Map<string, { stack: string; at: number; repeated: number }>();
 
-  constructor({ activity, log }: { activity: Activity; log: Logger }) {
-    this.#activity = activity;
-    this.#log = log;
+  constructor(context: Pick<ServerContext, "activity" | "history" | "log">) {
+    this.#context = context;
   }
 
   /** Records a delivery whose handler ran before the response, or that the filter ignored. */
   recordAnswered(
     endpoint: Endpoint,
     parsed: ParsedDelivery,
-    {
-      outcome,
-      duplicate,
-      isRepeat,
-      status,
-      ms,
-      handlerMs,
-    }: {
-      outcome: Outcome;
-      /** Whether the outcome belongs to an earlier arrival of the same delivery. Default `false`. */
-      duplicate?: boolean;
-      /** Whether the delivery has failed before, so that this run is another attempt. */
-      isRepeat?: boolean | undefined;
-      /** The status of the response. Missing for a delivery without a response. */
-      status?: number;
-      /** The time from the request to the response. */
-      ms: number;
-      /** The duration of the handler run and of the checks before it. */
-      handlerMs: number;
-    },
+    { outcome, answer, run, duplicate = false, status, startedAt, ranAt }: EndedRun,
   ): void {
+    const endedAt = performance.now();
+    const handlerMs = endedAt - ranAt;
+    this.recordRun(run, { outcome, answer }, { durationMs: handlerMs, responseStatus: status });
     // A run is counted only for the first arrival of its delivery.
     if (!duplicate) {
-      if (!isRepeat) this.#activity.arrived(endpoint.activity, parsed.delivery.receivedAt.getTime());
-      this.#activity.ended(endpoint.activity, outcome.status, isRepeat);
-      if (outcome.status !== "ignored") this.#activity.ran(endpoint, handlerMs);
+      const isRepeat = run?.isRepeat;
+      if (!isRepeat) endpoint.activity.addArrival(parsed.delivery.receivedAt.getTime());
+      this.#context.activity.ended(endpoint.activity, outcome.status, isRepeat);
+      if (outcome.status !== "ignored") this.#context.activity.ran(endpoint, handlerMs);
     }
     const fields: DeliveryLogFields = {
       ...fieldsOf(endpoint, parsed),
       outcome: outcome.status,
       duplicate: duplicate || undefined,
       status,
-      ms: roundTime(ms),
+      ms: roundTime(endedAt - startedAt),
     };
-    const log = this.#log;
+    const { log } = this.#context;
     if (outcome.status === "failed") {
       const { reason, ...failure } = this.#failureOf(endpoint, outcome.error, parsed.delivery.receivedAt.getTime());
       log.error({ ...fields, ...failure }, `delivery failed: ${reason}`);
     } else if (outcome.status === "ignored") log.info({ ...fields, reason: outcome.reason }, "delivery ignored");
     else log.info(fields, "delivery succeeded");
+  }
+
+  /** Adds the end of a run to the history. */
+  recordRun(
+    run: Run | undefined,
+    answered: AnsweredOutcome,
+    end: { durationMs: number; responseStatus?: number | undefined },
+  ): void {
+    if (!run) return;
+    this.#context.history.end(run, { outcome: answered.outcome, resultText: resultTextOf(answered), ...end });
   }
 
   /** Records that a delivery of a background endpoint was stored and answered, after `ms` milliseconds. */
@@ -127,14 +135,14 @@ export class DeliveryRecorder {
     parsed: ParsedDelivery,
     { duplicate, ms }: { duplicate: boolean; ms: number },
   ): void {
-    if (!duplicate) this.#activity.arrived(endpoint.activity, parsed.delivery.receivedAt.getTime());
+    if (!duplicate) endpoint.activity.addArrival(parsed.delivery.receivedAt.getTime());
     const fields: DeliveryLogFields = {
       ...fieldsOf(endpoint, parsed),
       duplicate: duplicate || undefined,
       status: 202,
       ms: roundTime(ms),
     };
-    this.#log.info(fields, "delivery accepted");
+    this.#context.log.info(fields, "delivery accepted");
   }
 
   /**
@@ -146,20 +154,20 @@ export class DeliveryRecorder {
     parsed: ParsedDelivery | undefined,
     { outcome, next, claimed, ms, abortReason, at }: EndedAttempt,
   ): void {
-    if (parsed && outcome.status !== "ignored") this.#activity.ran(endpoint, ms);
+    if (parsed && outcome.status !== "ignored") this.#context.activity.ran(endpoint, ms);
     const fields: DeliveryLogFields = parsed
       ? { ...fieldsOf(endpoint, parsed), attempt: claimed.attempt, ms: roundTime(ms) }
       : { endpoint: endpoint.name, deliveryId: claimed.id, attempt: claimed.attempt };
     if (outcome.status !== "failed") {
-      this.#activity.ended(endpoint.activity, outcome.status);
+      this.#context.activity.ended(endpoint.activity, outcome.status);
       const reason = outcome.status === "ignored" ? { reason: outcome.reason } : {};
-      this.#log.info({ ...fields, outcome: outcome.status, ...reason }, `delivery ${outcome.status}`);
+      this.#context.log.info({ ...fields, outcome: outcome.status, ...reason }, `delivery ${outcome.status}`);
       return;
     }
     if (next.status === "queued" && !next.counts) {
       // The error is only a consequence of the abort, so the abort reason is logged instead.
       const { code, message } = WebhookError.isInstance(abortReason) ? abortReason : outcome.error;
-      this.#log.warn(
+      this.#context.log.warn(
         { ...fields, outcome: "abandoned", code },
         `delivery was interrupted and will run again: ${message}`,
       );
@@ -167,18 +175,18 @@ export class DeliveryRecorder {
     }
     const { reason, ...failure } = this.#failureOf(endpoint, outcome.error, at);
     if (next.status !== "queued") {
-      this.#activity.ended(endpoint.activity, "dead");
+      this.#context.activity.ended(endpoint.activity, "dead");
       const dead: DeliveryLogFields = { ...fields, outcome: "dead", ...failure };
-      this.#log.error(
+      this.#context.log.error(
         dead,
         `delivery is dead: ${reason} Replay the delivery in the console or with hub-webhooks deliveries replay.`,
       );
       return;
     }
-    this.#activity.ended(endpoint.activity, "retrying");
+    this.#context.activity.ended(endpoint.activity, "retrying");
     const nextAttemptInMs = Math.max(0, next.dueAt - at);
     const retrying: DeliveryLogFields = { ...fields, outcome: "retrying", nextAttemptInMs, ...failure };
-    this.#log.warn(retrying, `delivery will be retried in ${formatDuration(nextAttemptInMs)}: ${reason}`);
+    this.#context.log.warn(retrying, `delivery will be retried in ${formatDuration(nextAttemptInMs)}: ${reason}`);
   }
 
   /** Returns the fields of a failure, and its reason in one sentence. A stack that was just logged is left out. */

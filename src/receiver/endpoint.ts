@@ -2,7 +2,7 @@ import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { WebhookError } from "../core/errors.ts";
 import type { Logger } from "../core/log.ts";
 import { checkCount, checkOptionNames, type Duration, optionError, suggest, toMilliseconds } from "../core/options.ts";
-import { parseJson } from "../http/json.ts";
+import { parseJson } from "../http/body.ts";
 import type { HubClient } from "../hub/client.ts";
 import type { EndpointQueue } from "../inbox/inbox.ts";
 import { type Backoff, createRetryPolicy, defaultRetentionMs } from "../inbox/retry.ts";
@@ -11,6 +11,7 @@ import {
   createPathFilter,
   type Filter,
   type FilterOptions,
+  type FilterValues,
   lintFilter,
   type PathFilter,
 } from "../payload/filter.ts";
@@ -225,18 +226,10 @@ export type PayloadFor<Options extends EndpointOptions> = Options extends { sche
       : WebhookPayload;
 
 /** A registered endpoint. */
-export interface Endpoint {
+export interface Endpoint extends FilterValues {
   readonly name: string;
   /** Warnings about options that are probably mistakes. */
   readonly warnings: readonly string[];
-  /** The scopes that the filter accepts. An empty list accepts all scopes. */
-  readonly scopes: readonly string[];
-  /** The repository patterns that the filter accepts. An empty list accepts all repositories. */
-  readonly repos: readonly string[];
-  /** The actions, refs, and paths that the filter accepts. An empty list accepts everything. */
-  readonly actions: readonly string[];
-  readonly refs: readonly string[];
-  readonly paths: readonly string[];
   /** Whether events that this server caused are ignored. */
   readonly ignoreSelf: boolean;
   /** The items that the endpoint's webhook watches. */

@@ -1,4 +1,4 @@
-import { readField } from "../core/describe.ts";
+import { isInstanceOf, readField } from "../core/describe.ts";
 import { HubError, WebhookError, type WebhookErrorCode } from "../core/errors.ts";
 import type { Logger } from "../core/log.ts";
 import { type Duration, toMilliseconds } from "../core/options.ts";
@@ -10,6 +10,7 @@ import type { ClaimedDelivery } from "../inbox/inbox.ts";
 import type { Delivery, Outcome } from "../payload/parse.ts";
 import type { Endpoint, HandlerContext } from "./endpoint.ts";
 import type { DeliveryRequest } from "./request.ts";
+import type { Run } from "./run.ts";
 
 /** The source of a delivery: an HTTP request, or a signal for a delivery without a request. */
 export interface RunSource {
@@ -18,10 +19,10 @@ export interface RunSource {
   /** Aborts the handler's signal for a delivery without a request. */
   readonly signal?: AbortSignal | undefined;
   /** Records the lines that the handler logs. */
-  readonly logRecorder?: { wrap(log: Logger): Logger } | undefined;
+  readonly run?: Pick<Run, "wrap"> | undefined;
 }
 
-interface RunOptions extends RunSource {
+export interface RunOptions extends RunSource {
   endpoint: Endpoint;
   delivery: Delivery<unknown>;
   log: Logger;
@@ -145,7 +146,10 @@ function handlerTimedOut(endpoint: Endpoint): WebhookError {
  */
 class RunContext implements HandlerContext<unknown> {
   readonly #options: RunOptions;
-  readonly #created: { log?: Logger; request?: Request; controller?: AbortController; abortReason?: WebhookError } = {};
+  #log: Logger | undefined;
+  #request: Request | undefined;
+  #controller: AbortController | undefined;
+  #abortReason: WebhookError | undefined;
 
   constructor(options: RunOptions) {
     this.#options = options;
@@ -156,12 +160,12 @@ class RunContext implements HandlerContext<unknown> {
   }
 
   get log(): Logger {
-    const { delivery, log, logRecorder } = this.#options;
-    if (!this.#created.log) {
+    const { delivery, log, run } = this.#options;
+    if (!this.#log) {
       const own = log.child({ endpoint: delivery.endpoint, deliveryId: delivery.id });
-      this.#created.log = logRecorder ? logRecorder.wrap(own) : own;
+      this.#log = run ? run.wrap(own) : own;
     }
-    return this.#created.log;
+    return this.#log;
   }
 
   get hub(): HubClient {
@@ -170,26 +174,26 @@ class RunContext implements HandlerContext<unknown> {
 
   get request(): Request | undefined {
     const { request } = this.#options;
-    if (request) this.#created.request ??= withoutSecret(request);
-    return this.#created.request;
+    if (request) this.#request ??= withoutSecret(request);
+    return this.#request;
   }
 
   get signal(): AbortSignal {
-    if (!this.#created.controller) {
+    if (!this.#controller) {
       const controller = new AbortController();
-      this.#created.controller = controller;
+      this.#controller = controller;
       const { request, signal: given } = this.#options;
       const outer = request?.signal ?? given;
-      if (this.#created.abortReason) controller.abort(this.#created.abortReason);
+      if (this.#abortReason) controller.abort(this.#abortReason);
       else if (outer?.aborted) controller.abort(outer.reason);
       else outer?.addEventListener("abort", () => controller.abort(outer.reason), { once: true });
     }
-    return this.#created.controller.signal;
+    return this.#controller.signal;
   }
 
   abort(reason: WebhookError): void {
-    this.#created.abortReason = reason;
-    this.#created.controller?.abort(reason);
+    this.#abortReason = reason;
+    this.#controller?.abort(reason);
   }
 }
 
@@ -298,18 +302,10 @@ export function isNonRetriable(thrown: unknown): boolean {
 /** Returns the retry time that a thrown error requests: its `retryAt`, or the `Retry-After` of the Hub's response. */
 export function retryTimeOf(thrown: unknown): Date | undefined {
   const retryAt = readField(thrown, "retryAt");
-  if (isDate(retryAt)) return retryAt;
+  if (isInstanceOf(retryAt, Date)) return retryAt;
   // Ignores `Retry-After: 0`: the Hub client has already retried immediately, so the endpoint's backoff applies.
   if (!HubError.isInstance(thrown) || !thrown.retryAfterSeconds) return undefined;
   return new Date(Date.now() + Math.min(thrown.retryAfterSeconds, maxRetryAfterSeconds) * 1000);
-}
-
-function isDate(value: unknown): value is Date {
-  try {
-    return value instanceof Date;
-  } catch {
-    return false;
-  }
 }
 
 /**

@@ -1,13 +1,18 @@
 import { readEnvironment } from "../core/environment.ts";
 import type { Logger } from "../core/log.ts";
 import { optionError } from "../core/options.ts";
-import { untilAborted } from "../core/time.ts";
+import { loadOnce, untilAborted } from "../core/time.ts";
 import type { Whoami } from "../hub/account.ts";
 import type { HubClient, HubClientOptions } from "../hub/client.ts";
 import { findHubUrl } from "../hub/hub-url.ts";
-import { observeActions } from "../hub/repositories/action-observer.ts";
-import { type OpenedInbox, OwnChanges } from "./own-changes.ts";
-import { loadHubClient } from "./platform.node.ts";
+import {
+  type ActionObserver,
+  type MadeChange,
+  type ObservedAction,
+  observeActions,
+} from "../hub/repositories/action-observer.ts";
+import type { RepoRef } from "../hub/schemas.ts";
+import type { OwnActions } from "../inbox/inbox.ts";
 
 /**
  * Creates a client that loads the real client at the first call of a method, because handlers read `context.hub` synchronously.
@@ -96,21 +101,31 @@ export type HubOption = HubClientOptions | Pick<HubClient, typeof observeActions
 
 const maxSignatureChars = 200;
 
-/** The Hub client of a server, which is loaded when it is first used. */
+interface ServerHubParts {
+  background: OpenedInbox;
+  log: Logger;
+  loadClient: () => Promise<typeof import("../hub/client.ts")>;
+}
+
+/** The Hub client of a server, which is loaded when it is first used: it would double the size of a bundle. */
 export class ServerHub {
   /** The name of this server in its markers. */
   readonly signature: string;
   readonly ownChanges: OwnChanges;
   readonly #hub: HubOption | undefined;
   readonly #log: Logger;
+  readonly #loadClient: ServerHubParts["loadClient"];
   #client: HubClient | undefined;
-  #loading: Promise<HubClient> | undefined;
-  #account: Promise<Whoami> | undefined;
+  readonly #account = loadOnce(() => this.client.whoami());
 
   /** @throws `OPTION_INVALID` if the signature is invalid. */
-  constructor({ hub, hubSignature }: { hub?: HubOption; hubSignature?: string }, background: OpenedInbox, log: Logger) {
+  constructor(
+    { hub, hubSignature }: { hub?: HubOption; hubSignature?: string },
+    { background, log, loadClient }: ServerHubParts,
+  ) {
     this.#hub = hub;
     this.#log = log;
+    this.#loadClient = loadClient;
     this.ownChanges = new OwnChanges(background, log);
     this.signature = checkSignature(hubSignature) ?? readEnvironment("SPACE_ID") ?? "server";
   }
@@ -123,30 +138,19 @@ export class ServerHub {
 
   /** Returns the account of the token. Requests it only once, also for callers whose signal aborts. */
   async account(signal: AbortSignal): Promise<Whoami> {
-    this.#account ??= this.client.whoami().catch((error) => {
-      this.#account = undefined;
-      throw error;
-    });
-    return untilAborted(this.#account, signal);
+    return untilAborted(this.#account(), signal);
   }
 
   #create(): HubClient {
     const hub = this.#hub;
     const observing = { observer: this.ownChanges, signature: this.signature };
     if (isClient(hub)) return hub[observeActions](observing);
-    const load = async () => {
-      const { createObservedClient } = await loadHubClient();
+    const load = loadOnce(async () => {
+      const { createObservedClient } = await this.#loadClient();
       this.#client = createObservedClient({ logger: this.#log, ...hub }, observing);
       return this.#client;
-    };
-    const loadOnce = () => {
-      this.#loading ??= load().catch((error) => {
-        this.#loading = undefined;
-        throw error;
-      });
-      return this.#loading;
-    };
-    return createDeferredClient({ load: loadOnce, hubUrl: () => findHubUrl(hub?.hubUrl) });
+    });
+    return createDeferredClient({ load, hubUrl: () => findHubUrl(hub?.hubUrl) });
   }
 }
 
@@ -164,4 +168,95 @@ function checkSignature(signature: string | undefined): string | undefined {
     value: signature,
     expected: `a text of 1 to ${maxSignatureChars} characters`,
   });
+}
+
+/** The inbox that stores the changes. `undefined` while no inbox is open. */
+export interface OpenedInbox {
+  readonly opened: Promise<{ readonly ownActions?: OwnActions | undefined }> | undefined;
+}
+
+/** The maximum number of keys in memory. The inbox keeps more. */
+const maxRemembered = 10_000;
+
+/**
+ * The changes that this server made on the Hub, in memory and in the inbox. Other servers that share the inbox find them too, also
+ * after a restart. Changes in progress are only known in this process.
+ */
+export class OwnChanges implements ActionObserver {
+  readonly #background: OpenedInbox;
+  readonly #log: Logger;
+  readonly #remembered = new Set<string>();
+  readonly #inProgress = new Map<string, Set<Promise<void>>>();
+
+  constructor(background: OpenedInbox, log: Logger) {
+    this.#background = background;
+    this.#log = log;
+  }
+
+  begin(repo: RepoRef): ObservedAction {
+    const name = repoKey(repo);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const pending = this.#inProgress.get(name) ?? new Set();
+    this.#inProgress.set(name, pending.add(promise));
+    return {
+      done: async (made) => {
+        try {
+          await this.#add(made.map((change) => changeKey(repo, change)));
+        } finally {
+          pending.delete(promise);
+          if (pending.size === 0 && this.#inProgress.get(name) === pending) this.#inProgress.delete(name);
+          resolve();
+        }
+      },
+    };
+  }
+
+  /** Resolves when the changes to a repository that are now in progress are done. Rejects if the signal aborts before. */
+  async waitFor(repo: RepoRef, signal: AbortSignal): Promise<void> {
+    const pending = [...(this.#inProgress.get(repoKey(repo)) ?? [])];
+    if (pending.length > 0) await untilAborted(Promise.all(pending), signal);
+  }
+
+  /** Returns the keys that belong to changes of this server. Reads the inbox only for keys that are not in memory. */
+  async find(keys: readonly string[]): Promise<ReadonlySet<string>> {
+    const unknown = keys.filter((key) => !this.#remembered.has(key));
+    if (unknown.length === 0) return new Set(keys);
+    try {
+      const stored = await (await this.#background.opened)?.ownActions?.find(unknown);
+      return new Set(keys.filter((key) => this.#remembered.has(key) || stored?.has(key)));
+    } catch (error) {
+      this.#log.warn(
+        { err: error },
+        "The inbox could not read the changes of this server, so events that the server caused might be delivered to handlers.",
+      );
+      return new Set(keys.filter((key) => this.#remembered.has(key)));
+    }
+  }
+
+  /** Never rejects, because the change was made in any case. */
+  async #add(keys: readonly string[]): Promise<void> {
+    if (keys.length === 0) return;
+    for (const key of keys) this.#remembered.add(key);
+    for (const key of this.#remembered) {
+      if (this.#remembered.size <= maxRemembered) break;
+      this.#remembered.delete(key);
+    }
+    try {
+      await (await this.#background.opened)?.ownActions?.add(keys);
+    } catch (error) {
+      this.#log.warn(
+        { err: error },
+        "The inbox could not store a change of this server. After a restart, the server only recognizes the change by its marker.",
+      );
+    }
+  }
+}
+
+/** Returns the key of a change. Only the numbers of discussions need the repository. */
+export function changeKey(repo: RepoRef, { kind, id }: MadeChange): string {
+  return kind === "discussion" ? `${kind} ${repoKey(repo)}#${id}` : `${kind} ${id}`;
+}
+
+function repoKey({ type, name }: RepoRef): string {
+  return `${type}:${name}`;
 }

@@ -1,13 +1,14 @@
 import { isTestRun } from "../core/environment.ts";
 import { minRedactedLength } from "../core/log.ts";
 import { type Duration, toMilliseconds } from "../core/options.ts";
+import { loadOnce } from "../core/time.ts";
 import type { BackgroundWork } from "./background.ts";
 import type { ServerContext } from "./context.ts";
 import type { Endpoint } from "./endpoint.ts";
-import type { MetricsRoute } from "./monitoring.ts";
-import type { ProcessManager } from "./node/signals.ts";
-import type { RunningServer, ServerParts } from "./node/start-server.ts";
+import type { LoadNodeLogger } from "./logs.ts";
+import type { ProcessManager, RunningServer, ServerParts } from "./node/start-server.ts";
 import type { LaunchedServer, LaunchOptions } from "./options.ts";
+import type { MetricsRoute } from "./routes.ts";
 
 /** Logs the settings that are probably mistakes, and whether the endpoints require a secret. Logs them only once. */
 export class StartupReport {
@@ -88,12 +89,18 @@ const defaultGrace: Duration = "30s";
 interface LifecycleParts extends ServerParts {
   background: BackgroundWork;
   metrics: MetricsRoute;
+  loadNodeLogger: LoadNodeLogger;
+  loadStart: () => Promise<typeof import("./node/start-server.ts")>;
 }
 
 export class ServerLifecycle {
   readonly #context: ServerContext;
   readonly #parts: LifecycleParts;
-  #prepared: Promise<void> | undefined;
+  /** Sets up the logger and the metrics once. After a failed call, the next call tries again. */
+  readonly prepare: () => Promise<void> = loadOnce(async () => {
+    await this.#context.openLogger(this.#parts.loadNodeLogger);
+    await this.#parts.metrics.open();
+  });
   #launching: Promise<RunningServer> | undefined;
   /** Set if the server manages the process (see `LaunchOptions.handleSignals`). */
   #processManager: ProcessManager | undefined;
@@ -102,19 +109,6 @@ export class ServerLifecycle {
   constructor(context: ServerContext, parts: LifecycleParts) {
     this.#context = context;
     this.#parts = parts;
-  }
-
-  /** Sets up the logger and the metrics once. After a failed call, the next call tries again. */
-  prepare(): Promise<void> {
-    const prepare = async () => {
-      await this.#context.openLogger();
-      await this.#parts.metrics.open();
-    };
-    this.#prepared ??= prepare().catch((error) => {
-      this.#prepared = undefined;
-      throw error;
-    });
-    return this.#prepared;
   }
 
   /** Prepares the server and opens the inbox if necessary, without listening. */
@@ -196,14 +190,13 @@ export class ServerLifecycle {
     const { signal } = context.closing;
     let processManager: ProcessManager | undefined;
     try {
+      const { manageProcess, startServer } = await this.#parts.loadStart();
       if (options.handleSignals ?? !isTestRun()) {
-        const { manageProcess } = await import("./node/signals.ts");
         // Before the inbox opens, because queued deliveries then run while the tunnel opens.
         processManager = manageProcess(() => this.close(), context.log);
       }
       this.#processManager = processManager;
       await this.#open();
-      const { startServer } = await import("./node/start-server.ts");
       this.#graceMs = toMilliseconds(options.shutdownGrace ?? defaultGrace, "shutdownGrace");
       const running = await startServer(context, { parts: this.#parts, graceMs: this.#graceMs, signal });
       context.launched = running;

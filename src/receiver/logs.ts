@@ -29,14 +29,17 @@ export function createServerLogger(given: Logger | undefined, redaction: ServerR
   );
 }
 
+/** Loads pino. `undefined` in a runtime without Node modules, which keeps the console. */
+export type LoadNodeLogger = (() => Promise<typeof import("./node/node-logger.ts")>) | undefined;
+
 /**
  * Creates the default logger of a started server. Under a test runner, it is silent unless `LOG_LEVEL` is set.
  *
  * @throws `OPTION_INVALID` when `LOG_LEVEL` is invalid.
  */
-export async function createReadyLogger(redaction: ServerRedaction): Promise<Logger> {
-  if (isSilent()) return createServerLogger(undefined, redaction);
-  const { createNodeLogger } = await import("./node/node-logger.ts");
+export async function createReadyLogger(redaction: ServerRedaction, load: LoadNodeLogger): Promise<Logger> {
+  if (!load || isSilent()) return createServerLogger(undefined, redaction);
+  const { createNodeLogger } = await load();
   return createSafeLogger(createNodeLogger((line) => redaction.line(line)));
 }
 

@@ -2,8 +2,7 @@ import { readDescriptionMarker, readMarker } from "../hub/repositories/marker.ts
 import type { RepoRef } from "../hub/schemas.ts";
 import type { WebhookPayload } from "../payload/schema.ts";
 import { coversScope } from "../payload/scope.ts";
-import type { ServerHub } from "./hub.ts";
-import { changeKey } from "./own-changes.ts";
+import { changeKey, type ServerHub } from "./hub.ts";
 
 /** A change that a payload announces. The server made the change if one of the keys is stored. */
 interface AnnouncedChange {

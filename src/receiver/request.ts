@@ -30,48 +30,26 @@ export interface DeliveryRequest {
   readBody(limit: number): Promise<string>;
 }
 
-/** A request that Hono has routed, in any runtime. */
-export class RoutedRequest implements DeliveryRequest {
-  readonly #context: Context;
-
-  constructor(context: Context) {
-    this.#context = context;
-  }
-
-  get method(): string {
-    return this.#context.req.raw.method;
-  }
-
-  get endpointName(): string {
-    return this.#context.req.path.slice(routePrefix(this.#context).length + webhooksPath.length);
-  }
-
-  get url(): string {
-    return this.#context.req.raw.url;
-  }
-
-  get headers(): Headers {
-    return this.#context.req.raw.headers;
-  }
-
-  get signal(): AbortSignal {
-    return this.#context.req.raw.signal;
-  }
-
-  get bindings(): unknown {
-    return this.#context.env;
-  }
-
-  header(name: string): string | null {
-    return this.headers.get(name);
-  }
-
-  captureHeaders(): () => Iterable<readonly [name: string, value: string]> {
-    const { headers } = this;
-    return () => headers.entries();
-  }
-
-  readBody(limit: number): Promise<string> {
-    return readHonoBody(this.#context, limit);
-  }
+/** Returns the delivery of a request that Hono has routed, in any runtime. */
+export function toDeliveryRequest(context: Context): DeliveryRequest {
+  const { raw, path } = context.req;
+  return {
+    endpointName: path.slice(routePrefix(context).length + webhooksPath.length),
+    bindings: context.env,
+    method: raw.method,
+    url: raw.url,
+    // Getters, because Node's adapter creates these two on first use.
+    get headers() {
+      return raw.headers;
+    },
+    get signal() {
+      return raw.signal;
+    },
+    header: (name) => raw.headers.get(name),
+    captureHeaders: () => {
+      const { headers } = raw;
+      return () => headers.entries();
+    },
+    readBody: (limit) => readHonoBody(context, limit),
+  };
 }

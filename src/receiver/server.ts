@@ -5,8 +5,6 @@ import type { HubClient } from "../hub/client.ts";
 import type { Outcome } from "../payload/parse.ts";
 import { ServerApp } from "./app.ts";
 import { BackgroundWork, createCountsReader } from "./background.ts";
-import { ConditionCheck } from "./conditions.ts";
-import { ReceiverConsole } from "./console/receiver-console.ts";
 import { ServerContext } from "./context.ts";
 import {
   launchInterceptor,
@@ -19,11 +17,11 @@ import { DeliveryPipeline } from "./deliver.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { ServerHub } from "./hub.ts";
 import { ServerInbox } from "./inbox.ts";
-import { serveLandingPage } from "./landing/info.ts";
 import { ServerLifecycle, StartupReport } from "./lifecycle.ts";
-import { MetricsRoute, serveReady } from "./monitoring.ts";
 import { checkServerOptions, type LaunchedServer, type LaunchOptions, type WebhooksServerOptions } from "./options.ts";
-import { RoutedRequest } from "./request.ts";
+import * as platform from "./platform.node.ts";
+import { toDeliveryRequest } from "./request.ts";
+import { MetricsRoute, serveLandingPage, serveReady } from "./routes.ts";
 import { createWebhookFunction, type WebhookFunction } from "./webhook.ts";
 
 /**
@@ -60,7 +58,7 @@ export class WebhooksServer {
   readonly #hub: ServerHub;
   readonly #background: BackgroundWork;
   readonly #pipeline: DeliveryPipeline;
-  readonly #console: ReceiverConsole;
+  readonly #console: platform.ReceiverConsole;
   readonly #report: StartupReport;
   readonly #lifecycle: ServerLifecycle;
   /** Answers every request that is not a direct delivery: from `listen`, from other runtimes, and through the default export. */
@@ -73,27 +71,29 @@ export class WebhooksServer {
   /** @throws `OPTION_INVALID` if an option is invalid or unknown. */
   constructor(options: WebhooksServerOptions = {}) {
     checkServerOptions(options);
-    const context = new ServerContext(options);
+    const context = new ServerContext(options, platform.DeliveryHistory);
     this.#context = context;
     const { log, refusalLog } = context;
-    this.#app = new ServerApp({ ...options, log, refusalLog });
+    this.#app = new ServerApp({ ...options, log, refusalLog, loadErrorPage: platform.loadErrorPage });
     this.app = this.#app.hono;
     this.#report = new StartupReport(context);
     this.webhook = createWebhookFunction((endpoint) => this.#add(endpoint), this.#report);
     this.#background = new BackgroundWork(context, {
+      loadInbox: platform.loadInbox,
       run: (endpoint, claimed, signal) => this.#pipeline.runClaimed(endpoint, claimed, signal),
       onFailure: (error) => this.#lifecycle.fail(error),
     });
     this.inbox = new ServerInbox(() => this.#background.open());
-    this.#hub = new ServerHub(options, this.#background, log);
-    const [background, hub] = [this.#background, this.#hub];
-    const conditionCheck = new ConditionCheck(log, hub);
-    this.#pipeline = new DeliveryPipeline(context, { background, hub, conditionCheck });
-    this.#console = new ReceiverConsole(context, { pipeline: this.#pipeline, background, hub });
+    const background = this.#background;
+    const hub = new ServerHub(options, { background, log, loadClient: platform.loadHubClient });
+    this.#hub = hub;
+    this.#pipeline = new DeliveryPipeline(context, { background, hub });
+    this.#console = new platform.ReceiverConsole(context, { pipeline: this.#pipeline, background, hub });
     const counts = createCountsReader(background, context);
-    const metrics = new MetricsRoute(context, counts);
+    const metrics = new MetricsRoute(context, { inbox: counts, load: platform.loadMetrics });
     this.#lifecycle = new ServerLifecycle(context, {
       ...{ background, metrics, console: this.#console, report: this.#report, fetch: this.#fetch },
+      ...{ loadNodeLogger: platform.loadNodeLogger, loadStart: platform.loadStart },
       // Other deliveries go through the router and middleware of the app (see `ServerApp.isDirect`).
       deliver: (request) => (this.#direct.has(request.endpointName) ? this.#pipeline.handle(request) : undefined),
     });
@@ -101,13 +101,15 @@ export class WebhooksServer {
       app.all(`${webhooksPath}*`, async (routed) => {
         // A parent app calls this route directly, not through `fetch`, so the report must also be logged here.
         this.#report.log(routed.env);
-        return toResponse(await this.#pipeline.handle(new RoutedRequest(routed)));
+        return toResponse(await this.#pipeline.handle(toDeliveryRequest(routed)));
       });
       app.get("/health", (routed) => routed.json({ status: "ok" }));
       serveReady(app, context, background);
       metrics.mount(app);
       this.#console.mount(app);
-      serveLandingPage(app, { server: context, inbox: counts, mountPoint: this.#app.mountPoint });
+      serveLandingPage(app, {
+        ...{ server: context, inbox: counts, mountPoint: this.#app.mountPoint, loadPage: platform.loadLandingPage },
+      });
     });
     serveDefaultExport(this, this.#fetch);
   }

@@ -1,7 +1,7 @@
 import { WebhookError } from "../core/errors.ts";
 import { type Duration, toMilliseconds } from "../core/options.ts";
 import { webhooksPath } from "../core/urls.ts";
-import { endpointUnknown } from "./endpoint-registry.ts";
+import { endpointUnknown } from "./context.ts";
 import type { WebhooksServer } from "./server.ts";
 
 /** A short interval, so that tests do not wait longer than necessary. Polling SQLite is cheap. */

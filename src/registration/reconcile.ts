@@ -1,21 +1,38 @@
 import { randomUUID } from "node:crypto";
 import { HubError } from "../core/errors.ts";
+import { optionError } from "../core/options.ts";
 import { webhooksPath } from "../core/urls.ts";
 import type { Webhook, WebhookRequest } from "../hub/webhooks/schemas.ts";
-import type { EndpointDetails } from "../receiver/control.ts";
+import {
+  type ControllableServer,
+  type EndpointDetails,
+  isControllableServer,
+  type ServerDescription,
+  serverControl,
+} from "../receiver/control.ts";
+import type { EndpointRegistration } from "../receiver/counts.ts";
 import { planSteps } from "./plan.ts";
 import type { CreateStep, FailedStep, RegistrationReport, RegistrationStep, UpdateStep } from "./report.ts";
 import {
   type HubState,
   type ManagedWebhook,
   type PendingWebhook,
-  type RegistrationFile,
+  RegistrationFile,
   type RegistrationSession,
   type SecretHash,
   SecretHasher,
   uncertainSecret,
 } from "./state.ts";
-import { type DesiredWebhook, fieldsOf, type HubConnection, recordResolved, resolvePending } from "./webhook.ts";
+import {
+  type DesiredWebhook,
+  fieldsOf,
+  type HubConnection,
+  type RegisterOptions,
+  recordResolved,
+  resolvePending,
+  validatePublicUrl,
+  validateSecret,
+} from "./webhook.ts";
 
 export interface ReconcileOptions {
   client: HubConnection;
@@ -275,4 +292,53 @@ function isRejection(error: unknown): boolean {
   if (!HubError.isInstance(error)) return false;
   if (error.status !== undefined) return error.status >= 400 && error.status <= 499;
   return ["ARGUMENT_INVALID", "HUB_TOKEN_MISSING", "HUB_TOKEN_INVALID"].includes(error.code);
+}
+
+/** Implements `register`. */
+export async function registerServer(
+  server: ControllableServer,
+  client: HubConnection,
+  options: RegisterOptions,
+): Promise<RegistrationReport> {
+  if (!isControllableServer(server)) {
+    throw optionError(
+      "The first argument of register() is not a WebhooksServer, or it was created by an incompatible version of hub-webhooks. Pass a WebhooksServer, and install only one version of the package.",
+    );
+  }
+  const control = server[serverControl];
+  const report = await registerDescription(control.describe(), client, options);
+  control.setRegistrations(registrationsOf(report));
+  return report;
+}
+
+/** Returns the endpoints that have a webhook after the registration, and the endpoints whose webhook was not created. */
+function registrationsOf({ steps, done, unchanged }: RegistrationReport): Map<string, EndpointRegistration> {
+  const registrations = new Map<string, EndpointRegistration>();
+  for (const { action, endpoint } of steps) {
+    if (action !== "delete") registrations.set(endpoint, action === "create" ? "missing" : "registered");
+  }
+  for (const { action, endpoint } of done) if (action === "create") registrations.set(endpoint, "registered");
+  for (const { endpoint } of unchanged) registrations.set(endpoint, "registered");
+  return registrations;
+}
+
+/** Implements `hub-webhooks sync`. */
+export async function registerDescription(
+  server: ServerDescription,
+  client: HubConnection,
+  options: RegisterOptions,
+): Promise<RegistrationReport> {
+  const { dryRun = false, prune = false, adopt = false, removeSecret = false, signal } = options;
+  const publicUrl = validatePublicUrl(options.publicUrl, { hubUrl: client.hubUrl });
+  const secret = validateSecret(options.secret ?? server.secret);
+  if (removeSecret && secret !== undefined) {
+    throw optionError(
+      'Option "removeSecret" cannot be combined with a secret. To remove the secret, unset WEBHOOK_SECRET and omit the "secret" option of the server. To keep the secret, omit "removeSecret".',
+    );
+  }
+  const file = new RegistrationFile({ path: options.state, hubUrl: client.hubUrl });
+  const reconciled = { client, file, endpoints: server.endpoints, publicUrl, secret: removeSecret ? null : secret };
+  const run = () => reconcileWebhooks({ ...reconciled, dryRun, prune, adopt, signal });
+  // Run one registration at a time. Two at the same time would create every missing webhook twice.
+  return dryRun ? run() : file.runExclusive(run, { signal });
 }

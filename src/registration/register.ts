@@ -23,6 +23,6 @@ export async function register(
   options: RegisterOptions,
 ): Promise<RegistrationReport> {
   // Load the module on first use, because the client must also run in runtimes without Node's modules.
-  const { registerServer } = await import("./register-server.ts");
+  const { registerServer } = await import("./reconcile.ts");
   return registerServer(server, client, options);
 }

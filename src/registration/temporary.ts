@@ -1,7 +1,7 @@
 import { HubError, WebhookError } from "../core/errors.ts";
 import { directFetch } from "../core/fetch.ts";
-import { isLoopbackHost } from "../core/loopback.ts";
 import { optionError } from "../core/options.ts";
+import { isLoopbackHost } from "../core/urls.ts";
 import { deleteWebhook, type ReconcileOptions, reconcileWebhooks } from "./reconcile.ts";
 import type { RegistrationReport } from "./report.ts";
 import { type ManagedWebhook, type PendingWebhook, RegistrationFile, type RegistrationSession } from "./state.ts";

@@ -1,6 +1,5 @@
-import { isLoopbackHost } from "../core/loopback.ts";
 import { optionError } from "../core/options.ts";
-import { readBaseUrl } from "../core/urls.ts";
+import { isLoopbackHost, readBaseUrl } from "../core/urls.ts";
 import type { Webhook } from "../hub/webhooks/schemas.ts";
 import type { HubWebhooks } from "../hub/webhooks/webhooks.ts";
 import { formatWatched, type Watched } from "../payload/watch.ts";

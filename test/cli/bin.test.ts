@@ -204,7 +204,7 @@ describe("A command loads only the modules that it uses", () => {
       expect(loaded.sort()).toEqual([
         "commander",
         "get-east-asian-width",
-        "src/payload/event-summary.ts",
+        "src/payload/names.ts",
         "src/payload/watch.ts",
         "src/tunnel/provider.ts",
         "string-width",

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { isLoopbackAddress, isLoopbackHost } from "../../src/core/loopback.ts";
+import { isLoopbackAddress, isLoopbackHost } from "../../src/core/urls.ts";
 
 describe("isLoopbackAddress()", () => {
   test.each(["127.0.0.1", "127.0.0.0", "127.1.2.3", "127.255.255.255", "::1", "0:0:0:0:0:0:0:1", "::ffff:127.0.0.1"])(
@@ -10,6 +10,7 @@ describe("isLoopbackAddress()", () => {
   test.each([
     ...["0.0.0.0", "126.255.255.255", "128.0.0.0", "10.0.0.1", "192.168.0.1", "169.254.169.254", "255.255.255.255"],
     ...["::", "::2", "fe80::1", "fd00::1", "2001:db8::1", "::ffff:10.0.0.1", "::ffff:a9fe:a9fe", "64:ff9b::7f00:1"],
+    ...["127.0.0", "127.0.0.256", "127.0.0.01", "127.0.0.1.nip.io", "::1]/x", "::1]@evil.com", "::1%lo", "1"],
   ])("is not %s", (address) => expect(isLoopbackAddress(address)).toBe(false));
 });
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { maskSecretsOf } from "../../src/core/secrets.ts";
+import { maskSecretsOf } from "../../src/core/urls.ts";
 
 test.each([
   ["redis://user:pl4nted-9a27c1d0@h", "refused pl4nted-9a27c1d0", "refused ***"],

@@ -33,7 +33,7 @@ const guarantees: Readonly<Record<string, string>> = {
   "A console token shorter than 16 characters is refused at the start; after 20 wrong ones within a minute, every sign-in with a token waits, right or wrong":
     "C1 in `test/faults/pages.test.ts`; `test/core/guess-limiter.test.ts`",
   "The console stores and shows no values of headers whose names can stand for a secret":
-    "`test/receiver/recent/request-headers.test.ts`",
+    "`test/receiver/history/request-headers.test.ts`",
   "Clients never receive the message of an error that a handler throws": "R1 in `test/faults/handler.test.ts`",
   "The server refuses a `.hub-webhooks` folder that is a symbolic link or that others can write to":
     "`test/core/private-folder.test.ts`",

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { nextStep } from "../../src/inbox/next-step.ts";
+import { nextStep } from "../../src/inbox/inbox.ts";
 import { failed, succeeded } from "./engine.ts";
 
 const claimed = { isLastAttempt: false, retryDelayMs: 10_000 };

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { summarizeEvent } from "../../src/payload/event-summary.ts";
+import { summarizeEvent } from "../../src/payload/names.ts";
 
 describe("The summary of a payload", () => {
   test("contains the event and the repository", () => {

@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { HubClient, type RegisterOptions, register } from "../../src/client.ts";
 import type { EndpointOptions } from "../../src/index.ts";
-import { registerServer } from "../../src/registration/register-unavailable.ts";
+import { registerServer } from "../../src/receiver/platform.worker.ts";
 import { RegistrationFile } from "../../src/registration/state.ts";
 import { TemporaryWebhooks } from "../../src/registration/temporary.ts";
 import { errorsOf, maskAddresses } from "../support/error-messages.ts";

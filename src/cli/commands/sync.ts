@@ -63,7 +63,7 @@ async function sync(
   const client = await invocation.connect();
   const { findServerFile } = await import("../../server-file/find-server-file.ts");
   const { describeServerFile } = await import("../../server-file/server-process.ts");
-  const { registerDescription } = await import("../../registration/register-server.ts");
+  const { registerDescription } = await import("../../registration/reconcile.ts");
   const source = await describeServerFile(findServerFile({ file }), { publicUrl });
   for (const { name, warnings } of source.endpoints) {
     for (const warning of warnings) output.log(`warning: Endpoint ${name}: ${warning}`);

@@ -16,8 +16,8 @@ import { contextOf } from "../../local-hub/hub-context.ts";
 import type { LocalHub } from "../../local-hub/local-hub.ts";
 import { predictFilter } from "../../payload/filter.ts";
 import { formatWatched, parseWatch, type WatchedItem } from "../../payload/watch.ts";
+import { endpointUnknown } from "../../receiver/context.ts";
 import type { EndpointDetails, ServerDescription } from "../../receiver/control.ts";
-import { endpointUnknown } from "../../receiver/endpoint-registry.ts";
 import { isRefusal, waitForServer } from "../proxy-request.ts";
 
 /** The features and routes that the Hub of a session adds to its console. */

@@ -1,5 +1,4 @@
-import { redacted } from "../../core/log.ts";
-import { secretForms } from "../../core/secrets.ts";
+import { redacted, secretForms } from "../../core/log.ts";
 import { secretsInUrl } from "../../core/urls.ts";
 
 /**

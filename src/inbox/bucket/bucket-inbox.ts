@@ -4,7 +4,7 @@ import { WebhookError } from "../../core/errors.ts";
 import type { Logger } from "../../core/log.ts";
 import { formatDuration } from "../../core/options.ts";
 import { untilAborted, withDeadline } from "../../core/time.ts";
-import { inboxTakenOver, inboxUnavailable, RepeatedErrors } from "../errors.ts";
+import { inboxTakenOver, inboxUnavailable, RepeatedErrors, unavailable } from "../errors.ts";
 import type {
   DeliveryCounts,
   DeliveryKey,
@@ -242,11 +242,10 @@ export class BucketInbox implements Inbox {
       log.info({ inbox: store.name }, "Opened the inbox for background deliveries.");
       this.#opened.resolve();
       fencedBy = await untilAborted(owned.fenced, this.#closing.signal).catch(() => undefined);
-      this.#problem = {
-        code: "INBOX_TAKEN_OVER",
-        severity: "unavailable",
-        message: `Another process has taken over the inbox ${store.name}, so this process rejects deliveries until the other process stops.`,
-      };
+      this.#problem = unavailable(
+        `Another process has taken over the inbox ${store.name}, so this process rejects deliveries until the other process stops.`,
+        "INBOX_TAKEN_OVER",
+      );
     }
     throw new WebhookError("The inbox was closed before it was open.", { code: "CLOSING" });
   }
@@ -274,7 +273,7 @@ export class BucketInbox implements Inbox {
         const { canRetry = (thrown) => canHeal(thrown) && !(isFirst && watch.hasRenewed(thrown)) } = this.#options;
         if (fencedBy === undefined ? !canRetry(error) : !canHeal(error)) {
           const code = WebhookError.isInstance(error) ? error.code : "INBOX_UNUSABLE";
-          this.#problem = { code, severity: "unavailable", message: messageOf(error) };
+          this.#problem = unavailable(messageOf(error), code);
           onFailure?.(error);
           throw error;
         }
@@ -290,7 +289,7 @@ export class BucketInbox implements Inbox {
     const code = error instanceof InboxInUseError ? error.code : "INBOX_UNAVAILABLE";
     const hint = error instanceof ObjectStoreError && error.isRefused ? ` ${accessHint}` : "";
     const message = `The inbox ${store.name} cannot be opened yet, so deliveries are rejected: ${messageOf(error)}${hint}`;
-    this.#problem = { code, severity: "unavailable", message };
+    this.#problem = unavailable(message, code);
     if (failures.shouldLog(error)) log.error({ code }, `${message} The server tries again until the inbox is open.`);
   }
 
@@ -350,10 +349,6 @@ function canHeal(error: unknown): boolean {
   if (error instanceof ObjectStoreError) return error.status !== 501;
   const codes: readonly string[] = ["INBOX_IN_USE", "INBOX_TAKEN_OVER", "INBOX_UNAVAILABLE"];
   return WebhookError.isInstance(error) && codes.includes(error.code);
-}
-
-function unavailable(message: string): InboxProblem {
-  return { code: "INBOX_UNAVAILABLE", severity: "unavailable", message };
 }
 
 function notStoredInTime(): WebhookError {

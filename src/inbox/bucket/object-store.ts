@@ -1,4 +1,5 @@
 import { WebhookError } from "../../core/errors.ts";
+import { readJson } from "../../core/text.ts";
 import type { BucketCredentials, BucketLocation } from "./bucket-url.ts";
 
 /** Objects below a prefix of a bucket. Keys are relative to the prefix. */
@@ -136,11 +137,7 @@ export function encodeJson(value: unknown): Uint8Array {
 
 /** Returns the JSON value of a body, or `undefined` if the body is not JSON. */
 export function parseJson(bytes: Uint8Array): unknown {
-  try {
-    return JSON.parse(new TextDecoder().decode(bytes));
-  } catch {
-    return undefined;
-  }
+  return readJson(new TextDecoder().decode(bytes));
 }
 
 /** The prefix of the keys of the objects with which stores are checked. */

@@ -2,8 +2,8 @@ import { describeError } from "../../core/describe.ts";
 import { WebhookError } from "../../core/errors.ts";
 import type { Logger } from "../../core/log.ts";
 import { optionError } from "../../core/options.ts";
-import { withDeadline } from "../../core/time.ts";
-import { deliveryUnknown, inboxUnavailable, RepeatedErrors } from "../errors.ts";
+import { resolvesWithin, shareRun, withDeadline } from "../../core/time.ts";
+import { deliveryUnknown, inboxUnavailable, RepeatedErrors, unavailable } from "../errors.ts";
 import type {
   DeliveryCounts,
   DeliveryKey,
@@ -24,10 +24,9 @@ import { RunGate } from "./handler-runs.ts";
 import { ClockSkew, DataLoss, StallDetector } from "./health.ts";
 import { LeaseRenewer } from "./lease-renewer.ts";
 import { connectPostgres } from "./postgres.ts";
-import { openQueue, type QueueServer } from "./queue-server.ts";
+import { openQueue, type QueueServer, StoredEndpoints } from "./queue-server.ts";
 import { QueueWorker } from "./queue-worker.ts";
 import { connectRedis } from "./redis.ts";
-import { StoredEndpoints } from "./stored-endpoints.ts";
 import { StoredQueue } from "./stored-queue.ts";
 
 export interface BullmqInboxOptions {
@@ -112,7 +111,8 @@ export class BullmqInbox implements Inbox {
   readonly #timers: readonly NodeJS.Timeout[];
   /** Whether a clock was set back, and the times in the inbox are not corrected yet. */
   #needsCorrection = false;
-  #checking: Promise<void> | undefined;
+  /** Compares the clocks, and checks that the server can store deliveries. @throws if the server cannot store deliveries. */
+  readonly #checkStorage = shareRun(() => this.#checkOnce());
   #closed: Promise<{ interrupted: number }> | undefined;
 
   constructor(server: QueueServer, onError: (error: Error) => void, options: BullmqInboxOptions) {
@@ -225,7 +225,7 @@ export class BullmqInbox implements Inbox {
       return [stall, this.#dataLoss.problem, this.#clockSkew.problem].filter((problem) => problem !== undefined);
     } catch (error) {
       const message = `The inbox server cannot store deliveries (${describeError(error).message}). Check that the inbox server is running, accepts writes, and is reachable from this machine.`;
-      return [{ code: "INBOX_UNAVAILABLE", severity: "unavailable", message }];
+      return [unavailable(message)];
     }
   }
 
@@ -255,13 +255,13 @@ export class BullmqInbox implements Inbox {
     const { deadlineMs, log } = this.#options;
     for (const timer of this.#timers) clearInterval(timer);
     // BullMQ waits for an unavailable server without a timeout.
-    const isInTime = await endsWithin(graceMs + deadlineMs, this.#finish(graceMs));
+    const isInTime = await resolvesWithin(this.#finish(graceMs), graceMs + deadlineMs);
     if (!isInTime) {
       log.error(
         "The inbox server did not respond during the shutdown. Unfinished deliveries will run again after their leases have expired.",
       );
     }
-    await Promise.all([endsWithin(deadlineMs, this.#server.close()), this.#leases?.close()]);
+    await Promise.all([resolvesWithin(this.#server.close(), deadlineMs), this.#leases?.close()]);
     return { interrupted: [...this.#workers.values()].reduce((sum, { interrupted }) => sum + interrupted, 0) };
   }
 
@@ -303,14 +303,6 @@ export class BullmqInbox implements Inbox {
     for (const [endpoint, { queue }] of this.#workers) await this.#endpoints.setRetention(endpoint, retentionOf(queue));
   }
 
-  /** Compares the clocks, and checks that the server can store deliveries. @throws if the server cannot store deliveries. */
-  #checkStorage(): Promise<void> {
-    this.#checking ??= this.#checkOnce().finally(() => {
-      this.#checking = undefined;
-    });
-    return this.#checking;
-  }
-
   async #checkOnce(): Promise<void> {
     const onError = this.#onError;
     const wasSetBack = await this.#clockSkew.measure(async () => {
@@ -336,16 +328,4 @@ export class BullmqInbox implements Inbox {
 
 function notResponding(): Error {
   return new Error("the inbox server did not respond in time");
-}
-
-/** Returns whether a promise resolves within a time. Rejects if the promise rejects within this time. */
-async function endsWithin(milliseconds: number, ending: Promise<void>): Promise<boolean> {
-  const late = notResponding();
-  try {
-    await withDeadline(ending, milliseconds, () => late);
-    return true;
-  } catch (error) {
-    if (error === late) return false;
-    throw error;
-  }
 }

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import type { Job } from "bullmq";
 import * as z from "zod/mini";
+import { readJson } from "../../core/text.ts";
 import { storedCrashError } from "../errors.ts";
 import type { DeliveryAttempt, DeliveryStatus, IncomingDelivery, StoredDelivery } from "../inbox.ts";
 import { decodeDetails, decodeHeaders, encodeDetails, encodeHeaders } from "../records.ts";
@@ -93,17 +94,9 @@ export function runStateEntry({ attemptsStarted }: ClaimedJob, runState: RunStat
 /** Parses the log of a job. Skips lines that are not entries of this release. */
 export function readHistory(log: readonly string[]): JobHistory {
   return log.flatMap((text) => {
-    const { success, data } = entrySchema.safeParse(parse(text));
+    const { success, data } = entrySchema.safeParse(readJson(text));
     return success ? [data] : [];
   });
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /**

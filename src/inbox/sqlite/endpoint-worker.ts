@@ -1,7 +1,7 @@
 import { setTimeout as wait } from "node:timers/promises";
+import { resolvesWithin } from "../../core/time.ts";
 import { attemptOutcome, inboxClosing, leaseLost, storedClosingError } from "../errors.ts";
-import type { EndpointQueue, FinishedRun } from "../inbox.ts";
-import { nextStep } from "../next-step.ts";
+import { type EndpointQueue, type FinishedRun, nextStep } from "../inbox.ts";
 import type { ClaimGate } from "./claim-gate.ts";
 import type { InboxContext } from "./context.ts";
 import type { AttemptEnd, ClaimedRow } from "./delivery-table.ts";
@@ -105,10 +105,7 @@ export class EndpointWorker {
     await Promise.all(this.#claims);
     this.#stopped.abort();
     const ends = [...this.#running.values()].map(({ done }) => done);
-    const grace = Promise.withResolvers<void>();
-    const timer = setTimeout(grace.resolve, graceMs);
-    await Promise.race([Promise.all(ends), grace.promise]);
-    clearTimeout(timer);
+    await resolvesWithin(Promise.all(ends), graceMs);
     this.#closed = true;
     const unfinished = [...this.#inHandler];
     this.#interrupted += unfinished.length;

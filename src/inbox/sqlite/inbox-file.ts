@@ -5,6 +5,7 @@ import { messageOf } from "../../core/describe.ts";
 import { WebhookError } from "../../core/errors.ts";
 import { isBusy, isFull } from "../../core/files.ts";
 import type { Logger } from "../../core/log.ts";
+import { unavailable } from "../errors.ts";
 import type { InboxProblem } from "../inbox.ts";
 import { isFromNewerRelease, openInboxDatabase } from "./database.ts";
 import { DeliveryTable } from "./delivery-table.ts";
@@ -170,7 +171,7 @@ export class InboxFile {
     if (this.#problem) return false;
     const message = `The inbox "${this.#path}" was deleted, moved, or replaced while it was open. New deliveries are rejected. Move the file and its -wal and -shm files back, or restart the server with a new inbox.`;
     this.#options.log.error({ code: "INBOX_UNAVAILABLE", file: this.#path }, message);
-    this.#problem = { code: "INBOX_UNAVAILABLE", severity: "unavailable", message };
+    this.#problem = unavailable(message);
     return false;
   }
 
@@ -198,7 +199,7 @@ export class InboxFile {
     if (!isFromNewerRelease(this.#database)) return;
     const message = `A newer release of hub-webhooks has updated the inbox "${this.#path}" while this process was running. New deliveries are rejected. Update hub-webhooks, and restart this process.`;
     if (!this.#outdated) this.#options.log.error({ code: "INBOX_UNUSABLE", file: this.#path }, message);
-    this.#outdated = { code: "INBOX_UNUSABLE", severity: "unavailable", message };
+    this.#outdated = unavailable(message, "INBOX_UNUSABLE");
     throw new WebhookError(message, { code: "INBOX_UNUSABLE" });
   }
 

@@ -29,7 +29,7 @@ export interface RecoveredDelivery extends DeliveryKey {
 
 /**
  * Manages the leases of running deliveries. A process holds the leases of its running deliveries as long as it sends
- * heartbeats (see `HeartbeatMonitor` in `lease-recovery.ts`). Call the methods that write inside a transaction.
+ * heartbeats (see `HeartbeatMonitor` in `due-deliveries.ts`). Call the methods that write inside a transaction.
  */
 export class Leases {
   readonly #statements: Statements;

@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
 import { messageOf } from "../../core/describe.ts";
-import { deliveryUnknown, inboxUnavailable } from "../errors.ts";
+import { shareRun, withDeadline } from "../../core/time.ts";
+import { deliveryUnknown, inboxUnavailable, unavailable } from "../errors.ts";
 import { maxSearchMs, readFilter } from "../filter.ts";
 import type {
   DeliveryCounts,
@@ -19,12 +20,11 @@ import { retentionOf } from "../retry.ts";
 import { BackgroundMaintenance } from "./background-maintenance.ts";
 import { BackgroundTasks, DamageTracker, type InboxContext } from "./context.ts";
 import { DeliveryPruner, pruneInbox } from "./delivery-pruner.ts";
-import { DueDeliveries } from "./due-deliveries.ts";
+import { DueDeliveries, LeaseRecovery } from "./due-deliveries.ts";
 import { EndpointWorker } from "./endpoint-worker.ts";
 import { checkFileSystem } from "./file-system.ts";
 import { GroupCommit } from "./group-commit.ts";
 import { InboxFile, type InboxFileOptions } from "./inbox-file.ts";
-import { LeaseRecovery } from "./lease-recovery.ts";
 
 export interface SqliteInboxOptions extends InboxFileOptions {
   /** Whether to reject a file on a network file system or on FUSE, or to accept it with a warning. Default `"refuse"`. */
@@ -84,7 +84,10 @@ export class SqliteInbox implements Inbox {
   readonly #pruner: DeliveryPruner;
   readonly #leaseRecovery: LeaseRecovery;
   readonly #due: DueDeliveries;
-  #pruning: Promise<number> | undefined;
+  readonly prune = shareRun((): Promise<number> => {
+    const parts = { pruner: this.#pruner, workers: this.#workers, maintenance: this.#maintenance };
+    return pruneInbox(this.#context, parts);
+  });
   #closed: Promise<{ interrupted: number }> | undefined;
 
   /** @throws `INBOX_UNUSABLE` if the file cannot be opened. */
@@ -234,14 +237,6 @@ export class SqliteInbox implements Inbox {
     return found.filter((problem) => problem !== undefined);
   }
 
-  prune(): Promise<number> {
-    const parts = { pruner: this.#pruner, workers: this.#workers, maintenance: this.#maintenance };
-    this.#pruning ??= pruneInbox(this.#context, parts).finally(() => {
-      this.#pruning = undefined;
-    });
-    return this.#pruning;
-  }
-
   close(graceMs: number): Promise<{ interrupted: number }> {
     this.#closed ??= this.#close(graceMs);
     return this.#closed;
@@ -313,17 +308,11 @@ export class SqliteInbox implements Inbox {
 
 const checkDisk = "Check the disk of the inbox and the permissions of its files.";
 
-function unavailable(message: string): InboxProblem {
-  return { code: "INBOX_UNAVAILABLE", severity: "unavailable", message };
-}
-
 /** Returns the error message of a write, or `undefined` if the write succeeds. */
-async function failureOf(write: Promise<void>): Promise<string | undefined> {
-  const late = Promise.withResolvers<string>();
-  const timer = setTimeout(() => late.resolve("another process holds the lock"), storageCheckMs);
-  const failed = write.then(
+function failureOf(write: Promise<void>): Promise<string | undefined> {
+  const late = () => new Error("another process holds the lock");
+  return withDeadline(write, storageCheckMs, late).then(
     () => undefined,
     (error: unknown) => messageOf(error instanceof Error && error.cause !== undefined ? error.cause : error),
   );
-  return Promise.race([failed, late.promise]).finally(() => clearTimeout(timer));
 }

@@ -17,7 +17,7 @@ import { WebhookError } from "../../core/errors.ts";
 import { cutAt, shorten, toShellWord } from "../../core/text.ts";
 import { defaultPort } from "../../core/urls.ts";
 import { suspendedAfterFailure, webhookRequest, webhookUpdate } from "../../hub/webhooks/schemas.ts";
-import { summarizeEvent } from "../../payload/event-summary.ts";
+import { summarizeEvent } from "../../payload/names.ts";
 import { developmentTokens, localUser } from "../accounts.ts";
 import type { HubDeliveryAttempt } from "../delivery/hub-delivery.ts";
 import { triggerArguments } from "../events/trigger.ts";

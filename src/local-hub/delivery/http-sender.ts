@@ -3,7 +3,7 @@ import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
 import { isIP } from "node:net";
 import { messageOf } from "../../core/describe.ts";
-import { isLoopbackAddress } from "../../core/loopback.ts";
+import { isLoopbackAddress } from "../../core/urls.ts";
 
 /** The maximum number of bytes to read from a response body. */
 const maxResponseBytes = 64 * 1024;

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from "node:http";
 import { messageOf } from "../../core/describe.ts";
-import { isLoopbackHost } from "../../core/loopback.ts";
+import { isLoopbackHost } from "../../core/urls.ts";
 import { openSocket } from "../../http-server/server.ts";
 import type { SpaceRuntime } from "../../hub/spaces.ts";
 import type { Commit } from "../git/commit-store.ts";

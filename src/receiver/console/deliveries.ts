@@ -22,7 +22,7 @@ import type { Inbox, StoredDelivery } from "../../inbox/inbox.ts";
 import { predictFilter } from "../../payload/filter.ts";
 import { problemsOf } from "../../payload/parse.ts";
 import type { Endpoint } from "../endpoint.ts";
-import type { RecentDelivery } from "../recent/delivery-history.ts";
+import type { RecentDelivery } from "../history.ts";
 import { listDeliveries, summarize, timelineOf } from "./delivery-rows.ts";
 import { type ConsoleSource, withInboxDeadline } from "./source.ts";
 

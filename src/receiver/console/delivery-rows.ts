@@ -1,10 +1,11 @@
 import type { AttemptInfo, ConsoleStatus, DeliveryList, DeliverySummary } from "../../console/protocol/deliveries.ts";
 import type { DeliveryQuery } from "../../console/server/api.ts";
-import { matchesFilter, readFilter } from "../../inbox/filter.ts";
+import { decodeQueryPart } from "../../core/urls.ts";
+import { isWholeRepository, matchesFilter, matchesRepository, readFilter } from "../../inbox/filter.ts";
 import type { DeliveryAttempt, DeliveryStatus, Inbox, ListOptions, StoredDelivery } from "../../inbox/inbox.ts";
-import { isWholeRepository, matchesRepository } from "../../inbox/search-words.ts";
-import { summarizeEvent } from "../../payload/event-summary.ts";
-import type { RecentAttempt, RecentDeliveries, RecentDelivery } from "../recent/delivery-history.ts";
+import { summarizeEvent } from "../../payload/names.ts";
+import type { RecentDeliveries, RecentDelivery } from "../history.ts";
+import type { RecentAttempt } from "../run.ts";
 
 /** Reads the event and the repository of a delivery for the list. The body can be anything, JSON or not. */
 function readEvent(body: string | undefined): Pick<DeliverySummary, "event" | "repository"> {
@@ -224,15 +225,8 @@ function readPosition(cursor: string | undefined): Position {
   const receivedAt = time === "" ? Number.NaN : Number(time);
   return {
     inboxCursor: inboxCursor === "" ? undefined : inboxCursor,
-    after: Number.isFinite(receivedAt) ? { receivedAt, endpoint: decode(endpoint), id: id.join("~") } : undefined,
+    after: Number.isFinite(receivedAt)
+      ? { receivedAt, endpoint: decodeQueryPart(endpoint), id: id.join("~") }
+      : undefined,
   };
-}
-
-/** A cursor can be damaged. */
-function decode(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }

@@ -11,9 +11,9 @@ import { maskUrl, webhooksPath } from "../../core/urls.ts";
 import type { Webhook } from "../../hub/webhooks/schemas.ts";
 import type { DeliveryCounts, Inbox } from "../../inbox/inbox.ts";
 import { formatWatched } from "../../payload/watch.ts";
-import { hour, minute, type SlotSize, slotOf } from "../counts.ts";
+import { endpointUnknown } from "../context.ts";
+import { hour, hubDailyLimit, minute, type SlotSize, slotOf } from "../counts.ts";
 import type { Endpoint } from "../endpoint.ts";
-import { endpointUnknown } from "../endpoint-registry.ts";
 import type { EarlierActivity, ShownActivity } from "./snapshot.ts";
 import { type ConsoleSource, withInboxDeadline } from "./source.ts";
 
@@ -83,9 +83,6 @@ function withoutQuery(url: string): string {
   return url.replace(/[?#].*$/, "").replace(/\/$/, "");
 }
 
-/** The maximum number of triggers per webhook in 24 hours on the Hub. */
-const dailyLimit = 1_000;
-
 interface InboxState {
   counts: Readonly<Record<string, DeliveryCounts>>;
   paused: readonly string[];
@@ -145,7 +142,7 @@ export class ReceiverEndpoints implements EndpointSource {
       activity: { "15m": history("15m"), "1h": history("1h"), "24h": today },
       handlerTime: activity.handlerTime,
       queue: queue && { queued, running, dead },
-      today: { deliveries: today.reduce((sum, { deliveries }) => sum + deliveries, 0), limit: dailyLimit },
+      today: { deliveries: today.reduce((sum, { deliveries }) => sum + deliveries, 0), limit: hubDailyLimit },
       last: shown.last && { status: shown.last.outcome, at: shown.last.at },
     };
   }

@@ -7,9 +7,8 @@ import { withDeadline } from "../../core/time.ts";
 import { parseBucketUrl } from "../../inbox/bucket/bucket-url.ts";
 import { postgresSchema, redisPrefix } from "../../inbox/bullmq/queue-server.ts";
 import type { DeliveryCounts, Inbox } from "../../inbox/inbox.ts";
-import { isOnLocalDisk, memoryWarning, parseInboxUrl } from "../../inbox/open-inbox.ts";
+import { isOnLocalDisk, memoryWarning, parseInboxUrl, spaceDiskWarning } from "../../inbox/open-inbox.ts";
 import { retentionOf } from "../../inbox/retry.ts";
-import { spaceDiskWarning } from "../node/open-configured-inbox.ts";
 import { type ConsoleSource, withInboxDeadline } from "./source.ts";
 
 /** @param inbox its URL, or an `Inbox` object. `undefined`: memory. */

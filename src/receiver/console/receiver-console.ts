@@ -1,4 +1,5 @@
 import type { Hono } from "hono";
+import { resolvesWithin } from "../../core/time.ts";
 import { consolePath } from "../../core/urls.ts";
 import type { ServerContext } from "../context.ts";
 import type { OpenedConsole } from "./open-console.ts";
@@ -56,9 +57,6 @@ export class ReceiverConsole {
     const opened = await this.#opening?.catch(() => undefined);
     if (!opened) return;
     opened.console.close();
-    const grace = Promise.withResolvers<void>();
-    const timer = setTimeout(grace.resolve, graceMs);
-    await Promise.race([opened.settle(), grace.promise]);
-    clearTimeout(timer);
+    await resolvesWithin(opened.settle(), graceMs);
   }
 }

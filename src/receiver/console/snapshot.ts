@@ -1,7 +1,9 @@
 import * as z from "zod/mini";
+import { detailsSchema } from "../../inbox/records.ts";
 import type { ServerContext } from "../context.ts";
 import { activityOutcomes, type EndpointActivity, hour, minute, type SlotSize, slotOf } from "../counts.ts";
-import { type RecentAttempt, type RecentDeliveries, RecentRun } from "../recent/delivery-history.ts";
+import type { RecentDeliveries } from "../history.ts";
+import { type RecentAttempt, Run } from "../run.ts";
 
 /*
  * What the console shows and no inbox stores, as plain data, so that the next process of a dev session shows it after a reload. Times
@@ -82,20 +84,6 @@ function slotsOf(activity: ShownActivity, size: SlotSize, now: number): [number,
   ]).filter(([, counts]) => counts.some((count) => count > 0));
 }
 
-const logLine = z.object({
-  at: z.number(),
-  level: z.enum(["debug", "info", "warn", "error"]),
-  message: z.string(),
-  fields: z.optional(z.string()),
-});
-
-const details = z.object({
-  result: z.optional(z.string()),
-  stack: z.optional(z.string()),
-  logs: z.optional(z.readonly(z.array(logLine))),
-  isTruncated: z.optional(z.boolean()),
-});
-
 const deliverySnapshot = z.object({
   id: z.string(),
   endpoint: z.string(),
@@ -111,7 +99,7 @@ const deliverySnapshot = z.object({
       error: z.optional(z.object({ code: z.string(), message: z.string() })),
       reason: z.optional(z.string()),
       responseStatus: z.optional(z.number()),
-      details: z.optional(details),
+      details: z.optional(detailsSchema),
     }),
   ),
 });
@@ -145,11 +133,12 @@ function importRecent(recent: RecentDeliveries, values: readonly unknown[]): voi
   }
 }
 
-function toRuns({ receivedAt, headers, attempts, ...given }: DeliverySnapshot): RecentRun[] {
+function toRuns({ headers, replayOf, attempts, ...given }: DeliverySnapshot): Run[] {
+  const delivery = { ...given, receivedAt: new Date(given.receivedAt) };
   const entries = headers && Object.entries(headers);
   return attempts.map(({ startedAt, details, ...attempt }) => {
-    const start = { ...given, receivedAt: new Date(receivedAt), headers: entries && (() => entries), startedAt };
-    const run = new RecentRun(start, { recordDetails: true, now: () => 0, redact: (text) => text });
+    const source = { headers: entries && (() => entries), replayOf };
+    const run = new Run(delivery, source, { recordDetails: true, now: () => 0, redact: (text) => text });
     run.restore({ ...attempt, startedAt: new Date(startedAt), details });
     return run;
   });

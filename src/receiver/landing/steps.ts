@@ -1,14 +1,11 @@
 import { html } from "hono/html";
-import type { Markup } from "../../console/pages/document.ts";
-import { breakable, copyButton } from "../../console/pages/document.ts";
+import { breakable, copyButton, type Markup } from "../../console/pages/document.ts";
 import { quoteShellWord } from "../../core/text.ts";
-import { consolePath, webhookSettingsUrl } from "../../core/urls.ts";
+import { consolePath, isLoopbackHost, webhookSettingsUrl } from "../../core/urls.ts";
 import { isKnownScope } from "../../payload/names.ts";
 import { webhookPayload } from "../../payload/samples.ts";
+import { hubDailyLimit } from "../counts.ts";
 import type { LandingEndpoint, LandingInfo } from "../options.ts";
-
-/** The maximum number of times that the Hub triggers a webhook in 24 hours. */
-export const hubDailyLimit = 1_000;
 
 /** Whether an endpoint with this number of deliveries in 24 hours is near the Hub's limit. */
 export function isNearDailyLimit(lastDay: number): boolean {
@@ -121,9 +118,8 @@ function hasDeliveries({ endpoints, activity: { queue } }: LandingInfo): boolean
   return queue !== undefined && queue !== "unknown" && queue.queued + queue.running + queue.dead > 0;
 }
 
-/** Does not use `isLoopbackHost`, because it needs `node:net`. */
 function isLocal({ baseUrl }: LandingInfo): boolean {
-  return URL.canParse(baseUrl) && /^(localhost|.+\.localhost|127\..+|\[::1\])$/.test(new URL(baseUrl).hostname);
+  return isLoopbackHost(URL.parse(baseUrl)?.hostname ?? "");
 }
 
 function secretStep({ space }: LandingInfo): NextStep {

@@ -34,6 +34,8 @@ import type { DeliveryRequest } from "../request.ts";
  * as long as the rest of a delivery.
  */
 
+const loadErrorPage = () => import("../../console/pages/error-page.ts");
+
 /** The timeouts for clients. They are set explicitly, because Node's defaults differ between versions. */
 export interface ListenTimeouts {
   /** The maximum time to receive the headers of a request. */
@@ -98,7 +100,8 @@ export async function listen({
     (request, bindings) => {
       // While the server closes, clients may still send requests on open connections.
       if (isClosing) {
-        return showErrorPage(closingResponse(), { method: request.method, accept: request.headers.get("accept") });
+        const { method, headers } = request;
+        return showErrorPage(closingResponse(), { method, accept: headers.get("accept") }, loadErrorPage);
       }
       // The adapter accepts hosts such as "127.0.0.1.0.1", for which routes could not parse the URL.
       if (!URL.canParse(request.url)) throw new RequestError("Invalid host header");

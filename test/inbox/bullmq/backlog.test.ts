@@ -1,6 +1,6 @@
 import { setTimeout } from "node:timers/promises";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { Backlog } from "../../../src/inbox/bullmq/backlog.ts";
+import { Backlog } from "../../../src/inbox/bullmq/stored-queue.ts";
 
 test("A backlog with room is counted at most once a second", async () => {
   let now = 1_000;

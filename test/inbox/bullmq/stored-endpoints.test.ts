@@ -1,8 +1,8 @@
 import { Queue } from "bullmq";
 import { beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { openBullmqInbox } from "../../../src/inbox/bullmq/bullmq-inbox.ts";
+import { StoredEndpoints } from "../../../src/inbox/bullmq/queue-server.ts";
 import { connectRedis } from "../../../src/inbox/bullmq/redis.ts";
-import { StoredEndpoints } from "../../../src/inbox/bullmq/stored-endpoints.ts";
 import { createRetryPolicy } from "../../../src/inbox/retry.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 import { hasRedis, type RedisServer, startRedis } from "../../support/redis-server.ts";

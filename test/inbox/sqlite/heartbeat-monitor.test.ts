@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { HeartbeatMonitor } from "../../../src/inbox/sqlite/lease-recovery.ts";
+import { HeartbeatMonitor } from "../../../src/inbox/sqlite/due-deliveries.ts";
 
 const leaseMs = 30_000;
 

@@ -1,7 +1,7 @@
 import { createServer, type RequestListener } from "node:http";
 import type { Socket } from "node:net";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { isLoopbackAddress } from "../../../src/core/loopback.ts";
+import { isLoopbackAddress } from "../../../src/core/urls.ts";
 import { type HttpResult, HttpSender, type Lookup, loopbackOnly } from "../../../src/local-hub/delivery/http-sender.ts";
 import { listen } from "../../support/listen.ts";
 import { openTarget } from "../support/target.ts";

@@ -109,7 +109,7 @@ export const faults: readonly Fault[] = [
   },
   {
     name: "a repository with its type is compared as a part of a name",
-    file: "src/inbox/search-words.ts",
+    file: "src/inbox/filter.ts",
     find: "isWholeRepository(filter) ? ",
     replace: "false ? ",
     tests: ["test/console/app/deliveries.test.ts"],
@@ -257,7 +257,7 @@ export const faults: readonly Fault[] = [
   {
     name: "a replay that never ends keeps the console from closing",
     file: "src/receiver/console/receiver-console.ts",
-    find: "await Promise.race([opened.settle(), grace.promise]);",
+    find: "await resolvesWithin(opened.settle(), graceMs);",
     replace: "await opened.settle();",
     tests: ["test/receiver/console/actions.test.ts"],
   },
@@ -664,9 +664,9 @@ export const faults: readonly Fault[] = [
   },
   {
     name: "a failed run that memory has dropped is not shown",
-    file: "src/receiver/recent/delivery-history.ts",
+    file: "src/receiver/history.ts",
     find: "      if (!run.isKept) this.recent.add(run);",
     replace: "",
-    tests: ["test/receiver/recent/delivery-history.test.ts"],
+    tests: ["test/receiver/history/delivery-history.test.ts"],
   },
 ];

@@ -214,9 +214,8 @@ export const faults: readonly Fault[] = [
   {
     name: "a server that is closed while it loads the code of the inbox goes on opening it",
     file: "src/receiver/background.ts",
-    find: '    const { signal } = this.#stopOpening;\n    const { openConfiguredInbox } = await import("./node/open-configured-inbox.ts");\n',
-    replace:
-      '    const { openConfiguredInbox } = await import("./node/open-configured-inbox.ts");\n    const { signal } = this.#stopOpening;\n',
+    find: "await openConfiguredInbox({ inbox, log, now, signal, onFailure })",
+    replace: "await openConfiguredInbox({ inbox, log, now, signal: this.#stopOpening.signal, onFailure })",
     tests: ["test/receiver/lifecycle/closing.test.ts"],
   },
   {

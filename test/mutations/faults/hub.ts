@@ -96,14 +96,14 @@ export const faults: readonly Fault[] = [
   {
     name: "a client that disconnects cancels the request for the account of all deliveries, and an own event is handled",
     file: "src/receiver/hub.ts",
-    find: "this.client.whoami()",
+    find: "untilAborted(this.#account(), signal)",
     replace: "this.client.whoami({ signal })",
     tests: ["test/receiver/hub/conditions.test.ts"],
   },
   {
     name: "a failed request for the account is never repeated, so own events are handled",
-    file: "src/receiver/hub.ts",
-    find: "      this.#account = undefined;\n",
+    file: "src/core/time.ts",
+    find: "      loading = undefined;\n",
     replace: "",
     tests: ["test/receiver/hub/conditions.test.ts"],
   },

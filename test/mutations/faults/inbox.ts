@@ -203,7 +203,7 @@ export const faults: readonly Fault[] = [
   },
   {
     name: "SQLite: a process that lives through an outage of writes loses its deliveries when the outage ends",
-    file: "src/inbox/sqlite/lease-recovery.ts",
+    file: "src/inbox/sqlite/due-deliveries.ts",
     find: "        this.#monitor.reset();\n",
     replace: "",
     tests: ["test/inbox/sqlite/two-processes.test.ts"],
@@ -354,7 +354,7 @@ export const faults: readonly Fault[] = [
   },
   {
     name: "BullMQ: deliveries that are added during a count of the queue are forgotten",
-    file: "src/inbox/bullmq/backlog.ts",
+    file: "src/inbox/bullmq/stored-queue.ts",
     find: "    this.#addedSince = 0;\n    this.#counted = await this.#count();\n",
     replace: "    this.#counted = await this.#count();\n    this.#addedSince = 0;\n",
     tests: ["test/inbox/bullmq/backlog.test.ts"],

@@ -3,21 +3,21 @@ import type { Fault } from "../fault.ts";
 export const faults: readonly Fault[] = [
   {
     name: "the second signal does not exit the process",
-    file: "src/receiver/node/signals.ts",
+    file: "src/receiver/node/start-server.ts",
     find: "if (exiting) process.exit(1);",
     replace: "if (exiting) return;",
     tests: ["test/receiver/lifecycle/closing.test.ts"],
   },
   {
     name: "an inline delivery ends when its last attempt starts",
-    file: "src/receiver/recent/delivery-history.ts",
+    file: "src/receiver/history.ts",
     find: "new Date(end.startedAt.getTime() + end.durationMs)",
     replace: "end.startedAt",
-    tests: ["test/receiver/recent/recent-deliveries.test.ts"],
+    tests: ["test/receiver/history/recent-deliveries.test.ts"],
   },
   {
     name: "a signal that interrupts requests does not log how to prevent it",
-    file: "src/receiver/node/signals.ts",
+    file: "src/receiver/node/start-server.ts",
     find: "        if (!complete) {",
     replace: "        if (!complete && exiting === undefined) {",
     tests: ["test/receiver/node/public-listener.test.ts"],
@@ -38,8 +38,8 @@ export const faults: readonly Fault[] = [
   },
   {
     name: "an open list does not show that a background delivery is running",
-    file: "src/receiver/deliver.ts",
-    find: "      history.changed(claimed);\n",
+    file: "src/receiver/history.ts",
+    find: "    this.changed(claimed);\n",
     replace: "",
     tests: ["test/receiver/console/live-rows.test.ts"],
   },
@@ -94,9 +94,9 @@ export const faults: readonly Fault[] = [
   },
   {
     name: "a closed server keeps its process alive for the rest of the grace period",
-    file: "src/receiver/console/receiver-console.ts",
-    find: "    clearTimeout(timer);\n",
-    replace: "",
+    file: "src/core/time.ts",
+    find: "[promise.then(() => true), over.promise]);\n  } finally {\n    clearTimeout(timer);\n",
+    replace: "[promise.then(() => true), over.promise]);\n  } finally {\n",
     tests: ["test/receiver/console/actions.test.ts"],
   },
   {
@@ -115,17 +115,17 @@ export const faults: readonly Fault[] = [
   },
   {
     name: "the memory of deliveries from before a reload is not limited",
-    file: "src/receiver/recent/delivery-history.ts",
-    find: "    if (attempt.details) this.bytes += 2 * JSON.stringify(attempt.details).length;\n",
+    file: "src/receiver/run.ts",
+    find: "    if (details) this.bytes += 2 * JSON.stringify(details).length;\n",
     replace: "",
-    tests: ["test/receiver/recent/recent-deliveries.test.ts"],
+    tests: ["test/receiver/history/recent-deliveries.test.ts"],
   },
   {
     name: "a delivery from server.receive() stays in progress in the console",
     file: "src/receiver/deliver.ts",
-    find: "    if (recentRun) this.#endRun(recentRun, answered, performance.now() - ranAt);\n",
+    find: "    this.#recorder.recordRun(run, answered, { durationMs: performance.now() - ranAt });\n",
     replace: "",
-    tests: ["test/receiver/recent/delivery-history.test.ts"],
+    tests: ["test/receiver/history/delivery-history.test.ts"],
   },
   {
     name: "a delivery waits for the Hub without a limit",
@@ -150,8 +150,8 @@ export const faults: readonly Fault[] = [
   },
   {
     name: "the Hub client of a server stays broken after its options are fixed",
-    file: "src/receiver/hub.ts",
-    find: "        this.#loading = undefined;\n",
+    file: "src/core/time.ts",
+    find: "      loading = undefined;\n",
     replace: "",
     tests: ["test/receiver/hub/conditions.test.ts"],
   },
@@ -179,8 +179,8 @@ export const faults: readonly Fault[] = [
   {
     name: "an attempt whose handler did not run counts in the handler times",
     file: "src/receiver/end.ts",
-    find: 'if (parsed && outcome.status !== "ignored") this.#activity.ran',
-    replace: 'if (outcome.status !== "ignored") this.#activity.ran',
+    find: 'if (parsed && outcome.status !== "ignored") this.#context.activity.ran',
+    replace: 'if (outcome.status !== "ignored") this.#context.activity.ran',
     tests: ["test/receiver/endpoint/activity.test.ts"],
   },
   {
@@ -220,7 +220,7 @@ export const faults: readonly Fault[] = [
   },
   {
     name: "a registration makes the state of other endpoints unknown",
-    file: "src/receiver/endpoint-registry.ts",
+    file: "src/receiver/context.ts",
     find: "?? activity.registration",
     replace: '?? "unknown"',
     tests: ["test/receiver/lifecycle/server-control.test.ts"],
@@ -256,8 +256,8 @@ export const faults: readonly Fault[] = [
   {
     name: "a read of a former inbox that ends late allows two concurrent reads of the current inbox",
     file: "src/receiver/background.ts",
-    find: "if (this.#value === value) this.#isPending = false;",
-    replace: "this.#isPending = false;",
+    find: "latest.isPending = false;",
+    replace: "if (this.#last) this.#last.isPending = false;",
     tests: ["test/receiver/background/inbox-reader.test.ts"],
   },
   {
@@ -340,8 +340,8 @@ export const faults: readonly Fault[] = [
   {
     name: "closing does not wait for replays of inline deliveries",
     file: "src/receiver/console/receiver-console.ts",
-    find: "await Promise.race([opened.settle(), grace.promise]);",
-    replace: "void Promise.race([opened.settle(), grace.promise]);",
+    find: "await resolvesWithin(opened.settle(), graceMs);",
+    replace: "void resolvesWithin(opened.settle(), graceMs);",
     tests: ["test/receiver/console/actions.test.ts"],
   },
   {
@@ -353,10 +353,10 @@ export const faults: readonly Fault[] = [
   },
   {
     name: "a delivery that the Hub sends again counts as finished while its second run continues",
-    file: "src/receiver/recent/delivery-history.ts",
+    file: "src/receiver/history.ts",
     find: "const end = attempts.length === runs.length ? attempts.at(-1) : undefined;",
     replace: "const end = attempts.at(-1);",
-    tests: ["test/receiver/recent/recent-deliveries.test.ts"],
+    tests: ["test/receiver/history/recent-deliveries.test.ts"],
   },
   {
     name: "a signal that is first read after the client has disconnected is never aborted",

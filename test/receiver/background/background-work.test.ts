@@ -8,6 +8,7 @@ import { NonRetriableError, RetryAfterError, WebhooksServer } from "../../../src
 import { BackgroundWork } from "../../../src/receiver/background.ts";
 import { ServerContext } from "../../../src/receiver/context.ts";
 import { serverControl } from "../../../src/receiver/control.ts";
+import { DeliveryHistory, loadInbox } from "../../../src/receiver/platform.node.ts";
 import { deliveryRequest, webhookPayload } from "../../../src/testing.ts";
 import { inboxFile } from "../../inbox/inbox-file.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
@@ -423,7 +424,11 @@ test("A server starts even if the deliveries of its inbox cannot be counted", as
 test("Closing after a failed opening keeps an inbox that was opened in the meantime", async () => {
   const log = createMemoryLogger();
   const run = async () => ({ status: "succeeded", result: undefined }) as const;
-  const background = new BackgroundWork(new ServerContext({ logger: log }), { run, onFailure: () => {} });
+  const background = new BackgroundWork(new ServerContext({ logger: log }, DeliveryHistory), {
+    run,
+    loadInbox,
+    onFailure: () => {},
+  });
   vi.stubEnv("INBOX_URL", `sqlite:${dirname(file)}`);
   const opened = background.open().catch(() => {
     vi.stubEnv("INBOX_URL", `sqlite:${file}`);

@@ -19,10 +19,10 @@ test.for([
   ["1h", 12, 300_000],
   ["24h", 24, hour],
 ] as const)("The activity of an endpoint divides %s into %i parts, oldest first", ([window, length, partMs]) => {
-  const { clock, activity, endpoint, history } = begin();
-  activity.arrived(endpoint, clock.now);
+  const { clock, endpoint, history } = begin();
+  endpoint.addArrival(clock.now);
   clock.now += (length - 1) * partMs;
-  activity.arrived(endpoint, clock.now);
+  endpoint.addArrival(clock.now);
   const deliveries = () => history(window).map((part) => part.deliveries);
   expect(deliveries()).toEqual([1, ...Array(length - 2).fill(0), 1]);
   clock.now += partMs;

@@ -5,6 +5,7 @@ import { SqliteInbox } from "../../../src/inbox/sqlite/sqlite-inbox.ts";
 import { WebhookError, type WebhooksServer } from "../../../src/index.ts";
 import { ReceiverInbox } from "../../../src/receiver/console/inbox.ts";
 import { ServerContext } from "../../../src/receiver/context.ts";
+import { DeliveryHistory } from "../../../src/receiver/platform.node.ts";
 import { inboxFile } from "../../inbox/inbox-file.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 import { waitFor } from "../../support/wait-for.ts";
@@ -192,7 +193,11 @@ describe("The state of an inbox", () => {
     const onOpened = vi.fn<() => void>();
     const inbox = new ReceiverInbox(
       {
-        ...{ server: new ServerContext({}), openInbox: () => opening.promise, configuredInbox: undefined },
+        ...{
+          server: new ServerContext({}, DeliveryHistory),
+          openInbox: () => opening.promise,
+          configuredInbox: undefined,
+        },
         mask: (message) => message,
       },
       { onOpened, openingMs: 1 },

@@ -98,9 +98,9 @@ describe("Activity.lastDay()", () => {
   test("counts the deliveries of this hour of the clock and the 23 before it", () => {
     const { clock, activity, endpoint } = begin();
     expect(activity.lastDay(endpoint)).toBe(0);
-    activity.arrived(endpoint, clock.now);
+    endpoint.addArrival(clock.now);
     clock.now += 23 * hour;
-    activity.arrived(endpoint, clock.now);
+    endpoint.addArrival(clock.now);
     expect(activity.lastDay(endpoint)).toBe(2);
     clock.now += hour;
     expect(activity.lastDay(endpoint)).toBe(1);
@@ -109,10 +109,10 @@ describe("Activity.lastDay()", () => {
 
   test("leaves out future hours after the clock is set back", () => {
     const { clock, activity, endpoint } = begin();
-    activity.arrived(endpoint, clock.now);
+    endpoint.addArrival(clock.now);
     clock.now -= 2 * hour;
     expect(activity.lastDay(endpoint)).toBe(0);
-    activity.arrived(endpoint, clock.now);
+    endpoint.addArrival(clock.now);
     expect(activity.lastDay(endpoint)).toBe(1);
     clock.now += 2 * hour;
     expect(activity.lastDay(endpoint)).toBe(2);
@@ -120,7 +120,7 @@ describe("Activity.lastDay()", () => {
 
   test("counts each endpoint separately", () => {
     const { clock, activity, endpoint } = begin();
-    activity.arrived(endpoint, clock.now);
+    endpoint.addArrival(clock.now);
     expect(activity.lastDay(new EndpointActivity())).toBe(0);
   });
 });

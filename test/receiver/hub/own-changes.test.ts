@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { OwnActions } from "../../../src/inbox/inbox.ts";
-import { OwnChanges } from "../../../src/receiver/own-changes.ts";
+import { OwnChanges } from "../../../src/receiver/hub.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 
 const repo = { type: "model", name: "me/net" };

@@ -1,6 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { landingAsset, landingPage, renderErrorPage } from "../../../src/receiver/landing/worker-pages.ts";
+import { loadErrorPage, loadLandingPage } from "../../../src/receiver/platform.worker.ts";
 import { fullInfo, hostileInfo, hostileTexts, sampleEndpoint, sampleInfo } from "./sample-info.ts";
+
+const { landingPage, landingAsset } = loadLandingPage();
+const { renderErrorPage } = loadErrorPage();
 
 describe("The landing page of a worker", () => {
   test("lists each endpoint with its URL and scopes", async () => {

@@ -7,6 +7,7 @@ import { WebhooksServer } from "../../../src/index.ts";
 import { BackgroundWork } from "../../../src/receiver/background.ts";
 import { ReceiverConsole } from "../../../src/receiver/console/receiver-console.ts";
 import { ServerContext } from "../../../src/receiver/context.ts";
+import { DeliveryHistory, loadInbox } from "../../../src/receiver/platform.node.ts";
 import { deliveryRequest, webhookPayload } from "../../../src/testing.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 import { createFolder } from "../../support/temporary-folder.ts";
@@ -20,7 +21,7 @@ const inboxes = vi.hoisted(() => ({
   fail: (_error: unknown) => {},
 }));
 
-vi.mock(import("../../../src/receiver/node/open-configured-inbox.ts"), async (importOriginal) => {
+vi.mock(import("../../../src/inbox/open-inbox.ts"), async (importOriginal) => {
   const original = await importOriginal();
   return {
     ...original,
@@ -302,7 +303,11 @@ describe("A server", () => {
 test("Closing the background work stops an inbox that a late delivery is opening", async () => {
   inboxes.gate = new Promise(() => {});
   const run = async () => ({ status: "succeeded", result: undefined }) as const;
-  const background = new BackgroundWork(new ServerContext({}), { run, onFailure: () => {} });
+  const background = new BackgroundWork(new ServerContext({}, DeliveryHistory), {
+    run,
+    loadInbox,
+    onFailure: () => {},
+  });
   const opening = expect(background.open()).rejects.toMatchObject({ code: "CLOSING" });
   await waitFor(() => expect(inboxes.opening).toBe(1), { interval: 5 });
   await background.close(0);

@@ -1,7 +1,7 @@
 import { WebhookError } from "../../../core/errors.ts";
 import { formatDuration } from "../../../core/options.ts";
 import type { ListOptions, StoredDelivery } from "../../../inbox/inbox.ts";
-import { summarizeEvent } from "../../../payload/event-summary.ts";
+import { summarizeEvent } from "../../../payload/names.ts";
 import type { ServerInbox } from "../../../receiver/inbox.ts";
 import type { Column, Result } from "../../invocation.ts";
 

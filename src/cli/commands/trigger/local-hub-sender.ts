@@ -1,9 +1,8 @@
 import * as z from "zod";
 import { HubError } from "../../../core/errors.ts";
 import { directFetch } from "../../../core/fetch.ts";
-import { isLoopbackHost } from "../../../core/loopback.ts";
 import { toShellWord } from "../../../core/text.ts";
-import { defaultLocalHubUrl, defaultPort } from "../../../core/urls.ts";
+import { defaultLocalHubUrl, defaultPort, isLoopbackHost } from "../../../core/urls.ts";
 import { developmentTokens } from "../../../local-hub/accounts.ts";
 import type { HubDelivery } from "../../../local-hub/delivery/hub-delivery.ts";
 import type { ParsedEvent } from "../../../local-hub/events/event-request.ts";

@@ -1,4 +1,4 @@
-import { areFound, matchesRepository, searchWords } from "../../../inbox/search-words.ts";
+import { areFound, matchesRepository, searchWords } from "../../../inbox/filter.ts";
 import type { KnownScope } from "../../../payload/names.ts";
 import type { DeliveryFilter, DeliveryKey, DeliverySummary } from "../../protocol/deliveries.ts";
 import { formatMoment } from "../format.ts";

@@ -1,20 +1,23 @@
 import { describe, expect, test } from "vitest";
 import { createSafeLogger } from "../../../src/core/log.ts";
 import { WebhookError } from "../../../src/index.ts";
-import { AttemptRecorder, trimResult } from "../../../src/receiver/recent/attempt-recorder.ts";
+import type { Outcome } from "../../../src/payload/parse.ts";
+import { Run } from "../../../src/receiver/run.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 
 const succeeded = { status: "succeeded", result: undefined } as const;
 
 function createRecorder() {
-  const recorder = new AttemptRecorder({ now: () => 7, redact: (text) => text.replaceAll("pl4nted", "[redacted]") });
+  const redact = (text: string) => text.replaceAll("pl4nted", "[redacted]");
+  const delivery = { id: "d-1", endpoint: "retrain", body: "{}", receivedAt: new Date(0) };
+  const run = new Run(delivery, {}, { recordDetails: true, now: () => 7, redact });
   const logger = createMemoryLogger();
-  return {
-    recorder,
-    logger,
-    log: recorder.wrap(createSafeLogger(logger)),
-    logs: () => recorder.details(succeeded, undefined)?.logs,
+  const end = (outcome: Outcome, resultText: string | null = null) => run.end({ outcome, resultText, durationMs: 1 });
+  const details = (outcome: Outcome, resultText?: string | null) => {
+    end(outcome, resultText);
+    return run.details;
   };
+  return { end, details, logger, log: run.wrap(createSafeLogger(logger)), logs: () => details(succeeded)?.logs };
 }
 
 function failed(cause: unknown) {
@@ -101,20 +104,20 @@ describe("The lines that a handler logs", () => {
 
 describe("The details of an attempt", () => {
   test("are missing if there are none", () => {
-    const { recorder } = createRecorder();
-    expect(recorder.details(succeeded, undefined)).toBeUndefined();
-    expect(recorder.details(succeeded, null)).toBeUndefined();
-    expect(recorder.details(failed(undefined), undefined)).toBeUndefined();
+    const { details } = createRecorder();
+    expect(details(succeeded)).toBeUndefined();
+    expect(details(succeeded, null)).toBeUndefined();
+    expect(details(failed(undefined))).toBeUndefined();
   });
 
   test("contain the result, without secrets", () => {
-    const { recorder } = createRecorder();
-    expect(recorder.details(succeeded, '{"token":"pl4nted"}')).toEqual({ result: '{"token":"[redacted]"}' });
-    expect(recorder.details(succeeded, '""')).toEqual({ result: '""' });
+    const { details } = createRecorder();
+    expect(details(succeeded, '{"token":"pl4nted"}')).toEqual({ result: '{"token":"[redacted]"}' });
+    expect(details(succeeded, '""')).toEqual({ result: '""' });
   });
 
   test("contain the stack with its causes, without frames of Node and of packages", () => {
-    const { recorder } = createRecorder();
+    const { details } = createRecorder();
     const cause = new TypeError("The secret is pl4nted.");
     const error = new Error("outer", { cause });
     error.stack = [
@@ -123,11 +126,11 @@ describe("The details of an attempt", () => {
       "    at run (/app/node_modules/hub-webhooks/dist/index.js:1:1)",
       "    at process.processTicksAndRejections (node:internal/process/task_queues:95:5)",
     ].join("\n");
-    const { stack = "" } = recorder.details(failed(error), undefined) ?? {};
+    const { stack = "" } = details(failed(error)) ?? {};
     expect(stack).toMatch(
       /^Error: outer\n {4}at handler \(\/app\/server\.ts:3:9\)\nCaused by: TypeError: The secret is/,
     );
-    expect(stack).toContain("attempt-recorder.test.ts");
+    expect(stack).toContain("run.test.ts");
     expect(stack).not.toMatch(/node_modules|node:internal|pl4nted/);
   });
 
@@ -136,26 +139,26 @@ describe("The details of an attempt", () => {
     ["an object without a stack", { name: "Odd", message: "no stack" }, "Odd: no stack"],
     ["a number", 7, "number: 7"],
   ])("describe %s that was thrown", (_what, thrown, stack) => {
-    expect(createRecorder().recorder.details(failed(thrown), undefined)).toEqual({ stack });
+    expect(createRecorder().details(failed(thrown))).toEqual({ stack });
   });
 
   test("end after circular causes", () => {
     const error: Error & { cause?: unknown } = new Error("loop");
     error.cause = error;
-    const { stack = "" } = createRecorder().recorder.details(failed(error), undefined) ?? {};
+    const { stack = "" } = createRecorder().details(failed(error)) ?? {};
     expect(stack.match(/Caused by/g)?.length).toBeLessThan(10);
   });
 
   test("are at most 16 KiB, and are marked if they were cut", () => {
     for (const lineLength of [1, 100, 5_000]) {
-      const { recorder, log } = createRecorder();
+      const { details, log } = createRecorder();
       for (let line = 0; line < 1_000; line += 1) log.info({ field: "f".repeat(lineLength) }, "m".repeat(lineLength));
       const error = new Error("e".repeat(50_000));
-      const details = recorder.details(failed(error), JSON.stringify("r".repeat(50_000)));
-      const { result = "", stack = "", logs = [] } = details ?? {};
+      const recorded = details(failed(error), JSON.stringify("r".repeat(50_000)));
+      const { result = "", stack = "", logs = [] } = recorded ?? {};
       const size = logs.reduce((sum, { message, fields = "" }) => sum + message.length + fields.length, 0);
       expect(result.length + stack.length + size).toBeLessThanOrEqual(16 * 1_024);
-      expect([result.length, stack.length, details?.isTruncated]).toEqual([6 * 1_024, 4 * 1_024, true]);
+      expect([result.length, stack.length, recorded?.isTruncated]).toEqual([6 * 1_024, 4 * 1_024, true]);
       expect(logs.length).toBeGreaterThan(1);
     }
   });
@@ -169,24 +172,23 @@ describe("The details of an attempt", () => {
   });
 
   test("are not marked as cut if everything fits", () => {
-    const { recorder, log } = createRecorder();
+    const { details, log } = createRecorder();
     log.info("short");
-    expect(recorder.details(succeeded, '"short"')).not.toHaveProperty("isTruncated");
+    expect(details(succeeded, '"short"')).not.toHaveProperty("isTruncated");
   });
 
   test("never contain half of a character", () => {
-    const { recorder, log } = createRecorder();
+    const { details, log } = createRecorder();
     log.info(`x${"😀".repeat(2_000)}`);
-    const details = recorder.details(succeeded, `"x${"😀".repeat(5_000)}"`);
-    expect(details?.result?.isWellFormed()).toBe(true);
-    expect(details?.logs?.[0]?.message.isWellFormed()).toBe(true);
+    const recorded = details(succeeded, `"x${"😀".repeat(5_000)}"`);
+    expect(recorded?.result?.isWellFormed()).toBe(true);
+    expect(recorded?.logs?.[0]?.message.isWellFormed()).toBe(true);
   });
 });
 
-test("A trimmed result is marked as cut later", () => {
-  const { recorder } = createRecorder();
+test("A long result takes little memory, and is marked as cut", () => {
+  const { end, details } = createRecorder();
   const long = JSON.stringify("r".repeat(100_000));
-  expect(trimResult(long).length).toBeLessThan(7_000);
-  expect(recorder.details(succeeded, trimResult(long))).toMatchObject({ isTruncated: true });
-  expect(trimResult('"short"')).toBe('"short"');
+  expect(end(succeeded, long)).toBeLessThan(14_000);
+  expect(details(succeeded, long)).toMatchObject({ isTruncated: true });
 });

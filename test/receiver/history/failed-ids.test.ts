@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { FailedIds } from "../../../src/receiver/recent/delivery-history.ts";
+import { FailedIds } from "../../../src/receiver/history.ts";
 
 const key = (number: number, endpoint = "retrain") => ({ endpoint, id: `d-${number}` });
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { WebhookError } from "../../../src/core/errors.ts";
 import type { Outcome } from "../../../src/payload/parse.ts";
-import { DeliveryHistory } from "../../../src/receiver/recent/delivery-history.ts";
+import { DeliveryHistory } from "../../../src/receiver/history.ts";
 import { openReceiverConsole, payloadOf } from "../console/open-receiver-console.ts";
 
 test("Bodies and details of deliveries in memory take at most 16 MiB together", async () => {
@@ -53,8 +53,8 @@ function createHistory(): DeliveryHistory {
 function start(history: DeliveryHistory, { id, at }: { id: string; at: number }): (outcome: Outcome) => void {
   const receivedAt = new Date(at);
   const delivery = { id, endpoint: "retrain", body: "{}", payload: {}, receivedAt, attempt: 1 };
-  const run = history.start({ delivery }, {});
-  return (outcome) => run && history.end(run, { outcome, durationMs: 1 }, null);
+  const run = history.start(delivery, {});
+  return (outcome) => run && history.end(run, { outcome, resultText: null, durationMs: 1 });
 }
 
 test("A run that newer runs have dropped from memory is shown again if it fails, and counts once", () => {

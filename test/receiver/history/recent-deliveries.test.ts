@@ -1,22 +1,23 @@
 import { describe, expect, test } from "vitest";
-import { RecentDeliveries, RecentRun, type RunStart } from "../../../src/receiver/recent/delivery-history.ts";
+import { RecentDeliveries } from "../../../src/receiver/history.ts";
+import { type RecordedDelivery, Run } from "../../../src/receiver/run.ts";
 
 const mebibyte = 1024 * 1024;
 const recording = { recordDetails: true, now: () => 0, redact: (text: string) => text };
 
-function runOf(id: string, fields: Partial<RunStart> = {}): RecentRun {
-  const start = { id, endpoint: "retrain", body: "{}", receivedAt: new Date(0), startedAt: 0, ...fields };
-  return new RecentRun(start, recording);
+function runOf(id: string, fields: Partial<RecordedDelivery> = {}): Run {
+  const delivery = { id, endpoint: "retrain", body: "{}", receivedAt: new Date(0), ...fields };
+  return new Run(delivery, {}, recording);
 }
 
 /** Adds runs, oldest first. */
-function keep(...runs: readonly RecentRun[]): RecentDeliveries {
+function keep(...runs: readonly Run[]): RecentDeliveries {
   const recent = new RecentDeliveries(recording);
   for (const run of runs) recent.add(run);
   return recent;
 }
 
-function many(count: number): RecentRun[] {
+function many(count: number): Run[] {
   return Array.from({ length: count }, (_, number) => runOf(`d-${number}`));
 }
 
@@ -24,9 +25,9 @@ function idsIn(recent: RecentDeliveries): string[] {
   return Array.from(recent.values(), ({ id }) => id);
 }
 
-function finish(recent: RecentDeliveries, run: RecentRun, result: string | null = null): void {
+function finish(recent: RecentDeliveries, run: Run, result: string | null = null): void {
   const outcome = { status: "succeeded", result: undefined } as const;
-  recent.grow(run, run.finish({ outcome, durationMs: 1 }, result));
+  recent.grow(run, run.end({ outcome, resultText: result, durationMs: 1 }));
 }
 
 describe("Recent deliveries", () => {
@@ -85,8 +86,8 @@ describe("Recent deliveries", () => {
 
   test("of two endpoints with the same ID are two deliveries", () => {
     const recent = keep(
-      runOf("d-1", { endpoint: "one", startedAt: 1 }),
-      runOf("d-1", { endpoint: "two", startedAt: 2 }),
+      runOf("d-1", { endpoint: "one", receivedAt: new Date(1) }),
+      runOf("d-1", { endpoint: "two", receivedAt: new Date(2) }),
     );
     expect(Array.from(recent.values(), ({ endpoint }) => endpoint)).toEqual(["one", "two"]);
     expect(recent.get({ endpoint: "two", id: "d-1" })?.startedAt).toEqual(new Date(2));
@@ -94,7 +95,7 @@ describe("Recent deliveries", () => {
 });
 
 describe("A delivery that the Hub sends again", () => {
-  const at = (ms: number) => ({ receivedAt: new Date(ms), startedAt: ms });
+  const at = (ms: number) => ({ receivedAt: new Date(ms) });
 
   test("is one delivery with two attempts, the latest body, and the time of its first arrival", () => {
     const runs = [runOf("again", at(1)), runOf("other", at(2)), runOf("again", { body: '{"new":1}', ...at(3) })];
@@ -127,9 +128,10 @@ describe("A delivery that the Hub sends again", () => {
 
 describe("A run", () => {
   test("has no end while the handler runs, and then its duration, outcome, and result", () => {
-    const run = runOf("d-1", { startedAt: 7 });
+    const run = runOf("d-1", { receivedAt: new Date(7) });
     expect(run.attempt(1)).toBeUndefined();
-    run.finish({ outcome: { status: "succeeded", result: undefined }, durationMs: 5.04 }, '{"large":"object"}');
+    const outcome = { status: "succeeded", result: undefined } as const;
+    run.end({ outcome, resultText: '{"large":"object"}', durationMs: 5.04 });
     expect(run.attempt(1)).toEqual({
       ...{ number: 1, startedAt: new Date(7), durationMs: 5, outcome: "succeeded" },
       details: { result: '{"large":"object"}' },
@@ -137,9 +139,9 @@ describe("A run", () => {
   });
 
   test("has neither details nor headers if they are not recorded", () => {
-    const start = { id: "d-1", endpoint: "retrain", body: "{}", receivedAt: new Date(0), startedAt: 0 };
-    const run = new RecentRun({ ...start, headers: () => [["a", "b"]] }, { ...recording, recordDetails: false });
-    run.finish({ outcome: { status: "succeeded", result: 1 }, durationMs: 1 }, "1");
+    const delivery = { id: "d-1", endpoint: "retrain", body: "{}", receivedAt: new Date(0) };
+    const run = new Run(delivery, { headers: () => [["a", "b"]] }, { ...recording, recordDetails: false });
+    run.end({ outcome: { status: "succeeded", result: 1 }, resultText: "1", durationMs: 1 });
     expect([run.headers, run.attempt(1)?.details]).toEqual([undefined, undefined]);
   });
 });
