@@ -17,6 +17,7 @@ import { type HubEvent, type ParsedEvent, parseEvent, parseScenario, type Scenar
 import { triggerEvent } from "./events/trigger.ts";
 import { type HubContext, registerContext } from "./hub-context.ts";
 import { JobRunner } from "./jobs/job-runner.ts";
+import { BucketFeed } from "./resources/buckets/bucket-feed.ts";
 import { toJob } from "./resources/jobs.ts";
 import { createRepository } from "./resources/repositories/repository-changes.ts";
 import type { ApiEnvironment } from "./routes/route.ts";
@@ -149,6 +150,7 @@ export class LocalHub {
       auditLog,
       jobs,
       bucketFaults: new BucketFaults(),
+      bucketFeed: new BucketFeed({ now }),
       deliveryFaults,
       hubUrl,
       createId,
@@ -375,6 +377,7 @@ async function closeParts({ context, listener, sender, console }: Parts): Promis
   console.close();
   const listenerClosed = listener.close(closeGraceMs);
   context.bucketFaults.close();
+  context.bucketFeed.close();
   await Promise.all([context.dispatcher.close(), context.jobs.close()]);
   await listenerClosed;
   sender.close();

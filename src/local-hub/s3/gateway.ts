@@ -364,7 +364,7 @@ class Downloads {
  *
  * @throws `S3Error` 416 if the object does not have the range.
  */
-function objectResponse(
+export function objectResponse(
   objects: ObjectStore,
   { object, bucketId, request }: { object: StoredObject; bucketId: string; request: Request },
 ): Response {

@@ -24,7 +24,13 @@ import { getOwner } from "../../accounts.ts";
 import { errorResponse, invalidRequest } from "../../error-response.ts";
 import type { FileChange } from "../../git/content-store.ts";
 import type { HubContext } from "../../hub-context.ts";
-import { canRead, checkNamespaceAccess, findCommit, findRepository } from "../../routes/repository-access.ts";
+import {
+  canRead,
+  checkNamespaceAccess,
+  findByName,
+  findCommit,
+  findRepository,
+} from "../../routes/repository-access.ts";
 import {
   type ApiEnvironment,
   describeRoutes,
@@ -118,8 +124,8 @@ function serveChanges(app: Hono<ApiEnvironment>, hub: HubContext): void {
 
   serveRoute(app, repositoryRoutes.move, ({ body: { fromRepo, toRepo, type } }, context) => {
     const { caller } = context.var;
-    const repository = findRepository(hub, toRepositoryPath({ type, name: fromRepo }), caller, "write");
-    checkNamespaceAccess(store, { caller, namespace: toRepositoryPath({ type, name: toRepo }).namespace });
+    const repository = findByName(hub, { type, name: fromRepo }, caller, "write");
+    checkNamespaceAccess(store, { caller, namespace: getOwner({ name: toRepo }) });
     moveRepository(hub, { repository, name: toRepo, user: caller.user });
     return {};
   });
