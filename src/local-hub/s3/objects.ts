@@ -6,7 +6,7 @@ import type { FeedChange } from "../resources/buckets/bucket-feed.ts";
 import { listsTag } from "../resources/repositories/files.ts";
 import type { ObjectStore, ReceivedBody, StoredObject } from "../store/object-store.ts";
 import type { StoredRepository } from "../store/repository-store.ts";
-import { readElements, S3Error, toXml } from "./protocol.ts";
+import { namespace, readElements, S3Error, toXml } from "./protocol.ts";
 
 /** The maximum number of keys of one DeleteObjects request. As on S3. */
 const maxDeletedKeys = 1_000;
@@ -18,27 +18,34 @@ export interface BucketWrite {
   caller: Caller;
 }
 
+/** Answers PutObject like {@link storeObject}. */
+export function putObject(write: BucketWrite, request: PutRequest): Response {
+  const { md5 } = storeObject(write, request);
+  return new Response(null, { headers: { etag: `"${md5}"`, "content-length": "0" } });
+}
+
 /**
  * Stores a received body as an object, and fires `repo.content` update. The conditions are checked and the object is stored in one
  * tick, so that exactly one of several concurrent requests with `If-None-Match: *` succeeds.
  *
  * @throws `S3Error` 412 if a condition does not hold, 404 if `If-Match` names a missing object.
  */
-export function putObject(write: BucketWrite, { key, body, headers, areConditionsIgnored }: PutRequest): Response {
+export function storeObject(write: BucketWrite, request: PutRequest): StoredObject {
+  const { key, body, headers, areConditionsIgnored } = request;
   const { hub, repository } = write;
   const { objects } = hub.store;
   const name = { bucketId: repository.id, key };
+  const before = objects.get(name);
   try {
-    if (!areConditionsIgnored) checkConditions(headers, objects.get(name));
+    if (!areConditionsIgnored) checkConditions(headers, before);
   } catch (error) {
     objects.discard(body);
     throw error;
   }
-  const contentType = headers.get("content-type") ?? "application/octet-stream";
-  const isNew = objects.get(name) === undefined;
+  const contentType = request.contentType ?? headers.get("content-type") ?? "application/octet-stream";
   const object = objects.put(name, body, { contentType, modifiedAt: hub.now() });
-  publishFiles(write, [{ path: key, object, isNew }]);
-  return new Response(null, { headers: { etag: `"${object.md5}"`, "content-length": "0" } });
+  publishFiles(write, [{ path: key, object, isNew: before === undefined }]);
+  return object;
 }
 
 interface PutRequest {
@@ -46,6 +53,8 @@ interface PutRequest {
   body: ReceivedBody;
   headers: Headers;
   areConditionsIgnored: boolean;
+  /** Default: the header `Content-Type`. */
+  contentType?: string;
 }
 
 function checkConditions(headers: Headers, before: StoredObject | undefined): void {
@@ -150,7 +159,6 @@ export function findKeyProblem(key: string): string | undefined {
 }
 
 const maxListed = 1_000;
-const namespace = "http://s3.amazonaws.com/doc/2006-03-01/";
 
 /** The last entry of a page. A common prefix stands for all keys that start with it. */
 interface Position {

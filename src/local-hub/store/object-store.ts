@@ -5,13 +5,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import type { Readable } from "node:stream";
+import { crc32 } from "node:zlib";
 import * as z from "zod";
 import type { ByteRange } from "../git/large-files.ts";
 
 const record = z.object({
   /** The size in bytes. */
   size: z.number(),
-  /** In hexadecimal digits. */
+  /** In hexadecimal digits. The tag of an object that was uploaded in parts, which is not the MD5 of its body. */
   md5: z.string(),
   /** In hexadecimal digits. */
   sha256: z.string(),
@@ -131,7 +132,7 @@ export class ObjectStore {
 
   /** Returns the IDs of the buckets that start with a text and contain objects. */
   bucketIds(start: string): string[] {
-    return this.#statements.bucketIds.all(start, start).map(({ bucket_id }) => String(bucket_id));
+    return this.#statements.bucketIds.all(start, start, start).map(({ bucket_id }) => String(bucket_id));
   }
 
   /** Deletes an object. Returns whether there was one. Do not call this method in a transaction. */
@@ -157,11 +158,13 @@ export class ObjectStore {
     }
   }
 
-  /** Deletes the objects of a bucket. Returns the files to delete after the transaction with {@link deleteFiles}. */
+  /** Deletes the objects of a bucket, and the parts of its uploads. Returns the files to delete after the transaction with {@link deleteFiles}. */
   deleteBucket(bucketId: string): readonly string[] {
-    const files = this.#statements.files.all(bucketId).map(({ file }) => String(file));
-    this.#statements.deleteBucket.run(bucketId);
-    return files;
+    return [bucketId, ...this.bucketIds(`upload:${bucketId}:`)].flatMap((id) => {
+      const files = this.#statements.files.all(id).map(({ file }) => String(file));
+      this.#statements.deleteBucket.run(id);
+      return files;
+    });
   }
 
   deleteFiles(files: readonly string[]): void {
@@ -212,7 +215,9 @@ function prepareStatements(database: DatabaseSync) {
       `SELECT count(*) AS count, sum(record ->> 'size') AS size, max(record ->> 'modifiedAt') AS modified_at
         FROM objects WHERE bucket_id = ? AND key >= ? AND substr(key, 1, length(?)) = ?`,
     ),
-    bucketIds: database.prepare("SELECT DISTINCT bucket_id FROM objects WHERE substr(bucket_id, 1, length(?)) = ?"),
+    bucketIds: database.prepare(
+      "SELECT DISTINCT bucket_id FROM objects WHERE bucket_id >= ? AND substr(bucket_id, 1, length(?)) = ?",
+    ),
     delete: database.prepare("DELETE FROM objects WHERE bucket_id = ? AND key = ?"),
     list: database.prepare(
       `SELECT key, record FROM objects WHERE bucket_id = ? AND key > ? AND key >= ? ORDER BY key LIMIT ${pageRows}`,
@@ -238,9 +243,29 @@ export interface ReceivedBody {
   md5: string;
   /** In hexadecimal digits. */
   sha256: string;
+  /** In 8 hexadecimal digits. */
+  crc32: string;
   content: Uint8Array | undefined;
   /** The name of the file. */
   file: string | undefined;
+}
+
+/** Converts a small content to a body. */
+export function bodyOf(content: Uint8Array): ReceivedBody {
+  const [md5, sha256] = ["md5", "sha256"].map((name) => createHash(name).update(content).digest("hex"));
+  const file = undefined;
+  return {
+    size: content.byteLength,
+    md5: md5 ?? "",
+    sha256: sha256 ?? "",
+    crc32: toDigits(crc32(content)),
+    content,
+    file,
+  };
+}
+
+function toDigits(checksum: number): string {
+  return checksum.toString(16).padStart(8, "0");
 }
 
 /** Cuts a received body that is not stored yet. A file keeps its bytes, of which reads return only the first `size`. */
@@ -273,12 +298,14 @@ export class ObjectBodies {
     const [md5, sha256] = [createHash("md5"), createHash("sha256")];
     const chunks: Uint8Array[] = [];
     let size = 0;
+    let checksum = 0;
     let large: Awaited<ReturnType<typeof this.create>> | undefined;
     try {
       for await (const chunk of body) {
         size += chunk.byteLength;
         md5.update(chunk);
         sha256.update(chunk);
+        checksum = crc32(chunk, checksum);
         if (large) await large.handle.writeFile(chunk);
         else chunks.push(chunk);
         if (size > maxDatabaseBytes && !large) {
@@ -294,7 +321,8 @@ export class ObjectBodies {
       await large?.handle.close();
     }
     const content = large ? undefined : Buffer.concat(chunks);
-    return { size, md5: md5.digest("hex"), sha256: sha256.digest("hex"), content, file: large?.file };
+    const digests = { md5: md5.digest("hex"), sha256: sha256.digest("hex"), crc32: toDigits(checksum) };
+    return { size, ...digests, content, file: large?.file };
   }
 
   /** Opens a file for reading. A file that is deleted later can be read to its end. */
