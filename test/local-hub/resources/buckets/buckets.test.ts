@@ -210,6 +210,29 @@ describe("A batch", () => {
     ]);
   });
 
+  test("lists at most 10,000 files in the payload", async () => {
+    const { hub, put } = await openBucket();
+    const target = await openTarget();
+    await put("source");
+    const { body } = await hub.request(`POST ${store}/paths-info`, { body: { paths: "source" } });
+    const [{ xetHash }] = z.tuple([z.object({ xetHash: z.string() })]).parse(body);
+    await hub.create({ url: target.url, watched: [{ type: "bucket", name: "me/store" }] });
+    const copies = (count: number, prefix: string) =>
+      Array.from({ length: count }, (_, index) => ({ type: "addFile", path: `${prefix}${index}`, xetHash }));
+    await batch(hub, copies(10_000, "a"));
+    await hub.hub.settled();
+    await batch(hub, copies(10_001, "b"));
+    await hub.hub.settled();
+    const listed = z.object({ updatedFiles: z.array(z.unknown()), updatedFilesTruncated: z.optional(z.boolean()) });
+    const payloads = target.requests.map(({ body: text }) => listed.parse(JSON.parse(text)));
+    expect(
+      payloads.map(({ updatedFiles, updatedFilesTruncated }) => [updatedFiles.length, updatedFilesTruncated]),
+    ).toEqual([
+      [10_000, undefined],
+      [10_000, true],
+    ]);
+  });
+
   test("reports the operations that failed, and executes the others", async () => {
     const { hub, put } = await openBucket();
     await put("old");
