@@ -84,7 +84,7 @@ export const bucketPaths = z.object({
   paths: z.union([z.array(z.string()).check(z.maxLength(2_000)), z.string()]),
 });
 
-/** The result of several operations on files. The status is 422 if an operation failed. */
+/** The result of several operations on files. The status is 422 if all operations failed. */
 export const bucketBatchResult = z.strictObject({
   /** Whether all operations succeeded. */
   success: z.boolean(),

@@ -52,7 +52,7 @@ const bucketRoutes = describeRoutes(bucketOperations, "buckets", {
   batch: {
     description:
       "The body consists of lines of JSON: `addFile` of a file that was uploaded to Xet, `copyFile` of a file in a bucket, and `deleteFile`.",
-    success: "All operations succeeded.",
+    success: "The number of operations that succeeded, and those that failed.",
     errors: ["invalid", "incomplete"],
   },
   resolve: { token: "optional", success: "The content of the file.", redirect: moved },
@@ -185,7 +185,10 @@ function serveFiles(app: Hono<ApiEnvironment>, hub: HubContext, xet: XetStorage)
     const operations = readBatch(await context.req.text());
     const result = runBatch(hub, { repository, operations, context, xet });
     const [failed] = result.failed;
-    return failed ? errorResponse({ status: 422, message: failed.error, fields: result }) : result;
+    // As on the Hub, clients find the failures in the body.
+    return failed && result.succeeded === 0
+      ? errorResponse({ status: 422, message: failed.error, fields: result })
+      : result;
   });
 
   serveRoute(app, bucketRoutes.resolve, ({ params }, context) => {

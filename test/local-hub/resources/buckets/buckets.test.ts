@@ -244,12 +244,21 @@ describe("A batch", () => {
       { ...other, sourceRepoType: "model", sourceRepoId: "me/model" },
       { type: "deleteFile", path: "old" },
     ]);
-    expect(status).toBe(422);
+    expect(status).toBe(200);
     expect(body).toMatchObject({
-      ...{ error: expect.stringContaining("was not uploaded to Xet"), success: false, processed: 5, succeeded: 1 },
+      ...{ success: false, processed: 5, succeeded: 1 },
       failed: [{ path: "missing" }, { path: "a//b" }, { path: "copy" }, { path: "copy" }],
     });
     expect((await hub.request(`GET ${store}/tree`)).body).toEqual([]);
+  });
+
+  test("that fails as a whole is answered with 422 and the first error", async () => {
+    const { hub } = await openBucket();
+    const { status, body } = await batch(hub, [{ type: "addFile", path: "missing", xetHash: hashOf("b") }]);
+    const error = expect.stringContaining("was not uploaded to Xet");
+    expect([status, body]).toEqual([
+      ...[422, { error, success: false, processed: 1, succeeded: 0, failed: [{ path: "missing", error }] }],
+    ]);
   });
 
   test.each<[string, string]>([
