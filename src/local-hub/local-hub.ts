@@ -360,13 +360,15 @@ interface Parts {
 }
 
 /** Restores the initial data, and removes all faults. */
-function resetStore({ store, dispatcher, jobs, bucketFaults, deliveryFaults, now }: HubContext): void {
+function resetStore(context: HubContext): void {
+  const { store, dispatcher, jobs, bucketFaults, bucketFeed, deliveryFaults, now } = context;
   deliveryFaults.set({});
   bucketFaults.set([]);
   jobs.cancelAll();
   for (const { id } of store.webhooks.all()) dispatcher.cancel(id);
   store.clear();
   seedStore(store, { now: now() });
+  bucketFeed.checkAccess();
 }
 
 /** The timeout for open requests in {@link closeParts}. */

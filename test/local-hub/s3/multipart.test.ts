@@ -15,6 +15,7 @@ import {
 } from "@aws-sdk/client-s3";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { BucketFaults } from "../../../src/local-hub/s3/faults.ts";
+import { ObjectStore } from "../../../src/local-hub/store/object-store.ts";
 import type { LocalHub } from "../../../src/local-hub.ts";
 import { openLocalHub, restart, stateFile, type TestHub, type TestHubOptions } from "../support/hub.ts";
 import { openTarget } from "../support/target.ts";
@@ -234,6 +235,20 @@ describe("An upload in parts", () => {
 });
 
 describe("Uploads that are not complete", () => {
+  test("are limited in number and in size", async () => {
+    const { start } = await openBucket();
+    const upload = await start();
+    const ids = vi
+      .spyOn(ObjectStore.prototype, "bucketIds")
+      .mockReturnValue(Array.from({ length: 1_000 }, () => "upload:x"));
+    onTestFinished(() => ids.mockRestore());
+    await expect(start()).rejects.toEqual(named("QuotaExceeded"));
+    const totals = { count: 1, size: 50 * 1024 * mebibyte, modifiedAt: 0 };
+    const sizes = vi.spyOn(ObjectStore.prototype, "totals").mockReturnValue(totals);
+    onTestFinished(() => sizes.mockRestore());
+    await expect(upload.put(1, upload.last)).rejects.toEqual(named("QuotaExceeded"));
+  });
+
   test("are listed with their parts, on pages", async () => {
     const { s3, start } = await openBucket();
     const upload = await start();

@@ -56,6 +56,11 @@ export class BucketFeed {
     this.#changed.emit("change");
   }
 
+  /** Ends the streams of buckets that were deleted, or that the client can no longer read. */
+  checkAccess(): void {
+    this.#changed.emit("change");
+  }
+
   /** Ends all streams. Clients continue after their last cursor. */
   close(): void {
     this.#closing.abort();

@@ -15,6 +15,8 @@ import { chunkHeader, readChunks, readShard, type ShardFile } from "./xet-format
 export const xetPath = "/_xet/";
 
 const tokenValidMs = 60 * 60 * 1_000;
+/** The maximum number of chunks in a xorb. As on the Hub. */
+const maxXorbChunks = 8 * 1024;
 const maxShardBytes = 64 * 1024 * 1024;
 const chunkBytes = 64 * 1024;
 /** The chunks that a client downloads with one request. */
@@ -195,6 +197,9 @@ class UploadArea {
     const starts = [0];
     async function* decompressed() {
       for await (const chunk of readChunks(body)) {
+        if (starts.length > maxXorbChunks) {
+          throw new HTTPException(413, { message: `The xorb has more than ${maxXorbChunks} chunks.` });
+        }
         starts.push((starts.at(-1) ?? 0) + chunk.byteLength);
         yield chunk;
       }

@@ -283,11 +283,29 @@ describe("The stream of events", () => {
     await put("file", "longer content");
     await batch(hub, [{ type: "deleteFile", path: "file" }]);
     await hub.request(`DELETE ${store}`);
-    await hub.hub.createBucket("me/store");
-    await put("other");
     const text = await reading;
     expect([...text.matchAll(/"op":"(\w+)"/g)].map(([, op]) => op)).toEqual(["add", "update", "delete"]);
     expect(text).toContain("event: ready");
+  });
+
+  test.each<[string, (hub: TestHub) => unknown]>([
+    ["the local Hub is reset", ({ hub }) => hub.reset()],
+    ["the bucket is replaced", ({ hub }) => [hub.reset(), hub.createBucket("me/store")]],
+  ])("ends when %s", async (_change, change) => {
+    const { hub, s3 } = await openBucket();
+    const response = await fetch(`${hub.url}${store}/events`, { headers: { authorization: "Bearer hf_local" } });
+    const reading = response.text();
+    await s3.send(new PutObjectCommand({ Bucket: "store", Key: "file", Body: "x" }));
+    await change(hub);
+    expect(await reading).toContain('"op":"add"');
+  });
+
+  test("ends when the caller can no longer read the bucket", async () => {
+    const { hub } = await openBucket();
+    await hub.request(`PUT ${store}/settings`, { body: { private: false } });
+    const reading = (await fetch(`${hub.url}${store}/events`)).text();
+    await hub.request(`PUT ${store}/settings`, { body: { private: true } });
+    expect(await reading).not.toContain("event: changes");
   });
 
   test("ends with a request to reconnect when the local Hub closes", async () => {

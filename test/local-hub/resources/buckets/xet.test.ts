@@ -83,6 +83,13 @@ describe("A file that is uploaded to Xet", () => {
     });
   });
 
+  test("has at most 8,192 chunks in a xorb", async () => {
+    const { hub } = await openBucket();
+    const write = await requestToken(hub, "write");
+    const xorb = toXorb(Array.from({ length: 8_193 }, () => ({ content: Buffer.from("x") })));
+    expect((await callXet(write, `POST /v1/xorbs/default/${hashOf("9")}`, xorb)).status).toBe(413);
+  });
+
   test("can be added until a day after a new upload area was opened, and not after a reset", async () => {
     let now = Date.now();
     const { hub } = await openBucket({ now: () => now });
