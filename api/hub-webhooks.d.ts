@@ -444,6 +444,40 @@ declare const webhookJobRequest: z.ZodMiniObject<{
   }, z.core.$strip>>;
   resourceGroupId: z.ZodMiniOptional<z.ZodMiniString<string>>;
 }, z.core.$strip>;
+/** The job in a request to start a job. */
+declare const jobRequest: z.ZodMiniObject<{
+  flavor: z.ZodMiniType<"a100-large" | "a100x4" | "a100x8" | "a10g-large" | "a10g-largex2" | "a10g-largex4" | "a10g-small" | "cpu-basic" | "cpu-performance" | "cpu-upgrade" | "cpu-xl" | "h200" | "h200x2" | "h200x4" | "h200x8" | "inf2x6" | "l40sx1" | "l40sx4" | "l40sx8" | "l4x1" | "l4x4" | "rtx-pro-6000" | "rtx-pro-6000x2" | "rtx-pro-6000x4" | "rtx-pro-6000x8" | "sprx8" | "t4-medium" | "t4-small" | "zero-a10g", Open<"a100-large" | "a100x4" | "a100x8" | "a10g-large" | "a10g-largex2" | "a10g-largex4" | "a10g-small" | "cpu-basic" | "cpu-performance" | "cpu-upgrade" | "cpu-xl" | "h200" | "h200x2" | "h200x4" | "h200x8" | "inf2x6" | "l40sx1" | "l40sx4" | "l40sx8" | "l4x1" | "l4x4" | "rtx-pro-6000" | "rtx-pro-6000x2" | "rtx-pro-6000x4" | "rtx-pro-6000x8" | "sprx8" | "t4-medium" | "t4-small" | "zero-a10g">, z.core.$ZodTypeInternals<"a100-large" | "a100x4" | "a100x8" | "a10g-large" | "a10g-largex2" | "a10g-largex4" | "a10g-small" | "cpu-basic" | "cpu-performance" | "cpu-upgrade" | "cpu-xl" | "h200" | "h200x2" | "h200x4" | "h200x8" | "inf2x6" | "l40sx1" | "l40sx4" | "l40sx8" | "l4x1" | "l4x4" | "rtx-pro-6000" | "rtx-pro-6000x2" | "rtx-pro-6000x4" | "rtx-pro-6000x8" | "sprx8" | "t4-medium" | "t4-small" | "zero-a10g", Open<"a100-large" | "a100x4" | "a100x8" | "a10g-large" | "a10g-largex2" | "a10g-largex4" | "a10g-small" | "cpu-basic" | "cpu-performance" | "cpu-upgrade" | "cpu-xl" | "h200" | "h200x2" | "h200x4" | "h200x8" | "inf2x6" | "l40sx1" | "l40sx4" | "l40sx8" | "l4x1" | "l4x4" | "rtx-pro-6000" | "rtx-pro-6000x2" | "rtx-pro-6000x4" | "rtx-pro-6000x8" | "sprx8" | "t4-medium" | "t4-small" | "zero-a10g">>>;
+  spaceId: z.ZodMiniOptional<z.ZodMiniString<string>>;
+  dockerImage: z.ZodMiniOptional<z.ZodMiniString<string>>;
+  arguments: z.ZodMiniOptional<z.ZodMiniArray<z.ZodMiniString<string>>>;
+  command: z.ZodMiniOptional<z.ZodMiniArray<z.ZodMiniString<string>>>;
+  environment: z.ZodMiniDefault<z.ZodMiniPipe<z.ZodMiniCustom<Record<string, string>, Record<string, string>>, z.ZodMiniRecord<z.ZodMiniString<string>, z.ZodMiniString<string>>>>;
+  secrets: z.ZodMiniOptional<z.ZodMiniPipe<z.ZodMiniCustom<Record<string, string>, Record<string, string>>, z.ZodMiniRecord<z.ZodMiniString<string>, z.ZodMiniString<string>>>>;
+  arch: z.ZodMiniOptional<z.ZodMiniType<"amd64" | "arm64", Open<"amd64" | "arm64">, z.core.$ZodTypeInternals<"amd64" | "arm64", Open<"amd64" | "arm64">>>>;
+  timeoutSeconds: z.ZodMiniDefault<z.ZodMiniNullable<z.ZodMiniInt>>;
+  attempts: z.ZodMiniDefault<z.ZodMiniInt>;
+  labels: z.ZodMiniOptional<z.ZodMiniPipe<z.ZodMiniCustom<Record<string, string>, Record<string, string>>, z.ZodMiniRecord<z.ZodMiniString<string>, z.ZodMiniString<string>>>>;
+  volumes: z.ZodMiniOptional<z.ZodMiniArray<z.ZodMiniObject<{
+    type: z.ZodMiniType<"bucket" | "dataset" | "model" | "space", Open<"bucket" | "dataset" | "model" | "space">, z.core.$ZodTypeInternals<"bucket" | "dataset" | "model" | "space", Open<"bucket" | "dataset" | "model" | "space">>>;
+    source: z.ZodMiniString<string>;
+    mountPath: z.ZodMiniString<string>;
+    revision: z.ZodMiniOptional<z.ZodMiniString<string>>;
+    readOnly: z.ZodMiniOptional<z.ZodMiniBoolean<boolean>>;
+    path: z.ZodMiniOptional<z.ZodMiniString<string>>;
+  }, z.core.$strip>>>;
+  expose: z.ZodMiniOptional<z.ZodMiniObject<{
+    ports: z.ZodMiniArray<z.ZodMiniInt>;
+    portsPublic: z.ZodMiniOptional<z.ZodMiniArray<z.ZodMiniInt>>;
+  }, z.core.$strip>>;
+  ssh: z.ZodMiniOptional<z.ZodMiniObject<{
+    enabled: z.ZodMiniDefault<z.ZodMiniBoolean<boolean>>;
+  }, z.core.$strip>>;
+  resourceGroupId: z.ZodMiniOptional<z.ZodMiniString<string>>;
+  network: z.ZodMiniOptional<z.ZodMiniObject<{
+    group: z.ZodMiniString<string>;
+    aliases: z.ZodMiniDefault<z.ZodMiniArray<z.ZodMiniString<string>>>;
+  }, z.core.$strip>>;
+}, z.core.$strip>;
 /** The job in a webhook that the Hub returns. */
 declare const webhookJob: z.ZodMiniObject<{
   dockerImage: z.ZodMiniOptional<z.ZodMiniString<string>>;
@@ -528,6 +562,10 @@ declare const job: z.ZodMiniObject<{
     ports: z.ZodMiniArray<z.ZodMiniInt>;
     portsPublic: z.ZodMiniOptional<z.ZodMiniArray<z.ZodMiniInt>>;
   }, z.core.$strict>>;
+  network: z.ZodMiniOptional<z.ZodMiniObject<{
+    group: z.ZodMiniString<string>;
+    aliases: z.ZodMiniOptional<z.ZodMiniArray<z.ZodMiniString<string>>>;
+  }, z.core.$strict>>;
   resourceGroupId: z.ZodMiniOptional<z.ZodMiniString<string>>;
   resourceGroup: z.ZodMiniOptional<z.ZodMiniObject<{
     id: z.ZodMiniString<string>;
@@ -587,13 +625,13 @@ interface JobCallOptions extends CallOptions {
   namespace?: string | undefined;
 }
 /** The job to start with {@link HubJobs.run}. Set either `image` or `space`. */
-interface JobRequest extends Omit<WebhookJobRequest, "dockerImage" | "spaceId" | "flavor" | "timeoutSeconds">, Pick<JobCallOptions, "namespace"> {
+interface JobRequest extends Omit<z.input<typeof jobRequest>, "dockerImage" | "spaceId" | "flavor" | "timeoutSeconds">, Pick<JobCallOptions, "namespace"> {
   /** The Docker image, such as `python:3.13`. */
   image?: string | undefined;
   /** The Space whose image runs the job, as `owner/name`. */
   space?: string | undefined;
   /** The hardware. Default `cpu-basic`. */
-  flavor?: WebhookJobRequest["flavor"] | undefined;
+  flavor?: z.input<typeof jobRequest>["flavor"] | undefined;
   /** The Hub stops the job after this time, rounded up to whole seconds. By default, the Hub chooses the timeout. */
   timeout?: Duration | undefined;
 }

@@ -275,6 +275,17 @@ export const contractRules: readonly ContractRule[] = [
     ],
   },
   {
+    why: "The Hub added the networks of jobs after the published document.",
+    parts: [
+      { change: "removed", operations: ["startJob"], in: "request", field: "network" },
+      { change: "removed", operations: ["listJobs"], in: "answer", field: "[].network" },
+      {
+        ...{ change: "removed", operations: ["startJob", "getJob", "cancelJob", "setJobLabels"] },
+        ...{ in: "answer", field: "network" },
+      },
+    ],
+  },
+  {
     why: "An IPv6 range may end in an IPv4 address, and hub-api.md excludes none.",
     parts: [
       {

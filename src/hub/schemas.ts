@@ -142,16 +142,23 @@ export function flag() {
 }
 
 /**
- * Creates the schema of a query parameter that official clients send as `true`, `True`, or `1`. Default `false`.
+ * Creates the schema of a query parameter that official clients send as `true`, `True`, or `1`.
  *
  * @param options.encoded how the client sends `true`.
+ * @param options.fallback the default of the parameter. Default `false`.
  */
-export function clientFlag({ encoded = "true" }: { encoded?: "true" | "1" } = {}) {
+export function clientFlag({
+  encoded = "true",
+  fallback = false,
+}: {
+  encoded?: "true" | "1";
+  fallback?: boolean;
+} = {}) {
   const codec = z.codec(z.enum(["true", "false", "True", "False", "1", "0"]), z.boolean(), {
     decode: (text) => /^(true|1)$/i.test(text),
     encode: (value) => (value ? encoded : "false"),
   });
-  return z._default(codec, false);
+  return z._default(codec, fallback);
 }
 
 /** Creates the schema of a query parameter that can be repeated. Default: no values. */

@@ -10,6 +10,7 @@ import { accountId, deriveTokenId, developmentTokens } from "./accounts.ts";
 import { CodedException, errorResponse } from "./error-response.ts";
 import type { HubContext } from "./hub-context.ts";
 import { openApiDocument } from "./openapi.ts";
+import { xetPath } from "./resources/buckets/xet.ts";
 import { commitPath } from "./resources/repositories/commits.ts";
 import { uploadPath } from "./resources/repositories/lfs.ts";
 import { controlApi } from "./routes/control.ts";
@@ -27,7 +28,7 @@ const unsupportedCallHint =
 
 /** Whether a request uploads files. Its route limits the size of the body. */
 function isUpload({ method, path }: { method: string; path: string }): boolean {
-  if (path.startsWith(s3Path)) return true;
+  if (path.startsWith(s3Path) || path.startsWith(xetPath)) return true;
   return method === "PUT" ? path.startsWith(uploadPath) : method === "POST" && commitPath.test(path);
 }
 
@@ -70,7 +71,8 @@ export function createHubApp(hub: HubContext, { console }: { console: Console })
     app.all(path, (context) => console.fetch(context.req.raw, context.env));
   }
 
-  app.use(authenticate);
+  // Clients send other tokens to the storage of buckets.
+  app.use((context, next) => (context.req.path.startsWith(xetPath) ? next() : authenticate(context, next)));
   for (const api of resourceApis) api.serve(app, hub);
   // Unknown paths also require a token.
   app.use("/api/*", (context, next) => {
@@ -145,7 +147,7 @@ const apiPath =
 const filePath = /^(\/(?:datasets|spaces)|)\/([^/]+)(\/(resolve|raw|info)\/.*)$/;
 
 /** The paths of changes to repositories, which fire webhooks. */
-const eventPaths = /^\/(?:api\/(?:models|datasets|spaces|repos)|_local\/events)(?:\/|$)/;
+const eventPaths = /^\/(?:api\/(?:models|datasets|spaces|repos|buckets)|_local\/events)(?:\/|$)/;
 
 /** Prevents the image from loading resources or running scripts, even if it is opened as a document. */
 const contentSecurityPolicy =

@@ -4,6 +4,7 @@ import type { Dispatcher } from "./delivery/dispatcher.ts";
 import type { FaultyDelivery } from "./delivery/faults.ts";
 import type { RepositoryChange } from "./events/repository-change.ts";
 import type { JobRunner } from "./jobs/job-runner.ts";
+import type { BucketFeed } from "./resources/buckets/bucket-feed.ts";
 import type { BucketFaults } from "./s3/faults.ts";
 import type { LocalSpaces } from "./spaces/spaces.ts";
 import type { AuditLog } from "./store/audit-log-store.ts";
@@ -18,6 +19,8 @@ export interface HubContext {
   spaces: LocalSpaces;
   /** The failures of the S3 API that a user asked for. */
   bucketFaults: BucketFaults;
+  /** The changes of files in buckets. */
+  bucketFeed: BucketFeed;
   deliveryFaults: FaultyDelivery;
   /** The URL of the local Hub, without a trailing slash. */
   hubUrl: string;

@@ -18,6 +18,7 @@ import { type HubEvent, type ParsedEvent, parseEvent, parseScenario, type Scenar
 import { triggerEvent } from "./events/trigger.ts";
 import { type HubContext, registerContext } from "./hub-context.ts";
 import { JobRunner } from "./jobs/job-runner.ts";
+import { BucketFeed } from "./resources/buckets/bucket-feed.ts";
 import { toJob } from "./resources/jobs.ts";
 import { createRepository } from "./resources/repositories/repository-changes.ts";
 import { canRead } from "./routes/repository-access.ts";
@@ -166,6 +167,7 @@ export class LocalHub {
       jobs,
       spaces,
       bucketFaults: new BucketFaults(),
+      bucketFeed: new BucketFeed({ now }),
       deliveryFaults,
       hubUrl,
       createId,
@@ -419,7 +421,8 @@ interface Parts {
 }
 
 /** Restores the initial data, and removes all faults. */
-function resetStore({ store, dispatcher, jobs, spaces, bucketFaults, deliveryFaults, now }: HubContext): void {
+function resetStore(context: HubContext): void {
+  const { store, dispatcher, jobs, spaces, bucketFaults, bucketFeed, deliveryFaults, now } = context;
   deliveryFaults.set({});
   bucketFaults.set([]);
   jobs.cancelAll();
@@ -427,6 +430,7 @@ function resetStore({ store, dispatcher, jobs, spaces, bucketFaults, deliveryFau
   for (const { id } of store.webhooks.all()) dispatcher.cancel(id);
   store.clear();
   seedStore(store, { now: now() });
+  bucketFeed.checkAccess();
 }
 
 /** The timeout for open requests in {@link closeParts}. */
@@ -437,6 +441,7 @@ async function closeParts({ context, listener, sender, console }: Parts): Promis
   console.close();
   const listenerClosed = listener.close(closeGraceMs);
   context.bucketFaults.close();
+  context.bucketFeed.close();
   await Promise.all([context.dispatcher.close(), context.jobs.close(), context.spaces.close()]);
   await listenerClosed;
   sender.close();

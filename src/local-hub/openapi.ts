@@ -118,6 +118,7 @@ const errorDescriptions = {
   notFound: [404, "No resource has this ID or name."],
   conflict: [409, "The resource exists already."],
   outdated: [412, "The resource has changed since the caller read it."],
+  incomplete: [422, "All operations failed. The body also has the fields of a successful response."],
 } as const;
 
 const errorHeaders: ResponseHeaders = {

@@ -141,6 +141,24 @@ export const webhookJobRequest = z.object({
   resourceGroupId: z.optional(objectIdInEitherCase),
 });
 
+/** Creates the schema of a name in a network. */
+const networkName = (pattern: RegExp) =>
+  z.string().check(z.regex(pattern, `expected lowercase letters, digits, or -: ${pattern.source}`));
+
+/** The job in a request to start a job. */
+export const jobRequest = z.object({
+  ...webhookJobRequest.shape,
+  /** The jobs of a namespace and a resource group with the same group are placed together, and reach each other on every port. */
+  network: z.optional(
+    z.object({
+      /** Up to 46 characters. */
+      group: networkName(/^[a-z0-9-]{1,46}$/),
+      /** Different names of up to 34 characters, under which the jobs of the group reach this job. Several jobs can have the same alias. */
+      aliases: z._default(z.array(networkName(/^[a-z0-9-]{1,34}$/)), []),
+    }),
+  ),
+});
+
 /** The job in a webhook that the Hub returns. */
 export const webhookJob = withJsonRule(
   z.strictObject({

@@ -1,3 +1,4 @@
+import type * as z from "zod/mini";
 import { messageOf } from "../../core/describe.ts";
 import { HubError } from "../../core/errors.ts";
 import { type Duration, toMilliseconds } from "../../core/options.ts";
@@ -6,7 +7,7 @@ import type { CallOptions } from "../operation.ts";
 import { Pages } from "../pages.ts";
 import type { Transport } from "../transport/transport.ts";
 import { argumentInvalid } from "../validation/arguments.ts";
-import type { WebhookJobRequest } from "./definition.ts";
+import type { jobRequest } from "./definition.ts";
 import { type Job, type JobHardware, type JobStage, jobLogEvent, jobOperations } from "./schemas.ts";
 
 /** The options of calls for jobs. */
@@ -17,14 +18,14 @@ export interface JobCallOptions extends CallOptions {
 
 /** The job to start with {@link HubJobs.run}. Set either `image` or `space`. */
 export interface JobRequest
-  extends Omit<WebhookJobRequest, "dockerImage" | "spaceId" | "flavor" | "timeoutSeconds">,
+  extends Omit<z.input<typeof jobRequest>, "dockerImage" | "spaceId" | "flavor" | "timeoutSeconds">,
     Pick<JobCallOptions, "namespace"> {
   /** The Docker image, such as `python:3.13`. */
   image?: string | undefined;
   /** The Space whose image runs the job, as `owner/name`. */
   space?: string | undefined;
   /** The hardware. Default `cpu-basic`. */
-  flavor?: WebhookJobRequest["flavor"] | undefined;
+  flavor?: z.input<typeof jobRequest>["flavor"] | undefined;
   /** The Hub stops the job after this time, rounded up to whole seconds. By default, the Hub chooses the timeout. */
   timeout?: Duration | undefined;
 }

@@ -9,7 +9,7 @@ import {
   undocumentedBody,
   withJsonRule,
 } from "../schemas.ts";
-import { architectures, expose, labels, returnedFlavor, webhookJobRequest } from "./definition.ts";
+import { architectures, expose, jobRequest, labels, returnedFlavor } from "./definition.ts";
 
 /** The stages of a job. */
 export const jobStages = ["COMPLETED", "CANCELED", "ERROR", "DELETED", "RUNNING", "SCHEDULING"] as const;
@@ -77,6 +77,8 @@ export const job = withJsonRule(
       ),
     ),
     expose: z.optional(z.strictObject(expose.shape)),
+    /** The group of jobs that the job reaches, and the names under which the group reaches it. */
+    network: z.optional(z.strictObject({ group: z.string(), aliases: z.optional(z.array(z.string())) })),
     resourceGroupId: z.optional(z.string()),
     resourceGroup: z.optional(z.strictObject({ id: objectId, name: z.string(), numUsers: z.optional(z.number()) })),
     status: z.strictObject({
@@ -162,7 +164,7 @@ export const jobOperations = {
     path: "/api/jobs/{namespace}",
     operationId: "startJob",
     summary: "Start a job",
-    request: { params: namespace, body: jsonBody(webhookJobRequest) },
+    request: { params: namespace, body: jsonBody(jobRequest) },
     response: job,
   },
   list: {

@@ -87,8 +87,12 @@ export const repositoryDeletion = z.object({
   type,
 });
 
-/** A request to rename a repository, or to transfer it to another owner. */
-export const repositoryMove = z.object({ fromRepo: currentName, toRepo: newFullName, type });
+/** A request to rename a repository or a bucket, or to transfer it to another owner. */
+export const repositoryMove = z.object({
+  fromRepo: currentName,
+  toRepo: newFullName,
+  type: z._default(requestEnum(["model", "dataset", "space", "bucket"]), "model"),
+});
 
 const sortKeys = [
   "lastModified",

@@ -31,7 +31,7 @@ export const treeEntry = z.strictObject({
       pointerSize: z.number(),
     }),
   ),
-  /** The ID of the content in Xet storage. The local Hub has no Xet storage. */
+  /** The ID of the content in Xet storage. The repositories of the local Hub have none. */
   xetHash: z.optional(z.string()),
   /** The last commit that changed the file or the folder. Present with `expand`. */
   lastCommit: z.optional(z.strictObject({ id: z.string(), title: z.string(), date: timestamp })),

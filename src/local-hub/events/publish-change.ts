@@ -33,7 +33,9 @@ export function publishChange(context: HubContext, change: RepositoryChange): Tr
     context.collectedChanges.push(change);
     return noResult();
   }
-  return fireChange(context, recordChange(context, change));
+  const result = fireChange(context, recordChange(context, change));
+  if (changedRepository(change).type === "bucket") context.bucketFeed.checkAccess();
+  return result;
 }
 
 /** Returns the result of a call that changed nothing. */

@@ -161,7 +161,7 @@ function scopeFacts(change: RepositoryChange, knownScope: KnownScope): object {
     case "repo":
       return movedTo ? { movedTo: { name: movedTo.name, owner: { id: accountId(getOwner(movedTo)) } } } : {};
     case "repo.content":
-      return { ...(updatedRefs && { updatedRefs }), ...(updatedFiles && { updatedFiles }) };
+      return { ...(updatedRefs && { updatedRefs }), ...(updatedFiles && listFiles(updatedFiles)) };
     case "repo.config":
       // Merging would keep the settings of the sample.
       return { updatedConfig: { private: undefined, ...updatedConfig } };
@@ -169,6 +169,14 @@ function scopeFacts(change: RepositoryChange, knownScope: KnownScope): object {
     case "discussion.comment":
       return discussionFacts(change);
   }
+}
+
+/** The number of files that a payload lists. As on the Hub. */
+const maxListedFiles = 10_000;
+
+function listFiles(files: readonly UpdatedFile[]): object {
+  if (files.length <= maxListedFiles) return { updatedFiles: files };
+  return { updatedFiles: files.slice(0, maxListedFiles), updatedFilesTruncated: true };
 }
 
 function discussionFacts({ discussion, comment }: RepositoryChange): object {

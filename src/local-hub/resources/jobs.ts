@@ -1,8 +1,10 @@
 import type { Context, Hono } from "hono";
 import { HTTPException } from "hono/http-exception";
+import { jobRequest } from "../../hub/jobs/definition.ts";
 import { type Job, type JobQuery, job, jobHardware, jobLabels, jobOperations } from "../../hub/jobs/schemas.ts";
 import { authorize, canReadPrivate } from "../access.ts";
 import { accountId, type Caller, getAccountKind, getAvatarUrl } from "../accounts.ts";
+import { invalidRequest } from "../error-response.ts";
 import type { HubContext } from "../hub-context.ts";
 import { eventStream } from "../jobs/event-stream.ts";
 import { hardware } from "../jobs/hardware.ts";
@@ -44,7 +46,7 @@ const jobRoutes = describeRoutes(jobOperations, "jobs", {
  */
 export const jobApi = {
   routes: jobRoutes,
-  components: { Job: job, JobHardware: jobHardware, JobLabels: jobLabels },
+  components: { Job: job, JobHardware: jobHardware, JobLabels: jobLabels, JobRequest: jobRequest },
   serve(app: Hono<ApiEnvironment>, hub: Pick<HubContext, "store" | "jobs" | "hubUrl" | "now">) {
     const { store, jobs } = hub;
     const streamSource = { store: store.jobs, runner: jobs };
@@ -61,6 +63,8 @@ export const jobApi = {
       const { caller } = context.var;
       checkNamespace(store, { namespace, caller, write: true });
       const { secrets = {}, ...definition } = body;
+      const { aliases = [] } = definition.network ?? {};
+      if (new Set(aliases).size < aliases.length) throw invalidRequest(["network.aliases: expected different names"]);
       return describe(jobs.run({ owner: namespace, createdBy: caller.user, definition, secrets }));
     });
 

@@ -1,4 +1,5 @@
 import { accountApi, paperApi, profileApi, settingsApi } from "../resources/account.ts";
+import { bucketApi } from "../resources/buckets/buckets.ts";
 import { jobApi } from "../resources/jobs.ts";
 import { notificationApi } from "../resources/notifications.ts";
 import { auditLogApi } from "../resources/organizations/audit-log.ts";
@@ -50,6 +51,7 @@ const repositoryApis: readonly ResourceApi[] = [
   fileApi,
   lfsApi,
   spaceApi,
+  bucketApi,
 ];
 
 /** The resources of the API, in the order of the OpenAPI document. */

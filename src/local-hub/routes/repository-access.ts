@@ -1,5 +1,6 @@
 import { HTTPException } from "hono/http-exception";
 import { type RepositoryPath, toRepoRef } from "../../hub/repositories/repository-path.ts";
+import type { KnownRepoRef } from "../../hub/schemas.ts";
 import { canReadPrivate } from "../access.ts";
 import { type Caller, getAccountKind, getOwner, localUser } from "../accounts.ts";
 import { CodedException } from "../error-response.ts";
@@ -34,12 +35,21 @@ export class RepositoryMovedException extends HTTPException {
  *   read by a previous name, 401 if a write has no token, 403 if the caller cannot write to the repository.
  */
 export function findRepository(
-  { store }: Pick<HubContext, "store">,
+  hub: Pick<HubContext, "store">,
   path: RepositoryPath,
   caller: Caller | undefined,
   access: "read" | "write",
 ): StoredRepository {
-  const ref = toRepoRef(path);
+  return findByName(hub, toRepoRef(path), caller, access);
+}
+
+/** Finds a repository of any type, like {@link findRepository}. */
+export function findByName(
+  { store }: Pick<HubContext, "store">,
+  ref: KnownRepoRef,
+  caller: Caller | undefined,
+  access: "read" | "write",
+): StoredRepository {
   const current = store.repositories.get(ref);
   const repository = current ?? store.repositories.findMoved(ref);
   if (!repository || !canRead(store, { repository, caller })) throw repositoryNotFound(caller);

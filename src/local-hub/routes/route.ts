@@ -49,8 +49,8 @@ export interface RouteDetails extends Omit<RouteSummary, "tag" | "errors"> {
   errors: readonly RouteError[];
 }
 
-/** An error with status 400, 403, 404, 409, or 412. */
-type RouteError = "invalid" | "forbidden" | "notFound" | "conflict" | "outdated";
+/** An error with status 400, 403, 404, 409, 412, or 422. */
+type RouteError = "invalid" | "forbidden" | "notFound" | "conflict" | "outdated" | "incomplete";
 
 /** The descriptions of response headers, by name. */
 export type ResponseHeaders = Readonly<Record<string, { description: string }>>;
@@ -272,6 +272,7 @@ export const tags = [
   { name: "jobs", description: "Jobs on the Hub's infrastructure." },
   { name: "repos", description: "Models, datasets, and Spaces, with their branches, tags, and files." },
   { name: "spaces", description: "What Spaces run, and their secrets and variables." },
+  { name: "buckets", description: "Storage Buckets and their files." },
   { name: "scim", description: "Provisioning of users by an identity provider." },
 ] as const;
 

@@ -11,20 +11,12 @@ import type { ApiEnvironment } from "../routes/route.ts";
 import { type ObjectStore, type ReceivedBody, type StoredObject, truncateBody } from "../store/object-store.ts";
 import type { StoredRepository } from "../store/repository-store.ts";
 import type { AppliedFaults, BucketOperation } from "./faults.ts";
+import { type PreparedRequest, prepareMultipart } from "./multipart.ts";
 import { deleteObject, deleteObjects, findKeyProblem, listObjects, putObject, readDeletedKeys } from "./objects.ts";
 import { S3Error, s3ErrorResponse, s3Region, toS3Error, verifySignature } from "./protocol.ts";
 
 /** The path of the S3 API. Bodies are streamed to disk, so that the limit for bodies does not apply to this path. */
 export const s3Path = "/s3/";
-
-/** A request whose body was received, but which is not executed yet. */
-interface PreparedRequest {
-  /** The keys of the objects, or the prefix of a list. */
-  keys: readonly string[];
-  execute: (faults: AppliedFaults) => Response;
-  /** Deletes the received body. */
-  discard?: () => void;
-}
 
 /** The parts of a request whose signature is valid. */
 interface VerifiedRequest extends S3Request {
@@ -99,6 +91,9 @@ function noSuchBucket({ bucket }: Pick<S3Request, "bucket">): S3Error {
 async function prepare(verified: VerifiedRequest): Promise<PreparedRequest> {
   const { operation, key, hub } = verified;
   const { objects } = hub.store;
+  const receive = () => receiveBody(objects, verified.request);
+  const multipart = await prepareMultipart({ ...verified, receive });
+  if (multipart) return multipart;
   if (operation === "LIST") {
     const { bucket, query, repository } = verified;
     return {
@@ -194,8 +189,8 @@ export interface S3Request {
 /** The query parameters of operations that neither the Hub nor the local Hub supports. */
 const unsupportedParameters = [
   ...["acl", "attributes", "cors", "encryption", "legal-hold", "lifecycle", "location", "logging", "notification"],
-  ...["object-lock", "partNumber", "policy", "replication", "restore", "retention", "select", "tagging", "torrent"],
-  ...["uploadId", "uploads", "versionId", "versioning", "versions", "website"],
+  ...["object-lock", "policy", "replication", "restore", "retention", "select", "tagging", "torrent"],
+  ...["versionId", "versioning", "versions", "website"],
 ];
 
 /**
@@ -208,7 +203,8 @@ function readS3Request({ method, url }: Request): S3Request {
   const [, path = ""] = /^\/s3\/(.*)$/s.exec(pathname) ?? [];
   const [namespace = "", bucket = "", ...keyParts] = decodePath(path).split("/");
   const key = keyParts.length === 0 || (keyParts.length === 1 && keyParts[0] === "") ? undefined : keyParts.join("/");
-  const unsupported = unsupportedParameters.find((name) => query.has(name));
+  const isPart = query.has("uploadId");
+  const unsupported = [...unsupportedParameters, ...(isPart ? [] : ["partNumber"])].find((name) => query.has(name));
   if (unsupported !== undefined) {
     throw new S3Error("NotImplemented", { message: `The parameter "${unsupported}" is not supported.` });
   }
@@ -227,6 +223,8 @@ function findOperation(
   { key, query }: { key: string | undefined; query: URLSearchParams },
 ): BucketOperation {
   if (method === "HEAD") return "HEAD";
+  if (key !== undefined && method === "POST" && (query.has("uploads") || query.has("uploadId"))) return "PUT";
+  if (method === "GET" && query.has(key === undefined ? "uploads" : "uploadId")) return "LIST";
   if (key !== undefined && (method === "GET" || method === "PUT" || method === "DELETE")) return method;
   if (key === undefined && method === "POST" && query.has("delete")) return "DELETE";
   if (key !== undefined || method !== "GET") {
@@ -249,6 +247,12 @@ const maxObjectBytes = 5 * 1024 ** 3;
 
 const unsignedPayload = "UNSIGNED-PAYLOAD";
 const sha256 = /^[\da-f]{64}$/;
+
+/** The headers with checksums that are compared with the body, in Base64. Other checksums are ignored. */
+const checksums = {
+  "x-amz-checksum-crc32": ({ crc32 }: ReceivedBody) => crc32,
+  "x-amz-checksum-sha256": ({ sha256: digest }: ReceivedBody) => digest,
+};
 
 /**
  * Receives the body of a signed request, and compares it with the hashes in the headers.
@@ -273,6 +277,12 @@ async function receiveBody(objects: ObjectStore, { headers, body }: Request): Pr
   const received = await objects.receive(limit(body ?? new Blob().stream()));
   try {
     checkBody(received, { expected, length, md5: headers.get("content-md5") });
+    for (const [name, digestOf] of Object.entries(checksums)) {
+      const sent = headers.get(name);
+      if (sent !== null && Buffer.from(sent, "base64").toString("hex") !== digestOf(received)) {
+        throw new S3Error("BadDigest", { message: `The body does not match "${name}".` });
+      }
+    }
     return received;
   } catch (error) {
     objects.discard(received);
@@ -364,7 +374,7 @@ class Downloads {
  *
  * @throws `S3Error` 416 if the object does not have the range.
  */
-function objectResponse(
+export function objectResponse(
   objects: ObjectStore,
   { object, bucketId, request }: { object: StoredObject; bucketId: string; request: Request },
 ): Response {

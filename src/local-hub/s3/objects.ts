@@ -2,19 +2,26 @@ import type { Caller } from "../accounts.ts";
 import { publishChange } from "../events/publish-change.ts";
 import type { UpdatedFile } from "../events/repository-change.ts";
 import type { HubContext } from "../hub-context.ts";
+import type { FeedChange } from "../resources/buckets/bucket-feed.ts";
 import { listsTag } from "../resources/repositories/files.ts";
 import type { ObjectStore, ReceivedBody, StoredObject } from "../store/object-store.ts";
 import type { StoredRepository } from "../store/repository-store.ts";
-import { readElements, S3Error, toXml } from "./protocol.ts";
+import { namespace, readElements, S3Error, toXml } from "./protocol.ts";
 
 /** The maximum number of keys of one DeleteObjects request. As on S3. */
 const maxDeletedKeys = 1_000;
 
 /** A bucket, and the caller who writes to it. */
-interface BucketWrite {
+export interface BucketWrite {
   hub: HubContext;
   repository: StoredRepository;
   caller: Caller;
+}
+
+/** Answers PutObject like {@link storeObject}. */
+export function putObject(write: BucketWrite, request: PutRequest): Response {
+  const { md5 } = storeObject(write, request);
+  return new Response(null, { headers: { etag: `"${md5}"`, "content-length": "0" } });
 }
 
 /**
@@ -23,21 +30,22 @@ interface BucketWrite {
  *
  * @throws `S3Error` 412 if a condition does not hold, 404 if `If-Match` names a missing object.
  */
-export function putObject(write: BucketWrite, { key, body, headers, areConditionsIgnored }: PutRequest): Response {
+export function storeObject(write: BucketWrite, request: PutRequest): StoredObject {
+  const { key, body, headers, areConditionsIgnored } = request;
   const { hub, repository } = write;
   const { objects } = hub.store;
   const name = { bucketId: repository.id, key };
+  const before = objects.get(name);
   try {
-    if (!areConditionsIgnored) checkConditions(headers, objects.get(name));
+    if (!areConditionsIgnored) checkConditions(headers, before);
   } catch (error) {
     objects.discard(body);
     throw error;
   }
-  const contentType = headers.get("content-type") ?? "application/octet-stream";
-  const { md5, sha256, size } = objects.put(name, body, { contentType, modifiedAt: hub.now() });
-  // The Xet hash has the same form as a SHA-256. Clients can only compare it.
-  publishFiles(write, [{ path: key, action: "add", xetHash: sha256, size }]);
-  return new Response(null, { headers: { etag: `"${md5}"`, "content-length": "0" } });
+  const contentType = request.contentType ?? headers.get("content-type") ?? "application/octet-stream";
+  const object = objects.put(name, body, { contentType, modifiedAt: hub.now() });
+  publishFiles(write, [{ path: key, object, isNew: before === undefined }]);
+  return object;
 }
 
 interface PutRequest {
@@ -45,6 +53,8 @@ interface PutRequest {
   body: ReceivedBody;
   headers: Headers;
   areConditionsIgnored: boolean;
+  /** Default: the header `Content-Type`. */
+  contentType?: string;
 }
 
 function checkConditions(headers: Headers, before: StoredObject | undefined): void {
@@ -101,15 +111,38 @@ function deleteKeys(write: BucketWrite, keys: readonly string[]): void {
   if (deleted.length > 0)
     publishFiles(
       write,
-      deleted.map((path) => ({ path, action: "delete" })),
+      deleted.map((path) => ({ path })),
     );
 }
 
-function publishFiles({ hub, repository, caller }: BucketWrite, updatedFiles: readonly UpdatedFile[]): void {
+/** A changed file. Without an object, the file was deleted. */
+export interface FileChange {
+  path: string;
+  object?: StoredObject;
+  /** Whether the bucket did not have the file before. */
+  isNew?: boolean;
+}
+
+/** Reports changed files to the streams of the bucket, and fires `repo.content` update once. */
+export function publishFiles({ hub, repository, caller }: BucketWrite, changes: readonly FileChange[]): void {
+  hub.bucketFeed.publish(repository.id, changes.map(toFeedChange));
+  const updatedFiles = changes.map(({ path, object }): UpdatedFile => {
+    if (!object) return { path, action: "delete" };
+    return { path, action: "add", xetHash: object.xetHash, size: object.size };
+  });
   publishChange(hub, {
     ...{ scope: "repo.content", action: "update", user: caller.user },
     ...{ before: repository, after: repository, updatedFiles },
   });
+}
+
+function toFeedChange({ path, object, isNew = false }: FileChange): FeedChange {
+  if (!object) return { path, op: "delete" };
+  const { size, xetHash, modifiedAt, mtime } = object;
+  return {
+    ...{ path, op: isNew ? "add" : "update", size, xetHash, uploadedAt: new Date(modifiedAt).toISOString() },
+    mtime: mtime === undefined ? null : new Date(mtime).toISOString(),
+  };
 }
 
 /** The maximum length of a key, in bytes. As on S3. */
@@ -126,7 +159,6 @@ export function findKeyProblem(key: string): string | undefined {
 }
 
 const maxListed = 1_000;
-const namespace = "http://s3.amazonaws.com/doc/2006-03-01/";
 
 /** The last entry of a page. A common prefix stands for all keys that start with it. */
 interface Position {
@@ -149,6 +181,7 @@ export function listObjects(
   if (encoding !== undefined && encoding !== "url") throw invalid('The only supported encoding type is "url".');
 
   const after = token === null ? { key: startAfter, isPrefix: false } : parseToken(token);
+  if (!after) throw invalid("The continuation token is invalid. Use the token of the previous page.");
   const page = readPage(objects, { bucketId, prefix, delimiter, after, maxKeys });
   const encode = encoding === undefined ? (text: string) => text : encodeUrl;
   const xml = toXml(
@@ -175,11 +208,23 @@ export function listObjects(
   return new Response(xml, { headers: { "content-type": "application/xml" } });
 }
 
-function readPage(
+/**
+ * Reads a page of objects, and of common prefixes up to the delimiter.
+ *
+ * @param options.isFolder whether a prefix without a slash at its end is also the name of a folder, whose content is listed.
+ */
+export function readPage(
   objects: ObjectStore,
-  options: { bucketId: string; prefix: string; delimiter: string; after: Position; maxKeys: number },
+  options: {
+    bucketId: string;
+    prefix: string;
+    delimiter: string;
+    after: Position;
+    maxKeys: number;
+    isFolder?: boolean;
+  },
 ): { objects: StoredObject[]; prefixes: string[]; next: Position | undefined } {
-  const { bucketId, prefix, delimiter, after, maxKeys } = options;
+  const { bucketId, prefix, delimiter, after, maxKeys, isFolder = false } = options;
   const listed: StoredObject[] = [];
   const prefixes: string[] = [];
   let last = after;
@@ -189,7 +234,8 @@ function readPage(
     if (listed.length + prefixes.length === maxKeys) {
       return { objects: listed, prefixes, next: maxKeys === 0 ? undefined : last };
     }
-    const end = delimiter === "" ? -1 : key.indexOf(delimiter, prefix.length);
+    const start = prefix.length + (isFolder && prefix !== "" && key[prefix.length] === "/" ? 1 : 0);
+    const end = delimiter === "" ? -1 : key.indexOf(delimiter, start);
     if (end === -1) listed.push(object);
     else prefixes.push(key.slice(0, end + 1));
     last = end === -1 ? { key, isPrefix: false } : { key: key.slice(0, end + 1), isPrefix: true };
@@ -203,14 +249,15 @@ function readMaxKeys(text: string | null): number {
   return Math.min(Number(text), maxListed);
 }
 
-function formatToken({ key, isPrefix }: Position): string {
+/** Formats the position of the next page. */
+export function formatToken({ key, isPrefix }: Position): string {
   return Buffer.from(`${isPrefix ? "prefix" : "key"}:${key}`).toString("base64url");
 }
 
-function parseToken(token: string): Position {
+/** Returns the position of a page, or `undefined` if the token is invalid. */
+export function parseToken(token: string): Position | undefined {
   const [, kind, key] = /^(key|prefix):(.+)$/s.exec(Buffer.from(token, "base64url").toString()) ?? [];
-  if (key === undefined) throw invalid("The continuation token is invalid. Use the token of the previous page.");
-  return { key, isPrefix: kind === "prefix" };
+  return key === undefined ? undefined : { key, isPrefix: kind === "prefix" };
 }
 
 /** Encodes a key like S3: a space becomes `+`, and `/` stays. */

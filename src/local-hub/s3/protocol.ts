@@ -9,19 +9,24 @@ const statuses = {
   AuthorizationHeaderMalformed: 400,
   BadDigest: 400,
   EntityTooLarge: 413,
+  EntityTooSmall: 400,
   IncompleteBody: 400,
   InternalError: 500,
   InvalidAccessKeyId: 403,
   InvalidArgument: 400,
   InvalidDigest: 400,
+  InvalidPart: 400,
+  InvalidPartOrder: 400,
   InvalidRange: 416,
   InvalidURI: 400,
   MalformedXML: 400,
   MethodNotAllowed: 405,
   NoSuchBucket: 404,
   NoSuchKey: 404,
+  NoSuchUpload: 404,
   NotImplemented: 501,
   PreconditionFailed: 412,
+  QuotaExceeded: 403,
   RequestTimeTooSkewed: 403,
   SignatureDoesNotMatch: 403,
   SlowDown: 503,
@@ -74,6 +79,9 @@ type XmlContent = string | number | boolean | undefined | XmlElements;
 interface XmlElements {
   [name: string]: XmlContent | readonly XmlContent[];
 }
+
+/** The namespace of the XML documents of S3. */
+export const namespace = "http://s3.amazonaws.com/doc/2006-03-01/";
 
 /** Creates an XML document. */
 export function toXml(root: string, content: XmlElements, { namespace }: { namespace?: string } = {}): string {

@@ -123,6 +123,8 @@ const schema = `
     record TEXT NOT NULL,
     PRIMARY KEY (job_id, number)
   ) STRICT, WITHOUT ROWID;
+  CREATE INDEX objects_by_hash ON objects (bucket_id, coalesce(record ->> 'xetHash', record ->> 'sha256'));
+  CREATE INDEX objects_by_file ON objects (record ->> 'file');
   CREATE INDEX audit_log_of_organization ON audit_log (organization, sequence);
   CREATE INDEX events_of_discussion ON discussion_events (repository_id, num, sequence);
   CREATE INDEX pending_of_webhook ON pending (webhook_id);

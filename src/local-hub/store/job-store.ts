@@ -1,6 +1,6 @@
 import type { DatabaseSync } from "node:sqlite";
 import * as z from "zod/mini";
-import { webhookJobRequest } from "../../hub/jobs/definition.ts";
+import { jobRequest } from "../../hub/jobs/definition.ts";
 import { jobStages } from "../../hub/jobs/schemas.ts";
 
 /** The maximum number of jobs. Older jobs are deleted. */
@@ -24,7 +24,7 @@ const storedJob = z.object({
   startedAt: z.optional(z.number()),
   finishedAt: z.optional(z.number()),
   /** The request. The variables of webhooks are added to the environment. */
-  definition: z.omit(webhookJobRequest, { secrets: true }),
+  definition: z.omit(jobRequest, { secrets: true }),
   secretNames: z.array(z.string()),
   stage: z.enum(jobStages),
   message: z.nullable(z.string()),

@@ -5,25 +5,38 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import type { Readable } from "node:stream";
+import { crc32 } from "node:zlib";
 import * as z from "zod";
 import type { ByteRange } from "../git/large-files.ts";
 
 const record = z.object({
   /** The size in bytes. */
   size: z.number(),
-  /** In hexadecimal digits. */
+  /** In hexadecimal digits. The tag of an object that was uploaded in parts, which is not the MD5 of its body. */
   md5: z.string(),
   /** In hexadecimal digits. */
   sha256: z.string(),
   contentType: z.string(),
   /** Milliseconds since the epoch. */
   modifiedAt: z.number(),
-  /** The file that contains a large body. */
+  /** The hash of a file that was uploaded to Xet. */
+  xetHash: z.string().optional(),
+  /** The time of the last change on the machine of the uploader, in milliseconds since the epoch. */
+  mtime: z.number().optional(),
+  /** The file that contains a large body. Copies of an object have the same file. */
   file: z.string().optional(),
 });
 
 /** An object in a bucket, without its body. */
-export type StoredObject = z.output<typeof record> & { key: string };
+export type StoredObject = z.output<typeof record> & {
+  key: string;
+  /** The SHA-256 of an object that was not uploaded to Xet, which has the same form. Clients can only compare it. */
+  xetHash: string;
+};
+
+/** The properties of an object that do not follow from its body. */
+type ObjectDetails = Pick<StoredObject, "contentType" | "modifiedAt"> &
+  Partial<Pick<StoredObject, "xetHash" | "mtime">>;
 
 /** The name of an object. */
 interface ObjectName {
@@ -32,7 +45,19 @@ interface ObjectName {
   key: string;
 }
 
-/** Stores the objects of buckets. */
+/** The number, the total size, and the latest change of several objects. */
+interface ObjectTotals {
+  count: number;
+  /** In bytes. */
+  size: number;
+  /** In milliseconds since the epoch. `undefined` without objects. */
+  modifiedAt: number | undefined;
+}
+
+/**
+ * Stores the objects of buckets. Parts of objects that are not complete yet are also objects, in buckets whose ID contains a colon, which
+ * no repository has.
+ */
 export class ObjectStore {
   readonly #database: DatabaseSync;
   readonly #bodies: ObjectBodies;
@@ -70,24 +95,51 @@ export class ObjectStore {
   }
 
   /** Stores an object. Replaces an object with the same key. Do not call this method in a transaction. */
-  put(
-    { bucketId, key }: ObjectName,
-    body: ReceivedBody,
-    { contentType, modifiedAt }: { contentType: string; modifiedAt: number },
-  ): StoredObject {
+  put({ bucketId, key }: ObjectName, body: ReceivedBody, details: ObjectDetails): StoredObject {
     const { size, md5, sha256, content, file } = body;
-    const stored = { size, md5, sha256, contentType, modifiedAt, ...(file !== undefined && { file }) };
+    const stored = { size, md5, sha256, ...details, ...(file !== undefined && { file }) };
     const before = this.get({ bucketId, key });
     this.#statements.put.run(bucketId, key, JSON.stringify(stored), content ?? null);
-    if (before?.file !== undefined) this.#bodies.delete(before.file);
-    return { key, ...stored };
+    this.#release(before);
+    return { key, ...stored, xetHash: stored.xetHash ?? sha256 };
+  }
+
+  /** Stores a copy of an object, which has the same body. Replaces an object with the same key, like {@link put}. */
+  copy(from: ObjectName, { bucketId, key }: ObjectName, details: Omit<ObjectDetails, "xetHash">): void {
+    const source = this.get(from);
+    const before = this.get({ bucketId, key });
+    if (!source) throw new TypeError("A copied object must exist.");
+    const { key: _key, mtime: _mtime, ...same } = source;
+    this.#statements.copy.run(bucketId, key, JSON.stringify({ ...same, ...details }), from.bucketId, from.key);
+    this.#release(before);
+  }
+
+  /** Returns the object with a Xet hash, or `undefined` if the bucket has none. */
+  findByXetHash(bucketId: string, xetHash: string): StoredObject | undefined {
+    const row = this.#statements.findByXetHash.get(bucketId, xetHash);
+    return row && parse(row);
+  }
+
+  /** Returns the totals of the objects whose key starts with `prefix`. */
+  totals(bucketId: string, { prefix = "" } = {}): ObjectTotals {
+    const { count, size, modified_at } = this.#statements.totals.get(bucketId, prefix, prefix, prefix) ?? {};
+    return {
+      count: Number(count),
+      size: Number(size ?? 0),
+      modifiedAt: typeof modified_at === "number" ? modified_at : undefined,
+    };
+  }
+
+  /** Returns the IDs of the buckets that start with a text and contain objects. */
+  bucketIds(start: string): string[] {
+    return this.#statements.bucketIds.all(start, start, start).map(({ bucket_id }) => String(bucket_id));
   }
 
   /** Deletes an object. Returns whether there was one. Do not call this method in a transaction. */
   delete(name: ObjectName): boolean {
     const before = this.get(name);
     this.#statements.delete.run(name.bucketId, name.key);
-    if (before?.file !== undefined) this.#bodies.delete(before.file);
+    this.#release(before);
     return before !== undefined;
   }
 
@@ -106,15 +158,23 @@ export class ObjectStore {
     }
   }
 
-  /** Deletes the objects of a bucket. Returns the files to delete after the transaction with {@link deleteFiles}. */
+  /** Deletes the objects of a bucket, and the parts of its uploads. Returns the files to delete after the transaction with {@link deleteFiles}. */
   deleteBucket(bucketId: string): readonly string[] {
-    const files = this.#statements.files.all(bucketId).map(({ file }) => String(file));
-    this.#statements.deleteBucket.run(bucketId);
-    return files;
+    return [bucketId, ...this.bucketIds(`upload:${bucketId}:`)].flatMap((id) => {
+      const files = this.#statements.files.all(id).map(({ file }) => String(file));
+      this.#statements.deleteBucket.run(id);
+      return files;
+    });
   }
 
   deleteFiles(files: readonly string[]): void {
-    for (const file of files) this.#bodies.delete(file);
+    for (const file of files) this.#release({ file });
+  }
+
+  /** Deletes the file of a former object, unless it also belongs to a copy. */
+  #release(before: { file?: string | undefined } | undefined): void {
+    if (before?.file === undefined || this.#statements.findFile.get(before.file)) return;
+    this.#bodies.delete(before.file);
   }
 
   /** Deletes all objects, except the files on disk: see {@link clearFiles}. */
@@ -143,6 +203,21 @@ function prepareStatements(database: DatabaseSync) {
       `INSERT INTO objects (bucket_id, key, record, content) VALUES (?, ?, ?, ?)
         ON CONFLICT (bucket_id, key) DO UPDATE SET record = excluded.record, content = excluded.content`,
     ),
+    copy: database.prepare(
+      `INSERT INTO objects (bucket_id, key, record, content)
+        SELECT ?, ?, ?, content FROM objects WHERE bucket_id = ? AND key = ?
+        ON CONFLICT (bucket_id, key) DO UPDATE SET record = excluded.record, content = excluded.content`,
+    ),
+    findByXetHash: database.prepare(
+      `SELECT key, record FROM objects WHERE bucket_id = ? AND coalesce(record ->> 'xetHash', record ->> 'sha256') = ?`,
+    ),
+    totals: database.prepare(
+      `SELECT count(*) AS count, sum(record ->> 'size') AS size, max(record ->> 'modifiedAt') AS modified_at
+        FROM objects WHERE bucket_id = ? AND key >= ? AND substr(key, 1, length(?)) = ?`,
+    ),
+    bucketIds: database.prepare(
+      "SELECT DISTINCT bucket_id FROM objects WHERE bucket_id >= ? AND substr(bucket_id, 1, length(?)) = ?",
+    ),
     delete: database.prepare("DELETE FROM objects WHERE bucket_id = ? AND key = ?"),
     list: database.prepare(
       `SELECT key, record FROM objects WHERE bucket_id = ? AND key > ? AND key >= ? ORDER BY key LIMIT ${pageRows}`,
@@ -156,7 +231,8 @@ function prepareStatements(database: DatabaseSync) {
 }
 
 function parse({ key, record: json }: Record<string, unknown>): StoredObject {
-  return { key: String(key), ...record.parse(JSON.parse(String(json))) };
+  const stored = record.parse(JSON.parse(String(json)));
+  return { key: String(key), ...stored, xetHash: stored.xetHash ?? stored.sha256 };
 }
 
 /** A body that was received. It is either in memory or in a file. */
@@ -167,9 +243,29 @@ export interface ReceivedBody {
   md5: string;
   /** In hexadecimal digits. */
   sha256: string;
+  /** In 8 hexadecimal digits. */
+  crc32: string;
   content: Uint8Array | undefined;
   /** The name of the file. */
   file: string | undefined;
+}
+
+/** Converts a small content to a body. */
+export function bodyOf(content: Uint8Array): ReceivedBody {
+  const [md5, sha256] = ["md5", "sha256"].map((name) => createHash(name).update(content).digest("hex"));
+  const file = undefined;
+  return {
+    size: content.byteLength,
+    md5: md5 ?? "",
+    sha256: sha256 ?? "",
+    crc32: toDigits(crc32(content)),
+    content,
+    file,
+  };
+}
+
+function toDigits(checksum: number): string {
+  return checksum.toString(16).padStart(8, "0");
 }
 
 /** Cuts a received body that is not stored yet. A file keeps its bytes, of which reads return only the first `size`. */
@@ -202,12 +298,14 @@ export class ObjectBodies {
     const [md5, sha256] = [createHash("md5"), createHash("sha256")];
     const chunks: Uint8Array[] = [];
     let size = 0;
+    let checksum = 0;
     let large: Awaited<ReturnType<typeof this.create>> | undefined;
     try {
       for await (const chunk of body) {
         size += chunk.byteLength;
         md5.update(chunk);
         sha256.update(chunk);
+        checksum = crc32(chunk, checksum);
         if (large) await large.handle.writeFile(chunk);
         else chunks.push(chunk);
         if (size > maxDatabaseBytes && !large) {
@@ -223,7 +321,8 @@ export class ObjectBodies {
       await large?.handle.close();
     }
     const content = large ? undefined : Buffer.concat(chunks);
-    return { size, md5: md5.digest("hex"), sha256: sha256.digest("hex"), content, file: large?.file };
+    const digests = { md5: md5.digest("hex"), sha256: sha256.digest("hex"), crc32: toDigits(checksum) };
+    return { size, ...digests, content, file: large?.file };
   }
 
   /** Opens a file for reading. A file that is deleted later can be read to its end. */

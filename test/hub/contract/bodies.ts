@@ -98,6 +98,14 @@ export const requests: Readonly<Record<string, Fields | readonly Fields[]>> = {
     "resourceGroups?": "list",
     ...under("resourceGroups[]", { id: "anyCaseObjectId", ...role }),
   },
+  JobRequest: [
+    {
+      ...jobRequest,
+      "network?+": "object",
+      ...under("network", { group: "networkGroup", "aliases?": "list = []", "aliases[]": "networkAlias" }),
+    },
+    { flavor: `enum ${flavors}`, "volumes?": "list 1..", ...under("volumes[]", repositoryVolume) },
+  ],
   JobLabels: { labels: "map label", ...labels },
 };
 
@@ -154,6 +162,8 @@ const job: Fields = {
   "volumes?": "list",
   ...under("volumes[]", { ...of("string", "type source mountPath revision?"), ...volumeOptions }),
   ...expose,
+  "network?+": "object",
+  ...under("network", { group: "string", ...list("aliases") }),
   ...under("resourceGroup", { ...account, "numUsers?": "number" }),
   ...under("status", { ...of("string", "cancelReason? sshUrl?"), "failureCount?": "number", ...list("exposeUrls") }),
   ...under("hfToken", { ...of("string", "ownerName orgName? settingsUrl?"), "tokenId?": "objectId" }),

@@ -211,7 +211,8 @@ export const clientCalls: Readonly<Record<string, Call>> = {
   getScimConfig: ({ organizations }) => organizations.scimConfig("acme"),
   whoami: (hub) => hub.whoami(),
   listJobHardware: ({ jobs }) => jobs.hardware(),
-  startJob: ({ jobs }) => jobs.run({ ...started, image: "python:3.13", timeout: "90s" }),
+  startJob: ({ jobs }) =>
+    jobs.run({ ...started, image: "python:3.13", timeout: "90s", network: { group: "train", aliases: ["master"] } }),
   listJobs: ({ jobs }) => all(jobs.list({ stage: "RUNNING", labels: { team: "data" } })),
   countJobs: ({ jobs }) => jobs.count({ stage: "RUNNING" }),
   getJob: ({ jobs }, { jobId }) => jobs.get(jobId),

@@ -169,6 +169,11 @@ const forms: Readonly<Record<string, { accepted: readonly string[]; refused: rea
   },
   ipRange: { accepted: [...ipv4, ...ipv6], refused: notRange },
   labelValue: { accepted: ["x", "", "E.f_g-0", "x".repeat(100)], refused: ["x".repeat(101), "x y", "x\n", "é"] },
+  networkGroup: {
+    accepted: ["train", "0", "a-1", "-", "x".repeat(46)],
+    refused: ["", "Train", "a_b", "a.b", "a b", "a\n", "x".repeat(47)],
+  },
+  networkAlias: { accepted: ["master", "x".repeat(34)], refused: ["", "Master", "a.b", "x".repeat(35)] },
   label: {
     accepted: ["team=data", "a.b_c-D=", "team=a.b_c-D"],
     refused: ["", "team", "=data", "team=a b", "te am=a", "team=a=b", "team=a\n"],

@@ -102,7 +102,7 @@ const rows: Readonly<Record<string, readonly Row[]>> = {
   auth: [["+whoami", "GET /api/whoami-v2", "", "", "Whoami"]],
   jobs: [
     ["+listJobHardware", "GET /api/jobs/hardware", "", "", "JobHardware[]"],
-    ["+startJob", `POST ${jobs}`, "400 403 404", "WebhookJobRequest", "Job"],
+    ["+startJob", `POST ${jobs}`, "400 403 404", "JobRequest", "Job"],
     ["+listJobs", `GET ${jobs}`, "400 403 404", "", "Job[]", jobDetails],
     ["+countJobs", `GET ${jobs}/count`, "400 403 404", "", { count: "number" }, { query: { stage } }],
     ["+getJob", `GET ${jobs}/{jobId}`, "403 404", "", "Job"],

@@ -174,6 +174,19 @@ describe("Without runJobs", () => {
     expect((await hub.request(`GET ${path}?cursor=x`)).status).toBe(400);
   });
 
+  test("a network is returned, and its aliases must differ", async () => {
+    const hub = await openLocalHub();
+    const id = await hub.runJob({ network: { group: "train", aliases: ["master", "db-1"] } });
+    expect((await read(hub, id)).network).toEqual({ group: "train", aliases: ["master", "db-1"] });
+    expect((await read(hub, await hub.runJob({ network: { group: "train" } }))).network).toEqual({
+      group: "train",
+      aliases: [],
+    });
+    const repeated = { flavor: "cpu-basic", network: { group: "train", aliases: ["a", "a"] } };
+    const { status, text } = await hub.request(`POST ${path}`, { body: repeated });
+    expect([status, text]).toEqual([400, expect.stringContaining("network.aliases")]);
+  });
+
   test("labels are replaced", async () => {
     const hub = await openLocalHub();
     const id = await hub.runJob({ labels: { team: "data", old: "1" } });

@@ -7,6 +7,7 @@ import { HttpSender } from "../../../src/local-hub/delivery/http-sender.ts";
 import type { TriggerResult } from "../../../src/local-hub/events/publish-change.ts";
 import type { HubContext } from "../../../src/local-hub/hub-context.ts";
 import { JobRunner } from "../../../src/local-hub/jobs/job-runner.ts";
+import { BucketFeed } from "../../../src/local-hub/resources/buckets/bucket-feed.ts";
 import { createWebhook } from "../../../src/local-hub/resources/webhooks.ts";
 import { BucketFaults } from "../../../src/local-hub/s3/faults.ts";
 import { LocalSpaces } from "../../../src/local-hub/spaces/spaces.ts";
@@ -44,7 +45,7 @@ export function openContext(): { context: HubContext; clock: { now: number } } {
     store.close();
   });
   const context: HubContext = {
-    ...{ bucketFaults: new BucketFaults(), deliveryFaults },
+    ...{ bucketFaults: new BucketFaults(), bucketFeed: new BucketFeed({ now }), deliveryFaults },
     ...{ ...parts, dispatcher, jobs, spaces, createSha, runJobs: false, allowRemote: false, startedAt: new Date(0) },
     auditLog: new AuditLog({ ...parts, store: store.auditLog }),
     reset: () => store.clear(),

@@ -57,7 +57,7 @@ export const lfsApi = {
     app.get(`/api/:repoType/:namespace${anyNamespace}/:repo/:operation{xet-(?:read|write)-token}/:rev`, () => {
       throw new HTTPException(404, {
         message:
-          "The local Hub has no Xet storage. Set HF_HUB_DISABLE_XET=1, so that the Python client uploads files of more than 50 MB with LFS.",
+          "The local Hub has Xet storage only for buckets. Set HF_HUB_DISABLE_XET=1, so that the Python client uploads files of more than 50 MB with LFS.",
       });
     });
     app.put(`${uploadPath}:repositoryId/:oid`, (context) => saveUpload(hub, context, signer));

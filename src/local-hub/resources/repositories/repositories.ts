@@ -28,6 +28,7 @@ import {
   canRead,
   checkGate,
   checkNamespaceAccess,
+  findByName,
   findCommit,
   findRepository,
 } from "../../routes/repository-access.ts";
@@ -128,8 +129,8 @@ function serveChanges(app: Hono<ApiEnvironment>, hub: HubContext): void {
 
   serveRoute(app, repositoryRoutes.move, ({ body: { fromRepo, toRepo, type } }, context) => {
     const { caller } = context.var;
-    const repository = findRepository(hub, toRepositoryPath({ type, name: fromRepo }), caller, "write");
-    checkNamespaceAccess(store, { caller, namespace: toRepositoryPath({ type, name: toRepo }).namespace });
+    const repository = findByName(hub, { type, name: fromRepo }, caller, "write");
+    checkNamespaceAccess(store, { caller, namespace: getOwner({ name: toRepo }) });
     moveRepository(hub, { repository, name: toRepo, user: caller.user });
     return {};
   });
