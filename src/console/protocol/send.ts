@@ -23,9 +23,16 @@ export interface SendOptions {
   samples: readonly SendSample[];
 }
 
-/** The query of `GET /api/send/payload`: fills in the payload of an event. */
-export const sendDraft = z.object({ scope: z.string(), action: z.string(), repository: z.string() });
+/** The query of `GET /api/send/payload`: fills in the payload of an event. `pr`: a new discussion is a pull request. */
+export const sendDraft = z.object({
+  ...{ scope: z.string(), action: z.string(), repository: z.string() },
+  pr: z.optional(z.literal("true")),
+});
 export type SendDraft = z.infer<typeof sendDraft>;
+
+/** The files of a push or a pull request by path: text, bytes in Base64, or `null` to delete the file. */
+const sentFiles = z.record(z.string(), z.union([z.string(), z.strictObject({ base64: z.base64() }), z.null()]));
+export type SentFiles = z.infer<typeof sentFiles>;
 
 /** The body of `POST /api/send/preview` and of `POST /api/send`. */
 export const sendRequest = z.strictObject({
@@ -36,6 +43,8 @@ export const sendRequest = z.strictObject({
    * event, as long as the edits only describe the change.
    */
   draft: z.optional(z.string()),
+  /** The files of the push or the pull request. Only if the local Hub makes the change. A preview needs only their paths. */
+  files: z.optional(sentFiles),
   /** The endpoints to send to. Default: all endpoints. Only for events that go directly to the server. */
   endpoints: z.optional(z.array(z.string()).check(z.minLength(1))),
 });

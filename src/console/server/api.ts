@@ -160,7 +160,7 @@ function statusUnknown(name: string): WebhookError {
 }
 
 /** A valid payload to send. */
-export interface SentEvent extends Pick<SendRequest, "draft" | "endpoints"> {
+export interface SentEvent extends Pick<SendRequest, "draft" | "files" | "endpoints"> {
   payload: WebhookPayload;
 }
 

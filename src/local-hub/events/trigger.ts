@@ -53,12 +53,17 @@ export function triggerEvent(context: HubContext, event: ParsedEvent): TriggerRe
   };
 }
 
-/** Returns the parts of an event that decide which webhooks fire, without triggering the event. */
-export function selectionOf(context: HubContext, event: ParsedEvent): RepositoryEvent {
+/** Returns the events that an event causes, the own one first, without triggering them: what decides which webhooks fire, and payloads. */
+export function previewEvents(
+  context: HubContext,
+  event: ParsedEvent,
+): readonly { event: RepositoryEvent; payload: Record<string, unknown> }[] {
   return context.store.transaction((rollBack) => {
     rollBack();
-    const [change] = makeTriggeredChanges(context, event);
-    return eventOf(change);
+    return makeTriggeredChanges(context, event).map((change) => ({
+      event: eventOf(change),
+      payload: eventPayload(change, context),
+    }));
   });
 }
 

@@ -94,6 +94,20 @@ export const faults: readonly Fault[] = [
     tests: ["test/payload/path-filter.test.ts"],
   },
   {
+    name: "a prediction of a push ignores the paths of its files",
+    file: "src/payload/filter.ts",
+    find: "changedPaths.some(filter.matches) : listed",
+    replace: "listed : listed",
+    tests: ["test/payload/path-filter.test.ts"],
+  },
+  {
+    name: "a webhook that receives only the push of a new pull request is shown as skipped",
+    file: "src/local-hub/console/send-source.ts",
+    find: "outcomes.sort((one, other) => rank(one) - rank(other)).slice(0, 1)",
+    replace: "outcomes.slice(0, 1)",
+    tests: ["test/local-hub/console/send-source.test.ts"],
+  },
+  {
     name: "a copied test expects that a delivery succeeds which the filter ignores",
     file: "src/console/app/delivery/copies.ts",
     find: 'status === "ignored" || ignored !== undefined',
