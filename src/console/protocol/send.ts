@@ -103,3 +103,31 @@ export interface SentDelivery {
   /** The endpoint whose delivery it is, under the same ID. Missing if the endpoint has no such delivery. */
   endpoint?: string;
 }
+
+/** The answer of `GET /api/scenarios`: the paths of the scenario files in the folder of the project. */
+export interface ScenarioList {
+  folder: string;
+  files: readonly string[];
+  /** Whether there are more files. */
+  isCut: boolean;
+}
+
+/** The query of `GET /api/scenarios/one`. */
+export const scenarioKey = z.object({ file: z.string() });
+
+/** The answer of `GET /api/scenarios/one`: what each step does. Invalid fields are an error that names them. */
+export interface ScenarioSteps {
+  steps: readonly string[];
+  /** The text of a file that is not JSON. The app finds the line of the error. */
+  invalidJson?: string;
+}
+
+/** The body of `POST /api/scenarios/step`. The answer comes after the deliveries of the step. */
+export const scenarioStep = z.strictObject({ file: z.string(), step: z.int().check(z.minimum(0)) });
+
+/** The answer of `POST /api/scenarios/step`. */
+export interface StepResult {
+  deliveries: number;
+  /** The failed deliveries. */
+  problems: readonly string[];
+}

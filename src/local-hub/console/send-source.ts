@@ -1,5 +1,5 @@
 import type { SendDraft, SendPreview, SendRecipient, SendResult } from "../../console/protocol/send.ts";
-import { parseSentPayload, type SendSource, type SentEvent } from "../../console/server/api.ts";
+import { badRequest, parseSentPayload, type SendSource, type SentEvent } from "../../console/server/api.ts";
 import { WebhookError } from "../../core/errors.ts";
 import type { FilterPrediction } from "../../payload/filter.ts";
 import { parsePayload } from "../../payload/parse.ts";
@@ -26,6 +26,8 @@ export interface SessionEndpoints {
   ) => FilterPrediction;
   /** Returns the endpoint that a webhook with this URL delivers to. */
   endpointOf?: (webhookUrl: string) => string | undefined;
+  /** The folder with scenarios. Default: the current one. */
+  folder?: string;
 }
 
 /** Sends events to the webhooks of the local Hub. */
@@ -132,19 +134,19 @@ function rank({ skipped, ignored, condition }: SendRecipient): number {
 }
 
 /** Makes errors of the user's event, such as an invalid path of a file, errors of the request. */
-function withBadRequest<Result>(run: () => Result): Result {
+export function withBadRequest<Result>(run: () => Result): Result {
   try {
     return run();
   } catch (error) {
     if (!WebhookError.isInstance(error) || error.code !== "ARGUMENT_INVALID") throw error;
-    throw new WebhookError(error.message, { code: "ARGUMENT_INVALID", status: 400 });
+    throw badRequest(error.message);
   }
 }
 
 function filesNotPushed(): WebhookError {
-  const message =
-    "The payload was edited so that the local Hub cannot make its change, so nothing was sent. Undo the edits, or remove the files.";
-  return new WebhookError(message, { code: "ARGUMENT_INVALID", status: 400 });
+  return badRequest(
+    "The payload was edited so that the local Hub cannot make its change, so nothing was sent. Undo the edits, or remove the files.",
+  );
 }
 
 /**

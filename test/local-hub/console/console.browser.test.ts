@@ -399,6 +399,45 @@ describe("Send", () => {
     await files.waitFor({ state: "detached" });
   });
 
+  test("runs a scenario file, shows the failed step, and where a broken file is broken", async () => {
+    const { hub, target } = await openFilled();
+    target.answerWith(200, 500);
+    const page = await signIn(hub);
+    // The files are below the folder in which the local Hub starts.
+    const push = { repo: data, event: { scope: "repo.content", action: "update" } };
+    await page.route("**/api/scenarios", (route) =>
+      route.fulfill({ json: { folder: "/", files: ["a.scenario.json", "b.scenario.json"], isCut: false } }),
+    );
+    await page.route("**/api/scenarios/one?file=b*", (route) =>
+      route.fulfill({ json: { steps: [], invalidJson: '{\n  "events": [,]\n}' } }),
+    );
+    await page.route("**/api/scenarios/one?file=a*", (route) =>
+      route.fulfill({ json: { steps: ["one", "two", "three"] } }),
+    );
+    await page.route("**/api/scenarios/step", async (route) => {
+      const { step } = route.request().postDataJSON();
+      if (step === 2)
+        return route.fulfill({ status: 400, json: { error: "There is no file x.", code: "ARGUMENT_INVALID" } });
+      const [delivery] = await hub.hub.trigger(push);
+      const problems = delivery?.status === 200 ? [] : [`status ${delivery?.status}`];
+      return route.fulfill({ json: { deliveries: 1, problems } });
+    });
+    await visit(page, "#/send", "Send an event");
+    const section = page.getByRole("region", { name: "Scenarios" });
+    await section.getByLabel("Scenario").selectOption("b.scenario.json");
+    await section.getByText("Line 2: ").waitFor();
+    await section.getByLabel("Scenario").selectOption("a.scenario.json");
+    await section.getByRole("button", { name: "Run 3 steps" }).click();
+    await expect
+      .poll(() => section.getByRole("listitem").allInnerTexts())
+      .toEqual([
+        expect.stringMatching(/^Succeeded\s+one$/),
+        expect.stringMatching(/^Failed\s+two\s+status 500$/),
+        expect.stringMatching(/^Failed\s+three\s+There is no file x.$/),
+      ]);
+    expect(complaints.splice(0)).toEqual([expect.stringContaining("400")]);
+  });
+
   test("starts from a sample, and updates the preview when a webhook changes", async () => {
     const hub = await openLocalHub();
     const page = await signIn(hub);

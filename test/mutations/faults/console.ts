@@ -108,6 +108,20 @@ export const faults: readonly Fault[] = [
     tests: ["test/local-hub/console/send-source.test.ts"],
   },
   {
+    name: "the list of scenarios follows folders without a limit",
+    file: "src/local-hub/console/scenario-files.ts",
+    find: "entry.isDirectory() && depth < maxDepth",
+    replace: "entry.isDirectory()",
+    tests: ["test/local-hub/console/scenario-files.test.ts"],
+  },
+  {
+    name: "the console reads any file of the project as a scenario",
+    file: "src/local-hub/console/scenario-files.ts",
+    find: "listScenarioFiles(folder).files.includes(file) && statSync",
+    replace: "statSync",
+    tests: ["test/local-hub/console/scenario-files.test.ts"],
+  },
+  {
     name: "a copied test expects that a delivery succeeds which the filter ignores",
     file: "src/console/app/delivery/copies.ts",
     find: 'status === "ignored" || ignored !== undefined',

@@ -14,6 +14,7 @@ import { Button, Loaded, Loading, StateLabel, Text, UrlText } from "../ui.tsx";
 import { type Draft, findRepositoryProblem, type Past, readPast, useEditing } from "./editing.ts";
 import { EventFields } from "./event-fields.tsx";
 import { type ChangedFile, FilesEditor, hasFiles, readFiles } from "./files.tsx";
+import { Scenarios } from "./scenarios.tsx";
 import "../delivery/pane.css";
 import "./send.css";
 
@@ -162,6 +163,7 @@ function SendForm({ options }: { options: SendOptions }) {
         </div>
         {result && <SentDeliveries key={result.eventId ?? result.deliveries[0]?.id} result={result} />}
         <Recipients preview={preview} choice={choice} />
+        {!options.isDirect && <Scenarios />}
       </div>
     </div>
   );
