@@ -131,3 +131,18 @@ export interface StepResult {
   /** The failed deliveries. */
   problems: readonly string[];
 }
+
+/** The answer of `GET /api/recording`. `POST /api/recording/start` starts a recording. */
+export interface RecordingState {
+  /** The number of recorded steps. Missing if nothing is recorded. */
+  steps?: number | undefined;
+}
+
+/** The answer of `POST /api/recording/stop`. */
+export interface RecordedScenario {
+  /** The content of a scenario file. */
+  scenario: string;
+  steps: number;
+  /** What the scenario does not contain, or what the user should check. */
+  notes: readonly string[];
+}

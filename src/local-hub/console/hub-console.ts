@@ -31,7 +31,7 @@ import type { ListedEvent, StoredEvent } from "../store/event-store.ts";
 import type { StoredJob } from "../store/job-store.ts";
 import type { StoredRepository } from "../store/repository-store.ts";
 import type { WatchedTable } from "../store/store.ts";
-import { scenariosApi } from "./scenario-files.ts";
+import { recordingApi, scenariosApi } from "./scenario-files.ts";
 import { HubSendSource, type SessionEndpoints } from "./send-source.ts";
 import {
   nameOfWebhook,
@@ -70,7 +70,7 @@ const featuresOf: Readonly<Record<WatchedTable, readonly ConsoleFeature[]>> = {
 export function hubResources(hub: HubContext, session: SessionEndpoints = {}): readonly ConsoleResource[] {
   const send = sendApi(new HubSendSource(hub, session));
   const scenarios = scenariosApi(hub, session.folder ?? process.cwd());
-  return [webhooksApi(hub), eventsApi(hub), send, scenarios, repositoriesApi(hub), jobsApi(hub)];
+  return [webhooksApi(hub), eventsApi(hub), send, scenarios, recordingApi(hub), repositoriesApi(hub), jobsApi(hub)];
 }
 
 /** Reports the changes of a local Hub to open consoles. */

@@ -1,6 +1,8 @@
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import {
+  type RecordedScenario,
+  type RecordingState,
   type ScenarioList,
   type ScenarioSteps,
   type StepResult,
@@ -109,6 +111,26 @@ export function scenariosApi(hub: HubContext, folder: string): ConsoleResource {
       const failed = settled.filter(({ status }) => status === null || status < 200 || status > 299);
       const problems = failed.map(({ url, status, error }) => `${url}: ${error ?? `status ${status}`}`);
       return context.json<StepResult>({ deliveries: settled.length, problems });
+    });
+  };
+}
+
+/** The routes that record a scenario of what happens on the local Hub. */
+export function recordingApi(hub: HubContext): ConsoleResource {
+  const { recorder } = hub;
+  return (app) => {
+    app.get("/recording", (context) => context.json<RecordingState>({ steps: recorder.count }));
+    app.post("/recording/start", (context) => {
+      recorder.start(hub);
+      return context.json({});
+    });
+    app.post("/recording/stop", (context) => {
+      const { events, notes } = recorder.stop(hub);
+      return context.json<RecordedScenario>({
+        scenario: JSON.stringify({ events }, null, 2),
+        steps: events.length,
+        notes,
+      });
     });
   };
 }

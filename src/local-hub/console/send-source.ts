@@ -92,6 +92,7 @@ export class HubSendSource implements SendSource {
     const [latest] = events.list({ limit: 1 });
     const change = withBadRequest(() => changeOf(sent));
     if (!change && sent.files) throw filesNotPushed();
+    if (!change) hub.recorder.note("A payload that was sent without a change was not recorded.");
     const { deliveries } = change ? withBadRequest(() => triggerEvent(hub, change)) : deliverPayload(hub, sent.payload);
     // A new pull request is followed by the event of its ref.
     const first = events.list({ limit: 5 }).findLast(({ sequence }) => sequence > (latest?.sequence ?? 0));

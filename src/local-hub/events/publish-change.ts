@@ -32,6 +32,7 @@ export function publishChange(context: HubContext, change: RepositoryChange): Tr
     context.collectedChanges.push(change);
     return noResult();
   }
+  context.recorder.addChange(context, change);
   return fireChange(context, recordChange(context, change));
 }
 

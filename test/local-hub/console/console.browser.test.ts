@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import type { Browser, BrowserContextOptions, Locator, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { expectAccessible, launchBrowser, looks, narrow, wide } from "../../support/browser.ts";
@@ -436,6 +437,25 @@ describe("Send", () => {
         expect.stringMatching(/^Failed\s+three\s+There is no file x.$/),
       ]);
     expect(complaints.splice(0)).toEqual([expect.stringContaining("400")]);
+  });
+
+  test("records a scenario, and offers it as a file", async () => {
+    const { hub } = await openFilled();
+    const page = await signIn(hub);
+    await visit(page, "#/send", "Send an event");
+    const section = page.getByRole("region", { name: "Scenarios" });
+    await section.getByRole("button", { name: "Record a scenario" }).click();
+    await section.getByText("Recording 0 steps").waitFor();
+    await hub.trigger({ ...pushed, files: { "data/train.csv": "id;text" } });
+    await section.getByText("Recording 2 steps").waitFor();
+    await section.getByRole("button", { name: "Stop recording" }).click();
+    const download = page.waitForEvent("download");
+    await section.getByRole("button", { name: "Download" }).click();
+    const file = await download;
+    expect(file.suggestedFilename()).toBe("recorded.scenario.json");
+    const scenario = JSON.parse(readFileSync(await file.path(), "utf8"));
+    expect(scenario.events).toMatchObject([{ silent: true }, { files: { "data/train.csv": "id;text" } }]);
+    await section.getByRole("button", { name: "Copy scenario" }).waitFor();
   });
 
   test("starts from a sample, and updates the preview when a webhook changes", async () => {

@@ -2,10 +2,13 @@ import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { Hono } from "hono";
 import { describe, expect, test } from "vitest";
+import { HubClient } from "../../../src/hub/client.ts";
 import { hubResources } from "../../../src/local-hub/console/hub-console.ts";
 import { listScenarioFiles, readScenarioFile } from "../../../src/local-hub/console/scenario-files.ts";
+import { parseScenario } from "../../../src/local-hub/events/event-request.ts";
 import { contextOf } from "../../../src/local-hub/hub-context.ts";
 import { createFolder } from "../../support/temporary-folder.ts";
+import { ConsoleClient } from "../support/console-client.ts";
 import { openLocalHub, pushed } from "../support/hub.ts";
 import { openTarget } from "../support/target.ts";
 
@@ -97,4 +100,29 @@ test("The steps of a scenario run one by one, and report failed deliveries", asy
   expect(await run({ file, step: 0 })).toMatchObject({ problems: [expect.stringContaining("500")] });
   expect(await run({ file: "b.scenario.json", step: 0 })).toMatchObject({ status: 400 });
   expect(await run({ file, step: 2 })).toMatchObject({ status: 400, error: expect.stringContaining("step 3") });
+});
+
+test("The console records what happens on the local Hub, and names what it left out", async () => {
+  const { hub, url } = await openLocalHub();
+  const client = await ConsoleClient.signIn(hub.createConsoleLink());
+  expect((await client.get("recording")).body).toEqual({});
+  await client.post("recording/start", {});
+  await hub.trigger(pushed);
+  const bot = new HubClient({ hubUrl: url, token: "hf_server" }).repo(pushed.repo);
+  await bot.openDiscussion({ title: "Thank you", marker: "thanks" });
+  const account = new HubClient({ hubUrl: url, token: "hf_local" }).repo(pushed.repo);
+  await account.comment(1, "You are welcome.");
+  expect((await client.get("recording")).body).toEqual({ steps: 3 });
+  const { body } = await client.post("recording/stop", {});
+  const { scenario: text, steps, notes } = Object(body);
+  expect(steps).toBe(3);
+  expect(notes).toEqual(expect.arrayContaining([expect.stringMatching(/by the server/)]));
+  const events = parseScenario(JSON.parse(text));
+  expect(events.map(({ event: { scope }, silent = false }) => [scope, silent])).toEqual([
+    ["repo.content", false],
+    ["discussion", true],
+    ["discussion.comment", false],
+  ]);
+  const { hub: other } = await openLocalHub();
+  await other.run(JSON.parse(text));
 });

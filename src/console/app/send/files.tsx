@@ -86,37 +86,39 @@ export function FilesEditor({
       }}
     >
       <h2 id="files-title">Files</h2>
-      <ul>
-        {changes.map(({ id, path, content }) => (
-          <li key={id}>
-            <input
-              class="input"
-              aria-label="Path"
-              placeholder="data/train.csv"
-              spellcheck={false}
-              value={path}
-              onInput={({ currentTarget }) => update(id, { path: currentTarget.value })}
-            />
-            <span class="quiet">{describeContent(content)}</span>
-            <Button
-              kind="ghost"
-              icon="close"
-              label={`Remove ${path || "the file"}`}
-              onClick={() => onChange((known) => known.filter((file) => file.id !== id))}
-            />
-            {typeof content === "string" && (
-              <textarea
+      {changes.length > 0 && (
+        <ul>
+          {changes.map(({ id, path, content }) => (
+            <li key={id}>
+              <input
                 class="input"
-                aria-label={`Content of ${path || "the file"}`}
-                rows={4}
+                aria-label="Path"
+                placeholder="data/train.csv"
                 spellcheck={false}
-                value={content}
-                onInput={({ currentTarget }) => update(id, { content: currentTarget.value })}
+                value={path}
+                onInput={({ currentTarget }) => update(id, { path: currentTarget.value })}
               />
-            )}
-          </li>
-        ))}
-      </ul>
+              <span class="quiet">{describeContent(content)}</span>
+              <Button
+                kind="ghost"
+                icon="close"
+                label={`Remove ${path || "the file"}`}
+                onClick={() => onChange((known) => known.filter((file) => file.id !== id))}
+              />
+              {typeof content === "string" && (
+                <textarea
+                  class="input"
+                  aria-label={`Content of ${path || "the file"}`}
+                  rows={4}
+                  spellcheck={false}
+                  value={content}
+                  onInput={({ currentTarget }) => update(id, { content: currentTarget.value })}
+                />
+              )}
+            </li>
+          ))}
+        </ul>
+      )}
       {problem !== undefined && <p class="problem">{problem}</p>}
       {changes.length === 0 && (
         <p class="quiet">Without files, the local Hub changes data/latest.txt. You can also drop files here.</p>

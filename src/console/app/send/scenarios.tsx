@@ -1,11 +1,11 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { ScenarioList, ScenarioSteps, StepResult } from "../../protocol/send.ts";
+import type { RecordedScenario, RecordingState, ScenarioList, ScenarioSteps, StepResult } from "../../protocol/send.ts";
 import { sendJson, toApiFailure } from "../api.ts";
 import { formatPlural } from "../format.ts";
 import { findSyntaxProblem } from "../json/parse.ts";
 import { useResource } from "../resource.ts";
 import { announce } from "../state.ts";
-import { Button, Loaded, StateLabel, Text } from "../ui.tsx";
+import { Button, CopyButton, Loaded, StateLabel, Text } from "../ui.tsx";
 
 /** Runs a scenario file of the project, step by step. */
 export function Scenarios() {
@@ -34,7 +34,70 @@ export function Scenarios() {
       )}
       {data?.isCut && <p class="quiet">Not all files are listed, because the folder is large.</p>}
       {file !== "" && <Scenario key={file} file={file} />}
+      <Recording />
     </section>
+  );
+}
+
+/** Records a scenario of what happens on the local Hub, until the user stops it. */
+function Recording() {
+  const { data, reload } = useResource<RecordingState>("recording", { features: ["events"] });
+  const [recorded, setRecorded] = useState<RecordedScenario>();
+  const { steps } = data ?? {};
+  const isRecording = steps !== undefined;
+  const toggle = async () => {
+    const answer = await sendJson<RecordedScenario>(`recording/${isRecording ? "stop" : "start"}`, {});
+    setRecorded(isRecording ? answer : undefined);
+    reload();
+  };
+  return (
+    <>
+      {isRecording && (
+        <p class="notice">
+          Recording {formatPlural(steps, "step", "steps")} so far. Push, comment, or change repositories, here or with
+          any client.
+        </p>
+      )}
+      {recorded && <Recorded recorded={recorded} />}
+      <div class="delivery-actions">
+        <Button icon={isRecording ? "pause" : "plus"} disabled={!data} onClick={toggle}>
+          {isRecording ? "Stop recording" : "Record a scenario"}
+        </Button>
+      </div>
+    </>
+  );
+}
+
+function Recorded({ recorded: { scenario, steps, notes } }: { recorded: RecordedScenario }) {
+  if (steps === 0) return <p class="notice">Nothing was recorded. {notes.join(" ")}</p>;
+  const download = () => {
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(new Blob([scenario], { type: "application/json" }));
+    link.download = "recorded.scenario.json";
+    link.click();
+    URL.revokeObjectURL(link.href);
+  };
+  return (
+    <>
+      <p>
+        Recorded {formatPlural(steps, "step", "steps")}. Save the file in the folder of your project to run it again.
+      </p>
+      {notes.length > 0 && (
+        <ul class="notes">
+          {notes.map((note) => (
+            <li key={note}>
+              <Text value={note} />
+            </li>
+          ))}
+        </ul>
+      )}
+      <div class="delivery-actions">
+        <Button icon="folder" onClick={download}>
+          Download
+        </Button>
+        <CopyButton text={scenario} label="Copy scenario" isNamed />
+      </div>
+    </>
   );
 }
 
