@@ -138,6 +138,20 @@ export interface RecordingState {
   steps?: number | undefined;
 }
 
+/** The query of `GET /api/recording/state`, from a payload: what a test of it has to create first. */
+export const payloadState = z.object({
+  ...{ type: z.string(), name: z.string(), num: z.optional(z.coerce.number()) },
+  ...{ ref: z.optional(z.string()), oldSha: z.optional(z.string()), newSha: z.optional(z.string()) },
+});
+
+/** The answer of `GET /api/recording/state`. */
+export interface TestState {
+  /** The events of a scenario. Empty if the local Hub does not have the repository or the commit. */
+  events: readonly object[];
+  /** What the scenario does not contain. */
+  notes: readonly string[];
+}
+
 /** The answer of `POST /api/recording/stop`. */
 export interface RecordedScenario {
   /** The content of a scenario file. */

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import {
+  payloadState,
   type RecordedScenario,
   type RecordingState,
   type ScenarioList,
@@ -8,11 +9,13 @@ import {
   type StepResult,
   scenarioKey,
   scenarioStep,
+  type TestState,
 } from "../../console/protocol/send.ts";
 import { badRequest, type ConsoleResource, readBody, readQuery } from "../../console/server/api.ts";
 import { WebhookError } from "../../core/errors.ts";
 import { cutAt } from "../../core/text.ts";
 import { type ParsedEvent, parseScenario } from "../events/event-request.ts";
+import { ScenarioRecorder } from "../events/scenario-recorder.ts";
 import { triggerEvent } from "../events/trigger.ts";
 import type { HubContext } from "../hub-context.ts";
 import { withBadRequest } from "./send-source.ts";
@@ -120,6 +123,9 @@ export function recordingApi(hub: HubContext): ConsoleResource {
   const { recorder } = hub;
   return (app) => {
     app.get("/recording", (context) => context.json<RecordingState>({ steps: recorder.count }));
+    app.get("/recording/state", (context) =>
+      context.json<TestState>(new ScenarioRecorder().describeState(hub, readQuery(context, payloadState))),
+    );
     app.post("/recording/start", (context) => {
       recorder.start(hub);
       return context.json({});

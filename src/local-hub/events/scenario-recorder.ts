@@ -20,6 +20,18 @@ interface Recorded {
   store: Store;
 }
 
+const fromBefore = "A discussion from before the recording starts open, unpinned, and with its first comment only.";
+
+/** What a payload says about its repository: the first updated ref, or the number of the discussion. */
+interface PayloadState {
+  type: string;
+  name: string;
+  num?: number | undefined;
+  ref?: string | undefined;
+  oldSha?: string | undefined;
+  newSha?: string | undefined;
+}
+
 type RecordedDiscussion = NonNullable<RepositoryChange["discussion"]> & Pick<StoredDiscussion, "baseCommit">;
 
 /** The files of an event by path. */
@@ -112,6 +124,25 @@ export class ScenarioRecorder {
     this.#add({ repo, event: { scope, action }, ...fields });
   }
 
+  /** Describes the repository of a payload as it was before the event, and then the push of the event, for a test. */
+  describeState(context: Recorded & { now: () => number }, { type, name, num = 0, ...push }: PayloadState): Recording {
+    const { repositories, content, discussions } = context.store;
+    this.start(context);
+    const repository = repositories.get({ type, name });
+    const { ref = mainRef, oldSha = null, newSha } = push;
+    // Without its commit, the event is not from this local Hub, or was sent without a change.
+    const isKnown = newSha === undefined || (repository && content.getCommit(repository.id, newSha));
+    if (!repository || !isKnown) return this.stop(context);
+    const number = Number(/^refs\/pr\/(\d+)$/.exec(ref)?.[1] ?? num);
+    const base = number === 0 ? oldSha : discussions.get({ repositoryId: repository.id, num: number })?.baseCommit;
+    this.#setUp(context, { ...repository, headSha: (newSha && base) ?? repository.headSha ?? "" });
+    this.#setUpDiscussion(context, repository, number, { head: oldSha ?? newSha ?? null });
+    const fields = newSha && this.#describePush(context, { repository, updatedRefs: [{ ref, oldSha, newSha }] });
+    if (fields) this.#add({ repo: { type, name }, event: { scope: "repo.content", action: "update" }, ...fields });
+    this.#notes.delete(fromBefore);
+    return this.stop(context);
+  }
+
   #add(event: HubEvent): void {
     if (!this.#events) return;
     this.#bytes += JSON.stringify(event).length;
@@ -141,8 +172,12 @@ export class ScenarioRecorder {
       case "repo.config update":
         if (updatedConfig?.private === undefined) this.note("A setting other than the visibility was not recorded.");
         return { updatedConfig };
-      case "repo.content update":
+      case "repo.content update": {
+        const merges = discussions.list(repository.id).map(({ changes }) => changes?.mergeCommitId);
+        // The event of the pull request makes this change.
+        if (updatedRefs.some(({ newSha }) => newSha !== null && merges.includes(newSha))) return undefined;
         return this.#describePush(context, { repository, updatedRefs });
+      }
       case "discussion create":
         return discussion && this.#describeNew(context, repository, discussion);
       case "discussion update": {
@@ -176,14 +211,11 @@ export class ScenarioRecorder {
       updatedRefs,
     }: { repository: StoredRepository; updatedRefs: NonNullable<RepositoryChange["updatedRefs"]> },
   ): Partial<HubEvent> | undefined {
-    const { content, discussions } = context.store;
+    const { content } = context.store;
     const [{ ref, oldSha, newSha } = { ref: "", oldSha: null, newSha: null }] = updatedRefs;
     const num = Number(/^refs\/pr\/(\d+)$/.exec(ref)?.[1] ?? 0);
-    const isMerge = discussions
-      .list(repository.id)
-      .some(({ changes }) => newSha !== null && changes?.mergeCommitId === newSha);
     // The event of the pull request makes this change.
-    if (isMerge || (num > 0 && (oldSha === null || newSha === null))) return undefined;
+    if (num > 0 && (oldSha === null || newSha === null)) return undefined;
     if (num === 0 && ref !== mainRef) return this.note(`A change of ${ref} was not recorded, only those of main.`);
     this.#setUpDiscussion(context, repository, num, { head: oldSha });
     const trees = [oldSha, newSha].map((sha) => content.getCommit(repository.id, sha ?? "")?.tree);
@@ -218,7 +250,7 @@ export class ScenarioRecorder {
     if (!discussion) return;
     const fields = this.#describeNew(context, repository, discussion, head);
     this.#known.add(key);
-    this.note("A discussion from before the recording starts open, unpinned, and with its first comment only.");
+    this.note(fromBefore);
     const { type, name } = repository;
     this.#add({ silent: true, repo: { type, name }, event: { scope: "discussion", action: "create" }, ...fields });
   }

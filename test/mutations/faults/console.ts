@@ -122,6 +122,14 @@ export const faults: readonly Fault[] = [
     tests: ["test/local-hub/console/scenario-files.test.ts"],
   },
   {
+    name: "a copied test contains the commits of another Hub",
+    file: "src/console/app/delivery/copies.ts",
+    find: "text.replaceAll(JSON.stringify(sha), variable)",
+    replace: "text",
+    tests: ["test/console/app/copied-test.test.ts"],
+    needsBuild: true,
+  },
+  {
     name: "a copied test expects that a delivery succeeds which the filter ignores",
     file: "src/console/app/delivery/copies.ts",
     find: 'status === "ignored" || ignored !== undefined',
