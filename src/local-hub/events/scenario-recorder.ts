@@ -90,15 +90,19 @@ export class ScenarioRecorder {
     const { repositories, discussions } = context.store;
     const repository = event.silent ? undefined : repositories.get(event.repo);
     const { scope, action } = event.event;
+    const isDiscussion = scope.startsWith("discussion");
+    const isNew = scope === "discussion" && action === "create";
+    let num = event.discussion?.num;
     if (repository) {
       this.#setUp(context, repository);
-      const isNew = scope === "discussion" && action === "create";
-      const { num = discussions.list(repository.id)[0]?.num } = event.discussion ?? {};
-      if (scope.startsWith("discussion") && !isNew && num !== undefined)
-        this.#setUpDiscussion(context, repository, num);
+      if (isDiscussion && !isNew) num ??= discussions.list(repository.id)[0]?.num;
+      if (isDiscussion && !isNew && num !== undefined) this.#setUpDiscussion(context, repository, num);
     }
     return (changes) => {
-      this.#add(JSON.parse(JSON.stringify(event)));
+      if (isNew) num ??= changes[0]?.discussion?.num;
+      // Without the number, another discussion could be meant, because some can have been left out.
+      const discussion = isDiscussion && num !== undefined ? { ...event.discussion, num } : event.discussion;
+      this.#add(JSON.parse(JSON.stringify({ ...event, discussion })));
       for (const change of changes) this.#know(change);
     };
   }

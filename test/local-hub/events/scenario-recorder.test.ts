@@ -250,6 +250,26 @@ describe("A recorded scenario", () => {
     expect(second.payloads).toHaveLength(1);
   });
 
+  test("keeps the number of a triggered discussion if the server has opened another one", () => {
+    const { first, second } = recordAndRun((context) => {
+      const repository = create(context);
+      const opened = { repository, user, title: "By the server", description: "" };
+      isServerRequest.run(true, () => openDiscussion(context, opened));
+      for (const [scope, action] of [
+        ["discussion", "create"],
+        ["discussion.comment", "create"],
+      ] as const) {
+        triggerEvent(context, parseEvent({ repo: data, event: { scope, action } }));
+      }
+    });
+    const withoutServer = first.payloads.filter((_, index) => index !== 1);
+    expect(second.payloads).toEqual(withoutServer);
+    expect(second.payloads).toMatchObject([{}, { discussion: { num: 2 } }, { discussion: { num: 2 } }]);
+    expect(second.context.store.discussions.list(second.context.store.repositories.get(data)?.id ?? "")).toHaveLength(
+      1,
+    );
+  });
+
   type Row = [what: string, make: (context: HubContext, repository: StoredRepository) => void, note: RegExp];
   test.each<Row>([
     ["a large file", (context, repository) => push(context, repository, "a", "x".repeat(1_048_577)), /^a was not/],
