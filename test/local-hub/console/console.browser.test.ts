@@ -118,6 +118,11 @@ describe("Each view is accessible", () => {
     await visit(page, "#/send", "Send an event");
     await page.getByText("1 of 2 recipients get the event.").waitFor();
     await check(page, "send");
+    await page.getByRole("button", { name: "Write a file" }).click();
+    await page.getByRole("button", { name: "Record a scenario" }).click();
+    await page.getByText("Recording 0 steps").waitFor();
+    await check(page, "send files and record");
+    await page.getByRole("button", { name: "Stop recording" }).click();
     await visit(page, "#/webhooks", "Webhooks");
     await page.getByRole("button", { name: "Create webhook" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Create webhook" }).click();
@@ -376,6 +381,13 @@ describe("Send", () => {
       .getByLabel("Choose files")
       .setInputFiles({ name: "a.bin", mimeType: "", buffer: Buffer.from([0, 255]) });
     await files.getByText("2 bytes").waitFor();
+    const dropped = await page.evaluateHandle(() => {
+      const transfer = new DataTransfer();
+      transfer.items.add(new File(["x"], "dropped.txt"));
+      return transfer;
+    });
+    await files.dispatchEvent("drop", { dataTransfer: dropped });
+    await files.getByRole("button", { name: "Remove dropped.txt" }).waitFor();
     await files.getByRole("button", { name: "Delete a file" }).click();
     await files.getByLabel("Path").last().fill("data/latest.txt");
     await page.getByText("Sending makes this change in the local Hub.").waitFor();
@@ -384,7 +396,7 @@ describe("Send", () => {
     const { headSha } = JSON.parse(target.requests[sent]?.body ?? "").repo;
     const tree = await hub.request(`GET /api/datasets/me/data/tree/${headSha}?recursive=true`);
     const paths = JSON.stringify(tree.body).match(/(?<="path":")[^"]*/g);
-    expect(paths).toEqual(expect.arrayContaining(["a.bin", "data/train.csv"]));
+    expect(paths).toEqual(expect.arrayContaining(["a.bin", "data/train.csv", "dropped.txt"]));
     expect(paths).not.toContain("data/latest.txt");
 
     await files.getByLabel("Remove data/latest.txt").click();
