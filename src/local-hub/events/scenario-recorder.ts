@@ -20,7 +20,8 @@ interface Recorded {
   store: Store;
 }
 
-const fromBefore = "A discussion from before the recording starts open, unpinned, and with its first comment only.";
+const fromBefore =
+  "A discussion from before the recording starts open, unpinned, with its first comment only, and a pull request from the latest files.";
 
 /** What a payload says about its repository: the first updated ref, or the number of the discussion. */
 interface PayloadState {

@@ -146,6 +146,9 @@ const kinds: readonly ((context: HubContext, action: Action, repository: StoredR
   (context, _action, repository) => deleteRepository(context, { repository, user }),
 ];
 
+/** The index of the merge. */
+const merge = 5;
+
 function pushOf({ type, name }: { type: string; name: string }, files: Record<string, string>) {
   return { repo: { type, name }, event: { scope: "repo.content", action: "update" }, files };
 }
@@ -207,8 +210,9 @@ describe("A recorded scenario", () => {
     fc.assert(
       fc.property(actions, actions, (earlier, later) => {
         const before = (context: HubContext) => make(context, earlier);
-        const { first, second } = recordAndRun((context) => make(context, later), { before });
-        // A pull request from before starts from the latest files, so a push of the same content can change nothing.
+        // A pull request from before starts from the latest files, so its merge can fail, and a push to it can change nothing.
+        const withoutMerges = later.filter(({ kind }) => kind !== merge);
+        const { first, second } = recordAndRun((context) => make(context, withoutMerges), { before });
         const ignored = ["updatedRefs", "status", "pinned", "changes"];
         const known = (payloads: readonly unknown[]) =>
           JSON.parse(JSON.stringify(payloads, (key, value) => (ignored.includes(key) ? undefined : value)));
