@@ -4940,6 +4940,7 @@ declare const eventRequest: z.ZodMiniObject<{
   files: z.ZodMiniOptional<z.ZodMiniRecord<z.ZodMiniString<string>, z.ZodMiniUnion<readonly [z.ZodMiniString<string>, z.ZodMiniObject<{
     base64: z.ZodMiniBase64;
   }, z.core.$strict>, z.ZodMiniNull]>>>;
+  silent: z.ZodMiniOptional<z.ZodMiniBoolean<boolean>>;
   edits: z.ZodMiniOptional<z.ZodMiniArray<z.ZodMiniObject<{
     path: z.ZodMiniString<string>;
     value: z.ZodMiniOptional<z.ZodMiniUnknown>;
@@ -4948,8 +4949,10 @@ declare const eventRequest: z.ZodMiniObject<{
 }, z.core.$loose>;
 /**
  * An event on a repository: `repo` with `type` and `name`, `event` with `scope` and `action`, and other fields of the payload. The
- * local Hub makes the change, such as a commit or a comment, and adds the fields that you omit. `files` are the files of a push or of a new
- * pull request, by path: text, `{ base64 }`, or `null` to delete a file. `edits` are applied to the payload last. They affect neither the
+ * local Hub makes the change, such as a commit or a comment, and adds the fields that you omit. `files` are the files of a push, of a new
+ * repository, or of a new pull request, by path: text, `{ base64 }`, or `null` to delete a file. In `updatedRefs`, an empty `newSha` stands for
+ * the new commit, so that a push can go to another branch or to `refs/pr/N`. A `silent` event makes the change without deliveries, and a
+ * silent `repo` create replaces a repository that has the name. `edits` are applied to the payload last. They affect neither the
  * repository nor the choice of webhooks that fire.
  */
 type HubEvent = z.input<typeof eventRequest>;
@@ -4981,6 +4984,7 @@ declare const scenarioSchema: z.ZodMiniObject<{
     files: z.ZodMiniOptional<z.ZodMiniRecord<z.ZodMiniString<string>, z.ZodMiniUnion<readonly [z.ZodMiniString<string>, z.ZodMiniObject<{
       base64: z.ZodMiniBase64;
     }, z.core.$strict>, z.ZodMiniNull]>>>;
+    silent: z.ZodMiniOptional<z.ZodMiniBoolean<boolean>>;
     edits: z.ZodMiniOptional<z.ZodMiniArray<z.ZodMiniObject<{
       path: z.ZodMiniString<string>;
       value: z.ZodMiniOptional<z.ZodMiniUnknown>;

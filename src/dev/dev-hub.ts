@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { defaultHubPort } from "../core/urls.ts";
 import { HubClient } from "../hub/client.ts";
-import { developmentTokens } from "../local-hub/accounts.ts";
+import { developmentTokens, serverToken } from "../local-hub/accounts.ts";
 import { contextOf } from "../local-hub/hub-context.ts";
 import { LocalHub } from "../local-hub/local-hub.ts";
 import { deleteStaleWebhooks, TemporaryWebhooks } from "../registration/temporary.ts";
@@ -66,7 +66,7 @@ export async function openDevHub(
     client: new HubClient({ hubUrl: hub.url, token }),
     localHub: hub,
     // Handlers also use the local Hub, unless the user has set HF_ENDPOINT.
-    environment: process.env.HF_ENDPOINT || token === undefined ? {} : { HF_ENDPOINT: hub.url, HF_TOKEN: token },
+    environment: process.env.HF_ENDPOINT ? {} : { HF_ENDPOINT: hub.url, HF_TOKEN: serverToken },
     close: () => hub.close(),
   };
 }

@@ -30,8 +30,13 @@ export const developmentTokens: readonly (Omit<Caller, "tokenId"> & { token: str
   { token: "hf_other", user: otherUser, tokenRole: "write", meaning: "can write; member of acme" },
 ];
 
+/** The token of the server of a dev session: that of the developer, so that recordings can leave out the changes of handlers. */
+export const serverToken = "hf_server";
+
 const callers: ReadonlyMap<string, Caller> = new Map(
-  developmentTokens.map(({ token, user, tokenRole }) => [token, { user, tokenRole, tokenId: deriveTokenId(token) }]),
+  [...developmentTokens, { token: serverToken, user: localUser, tokenRole: "write" as const }].map(
+    ({ token, user, tokenRole }) => [token, { user, tokenRole, tokenId: deriveTokenId(token) }],
+  ),
 );
 
 const organizations: ReadonlyMap<string, Plan> = new Map<string, Plan>([

@@ -3,6 +3,7 @@ import type { Logger } from "../core/log.ts";
 import type { Dispatcher } from "./delivery/dispatcher.ts";
 import type { FaultyDelivery } from "./delivery/faults.ts";
 import type { RepositoryChange } from "./events/repository-change.ts";
+import type { ScenarioRecorder } from "./events/scenario-recorder.ts";
 import type { JobRunner } from "./jobs/job-runner.ts";
 import type { BucketFeed } from "./resources/buckets/bucket-feed.ts";
 import type { BucketFaults } from "./s3/faults.ts";
@@ -15,6 +16,8 @@ export interface HubContext {
   store: Store;
   dispatcher: Dispatcher;
   auditLog: AuditLog;
+  /** Records scenarios for the console. */
+  recorder: ScenarioRecorder;
   jobs: JobRunner;
   spaces: LocalSpaces;
   /** The failures of the S3 API that a user asked for. */

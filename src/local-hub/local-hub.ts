@@ -15,6 +15,7 @@ import { type DeliveryFaults, FaultyDelivery } from "./delivery/faults.ts";
 import { HttpSender } from "./delivery/http-sender.ts";
 import type { HubDelivery, HubDeliveryAttempt } from "./delivery/hub-delivery.ts";
 import { type HubEvent, type ParsedEvent, parseEvent, parseScenario, type Scenario } from "./events/event-request.ts";
+import { ScenarioRecorder } from "./events/scenario-recorder.ts";
 import { triggerEvent } from "./events/trigger.ts";
 import { type HubContext, registerContext } from "./hub-context.ts";
 import { JobRunner } from "./jobs/job-runner.ts";
@@ -164,6 +165,7 @@ export class LocalHub {
       store,
       dispatcher,
       auditLog,
+      recorder: new ScenarioRecorder(),
       jobs,
       spaces,
       bucketFaults: new BucketFaults(),

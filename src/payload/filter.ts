@@ -117,10 +117,15 @@ export interface FilterPrediction {
   condition?: string;
 }
 
-/** Predicts what a filter decides about a payload, without a request to the Hub. */
+/**
+ * Predicts what a filter decides about a payload, without a request to the Hub.
+ *
+ * @param changedPaths the changed files of the payload's refs, if they are known.
+ */
 export function predictFilter(
   { scopes, actions, repos, refs, paths }: FilterValues,
   payload: WebhookPayload,
+  changedPaths?: readonly string[],
 ): FilterPrediction {
   const options: FilterOptions = {
     ...(scopes.length > 0 && { scope: scopes }),
@@ -132,7 +137,8 @@ export function predictFilter(
   const ignored = createFilter(options)?.(payload);
   if (ignored !== undefined) return { ignored };
   const filter = createPathFilter(options);
-  const matches = filter === undefined || matchListedFiles(filter, payload);
+  const listed = filter === undefined || matchListedFiles(filter, payload);
+  const matches = filter && typeof listed === "object" && changedPaths ? changedPaths.some(filter.matches) : listed;
   if (matches === true) return {};
   return matches === false
     ? { ignored: pathsReason({ paths }) }

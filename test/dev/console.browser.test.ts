@@ -81,6 +81,20 @@ test("Logs appear live, and are filtered by level, text, and delivery", async ()
   await expect.poll(() => slow.count()).toBe(2);
 });
 
+test("A copied test creates the files of the push on a local Hub", async () => {
+  const { page, recorded } = await openSession({ permissions: ["clipboard-read", "clipboard-write"] });
+  await push(recorded.session);
+  const state = page.waitForResponse(/recording\/state/);
+  await rowsOf(page).first().click();
+  await page.getByRole("region", { name: "Delivery", exact: true }).waitFor();
+  await (await state).finished();
+  await page.getByRole("button", { name: "Copy as test" }).click();
+  await page.getByRole("button", { name: "Copied" }).waitFor();
+  const source = await page.evaluate(() => navigator.clipboard.readText());
+  expect(source).toContain("await LocalHub.launch()");
+  expect(source).toContain('"data/latest.txt"');
+});
+
 test("A file that does not load is explained until it is fixed, and the deliveries in memory survive", async () => {
   const { page, project, recorded } = await openSession();
   await push(recorded.session);

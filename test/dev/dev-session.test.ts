@@ -106,7 +106,7 @@ describe("A session with a local Hub", () => {
     expect(await session.replay()).toBeUndefined();
     const [delivered] = await push(session, "local-user/data");
     expect(delivered).toMatchObject({ status: 200 });
-    expect(JSON.parse(delivered?.answer ?? "")).toEqual({ endpoint: hub.url, token: "hf_local" });
+    expect(JSON.parse(delivered?.answer ?? "")).toEqual({ endpoint: hub.url, token: "hf_server" });
     const { deliveryId, ...delivery } = await until("delivery");
     expect({ deliveryId, ...delivery }).toEqual({
       ...{ event: "delivery", endpoint: "environment", status: 200 },

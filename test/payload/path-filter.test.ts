@@ -114,4 +114,12 @@ describe("The prediction of a filter", () => {
   ])("with %s", (_what, filter, payload, prediction) => {
     expect(predictFilter({ ...none, ...filter }, payload)).toEqual(prediction);
   });
+
+  test("compares known files, unless no changed ref is accepted", () => {
+    const filter = { ...none, paths: ["data/**"] };
+    const ignored = { ignored: "no changed file is data/**" };
+    expect(predictFilter(filter, push, ["README.md", "data/train.csv"])).toEqual({});
+    expect(predictFilter(filter, push, ["README.md"])).toEqual(ignored);
+    expect(predictFilter(filter, deleted, ["data/train.csv"])).toEqual(ignored);
+  });
 });

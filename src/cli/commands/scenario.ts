@@ -55,7 +55,7 @@ async function runScenario(file: string, invocation: Invocation): Promise<void> 
     }
     for (const delivery of outcome.deliveries) tally.add(delivery);
     for (const line of sender.advise(outcome)) advice.add(line);
-    if (isWithoutEffect(outcome)) output.log("  No webhook fired.");
+    if (isWithoutEffect(outcome) && !event.silent) output.log("  No webhook fired.");
   }
   output.printResult(deliveriesResult(tally.listed, { json: { events: events.length, deliveries: tally.listed } }));
   for (const line of advice) output.log(line);

@@ -71,10 +71,12 @@ function parse<Schema extends z.ZodMiniType>(value: unknown, schema: Schema): z.
   const parsed = schema.safeParse(value, { error: describeIssue });
   if (parsed.success) return parsed.data;
   const problems = parsed.error.issues.map(({ path, message }) => `${path.join(".") || "request"}: ${message}`);
-  throw new WebhookError(`Invalid request. Fix these fields: ${problems.join("; ")}.`, {
-    code: "ARGUMENT_INVALID",
-    status: 400,
-  });
+  throw badRequest(`Invalid request. Fix these fields: ${problems.join("; ")}.`);
+}
+
+/** Creates the error for a request that cannot be answered as it is. */
+export function badRequest(message: string): WebhookError {
+  return new WebhookError(message, { code: "ARGUMENT_INVALID", status: 400 });
 }
 
 /** The filters of a list. Times are milliseconds since the epoch. */
@@ -152,14 +154,13 @@ function toQuery({ status, ...filter }: DeliveryFilter): DeliveryQuery {
 }
 
 function statusUnknown(name: string): WebhookError {
-  return new WebhookError(
+  return badRequest(
     `Unknown status ${JSON.stringify(name.slice(0, 50))}. Valid statuses: ${consoleStatuses.join(", ")}.`,
-    { code: "ARGUMENT_INVALID", status: 400 },
   );
 }
 
 /** A valid payload to send. */
-export interface SentEvent extends Pick<SendRequest, "draft" | "endpoints"> {
+export interface SentEvent extends Pick<SendRequest, "draft" | "files" | "endpoints"> {
   payload: WebhookPayload;
 }
 
@@ -238,7 +239,7 @@ function readDraftPayload(source: SendSource, draft: SendDraft): string {
     return JSON.stringify(JSON.parse(source.draftPayload(draft)), null, 2);
   } catch (error) {
     if (!WebhookError.isInstance(error) || error.code !== "ARGUMENT_INVALID") throw error;
-    throw new WebhookError(error.message, { code: "ARGUMENT_INVALID", status: 400 });
+    throw badRequest(error.message);
   }
 }
 
@@ -248,8 +249,7 @@ function invalidPayload(problems: SendPreview["problems"]): FieldError {
 }
 
 function endpointsNotChosen(): WebhookError {
-  const message = "The local Hub sends events to webhooks. Remove the field endpoints.";
-  return new WebhookError(message, { code: "ARGUMENT_INVALID", status: 400 });
+  return badRequest("The local Hub sends events to webhooks. Remove the field endpoints.");
 }
 
 /** The endpoints that a console shows, and their actions. */

@@ -47,9 +47,9 @@ export function localHubParts(localHub: LocalHub, { events, endpoints, urlOf }: 
     features: hubFeatures,
     resources: hubResources(context, {
       repositories: () => endpoints().flatMap(repositoriesOf),
-      predict: (name, payload) => {
+      predict: (name, payload, changedPaths) => {
         const endpoint = endpoints().find((one) => one.name === name);
-        return endpoint ? predictFilter(endpoint, payload) : {};
+        return endpoint ? predictFilter(endpoint, payload, changedPaths) : {};
       },
       endpointOf: (webhookUrl) => endpoints().find(({ name }) => urlOf(name) === webhookUrl)?.name,
     }),

@@ -23,6 +23,7 @@ import type { ListedEvent, StoredEvent } from "../store/event-store.ts";
 import type { StoredJob } from "../store/job-store.ts";
 import type { WatchedTable } from "../store/store.ts";
 import { repositoriesApi } from "./repositories-api.ts";
+import { recordingApi, scenariosApi } from "./scenario-files.ts";
 import { HubSendSource, type SessionEndpoints } from "./send-source.ts";
 import {
   nameOfWebhook,
@@ -60,7 +61,8 @@ const featuresOf: Readonly<Record<WatchedTable, readonly ConsoleFeature[]>> = {
 /** The routes of a local Hub, for its own console and for that of a dev session. */
 export function hubResources(hub: HubContext, session: SessionEndpoints = {}): readonly ConsoleResource[] {
   const send = sendApi(new HubSendSource(hub, session));
-  return [webhooksApi(hub), eventsApi(hub), send, repositoriesApi(hub), jobsApi(hub)];
+  const scenarios = scenariosApi(hub, session.folder ?? process.cwd());
+  return [webhooksApi(hub), eventsApi(hub), send, scenarios, recordingApi(hub), repositoriesApi(hub), jobsApi(hub)];
 }
 
 /** Reports the changes of a local Hub to open consoles. */

@@ -1,14 +1,15 @@
 import type { SendDraft, SendPreview, SendRecipient, SendResult } from "../../console/protocol/send.ts";
-import { parseSentPayload, type SendSource, type SentEvent } from "../../console/server/api.ts";
+import { badRequest, parseSentPayload, type SendSource, type SentEvent } from "../../console/server/api.ts";
 import { WebhookError } from "../../core/errors.ts";
 import type { FilterPrediction } from "../../payload/filter.ts";
+import { parsePayload } from "../../payload/parse.ts";
 import type { WebhookPayload } from "../../payload/schema.ts";
 import { localUser } from "../accounts.ts";
 import type { HubDelivery } from "../delivery/hub-delivery.ts";
 import { type ParsedEvent, parseEvent } from "../events/event-request.ts";
 import { findUnfiredReason, fireEvent, type RepositoryEvent, type UnfiredWebhook } from "../events/publish-change.ts";
 import { payloadSerializer } from "../events/repository-change.ts";
-import { previewEvent, selectionOf, triggerEvent } from "../events/trigger.ts";
+import { previewEvent, previewEvents, triggerEvent } from "../events/trigger.ts";
 import type { HubContext } from "../hub-context.ts";
 import { maskedTargetUrl } from "../store/webhook-store.ts";
 import { nameOfWebhook, skipReasonText } from "./webhooks-api.ts";
@@ -17,10 +18,16 @@ import { nameOfWebhook, skipReasonText } from "./webhooks-api.ts";
 export interface SessionEndpoints {
   /** Repositories to list besides those of the local Hub, as `type:name`, such as those that endpoints watch. */
   repositories?: () => readonly string[];
-  /** Predicts what the filter of an endpoint decides about a payload. */
-  predict?: (endpoint: string, payload: WebhookPayload) => FilterPrediction;
+  /** Predicts what the filter of an endpoint decides about a payload, and the changed files if they are known. */
+  predict?: (
+    endpoint: string,
+    payload: WebhookPayload,
+    changedPaths: readonly string[] | undefined,
+  ) => FilterPrediction;
   /** Returns the endpoint that a webhook with this URL delivers to. */
   endpointOf?: (webhookUrl: string) => string | undefined;
+  /** The folder with scenarios. Default: the current one. */
+  folder?: string;
 }
 
 /** Sends events to the webhooks of the local Hub. */
@@ -52,34 +59,45 @@ export class HubSendSource implements SendSource {
     return JSON.stringify(previewEvent(this.#hub, parseDraft(draft)).payload);
   }
 
-  preview({ payload, draft }: SentEvent): Omit<SendPreview, "problems"> {
+  preview(sent: SentEvent): Omit<SendPreview, "problems"> {
     const hub = this.#hub;
-    const change = draft === undefined ? undefined : eventOfDraft(draft, payload);
-    const event = change ? selectionOf(hub, change) : eventOfPayload(payload);
-    const webhooks = hub.store.webhooks.all().map((webhook): SendRecipient => {
-      const reason = findUnfiredReason(hub, { webhook, event });
-      return {
-        ...{ kind: "webhook", name: nameOfWebhook(webhook), webhookId: webhook.id },
-        ...(webhook.definition.url !== undefined && { url: maskedTargetUrl(webhook, hub) }),
-        ...this.#describeEndpoint(webhook.definition.url, payload),
-        ...(reason !== undefined && { skipped: skipReasonText(reason) }),
-      };
+    const { payload, files } = sent;
+    const change = withBadRequest(() => changeOf(sent));
+    const events = change
+      ? withBadRequest(() => previewEvents(hub, change))
+      : [{ event: eventOfPayload(payload), payload }];
+    const paths = files && Object.keys(files);
+    const recipients = hub.store.webhooks.all().flatMap((webhook): SendRecipient[] => {
+      const { url } = webhook.definition;
+      const outcomes = events.map(({ event, payload: fired }): SendRecipient => {
+        const reason = findUnfiredReason(hub, { webhook, event });
+        return {
+          ...{ kind: "webhook", name: nameOfWebhook(webhook), webhookId: webhook.id },
+          ...(url !== undefined && { url: maskedTargetUrl(webhook, hub) }),
+          ...this.#describeEndpoint(url, parsePayload({ ...fired, webhook: { id: "", version: 3 } }), paths),
+          ...(reason !== undefined && { skipped: skipReasonText(reason) }),
+        };
+      });
+      // A new pull request fires two events, and the webhook can receive only one of them.
+      return outcomes.sort((one, other) => rank(one) - rank(other)).slice(0, 1);
     });
     // Those that receive the event come first.
-    const recipients = webhooks.sort((one, other) => rank(one) - rank(other));
+    recipients.sort((one, other) => rank(one) - rank(other));
     return { recipients, effect: change ? "change" : "payload" };
   }
 
-  async send({ payload, draft }: SentEvent): Promise<SendResult> {
+  async send(sent: SentEvent): Promise<SendResult> {
     const hub = this.#hub;
     const { events, webhooks } = hub.store;
     const [latest] = events.list({ limit: 1 });
-    const change = draft === undefined ? undefined : eventOfDraft(draft, payload);
-    const { deliveries } = change ? triggerEvent(hub, change) : deliverPayload(hub, payload);
+    const change = withBadRequest(() => changeOf(sent));
+    if (!change && sent.files) throw filesNotPushed();
+    if (!change) hub.recorder.note("A payload that was sent without a change was not recorded.");
+    const { deliveries } = change ? withBadRequest(() => triggerEvent(hub, change)) : deliverPayload(hub, sent.payload);
     // A new pull request is followed by the event of its ref.
-    const sent = events.list({ limit: 5 }).findLast(({ sequence }) => sequence > (latest?.sequence ?? 0));
+    const first = events.list({ limit: 5 }).findLast(({ sequence }) => sequence > (latest?.sequence ?? 0));
     return {
-      ...(sent && { eventId: sent.id }),
+      ...(first && { eventId: first.id }),
       deliveries: deliveries.map(({ deliveryId, webhookId, url }) => {
         const webhook = webhooks.get(webhookId);
         const endpoint = this.#endpointOf(webhook?.definition.url);
@@ -92,10 +110,11 @@ export class HubSendSource implements SendSource {
   #describeEndpoint(
     url: string | undefined,
     payload: WebhookPayload,
+    changedPaths: readonly string[] | undefined,
   ): Pick<SendRecipient, "endpoint" | "ignored" | "condition"> {
     const endpoint = this.#endpointOf(url);
     if (endpoint === undefined) return {};
-    return { endpoint, ...this.#session.predict?.(endpoint, payload) };
+    return { endpoint, ...this.#session.predict?.(endpoint, payload, changedPaths) };
   }
 
   #endpointOf(url: string | undefined): string | undefined {
@@ -111,8 +130,24 @@ function isOwner({ type }: { type: string }): boolean {
   return type === "user" || type === "org";
 }
 
-function rank({ skipped }: SendRecipient): number {
-  return skipped === undefined ? 0 : 1;
+function rank({ skipped, ignored, condition }: SendRecipient): number {
+  return [condition, ignored, skipped].findLastIndex((reason) => reason !== undefined);
+}
+
+/** Makes errors of the user's event, such as an invalid path of a file, errors of the request. */
+export function withBadRequest<Result>(run: () => Result): Result {
+  try {
+    return run();
+  } catch (error) {
+    if (!WebhookError.isInstance(error) || error.code !== "ARGUMENT_INVALID") throw error;
+    throw badRequest(error.message);
+  }
+}
+
+function filesNotPushed(): WebhookError {
+  return badRequest(
+    "The payload was edited so that the local Hub cannot make its change, so nothing was sent. Undo the edits, or remove the files.",
+  );
 }
 
 /**
@@ -120,15 +155,17 @@ function rank({ skipped }: SendRecipient): number {
  * another comment. The local Hub makes this change, and sends its payload. Otherwise, the payload is sent as it is, because no
  * change has this payload.
  *
- * @param draft the payload before the edits, as JSON text.
+ * The draft is the payload before the edits, as JSON text.
  */
-function eventOfDraft(draft: string, edited: WebhookPayload): ParsedEvent | undefined {
+function changeOf({ draft, files, payload: edited }: SentEvent): ParsedEvent | undefined {
+  if (draft === undefined) return undefined;
   const parsed = parseSentPayload(draft);
   if (!("payload" in parsed)) return undefined;
   const { event, repo } = parsed.payload;
   const { scope, action } = event;
   const fields = describedEdits(parsed.payload, { edited, scope, action });
   if (!fields) return undefined;
+  const { isPullRequest } = edited.discussion ?? {};
   const isMove = scope === "repo" && action === "move";
   try {
     return parseEvent({
@@ -136,10 +173,16 @@ function eventOfDraft(draft: string, edited: WebhookPayload): ParsedEvent | unde
       event: { scope, action },
       ...(isMove && { movedTo: { name: edited.movedTo?.name } }),
       ...fields,
+      ...(isPullRequest &&
+        scope === "discussion" &&
+        action === "create" && {
+          discussion: { ...fields.discussion, isPullRequest },
+        }),
+      ...(files && { files }),
     });
   } catch (error) {
     // Such as a new name that no repository can have.
-    if (WebhookError.isInstance(error) && error.code === "ARGUMENT_INVALID") return undefined;
+    if (!files && WebhookError.isInstance(error) && error.code === "ARGUMENT_INVALID") return undefined;
     throw error;
   }
 }
@@ -192,7 +235,7 @@ interface EditedField {
 function describedEdits(
   draft: object,
   { edited, scope, action }: { edited: object; scope: string; action: string },
-): Record<string, unknown> | undefined {
+): Record<string, Record<string, unknown>> | undefined {
   const allowed = describingFields[`${scope} ${action}`] ?? [];
   const fields: Record<string, Record<string, unknown>> = {};
   for (const { keys, value } of editedFields(draft, edited)) {
@@ -229,7 +272,7 @@ function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
  *
  * @throws `ARGUMENT_INVALID` with the invalid fields.
  */
-export function parseDraft({ scope, action, repository }: SendDraft): ParsedEvent {
+export function parseDraft({ scope, action, repository, pr }: SendDraft): ParsedEvent {
   const colon = repository.indexOf(":");
   const [type, name] = [repository.slice(0, colon), repository.slice(colon + 1)];
   const isMove = scope === "repo" && action === "move";
@@ -237,5 +280,6 @@ export function parseDraft({ scope, action, repository }: SendDraft): ParsedEven
     repo: { type, name },
     event: { scope, action },
     ...(isMove && { movedTo: { name: `${name}-moved` } }),
+    ...(pr && { discussion: { isPullRequest: true } }),
   });
 }

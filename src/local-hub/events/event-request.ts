@@ -22,23 +22,21 @@ const maxFiles = 1_000;
 /** The files of a push or a pull request by path: text, bytes in Base64, or `null` to delete the file. */
 const changedFiles = z
   .record(z.string(), z.union([z.string(), z.strictObject({ base64: z.base64() }), z.null()]))
-  .check(
-    z.refine(
-      (files) => Object.keys(files).length > 0 && Object.keys(files).length <= maxFiles,
-      `expected 1 to ${maxFiles} files`,
-    ),
-  );
+  .check(z.refine((files) => Object.keys(files).length <= maxFiles, `expected at most ${maxFiles} files`));
 
-/** Whether an event can have `files`. */
+/** Whether an event can have `files`. Only a pull request can have none, because commits can follow. */
 function changesFiles(given: {
   repo: { type: string };
   event: { scope: string; action: string };
   discussion?: unknown;
+  files?: object | undefined;
 }): boolean {
   const { scope, action } = given.event;
   const isPullRequest =
     scope === "discussion" && action === "create" && readOwnField(given.discussion, "isPullRequest") === true;
-  return hasContent(given.repo.type) && (isPullRequest || (scope === "repo.content" && action === "update"));
+  const isFilled = Object.keys(given.files ?? {}).length > 0;
+  const isPush = (scope === "repo.content" && action === "update") || (scope === "repo" && action === "create");
+  return hasContent(given.repo.type) && (isPullRequest || (isPush && isFilled));
 }
 
 /** An event to trigger: the repository, the event, and other fields of the payload. */
@@ -58,12 +56,14 @@ export const eventRequest = z
     updatedConfig: z.optional(z.looseObject({ private: z.optional(z.boolean()) })),
     updatedRefs: z.optional(z.array(z.looseObject({ ref: z.string(), newSha: z.nullable(z.string()) }))),
     files: z.optional(changedFiles),
+    silent: z.optional(z.boolean()),
     edits: z.optional(z.array(edit).check(z.maxLength(1_000))),
   })
   .check(
     z.refine((event) => event.files === undefined || changesFiles(event), {
       path: ["files"],
-      error: "only a push to a model, dataset or Space (repo.content update) and a new pull request have files",
+      error:
+        "only a push to a model, dataset or Space (repo.content update), a new one (repo create), and a new pull request have files",
     }),
     z.refine(({ event, movedTo }) => event.scope !== "repo" || event.action !== "move" || movedTo !== undefined, {
       path: ["movedTo"],
@@ -73,8 +73,10 @@ export const eventRequest = z
 
 /**
  * An event on a repository: `repo` with `type` and `name`, `event` with `scope` and `action`, and other fields of the payload. The
- * local Hub makes the change, such as a commit or a comment, and adds the fields that you omit. `files` are the files of a push or of a new
- * pull request, by path: text, `{ base64 }`, or `null` to delete a file. `edits` are applied to the payload last. They affect neither the
+ * local Hub makes the change, such as a commit or a comment, and adds the fields that you omit. `files` are the files of a push, of a new
+ * repository, or of a new pull request, by path: text, `{ base64 }`, or `null` to delete a file. In `updatedRefs`, an empty `newSha` stands for
+ * the new commit, so that a push can go to another branch or to `refs/pr/N`. A `silent` event makes the change without deliveries, and a
+ * silent `repo` create replaces a repository that has the name. `edits` are applied to the payload last. They affect neither the
  * repository nor the choice of webhooks that fire.
  */
 export type HubEvent = z.input<typeof eventRequest>;
@@ -135,7 +137,16 @@ export function describeRecordedEvent(options: RecordOptions): RepositoryChange 
 
 /** Returns the fields of an event that override fields of the payload. */
 export function overridesOf(event: ParsedEvent): object {
-  return { ...event, webhook: undefined, files: undefined, edits: undefined };
+  const { updatedRefs, ...fields } = event;
+  const isGiven = updatedRefs?.every(({ newSha }) => newSha !== "");
+  return {
+    ...fields,
+    ...(isGiven && { updatedRefs }),
+    webhook: undefined,
+    files: undefined,
+    silent: undefined,
+    edits: undefined,
+  };
 }
 
 function updateRepository({ event, repository, newSha }: RecordOptions): StoredRepository {
@@ -155,7 +166,7 @@ function updateRepository({ event, repository, newSha }: RecordOptions): StoredR
 
 /** Returns the new head commit of the main branch, if the event contains one. */
 export function findNewHead(updatedRefs: NonNullable<ParsedEvent["updatedRefs"]>): string | undefined {
-  return updatedRefs.find(({ ref }) => ref === mainRef)?.newSha ?? undefined;
+  return updatedRefs.find(({ ref }) => ref === mainRef)?.newSha || undefined;
 }
 
 function scopeFields({ event, repository, newSha }: RecordOptions, after: StoredRepository): Partial<RepositoryChange> {

@@ -33,6 +33,7 @@ export function publishChange(context: HubContext, change: RepositoryChange): Tr
     context.collectedChanges.push(change);
     return noResult();
   }
+  context.recorder.addChange(context, change);
   const result = fireChange(context, recordChange(context, change));
   if (changedRepository(change).type === "bucket") context.bucketFeed.checkAccess();
   return result;

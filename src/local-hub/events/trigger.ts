@@ -23,7 +23,7 @@ import {
   type UnfiredWebhook,
 } from "./publish-change.ts";
 import { eventPayload, findKnownScope, payloadSerializer, type RepositoryChange } from "./repository-change.ts";
-import { changeDiscussionOf, pushToRefs } from "./triggered-change.ts";
+import { changeDiscussionOf, pushToRefs, toFileChanges } from "./triggered-change.ts";
 
 /** The result that an event would have. */
 export interface TriggerPreview {
@@ -42,9 +42,12 @@ export interface TriggerPreview {
  * @throws `ARGUMENT_INVALID` if the event is nested too deeply, or the edits do not fit the payload. Nothing is then changed.
  */
 export function triggerEvent(context: HubContext, event: ParsedEvent): TriggerResult {
-  const recorded = context.store.transaction(() =>
-    makeTriggeredChanges(context, event).map((change) => recordChange(context, change)),
-  );
+  const addChanges = context.recorder.addTriggered(context, event);
+  const { changes, recorded } = context.store.transaction(() => {
+    const made = makeTriggeredChanges(context, event);
+    return { changes: made, recorded: event.silent ? [] : made.map((change) => recordChange(context, change)) };
+  });
+  addChanges(changes);
   const results = recorded.map((change) => fireChange(context, change));
   return {
     deliveries: results.flatMap(({ deliveries }) => deliveries),
@@ -53,12 +56,17 @@ export function triggerEvent(context: HubContext, event: ParsedEvent): TriggerRe
   };
 }
 
-/** Returns the parts of an event that decide which webhooks fire, without triggering the event. */
-export function selectionOf(context: HubContext, event: ParsedEvent): RepositoryEvent {
+/** Returns the events that an event causes, the own one first, without triggering them: what decides which webhooks fire, and payloads. */
+export function previewEvents(
+  context: HubContext,
+  event: ParsedEvent,
+): readonly { event: RepositoryEvent; payload: Record<string, unknown> }[] {
   return context.store.transaction((rollBack) => {
     rollBack();
-    const [change] = makeTriggeredChanges(context, event);
-    return eventOf(change);
+    return makeTriggeredChanges(context, event).map((change) => ({
+      event: eventOf(change),
+      payload: eventPayload(change, context),
+    }));
   });
 }
 
@@ -130,10 +138,16 @@ function findOrCreate(context: HubContext, event: ParsedEvent): StoredRepository
   const { repositories } = context.store;
   const { type, name, private: isPrivate } = event.repo;
   const { scope, action } = event.event;
-  const found = repositories.get(event.repo);
+  const isCreation = scope === "repo" && action === "create";
+  let found = repositories.get(event.repo);
+  if (found && event.silent && isCreation) {
+    deleteRepository({ ...context, collectedChanges: [] }, { repository: found, user: localUser });
+    found = undefined;
+  }
   if (!found) {
     const collectedChanges: RepositoryChange[] = [];
-    const creation = { type, name, private: isPrivate, user: localUser };
+    const files = isCreation && event.files ? toFileChanges(event.files) : undefined;
+    const creation = { type, name, private: isPrivate, user: localUser, files };
     const { repository } = createRepository({ ...context, collectedChanges }, creation);
     // The creation fires no event, because the caller asked for another event.
     if (scope !== "repo" || (action !== "create" && action !== "delete")) {

@@ -64,7 +64,8 @@ export function pushToRefs(
   }
 }
 
-function toFileChanges(files: NonNullable<ParsedEvent["files"]>): FileChange[] {
+/** Returns the changes of the files of an event. */
+export function toFileChanges(files: NonNullable<ParsedEvent["files"]>): FileChange[] {
   return Object.entries(files).map(([path, file]) => {
     if (file === null) return { path, deleted: "file" };
     return { path, content: typeof file === "string" ? Buffer.from(file) : Buffer.from(file.base64, "base64") };
@@ -136,9 +137,13 @@ function openDiscussionOf(
   const { content } = context.store;
   const { num = repository.discussions + 1 } = event.discussion ?? {};
   // The numbers up to the latest are used, and a number that cannot be stored is only in the payload.
-  if (!Number.isSafeInteger(num) || num <= repository.discussions) return undefined;
+  const isUsed = event.silent
+    ? context.store.discussions.get({ repositoryId: repository.id, num }) !== undefined
+    : num <= repository.discussions;
+  if (!Number.isSafeInteger(num) || num < 1 || isUsed) return undefined;
   const opened = {
-    repository: { ...repository, discussions: num - 1 },
+    repository,
+    num,
     user: authorOf(context, event.discussion),
     title: textIn(event.discussion, "title") ?? sampleTexts.title,
     description: textIn(event.comment, "content") ?? sampleTexts.content,

@@ -5,8 +5,9 @@ import { describeIssue } from "../../core/describe.ts";
 import type { Operation, Operations } from "../../hub/operation.ts";
 import { repositoryPathTypes } from "../../hub/repositories/repository-path.ts";
 import { fieldProblems } from "../../hub/validation/arguments.ts";
-import { type Caller, developmentTokens, findCaller } from "../accounts.ts";
+import { type Caller, developmentTokens, findCaller, serverToken } from "../accounts.ts";
 import { invalidRequest } from "../error-response.ts";
+import { isServerRequest } from "../events/scenario-recorder.ts";
 import type { HubContext } from "../hub-context.ts";
 import type { ApiRequest } from "../store/audit-log-store.ts";
 
@@ -235,7 +236,7 @@ export async function authenticate(context: Context<ApiEnvironment>, next: () =>
   }
   context.set("optionalCaller", caller);
   if (caller) context.set("caller", caller);
-  await next();
+  await isServerRequest.run(token === serverToken, next);
 }
 
 /**

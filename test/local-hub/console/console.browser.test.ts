@@ -1,7 +1,8 @@
+import { readFileSync } from "node:fs";
 import type { Browser, BrowserContextOptions, Locator, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { expectAccessible, launchBrowser, looks, narrow, wide } from "../../support/browser.ts";
-import { data, openLocalHub, secret, type TestHub, type TestHubOptions } from "../support/hub.ts";
+import { data, openLocalHub, pushed, secret, type TestHub, type TestHubOptions } from "../support/hub.ts";
 import { openTarget, type Target } from "../support/target.ts";
 
 let browser: Browser;
@@ -72,13 +73,16 @@ async function openFilled(options: TestHubOptions = {}): Promise<Filled> {
 
 /**
  * Checks a view with axe. The window is high enough for the whole view, because axe cannot measure the contrast of texts that are
- * scrolled out of view. On a narrow screen, the navigation scrolls to the current view, and its other links can stay out of view.
+ * scrolled out of view. On a narrow screen, the navigation scrolls to the current view, and its other links can stay out of view, and
+ * axe takes the clipped lines of the editor for an element above the heading below it.
  */
 async function check(page: Page, name: string): Promise<void> {
   const size = page.viewportSize() ?? wide;
   expect(await page.evaluate(() => document.documentElement.scrollWidth), name).toBe(size.width);
   await page.setViewportSize({ ...size, height: 5_000 });
-  await expectAccessible(page, { overlapped: size.width < 700 ? [/#\/(webhooks|events|jobs|repositories)"/] : [] });
+  await expectAccessible(page, {
+    overlapped: size.width < 700 ? [/#\/(webhooks|events|jobs|repositories)"/, /^#recipients-title$/] : [],
+  });
   await page.setViewportSize(size);
 }
 
@@ -122,6 +126,11 @@ describe("Each view is accessible", () => {
     await visit(page, "#/send", "Send an event");
     await page.getByText("1 of 2 recipients get the event.").waitFor();
     await check(page, "send");
+    await page.getByRole("button", { name: "Write a file" }).click();
+    await page.getByRole("button", { name: "Record a scenario" }).click();
+    await page.getByText("Recording 0 steps").waitFor();
+    await check(page, "send files and record");
+    await page.getByRole("button", { name: "Stop recording" }).click();
     await visit(page, "#/webhooks", "Webhooks");
     await page.getByRole("button", { name: "Create webhook" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Create webhook" }).click();
@@ -463,6 +472,116 @@ describe("Send", () => {
     await result.getByRole("link", { name: new RegExp(target.url) }).click();
     await page.getByRole("heading", { name: "Payload" }).waitFor();
     expect(page.url()).toContain(`#/webhooks/one?id=${webhookId}&log=`);
+  });
+
+  test("pushes written, chosen, and deleted files, also as a pull request", async () => {
+    const { hub, target } = await openFilled();
+    target.answerWith(200);
+    const sent = target.requests.length;
+    const page = await signIn(hub);
+    await visit(page, "#/send", "Send an event");
+    const files = page.getByRole("region", { name: "Files" });
+    await files.getByRole("button", { name: "Write a file" }).click();
+    await files.getByText("Write the path of each file").waitFor();
+    expect(await page.getByRole("button", { name: "Send event" }).getAttribute("aria-disabled")).toBe("true");
+    await files.getByLabel("Path").fill("data/train.csv");
+    await files.getByLabel("Content of data/train.csv").fill("id;text");
+    const chooser = page.waitForEvent("filechooser");
+    await files.getByText("Choose files").click();
+    await (await chooser).setFiles({ name: "big.bin", mimeType: "", buffer: Buffer.alloc(8_000_000) });
+    await files.getByText("the console sends up to").waitFor();
+    await files.getByRole("button", { name: "Remove big.bin" }).click();
+    await files
+      .getByLabel("Choose files")
+      .setInputFiles({ name: "a.bin", mimeType: "", buffer: Buffer.from([0, 255]) });
+    await files.getByText("2 bytes").waitFor();
+    const dropped = await page.evaluateHandle(() => {
+      const transfer = new DataTransfer();
+      transfer.items.add(new File(["x"], "dropped.txt"));
+      return transfer;
+    });
+    await files.dispatchEvent("drop", { dataTransfer: dropped });
+    await files.getByRole("button", { name: "Remove dropped.txt" }).waitFor();
+    await files.getByRole("button", { name: "Delete a file" }).click();
+    await files.getByLabel("Path").last().fill("data/latest.txt");
+    await page.getByText("Sending makes this change in the local Hub.").waitFor();
+    await page.getByRole("button", { name: "Send event" }).click();
+    await page.getByRole("region", { name: "Sent" }).getByText("Succeeded").waitFor();
+    const { headSha } = JSON.parse(target.requests[sent]?.body ?? "").repo;
+    const tree = await hub.request(`GET /api/datasets/me/data/tree/${headSha}?recursive=true`);
+    const paths = JSON.stringify(tree.body).match(/(?<="path":")[^"]*/g);
+    expect(paths).toEqual(expect.arrayContaining(["a.bin", "data/train.csv", "dropped.txt"]));
+    expect(paths).not.toContain("data/latest.txt");
+
+    await files.getByLabel("Remove data/latest.txt").click();
+    await files.getByLabel("Content of data/train.csv").fill("id;other");
+    await files.getByLabel("As a pull request").check();
+    const editor = page.getByRole("textbox", { name: "Payload" });
+    await expect.poll(() => editor.inputValue()).toContain('"isPullRequest": true');
+    await page.getByRole("button", { name: "Send event" }).click();
+    await expect.poll(() => target.requests.at(-1)?.body).toContain("refs/pr/2");
+    await editor.fill((await editor.inputValue()).replace("{", '{ "future": 1,'));
+    await files.getByText("the local Hub cannot push the files").waitFor();
+    await page.getByLabel("Scope").selectOption("repo");
+    await files.waitFor({ state: "detached" });
+  });
+
+  test("runs a scenario file, shows the failed step, and where a broken file is broken", async () => {
+    const { hub, target } = await openFilled();
+    target.answerWith(200, 500);
+    const page = await signIn(hub);
+    // The files are below the folder in which the local Hub starts.
+    const push = { repo: data, event: { scope: "repo.content", action: "update" } };
+    await page.route("**/api/scenarios", (route) =>
+      route.fulfill({ json: { folder: "/", files: ["a.scenario.json", "b.scenario.json"], isCut: false } }),
+    );
+    await page.route("**/api/scenarios/one?file=b*", (route) =>
+      route.fulfill({ json: { steps: [], invalidJson: '{\n  "events": [,]\n}' } }),
+    );
+    await page.route("**/api/scenarios/one?file=a*", (route) =>
+      route.fulfill({ json: { steps: ["one", "two", "three"] } }),
+    );
+    await page.route("**/api/scenarios/step", async (route) => {
+      const { step } = route.request().postDataJSON();
+      if (step === 2)
+        return route.fulfill({ status: 400, json: { error: "There is no file x.", code: "ARGUMENT_INVALID" } });
+      const [delivery] = await hub.hub.trigger(push);
+      const problems = delivery?.status === 200 ? [] : [`status ${delivery?.status}`];
+      return route.fulfill({ json: { deliveries: 1, problems } });
+    });
+    await visit(page, "#/send", "Send an event");
+    const section = page.getByRole("region", { name: "Scenarios" });
+    await section.getByLabel("Scenario").selectOption("b.scenario.json");
+    await section.getByText("Line 2: ").waitFor();
+    await section.getByLabel("Scenario").selectOption("a.scenario.json");
+    await section.getByRole("button", { name: "Run 3 steps" }).click();
+    await expect
+      .poll(() => section.getByRole("listitem").allInnerTexts())
+      .toEqual([
+        expect.stringMatching(/^Succeeded\s+one$/),
+        expect.stringMatching(/^Failed\s+two\s+status 500$/),
+        expect.stringMatching(/^Failed\s+three\s+There is no file x.$/),
+      ]);
+    expect(complaints.splice(0)).toEqual([expect.stringContaining("400")]);
+  });
+
+  test("records a scenario, and offers it as a file", async () => {
+    const { hub } = await openFilled();
+    const page = await signIn(hub);
+    await visit(page, "#/send", "Send an event");
+    const section = page.getByRole("region", { name: "Scenarios" });
+    await section.getByRole("button", { name: "Record a scenario" }).click();
+    await section.getByText("Recording 0 steps").waitFor();
+    await hub.trigger({ ...pushed, files: { "data/train.csv": "id;text" } });
+    await section.getByText("Recording 2 steps").waitFor();
+    await section.getByRole("button", { name: "Stop recording" }).click();
+    const download = page.waitForEvent("download");
+    await section.getByRole("button", { name: "Download" }).click();
+    const file = await download;
+    expect(file.suggestedFilename()).toBe("recorded.scenario.json");
+    const scenario = JSON.parse(readFileSync(await file.path(), "utf8"));
+    expect(scenario.events).toMatchObject([{ silent: true }, { files: { "data/train.csv": "id;text" } }]);
+    await section.getByRole("button", { name: "Copy scenario" }).waitFor();
   });
 
   test("starts from a sample, and updates the preview when a webhook changes", async () => {

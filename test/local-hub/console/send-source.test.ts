@@ -170,6 +170,59 @@ describe("A payload with edits that describe the event", () => {
   });
 });
 
+describe("Files", () => {
+  const files = { "data/train.csv": "id;text\n", "logo.png": { base64: "iVBORw0KGgo=" } };
+
+  test("are pushed by the change of the event", async () => {
+    const opened = await open();
+    const { client, hub, target } = opened;
+    const body = await draft(client, "repo.content update");
+    expect(await send(opened, { body, draft: body, files })).toMatchObject({ status: 200 });
+    expect(await send(opened, { body, draft: body, files: { "logo.png": null } })).toMatchObject({ status: 200 });
+    const { headSha } = JSON.parse(target.requests[1]?.body ?? "").repo;
+    const listed = await hub.request(`GET /api/datasets/me/data/tree/${headSha}?recursive=true`);
+    expect(JSON.stringify(listed.body)).toContain("data/train.csv");
+    expect(JSON.stringify(listed.body)).not.toContain("logo.png");
+  });
+
+  test("are in a new pull request, whose two events decide who receives it", async () => {
+    const opened = await open();
+    const { client, hub, target } = opened;
+    const { id: pushesOnly } = await hub.create({ url: target.url, domains: ["repo"] });
+    const query = { scope: "discussion", action: "create", repository: "dataset:me/data", pr: "true" };
+    const { body } = Object((await client.get(`send/payload?${new URLSearchParams(query)}`)).body);
+    expect(JSON.parse(body)).toMatchObject({ discussion: { isPullRequest: true } });
+    const request = { body, draft: body, files };
+    const { recipients } = Object((await client.post("send/preview", request)).body);
+    const recipient = recipients.find(({ webhookId }: { webhookId: string }) => webhookId === pushesOnly);
+    expect(recipient).toEqual({ kind: "webhook", name: target.url, url: target.url, webhookId: pushesOnly });
+    await send(opened, request);
+    const refs = target.requests.map(({ body: sent }) => JSON.parse(sent).updatedRefs?.[0]?.ref);
+    expect(refs.filter((ref) => ref === "refs/pr/1")).toHaveLength(2);
+    const listed = await hub.request("GET /api/datasets/me/data/tree/refs%2Fpr%2F1?recursive=true");
+    expect(JSON.stringify(listed.body)).toContain("data/train.csv");
+  });
+
+  test("are refused with an invalid path, and with a payload that is sent as it is", async () => {
+    const { client, target } = await open();
+    const body = await draft(client, "repo.content update");
+    const edited = edit(body, (payload) => {
+      payload.future = {};
+    });
+    const refused = { status: 400, body: { code: "ARGUMENT_INVALID" } };
+    for (const request of [
+      { body, draft: body, files: { "../a": "" } },
+      { body, draft: body, files: { missing: null } },
+      { body, draft: body, files: {} },
+      { ...edited, files },
+      { body, files },
+    ]) {
+      expect(await client.post("send", request), JSON.stringify(request.files)).toMatchObject(refused);
+    }
+    expect(target.requests).toEqual([]);
+  });
+});
+
 describe("A payload with other edits", () => {
   test.each([
     ["another commit", { repo: { headSha: "a".repeat(40) } }],
@@ -274,17 +327,23 @@ describe("The preview", () => {
     const app = new Hono();
     const source = {
       repositories: () => ["model:me/watched"],
-      predict: (endpoint: string) => (endpoint === "other" ? { ignored: "Only models." } : {}),
+      predict: (endpoint: string, _payload: unknown, paths: readonly string[] | undefined) =>
+        endpoint === "other" ? { ignored: `Only models, not ${paths}.` } : {},
       endpointOf: (url: string) => (url === target.url ? "other" : undefined),
     };
     for (const add of hubResources(contextOf(hub.hub), source)) add(app);
     const post = async (path: string) =>
-      (await app.request(path, { method: "POST", body: JSON.stringify({ body }) })).json();
+      (
+        await app.request(path, {
+          method: "POST",
+          body: JSON.stringify({ body, draft: body, files: { a: "", b: "" } }),
+        })
+      ).json();
     expect(await (await app.request("/send/options")).json()).toMatchObject({
       repositories: expect.arrayContaining(["model:me/watched"]),
     });
     expect(await post("/send/preview")).toMatchObject({
-      recipients: [{ kind: "webhook", url: target.url, endpoint: "other", ignored: "Only models." }],
+      recipients: [{ kind: "webhook", url: target.url, endpoint: "other", ignored: "Only models, not a,b." }],
     });
     expect(await post("/send")).toMatchObject({ deliveries: [{ endpoint: "other", recipient: target.url }] });
     await hub.hub.settled();

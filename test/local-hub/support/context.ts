@@ -5,6 +5,7 @@ import { Dispatcher } from "../../../src/local-hub/delivery/dispatcher.ts";
 import { FaultyDelivery } from "../../../src/local-hub/delivery/faults.ts";
 import { HttpSender } from "../../../src/local-hub/delivery/http-sender.ts";
 import type { TriggerResult } from "../../../src/local-hub/events/publish-change.ts";
+import { ScenarioRecorder } from "../../../src/local-hub/events/scenario-recorder.ts";
 import type { HubContext } from "../../../src/local-hub/hub-context.ts";
 import { JobRunner } from "../../../src/local-hub/jobs/job-runner.ts";
 import { BucketFeed } from "../../../src/local-hub/resources/buckets/bucket-feed.ts";
@@ -47,6 +48,7 @@ export function openContext(): { context: HubContext; clock: { now: number } } {
   const context: HubContext = {
     ...{ bucketFaults: new BucketFaults(), bucketFeed: new BucketFeed({ now }), deliveryFaults },
     ...{ ...parts, dispatcher, jobs, spaces, createSha, runJobs: false, allowRemote: false, startedAt: new Date(0) },
+    recorder: new ScenarioRecorder(),
     auditLog: new AuditLog({ ...parts, store: store.auditLog }),
     reset: () => store.clear(),
   };

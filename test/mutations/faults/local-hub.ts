@@ -2,6 +2,27 @@ import type { Fault } from "../fault.ts";
 
 export const faults: readonly Fault[] = [
   {
+    name: "a recording contains the changes of the server of a session",
+    file: "src/local-hub/events/scenario-recorder.ts",
+    find: "if (isServerRequest.getStore())",
+    replace: "if (context === undefined)",
+    tests: ["test/local-hub/events/scenario-recorder.test.ts"],
+  },
+  {
+    name: "a recorded push to a pull request goes to the main branch",
+    file: "src/local-hub/events/scenario-recorder.ts",
+    find: ', ...(num > 0 && { updatedRefs: [{ ref, newSha: "" }] })',
+    replace: "",
+    tests: ["test/local-hub/events/scenario-recorder.test.ts"],
+  },
+  {
+    name: "a silent event fires webhooks",
+    file: "src/local-hub/events/trigger.ts",
+    find: "event.silent ? [] : made.map",
+    replace: "made.map",
+    tests: ["test/local-hub/events/scenario-recorder.test.ts"],
+  },
+  {
     name: "the command hub does not exit if the name of the bucket is invalid",
     file: "src/cli/commands/hub.ts",
     find: "    await hub.close();\n    throw error;",

@@ -56,7 +56,7 @@ export function describeEvent(options: EventOptions, { hasWebhooks }: { hasWebho
     ...(isComplete ? replacingEdits(file) : []),
     ...webhookEdits(file, { withId: !hasWebhooks }),
     // The local Hub's API has these fields, so an edit must set a payload field of this name.
-    ...["edits", "files"].flatMap((path) => (Object.hasOwn(file, path) ? [{ path, value: file[path] }] : [])),
+    ...["edits", "files", "silent"].flatMap((path) => (Object.hasOwn(file, path) ? [{ path, value: file[path] }] : [])),
     ...options.edits,
   ];
   const isAnotherRepo = !isSameRepo && recorded.name !== undefined;
@@ -67,7 +67,7 @@ export function describeEvent(options: EventOptions, { hasWebhooks }: { hasWebho
     ...(isMove && { movedTo: destination(fields, options.edits) }),
     repo: { ...partOf(fields, "repo"), ...repo },
     event: { ...partOf(fields, "event"), scope, action },
-    ...{ webhook: undefined, files: undefined, ...options.pushed },
+    ...{ webhook: undefined, files: undefined, silent: undefined, ...options.pushed },
     edits,
   });
   // Report invalid edits before a secret is read.

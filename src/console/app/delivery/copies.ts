@@ -2,6 +2,7 @@ import { readOwnField } from "../../../core/describe.ts";
 import { escapeHidden, quoteShellWord, toShellWord } from "../../../core/text.ts";
 import { webhookPayload } from "../../../payload/samples.ts";
 import type { DeliveryDetails } from "../../protocol/deliveries.ts";
+import type { TestState } from "../../protocol/send.ts";
 import { knownScopes } from "../deliveries/filter.ts";
 
 /**
@@ -28,7 +29,11 @@ export function toCopiedTest({
   status,
   body,
   prediction = {},
-}: Pick<DeliveryDetails, "endpoint" | "status" | "body" | "prediction">): string | undefined {
+  state,
+}: Pick<DeliveryDetails, "endpoint" | "status" | "body" | "prediction"> & {
+  /** What the test has to create on a local Hub first. Default: the test needs no Hub. */
+  state?: TestState | undefined;
+}): string | undefined {
   const payload = parse(body);
   if (payload === undefined) return undefined;
   const scope = knownScopes.find((known) => known === readText(payload, "event", "scope"));
@@ -36,7 +41,7 @@ export function toCopiedTest({
   const name = readText(payload, "repo", "name");
   const { ignored, condition } = prediction;
   const outcome = status === "ignored" || ignored !== undefined ? "ignored" : "succeeded";
-  const note =
+  let note =
     condition === undefined ? "" : `  // The handler runs ${toComment(condition)}. The Hub lists the changed files.\n`;
   const subject = [readText(payload, "event", "scope"), readText(payload, "event", "action"), name && `of ${name}`];
   const title = `${endpoint} ${outcome === "ignored" ? "ignores" : "handles"} ${subject.filter(Boolean).join(" ") || "a payload"}`;
@@ -46,15 +51,80 @@ export function toCopiedTest({
     const repo = { type, name, ...(isRecord(changes.repo) && changes.repo) };
     value = `webhookPayload(${JSON.stringify(scope)}, ${toSource({ ...changes, repo }, "  ")})`;
   }
-  return `${value.startsWith("webhookPayload(") ? 'import { webhookPayload } from "hub-webhooks/testing";\n' : ""}import { expect, test } from "vitest";
-import server from "./server.ts";
-
+  const importSample = value.startsWith("webhookPayload(")
+    ? 'import { webhookPayload } from "hub-webhooks/testing";\n'
+    : "";
+  const hub = state && writeHub(state, payload, value);
+  if (hub) value = hub.value;
+  else if (state && state.events.length > 0) note += `  // ${tooLarge}\n`;
+  const imports = hub
+    ? `${hubImports}${importSample}import { expect, test, vi } from "vitest";\n`
+    : `${importSample}import { expect, test } from "vitest";\nimport server from "./server.ts";\n`;
+  return `${imports}
 test(${toSource(title)}, async () => {
-  const payload = ${value};
+${hub?.setup ?? ""}  const payload = ${value};
 ${note}  const outcome = await server.receive(payload, { endpoint: ${toSource(endpoint)} });
   expect(outcome.status).toBe("${outcome}");
 });
 `;
+}
+
+const hubImports = `import { HubClient } from "hub-webhooks/client";
+import { LocalHub } from "hub-webhooks/local-hub";
+`;
+
+const tooLarge = "The files of the repository are too large for a test. Run it with a Hub that has them.";
+
+/** The maximum length of the files in a test. */
+const maxStateLength = 50_000;
+
+/** Returns the query for what a test of a payload has to create, or `undefined` for a payload without stored content. */
+export function toStateQuery(body: string): Record<string, string | undefined> | undefined {
+  const payload = parse(body);
+  const { type, name } = Object(readOwnField(payload, "repo"));
+  if (payload === undefined || !["model", "dataset", "space"].includes(type)) return undefined;
+  const { num } = Object(readOwnField(payload, "discussion"));
+  const { ref, oldSha, newSha } = firstRef(payload);
+  return { type, name, num, ref, oldSha: oldSha ?? undefined, newSha: newSha ?? undefined };
+}
+
+function firstRef(payload: object): { ref?: string; oldSha?: string | null; newSha?: string | null } {
+  const refs = readOwnField(payload, "updatedRefs");
+  return Object(Array.isArray(refs) ? refs[0] : undefined);
+}
+
+/** Writes the code that creates a repository on a local Hub, and the payload with the commits of this repository. */
+function writeHub(
+  { events, notes }: TestState,
+  payload: object,
+  value: string,
+): { setup: string; value: string } | undefined {
+  const source = toSource(events, "  ");
+  if (events.length === 0 || source.length > maxStateLength) return undefined;
+  const { ref = "main", oldSha, newSha } = firstRef(payload);
+  const headSha = readText(payload, "repo", "headSha");
+  const shas = Object.entries({ newSha, oldSha, ...(headSha !== newSha && headSha !== oldSha && { headSha }) });
+  const lines = [
+    ...(newSha ? [{ names: oldSha ? 'newSha = "", oldSha = ""' : 'newSha = ""', revision: ref }] : []),
+    ...(headSha !== undefined && headSha !== newSha && headSha !== oldSha
+      ? [{ names: 'headSha = ""', revision: "main" }]
+      : []),
+  ].map(
+    ({ names, revision }) =>
+      `  const [${names}] = await Array.fromAsync(client.commits({ revision: ${toSource(revision)} }), ({ id }) => id);\n`,
+  );
+  const { type, name } = Object(readOwnField(payload, "repo"));
+  const client = `  const client = new HubClient({ hubUrl: hub.url, token: "hf_local" }).repo(${toSource({ type, name })});\n`;
+  return {
+    setup: `  await using hub = await LocalHub.launch();
+${notes.map((note) => `  // ${toComment(note)}\n`).join("")}  await hub.run({ events: ${source} });
+  // The server has to use these variables, which is the default.
+  vi.stubEnv("HF_ENDPOINT", hub.url);
+  vi.stubEnv("HF_TOKEN", "hf_local");
+  const { default: server } = await import("./server.ts");
+${lines.length > 0 ? client + lines.join("") : ""}`,
+    value: shas.reduce((text, [variable, sha]) => (sha ? text.replaceAll(JSON.stringify(sha), variable) : text), value),
+  };
 }
 
 /** A line break would end the comment. */

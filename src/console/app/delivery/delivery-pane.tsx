@@ -8,8 +8,9 @@ import type {
   EditedReplay,
   ReplayStarted,
 } from "../../protocol/deliveries.ts";
+import type { TestState } from "../../protocol/send.ts";
 import type { ConsoleFeature, FieldProblem } from "../../protocol/session.ts";
-import { type ApiFailure, sendJson, session, toApiFailure } from "../api.ts";
+import { type ApiFailure, type Query, sendJson, session, toApiFailure } from "../api.ts";
 import { RepositoryLink } from "../deliveries/columns.tsx";
 import { deliveryHash, keyText, readListRoute } from "../deliveries/filter.ts";
 import { StatusLabel, statusLooks } from "../deliveries/status.tsx";
@@ -19,7 +20,7 @@ import { findSyntaxProblem, keepUnchanged } from "../json/parse.ts";
 import { useResource } from "../resource.ts";
 import { formatRoute, navigate, route, showToast, useShortcut } from "../state.ts";
 import { Button, CopyButton, Dialog, Moment, Text } from "../ui.tsx";
-import { toCopiedTest, toCurl } from "./copies.ts";
+import { toCopiedTest, toCurl, toStateQuery } from "./copies.ts";
 import { Facts, Pane, PaneContent, PayloadSection, RequestHeaders } from "./pane.tsx";
 import { Timeline } from "./timeline.tsx";
 
@@ -231,7 +232,7 @@ function DeliveryActions({ details }: { details: DeliveryDetails }) {
           nextStep="Set WEBHOOK_SECRET in your shell before you run it."
         />
       )}
-      {test !== undefined && <CopyButton text={test} label="Copy as test" isNamed />}
+      {test !== undefined && <CopyTest details={details} test={test} />}
       {isEditing && (
         <EditDialog
           details={details}
@@ -244,6 +245,30 @@ function DeliveryActions({ details }: { details: DeliveryDetails }) {
       )}
     </div>
   );
+}
+
+/** Copies a test, which creates the files and the discussion of the delivery first if the local Hub has them. */
+function CopyTest({
+  details: { endpoint, status, body, prediction },
+  test,
+}: {
+  details: DeliveryDetails;
+  test: string;
+}) {
+  const query = isOffered("repositories") ? toStateQuery(body) : undefined;
+  return query ? (
+    <CopyHubTest
+      query={query}
+      toTest={(state) => toCopiedTest({ endpoint, status, body, prediction, state }) ?? test}
+    />
+  ) : (
+    <CopyButton text={test} label="Copy as test" isNamed />
+  );
+}
+
+function CopyHubTest({ query, toTest }: { query: Query; toTest: (state: TestState | undefined) => string }) {
+  const { data } = useResource<TestState>("recording/state", { query });
+  return <CopyButton text={() => toTest(data)} label="Copy as test" isNamed />;
 }
 
 function isOffered(feature: ConsoleFeature): boolean {

@@ -3,7 +3,7 @@ import { indentJson } from "../../../core/text.ts";
 import { watchedTypes } from "../../../payload/watch.ts";
 import type { DeliveryDetails } from "../../protocol/deliveries.ts";
 import type { AttemptDetails } from "../../protocol/hub.ts";
-import type { SendPreview, SendRequest } from "../../protocol/send.ts";
+import type { SendPreview, SendRequest, SentFiles } from "../../protocol/send.ts";
 import type { FieldProblem } from "../../protocol/session.ts";
 import { type ApiFailure, getJson, sendJson, subscribe, toApiFailure } from "../api.ts";
 import { findSyntaxProblem, keepUnchanged } from "../json/parse.ts";
@@ -32,7 +32,7 @@ interface Editing {
 const debounceMs = 300;
 
 /** Loads the payload to start from, and checks each edit on the server. */
-export function useEditing(from: Draft | Past | undefined): Editing {
+export function useEditing(from: Draft | Past | undefined, files: SentFiles | undefined): Editing {
   const address = JSON.stringify(from);
   const [start, setStart] = useState<Start>();
   const [failure, setFailure] = useState<ApiFailure>();
@@ -63,8 +63,10 @@ export function useEditing(from: Draft | Past | undefined): Editing {
     return () => controller.abort();
   }, [address]);
 
-  const request: SendRequest = { body: text, ...(start?.isDraft && { draft: start.text }) };
-  const { preview, isPreviewLoading } = usePreview(start && request, (problems) => setFields(problems));
+  const request: SendRequest = { body: text, ...(start?.isDraft && { draft: start.text, ...(files && { files }) }) };
+  const { preview, isPreviewLoading } = usePreview(start && withoutContents(request), (problems) =>
+    setFields(problems),
+  );
   return {
     ...{ start, text, failure, preview, isPreviewLoading, fields, replaced, request },
     change: (next) => {
@@ -73,6 +75,13 @@ export function useEditing(from: Draft | Past | undefined): Editing {
     },
     showProblems: setFields,
   };
+}
+
+/** A preview needs only the paths of the files. */
+function withoutContents({ files, ...request }: SendRequest): SendRequest {
+  if (!files) return request;
+  const paths = Object.entries(files).map(([path, content]) => [path, content === null ? null : ""] as const);
+  return { ...request, files: Object.fromEntries(paths) };
 }
 
 /** Loads the recipients of a payload from the server, while the user types and after the recipients have changed. */
@@ -115,7 +124,7 @@ function usePreview(
       isCurrent = false;
       clearTimeout(timer);
     };
-  }, [request?.body, request?.draft, changes]);
+  }, [text, changes]);
   return { preview, isPreviewLoading: text !== undefined && text !== checked };
 }
 
@@ -134,6 +143,8 @@ export interface Draft {
   action: string;
   /** As `type:name`. */
   repository: string;
+  /** Set if a new discussion is a pull request. */
+  pr?: "true" | undefined;
 }
 
 /** The past delivery of a route, of an endpoint or of a webhook. */

@@ -26,13 +26,13 @@ export function EventFields({
   const actions = options.scopes.find(({ scope }) => scope === draft.scope)?.actions ?? [];
   const chooseScope = (scope: string) => {
     const [first = draft.action] = options.scopes.find((one) => one.scope === scope)?.actions ?? [];
-    onChange({ scope, action: first });
+    onChange({ scope, action: first, pr: undefined });
   };
   const chooseSample = (name: string) => {
     const sample = options.samples.find((one) => one.name === name);
     if (!sample) return;
     const { scope, action, repoType } = sample;
-    onChange({ scope, action, repository: `${repoType}:${sampleName}` });
+    onChange({ scope, action, repository: `${repoType}:${sampleName}`, pr: undefined });
   };
   return (
     <div class="event-fields">
@@ -67,7 +67,7 @@ export function EventFields({
               id={`${id}-action`}
               class="select"
               value={draft.action}
-              onChange={({ currentTarget }) => onChange({ action: currentTarget.value })}
+              onChange={({ currentTarget }) => onChange({ action: currentTarget.value, pr: undefined })}
             >
               {withValue(actions, draft.action).map((action) => (
                 <option key={action}>{action}</option>

@@ -13,6 +13,8 @@ import { announce, formatRoute, navigate, route } from "../state.ts";
 import { Button, Loaded, Loading, StateLabel, Text, UrlText } from "../ui.tsx";
 import { type Draft, findRepositoryProblem, type Past, readPast, useEditing } from "./editing.ts";
 import { EventFields } from "./event-fields.tsx";
+import { type ChangedFile, FilesEditor, hasFiles, readFiles } from "./files.tsx";
+import { Scenarios } from "./scenarios.tsx";
 import "../delivery/pane.css";
 import "./send.css";
 
@@ -37,8 +39,8 @@ export function SendView() {
 
 /** Returns the event of the route. Defaults to a push. */
 function readDraft(defaultRepository: string): Draft {
-  const { scope = "repo.content", action = "update", repository = defaultRepository } = route.value.query;
-  return { scope, action, repository };
+  const { scope = "repo.content", action = "update", repository = defaultRepository, pr } = route.value.query;
+  return { scope, action, repository, ...(pr !== undefined && { pr: "true" }) };
 }
 
 function SendForm({ options }: { options: SendOptions }) {
@@ -50,16 +52,22 @@ function SendForm({ options }: { options: SendOptions }) {
   const [invalidRepository, setInvalidRepository] = useState<string>();
   const repositoryProblem = past ? undefined : findRepositoryProblem(invalidRepository ?? draft.repository);
   const hasEvent = findRepositoryProblem(draft.repository) === undefined;
-  const editing = useEditing(past ?? (hasEvent ? draft : undefined));
+  const [changes, setChanges] = useState<readonly ChangedFile[]>([]);
+  const canPush = !options.isDirect && !past && hasFiles(draft);
+  const { files, problem: filesProblem } = readFiles(canPush ? changes : []);
+  const editing = useEditing(past ?? (hasEvent ? draft : undefined), files);
   const { start, text, fields, preview, isPreviewLoading, replaced, failure } = editing;
   const choice = useChoice(past);
   const chosen = preview?.recipients.filter((recipient) => receives(recipient, choice)).map(({ name }) => name) ?? [];
   const [result, setResult] = useState<SendResult>();
   const [problem, setProblem] = useState<string>();
   const draftProblem = repositoryProblem ?? (past ? undefined : failure?.message);
+  const isWithoutFiles = files !== undefined && preview?.effect === "payload";
   const isInvalid =
     start === undefined ||
     draftProblem !== undefined ||
+    filesProblem !== undefined ||
+    isWithoutFiles ||
     fields.length > 0 ||
     findSyntaxProblem(text) !== undefined ||
     (options.isDirect && chosen.length === 0);
@@ -99,6 +107,15 @@ function SendForm({ options }: { options: SendOptions }) {
           problem={draftProblem}
           onChange={changeDraft}
         />
+        {canPush && (
+          <FilesEditor
+            changes={changes}
+            problem={filesProblem ?? (isWithoutFiles ? withoutFiles : undefined)}
+            draft={draft}
+            onChange={setChanges}
+            onDraft={changeDraft}
+          />
+        )}
         {past && failure && (
           <p class="problem">
             <Text value={failure.message} />
@@ -146,10 +163,14 @@ function SendForm({ options }: { options: SendOptions }) {
         </div>
         {result && <SentDeliveries key={result.eventId ?? result.deliveries[0]?.id} result={result} />}
         <Recipients preview={preview} choice={choice} />
+        {!options.isDirect && <Scenarios />}
       </div>
     </div>
   );
 }
+
+const withoutFiles =
+  "The payload was edited so that the local Hub cannot push the files. Undo the edits, or remove the files.";
 
 /** The deliveries that an event caused, live, with links. */
 function SentDeliveries({ result }: { result: SendResult }) {

@@ -12,7 +12,6 @@ import { JobsView } from "../hub/jobs-view.tsx";
 import { WebhooksView } from "../hub/webhooks-view.tsx";
 import { InboxView } from "../inbox/inbox-view.tsx";
 import { dev, followDev } from "../resource.ts";
-import { SendView } from "../send/send-view.tsx";
 import {
   announcement,
   closeToast,
@@ -29,18 +28,23 @@ import "./shell.css";
 
 type SignedIn = Extract<SessionInfo, { signedIn: true }>;
 
-/** A view whose code is loaded when it is opened, so that the first page is small. */
-function RepositoriesView() {
-  const [view, setView] = useState<{ component?: ComponentType; failure?: ApiFailure }>({});
-  useEffect(() => {
-    import("../hub/repositories-view.tsx").then(
-      ({ RepositoriesView: component }) => setView({ component }),
-      (error) => setView({ failure: toApiFailure(error) }),
-    );
-  }, []);
-  if (view.component) return <view.component />;
-  return view.failure ? <FailureState failure={view.failure} onRetry={() => location.reload()} /> : <Loading />;
+/** Creates a view whose code is loaded when it is opened, so that the first page is small. */
+function loadedLater(load: () => Promise<ComponentType>): ComponentType {
+  return function LoadedLater() {
+    const [view, setView] = useState<{ component?: ComponentType; failure?: ApiFailure }>({});
+    useEffect(() => {
+      load().then(
+        (component) => setView({ component }),
+        (error) => setView({ failure: toApiFailure(error) }),
+      );
+    }, []);
+    if (view.component) return <view.component />;
+    return view.failure ? <FailureState failure={view.failure} onRetry={() => location.reload()} /> : <Loading />;
+  };
 }
+
+const RepositoriesView = loadedLater(async () => (await import("../hub/repositories-view.tsx")).RepositoriesView);
+const SendView = loadedLater(async () => (await import("../send/send-view.tsx")).SendView);
 
 /** A view of the console. */
 interface View {

@@ -28,6 +28,8 @@ interface DiscussionChange<Event extends StoredDiscussionEvent = StoredDiscussio
 
 export interface NewDiscussion {
   repository: StoredRepository;
+  /** A number that is not used. Default: the next number of the repository. */
+  num?: number;
   user: string;
   title: string;
   /** The text of the first comment. */
@@ -50,11 +52,12 @@ export function openDiscussion(
   return { ...stored, result: publishOpened(context, stored) };
 }
 
-/** Stores a new discussion or pull request with the next number of the repository. Call this function in a transaction. */
+/** Stores a new discussion or pull request. Call this function in a transaction. */
 export function storeDiscussion(
   context: HubContext,
   {
     repository,
+    num: given,
     user,
     title,
     description,
@@ -64,10 +67,10 @@ export function storeDiscussion(
   }: NewDiscussion & Pick<StoredDiscussion, "status" | "changes" | "baseCommit">,
 ): OpenedDiscussion {
   const { store, now } = context;
-  // The caller can have read the repository before another discussion was opened, or can skip numbers.
+  // The caller can have read the repository before another discussion was opened.
   const current = reread(store, repository);
-  const num = Math.max(current.discussions, repository.discussions) + 1;
-  const updated = { ...current, discussions: num };
+  const num = given ?? current.discussions + 1;
+  const updated = { ...current, discussions: Math.max(num, current.discussions) };
   const discussion: StoredDiscussion = {
     ...{ repositoryId: repository.id, num, id: discussionId({ repositoryId: repository.id, num }) },
     ...{ title, status, isPullRequest: changes !== undefined, author: user, createdAt: now(), pinned: false },
