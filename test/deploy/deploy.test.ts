@@ -262,3 +262,43 @@ test("A rotation under load refuses no delivery", async () => {
   expect(statuses.filter((status) => status === 200).length).toBeGreaterThan(3);
   expect((await hub.push(repo)).map(({ status }) => status)).toEqual([200]);
 });
+
+test("A Space with its inbox in a bucket loses nothing while it sleeps, wakes, and loses its disk", async () => {
+  const handled = join(createFolder(), "handled.txt");
+  const folder = await createProject({
+    ".env": Object.entries(credentialsOf(hub))
+      .map(([name, value]) => `${name}=${value}\n`)
+      .join(""),
+    "server.ts": `
+import { appendFileSync } from "node:fs";
+import { WebhooksServer } from ${JSON.stringify(join(root, "src/index.ts"))};
+const server = new WebhooksServer();
+server.webhook("retrain", { watch: "dataset:local-user/data", scope: "repo.content", background: true }, async ({ repo }) => {
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  appendFileSync(${JSON.stringify(handled)}, repo.headSha + "\\n");
+});
+export default server;
+`,
+  });
+  expect(await run(deploy(optionsFor(folder)))).toContain("inbox done");
+  hub.sleepSpace(space);
+  const pushed = [];
+  for (let count = 1; count <= 3; count += 1) {
+    const [delivery] = await hub.push(repo, { files: { "data.txt": `version ${count}` } });
+    pushed.push(delivery?.status);
+    // Before the handlers have ended: the process stops, and its disk is lost.
+    if (count > 1) hub.sleepSpace(space);
+  }
+  expect(pushed).toEqual([202, 202, 202]);
+  const { url } = await hub.space(space);
+  await fetch(`${url}/ready`);
+  const lines = async () => (await readFile(handled, "utf8").catch(() => "")).split("\n").filter((line) => line !== "");
+  await expect.poll(async () => new Set(await lines()).size).toBe(3);
+  const variables = await (await client.fetch(`/api/spaces/${space}/variables`)).json();
+  expect(variables).toMatchObject({ INBOX_URL: { value: "hf://buckets/local-user/bot-inbox" } });
+});
+
+function credentialsOf(localHub: LocalHub) {
+  const { AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY } = localHub.createBucket("local-user/other");
+  return { AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY };
+}
