@@ -222,7 +222,11 @@ class Deployment {
       else
         yield { step: "secrets", status: "warning", message: "no HF_TOKEN: paths, ignoreSelf, and context.hub fail" };
     }
-    const names = this.#options.environmentFile === undefined ? knownSecrets : this.#environment.names;
+    this.#isRotating = remote.has("WEBHOOK_SECRET_PREVIOUS");
+    const names = (this.#options.environmentFile === undefined ? knownSecrets : this.#environment.names).filter(
+      // The webhooks may still have the old one.
+      (name) => !(this.#isRotating && name.startsWith("WEBHOOK_SECRET")),
+    );
     let changed = 0;
     for (const name of new Set([...names, ...this.#given.keys()])) {
       const value = this.#given.get(name) ?? this.#environment.get(name);
@@ -236,8 +240,11 @@ class Deployment {
       yield* this.#change("secrets", `set ${name}`, () => this.#space.setSecret(name, value));
     }
     if (changed === 0) yield { step: "secrets", status: "unchanged", message: `${remote.size} secrets are set` };
-    return this.#secret !== undefined;
+    return this.#secret !== undefined && !this.#isRotating;
   }
+
+  /** Whether an earlier rotation was interrupted. */
+  #isRotating = false;
 
   /** Values that were generated or asked for in this run. */
   readonly #given = new Map<string, string>();
@@ -434,9 +441,12 @@ class Deployment {
     }
   }
 
-  /** Replaces the secret. `WEBHOOK_SECRET_PREVIOUS` is the second secret that a server accepts. */
+  /**
+   * Replaces the secret. `WEBHOOK_SECRET_PREVIOUS` is the second secret that a server accepts. An interrupted rotation goes on with the
+   * secret that it kept before it changed the first webhook.
+   */
   async *rotate(url: string): AsyncGenerator<DeployEvent, void> {
-    const secret = randomBytes(32).toString("base64url");
+    const secret = (this.#isRotating ? this.#secret : undefined) ?? randomBytes(32).toString("base64url");
     this.#given.set("WEBHOOK_SECRET", secret);
     yield* this.#change("secrets", "accept a new secret beside the old one", async () => {
       await this.#space.setSecret("WEBHOOK_SECRET_PREVIOUS", secret);

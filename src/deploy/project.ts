@@ -101,9 +101,11 @@ export class EnvironmentFile {
 
   /** Sets a variable in the file, which only its owner can read from now on. */
   async set(name: string, value: string): Promise<void> {
-    const lines = (await readText(this.#path)).split("\n").filter((line) => !line.trimStart().startsWith(`${name}=`));
+    const lines = (await readText(this.#path)).split("\n");
     if (lines.at(-1) === "") lines.pop();
-    await writeFile(this.#path, `${[...lines, `${name}=${value}`].join("\n")}\n`, { mode: 0o600 });
+    const index = lines.findLastIndex((line) => line.trimStart().startsWith(`${name}=`));
+    lines.splice(index === -1 ? lines.length : index, 1, `${name}=${value}`);
+    await writeFile(this.#path, `${lines.join("\n")}\n`, { mode: 0o600 });
     await chmod(this.#path, 0o600);
     this.#values = { ...this.#values, [name]: value };
   }

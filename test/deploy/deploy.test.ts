@@ -263,6 +263,25 @@ test("A rotation under load refuses no delivery", async () => {
   expect((await hub.push(repo)).map(({ status }) => status)).toEqual([200]);
 });
 
+test.each([1, 2, 3, 4])("A rotation that ends after event %i is finished by the next deployment", async (count) => {
+  const folder = await createProject();
+  await run(deploy(optionsFor(folder)));
+  const stop = new AbortController();
+  const steps = rotateSecret(optionsFor(folder, { signal: stop.signal }));
+  for (let seen = 0; seen < count; ) {
+    const { value, done } = await steps.next();
+    if (done) break;
+    if ("status" in value && value.status !== "log") seen += 1;
+  }
+  stop.abort();
+  await steps.return({ url: "" });
+  expect((await hub.push(repo)).map(({ status }) => status)).toEqual([200]);
+  await run(deploy(optionsFor(folder)));
+  expect(await endState(folder)).toEqual(expected);
+  const secrets = await (await client.fetch(`/api/spaces/${space}/secrets`)).json();
+  expect(Object.keys(secrets).sort()).toEqual(["CONSOLE_TOKEN", "WEBHOOK_SECRET"]);
+});
+
 test("A Space with its inbox in a bucket loses nothing while it sleeps, wakes, and loses its disk", async () => {
   const handled = join(createFolder(), "handled.txt");
   const folder = await createProject({
