@@ -201,6 +201,14 @@ describe("A deployment", () => {
     expect((await hubCall("POST", `/api/spaces/${space}/restart`)).status).toBe(404);
   });
 
+  test("fails if the server does not accept the secret of the Space", async () => {
+    const own = serverFile().replace("WebhooksServer()", 'WebhooksServer({ secret: "another-5ecret" })');
+    const folder = await createProject({ "server.ts": own });
+    await expect(run(deploy(optionsFor(folder)))).rejects.toMatchObject({
+      message: expect.stringContaining("SECRET_INVALID"),
+    });
+  });
+
   test("explains that the Hub asks for a paid plan", async () => {
     const folder = await createProject();
     const fetchUnpaid: typeof fetch = async (input, init) =>

@@ -1,9 +1,11 @@
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { afterEach, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import * as z from "zod";
 import { HubClient } from "../../../src/client.ts";
 import { LocalHub } from "../../../src/local-hub.ts";
-import { waitFor } from "../../support/wait-for.ts";
+import { isRunning } from "../../support/program.ts";
+import { createFolder } from "../../support/temporary-folder.ts";
 
 const name = "me/bot";
 
@@ -15,6 +17,7 @@ console.log("Version ${version}, secret " + process.env.TOKEN);
 const server = createServer((request, response) => {
   if (request.url === "/exit") process.exit(3);
   if (request.url === "/hang") return;
+  if (request.url === "/slow") return setTimeout(() => response.end("${version}"), 700);
   const wrote = existsSync("written");
   writeFileSync("written", "x");
   let body = "";
@@ -120,12 +123,13 @@ describe("A Docker Space", () => {
     expect(await visit()).toMatchObject({ version: "2", wrote: false });
     await call(`POST /api/spaces/${name}/restart`);
     expect(await visit()).toMatchObject({ version: "2", wrote: false });
-    await waitFor(() => "folder" in first && !existsSync(first.folder));
+    await expect.poll(() => "folder" in first && existsSync(first.folder)).toBe(false);
   });
 
   test("serves the old version until the new one listens, without a request in vain", async () => {
     const { url } = await create();
     await push({ "app.mjs": `await new Promise((resolve) => setTimeout(resolve, 300));${app("2")}` });
+    const slow = fetch(`${url}/slow`).then((response) => response.text());
     const versions: string[] = [];
     while (!versions.includes("2")) {
       const response = await fetch(`${url}/`);
@@ -137,6 +141,7 @@ describe("A Docker Space", () => {
       }
     }
     expect(versions[0]).toBe("1");
+    expect(await slow).toBe("1");
   });
 
   test("sleeps, and is woken by a request, which waits", async () => {
@@ -171,10 +176,15 @@ describe("A Docker Space", () => {
     expect(await visit("/exit")).toMatchObject({ status: 502 });
     await expect.poll(stage).toBe("RUNTIME_ERROR");
     expect((await hub.space(name)).errorMessage).toBe("exit code 3");
-    await push({ "app.mjs": "setInterval(() => {}, 1000)" });
+    const file = join(createFolder(), "pid");
+    await push({
+      "app.mjs": `import { writeFileSync } from "node:fs"; writeFileSync(${JSON.stringify(file)}, String(process.pid)); setInterval(() => {}, 1000)`,
+    });
+    await expect.poll(() => existsSync(file) && readFileSync(file, "utf8")).toMatch(/\d/);
     // The start that never ends gives up for the next one.
     await push({ "app.mjs": app("3") });
     expect(await visit()).toMatchObject({ version: "3" });
+    await expect.poll(() => isRunning(Number(readFileSync(file, "utf8")))).toBe(false);
   });
 
   test.each([
