@@ -119,10 +119,14 @@ async function settle(): Promise<void> {
   const startedAt = Date.now();
   do {
     for (let round = 0; round < 4; round += 1) await new Promise((resolve) => setImmediate(resolve));
-    if (Date.now() - startedAt > maxSettleMs) throw new Error("A thread of the process is still busy.");
+    if (Date.now() - startedAt > maxSettleMs) {
+      const streams = [...compressing].map(({ constructor }) => constructor.name);
+      throw new Error(`The process is still busy: ${[...streams, ...process.getActiveResourcesInfo()].join(", ")}.`);
+    }
   } while (compressing.size > 0 || isThreadStopping() || isUsingFiles());
 }
 
 function isUsingFiles(): boolean {
-  return process.getActiveResourcesInfo().some((name) => /^(FS|File|CloseReq)/.test(name));
+  // Node lists the finished read of a `Blob` of a file until the garbage is collected.
+  return process.getActiveResourcesInfo().some((name) => /^(FS|File(?!HandleReadWrap)|CloseReq)/.test(name));
 }
