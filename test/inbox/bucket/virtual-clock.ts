@@ -120,7 +120,7 @@ async function settle(): Promise<void> {
   do {
     for (let round = 0; round < 4; round += 1) await new Promise((resolve) => setImmediate(resolve));
     if (Date.now() - startedAt > maxSettleMs) {
-      const streams = [...compressing].map(({ constructor }) => constructor.name);
+      const streams = [...compressing].map((stream) => stream.constructor.name);
       throw new Error(`The process is still busy: ${[...streams, ...process.getActiveResourcesInfo()].join(", ")}.`);
     }
   } while (compressing.size > 0 || isThreadStopping() || isUsingFiles());
