@@ -183,6 +183,7 @@ export class LocalHub {
     };
     const console = createHubConsole(context);
     app = createHubApp(context, { console });
+    spaces.resume();
     return new LocalHub({ context, listener, sender, console });
   }
 

@@ -113,6 +113,14 @@ export class Space {
     return this.#port;
   }
 
+  /** Makes the address of an earlier run work. The next request wakes the Space. */
+  resume(): void {
+    this.#startDone = this.#listen().then(
+      () => this.#setStage("SLEEPING"),
+      (error: unknown) => this.#setStage("RUNTIME_ERROR", messageOf(error)),
+    );
+  }
+
   /** Starts the current version beside the one that runs. */
   update(): void {
     this.#begin(this.#serving !== undefined);

@@ -103,6 +103,13 @@ export class LocalSpaces {
     return port === undefined ? undefined : `http://127.0.0.1:${port}`;
   }
 
+  /** Lets the Spaces that an earlier run of the local Hub has started sleep at their addresses. */
+  resume(): void {
+    for (const repository of this.#options.store.repositories.all()) {
+      if (repository.type === "space" && this.settings(repository).port !== undefined) this.#open(repository)?.resume();
+    }
+  }
+
   /** Starts, restarts, or wakes a Space, unless Spaces are only stored. */
   restart(repository: StoredRepository): void {
     this.#open(repository)?.restart();

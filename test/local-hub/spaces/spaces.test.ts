@@ -232,6 +232,25 @@ describe("A Docker Space", () => {
   });
 });
 
+test("With a state file, a Space keeps its address, and a request wakes it after a restart of the local Hub", async () => {
+  const options = { runSpaces: true, state: join(createFolder(), "hub.db") };
+  let url: string | undefined;
+  {
+    await using first = await LocalHub.launch(options);
+    const body = JSON.stringify({ name: "bot", organization: "me", type: "space", sdk: "docker" });
+    const headers = { authorization: "Bearer hf_local", "content-type": "application/json" };
+    await fetch(`${first.url}/api/repos/create`, { method: "POST", headers, body });
+    const files = { Dockerfile: dockerfile, "app.mjs": app("1") };
+    await new HubClient({ hubUrl: first.url, token: "hf_local" })
+      .repo({ type: "space", name })
+      .commit({ message: "Add", files });
+    ({ url } = await first.space(name));
+  }
+  await using second = await LocalHub.launch(options);
+  expect(await second.space(name)).toMatchObject({ url, stage: "SLEEPING" });
+  expect((await fetch(`${url}/`)).status).toBe(200);
+});
+
 test("Without runSpaces, settings are stored, and nothing runs", async () => {
   await using other = await LocalHub.launch();
   const headers = { authorization: "Bearer hf_local", "content-type": "application/json" };
