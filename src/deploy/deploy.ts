@@ -59,6 +59,7 @@ const knownSecrets = [
   "CONSOLE_TOKEN",
   "HF_TOKEN",
   "INBOX_URL",
+  "AWS_ENDPOINT_URL_S3",
   "AWS_ACCESS_KEY_ID",
   "AWS_SECRET_ACCESS_KEY",
 ];
@@ -94,6 +95,7 @@ export async function* deploy(options: DeployOptions): AsyncGenerator<DeployEven
  */
 export async function* rotateSecret(options: DeployOptions): AsyncGenerator<DeployEvent, { url: string }> {
   const deployment = await Deployment.open(options);
+  deployment.assertExists();
   const url = yield* deployment.untilReady();
   yield* deployment.rotate(url);
   yield* deployment.prove(url);
@@ -106,6 +108,8 @@ export async function findDeployedSpace(folder: string): Promise<string | undefi
   const { data } = z.safeParse(state, safeJson(text));
   return data?.space;
 }
+
+const readiness = z.object({ problems: z.array(z.object({ message: z.string() })) });
 
 /** Names only: no secret is stored here. */
 const stateFile = ".hub-webhooks/deploy.json";
@@ -154,6 +158,12 @@ class Deployment {
     deployment.#info = await space.info();
     deployment.#secret = environment.get("WEBHOOK_SECRET");
     return deployment;
+  }
+
+  /** @throws `DEPLOY_FAILED` if the Space does not exist. */
+  assertExists(): void {
+    const { name } = this.#space;
+    if (!this.#info) throw deployFailed(`There is no Space ${name}. Deploy it: npx hub-webhooks deploy ${name}`);
   }
 
   get #isPlan(): boolean {
@@ -215,12 +225,15 @@ class Deployment {
   async *setSecrets(): AsyncGenerator<DeployEvent, boolean> {
     const remote = this.#info ? await this.#space.secrets() : new Map<string, number>();
     yield* this.#generate(["WEBHOOK_SECRET", "CONSOLE_TOKEN"].filter((name) => !remote.has(name)));
-    const needsToken = this.#server.endpoints.some(({ ignoreSelf, warnings }) => ignoreSelf || warnings.length > 0);
+    const needsToken = this.#server.endpoints.find(({ ignoreSelf, paths }) => ignoreSelf || paths.length > 0);
     if (needsToken && !remote.has("HF_TOKEN") && !this.#environment.get("HF_TOKEN")) {
       const token = await this.#options.askFor("HF_TOKEN", "with which the handlers call the Hub");
-      if (token !== undefined) this.#given.set("HF_TOKEN", token);
-      else
-        yield { step: "secrets", status: "warning", message: "no HF_TOKEN: paths, ignoreSelf, and context.hub fail" };
+      if (token === undefined) {
+        throw deployFailed(
+          `Endpoint "${needsToken.name}" has paths or ignoreSelf, which need an access token. Add HF_TOKEN to .env, and run the command again`,
+        );
+      }
+      this.#given.set("HF_TOKEN", token);
     }
     this.#isRotating = remote.has("WEBHOOK_SECRET_PREVIOUS");
     const names = (this.#options.environmentFile === undefined ? knownSecrets : this.#environment.names).filter(
@@ -253,20 +266,18 @@ class Deployment {
     const generated = missing.filter((name) => this.#environment.get(name) === undefined);
     for (const name of generated) this.#given.set(name, randomBytes(32).toString("base64url"));
     this.#secret ??= this.#given.get("WEBHOOK_SECRET");
-    if (generated.length > 0) yield* this.#save(generated);
+    if (generated.length > 0 && (await this.#wantsToKeep(generated))) yield* this.#save(generated);
   }
 
-  /** Keeps generated secrets in `.env`, if the user agrees. Otherwise, a later run replaces the secret that it needs. */
-  async *#save(names: readonly string[]): AsyncGenerator<DeployEvent, void> {
+  /** Whether to keep generated secrets in `.env`. Otherwise, a later run replaces the secret that it needs. */
+  async #wantsToKeep(names: readonly string[]): Promise<boolean> {
     const { savesSecrets, confirm } = this.#options;
-    const message = `keep ${names.join(" and ")} in .env`;
-    if (savesSecrets === false || this.#isPlan) return;
-    if (
-      savesSecrets !== true &&
-      !(await confirm(`Generated ${names.join(" and ")}. Keep them in .env, which is never uploaded?`))
-    )
-      return;
-    yield* this.#change("secrets", message, async () => {
+    if (this.#isPlan || savesSecrets !== undefined) return !this.#isPlan && savesSecrets === true;
+    return confirm(`Generated ${names.join(" and ")}. Keep them in .env, which is never uploaded?`);
+  }
+
+  async *#save(names: readonly string[]): AsyncGenerator<DeployEvent, void> {
+    yield* this.#change("secrets", `keep ${names.join(" and ")} in .env`, async () => {
       for (const name of names) await this.#environment.set(name, this.#given.get(name) ?? "");
     });
   }
@@ -333,6 +344,12 @@ class Deployment {
         if (type === "file" && path !== ".gitattributes" && !this.#files.has(path)) removed.push(path);
       }
     }
+    const manifest = (await this.#files.get("package.json")?.text()) ?? "";
+    if (/"(?:file|link):/.test(manifest)) {
+      const message =
+        "package.json has a dependency in a local folder or file, which the build of the Space cannot install";
+      yield { step: "files", status: "warning", message };
+    }
     const files = Object.fromEntries([...this.#files, ...removed.map((path) => [path, null] as const)]);
     const described = `${this.#files.size} files${removed.length > 0 ? `, ${removed.length} of them deleted` : ""}`;
     if (this.#isPlan) return void (yield { step: "files", status: "planned", message: `compare ${described}` });
@@ -352,10 +369,17 @@ class Deployment {
     const stop = new AbortController();
     const logSignal = AbortSignal.any([stop.signal, ...(signal ? [signal] : [])]);
     void (async () => {
-      for await (const line of this.#space.logs("build", { signal: logSignal })) lines.push(line);
+      let isCurrent = false;
+      for await (const line of await this.#space.logs("build", { signal: logSignal })) {
+        // The log begins with earlier builds.
+        const [, built] = /^=+ Build Queued at .* Commit SHA: (\w+)/.exec(line) ?? [];
+        if (built !== undefined) isCurrent = this.#commit?.startsWith(built) ?? false;
+        if (isCurrent) lines.push(line);
+      }
     })().catch(() => {});
     try {
       let isStarted = false;
+      let said: string | undefined;
       for (
         const until = performance.now() + startTimeoutMs;
         performance.now() < until;
@@ -373,14 +397,14 @@ class Deployment {
           await this.#space.restart();
         }
         const url = (await this.#space.info())?.host;
-        if (
-          (stage === "SLEEPING" || (stage === "RUNNING" && isCurrent)) &&
-          url !== undefined &&
-          (await this.#isReady(url))
-        ) {
+        if (url === undefined || !(stage === "SLEEPING" || (stage === "RUNNING" && isCurrent))) continue;
+        const problem = await this.#findProblem(url);
+        if (problem === undefined) {
           yield { step: "build", status: "done", message: `ready at ${url}` };
           return url;
         }
+        if (problem !== said) yield { step: "build", status: "warning", message: problem };
+        said = problem;
       }
       throw deployFailed("The Space did not become ready within 20 minutes. See its log: npx hub-webhooks deploy logs");
     } finally {
@@ -394,18 +418,25 @@ class Deployment {
     return deployFailed(`The Space does not run (${stage}${reason}). See its log: npx hub-webhooks deploy logs${kind}`);
   }
 
-  async #isReady(url: string): Promise<boolean> {
+  /** Returns why the server is not ready, or `undefined` if it is. */
+  async #findProblem(url: string): Promise<string | undefined> {
     const { signal } = this.#options;
     try {
       const deadline = AbortSignal.timeout(30_000);
+      const token = this.#given.get("CONSOLE_TOKEN") ?? this.#environment.get("CONSOLE_TOKEN");
       const response = await directFetch(`${url}/ready`, {
+        // The reasons are for the owner.
+        ...(token !== undefined && { headers: { authorization: `Bearer ${token}` } }),
+        redirect: "manual",
         signal: signal ? AbortSignal.any([signal, deadline]) : deadline,
       });
-      await response.body?.cancel();
-      return response.ok;
-    } catch {
+      const text = await response.text();
+      if (response.ok) return undefined;
+      const { data } = z.safeParse(readiness, safeJson(text));
+      return `not ready: ${data?.problems[0]?.message ?? `GET /ready was answered with ${response.status}`}`;
+    } catch (error) {
       signal?.throwIfAborted();
-      return false;
+      return `not ready: ${messageOf(error)}`;
     }
   }
 
@@ -448,12 +479,14 @@ class Deployment {
   async *rotate(url: string): AsyncGenerator<DeployEvent, void> {
     const secret = (this.#isRotating ? this.#secret : undefined) ?? randomBytes(32).toString("base64url");
     this.#given.set("WEBHOOK_SECRET", secret);
+    // Asks before the first change.
+    const saves = await this.#wantsToKeep(["WEBHOOK_SECRET"]);
     yield* this.#change("secrets", "accept a new secret beside the old one", async () => {
       await this.#space.setSecret("WEBHOOK_SECRET_PREVIOUS", secret);
       await this.#untilAccepted(url, secret);
     });
     this.#secret = secret;
-    yield* this.#save(["WEBHOOK_SECRET"]);
+    if (saves) yield* this.#save(["WEBHOOK_SECRET"]);
     yield* this.register(url);
     yield* this.#change("secrets", "end the old secret", async () => {
       await this.#space.setSecret("WEBHOOK_SECRET", secret);

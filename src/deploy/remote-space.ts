@@ -75,20 +75,13 @@ export class RemoteSpace {
     await this.#json("POST", "/api/spaces/{name}/restart");
   }
 
-  /** Yields the lines of a log until `signal` is aborted or the Hub ends the stream. */
-  async *logs(kind: "build" | "run", { signal }: { signal: AbortSignal }): AsyncGenerator<string, void, undefined> {
+  /** Opens a log. Yields its lines until `signal` is aborted or the Hub ends the stream. */
+  async logs(kind: "build" | "run", { signal }: { signal: AbortSignal }): Promise<AsyncGenerator<string, void>> {
     const response = await this.#client.fetch(`/api/spaces/{name}/logs/${kind}`, {
       params: { name: this.name },
       signal,
     });
-    let rest = "";
-    for await (const text of response.body?.pipeThrough(new TextDecoderStream()) ?? []) {
-      const lines = (rest + text).split("\n");
-      rest = lines.pop() ?? "";
-      for (const line of lines) {
-        if (line.startsWith("data: {")) yield eventData.parse(JSON.parse(line.slice("data: ".length))).data.trimEnd();
-      }
-    }
+    return linesOf(response);
   }
 
   async #json(method: "GET" | "POST" | "DELETE", path: string, body?: object): Promise<unknown> {
@@ -100,5 +93,16 @@ export class RemoteSpace {
     });
     const text = await response.text();
     return text === "" ? {} : JSON.parse(text);
+  }
+}
+
+async function* linesOf(response: Response): AsyncGenerator<string, void> {
+  let rest = "";
+  for await (const text of response.body?.pipeThrough(new TextDecoderStream()) ?? []) {
+    const lines = (rest + text).split("\n");
+    rest = lines.pop() ?? "";
+    for (const line of lines) {
+      if (line.startsWith("data: {")) yield eventData.parse(JSON.parse(line.slice("data: ".length))).data.trimEnd();
+    }
   }
 }

@@ -209,6 +209,15 @@ describe("A deployment", () => {
     });
   });
 
+  test("with paths needs a token, before anything runs", async () => {
+    const folder = await createProject({ "server.ts": serverFile().replace("scope:", 'paths: "*.csv", scope:') });
+    await expect(run(deploy(optionsFor(folder)))).rejects.toMatchObject({
+      message: expect.stringContaining("HF_TOKEN"),
+    });
+    const askFor = async () => "hf_local";
+    expect(await run(deploy(optionsFor(folder, { askFor })))).toContain("delivery done");
+  });
+
   test("explains that the Hub asks for a paid plan", async () => {
     const folder = await createProject();
     const fetchUnpaid: typeof fetch = async (input, init) =>
@@ -269,6 +278,17 @@ test("A rotation under load refuses no delivery", async () => {
   expect(statuses.filter((status) => status === 401 || status === 403)).toEqual([]);
   expect(statuses.filter((status) => status === 200).length).toBeGreaterThan(3);
   expect((await hub.push(repo)).map(({ status }) => status)).toEqual([200]);
+});
+
+test("A rotation asks before its first change", async () => {
+  const folder = await createProject();
+  await run(deploy(optionsFor(folder)));
+  const confirm = () => Promise.reject(new Error("no terminal"));
+  await expect(run(rotateSecret(optionsFor(folder, { savesSecrets: undefined, confirm })))).rejects.toThrow(
+    "no terminal",
+  );
+  const secrets = await (await client.fetch(`/api/spaces/${space}/secrets`)).json();
+  expect(secrets).not.toHaveProperty("WEBHOOK_SECRET_PREVIOUS");
 });
 
 test.each([1, 2, 3, 4])("A rotation that ends after event %i is finished by the next deployment", async (count) => {

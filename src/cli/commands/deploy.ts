@@ -1,5 +1,6 @@
 import { resolve } from "node:path";
 import type { Command } from "commander";
+import { WebhookError } from "../../core/errors.ts";
 import { plainText } from "../../core/terminal.ts";
 import type { DeployEvent, DeployOptions } from "../../deploy/deploy.ts";
 import { canPrompt, confirm, promptSecret } from "../input.ts";
@@ -90,6 +91,9 @@ async function run(invocation: Invocation, { space, options, rotates = false }: 
     throw usageError(`Unknown place for the inbox "${inbox}". Use --inbox bucket or --inbox disk.`);
   }
   const folder = resolve(options.folder);
+  if (space !== undefined && !/^[^/]+\/[^/]+$/.test(space)) {
+    throw usageError(`"${space}" is neither a Space nor a command. Use owner/name, or status, logs, or rotate-secret.`);
+  }
   const { deploy, rotateSecret } = await import("../../deploy/deploy.ts");
   const { findServerFile } = await import("../../server-file/find-server-file.ts");
   const { describeServerFile } = await import("../../server-file/server-process.ts");
@@ -112,7 +116,10 @@ async function run(invocation: Invocation, { space, options, rotates = false }: 
   };
   const steps = rotates ? rotateSecret(started) : deploy(started);
   for (;;) {
-    const { done, value } = await steps.next();
+    const { done, value } = await steps.next().catch((error: unknown) => {
+      if (!stop.signal.aborted) throw error;
+      throw new WebhookError("Canceled. Run the command again to go on.", { code: "DEPLOY_FAILED" });
+    });
     if (!done) print(invocation, value);
     else if (value) return printEnd(invocation, value);
     else return output.isText ? output.print("Nothing was changed. Run the command without --dry-run.") : undefined;
@@ -161,7 +168,7 @@ async function printStatus(
 ): Promise<void> {
   const space = await openSpace(invocation, given);
   const info = await space.info();
-  if (!info) throw usageError(`There is no Space ${space.name}. Deploy it: npx hub-webhooks deploy ${space.name}`);
+  if (!info) throw noSuchSpace(space.name);
   const runtime = await space.runtime();
   const { stage, errorMessage = "", hardware, sha = "" } = runtime;
   const url = info.host ?? "";
@@ -176,6 +183,10 @@ async function printStatus(
     rows: [[space.name, stage, errorMessage, url, hardware.current ?? hardware.requested ?? "", sha.slice(0, 7)]],
   });
   if (/ERROR|NO_APP_FILE/.test(stage)) invocation.exitCode = 1;
+}
+
+function noSuchSpace(name: string) {
+  return usageError(`There is no Space ${name}. Deploy it: npx hub-webhooks deploy ${name}`);
 }
 
 /** The time without a new line after which a log is complete, because the Hub keeps the stream open. */
@@ -194,9 +205,11 @@ async function printLogs(
     clearTimeout(timer);
     if (!follow) timer = setTimeout(() => stop.abort(), quietMs);
   };
-  endWhenQuiet();
   try {
-    for await (const line of space.logs(build ? "build" : "run", { signal: stop.signal })) {
+    if (!(await space.info())) throw noSuchSpace(space.name);
+    const lines = await space.logs(build ? "build" : "run", { signal: stop.signal });
+    endWhenQuiet();
+    for await (const line of lines) {
       endWhenQuiet();
       invocation.output.print(invocation.output.isText ? plainText(line) : JSON.stringify({ line }));
     }

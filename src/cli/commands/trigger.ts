@@ -41,6 +41,7 @@ export function addTrigger(program: Command, invocation: Invocation): void {
     )
     .option("--delete <path...>", "push the deletion of these files to the local Hub", collectText)
     .option("--pr", "open a pull request instead of pushing to the main branch")
+    .option("--ref <ref>", "push to this ref of the local Hub, such as refs/pr/1 or refs/heads/dev")
     .option("--url <url>", "send to this URL directly instead of to a local Hub")
     .option(
       "--secret <secret>",
@@ -71,19 +72,27 @@ export function addTrigger(program: Command, invocation: Invocation): void {
       ),
     )
     .action(async (repo: string | undefined, options: TriggerOptions) => {
-      checkOptions(options, invocation);
+      checkOptions(options, { edits, invocation });
       const { runTrigger } = await import("./trigger/run-trigger.ts");
       await runTrigger({ repo, options, edits, invocation });
     });
 }
 
-function checkOptions(options: TriggerOptions, { hubOptions: hub }: Invocation): void {
-  const { url, secret, secretStdin, file, add, delete: deleted, pr, scope, repeat } = options;
-  if (add || deleted || pr) {
-    if (url !== undefined) throw usageError("--add, --delete and --pr change a local Hub. Remove --url.");
-    if (scope !== undefined) throw usageError("--add, --delete and --pr choose the scope. Remove --scope.");
+function checkOptions(
+  options: TriggerOptions,
+  { edits, invocation }: { edits: readonly PayloadEdit[]; invocation: Invocation },
+): void {
+  const { hubOptions: hub } = invocation;
+  const { url, secret, secretStdin, file, add, delete: deleted, pr, ref, scope, repeat } = options;
+  if (add || deleted || pr || ref !== undefined) {
+    if (url !== undefined) throw usageError("--add, --delete, --pr and --ref change a local Hub. Remove --url.");
+    if (scope !== undefined) throw usageError("--add, --delete, --pr and --ref choose the scope. Remove --scope.");
     if (file !== undefined)
-      throw usageError("--file describes another event. Remove --file, or --add, --delete and --pr.");
+      throw usageError("--file describes another event. Remove --file, or --add, --delete, --pr and --ref.");
+    if (pr && ref !== undefined) throw usageError("--pr opens a pull request with a ref of its own. Remove --ref.");
+    if (edits.some(({ path }) => path.startsWith("updatedRefs"))) {
+      throw usageError("--set updatedRefs changes only the payload, not the push. Use --ref instead.");
+    }
     if (deleted && repeat > 1) throw usageError("Files can be deleted only once. Remove --repeat or --delete.");
   }
   if (url !== undefined && hub.hubUrl !== undefined) {

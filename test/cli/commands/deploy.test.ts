@@ -71,6 +71,7 @@ describe("hub-webhooks deploy", () => {
     ["without the name of a Space", [], 1],
     ["without --yes and without a terminal", ["me/unasked"], 2],
     ["with an unknown place for the inbox", ["me/unasked", "--inbox", "cloud"], 2],
+    ["with a misspelled command", ["statsu"], 2],
   ])("%s ends with a message and changes nothing", async (_what, words, exitCode) => {
     const folder = await createProject();
     const result = await deploy(...words, "--folder", folder);
@@ -83,7 +84,13 @@ describe("hub-webhooks deploy", () => {
       exitCode: 2,
       stderr: expect.stringContaining("me/missing"),
     });
+    expect(await deploy("logs", "me/missing")).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringContaining("me/missing"),
+    });
     const folder = await createProject();
+    const unreachable = { hub: { url: "http://127.0.0.1:1" }, stopped: neverStopped };
+    expect(await runCommand(["deploy", "logs", "me/bot"], unreachable)).toMatchObject({ exitCode: 1, stdout: "" });
     await writeFile(join(folder, "Dockerfile"), "FROM node");
     const failed = await deploy("me/broken", "--folder", folder, "--yes", "--no-save-env");
     expect(failed).toMatchObject({ exitCode: 1, stderr: expect.stringContaining("BUILD_ERROR") });

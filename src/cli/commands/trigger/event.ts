@@ -227,7 +227,8 @@ function withoutIdentity(fields: Fields): Fields {
 }
 
 /**
- * Reads the files of `--add`, `--delete` and `--pr`. Returns the scope and fields of their event, or `undefined` without these options.
+ * Reads the files of `--add`, `--delete`, `--pr` and `--ref`. Returns the scope and fields of their event, or `undefined` without these
+ * options.
  *
  * @throws `ARGUMENT_INVALID` if a file cannot be read.
  */
@@ -235,15 +236,21 @@ export async function readPush({
   add = [],
   delete: deleted = [],
   pr,
+  ref,
 }: {
   add?: readonly string[];
   delete?: readonly string[];
   pr?: boolean;
+  ref?: string;
 }): Promise<{ scope: string; fields: Fields } | undefined> {
-  if (add.length === 0 && deleted.length === 0 && !pr) return undefined;
+  if (add.length === 0 && deleted.length === 0 && !pr && ref === undefined) return undefined;
   const added = await Promise.all(add.map(readAddedFile));
   const files = Object.fromEntries([...added, ...deleted.map((path) => [path, null])]);
-  const fields = Object.keys(files).length > 0 ? { files } : {};
+  const fields = {
+    ...(Object.keys(files).length > 0 && { files }),
+    // The local Hub makes the commit, and sets its ID.
+    ...(ref !== undefined && { updatedRefs: [{ ref, newSha: "" }] }),
+  };
   return pr
     ? { scope: "discussion", fields: { ...fields, discussion: { isPullRequest: true } } }
     : { scope: "repo.content", fields };

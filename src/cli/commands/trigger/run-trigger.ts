@@ -30,6 +30,7 @@ export interface TriggerOptions {
   delete?: readonly string[];
   /** Whether the files are in a new pull request. */
   pr?: boolean;
+  ref?: string;
   url?: string;
   secret?: string;
   secretStdin?: boolean;

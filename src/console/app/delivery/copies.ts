@@ -109,12 +109,15 @@ function writeHub(
     ...(headSha !== undefined && headSha !== newSha && headSha !== oldSha
       ? [{ names: 'headSha = ""', revision: "main" }]
       : []),
-  ].map(
-    ({ names, revision }) =>
-      `  const [${names}] = await Array.fromAsync(client.commits({ revision: ${toSource(revision)} }), ({ id }) => id);\n`,
-  );
+  ].map(({ names, revision }) => `  const [${names}] = await commitsOf(${toSource(revision)});\n`);
   const { type, name } = Object(readOwnField(payload, "repo"));
-  const client = `  const client = new HubClient({ hubUrl: hub.url, token: "hf_local" }).repo(${toSource({ type, name })});\n`;
+  const client = `  const client = new HubClient({ hubUrl: hub.url, token: "hf_local" }).repo(${toSource({ type, name })});
+  const commitsOf = async (revision: string) => {
+    const ids: string[] = [];
+    for await (const { id } of client.commits({ revision })) ids.push(id);
+    return ids;
+  };
+`;
   return {
     setup: `  await using hub = await LocalHub.launch();
 ${notes.map((note) => `  // ${toComment(note)}\n`).join("")}  await hub.run({ events: ${source} });

@@ -66,6 +66,9 @@ describe("hub-webhooks trigger", () => {
       stdout: expect.stringMatching(/discussion .*repo\.content refs\/pr\/1/s),
     });
     expect([await read("new.csv", "refs/pr/1"), await read("new.csv", "main")]).toEqual(["no header\n", 404]);
+    const again = await runTrigger([toData, "--ref", "refs/pr/1", "--add", `more.csv=${file}`], { hub });
+    expect(again).toMatchObject({ exitCode: 0, stdout: expect.stringContaining("repo.content refs/pr/1") });
+    expect([await read("more.csv", "refs/pr/1"), await read("more.csv", "main")]).toEqual(["no header\n", 404]);
   });
 
   test.each([
@@ -75,6 +78,8 @@ describe("hub-webhooks trigger", () => {
     ["--delete missing.csv", "cannot be deleted"],
     ["--pr --url http://127.0.0.1:1/", "Remove --url"],
     ["--pr --scope repo", "Remove --scope"],
+    ["--pr --ref refs/pr/1", "Remove --ref"],
+    ["--delete old.csv --set updatedRefs.0.ref=refs/pr/1", "Use --ref"],
     ["--delete data.csv --repeat 2", "--repeat"],
   ])("refuses files that cannot be pushed: %s", async (words, message) => {
     const hub = await openLocalHub();
