@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import * as z from "zod/mini";
 import { messageOf } from "../core/describe.ts";
@@ -151,8 +151,9 @@ class Deployment {
     if (name === undefined || !/^[^/]+\/[^/]+$/.test(name)) {
       throw deployFailed('Which Space? Add its name, such as "hub-webhooks deploy me/my-bot"');
     }
-    const files = await readProject(folder);
-    const environment = await EnvironmentFile.open(join(folder, options.environmentFile ?? ".env"));
+    const { environmentFile = ".env" } = options;
+    const files = await readProject(folder, { environmentFile });
+    const environment = await EnvironmentFile.open(resolve(folder, environmentFile));
     const space = new RemoteSpace(client, name, { signal });
     const deployment = new Deployment(options, { space, server: await options.describe(), files, environment });
     deployment.#info = await space.info();
@@ -164,6 +165,10 @@ class Deployment {
   assertExists(): void {
     const { name } = this.#space;
     if (!this.#info) throw deployFailed(`There is no Space ${name}. Deploy it: npx hub-webhooks deploy ${name}`);
+  }
+
+  get #file(): string {
+    return this.#options.environmentFile ?? ".env";
   }
 
   get #isPlan(): boolean {
@@ -227,10 +232,12 @@ class Deployment {
     yield* this.#generate(["WEBHOOK_SECRET", "CONSOLE_TOKEN"].filter((name) => !remote.has(name)));
     const needsToken = this.#server.endpoints.find(({ ignoreSelf, paths }) => ignoreSelf || paths.length > 0);
     if (needsToken && !remote.has("HF_TOKEN") && !this.#environment.get("HF_TOKEN")) {
-      const token = await this.#options.askFor("HF_TOKEN", "with which the handlers call the Hub");
+      const token = this.#isPlan
+        ? "asked for when it is needed"
+        : await this.#options.askFor("HF_TOKEN", "with which the handlers call the Hub");
       if (token === undefined) {
         throw deployFailed(
-          `Endpoint "${needsToken.name}" has paths or ignoreSelf, which need an access token. Add HF_TOKEN to .env, and run the command again`,
+          `Endpoint "${needsToken.name}" has paths or ignoreSelf, which need an access token. Add HF_TOKEN to ${this.#file}, and run the command again`,
         );
       }
       this.#given.set("HF_TOKEN", token);
@@ -273,11 +280,11 @@ class Deployment {
   async #wantsToKeep(names: readonly string[]): Promise<boolean> {
     const { savesSecrets, confirm } = this.#options;
     if (this.#isPlan || savesSecrets !== undefined) return !this.#isPlan && savesSecrets === true;
-    return confirm(`Generated ${names.join(" and ")}. Keep them in .env, which is never uploaded?`);
+    return confirm(`Generated ${names.join(" and ")}. Keep them in ${this.#file}, which is never uploaded?`);
   }
 
   async *#save(names: readonly string[]): AsyncGenerator<DeployEvent, void> {
-    yield* this.#change("secrets", `keep ${names.join(" and ")} in .env`, async () => {
+    yield* this.#change("secrets", `keep ${names.join(" and ")} in ${this.#file}`, async () => {
       for (const name of names) await this.#environment.set(name, this.#given.get(name) ?? "");
     });
   }
@@ -293,7 +300,7 @@ class Deployment {
       if (has(name)) continue;
       const why =
         "of the S3 credentials for the inbox, which you generate from a token in https://huggingface.co/settings/tokens";
-      const value = await this.#options.askFor(name, why);
+      const value = this.#isPlan ? undefined : await this.#options.askFor(name, why);
       if (value === undefined) {
         if (inbox === "bucket")
           throw deployFailed(`The inbox in a bucket needs ${name}. Add it to .env, or use --inbox disk`);

@@ -1,6 +1,6 @@
 import { openAsBlob } from "node:fs";
 import { chmod, readdir, readFile, stat, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { parseEnv } from "node:util";
 import { WebhookError } from "../core/errors.ts";
 import { createIgnore } from "../local-hub/resources/repositories/upload-mode.ts";
@@ -19,11 +19,14 @@ export type ProjectFiles = ReadonlyMap<string, Blob>;
 
 /**
  * Finds the files of a project that belong on its Space: those that neither `.gitignore` nor `.dockerignore` excludes. Symbolic links are
- * left out. The files are read when they are uploaded.
+ * left out, and so is the file with the secrets, whatever its name. The files are read when they are uploaded.
  *
  * @throws `DEPLOY_FAILED` if the folder is not the project of a Docker Space.
  */
-export async function readProject(folder: string): Promise<ProjectFiles> {
+export async function readProject(
+  folder: string,
+  { environmentFile }: { environmentFile: string },
+): Promise<ProjectFiles> {
   const files = new Map<string, Blob>();
   const isOutsideImage = createIgnore(anchored(await readText(join(folder, ".dockerignore"))));
   const add = async (path: string, isIgnoredAbove: (path: string) => boolean): Promise<void> => {
@@ -36,6 +39,7 @@ export async function readProject(folder: string): Promise<ProjectFiles> {
       // A rule for folders only applies to a path with another segment.
       const probe = entry.isDirectory() ? `${name}/x` : name;
       if (isIgnored(probe) || alwaysIgnored(probe)) continue;
+      if (resolve(folder, name) === resolve(folder, environmentFile)) continue;
       if (entry.isDirectory()) await add(name, isIgnored);
       else if (entry.isFile() && (alwaysUploaded.has(name) || !isOutsideImage(name)))
         files.set(name, await openAsBlob(join(folder, name)));

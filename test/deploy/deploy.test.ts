@@ -245,8 +245,8 @@ describe("A deployment", () => {
   });
 
   test("sets every variable of a given file as a secret, and again only after the file changed", async () => {
-    const folder = await createProject({ ".env.production": "MODEL=small\nAPI_KEY=abc\n" });
-    const options = optionsFor(folder, { environmentFile: ".env.production" });
+    const folder = await createProject({ "production.txt": "MODEL=small\nAPI_KEY=abc\n" });
+    const options = optionsFor(folder, { environmentFile: "production.txt" });
     await run(deploy(options));
     const names = async () => {
       const response = await client.fetch(`/api/spaces/${space}/secrets`);
@@ -254,6 +254,7 @@ describe("A deployment", () => {
     };
     expect(await names()).toEqual(["API_KEY", "CONSOLE_TOKEN", "MODEL", "WEBHOOK_SECRET"]);
     expect(await run(deploy(options))).toContain("secrets unchanged");
+    expect((await endState(folder)).paths).toEqual(expected.paths);
   });
 });
 
