@@ -71,7 +71,7 @@ describe("A session with the real Hub", () => {
       expect(payload).toMatchObject({ event: { scope, action }, repo: { type: repoType, name: "acme/data" } });
       expect(payload.repo.url.web).toContain(hubUrl);
     }
-    for (const repository of ["data", "dataset:", "dataset:a b", "sweater:me/data"]) {
+    for (const repository of ["data", "dataset:", "dataset:a/b/c", "sweater:me/data"]) {
       const query = new URLSearchParams({ scope: "repo", action: "update", repository });
       expect(await client.get(`send/payload?${query}`)).toMatchObject({
         status: 400,
