@@ -46,7 +46,7 @@ export interface DeployOptions {
   describe: () => Promise<ServerDescription>;
   /** Asks a question with yes or no. */
   confirm: (question: string) => Promise<boolean>;
-  /** Asks for a value that only a person has. Resolves with `undefined` if there is none. */
+  /** Asks for a value that only a person has. Resolves with `undefined` if the person has no value. */
   askFor: (name: string, why: string) => Promise<string | undefined>;
   signal?: AbortSignal | undefined;
   /** The pause between two looks at the Space. Default 1000. */
@@ -133,6 +133,12 @@ class Deployment {
   /** `undefined`: the Space does not exist yet. */
   #info: SpaceInfo | undefined;
   #secret: string | undefined;
+  /** Values that were generated or asked for in this run. */
+  readonly #given = new Map<string, string>();
+  /** Whether an earlier rotation was interrupted. */
+  #isRotating = false;
+  /** The commit that the Space has to run. `undefined`: any. */
+  #commit: string | undefined;
 
   private constructor(
     options: DeployOptions,
@@ -263,12 +269,6 @@ class Deployment {
     return this.#secret !== undefined && !this.#isRotating;
   }
 
-  /** Whether an earlier rotation was interrupted. */
-  #isRotating = false;
-
-  /** Values that were generated or asked for in this run. */
-  readonly #given = new Map<string, string>();
-
   async *#generate(missing: readonly string[]): AsyncGenerator<DeployEvent, void> {
     const generated = missing.filter((name) => this.#environment.get(name) === undefined);
     for (const name of generated) this.#given.set(name, randomBytes(32).toString("base64url"));
@@ -366,8 +366,6 @@ class Deployment {
       ? { step: "files", status: "done", message: `committed as ${oid.slice(0, 7)}` }
       : { step: "files", status: "unchanged", message: described };
   }
-
-  #commit: string | undefined;
 
   /** Waits until the Space runs the commit and its server is ready. Returns the address. */
   async *untilReady(): AsyncGenerator<DeployEvent, string> {

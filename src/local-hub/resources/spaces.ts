@@ -50,19 +50,7 @@ export const spaceApi = {
       { var: { optionalCaller } }: Context<ApiEnvironment>,
       access: "read" | "write" = "write",
     ) => findRepository(hub, { repoType: "spaces", ...name }, optionalCaller, access);
-    const described = (entries: StoredSpace["variables"], isSecret: boolean) =>
-      Object.fromEntries(
-        Object.entries(entries).map(([key, { value, updatedAt, ...further }]) => [
-          key,
-          { ...further, updatedAt: new Date(updatedAt).toISOString(), ...(!isSecret && { value }) },
-        ]),
-      );
-    const variablesOf = (space: StoredRepository) => {
-      const { variables } = spaces.settings(space);
-      return Object.fromEntries(
-        Object.entries(described(variables, false)).map(([key, entry]) => [key, { value: "", ...entry }]),
-      );
-    };
+    const variablesOf = (space: StoredRepository) => mapEntries(spaces.settings(space).variables, dated);
     const set = (
       space: StoredRepository,
       kind: "secrets" | "variables",
@@ -80,7 +68,10 @@ export const spaceApi = {
     serveRoute(app, spaceRoutes.runtime, ({ params }, context) => spaces.runtime(find(params, context, "read")));
 
     serveRoute(app, spaceRoutes.listSecrets, ({ params }, context) =>
-      described(spaces.settings(find(params, context)).secrets, true),
+      mapEntries(spaces.settings(find(params, context)).secrets, (secret) => {
+        const { value: _hidden, ...shown } = dated(secret);
+        return shown;
+      }),
     );
     serveRoute(app, spaceRoutes.setSecret, ({ params, body }, context) => {
       set(find(params, context), "secrets", body);
@@ -161,3 +152,13 @@ export const spaceApi = {
     }
   },
 } satisfies ResourceApi;
+
+type Entry = StoredSpace["variables"][string];
+
+function dated({ updatedAt, ...entry }: Entry) {
+  return { ...entry, updatedAt: new Date(updatedAt).toISOString() };
+}
+
+function mapEntries<Mapped>(entries: StoredSpace["variables"], map: (entry: Entry) => Mapped): Record<string, Mapped> {
+  return Object.fromEntries(Object.entries(entries).map(([key, entry]) => [key, map(entry)]));
+}

@@ -1,3 +1,4 @@
+import { rm } from "node:fs/promises";
 import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from "node:http";
 import { messageOf } from "../../core/describe.ts";
 import { isLoopbackHost } from "../../core/urls.ts";
@@ -153,9 +154,9 @@ export class Space {
 
   async close(): Promise<void> {
     this.#halt("STOPPED");
-    this.#server?.closeAllConnections();
     await this.settled();
     this.#server?.close();
+    this.#server?.closeAllConnections();
     await Promise.all(this.#stops);
   }
 
@@ -235,9 +236,10 @@ export class Space {
       log(this.build)(messageOf(error));
       throw error;
     }
+    // Everything after an `await` can be out of date.
+    if (this.#start !== start) return rm(image.folder, { recursive: true, force: true });
     log(this.build)(`Copied the files. Starts: ${image.start.command.join(" ")}`);
     const container = await Container.start({ image, environment, onOutput: log(this.run) });
-    // Everything after an `await` can be out of date.
     if (this.#start !== start) return this.#stop(container);
     start.container = container;
     this.#sha = commit.oid;

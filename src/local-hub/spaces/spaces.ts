@@ -147,7 +147,7 @@ export class LocalSpaces {
     const { id } = repository;
     const existing = this.#running.get(id);
     if (existing || !runSpaces) return existing;
-    const current = () => store.repositories.all().find((candidate) => candidate.id === id);
+    const current = () => store.repositories.getById(id);
     const space = new Space({
       id,
       version: () => this.#version(current()),

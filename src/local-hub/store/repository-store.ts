@@ -62,6 +62,12 @@ export class RepositoryStore {
     return row && parse(row);
   }
 
+  /** Returns the repository with an ID, which it keeps when it is moved. */
+  getById(id: string): StoredRepository | undefined {
+    const row = this.#statements.getById.get(id);
+    return row && parse(row);
+  }
+
   /** Returns the repository that was moved away from this name, or `undefined` if there is none. */
   findMoved({ type, name }: RepoRef): StoredRepository | undefined {
     const row = this.#statements.findMoved.get(type, name);
@@ -103,6 +109,7 @@ export class RepositoryStore {
 function prepareStatements(database: DatabaseSync) {
   return {
     get: database.prepare(`${select} WHERE repositories.type = ? AND repositories.name = ?`),
+    getById: database.prepare(`${select} WHERE repositories.record ->> 'id' = ?`),
     findMoved: database.prepare(
       `${select} JOIN moved_repositories AS moved ON moved.repository_id = repositories.record ->> 'id'
         WHERE moved.type = ? AND moved.name = ?`,

@@ -55,7 +55,7 @@ describe("The scenario files of a folder", () => {
     expect([files.length, isCut]).toEqual([100, true]);
   });
 
-  test("of a folder that does not exist are none", () => {
+  test("of a folder that does not exist are an empty list", () => {
     expect(listScenarioFiles("/missing/folder")).toEqual({ files: [], isCut: false });
   });
 

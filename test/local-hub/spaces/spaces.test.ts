@@ -17,6 +17,7 @@ console.log("Version ${version}, secret " + process.env.TOKEN);
 const server = createServer((request, response) => {
   if (request.url === "/exit") process.exit(3);
   if (request.url === "/hang") return;
+  if (request.url === "/half") return void response.writeHead(200).write("half", () => process.exit(4));
   if (request.url === "/slow") return setTimeout(() => response.end("${version}"), 700);
   const wrote = existsSync("written");
   writeFileSync("written", "x");
@@ -152,6 +153,18 @@ describe("A Docker Space", () => {
     const answers = await Promise.all([1, 2, 3].map(async () => (await fetch(`${url}/`)).status));
     expect(answers).toEqual([200, 200, 200]);
     expect(await stage()).toBe("RUNNING");
+  });
+
+  test("survives clients that leave while it wakes, and apps that end in the middle of a response", async () => {
+    const { url } = await create();
+    const { body } = await call(`POST /_local/spaces/${name}/sleep`, {});
+    expect(body).toMatchObject({ stage: "SLEEPING" });
+    await expect(fetch(`${url}/`, { signal: AbortSignal.timeout(5) })).rejects.toThrow();
+    expect(await visit()).toMatchObject({ version: "1" });
+    await expect(fetch(`${url}/half`).then((response) => response.text())).rejects.toThrow();
+    await expect.poll(async () => (await hub.space(name)).errorMessage).toBe("exit code 4");
+    await call(`POST /api/spaces/${name}/restart`);
+    expect(await visit()).toMatchObject({ version: "1" });
   });
 
   test("is paused until it is restarted, also by a push", async () => {

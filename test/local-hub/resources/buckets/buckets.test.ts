@@ -92,7 +92,7 @@ describe("A bucket", () => {
     expect(await list("local-user", null)).toEqual(["local-user/public"]);
     expect(await list("me", null)).toBe(401);
     expect(await list("me", "hf_other")).toEqual([]);
-    expect(await list("nobody")).toBe(404);
+    expect(await list("unknown-user")).toBe(404);
   });
 
   test.each<[line: string, statuses: Record<string, number>]>([
