@@ -119,19 +119,27 @@ export async function expectAccessible(page: Page, { overlapped = [] }: { overla
   await page.emulateMedia({ colorScheme: isDark ? "dark" : "light" });
 }
 
-async function expectNoFindings(
-  page: Page,
-  { rules, overlapped }: { rules: string[] | undefined; overlapped: readonly RegExp[] },
-): Promise<void> {
+/** A message that moves, or a line that scrolls, can cover a text for a moment: what is found must still be there a moment later. */
+async function expectNoFindings(page: Page, options: FindingOptions): Promise<void> {
+  await expect.poll(() => findFindings(page, options), { timeout: 3_000 }).toEqual({ violations: [], unmeasured: [] });
+}
+
+interface FindingOptions {
+  rules: string[] | undefined;
+  overlapped: readonly RegExp[];
+}
+
+async function findFindings(page: Page, { rules, overlapped }: FindingOptions) {
   // Colors that still change have another contrast.
   await page.evaluate(() => Promise.allSettled(document.getAnimations().map(({ finished }) => finished)));
   const options = { resultTypes: ["violations", "incomplete"], ...(rules && { runOnly: rules }) };
   const { violations, incomplete } = await page.evaluate<AxeResults>(`axe.run(${JSON.stringify(options)})`);
-  expect(violations.map(({ id, nodes }) => ({ id, targets: nodes.map(({ target }) => target) }))).toEqual([]);
-  // axe reports a contrast that it cannot measure as incomplete. Without this check, it would pass unnoticed.
-  const unmeasured = incomplete
-    .filter(({ id }) => id === "color-contrast")
-    .flatMap(({ nodes }) => nodes.map(({ target }) => String(target)))
-    .filter((target) => !overlapped.some((pattern) => pattern.test(target)));
-  expect(unmeasured).toEqual([]);
+  return {
+    violations: violations.map(({ id, nodes }) => ({ id, targets: nodes.map(({ target }) => target) })),
+    // axe reports a contrast that it cannot measure as incomplete. Without this check, it would pass unnoticed.
+    unmeasured: incomplete
+      .filter(({ id }) => id === "color-contrast")
+      .flatMap(({ nodes }) => nodes.map(({ target }) => String(target)))
+      .filter((target) => !overlapped.some((pattern) => pattern.test(target))),
+  };
 }
