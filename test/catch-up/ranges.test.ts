@@ -1,0 +1,88 @@
+import { describe, expect, test } from "vitest";
+import { missedRange } from "../../src/catch-up/changes.ts";
+import { uncoveredPart } from "../../src/catch-up/covered.ts";
+import { webhookPayload } from "../../src/payload/samples.ts";
+
+const ref = "refs/heads/main";
+
+/** Creates the changes of a text such as `A-B B-C`. `0` stands for a ref that does not exist. */
+function changes(text: string) {
+  return text.split(" ").flatMap((part) => {
+    const [from, to] = part.split("-");
+    return part === "" ? [] : [{ ref, oldSha: sha(from), newSha: sha(to) }];
+  });
+}
+
+function sha(name: string | undefined): string | null {
+  return name === undefined || name === "0" ? null : name;
+}
+
+describe("The part of a ref's history that no accepted delivery covers", () => {
+  test.each([
+    ["everything, if nothing was accepted", "", "A-D", "A-D"],
+    ["nothing, if nothing has changed", "", "A-A", undefined],
+    ["nothing, if each push was accepted", "A-B B-C", "A-C", undefined],
+    ["nothing, if the pushes were accepted in reverse order", "B-C A-B", "A-C", undefined],
+    ["what came last", "A-B", "A-C", "B-C"],
+    ["what came first", "B-C", "A-C", "A-B"],
+    ["what came between", "A-B C-D", "A-D", "B-C"],
+    ["nothing, if a force push back was accepted", "A-B B-A", "A-A", undefined],
+    ["a force push back", "A-B", "A-A", "B-A"],
+    ["a force push back before another push from the same commit", "A-B A-C", "A-C", "B-A"],
+    ["the creation of a ref", "", "0-A", "0-A"],
+    ["the deletion of a ref", "A-B", "A-0", "B-0"],
+    ["a deletion and a creation as one change", "", "A-B", "A-B"],
+    ["the creation after an accepted deletion", "A-0", "A-B", "0-B"],
+  ])("is %s", (_name, accepted, range, expected) => {
+    const [{ oldSha: from, newSha: to } = { oldSha: null, newSha: null }] = changes(range);
+    const [missed] = expected === undefined ? [] : changes(expected);
+    expect(missedRange(changes(accepted), { from, to })).toEqual(missed && { from: missed.oldSha, to: missed.newSha });
+  });
+});
+
+describe("A late delivery after catch-up", () => {
+  /** The commits of the main branch, newest first. `X` was removed by a force push. */
+  const history = ["E", "D", "C", "B", "A"];
+
+  const uncovered = (derived: string, late: string) =>
+    uncoveredPart(
+      webhookPayload("repo.content", { updatedRefs: changes(late) }),
+      changes(derived).map((change) => ({ at: 0, ref: change })),
+      async ({ revision, until }) => {
+        const from = history.indexOf(revision);
+        const end = until === null ? history.length : history.indexOf(until) + 1;
+        return history.slice(from, end);
+      },
+    );
+
+  test.each([
+    ["the derived change", "A-C", "A-C"],
+    ["the first of the combined pushes", "A-C", "A-B"],
+    ["the last of the combined pushes", "A-C", "B-C"],
+    ["pushes over two derived changes", "A-B B-D", "A-C"],
+    ["a creation before the present commit", "0-C", "0-A"],
+    ["the deletion of a ref that was created again", "B-D", "B-0"],
+    ["the creation of that ref", "B-D", "0-C"],
+  ])("is covered if it contains %s", async (_name, derived, late) => {
+    expect(await uncovered(derived, late)).toBe("nothing");
+  });
+
+  test.each([
+    ["starts before the derived change", "B-C", "A-B"],
+    ["ends after it", "A-C", "C-D"],
+    ["starts in it and ends after it", "A-C", "B-D"],
+    ["was overwritten by a force push", "A-C", "A-X"],
+    ["restores an earlier commit", "A-C", "C-A"],
+    ["deletes the ref", "A-C", "C-0"],
+    ["creates the ref with the commit from which catch-up started", "A-C", "0-A"],
+  ])("is not covered if it %s", async (_name, derived, late) => {
+    expect(await uncovered(derived, late)).toBe("all");
+  });
+
+  test("is reduced to the refs that are not covered", async () => {
+    const other = { ref: "refs/heads/next", oldSha: "A", newSha: "B" };
+    const payload = webhookPayload("repo.content", { updatedRefs: [...changes("A-B"), other] });
+    const covered = changes("A-C").map((change) => ({ at: 0, ref: change }));
+    expect(await uncoveredPart(payload, covered, async () => ["C", "B", "A"])).toEqual([other]);
+  });
+});
