@@ -2,7 +2,7 @@ import type { DiscussionDetails, DiscussionSummary } from "../hub/repositories/d
 import { commentsIn } from "../hub/repositories/read-discussions.ts";
 import type { KnownScope } from "../payload/names.ts";
 import { deepMerge, samplePayload } from "../payload/samples.ts";
-import type { WebhookPayload } from "../payload/schema.ts";
+import type { AcceptedChanges } from "./accepted.ts";
 import type { RefChange, RepositoryCursor } from "./cursor.ts";
 import type { ListedRepository, RefState } from "./repository-state.ts";
 
@@ -10,50 +10,6 @@ import type { ListedRepository, RefState } from "./repository-state.ts";
  * What an endpoint missed is the difference between two states: the state up to which deliveries were accepted, and the state that the
  * Hub has now. The accepted deliveries are read from the inbox, and advance the first state before the two are compared.
  */
-
-/** What the accepted deliveries of an endpoint say about a repository. */
-export class AcceptedChanges {
-  /** The changes of each ref, oldest first. */
-  readonly refs = new Map<string, RefChange[]>();
-  /** The keys of other changes: see {@link keyOf}. */
-  readonly keys = new Set<string>();
-  /** The name after the last accepted move. */
-  name: string | undefined;
-  isPrivate: boolean | undefined;
-  /** The last accepted status and title of discussions, by number. */
-  readonly discussions = new Map<number, { status: string; title: string }>();
-  /** The number of derived deliveries up to the last accepted one. */
-  derived = 0;
-
-  /** Adds a delivery that was accepted after those that were added before. */
-  add(payload: WebhookPayload): void {
-    const { updatedRefs = [], movedTo, updatedConfig, discussion } = payload;
-    for (const { ref, oldSha, newSha } of updatedRefs) {
-      this.refs.set(ref, [...(this.refs.get(ref) ?? []), { ref, oldSha, newSha }]);
-    }
-    if (movedTo) this.name = movedTo.name;
-    if (updatedConfig?.private !== undefined) this.isPrivate = updatedConfig.private;
-    if (discussion) this.discussions.set(discussion.num, { status: discussion.status, title: discussion.title });
-    const key = keyOf(payload);
-    if (key !== undefined) this.keys.add(key);
-  }
-}
-
-/**
- * Returns a text that identifies a change that does not move a ref, or `undefined` for other changes. The texts of a derived and of a
- * real delivery are equal.
- */
-export function keyOf({ event, movedTo, updatedConfig, discussion, comment }: WebhookPayload): string | undefined {
-  if (event.scope === "repo" && event.action === "create") return "create";
-  if (movedTo) return `name ${movedTo.name}`;
-  if (event.scope === "repo.config") return `private ${updatedConfig?.private}`;
-  if (event.scope === "discussion.comment") {
-    return event.action === "create" ? `comment ${comment?.id}` : undefined;
-  }
-  if (event.scope !== "discussion" || !discussion) return undefined;
-  const { num, status, title } = discussion;
-  return event.action === "create" ? `discussion ${num}` : `discussion ${num} ${status} ${title}`;
-}
 
 /** A change that the endpoint missed. */
 export interface MissedChange {

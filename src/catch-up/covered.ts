@@ -1,5 +1,5 @@
 import type { WebhookPayload } from "../payload/schema.ts";
-import { keyOf } from "./changes.ts";
+import { keyOf } from "./accepted.ts";
 import type { CoveredChange, RefChange } from "./cursor.ts";
 
 /** Lists the commits of a revision, newest first, until a commit, at most `max` of them. */
@@ -21,7 +21,7 @@ export async function uncoveredPart(
   payload: WebhookPayload,
   covered: readonly CoveredChange[],
   listCommits: ListCommits,
-): Promise<"all" | "nothing" | readonly RefChange[]> {
+): Promise<"all" | "nothing" | RefChange[]> {
   const { updatedRefs } = payload;
   if (!updatedRefs) {
     const key = keyOf(payload);

@@ -167,7 +167,7 @@ export class StateReader {
   }
 }
 
-export function isDerivable(type: string): type is DerivableType {
+function isDerivable(type: string): type is DerivableType {
   return derivableTypes.some((known) => known === type);
 }
 

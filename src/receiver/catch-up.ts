@@ -1,6 +1,7 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { CallBudget } from "../catch-up/call-budget.ts";
-import { CatchUp, type CatchUpReport, type CatchUpTarget } from "../catch-up/catch-up.ts";
+import { CatchUp } from "../catch-up/catch-up.ts";
+import type { CatchUpReport, CatchUpTarget } from "../catch-up/endpoint-run.ts";
 import { derivableTypes } from "../catch-up/repository-state.ts";
 import { readSpace } from "../core/environment.ts";
 import { HubError } from "../core/errors.ts";

@@ -3,9 +3,16 @@ import type { HubClient } from "../hub/client.ts";
 import { coveredReason, matchListedFiles, type PathFilter, pathsReason } from "../payload/filter.ts";
 import type { Delivery } from "../payload/parse.ts";
 import type { WebhookPayload } from "../payload/schema.ts";
-import type { ServerCatchUp } from "./catch-up.ts";
 import type { Endpoint } from "./endpoint.ts";
 import type { ServerHub } from "./hub.ts";
+
+/** Finds out what a delivery changes that catch-up has not derived: see `CatchUp.uncovered`. */
+export interface CoverageCheck {
+  uncovered(
+    delivery: { endpoint: string; payload: WebhookPayload; id: string },
+    signal: AbortSignal,
+  ): Promise<"all" | "nothing" | NonNullable<WebhookPayload["updatedRefs"]>>;
+}
 
 interface CheckedDelivery {
   endpoint: Endpoint;
@@ -13,7 +20,7 @@ interface CheckedDelivery {
   payload: WebhookPayload;
   signal: AbortSignal | undefined;
   hub: ServerHub;
-  catchUp: () => Promise<ServerCatchUp>;
+  catchUp: () => Promise<CoverageCheck>;
   log: Logger;
 }
 
@@ -58,7 +65,7 @@ async function check(
   if (catchUp) {
     const part = await (await loadCatchUp()).uncovered({ endpoint: endpoint.name, payload, id: delivery.id }, signal);
     if (part === "nothing") return { ignored: coveredReason };
-    if (part !== "all") payload = { ...given, updatedRefs: [...part] };
+    if (part !== "all") payload = { ...given, updatedRefs: part };
   }
   if (ignoreSelf) {
     const { isOwnEvent } = await import("./own-event.ts");

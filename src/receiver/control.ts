@@ -1,4 +1,4 @@
-import type { CatchUpReport } from "../catch-up/catch-up.ts";
+import type { CatchUpReport } from "../catch-up/endpoint-run.ts";
 import type { FilterValues } from "../payload/filter.ts";
 import type { Outcome } from "../payload/parse.ts";
 import type { EndpointRegistration } from "./counts.ts";

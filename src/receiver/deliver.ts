@@ -16,8 +16,7 @@ import {
   resultTextOf,
 } from "./answer.ts";
 import type { BackgroundWork } from "./background.ts";
-import type { ServerCatchUp } from "./catch-up.ts";
-import { checkConditions } from "./conditions.ts";
+import { type CoverageCheck, checkConditions } from "./conditions.ts";
 import type { ServerContext } from "./context.ts";
 import type { JobDelivery } from "./control.ts";
 import { DeliveryRecorder } from "./end.ts";
@@ -32,7 +31,7 @@ import type { SecretCheck } from "./secret.ts";
 interface PipelineParts {
   background: BackgroundWork;
   hub: ServerHub;
-  catchUp: () => Promise<ServerCatchUp>;
+  catchUp: () => Promise<CoverageCheck>;
 }
 
 /** The maximum number of unknown names that are logged, because senders can invent any number of names. */

@@ -1,0 +1,332 @@
+import { HubError } from "../core/errors.ts";
+import type { Logger } from "../core/log.ts";
+import type { HubClient } from "../hub/client.ts";
+import type { Cursors, Inbox } from "../inbox/inbox.ts";
+import { derivedIdPrefix, parsePayload } from "../payload/parse.ts";
+import { formatWatched, type WatchedItem, type WebhookDomain } from "../payload/watch.ts";
+import { type AcceptedChanges, AcceptedDeliveries, keyOf } from "./accepted.ts";
+import type { CallBudget } from "./call-budget.ts";
+import { findMissedChanges, type MissedChange, ownerOf, type PresentState, payloadOf } from "./changes.ts";
+import {
+  type CoveredChange,
+  cursorKeys,
+  type EndpointCursor,
+  type RefChange,
+  type RepositoryCursor,
+  readCoveredChanges,
+  readEndpointCursor,
+  readRepositoryCursor,
+  remember,
+} from "./cursor.ts";
+import { type ListedRepository, StateReader } from "./repository-state.ts";
+
+/** An endpoint whose missed deliveries are derived. */
+export interface CatchUpTarget {
+  endpoint: string;
+  watch: readonly WatchedItem[];
+  domains: readonly WebhookDomain[];
+  /** Where the first run starts: at the present state, at the beginning, or at a time. */
+  since: "now" | "all" | Date;
+}
+
+export interface CatchUpOptions {
+  hub: HubClient;
+  /** Accepts a derived delivery like one of the Hub. `ignored`: the filter of the endpoint does not match. */
+  accept: (
+    target: CatchUpTarget,
+    delivery: { id: string; body: string; dryRun: boolean },
+  ) => Promise<"accepted" | "duplicate" | "ignored">;
+  budget: CallBudget;
+  log: Logger;
+  /** Milliseconds since the epoch. */
+  now: () => number;
+}
+
+/** What a run has done. */
+export interface CatchUpReport {
+  /** Whether another process was catching up, so that this run did nothing. */
+  isElsewhere: boolean;
+  repositories: number;
+  /** The number of repositories that could not be read. The next run reads them again. */
+  failed: number;
+  /** The number of calls to the Hub. */
+  calls: number;
+  /** The derived deliveries, without those that the filter ignores. */
+  derived: DerivedDelivery[];
+}
+
+export interface DerivedDelivery {
+  id: string;
+  scope: string;
+  action: string;
+  /** As `type:name`. */
+  repository: string;
+  /** Only for `repo.content`. */
+  updatedRefs?: readonly RefChange[] | undefined;
+}
+
+/** How long before the start of a run its deliveries are read again: a delivery can be stored long after it arrived. */
+const overlapMs = 10 * 60_000;
+
+interface RunParts extends CatchUpOptions {
+  target: CatchUpTarget;
+  inbox: Inbox;
+  cursors: Cursors;
+  signal: AbortSignal;
+  dryRun: boolean;
+  report: CatchUpReport;
+}
+
+/** One run for one endpoint. */
+export class EndpointRun {
+  readonly #parts: RunParts;
+  readonly #reader: StateReader;
+  readonly #startedAt: number;
+  readonly #stored: ReadonlyMap<string, string>;
+  readonly #endpoint: EndpointCursor | undefined;
+  readonly #accepted: AcceptedDeliveries;
+  readonly #unfinished = new Map<string, number>();
+  readonly #seen = new Set<string>();
+  /** Whether the watched item whose repositories are compared has no cursors yet. */
+  #isFirst = false;
+
+  static async open(parts: RunParts): Promise<EndpointRun> {
+    const { cursors, target, inbox, now } = parts;
+    const startedAt = now();
+    const stored = await cursors.list(target.endpoint);
+    const endpoint = readEndpointCursor(stored.get(cursorKeys.endpoint));
+    const accepted = new AcceptedDeliveries(target.endpoint, inbox);
+    if (!endpoint && !parts.dryRun) {
+      // If the first run is interrupted, the next one needs the deliveries since its start.
+      const first: EndpointCursor = { ranAt: startedAt, watched: [], unfinished: {} };
+      await cursors.set(target.endpoint, new Map([[cursorKeys.endpoint, JSON.stringify(first)]]));
+    }
+    if (endpoint) {
+      const from = Math.min(endpoint.ranAt, ...Object.values(endpoint.unfinished)) - overlapMs;
+      await accepted.read({ receivedFrom: new Date(from) });
+    }
+    return new EndpointRun(parts, { startedAt, stored, endpoint, accepted });
+  }
+
+  private constructor(
+    parts: RunParts,
+    read: {
+      startedAt: number;
+      stored: ReadonlyMap<string, string>;
+      endpoint: EndpointCursor | undefined;
+      accepted: AcceptedDeliveries;
+    },
+  ) {
+    const { hub, budget, signal, report } = parts;
+    this.#parts = parts;
+    this.#startedAt = read.startedAt;
+    this.#stored = read.stored;
+    this.#endpoint = read.endpoint;
+    this.#accepted = read.accepted;
+    const beforeCall = async () => {
+      await budget.take(signal);
+      report.calls += 1;
+    };
+    this.#reader = new StateReader({ hub, signal, beforeCall });
+  }
+
+  /** Returns the repositories of a watched item that were not compared in this run. */
+  async *repositories(watched: WatchedItem): AsyncGenerator<ListedRepository, void, undefined> {
+    const [text = ""] = formatWatched([watched]);
+    this.#isFirst = !this.#endpoint?.watched.includes(text);
+    for await (const repository of this.#reader.repositories(watched)) {
+      if (this.#seen.has(repository.id)) continue;
+      this.#seen.add(repository.id);
+      yield repository;
+    }
+  }
+
+  /** Derives and accepts what the endpoint missed of a repository. A repository that cannot be read is left to the next run. */
+  async compare(repository: ListedRepository): Promise<void> {
+    const { report, log, target, signal } = this.#parts;
+    report.repositories += 1;
+    try {
+      await this.#compare(repository);
+    } catch (error) {
+      if (signal.aborted || !isAboutRepository(error)) throw error;
+      report.failed += 1;
+      this.#unfinished.set(
+        repository.id,
+        this.#endpoint?.unfinished[repository.id] ?? this.#endpoint?.ranAt ?? this.#startedAt,
+      );
+      log.warn(
+        { err: error, endpoint: target.endpoint, repository: `${repository.type}:${repository.name}` },
+        "Catch-up could not read a repository. The next run reads it again.",
+      );
+    }
+  }
+
+  async #compare(repository: ListedRepository): Promise<void> {
+    const { target, dryRun } = this.#parts;
+    const known = readRepositoryCursor(this.#stored.get(cursorKeys.repository(repository.id)));
+    const present = await this.#readPresent(repository, known);
+    const cursor = known ?? (this.#isFirst ? await this.#firstCursor(present) : undefined);
+    const hasRepoEvents = target.domains.includes("repo");
+    const find = (accepted: AcceptedChanges) =>
+      findMissedChanges({
+        ...{ cursor, present, accepted, hasRepoEvents },
+        readDiscussion: (num) => this.#reader.discussion(repository, num),
+        ownerId: (name) => this.#reader.ownerId(name),
+      });
+    let accepted = this.#accepted.of(repository.id);
+    let missed = await find(accepted);
+    if (missed.length > 0) {
+      // Deliveries that arrived after the start of the run. Those that arrive from now on wait until the comparison has ended.
+      await this.#accepted.read({
+        receivedFrom: new Date(this.#startedAt - overlapMs),
+        repository: `${repository.type}:${repository.name}`,
+      });
+      accepted = this.#accepted.of(repository.id);
+      missed = await find(accepted);
+    }
+    const derived = await this.#accept(missed, {
+      repository,
+      present,
+      first: Math.max(cursor?.derived ?? 0, accepted.derived),
+    });
+    if (dryRun) return;
+    await this.#store(nextCursor({ cursor, present, derived }), { repository, missed, stored: known });
+  }
+
+  async #readPresent(repository: ListedRepository, known: RepositoryCursor | undefined): Promise<PresentState> {
+    const { domains } = this.#parts.target;
+    const isUnchanged =
+      known?.lastModified !== undefined &&
+      known.lastModified === repository.lastModified &&
+      this.#accepted.of(repository.id).refs.size === 0 &&
+      !this.#isWatchedByName(repository);
+    const refs = domains.includes("repo") && !isUnchanged ? await this.#reader.refs(repository) : undefined;
+    const discussions = domains.includes("discussion") ? await this.#reader.discussions(repository) : undefined;
+    return { repository, refs, discussions };
+  }
+
+  /** Whether all refs of a repository are read in each run. Lists only show when the main branch changed. */
+  #isWatchedByName({ type, name }: ListedRepository): boolean {
+    return this.#parts.target.watch.some((watched) => watched.type === type && isSameText(watched.name, name));
+  }
+
+  /** Returns the state from which the first run of a watched item derives deliveries. */
+  async #firstCursor(present: PresentState): Promise<RepositoryCursor> {
+    const { since } = this.#parts.target;
+    const { repository } = present;
+    if (since === "now") return nextCursor({ cursor: undefined, present, derived: 0 });
+    const empty = nextCursor({ cursor: undefined, present: { repository }, derived: 0 });
+    if (since === "all") return empty;
+    const refs: Record<string, string> = {};
+    for (const [ref, commit] of present.refs ?? []) {
+      const before = await this.#reader.commitBefore(repository, { revision: commit, time: since });
+      if (before !== undefined) refs[ref] = before;
+    }
+    const discussions: RepositoryCursor["discussions"] = {};
+    for (const { num, createdAt, status, title, numComments } of present.discussions ?? []) {
+      if (Date.parse(createdAt) <= since.getTime()) discussions[num] = { status, title, comments: numComments };
+    }
+    return { ...empty, refs, discussions };
+  }
+
+  /** Accepts the derived deliveries in their order, and returns the number of the last one. */
+  async #accept(
+    missed: readonly MissedChange[],
+    { repository, present, first }: { repository: ListedRepository; present: PresentState; first: number },
+  ): Promise<number> {
+    const { accept, target, hub, report, dryRun } = this.#parts;
+    let number = first;
+    const headSha = present.refs?.get("refs/heads/main");
+    const ownerId = missed.length > 0 ? await this.#reader.ownerId(ownerOf(repository.name)) : "";
+    for (const change of missed) {
+      number += 1;
+      const body = JSON.stringify(payloadOf(change, { repository, headSha, ownerId, hubUrl: hub.hubUrl }));
+      const id = `${derivedIdPrefix}${number}-${await shortHash(body)}`;
+      const { scope, action, name, updatedRefs } = change;
+      const result = await accept(target, { id, body, dryRun });
+      if (result === "accepted")
+        report.derived.push({ id, scope, action, repository: `${repository.type}:${name}`, updatedRefs });
+    }
+    return number;
+  }
+
+  async #store(
+    cursor: RepositoryCursor,
+    {
+      repository,
+      missed,
+      stored,
+    }: { repository: ListedRepository; missed: readonly MissedChange[]; stored: RepositoryCursor | undefined },
+  ): Promise<void> {
+    const { cursors, target, now } = this.#parts;
+    const changes = new Map<string, string>();
+    const text = JSON.stringify(cursor);
+    if (missed.length > 0 || text !== JSON.stringify(stored)) changes.set(cursorKeys.repository(repository.id), text);
+    if (missed.length > 0) {
+      const key = cursorKeys.covered(repository.id);
+      const at = now();
+      const added = missed.flatMap((change): CoveredChange[] => {
+        if (change.updatedRefs) return change.updatedRefs.map((ref) => ({ at, ref }));
+        const payload = parsePayload(payloadOf(change, { repository, headSha: undefined, ownerId: "", hubUrl: "" }));
+        const changed = keyOf(payload);
+        return changed === undefined ? [] : [{ at, key: changed }];
+      });
+      changes.set(key, JSON.stringify(remember(readCoveredChanges(this.#stored.get(key)), added, at)));
+    }
+    if (changes.size > 0) await cursors.set(target.endpoint, changes);
+  }
+
+  /** Stores that all repositories were compared. */
+  async finish(): Promise<void> {
+    const { cursors, target, dryRun } = this.#parts;
+    if (dryRun) return;
+    const cursor: EndpointCursor = {
+      ranAt: this.#startedAt,
+      watched: [...formatWatched(target.watch)],
+      unfinished: Object.fromEntries(this.#unfinished),
+    };
+    await cursors.set(target.endpoint, new Map([[cursorKeys.endpoint, JSON.stringify(cursor)]]));
+  }
+}
+
+function nextCursor({
+  cursor,
+  present: { repository, refs, discussions },
+  derived,
+}: {
+  cursor: RepositoryCursor | undefined;
+  present: PresentState;
+  derived: number;
+}): RepositoryCursor {
+  const { type, name, isPrivate, lastModified } = repository;
+  return {
+    ...{ type, name, isPrivate, derived },
+    ...(lastModified !== undefined && { lastModified }),
+    refs: refs ? Object.fromEntries(refs) : (cursor?.refs ?? {}),
+    discussions: discussions
+      ? Object.fromEntries(
+          discussions.map(({ num, status, title, numComments }) => [num, { status, title, comments: numComments }]),
+        )
+      : (cursor?.discussions ?? {}),
+  };
+}
+
+/** Whether an error concerns one repository. If the Hub is down or refuses the token, the next repository fails too. */
+function isAboutRepository(error: unknown): boolean {
+  if (!HubError.isInstance(error)) return false;
+  return (
+    error.status === 403 ||
+    error.status === 404 ||
+    error.code === "HUB_RESPONSE_INVALID" ||
+    error.code === "HUB_REFUSED"
+  );
+}
+
+function isSameText(one: string, other: string): boolean {
+  return one.toLowerCase() === other.toLowerCase();
+}
+
+async function shortHash(text: string): Promise<string> {
+  const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
+  return [...new Uint8Array(digest, 0, 12)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+}
