@@ -54,11 +54,11 @@ const numberPattern = /^catch-up-(\d+)-/;
 /** The accepted deliveries of an endpoint, by repository. */
 export class AcceptedDeliveries {
   readonly #endpoint: string;
-  readonly #inbox: Inbox;
+  readonly #inbox: Pick<Inbox, "list">;
   readonly #deliveries = new Map<string, { id: string; receivedAt: number; payload: WebhookPayload }[]>();
   readonly #read = new Set<string>();
 
-  constructor(endpoint: string, inbox: Inbox) {
+  constructor(endpoint: string, inbox: Pick<Inbox, "list">) {
     this.#endpoint = endpoint;
     this.#inbox = inbox;
   }

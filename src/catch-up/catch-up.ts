@@ -1,10 +1,16 @@
 import { WebhookError } from "../core/errors.ts";
-import type { Cursors, Inbox } from "../inbox/inbox.ts";
+import type { Cursors } from "../inbox/inbox.ts";
 import { derivedIdPrefix } from "../payload/parse.ts";
 import type { WebhookPayload } from "../payload/schema.ts";
 import { uncoveredPart } from "./covered.ts";
 import { cursorKeys, readCoveredChanges } from "./cursor.ts";
-import { type CatchUpOptions, type CatchUpReport, type CatchUpTarget, EndpointRun } from "./endpoint-run.ts";
+import {
+  type CatchUpOptions,
+  type CatchUpReport,
+  type CatchUpTarget,
+  EndpointRun,
+  type ReadInbox,
+} from "./endpoint-run.ts";
 import { StateReader } from "./repository-state.ts";
 
 export interface RunOptions {
@@ -39,12 +45,13 @@ export class CatchUp {
    *
    * @throws `INBOX_UNUSABLE` if the inbox keeps no cursors, errors of the Hub that concern all repositories, and errors of the inbox.
    */
-  async run(target: CatchUpTarget, inbox: Inbox, { signal, dryRun = false }: RunOptions): Promise<CatchUpReport> {
+  async run(target: CatchUpTarget, inbox: ReadInbox, { signal, dryRun = false }: RunOptions): Promise<CatchUpReport> {
     const cursors = cursorsOf(inbox);
     const report: CatchUpReport = { isElsewhere: false, repositories: 0, failed: 0, calls: 0, derived: [] };
     let claimedAt = Number.NEGATIVE_INFINITY;
     const claim = async (): Promise<boolean> => {
       const { now } = this.#options;
+      if (dryRun) return true;
       if (Math.abs(now() - claimedAt) < claimMs / 4) return true;
       claimedAt = now();
       return cursors.claim({ key: target.endpoint, holder: this.#holder, forMs: claimMs });
@@ -63,7 +70,7 @@ export class CatchUp {
       await run.finish();
       return report;
     } finally {
-      await cursors.claim({ key: target.endpoint, holder: this.#holder, forMs: 0 }).catch(() => {});
+      if (!dryRun) await cursors.claim({ key: target.endpoint, holder: this.#holder, forMs: 0 }).catch(() => {});
     }
   }
 
@@ -73,7 +80,7 @@ export class CatchUp {
    */
   async uncovered(
     { endpoint, payload, id }: { endpoint: string; payload: WebhookPayload; id: string },
-    inbox: Inbox,
+    inbox: ReadInbox,
     signal: AbortSignal,
   ): ReturnType<typeof uncoveredPart> {
     if (id.startsWith(derivedIdPrefix) || !inbox.cursors) return "all";
@@ -96,7 +103,7 @@ export class CatchUp {
   }
 }
 
-function cursorsOf({ cursors }: Inbox): Cursors {
+function cursorsOf({ cursors }: ReadInbox): Cursors {
   if (cursors) return cursors;
   throw new WebhookError(
     "The inbox cannot store what catch-up has seen of the Hub. Add `cursors` to your inbox, use a built-in inbox, or remove `catchUp` and `poll`.",

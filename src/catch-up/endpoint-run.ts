@@ -42,6 +42,9 @@ export interface CatchUpOptions {
   now: () => number;
 }
 
+/** The part of an inbox that catch-up uses. What it derives is accepted by the server. */
+export type ReadInbox = Pick<Inbox, "list" | "cursors">;
+
 /** What a run has done. */
 export interface CatchUpReport {
   /** Whether another process was catching up, so that this run did nothing. */
@@ -70,7 +73,7 @@ const overlapMs = 10 * 60_000;
 
 interface RunParts extends CatchUpOptions {
   target: CatchUpTarget;
-  inbox: Inbox;
+  inbox: ReadInbox;
   cursors: Cursors;
   signal: AbortSignal;
   dryRun: boolean;

@@ -1,14 +1,14 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { CallBudget } from "../catch-up/call-budget.ts";
 import { CatchUp } from "../catch-up/catch-up.ts";
-import type { CatchUpReport, CatchUpTarget } from "../catch-up/endpoint-run.ts";
+import type { CatchUpReport, CatchUpTarget, ReadInbox } from "../catch-up/endpoint-run.ts";
 import { derivableTypes } from "../catch-up/repository-state.ts";
-import { readSpace } from "../core/environment.ts";
-import { HubError } from "../core/errors.ts";
-import { type Duration, formatDuration, maxTimerMs, optionError, toMilliseconds } from "../core/options.ts";
+import { readEnvironment, readSpace } from "../core/environment.ts";
+import { HubError, WebhookError } from "../core/errors.ts";
+import { type Duration, formatDuration, isDuration, maxTimerMs, optionError, toMilliseconds } from "../core/options.ts";
 import { exponentialBackoff } from "../core/time.ts";
 import { isOnThisMachine } from "../core/urls.ts";
-import { isOnLocalDisk } from "../inbox/open-inbox.ts";
+import { isOnLocalDisk, openInbox } from "../inbox/open-inbox.ts";
 import type { BackgroundWork } from "./background.ts";
 import type { ServerContext } from "./context.ts";
 import type { DeliveryPipeline } from "./deliver.ts";
@@ -25,6 +25,12 @@ interface CatchUpParts {
 interface ScheduledTarget extends CatchUpTarget {
   everyMs: number;
 }
+
+/** What a server has seen that has not run yet. */
+const emptyInbox: ReadInbox = {
+  list: async () => ({ deliveries: [] }),
+  cursors: { get: async () => undefined, list: async () => new Map(), set: async () => {}, claim: async () => true },
+};
 
 /** The wait after the first failed run. Later waits double, up to the interval. */
 const firstRetryMs = 60_000;
@@ -59,7 +65,8 @@ export class ServerCatchUp {
    * @throws `OPTION_INVALID` if an endpoint cannot catch up, or the rate limit does not allow the interval; `INBOX_UNUSABLE` if the
    *   inbox would not survive a restart of a Space; with `poll`, errors of the first run.
    */
-  async start(poll: Duration | undefined): Promise<void> {
+  async start(option: Duration | undefined): Promise<void> {
+    const poll = option ?? environmentInterval();
     const targets = this.#targets(poll);
     if (targets.length === 0) return;
     this.#assertDurable();
@@ -71,12 +78,30 @@ export class ServerCatchUp {
 
   /** Runs once for each endpoint, and returns the reports by endpoint. */
   async run({ signal, dryRun }: { signal: AbortSignal; dryRun: boolean }): Promise<ReadonlyMap<string, CatchUpReport>> {
-    const inbox = await this.#parts.background.open();
+    const targets = this.#targets("6h");
+    await using reading = dryRun ? await this.#openForReading() : undefined;
+    const inbox = reading?.inbox ?? (await this.#parts.background.open());
     const reports = new Map<string, CatchUpReport>();
-    for (const target of this.#targets("6h")) {
+    for (const target of targets) {
       reports.set(target.endpoint, await this.#catchUp.run(target, inbox, { signal, dryRun }));
     }
     return reports;
+  }
+
+  /** Opens the inbox without running its deliveries. */
+  async #openForReading(): Promise<{ inbox: ReadInbox } & AsyncDisposable> {
+    const { inbox: given } = this.#parts.background;
+    if (typeof given === "object") return { inbox: given, [Symbol.asyncDispose]: async () => {} };
+    const { log, now } = this.#context;
+    try {
+      const url = given ?? readEnvironment("INBOX_URL");
+      const inbox = await openInbox({ url, log, now, mustExist: true, access: "read" });
+      return { inbox, [Symbol.asyncDispose]: async () => void (await inbox.close(0)) };
+    } catch (error) {
+      if (!WebhookError.isInstance(error) || error.code !== "INBOX_UNUSABLE") throw error;
+      log.info(`${error.message} This is what a first run would do.`);
+      return { inbox: emptyInbox, [Symbol.asyncDispose]: async () => {} };
+    }
   }
 
   /** See `CatchUp.uncovered`. */
@@ -114,7 +139,7 @@ export class ServerCatchUp {
 
   #assertDurable(): void {
     const { inbox } = this.#parts.background;
-    if (!readSpace() || typeof inbox === "object" || !isOnLocalDisk(inbox)) return;
+    if (!readSpace() || typeof inbox === "object" || !isOnLocalDisk(inbox ?? readEnvironment("INBOX_URL"))) return;
     throw optionError(
       "Catch-up remembers in the inbox what it has seen, but every restart erases the disk of a Space. Set INBOX_URL to a Storage Bucket, such as hf://buckets/me/inbox, or remove catchUp and poll.",
     );
@@ -181,6 +206,13 @@ function assertDerivable({ name, queue, watch }: Endpoint): void {
   throw optionError(
     `Endpoint "${name}" watches ${other.type}:${other.name}, but changes can only be derived for ${types.join(", ")}. Remove catchUp and poll, or watch this item with another endpoint.`,
   );
+}
+
+/** Reads `POLL`. @throws `OPTION_INVALID` */
+function environmentInterval(): Duration | undefined {
+  const text = readEnvironment("POLL");
+  if (text === undefined || isDuration(text)) return text;
+  throw optionError({ option: "POLL", value: text, expected: 'a duration such as "5m"' });
 }
 
 /** Waits, without keeping the process alive. @throws the abort reason of the signal. */

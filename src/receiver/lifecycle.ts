@@ -1,4 +1,4 @@
-import { isTestRun } from "../core/environment.ts";
+import { isTestRun, readEnvironment } from "../core/environment.ts";
 import { minRedactedLength } from "../core/log.ts";
 import { type Duration, toMilliseconds } from "../core/options.ts";
 import { loadOnce } from "../core/time.ts";
@@ -187,7 +187,8 @@ export class ServerLifecycle {
   async #startCatchUp(): Promise<void> {
     const { endpoints, launchOptions, isClosed } = this.#context;
     const { poll } = launchOptions;
-    if (isClosed || (poll === undefined && endpoints.all.every(({ catchUp }) => catchUp === undefined))) return;
+    const isPolling = (poll ?? readEnvironment("POLL")) !== undefined;
+    if (isClosed || (!isPolling && endpoints.all.every(({ catchUp }) => catchUp === undefined))) return;
     this.#catchUp = this.#parts.catchUp();
     await (await this.#catchUp).start(poll);
   }

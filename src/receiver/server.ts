@@ -249,7 +249,10 @@ export class WebhooksServer {
       limitRetryWaits: (maxMs) => this.#background.limitRetryWaits(maxMs),
       setRegistrations: (registrations) => endpoints.setRegistrations(registrations),
       launch: (launchOptions) => this.#lifecycle.launch(launchOptions, { mayExit: false }),
-      catchUp: async (options) => (await this.#catchUp()).run(options),
+      catchUp: async (options) => {
+        await this.#lifecycle.prepare();
+        return (await this.#catchUp()).run(options);
+      },
       runJob: async ({ endpoint, ...delivery }) => {
         await this.#lifecycle.prepare();
         return this.#pipeline.runJob(this.#context.endpoints.find(endpoint), delivery);
