@@ -71,6 +71,8 @@ export interface DeliverySummary extends DeliveryKey {
   event?: { scope: string; action: string };
   /** `url` is the page on the Hub. */
   repository?: { type: string; name: string; url?: string };
+  /** The part of the repository: a pushed ref such as `main`, or a discussion or pull request such as `#3`. */
+  subject?: string;
   receivedAt: number;
   /** The duration of the last attempt. */
   durationMs?: number;
