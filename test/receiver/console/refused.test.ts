@@ -73,7 +73,7 @@ test("A sender can fill neither the memory nor the page, and no entry contains a
     server.webhook("strict", { schema: { "~standard": { version: 1, vendor: "test", validate: echo } } }, () => {});
   });
   for (let id = 0; id < 30; id += 1) await deliver("strict", `${id}`);
-  await deliver("x".repeat(5_000), "unknown");
+  await deliver(secret.repeat(100), "unknown");
   const { refused }: EndpointList = await client.read("endpoints");
   expect(refused).toHaveLength(20);
   expect(refused.map(({ endpoint }) => endpoint.length)).toEqual([200, ...Array(19).fill("strict".length)]);
