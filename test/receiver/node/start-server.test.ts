@@ -225,6 +225,14 @@ describe("The host and port of a server", () => {
     expect((await deliverTo(url)).status).toBe(200);
   });
 
+  test("PORT that browsers refuse is an error before the server listens", async () => {
+    vi.stubEnv("PORT", "6000");
+    await expect(new WebhooksServer({ secret: "s3cret-of-the-hub" }).launch()).rejects.toMatchObject({
+      code: "OPTION_INVALID",
+      message: 'PORT is "6000". Use a port that browsers and fetch do not refuse, such as 8080.',
+    });
+  });
+
   test.each(["seven", "-1", "65536", "78.5", "http://localhost:7860", " "])(
     "reject an invalid PORT: %j",
     async (port) => {
