@@ -306,6 +306,16 @@ describe("A server in a Space", () => {
     expect(page).toContain("https://acme-rain-bot.hf.space/webhooks/retrain");
   });
 
+  test("of a local Hub has an http URL, also in the link to its console", async () => {
+    vi.stubEnv("SPACE_ID", "me/bot");
+    vi.stubEnv("SPACE_HOST", "127.0.0.1:4321");
+    const logger = createMemoryLogger();
+    await using server = new WebhooksServer({ secret: "s3cret", logger });
+    expect(await server.launch(anyPort)).toMatchObject({ publicUrl: "http://127.0.0.1:4321" });
+    const link = () => logger.lines.find(({ console }) => console !== undefined)?.console;
+    await expect.poll(link).toMatch(/^http:\/\/127\.0\.0\.1:4321\/_console\//);
+  });
+
   test.each<[what: string, inbox: string, background: boolean, warns: boolean]>([
     ["nothing in the background", "sqlite:./never-made.db", false, false],
     ["an inbox on its disk", "sqlite:inbox.db", true, true],
