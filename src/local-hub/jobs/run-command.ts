@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, type StdioOptions, spawn } from "node:child_process";
 import type { Readable } from "node:stream";
 import { maxTimerMs } from "../../core/options.ts";
 
@@ -51,10 +51,12 @@ let watchdog: ChildProcess | undefined;
 
 /** A POSIX shell starts fast and uses little memory. Its own process group keeps it running after a signal of the terminal. */
 function startWatchdog(): ChildProcess {
-  const started = spawn("/bin/sh", ["-c", watchdogScript], { stdio: ["pipe", "ignore", "ignore"], detached: true });
-  // Without a shell, for example on Windows, jobs are only stopped when this process exits by itself.
+  const stdio: StdioOptions = ["pipe", "ignore", "ignore"];
+  // Has no standard input if there are too many open files.
+  const started: ChildProcess = spawn("/bin/sh", ["-c", watchdogScript], { stdio, detached: true });
+  // Without a shell, jobs only end if this process exits by itself.
   started.on("error", () => {});
-  started.stdin.on("error", () => {});
+  started.stdin?.on("error", () => {});
   started.unref();
   return started;
 }
