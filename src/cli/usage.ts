@@ -1,6 +1,6 @@
 import { type Command, Help, type HelpConfiguration, InvalidArgumentError, type Option } from "commander";
 import { WebhookError } from "../core/errors.ts";
-import { type Duration, isDuration, isPort } from "../core/options.ts";
+import { acceptedPort, type Duration, isDuration, isPort, isRefusedPort } from "../core/options.ts";
 
 /** Creates an error in the arguments or options of a command. The exit code is 2. */
 export function usageError(message: string): WebhookError {
@@ -36,16 +36,18 @@ export function helpWithoutHubOptions(...replacements: readonly Option[]): HelpC
   };
 }
 
-/** Parses a port from 0 to 65535. Returns `undefined` for any other text. */
-export function readPort(text: string): number | undefined {
-  return /^\d{1,5}$/.test(text) && isPort(Number(text)) ? Number(text) : undefined;
+/** Parses a port to listen on. Returns what to use instead of any other text. */
+export function readPort(text: string): number | string {
+  const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;
+  if (!isPort(port)) return "Use a number from 0 to 65535.";
+  return isRefusedPort(port) ? `Use ${acceptedPort}.` : port;
 }
 
-/** @throws `InvalidArgumentError` if the text is not a port from 0 to 65535. */
+/** @throws `InvalidArgumentError` if the text is not a port to listen on. */
 export function parsePort(text: string): number {
   const port = readPort(text);
-  if (port !== undefined) return port;
-  throw new InvalidArgumentError("Use a number from 0 to 65535.");
+  if (typeof port === "number") return port;
+  throw new InvalidArgumentError(port);
 }
 
 /** Returns a parser for integers from `min` to `max`, which throws an `InvalidArgumentError` for any other text. */

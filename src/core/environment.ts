@@ -23,7 +23,9 @@ export interface Space {
 export function readSpace(read: (name: string) => string | undefined = readEnvironment): Space | undefined {
   const id = read("SPACE_ID");
   const host = read("SPACE_HOST");
-  return id && host ? { id, url: `https://${host}` } : undefined;
+  // A Space of a local Hub.
+  const scheme = /^127\.0\.0\.1(?::|$)/.test(host ?? "") ? "http" : "https";
+  return id && host ? { id, url: `${scheme}://${host}` } : undefined;
 }
 
 /** Whether a test runner started this process: vitest, `node --test`, or one that sets `NODE_ENV`, such as Jest. */

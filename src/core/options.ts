@@ -77,13 +77,29 @@ export function isPort(port: number, { min = 0 }: { min?: 0 | 1 } = {}): boolean
   return Number.isInteger(port) && port >= min && port <= maxPort;
 }
 
-/** Returns the port that an option or a variable sets. @throws `OPTION_INVALID` when it is not an integer from 0 to 65535. */
+/** The ports of other protocols, to which the Fetch standard allows no connection. */
+const refusedPorts: ReadonlySet<number> = new Set([
+  1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103, 104, 109, 110,
+  111, 113, 115, 117, 119, 123, 135, 137, 139, 143, 161, 179, 389, 427, 465, 512, 513, 514, 515, 526, 530, 531, 532,
+  540, 548, 554, 556, 563, 587, 601, 636, 989, 990, 993, 995, 1719, 1720, 1723, 2049, 3659, 4045, 4190, 5060, 5061,
+  6000, 6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697, 10080,
+]);
+
+/** Whether browsers and `fetch` refuse to connect to a port ("bad port"). */
+export function isRefusedPort(port: number): boolean {
+  return refusedPorts.has(port);
+}
+
+/** Completes "Use …" for a port that {@link isRefusedPort}. */
+export const acceptedPort = "a port that browsers and fetch do not refuse, such as 8080";
+
+/** Returns the port that an option or a variable sets. @throws `OPTION_INVALID` for one that cannot be used. */
 export function checkPort(
   port: number,
   source: { option: string; value: number } | { variable: string; value: string } = { option: "port", value: port },
 ): number {
-  if (isPort(port)) return port;
-  throw optionError({ ...source, expected: `an integer from 0 to ${maxPort}` });
+  if (isPort(port) && !isRefusedPort(port)) return port;
+  throw optionError({ ...source, expected: isPort(port) ? acceptedPort : `an integer from 0 to ${maxPort}` });
 }
 
 /** Returns a count. @throws `OPTION_INVALID` unless it is an integer of at least 1, or `Infinity` if `allowsInfinity` is set. */

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { fileURLToPath } from "node:url";
 import { programUrl } from "../core/files.ts";
-import { type Duration, optionError, toMilliseconds } from "../core/options.ts";
+import { checkPort, type Duration, optionError, toMilliseconds } from "../core/options.ts";
 import { defaultPort } from "../core/urls.ts";
 import { parseWatch, type Watch, type WatchedItem } from "../payload/watch.ts";
 import { findServerFile } from "../server-file/find-server-file.ts";
@@ -118,6 +118,8 @@ export function devInboxUrl(port: number): string {
 export function resolveDevOptions(options: StartDevOptions): DevConfig {
   const { publicUrl, inbox, watch, waitForFile = false, repairInterval = "1m" } = options;
   const { port, hubPort, token, hubUrl, state, onEvent, poll } = options;
+  if (port !== undefined) checkPort(port);
+  if (hubPort !== undefined) checkPort(hubPort, { option: "hubPort", value: hubPort });
   const isReal = options.hub === "real";
   const isPolling = poll !== undefined;
   if (isPolling && (options.tunnel || publicUrl !== undefined || watch || options.forward !== undefined)) {

@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { Agent, type IncomingMessage, type Server, type ServerOptions } from "node:http";
 import { renderErrorPage } from "../console/pages/error-page.ts";
 import { WebhookError } from "../core/errors.ts";
+import { isRefusedPort } from "../core/options.ts";
 import { consolePath, defaultPort, isLoopbackHost, wantsHtml, webhooksPath } from "../core/urls.ts";
 import type { Exchange } from "../http-server/exchange.ts";
 import { createHttpServer, defaultLimits, malformedRefused, openSocket } from "../http-server/server.ts";
@@ -227,6 +228,7 @@ export async function listenOnFreePort<Listening>(
   listen: (port: number) => Promise<Listening>,
 ): Promise<Listening> {
   for (let port = firstPort; port < firstPort + maxAttempts; port += 1) {
+    if (isRefusedPort(port)) continue;
     try {
       return await listen(port);
     } catch (error) {

@@ -47,6 +47,8 @@ interface EventSummary {
   repoName?: string | undefined;
   /** The page of the repository. This can be any text. */
   repoUrl?: string | undefined;
+  /** The part of the repository: `#3` for a discussion or a pull request, otherwise the pushed ref, such as `main` or `main +2`. */
+  subject?: string | undefined;
 }
 
 const maxLength = 200;
@@ -71,7 +73,17 @@ export function summarizeEvent(body: string | undefined): EventSummary {
     repoName: readText(repo, "name"),
     // A shortened URL would point to another page.
     repoUrl: typeof url === "string" && url !== "" && url.length <= maxLength ? url : undefined,
+    subject: readSubject(payload),
   };
+}
+
+function readSubject(payload: unknown): string | undefined {
+  const num = readOwnField(readOwnField(payload, "discussion"), "num");
+  if (typeof num === "number") return `#${num}`;
+  const refs = readOwnField(payload, "updatedRefs");
+  const ref = Array.isArray(refs) ? readText(refs[0], "ref") : undefined;
+  const name = ref?.replace(/^refs\/(?:heads|tags)\//, "").replace(/^refs\/pr\/(?=\d+$)/, "#");
+  return name && Array.isArray(refs) && refs.length > 1 ? `${name} +${refs.length - 1}` : name;
 }
 
 function readText(value: unknown, name: string): string | undefined {

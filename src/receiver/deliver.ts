@@ -1,5 +1,4 @@
 import { WebhookError } from "../core/errors.ts";
-import type { Logger } from "../core/log.ts";
 import { shorten } from "../core/text.ts";
 import { webhooksPath } from "../core/urls.ts";
 import { type Answer, errorAnswer, isCrossSite } from "../http/answer.ts";
@@ -364,11 +363,11 @@ function refuseCrossSite(request: DeliveryRequest): void {
 /** The maximum length of a logged path, because clients choose it. */
 const maxLoggedPath = 200;
 
-/** Logs a request whose handler did not run, and returns the answer. `endpoint`: `undefined` if it is unknown. */
+/** Logs and records a request whose handler did not run, and returns the answer. `endpoint`: `undefined` if it is unknown. */
 function answerRefusal(
   error: unknown,
   { endpoint, request }: { endpoint: Endpoint | undefined; request: DeliveryRequest },
-  logs: { log: Logger; refusalLog: Logger },
+  { log, refusalLog, history }: Pick<ServerContext, "log" | "refusalLog" | "history">,
 ): Answer {
   // A user's schema may throw a `WebhookError` with any status.
   const hasErrorStatus =
@@ -379,8 +378,10 @@ function answerRefusal(
     ? { endpoint: endpoint.name }
     : { path: shorten(`${webhooksPath}${request.endpointName}`, maxLoggedPath) };
   const fields = { ...subject, code, status, err: cause };
-  if (status === 500) logs.log.error(fields, message);
-  else logs.refusalLog.warn(fields, `delivery refused: ${message}`);
+  if (status === 500) log.error(fields, message);
+  else refusalLog.warn(fields, `delivery refused: ${message}`);
+  // Browsers and scanners use other methods.
+  if (request.method === "POST") history.refuse({ endpoint: request.endpointName, code, status, message });
   return errorAnswer(sent);
 }
 

@@ -1,3 +1,5 @@
+import type { RefusedGroup } from "../console/protocol/deliveries.ts";
+import { shorten } from "../core/text.ts";
 import type { DeliveryKey, StoredDelivery } from "../inbox/inbox.ts";
 import {
   type DeliveryOrigin,
@@ -13,9 +15,11 @@ import {
 /** Records deliveries and attempts for the console, and reports changes to it. */
 export class DeliveryHistory {
   readonly recent: RecentDeliveries;
+  readonly refused: RefusedDeliveries = new RefusedDeliveries();
   readonly recordsDetails: boolean;
   readonly #options: RecordingOptions;
   #onChange: ((key: DeliveryKey) => void) | undefined;
+  #onRefused: (() => void) | undefined;
 
   constructor(options: RecordingOptions) {
     this.#options = options;
@@ -23,9 +27,19 @@ export class DeliveryHistory {
     this.recordsDetails = options.recordDetails;
   }
 
-  /** Calls `onChange` for each later change of a delivery. */
-  observe(onChange: (key: DeliveryKey) => void): void {
+  /** Calls `onChange` for each later change of a delivery, and `onRefused` for each refused one. */
+  observe(onChange: (key: DeliveryKey) => void, onRefused: () => void): void {
     this.#onChange = onChange;
+    this.#onRefused = onRefused;
+  }
+
+  /** Records a delivery that was answered with an error before its handler ran. */
+  refuse(refusal: Refusal): void {
+    const { now, redact } = this.#options;
+    // Shortening could cut a secret, so that it is not recognized.
+    const [endpoint, message] = [redact(refusal.endpoint), redact(refusal.message)];
+    this.refused.add({ ...refusal, endpoint, message }, now());
+    this.#onRefused?.();
   }
 
   /** Reports that a delivery is new or has changed. */
@@ -64,6 +78,37 @@ export class DeliveryHistory {
     }
     this.recent.grow(run, bytes);
     this.#onChange?.(run);
+  }
+}
+
+/** Why a delivery was refused. The sender can choose the endpoint and parts of the message. */
+type Refusal = Omit<RefusedGroup, "count" | "lastAt">;
+
+const maxGroups = 20;
+const maxEndpointLength = 200;
+const maxMessageLength = 500;
+const refusedMaxAgeMs = 86_400_000;
+
+/** The latest reasons why deliveries were refused, at most 20. A flood of refused deliveries must not use more memory. */
+export class RefusedDeliveries {
+  readonly #groups = new Map<string, RefusedGroup>();
+
+  add(refusal: Refusal, at: number): void {
+    const endpoint = shorten(refusal.endpoint, maxEndpointLength);
+    const message = shorten(refusal.message, maxMessageLength);
+    // Unknown endpoints are one group, because a scanner can request any number of them.
+    const key = `${refusal.code === "ENDPOINT_UNKNOWN" ? "" : endpoint} ${refusal.code} ${message}`;
+    const count = (this.#groups.get(key)?.count ?? 0) + 1;
+    // The latest group becomes the last, so that the first is the one to drop.
+    this.#groups.delete(key);
+    this.#groups.set(key, { ...refusal, endpoint, message, count, lastAt: at });
+    const [oldest] = this.#groups.keys();
+    if (this.#groups.size > maxGroups && oldest !== undefined) this.#groups.delete(oldest);
+  }
+
+  /** The groups of the last 24 hours, latest first. */
+  groups(now: number): readonly RefusedGroup[] {
+    return [...this.#groups.values()].filter(({ lastAt }) => now - lastAt < refusedMaxAgeMs).reverse();
   }
 }
 

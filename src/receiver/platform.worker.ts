@@ -49,9 +49,10 @@ export function loadMetrics(): never {
 
 /** Records nothing. */
 export class DeliveryHistory
-  implements Pick<FullHistory, "changed" | "startStored" | "headersToStore" | "start" | "end">
+  implements Pick<FullHistory, "changed" | "refuse" | "startStored" | "headersToStore" | "start" | "end">
 {
   changed(): void {}
+  refuse(): void {}
   startStored(): undefined {}
   headersToStore(): undefined {}
   start(): undefined {}

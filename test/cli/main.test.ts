@@ -203,6 +203,7 @@ const usageErrors = [
   "info a b",
   "hub --port http",
   "hub --port 65536",
+  "hub --port 5060",
   // Webhooks
   "create --watch org:a",
   `create --url ${url}`,
@@ -232,6 +233,7 @@ const usageErrors = [
   `dev --tunnel ngrok --public-url ${url}`,
   "dev --tunnel ssh",
   "dev --port 70000",
+  "dev --hub-port 6666",
   "dev --watch data:me/data",
   "job",
   "init",

@@ -665,6 +665,12 @@ test("listenOnFreePort lets the system choose if the first port and the next 20 
   expect(tried).toHaveLength(22);
 });
 
+test("listenOnFreePort uses no port that fetch refuses", async () => {
+  const { tried, listen } = listener((port) => port < 5063);
+  expect(await listenOnFreePort(5058, listen)).toBe(5063);
+  expect(tried).toEqual([5058, 5059, 5062, 5063]);
+});
+
 test("listenOnFreePort throws any other error", async () => {
   const listen = () => Promise.reject(new Error("EACCES"));
   await expect(listenOnFreePort(80, listen)).rejects.toThrow("EACCES");

@@ -407,6 +407,8 @@ describe("A session with a local Hub", () => {
   test.for([
     ["OPTION_INVALID", { watch: ["datset:me/data" as `dataset:${string}`] }],
     ["OPTION_INVALID", { repairInterval: "soon" as "1m" }],
+    ["OPTION_INVALID", { port: 6000 }],
+    ["OPTION_INVALID", { hubPort: 10_080 }],
     ["OPTION_INVALID", { hub: "real", tunnel: false }],
     ["OPTION_INVALID", { publicUrl: "ftp://example.com" }],
     ["OPTION_INVALID", { publicUrl: "https://bot.example.com", tunnel: {} }],

@@ -24,6 +24,21 @@ describe("The summary of a payload", () => {
     expect(summarizeEvent(body)).toEqual(summary);
   });
 
+  test.for([
+    [{ discussion: { num: 3 } }, "#3"],
+    [{ updatedRefs: [{ ref: "refs/heads/main" }] }, "main"],
+    [{ updatedRefs: [{ ref: "refs/heads/feature/a" }] }, "feature/a"],
+    [{ updatedRefs: [{ ref: "refs/tags/v1.0" }] }, "v1.0"],
+    [{ updatedRefs: [{ ref: "refs/pr/3" }] }, "#3"],
+    [{ updatedRefs: [{ ref: "refs/convert/parquet" }] }, "refs/convert/parquet"],
+    [{ updatedRefs: [{ ref: "refs/heads/main" }, { ref: "refs/pr/1" }, { ref: "refs/pr/2" }] }, "main +2"],
+    [{ updatedRefs: [] }, undefined],
+    [{ updatedRefs: [{ ref: 7 }, { ref: "refs/heads/main" }] }, undefined],
+    [{ updatedRefs: "refs/heads/main", discussion: { num: "3" } }, undefined],
+  ] as const)("names the part of the repository: %j is %s", ([payload, subject]) => {
+    expect(summarizeEvent(JSON.stringify(payload)).subject).toBe(subject);
+  });
+
   test.each([
     "",
     "not JSON",

@@ -71,6 +71,8 @@ export interface DeliverySummary extends DeliveryKey {
   event?: { scope: string; action: string };
   /** `url` is the page on the Hub. */
   repository?: { type: string; name: string; url?: string };
+  /** The part of the repository: a pushed ref such as `main`, or a discussion or pull request such as `#3`. */
+  subject?: string;
   receivedAt: number;
   /** The duration of the last attempt. */
   durationMs?: number;
@@ -258,9 +260,23 @@ export interface EndpointInfo {
   last?: { status: string; at: number };
 }
 
+/** Deliveries that were answered with the same error before a handler ran. */
+export interface RefusedGroup {
+  /** The endpoint in the URL. With the code `ENDPOINT_UNKNOWN`, the latest of the unknown ones. */
+  endpoint: string;
+  status: number | undefined;
+  code: string;
+  message: string;
+  count: number;
+  /** When the latest was refused, in milliseconds since the epoch. */
+  lastAt: number;
+}
+
 /** The answer of `GET /api/endpoints`. */
 export interface EndpointList {
   endpoints: readonly EndpointInfo[];
+  /** The latest reasons first, at most 20 of the last 24 hours. Kept in memory until the server restarts. */
+  refused: readonly RefusedGroup[];
   /** The start of the server, or of the `dev` session. Earlier activity is not counted. */
   startedAt: number;
 }

@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, type StdioOptions, spawn } from "node:child_process";
 import type { Readable } from "node:stream";
 import { maxTimerMs } from "../../core/options.ts";
 
@@ -33,15 +33,49 @@ function killRunning(): void {
   for (const child of running) signalGroup(child, "SIGKILL");
 }
 
+/**
+ * Adds or removes the process groups that it reads, and kills those that remain at the end of its input. Its input ends when this
+ * process is killed, which no listener notices.
+ */
+const watchdogScript = `
+groups=" "
+while read -r group; do
+  case $groups in
+    *" $group "*) groups="\${groups%%" $group "*} \${groups#*" $group "}" ;;
+    *) groups="$groups$group " ;;
+  esac
+done
+for group in $groups; do kill -s KILL -- "-$group"; done`;
+
+let watchdog: ChildProcess | undefined;
+
+/** A POSIX shell starts fast and uses little memory. Its own process group keeps it running after a signal of the terminal. */
+function startWatchdog(): ChildProcess {
+  const stdio: StdioOptions = ["pipe", "ignore", "ignore"];
+  // Has no standard input if there are too many open files.
+  const started: ChildProcess = spawn("/bin/sh", ["-c", watchdogScript], { stdio, detached: true });
+  // Without a shell, jobs only end if this process exits by itself.
+  started.on("error", () => {});
+  started.stdin?.on("error", () => {});
+  started.unref();
+  return started;
+}
+
 /** Kills the job when this process exits. All jobs share one listener, because Node warns about more than ten listeners. */
 function addRunning(child: ChildProcess): void {
   if (running.size === 0) process.on("exit", killRunning);
+  watchdog ??= startWatchdog();
   running.add(child);
+  watchdog.stdin?.write(`${child.pid}\n`);
 }
 
 function removeRunning(child: ChildProcess): void {
   running.delete(child);
-  if (running.size === 0) process.off("exit", killRunning);
+  watchdog?.stdin?.write(`${child.pid}\n`);
+  if (running.size > 0) return;
+  process.off("exit", killRunning);
+  watchdog?.stdin?.end();
+  watchdog = undefined;
 }
 
 /**

@@ -180,8 +180,6 @@ export class LocalSpaces {
       ...{ commit, content: store.content, modulesFolder, secrets: Object.values(valuesOf(secrets)) },
       environment: {
         ...{ HF_ENDPOINT: hubUrl, SPACE_ID: repository.name, SPACE_AUTHOR_NAME: author, SPACE_REPO_NAME: name },
-        // SPACE_HOST stands for HTTPS, which the address of a local Space does not have.
-        ...{ PUBLIC_URL: this.url(repository) ?? hubUrl },
         ...{ SPACE_HOST: new URL(this.url(repository) ?? hubUrl).host, SPACE_CREATOR_USER_ID: accountId(author) },
         ...valuesOf(variables),
         ...valuesOf(secrets),

@@ -7,10 +7,11 @@ import { summarizeEvent } from "../../payload/names.ts";
 import type { RecentDeliveries, RecentDelivery } from "../history.ts";
 import type { RecentAttempt } from "../run.ts";
 
-/** Reads the event and the repository of a delivery for the list. The body can be anything, JSON or not. */
-function readEvent(body: string | undefined): Pick<DeliverySummary, "event" | "repository"> {
-  const { scope, action = "", repoType = "", repoName, repoUrl } = summarizeEvent(body);
+/** Reads the event, the repository, and the subject of a delivery for the list. The body can be anything, JSON or not. */
+function readEvent(body: string | undefined): Pick<DeliverySummary, "event" | "repository" | "subject"> {
+  const { scope, action = "", repoType = "", repoName, repoUrl, subject } = summarizeEvent(body);
   return {
+    ...(subject !== undefined && { subject }),
     ...(scope !== undefined && { event: { scope, action } }),
     ...(repoName !== undefined && {
       repository: { type: repoType, name: repoName, url: isWebUrl(repoUrl) ? repoUrl : undefined },

@@ -107,11 +107,12 @@ export class ReceiverEndpoints implements EndpointSource {
   }
 
   async list(): Promise<EndpointList> {
-    const { endpoints, activity } = this.#source.server;
+    const { endpoints, activity, history, now } = this.#source.server;
     const inbox = await this.#readInbox();
     return {
       endpoints: await Promise.all(endpoints.all.map((endpoint) => this.#describe(endpoint, inbox))),
       startedAt: this.#options.earlier.firstStart(activity.startedAt),
+      refused: history.refused.groups(now()),
     };
   }
 

@@ -55,10 +55,13 @@ export function openConsole(
     isClosed: () => server.isClosed,
   });
   const onChange = () => events.changed("endpoints", "inbox");
-  history.observe((key) => {
-    events.deliveryChanged(key);
-    onChange();
-  });
+  history.observe(
+    (key) => {
+      events.deliveryChanged(key);
+      onChange();
+    },
+    () => events.changed("endpoints"),
+  );
   const endpoints = new ReceiverEndpoints(source, { earlier, onChange });
   const inbox = new ReceiverInbox(source, { onOpened: () => events.changed("inbox") });
   const logLink = createLinkLogger(source);

@@ -37,28 +37,30 @@ describe("hub-webhooks deliveries list", () => {
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
     expect(cellsOf(stdout)).toEqual([
       [
-        ...["ID", "ENDPOINT", "STATUS", "EVENT", "REPOSITORY"],
+        ...["ID", "ENDPOINT", "STATUS", "EVENT", "REPOSITORY", "SUBJECT"],
         ...["RECEIVED", "DURATION", "ATTEMPTS", "LAST ERROR, REASON, OR NEXT ATTEMPT"],
       ],
-      ["new", "notify", "queued", "-", "-", hour, "-", "0", `due ${hour}`],
-      ["bad", "retrain", "dead", "-", "-", hour, "N ms", "2", "The trainer is gone."],
-      ["good", "retrain", "succeeded", "-", "-", hour, "N ms", "1", "-"],
+      ["new", "notify", "queued", "-", "-", "-", hour, "-", "0", `due ${hour}`],
+      ["bad", "retrain", "dead", "-", "-", "-", hour, "N ms", "2", "The trainer is gone."],
+      ["good", "retrain", "succeeded", "-", "-", "-", hour, "N ms", "1", "-"],
       [""],
     ]);
   });
 
-  test("shows the event, the repository and the duration of the last attempt", async () => {
+  test("shows the event, the repository, the subject, and the duration of the last attempt", async () => {
     const inbox = await filledInbox();
     const body = JSON.stringify(webhookPayload("repo.content", { repo: { type: "dataset", name: "me/data" } }));
     await inbox.inbox.accept(received("real", { body }));
     const { stdout } = await runOn("list --limit 1", { inbox });
-    const [heading, row] = stdout.split("\n").map((line) => line.split("\t").slice(3, 5));
+    const [heading, row] = stdout.split("\n").map((line) => line.split("\t").slice(3, 6));
     expect({ heading, row }).toEqual({
-      heading: ["event", "repo"],
-      row: ["repo.content update", "dataset:me/data"],
+      heading: ["event", "repo", "subject"],
+      row: ["repo.content update", "dataset:me/data", "main"],
     });
     const json = await runOn("list --limit 1 --format json", { inbox });
-    expect(JSON.parse(json.stdout)).toMatchObject([{ event: "repo.content update", repo: "dataset:me/data" }]);
+    expect(JSON.parse(json.stdout)).toMatchObject([
+      { event: "repo.content update", repo: "dataset:me/data", subject: "main" },
+    ]);
   });
 
   test("colors the status on a terminal", async () => {
@@ -71,10 +73,10 @@ describe("hub-webhooks deliveries list", () => {
   test("writes tab-separated values when it is piped", async () => {
     expect((await runOn("ls")).stdout.replace(/\b\d+ ms/g, "N ms")).toBe(
       [
-        "id\tendpoint\tstatus\tevent\trepo\treceivedAt\tduration\tattempts\tnote",
-        `new\tnotify\tqueued\t\t\t${hour}\t\t0\tdue ${hour}`,
-        `bad\tretrain\tdead\t\t\t${hour}\tN ms\t2\tThe trainer is gone.`,
-        `good\tretrain\tsucceeded\t\t\t${hour}\tN ms\t1\t`,
+        "id\tendpoint\tstatus\tevent\trepo\tsubject\treceivedAt\tduration\tattempts\tnote",
+        `new\tnotify\tqueued\t\t\t\t${hour}\t\t0\tdue ${hour}`,
+        `bad\tretrain\tdead\t\t\t\t${hour}\tN ms\t2\tThe trainer is gone.`,
+        `good\tretrain\tsucceeded\t\t\t\t${hour}\tN ms\t1\t`,
         "",
       ].join("\n"),
     );

@@ -2,10 +2,12 @@ import { execFile } from "node:child_process";
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { stripVTControlCharacters } from "node:util";
 import { expect, test } from "vitest";
 import { toCopiedTest, toStateQuery } from "../../../src/console/app/delivery/copies.ts";
 import { formatQuery } from "../../../src/console/app/state.ts";
 import type { TestState } from "../../../src/console/protocol/send.ts";
+import { webhookPayload } from "../../../src/testing.ts";
 import { ConsoleClient } from "../../local-hub/support/console-client.ts";
 import { data, openLocalHub, pushed, type TestHub } from "../../local-hub/support/hub.ts";
 import { openTarget } from "../../local-hub/support/target.ts";
@@ -27,6 +29,9 @@ server.webhook("reply", async ({ repo, discussion }, { hub }) => {
   await hub.repo(repo).comment(discussion.num, "Hello.");
   const { title } = await hub.repo(repo).discussion(discussion.num);
   if (title !== "Where is it from?") throw new Error(title);
+});
+server.webhook("broken", () => {
+  throw new Error("No GPU is left");
 });
 export default server;
 `;
@@ -52,10 +57,11 @@ async function runTests(
   for (const [index, source] of tests.entries()) writeFileSync(join(folder, `copied-${index}.test.ts`), source);
   const vitest = join(packageRoot, "node_modules/vitest/vitest.mjs");
   const report = join(folder, "report.json");
-  const options = ["run", "--root", folder, "--reporter=json", `--outputFile=${report}`];
-  await new Promise((resolve) => execFile(process.execPath, [vitest, ...options], { cwd: folder }, resolve));
-  const text = readFileSync(report, "utf8");
-  return { ...JSON.parse(text), text };
+  const options = ["run", "--root", folder, "--reporter=default", "--reporter=json", `--outputFile=${report}`];
+  const text = await new Promise<string>((resolve) => {
+    execFile(process.execPath, [vitest, ...options], { cwd: folder }, (_, stdout, stderr) => resolve(stdout + stderr));
+  });
+  return { ...JSON.parse(readFileSync(report, "utf8")), text };
 }
 
 test("A copied test creates what its handler reads on a local Hub, and passes", { timeout: 60_000 }, async () => {
@@ -79,6 +85,15 @@ test("A copied test creates what its handler reads on a local Hub, and passes", 
   expect(tests[2]).toMatch(/logo\.png": \{ base64: "AP8=" \}/);
   const { numPassedTests, numFailedTests, text } = await runTests(tests);
   expect({ numPassedTests, numFailedTests }, text).toEqual({ numPassedTests: 4, numFailedTests: 0 });
+});
+
+test("A copied test that fails shows the error of the handler and its line", { timeout: 60_000 }, async () => {
+  const body = JSON.stringify(webhookPayload("repo.content"));
+  const { numFailedTests, text } = await runTests([toCopiedTest({ endpoint: "broken", status: "dead", body }) ?? ""]);
+  expect({ numFailedTests, text: stripVTControlCharacters(text) }).toEqual({
+    numFailedTests: 1,
+    text: expect.stringMatching(/Error: No GPU is left\n.*server\.ts:\d+/),
+  });
 });
 
 test("A copied test of an unknown repository, or of a commit of another Hub, needs no Hub", async () => {

@@ -85,7 +85,7 @@ test("The list shows inline and background deliveries with all their columns, an
     ...["Status", "Event", "Repository", "Endpoint", "Duration", "Attempts", "Next attempt or error", "Time"],
   ]);
   expect(await cellsOf(page, "again")).toEqual({
-    ...{ status: "Retrying", event: "repo.content update", repository: "dataset acme/data", endpoint: "retried" },
+    ...{ status: "Retrying", event: "repo.content update", repository: "dataset acme/data main", endpoint: "retried" },
     ...{ duration: expect.stringMatching(/ ms$/), attempts: "1", next: expect.stringMatching(/^in (\d+ min|1 h)/) },
     time: expect.stringMatching(/\d\d:\d\d:\d\d$/),
   });
@@ -105,7 +105,7 @@ test("The list shows inline and background deliveries with all their columns, an
   expect(await link.getAttribute("href")).toBe("https://huggingface.co/datasets/globex/data");
   expect(await link.getAttribute("rel")).toBe("noreferrer noopener");
 
-  await page.locator('tr[data-key*="dead-one"] .cell-repository bdi').click({ force: true });
+  await page.locator('tr[data-key*="dead-one"] .subject bdi').click({ force: true });
   await expect.poll(() => page.url()).toContain("id=dead-one");
   await page.goBack();
   await page.locator('tr[data-key*="bad"] .cell-next').click({ force: true });

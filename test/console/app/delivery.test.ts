@@ -69,6 +69,7 @@ import server from "./server.ts";
 test("retrain handles repo.config update of acme/net", async () => {
   const payload = webhookPayload("repo.config", { repo: { type: "model", name: "acme/net" } });
   const outcome = await server.receive(payload, { endpoint: "retrain" });
+  if (outcome.status === "failed") throw outcome.error;
   expect(outcome.status).toBe("succeeded");
 });
 `);

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { openLocalHub } from "../../local-hub/support/hub.ts";
+import { expectAccessible } from "../../support/browser.ts";
 import { openInline, openServer, readClipboard, rowsOf, secret, shareBrowser } from "./open-console.ts";
 
 const browser = shareBrowser();
@@ -117,4 +118,18 @@ test("Counts change while the view is open, and dead deliveries link to the list
   await card.getByRole("link", { name: "1 dead" }).click();
   await page.waitForURL("**#/deliveries?endpoint=dying&status=dead");
   await rowsOf(page).getByText("Dead").waitFor();
+});
+
+test("A refused delivery is announced above the list, and Endpoints shows the reason", async () => {
+  const { url, deliver } = await openInline();
+  const page = await browser.open(url);
+  await page.getByText("Live", { exact: true }).waitFor();
+  expect(await deliver({ endpoint: "inline", headers: { "x-webhook-secret": "Wrong-5ecret-71" } })).toBe(403);
+  expect(await deliver({ endpoint: "inline", headers: { "x-webhook-secret": "Wrong-5ecret-72" } })).toBe(403);
+  await page.getByRole("link", { name: "2 refused" }).click();
+  const refused = page.getByRole("region", { name: "Refused deliveries" });
+  await expect
+    .poll(() => refused.getByRole("listitem").allTextContents())
+    .toEqual([expect.stringMatching(/^inline 403 SECRET_INVALID Invalid webhook secret\.2 times, last \d/)]);
+  await expectAccessible(page);
 });

@@ -1,8 +1,9 @@
-import { readdirSync, statSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { Job } from "../../../src/hub/jobs/schemas.ts";
+import { isRunning } from "../../support/program.ts";
 import { startReceiverProcess } from "../../support/receiver-process.ts";
 import { createFolder } from "../../support/temporary-folder.ts";
 import { waitFor } from "../../support/wait-for.ts";
@@ -188,6 +189,23 @@ async function startProcess(state: string): Promise<{ hub: TestHub; kill: () => 
 }
 
 describe("A local Hub that was killed", () => {
+  test("leaves no process of a job behind, also none that the job started", async () => {
+    const { hub, kill } = await startProcess(stateFile());
+    const file = join(createFolder(), "pids");
+    const command = ["sh", "-c", `trap "" TERM PIPE; sleep 600 & echo $$ $! > ${file}; while :; do sleep 0.1; done`];
+    // The first process has ended when the local Hub is killed.
+    for (const each of [["true"], command]) await hub.create({ job: { flavor: "cpu-basic", command: each } });
+    await hub.trigger();
+    await expect.poll(() => existsSync(file) && readFileSync(file, "utf8")).toMatch(/\d \d+\n/);
+    const pids = readFileSync(file, "utf8").trim().split(" ").map(Number);
+    onTestFinished(() => {
+      for (const pid of pids.filter(isRunning)) process.kill(pid, "SIGKILL");
+    });
+    expect(pids.map(isRunning)).toEqual([true, true]);
+    await kill();
+    await expect.poll(() => pids.map(isRunning)).toEqual([false, false]);
+  });
+
   test("sends pending deliveries, continues at the interrupted attempt, and marks jobs as failed", async () => {
     const state = stateFile();
     const { hub, kill } = await startProcess(state);

@@ -65,6 +65,7 @@ describe("The list", () => {
       ...{ id: "d-0", endpoint: "inline", storage: "memory", status: "succeeded", attempts: 1 },
       event: { scope: "repo.content", action: "update" },
       repository: { type: "dataset", name: "acme/data", url: expect.stringMatching(/^https:/) },
+      subject: "main",
       ...{ receivedAt: startedAt, durationMs: expect.any(Number), finishedAt: expect.any(Number) },
     });
     expect(rows[0]).toMatchObject({ error: { code: "HANDLER_FAILED", message: "The Café database is down." } });

@@ -225,6 +225,14 @@ describe("The host and port of a server", () => {
     expect((await deliverTo(url)).status).toBe(200);
   });
 
+  test("PORT that browsers refuse is an error before the server listens", async () => {
+    vi.stubEnv("PORT", "6000");
+    await expect(new WebhooksServer({ secret: "s3cret-of-the-hub" }).launch()).rejects.toMatchObject({
+      code: "OPTION_INVALID",
+      message: 'PORT is "6000". Use a port that browsers and fetch do not refuse, such as 8080.',
+    });
+  });
+
   test.each(["seven", "-1", "65536", "78.5", "http://localhost:7860", " "])(
     "reject an invalid PORT: %j",
     async (port) => {
@@ -296,6 +304,16 @@ describe("A server in a Space", () => {
     expect(readyLines()).toMatchObject([{ endpoints: ["POST https://acme-rain-bot.hf.space/webhooks/retrain"] }]);
     const page = await (await fetch(url)).text();
     expect(page).toContain("https://acme-rain-bot.hf.space/webhooks/retrain");
+  });
+
+  test("of a local Hub has an http URL, also in the link to its console", async () => {
+    vi.stubEnv("SPACE_ID", "me/bot");
+    vi.stubEnv("SPACE_HOST", "127.0.0.1:4321");
+    const logger = createMemoryLogger();
+    await using server = new WebhooksServer({ secret: "s3cret", logger });
+    expect(await server.launch(anyPort)).toMatchObject({ publicUrl: "http://127.0.0.1:4321" });
+    const link = () => logger.lines.find(({ console }) => console !== undefined)?.console;
+    await expect.poll(link).toMatch(/^http:\/\/127\.0\.0\.1:4321\/_console\//);
   });
 
   test.each<[what: string, inbox: string, background: boolean, warns: boolean]>([

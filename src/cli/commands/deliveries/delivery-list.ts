@@ -11,6 +11,8 @@ export interface DeliverySummary extends Omit<StoredDelivery, "body" | "headers"
   event?: string;
   /** The repository, such as `dataset:me/data`. */
   repo?: string;
+  /** The pushed ref, such as `main`, or the discussion or pull request, such as `#3`. */
+  subject?: string;
 }
 
 /** The number of deliveries per read. The number is small, because a body can have up to 10 MiB by default. */
@@ -34,6 +36,7 @@ export const deliveryColumns: readonly Column[] = [
   { key: "status", title: "Status", color: statusColor },
   { key: "event", title: "Event" },
   { key: "repo", title: "Repository" },
+  { key: "subject", title: "Subject" },
   { key: "receivedAt", title: "Received" },
   { key: "duration", title: "Duration" },
   { key: "attempts", title: "Attempts" },
@@ -42,11 +45,11 @@ export const deliveryColumns: readonly Column[] = [
 
 /** Formats a delivery as a row of {@link deliveryColumns}. */
 export function deliveryRow(delivery: DeliverySummary): readonly string[] {
-  const { id, endpoint, status, event = "", repo = "", receivedAt, attempts } = delivery;
+  const { id, endpoint, status, event = "", repo = "", subject = "", receivedAt, attempts } = delivery;
   const durationMs = attempts.at(-1)?.durationMs;
   const duration = durationMs === undefined ? "" : formatDuration(durationMs);
   return [
-    ...[id, endpoint, status, event, repo, receivedAt.toISOString()],
+    ...[id, endpoint, status, event, repo, subject, receivedAt.toISOString()],
     ...[duration, String(attempts.length), noteFor(delivery)],
   ];
 }
@@ -61,13 +64,18 @@ export function deliveriesResult(deliveries: readonly DeliverySummary[]): Result
   };
 }
 
-/** Replaces the body of a delivery with its event and repository, and removes other data that can be large. */
+/** Replaces the body of a delivery with its event, repository, and subject, and removes other data that can be large. */
 export function summarize({ body, headers: _headers, ...delivery }: StoredDelivery): DeliverySummary {
-  const { scope, action, repoType, repoName } = summarizeEvent(body);
+  const { scope, action, repoType, repoName, subject } = summarizeEvent(body);
   const event = [scope, action].filter((text) => text !== undefined).join(" ");
   const repo = [repoType, repoName].filter((text) => text !== undefined).join(":");
   const attempts = delivery.attempts.map(({ details: _details, ...attempt }) => attempt);
-  return { ...delivery, attempts, ...(event !== "" && { event }), ...(repo !== "" && { repo }) };
+  return {
+    ...{ ...delivery, attempts },
+    ...(event !== "" && { event }),
+    ...(repo !== "" && { repo }),
+    ...(subject !== undefined && { subject }),
+  };
 }
 
 /**

@@ -80,6 +80,7 @@ const widths: Readonly<Record<string, number>> = {
   status: 9,
   event: 25,
   repo: 24,
+  subject: 8,
   receivedAt: 24,
   duration: 8,
   attempts: 8,

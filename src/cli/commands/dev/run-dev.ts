@@ -149,8 +149,8 @@ function environmentPort({ shell }: Invocation): number | undefined {
   const text = shell.env.PORT;
   if (!text) return undefined;
   const port = readPort(text);
-  if (port !== undefined) return port;
-  throw usageError(`Invalid PORT "${text}". Use a number from 0 to 65535.`);
+  if (typeof port === "number") return port;
+  throw usageError(`Invalid PORT "${text}". ${port}`);
 }
 
 /** Finds the server file, or creates it if `--create` is given or the user confirms it. */

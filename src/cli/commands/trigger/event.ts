@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { suggest } from "../../../core/options.ts";
+import { shorten } from "../../../core/text.ts";
 import { createId, createSha } from "../../../local-hub/accounts.ts";
 import { type ParsedEvent, parseEvent, serializeEvent } from "../../../local-hub/events/event-request.ts";
 import { actions, actionsByScope, isKnownScope, repositoryName, repoTypes, scopes } from "../../../payload/names.ts";
@@ -67,7 +68,7 @@ export function describeEvent(options: EventOptions, { hasWebhooks }: { hasWebho
     ...(isMove && { movedTo: destination(fields, options.edits) }),
     repo: { ...partOf(fields, "repo"), ...repo },
     event: { ...partOf(fields, "event"), scope, action },
-    ...{ webhook: undefined, files: undefined, silent: undefined, ...options.pushed },
+    ...{ webhook: undefined, files: undefined, silent: undefined, ...withTexts(options.pushed, fields) },
     edits,
   });
   // Report invalid edits before a secret is read.
@@ -226,6 +227,12 @@ function withoutIdentity(fields: Fields): Fields {
   return isFields(fields.repo) ? { ...fields, repo: deepMerge(fields.repo, identity) } : fields;
 }
 
+/** Returns the fields of a push with the texts of the pull request that `--set` gives. */
+function withTexts(pushed: Fields | undefined, fields: Fields): Fields | undefined {
+  if (pushed?.discussion === undefined) return pushed;
+  return deepMerge(pushed, { discussion: partOf(fields, "discussion"), comment: partOf(fields, "comment") });
+}
+
 /**
  * Reads the files of `--add`, `--delete`, `--pr` and `--ref`. Returns the scope and fields of their event, or `undefined` without these
  * options.
@@ -251,9 +258,17 @@ export async function readPush({
     // The local Hub makes the commit, and sets its ID.
     ...(ref !== undefined && { updatedRefs: [{ ref, newSha: "" }] }),
   };
-  return pr
-    ? { scope: "discussion", fields: { ...fields, discussion: { isPullRequest: true } } }
-    : { scope: "repo.content", fields };
+  if (!pr) return { scope: "repo.content", fields };
+  const paths = Object.keys(files);
+  const changed = paths.length > 1 ? `${paths.length} files` : (paths[0] ?? "a file");
+  return {
+    scope: "discussion",
+    fields: {
+      ...fields,
+      discussion: { isPullRequest: true, title: `Change ${shorten(changed, 100)}` },
+      comment: { content: `This pull request changes ${paths.join(", ") || changed}.` },
+    },
+  };
 }
 
 async function readAddedFile(text: string): Promise<readonly [path: string, file: { base64: string }]> {

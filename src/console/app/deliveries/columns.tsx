@@ -55,13 +55,18 @@ const columns: readonly Column[] = [
     width: "minmax(9rem, 1.6fr)",
     minListWidth: 0,
     isInCard: true,
-    cell: ({ repository }) =>
+    cell: ({ repository, subject }) =>
       repository && (
         <span class="repository">
           <span>
             {repository.type !== "model" && <span class="quiet">{repository.type} </span>}
             <Text value={repository.name} />
-          </span>
+          </span>{" "}
+          {subject !== undefined && (
+            <span class="subject">
+              <Text value={subject} />
+            </span>
+          )}
           <RepositoryLink repository={repository} />
         </span>
       ),

@@ -7,7 +7,7 @@ import { DeliveryPane } from "../delivery/delivery-pane.tsx";
 import { formatCount, formatPlural } from "../format.ts";
 import { useResource } from "../resource.ts";
 import { navigate, route, showToast, type Toast } from "../state.ts";
-import { Button, Command, Dialog, EmptyState, FailureState, Loading, Text } from "../ui.tsx";
+import { Button, Command, Dialog, EmptyState, FailureState, Icon, Loading, Text } from "../ui.tsx";
 import { DeliveryTable, focusRow, SearchProgressNote } from "./delivery-table.tsx";
 import { describeTime, keyText, type ListFilter, listChips, listHash, readListRoute, toApiFilter } from "./filter.ts";
 import { FilterBar, RepositorySuggestions } from "./filter-bar.tsx";
@@ -35,6 +35,7 @@ export function DeliveriesView() {
       <section class="list" aria-label="Deliveries">
         <div class="list-header">
           <h1>Deliveries</h1>
+          <RefusedLink refused={data?.refused ?? []} />
           <ReplayDeadButton filter={filter} dead={store.totals.value.dead ?? 0} />
         </div>
         <FilterBar filter={filter} totals={store.totals.value} endpoints={endpoints?.map(({ name }) => name) ?? []} />
@@ -43,6 +44,17 @@ export function DeliveriesView() {
       </section>
       {open && <DeliveryPane key={keyText(open)} delivery={open} onClose={close} />}
     </div>
+  );
+}
+
+/** Links to the deliveries that the list lacks, because the server refused them. */
+function RefusedLink({ refused }: { refused: EndpointList["refused"] }) {
+  if (refused.length === 0) return null;
+  const count = refused.reduce((sum, group) => sum + group.count, 0);
+  return (
+    <a class="button" href="#/endpoints">
+      <Icon name="failed" /> {formatCount(count)} refused
+    </a>
   );
 }
 

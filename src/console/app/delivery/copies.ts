@@ -64,6 +64,7 @@ export function toCopiedTest({
 test(${toSource(title)}, async () => {
 ${hub?.setup ?? ""}  const payload = ${value};
 ${note}  const outcome = await server.receive(payload, { endpoint: ${toSource(endpoint)} });
+  if (outcome.status === "failed") throw outcome.error;
   expect(outcome.status).toBe("${outcome}");
 });
 `;

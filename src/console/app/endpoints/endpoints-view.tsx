@@ -65,7 +65,7 @@ export function EndpointsView() {
 }
 
 function EndpointCards({
-  list: { endpoints, startedAt },
+  list: { endpoints, startedAt, refused },
   window,
   onChange,
 }: {
@@ -73,7 +73,14 @@ function EndpointCards({
   window: ActivityWindow;
   onChange: () => void;
 }) {
-  if (endpoints.length === 0) return <NoEndpoints />;
+  if (endpoints.length === 0) {
+    return (
+      <>
+        <Refused refused={refused} />
+        <NoEndpoints />
+      </>
+    );
+  }
   const sharedMessage = findSharedMessage(endpoints);
   return (
     <>
@@ -82,6 +89,7 @@ function EndpointCards({
           <strong>{registrationLooks.unknown.label}.</strong> <Message text={sharedMessage} />
         </p>
       )}
+      <Refused refused={refused} />
       <div class="endpoints">
         {endpoints.map((endpoint) => (
           <EndpointCard
@@ -97,6 +105,38 @@ function EndpointCards({
         Each bar is {windowLooks[window].bar}. Activity is counted since the server started, <Moment at={startedAt} />.
       </p>
     </>
+  );
+}
+
+/** Why deliveries were refused. They are in no list, because nothing of them is stored. */
+function Refused({ refused }: { refused: EndpointList["refused"] }) {
+  if (refused.length === 0) return null;
+  return (
+    <section class="card refused" aria-labelledby="refused-title">
+      <h2 id="refused-title">Refused deliveries</h2>
+      <p class="quiet">
+        In the last 24 hours. They were not stored, and no handler ran. The Hub retries its deliveries.
+      </p>
+      <ul>
+        {refused.map(({ endpoint, status, code, message, count, lastAt }) => (
+          <li key={`${endpoint} ${code} ${message}`}>
+            <p>
+              <strong>
+                <Text value={endpoint} />
+              </strong>{" "}
+              <code class="bad">
+                {status} {code}
+              </code>{" "}
+              <Text value={message} />
+            </p>
+            <p class="quiet">
+              {count > 1 && `${formatCount(count)} times, last `}
+              <Moment at={lastAt} />
+            </p>
+          </li>
+        ))}
+      </ul>
+    </section>
   );
 }
 

@@ -57,19 +57,19 @@ describe("hub-webhooks deliveries tail", () => {
     const { inbox, env } = livelyInbox();
     const command = tail("--last 10", { env });
     await inbox.accept(incoming("one"));
-    await command.says(/^one\tretrain\tqueued\t\t\t\S+\t\t0\tdue \S+$/m);
+    await command.says(/^one\tretrain\tqueued\t\t\t\t\S+\t\t0\tdue \S+$/m);
     const running = Promise.withResolvers<void>();
     work(inbox, async () => {
       await running.promise;
       return failed({ retryable: false });
     });
-    await command.says(/^one\tretrain\trunning\t\t\t\S+\t\t0\t$/m);
+    await command.says(/^one\tretrain\trunning\t\t\t\t\S+\t\t0\t$/m);
     running.resolve();
-    await command.says(/^one\tretrain\tdead\t\t\t\S+\t\d+ ms\t1\tIt failed\.$/m);
+    await command.says(/^one\tretrain\tdead\t\t\t\t\S+\t\d+ ms\t1\tIt failed\.$/m);
     const { exitCode, stdout, stderr } = await command.stop();
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
     expect(stdout.trimEnd().split("\n")).toHaveLength(4);
-    expect(stdout).toMatch(/^id\tendpoint\tstatus\tevent\trepo\treceivedAt\tduration\tattempts\tnote\n/);
+    expect(stdout).toMatch(/^id\tendpoint\tstatus\tevent\trepo\tsubject\treceivedAt\tduration\tattempts\tnote\n/);
   });
 
   test("prints only deliveries with the given status", async () => {
@@ -117,12 +117,12 @@ describe("hub-webhooks deliveries tail", () => {
     const { stdout } = await runCommand("deliveries tail", { env, isTerminal: true });
     expect(stdout.split("\n").map((line) => line.split(/ {2,}/))).toEqual([
       [
-        ...["ID", "ENDPOINT", "STATUS", "EVENT", "REPOSITORY"],
+        ...["ID", "ENDPOINT", "STATUS", "EVENT", "REPOSITORY", "SUBJECT"],
         ...["RECEIVED", "DURATION", "ATTEMPTS", "LAST ERROR, REASON, OR NEXT ATTEMPT"],
       ],
-      ["good", "retrain", "succeeded", "-", "-", hour, expect.stringMatching(/^\d+ ms$/), "1", "-"],
-      ["bad", "retrain", "dead", "-", "-", hour, expect.stringMatching(/^\d+ ms$/), "2", "The trainer is gone."],
-      ["new", "notify", "queued", "-", "-", hour, "-", "0", `due ${hour}`],
+      ["good", "retrain", "succeeded", "-", "-", "-", hour, expect.stringMatching(/^\d+ ms$/), "1", "-"],
+      ["bad", "retrain", "dead", "-", "-", "-", hour, expect.stringMatching(/^\d+ ms$/), "2", "The trainer is gone."],
+      ["new", "notify", "queued", "-", "-", "-", hour, "-", "0", `due ${hour}`],
       [""],
     ]);
   });

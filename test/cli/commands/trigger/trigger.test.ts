@@ -2,6 +2,7 @@ import { writeFileSync } from "node:fs";
 import { createServer, type RequestListener } from "node:http";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { HubClient } from "../../../../src/client.ts";
 import { data, openLocalHub, secret } from "../../../local-hub/support/hub.ts";
 import { openReceiver, openTarget } from "../../../local-hub/support/target.ts";
 import { freePort } from "../../../support/free-port.ts";
@@ -69,6 +70,25 @@ describe("hub-webhooks trigger", () => {
     const again = await runTrigger([toData, "--ref", "refs/pr/1", "--add", `more.csv=${file}`], { hub });
     expect(again).toMatchObject({ exitCode: 0, stdout: expect.stringContaining("repo.content refs/pr/1") });
     expect([await read("more.csv", "refs/pr/1"), await read("more.csv", "main")]).toEqual(["no header\n", 404]);
+  });
+
+  test.each([
+    ["--add new.csv=FILE", "Change new.csv", "This pull request changes new.csv."],
+    ["--add a.csv=FILE b.csv=FILE", "Change 2 files", "This pull request changes a.csv, b.csv."],
+    ["", "Change a file", "This pull request changes a file."],
+    ["--set discussion.title=Fix", "Fix", "This pull request changes a file."],
+    ["--add a.csv=FILE --set comment.content=Ready", "Change a.csv", "Ready"],
+  ])("--pr %s opens a pull request that names its change", async (words, title, description) => {
+    const [hub, receiver] = [await openLocalHub(), await openReceiver((server) => server.webhook("retrain", () => {}))];
+    await hub.create({ url: receiver.urlOf("retrain"), secret, domains: ["repo", "discussion"] });
+    const file = join(createFolder(), "data.csv");
+    writeFileSync(file, "no header\n");
+    const given = words === "" ? [] : words.replaceAll("FILE", file).split(" ");
+    expect(await runTrigger([toData, "--pr", ...given], { hub })).toMatchObject({ exitCode: 0, stderr: "" });
+    const client = new HubClient({ hubUrl: hub.url, token: "hf_local" });
+    const discussion = await client.repo({ type: "dataset", name: "me/data" }).discussion(1);
+    const texts = discussion.events.flatMap((event) => (event.type === "comment" ? [event.data.latest.raw] : []));
+    expect([discussion.title, ...texts]).toEqual([title, description]);
   });
 
   test.each([
