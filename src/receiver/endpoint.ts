@@ -81,7 +81,7 @@ function readCatchUp({ catchUp, background, watch, schema }: EndpointOptions): E
   const { every = defaultCatchUpInterval, since = "now" } = catchUp === true ? {} : catchUp;
   if (!background || watch === undefined || schema === null) {
     throw optionError(
-      'Option "catchUp" requires "background: true" and "watch", because missed deliveries are found by what the endpoint watches and kept in its inbox, and does not work with "schema: null". Set them, or remove "catchUp".',
+      'Option "catchUp" requires background: true, watch, and a Hub payload (no "schema: null"). Set them, or remove "catchUp".',
     );
   }
   if (since !== "now" && since !== "all" && !(since instanceof Date && !Number.isNaN(since.getTime()))) {
@@ -239,7 +239,15 @@ export interface EndpointOptions extends FilterOptions {
    * A derived delivery has the payload that the Hub would have sent, and `delivery.origin` is `"catch-up"`. Several missed pushes to a
    * ref are one delivery.
    */
-  catchUp?: boolean | { every?: Duration; since?: "now" | "all" | Date };
+  catchUp?: boolean | CatchUpSettings;
+}
+
+/** How an endpoint catches up: see `catchUp` of {@link EndpointOptions}. */
+export interface CatchUpSettings {
+  /** The interval between two comparisons with the Hub. Default `"6h"`. */
+  every?: Duration;
+  /** Where the first comparison starts: at the present state, at the beginning of each repository, or at a time. Default `"now"`. */
+  since?: "now" | "all" | Date;
 }
 
 type OneOf<Value> = Value extends readonly (infer Item)[] ? Item : Value;

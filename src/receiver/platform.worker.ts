@@ -32,7 +32,7 @@ export function loadStart(): never {
 
 /** @throws `OPTION_INVALID`, always. */
 export function loadCatchUp(): never {
-  throw optionError("Catch-up requires a long-running process and the built-in inbox. Remove the `catchUp` option.");
+  throw optionError("Catch-up requires Node. Remove the `catchUp` option.");
 }
 
 /** @throws `OPTION_INVALID`, always. The Hub client would double the size of a bundle, also for handlers that do not use it. */

@@ -259,6 +259,14 @@ describe("Catch-up", () => {
   });
 });
 
+describe("A delivery of a sender", () => {
+  test("does not count as derived, whatever its ID is", async () => {
+    const server = createServer();
+    await deliver(server, await pushPayload(null, await push("0")), "catch-up-1-0123");
+    await waitFor(() => expect(received.map(({ origin }) => origin)).toEqual(["webhook"]));
+  });
+});
+
 describe("The first run", () => {
   test.each([
     ["now", 0],
@@ -329,6 +337,28 @@ describe("A polled server", () => {
   ] as const)("is refused for %s", async (_name, options) => {
     const server = createServer({ catchUp: false, ...options } as EndpointOptions);
     await expect(server.launch(poll)).rejects.toMatchObject({ code: "OPTION_INVALID" });
+  });
+});
+
+describe("A server with catchUp", () => {
+  test("does not start in a Space whose restart erases the inbox", async () => {
+    vi.stubEnv("SPACE_ID", "local-user/bot");
+    vi.stubEnv("SPACE_HOST", "local-user-bot.hf.space");
+    onTestFinished(() => void vi.unstubAllEnvs());
+    await expect(createServer().ready()).rejects.toMatchObject({ code: "OPTION_INVALID" });
+  });
+
+  test("polls no faster than a fifth of the rate limit allows", async () => {
+    await push("0");
+    const remote = (input: string | URL | Request, init?: RequestInit) =>
+      fetch(String(input instanceof Request ? input.url : input).replace("https://hub.example.com", hub.url), init);
+    const options = { hub: { hubUrl: "https://hub.example.com", token: "hf_local", fetch: remote } };
+    await expect(
+      createServer({ scope: "repo.content" }, options).launch({ port: 0, poll: "2s" }),
+    ).rejects.toMatchObject({
+      message: expect.stringContaining('at least "3s"'),
+    });
+    await createServer({ scope: "repo.content" }, options).launch({ port: 0, poll: "3s" });
   });
 });
 

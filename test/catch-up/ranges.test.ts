@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { CallBudget } from "../../src/catch-up/call-budget.ts";
 import { missedRange } from "../../src/catch-up/changes.ts";
 import { uncoveredPart } from "../../src/catch-up/covered.ts";
 import { webhookPayload } from "../../src/payload/samples.ts";
@@ -37,6 +38,28 @@ describe("The part of a ref's history that no accepted delivery covers", () => {
     const [{ oldSha: from, newSha: to } = { oldSha: null, newSha: null }] = changes(range);
     const [missed] = expected === undefined ? [] : changes(expected);
     expect(missedRange(changes(accepted), { from, to })).toEqual(missed && { from: missed.oldSha, to: missed.newSha });
+  });
+});
+
+describe("The budget of calls", () => {
+  test("is a fifth of the rate limit in 5 minutes, and then waits for the next window", async () => {
+    let now = 0;
+    const waits: number[] = [];
+    const budget = new CallBudget({
+      limit: 10,
+      monotonicNow: () => now,
+      wait: async (ms) => {
+        waits.push(ms);
+        now += ms;
+      },
+    });
+    for (let call = 0; call < 5; call += 1) {
+      await budget.take(AbortSignal.timeout(1_000));
+      now += 1_000;
+    }
+    expect(waits).toEqual([298_000, 298_000]);
+    expect(budget.shortestInterval(4)).toBe(600_000);
+    await expect(budget.take(AbortSignal.abort(new Error("stopped")))).rejects.toThrow("stopped");
   });
 });
 

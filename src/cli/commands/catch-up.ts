@@ -31,7 +31,17 @@ async function run(
     import("../../job/catch-up.ts"),
     import("../../server-file/find-server-file.ts"),
   ]);
-  const { reports, statuses } = await catchUpFile({ path: findServerFile({ file }), dryRun, signal: stop.signal });
+  const { signal } = stop;
+  const done = await catchUpFile({ path: findServerFile({ file }), dryRun, signal }).catch((error: unknown) => {
+    if (!signal.aborted) throw error;
+    return undefined;
+  });
+  if (!done) {
+    output.log("Stopped. The next run continues.");
+    invocation.exitCode = 1;
+    return;
+  }
+  const { reports, statuses } = done;
   const all = [...reports].flatMap(([endpoint, { derived }]) => derived.map((delivery) => ({ endpoint, ...delivery })));
   output.printResult({
     json: { endpoints: Object.fromEntries(reports), statuses },
