@@ -68,6 +68,8 @@ export interface DerivedDelivery {
   updatedRefs?: readonly RefChange[] | undefined;
 }
 
+/** The number of repositories after which the progress of a run is logged. */
+const reportEvery = 100;
 /** How long before the start of a run its deliveries are read again: a delivery can be stored long after it arrived. */
 const overlapMs = 10 * 60_000;
 
@@ -148,6 +150,10 @@ export class EndpointRun {
   async compare(repository: ListedRepository): Promise<void> {
     const { report, log, target, signal } = this.#parts;
     report.repositories += 1;
+    if (report.repositories % reportEvery === 0) {
+      const { repositories, calls } = report;
+      log.info({ endpoint: target.endpoint, repositories, calls }, "Catch-up is comparing many repositories.");
+    }
     try {
       await this.#compare(repository);
     } catch (error) {

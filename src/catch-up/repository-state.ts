@@ -2,7 +2,11 @@ import * as z from "zod/mini";
 import { HubError } from "../core/errors.ts";
 import type { HubClient } from "../hub/client.ts";
 import { nextQuery } from "../hub/pages.ts";
-import type { DiscussionDetails, DiscussionSummary } from "../hub/repositories/discussions.ts";
+import {
+  type DiscussionDetails,
+  type DiscussionSummary,
+  discussionOperations,
+} from "../hub/repositories/discussions.ts";
 import type { RepoRef } from "../hub/schemas.ts";
 import type { WatchedItem } from "../payload/watch.ts";
 
@@ -97,12 +101,13 @@ export class StateReader {
   async discussions(repository: ListedRepository): Promise<readonly DiscussionSummary[] | undefined> {
     const { hub, signal } = this.#options;
     const found: DiscussionSummary[] = [];
-    const pages = hub.repo(repository).discussions({ signal }).pages();
-    for (;;) {
-      const page = await this.#call(() => unlessMissing(pages.next()));
-      if (!page) return undefined;
-      if (page.done) return found;
-      found.push(...page.value);
+    for (let page = 0; ; page += 1) {
+      const path = `/api/${repository.type}s/${repository.name}/discussions?p=${page}`;
+      const response = await this.#call(() => unlessMissing(hub.fetch(path, { signal })));
+      if (!response) return undefined;
+      const { discussions, count } = discussionOperations.list.response.parse(await response.json());
+      found.push(...discussions);
+      if (discussions.length === 0 || found.length >= count) return found;
     }
   }
 
