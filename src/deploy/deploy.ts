@@ -1,19 +1,17 @@
 import { randomBytes } from "node:crypto";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
 import * as z from "zod/mini";
-import { messageOf } from "../core/describe.ts";
 import { HubError } from "../core/errors.ts";
-import { directFetch } from "../core/fetch.ts";
 import { isOnThisMachine } from "../core/urls.ts";
 import type { HubClient } from "../hub/client.ts";
-import { webhookPayload } from "../payload/samples.ts";
-import type { EndpointDetails, ServerDescription } from "../receiver/control.ts";
+import type { ServerDescription } from "../receiver/control.ts";
 import { registerDescription } from "../registration/reconcile.ts";
 import { formatStep } from "../registration/report.ts";
 import { deployFailed, EnvironmentFile, type ProjectFiles, readProject } from "./project.ts";
+import { describeAnswer, isProof, RemoteServer } from "./remote-server.ts";
 import { RemoteSpace, type SpaceInfo } from "./remote-space.ts";
+import { startSpace, type WaitOptions, waitForStart } from "./start-space.ts";
 
 /** The steps, in their order. */
 export type DeployStep = "space" | "secrets" | "inbox" | "files" | "build" | "webhooks" | "delivery";
@@ -26,7 +24,7 @@ export interface DeployEvent {
 }
 
 /** The options of {@link deploy} and {@link rotateSecret}. */
-export interface DeployOptions {
+export interface DeployOptions extends WaitOptions {
   client: HubClient;
   /** The folder of the project. */
   folder: string;
@@ -48,9 +46,6 @@ export interface DeployOptions {
   confirm: (question: string) => Promise<boolean>;
   /** Asks for a value that only a person has. Resolves with `undefined` if the person has no value. */
   askFor: (name: string, why: string) => Promise<string | undefined>;
-  signal?: AbortSignal | undefined;
-  /** The pause between two looks at the Space. Default 1000. */
-  pollMs?: number | undefined;
 }
 
 /** The secrets that a bot reads, in the order in which they are set. */
@@ -63,8 +58,6 @@ const knownSecrets = [
   "AWS_ACCESS_KEY_ID",
   "AWS_SECRET_ACCESS_KEY",
 ];
-/** The time that a Space has to build and to start. */
-const startTimeoutMs = 20 * 60_000;
 
 /**
  * Deploys a project to a Space, in steps that each change only what differs: run it again after an edit, an interruption, or a failure.
@@ -108,8 +101,6 @@ export async function findDeployedSpace(folder: string): Promise<string | undefi
   const { data } = z.safeParse(state, safeJson(text));
   return data?.space;
 }
-
-const readiness = z.object({ problems: z.array(z.object({ message: z.string() })) });
 
 /** Names only: no secret is stored here. */
 const stateFile = ".hub-webhooks/deploy.json";
@@ -368,81 +359,14 @@ class Deployment {
   }
 
   /** Waits until the Space runs the commit and its server is ready. Returns the address. */
-  async *untilReady(): AsyncGenerator<DeployEvent, string> {
-    const { signal, pollMs = 1_000 } = this.#options;
-    const lines: string[] = [];
-    const stop = new AbortController();
-    const logSignal = AbortSignal.any([stop.signal, ...(signal ? [signal] : [])]);
-    void (async () => {
-      let isCurrent = false;
-      for await (const line of await this.#space.logs("build", { signal: logSignal })) {
-        // The log begins with earlier builds.
-        const [, built] = /^=+ Build Queued at .* Commit SHA: (\w+)/.exec(line) ?? [];
-        if (built !== undefined) isCurrent = this.#commit?.startsWith(built) ?? false;
-        if (isCurrent) lines.push(line);
-      }
-    })().catch(() => {});
-    try {
-      let isStarted = false;
-      let said: string | undefined;
-      for (
-        const until = performance.now() + startTimeoutMs;
-        performance.now() < until;
-        await delay(pollMs, undefined, { signal })
-      ) {
-        for (const line of lines.splice(0)) yield { step: "build", status: "log", message: line };
-        const { stage, errorMessage, sha } = await this.#space.runtime();
-        const isCurrent = this.#commit === undefined || sha === undefined || sha === this.#commit;
-        if (stage.endsWith("ERROR") || stage === "NO_APP_FILE") {
-          if (isCurrent || stage !== "RUNTIME_ERROR") throw await this.#notRunning(stage, errorMessage);
-        }
-        const isStopped = stage === "PAUSED" || stage === "STOPPED";
-        if (isStopped && !isStarted) {
-          isStarted = true;
-          await this.#space.restart();
-        }
-        const url = (await this.#space.info())?.host;
-        if (url === undefined || !(stage === "SLEEPING" || (stage === "RUNNING" && isCurrent))) continue;
-        const problem = await this.#findProblem(url);
-        if (problem === undefined) {
-          yield { step: "build", status: "done", message: `ready at ${url}` };
-          return url;
-        }
-        if (problem !== said) yield { step: "build", status: "warning", message: problem };
-        said = problem;
-      }
-      throw deployFailed("The Space did not become ready within 20 minutes. See its log: npx hub-webhooks deploy logs");
-    } finally {
-      stop.abort();
-    }
+  untilReady(): AsyncGenerator<DeployEvent, string> {
+    const serverAt = (url: string) => this.#serverAt(url);
+    return startSpace({ ...this.#options, space: this.#space, commit: this.#commit, serverAt });
   }
 
-  async #notRunning(stage: string, errorMessage: string | undefined): Promise<Error> {
-    const kind = stage === "RUNTIME_ERROR" ? "" : " --build";
-    const reason = errorMessage === undefined ? "" : `: ${errorMessage}`;
-    return deployFailed(`The Space does not run (${stage}${reason}). See its log: npx hub-webhooks deploy logs${kind}`);
-  }
-
-  /** Returns why the server is not ready, or `undefined` if it is. */
-  async #findProblem(url: string): Promise<string | undefined> {
-    const { signal } = this.#options;
-    try {
-      const deadline = AbortSignal.timeout(30_000);
-      const token = this.#given.get("CONSOLE_TOKEN") ?? this.#environment.get("CONSOLE_TOKEN");
-      const response = await directFetch(`${url}/ready`, {
-        // The reasons are for the owner.
-        ...(token !== undefined && { headers: { authorization: `Bearer ${token}` } }),
-        redirect: "manual",
-        signal: signal ? AbortSignal.any([signal, deadline]) : deadline,
-      });
-      const text = await response.text();
-      if (response.ok) return undefined;
-      const { data } = z.safeParse(readiness, safeJson(text));
-      return `not ready: ${data?.problems[0]?.message ?? `GET /ready was answered with ${response.status}`}`;
-    } catch (error) {
-      signal?.throwIfAborted();
-      return `not ready: ${messageOf(error)}`;
-    }
+  #serverAt(url: string): RemoteServer {
+    const consoleToken = this.#given.get("CONSOLE_TOKEN") ?? this.#environment.get("CONSOLE_TOKEN");
+    return new RemoteServer({ url, consoleToken, signal: this.#options.signal });
   }
 
   async *planWebhooks(): AsyncGenerator<DeployEvent, void> {
@@ -503,16 +427,12 @@ class Deployment {
 
   /** Waits until the Space, which restarts with a changed secret, accepts it. */
   async #untilAccepted(url: string, secret: string): Promise<void> {
-    const { signal, pollMs = 1_000 } = this.#options;
-    for (
-      const until = performance.now() + startTimeoutMs;
-      performance.now() < until;
-      await delay(pollMs, undefined, { signal })
-    ) {
+    const server = this.#serverAt(url);
+    for await (const _turn of waitForStart(this.#options)) {
       const { stage } = await this.#space.runtime();
       if (stage !== "RUNNING" && stage !== "SLEEPING") continue;
-      const problems = await Promise.all(this.#server.endpoints.map(({ name }) => this.#probe(url, name, secret)));
-      if (problems.every((problem) => problem === undefined)) return;
+      const answers = await Promise.all(this.#server.endpoints.map(({ name }) => server.probe(name, secret)));
+      if (answers.every(isProof)) return;
     }
     throw deployFailed("The Space did not accept the new secret within 20 minutes. Run the command again");
   }
@@ -520,57 +440,16 @@ class Deployment {
   /** Proves address, secret, and routing of each endpoint. */
   async *prove(url: string): AsyncGenerator<DeployEvent, void> {
     const { runsHandlers = false } = this.#options;
+    const [server, secret] = [this.#serverAt(url), this.#secret ?? ""];
     for (const endpoint of this.#server.endpoints) {
-      const problem = runsHandlers
-        ? await this.#deliver(url, endpoint)
-        : await this.#probe(url, endpoint.name, this.#secret ?? "");
-      if (problem !== undefined) throw deployFailed(`The test delivery to ${url}/webhooks/${endpoint.name} ${problem}`);
+      const answer = await (runsHandlers ? server.sample(endpoint, secret) : server.probe(endpoint.name, secret));
+      const isGood = runsHandlers ? answer.status >= 200 && answer.status < 300 : isProof(answer);
+      if (!isGood)
+        throw deployFailed(`The test delivery to ${url}/webhooks/${endpoint.name} ${describeAnswer(answer)}`);
       const what = runsHandlers
         ? "ran the handler"
         : "proved address, secret, and routing, without running the handler";
       yield { step: "delivery", status: "done", message: `${endpoint.name}: ${what}` };
-    }
-  }
-
-  /**
-   * Sends a delivery that every endpoint refuses, but only after it found the endpoint and checked the secret: JSON that is no payload.
-   * Returns what went wrong.
-   */
-  async #probe(url: string, endpoint: string, secret: string): Promise<string | undefined> {
-    const { status, code } = await this.#post(url, { endpoint, secret, body: {} });
-    return status === 422 && code === "PAYLOAD_INVALID"
-      ? undefined
-      : `was answered with ${status}${code ? ` (${code})` : ""}`;
-  }
-
-  async #deliver(url: string, { name, watch = [] }: EndpointDetails): Promise<string | undefined> {
-    const watched = watch.find(({ type }) => type !== "user" && type !== "org");
-    const repo = { type: watched?.type ?? "dataset", name: watched?.name ?? "me/data" };
-    const body = webhookPayload("repo.content", { repo });
-    const { status, code } = await this.#post(url, { endpoint: name, secret: this.#secret ?? "", body });
-    return status >= 200 && status < 300 ? undefined : `was answered with ${status}${code ? ` (${code})` : ""}`;
-  }
-
-  async #post(url: string, { endpoint, secret, body }: { endpoint: string; secret: string; body: object }) {
-    const { signal } = this.#options;
-    const deadline = AbortSignal.timeout(30_000);
-    try {
-      const response = await directFetch(`${url}/webhooks/${encodeURIComponent(endpoint)}`, {
-        method: "POST",
-        headers: {
-          "content-type": "application/json",
-          "x-webhook-secret": secret,
-          "user-agent": "hub-webhooks deploy",
-        },
-        body: JSON.stringify(body),
-        redirect: "manual",
-        signal: signal ? AbortSignal.any([signal, deadline]) : deadline,
-      });
-      const { data } = z.safeParse(z.object({ code: z.string() }), safeJson(await response.text()));
-      return { status: response.status, code: data?.code };
-    } catch (error) {
-      signal?.throwIfAborted();
-      return { status: 0, code: messageOf(error) };
     }
   }
 }
