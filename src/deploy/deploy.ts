@@ -1,24 +1,21 @@
 import { randomBytes } from "node:crypto";
-import { mkdir, readFile, writeFile } from "node:fs/promises";
-import { dirname, join, resolve } from "node:path";
-import * as z from "zod/mini";
+import { join, resolve } from "node:path";
 import { HubError } from "../core/errors.ts";
+import { packageVersion } from "../core/files.ts";
 import { isOnThisMachine } from "../core/urls.ts";
+import { type CheckResult, runDoctor, summarize } from "../doctor/doctor.ts";
 import type { HubClient } from "../hub/client.ts";
 import type { ServerDescription } from "../receiver/control.ts";
 import { registerDescription } from "../registration/reconcile.ts";
 import { formatStep } from "../registration/report.ts";
 import { deployFailed, EnvironmentFile, type ProjectFiles, readProject } from "./project.ts";
 import { describeAnswer, isProof, RemoteServer } from "./remote-server.ts";
-import { RemoteSpace, type SpaceInfo } from "./remote-space.ts";
+import { findDeployedSpace, RemoteSpace, rememberSpace, type SpaceInfo, visibilityFor } from "./remote-space.ts";
 import { startSpace, type WaitOptions, waitForStart } from "./start-space.ts";
-
-/** The steps, in their order. */
-export type DeployStep = "space" | "secrets" | "inbox" | "files" | "build" | "webhooks" | "delivery";
 
 /** What a deployment does. `planned`: what it would do. `unchanged`: there was nothing to do. */
 export interface DeployEvent {
-  step: DeployStep;
+  step: "space" | "secrets" | "inbox" | "files" | "build" | "webhooks" | "delivery" | "doctor";
   status: "planned" | "done" | "unchanged" | "warning" | "log";
   message: string;
 }
@@ -95,24 +92,8 @@ export async function* rotateSecret(options: DeployOptions): AsyncGenerator<Depl
   return { url };
 }
 
-/** Returns the Space of the last deployment from a folder. */
-export async function findDeployedSpace(folder: string): Promise<string | undefined> {
-  const text = await readFile(join(folder, stateFile), "utf8").catch(() => "{}");
-  const { data } = z.safeParse(state, safeJson(text));
-  return data?.space;
-}
-
-/** Names only: no secret is stored here. */
-const stateFile = ".hub-webhooks/deploy.json";
-const state = z.object({ space: z.string() });
-
-function safeJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
+/** The state file of `sync`. */
+const registrationsFile = ".hub-webhooks/registrations.json";
 
 /** One run. The steps share what the earlier ones found. */
 class Deployment {
@@ -173,7 +154,11 @@ class Deployment {
   }
 
   /** Describes a change, and makes it unless the run only plans. */
-  async *#change(step: DeployStep, message: string, make: () => Promise<unknown>): AsyncGenerator<DeployEvent, void> {
+  async *#change(
+    step: DeployEvent["step"],
+    message: string,
+    make: () => Promise<unknown>,
+  ): AsyncGenerator<DeployEvent, void> {
     if (!this.#isPlan) await make();
     yield { step, status: this.#isPlan ? "planned" : "done", message };
   }
@@ -181,29 +166,25 @@ class Deployment {
   async *createSpace(): AsyncGenerator<DeployEvent, void> {
     const { name } = this.#space;
     const question = `Anyone can see the code of a public Space. Make ${name} public? The Hub cannot deliver to a private one.`;
-    const makePublic = async () => {
-      if (!this.#isPlan && !(await this.#options.confirm(question))) {
+    if (this.#info && !this.#info.private) {
+      yield { step: "space", status: "unchanged", message: `${name} exists` };
+    } else {
+      const { client, signal, confirm } = this.#options;
+      const visibility = visibilityFor(name, await client.whoami({ signal }));
+      if (visibility === "public" && !this.#isPlan && !(await confirm(question))) {
         throw deployFailed(
           `The Space ${name} must be public or protected, because the Hub cannot deliver to a private Space`,
         );
       }
-    };
-    if (!this.#info) {
-      const visibility = (await this.#canProtect()) ? "protected" : "public";
-      if (visibility === "public") await makePublic();
-      yield* this.#change("space", `create the ${visibility} Docker Space ${name}`, () => this.#create(visibility));
-    } else if (this.#info.private) {
-      const visibility = (await this.#canProtect()) ? "protected" : "public";
-      if (visibility === "public") await makePublic();
-      yield* this.#change("space", `make ${name} ${visibility}`, () => this.#space.setVisibility(visibility));
-    } else {
-      yield { step: "space", status: "unchanged", message: `${name} exists` };
+      const isNew = !this.#info;
+      const message = isNew ? `create the ${visibility} Docker Space ${name}` : `make ${name} ${visibility}`;
+      yield* this.#change("space", message, () =>
+        isNew ? this.#create(visibility) : this.#space.setVisibility(visibility),
+      );
     }
     if (this.#isPlan) return;
     this.#info = await this.#space.info();
-    const path = join(this.#options.folder, stateFile);
-    await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-    await writeFile(path, `${JSON.stringify({ space: name })}\n`, { mode: 0o600 });
+    await rememberSpace(this.#options.folder, name);
   }
 
   async #create(visibility: "protected" | "public"): Promise<void> {
@@ -213,14 +194,6 @@ class Deployment {
         "The Hub asks for a paid plan: Docker Spaces need PRO, or an organization with Team or Enterprise. See https://huggingface.co/pricing, or deploy the Dockerfile to another host",
       );
     });
-  }
-
-  /** Whether the plan of the owner allows a protected Space: its page is public, but not its code. */
-  async #canProtect(): Promise<boolean> {
-    const user = await this.#options.client.whoami({ signal: this.#options.signal });
-    const [owner] = this.#space.name.split("/");
-    if (owner === user.name) return user.isPro;
-    return user.orgs.some(({ name, plan }) => name === owner && plan !== undefined);
   }
 
   /** Sets the secrets that are missing or newer here. Returns whether the secret of the deliveries is known here. */
@@ -248,11 +221,8 @@ class Deployment {
     for (const name of new Set([...names, ...this.#given.keys()])) {
       const value = this.#given.get(name) ?? this.#environment.get(name);
       const setAt = remote.get(name);
-      if (
-        value === undefined ||
-        (setAt !== undefined && setAt >= this.#environment.changedAt && !this.#given.has(name))
-      )
-        continue;
+      const isCurrent = setAt !== undefined && setAt >= this.#environment.changedAt && !this.#given.has(name);
+      if (value === undefined || isCurrent) continue;
       changed += 1;
       yield* this.#change("secrets", `set ${name}`, () => this.#space.setSecret(name, value));
     }
@@ -295,11 +265,6 @@ class Deployment {
       if (value === undefined) {
         if (inbox === "bucket")
           throw deployFailed(`The inbox in a bucket needs ${name}. Add it to .env, or use --inbox disk`);
-        yield {
-          ...{ step: "inbox", status: "warning" },
-          message:
-            "the inbox is on the disk of the Space, which each restart erases. To keep deliveries, add AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY to .env and deploy again",
-        };
         return;
       }
       yield* this.#change("secrets", `set ${name}`, () => this.#space.setSecret(name, value));
@@ -315,22 +280,10 @@ class Deployment {
     const differing = Object.entries(variables).filter(([name, value]) => remote.get(name) !== value);
     if (differing.length === 0)
       return void (yield { step: "inbox", status: "unchanged", message: `in ${variables.INBOX_URL}` });
-    yield* this.#change("inbox", `create the private bucket ${bucket}`, () => this.#createBucket(bucket));
+    yield* this.#change("inbox", `create the private bucket ${bucket}`, () => this.#space.createBucket(bucket));
     for (const [name, value] of differing) {
       yield* this.#change("inbox", `set ${name} to ${value}`, () => this.#space.setVariable(name, value));
     }
-  }
-
-  async #createBucket(name: string): Promise<void> {
-    const { client, signal } = this.#options;
-    const body = JSON.stringify({ private: true });
-    const init = { method: "POST", params: { name }, body, signal } as const;
-    await client.fetch("/api/buckets/{name}", init).then(
-      (response) => response.body?.cancel(),
-      (error: unknown) => {
-        if (!HubError.isInstance(error) || error.status !== 409) throw error;
-      },
-    );
   }
 
   async *upload(): AsyncGenerator<DeployEvent, void> {
@@ -365,8 +318,11 @@ class Deployment {
   }
 
   #serverAt(url: string): RemoteServer {
-    const consoleToken = this.#given.get("CONSOLE_TOKEN") ?? this.#environment.get("CONSOLE_TOKEN");
-    return new RemoteServer({ url, consoleToken, signal: this.#options.signal });
+    return new RemoteServer({ url, consoleToken: this.#consoleToken, signal: this.#options.signal });
+  }
+
+  get #consoleToken(): string | undefined {
+    return this.#given.get("CONSOLE_TOKEN") ?? this.#environment.get("CONSOLE_TOKEN");
   }
 
   async *planWebhooks(): AsyncGenerator<DeployEvent, void> {
@@ -385,7 +341,7 @@ class Deployment {
     const { client, folder, signal } = this.#options;
     const { steps, done, failed, skipped, unchanged } = await registerDescription(this.#server, client, {
       ...{ publicUrl: url, secret: this.#secret, adopt: true, signal, dryRun: this.#isPlan },
-      state: join(folder, ".hub-webhooks/registrations.json"),
+      state: join(folder, registrationsFile),
     });
     for (const step of this.#isPlan ? steps : done) {
       yield { step: "webhooks", status: this.#isPlan ? "planned" : "done", message: formatStep(step) };
@@ -437,19 +393,29 @@ class Deployment {
     throw deployFailed("The Space did not accept the new secret within 20 minutes. Run the command again");
   }
 
-  /** Proves address, secret, and routing of each endpoint. */
+  /** Runs the checks of `doctor`, of which one proves that deliveries arrive. */
   async *prove(url: string): AsyncGenerator<DeployEvent, void> {
-    const { runsHandlers = false } = this.#options;
-    const [server, secret] = [this.#serverAt(url), this.#secret ?? ""];
-    for (const endpoint of this.#server.endpoints) {
-      const answer = await (runsHandlers ? server.sample(endpoint, secret) : server.probe(endpoint.name, secret));
-      const isGood = runsHandlers ? answer.status >= 200 && answer.status < 300 : isProof(answer);
-      if (!isGood)
+    const { runsHandlers = false, folder } = this.#options;
+    const server = this.#serverAt(url);
+    for (const endpoint of runsHandlers ? this.#server.endpoints : []) {
+      const answer = await server.sample(endpoint, this.#secret ?? "");
+      if (answer.status < 200 || answer.status >= 300)
         throw deployFailed(`The test delivery to ${url}/webhooks/${endpoint.name} ${describeAnswer(answer)}`);
-      const what = runsHandlers
-        ? "ran the handler"
-        : "proved address, secret, and routing, without running the handler";
-      yield { step: "delivery", status: "done", message: `${endpoint.name}: ${what}` };
+      yield { step: "delivery", status: "done", message: `${endpoint.name}: ran the handler` };
     }
+    const results: CheckResult[] = [];
+    for await (const result of runDoctor({
+      ...{ ...this.#options, url, space: this.#space.name, describe: async () => this.#server, secret: this.#secret },
+      ...{ consoleToken: this.#consoleToken, state: join(folder, registrationsFile), version: packageVersion() },
+      confirm: undefined,
+    })) {
+      results.push(result);
+      const { check, status, code, message, command } = result;
+      const text = code === undefined ? message : `${code}: ${message} ${command}`;
+      if (check === "delivery" && status !== "ok") throw deployFailed(`The test delivery failed. ${text}`);
+      if (check === "delivery" && !runsHandlers) yield { step: "delivery", status: "done", message };
+      if (status === "problem") yield { step: "doctor", status: "warning", message: text };
+    }
+    yield { step: "doctor", status: "done", message: summarize(results) };
   }
 }

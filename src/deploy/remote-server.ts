@@ -84,7 +84,9 @@ export class RemoteServer {
         redirect: "manual",
         signal: signal ? AbortSignal.any([signal, deadline]) : deadline,
       });
-      const body = parseJson(await response.text());
+      const body: unknown = await response.json().catch((error: unknown) => {
+        if (!(error instanceof SyntaxError)) throw error;
+      });
       return { status: response.status, code: errorBody.safeParse(body).data?.code, body };
     } catch (error) {
       signal?.throwIfAborted();
@@ -103,12 +105,4 @@ export function describeAnswer({ status, code, failure }: ServerAnswer): string 
   return failure === undefined
     ? `was answered with ${status}${code ? ` (${code})` : ""}`
     : `was not answered: ${failure}`;
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -3,17 +3,10 @@ import { deployFailed } from "./project.ts";
 import type { RemoteServer } from "./remote-server.ts";
 import type { RemoteSpace } from "./remote-space.ts";
 
-/** The time. Tests replace it. */
-export interface Clock {
-  /** Returns milliseconds since some moment. */
-  now: () => number;
-  sleep: (ms: number, signal?: AbortSignal) => Promise<unknown>;
-}
+/** The time, in milliseconds since some moment. */
+export type Clock = { now: () => number; sleep: (ms: number, signal?: AbortSignal) => Promise<unknown> };
 
-const systemClock: Clock = {
-  now: () => performance.now(),
-  sleep: (ms, signal) => delay(ms, undefined, { signal }),
-};
+const systemClock: Clock = { now: () => performance.now(), sleep: (ms, signal) => delay(ms, undefined, { signal }) };
 
 /** How to wait for a Space. */
 export interface WaitOptions {
@@ -32,12 +25,7 @@ export async function* waitForStart(options: WaitOptions): AsyncGenerator<undefi
   for (const until = clock.now() + startTimeoutMs; clock.now() < until; await clock.sleep(pollMs, signal)) yield;
 }
 
-/** What happens while a Space starts. */
-export interface StartEvent {
-  step: "build";
-  status: "done" | "warning" | "log";
-  message: string;
-}
+type StartEvent = { step: "build"; status: "done" | "warning" | "log"; message: string };
 
 interface StartOptions extends WaitOptions {
   space: RemoteSpace;
