@@ -9,6 +9,7 @@ import { webhookPayload } from "../../src/payload/samples.ts";
 import { serverControl } from "../../src/receiver/control.ts";
 import { TemporaryWebhooks } from "../../src/registration/temporary.ts";
 import { findServerFile } from "../../src/server-file/find-server-file.ts";
+import { describeServerFile } from "../../src/server-file/server-process.ts";
 import { openTestHub, secret, type TestHub } from "../registration/test-hub.ts";
 import { listen } from "../support/listen.ts";
 import { createMemoryLogger } from "../support/memory-logger.ts";
@@ -31,6 +32,7 @@ interface World {
 async function openWorld(
   endpoints: Readonly<Record<string, EndpointOptions>> = { retrain },
   optionsFor: (hubUrl: string) => WebhooksServerOptions = () => ({}),
+  { isManaged = false }: { isManaged?: boolean } = {},
 ): Promise<World> {
   const testHub = await openTestHub({ suspendAfter: 1 });
   const hub = { hubUrl: testHub.hub.url, token: "hf_local" };
@@ -48,7 +50,13 @@ async function openWorld(
   }
   const { url } = await server.launch({ port: 0, host: "127.0.0.1" });
   onTestFinished(() => server.close());
-  await testHub.register(server, { publicUrl: url, secret });
+  const { endpoints: declared } = server[serverControl].describe();
+  // To hash the secret for the state file takes longer than the rest of a test.
+  if (isManaged) await testHub.register(server, { publicUrl: url, secret });
+  else {
+    for (const { name, watch: watched, domains } of declared.filter(({ watch }) => watch.length > 0))
+      await testHub.create({ url: `${url}/webhooks/${name}`, watched: [...watched], domains: [...domains], secret });
+  }
   const { client, state } = testHub;
   const described = { describe: async () => server[serverControl].describe(), secret, consoleToken };
   const world: World = {
@@ -76,30 +84,36 @@ async function change({ testHub }: World, changes: Partial<WebhookRequest>): Pro
 }
 
 /** Answers one request of the doctor instead of the server. */
-function intercept(method: string, path: string, answer: () => Response): typeof fetch {
+function intercept(
+  method: string,
+  path: string,
+  answer: (request: Request) => Response | Promise<Response>,
+): typeof fetch {
   return async (input, init) => {
     const request = new Request(input, init);
-    return request.method === method && new URL(request.url).pathname === path ? answer() : fetch(request);
+    return request.method === method && new URL(request.url).pathname === path ? answer(request) : fetch(request);
   };
 }
 
-async function programAt(status: number): Promise<string> {
+/** Sends the requests to another program. */
+async function programAt(status: number): Promise<typeof fetch> {
   const program = createServer((_request, response) => void response.writeHead(status, { location: "/x" }).end("hi"));
-  return (await listen(program)).url;
+  const { url } = await listen(program);
+  return (input, init) => fetch(url + new URL(String(input)).pathname, init);
 }
 
-const runtime = {
-  ...{
-    hardware: { current: null, requested: "cpu-basic" },
-    storage: null,
-    gcTimeout: null,
-    devMode: false,
-    domains: [],
-  },
-  replicas: { current: 0, requested: 1 },
-};
-
-const clientOf = ({ testHub }: World, token: string) => new HubClient({ hubUrl: testHub.hub.url, token, attempts: 1 });
+/** A client that sees a changed text. */
+function clientOf(
+  { testHub }: World,
+  token: string,
+  { from, to }: { from: string; to: string } = { from: "", to: "" },
+) {
+  const changed: typeof fetch = async (input, init) => {
+    const response = await fetch(input, init);
+    return new Response((await response.text()).replace(from, to), response);
+  };
+  return new HubClient({ hubUrl: testHub.hub.url, token, attempts: 1, fetch: changed });
+}
 
 interface Breakage {
   code: FindingCode;
@@ -108,6 +122,7 @@ interface Breakage {
   endpoints?: Record<string, EndpointOptions>;
   server?: (hubUrl: string) => WebhooksServerOptions;
   break?: (world: World) => unknown;
+  options?: (world: World) => Partial<DoctorOptions> | Promise<Partial<DoctorOptions>>;
 }
 
 /** `--fix` repairs these. */
@@ -167,9 +182,7 @@ const repaired: readonly Breakage[] = [
 const explained: readonly Breakage[] = [
   {
     ...{ code: "HUB_UNREACHABLE", name: "the Hub is down" },
-    break: (world) => {
-      world.options.client = new HubClient({ hubUrl: "http://127.0.0.1:1", token: "hf_local", attempts: 1 });
-    },
+    options: () => ({ client: new HubClient({ hubUrl: "http://127.0.0.1:1", token: "hf_local", attempts: 1 }) }),
   },
   {
     ...{ code: "HUB_UNREACHABLE", name: "the Hub fails after the first request" },
@@ -180,104 +193,71 @@ const explained: readonly Breakage[] = [
   },
   {
     ...{ code: "TOKEN_MISSING", name: "nobody signed in" },
-    break: (world) => {
+    options: () => {
       for (const name of ["HF_TOKEN", "HUGGING_FACE_HUB_TOKEN"]) vi.stubEnv(name, "");
       vi.stubEnv("HF_HOME", createFolder());
       vi.stubEnv("HF_TOKEN_PATH", "");
       onTestFinished(() => void vi.unstubAllEnvs());
-      world.options.client = new HubClient({ hubUrl: "https://hub.example", attempts: 1 });
+      return { client: new HubClient({ hubUrl: "https://hub.example", attempts: 1 }) };
     },
   },
   {
     ...{ code: "TOKEN_INVALID", name: "the token was revoked" },
-    break: (world) => {
-      world.options.client = clientOf(world, "hf_revoked");
-    },
+    options: (world) => ({ client: clientOf(world, "hf_revoked") }),
   },
   {
     ...{ code: "TOKEN_READ_ONLY", name: "the token can only read" },
-    break: (world) => {
-      world.options.client = clientOf(world, "hf_read");
-    },
+    options: (world) => ({ client: clientOf(world, "hf_read") }),
   },
   {
     ...{ code: "TOKEN_RIGHTS", name: "the token has no right to write webhooks" },
-    break: (world) => {
-      const { testHub } = world;
-      const withoutRight: typeof fetch = async (input, init) => {
-        const text = await (await fetch(input, init)).text();
-        return new Response(text.replace("user.webhooks.write", "user.webhooks.read"));
-      };
-      world.options.client = new HubClient({ hubUrl: testHub.hub.url, token: "hf_fine", fetch: withoutRight });
-    },
+    options: (world) => ({ client: clientOf(world, "hf_fine", { from: "webhooks.write", to: "webhooks.read" }) }),
   },
   {
     ...{ code: "ADDRESS_UNREACHABLE", name: "nothing listens" },
-    break: (world) => {
-      world.options.fetch = () => Promise.reject(new TypeError("fetch failed"));
-    },
+    options: () => ({ fetch: () => Promise.reject(new TypeError("fetch failed")) }),
   },
   {
     ...{ code: "ADDRESS_UNREACHABLE", name: "a proxy has no server" },
-    break: (world) => {
-      world.options.fetch = intercept("GET", "/health", () => new Response("", { status: 502 }));
-    },
+    options: () => ({ fetch: intercept("GET", "/health", () => new Response("", { status: 502 })) }),
   },
   {
     ...{ code: "ADDRESS_REDIRECTS", name: "the address redirects" },
-    break: async (world) => {
-      const program = await programAt(308);
-      world.options.fetch = (input, init) => fetch(program + new URL(String(input)).pathname, init);
-    },
+    options: async () => ({ fetch: await programAt(308) }),
   },
   {
     ...{ code: "ADDRESS_WRONG", name: "another program answers" },
-    break: async (world) => {
-      const program = await programAt(200);
-      world.options.fetch = (input, init) => fetch(program + new URL(String(input)).pathname, init);
-    },
+    options: async () => ({ fetch: await programAt(200) }),
   },
   {
-    ...{ code: "SERVER_NOT_READY", name: "the disk of the inbox is full" },
-    break: (world) => {
-      const body = { status: "unavailable", problems: [{ message: "The disk is full." }] };
-      world.options.fetch = intercept("GET", "/ready", () => Response.json(body, { status: 503 }));
+    ...{ code: "SERVER_NOT_READY", name: "the inbox is not open" },
+    options: () => {
+      const server = new WebhooksServer({ secret, consoleToken, logger: createMemoryLogger() });
+      server.webhook("slow", { background: true }, () => {});
+      return { fetch: intercept("GET", "/ready", (request) => server.fetch(request)) };
     },
   },
   {
     ...{ code: "SERVER_FILE_INVALID", name: "the server file is missing" },
-    break: (world) => {
-      world.options.describe = async () => {
-        throw findServerFile({ file: "missing.ts" });
-      };
-    },
+    options: () => ({ describe: async () => describeServerFile(findServerFile({ file: "missing.ts" })) }),
   },
   {
     ...{ code: "ENDPOINT_NOT_SERVED", name: "the server runs an old version" },
-    break: async ({ testHub, url, options }) => {
-      const { describe } = options;
-      await testHub.create({ url: `${url}/webhooks/new`, watched: [repo], secret });
-      options.describe = async () => {
-        const { endpoints, ...server } = await describe();
-        return {
-          ...server,
-          endpoints: [...endpoints, ...endpoints.map((one) => ({ ...one, name: "new", domains: ["repo"] as const }))],
-        };
-      };
+    break: ({ testHub, url }) => testHub.create({ url: `${url}/webhooks/new`, watched: [repo], secret }),
+    options: async ({ options }) => {
+      const { endpoints } = await options.describe();
+      const added = endpoints.map((endpoint) => ({ ...endpoint, name: "new", domains: ["repo"] as const }));
+      return { describe: async () => ({ endpoints: [...endpoints, ...added] }) };
     },
   },
   {
     ...{ code: "ENDPOINT_FAILED", name: "a proxy refuses deliveries" },
-    break: (world) => {
-      world.options.fetch = intercept("POST", "/webhooks/retrain", () => new Response("", { status: 413 }));
-    },
+    options: () => ({ fetch: intercept("POST", "/webhooks/retrain", () => new Response("", { status: 413 })) }),
   },
   { code: "SECRET_NOT_CHECKED", name: "the server has no secret", server: () => ({ secret: false }) },
   {
     ...{ code: "SECRET_REFUSED", name: "another secret is known here" },
-    break: (world) => {
-      world.options.secret = "another-5ecret";
-    },
+    options: () => ({ secret: "another-5ecret" }),
   },
   {
     ...{ code: "WEBHOOK_DUPLICATE", name: "a person created a second webhook" },
@@ -300,9 +280,7 @@ const explained: readonly Breakage[] = [
   },
   {
     ...{ code: "VERSION_OLD", name: "the server was not updated" },
-    break: (world) => {
-      world.options.version = "0.10.0";
-    },
+    options: () => ({ version: "0.10.0" }),
   },
   {
     ...{ code: "BUDGET_LOW", name: "a repository is very active" },
@@ -324,9 +302,10 @@ function expectOnly(code: FindingCode, results: readonly CheckResult[]): void {
 }
 
 async function openBroken({ endpoints, server, ...breakage }: Breakage): Promise<World> {
-  const world = await openWorld(endpoints, server);
+  const isManaged = repaired.some(({ name }) => name === breakage.name);
+  const world = await openWorld(endpoints, server, { isManaged });
   await breakage.break?.(world);
-  return world;
+  return { ...world, options: { ...world.options, ...(await breakage.options?.(world)) } };
 }
 
 describe("The doctor", () => {
@@ -370,7 +349,7 @@ describe("The doctor", () => {
   });
 
   test("does not change a webhook for a server that refuses its secret", async () => {
-    const { options, testHub } = await openBroken({ ...repaired[0], code: "WEBHOOK_MISSING", name: "" });
+    const { options, testHub } = await openBroken({ ...repaired[0], code: "WEBHOOK_MISSING", name: "missing" });
     const unknown = {
       ...options,
       secret: undefined,
@@ -391,6 +370,15 @@ describe("The doctor", () => {
     ]);
   });
 
+  test("shows why a server is not ready, with its console token", async () => {
+    const breakage = explained.find(({ code }) => code === "SERVER_NOT_READY");
+    const { options } = await openBroken({ ...breakage, code: "SERVER_NOT_READY", name: "" });
+    const shown = async (consoleToken: string | undefined) =>
+      JSON.stringify(await examine({ ...options, consoleToken }));
+    expect(await shown(consoleToken)).toContain("The inbox is not open yet.");
+    expect(await shown(undefined)).toContain("GET /ready was answered with 503");
+  });
+
   test("checks a server also if the Hub is down", async () => {
     const { options } = await openWorld();
     const client = new HubClient({ hubUrl: "http://127.0.0.1:1", token: "hf_local", attempts: 1 });
@@ -402,11 +390,10 @@ describe("The doctor", () => {
 
   test("skips the webhooks of a Space that has no address yet", async () => {
     const { options, testHub } = await openWorld();
-    testHub.intercept = async (request, send) => {
-      const path = new URL(request.url).pathname;
-      if (path === "/api/spaces/local-user/new") return Response.json({ private: false });
-      return path.endsWith("/runtime") ? Response.json({ ...runtime, stage: "STOPPED" }) : send(request);
-    };
+    const body = JSON.stringify({ name: "new", organization: "local-user", type: "space", sdk: "docker" });
+    await (await testHub.client.fetch("/api/repos/create", { method: "POST", body })).text();
+    testHub.intercept = async (request, send) =>
+      request.url.endsWith("/spaces/local-user/new") ? Response.json({ private: false }) : send(request);
     const results = await examine({ ...options, url: undefined, space: "local-user/new" });
     expect(codesOf(results)).toEqual(["SPACE_STOPPED"]);
     expect(results.filter(({ check }) => check === "webhooks")).toMatchObject([{ status: "skipped" }]);
