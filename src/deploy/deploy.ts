@@ -265,7 +265,8 @@ class Deployment {
       if (value === undefined) {
         if (inbox === "bucket")
           throw deployFailed(`The inbox in a bucket needs ${name}. Add it to .env, or use --inbox disk`);
-        return;
+        const message = `on the disk of the Space, which each restart erases. To keep deliveries, add ${name} to .env`;
+        return void (yield { step: "inbox", status: "warning", message });
       }
       yield* this.#change("secrets", `set ${name}`, () => this.#space.setSecret(name, value));
     }

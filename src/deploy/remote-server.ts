@@ -19,7 +19,6 @@ interface RemoteServerOptions {
   url: string;
   /** The token of the owner, who reads more than others. */
   consoleToken?: string | undefined;
-  /** Default: `fetch`, without a proxy for this machine. */
   fetch?: typeof fetch | undefined;
   signal?: AbortSignal | undefined;
 }

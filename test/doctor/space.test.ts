@@ -78,6 +78,11 @@ function clientInStage(stage: string): HubClient {
 }
 
 test("A deployment ends with the findings of the doctor, and a summary", () => {
+  expect(deployed).toContainEqual({
+    step: "inbox",
+    status: "warning",
+    message: expect.stringContaining("each restart"),
+  });
   expect(deployed.slice(-3)).toEqual([
     { step: "delivery", status: "done", message: expect.stringContaining("without running its handler") },
     {
