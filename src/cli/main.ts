@@ -7,6 +7,7 @@ import { maskUrl } from "../core/urls.ts";
 import { addDeliveries } from "./commands/deliveries.ts";
 import { addDeploy } from "./commands/deploy.ts";
 import { addDev } from "./commands/dev.ts";
+import { addDoctor } from "./commands/doctor.ts";
 import { addHub } from "./commands/hub.ts";
 import { addInbox } from "./commands/inbox.ts";
 import { addInit } from "./commands/init.ts";
@@ -21,7 +22,7 @@ import { examples, helpHint } from "./usage.ts";
 /** The commands, grouped and ordered as in the help. Most modules are imported only when a command runs. */
 const commandGroups = {
   "Develop:": [addInit, addDev, addTrigger, addScenario, addHub],
-  "Deploy:": [addDeploy],
+  "Deploy:": [addDeploy, addDoctor],
   "Manage webhooks:": [addWebhookCommands, addSync],
   "Run:": [addDeliveries, addInbox, addJob],
 };
