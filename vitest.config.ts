@@ -38,6 +38,7 @@ const takesLong = [
   "test/dev/dev-session-real.test.ts",
   "test/dev/dev-session.test.ts",
   "test/dev/reloading-server.test.ts",
+  "test/doctor/doctor.test.ts",
   "test/e2e/audit.test.ts",
   "test/e2e/dev-loop.test.ts",
   "test/e2e/template.test.ts",

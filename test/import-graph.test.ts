@@ -178,7 +178,7 @@ test("The files of src have no import cycles, not even of types", () => {
 /** From top to bottom. A folder can import from its own layer and from those below it. */
 const layers: readonly (readonly string[])[] = [
   ["cli"],
-  ["dev", "job", "deploy"],
+  ["dev", "job", "deploy", "doctor"],
   ["server-file", "registration", "local-hub"],
   ["receiver"],
   ["catch-up"],

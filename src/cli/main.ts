@@ -8,6 +8,7 @@ import { addCatchUp } from "./commands/catch-up.ts";
 import { addDeliveries } from "./commands/deliveries.ts";
 import { addDeploy } from "./commands/deploy.ts";
 import { addDev } from "./commands/dev.ts";
+import { addDoctor } from "./commands/doctor.ts";
 import { addHub } from "./commands/hub.ts";
 import { addInbox } from "./commands/inbox.ts";
 import { addInit } from "./commands/init.ts";
@@ -22,7 +23,7 @@ import { examples, helpHint } from "./usage.ts";
 /** The commands, grouped and ordered as in the help. Most modules are imported only when a command runs. */
 const commandGroups = {
   "Develop:": [addInit, addDev, addTrigger, addScenario, addHub],
-  "Deploy:": [addDeploy],
+  "Deploy:": [addDeploy, addDoctor],
   "Manage webhooks:": [addWebhookCommands, addSync],
   "Run:": [addDeliveries, addInbox, addCatchUp, addJob],
 };

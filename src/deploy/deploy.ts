@@ -1,32 +1,27 @@
 import { randomBytes } from "node:crypto";
-import { mkdir, readFile, writeFile } from "node:fs/promises";
-import { dirname, join, resolve } from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
-import * as z from "zod/mini";
-import { messageOf } from "../core/describe.ts";
+import { join, resolve } from "node:path";
 import { HubError } from "../core/errors.ts";
-import { directFetch } from "../core/fetch.ts";
+import { packageVersion } from "../core/files.ts";
 import { isOnThisMachine } from "../core/urls.ts";
+import { type CheckResult, runDoctor, summarize } from "../doctor/doctor.ts";
 import type { HubClient } from "../hub/client.ts";
-import { webhookPayload } from "../payload/samples.ts";
-import type { EndpointDetails, ServerDescription } from "../receiver/control.ts";
+import type { ServerDescription } from "../receiver/control.ts";
 import { registerDescription } from "../registration/reconcile.ts";
 import { formatStep } from "../registration/report.ts";
 import { deployFailed, EnvironmentFile, type ProjectFiles, readProject } from "./project.ts";
-import { RemoteSpace, type SpaceInfo } from "./remote-space.ts";
-
-/** The steps, in their order. */
-export type DeployStep = "space" | "secrets" | "inbox" | "files" | "build" | "webhooks" | "delivery";
+import { describeAnswer, isProof, RemoteServer } from "./remote-server.ts";
+import { findDeployedSpace, RemoteSpace, rememberSpace, type SpaceInfo, visibilityFor } from "./remote-space.ts";
+import { startSpace, type WaitOptions, waitForStart } from "./start-space.ts";
 
 /** What a deployment does. `planned`: what it would do. `unchanged`: there was nothing to do. */
 export interface DeployEvent {
-  step: DeployStep;
+  step: "space" | "secrets" | "inbox" | "files" | "build" | "webhooks" | "delivery" | "doctor";
   status: "planned" | "done" | "unchanged" | "warning" | "log";
   message: string;
 }
 
 /** The options of {@link deploy} and {@link rotateSecret}. */
-export interface DeployOptions {
+export interface DeployOptions extends WaitOptions {
   client: HubClient;
   /** The folder of the project. */
   folder: string;
@@ -48,9 +43,6 @@ export interface DeployOptions {
   confirm: (question: string) => Promise<boolean>;
   /** Asks for a value that only a person has. Resolves with `undefined` if the person has no value. */
   askFor: (name: string, why: string) => Promise<string | undefined>;
-  signal?: AbortSignal | undefined;
-  /** The pause between two looks at the Space. Default 1000. */
-  pollMs?: number | undefined;
 }
 
 /** The secrets that a bot reads, in the order in which they are set. */
@@ -63,8 +55,6 @@ const knownSecrets = [
   "AWS_ACCESS_KEY_ID",
   "AWS_SECRET_ACCESS_KEY",
 ];
-/** The time that a Space has to build and to start. */
-const startTimeoutMs = 20 * 60_000;
 
 /**
  * Deploys a project to a Space, in steps that each change only what differs: run it again after an edit, an interruption, or a failure.
@@ -102,26 +92,8 @@ export async function* rotateSecret(options: DeployOptions): AsyncGenerator<Depl
   return { url };
 }
 
-/** Returns the Space of the last deployment from a folder. */
-export async function findDeployedSpace(folder: string): Promise<string | undefined> {
-  const text = await readFile(join(folder, stateFile), "utf8").catch(() => "{}");
-  const { data } = z.safeParse(state, safeJson(text));
-  return data?.space;
-}
-
-const readiness = z.object({ problems: z.array(z.object({ message: z.string() })) });
-
-/** Names only: no secret is stored here. */
-const stateFile = ".hub-webhooks/deploy.json";
-const state = z.object({ space: z.string() });
-
-function safeJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
+/** The state file of `sync`. */
+const registrationsFile = ".hub-webhooks/registrations.json";
 
 /** One run. The steps share what the earlier ones found. */
 class Deployment {
@@ -182,7 +154,11 @@ class Deployment {
   }
 
   /** Describes a change, and makes it unless the run only plans. */
-  async *#change(step: DeployStep, message: string, make: () => Promise<unknown>): AsyncGenerator<DeployEvent, void> {
+  async *#change(
+    step: DeployEvent["step"],
+    message: string,
+    make: () => Promise<unknown>,
+  ): AsyncGenerator<DeployEvent, void> {
     if (!this.#isPlan) await make();
     yield { step, status: this.#isPlan ? "planned" : "done", message };
   }
@@ -190,29 +166,25 @@ class Deployment {
   async *createSpace(): AsyncGenerator<DeployEvent, void> {
     const { name } = this.#space;
     const question = `Anyone can see the code of a public Space. Make ${name} public? The Hub cannot deliver to a private one.`;
-    const makePublic = async () => {
-      if (!this.#isPlan && !(await this.#options.confirm(question))) {
+    if (this.#info && !this.#info.private) {
+      yield { step: "space", status: "unchanged", message: `${name} exists` };
+    } else {
+      const { client, signal, confirm } = this.#options;
+      const visibility = visibilityFor(name, await client.whoami({ signal }));
+      if (visibility === "public" && !this.#isPlan && !(await confirm(question))) {
         throw deployFailed(
           `The Space ${name} must be public or protected, because the Hub cannot deliver to a private Space`,
         );
       }
-    };
-    if (!this.#info) {
-      const visibility = (await this.#canProtect()) ? "protected" : "public";
-      if (visibility === "public") await makePublic();
-      yield* this.#change("space", `create the ${visibility} Docker Space ${name}`, () => this.#create(visibility));
-    } else if (this.#info.private) {
-      const visibility = (await this.#canProtect()) ? "protected" : "public";
-      if (visibility === "public") await makePublic();
-      yield* this.#change("space", `make ${name} ${visibility}`, () => this.#space.setVisibility(visibility));
-    } else {
-      yield { step: "space", status: "unchanged", message: `${name} exists` };
+      const isNew = !this.#info;
+      const message = isNew ? `create the ${visibility} Docker Space ${name}` : `make ${name} ${visibility}`;
+      yield* this.#change("space", message, () =>
+        isNew ? this.#create(visibility) : this.#space.setVisibility(visibility),
+      );
     }
     if (this.#isPlan) return;
     this.#info = await this.#space.info();
-    const path = join(this.#options.folder, stateFile);
-    await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-    await writeFile(path, `${JSON.stringify({ space: name })}\n`, { mode: 0o600 });
+    await rememberSpace(this.#options.folder, name);
   }
 
   async #create(visibility: "protected" | "public"): Promise<void> {
@@ -222,14 +194,6 @@ class Deployment {
         "The Hub asks for a paid plan: Docker Spaces need PRO, or an organization with Team or Enterprise. See https://huggingface.co/pricing, or deploy the Dockerfile to another host",
       );
     });
-  }
-
-  /** Whether the plan of the owner allows a protected Space: its page is public, but not its code. */
-  async #canProtect(): Promise<boolean> {
-    const user = await this.#options.client.whoami({ signal: this.#options.signal });
-    const [owner] = this.#space.name.split("/");
-    if (owner === user.name) return user.isPro;
-    return user.orgs.some(({ name, plan }) => name === owner && plan !== undefined);
   }
 
   /** Sets the secrets that are missing or newer here. Returns whether the secret of the deliveries is known here. */
@@ -257,11 +221,8 @@ class Deployment {
     for (const name of new Set([...names, ...this.#given.keys()])) {
       const value = this.#given.get(name) ?? this.#environment.get(name);
       const setAt = remote.get(name);
-      if (
-        value === undefined ||
-        (setAt !== undefined && setAt >= this.#environment.changedAt && !this.#given.has(name))
-      )
-        continue;
+      const isCurrent = setAt !== undefined && setAt >= this.#environment.changedAt && !this.#given.has(name);
+      if (value === undefined || isCurrent) continue;
       changed += 1;
       yield* this.#change("secrets", `set ${name}`, () => this.#space.setSecret(name, value));
     }
@@ -304,12 +265,8 @@ class Deployment {
       if (value === undefined) {
         if (inbox === "bucket")
           throw deployFailed(`The inbox in a bucket needs ${name}. Add it to .env, or use --inbox disk`);
-        yield {
-          ...{ step: "inbox", status: "warning" },
-          message:
-            "the inbox is on the disk of the Space, which each restart erases. To keep deliveries, add AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY to .env and deploy again",
-        };
-        return;
+        const message = `on the disk of the Space, which each restart erases. To keep deliveries, add ${name} to .env`;
+        return void (yield { step: "inbox", status: "warning", message });
       }
       yield* this.#change("secrets", `set ${name}`, () => this.#space.setSecret(name, value));
     }
@@ -324,22 +281,10 @@ class Deployment {
     const differing = Object.entries(variables).filter(([name, value]) => remote.get(name) !== value);
     if (differing.length === 0)
       return void (yield { step: "inbox", status: "unchanged", message: `in ${variables.INBOX_URL}` });
-    yield* this.#change("inbox", `create the private bucket ${bucket}`, () => this.#createBucket(bucket));
+    yield* this.#change("inbox", `create the private bucket ${bucket}`, () => this.#space.createBucket(bucket));
     for (const [name, value] of differing) {
       yield* this.#change("inbox", `set ${name} to ${value}`, () => this.#space.setVariable(name, value));
     }
-  }
-
-  async #createBucket(name: string): Promise<void> {
-    const { client, signal } = this.#options;
-    const body = JSON.stringify({ private: true });
-    const init = { method: "POST", params: { name }, body, signal } as const;
-    await client.fetch("/api/buckets/{name}", init).then(
-      (response) => response.body?.cancel(),
-      (error: unknown) => {
-        if (!HubError.isInstance(error) || error.status !== 409) throw error;
-      },
-    );
   }
 
   async *upload(): AsyncGenerator<DeployEvent, void> {
@@ -368,81 +313,17 @@ class Deployment {
   }
 
   /** Waits until the Space runs the commit and its server is ready. Returns the address. */
-  async *untilReady(): AsyncGenerator<DeployEvent, string> {
-    const { signal, pollMs = 1_000 } = this.#options;
-    const lines: string[] = [];
-    const stop = new AbortController();
-    const logSignal = AbortSignal.any([stop.signal, ...(signal ? [signal] : [])]);
-    void (async () => {
-      let isCurrent = false;
-      for await (const line of await this.#space.logs("build", { signal: logSignal })) {
-        // The log begins with earlier builds.
-        const [, built] = /^=+ Build Queued at .* Commit SHA: (\w+)/.exec(line) ?? [];
-        if (built !== undefined) isCurrent = this.#commit?.startsWith(built) ?? false;
-        if (isCurrent) lines.push(line);
-      }
-    })().catch(() => {});
-    try {
-      let isStarted = false;
-      let said: string | undefined;
-      for (
-        const until = performance.now() + startTimeoutMs;
-        performance.now() < until;
-        await delay(pollMs, undefined, { signal })
-      ) {
-        for (const line of lines.splice(0)) yield { step: "build", status: "log", message: line };
-        const { stage, errorMessage, sha } = await this.#space.runtime();
-        const isCurrent = this.#commit === undefined || sha === undefined || sha === this.#commit;
-        if (stage.endsWith("ERROR") || stage === "NO_APP_FILE") {
-          if (isCurrent || stage !== "RUNTIME_ERROR") throw await this.#notRunning(stage, errorMessage);
-        }
-        const isStopped = stage === "PAUSED" || stage === "STOPPED";
-        if (isStopped && !isStarted) {
-          isStarted = true;
-          await this.#space.restart();
-        }
-        const url = (await this.#space.info())?.host;
-        if (url === undefined || !(stage === "SLEEPING" || (stage === "RUNNING" && isCurrent))) continue;
-        const problem = await this.#findProblem(url);
-        if (problem === undefined) {
-          yield { step: "build", status: "done", message: `ready at ${url}` };
-          return url;
-        }
-        if (problem !== said) yield { step: "build", status: "warning", message: problem };
-        said = problem;
-      }
-      throw deployFailed("The Space did not become ready within 20 minutes. See its log: npx hub-webhooks deploy logs");
-    } finally {
-      stop.abort();
-    }
+  untilReady(): AsyncGenerator<DeployEvent, string> {
+    const serverAt = (url: string) => this.#serverAt(url);
+    return startSpace({ ...this.#options, space: this.#space, commit: this.#commit, serverAt });
   }
 
-  async #notRunning(stage: string, errorMessage: string | undefined): Promise<Error> {
-    const kind = stage === "RUNTIME_ERROR" ? "" : " --build";
-    const reason = errorMessage === undefined ? "" : `: ${errorMessage}`;
-    return deployFailed(`The Space does not run (${stage}${reason}). See its log: npx hub-webhooks deploy logs${kind}`);
+  #serverAt(url: string): RemoteServer {
+    return new RemoteServer({ url, consoleToken: this.#consoleToken, signal: this.#options.signal });
   }
 
-  /** Returns why the server is not ready, or `undefined` if it is. */
-  async #findProblem(url: string): Promise<string | undefined> {
-    const { signal } = this.#options;
-    try {
-      const deadline = AbortSignal.timeout(30_000);
-      const token = this.#given.get("CONSOLE_TOKEN") ?? this.#environment.get("CONSOLE_TOKEN");
-      const response = await directFetch(`${url}/ready`, {
-        // The reasons are for the owner.
-        ...(token !== undefined && { headers: { authorization: `Bearer ${token}` } }),
-        redirect: "manual",
-        signal: signal ? AbortSignal.any([signal, deadline]) : deadline,
-      });
-      const text = await response.text();
-      if (response.ok) return undefined;
-      const { data } = z.safeParse(readiness, safeJson(text));
-      return `not ready: ${data?.problems[0]?.message ?? `GET /ready was answered with ${response.status}`}`;
-    } catch (error) {
-      signal?.throwIfAborted();
-      return `not ready: ${messageOf(error)}`;
-    }
+  get #consoleToken(): string | undefined {
+    return this.#given.get("CONSOLE_TOKEN") ?? this.#environment.get("CONSOLE_TOKEN");
   }
 
   async *planWebhooks(): AsyncGenerator<DeployEvent, void> {
@@ -461,7 +342,7 @@ class Deployment {
     const { client, folder, signal } = this.#options;
     const { steps, done, failed, skipped, unchanged } = await registerDescription(this.#server, client, {
       ...{ publicUrl: url, secret: this.#secret, adopt: true, signal, dryRun: this.#isPlan },
-      state: join(folder, ".hub-webhooks/registrations.json"),
+      state: join(folder, registrationsFile),
     });
     for (const step of this.#isPlan ? steps : done) {
       yield { step: "webhooks", status: this.#isPlan ? "planned" : "done", message: formatStep(step) };
@@ -503,74 +384,39 @@ class Deployment {
 
   /** Waits until the Space, which restarts with a changed secret, accepts it. */
   async #untilAccepted(url: string, secret: string): Promise<void> {
-    const { signal, pollMs = 1_000 } = this.#options;
-    for (
-      const until = performance.now() + startTimeoutMs;
-      performance.now() < until;
-      await delay(pollMs, undefined, { signal })
-    ) {
+    const server = this.#serverAt(url);
+    for await (const _turn of waitForStart(this.#options)) {
       const { stage } = await this.#space.runtime();
       if (stage !== "RUNNING" && stage !== "SLEEPING") continue;
-      const problems = await Promise.all(this.#server.endpoints.map(({ name }) => this.#probe(url, name, secret)));
-      if (problems.every((problem) => problem === undefined)) return;
+      const answers = await Promise.all(this.#server.endpoints.map(({ name }) => server.probe(name, secret)));
+      if (answers.every(isProof)) return;
     }
     throw deployFailed("The Space did not accept the new secret within 20 minutes. Run the command again");
   }
 
-  /** Proves address, secret, and routing of each endpoint. */
+  /** Runs the checks of `doctor`, of which one proves that deliveries arrive. */
   async *prove(url: string): AsyncGenerator<DeployEvent, void> {
-    const { runsHandlers = false } = this.#options;
-    for (const endpoint of this.#server.endpoints) {
-      const problem = runsHandlers
-        ? await this.#deliver(url, endpoint)
-        : await this.#probe(url, endpoint.name, this.#secret ?? "");
-      if (problem !== undefined) throw deployFailed(`The test delivery to ${url}/webhooks/${endpoint.name} ${problem}`);
-      const what = runsHandlers
-        ? "ran the handler"
-        : "proved address, secret, and routing, without running the handler";
-      yield { step: "delivery", status: "done", message: `${endpoint.name}: ${what}` };
+    const { runsHandlers = false, folder } = this.#options;
+    const server = this.#serverAt(url);
+    for (const endpoint of runsHandlers ? this.#server.endpoints : []) {
+      const answer = await server.sample(endpoint, this.#secret ?? "");
+      if (answer.status < 200 || answer.status >= 300)
+        throw deployFailed(`The test delivery to ${url}/webhooks/${endpoint.name} ${describeAnswer(answer)}`);
+      yield { step: "delivery", status: "done", message: `${endpoint.name}: ran the handler` };
     }
-  }
-
-  /**
-   * Sends a delivery that every endpoint refuses, but only after it found the endpoint and checked the secret: JSON that is no payload.
-   * Returns what went wrong.
-   */
-  async #probe(url: string, endpoint: string, secret: string): Promise<string | undefined> {
-    const { status, code } = await this.#post(url, { endpoint, secret, body: {} });
-    return status === 422 && code === "PAYLOAD_INVALID"
-      ? undefined
-      : `was answered with ${status}${code ? ` (${code})` : ""}`;
-  }
-
-  async #deliver(url: string, { name, watch = [] }: EndpointDetails): Promise<string | undefined> {
-    const watched = watch.find(({ type }) => type !== "user" && type !== "org");
-    const repo = { type: watched?.type ?? "dataset", name: watched?.name ?? "me/data" };
-    const body = webhookPayload("repo.content", { repo });
-    const { status, code } = await this.#post(url, { endpoint: name, secret: this.#secret ?? "", body });
-    return status >= 200 && status < 300 ? undefined : `was answered with ${status}${code ? ` (${code})` : ""}`;
-  }
-
-  async #post(url: string, { endpoint, secret, body }: { endpoint: string; secret: string; body: object }) {
-    const { signal } = this.#options;
-    const deadline = AbortSignal.timeout(30_000);
-    try {
-      const response = await directFetch(`${url}/webhooks/${encodeURIComponent(endpoint)}`, {
-        method: "POST",
-        headers: {
-          "content-type": "application/json",
-          "x-webhook-secret": secret,
-          "user-agent": "hub-webhooks deploy",
-        },
-        body: JSON.stringify(body),
-        redirect: "manual",
-        signal: signal ? AbortSignal.any([signal, deadline]) : deadline,
-      });
-      const { data } = z.safeParse(z.object({ code: z.string() }), safeJson(await response.text()));
-      return { status: response.status, code: data?.code };
-    } catch (error) {
-      signal?.throwIfAborted();
-      return { status: 0, code: messageOf(error) };
+    const results: CheckResult[] = [];
+    for await (const result of runDoctor({
+      ...{ ...this.#options, url, space: this.#space.name, describe: async () => this.#server, secret: this.#secret },
+      ...{ consoleToken: this.#consoleToken, state: join(folder, registrationsFile), version: packageVersion() },
+      confirm: undefined,
+    })) {
+      results.push(result);
+      const { check, status, code, message, command } = result;
+      const text = code === undefined ? message : `${code}: ${message} ${command}`;
+      if (check === "delivery" && status !== "ok") throw deployFailed(`The test delivery failed. ${text}`);
+      if (check === "delivery" && !runsHandlers) yield { step: "delivery", status: "done", message };
+      if (status === "problem") yield { step: "doctor", status: "warning", message: text };
     }
+    yield { step: "doctor", status: "done", message: summarize(results) };
   }
 }

@@ -1,5 +1,8 @@
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import * as z from "zod/mini";
 import { HubError } from "../core/errors.ts";
+import type { Whoami } from "../hub/account.ts";
 import type { HubClient } from "../hub/client.ts";
 import { type SpaceRuntime, spaceOperations, spaceRuntime } from "../hub/spaces.ts";
 
@@ -34,10 +37,11 @@ export class RemoteSpace {
   async create(settings: object): Promise<void> {
     const [organization, name] = this.name.split("/");
     const body = { name, organization, type: "space", sdk: "docker", ...settings };
-    await this.#json("POST", "/api/repos/create", body).catch((error: unknown) => {
-      // An earlier run was interrupted before it received the response.
-      if (!HubError.isInstance(error) || error.status !== 409) throw error;
-    });
+    await this.#json("POST", "/api/repos/create", body).catch(ignoreExisting);
+  }
+
+  async createBucket(name: string): Promise<void> {
+    await this.#json("POST", `/api/buckets/${name}`, { private: true }).catch(ignoreExisting);
   }
 
   async setVisibility(visibility: "public" | "protected"): Promise<void> {
@@ -94,6 +98,37 @@ export class RemoteSpace {
     const text = await response.text();
     return text === "" ? {} : JSON.parse(text);
   }
+}
+
+/** An earlier run was interrupted before it received the response. */
+function ignoreExisting(error: unknown): void {
+  if (!HubError.isInstance(error) || error.status !== 409) throw error;
+}
+
+/** Returns the visibility that the plan of the owner allows. The page of a protected Space is public, but not its code. */
+export function visibilityFor(space: string, user: Whoami): "protected" | "public" {
+  const [owner] = space.split("/");
+  const canProtect =
+    owner === user.name ? user.isPro : user.orgs.some(({ name, plan }) => name === owner && plan !== undefined);
+  return canProtect ? "protected" : "public";
+}
+
+/** Names only: no secret is stored here. */
+const stateFile = ".hub-webhooks/deploy.json";
+const state = z.object({ space: z.string() });
+
+/** Returns the Space of the last deployment from a folder. */
+export async function findDeployedSpace(folder: string): Promise<string | undefined> {
+  const text = readFile(join(folder, stateFile), "utf8");
+  const value: unknown = await text.then(JSON.parse).catch(() => undefined);
+  return z.safeParse(state, value).data?.space;
+}
+
+/** Records the Space of a deployment. */
+export async function rememberSpace(folder: string, space: string): Promise<void> {
+  const path = join(folder, stateFile);
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  await writeFile(path, `${JSON.stringify({ space })}\n`, { mode: 0o600 });
 }
 
 async function* linesOf(response: Response): AsyncGenerator<string, void> {

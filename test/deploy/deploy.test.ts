@@ -2,13 +2,8 @@ import { mkdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises"
 import { join } from "node:path";
 import { afterEach, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { HubClient } from "../../src/client.ts";
-import {
-  type DeployEvent,
-  type DeployOptions,
-  deploy,
-  findDeployedSpace,
-  rotateSecret,
-} from "../../src/deploy/deploy.ts";
+import { type DeployEvent, type DeployOptions, deploy, rotateSecret } from "../../src/deploy/deploy.ts";
+import { findDeployedSpace } from "../../src/deploy/remote-space.ts";
 import { LocalHub } from "../../src/local-hub.ts";
 import { describeServerFile } from "../../src/server-file/server-process.ts";
 import { root } from "../support/project-folder.ts";
@@ -104,14 +99,14 @@ describe("A deployment", () => {
     const folder = await createProject();
     expect(await run(deploy(optionsFor(folder)))).toEqual([
       ...["space done", "secrets done", "secrets done", "secrets done", "files done", "build done"],
-      ...["webhooks done", "delivery done"],
+      ...["webhooks done", "delivery done", "doctor done"],
     ]);
     expect(await endState(folder)).toEqual(expected);
     expect((await stat(join(folder, ".env"))).mode & 0o777).toBe(0o600);
     expect(await findDeployedSpace(folder)).toBe(space);
     expect(await run(deploy(optionsFor(folder, { space: undefined })))).toEqual([
       ...["space unchanged", "secrets unchanged", "files unchanged", "build done"],
-      ...["webhooks unchanged", "delivery done"],
+      ...["webhooks unchanged", "delivery done", "doctor done"],
     ]);
   });
 
@@ -121,7 +116,15 @@ describe("A deployment", () => {
     await writeFile(join(folder, "server.ts"), serverFile("second"));
     await rm(join(folder, "private-but-public.txt"));
     expect(await run(deploy(optionsFor(folder, { runsHandlers: true })))).toEqual([
-      ...["space unchanged", "secrets unchanged", "files done", "build done", "webhooks unchanged", "delivery done"],
+      ...[
+        "space unchanged",
+        "secrets unchanged",
+        "files done",
+        "build done",
+        "webhooks unchanged",
+        "delivery done",
+        "doctor done",
+      ],
     ]);
     const [webhook] = await client.webhooks.list();
     expect((await hub.push(repo)).map(({ answer }) => answer)).toEqual([expect.stringContaining("second")]);
@@ -159,7 +162,7 @@ describe("A deployment", () => {
     await run(deploy(optionsFor(folder, { savesSecrets: false })));
     expect(await run(deploy(optionsFor(folder, { savesSecrets: false })))).toEqual([
       ...["space unchanged", "secrets unchanged", "files unchanged", "build done"],
-      ...["secrets done", "webhooks done", "secrets done", "delivery done"],
+      ...["secrets done", "webhooks done", "secrets done", "delivery done", "doctor done"],
     ]);
     expect((await hub.push(repo)).map(({ status }) => status)).toEqual([200]);
   });
@@ -205,7 +208,7 @@ describe("A deployment", () => {
     const own = serverFile().replace("WebhooksServer()", 'WebhooksServer({ secret: "another-5ecret" })');
     const folder = await createProject({ "server.ts": own });
     await expect(run(deploy(optionsFor(folder)))).rejects.toMatchObject({
-      message: expect.stringContaining("SECRET_INVALID"),
+      message: expect.stringContaining("SECRET_REFUSED"),
     });
   });
 

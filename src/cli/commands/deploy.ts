@@ -155,10 +155,9 @@ async function openSpace(
   { space, options }: { space: string | undefined; options: LogOptions },
   signal?: AbortSignal,
 ) {
-  const { findDeployedSpace } = await import("../../deploy/deploy.ts");
+  const { findDeployedSpace, RemoteSpace } = await import("../../deploy/remote-space.ts");
   const name = space ?? (await findDeployedSpace(resolve(options.folder)));
   if (name === undefined) throw usageError('Which Space? Add its name, such as "me/my-bot".');
-  const { RemoteSpace } = await import("../../deploy/remote-space.ts");
   return new RemoteSpace(await invocation.connect(), name, { signal });
 }
 

@@ -42,7 +42,12 @@ describe("hub-webhooks deploy", () => {
       .split("\n")
       .map((line) => JSON.parse(line));
     const { url } = await hub.space("me/bot");
-    expect(events.at(-2)).toMatchObject({ step: "delivery", status: "done" });
+    expect(events.at(-3)).toMatchObject({ step: "delivery", status: "done" });
+    expect(events.at(-2)).toMatchObject({
+      step: "doctor",
+      status: "done",
+      message: expect.stringContaining("0 problems"),
+    });
     expect(events.at(-1)).toEqual({ step: "end", status: "done", url, consoleUrl: `${url}/_console/` });
     const secrets = (await readFile(join(folder, ".env"), "utf8")).match(/(?<==).+/gm) ?? [];
     expect(secrets).toHaveLength(2);

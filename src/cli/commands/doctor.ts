@@ -1,0 +1,65 @@
+import { join, resolve } from "node:path";
+import type { Command } from "commander";
+import { packageVersion } from "../../core/files.ts";
+import { plainText } from "../../core/terminal.ts";
+import { readBaseUrl } from "../../core/urls.ts";
+import type { CheckResult } from "../../doctor/doctor.ts";
+import { confirm, requireConfirmable } from "../input.ts";
+import type { Invocation, Output } from "../invocation.ts";
+import { examples, usageError } from "../usage.ts";
+
+type DoctorCommandOptions = { url?: string; space?: string; fix?: boolean; state?: string; folder: string };
+
+/** Adds `hub-webhooks doctor`. */
+export function addDoctor(program: Command, invocation: Invocation): void {
+  program
+    .command("doctor")
+    .argument("[file]", "file that creates the server (default: like sync)")
+    .description("check a server, its Space, and its webhooks, and repair what can be repaired")
+    .option("--url <url>", "public URL of the server, instead of --space")
+    .option("--space <name>", "the Space, as owner/name (default: the one of the last deployment from this folder)")
+    .option("--fix", "repair the problems; prompts for each repair unless --yes is given")
+    .option("--state <file>", "file that records the webhooks (default: .hub-webhooks/registrations.json)")
+    .option("--folder <path>", "folder of the project", ".")
+    .addHelpText("after", examples("doctor", "doctor --space me/my-bot --fix", "doctor --url https://bot.example.com"))
+    .action((file: string | undefined, options: DoctorCommandOptions) => doctor(invocation, file, options));
+}
+
+async function doctor(invocation: Invocation, file: string | undefined, options: DoctorCommandOptions): Promise<void> {
+  const { output, shell, skipsPrompts } = invocation;
+  const { findDeployedSpace } = await import("../../deploy/remote-space.ts");
+  const folder = resolve(options.folder);
+  const url = options.url === undefined ? undefined : readBaseUrl(options.url);
+  const space = options.url === undefined ? (options.space ?? (await findDeployedSpace(folder))) : options.space;
+  if ((url === undefined) === (space === undefined) || !/^[^/]+\/[^/]+$/.test(space ?? "me/bot"))
+    throw usageError("Which server? Add either --url https://bot.example.com or --space me/my-bot.");
+  if (options.fix) requireConfirmable(invocation, "doctor --fix");
+  const { EnvironmentFile } = await import("../../deploy/project.ts");
+  const { runDoctor, summarize } = await import("../../doctor/doctor.ts");
+  const { findServerFile } = await import("../../server-file/find-server-file.ts");
+  const { describeServerFile } = await import("../../server-file/server-process.ts");
+  const environment = await EnvironmentFile.open(join(folder, ".env"));
+  const read = (name: string) => shell.env[name] || environment.get(name);
+  const results: CheckResult[] = [];
+  for await (const result of runDoctor({
+    ...{ client: await invocation.connect(), url, space, file, version: packageVersion() },
+    ...{ secret: read("WEBHOOK_SECRET"), consoleToken: read("CONSOLE_TOKEN") },
+    state: options.state ?? join(folder, ".hub-webhooks/registrations.json"),
+    describe: async () => describeServerFile(findServerFile({ file, folder })),
+    confirm: options.fix ? async (question) => skipsPrompts || confirm(shell, question) : undefined,
+  })) {
+    results.push(result);
+    output.print(output.isText ? format(output, result) : JSON.stringify(result));
+    if (result.status === "problem") invocation.exitCode = 1;
+  }
+  if (output.isText) output.print(`\n${summarize(results)}`);
+}
+
+const marks = { ok: "✓", fixed: "✓", problem: "✗", skipped: "-" } as const;
+const colors = { ok: "green", fixed: "green", problem: "red", skipped: "yellow" } as const;
+
+function format(output: Output, { title, status, code, message, command }: CheckResult): string {
+  const text = [code, status === "fixed" && "(fixed)", message].filter(Boolean).join(" ");
+  const line = output.colorize(plainText(`${marks[status]} ${title.padEnd(23)} ${text}`), colors[status]);
+  return status === "problem" ? `${line}\n${" ".repeat(26)}$ ${plainText(command ?? "")}` : line;
+}

@@ -1,0 +1,91 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { deployFailed } from "./project.ts";
+import type { RemoteServer } from "./remote-server.ts";
+import type { RemoteSpace } from "./remote-space.ts";
+
+/** The time, in milliseconds since some moment. */
+export type Clock = { now: () => number; sleep: (ms: number, signal?: AbortSignal) => Promise<unknown> };
+
+const systemClock: Clock = { now: () => performance.now(), sleep: (ms, signal) => delay(ms, undefined, { signal }) };
+
+/** How to wait for a Space. */
+export interface WaitOptions {
+  signal?: AbortSignal | undefined;
+  /** The pause between two looks at the Space. Default 1000. */
+  pollMs?: number | undefined;
+  clock?: Clock | undefined;
+}
+
+/** The time that a Space has to build and to start. */
+const startTimeoutMs = 20 * 60_000;
+
+/** Yields until the time of a start is over, with a pause after each turn. */
+export async function* waitForStart(options: WaitOptions): AsyncGenerator<undefined, void> {
+  const { signal, pollMs = 1_000, clock = systemClock } = options;
+  for (const until = clock.now() + startTimeoutMs; clock.now() < until; await clock.sleep(pollMs, signal)) yield;
+}
+
+type StartEvent = { step: "build"; status: "done" | "warning" | "log"; message: string };
+
+interface StartOptions extends WaitOptions {
+  space: RemoteSpace;
+  /** The commit that the Space has to run. Default: any. */
+  commit?: string | undefined;
+  serverAt: (url: string) => RemoteServer;
+}
+
+/**
+ * Waits until a Space runs its commit and the server on it is ready. Restarts a Space that is paused, and wakes one that sleeps. Returns
+ * the address.
+ *
+ * @throws `DEPLOY_FAILED` if the Space does not run.
+ */
+export async function* startSpace(options: StartOptions): AsyncGenerator<StartEvent, string> {
+  const { space, commit, serverAt, signal } = options;
+  const lines: string[] = [];
+  const stop = new AbortController();
+  const logSignal = AbortSignal.any([stop.signal, ...(signal ? [signal] : [])]);
+  void (async () => {
+    let isCurrent = false;
+    for await (const line of await space.logs("build", { signal: logSignal })) {
+      // The log begins with earlier builds.
+      const [, built] = /^=+ Build Queued at .* Commit SHA: (\w+)/.exec(line) ?? [];
+      if (built !== undefined) isCurrent = commit?.startsWith(built) ?? false;
+      if (isCurrent) lines.push(line);
+    }
+  })().catch(() => {});
+  try {
+    let isStarted = false;
+    let said: string | undefined;
+    for await (const _turn of waitForStart(options)) {
+      for (const message of lines.splice(0)) yield { step: "build", status: "log", message };
+      const { stage, errorMessage, sha } = await space.runtime();
+      const isCurrent = commit === undefined || sha === undefined || sha === commit;
+      if (stage.endsWith("ERROR") || stage === "NO_APP_FILE") {
+        if (isCurrent || stage !== "RUNTIME_ERROR") throw notRunning(stage, errorMessage);
+      }
+      if (["PAUSED", "STOPPED"].includes(stage) && !isStarted) {
+        isStarted = true;
+        await space.restart();
+      }
+      const url = (await space.info())?.host;
+      if (url === undefined || !(stage === "SLEEPING" || (stage === "RUNNING" && isCurrent))) continue;
+      const problem = await serverAt(url).findProblem();
+      if (problem === undefined) {
+        yield { step: "build", status: "done", message: `ready at ${url}` };
+        return url;
+      }
+      if (problem !== said) yield { step: "build", status: "warning", message: problem };
+      said = problem;
+    }
+    throw deployFailed("The Space did not become ready within 20 minutes. See its log: npx hub-webhooks deploy logs");
+  } finally {
+    stop.abort();
+  }
+}
+
+function notRunning(stage: string, errorMessage: string | undefined): Error {
+  const kind = stage === "RUNTIME_ERROR" ? "" : " --build";
+  const reason = errorMessage === undefined ? "" : `: ${errorMessage}`;
+  return deployFailed(`The Space does not run (${stage}${reason}). See its log: npx hub-webhooks deploy logs${kind}`);
+}

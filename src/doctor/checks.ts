@@ -1,0 +1,340 @@
+import * as z from "zod/mini";
+import { messageOf } from "../core/describe.ts";
+import { HubError, WebhookError } from "../core/errors.ts";
+import { loadOnce } from "../core/time.ts";
+import { isOnThisMachine, webhooksPath } from "../core/urls.ts";
+import { describeAnswer, isProof, RemoteServer } from "../deploy/remote-server.ts";
+import { RemoteSpace, visibilityFor } from "../deploy/remote-space.ts";
+import { startSpace, type WaitOptions } from "../deploy/start-space.ts";
+import type { HubClient } from "../hub/client.ts";
+import { suspendedAfterFailure } from "../hub/webhooks/schemas.ts";
+import type { ServerDescription } from "../receiver/control.ts";
+import { isNearDailyLimit } from "../receiver/landing/steps.ts";
+import { registerDescription } from "../registration/reconcile.ts";
+import { formatStepDetails, type RegistrationReport, type RegistrationStep } from "../registration/report.ts";
+import { deleteStaleWebhooks } from "../registration/temporary.ts";
+import { validateSecret } from "../registration/webhook.ts";
+import type { Finding, FindingCode } from "./findings.ts";
+
+/** What to check. */
+export interface DoctorOptions extends WaitOptions {
+  client: HubClient;
+  /** The name of the Space, such as `me/bot`. */
+  space?: string | undefined;
+  /** The address of the server without a trailing slash. Default: the address of the Space. */
+  url?: string | undefined;
+  describe: () => Promise<ServerDescription>;
+  file?: string | undefined;
+  /** The secret of the deliveries. Default: the secret of the server file. */
+  secret?: string | undefined;
+  /** The token with which the server reports about itself. */
+  consoleToken?: string | undefined;
+  state?: string | undefined;
+  version: string;
+  fetch?: typeof fetch | undefined;
+  /** Confirms a repair. Without this function, nothing is changed. */
+  confirm?: ((question: string) => Promise<boolean>) | undefined;
+}
+
+const counted = z.object({ deliveries: z.number(), limit: z.number() });
+const called = { name: z.string(), paths: z.array(z.string()), ignoreSelf: z.boolean() };
+const endpoint = z.object({ ...called, registration: z.object({ state: z.string() }), today: counted });
+const location = z.object({ keptUntil: z.optional(z.string()) });
+/** What a server reports through the API of its console. */
+const serverReport = z.object({
+  session: z.object({ version: z.string() }),
+  inbox: z.object({ state: z.string(), location, warnings: z.array(z.string()) }),
+  listed: z.object({ endpoints: z.array(endpoint) }),
+});
+type ServerReport = z.output<typeof serverReport>;
+
+/** What the checks share. Each fact is read once, and again after a repair, with new `Facts`. */
+export class Facts {
+  readonly target: DoctorOptions;
+  readonly space: RemoteSpace | undefined;
+  readonly description: () => Promise<ServerDescription>;
+  /** The secret that the server accepted. */
+  acceptedSecret: string | undefined;
+
+  constructor(target: DoctorOptions, previous?: Facts) {
+    const { client, space, signal, describe } = target;
+    this.target = target;
+    this.space = space === undefined ? undefined : new RemoteSpace(client, space, { signal });
+    this.description = previous?.description ?? loadOnce(describe);
+    this.acceptedSecret = previous?.acceptedSecret;
+  }
+
+  readonly account = loadOnce(() => this.target.client.whoami({ signal: this.target.signal }));
+  readonly spaceInfo = loadOnce(async () => this.space?.info());
+  /** The address of the server, or an empty text if the Space has none yet. */
+  readonly url = loadOnce(async () => this.target.url ?? (await this.spaceInfo())?.host ?? "");
+  readonly plan = loadOnce(() => this.sync({ dryRun: true }));
+
+  serverAt(url: string): RemoteServer {
+    return new RemoteServer({ ...this.target, url });
+  }
+
+  /** The webhooks that deliver to the address, with the endpoints in their URLs. */
+  readonly webhooksHere = loadOnce(async () => {
+    const start = `${await this.url()}${webhooksPath}`;
+    const { client, signal } = this.target;
+    return (await client.webhooks.list({ signal })).flatMap(({ id, disabled, url = "" }) => {
+      const [path = ""] = url.split(/\/?(?:[?#]|$)/);
+      return path.startsWith(start) ? [{ id, disabled, endpoint: path.slice(start.length) }] : [];
+    });
+  });
+
+  /** Reconciles the webhooks. Changes their secret only to one that the server accepts. */
+  async sync({ dryRun }: { dryRun: boolean }): Promise<RegistrationReport> {
+    const { client, state, signal } = this.target;
+    const options = { publicUrl: await this.url(), state, secret: this.acceptedSecret, adopt: true, dryRun, signal };
+    const report = await registerDescription({ endpoints: (await this.description()).endpoints }, client, options);
+    const [failure] = report.failed;
+    if (failure && !dryRun) throw failure.error;
+    return report;
+  }
+
+  /** What the server reports about itself, or why it reports nothing. */
+  readonly report = loadOnce(async (): Promise<ServerReport | string> => {
+    const [url, token] = [await this.url(), this.target.consoleToken];
+    if (token === undefined) return "CONSOLE_TOKEN is not known here, so the server reports nothing.";
+    if (!isConfidential(url)) return "The address is not an https URL, so CONSOLE_TOKEN is not sent.";
+    const read = (path: string) =>
+      this.serverAt(url).get(`/_console/api/${path}`, { authorization: `Bearer ${token}` });
+    const session = await read("session");
+    if (session.status !== 200) return `The console of the server ${describeAnswer(session)}.`;
+    const [inbox, listed] = [await read("inbox"), await read("endpoints")];
+    const report = { session: session.body, inbox: inbox.body, listed: listed.body };
+    return serverReport.safeParse(report).data ?? "The server reports in the format of another version.";
+  });
+}
+
+/** Whether a secret can be sent to an address. */
+function isConfidential(url: string): boolean {
+  const { protocol, hostname } = new URL(url);
+  return protocol === "https:" || isOnThisMachine(hostname);
+}
+
+/** Why everything is fine, why it cannot be checked, or what is wrong. */
+export type Outcome = string | { skipped: string } | readonly Finding[];
+
+/** `needs`: the checks without which this one can find nothing, by name. */
+type Check = { title: string; needs: readonly string[]; run: (facts: Facts) => Promise<Outcome> };
+
+/** The checks in their order. Each code belongs to one of them. */
+export const checks: Readonly<Record<string, Check>> = {
+  hub: { title: "Hub", needs: [], run: async ({ account }) => `The token belongs to ${(await account()).name}.` },
+  rights: { title: "Rights of the token", needs: ["hub"], run: checkRights },
+  space: { title: "Visibility of the Space", needs: ["hub"], run: checkVisibility },
+  stage: { title: "Stage of the Space", needs: ["space"], run: checkStage },
+  address: { title: "Address", needs: ["stage"], run: checkAddress },
+  file: {
+    title: "Server file",
+    needs: [],
+    run: async (facts) => `Endpoints: ${(await facts.description()).endpoints.length}.`,
+  },
+  delivery: { title: "Test delivery", needs: ["address", "file"], run: checkDeliveries },
+  webhooks: { title: "Webhooks", needs: ["hub", "space", "file"], run: checkWebhooks },
+  endpoints: { title: "Endpoints", needs: ["hub", "space", "file"], run: checkEndpoints },
+  leftovers: { title: "Leftovers of dev", needs: ["hub"], run: checkLeftovers },
+  version: { title: "Version", needs: ["address"], run: inside(checkVersion) },
+  serverToken: { title: "Token of the server", needs: ["address"], run: inside(checkServerToken) },
+  inbox: { title: "Inbox", needs: ["address"], run: inside(checkInbox) },
+  budget: { title: "Daily limit", needs: ["address"], run: inside(checkBudget) },
+};
+
+/** Returns the finding for an error that a check can meet. @throws any other error. */
+export function toFinding(error: unknown): Finding {
+  const known: Readonly<Record<string, FindingCode>> = {
+    ...{ HUB_TOKEN_MISSING: "TOKEN_MISSING", HUB_TOKEN_INVALID: "TOKEN_INVALID", HUB_UNAUTHORIZED: "TOKEN_INVALID" },
+    ...{ HUB_FORBIDDEN: "TOKEN_RIGHTS", SERVER_FILE_INVALID: "SERVER_FILE_INVALID" },
+  };
+  const code = WebhookError.isInstance(error) ? known[error.code] : undefined;
+  if (code === undefined && !HubError.isInstance(error)) throw error;
+  return { code: code ?? "HUB_UNREACHABLE", detail: messageOf(error) };
+}
+
+async function checkRights({ account }: Facts): Promise<Outcome> {
+  const { role, fineGrained } = (await account()).auth.accessToken ?? {};
+  if (role === "read") return [{ code: "TOKEN_READ_ONLY" }];
+  const permissions = fineGrained?.scoped.flatMap((scope) => scope.permissions) ?? ["user.webhooks.write"];
+  if (permissions.includes("user.webhooks.write")) return "It can change webhooks.";
+  return [{ code: "TOKEN_RIGHTS", detail: "It cannot change webhooks (user.webhooks.write)." }];
+}
+
+const noAddress = { skipped: "The Space has no address yet." };
+const noSpace = { skipped: "The server is not on a Space, or --space is not given." };
+
+async function checkVisibility({ space, spaceInfo, account }: Facts): Promise<Outcome> {
+  if (!space) return noSpace;
+  const info = await spaceInfo();
+  if (!info) return [{ code: "SPACE_NOT_FOUND" }];
+  if (!info.private) return `The Hub can deliver to ${space.name}.`;
+  const visibility = visibilityFor(space.name, await account());
+  const warning = visibility === "public" ? " Anyone can then see its code." : "";
+  const run = () => space.setVisibility(visibility);
+  return [{ code: "SPACE_PRIVATE", repair: { question: `Make ${space.name} ${visibility}?${warning}`, run } }];
+}
+
+async function checkStage(facts: Facts): Promise<Outcome> {
+  const { space, target } = facts;
+  if (!space) return noSpace;
+  const { stage, errorMessage } = await space.runtime();
+  if (stage.startsWith("RUNNING")) return `${space.name} runs.`;
+  const stages: Readonly<Record<string, FindingCode>> = {
+    ...{ SLEEPING: "SPACE_ASLEEP", PAUSED: "SPACE_STOPPED", STOPPED: "SPACE_STOPPED" },
+    ...{ BUILDING: "SPACE_STARTING", APP_STARTING: "SPACE_STARTING" },
+  };
+  const code = stages[stage] ?? "SPACE_FAILED";
+  const run = async () => {
+    for await (const _event of startSpace({ ...target, space, serverAt: (url) => facts.serverAt(url) }));
+  };
+  const isStartable = code === "SPACE_ASLEEP" || code === "SPACE_STOPPED";
+  const repair = isStartable ? { question: `Start the Space ${space.name}?`, run } : undefined;
+  return [{ code, detail: errorMessage, repair }];
+}
+
+async function checkAddress(facts: Facts): Promise<Outcome> {
+  const url = await facts.url();
+  if (url === "") return noAddress;
+  const server = facts.serverAt(url);
+  const answer = await server.get("/health");
+  if (answer.status === 200 && JSON.stringify(answer.body) === '{"status":"ok"}') {
+    const problem = await server.findProblem();
+    return problem === undefined ? `${url} is ready.` : [{ code: "SERVER_NOT_READY", detail: `It is ${problem}` }];
+  }
+  const isDown = answer.failure !== undefined || answer.status >= 500;
+  const code = answer.status >= 300 && answer.status < 400 ? "ADDRESS_REDIRECTS" : "ADDRESS_WRONG";
+  return [{ code: isDown ? "ADDRESS_UNREACHABLE" : code, detail: `GET /health ${describeAnswer(answer)}.` }];
+}
+
+/** Proves address, routing, and secret of each endpoint without running a handler. Sends one wrong secret. */
+async function checkDeliveries(facts: Facts): Promise<Outcome> {
+  const [server, described] = [facts.serverAt(await facts.url()), await facts.description()];
+  const [first] = described.endpoints;
+  if (!first) return "The server file has no endpoints.";
+  if (!isConfidential(server.url)) return { skipped: "The address is not an https URL, so no secret is sent." };
+  const wrong = crypto.randomUUID();
+  if (isProof(await server.probe(first.name, wrong))) return [{ code: "SECRET_NOT_CHECKED" }];
+  const secret = validateSecret(facts.target.secret ?? described.secret);
+  const found: Finding[] = [];
+  for (const { name } of described.endpoints) {
+    const answer = await server.probe(name, secret ?? wrong);
+    const isRefused = answer.code === "SECRET_INVALID" || answer.code === "TOO_MANY_FAILURES";
+    if (isProof(answer) || (isRefused && secret === undefined)) continue;
+    if (isRefused) return [{ code: "SECRET_REFUSED" }];
+    const code = answer.code === "ENDPOINT_UNKNOWN" ? "ENDPOINT_NOT_SERVED" : "ENDPOINT_FAILED";
+    found.push({ code, detail: `${nameOf(name)} It ${describeAnswer(answer)}.`, values: { endpoint: name } });
+  }
+  if (found.length > 0) return found;
+  if (secret === undefined) return "Each endpoint checks its secret, which is not known here: set WEBHOOK_SECRET.";
+  facts.acceptedSecret = secret;
+  return "Each endpoint proved address, routing, and secret, without running its handler.";
+}
+
+async function checkWebhooks(facts: Facts): Promise<Outcome> {
+  if ((await facts.url()) === "") return noAddress;
+  const [{ steps }, here] = [await facts.plan(), await facts.webhooksHere()];
+  const { client } = facts.target;
+  // Without the secret of the server, it would refuse the deliveries of a new webhook.
+  const isProven = facts.acceptedSecret !== undefined;
+  const note = isProven ? "" : " --fix repairs it only after a test delivery with the secret has succeeded.";
+  const run = () => facts.sync({ dryRun: false });
+  const repair = isProven ? { question: `Reconcile the webhooks of ${await facts.url()}?`, run } : undefined;
+  const planned = steps
+    .flatMap(findingsOf)
+    .map(({ detail, ...finding }): Finding => ({ ...finding, detail: `${detail}${note}`, repair }));
+  const others = here.filter(({ id, disabled }) => disabled !== false && !steps.some((step) => step.id === id));
+  const enabled = others.map(({ id, disabled, endpoint }): Finding => {
+    const code = disabled === suspendedAfterFailure ? "WEBHOOK_SUSPENDED" : "WEBHOOK_DISABLED";
+    const repair = { question: `Enable webhook ${id}?`, run: () => client.webhooks.enable(id) };
+    return { code, detail: nameOf(endpoint), values: { id }, repair };
+  });
+  const found = [...planned, ...enabled];
+  return found.length > 0 ? found : `Webhooks of this address: ${here.length}. All are enabled.`;
+}
+
+function findingsOf(step: RegistrationStep): Finding[] {
+  const about = { detail: nameOf(step.endpoint), values: { id: step.id } };
+  if (step.action === "update") {
+    return step.changes.map((change): Finding => {
+      if (change.field === "secret") return { code: "WEBHOOK_SECRET_DIFFERS", ...about };
+      const [text] = formatStepDetails({ ...step, isAdopted: false, changes: [change] });
+      return { code: "WEBHOOK_DIFFERS", ...about, detail: `${about.detail} ${text}` };
+    });
+  }
+  const codes = { create: "WEBHOOK_MISSING", enable: "WEBHOOK_DISABLED", "re-enable": "WEBHOOK_SUSPENDED" } as const;
+  return step.action === "delete" ? [] : [{ code: codes[step.action], ...about }];
+}
+
+/** Endpoints without webhooks, and webhooks without endpoints. */
+async function checkEndpoints(facts: Facts): Promise<Outcome> {
+  if ((await facts.url()) === "") return noAddress;
+  const [{ skipped }, { endpoints }] = [await facts.plan(), await facts.description()];
+  const here = await facts.webhooksHere();
+  const orphans = here.filter(({ endpoint }) => !endpoints.some(({ name }) => name === endpoint));
+  const noted = (...reasons: string[]) => skipped.filter(({ reason }) => reasons.includes(reason));
+  const removed = noted("endpoint-removed").filter(({ id }) => !orphans.some((orphan) => orphan.id === id));
+  const isServed = (endpoint: string) => here.some((webhook) => webhook.endpoint === endpoint);
+  const toFindings = (code: FindingCode, about: readonly { endpoint: string; id?: string }[]) =>
+    about.map(({ endpoint, id }): Finding => ({ code, detail: nameOf(endpoint), values: { endpoint, id } }));
+  const found = [
+    ...toFindings("WEBHOOK_ORPHANED", [...orphans, ...removed]),
+    ...toFindings("WEBHOOK_DUPLICATE", noted("not-managed", "duplicate")),
+    ...toFindings(
+      "ENDPOINT_UNWATCHED",
+      noted("no-watch").filter(({ endpoint }) => !isServed(endpoint)),
+    ),
+  ];
+  return found.length > 0 ? found : "Each endpoint has a webhook, and each webhook an endpoint.";
+}
+
+function nameOf(endpoint: string): string {
+  return `Endpoint: ${endpoint}.`;
+}
+
+async function checkLeftovers({ target: { client, state, signal } }: Facts): Promise<Outcome> {
+  const onFailed = ({ error }: { error: HubError }) => {
+    throw error;
+  };
+  const run = () => deleteStaleWebhooks({ client, state, signal, onFailed });
+  const repair = { question: "Permanently delete the webhooks that ended sessions of dev left?", run };
+  const stale = await deleteStaleWebhooks({ client, state, signal, dryRun: true });
+  if (stale.length === 0) return "Sessions of dev left no webhooks.";
+  return stale.map(({ id }) => ({ code: "WEBHOOK_LEFTOVER", detail: `Webhook: ${id}.`, repair }));
+}
+
+/** A check of what the server reports about itself. */
+function inside(check: (reported: ServerReport, target: DoctorOptions) => Outcome): Check["run"] {
+  return async ({ report, target }) => {
+    const reported = await report();
+    return typeof reported === "string" ? { skipped: reported } : check(reported, target);
+  };
+}
+
+function checkVersion({ session }: ServerReport, { version }: DoctorOptions): Outcome {
+  const isOlder = session.version.localeCompare(version, "en", { numeric: true }) < 0;
+  const detail = `The server runs ${session.version}.`;
+  return isOlder ? [{ code: "VERSION_OLD", detail: `${detail} This is ${version}.` }] : detail;
+}
+
+function checkServerToken({ listed: { endpoints } }: ServerReport): Outcome {
+  const calling = endpoints.filter(({ paths, ignoreSelf }) => ignoreSelf || paths.length > 0);
+  const failing = calling.filter(({ registration }) => registration.state === "unknown");
+  if (failing.length === 0) return `Endpoints that call the Hub before their handlers run: ${calling.length}.`;
+  return failing.map(({ name }) => ({ code: "SERVER_TOKEN_INVALID", detail: nameOf(name) }));
+}
+
+function checkInbox({ inbox: { state, warnings, location } }: ServerReport): Outcome {
+  if (state === "unused") return "No endpoint runs in the background.";
+  if ((location.keptUntil ?? "retention") === "retention") return "It keeps deliveries when the server restarts.";
+  return [{ code: "INBOX_NOT_DURABLE", detail: warnings[0] }];
+}
+
+function checkBudget({ listed: { endpoints } }: ServerReport): Outcome {
+  const near = endpoints.filter(({ today: { deliveries } }) => isNearDailyLimit(deliveries));
+  if (near.length === 0) return "No endpoint is near the daily limit of the Hub.";
+  return near.map(({ name, today: { deliveries, limit } }) => {
+    return { code: "BUDGET_LOW", detail: `${nameOf(name)} Deliveries: ${deliveries} of ${limit}.` };
+  });
+}

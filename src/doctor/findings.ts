@@ -1,0 +1,84 @@
+import { toShellWord } from "../core/text.ts";
+
+/** `command` repairs the cause or shows more about it. `{…}` stands for a value of the finding. `isFixable`: with `--fix`. */
+type FindingKind = { cause: string; command: string; isFixable?: true };
+
+const cli = "npx hub-webhooks";
+const login = { command: "hf auth login --force" };
+const health = { command: "curl -i {url}/health" };
+const post = { command: "curl -i -X POST {url}/webhooks/{endpoint}" };
+const deploy = { command: `${cli} deploy {space}` };
+const generate = { command: "openssl rand -hex 32" };
+const rotate = { command: `${cli} deploy rotate-secret {space}` };
+const create = { command: `${cli} create --url {url}/webhooks/{endpoint} --watch dataset:OWNER/NAME` };
+const remove = { command: `${cli} delete {id}` };
+const fixSpace = { command: `${cli} doctor --space {space} --fix`, isFixable: true } as const;
+const sync = { command: `${cli} sync {file} --public-url {url} --adopt`, isFixable: true } as const;
+const enable = { command: `${cli} enable {id}`, isFixable: true } as const;
+const clean = { command: `${cli} sync --clean`, isFixable: true } as const;
+
+/** Everything that `doctor` and the end of `deploy` can find. `docs/troubleshooting.md` lists the codes. */
+export const findingKinds = {
+  HUB_UNREACHABLE: { cause: "The Hub does not answer as expected.", command: "curl -i {hub}" },
+  TOKEN_MISSING: { cause: "There is no access token for the Hub.", ...login },
+  TOKEN_INVALID: { cause: "The Hub does not accept the access token.", ...login },
+  TOKEN_READ_ONLY: { cause: "The access token can only read. Create one that can write.", ...login },
+  TOKEN_RIGHTS: { cause: "The access token lacks a permission. Select it in the settings of the token.", ...login },
+  SPACE_NOT_FOUND: { cause: "The Space does not exist, or the access token cannot read it.", ...deploy },
+  SPACE_PRIVATE: { cause: "The Space is private, so the Hub cannot deliver to it.", ...fixSpace },
+  SPACE_STOPPED: { cause: "The Space is paused or stopped.", ...fixSpace },
+  SPACE_ASLEEP: { cause: "The Space is asleep, so the next delivery waits until it has started.", ...fixSpace },
+  SPACE_STARTING: { cause: "The Space is building or starting.", command: `${cli} deploy status {space}` },
+  SPACE_FAILED: { cause: "The Space does not build or run.", command: `${cli} deploy logs {space}` },
+  ADDRESS_UNREACHABLE: { cause: "The server does not answer at its address.", ...health },
+  ADDRESS_REDIRECTS: { cause: "The address redirects, and the Hub needs a direct 2xx response.", ...health },
+  ADDRESS_WRONG: { cause: "Another program answers at the address.", ...health },
+  SERVER_NOT_READY: { cause: "The server cannot store or run deliveries.", command: "curl -i -u :TOKEN {url}/ready" },
+  SERVER_FILE_INVALID: { cause: "The server file does not load.", command: `${cli} dev {file}` },
+  SERVER_TOKEN_INVALID: { cause: "The server cannot call the Hub. Set its HF_TOKEN, and deploy again.", ...deploy },
+  ENDPOINT_NOT_SERVED: { cause: "The server runs another version, without an endpoint of the server file.", ...deploy },
+  ENDPOINT_FAILED: { cause: "An endpoint does not answer a test delivery as expected.", ...post },
+  ENDPOINT_UNWATCHED: { cause: "No webhook delivers to an endpoint, which has no watch option.", ...create },
+  SECRET_NOT_CHECKED: { cause: "The server accepts any secret. Set its WEBHOOK_SECRET, and restart it.", ...generate },
+  SECRET_REFUSED: { cause: "The server refuses the secret that is known here. Set WEBHOOK_SECRET here.", ...rotate },
+  WEBHOOK_MISSING: { cause: "An endpoint has no webhook on the Hub.", ...sync },
+  WEBHOOK_DIFFERS: { cause: "A webhook has another URL or filter than its endpoint.", ...sync },
+  WEBHOOK_SECRET_DIFFERS: { cause: "A webhook has another secret than the server.", ...sync },
+  WEBHOOK_DISABLED: { cause: "A webhook is disabled.", ...enable },
+  WEBHOOK_SUSPENDED: { cause: "The Hub suspended a webhook after too many failed deliveries.", ...enable },
+  WEBHOOK_DUPLICATE: { cause: "A second webhook delivers to the same endpoint.", ...remove },
+  WEBHOOK_ORPHANED: { cause: "A webhook delivers to an endpoint that does not exist.", ...remove },
+  WEBHOOK_LEFTOVER: { cause: "A session of dev has ended and left its webhook, which delivers to a tunnel.", ...clean },
+  INBOX_NOT_DURABLE: {
+    cause: "The inbox does not survive a restart.",
+    command: `${cli} deploy {space} --inbox bucket`,
+  },
+  VERSION_OLD: {
+    cause: "The server runs an older version. Update it, and deploy again.",
+    command: "npm update hub-webhooks",
+  },
+  BUDGET_LOW: { cause: "An endpoint is near the daily limit of the Hub. Watch less with it.", command: `${cli} list` },
+} as const satisfies Record<string, FindingKind>;
+
+/** The code of a finding. */
+export type FindingCode = keyof typeof findingKinds;
+
+/** One thing that is wrong. */
+export interface Finding {
+  code: FindingCode;
+  /** What it is about. Never contains a secret. */
+  detail?: string | undefined;
+  values?: Readonly<Record<string, string | undefined>>;
+  /** Removes the cause. Several findings can share one. */
+  repair?: { question: string; run: () => Promise<unknown> } | undefined;
+}
+
+/** Returns the cause and the command of a finding as texts. */
+export function explain({ code, detail = "", values = {} }: Finding): { message: string; command: string } {
+  const { cause, command } = findingKinds[code];
+  const filled = command.replace(/ ?\{(\w+)\}/g, (part, name: string) => {
+    const value = values[name];
+    return value === undefined ? "" : part.replace(`{${name}}`, () => toShellWord(value));
+  });
+  return { message: `${cause} ${detail}`.trimEnd(), command: filled };
+}

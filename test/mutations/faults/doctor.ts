@@ -1,0 +1,84 @@
+import type { Fault } from "../fault.ts";
+
+const doctor = "test/doctor/doctor.test.ts";
+const space = "test/doctor/space.test.ts";
+const checks = "src/doctor/checks.ts";
+const runner = "src/doctor/doctor.ts";
+
+export const faults: readonly Fault[] = [
+  {
+    ...{ name: "a Hub that is down counts as an invalid token", file: checks, tests: [doctor] },
+    find: 'code ?? "HUB_UNREACHABLE"',
+    replace: 'code ?? "TOKEN_INVALID"',
+  },
+  {
+    ...{ name: "a check runs although the check that it needs has a problem", file: runner, tests: [doctor] },
+    find: "needs.find((name) => blocked.has(name))",
+    replace: "needs.find(() => false)",
+  },
+  {
+    ...{ name: "a Hub that fails later is a problem of each check", file: runner, tests: [doctor] },
+    find: 'blocked.add("hub")',
+    replace: "void blocked",
+  },
+  {
+    ...{ name: "the doctor repairs without a question", file: runner, tests: [doctor] },
+    find: "if (!(await confirm?.(question))) continue;",
+    replace: "",
+  },
+  {
+    ...{ name: "a repair counts as a success without another look", file: runner, tests: [doctor] },
+    find: "const after = repaired.size > 0 ? await attempt() : before;",
+    replace: 'const after = repaired.size > 0 ? "ok" : before;',
+  },
+  {
+    ...{ name: "a server that accepts any secret is healthy", file: checks, tests: [doctor] },
+    find: 'return [{ code: "SECRET_NOT_CHECKED" }];',
+    replace: "void wrong;",
+  },
+  {
+    ...{ name: "webhooks get a secret that the server refuses", file: checks, tests: [doctor] },
+    find: "secret: this.acceptedSecret,",
+    replace: "secret: this.target.secret,",
+  },
+  {
+    ...{ name: "a webhook is created for a server whose secret is unknown", file: checks, tests: [doctor] },
+    find: "const isProven = facts.acceptedSecret !== undefined;",
+    replace: "const isProven = true;",
+  },
+  {
+    ...{ name: "secrets are sent over an unencrypted connection", file: checks, tests: [doctor] },
+    find: 'protocol === "https:" || isOnThisMachine(hostname)',
+    replace: "protocol !== hostname",
+  },
+  {
+    ...{ name: "a webhook of an endpoint without a watch list stays disabled", file: checks, tests: [doctor] },
+    find: "const found = [...planned, ...enabled];",
+    replace: "const found = [...planned];\n  void enabled;",
+  },
+  {
+    ...{ name: "a Space without an address stops the doctor", file: checks, tests: [doctor] },
+    find: 'async function checkWebhooks(facts: Facts): Promise<Outcome> {\n  if ((await facts.url()) === "") return noAddress;',
+    replace: "async function checkWebhooks(facts: Facts): Promise<Outcome> {",
+  },
+  {
+    ...{ name: "a Space that sleeps is healthy", file: checks, tests: [space] },
+    find: 'if (stage.startsWith("RUNNING"))',
+    replace: 'if (stage.startsWith("RUNNING") || stage === "SLEEPING")',
+  },
+  {
+    ...{
+      name: "the reasons of a server that is not ready are lost",
+      file: "src/deploy/remote-server.ts",
+      tests: [doctor],
+    },
+    find: "authorization: `Basic ",
+    replace: "authorization: `Bearer ",
+  },
+  {
+    ...{ name: "a deployment succeeds although its test delivery failed", file: "src/deploy/deploy.ts" },
+    find: 'if (check === "delivery" && status !== "ok")',
+    replace: 'if (check === "delivery" && status === "fixed")',
+    tests: ["test/deploy/deploy.test.ts"],
+  },
+];
