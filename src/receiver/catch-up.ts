@@ -104,12 +104,13 @@ export class ServerCatchUp {
     }
   }
 
-  /** See `CatchUp.uncovered`. */
+  /** See `CatchUp.uncovered`. Without an open inbox, such as in a job, nothing was derived. */
   async uncovered(
     delivery: Parameters<CatchUp["uncovered"]>[0],
     signal: AbortSignal,
   ): ReturnType<CatchUp["uncovered"]> {
-    return this.#catchUp.uncovered(delivery, await this.#parts.background.open(), signal);
+    const inbox = await this.#parts.background.opened;
+    return inbox ? this.#catchUp.uncovered(delivery, inbox, signal) : "all";
   }
 
   /** Stops the runs, and waits until they have stopped. */
@@ -131,7 +132,7 @@ export class ServerCatchUp {
     });
     if (poll !== undefined && targets.length === 0) {
       throw optionError(
-        'No endpoint has a "watch" option, so there is nothing to poll. Add watch: "dataset:me/data", or remove "poll".',
+        'No endpoint has a "watch" option, so there is nothing to compare with the Hub. Add watch: "dataset:me/data" to an endpoint.',
       );
     }
     return targets;

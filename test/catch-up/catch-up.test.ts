@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { HubClient } from "../../src/client.ts";
@@ -341,6 +342,12 @@ describe("A polled server", () => {
 });
 
 describe("A server with catchUp", () => {
+  test("runs a delivery of a job or a test without opening its inbox", async () => {
+    const server = createServer();
+    const outcome = await server.receive(await pushPayload(null, await push("0")));
+    expect([outcome.status, existsSync(inbox.slice("sqlite:".length))]).toEqual(["succeeded", false]);
+  });
+
   test("does not start in a Space whose restart erases the inbox", async () => {
     vi.stubEnv("SPACE_ID", "local-user/bot");
     vi.stubEnv("SPACE_HOST", "local-user-bot.hf.space");
