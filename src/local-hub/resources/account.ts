@@ -1,4 +1,3 @@
-import type { Hono } from "hono";
 import { HTTPException } from "hono/http-exception";
 import type * as z from "zod/mini";
 import {
@@ -34,7 +33,7 @@ import {
   type Plan,
 } from "../accounts.ts";
 import type { HubContext } from "../hub-context.ts";
-import { type ApiEnvironment, describeRoutes, type ResourceApi, serveRoute } from "../routes/route.ts";
+import { describeRoutes, type ResourceApi, serveRoute } from "../routes/route.ts";
 import type { StoredPaper, StoredSettings } from "../store/records.ts";
 import type { Store } from "../store/store.ts";
 import { listAccessibleGroups } from "./organizations/resource-groups.ts";
@@ -47,7 +46,7 @@ const accountRoutes = describeRoutes(accountOperations, "auth", {
 export const accountApi = {
   routes: accountRoutes,
   components: { Whoami: whoami },
-  serve(app: Hono<ApiEnvironment>, { store, hubUrl, startedAt }: Pick<HubContext, "store" | "hubUrl" | "startedAt">) {
+  serve(app, { store, hubUrl, startedAt }) {
     serveRoute(app, accountRoutes.whoami, (_request, context) =>
       getWhoami(context.var.caller, { store, hubUrl, startedAt }),
     );
@@ -69,7 +68,7 @@ export const settingsApi = {
     WatchChange: notificationWatchChange,
     McpSettings: mcpSettings,
   },
-  serve(app: Hono<ApiEnvironment>, { store }: Pick<HubContext, "store">) {
+  serve(app, { store }) {
     serveRoute(app, settingsRoutes.mcp, () => mcpTools);
 
     serveRoute(app, settingsRoutes.updateNotifications, ({ body }, context) => {
@@ -92,7 +91,7 @@ const paperRoutes = describeRoutes(paperOperations, "papers", {
 export const paperApi = {
   routes: paperRoutes,
   components: { PaperClaim: paperClaim, PaperClaimResult: paperClaimResult },
-  serve(app: Hono<ApiEnvironment>, { store }: Pick<HubContext, "store">) {
+  serve(app, { store }) {
     serveRoute(app, paperRoutes.claim, ({ body }, context) => {
       return claimPaper({ store, user: context.var.caller.user }, body);
     });
@@ -108,7 +107,7 @@ const profileRoutes = describeRoutes(profileOperations, "users", {
 export const profileApi = {
   routes: profileRoutes,
   components: { UserOverview: userOverview, OrganizationOverview: organizationOverview },
-  serve(app: Hono<ApiEnvironment>, { store, hubUrl, startedAt }: Pick<HubContext, "store" | "hubUrl" | "startedAt">) {
+  serve(app, { store, hubUrl, startedAt }) {
     serveRoute(app, profileRoutes.user, ({ params }) => getUserOverview(params.username, { store, hubUrl, startedAt }));
 
     serveRoute(app, profileRoutes.organization, ({ params }) =>
@@ -117,12 +116,8 @@ export const profileApi = {
   },
 } satisfies ResourceApi;
 
-interface WhoamiSource {
-  store: Store;
-  hubUrl: string;
-  /** The start time of the local Hub, which is also the creation date of the tokens. */
-  startedAt: Date;
-}
+/** The start time of the local Hub is also the creation date of the tokens. */
+type WhoamiSource = Pick<HubContext, "store" | "hubUrl" | "startedAt">;
 
 const plans: Readonly<Record<Plan, "team" | "enterprise" | "plus" | undefined>> = {
   free: undefined,

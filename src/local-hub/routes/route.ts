@@ -57,6 +57,15 @@ export type ResponseHeaders = Readonly<Record<string, { description: string }>>;
 /** The `Link` header of lists with pages. */
 export const nextPageHeader: ResponseHeaders = { Link: { description: 'The URL of the next page, with rel="next".' } };
 
+/** The redirect of a read by a previous name. `what` is the kind of resource, such as `repository`. */
+export function movedRedirect(what: string) {
+  return {
+    status: 307,
+    description: `The ${what} was moved.`,
+    headers: { Location: { description: "The new URL." } },
+  } as const;
+}
+
 /** Describes operations of a resource, by the name of the operation. */
 export function describeRoutes<const Served extends Operations, const Names extends keyof Served & string>(
   operations: Served,

@@ -15,11 +15,12 @@ import {
 import { getAccountKind, getOwner, localUser } from "../../accounts.ts";
 import { errorResponse, invalidRequest, parseRequestJson } from "../../error-response.ts";
 import type { HubContext } from "../../hub-context.ts";
-import { canRead, checkNamespaceAccess, findByName } from "../../routes/repository-access.ts";
+import { canRead, checkNamespaceAccess, findByName, repositoryUrl } from "../../routes/repository-access.ts";
 import {
   type ApiEnvironment,
   describeRoutes,
   linkNextPage,
+  movedRedirect,
   nextPageHeader,
   type ResourceApi,
   serveRoute,
@@ -33,11 +34,7 @@ import { addToResourceGroup } from "../organizations/resource-groups.ts";
 import { createRepository, deleteRepository, updateRepositorySettings } from "../repositories/repository-changes.ts";
 import { XetStorage, xetPath } from "./xet.ts";
 
-const moved = {
-  status: 307,
-  description: "The bucket was moved.",
-  headers: { Location: { description: "The new URL." } },
-} as const;
+const moved = movedRedirect("bucket");
 
 const bucketRoutes = describeRoutes(bucketOperations, "buckets", {
   create: { success: "The new bucket.", errors: ["conflict"] },
@@ -80,7 +77,7 @@ export const bucketApi = {
     CreatedBucket: createdBucket,
     XetToken: xetToken,
   },
-  serve(app: Hono<ApiEnvironment>, hub: HubContext) {
+  serve(app, hub) {
     const xet = new XetStorage(hub);
     xet.serve(app);
     serveBuckets(app, hub);
@@ -89,13 +86,13 @@ export const bucketApi = {
 } satisfies ResourceApi;
 
 function serveBuckets(app: Hono<ApiEnvironment>, hub: HubContext): void {
-  const { store, hubUrl } = hub;
+  const { store } = hub;
 
   serveRoute(app, bucketRoutes.create, ({ params, body }, context) => {
     const { caller } = context.var;
     const repo = { type: "bucket" as const, name: nameOf(params, context) };
     checkNamespaceAccess(store, { caller, namespace: getOwner(repo) });
-    const url = `${hubUrl}/buckets/${repo.name}`;
+    const url = repositoryUrl(repo, hub);
     const existing = store.repositories.get(repo);
     if (existing) {
       // Official clients accept this error with the option `exist_ok`, and read the URL.

@@ -1,4 +1,3 @@
-import type { Hono } from "hono";
 import { HTTPException } from "hono/http-exception";
 import {
   type MemberRoleChange,
@@ -12,7 +11,6 @@ import { authorize, hasPlan, type OrganizationAccess } from "../../access.ts";
 import { accountId, formatFullName, getAvatarUrl } from "../../accounts.ts";
 import type { HubContext } from "../../hub-context.ts";
 import {
-  type ApiEnvironment,
   describeRoutes,
   linkNextPage,
   nextPageHeader,
@@ -34,7 +32,7 @@ const memberRoutes = describeRoutes(memberOperations, "orgs", {
 export const memberApi = {
   routes: memberRoutes,
   components: { OrganizationMember: organizationMember, MemberRoleChange: memberRoleChange },
-  serve(app: Hono<ApiEnvironment>, { store, auditLog, hubUrl }: Pick<HubContext, "store" | "auditLog" | "hubUrl">) {
+  serve(app, { store, auditLog, hubUrl }) {
     serveRoute(app, memberRoutes.list, ({ params, query }, context) => {
       const { caller } = context.var;
       const access = authorize({ store, caller, organization: params.name }, { role: "anyone" });

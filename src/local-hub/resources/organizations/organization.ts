@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import type { Context, Hono } from "hono";
+import type { Context } from "hono";
 import { HTTPException } from "hono/http-exception";
 import * as z from "zod/mini";
 import { jsonBody } from "../../../hub/operation.ts";
@@ -47,7 +47,7 @@ const tokenRoutes = describeRoutes(tokenOperations, "orgs", {
 export const tokenApi = {
   routes: tokenRoutes,
   components: { TokenRevocation: tokenRevocation },
-  serve(app: Hono<ApiEnvironment>, { store, auditLog, now }: Pick<HubContext, "store" | "auditLog" | "now">) {
+  serve(app, { store, auditLog, now }) {
     const revoke = (context: Context<ApiEnvironment>, organization: string, token: Caller | undefined): void => {
       const { caller } = context.var;
       authorize({ store, caller, organization }, { role: "admin", plan: "enterprise", write: true });
@@ -109,7 +109,7 @@ const scimRoutes = describeRoutes(scimOperations, "scim", {
 export const scimApi = {
   routes: scimRoutes,
   components: { ScimServiceProviderConfig: scimConfig },
-  serve(app: Hono<ApiEnvironment>, { store, hubUrl }: Pick<HubContext, "store" | "hubUrl">) {
+  serve(app, { store, hubUrl }) {
     serveRoute(app, scimRoutes.config, ({ params }, context) => {
       const organization = params.name;
       authorize(
@@ -167,7 +167,7 @@ const avatarRoutes = describeRoutes(
 export const avatarApi = {
   routes: avatarRoutes,
   components: { OrganizationAvatar: organizationAvatar },
-  serve(app: Hono<ApiEnvironment>, { store, hubUrl }: Pick<HubContext, "store" | "hubUrl">) {
+  serve(app, { store, hubUrl }) {
     serveRoute(app, avatarRoutes.get, ({ params, query }, context) => {
       const organization = params.name;
       authorize({ store, caller: context.var.caller, organization }, { role: "anyone" });
@@ -202,7 +202,7 @@ const updateOperation = {
 export const networkSecurityApi = {
   routes: networkSecurityRoutes,
   components: { NetworkSecurity: networkSecurity, NetworkSecurityChange: networkSecurityChange },
-  serve(app: Hono<ApiEnvironment>, { store, auditLog }: Pick<HubContext, "store" | "auditLog">) {
+  serve(app, { store, auditLog }) {
     serveRoute(app, networkSecurityRoutes.get, ({ params }, context) => {
       const organization = params.name;
       authorize({ store, caller: context.var.caller, organization }, { role: "admin" });
@@ -227,10 +227,7 @@ const resourceGroupRoutes = describeRoutes(resourceGroupOperations, "resource-gr
 export const resourceGroupApi = {
   routes: resourceGroupRoutes,
   components: { ResourceGroup: resourceGroup, ResourceGroupRequest: resourceGroupRequest, RepoId: repoRef },
-  serve(
-    app: Hono<ApiEnvironment>,
-    { store, auditLog, hubUrl, createId, now }: Pick<HubContext, "store" | "auditLog" | "hubUrl" | "createId" | "now">,
-  ) {
+  serve(app, { store, auditLog, hubUrl, createId, now }) {
     serveRoute(app, resourceGroupRoutes.list, ({ params }, context) => {
       const { name } = params;
       const { caller } = context.var;

@@ -43,7 +43,7 @@ const uploadQuery = z.object({ size: z.coerce.number(), expires: z.string(), sig
 export const lfsApi = {
   routes: {},
   components: {},
-  serve(app: Hono<ApiEnvironment>, hub: HubContext) {
+  serve(app, hub) {
     const signer = new UrlSigner({ now: hub.now, validMs: uploadValidMs });
     for (const [prefix, repoType] of prefixes) {
       app.route(
