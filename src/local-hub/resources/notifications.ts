@@ -19,7 +19,7 @@ import { describeRoutes, type ResourceApi, serveRoute } from "../routes/route.ts
 import type { KeyedRecord, StoredNotification } from "../store/records.ts";
 import type { StoredRepository } from "../store/repository-store.ts";
 import type { Store } from "../store/store.ts";
-import { getSettings } from "./account.ts";
+import { getSettings, type UserOptions } from "./account.ts";
 
 const notificationRoutes = describeRoutes(notificationOperations, "notifications", {
   list: { success: "A page of notifications, the newest first." },
@@ -63,11 +63,6 @@ export const notificationApi = {
 } satisfies ResourceApi;
 
 const notificationsPerPage = 20;
-
-interface UserOptions {
-  store: Store;
-  user: string;
-}
 
 /** The notifications to change. */
 export interface NotificationSelection {

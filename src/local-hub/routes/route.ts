@@ -3,6 +3,7 @@ import { HTTPException } from "hono/http-exception";
 import type * as z from "zod/mini";
 import type { Operation, Operations } from "../../hub/operation.ts";
 import { repositoryPathTypes } from "../../hub/repositories/repository-path.ts";
+import { authorize, type OrganizationAccess, type Requirement } from "../access.ts";
 import { type Caller, developmentTokens, findCaller, serverToken } from "../accounts.ts";
 import { parseRequest } from "../error-response.ts";
 import { isServerRequest } from "../events/scenario-recorder.ts";
@@ -232,6 +233,20 @@ export interface ApiEnvironment {
 export type TokenRequirement = "write" | "read" | "optional";
 
 const knownTokens = developmentTokens.map(({ token }) => token).join(", ");
+
+/**
+ * Checks the access of the caller to an organization.
+ *
+ * @throws `HTTPException` like {@link authorize}.
+ */
+export function authorizeCaller(
+  { store }: HubContext,
+  context: Context<ApiEnvironment>,
+  organization: string,
+  requirement: Requirement,
+): OrganizationAccess {
+  return authorize({ store, caller: context.var.caller, organization }, requirement);
+}
 
 /** Returns the details of a request for the audit log. */
 export function requestOf(context: Context<ApiEnvironment>): ApiRequest {

@@ -260,16 +260,9 @@ export interface ReceivedBody {
 
 /** Converts a small content to a body. */
 export function bodyOf(content: Uint8Array): ReceivedBody {
-  const [md5, sha256] = ["md5", "sha256"].map((name) => createHash(name).update(content).digest("hex"));
-  const file = undefined;
-  return {
-    size: content.byteLength,
-    md5: md5 ?? "",
-    sha256: sha256 ?? "",
-    crc32: toDigits(crc32(content)),
-    content,
-    file,
-  };
+  const digest = (name: string) => createHash(name).update(content).digest("hex");
+  const digests = { md5: digest("md5"), sha256: digest("sha256"), crc32: toDigits(crc32(content)) };
+  return { size: content.byteLength, ...digests, content, file: undefined };
 }
 
 function toDigits(checksum: number): string {
