@@ -169,14 +169,6 @@ describe("A triggered event on a missing repository", () => {
     expect(stored().private).toBe(true);
     expect(content.resolve(stored().id, "main")).toMatchObject({ title: "initial commit" });
   });
-
-  test("of its creation fires the creation once", () => {
-    const { trigger, stored } = openTrigger();
-    const payloads = trigger({ repo, event: { scope: "repo", action: "create" } });
-    expect(payloads.map(({ event, repo: { headSha } }) => [event.action, headSha])).toEqual([
-      ["create", stored().headSha],
-    ]);
-  });
 });
 
 describe("A triggered change of a repository", () => {
@@ -189,14 +181,6 @@ describe("A triggered change of a repository", () => {
     expect(payloads).toMatchObject([{ repo: { name: "me/data", id: before.id }, movedTo: { name: "acme/data" } }]);
     expect(repositories.all()).toEqual([{ ...before, name: "acme/data" }]);
     expect(repositories.findMoved(repo)?.id).toBe(before.id);
-  });
-
-  test("deletes it with its content", () => {
-    const { content, trigger, stored, repositories } = openTrigger();
-    trigger(pushed);
-    const { id, headSha = "" } = stored();
-    expect(trigger({ repo, event: { scope: "repo", action: "delete" } })).toMatchObject([{ repo: { id, headSha } }]);
-    expect([repositories.all(), content.refs(id)]).toEqual([[], []]);
   });
 });
 
