@@ -14,7 +14,7 @@ import {
 import type { Store } from "./store/store.ts";
 
 /** The access that a caller needs for an operation. */
-interface Requirement {
+export interface Requirement {
   /** Any authenticated user, a member, or an admin of the organization. */
   role: "anyone" | "member" | "admin";
   /** The cheapest plan that includes the operation. Default `free`. */

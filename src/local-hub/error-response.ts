@@ -1,5 +1,5 @@
 import { HTTPException } from "hono/http-exception";
-import type * as z from "zod/mini";
+import * as z from "zod/mini";
 import { describeIssue } from "../core/describe.ts";
 import { WebhookError } from "../core/errors.ts";
 import { fieldProblems } from "../hub/validation/arguments.ts";
@@ -22,6 +22,40 @@ const errorCodes: Readonly<Record<number, string>> = {
 /** Creates the error for an invalid request. Each problem must start with the name of the invalid field. */
 export function invalidRequest(problems: readonly string[]): HTTPException {
   return new HTTPException(400, { message: problems.slice(0, maxListedProblems).join("; ") });
+}
+
+/**
+ * Parses a part of a request. `name` is the name of the part.
+ *
+ * @throws HTTPException 400 with the invalid fields.
+ */
+export function parseRequest<Schema extends z.core.$ZodType>(
+  schema: Schema,
+  value: unknown,
+  name: string,
+): z.output<Schema> {
+  const { data, error } = z.safeParse(schema, value, { error: describeIssue });
+  if (error) throw invalidRequest(listProblems(error, name));
+  return data;
+}
+
+/** Parses JSON in a request, like {@link parseRequest}. */
+export function parseRequestJson<Schema extends z.core.$ZodType>(
+  schema: Schema,
+  text: string,
+  name: string,
+): z.output<Schema> {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw invalidRequest([`${name}: expected JSON`]);
+  }
+  return parseRequest(schema, value, name);
+}
+
+function listProblems(error: z.core.$ZodError, name: string): string[] {
+  return fieldProblems(error, { name }).map(({ field, problem }) => `${field}: ${problem}`);
 }
 
 /** The codes of errors that the official clients recognize by the header `X-Error-Code`. */
@@ -79,6 +113,6 @@ export function parseGiven<Schema extends z.ZodMiniType>(
 ): z.output<Schema> {
   const parsed = schema.safeParse(value, { error: describeIssue });
   if (parsed.success) return parsed.data;
-  const list = fieldProblems(parsed.error, { name }).map(({ field, problem }) => `${field}: ${problem}`);
-  throw new WebhookError(`Invalid ${name}. Fix these fields: ${list.join("; ")}.`, { code: "ARGUMENT_INVALID" });
+  const problems = listProblems(parsed.error, name).join("; ");
+  throw new WebhookError(`Invalid ${name}. Fix these fields: ${problems}.`, { code: "ARGUMENT_INVALID" });
 }

@@ -1,12 +1,13 @@
 import { once } from "node:events";
 import { createServer as createHttpServer } from "node:http";
 import { createServer, Server } from "node:net";
-import { PutObjectCommand, S3Client } from "@aws-sdk/client-s3";
+import { PutObjectCommand } from "@aws-sdk/client-s3";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { BucketFaults } from "../../src/local-hub/s3/faults.ts";
 import { LocalHub, type LocalHubOptions } from "../../src/local-hub.ts";
 import { listen } from "../support/listen.ts";
 import { startReceiverProcess } from "../support/receiver-process.ts";
+import { connectS3 } from "./support/bucket.ts";
 import { ConsoleClient } from "./support/console-client.ts";
 import { data, openLocalHub } from "./support/hub.ts";
 import { openTarget } from "./support/target.ts";
@@ -91,9 +92,7 @@ describe("A local Hub", () => {
     hub.setBucketFaults([{ kind: "latency", latency: "1h" }]);
     const wait = vi.spyOn(BucketFaults.prototype, "wait");
     onTestFinished(() => wait.mockRestore());
-    const s3 = new S3Client({ ...hub.bucketConnection("me"), maxAttempts: 1 });
-    onTestFinished(() => s3.destroy());
-    const put = s3.send(new PutObjectCommand({ Bucket: "store", Key: "delayed", Body: "content" }));
+    const put = connectS3(hub).send(new PutObjectCommand({ Bucket: "store", Key: "delayed", Body: "content" }));
     const refused = expect(put).rejects.toMatchObject({ name: "SlowDown", $metadata: { httpStatusCode: 503 } });
     await expect.poll(() => wait.mock.calls.length, { interval: 5 }).toBe(1);
     await hub.close();

@@ -83,15 +83,6 @@ describe("A 404 is returned", () => {
       expect(refused(answer, notFound)).toContain(line.split(" ")[1]);
     }
   });
-
-  test("but not for an unknown action, which returns 400 with the valid ones", async () => {
-    const hub = await openLocalHub();
-    const { id } = await hub.create({ url: "http://127.0.0.1:1/" });
-    for (const action of ["pause", "Enable", "enabled", "replay"]) {
-      const said = refused(await hub.request(`POST ${path}/${id}/${action}`), badRequest);
-      expect(said).toMatch(/action.*enable.*disable/);
-    }
-  });
 });
 
 const job = { flavor: "cpu-basic" };

@@ -44,6 +44,15 @@ export function noResult(): TriggerResult {
   return { deliveries: [], notFired: [], notified: [] };
 }
 
+/** Joins the results of several changes in their order. */
+export function joinResults(results: readonly TriggerResult[]): TriggerResult {
+  return {
+    deliveries: results.flatMap(({ deliveries }) => deliveries),
+    notFired: results.flatMap(({ notFired }) => notFired),
+    notified: [...new Set(results.flatMap(({ notified }) => notified))],
+  };
+}
+
 /** A change whose webhooks have not fired yet. */
 interface RecordedChange {
   change: RepositoryChange;

@@ -15,6 +15,7 @@ import {
   describeLimited,
   eventOf,
   fireChange,
+  joinResults,
   type RepositoryEvent,
   recordChange,
   repositoryAuditEntries,
@@ -48,12 +49,7 @@ export function triggerEvent(context: HubContext, event: ParsedEvent): TriggerRe
     return { changes: made, recorded: event.silent ? [] : made.map((change) => recordChange(context, change)) };
   });
   addChanges(changes);
-  const results = recorded.map((change) => fireChange(context, change));
-  return {
-    deliveries: results.flatMap(({ deliveries }) => deliveries),
-    notFired: results.flatMap(({ notFired }) => notFired),
-    notified: [...new Set(results.flatMap(({ notified }) => notified))],
-  };
+  return joinResults(recorded.map((change) => fireChange(context, change)));
 }
 
 /** Returns the events that an event causes, the own one first, without triggering them: what decides which webhooks fire, and payloads. */

@@ -1,4 +1,3 @@
-import type { Hono } from "hono";
 import { HTTPException } from "hono/http-exception";
 import type * as z from "zod/mini";
 import {
@@ -34,7 +33,7 @@ import {
   type Plan,
 } from "../accounts.ts";
 import type { HubContext } from "../hub-context.ts";
-import { type ApiEnvironment, describeRoutes, type ResourceApi, serveRoute } from "../routes/route.ts";
+import { describeRoutes, type ResourceApi, serveRoute } from "../routes/route.ts";
 import type { StoredPaper, StoredSettings } from "../store/records.ts";
 import type { Store } from "../store/store.ts";
 import { listAccessibleGroups } from "./organizations/resource-groups.ts";
@@ -47,10 +46,8 @@ const accountRoutes = describeRoutes(accountOperations, "auth", {
 export const accountApi = {
   routes: accountRoutes,
   components: { Whoami: whoami },
-  serve(app: Hono<ApiEnvironment>, { store, hubUrl, startedAt }: Pick<HubContext, "store" | "hubUrl" | "startedAt">) {
-    serveRoute(app, accountRoutes.whoami, (_request, context) =>
-      getWhoami(context.var.caller, { store, hubUrl, startedAt }),
-    );
+  serve(app, hub) {
+    serveRoute(app, accountRoutes.whoami, (_request, context) => getWhoami(context.var.caller, hub));
   },
 } satisfies ResourceApi;
 
@@ -69,7 +66,7 @@ export const settingsApi = {
     WatchChange: notificationWatchChange,
     McpSettings: mcpSettings,
   },
-  serve(app: Hono<ApiEnvironment>, { store }: Pick<HubContext, "store">) {
+  serve(app, { store }) {
     serveRoute(app, settingsRoutes.mcp, () => mcpTools);
 
     serveRoute(app, settingsRoutes.updateNotifications, ({ body }, context) => {
@@ -92,7 +89,7 @@ const paperRoutes = describeRoutes(paperOperations, "papers", {
 export const paperApi = {
   routes: paperRoutes,
   components: { PaperClaim: paperClaim, PaperClaimResult: paperClaimResult },
-  serve(app: Hono<ApiEnvironment>, { store }: Pick<HubContext, "store">) {
+  serve(app, { store }) {
     serveRoute(app, paperRoutes.claim, ({ body }, context) => {
       return claimPaper({ store, user: context.var.caller.user }, body);
     });
@@ -108,21 +105,12 @@ const profileRoutes = describeRoutes(profileOperations, "users", {
 export const profileApi = {
   routes: profileRoutes,
   components: { UserOverview: userOverview, OrganizationOverview: organizationOverview },
-  serve(app: Hono<ApiEnvironment>, { store, hubUrl, startedAt }: Pick<HubContext, "store" | "hubUrl" | "startedAt">) {
-    serveRoute(app, profileRoutes.user, ({ params }) => getUserOverview(params.username, { store, hubUrl, startedAt }));
+  serve(app, hub) {
+    serveRoute(app, profileRoutes.user, ({ params }) => getUserOverview(params.username, hub));
 
-    serveRoute(app, profileRoutes.organization, ({ params }) =>
-      getOrganizationOverview(params.name, { store, hubUrl }),
-    );
+    serveRoute(app, profileRoutes.organization, ({ params }) => getOrganizationOverview(params.name, hub));
   },
 } satisfies ResourceApi;
-
-interface WhoamiSource {
-  store: Store;
-  hubUrl: string;
-  /** The start time of the local Hub, which is also the creation date of the tokens. */
-  startedAt: Date;
-}
 
 const plans: Readonly<Record<Plan, "team" | "enterprise" | "plus" | undefined>> = {
   free: undefined,
@@ -132,7 +120,7 @@ const plans: Readonly<Record<Plan, "team" | "enterprise" | "plus" | undefined>> 
 };
 
 /** Returns the user of a request, with the user's organizations and the token. */
-function getWhoami(caller: Caller, source: WhoamiSource): Whoami {
+function getWhoami(caller: Caller, hub: HubContext): Whoami {
   const { user, tokenRole } = caller;
   return {
     type: "user",
@@ -144,21 +132,22 @@ function getWhoami(caller: Caller, source: WhoamiSource): Whoami {
     canPay: false,
     isPro: false,
     periodEnd: null,
-    avatarUrl: getAvatarUrl(user, source),
-    orgs: organizationNames.flatMap((name) => organizationOf(name, caller, source)),
+    avatarUrl: getAvatarUrl(user, hub),
+    orgs: organizationNames.flatMap((name) => organizationOf(name, caller, hub)),
     auth: {
       type: "access_token",
       accessToken: {
         displayName: `${tokenRole} token of the local Hub`,
         role: tokenRole,
-        createdAt: source.startedAt.toISOString(),
+        // The local Hub does not store its tokens.
+        createdAt: hub.startedAt.toISOString(),
         ...(tokenRole === "fineGrained" && { fineGrained: fineGrainedOf(user) }),
       },
     },
   };
 }
 
-function organizationOf(name: string, caller: Caller, { store, hubUrl }: WhoamiSource): Whoami["orgs"] {
+function organizationOf(name: string, caller: Caller, { store, hubUrl }: HubContext): Whoami["orgs"] {
   const role = store.members.get({ owner: name, id: caller.user })?.role;
   if (role === undefined) return [];
   const plan = plans[getPlan(name) ?? "free"];
@@ -194,7 +183,8 @@ function fineGrainedOf(user: string): NonNullable<NonNullable<Whoami["auth"]["ac
 
 type WatchedItem = StoredSettings["watched"][number];
 
-interface UserOptions {
+/** The user of a request. */
+export interface UserOptions {
   store: Store;
   user: string;
 }
@@ -308,7 +298,7 @@ function findLikelyAuthor({ authors }: StoredPaper, user: string): Author | unde
  *
  * @throws HTTPException 404 if the user is unknown.
  */
-function getUserOverview(user: string, { store, hubUrl, startedAt }: WhoamiSource): UserOverview {
+function getUserOverview(user: string, { store, hubUrl, startedAt }: HubContext): UserOverview {
   const organizations = organizationNames.filter((name) => store.members.get({ owner: name, id: user }));
   if (getAccountKind(user) !== "user" && organizations.length === 0) {
     throw new HTTPException(404, { message: `The user "${user}" does not exist.` });
@@ -330,10 +320,7 @@ function getUserOverview(user: string, { store, hubUrl, startedAt }: WhoamiSourc
  *
  * @throws HTTPException 404 if the organization is unknown.
  */
-function getOrganizationOverview(
-  name: string,
-  { store, hubUrl }: Pick<WhoamiSource, "store" | "hubUrl">,
-): OrganizationOverview {
+function getOrganizationOverview(name: string, { store, hubUrl }: HubContext): OrganizationOverview {
   const plan = getPlan(name);
   if (plan === undefined) throw new HTTPException(404, { message: `The organization "${name}" does not exist.` });
   return {

@@ -1,4 +1,4 @@
-import type { Context, Hono } from "hono";
+import type { Context } from "hono";
 import { HTTPException } from "hono/http-exception";
 import { jobRequest } from "../../hub/jobs/definition.ts";
 import { type Job, type JobQuery, job, jobHardware, jobLabels, jobOperations } from "../../hub/jobs/schemas.ts";
@@ -47,7 +47,7 @@ const jobRoutes = describeRoutes(jobOperations, "jobs", {
 export const jobApi = {
   routes: jobRoutes,
   components: { Job: job, JobHardware: jobHardware, JobLabels: jobLabels, JobRequest: jobRequest },
-  serve(app: Hono<ApiEnvironment>, hub: Pick<HubContext, "store" | "jobs" | "hubUrl" | "now">) {
+  serve(app, hub) {
     const { store, jobs } = hub;
     const streamSource = { store: store.jobs, runner: jobs };
     const describe = (stored: StoredJob) => toJob(stored, hub);

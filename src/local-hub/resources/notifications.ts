@@ -1,4 +1,3 @@
-import type { Hono } from "hono";
 import * as z from "zod";
 import {
   discussionStatus,
@@ -16,12 +15,11 @@ import type { NotificationWatchItem } from "../../hub/settings.ts";
 import { coversScope } from "../../payload/scope.ts";
 import { canReadPrivate, findUserById } from "../access.ts";
 import { accountId, getAccountKind, getAvatarUrl, getOwner, tokenUsers } from "../accounts.ts";
-import type { HubContext } from "../hub-context.ts";
-import { type ApiEnvironment, describeRoutes, type ResourceApi, serveRoute } from "../routes/route.ts";
+import { describeRoutes, type ResourceApi, serveRoute } from "../routes/route.ts";
 import type { KeyedRecord, StoredNotification } from "../store/records.ts";
 import type { StoredRepository } from "../store/repository-store.ts";
 import type { Store } from "../store/store.ts";
-import { getSettings } from "./account.ts";
+import { getSettings, type UserOptions } from "./account.ts";
 
 const notificationRoutes = describeRoutes(notificationOperations, "notifications", {
   list: { success: "A page of notifications, the newest first." },
@@ -41,7 +39,7 @@ export const notificationApi = {
     NotificationDeletion: notificationDeletion,
     NotificationMark: notificationMark,
   },
-  serve(app: Hono<ApiEnvironment>, { store, hubUrl }: Pick<HubContext, "store" | "hubUrl">) {
+  serve(app, { store, hubUrl }) {
     serveRoute(app, notificationRoutes.list, ({ query }, context) => {
       const { user } = context.var.caller;
       return listNotifications({ store, user, hubUrl }, query);
@@ -65,11 +63,6 @@ export const notificationApi = {
 } satisfies ResourceApi;
 
 const notificationsPerPage = 20;
-
-interface UserOptions {
-  store: Store;
-  user: string;
-}
 
 /** The notifications to change. */
 export interface NotificationSelection {

@@ -1,7 +1,6 @@
-import type { Context, Hono } from "hono";
+import type { Context } from "hono";
 import { type SpaceRuntime, spaceOperations, spaceRuntime } from "../../hub/spaces.ts";
 import { invalidRequest } from "../error-response.ts";
-import type { HubContext } from "../hub-context.ts";
 import { eventStream, streamEvents } from "../jobs/event-stream.ts";
 import { hardware } from "../jobs/hardware.ts";
 import { findRepository } from "../routes/repository-access.ts";
@@ -42,7 +41,7 @@ const spaceRoutes = describeRoutes(spaceOperations, "spaces", {
 export const spaceApi = {
   routes: spaceRoutes,
   components: { SpaceRuntime: spaceRuntime },
-  serve(app: Hono<ApiEnvironment>, hub: HubContext) {
+  serve(app, hub) {
     const { spaces, now } = hub;
     type Name = { namespace: string; repo: string };
     const find = (

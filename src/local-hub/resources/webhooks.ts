@@ -1,4 +1,4 @@
-import type { Hono, MiddlewareHandler } from "hono";
+import type { MiddlewareHandler } from "hono";
 import { HTTPException } from "hono/http-exception";
 import * as z from "zod";
 import { maskUrl } from "../../core/urls.ts";
@@ -32,7 +32,7 @@ export const webhookApi = {
     WebhookJobRequest: webhookJobRequest,
     WebhookJob: webhookJob,
   },
-  serve(app: Hono<ApiEnvironment>, hub: Pick<HubContext, "store" | "dispatcher" | "createId">) {
+  serve(app, hub) {
     const { webhooks } = hub.store;
     const findOwn = (id: string, caller: Caller): StoredWebhook => {
       const found = webhooks.get(id);

@@ -69,6 +69,11 @@ export function findCommit({ store }: Pick<HubContext, "store">, { id }: StoredR
   throw revisionNotFound(rev);
 }
 
+/** Returns the URL of the page of a repository. */
+export function repositoryUrl({ type, name }: KnownRepoRef, { hubUrl }: { hubUrl: string }): string {
+  return type === "model" ? `${hubUrl}/${name}` : `${hubUrl}/${type}s/${name}`;
+}
+
 /** Whether a caller can read a repository. */
 export function canRead(
   store: Store,

@@ -1,12 +1,11 @@
 import type { Context, Hono } from "hono";
 import { HTTPException } from "hono/http-exception";
-import * as z from "zod/mini";
-import { describeIssue } from "../../core/describe.ts";
+import type * as z from "zod/mini";
 import type { Operation, Operations } from "../../hub/operation.ts";
 import { repositoryPathTypes } from "../../hub/repositories/repository-path.ts";
-import { fieldProblems } from "../../hub/validation/arguments.ts";
+import { authorize, type OrganizationAccess, type Requirement } from "../access.ts";
 import { type Caller, developmentTokens, findCaller, serverToken } from "../accounts.ts";
-import { invalidRequest } from "../error-response.ts";
+import { parseRequest } from "../error-response.ts";
 import { isServerRequest } from "../events/scenario-recorder.ts";
 import type { HubContext } from "../hub-context.ts";
 import type { ApiRequest } from "../store/audit-log-store.ts";
@@ -58,6 +57,15 @@ export type ResponseHeaders = Readonly<Record<string, { description: string }>>;
 
 /** The `Link` header of lists with pages. */
 export const nextPageHeader: ResponseHeaders = { Link: { description: 'The URL of the next page, with rel="next".' } };
+
+/** The redirect of a read by a previous name. `what` is the kind of resource, such as `repository`. */
+export function movedRedirect(what: string) {
+  return {
+    status: 307,
+    description: `The ${what} was moved.`,
+    headers: { Location: { description: "The new URL." } },
+  } as const;
+}
 
 /** Describes operations of a resource, by the name of the operation. */
 export function describeRoutes<const Served extends Operations, const Names extends keyof Served & string>(
@@ -157,16 +165,10 @@ async function readRequest<Served extends Operation>(
 async function readRequest({ request = {} }: Operation, context: Context<ApiEnvironment>) {
   const { params, query, body } = request;
   return {
-    query: query && parse(query, readQuery(context), "query"),
-    params: params && parse(params, context.req.param(), "param"),
+    query: query && parseRequest(query, readQuery(context), "query"),
+    params: params && parseRequest(params, context.req.param(), "param"),
     body: body && (await readBody(body, context)),
   };
-}
-
-function parse(schema: z.ZodMiniType, value: unknown, name: string): unknown {
-  const { data, error } = z.safeParse(schema, value, { error: describeIssue });
-  if (!error) return data;
-  throw invalidRequest(fieldProblems(error, { name }).map(({ field, problem }) => `${field}: ${problem}`));
 }
 
 /** Returns the query parameters as an object. The values of repeated parameters are arrays. */
@@ -182,14 +184,14 @@ async function readBody({ content, required }: OperationBody, context: Context<A
   const { schema } = content["application/json"];
   const text = await context.req.text();
   const contentType = context.req.header("content-type");
-  if (contentType === undefined && text === "") return required ? parse(schema, {}, "body") : {};
+  if (contentType === undefined && text === "") return required ? parseRequest(schema, {}, "body") : {};
   if (!/^application\/([\w.-]+\+)?json\s*(;|$)/i.test(contentType ?? "")) {
     throw new HTTPException(415, {
       message:
         "The content type is not application/json. Send the body with the header content-type: application/json.",
     });
   }
-  return parse(schema, parseJson(text), "body");
+  return parseRequest(schema, parseJson(text), "body");
 }
 
 function parseJson(text: string): unknown {
@@ -197,6 +199,20 @@ function parseJson(text: string): unknown {
     return JSON.parse(text);
   } catch {
     throw new HTTPException(400, { message: "The body is not valid JSON. Check the quotes, commas, and brackets." });
+  }
+}
+
+/** Yields a body. Throws the error of `tooLarge` if the body has more than `maxBytes`. */
+export async function* limitBytes(
+  body: AsyncIterable<Uint8Array>,
+  maxBytes: number,
+  tooLarge: () => Error,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  let size = 0;
+  for await (const chunk of body) {
+    size += chunk.byteLength;
+    if (size > maxBytes) throw tooLarge();
+    yield chunk;
   }
 }
 
@@ -217,6 +233,20 @@ export interface ApiEnvironment {
 export type TokenRequirement = "write" | "read" | "optional";
 
 const knownTokens = developmentTokens.map(({ token }) => token).join(", ");
+
+/**
+ * Checks the access of the caller to an organization.
+ *
+ * @throws `HTTPException` like {@link authorize}.
+ */
+export function authorizeCaller(
+  { store }: HubContext,
+  context: Context<ApiEnvironment>,
+  organization: string,
+  requirement: Requirement,
+): OrganizationAccess {
+  return authorize({ store, caller: context.var.caller, organization }, requirement);
+}
 
 /** Returns the details of a request for the audit log. */
 export function requestOf(context: Context<ApiEnvironment>): ApiRequest {

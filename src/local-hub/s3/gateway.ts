@@ -7,7 +7,7 @@ import type { HubContext } from "../hub-context.ts";
 import { readRange, streamOf } from "../resources/repositories/files.ts";
 import { UrlSigner } from "../resources/repositories/lfs.ts";
 import { canRead, checkNamespaceAccess } from "../routes/repository-access.ts";
-import type { ApiEnvironment } from "../routes/route.ts";
+import { type ApiEnvironment, limitBytes } from "../routes/route.ts";
 import { type ObjectStore, type ReceivedBody, type StoredObject, truncateBody } from "../store/object-store.ts";
 import type { StoredRepository } from "../store/repository-store.ts";
 import type { AppliedFaults, BucketOperation } from "./faults.ts";
@@ -38,24 +38,26 @@ export function s3Gateway(hub: HubContext): Hono<ApiEnvironment> {
     const read = readS3Request(request);
     const repository = findBucket(hub, read, caller);
     const prepared = await prepare({ ...read, hub, downloads, request, caller, repository });
-    const faults = hub.bucketFaults.take({
-      ...{ operation: read.operation, bucket: read.bucket, keys: prepared.keys },
-      isConditional: request.headers.has("if-none-match") || request.headers.has("if-match"),
-    });
-    const isOpen = await hub.bucketFaults.wait(faults.latencyMs);
-    const { error } = faults;
-    // The bucket can be deleted while the body arrives.
-    const isStored = hub.store.repositories.get(repository)?.id === repository.id;
-    if (!isOpen || !isStored || (error && !error.isExecuted)) {
-      prepared.discard?.();
+    try {
+      const faults = hub.bucketFaults.take({
+        ...{ operation: read.operation, bucket: read.bucket, keys: prepared.keys },
+        isConditional: request.headers.has("if-none-match") || request.headers.has("if-match"),
+      });
+      const isOpen = await hub.bucketFaults.wait(faults.latencyMs);
+      const { error } = faults;
+      // The bucket can be deleted while the body arrives.
+      const isStored = hub.store.repositories.get(repository)?.id === repository.id;
+      if (error && !(error.isExecuted && isOpen && isStored)) throw faultError(error);
+      if (!isOpen) throw new S3Error("SlowDown", { message: "The local Hub is shutting down." });
+      if (!isStored) throw noSuchBucket(read);
+      const response = prepared.execute(faults);
+      if (faults.isAnswerLost) return closeConnection(context);
       if (error) throw faultError(error);
-      throw isOpen ? noSuchBucket(read) : new S3Error("SlowDown", { message: "The local Hub is shutting down." });
+      response.headers.set("date", new Date(hub.now()).toUTCString());
+      return response;
+    } finally {
+      if (prepared.body) hub.store.objects.discard(prepared.body);
     }
-    const response = prepared.execute(faults);
-    if (faults.isAnswerLost) return closeConnection(context);
-    if (error) throw faultError(error);
-    response.headers.set("date", new Date(hub.now()).toUTCString());
-    return response;
   });
   app.onError((error, { req: { method } }) => {
     const known = toS3Error(error);
@@ -116,11 +118,11 @@ async function preparePut(verified: VerifiedRequest, key: string): Promise<Prepa
   const received = await receiveBody(objects, request);
   return {
     keys: [key],
+    body: received,
     execute: ({ isTorn, isConditionIgnored }) => {
       const body = isTorn ? truncateBody(received, Math.floor(received.size / 2)) : received;
       return putObject(verified, { key, body, headers, areConditionsIgnored: isConditionIgnored });
     },
-    discard: () => objects.discard(received),
   };
 }
 
@@ -274,7 +276,7 @@ async function receiveBody(objects: ObjectStore, { headers, body }: Request): Pr
   }
   const length = headers.get("content-length");
   if (Number(length ?? 0) > maxObjectBytes) throw tooLarge();
-  const received = await objects.receive(limit(body ?? new Blob().stream()));
+  const received = await objects.receive(limitBytes(body ?? new Blob().stream(), maxObjectBytes, tooLarge));
   try {
     checkBody(received, { expected, length, md5: headers.get("content-md5") });
     for (const [name, digestOf] of Object.entries(checksums)) {
@@ -307,15 +309,6 @@ function checkBody(
   }
   if (digest.toString("hex") !== received.md5) {
     throw new S3Error("BadDigest", { message: 'The body does not match "content-md5".' });
-  }
-}
-
-async function* limit(body: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
-  let size = 0;
-  for await (const chunk of body) {
-    size += chunk.byteLength;
-    if (size > maxObjectBytes) throw tooLarge();
-    yield chunk;
   }
 }
 
@@ -378,7 +371,7 @@ export function objectResponse(
   objects: ObjectStore,
   { object, bucketId, request }: { object: StoredObject; bucketId: string; request: Request },
 ): Response {
-  const { key, size, md5, contentType, modifiedAt } = object;
+  const { size, md5, contentType, modifiedAt } = object;
   const range = readRange(request.headers.get("range") ?? undefined, { size });
   if (range === "unsatisfiable") {
     throw new S3Error("InvalidRange", {
@@ -401,7 +394,7 @@ export function objectResponse(
   };
   const status = range === "whole" ? 200 : 206;
   if (request.method === "HEAD") return new Response(null, { status, headers });
-  return new Response(toBody(objects.read({ bucketId, key }, object, { start, end })), { status, headers });
+  return new Response(toBody(objects.read(bucketId, object, { start, end })), { status, headers });
 }
 
 function toBody(content: Uint8Array | Readable): BodyInit {

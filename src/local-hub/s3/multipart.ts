@@ -2,8 +2,8 @@ import { createHash, randomUUID } from "node:crypto";
 import * as z from "zod/mini";
 import { bodyOf, type ObjectStore, type ReceivedBody, type StoredObject, truncateBody } from "../store/object-store.ts";
 import type { AppliedFaults } from "./faults.ts";
-import { type BucketWrite, storeObject } from "./objects.ts";
-import { namespace, readElements, S3Error, toXml } from "./protocol.ts";
+import { type BucketWrite, shortName, storeObject } from "./objects.ts";
+import { readElements, S3Error, xmlResponse } from "./protocol.ts";
 
 const maxParts = 10_000;
 /** The minimum size of all parts but the last, in bytes. As on S3. */
@@ -49,8 +49,8 @@ export interface PreparedRequest {
   /** The keys of the objects, or the prefix of a list. */
   keys: readonly string[];
   execute: (faults: AppliedFaults) => Response;
-  /** Deletes the received body. */
-  discard?: () => void;
+  /** The received body, which is deleted if the request does not store it. */
+  body?: ReceivedBody;
 }
 
 /**
@@ -118,12 +118,11 @@ async function preparePart(multipart: MultipartRequest, name: UploadName): Promi
     });
   }
   const body = await receive();
-  const discard = () => objects.discard(body);
   return {
     keys: [name.key],
-    discard,
+    body,
     execute: ({ isTorn }) => {
-      const { partsId } = orDiscard(() => findUpload(multipart, name), discard);
+      const { partsId } = findUpload(multipart, name);
       const details = { contentType: "application/octet-stream", modifiedAt: hub.now() };
       const stored = isTorn ? truncateBody(body, Math.floor(body.size / 2)) : body;
       const { md5 } = objects.put({ bucketId: partsId, key: partKey(number) }, stored, details);
@@ -154,12 +153,11 @@ async function prepareCompletion(multipart: MultipartRequest, name: UploadName):
   if (upload.record.completed !== undefined) throw noSuchUpload();
   const parts = findParts(objects, upload, listed);
   const body = await objects.receive(contentOf(objects, { bucketId: upload.partsId, parts }));
-  const discard = () => objects.discard(body);
   return {
     keys: [name.key],
-    discard,
+    body,
     execute: ({ isConditionIgnored: areConditionsIgnored }) => {
-      const { record, partsId, ...details } = orDiscard(() => findUpload(multipart, name), discard);
+      const { record, partsId, ...details } = findUpload(multipart, name);
       const { headers } = request;
       const { contentType } = details;
       const key = name.key;
@@ -235,7 +233,7 @@ const recordKey = "upload";
 function readUpload(objects: ObjectStore, partsId: string): Upload | undefined {
   const object = objects.get({ bucketId: partsId, key: recordKey });
   if (!object) return undefined;
-  const content = objects.read({ bucketId: partsId, key: recordKey }, object, { start: 0, end: object.size - 1 });
+  const content = objects.read(partsId, object);
   if (!(content instanceof Uint8Array)) return undefined;
   const record = uploadRecord.parse(JSON.parse(Buffer.from(content).toString()));
   const id = partsId.slice(partsId.lastIndexOf(":") + 1);
@@ -303,18 +301,7 @@ async function* contentOf(
     // The part can be replaced, or the upload aborted, in the meantime.
     const current = objects.get({ bucketId, key: part.key });
     if (!current || current.md5 !== part.md5) throw noSuchUpload();
-    const content = objects.read({ bucketId, key: part.key }, current, { start: 0, end: current.size - 1 });
-    if (content instanceof Uint8Array) yield content;
-    else yield* content;
-  }
-}
-
-function orDiscard<Result>(find: () => Result, discard: () => void): Result {
-  try {
-    return find();
-  } catch (error) {
-    discard();
-    throw error;
+    yield* objects.stream(bucketId, current);
   }
 }
 
@@ -334,12 +321,4 @@ function readCount(text: string | null): number | undefined {
   if (text === null) return undefined;
   if (/^\d{1,9}$/.test(text)) return Number(text);
   throw new S3Error("InvalidArgument", { message: 'Send "part-number-marker" and "max-parts" as integers from 0.' });
-}
-
-function shortName(bucket: string): string {
-  return bucket.slice(bucket.indexOf("/") + 1);
-}
-
-function xmlResponse(root: string, content: Parameters<typeof toXml>[1]): Response {
-  return new Response(toXml(root, content, { namespace }), { headers: { "content-type": "application/xml" } });
 }

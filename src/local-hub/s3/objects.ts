@@ -6,7 +6,7 @@ import type { FeedChange } from "../resources/buckets/bucket-feed.ts";
 import { listsTag } from "../resources/repositories/files.ts";
 import type { ObjectStore, ReceivedBody, StoredObject } from "../store/object-store.ts";
 import type { StoredRepository } from "../store/repository-store.ts";
-import { namespace, readElements, S3Error, toXml } from "./protocol.ts";
+import { readElements, S3Error, xmlResponse } from "./protocol.ts";
 
 /** The maximum number of keys of one DeleteObjects request. As on S3. */
 const maxDeletedKeys = 1_000;
@@ -36,12 +36,7 @@ export function storeObject(write: BucketWrite, request: PutRequest): StoredObje
   const { objects } = hub.store;
   const name = { bucketId: repository.id, key };
   const before = objects.get(name);
-  try {
-    if (!areConditionsIgnored) checkConditions(headers, before);
-  } catch (error) {
-    objects.discard(body);
-    throw error;
-  }
+  if (!areConditionsIgnored) checkConditions(headers, before);
   const contentType = request.contentType ?? headers.get("content-type") ?? "application/octet-stream";
   const object = objects.put(name, body, { contentType, modifiedAt: hub.now() });
   publishFiles(write, [{ path: key, object, isNew: before === undefined }]);
@@ -98,11 +93,11 @@ export function deleteObjects(write: BucketWrite, { keys, xml }: { keys: readonl
   const invalid = keys.filter((key) => !valid.includes(key));
   deleteKeys(write, valid);
   const isQuiet = readElements(xml, "Quiet")?.includes("true") ?? false;
-  const result = toXml("DeleteResult", {
+  const result = {
     Deleted: isQuiet ? [] : valid.map((key) => ({ Key: key })),
     Error: invalid.map((key) => ({ Key: key, Code: "InvalidArgument", Message: `The key ${findKeyProblem(key)}.` })),
-  });
-  return new Response(result, { headers: { "content-type": "application/xml" } });
+  };
+  return xmlResponse("DeleteResult", result, { hasNamespace: false });
 }
 
 function deleteKeys(write: BucketWrite, keys: readonly string[]): void {
@@ -184,28 +179,28 @@ export function listObjects(
   if (!after) throw invalid("The continuation token is invalid. Use the token of the previous page.");
   const page = readPage(objects, { bucketId, prefix, delimiter, after, maxKeys });
   const encode = encoding === undefined ? (text: string) => text : encodeUrl;
-  const xml = toXml(
-    "ListBucketResult",
-    {
-      Name: bucket.slice(bucket.indexOf("/") + 1),
-      Prefix: encode(prefix),
-      ...(delimiter !== "" && { Delimiter: encode(delimiter) }),
-      ...(startAfter !== "" && { StartAfter: encode(startAfter) }),
-      ...(token !== null && { ContinuationToken: token }),
-      EncodingType: encoding,
-      KeyCount: page.objects.length + page.prefixes.length,
-      MaxKeys: maxKeys,
-      IsTruncated: page.next !== undefined,
-      NextContinuationToken: page.next && formatToken(page.next),
-      Contents: page.objects.map(({ key, size, md5, modifiedAt }) => ({
-        ...{ Key: encode(key), LastModified: new Date(modifiedAt).toISOString(), ETag: `"${md5}"`, Size: size },
-        StorageClass: "STANDARD",
-      })),
-      CommonPrefixes: page.prefixes.map((text) => ({ Prefix: encode(text) })),
-    },
-    { namespace },
-  );
-  return new Response(xml, { headers: { "content-type": "application/xml" } });
+  return xmlResponse("ListBucketResult", {
+    Name: shortName(bucket),
+    Prefix: encode(prefix),
+    ...(delimiter !== "" && { Delimiter: encode(delimiter) }),
+    ...(startAfter !== "" && { StartAfter: encode(startAfter) }),
+    ...(token !== null && { ContinuationToken: token }),
+    EncodingType: encoding,
+    KeyCount: page.objects.length + page.prefixes.length,
+    MaxKeys: maxKeys,
+    IsTruncated: page.next !== undefined,
+    NextContinuationToken: page.next && formatToken(page.next),
+    Contents: page.objects.map(({ key, size, md5, modifiedAt }) => ({
+      ...{ Key: encode(key), LastModified: new Date(modifiedAt).toISOString(), ETag: `"${md5}"`, Size: size },
+      StorageClass: "STANDARD",
+    })),
+    CommonPrefixes: page.prefixes.map((text) => ({ Prefix: encode(text) })),
+  });
+}
+
+/** Returns the name of a bucket without its namespace. */
+export function shortName(bucket: string): string {
+  return bucket.slice(bucket.indexOf("/") + 1);
 }
 
 /**

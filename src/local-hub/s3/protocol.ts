@@ -80,12 +80,13 @@ interface XmlElements {
   [name: string]: XmlContent | readonly XmlContent[];
 }
 
-/** The namespace of the XML documents of S3. */
-export const namespace = "http://s3.amazonaws.com/doc/2006-03-01/";
+/** Creates a response with an XML document, by default in the namespace of S3. */
+export function xmlResponse(root: string, content: XmlElements, { hasNamespace = true } = {}): Response {
+  return new Response(toXml(root, content, { hasNamespace }), { headers: { "content-type": "application/xml" } });
+}
 
-/** Creates an XML document. */
-export function toXml(root: string, content: XmlElements, { namespace }: { namespace?: string } = {}): string {
-  const attributes = namespace === undefined ? "" : ` xmlns="${namespace}"`;
+function toXml(root: string, content: XmlElements, { hasNamespace = false } = {}): string {
+  const attributes = hasNamespace ? ' xmlns="http://s3.amazonaws.com/doc/2006-03-01/"' : "";
   return `<?xml version="1.0" encoding="UTF-8"?>\n<${root}${attributes}>${childrenOf(content)}</${root}>`;
 }
 

@@ -75,9 +75,9 @@ export class ObjectStore {
     return this.#bodies.receive(body);
   }
 
-  /** Deletes a received body that is not stored. */
-  discard({ file }: ReceivedBody): void {
-    if (file !== undefined) this.#bodies.delete(file);
+  /** Deletes a received body, unless it was stored. */
+  discard(body: ReceivedBody): void {
+    this.#release(body);
   }
 
   get({ bucketId, key }: ObjectName): StoredObject | undefined {
@@ -86,12 +86,20 @@ export class ObjectStore {
   }
 
   /** Reads the body of an object, or a part of it. */
-  read({ bucketId, key }: ObjectName, { file, size }: StoredObject, range: ByteRange): Uint8Array | Readable {
-    if (size === 0) return new Uint8Array();
-    if (file !== undefined) return this.#bodies.open(file, range);
-    const { start, end } = range;
+  read(bucketId: string, object: StoredObject, range: Partial<ByteRange> = {}): Uint8Array | Readable {
+    const { key, file, size } = object;
+    const { start = 0, end = size - 1 } = range;
+    if (end < start) return new Uint8Array();
+    if (file !== undefined) return this.#bodies.open(file, { start, end });
     const content = this.#statements.read.get(start + 1, end - start + 1, bucketId, key)?.content;
     return content instanceof Uint8Array ? content : new Uint8Array();
+  }
+
+  /** Reads the body of an object, or a part of it, in pieces. */
+  async *stream(...part: Parameters<ObjectStore["read"]>): AsyncGenerator<Uint8Array, void, undefined> {
+    const content = this.read(...part);
+    if (content instanceof Uint8Array) yield content;
+    else yield* content;
   }
 
   /** Stores an object. Replaces an object with the same key. Do not call this method in a transaction. */
@@ -252,16 +260,9 @@ export interface ReceivedBody {
 
 /** Converts a small content to a body. */
 export function bodyOf(content: Uint8Array): ReceivedBody {
-  const [md5, sha256] = ["md5", "sha256"].map((name) => createHash(name).update(content).digest("hex"));
-  const file = undefined;
-  return {
-    size: content.byteLength,
-    md5: md5 ?? "",
-    sha256: sha256 ?? "",
-    crc32: toDigits(crc32(content)),
-    content,
-    file,
-  };
+  const digest = (name: string) => createHash(name).update(content).digest("hex");
+  const digests = { md5: digest("md5"), sha256: digest("sha256"), crc32: toDigits(crc32(content)) };
+  return { size: content.byteLength, ...digests, content, file: undefined };
 }
 
 function toDigits(checksum: number): string {

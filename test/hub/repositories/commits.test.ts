@@ -53,13 +53,6 @@ describe("commit", () => {
     expect(writes()).toHaveLength(1);
   });
 
-  test("sends only files that differ", async () => {
-    const { repo } = await open();
-    const { oid: from } = await repo.commit(card);
-    const { oid: to } = await repo.commit({ message: "Two", files: { ...card.files, "a.txt": "a" } });
-    expect(await repo.changedFiles({ from, to })).toEqual([{ path: "a.txt", status: "added" }]);
-  });
-
   test("fails with HUB_CONFLICT if the parent is not the head", async () => {
     const { repo } = await open();
     const { oid: parent } = await repo.commit(card);
@@ -154,19 +147,6 @@ describe("A repository", () => {
     await repo.setVisibility("private");
     expect(await repo.info({ revision: oid })).toMatchObject({ sha: oid, private: true });
     expect(await repo.refs()).toMatchObject({ branches: [{ ref: "refs/heads/main", targetCommit: oid }], tags: [] });
-  });
-
-  test("is not found by a client that cannot read it", async () => {
-    const { repo, connect } = await open();
-    await repo.setVisibility("private");
-    const other = connect({ token: "hf_other" });
-    expect(await rejectionOf(other.info())).toMatchObject({ code: "HUB_NOT_FOUND" });
-    expect(await rejectionOf(other.commit(card))).toMatchObject({ code: "HUB_NOT_FOUND" });
-  });
-
-  test("is not changed by a token that can only read", async () => {
-    const { connect } = await open();
-    expect(await rejectionOf(connect({ token: "hf_read" }).commit(card))).toMatchObject({ code: "HUB_FORBIDDEN" });
   });
 });
 

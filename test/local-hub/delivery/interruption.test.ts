@@ -57,22 +57,6 @@ describe("While an attempt is in progress,", () => {
     expect(local.log.lines.filter(({ level }) => level === "error")).toEqual([]);
   });
 
-  test("another delivery to the same webhook does not wait", async () => {
-    const release = Promise.withResolvers<void>();
-    const target = await openTarget((_request, response) => {
-      release.promise.then(() => response.end());
-    }, 200);
-    const hub = await openLocalHub();
-    const { id } = await hub.create({ url: target.url });
-    const first = hub.trigger();
-    await target.hasReceived(1);
-    await hub.trigger();
-    expect(await hub.entries(id)).toHaveLength(1);
-    release.resolve();
-    await first;
-    await waitFor(async () => expect(await hub.entries(id)).toHaveLength(2));
-  });
-
   test("a receiver that does not respond does not block other webhooks", async () => {
     const silent = await openTarget(neverRespond);
     const hub = await openLocalHub();

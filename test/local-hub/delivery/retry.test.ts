@@ -66,24 +66,6 @@ describe("A failed delivery", () => {
     expect((await hub.entries(id)).map(({ url }) => url)).toEqual([elsewhere.url, target.url]);
   });
 
-  test.each(["disable", "delete"] as const)("is not retried after a %s", async (action) => {
-    const hub = await openLocalHub({ attempts: 10 });
-    const target = await openTarget((_request, response) => {
-      const done = action === "delete" ? hub.delete(id) : hub.setState(id, action);
-      done.then(() => response.writeHead(500).end());
-    });
-    const { id } = await hub.create({ url: target.url });
-    await hub.trigger();
-    expect(target.requests).toHaveLength(1);
-    if (action === "delete") return;
-    // Enabling the webhook again does not restore dropped deliveries.
-    await hub.setState(id, "enable");
-    target.answerWith(200);
-    await hub.trigger();
-    expect(target.requests).toHaveLength(2);
-    expect(new Set(target.ids).size).toBe(2);
-  });
-
   test("is retried after a timeout", async () => {
     const { hub, target, id } = await openWebhook([neverRespond, 200], { timeout: 50 });
     const [delivery] = await hub.trigger();

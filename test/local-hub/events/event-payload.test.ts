@@ -113,29 +113,6 @@ describe("A payload", () => {
     const payload = await triggerAndReceive(heard, { ...pushed, webhook: { id: "another", version: 9 } });
     expect(payload.webhook).toEqual({ id: heard.webhookId, version: 3 });
   });
-
-  test("of a discussion describes a pull request if the event does", async () => {
-    const heard = await openWatchedTarget();
-    const discussion = { isPullRequest: true, status: "draft", title: "Ünï", changes: { base: "refs/heads/main" } };
-    await heard.hub.trigger({ repo: data, event: { scope: "discussion", action: "create" }, discussion });
-    // The deliveries of the pull request and of its ref can arrive in any order.
-    const payload = heard.target.payloads.find(({ event }) => event.scope === "discussion");
-    const pushed = heard.target.payloads.find(({ event }) => event.scope === "repo.content");
-    expect(heard.target.payloads).toHaveLength(2);
-    expect(pushed?.updatedRefs).toEqual([{ ref: "refs/pr/1", oldSha: null, newSha: sha }]);
-    expect(payload?.discussion).toMatchObject({ ...discussion, num: 1 });
-  });
-
-  test("of a comment that the event hides has no content", async () => {
-    const heard = await openWatchedTarget();
-    const text = JSON.stringify({
-      repo: data,
-      event: { scope: "discussion.comment", action: "update" },
-      comment: { hidden: true, content: null },
-    });
-    await hub200(heard.hub, text);
-    expect(heard.target.requests.at(-1)?.body).toContain('"hidden":true');
-  });
 });
 
 describe("A property name of every object, such as __proto__,", () => {

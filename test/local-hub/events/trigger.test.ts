@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { triggerArguments } from "../../../src/local-hub/events/trigger.ts";
 import type { HubEvent } from "../../../src/local-hub.ts";
 import { data, openLocalHub, pushed } from "../support/hub.ts";
-import { openTarget, openWebhook } from "../support/target.ts";
+import { openTarget } from "../support/target.ts";
 
 /** Returns the webhooks that fire, by the name in their path. */
 async function firing(
@@ -65,18 +65,6 @@ describe("A webhook", () => {
     expect(await firing({ it: { watched } }, pushed)).toEqual(["it"]);
   });
 
-  test("fires together with other webhooks, each with its own delivery id", async () => {
-    const target = await openTarget();
-    const hub = await openLocalHub();
-    const made = [];
-    for (let count = 0; count < 20; count += 1) made.push((await hub.create({ url: target.url })).id);
-    const fired = await hub.trigger();
-    expect(fired.map(({ webhookId }) => webhookId)).toEqual(made);
-    expect(new Set(fired.map(({ deliveryId }) => deliveryId)).size).toBe(20);
-    expect(new Set(target.ids)).toEqual(new Set(fired.map(({ deliveryId }) => deliveryId)));
-    expect(target.payloads.map(({ webhook }) => webhook.id).sort()).toEqual([...made].sort());
-  });
-
   test("that watches the previous owner fires when a repository is moved to another owner", async () => {
     const webhooks = {
       old: { watched: [{ type: "user", name: "me" }] },
@@ -99,18 +87,6 @@ describe("The domains of a webhook", () => {
       expect(await fired(scope), scope).toEqual(["both", "repo"]);
     for (const scope of ["discussion", "discussion.comment", "discussion.comment.reaction"])
       expect(await fired(scope), scope).toEqual(["both", "discussion"]);
-  });
-});
-
-describe("A disabled webhook", () => {
-  test("does not fire until it is enabled", async () => {
-    const { hub, target, id } = await openWebhook();
-    await hub.setState(id, "disable");
-    expect(await hub.trigger()).toEqual([]);
-    expect(await hub.get(id)).not.toHaveProperty("lastTriggerAt");
-    await hub.setState(id, "enable");
-    expect(await hub.trigger()).toMatchObject([{ webhookId: id, status: 200 }]);
-    expect(target.requests).toHaveLength(1);
   });
 });
 

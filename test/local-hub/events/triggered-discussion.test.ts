@@ -156,6 +156,7 @@ test("An undocumented event on a discussion changes nothing", () => {
   expect(trigger("discussion.reaction", "create")).toMatchObject([{ discussion: { num: 1 } }]);
   expect(stored(1)).toBeUndefined();
   const [opened] = trigger("discussion", "create");
+  expect(trigger("discussion.reaction", "create")[0]).not.toHaveProperty("comment");
   const [reaction] = trigger("discussion.comment.reaction", "create");
   expect(reaction?.comment).toEqual(opened?.comment);
   expect(comments(1)).toHaveLength(1);

@@ -221,14 +221,6 @@ describe("Faults", () => {
 
 const request = { operation: "PUT", bucket: "me/store", keys: ["log/1"], isConditional: false } as const;
 
-test("A latency ends when the local Hub closes", async () => {
-  const faults = new BucketFaults();
-  const waiting = faults.wait(3_600_000);
-  faults.close();
-  expect(await waiting).toBe(false);
-  expect(await faults.wait(0)).toBe(true);
-});
-
 test("Latencies of several faults add up", () => {
   const faults = new BucketFaults();
   faults.set([

@@ -9,7 +9,7 @@ import {
   ListMultipartUploadsCommand,
   ListPartsCommand,
   PutObjectCommand,
-  S3Client,
+  type S3Client,
   type S3ClientConfig,
   UploadPartCommand,
 } from "@aws-sdk/client-s3";
@@ -17,6 +17,7 @@ import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { BucketFaults } from "../../../src/local-hub/s3/faults.ts";
 import { ObjectStore } from "../../../src/local-hub/store/object-store.ts";
 import type { LocalHub } from "../../../src/local-hub.ts";
+import { connectS3 } from "../support/bucket.ts";
 import { openLocalHub, restart, stateFile, type TestHub, type TestHubOptions } from "../support/hub.ts";
 import { openTarget } from "../support/target.ts";
 
@@ -79,17 +80,11 @@ interface Opened {
   files: () => number;
 }
 
-function connect(hub: LocalHub, config: S3ClientConfig = {}): S3Client {
-  const s3 = new S3Client({ ...hub.bucketConnection("me"), maxAttempts: 1, ...config });
-  onTestFinished(() => s3.destroy());
-  return s3;
-}
-
 async function openBucket({ config, ...options }: TestHubOptions & { config?: S3ClientConfig } = {}): Promise<Opened> {
   const state = stateFile();
   const opened = await openLocalHub({ state, ...options });
   opened.hub.createBucket("me/store");
-  const s3 = connect(opened.hub, config);
+  const s3 = connectS3(opened.hub, config);
   const files = () => (existsSync(`${state}.objects`) ? readdirSync(`${state}.objects`).length : 0);
   return { hub: opened.hub, test: opened, s3, state, start: () => new Upload(s3).start(), files };
 }
@@ -227,7 +222,7 @@ describe("An upload in parts", () => {
   test("requires write access, and the key with which it was started", async () => {
     const { hub, start } = await openBucket();
     const upload = await start();
-    const reader = connect(hub, hub.bucketConnection("me", { token: "hf_read" }));
+    const reader = connectS3(hub, hub.bucketConnection("me", { token: "hf_read" }));
     await expect(new Upload(reader).start()).rejects.toEqual(named("AccessDenied"));
     const other = { ...name, Key: "other", UploadId: upload.id, PartNumber: 1, Body: "x" };
     await expect(upload.s3.send(new UploadPartCommand(other))).rejects.toEqual(named("NoSuchUpload"));
@@ -270,7 +265,7 @@ describe("Uploads that are not complete", () => {
     const upload = await start();
     const parts = await upload.putBoth();
     const { hub } = await restart(api, { state });
-    const later = new Upload(connect(hub));
+    const later = new Upload(connectS3(hub));
     later.id = upload.id;
     await later.complete(parts);
     expect((await later.read()).byteLength).toBe(7 * mebibyte);

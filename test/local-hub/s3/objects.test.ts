@@ -1,11 +1,12 @@
 import { existsSync, readdirSync, readlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { DeleteObjectCommand, GetObjectCommand, PutObjectCommand, S3Client } from "@aws-sdk/client-s3";
+import { DeleteObjectCommand, GetObjectCommand, PutObjectCommand, type S3Client } from "@aws-sdk/client-s3";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { BucketFaults } from "../../../src/local-hub/s3/faults.ts";
 import { ObjectBodies } from "../../../src/local-hub/store/object-store.ts";
 import type { LocalHub } from "../../../src/local-hub.ts";
 import { createFolder } from "../../support/temporary-folder.ts";
+import { connectS3 } from "../support/bucket.ts";
 import { openLocalHub, restart, stateFile } from "../support/hub.ts";
 import { openTarget } from "../support/target.ts";
 
@@ -24,8 +25,7 @@ async function openBucket(): Promise<OpenedBucket> {
   const state = stateFile();
   const { hub } = await openLocalHub({ state });
   hub.createBucket("me/store");
-  const s3 = new S3Client({ ...hub.bucketConnection("me"), maxAttempts: 1 });
-  onTestFinished(() => s3.destroy());
+  const s3 = connectS3(hub);
   const folder = `${state}.objects`;
   return { hub, s3, files: () => (existsSync(folder) ? readdirSync(folder) : []) };
 }
@@ -81,12 +81,6 @@ describe("Buckets", () => {
   const repo = { type: "bucket", name: "me/store" } as const;
   const large = "0123456789".repeat(200_000);
 
-  function connect(hub: LocalHub): S3Client {
-    const s3 = new S3Client({ ...hub.bucketConnection("me"), maxAttempts: 1 });
-    onTestFinished(() => s3.destroy());
-    return s3;
-  }
-
   async function get(s3: S3Client, key: string): Promise<string | undefined> {
     const { Body } = await s3.send(new GetObjectCommand({ Bucket, Key: key }));
     return Body?.transformToString();
@@ -97,7 +91,7 @@ describe("Buckets", () => {
     const hub = await openLocalHub();
     hub.hub.createBucket(repo.name);
     await hub.create({ url: target.url, watched: [repo], domains: ["repo"] });
-    const s3 = connect(hub.hub);
+    const s3 = connectS3(hub.hub);
     await s3.send(new PutObjectCommand({ Bucket, Key: "data/train.txt", Body: "content" }));
     await s3.send(new DeleteObjectCommand({ Bucket, Key: "data/train.txt" }));
     // These requests change nothing.
@@ -135,7 +129,7 @@ describe("Buckets", () => {
       const state = stateFile();
       const first = await openLocalHub({ state });
       first.hub.createBucket(repo.name);
-      const s3 = connect(first.hub);
+      const s3 = connectS3(first.hub);
       await s3.send(new PutObjectCommand({ Bucket, Key: "large", Body: large }));
       await s3.send(new PutObjectCommand({ Bucket, Key: "small", Body: "small" }));
       const folder = `${state}.objects`;
@@ -143,7 +137,7 @@ describe("Buckets", () => {
       const second = await restart(first, { state });
       // A killed process leaves such a file.
       writeFileSync(join(folder, "unused"), "");
-      const client = connect(second.hub);
+      const client = connectS3(second.hub);
       expect([await get(client, "large"), await get(client, "small")]).toEqual([large, "small"]);
       expect(existsSync(join(folder, "unused"))).toBe(false);
       await client.send(new PutObjectCommand({ Bucket, Key: "large", Body: "small" }));
@@ -154,7 +148,7 @@ describe("Buckets", () => {
       const state = stateFile();
       const hub = await openLocalHub({ state });
       hub.hub.createBucket(repo.name);
-      const s3 = connect(hub.hub);
+      const s3 = connectS3(hub.hub);
       await s3.send(new PutObjectCommand({ Bucket, Key: "large", Body: large }));
       await hub.trigger({ repo, event: { scope: "repo", action: "delete" } });
       expect(readdirSync(`${state}.objects`)).toEqual([]);

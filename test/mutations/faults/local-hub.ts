@@ -39,8 +39,8 @@ export const faults: readonly Fault[] = [
   {
     name: "an upload to a bucket that was deleted in the meantime succeeds",
     file: "src/local-hub/s3/gateway.ts",
-    find: "if (!isOpen || !isStored || (",
-    replace: "if (!isOpen || (",
+    find: "      if (!isStored) throw noSuchBucket(read);\n",
+    replace: "",
     tests: ["test/local-hub/s3/objects.test.ts"],
   },
   {
@@ -86,9 +86,9 @@ export const faults: readonly Fault[] = [
     tests: ["test/local-hub/jobs/run-command.test.ts"],
   },
   {
-    name: "a request to a bucket that fails on request leaves its file on the disk",
+    name: "an upload to a bucket that fails leaves its file on the disk",
     file: "src/local-hub/s3/gateway.ts",
-    find: "      prepared.discard?.();\n",
+    find: "      if (prepared.body) hub.store.objects.discard(prepared.body);\n",
     replace: "",
     tests: ["test/local-hub/s3/objects.test.ts"],
   },
@@ -100,10 +100,10 @@ export const faults: readonly Fault[] = [
     tests: ["test/local-hub/s3/objects.test.ts"],
   },
   {
-    name: "an upload to a bucket whose condition does not hold leaves its file on the disk",
-    file: "src/local-hub/s3/objects.ts",
-    find: "    objects.discard(body);\n",
-    replace: "",
+    name: "an upload to a bucket deletes the file that it stored",
+    file: "src/local-hub/store/object-store.ts",
+    find: "    this.#release(body);\n",
+    replace: "    if (body.file) this.#bodies.delete(body.file);\n",
     tests: ["test/local-hub/s3/objects.test.ts"],
   },
   {
@@ -172,7 +172,7 @@ export const faults: readonly Fault[] = [
   {
     name: "an upload that was aborted is completed by a request that waits",
     file: "src/local-hub/s3/multipart.ts",
-    find: "const { record, partsId, ...details } = orDiscard(() => findUpload(multipart, name), discard);",
+    find: "const { record, partsId, ...details } = findUpload(multipart, name);",
     replace: "const { record, partsId, ...details } = upload;",
     tests: ["test/local-hub/s3/multipart.test.ts"],
   },

@@ -1,7 +1,6 @@
 import type { Context, Hono } from "hono";
 import { HTTPException } from "hono/http-exception";
 import * as z from "zod/mini";
-import { describeIssue } from "../../../core/describe.ts";
 import {
   bucket,
   bucketBatchResult,
@@ -13,15 +12,15 @@ import {
   createdBucket,
   xetToken,
 } from "../../../hub/buckets.ts";
-import { fieldProblems } from "../../../hub/validation/arguments.ts";
 import { getAccountKind, getOwner, localUser } from "../../accounts.ts";
-import { errorResponse, invalidRequest } from "../../error-response.ts";
+import { errorResponse, invalidRequest, parseRequestJson } from "../../error-response.ts";
 import type { HubContext } from "../../hub-context.ts";
-import { canRead, checkNamespaceAccess, findByName } from "../../routes/repository-access.ts";
+import { canRead, checkNamespaceAccess, findByName, repositoryUrl } from "../../routes/repository-access.ts";
 import {
   type ApiEnvironment,
   describeRoutes,
   linkNextPage,
+  movedRedirect,
   nextPageHeader,
   type ResourceApi,
   serveRoute,
@@ -35,11 +34,7 @@ import { addToResourceGroup } from "../organizations/resource-groups.ts";
 import { createRepository, deleteRepository, updateRepositorySettings } from "../repositories/repository-changes.ts";
 import { XetStorage, xetPath } from "./xet.ts";
 
-const moved = {
-  status: 307,
-  description: "The bucket was moved.",
-  headers: { Location: { description: "The new URL." } },
-} as const;
+const moved = movedRedirect("bucket");
 
 const bucketRoutes = describeRoutes(bucketOperations, "buckets", {
   create: { success: "The new bucket.", errors: ["conflict"] },
@@ -82,7 +77,7 @@ export const bucketApi = {
     CreatedBucket: createdBucket,
     XetToken: xetToken,
   },
-  serve(app: Hono<ApiEnvironment>, hub: HubContext) {
+  serve(app, hub) {
     const xet = new XetStorage(hub);
     xet.serve(app);
     serveBuckets(app, hub);
@@ -91,13 +86,13 @@ export const bucketApi = {
 } satisfies ResourceApi;
 
 function serveBuckets(app: Hono<ApiEnvironment>, hub: HubContext): void {
-  const { store, hubUrl } = hub;
+  const { store } = hub;
 
   serveRoute(app, bucketRoutes.create, ({ params, body }, context) => {
     const { caller } = context.var;
     const repo = { type: "bucket" as const, name: nameOf(params, context) };
     checkNamespaceAccess(store, { caller, namespace: getOwner(repo) });
-    const url = `${hubUrl}/buckets/${repo.name}`;
+    const url = repositoryUrl(repo, hub);
     const existing = store.repositories.get(repo);
     if (existing) {
       // Official clients accept this error with the option `exist_ok`, and read the URL.
@@ -172,7 +167,7 @@ function serveFiles(app: Hono<ApiEnvironment>, hub: HubContext, xet: XetStorage)
     return [...page.objects.map(toEntry), ...folders].sort((one, other) => (one.path < other.path ? -1 : 1));
   });
 
-  serveRoute(app, { ...bucketRoutes.pathsInfo, token: "optional" }, ({ params, body }, context) => {
+  serveRoute(app, bucketRoutes.pathsInfo, ({ params, body }, context) => {
     const { id: bucketId } = find(hub, params, context);
     return [body.paths].flat().flatMap((key) => {
       const object = objects.get({ bucketId, key });
@@ -298,24 +293,12 @@ type BatchOperation = z.output<typeof batchLine>;
 /** @throws `HTTPException` 400 if a line is invalid, or follows a deletion without being one. */
 function readBatch(text: string): BatchOperation[] {
   const lines = text.split(/\r?\n/).filter((line) => line.trim() !== "");
-  const operations = lines.map((line, index) => parseLine(line, `line ${index + 1}`));
+  const operations = lines.map((line, index) => parseRequestJson(batchLine, line, `line ${index + 1}`));
   const firstDeletion = operations.findIndex(({ type }) => type === "deleteFile");
   if (firstDeletion !== -1 && operations.slice(firstDeletion).some(({ type }) => type !== "deleteFile")) {
     throw invalidRequest(["body: send all lines with deleteFile after the other lines"]);
   }
   return operations;
-}
-
-function parseLine(line: string, name: string): BatchOperation {
-  let value: unknown;
-  try {
-    value = JSON.parse(line);
-  } catch {
-    throw invalidRequest([`${name}: expected JSON`]);
-  }
-  const { data, error } = z.safeParse(batchLine, value, { error: describeIssue });
-  if (!error) return data;
-  throw invalidRequest(fieldProblems(error, { name }).map(({ field, problem }) => `${field}: ${problem}`));
 }
 
 interface Batch {

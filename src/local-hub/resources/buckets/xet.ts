@@ -1,11 +1,12 @@
 import { createHash, randomUUID } from "node:crypto";
 import { Readable } from "node:stream";
+import { buffer, json } from "node:stream/consumers";
 import { type Context, Hono } from "hono";
 import { HTTPException } from "hono/http-exception";
 import * as z from "zod/mini";
 import type { HubContext } from "../../hub-context.ts";
-import type { ApiEnvironment } from "../../routes/route.ts";
-import type { ObjectStore, StoredObject } from "../../store/object-store.ts";
+import { type ApiEnvironment, limitBytes } from "../../routes/route.ts";
+import type { StoredObject } from "../../store/object-store.ts";
 import type { StoredRepository } from "../../store/repository-store.ts";
 import { readRange, streamOf } from "../repositories/files.ts";
 import { UrlSigner } from "../repositories/lfs.ts";
@@ -67,7 +68,8 @@ export class XetStorage {
     });
     xet.post("/v1/shards", async (context) => {
       this.#checkToken(context, "write");
-      const files = readShard(await readBody(context.req.raw));
+      const body = limitBytes(context.req.raw.body ?? new Blob().stream(), maxShardBytes, shardTooLarge);
+      const files = readShard(await buffer(body));
       for (const file of files) await this.#uploads.saveFile(this.#uploads.check(context.req.param("area")), file);
       return context.json({ result: 1 });
     });
@@ -137,7 +139,7 @@ export class XetStorage {
     if (!object || object.size <= start) throw new HTTPException(404, { message: "The file was deleted or replaced." });
     const end = Math.min(object.size, start + segmentBytes) - 1;
     const total = end - start + 1 + Math.ceil((end - start + 1) / chunkBytes) * chunkHeader(0).byteLength;
-    const body = toChunks(contentOf(objects, { bucketId, object, start, end }));
+    const body = toChunks(objects.stream(bucketId, object, { start, end }));
     const headers = { "content-length": String(total), "content-range": `bytes 0-${total - 1}/${total}` };
     return new Response(streamOf(Readable.from(body)), { status: 206, headers });
   }
@@ -217,12 +219,10 @@ class UploadArea {
         const object = objects.get({ bucketId, key: `xorb/${xorb}` });
         const index = objects.get({ bucketId, key: `chunks/${xorb}` });
         if (!object || !index) throw missingChunks(xorb);
-        const parts: Uint8Array[] = [];
-        for await (const part of contentOf(objects, { bucketId, object: index })) parts.push(part);
-        const starts = offsets.parse(JSON.parse(Buffer.concat(parts).toString()));
+        const starts = offsets.parse(await json(objects.stream(bucketId, index)));
         const [from, to] = [starts[start], starts[end]];
         if (from === undefined || to === undefined || to - from !== size) throw missingChunks(xorb);
-        yield* contentOf(objects, { bucketId, object, start: from, end: to - 1 });
+        yield* objects.stream(bucketId, object, { start: from, end: to - 1 });
       }
     }
     await this.#save(area, `file/${hash}`, content(), hash);
@@ -250,24 +250,6 @@ function missingChunks(xorb: string): HTTPException {
   return new HTTPException(400, { message });
 }
 
-/** Reads an object, or a part of it. */
-async function* contentOf(
-  objects: ObjectStore,
-  { bucketId, object, start = 0, end = object.size - 1 }: ReadPart,
-): AsyncGenerator<Uint8Array, void, undefined> {
-  if (end < start) return;
-  const content = objects.read({ bucketId, key: object.key }, object, { start, end });
-  if (content instanceof Uint8Array) yield content;
-  else yield* content;
-}
-
-interface ReadPart {
-  bucketId: string;
-  object: StoredObject;
-  start?: number;
-  end?: number;
-}
-
 /** Splits a body into chunks of a xorb without compression. */
 async function* toChunks(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void, undefined> {
   let buffer = Buffer.alloc(0);
@@ -280,15 +262,6 @@ async function* toChunks(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8A
   if (buffer.byteLength > 0) yield Buffer.concat([chunkHeader(buffer.byteLength), buffer]);
 }
 
-/** @throws `HTTPException` 413 if the body is too large. */
-async function readBody({ body }: Request): Promise<Buffer> {
-  const parts: Uint8Array[] = [];
-  let size = 0;
-  for await (const part of body ?? new Blob().stream()) {
-    size += part.byteLength;
-    if (size > maxShardBytes)
-      throw new HTTPException(413, { message: `The shard has more than ${maxShardBytes} bytes.` });
-    parts.push(part);
-  }
-  return Buffer.concat(parts);
+function shardTooLarge(): HTTPException {
+  return new HTTPException(413, { message: `The shard has more than ${maxShardBytes} bytes.` });
 }

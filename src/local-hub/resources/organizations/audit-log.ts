@@ -1,14 +1,11 @@
-import type { Hono } from "hono";
 import { HTTPException } from "hono/http-exception";
 import * as z from "zod/mini";
 import type { Logger } from "../../../core/log.ts";
 import { suggest } from "../../../core/options.ts";
 import { type AuditLogEvent, auditLogEvent, auditLogOperations } from "../../../hub/organizations/audit-log.ts";
 import { auditLogTypes } from "../../../hub/organizations/audit-log-types.ts";
-import { authorize } from "../../access.ts";
 import { accountId, getAvatarUrl } from "../../accounts.ts";
-import type { HubContext } from "../../hub-context.ts";
-import { type ApiEnvironment, describeRoutes, type ResourceApi, serveRoute } from "../../routes/route.ts";
+import { authorizeCaller, describeRoutes, type ResourceApi, serveRoute } from "../../routes/route.ts";
 import {
   type AuditFilter,
   type AuditLogStore,
@@ -32,14 +29,12 @@ const auditLogRoutes = describeRoutes({ export: operation }, "orgs", {
 export const auditLogApi = {
   routes: auditLogRoutes,
   components: { AuditLogEvent: event },
-  serve(app: Hono<ApiEnvironment>, { store, hubUrl, now, log }: Pick<HubContext, "store" | "hubUrl" | "now" | "log">) {
-    serveRoute(app, exportOperation, ({ params, query }, context) => {
-      const { name } = params;
-      const { q = "" } = query;
-      const { caller } = context.var;
-      const { organization } = authorize({ store, caller, organization: name }, { role: "admin", plan: "team" });
+  serve(app, hub) {
+    serveRoute(app, exportOperation, ({ params, query: { q = "" } }, context) => {
+      const { organization } = authorizeCaller(hub, context, params.name, { role: "admin", plan: "team" });
+      const { hubUrl, log, now } = hub;
       const filter = parseAuditQuery(q);
-      return context.body(exportAuditLog({ store: store.auditLog, organization, filter, hubUrl, log }), 200, {
+      return context.body(exportAuditLog({ store: hub.store.auditLog, organization, filter, hubUrl, log }), 200, {
         "content-type": "application/json",
         "content-disposition": `attachment; filename="${fileName(organization, now())}"`,
       });

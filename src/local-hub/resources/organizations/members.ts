@@ -1,4 +1,3 @@
-import type { Hono } from "hono";
 import { HTTPException } from "hono/http-exception";
 import {
   type MemberRoleChange,
@@ -8,11 +7,11 @@ import {
   type OrganizationMember,
   organizationMember,
 } from "../../../hub/organizations/organizations.ts";
-import { authorize, hasPlan, type OrganizationAccess } from "../../access.ts";
+import { hasPlan, type OrganizationAccess } from "../../access.ts";
 import { accountId, formatFullName, getAvatarUrl } from "../../accounts.ts";
 import type { HubContext } from "../../hub-context.ts";
 import {
-  type ApiEnvironment,
+  authorizeCaller,
   describeRoutes,
   linkNextPage,
   nextPageHeader,
@@ -34,19 +33,18 @@ const memberRoutes = describeRoutes(memberOperations, "orgs", {
 export const memberApi = {
   routes: memberRoutes,
   components: { OrganizationMember: organizationMember, MemberRoleChange: memberRoleChange },
-  serve(app: Hono<ApiEnvironment>, { store, auditLog, hubUrl }: Pick<HubContext, "store" | "auditLog" | "hubUrl">) {
+  serve(app, hub) {
     serveRoute(app, memberRoutes.list, ({ params, query }, context) => {
-      const { caller } = context.var;
-      const access = authorize({ store, caller, organization: params.name }, { role: "anyone" });
-      const { members, next } = listMembers({ store, hubUrl }, { access, user: caller.user, ...query });
+      const access = authorizeCaller(hub, context, params.name, { role: "anyone" });
+      const { members, next } = listMembers(hub, { access, user: context.var.caller.user, ...query });
       if (next !== undefined) linkNextPage(context, { cursor: next });
       return members;
     });
 
     serveRoute(app, memberRoutes.setRole, ({ params, body }, context) => {
       const { name: organization, username: user } = params;
-      authorize({ store, caller: context.var.caller, organization }, { role: "admin", plan: "team", write: true });
-      setMemberRole({ store, auditLog }, { organization, user, change: body, request: requestOf(context) });
+      authorizeCaller(hub, context, organization, { role: "admin", plan: "team", write: true });
+      setMemberRole(hub, { organization, user, change: body, request: requestOf(context) });
       return {};
     });
   },
@@ -67,7 +65,7 @@ interface MemberListOptions extends MemberSearch {
  * @throws HTTPException 403 if the caller searches by email without access to email addresses, 400 if the cursor is invalid.
  */
 function listMembers(
-  { store, hubUrl }: Pick<HubContext, "store" | "hubUrl">,
+  { store, hubUrl }: HubContext,
   { access, user, search, email, cursor, limit }: MemberListOptions,
 ): { members: OrganizationMember[]; next: string | undefined } {
   const { organization, isAdmin } = access;
@@ -95,7 +93,7 @@ function listMembers(
  * @throws HTTPException 404 if the member is unknown, 400 if a group is unknown or the organization would have no admin.
  */
 function setMemberRole(
-  { store, auditLog }: Pick<HubContext, "store" | "auditLog">,
+  { store, auditLog }: HubContext,
   options: { organization: string; user: string; change: MemberRoleChange; request: ApiRequest },
 ): void {
   const { organization, user, change, request } = options;

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import type { Context, Hono } from "hono";
+import type { Context } from "hono";
 import { HTTPException } from "hono/http-exception";
 import * as z from "zod/mini";
 import { jsonBody } from "../../../hub/operation.ts";
@@ -24,10 +24,16 @@ import {
   resourceGroupRequest,
 } from "../../../hub/organizations/resource-groups.ts";
 import { repoRef } from "../../../hub/schemas.ts";
-import { authorize } from "../../access.ts";
 import { type Caller, findCaller, findCallerByTokenId, getAvatarUrl } from "../../accounts.ts";
 import type { HubContext } from "../../hub-context.ts";
-import { type ApiEnvironment, describeRoutes, type ResourceApi, requestOf, serveRoute } from "../../routes/route.ts";
+import {
+  type ApiEnvironment,
+  authorizeCaller,
+  describeRoutes,
+  type ResourceApi,
+  requestOf,
+  serveRoute,
+} from "../../routes/route.ts";
 import type { ApiRequest } from "../../store/audit-log-store.ts";
 import type { Store } from "../../store/store.ts";
 import { createResourceGroup, listAccessibleGroups, toResourceGroup } from "./resource-groups.ts";
@@ -47,11 +53,10 @@ const tokenRoutes = describeRoutes(tokenOperations, "orgs", {
 export const tokenApi = {
   routes: tokenRoutes,
   components: { TokenRevocation: tokenRevocation },
-  serve(app: Hono<ApiEnvironment>, { store, auditLog, now }: Pick<HubContext, "store" | "auditLog" | "now">) {
+  serve(app, hub) {
     const revoke = (context: Context<ApiEnvironment>, organization: string, token: Caller | undefined): void => {
-      const { caller } = context.var;
-      authorize({ store, caller, organization }, { role: "admin", plan: "enterprise", write: true });
-      revokeToken({ store, auditLog, now }, { organization, token, request: requestOf(context) });
+      authorizeCaller(hub, context, organization, { role: "admin", plan: "enterprise", write: true });
+      revokeToken(hub, { organization, token, request: requestOf(context) });
     };
 
     serveRoute(app, tokenRoutes.revoke, ({ params, body }, context) => {
@@ -72,7 +77,7 @@ export const tokenApi = {
  * @throws HTTPException 404 if the token is unknown or does not belong to a member.
  */
 function revokeToken(
-  { store, auditLog, now }: Pick<HubContext, "store" | "auditLog" | "now">,
+  { store, auditLog, now }: HubContext,
   { organization, token, request }: { organization: string; token: Caller | undefined; request: ApiRequest },
 ): void {
   // Tokens of other users get the same response as unknown tokens, so that the response does not reveal whether a token exists.
@@ -109,14 +114,10 @@ const scimRoutes = describeRoutes(scimOperations, "scim", {
 export const scimApi = {
   routes: scimRoutes,
   components: { ScimServiceProviderConfig: scimConfig },
-  serve(app: Hono<ApiEnvironment>, { store, hubUrl }: Pick<HubContext, "store" | "hubUrl">) {
+  serve(app, hub) {
     serveRoute(app, scimRoutes.config, ({ params }, context) => {
-      const organization = params.name;
-      authorize(
-        { store, caller: context.var.caller, organization },
-        { role: "admin", plan: "enterprise-plus", write: true },
-      );
-      const location = `${hubUrl}${new URL(context.req.url).pathname}`;
+      authorizeCaller(hub, context, params.name, { role: "admin", plan: "enterprise-plus", write: true });
+      const location = `${hub.hubUrl}${new URL(context.req.url).pathname}`;
       return { ...scimServiceProvider, meta: { resourceType: "ServiceProviderConfig", location } };
     });
   },
@@ -167,11 +168,10 @@ const avatarRoutes = describeRoutes(
 export const avatarApi = {
   routes: avatarRoutes,
   components: { OrganizationAvatar: organizationAvatar },
-  serve(app: Hono<ApiEnvironment>, { store, hubUrl }: Pick<HubContext, "store" | "hubUrl">) {
+  serve(app, hub) {
     serveRoute(app, avatarRoutes.get, ({ params, query }, context) => {
-      const organization = params.name;
-      authorize({ store, caller: context.var.caller, organization }, { role: "anyone" });
-      const avatarUrl = getAvatarUrl(organization, { hubUrl });
+      authorizeCaller(hub, context, params.name, { role: "anyone" });
+      const avatarUrl = getAvatarUrl(params.name, hub);
       const isForImage = context.req.header("sec-fetch-dest") === "image";
       if (isForImage || query.redirect !== undefined) return context.redirect(avatarUrl, 302);
       return { avatarUrl };
@@ -202,18 +202,15 @@ const updateOperation = {
 export const networkSecurityApi = {
   routes: networkSecurityRoutes,
   components: { NetworkSecurity: networkSecurity, NetworkSecurityChange: networkSecurityChange },
-  serve(app: Hono<ApiEnvironment>, { store, auditLog }: Pick<HubContext, "store" | "auditLog">) {
+  serve(app, hub) {
     serveRoute(app, networkSecurityRoutes.get, ({ params }, context) => {
-      const organization = params.name;
-      authorize({ store, caller: context.var.caller, organization }, { role: "admin" });
-      return getNetworkSecurity(store, organization);
+      authorizeCaller(hub, context, params.name, { role: "admin" });
+      return getNetworkSecurity(hub.store, params.name);
     });
 
     serveRoute(app, updateOperation, ({ params, body }, context) => {
-      const organization = params.name;
-      const { caller } = context.var;
-      authorize({ store, caller, organization }, { role: "admin", write: true });
-      return updateNetworkSecurity({ store, auditLog }, { organization, change: body, request: requestOf(context) });
+      const { organization } = authorizeCaller(hub, context, params.name, { role: "admin", write: true });
+      return updateNetworkSecurity(hub, { organization, change: body, request: requestOf(context) });
     });
   },
 } satisfies ResourceApi;
@@ -227,30 +224,18 @@ const resourceGroupRoutes = describeRoutes(resourceGroupOperations, "resource-gr
 export const resourceGroupApi = {
   routes: resourceGroupRoutes,
   components: { ResourceGroup: resourceGroup, ResourceGroupRequest: resourceGroupRequest, RepoId: repoRef },
-  serve(
-    app: Hono<ApiEnvironment>,
-    { store, auditLog, hubUrl, createId, now }: Pick<HubContext, "store" | "auditLog" | "hubUrl" | "createId" | "now">,
-  ) {
+  serve(app, hub) {
     serveRoute(app, resourceGroupRoutes.list, ({ params }, context) => {
-      const { name } = params;
-      const { caller } = context.var;
-      const access = authorize({ store, caller, organization: name }, { role: "member", plan: "enterprise" });
-      const groups = listAccessibleGroups(store, { ...access, user: caller.user });
-      return groups.map((group) => toResourceGroup(group, { store, hubUrl }));
+      const access = authorizeCaller(hub, context, params.name, { role: "member", plan: "enterprise" });
+      const groups = listAccessibleGroups(hub.store, { ...access, user: context.var.caller.user });
+      return groups.map((group) => toResourceGroup(group, hub));
     });
 
     serveRoute(app, resourceGroupRoutes.create, ({ params, body }, context) => {
-      const { name } = params;
-      const { caller } = context.var;
-      const { organization } = authorize(
-        { store, caller, organization: name },
-        { role: "admin", plan: "enterprise", write: true },
-      );
-      const group = createResourceGroup(
-        { store, auditLog, createId, now },
-        { organization, fields: body, request: requestOf(context) },
-      );
-      return toResourceGroup(group, { store, hubUrl });
+      const access = { role: "admin", plan: "enterprise", write: true } as const;
+      const { organization } = authorizeCaller(hub, context, params.name, access);
+      const group = createResourceGroup(hub, { organization, fields: body, request: requestOf(context) });
+      return toResourceGroup(group, hub);
     });
   },
 } satisfies ResourceApi;
@@ -280,7 +265,7 @@ export function getNetworkSecurity(store: Pick<Store, "networkSecurity">, organi
 
 /** Changes network security settings of an organization, and records the change in the audit log. Returns all settings. */
 function updateNetworkSecurity(
-  { store, auditLog }: Pick<HubContext, "store" | "auditLog">,
+  { store, auditLog }: HubContext,
   { organization, change, request }: { organization: string; change: NetworkSecurityChange; request: ApiRequest },
 ): NetworkSecurity {
   const before = getNetworkSecurity(store, organization);

@@ -96,7 +96,7 @@ type ResourceGroupFields = z.output<typeof resourceGroupRequest>;
  * @throws HTTPException 400 if the fields conflict with existing data.
  */
 export function createResourceGroup(
-  { store, auditLog, createId, now }: Pick<HubContext, "store" | "auditLog" | "createId" | "now">,
+  { store, auditLog, createId, now }: HubContext,
   { organization, fields, request }: { organization: string; fields: ResourceGroupFields; request: ApiRequest },
 ): KeyedResourceGroup {
   const { users, repos, ...others } = fields;

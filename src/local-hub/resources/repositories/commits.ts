@@ -1,6 +1,5 @@
 import { createHash } from "node:crypto";
 import { Readable } from "node:stream";
-import type { Hono } from "hono";
 import { HTTPException } from "hono/http-exception";
 import type * as z from "zod/mini";
 import { escapeHtml } from "../../../core/text.ts";
@@ -18,12 +17,18 @@ import type { Commit } from "../../git/commit-store.ts";
 import type { ContentStore, FileChange } from "../../git/content-store.ts";
 import { findRenames, formatDiff, formatRawDiff } from "../../git/diff.ts";
 import type { HubContext } from "../../hub-context.ts";
-import { findCommit, findCommitRepository, findRepository, revisionNotFound } from "../../routes/repository-access.ts";
 import {
-  type ApiEnvironment,
+  findCommit,
+  findCommitRepository,
+  findRepository,
+  repositoryUrl,
+  revisionNotFound,
+} from "../../routes/repository-access.ts";
+import {
   anyNamespace,
   describeRoutes,
   linkNextPage,
+  nextPageHeader,
   type ResourceApi,
   serveRoute,
 } from "../../routes/route.ts";
@@ -52,7 +57,7 @@ const commitRoutes = describeRoutes(commitOperations, "repos", {
     success: "The commits, newest first.",
     headers: {
       "X-Total-Count": { description: "The number of commits on all pages." },
-      Link: { description: 'The URL of the next page, with rel="next".' },
+      ...nextPageHeader,
     },
   },
   compare: {
@@ -90,7 +95,7 @@ export const commitApi = {
     UploadModes: preuploadResult,
     CommitResult: commitResult,
   },
-  serve(app: Hono<ApiEnvironment>, hub: HubContext) {
+  serve(app, hub) {
     const { hubUrl, store } = hub;
     const { content } = store;
     const { path } = commitRoutes.list;
@@ -299,7 +304,7 @@ function makeUploadedCommit(hub: HubContext, request: CommitRequest): z.output<t
   }
   const opened = { repository, user, title, description: message, changes, parent: base.oid };
   const { commit, discussion } = openPullRequest(hub, opened);
-  const pullRequestUrl = `${repositoryUrl(hub, repository)}/discussions/${discussion.num}`;
+  const pullRequestUrl = `${repositoryUrl(repository, hub)}/discussions/${discussion.num}`;
   return { ...toResult(hub, { repository, oid: commit.oid }), pullRequestUrl };
 }
 
@@ -307,13 +312,9 @@ function toResult(hub: HubContext, { repository, oid }: { repository: StoredRepo
   return {
     success: true,
     commitOid: oid,
-    commitUrl: `${repositoryUrl(hub, repository)}/commit/${oid}`,
+    commitUrl: `${repositoryUrl(repository, hub)}/commit/${oid}`,
     hookOutput: "",
   };
-}
-
-function repositoryUrl({ hubUrl }: HubContext, { type, name }: StoredRepository): string {
-  return `${hubUrl}/${type === "model" ? "" : `${type}s/`}${name}`;
 }
 
 interface Target {

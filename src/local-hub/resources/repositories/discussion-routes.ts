@@ -1,4 +1,4 @@
-import type { Context, Hono } from "hono";
+import type { Context } from "hono";
 import { html } from "hono/html";
 import { HTTPException } from "hono/http-exception";
 import type { z } from "zod";
@@ -13,7 +13,7 @@ import {
 import type { RepositoryPath } from "../../../hub/repositories/repository-path.ts";
 import { accountId, formatFullName, getAccountKind, getAvatarUrl } from "../../accounts.ts";
 import type { HubContext } from "../../hub-context.ts";
-import { checkNamespaceAccess, findDiscussed } from "../../routes/repository-access.ts";
+import { checkNamespaceAccess, findDiscussed, repositoryUrl } from "../../routes/repository-access.ts";
 import {
   type ApiEnvironment,
   describeRoutes,
@@ -79,7 +79,7 @@ type DiscussionPath = RepositoryPath & { num: string };
 export const discussionApi = {
   routes: discussionRoutes,
   components: { DiscussionSummary: discussionSummary, DiscussionDetails: discussionDetails },
-  serve(app: Hono<ApiEnvironment>, hub: HubContext) {
+  serve(app, hub) {
     const { store, hubUrl } = hub;
 
     const find = (path: DiscussionPath, context: Context<ApiEnvironment>, access: "read" | "write") => {
@@ -132,7 +132,7 @@ export const discussionApi = {
         ? openPullRequest(hub, { ...opened, draft: true })
         : openDiscussion(hub, opened);
       const { num, changes } = discussion;
-      const url = `${hubUrl}${repositoryUrlPath(repository)}/discussions/${num}`;
+      const url = `${repositoryUrl(repository, hub)}/discussions/${num}`;
       return { url, num, pullRequest, ...(changes && { references: changes }) };
     });
 
@@ -190,11 +190,6 @@ export const discussionApi = {
     });
   },
 } satisfies ResourceApi;
-
-/** Returns the path of a repository's page on the Hub. */
-function repositoryUrlPath({ type, name }: StoredRepository): string {
-  return type === "model" ? `/${name}` : `/${type}s/${name}`;
-}
 
 type Urls = Pick<HubContext, "hubUrl">;
 type Author = NonNullable<DiscussionSummary["author"]>;

@@ -1,6 +1,6 @@
 import { HTTPException } from "hono/http-exception";
 import { discussionId } from "../../events/event-request.ts";
-import { noResult, publishChange, type TriggerResult } from "../../events/publish-change.ts";
+import { joinResults, noResult, publishChange, type TriggerResult } from "../../events/publish-change.ts";
 import type { HubContext } from "../../hub-context.ts";
 import type {
   DiscussionKey,
@@ -218,15 +218,6 @@ export function storeFields(
 export function publishUpdate(context: HubContext, { repository, discussion, user }: DiscussionTarget): TriggerResult {
   const change = { user, before: repository, after: repository, discussion };
   return publishChange(context, { ...change, scope: "discussion", action: "update" });
-}
-
-/** Joins the results of several changes in their order. */
-export function joinResults(results: readonly TriggerResult[]): TriggerResult {
-  return {
-    deliveries: results.flatMap(({ deliveries }) => deliveries),
-    notFired: results.flatMap(({ notFired }) => notFired),
-    notified: [...new Set(results.flatMap(({ notified }) => notified))],
-  };
 }
 
 /** Stores changed fields of a discussion with the event that records the change. Fires `discussion` update. */

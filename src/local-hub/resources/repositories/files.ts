@@ -1,5 +1,5 @@
 import type { Readable } from "node:stream";
-import type { Context, Hono, HonoRequest, MiddlewareHandler } from "hono";
+import type { Context, HonoRequest, MiddlewareHandler } from "hono";
 import type * as z from "zod/mini";
 import { fileOperations, pathsInfoRequest, treeEntry } from "../../../hub/repositories/contents.ts";
 import type { RepositoryPath } from "../../../hub/repositories/repository-path.ts";
@@ -63,7 +63,7 @@ const fileRoutes = describeRoutes(fileOperations, "repos", {
 export const fileApi = {
   routes: fileRoutes,
   components: { TreeEntry: treeEntry, PathsInfoRequest: pathsInfoRequest },
-  serve(app: Hono<ApiEnvironment>, hub: HubContext) {
+  serve(app, hub) {
     const { content } = hub.store;
     serveRoute(app, fileRoutes.tree, ({ params: sent, query }, context) => {
       const params = joinRef(sent);

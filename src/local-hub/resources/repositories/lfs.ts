@@ -2,10 +2,8 @@ import { createHash, createHmac, randomBytes, timingSafeEqual } from "node:crypt
 import { type Context, Hono } from "hono";
 import { HTTPException } from "hono/http-exception";
 import * as z from "zod";
-import { describeIssue } from "../../../core/describe.ts";
 import { type RepositoryPathType, repositoryPathTypes } from "../../../hub/repositories/repository-path.ts";
-import { fieldProblems } from "../../../hub/validation/arguments.ts";
-import { CodedException, invalidRequest } from "../../error-response.ts";
+import { CodedException, parseRequest } from "../../error-response.ts";
 import type { ContentStore } from "../../git/content-store.ts";
 import type { HubContext } from "../../hub-context.ts";
 import { findCommitRepository } from "../../routes/repository-access.ts";
@@ -45,7 +43,7 @@ const uploadQuery = z.object({ size: z.coerce.number(), expires: z.string(), sig
 export const lfsApi = {
   routes: {},
   components: {},
-  serve(app: Hono<ApiEnvironment>, hub: HubContext) {
+  serve(app, hub) {
     const signer = new UrlSigner({ now: hub.now, validMs: uploadValidMs });
     for (const [prefix, repoType] of prefixes) {
       app.route(
@@ -73,7 +71,7 @@ function createLfsApp(
   const { content } = hub.store;
   const lfs = new Hono<ApiEnvironment>();
   lfs.post("/objects/batch", async (context) => {
-    const { operation, objects, ref } = await readJson(context, batch);
+    const { operation, objects, ref } = parseRequest(batch, await readJson(context), "body");
     const repository = findTarget(hub, context, { repoType, rev: ref?.name });
     if (operation === "download") {
       throw new HTTPException(400, {
@@ -100,7 +98,7 @@ function createLfsApp(
   });
   lfs.post("/verify", async (context) => {
     const repository = findTarget(hub, context, { repoType });
-    const file = await readJson(context, object);
+    const file = parseRequest(object, await readJson(context), "body");
     if (content.hasLarge(repository.id, file)) return respond({});
     throw new HTTPException(404, { message: `The file "${file.oid}" was not uploaded. Upload it again.` });
   });
@@ -158,13 +156,8 @@ export async function hashAsBlob(content: ContentStore, { oid, size }: LargeFile
   return hash.digest("hex");
 }
 
-async function readJson<Schema extends z.ZodType>(
-  context: Context<ApiEnvironment>,
-  schema: Schema,
-): Promise<z.output<Schema>> {
-  const { data, error } = schema.safeParse(await context.req.json().catch(() => undefined), { error: describeIssue });
-  if (!error) return data;
-  throw invalidRequest(fieldProblems(error, { name: "body" }).map(({ field, problem }) => `${field}: ${problem}`));
+function readJson({ req }: Context<ApiEnvironment>): Promise<unknown> {
+  return req.json().catch(() => undefined);
 }
 
 function respond(body: object): Response {

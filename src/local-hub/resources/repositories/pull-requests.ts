@@ -1,5 +1,5 @@
 import { HTTPException } from "hono/http-exception";
-import { publishChange, type TriggerResult } from "../../events/publish-change.ts";
+import { joinResults, publishChange, type TriggerResult } from "../../events/publish-change.ts";
 import type { Commit } from "../../git/commit-store.ts";
 import type { FileChange } from "../../git/content-store.ts";
 import { findRenames, formatDiff, type MergeResult, mergeTrees } from "../../git/diff.ts";
@@ -10,7 +10,6 @@ import { mainRef } from "../../store/repository-store.ts";
 import {
   addComment,
   type DiscussionTarget,
-  joinResults,
   type NewDiscussion,
   newEvent,
   type OpenedDiscussion,

@@ -1,4 +1,3 @@
-import type { Hono } from "hono";
 import { HTTPException } from "hono/http-exception";
 import { branchCreation, historySquash, refChanges, tagCreation } from "../../../hub/repositories/administration.ts";
 import { type RepositoryRefs, refOperations, repositoryRefs } from "../../../hub/repositories/contents.ts";
@@ -8,7 +7,7 @@ import type { Commit } from "../../git/commit-store.ts";
 import type { FileChange } from "../../git/content-store.ts";
 import type { HubContext } from "../../hub-context.ts";
 import { findCommit, findRepository, revisionNotFound } from "../../routes/repository-access.ts";
-import { type ApiEnvironment, describeRoutes, type ResourceApi, serveRoute } from "../../routes/route.ts";
+import { describeRoutes, movedRedirect, type ResourceApi, serveRoute } from "../../routes/route.ts";
 import { mainRef, type StoredRepository } from "../../store/repository-store.ts";
 import type { Store } from "../../store/store.ts";
 import { reread } from "./repository-changes.ts";
@@ -17,11 +16,7 @@ const refRoutes = describeRoutes({ ...refOperations, ...refChanges }, "repos", {
   list: {
     token: "optional",
     success: "The refs.",
-    redirect: {
-      status: 307,
-      description: "The repository was moved.",
-      headers: { Location: { description: "The new URL." } },
-    },
+    redirect: movedRedirect("repository"),
   },
   createBranch: { success: "The branch was created.", errors: ["conflict"] },
   deleteBranch: { success: "The branch was deleted." },
@@ -39,7 +34,7 @@ export const refApi = {
     RepositoryRefs: repositoryRefs,
     TagCreation: tagCreation,
   },
-  serve(app: Hono<ApiEnvironment>, hub: HubContext) {
+  serve(app, hub) {
     serveRoute(app, refRoutes.list, ({ params, query }, context) => {
       const repository = findRepository(hub, params, context.var.optionalCaller, "read");
       return listRefs(hub.store, { repository, includePullRequests: query.include_prs });

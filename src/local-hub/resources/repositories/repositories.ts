@@ -19,7 +19,6 @@ import {
   repositorySettingsResult,
 } from "../../../hub/repositories/repositories.ts";
 import { type RepositoryPath, toRepoRef, toRepositoryPath } from "../../../hub/repositories/repository-path.ts";
-import type { KnownRepoRef } from "../../../hub/schemas.ts";
 import { getOwner } from "../../accounts.ts";
 import { errorResponse, invalidRequest } from "../../error-response.ts";
 import type { FileChange } from "../../git/content-store.ts";
@@ -31,11 +30,13 @@ import {
   findByName,
   findCommit,
   findRepository,
+  repositoryUrl,
 } from "../../routes/repository-access.ts";
 import {
   type ApiEnvironment,
   describeRoutes,
   linkNextPage,
+  movedRedirect,
   nextPageHeader,
   type ResourceApi,
   serveRoute,
@@ -46,11 +47,7 @@ import { decodeContent } from "./commits.ts";
 import { createRepository, deleteRepository, moveRepository, updateRepositorySettings } from "./repository-changes.ts";
 import { describeRepository, describeWithoutFiles, selectFields, validateCard } from "./repository-info.ts";
 
-const moved = {
-  status: 307,
-  description: "The repository was moved.",
-  headers: { Location: { description: "The new URL." } },
-} as const;
+const moved = movedRedirect("repository");
 
 const repositoryRoutes = describeRoutes({ ...repositoryAdministration, ...repositoryOperations }, "repos", {
   create: { success: "The new repository.", errors: ["conflict"] },
@@ -85,7 +82,7 @@ export const repositoryApi = {
     RepositorySettings: repositorySettings,
     RepositorySettingsResult: repositorySettingsResult,
   },
-  serve(app: Hono<ApiEnvironment>, hub: HubContext) {
+  serve(app, hub) {
     serveChanges(app, hub);
     serveReads(app, hub);
     serveRoute(app, repositoryRoutes.validateCard, async ({ body }) => {
@@ -97,7 +94,7 @@ export const repositoryApi = {
 } satisfies ResourceApi;
 
 function serveChanges(app: Hono<ApiEnvironment>, hub: HubContext): void {
-  const { store, hubUrl, spaces } = hub;
+  const { store, spaces } = hub;
 
   serveRoute(app, repositoryRoutes.create, ({ body }, context) => {
     const { user } = context.var.caller;
@@ -107,7 +104,7 @@ function serveChanges(app: Hono<ApiEnvironment>, hub: HubContext): void {
     if (body.type === "space" && body.sdk === undefined) {
       throw invalidRequest(["sdk: expected the SDK of the Space: gradio, docker, or static"]);
     }
-    const url = pageUrl(repo, { hubUrl });
+    const url = repositoryUrl(repo, hub);
     if (store.repositories.get(repo)) {
       // Official clients accept this error with the option `exist_ok`, and read the URL.
       return errorResponse({ status: 409, message: `You already created this ${repo.type} repo`, fields: { url } });
@@ -228,11 +225,6 @@ function readVisibility({
     throw new HTTPException(400, { message: 'Both "private" and "visibility" are set. Send only "visibility".' });
   }
   return visibility !== "public";
-}
-
-/** Returns the URL of the page of a repository. */
-function pageUrl({ type, name }: KnownRepoRef, { hubUrl }: { hubUrl: string }): string {
-  return type === "model" ? `${hubUrl}/${name}` : `${hubUrl}/${type}s/${name}`;
 }
 
 /**

@@ -1,8 +1,8 @@
+import { buffer } from "node:stream/consumers";
 import { HTTPException } from "hono/http-exception";
 import * as z from "zod";
-import { describeIssue } from "../../../core/describe.ts";
-import { fieldProblems } from "../../../hub/validation/arguments.ts";
-import { invalidRequest } from "../../error-response.ts";
+import { invalidRequest, parseRequestJson } from "../../error-response.ts";
+import { limitBytes } from "../../routes/route.ts";
 
 /** The maximum size of the body of a commit, in bytes. The files of a commit are in memory while the commit is made. */
 export const maxCommitBytes = 256 * 1024 * 1024;
@@ -80,7 +80,7 @@ export async function readUploadLines(
   let number = 0;
   for await (const text of splitLines(limit(body, options))) {
     number += 1;
-    const parsed = parse(line, text, `line ${number}`);
+    const parsed = parseRequestJson(line, text, `line ${number}`);
     if (parsed.key === "header") found = parsed.value;
     else operations.push(parsed);
     if (operations.length > maxOperations) throw tooLarge(`The commit has more than ${maxOperations} operations.`);
@@ -98,9 +98,8 @@ export async function readUploadDocument(
   body: AsyncIterable<Uint8Array>,
   options: UploadLimit = {},
 ): Promise<UploadedCommit> {
-  const parts: Uint8Array[] = [];
-  for await (const part of limit(body, options)) parts.push(part);
-  const { files, lfsFiles, deletedEntries, ...found } = parse(jsonCommit, Buffer.concat(parts).toString(), "body");
+  const text = (await buffer(limit(body, options))).toString();
+  const { files, lfsFiles, deletedEntries, ...found } = parseRequestJson(jsonCommit, text, "body");
   const operations: UploadOperation[] = [
     ...files.map((value) => ({ key: "file", value }) as const),
     ...lfsFiles.map((value) => ({ key: "lfsFile", value }) as const),
@@ -113,18 +112,6 @@ export async function readUploadDocument(
 export function checkPath(path: string): void {
   if (!path.includes("\\")) return;
   throw new HTTPException(422, { message: `The path "${path}" contains a backslash. Use "/" between folders.` });
-}
-
-function parse<Schema extends z.ZodType>(schema: Schema, text: string, name: string): z.output<Schema> {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    throw invalidRequest([`${name}: expected JSON`]);
-  }
-  const { data, error } = schema.safeParse(value, { error: describeIssue });
-  if (!error) return data;
-  throw invalidRequest(fieldProblems(error, { name }).map(({ field, problem }) => `${field}: ${problem}`));
 }
 
 async function* splitLines(body: AsyncIterable<Uint8Array>): AsyncGenerator<string, void, undefined> {
@@ -147,18 +134,9 @@ async function* splitLines(body: AsyncIterable<Uint8Array>): AsyncGenerator<stri
   if (rest.trim() !== "") yield rest;
 }
 
-async function* limit(
-  body: AsyncIterable<Uint8Array>,
-  { maxBytes = maxCommitBytes }: UploadLimit,
-): AsyncGenerator<Uint8Array, void, undefined> {
-  let length = 0;
-  for await (const chunk of body) {
-    length += chunk.byteLength;
-    if (length > maxBytes) {
-      throw tooLarge(`The commit has more than ${maxBytes} bytes. Split the commit, or upload files to LFS.`);
-    }
-    yield chunk;
-  }
+function limit(body: AsyncIterable<Uint8Array>, { maxBytes = maxCommitBytes }: UploadLimit) {
+  const message = `The commit has more than ${maxBytes} bytes. Split the commit, or upload files to LFS.`;
+  return limitBytes(body, maxBytes, () => tooLarge(message));
 }
 
 function tooLarge(message: string): HTTPException {

@@ -1,27 +1,13 @@
-import { DeleteObjectCommand, GetObjectCommand, PutObjectCommand, S3Client } from "@aws-sdk/client-s3";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { DeleteObjectCommand, GetObjectCommand } from "@aws-sdk/client-s3";
+import { describe, expect, test } from "vitest";
 import * as z from "zod";
-import { openLocalHub, type RequestOptions, type TestHub } from "../../support/hub.ts";
+import { openBucket, xetHashOf } from "../../support/bucket.ts";
+import type { RequestOptions, TestHub } from "../../support/hub.ts";
 import { jsonLines } from "../../support/repository-api.ts";
 import { openTarget } from "../../support/target.ts";
 import { hashOf, uploadXet } from "../../support/xet-client.ts";
 
 const store = "/api/buckets/me/store";
-
-interface OpenedBucket {
-  hub: TestHub;
-  s3: S3Client;
-  put: (Key: string, Body?: string) => Promise<unknown>;
-}
-
-/** Opens a local Hub with the private bucket `me/store`. */
-async function openBucket(): Promise<OpenedBucket> {
-  const hub = await openLocalHub({ overSocket: true });
-  hub.hub.createBucket("me/store");
-  const s3 = new S3Client({ ...hub.hub.bucketConnection("me"), maxAttempts: 1 });
-  onTestFinished(() => s3.destroy());
-  return { hub, s3, put: (Key, Body = "content") => s3.send(new PutObjectCommand({ Bucket: "store", Key, Body })) };
-}
 
 function batch(hub: TestHub, lines: readonly object[], options: RequestOptions = {}) {
   return hub.request(`POST ${store}/batch`, { ...options, text: jsonLines(...lines) });
@@ -187,8 +173,7 @@ describe("A batch", () => {
     const { hub, put, s3 } = await openBucket();
     const target = await openTarget();
     await put("source", "content");
-    const { body } = await hub.request(`POST ${store}/paths-info`, { body: { paths: ["source", "none"] } });
-    const [{ xetHash }] = z.tuple([z.object({ xetHash: z.string() })]).parse(body);
+    const xetHash = await xetHashOf(hub, "source");
     await hub.create({ url: target.url, watched: [{ type: "bucket", name: "me/store" }] });
     const copy = { type: "copyFile", path: "copy", xetHash, sourceRepoType: "bucket", sourceRepoId: "me/store" };
     const result = await batch(hub, [
@@ -214,8 +199,7 @@ describe("A batch", () => {
     const { hub, put } = await openBucket();
     const target = await openTarget();
     await put("source");
-    const { body } = await hub.request(`POST ${store}/paths-info`, { body: { paths: "source" } });
-    const [{ xetHash }] = z.tuple([z.object({ xetHash: z.string() })]).parse(body);
+    const xetHash = await xetHashOf(hub, "source");
     await hub.create({ url: target.url, watched: [{ type: "bucket", name: "me/store" }] });
     const copies = (count: number, prefix: string) =>
       Array.from({ length: count }, (_, index) => ({ type: "addFile", path: `${prefix}${index}`, xetHash }));
@@ -292,10 +276,10 @@ describe("The stream of events", () => {
     ["the local Hub is reset", ({ hub }) => hub.reset()],
     ["the bucket is replaced", ({ hub }) => [hub.reset(), hub.createBucket("me/store")]],
   ])("ends when %s", async (_change, change) => {
-    const { hub, s3 } = await openBucket();
+    const { hub, put } = await openBucket();
     const response = await fetch(`${hub.url}${store}/events`, { headers: { authorization: "Bearer hf_local" } });
     const reading = response.text();
-    await s3.send(new PutObjectCommand({ Bucket: "store", Key: "file", Body: "x" }));
+    await put("file");
     await change(hub);
     expect(await reading).toContain('"op":"add"');
   });

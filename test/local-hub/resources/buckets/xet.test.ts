@@ -1,19 +1,13 @@
 import { readdirSync } from "node:fs";
-import { GetObjectCommand, PutObjectCommand, S3Client } from "@aws-sdk/client-s3";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { Readable } from "node:stream";
+import { GetObjectCommand, type S3Client } from "@aws-sdk/client-s3";
+import { describe, expect, test } from "vitest";
 import * as z from "zod";
 import { readChunks } from "../../../../src/local-hub/resources/buckets/xet-format.ts";
-import { openLocalHub, restart, stateFile, type TestHub, type TestHubOptions } from "../../support/hub.ts";
+import { openBucket, xetHashOf } from "../../support/bucket.ts";
+import { restart, stateFile, type TestHub } from "../../support/hub.ts";
 import { jsonLines } from "../../support/repository-api.ts";
 import { callXet, hashOf, requestToken, toShard, toXorb, uploadXet, type XetChunk } from "../../support/xet-client.ts";
-
-async function openBucket(options: TestHubOptions = {}): Promise<{ hub: TestHub; s3: S3Client }> {
-  const hub = await openLocalHub({ overSocket: true, ...options });
-  hub.hub.createBucket("me/store");
-  const s3 = new S3Client({ ...hub.hub.bucketConnection("me"), maxAttempts: 1 });
-  onTestFinished(() => s3.destroy());
-  return { hub, s3 };
-}
 
 function addFile(hub: TestHub, path: string, xetHash = hashOf("a")) {
   const text = jsonLines({ type: "addFile", path, xetHash, mtime: 1_000 });
@@ -129,17 +123,12 @@ describe("A file that is uploaded to Xet", () => {
   });
 });
 
+function chunksOf(bytes: Uint8Array): Promise<Uint8Array[]> {
+  return Readable.from(readChunks(Readable.from([bytes]))).toArray();
+}
+
 describe("Chunks", () => {
-  const read = async (bytes: Uint8Array) => {
-    const chunks: string[] = [];
-    for await (const chunk of readChunks(
-      (async function* () {
-        yield bytes;
-      })(),
-    ))
-      chunks.push(Buffer.from(chunk).toString());
-    return chunks;
-  };
+  const read = async (bytes: Uint8Array) => (await chunksOf(bytes)).map((chunk) => Buffer.from(chunk).toString());
   const one = toXorb([{ content: Buffer.from("one") }]);
 
   test("end at the footer of an old client", async () => {
@@ -178,25 +167,19 @@ async function download(hub: TestHub, xetHash: string, range?: string): Promise<
     const [{ url, url_range }] = fetch_info[hash] ?? [{ url: "", url_range: { end: 0 } }];
     const xorb = new Uint8Array(await (await fetch(url)).arrayBuffer());
     expect(xorb.byteLength).toBe(url_range.end + 1);
-    const before = parts.length;
-    for await (const chunk of readChunks(
-      (async function* () {
-        yield xorb;
-      })(),
-    ))
-      parts.push(chunk);
-    expect(Buffer.concat(parts.slice(before)).byteLength).toBe(unpacked_length);
+    const chunks = await chunksOf(xorb);
+    expect(Buffer.concat(chunks).byteLength).toBe(unpacked_length);
+    parts.push(...chunks);
   }
   return Buffer.concat(parts).subarray(offset_into_first_range);
 }
 
 describe("A file that is uploaded with S3", () => {
   test("is downloaded from Xet in segments, and in part", async () => {
-    const { hub, s3 } = await openBucket();
+    const { hub, put } = await openBucket();
     const Body = new Uint8Array(40_000_000).map((_, index) => (index * 31) >> 8);
-    await s3.send(new PutObjectCommand({ Bucket: "store", Key: "large", Body }));
-    const { body } = await hub.request("POST /api/buckets/me/store/paths-info", { body: { paths: ["large"] } });
-    const [{ xetHash }] = z.tuple([z.object({ xetHash: z.string() })]).parse(body);
+    await put("large", Body);
+    const xetHash = await xetHashOf(hub, "large");
     expect(Buffer.compare(await download(hub, xetHash), Body)).toBe(0);
     const part = await download(hub, xetHash, "bytes=35000000-35000009");
     expect(part.subarray(0, 10)).toEqual(Buffer.from(Body.subarray(35_000_000, 35_000_010)));
@@ -206,11 +189,10 @@ describe("A file that is uploaded with S3", () => {
 describe("A token for Xet", () => {
   test("gives access only to its bucket, for an hour, and a read token cannot write", async () => {
     let now = Date.now();
-    const { hub, s3 } = await openBucket({ now: () => now });
+    const { hub, put } = await openBucket({ now: () => now });
     hub.hub.createBucket("me/other");
-    await s3.send(new PutObjectCommand({ Bucket: "store", Key: "file", Body: "hello" }));
-    const { body } = await hub.request("POST /api/buckets/me/store/paths-info", { body: { paths: "file" } });
-    const [{ xetHash }] = z.tuple([z.object({ xetHash: z.string() })]).parse(body);
+    await put("file");
+    const xetHash = await xetHashOf(hub, "file");
     const statusOf = async (token: Parameters<typeof callXet>[0], line: string) =>
       (await callXet(token, line, line.startsWith("POST") ? toShard([]) : undefined)).status;
     const read = await requestToken(hub, "read");

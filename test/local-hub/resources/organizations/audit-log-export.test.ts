@@ -15,7 +15,7 @@ import { AuditLogStore, type StoredAuditEvent } from "../../../../src/local-hub/
 import { openStore, type Store } from "../../../../src/local-hub/store/store.ts";
 import { listen } from "../../../../src/receiver/node/listen.ts";
 import { createMemoryLogger } from "../../../support/memory-logger.ts";
-import { openMemoryStore } from "../../support/context.ts";
+import { openContext, openMemoryStore } from "../../support/context.ts";
 import { openLocalHub } from "../../support/hub.ts";
 
 const organization = "team-org";
@@ -189,6 +189,6 @@ async function listenWith(store: Store, log = createMemoryLogger()) {
     context.set("optionalCaller", caller);
     await next();
   });
-  auditLogApi.serve(app, { store, hubUrl: "http://127.0.0.1", now: () => 0, log });
+  auditLogApi.serve(app, { ...openContext().context, store, log });
   return listen({ fetch: app.fetch, host: "127.0.0.1", port: 0, timeouts, log: log });
 }

@@ -138,14 +138,6 @@ describe("A commit", () => {
     expect((await response.json()).error).toContain(text);
   });
 
-  test("can open a pull request", async () => {
-    const response = await send([header, write("pr.txt", "p")], { query: "?create_pr=1", token: "hf_other" });
-    const { pullRequestUrl, commitOid } = await response.json();
-    expect(pullRequestUrl).toMatch(/\/datasets\/local-user\/data\/discussions\/\d+$/);
-    const num = pullRequestUrl.split("/").at(-1);
-    expect(await json(`GET ${base}/commits/refs%2Fpr%2F${num}?limit=1`)).toMatchObject([{ id: commitOid }]);
-  });
-
   test("can open a pull request against a branch, but not against a commit", async () => {
     const options = { query: "?create_pr=1", rev: first };
     const refused = await send([header, write("pr2.txt", "p")], options);

@@ -1,9 +1,7 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import * as z from "zod";
 import { discussionDetails } from "../../../../src/hub/repositories/discussions.ts";
-import { accountId } from "../../../../src/local-hub/accounts.ts";
 import { openLocalHub, type TestHub } from "../../support/hub.ts";
-import { pageOf } from "../../support/notifications.ts";
 
 const acme = "/api/models/acme/net";
 const discussions = `${acme}/discussions`;
@@ -88,16 +86,6 @@ describe("The discussions of a repository", () => {
     await send(`POST ${discussions}/1/comment/${id}/hide`, undefined, other);
     const hidden = (await get(`${discussions}/1`)).events[1];
     expect(hidden).toMatchObject({ data: { hidden: true, hiddenBy: "other-user", latest: { raw: "" } } });
-  });
-
-  test("notify the users who watch the organization once", async () => {
-    await send("PATCH /api/settings/watch", { add: [{ type: "org", id: accountId("acme") }] }, other);
-    await create(discussions);
-    await comment(`${discussions}/1`, "Hello @other-user");
-    const { notifications } = await pageOf(hub, "?mention=mentions&repoName=acme%2Fnet", other);
-    expect(notifications).toMatchObject([{ read: false, repo: { name: "acme/net" }, discussion: { num: 1 } }]);
-    await send(`DELETE ${discussions}/1`);
-    expect((await pageOf(hub, "?mention=mentions&repoName=acme%2Fnet", other)).notifications).toEqual([]);
   });
 
   test("are missing if they were deleted, or never existed", async () => {

@@ -30,15 +30,6 @@ describe("The list of a folder", () => {
     expect(paths(await json(`GET ${base}/tree/${head}/data`))).toEqual(["data/a.txt", "data/b.txt", "data/deep"]);
   });
 
-  test("contains all entries with recursive", async () => {
-    expect(paths(await json(`GET ${base}/tree/main/data?recursive=True`))).toEqual([
-      "data/a.txt",
-      "data/b.txt",
-      "data/deep",
-      "data/deep/c.txt",
-    ]);
-  });
-
   test("has pages that show the same commit, also after a push", async () => {
     await api.commit({ a: "1", b: "2", c: "3" }, { branch: "main" });
     const first = await api.call(`GET ${base}/tree/main?recursive=true&limit=4`);

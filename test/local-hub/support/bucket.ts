@@ -1,0 +1,30 @@
+import { PutObjectCommand, S3Client, type S3ClientConfig } from "@aws-sdk/client-s3";
+import { onTestFinished } from "vitest";
+import * as z from "zod";
+import type { LocalHub } from "../../../src/local-hub.ts";
+import { openLocalHub, type TestHub, type TestHubOptions } from "./hub.ts";
+
+/** Connects the client of AWS to the buckets of `me`. It throws errors instead of repeating requests. */
+export function connectS3(hub: LocalHub, config: S3ClientConfig = {}): S3Client {
+  const s3 = new S3Client({ ...hub.bucketConnection("me"), maxAttempts: 1, ...config });
+  onTestFinished(() => s3.destroy());
+  return s3;
+}
+
+/** Opens a local Hub with the private bucket `me/store`. */
+export async function openBucket(options: TestHubOptions = {}) {
+  const hub = await openLocalHub({ overSocket: true, ...options });
+  hub.hub.createBucket("me/store");
+  const s3 = connectS3(hub.hub);
+  const put = (Key: string, Body: string | Uint8Array = "content") =>
+    s3.send(new PutObjectCommand({ Bucket: "store", Key, Body }));
+  return { hub, s3, put };
+}
+
+const files = z.tuple([z.object({ xetHash: z.string() })]);
+
+/** Returns the hash of a file in `me/store`. */
+export async function xetHashOf(hub: TestHub, path: string): Promise<string> {
+  const { body } = await hub.request("POST /api/buckets/me/store/paths-info", { body: { paths: [path, "none"] } });
+  return files.parse(body)[0].xetHash;
+}
