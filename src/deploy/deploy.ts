@@ -8,6 +8,7 @@ import { HubError } from "../core/errors.ts";
 import { directFetch } from "../core/fetch.ts";
 import { isOnThisMachine } from "../core/urls.ts";
 import type { HubClient } from "../hub/client.ts";
+import type { CommitResult } from "../hub/repositories/create-commit.ts";
 import { webhookPayload } from "../payload/samples.ts";
 import type { EndpointDetails, ServerDescription } from "../receiver/control.ts";
 import { registerDescription } from "../registration/reconcile.ts";
@@ -18,10 +19,10 @@ import { RemoteSpace, type SpaceInfo } from "./remote-space.ts";
 /** The steps, in their order. */
 export type DeployStep = "space" | "secrets" | "inbox" | "files" | "build" | "webhooks" | "delivery";
 
-/** What a deployment does. `planned`: what it would do. `unchanged`: there was nothing to do. */
+/** What a deployment does. `planned`: what it would do. `unchanged`: there was nothing to do. `progress`: replaces the previous one. */
 export interface DeployEvent {
   step: DeployStep;
-  status: "planned" | "done" | "unchanged" | "warning" | "log";
+  status: "planned" | "done" | "unchanged" | "warning" | "log" | "progress";
   message: string;
 }
 
@@ -121,6 +122,30 @@ function safeJson(text: string): unknown {
   } catch {
     return undefined;
   }
+}
+
+/** Yields the events of a call while it is pending, and returns its result. */
+async function* withEvents<Result>(
+  call: (emit: (event: DeployEvent) => void) => Promise<Result>,
+): AsyncGenerator<DeployEvent, Result> {
+  const events: DeployEvent[] = [];
+  let changed = Promise.withResolvers<void>();
+  const result = call((event) => {
+    events.push(event);
+    changed.resolve();
+  });
+  let isPending = true;
+  const end = () => {
+    isPending = false;
+    changed.resolve();
+  };
+  result.then(end, end);
+  while (isPending) {
+    await changed.promise;
+    changed = Promise.withResolvers();
+    yield* events.splice(0);
+  }
+  return result;
 }
 
 /** One run. The steps share what the earlier ones found. */
@@ -360,7 +385,13 @@ class Deployment {
     const files = Object.fromEntries([...this.#files, ...removed.map((path) => [path, null] as const)]);
     const described = `${this.#files.size} files${removed.length > 0 ? `, ${removed.length} of them deleted` : ""}`;
     if (this.#isPlan) return void (yield { step: "files", status: "planned", message: `compare ${described}` });
-    const { created, oid } = await repo.commit({ message: "Deploy", files, signal });
+    const { created, oid } = yield* withEvents<CommitResult>((emit) => {
+      const onUpload = (bytes: number, totalBytes: number) => {
+        const [done, total] = [bytes, totalBytes].map((size) => (size / 1e6).toFixed(1));
+        emit({ step: "files", status: "progress", message: `uploaded ${done} of ${total} MB of large files` });
+      };
+      return repo.commit({ message: "Deploy", files, onUpload, signal });
+    });
     this.#commit = oid;
     yield created
       ? { step: "files", status: "done", message: `committed as ${oid.slice(0, 7)}` }

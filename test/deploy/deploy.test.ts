@@ -244,6 +244,43 @@ describe("A deployment", () => {
     );
   });
 
+  test("uploads a large file once, with its progress, and later only what changed", async () => {
+    const folder = await createProject();
+    const model = Buffer.alloc(11e6, "weights");
+    model[0] = 0;
+    await writeFile(join(folder, "model.bin"), model);
+    const sent: string[] = [];
+    const counting: typeof fetch = async (input, init) => {
+      const { pathname } = new URL(input instanceof Request ? input.url : input);
+      if (init?.method === "PUT") sent.push("large file");
+      if (/\/commit\/main$/.test(pathname)) {
+        const lines = String(await new Response(init?.body).text())
+          .trim()
+          .split("\n");
+        sent.push(...lines.slice(1).map((line) => JSON.parse(line).value.path));
+      }
+      return fetch(input, init);
+    };
+    const counted = new HubClient({ hubUrl: hub.url, token: "hf_local", fetch: counting });
+    const deployCounted = async () => {
+      const events = [];
+      for await (const { step, status, message } of deploy(optionsFor(folder, { client: counted }))) {
+        if (step === "files") events.push(status === "progress" ? message : status);
+      }
+      return { events, sent: sent.splice(0).sort() };
+    };
+    expect(await deployCounted()).toEqual({
+      events: ["uploaded 0.0 of 11.0 MB of large files", "uploaded 11.0 of 11.0 MB of large files", "done"],
+      sent: [...expected.paths.filter((path) => path !== ".gitattributes"), "large file", "model.bin"].sort(),
+    });
+    expect(await deployCounted()).toEqual({ events: ["unchanged"], sent: [] });
+    await writeFile(join(folder, "server.ts"), serverFile("second"));
+    expect(await deployCounted()).toEqual({ events: ["done"], sent: ["server.ts"] });
+    model[1] = 0;
+    await writeFile(join(folder, "model.bin"), model);
+    expect((await deployCounted()).sent).toEqual(["large file", "model.bin"]);
+  });
+
   test("sets every variable of a given file as a secret, and again only after the file changed", async () => {
     const folder = await createProject({ "production.txt": "MODEL=small\nAPI_KEY=abc\n" });
     const options = optionsFor(folder, { environmentFile: "production.txt" });
