@@ -281,17 +281,31 @@ class Deployment {
     let changed = 0;
     for (const name of new Set([...names, ...this.#given.keys()])) {
       const value = this.#given.get(name) ?? this.#environment.get(name);
-      const setAt = remote.get(name);
-      if (
-        value === undefined ||
-        (setAt !== undefined && setAt >= this.#environment.changedAt && !this.#given.has(name))
-      )
-        continue;
+      if (value === undefined || !(await this.#isDue(name, value, remote.get(name)))) continue;
       changed += 1;
       yield* this.#change("secrets", `set ${name}`, () => this.#space.setSecret(name, value));
     }
     if (changed === 0) yield { step: "secrets", status: "unchanged", message: `${remote.size} secrets are set` };
     return this.#secret !== undefined && !this.#isRotating;
+  }
+
+  /**
+   * Whether to set a secret. The Hub returns no values, and neither values nor hashes of them are kept here. So a secret is set again if
+   * the file was changed after the secret was set, although its own value may be the same. Only the secret of the deliveries can be
+   * compared: the running server accepts it, and no other one.
+   */
+  async #isDue(name: string, value: string, setAt: number | undefined): Promise<boolean> {
+    if (setAt === undefined || this.#given.has(name)) return true;
+    if (setAt >= this.#environment.changedAt) return false;
+    const url = this.#info?.host;
+    if (name !== "WEBHOOK_SECRET" || url === undefined) return true;
+    const probes = this.#server.endpoints.map(async (endpoint) => {
+      const [own, other] = await Promise.all(
+        [value, randomBytes(32).toString("base64url")].map((secret) => this.#probe(url, endpoint.name, secret)),
+      );
+      return own === undefined && other !== undefined;
+    });
+    return !(await Promise.all(probes)).includes(true);
   }
 
   async *#generate(missing: readonly string[]): AsyncGenerator<DeployEvent, void> {

@@ -1,4 +1,4 @@
-import { mkdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
+import { mkdir, readFile, rm, stat, symlink, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { HubClient } from "../../src/client.ts";
@@ -279,6 +279,24 @@ describe("A deployment", () => {
     model[1] = 0;
     await writeFile(join(folder, "model.bin"), model);
     expect((await deployCounted()).sent).toEqual(["large file", "model.bin"]);
+  });
+
+  test("sets secrets again after .env changed, but the webhook secret only if the Space does not accept it", async () => {
+    const folder = await createProject();
+    await run(deploy(optionsFor(folder)));
+    const deployEdited = async (edit: (text: string) => string) => {
+      const path = join(folder, ".env");
+      await writeFile(path, edit(await readFile(path, "utf8")));
+      // The Hub has stored the secrets in this second too.
+      await utimes(path, new Date(), new Date(Date.now() + 60_000));
+      const messages: string[] = [];
+      for await (const { step, message } of deploy(optionsFor(folder))) if (step === "secrets") messages.push(message);
+      return messages;
+    };
+    expect(await deployEdited((text) => `${text}HF_TOKEN=hf_other\n`)).toEqual(["set CONSOLE_TOKEN", "set HF_TOKEN"]);
+    const changed = await deployEdited((text) => text.replace(/^WEBHOOK_SECRET=.*/m, "WEBHOOK_SECRET=another"));
+    expect(changed).toContain("set WEBHOOK_SECRET");
+    expect((await hub.push(repo)).map(({ status }) => status)).toEqual([200]);
   });
 
   test("sets every variable of a given file as a secret, and again only after the file changed", async () => {

@@ -78,6 +78,8 @@ test("the workflow of init --ci tests the project, deploys it, and reports what 
       url: (await hub.space("local-user/bot")).url,
     });
     expect(output).not.toContain(values.WEBHOOK_SECRET);
+    // The Space accepts the secret of the first run, so the second one does not restart it.
+    expect(output.includes("set WEBHOOK_SECRET")).toBe(time === "first");
   }
   expect((await hub.push({ type: "dataset", name: "local-user/data" })).map(({ status }) => status)).toEqual([200]);
 });
