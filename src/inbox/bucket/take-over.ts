@@ -264,12 +264,10 @@ async function race(replay: LogReplay, options: Contest): Promise<OwnedLog | "an
   const shared = { store, owner, log, monotonicNow, wait };
   const fences = replay.fences.length;
   const request = new YieldRequest(options);
+  // An idle owner needs no request, because it does not compete for the next record.
+  if (replay.newestAgeMs < minIdleMs) request.send();
+  const announced = storeHeartbeat(store, { writerId, owner, position: replay.next - 1, isReleased: false });
   try {
-    // An idle owner needs no request, because it does not compete for the next record.
-    if (replay.newestAgeMs < minIdleMs) request.send();
-    const announced = storeHeartbeat(store, { writerId, owner, position: replay.next - 1, isReleased: false });
-    // The error is thrown after the first attempt.
-    announced.catch(() => {});
     // The heartbeat precedes the record, so that another process that starts now finds an owner. Without a live owner, a process that
     // does not find the heartbeat yet only takes the inbox over before this process accepts a delivery.
     if (earlier.some(isLive)) await announced;
@@ -279,6 +277,8 @@ async function race(replay: LogReplay, options: Contest): Promise<OwnedLog | "an
       const { onTakenOver } = options;
       const writer = new LogWriter({ ...shared, writerId, next, onTakenOver, beforeAppend: () => gate.enter() });
       const gate: YieldGate = new YieldGate({ ...shared, writer });
+      // A writer repeats its request until it is closed.
+      announced.catch(() => writer.close());
       const [isStored] = await Promise.all([tryToTakeOver(writer, { replay, owner, signal }), announced]);
       if (isStored) {
         if (!(await replay.isComplete(writer.next - 1))) {
@@ -304,6 +304,8 @@ async function race(replay: LogReplay, options: Contest): Promise<OwnedLog | "an
   }
 
   async function removeHeartbeat(): Promise<void> {
+    // A heartbeat in flight could otherwise be stored after its removal.
+    await announced.catch(() => {});
     await store.delete(heartbeatKey(writerId)).catch(() => {});
   }
 }

@@ -92,6 +92,38 @@ test("a process that takes over the inbox while another one restores it keeps it
   expect([await owner.accepts(), await paused.accepts()]).toEqual([true, false]);
 });
 
+test("a start whose heartbeat fails does not take over the inbox later", async () => {
+  const world = await sleepingWorld(1);
+  const before = world.lastRecord;
+  world.fault = ({ method, key }) => (method === "put" && /^(?:heartbeats|log)\//.test(key) ? "failed" : undefined);
+  const failed = world.start({ canRetry: () => false });
+  await expect(world.clock.settled(failed.inbox.opened)).rejects.toMatchObject({ name: "ObjectStoreError" });
+  world.fault = () => undefined;
+  await world.clock.advance(120_000);
+  expect(world.lastRecord).toBe(before);
+});
+
+test("a start that stops while its heartbeat is being stored leaves none", async () => {
+  const world = await sleepingWorld(1);
+  world.slowKeys = "heartbeats/";
+  let isRefused = false;
+  world.fault = ({ method, key }) => {
+    if (method !== "put" || !key.startsWith("log/")) return undefined;
+    isRefused = true;
+    // The removal is faster than the heartbeat.
+    world.slowKeys = undefined;
+    world.latencyMs = 100;
+    return "refused";
+  };
+  const failed = world.start({ canRetry: () => false });
+  await world.clock.until(() => isRefused);
+  await expect(world.clock.settled(failed.inbox.opened)).rejects.toMatchObject({ status: 503 });
+  await world.clock.advance(10_000);
+  const heartbeats = [...world.store.objects.keys()].filter((key) => key.startsWith("heartbeats/"));
+  // That of the owner that has stopped.
+  expect(heartbeats).toHaveLength(1);
+});
+
 test.each([
   { bytes: 1, inFlight: 4 },
   { bytes: 8 * 2 ** 20, inFlight: 3 },

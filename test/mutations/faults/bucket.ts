@@ -415,6 +415,20 @@ export const faults: readonly Fault[] = [
     tests: [waking],
   },
   {
+    name: "a start whose heartbeat fails goes on to store its takeover",
+    file: "src/inbox/bucket/take-over.ts",
+    find: "announced.catch(() => writer.close());",
+    replace: "announced.catch(() => {});",
+    tests: [waking],
+  },
+  {
+    name: "a heartbeat in flight is stored after its removal",
+    file: "src/inbox/bucket/take-over.ts",
+    find: "    await announced.catch(() => {});\n",
+    replace: "",
+    tests: [waking],
+  },
+  {
     name: "a start without an earlier owner reads the heartbeats twice",
     file: "src/inbox/bucket/take-over.ts",
     find: "let known = isRecent ? recent.heartbeats : undefined;",
