@@ -1827,6 +1827,11 @@ interface CommitRequest extends CallOptions {
   branch?: string | undefined;
   /** A name for the purpose of the commit, which is written into its description. */
   marker?: string | undefined;
+  /**
+   * Called with the bytes of large files that the Hub has, and the bytes of all large files of the commit: before the uploads, and after
+   * each file or part of a file.
+   */
+  onUpload?: ((bytes: number, totalBytes: number) => void) | undefined;
 }
 /** The result of a commit. */
 interface CommitResult {

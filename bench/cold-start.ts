@@ -42,11 +42,11 @@ async function timeStart(file: string): Promise<number> {
   }
 }
 
-async function deliver(port: number): Promise<void> {
+export async function deliver(port: number, status = 200): Promise<void> {
   const headers = { ...hubHeaders, "Webhook-Id": crypto.randomUUID() };
   const sending = request({ host: "127.0.0.1", port, path: "/webhooks/bench", method: "POST", headers, agent: false });
   sending.end(body);
   const [answer]: IncomingMessage[] = await once(sending, "response");
   answer?.resume();
-  if (answer?.statusCode !== 200) throw new Error(`The server answered ${answer?.statusCode}.`);
+  if (answer?.statusCode !== status) throw new Error(`The server answered ${answer?.statusCode}.`);
 }

@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { measureBucket } from "./bucket.ts";
+import { measureBucket, measureWaking } from "./bucket.ts";
 import { measureColdStart } from "./cold-start.ts";
 import { measureConsole } from "./console.ts";
 import { measureDrain } from "./drain.ts";
@@ -27,6 +27,7 @@ const parts: Readonly<Record<string, { measure: (options: BenchOptions) => Promi
   fanout: { measure: measureFanOut, defaults: { rounds: 3, seconds: 0 } },
   inbox: { measure: measureInbox, defaults: { rounds: 5, seconds: 2.2 } },
   bucket: { measure: measureBucket, defaults: { rounds: 3, seconds: 3 } },
+  wake: { measure: measureWaking, defaults: { rounds: 5, seconds: 0 } },
   drain: { measure: measureDrain, defaults: { rounds: 2, seconds: 0 } },
   console: { measure: measureConsole, defaults: { rounds: 3, seconds: 60 } },
   features: { measure: measureFeatures, defaults: { rounds: 5, seconds: 0.8 } },

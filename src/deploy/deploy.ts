@@ -5,6 +5,7 @@ import { packageVersion } from "../core/files.ts";
 import { isOnThisMachine } from "../core/urls.ts";
 import { type CheckResult, runDoctor, summarize } from "../doctor/doctor.ts";
 import type { HubClient } from "../hub/client.ts";
+import type { CommitResult } from "../hub/repositories/create-commit.ts";
 import type { ServerDescription } from "../receiver/control.ts";
 import { registerDescription } from "../registration/reconcile.ts";
 import { formatStep } from "../registration/report.ts";
@@ -13,10 +14,10 @@ import { describeAnswer, isProof, RemoteServer } from "./remote-server.ts";
 import { findDeployedSpace, RemoteSpace, rememberSpace, type SpaceInfo, visibilityFor } from "./remote-space.ts";
 import { startSpace, type WaitOptions, waitForStart } from "./start-space.ts";
 
-/** What a deployment does. `planned`: what it would do. `unchanged`: there was nothing to do. */
+/** What a deployment does. `planned`: what it would do. `unchanged`: there was nothing to do. `progress`: replaces the previous one. */
 export interface DeployEvent {
   step: "space" | "secrets" | "inbox" | "files" | "build" | "webhooks" | "delivery" | "doctor";
-  status: "planned" | "done" | "unchanged" | "warning" | "log";
+  status: "planned" | "done" | "unchanged" | "warning" | "log" | "progress";
   message: string;
 }
 
@@ -94,6 +95,30 @@ export async function* rotateSecret(options: DeployOptions): AsyncGenerator<Depl
 
 /** The state file of `sync`. */
 const registrationsFile = ".hub-webhooks/registrations.json";
+
+/** Yields the events of a call while it is pending, and returns its result. */
+async function* withEvents<Result>(
+  call: (emit: (event: DeployEvent) => void) => Promise<Result>,
+): AsyncGenerator<DeployEvent, Result> {
+  const events: DeployEvent[] = [];
+  let changed = Promise.withResolvers<void>();
+  const result = call((event) => {
+    events.push(event);
+    changed.resolve();
+  });
+  let isPending = true;
+  const end = () => {
+    isPending = false;
+    changed.resolve();
+  };
+  result.then(end, end);
+  while (isPending) {
+    await changed.promise;
+    changed = Promise.withResolvers();
+    yield* events.splice(0);
+  }
+  return result;
+}
 
 /** One run. The steps share what the earlier ones found. */
 class Deployment {
@@ -220,14 +245,32 @@ class Deployment {
     let changed = 0;
     for (const name of new Set([...names, ...this.#given.keys()])) {
       const value = this.#given.get(name) ?? this.#environment.get(name);
-      const setAt = remote.get(name);
-      const isCurrent = setAt !== undefined && setAt >= this.#environment.changedAt && !this.#given.has(name);
-      if (value === undefined || isCurrent) continue;
+      if (value === undefined || !(await this.#isDue(name, value, remote.get(name)))) continue;
       changed += 1;
       yield* this.#change("secrets", `set ${name}`, () => this.#space.setSecret(name, value));
     }
     if (changed === 0) yield { step: "secrets", status: "unchanged", message: `${remote.size} secrets are set` };
     return this.#secret !== undefined && !this.#isRotating;
+  }
+
+  /**
+   * Whether to set a secret. The Hub returns no values, and neither values nor hashes of them are kept here. So a secret is set again if
+   * the file was changed after the secret was set, although its own value may be the same. Only the secret of the deliveries can be
+   * compared: the running server accepts it, and no other one.
+   */
+  async #isDue(name: string, value: string, setAt: number | undefined): Promise<boolean> {
+    if (setAt === undefined || this.#given.has(name)) return true;
+    if (setAt >= this.#environment.changedAt) return false;
+    const url = this.#info?.host;
+    if (name !== "WEBHOOK_SECRET" || url === undefined) return true;
+    const server = this.#serverAt(url);
+    const probes = this.#server.endpoints.map(async (endpoint) => {
+      const [own, other] = await Promise.all(
+        [value, randomBytes(32).toString("base64url")].map((secret) => server.probe(endpoint.name, secret)),
+      );
+      return own !== undefined && isProof(own) && other !== undefined && !isProof(other);
+    });
+    return !(await Promise.all(probes)).includes(true);
   }
 
   async *#generate(missing: readonly string[]): AsyncGenerator<DeployEvent, void> {
@@ -305,7 +348,13 @@ class Deployment {
     const files = Object.fromEntries([...this.#files, ...removed.map((path) => [path, null] as const)]);
     const described = `${this.#files.size} files${removed.length > 0 ? `, ${removed.length} of them deleted` : ""}`;
     if (this.#isPlan) return void (yield { step: "files", status: "planned", message: `compare ${described}` });
-    const { created, oid } = await repo.commit({ message: "Deploy", files, signal });
+    const { created, oid } = yield* withEvents<CommitResult>((emit) => {
+      const onUpload = (bytes: number, totalBytes: number) => {
+        const [done, total] = [bytes, totalBytes].map((size) => (size / 1e6).toFixed(1));
+        emit({ step: "files", status: "progress", message: `uploaded ${done} of ${total} MB of large files` });
+      };
+      return repo.commit({ message: "Deploy", files, onUpload, signal });
+    });
     this.#commit = oid;
     yield created
       ? { step: "files", status: "done", message: `committed as ${oid.slice(0, 7)}` }

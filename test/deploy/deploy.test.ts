@@ -1,4 +1,4 @@
-import { mkdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
+import { mkdir, readFile, rm, stat, symlink, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { HubClient } from "../../src/client.ts";
@@ -245,6 +245,61 @@ describe("A deployment", () => {
     expect((await endState(folder)).paths).toEqual(
       [...expected.paths, ".dockerignore", "src/.gitignore", "src/docs/file.txt"].sort(),
     );
+  });
+
+  test("uploads a large file once, with its progress, and later only what changed", async () => {
+    const folder = await createProject();
+    const model = Buffer.alloc(11e6, "weights");
+    model[0] = 0;
+    await writeFile(join(folder, "model.bin"), model);
+    const sent: string[] = [];
+    const counting: typeof fetch = async (input, init) => {
+      const { pathname } = new URL(input instanceof Request ? input.url : input);
+      if (init?.method === "PUT") sent.push("large file");
+      if (/\/commit\/main$/.test(pathname)) {
+        const lines = String(await new Response(init?.body).text())
+          .trim()
+          .split("\n");
+        sent.push(...lines.slice(1).map((line) => JSON.parse(line).value.path));
+      }
+      return fetch(input, init);
+    };
+    const counted = new HubClient({ hubUrl: hub.url, token: "hf_local", fetch: counting });
+    const deployCounted = async () => {
+      const events = [];
+      for await (const { step, status, message } of deploy(optionsFor(folder, { client: counted }))) {
+        if (step === "files") events.push(status === "progress" ? message : status);
+      }
+      return { events, sent: sent.splice(0).sort() };
+    };
+    expect(await deployCounted()).toEqual({
+      events: ["uploaded 0.0 of 11.0 MB of large files", "uploaded 11.0 of 11.0 MB of large files", "done"],
+      sent: [...expected.paths.filter((path) => path !== ".gitattributes"), "large file", "model.bin"].sort(),
+    });
+    expect(await deployCounted()).toEqual({ events: ["unchanged"], sent: [] });
+    await writeFile(join(folder, "server.ts"), serverFile("second"));
+    expect(await deployCounted()).toEqual({ events: ["done"], sent: ["server.ts"] });
+    model[1] = 0;
+    await writeFile(join(folder, "model.bin"), model);
+    expect((await deployCounted()).sent).toEqual(["large file", "model.bin"]);
+  });
+
+  test("sets secrets again after .env changed, but the webhook secret only if the Space does not accept it", async () => {
+    const folder = await createProject();
+    await run(deploy(optionsFor(folder)));
+    const deployEdited = async (edit: (text: string) => string) => {
+      const path = join(folder, ".env");
+      await writeFile(path, edit(await readFile(path, "utf8")));
+      // The Hub has stored the secrets in this second too.
+      await utimes(path, new Date(), new Date(Date.now() + 60_000));
+      const messages: string[] = [];
+      for await (const { step, message } of deploy(optionsFor(folder))) if (step === "secrets") messages.push(message);
+      return messages;
+    };
+    expect(await deployEdited((text) => `${text}HF_TOKEN=hf_other\n`)).toEqual(["set CONSOLE_TOKEN", "set HF_TOKEN"]);
+    const changed = await deployEdited((text) => text.replace(/^WEBHOOK_SECRET=.*/m, "WEBHOOK_SECRET=another"));
+    expect(changed).toContain("set WEBHOOK_SECRET");
+    expect((await hub.push(repo)).map(({ status }) => status)).toEqual([200]);
   });
 
   test("sets every variable of a given file as a secret, and again only after the file changed", async () => {

@@ -9,7 +9,10 @@ interface Workflow {
   jobs: Record<string, { permissions?: Record<string, string>; steps: { uses?: string; run?: string }[] }>;
 }
 
-const files = globSync("**/.github/workflows/*.{yml,yaml}", { cwd: root, exclude: ["**/node_modules"] });
+const files = globSync(["**/.github/workflows/*.{yml,yaml}", "templates/*.yml"], {
+  cwd: root,
+  exclude: ["**/node_modules"],
+});
 
 describe.each(files)("%s", (file) => {
   const text = readFileSync(join(root, file), "utf8");

@@ -4,7 +4,7 @@ import { WebhookError } from "../../core/errors.ts";
 import { plainText } from "../../core/terminal.ts";
 import type { DeployEvent, DeployOptions } from "../../deploy/deploy.ts";
 import { canPrompt, confirm, promptSecret } from "../input.ts";
-import type { Invocation } from "../invocation.ts";
+import type { Invocation, Shell } from "../invocation.ts";
 import { examples, usageError } from "../usage.ts";
 
 interface DeployCommandOptions {
@@ -117,6 +117,7 @@ async function run(invocation: Invocation, { space, options, rotates = false }: 
   const steps = rotates ? rotateSecret(started) : deploy(started);
   for (;;) {
     const { done, value } = await steps.next().catch((error: unknown) => {
+      if (output.isText) showProgress(shell, "");
       if (!stop.signal.aborted) throw error;
       throw new WebhookError("Canceled. Run the command again to go on.", { code: "DEPLOY_FAILED" });
     });
@@ -126,15 +127,22 @@ async function run(invocation: Invocation, { space, options, rotates = false }: 
   }
 }
 
+/** Replaces one line on a terminal. Elsewhere, it would only be noise. */
+function showProgress({ stderr }: Shell, message: string): void {
+  if (stderr.isTTY) stderr.write(`\r${message}\u001b[K`);
+}
+
 const marks = { planned: "+", done: "✓", unchanged: "=", warning: "!", log: " " } as const;
 const colors = { planned: "green", done: "green", unchanged: undefined, warning: "yellow", log: undefined } as const;
 
-function print({ output }: Invocation, event: DeployEvent): void {
+function print({ output, shell }: Invocation, event: DeployEvent): void {
   const { step, status, message } = event;
   if (!output.isText) {
     output.print(JSON.stringify(event));
     return;
   }
+  showProgress(shell, status === "progress" ? message : "");
+  if (status === "progress") return;
   const color = colors[status];
   const line = `${marks[status]} ${step.padEnd("webhooks".length)}  ${message}`;
   output.print(color ? output.colorize(line, color) : line);

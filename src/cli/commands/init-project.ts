@@ -40,6 +40,7 @@ export async function writeFiles(folder: string, files: ReadonlyMap<string, stri
     await createFolder(folder, created);
     for (const [name, text] of files) {
       const path = join(folder, name);
+      await createFolder(dirname(path), created);
       const writing = writeFile(path, text, { flag: "wx" });
       // If the disk is full, an incomplete file remains, which must be removed. An existing file must not be removed.
       await writing.then(
@@ -173,17 +174,22 @@ const packedGitignore = "_gitignore";
 /** Instructions for coding assistants, which all templates share. */
 const sharedFile = "AGENTS.md";
 
+/** The workflow of GitHub Actions that `--ci` adds. */
+const workflow = { path: ".github/workflows/deploy.yml", template: "deploy.yml" };
+
 /**
  * Reads the files of a template as the files of a new project, sorted by name.
  *
- * @param project The name for package.json, and the exact version of hub-webhooks to depend on.
+ * @param project The name for package.json, the exact version of hub-webhooks to depend on, and whether to add the workflow.
  */
 export async function readTemplate(
   template: TemplateName,
-  project: { name: string; version: string },
+  project: { name: string; version: string; hasWorkflow: boolean },
 ): Promise<ReadonlyMap<string, string>> {
   const folder = new URL(`templates/${template}/`, packageRoot);
-  const files = new Map([[sharedFile, await readFile(new URL(`templates/${sharedFile}`, packageRoot), "utf8")]]);
+  const readShared = (name: string) => readFile(new URL(`templates/${name}`, packageRoot), "utf8");
+  const files = new Map([[sharedFile, await readShared(sharedFile)]]);
+  if (project.hasWorkflow) files.set(workflow.path, await readShared(workflow.template));
   for (const packed of await readdir(folder)) {
     const name = packed === packedGitignore ? ".gitignore" : packed;
     const text = await readFile(new URL(packed, folder), "utf8");

@@ -34,6 +34,7 @@ export function addInit(program: Command, invocation: Invocation): void {
       ),
     )
     .option("--example <name>", `start from an example: ${exampleNames.join(", ")}`)
+    .option("--ci", "add a GitHub Actions workflow that tests each change and deploys the main branch to the Space")
     .option("--name <name>", "name in package.json (default: based on the folder name)")
     .configureHelp(helpWithoutHubOptions())
     .addHelpText(
@@ -42,6 +43,7 @@ export function addInit(program: Command, invocation: Invocation): void {
         "init my-bot --template space",
         "init . --template server --name @me/bot",
         "init my-bot --template space --example discussion-bot",
+        "init my-bot --template space --ci",
       ),
     )
     .action((directory: string | undefined, options: InitOptions) => runInit({ directory, options, invocation }));
@@ -51,6 +53,7 @@ interface InitOptions {
   template?: TemplateName;
   example?: string;
   name?: string;
+  ci?: boolean;
 }
 
 /**
@@ -82,9 +85,13 @@ async function runInit({
   const directory = resolve(path);
   await requireEmptyFolder(directory);
   const { template, example } = await chooseProject(options, { named, shell });
+  const { ci: hasWorkflow = false } = options;
+  if (hasWorkflow && template !== "space") {
+    throw usageError("The workflow of --ci deploys to a Space. Add --template space, or omit --ci.");
+  }
   const name = options.name ?? nameFromFolder(basename(directory));
 
-  const blank = await readTemplate(template, { name, version: packageVersion() });
+  const blank = await readTemplate(template, { name, version: packageVersion(), hasWorkflow });
   const files = example === undefined ? blank : await withExample(blank, example);
   await writeFiles(directory, files);
 
@@ -93,7 +100,7 @@ async function runInit({
     return output.printResult({ json, quiet: [], columns: [], rows: [] });
   }
   if (output.format === "quiet") return output.print(plainText(directory));
-  output.print(nextSteps({ path, directory, name, template, example, fileCount: files.size }));
+  output.print(nextSteps({ path, directory, name, template, example, hasWorkflow, fileCount: files.size }));
 }
 
 /**
@@ -169,11 +176,11 @@ interface CreatedProject {
   name: string;
   template: TemplateName;
   example: ExampleName | undefined;
+  hasWorkflow: boolean;
   fileCount: number;
 }
 
-function nextSteps({ path, directory, name, template, example, fileCount }: CreatedProject): string {
-  const where = template === "space" ? "to a Space" : "to a server";
+function nextSteps({ path, directory, name, template, example, hasWorkflow, fileCount }: CreatedProject): string {
   const origin = example ? `template ${template} and example ${example}` : `template ${template}`;
   return [
     `Created ${fileCount} files from ${origin} in ${plainText(directory)}`,
@@ -185,10 +192,23 @@ function nextSteps({ path, directory, name, template, example, fileCount }: Crea
     "  npm test",
     ...(example ? runExample(example) : runTemplate),
     "",
-    `Edit the handler in server.ts. README.md explains how to deploy ${where}.`,
-    ...(template === "space" ? spaceInbox : []),
+    ...(template === "space"
+      ? [
+          "Edit the handler in server.ts, then deploy it to a Space. Run the command again after each edit:",
+          "",
+          `  npx hub-webhooks deploy me/${name.replace(/^@.*\//, "")}`,
+          "",
+          ...(hasWorkflow ? workflowSettings : []),
+          ...spaceInbox,
+        ]
+      : ["Edit the handler in server.ts. README.md explains how to deploy to a server."]),
   ].join("\n");
 }
+
+const workflowSettings = [
+  "After that, .github/workflows/deploy.yml deploys each push to main. It begins with the settings that it needs on GitHub.",
+  "",
+];
 
 const spaceInbox = [
   "A Space loses its disk at every restart. To keep the deliveries of background endpoints, set these secrets of the Space:",

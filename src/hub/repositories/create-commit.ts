@@ -35,6 +35,11 @@ export interface CommitRequest extends CallOptions {
   branch?: string | undefined;
   /** A name for the purpose of the commit, which is written into its description. */
   marker?: string | undefined;
+  /**
+   * Called with the bytes of large files that the Hub has, and the bytes of all large files of the commit: before the uploads, and after
+   * each file or part of a file.
+   */
+  onUpload?: ((bytes: number, totalBytes: number) => void) | undefined;
 }
 
 /** The query of a commit that opens a pull request. */
@@ -54,7 +59,7 @@ const pathsPerRequest = { info: 1000, preupload: 256 };
 const sampleBytes = 512;
 
 export async function createCommit(context: RepositoryContext, request: CommitRequest): Promise<CommitResult> {
-  const { message, description = "", files, parent, branch = "main", marker, signal } = request;
+  const { message, description = "", files, parent, branch = "main", marker, onUpload, signal } = request;
   checkMessage(message);
   const mark = marker === undefined ? signatureOf(context) : markerOf(context, checkMarker(marker));
   const signed = mark ? markCommit(description, mark) : description;
@@ -62,7 +67,7 @@ export async function createCommit(context: RepositoryContext, request: CommitRe
 
   const { head, needed } = await compareWithHead(context, { writes, branch, signal });
   if (needed.length === 0) return { oid: head, created: false };
-  const uploaded = await uploadLargeFiles(context, { needed, branch, signal });
+  const uploaded = await uploadLargeFiles(context, { needed, branch, onUpload, signal });
   const body = await encodeCommit({ message, description: signed, parent }, { needed, uploaded });
   const params = { ...context.path, rev: branch };
   return observe<CommitResult>(context, {
@@ -197,8 +202,13 @@ async function uploadLargeFiles(
     needed,
     branch,
     query,
+    onUpload,
     signal,
-  }: CallOptions & { needed: readonly NeededWrite[]; branch: string; query?: CommitQuery },
+  }: Pick<CommitRequest, "onUpload" | "signal"> & {
+    needed: readonly NeededWrite[];
+    branch: string;
+    query?: CommitQuery;
+  },
 ): Promise<UploadedFiles> {
   const { client, path } = context;
   const params = { ...path, rev: branch };
@@ -222,7 +232,7 @@ async function uploadLargeFiles(
   }
   if (large.length === 0) return new Map();
   const { uploadFiles } = await import("./upload-files.ts");
-  return uploadFiles(context, { files: new Map(large), ref: query?.create_pr ? undefined : branch, signal });
+  return uploadFiles(context, { files: new Map(large), ref: query?.create_pr ? undefined : branch, onUpload, signal });
 }
 
 /** Encodes the body of a commit as lines of JSON. */

@@ -52,6 +52,8 @@ interface Upload extends CallOptions {
   files: ReadonlyMap<string, FileContent>;
   /** The branch, or the ref of a pull request. `undefined` for a commit that opens a pull request, which needs no write access. */
   ref: string | undefined;
+  /** See `CommitRequest.onUpload`. */
+  onUpload?: ((bytes: number, totalBytes: number) => void) | undefined;
 }
 
 /**
@@ -59,7 +61,10 @@ interface Upload extends CallOptions {
  *
  * @throws `HUB_REFUSED` if the Hub refuses a file.
  */
-export async function uploadFiles(context: RepositoryContext, { files, ref, signal }: Upload): Promise<UploadedFiles> {
+export async function uploadFiles(
+  context: RepositoryContext,
+  { files, ref, onUpload, signal }: Upload,
+): Promise<UploadedFiles> {
   const uploaded = new Map<string, LargeFile>();
   const contents = new Map<string, { path: string; content: FileContent; file: LargeFile }>();
   for (const [path, content] of files) {
@@ -68,6 +73,13 @@ export async function uploadFiles(context: RepositoryContext, { files, ref, sign
     contents.set(file.oid, { path, content, file });
   }
   const unique = [...contents.values()];
+  const total = unique.reduce((sum, { file }) => sum + file.size, 0);
+  let done = 0;
+  const report = (bytes: number) => {
+    done += bytes;
+    onUpload?.(done, total);
+  };
+  report(0);
   for (let start = 0; start < unique.length; start += filesPerRequest) {
     const objects = unique.slice(start, start + filesPerRequest).map(({ file }) => file);
     for (const { oid, actions, error } of await requestUploads(context, { objects, ref, signal })) {
@@ -82,7 +94,8 @@ export async function uploadFiles(context: RepositoryContext, { files, ref, sign
           },
         );
       }
-      if (actions) await uploadFile(context, { ...found, actions, signal });
+      if (actions) await uploadFile(context, { ...found, actions, onSent: report, signal });
+      if (!actions?.upload) report(found.file.size);
     }
   }
   return uploaded;
@@ -112,11 +125,13 @@ interface FileUpload extends CallOptions {
   content: FileContent;
   file: LargeFile;
   actions: UploadActions;
+  /** Called with the number of bytes of each request. */
+  onSent: (bytes: number) => void;
 }
 
 async function uploadFile(
   { client }: RepositoryContext,
-  { content, file, actions, signal }: FileUpload,
+  { content, file, actions, onSent, signal }: FileUpload,
 ): Promise<void> {
   const { transport } = client;
   const { upload, verify } = actions;
@@ -127,12 +142,14 @@ async function uploadFile(
     const { chunk_size: chunkSize, ...header } = upload.header;
     if (chunkSize === undefined) {
       await transport.upload({ method: "PUT", url: upload.href, headers: toHeaders(header), body, signal });
+      onSent(size);
     } else {
       const parts = [];
       for (const { partNumber, url } of partsOf(header, Math.ceil(size / Number(chunkSize)))) {
         const start = (partNumber - 1) * Number(chunkSize);
         const part = body.slice(start, start + Number(chunkSize));
         const headers = await transport.upload({ method: "PUT", url, body: part, signal });
+        onSent(part.size);
         parts.push({ partNumber, etag: headers.get("etag") ?? "" });
       }
       const text = JSON.stringify({ oid, parts });

@@ -1,6 +1,6 @@
 import type { Logger } from "../../core/log.ts";
 import { decodeRecord, type LogRecord, quarantineKey, recordKey, recordNumber, recordPrefix } from "./log.ts";
-import { type ObjectStore, type ReadObject, readObject } from "./object-store.ts";
+import { type ListedObject, type ObjectStore, type ReadObject, readAhead, readObject } from "./object-store.ts";
 import { isCoveredBySnapshot, noReadableSnapshot, type RestoredSnapshot } from "./snapshots.ts";
 
 /** A record of the log whose changes are missing. */
@@ -33,14 +33,68 @@ export interface LogReplayOptions {
   /** The snapshot that the target contains. */
   snapshot: RestoredSnapshot;
   log: Logger;
+  /** The records that are read while the snapshot is restored. */
+  prefetch?: LogPrefetch | undefined;
   /** Whether the log must not be changed. Default `false`: unreadable records are copied to another key. */
   isReadOnly?: boolean;
 }
 
 /** The number of records that are read at the same time. */
-const maxReads = 16;
+const maxReads = 64;
+/** The number of records that a process that takes over reads together with each write. */
+const maxFollowing = 8;
 /** How many numbers after the last known record a process that takes over reads first. A loaded owner stores a record per request. */
 const firstReads = 4;
+
+/**
+ * Lists a log and reads its first records while the snapshot before them is restored. Records that it does not find are read again.
+ */
+export class LogPrefetch {
+  readonly next: number;
+  readonly listed: Promise<readonly ListedObject[]>;
+  /** The numbers after which no record was found, and the number of the last record. */
+  readonly end: Promise<{ listed: number; last: number }>;
+  readonly #reads = new Map<number, Promise<StoredRecord | undefined>>();
+
+  /** Reads no records before `allowed` resolves. */
+  constructor(
+    store: ObjectStore,
+    { after, allowed, signal }: { after: number; allowed: Promise<unknown>; signal: AbortSignal },
+  ) {
+    this.next = after + 1;
+    this.listed = store.list(recordPrefix, { after: recordKey(after) });
+    this.end = Promise.all([this.listed, allowed]).then(async ([listed]) => {
+      signal.throwIfAborted();
+      for (const { key } of listed.slice(0, maxReads)) {
+        const number = recordNumber(key);
+        const reading = store.get(key).then(async (stored) => {
+          const record = stored && (await decodeRecord(stored.body));
+          return record && { record, ageMs: stored.ageMs };
+        });
+        if (number !== undefined)
+          this.#reads.set(
+            number,
+            reading.catch(() => undefined),
+          );
+      }
+      const last = lastOf(listed, after);
+      return { listed: last, last: await findLast(store, last, firstReads) };
+    });
+    // The requests are repeated.
+    for (const pending of [this.listed, this.end]) pending.catch(() => {});
+  }
+
+  take(number: number): Promise<StoredRecord | undefined> | undefined {
+    const reading = this.#reads.get(number);
+    this.#reads.delete(number);
+    return reading;
+  }
+}
+
+interface StoredRecord {
+  record: LogRecord;
+  ageMs: number;
+}
 
 /**
  * Applies the records of a log that can grow, and whose beginning can be deleted, while it is read.
@@ -54,6 +108,7 @@ const firstReads = 4;
  */
 export class LogReplay {
   readonly #options: LogReplayOptions;
+  #prefetch: LogPrefetch | undefined;
   /** The number of the next record. */
   next: number;
   /** The writer of the last readable record that was read. */
@@ -69,6 +124,7 @@ export class LogReplay {
 
   constructor(options: LogReplayOptions) {
     this.#options = options;
+    this.#prefetch = options.prefetch;
     this.next = options.target.position + 1;
   }
 
@@ -87,25 +143,26 @@ export class LogReplay {
    * @throws `INBOX_UNUSABLE` if a newer release has written a record, `ObjectStoreError`.
    */
   async catchUp(lastKnown = 0): Promise<boolean> {
-    const { store, snapshot } = this.#options;
-    const listed = await store.list(recordPrefix, { after: recordKey(this.next - 1) });
+    const { store, snapshot, isReadOnly = false } = this.#options;
+    const prefetch = this.#prefetch?.next === this.next ? this.#prefetch : undefined;
+    this.#prefetch = undefined;
+    const after = { after: recordKey(this.next - 1) };
+    const listed = (await prefetch?.listed.catch(() => undefined)) ?? (await store.list(recordPrefix, after));
     const sizes = new Map(listed.map(({ key, bytes }) => [recordNumber(key) ?? 0, bytes]));
-    const last = await this.#findLast(
-      Math.max(lastKnown, snapshot.newest, this.next - 1, recordNumber(listed.at(-1)?.key ?? "") ?? 0),
-    );
+    const known = Math.max(lastKnown, snapshot.newest, lastOf(listed, this.next - 1));
+    const end = await prefetch?.end.catch(() => undefined);
+    const last = end?.listed === known ? end.last : await findLast(store, known, isReadOnly ? 1 : firstReads);
     this.newestAgeMs = Number.POSITIVE_INFINITY;
-    const reads: Promise<ReadObject<LogRecord>>[] = [];
-    for (let number = this.next; number <= last; number += 1) {
-      while (reads.length < maxReads && number + reads.length <= last) {
-        const read = this.#read(number + reads.length, sizes.get(number + reads.length));
-        // The error is thrown when the record is applied.
-        read.catch(() => {});
-        reads.push(read);
-      }
-      const read = await reads.shift();
-      if (read === undefined || read.state === "obsolete") return false;
-      await this.#apply(number, read);
-      this.next = number + 1;
+    const numbers = Array.from({ length: Math.max(0, last + 1 - this.next) }, (_, index) => this.next + index);
+    const reads = readAhead(numbers, {
+      maxReads,
+      bytesOf: (number) => sizes.get(number) ?? 0,
+      read: (number) => this.#read(number, { bytes: sizes.get(number), prefetch }),
+    });
+    for await (const read of reads) {
+      if (read.state === "obsolete") return false;
+      await this.#apply(this.next, read);
+      this.next += 1;
     }
     this.#checkSnapshots();
     return true;
@@ -123,7 +180,7 @@ export class LogReplay {
    * owner could store further records faster than they are listed and read. Returns the writer of the first record.
    */
   async follow(): Promise<string | undefined> {
-    const numbers = Array.from({ length: maxReads / 2 }, (_, index) => this.next + index);
+    const numbers = Array.from({ length: maxFollowing }, (_, index) => this.next + index);
     const found = await Promise.all(numbers.map((number) => this.#options.store.get(recordKey(number))));
     let first: string | undefined;
     for (const [index, number] of numbers.entries()) {
@@ -152,27 +209,22 @@ export class LogReplay {
     return later.length === 0 && next === undefined && !isOutdated;
   }
 
-  /** Returns the number of the last record. A list can hide the newest records, so the next numbers are read. */
-  async #findLast(listed: number): Promise<number> {
-    const { isReadOnly = false } = this.#options;
-    for (let [last, width] = [listed, isReadOnly ? 1 : firstReads]; ; width = Math.min(2 * width, maxReads)) {
-      const numbers = Array.from({ length: width }, (_, index) => last + 1 + index);
-      const found = await Promise.all(numbers.map((number) => this.#options.store.get(recordKey(number))));
-      const newest = numbers[found.findLastIndex((object) => object !== undefined)];
-      if (newest === undefined) return last;
-      // A loaded owner stores records as fast as they are read, so this must not wait until none is found.
-      if (newest !== numbers.at(-1)) return newest;
-      last = newest;
-    }
-  }
-
-  #read(number: number, bytes: number | undefined): Promise<ReadObject<LogRecord>> {
+  async #read(
+    number: number,
+    { bytes, prefetch }: { bytes: number | undefined; prefetch: LogPrefetch | undefined },
+  ): Promise<ReadObject<LogRecord>> {
+    const decoded = ({ record, ageMs }: StoredRecord) => {
+      if (record.number !== number) return undefined;
+      this.newestAgeMs = Math.min(this.newestAgeMs, ageMs);
+      return record;
+    };
+    const prefetched = await prefetch?.take(number);
+    const content = prefetched && decoded(prefetched);
+    if (content) return { state: "readable", content };
     return readObject(this.#options.store, recordKey(number), {
       decode: async (body, ageMs) => {
         const record = await decodeRecord(body);
-        if (record?.number !== number) return undefined;
-        this.newestAgeMs = Math.min(this.newestAgeMs, ageMs);
-        return record;
+        return record && decoded({ record, ageMs });
       },
       bytes,
       isObsolete: () => this.#isOutdated(number),
@@ -221,5 +273,23 @@ export class LogReplay {
     target.applyPossible(body);
     // The changes of this record describe the state after all earlier gaps.
     if (kind === "gap") this.#isIncomplete = false;
+  }
+}
+
+/** Returns the number of the last record of a list, or `after` if the list is empty. */
+function lastOf(listed: readonly ListedObject[], after: number): number {
+  return Math.max(after, recordNumber(listed.at(-1)?.key ?? "") ?? 0);
+}
+
+/** Returns the number of the last record. A list can hide the newest records, so the next numbers are read. */
+async function findLast(store: ObjectStore, listed: number, firstWidth: number): Promise<number> {
+  for (let [last, width] = [listed, firstWidth]; ; width = Math.min(2 * width, maxFollowing * 2)) {
+    const numbers = Array.from({ length: width }, (_, index) => last + 1 + index);
+    const found = await Promise.all(numbers.map((number) => store.get(recordKey(number))));
+    const newest = numbers[found.findLastIndex((object) => object !== undefined)];
+    if (newest === undefined) return last;
+    // A loaded owner stores records as fast as they are read, so this must not wait until none is found.
+    if (newest !== numbers.at(-1)) return newest;
+    last = newest;
   }
 }

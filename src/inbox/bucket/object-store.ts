@@ -127,6 +127,36 @@ export async function readObject<Content>(
   return body === undefined ? { state: "missing" } : { state: "unreadable", body };
 }
 
+/** The bytes that are read ahead, by a list. */
+const maxAheadBytes = 16 * 2 ** 20;
+
+/** Reads up to `maxReads` objects at the same time, and yields the results in order. An error is thrown when its result is due. */
+export async function* readAhead<Item, Result>(
+  items: Iterable<Item>,
+  {
+    maxReads,
+    bytesOf,
+    read,
+  }: { maxReads: number; bytesOf: (item: Item) => number; read: (item: Item) => Promise<Result> },
+): AsyncGenerator<Result> {
+  const reads: { reading: Promise<Result>; bytes: number }[] = [];
+  let ahead = 0;
+  for (const item of items) {
+    const reading = read(item);
+    reading.catch(() => {});
+    const bytes = bytesOf(item);
+    reads.push({ reading, bytes });
+    ahead += bytes;
+    while (reads.length >= maxReads || ahead > maxAheadBytes) {
+      const next = reads.shift();
+      if (next === undefined) break;
+      ahead -= next.bytes;
+      yield await next.reading;
+    }
+  }
+  for (const { reading } of reads) yield await reading;
+}
+
 export function isSameBody(one: Uint8Array | undefined, other: Uint8Array | undefined): boolean {
   return one === undefined || other === undefined ? one === other : Buffer.compare(one, other) === 0;
 }
@@ -200,7 +230,8 @@ async function findViolation(store: ObjectStore): Promise<string | undefined> {
     }
     throw error;
   } finally {
-    await store.delete(key).catch(() => {});
+    // A start does not wait for the removal.
+    void store.delete(key).catch(() => {});
   }
 }
 

@@ -6,7 +6,7 @@ import { BucketInbox, type BucketInboxOptions, type Opening, type OwnedInbox } f
 import { BucketReader } from "./bucket-reader.ts";
 import { parseBucketUrl, type ReadVariable, readBucketCredentials } from "./bucket-url.ts";
 import { waitWithTimer } from "./log.ts";
-import { LogReplay } from "./log-replay.ts";
+import { LogPrefetch, LogReplay } from "./log-replay.ts";
 import { accessHint, checkObjectStore, type ObjectStore, ObjectStoreError } from "./object-store.ts";
 import { describeProcess, type OwnerHeartbeat } from "./ownership.ts";
 import { openS3ObjectStore } from "./s3.ts";
@@ -23,8 +23,8 @@ export interface OpenBucketInboxOptions
   spaceId: string | undefined;
   /** Whether to take over the inbox although its owner still runs. */
   takeOver: boolean;
-  /** Checks the store before its first use. */
-  checkStore?: () => Promise<void>;
+  /** Checks the store before its first use. `isFree` resolves if no other process owns the inbox. */
+  checkStore?: (isFree: Promise<unknown>) => Promise<void>;
   /** See `SnapshotScheduleOptions.minRecords`. */
   minSnapshotRecords?: number;
   /** See `OwnerHeartbeatOptions.intervalMs`. */
@@ -45,8 +45,8 @@ export async function openBucketInbox(options: OpenBucketInboxOptions): Promise<
 
 export function startBucketInbox(options: OpenBucketInboxOptions): BucketInbox {
   let hasChecked = false;
-  const checkStore = async () => {
-    if (!hasChecked) await options.checkStore?.();
+  const checkStore = async (isFree: Promise<unknown>) => {
+    if (!hasChecked) await options.checkStore?.(isFree);
     hasChecked = true;
   };
   const complete = { monotonicNow: () => performance.now(), wait: waitWithTimer, ...options, checkStore };
@@ -55,7 +55,7 @@ export function startBucketInbox(options: OpenBucketInboxOptions): BucketInbox {
 
 /** Builds the working file from the newest snapshot and the records since then, takes over the log, and starts the heartbeats. */
 async function openOwnedInbox(
-  options: OpenBucketInboxOptions & BucketInboxOptions & Opening & { checkStore: () => Promise<void> },
+  options: OpenBucketInboxOptions & BucketInboxOptions & Opening & Required<Pick<OpenBucketInboxOptions, "checkStore">>,
 ): Promise<OwnedInbox> {
   const { store, spaceId, log, now, monotonicNow, parentFolder, isFirst, writerId, signal, onOwned, ...rest } = options;
   const owner = describeProcess(spaceId, now());
@@ -71,13 +71,20 @@ async function openOwnedInbox(
       fenced.resolve(by);
     },
   };
-  const prepared = checkOwner(taking).then(() => createWorkingFolder(parentFolder));
+  const checking = checkOwner(taking).then((heartbeats) => ({ heartbeats, at: monotonicNow() }));
+  const prepared = checking.then(() => createWorkingFolder(parentFolder));
   // After another process has taken over the inbox, this check is repeated for a long time.
   if (!isFirst) await prepared;
+  // The error is thrown before the takeover.
+  const storeChecked = options.checkStore(prepared);
   const target = prepared.then(({ file }) => restoreFile(file));
-  const restoring = restoreSnapshot({ store, target, log });
+  let prefetch: LogPrefetch | undefined;
+  const onChosen = (after: number) => {
+    if (!signal.aborted) prefetch = new LogPrefetch(store, { after, allowed: target, signal });
+  };
+  const restoring = restoreSnapshot({ store, target, log, onChosen });
   // The error of the check is more important.
-  for (const pending of [target, restoring]) pending.catch(() => {});
+  for (const pending of [storeChecked, target, restoring]) pending.catch(() => {});
   const folder = await prepared;
   const { file } = folder;
   let working: WorkingDatabase | undefined;
@@ -88,14 +95,11 @@ async function openOwnedInbox(
     folder[Symbol.dispose]();
   };
   try {
-    const storeChecked = options.checkStore();
-    // The error is thrown before the takeover.
-    storeChecked.catch(() => {});
     const snapshot = await restoring;
     signal.throwIfAborted();
     working = new WorkingDatabase(file, store.name);
-    const replay = new LogReplay({ store, target: working, snapshot, log });
-    const taken = await takeOverLog({ ...taking, replay, storeChecked });
+    const replay = new LogReplay({ store, target: working, snapshot, log, prefetch });
+    const taken = await takeOverLog({ ...taking, replay, storeChecked, recent: await checking });
     if (taken === undefined) {
       remove();
       log.warn({}, "The log of the inbox has changed while it was read. The inbox is restored again.");
@@ -212,8 +216,11 @@ export async function openBucket({
     store,
     spaceId: readVariable("SPACE_ID"),
     takeOver,
-    checkStore: async () => {
-      if (mustExist) await (await BucketReader.open({ store, log: options.log })).close();
+    checkStore: async (isFree) => {
+      if (mustExist) {
+        await isFree;
+        await (await BucketReader.open({ store, log: options.log })).close();
+      }
       await checkObjectStore(store);
     },
     ...(options.onFailure === undefined && { canRetry: isTemporary }),

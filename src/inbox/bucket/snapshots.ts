@@ -7,6 +7,7 @@ import {
   ObjectStoreError,
   parseJson,
   type ReadOptions,
+  readAhead,
   readObject,
 } from "./object-store.ts";
 
@@ -19,6 +20,8 @@ const newestKey = `${snapshotPrefix}newest`;
 /** The number of snapshots that are kept. If the newest one is damaged, the older one and more records are used. */
 const keptSnapshots = 2;
 const maxDeletes = 8;
+/** The number of parts that are read at the same time. */
+const maxPartReads = 4;
 const newline = 0x0a;
 
 const manifestSchema = z.object({
@@ -92,6 +95,8 @@ interface RestoreOptions {
   /** Until the promise resolves, only the manifest of the snapshot is read. */
   target: RestoreDatabase | Promise<RestoreDatabase>;
   log: Logger;
+  /** Called with the number of each snapshot before it is restored. 0: there is no snapshot. */
+  onChosen?: (number: number) => void;
 }
 
 /**
@@ -100,13 +105,14 @@ interface RestoreOptions {
  * @throws {@link ObjectStoreError} if the newest snapshot is known, but missing.
  */
 export async function restoreSnapshot(options: RestoreOptions): Promise<RestoredSnapshot> {
-  const { store, target, log } = options;
+  const { store, target, log, onChosen } = options;
   const damaged = new Set<number>();
   for (let newest = 0; ; ) {
     const { numbers, sizes } = await listSnapshots(store);
     const isCandidate = (candidate: number) => !damaged.has(candidate);
     const number = numbers.find(isCandidate);
     newest = Math.max(newest, numbers[0] ?? 0);
+    onChosen?.(number ?? 0);
     if (number === undefined) {
       await (await target)(noParts());
       return { number: 0, bytes: 0, newest, damaged };
@@ -146,9 +152,15 @@ async function restore(
   const { content } = manifest;
   let problem: "damaged" | "obsolete" | undefined;
   async function* readParts() {
-    for (const [index, expected] of content.parts.entries()) {
-      const key = partKey(number, index);
-      const part = await readPart(store, key, { ...expected, bytes: sizes.get(key), isObsolete });
+    const parts = readAhead(content.parts.entries(), {
+      maxReads: maxPartReads,
+      bytesOf: ([, { bytes }]) => bytes,
+      read: ([index, expected]) => {
+        const key = partKey(number, index);
+        return readPart(store, key, { ...expected, bytes: sizes.get(key), isObsolete });
+      },
+    });
+    for await (const part of parts) {
       if (part.state === "readable") yield part.content;
       else {
         problem = part.state === "obsolete" ? "obsolete" : "damaged";

@@ -203,8 +203,21 @@ export async function checkOwner(options: TakeOverOptions, lastWriter?: string):
 
 /** An owner that has stored no record for this time in milliseconds counts as idle. */
 const minIdleMs = 5_000;
+/** After this time in milliseconds, or if another process runs, the heartbeats are read again before the takeover. */
+const maxCheckAgeMs = 5_000;
 /** A process that has read more records than this number reads the log again, because its owner has stored further ones. */
 const maxNewRecords = 16;
+
+/** The result of the check before the snapshot was restored. */
+interface RecentCheck {
+  heartbeats: Heartbeat[];
+  /** By the monotonic clock. */
+  at: number;
+}
+
+function lastPosition(heartbeats: readonly Heartbeat[]): number {
+  return Math.max(0, ...heartbeats.map(({ position }) => position));
+}
 
 /**
  * Reads the log to its end and appends a record that fences the previous owner. Returns `undefined` if the working file is outdated.
@@ -213,26 +226,30 @@ const maxNewRecords = 16;
  */
 export async function takeOverLog({
   replay,
+  recent,
   ...options
-}: TakeOverOptions & { replay: LogReplay }): Promise<OwnedLog | undefined> {
-  let lastKnown = 0;
+}: TakeOverOptions & { replay: LogReplay; recent?: RecentCheck }): Promise<OwnedLog | undefined> {
+  const isRecent = recent && options.monotonicNow() - recent.at < maxCheckAgeMs && !recent.heartbeats.some(isLive);
+  let known = isRecent ? recent.heartbeats : undefined;
+  let lastKnown = lastPosition(known ?? []);
   let read = Number.POSITIVE_INFINITY;
   for (;;) {
     options.signal.throwIfAborted();
     const { next: first, lastWriter: checked } = replay;
-    const checking = checkOwner(options, checked);
+    const checking = known ? Promise.resolve(known) : checkOwner(options, checked);
+    known = undefined;
     // The error is thrown after the log was read.
     checking.catch(() => {});
     if (!(await replay.catchUp(lastKnown))) return undefined;
     const earlier = await checking;
-    lastKnown = Math.max(0, ...earlier.map(({ position }) => position));
+    lastKnown = lastPosition(earlier);
     const { lastWriter } = replay;
     const isChecked = lastWriter === checked || earlier.some(({ writerId }) => writerId === lastWriter);
     if (replay.next <= lastKnown || !isChecked) continue;
     const lastRead = read;
     read = replay.next - first;
     // An owner that stores records faster than they are read must not prevent the takeover.
-    if (read > maxNewRecords && read < lastRead / 2) continue;
+    if (earlier.some(isLive) && read > maxNewRecords && read < lastRead / 2) continue;
     await options.storeChecked;
     const result = await race(replay, { ...options, earlier });
     if (result !== "another takeover") return result === "outdated" ? undefined : result;
@@ -247,18 +264,23 @@ async function race(replay: LogReplay, options: Contest): Promise<OwnedLog | "an
   const shared = { store, owner, log, monotonicNow, wait };
   const fences = replay.fences.length;
   const request = new YieldRequest(options);
+  // An idle owner needs no request, because it does not compete for the next record.
+  if (replay.newestAgeMs < minIdleMs) request.send();
+  const announced = storeHeartbeat(store, { writerId, owner, position: replay.next - 1, isReleased: false });
   try {
-    // An idle owner needs no request, because it does not compete for the next record.
-    if (replay.newestAgeMs < minIdleMs) request.send();
-    // The heartbeat precedes the record, so that another process that starts now finds an owner.
-    await storeHeartbeat(store, { writerId, owner, position: replay.next - 1, isReleased: false });
+    // The heartbeat precedes the record, so that another process that starts now finds an owner. Without a live owner, a process that
+    // does not find the heartbeat yet only takes the inbox over before this process accepts a delivery.
+    if (earlier.some(isLive)) await announced;
     for (;;) {
       signal.throwIfAborted();
       const { next } = replay;
       const { onTakenOver } = options;
       const writer = new LogWriter({ ...shared, writerId, next, onTakenOver, beforeAppend: () => gate.enter() });
       const gate: YieldGate = new YieldGate({ ...shared, writer });
-      if (await tryToTakeOver(writer, { replay, owner, signal })) {
+      // A writer repeats its request until it is closed.
+      announced.catch(() => writer.close());
+      const [isStored] = await Promise.all([tryToTakeOver(writer, { replay, owner, signal }), announced]);
+      if (isStored) {
         if (!(await replay.isComplete(writer.next - 1))) {
           await removeHeartbeat();
           return "outdated";
@@ -282,6 +304,8 @@ async function race(replay: LogReplay, options: Contest): Promise<OwnedLog | "an
   }
 
   async function removeHeartbeat(): Promise<void> {
+    // A heartbeat in flight could otherwise be stored after its removal.
+    await announced.catch(() => {});
     await store.delete(heartbeatKey(writerId)).catch(() => {});
   }
 }

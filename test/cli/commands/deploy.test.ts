@@ -33,6 +33,21 @@ export default server;
 const deploy = (...words: readonly string[]) => runCommand(["deploy", ...words], { hub, stopped: neverStopped });
 
 describe("hub-webhooks deploy", () => {
+  test("shows the progress of an upload in one line of a terminal, and nowhere else", async () => {
+    const folder = await createProject();
+    await writeFile(join(folder, "model.bin"), new Uint8Array(2e6));
+    const words = ["deploy", "me/large", "--folder", folder, "--yes", "--no-save-env"];
+    const onTerminal = await runCommand(words, { hub, stopped: neverStopped, hasPrompts: true });
+    const line = "\ruploaded 2.0 of 2.0 MB of large files\u001b[K";
+    expect(onTerminal.stderr).toContain(`${line}\r\u001b[K`);
+    expect(onTerminal.stdout).not.toContain("uploaded");
+    await writeFile(join(folder, "model.bin"), new Uint8Array(3e6));
+    expect(await runCommand(words, { hub, stopped: neverStopped })).toMatchObject({
+      stdout: expect.not.stringContaining("uploaded"),
+      stderr: "",
+    });
+  });
+
   test("goes from a folder to a proven Space, and shows its status and its logs", async () => {
     const folder = await createProject();
     const first = await deploy("me/bot", "--folder", folder, "--yes", "--save-env", "--format", "json");

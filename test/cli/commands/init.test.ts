@@ -228,6 +228,21 @@ describe("hub-webhooks init", () => {
   });
 });
 
+describe("hub-webhooks init --ci", () => {
+  test("adds the workflow, and names the deployment and the workflow as the next steps", async () => {
+    const { stdout } = await init(join(folder, "bot"), "--template", "space", "--ci", "--name", "@me/bot");
+    expect(await readdir(join(folder, "bot/.github/workflows"))).toEqual(["deploy.yml"]);
+    expect(stdout).toContain("  npx hub-webhooks deploy me/bot\n");
+    expect(stdout).toContain("After that, .github/workflows/deploy.yml deploys each push to main.");
+  });
+
+  test("is refused for another template, and nothing is created", async () => {
+    const { exitCode, stderr } = await init(join(folder, "bot"), "--template", "server", "--ci");
+    expect([exitCode, stderr]).toEqual([2, expect.stringContaining("Add --template space, or omit --ci.")]);
+    expect(await readdir(folder)).toEqual([]);
+  });
+});
+
 describe("A folder is refused", () => {
   test("with exit code 1 if it contains a file, which is named and not changed", async () => {
     await writeFile(join(folder, "server.ts"), "mine");
@@ -305,9 +320,9 @@ describe("A failed write", () => {
   });
 
   test("removes the folders that were created", async () => {
-    const unwritable = new Map([...twoFiles, ["no/such/folder.txt", "new"]]);
+    const unwritable = new Map([...twoFiles, ["no/file.txt", "new"], ["no/file.txt/below", "new"]]);
     const attempt = writeFiles(join(folder, "one", "two"), unwritable);
-    await expect(attempt).rejects.toMatchObject({ code: "FOLDER_UNUSABLE", message: expect.stringMatching(/ENOENT/) });
+    await expect(attempt).rejects.toMatchObject({ code: "FOLDER_UNUSABLE", message: expect.stringMatching(/ENOTDIR/) });
     expect(await readdir(folder)).toEqual([]);
   });
 

@@ -206,7 +206,7 @@ describe("The replay of a log", () => {
     };
     const { database } = await replayLog(store);
     expect(ids(database)).toEqual(expected);
-    expect(most).toBe(16);
+    expect(most).toBe(64);
   });
 
   test("starts with any number of records", async () => {

@@ -5,6 +5,7 @@ const movingLog = "test/inbox/bucket/moving-log.test.ts";
 const snapshots = "test/inbox/bucket/snapshots.test.ts";
 const replay = "test/inbox/bucket/log-replay.test.ts";
 const schedule = "test/inbox/bucket/snapshot-schedule.test.ts";
+const waking = "test/inbox/bucket/waking.test.ts";
 const ownership = "test/inbox/bucket/ownership.test.ts";
 
 export const faults: readonly Fault[] = [
@@ -395,9 +396,51 @@ export const faults: readonly Fault[] = [
   {
     name: "the records that a loaded owner stores while a long log is read delay the takeover",
     file: "src/inbox/bucket/take-over.ts",
-    find: "    if (read > maxNewRecords && read < lastRead / 2) continue;\n",
+    find: "    if (earlier.some(isLive) && read > maxNewRecords && read < lastRead / 2) continue;\n",
     replace: "",
     tests: [ownership],
+  },
+  {
+    name: "a start reads no records while it restores the snapshot",
+    file: "src/inbox/bucket/open-bucket.ts",
+    find: "snapshot, log, prefetch });",
+    replace: "snapshot, log });",
+    tests: [waking],
+  },
+  {
+    name: "a start without an earlier owner waits for its heartbeat before the takeover",
+    file: "src/inbox/bucket/take-over.ts",
+    find: "    if (earlier.some(isLive)) await announced;",
+    replace: "    await announced;",
+    tests: [waking],
+  },
+  {
+    name: "a start whose heartbeat fails goes on to store its takeover",
+    file: "src/inbox/bucket/take-over.ts",
+    find: "announced.catch(() => writer.close());",
+    replace: "announced.catch(() => {});",
+    tests: [waking],
+  },
+  {
+    name: "a heartbeat in flight is stored after its removal",
+    file: "src/inbox/bucket/take-over.ts",
+    find: "    await announced.catch(() => {});\n",
+    replace: "",
+    tests: [waking],
+  },
+  {
+    name: "a start without an earlier owner reads the heartbeats twice",
+    file: "src/inbox/bucket/take-over.ts",
+    find: "let known = isRecent ? recent.heartbeats : undefined;",
+    replace: "let known = isRecent ? undefined : undefined;",
+    tests: [waking],
+  },
+  {
+    name: "a start reads the log again although no owner has stored further records",
+    file: "src/inbox/bucket/take-over.ts",
+    find: "    if (earlier.some(isLive) && read > maxNewRecords",
+    replace: "    if (read > maxNewRecords",
+    tests: [waking],
   },
   {
     name: "an owner that took over while the log was read is not checked",
