@@ -199,10 +199,7 @@ export class EndpointRun {
     });
     if (dryRun) return;
     const compared = [...accepted.refIds.filter((id) => !accepted.waiting.has(id)), ...derived.ids];
-    // The list was read before the refs. If a force push restored the commit of the list later, the next one would look unchanged.
-    const isSettled = known !== undefined && missed.length === 0 && accepted.refs.size === 0;
-    const stored = isSettled ? present : { ...present, repository: { ...repository, lastModified: undefined } };
-    const text = JSON.stringify(nextCursor({ cursor, present: stored, compared, derived: derived.number }));
+    const text = JSON.stringify(nextCursor({ cursor, present, compared, derived: derived.number }));
     const key = cursorKeys.repository(repository.id);
     if (text !== this.#stored.get(key)) await cursors.set(target.endpoint, new Map([[key, text]]));
   }

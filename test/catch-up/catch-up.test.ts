@@ -358,6 +358,26 @@ describe("Catch-up", () => {
     expect((await catchUp(server)).derived).toEqual([]);
   });
 
+  test("connects a change that waited in the inbox, after it has run", async () => {
+    const server = createServer({ scope: "repo.content" });
+    const first = await push("0");
+    await catchUp(server);
+    const opened = await openInbox({ url: inbox, log: createMemoryLogger(), now: Date.now });
+    onTestFinished(async () => void (await opened.close(0)));
+    await opened.pause("bot");
+    const [removed, other] = ["a".repeat(40), "b".repeat(40)];
+    await deliver(server, await pushPayload(removed, other), "waiting");
+    const run = () => server[serverControl].catchUp({ signal: AbortSignal.timeout(20_000), dryRun: false });
+    expect((await run()).get("bot")?.derived).toEqual([]);
+    await opened.resume("bot");
+    await waitFor(() => expect(received).toHaveLength(1));
+    await catchUp(server);
+    expect(ranges().slice(1)).toMatchObject([
+      { oldSha: first, newSha: removed },
+      { oldSha: other, newSha: first },
+    ]);
+  });
+
   test("derives no reversal of a push that arrives during the comparison", async () => {
     const opened = await openInbox({ url: inbox, log: createMemoryLogger(), now: Date.now });
     onTestFinished(async () => void (await opened.close(0)));
