@@ -1,13 +1,25 @@
-import type { Inbox } from "../inbox/inbox.ts";
+import type { Inbox, StoredDelivery } from "../inbox/inbox.ts";
 import { coveredReason } from "../payload/filter.ts";
 import { parsePayload } from "../payload/parse.ts";
 import type { WebhookPayload } from "../payload/schema.ts";
 import type { RefChange } from "./cursor.ts";
 
+/** `isHandled`: the handler has succeeded. Another delivery can still be ignored. */
+export type AcceptedRefChange = RefChange & { id: string; isHandled: boolean };
+
+/** A delivery in the inbox. */
+type AcceptedDelivery = Pick<StoredDelivery, "id" | "status"> & { receivedAt: number; payload: WebhookPayload };
+
 /** What the accepted deliveries of an endpoint say about a repository. */
 export class AcceptedChanges {
-  /** The changes of each ref, oldest first. */
-  readonly refs = new Map<string, RefChange[]>();
+  /** The changes of each ref since the last comparison, oldest first. */
+  readonly refs = new Map<string, AcceptedRefChange[]>();
+  /** The IDs of the deliveries that change refs, also before the last comparison. */
+  readonly refIds: string[] = [];
+  /** The IDs of those that the next comparison considers: see `missedRanges`. */
+  readonly waiting = new Set<string>();
+  /** The commit of the main branch with which the repository was created. */
+  firstCommit: string | undefined;
   /** The keys of other changes: see {@link keyOf}. */
   readonly keys = new Set<string>();
   /** The name after the last accepted move. */
@@ -19,18 +31,28 @@ export class AcceptedChanges {
   derived = 0;
 
   /** Adds a delivery that was accepted after those that were added before. */
-  add(payload: WebhookPayload): void {
-    const { updatedRefs = [], movedTo, updatedConfig, discussion } = payload;
-    for (const { ref, oldSha, newSha } of updatedRefs) {
-      this.refs.set(ref, [...(this.refs.get(ref) ?? []), { ref, oldSha, newSha }]);
+  add({ id, status, payload }: AcceptedDelivery, compared: ReadonlySet<string>): void {
+    const { updatedRefs = [], movedTo, updatedConfig, discussion, repo } = payload;
+    if (updatedRefs.length > 0) this.refIds.push(id);
+    // The cursor contains what was compared. To follow it again would lead elsewhere if a force push restored an earlier commit.
+    for (const { ref, oldSha, newSha } of compared.has(id) ? [] : updatedRefs) {
+      const change = { ref, oldSha, newSha, id, isHandled: status === "succeeded" };
+      this.refs.set(ref, [...(this.refs.get(ref) ?? []), change]);
     }
+    const number = Number(numberPattern.exec(id)?.[1] ?? 0);
+    this.derived = Math.max(this.derived, number);
     if (movedTo) this.name = movedTo.name;
     if (updatedConfig?.private !== undefined) this.isPrivate = updatedConfig.private;
     if (discussion) this.discussions.set(discussion.num, { status: discussion.status, title: discussion.title });
     const key = keyOf(payload);
     if (key !== undefined) this.keys.add(key);
+    // A derived creation contains the present commit.
+    if (key === "create" && number === 0) this.firstCommit = repo.headSha;
   }
 }
+
+/** Reads the number of a derived delivery from its ID. */
+const numberPattern = /^catch-up-(\d+)-/;
 
 /**
  * Returns a text that identifies a change that does not move a ref, or `undefined` for other changes. The texts of a derived and of a
@@ -48,14 +70,11 @@ export function keyOf({ event, movedTo, updatedConfig, discussion, comment }: We
   return event.action === "create" ? `discussion ${num}` : `discussion ${num} ${status} ${title}`;
 }
 
-/** Reads the number of a derived delivery from its ID. */
-const numberPattern = /^catch-up-(\d+)-/;
-
 /** The accepted deliveries of an endpoint, by repository. */
 export class AcceptedDeliveries {
   readonly #endpoint: string;
   readonly #inbox: Pick<Inbox, "list">;
-  readonly #deliveries = new Map<string, { id: string; receivedAt: number; payload: WebhookPayload }[]>();
+  readonly #deliveries = new Map<string, AcceptedDelivery[]>();
   readonly #read = new Set<string>();
 
   constructor(endpoint: string, inbox: Pick<Inbox, "list">) {
@@ -73,7 +92,7 @@ export class AcceptedDeliveries {
         limit: 1_000,
         ...(cursor && { cursor }),
       });
-      for (const { id, body, receivedAt, attempts } of page.deliveries) {
+      for (const { id, status, body, receivedAt, attempts } of page.deliveries) {
         // A covered delivery repeats what a derived one says.
         if (body === undefined || this.#read.has(id) || attempts.at(-1)?.reason === coveredReason) continue;
         this.#read.add(id);
@@ -82,21 +101,21 @@ export class AcceptedDeliveries {
         const { repo } = payload;
         this.#deliveries.set(repo.id, [
           ...(this.#deliveries.get(repo.id) ?? []),
-          { id, receivedAt: receivedAt.getTime(), payload },
+          { id, status, receivedAt: receivedAt.getTime(), payload },
         ]);
       }
       cursor = page.next;
     } while (cursor !== undefined);
   }
 
-  /** Returns what the accepted deliveries say about a repository. */
-  of(repositoryId: string): AcceptedChanges {
+  /** Returns what the accepted deliveries say about a repository. `compared`: the IDs of those that its cursor contains. */
+  of(repositoryId: string, compared: readonly string[]): AcceptedChanges {
     const accepted = new AcceptedChanges();
     const deliveries = this.#deliveries.get(repositoryId) ?? [];
     // Lists are newest first.
-    for (const { id, payload } of deliveries.toReversed().sort((one, other) => one.receivedAt - other.receivedAt)) {
-      accepted.add(payload);
-      accepted.derived = Math.max(accepted.derived, Number(numberPattern.exec(id)?.[1] ?? 0));
+    const known = new Set(compared);
+    for (const delivery of deliveries.toReversed().sort((one, other) => one.receivedAt - other.receivedAt)) {
+      accepted.add(delivery, known);
     }
     return accepted;
   }

@@ -20,7 +20,7 @@ export interface RunOptions {
 }
 
 /** How long a process has the right to derive deliveries without renewing it. */
-const claimMs = 2 * 60_000;
+export const claimMs = 2 * 60_000;
 
 /**
  * Derives the deliveries that an endpoint missed, from the state that the Hub publishes.
@@ -82,17 +82,26 @@ export class CatchUp {
     { endpoint, payload, id }: { endpoint: string; payload: WebhookPayload; id: string },
     inbox: ReadInbox,
     signal: AbortSignal,
-  ): ReturnType<typeof uncoveredPart> {
-    if (id.startsWith(derivedIdPrefix) || !inbox.cursors) return "all";
+  ): Promise<Awaited<ReturnType<typeof uncoveredPart>>["part"]> {
+    const { cursors } = inbox;
+    if (id.startsWith(derivedIdPrefix) || !cursors) return "all";
     const { repo } = payload;
     await this.#comparing.get(repo.id);
-    const covered = readCoveredChanges(await inbox.cursors.get(endpoint, cursorKeys.covered(repo.id)));
+    const key = cursorKeys.covered(repo.id);
+    const covered = readCoveredChanges(await cursors.get(endpoint, key));
     if (covered.length === 0) return "all";
     const { hub, budget } = this.#options;
     const reader = new StateReader({ hub, signal, beforeCall: () => budget.take(signal) });
-    return uncoveredPart(payload, covered, ({ revision, until, max }) =>
+    const { part, outdated } = await uncoveredPart(payload, covered, ({ revision, until, max }) =>
       reader.commits(repo, { revision, until: ({ id: commit }) => commit === until, max }),
     );
+    if (outdated.length > 0) {
+      const forgotten = new Set(outdated.map((change) => JSON.stringify(change)));
+      const present = readCoveredChanges(await cursors.get(endpoint, key));
+      const kept = present.filter((change) => !forgotten.has(JSON.stringify(change)));
+      await cursors.set(endpoint, new Map([[key, JSON.stringify(kept)]]));
+    }
+    return part;
   }
 
   async #hold(id: string, compare: () => Promise<void>): Promise<void> {

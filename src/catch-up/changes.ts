@@ -2,7 +2,7 @@ import type { DiscussionDetails, DiscussionSummary } from "../hub/repositories/d
 import { commentsIn } from "../hub/repositories/read-discussions.ts";
 import type { KnownScope } from "../payload/names.ts";
 import { deepMerge, samplePayload } from "../payload/samples.ts";
-import type { AcceptedChanges } from "./accepted.ts";
+import type { AcceptedChanges, AcceptedRefChange } from "./accepted.ts";
 import type { RefChange, RepositoryCursor } from "./cursor.ts";
 import type { ListedRepository, RefState } from "./repository-state.ts";
 
@@ -64,15 +64,16 @@ async function missedRepositoryChanges({ cursor, present, accepted, ownerId }: C
     missed.push({ scope: "repo.config", action: "update", name, updatedConfig: { private: isPrivate } });
   }
   if (!refs) return missed;
-  const names = new Set([...refs.keys(), ...Object.keys(cursor?.refs ?? {})]);
+  const names = new Set([...refs.keys(), ...Object.keys(cursor?.refs ?? {}), ...accepted.refs.keys()]);
+  const known = cursor?.refs ?? (accepted.firstCommit === undefined ? {} : { "refs/heads/main": accepted.firstCommit });
   for (const ref of names) {
-    const range = missedRange(accepted.refs.get(ref) ?? [], {
-      from: cursor?.refs[ref] ?? null,
-      to: refs.get(ref) ?? null,
-    });
-    if (!range) continue;
-    const updatedRefs = [{ ref, oldSha: range.from, newSha: range.to }];
-    missed.push({ scope: "repo.content", action: "update", name, updatedRefs });
+    const range = { from: known[ref] ?? null, to: refs.get(ref) ?? null };
+    const { missed: ranges, waiting } = missedRanges(accepted.refs.get(ref) ?? [], range);
+    for (const { id } of waiting) accepted.waiting.add(id);
+    for (const { from, to } of ranges) {
+      const updatedRefs = [{ ref, oldSha: from, newSha: to }];
+      missed.push({ scope: "repo.content", action: "update", name, updatedRefs });
+    }
   }
   return missed;
 }
@@ -83,30 +84,50 @@ interface Range {
 }
 
 /**
- * Returns the part of a range that the accepted changes do not cover, or `undefined`. Follows the changes from the start, each once, and
- * then backwards from the end: the Hub promises no order, so the last change may have arrived and an earlier one not. Commits can
- * occur several times, because a force push can restore an earlier commit.
+ * Returns the parts of a range that the accepted changes do not cover. The changes must be those since the start, and none after the end.
+ *
+ * Follows the changes from the start, each once, and then backwards from the end: the Hub promises no order, so the last change may have
+ * arrived and an earlier one not. Commits can occur several times, because a force push can restore an earlier commit. What the handler
+ * received besides, such as a force push whose reversal was lost, is connected, so that its last change leads to the end. `waiting`: other
+ * changes that the handler has not received yet, because catch-up may have derived them.
  */
-export function missedRange(accepted: readonly RefChange[], { from, to }: Range): Range | undefined {
+export function missedRanges(
+  accepted: readonly AcceptedRefChange[],
+  { from, to }: Range,
+): { missed: Range[]; waiting: readonly AcceptedRefChange[] } {
   const remaining = [...accepted];
-  const take = (matches: (change: RefChange) => boolean): RefChange | undefined => {
+  const take = (matches: (change: AcceptedRefChange) => boolean) => {
     const index = remaining.findIndex(matches);
     return index === -1 ? undefined : remaining.splice(index, 1)[0];
   };
-  let start = from;
-  for (;;) {
+  const follow = (start: string | null): string | null => {
     const next = take(({ oldSha }) => oldSha === start);
-    if (!next) break;
-    start = next.newSha;
-  }
-  let end = to;
+    return next ? follow(next.newSha) : start;
+  };
+  const followBack = (end: string | null, start?: string | null): string | null => {
+    const previous = end === start ? undefined : take(({ newSha }) => newSha === end);
+    return previous ? followBack(previous.oldSha, start) : end;
+  };
+  const missed: Range[] = [];
+  let position = follow(from);
+  const moveTo = (commit: string | null) => {
+    if (position !== commit) missed.push({ from: position, to: commit });
+    position = commit;
+  };
   remaining.reverse();
-  while (start !== end) {
-    const previous = take(({ newSha }) => newSha === end);
-    if (!previous) break;
-    end = previous.oldSha;
+  const end = followBack(to, position);
+  remaining.reverse();
+  for (;;) {
+    const other = take(({ isHandled }) => isHandled);
+    if (!other) break;
+    const first = followBack(other.oldSha);
+    const last = follow(other.newSha);
+    if (first === last) continue;
+    moveTo(first);
+    position = last;
   }
-  return start === end ? undefined : { from: start, to: end };
+  moveTo(end);
+  return { missed, waiting: remaining };
 }
 
 async function missedDiscussionChanges(comparison: Comparison): Promise<MissedChange[]> {

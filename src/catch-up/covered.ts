@@ -1,6 +1,6 @@
 import type { WebhookPayload } from "../payload/schema.ts";
 import { keyOf } from "./accepted.ts";
-import type { CoveredChange, RefChange } from "./cursor.ts";
+import { type CoveredChange, isSameSubject, type RefChange } from "./cursor.ts";
 
 /** Lists the commits of a revision, newest first, until a commit, at most `max` of them. */
 export type ListCommits = (range: {
@@ -12,6 +12,12 @@ export type ListCommits = (range: {
 /** The maximum number of commits that are read to find out whether a change is in a derived range. */
 const maxCommits = 1_000;
 
+interface Coverage {
+  part: "all" | "nothing" | RefChange[];
+  /** Covered changes that the delivery undoes. A later delivery of such a change repeats it, and is no duplicate. */
+  outdated: readonly CoveredChange[];
+}
+
 /**
  * Returns what a delivery changes that catch-up has not derived: `all`, `nothing`, or some of the updated refs.
  *
@@ -21,19 +27,27 @@ export async function uncoveredPart(
   payload: WebhookPayload,
   covered: readonly CoveredChange[],
   listCommits: ListCommits,
-): Promise<"all" | "nothing" | RefChange[]> {
+): Promise<Coverage> {
   const { updatedRefs } = payload;
   if (!updatedRefs) {
     const key = keyOf(payload);
-    return key !== undefined && covered.some((change) => change.key === key) ? "nothing" : "all";
+    if (key === undefined) return { part: "all", outdated: [] };
+    if (covered.some((change) => change.key === key)) return { part: "nothing", outdated: [] };
+    return {
+      part: "all",
+      outdated: covered.filter((change) => change.key !== undefined && isSameSubject(change.key, key)),
+    };
   }
   const uncovered: RefChange[] = [];
+  const outdated: CoveredChange[] = [];
   for (const change of updatedRefs) {
-    const ranges = joinRanges(covered.flatMap(({ ref }) => (ref?.ref === change.ref ? [ref] : [])));
-    if (!(await isInRange(change, ranges, listCommits))) uncovered.push(change);
+    const derived = covered.filter(({ ref }) => ref?.ref === change.ref);
+    const relation = await compareWithRanges(change, joinRanges(derived.flatMap(({ ref }) => ref ?? [])), listCommits);
+    if (relation !== "covered") uncovered.push(change);
+    if (relation === "undoes") outdated.push(...derived);
   }
-  if (uncovered.length === 0) return "nothing";
-  return uncovered.length === updatedRefs.length ? "all" : uncovered;
+  if (uncovered.length === 0) return { part: "nothing", outdated };
+  return { part: uncovered.length === updatedRefs.length ? "all" : uncovered, outdated };
 }
 
 /** Joins ranges that follow one another. */
@@ -48,20 +62,24 @@ function joinRanges(ranges: readonly RefChange[]): RefChange[] {
   return joined;
 }
 
-async function isInRange(
+/** `undoes`: the change restores a commit of a range. */
+async function compareWithRanges(
   { oldSha, newSha }: RefChange,
   ranges: readonly RefChange[],
   listCommits: ListCommits,
-): Promise<boolean> {
+): Promise<"covered" | "undoes" | "other"> {
+  let undoes = false;
   for (const { oldSha: from, newSha: to } of ranges) {
-    if (oldSha === from && newSha === to) return true;
+    if (oldSha === from && newSha === to) return "covered";
     // The ref was deleted and created again.
-    if (oldSha === from && newSha === null) return true;
+    if (oldSha === from && newSha === null) return "covered";
+    if (newSha === from || (to === null && oldSha === null)) undoes = true;
     if (to === null || newSha === null) continue;
     const commits = await listCommits({ revision: to, until: from, max: maxCommits });
     const end = commits.indexOf(newSha);
     if (end === -1 || newSha === from) continue;
-    if (oldSha === null || commits.indexOf(oldSha) > end) return true;
+    if (oldSha === null || commits.indexOf(oldSha) > end) return "covered";
+    undoes = true;
   }
-  return false;
+  return undoes ? "undoes" : "other";
 }

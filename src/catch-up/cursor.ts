@@ -11,6 +11,8 @@ const repositoryCursor = z.object({
   /** The time of the last change, as the Hub formats it. A list with the same time needs no further requests. */
   lastModified: z.optional(z.string()),
   refs: z.record(z.string(), z.string()),
+  /** The IDs of the deliveries that led to `refs`, and that the next run may read again. */
+  compared: z.array(z.string()),
   /** By number. `comments`: the number of comments in the list of the Hub. */
   discussions: z.record(z.string(), z.object({ status: z.string(), title: z.string(), comments: z.number() })),
   /** The number of deliveries that catch-up has derived. Part of their IDs, so that the same change can be derived again later. */
@@ -65,11 +67,24 @@ export function readCoveredChanges(text: string | undefined): readonly CoveredCh
   return text === undefined ? [] : coveredChanges.parse(JSON.parse(text));
 }
 
-/** Adds derived changes to those that are remembered. */
+/** Adds derived changes to those that are remembered, without those that they undo. */
 export function remember(
   covered: readonly CoveredChange[],
   added: readonly CoveredChange[],
   now: number,
 ): CoveredChange[] {
-  return [...covered, ...added].filter(({ at }) => at > now - coveredMs).slice(-maxCovered);
+  const kept = covered.filter((change) => !added.some((later) => isUndone(change, later)));
+  return [...kept, ...added].filter(({ at }) => at > now - coveredMs).slice(-maxCovered);
+}
+
+function isUndone({ key, ref }: CoveredChange, later: CoveredChange): boolean {
+  if (key !== undefined) return later.key !== undefined && isSameSubject(key, later.key);
+  return ref !== undefined && later.ref?.ref === ref.ref && later.ref.newSha === ref.oldSha;
+}
+
+/** Whether two changes replace one another, such as two names. The keys are those of `keyOf`. */
+export function isSameSubject(one: string, other: string): boolean {
+  const pattern = /^(?:name|private|discussion \d+)(?= .)/;
+  const subject = pattern.exec(other)?.[0];
+  return subject !== undefined && pattern.exec(one)?.[0] === subject;
 }

@@ -170,44 +170,60 @@ export class EndpointRun {
     }
   }
 
-  async #compare(repository: ListedRepository): Promise<void> {
-    const { target, dryRun } = this.#parts;
+  async #compare(listed: ListedRepository): Promise<void> {
+    let repository = listed;
+    const { target, cursors, dryRun } = this.#parts;
     const known = readRepositoryCursor(this.#stored.get(cursorKeys.repository(repository.id)));
-    const present = await this.#readPresent(repository, known);
+    let accepted = this.#acceptedOf(repository, known);
+    let present = await this.#readPresent(repository, known, accepted);
     const cursor = known ?? (this.#isFirst ? await this.#firstCursor(present) : undefined);
     const hasRepoEvents = target.domains.includes("repo");
-    const find = (accepted: AcceptedChanges) =>
+    const find = () =>
       findMissedChanges({
         ...{ cursor, present, accepted, hasRepoEvents },
         readDiscussion: (num) => this.#reader.discussion(repository, num),
         ownerId: (name) => this.#reader.ownerId(name),
       });
-    let accepted = this.#accepted.of(repository.id);
-    let missed = await find(accepted);
+    let missed = await find();
     if (missed.length > 0) {
       // Deliveries that arrived after the start of the run. Those that arrive from now on wait until the comparison has ended.
       await this.#accepted.read({
         receivedFrom: new Date(this.#startedAt - overlapMs),
         repository: `${repository.type}:${repository.name}`,
       });
-      accepted = this.#accepted.of(repository.id);
-      missed = await find(accepted);
+      accepted = this.#acceptedOf(repository, known);
+      // Otherwise, a delivery can contain a later state.
+      repository = (await this.#reader.repository(repository)) ?? repository;
+      present = await this.#readPresent(repository, known, accepted);
+      missed = await find();
     }
+    await this.#remember(missed, repository);
     const derived = await this.#accept(missed, {
       repository,
       present,
       first: Math.max(cursor?.derived ?? 0, accepted.derived),
     });
     if (dryRun) return;
-    await this.#store(nextCursor({ cursor, present, derived }), { repository, missed, stored: known });
+    const compared = [...accepted.refIds.filter((id) => !accepted.waiting.has(id)), ...derived.ids];
+    const text = JSON.stringify(nextCursor({ cursor, present, compared, derived: derived.number }));
+    const key = cursorKeys.repository(repository.id);
+    if (text !== this.#stored.get(key)) await cursors.set(target.endpoint, new Map([[key, text]]));
   }
 
-  async #readPresent(repository: ListedRepository, known: RepositoryCursor | undefined): Promise<PresentState> {
+  #acceptedOf({ id }: ListedRepository, known: RepositoryCursor | undefined): AcceptedChanges {
+    return this.#accepted.of(id, known?.compared ?? []);
+  }
+
+  async #readPresent(
+    repository: ListedRepository,
+    known: RepositoryCursor | undefined,
+    accepted: AcceptedChanges,
+  ): Promise<PresentState> {
     const { domains } = this.#parts.target;
     const isUnchanged =
       known?.lastModified !== undefined &&
       known.lastModified === repository.lastModified &&
-      this.#accepted.of(repository.id).refs.size === 0 &&
+      accepted.refs.size === 0 &&
       !this.#isWatchedByName(repository);
     const refs = domains.includes("repo") && !isUnchanged ? await this.#reader.refs(repository) : undefined;
     const discussions = domains.includes("discussion") ? await this.#reader.discussions(repository) : undefined;
@@ -223,8 +239,8 @@ export class EndpointRun {
   async #firstCursor(present: PresentState): Promise<RepositoryCursor> {
     const { since } = this.#parts.target;
     const { repository } = present;
-    if (since === "now") return nextCursor({ cursor: undefined, present, derived: 0 });
-    const empty = nextCursor({ cursor: undefined, present: { repository }, derived: 0 });
+    if (since === "now") return nextCursor({ cursor: undefined, present, compared: [], derived: 0 });
+    const empty = nextCursor({ cursor: undefined, present: { repository }, compared: [], derived: 0 });
     if (since === "all") return empty;
     const refs: Record<string, string> = {};
     for (const [ref, commit] of present.refs ?? []) {
@@ -238,13 +254,14 @@ export class EndpointRun {
     return { ...empty, refs, discussions };
   }
 
-  /** Accepts the derived deliveries in their order, and returns the number of the last one. */
+  /** Accepts the derived deliveries in their order, and returns the number of the last one, and the IDs of those that change refs. */
   async #accept(
     missed: readonly MissedChange[],
     { repository, present, first }: { repository: ListedRepository; present: PresentState; first: number },
-  ): Promise<number> {
+  ): Promise<{ number: number; ids: string[] }> {
     const { accept, target, hub, report, dryRun } = this.#parts;
     let number = first;
+    const ids: string[] = [];
     const headSha = present.refs?.get("refs/heads/main");
     const ownerId = missed.length > 0 ? await this.#reader.ownerId(ownerOf(repository.name)) : "";
     for (const change of missed) {
@@ -252,37 +269,28 @@ export class EndpointRun {
       const body = JSON.stringify(payloadOf(change, { repository, headSha, ownerId, hubUrl: hub.hubUrl }));
       const id = `${derivedIdPrefix}${number}-${await shortHash(body)}`;
       const { scope, action, name, updatedRefs } = change;
+      if (updatedRefs) ids.push(id);
       const result = await accept(target, { id, body, dryRun });
       if (result === "accepted")
         report.derived.push({ id, scope, action, repository: `${repository.type}:${name}`, updatedRefs });
     }
-    return number;
+    return { number, ids };
   }
 
-  async #store(
-    cursor: RepositoryCursor,
-    {
-      repository,
-      missed,
-      stored,
-    }: { repository: ListedRepository; missed: readonly MissedChange[]; stored: RepositoryCursor | undefined },
-  ): Promise<void> {
-    const { cursors, target, now } = this.#parts;
-    const changes = new Map<string, string>();
-    const text = JSON.stringify(cursor);
-    if (missed.length > 0 || text !== JSON.stringify(stored)) changes.set(cursorKeys.repository(repository.id), text);
-    if (missed.length > 0) {
-      const key = cursorKeys.covered(repository.id);
-      const at = now();
-      const added = missed.flatMap((change): CoveredChange[] => {
-        if (change.updatedRefs) return change.updatedRefs.map((ref) => ({ at, ref }));
-        const payload = parsePayload(payloadOf(change, { repository, headSha: undefined, ownerId: "", hubUrl: "" }));
-        const changed = keyOf(payload);
-        return changed === undefined ? [] : [{ at, key: changed }];
-      });
-      changes.set(key, JSON.stringify(remember(readCoveredChanges(this.#stored.get(key)), added, at)));
-    }
-    if (changes.size > 0) await cursors.set(target.endpoint, changes);
+  /** Call this method before the changes are accepted, so that a late delivery does not run too if this process crashes in between. */
+  async #remember(missed: readonly MissedChange[], repository: ListedRepository): Promise<void> {
+    const { cursors, target, now, dryRun } = this.#parts;
+    if (missed.length === 0 || dryRun) return;
+    const key = cursorKeys.covered(repository.id);
+    const at = now();
+    const added = missed.flatMap((change): CoveredChange[] => {
+      if (change.updatedRefs) return change.updatedRefs.map((ref) => ({ at, ref }));
+      const payload = parsePayload(payloadOf(change, { repository, headSha: undefined, ownerId: "", hubUrl: "" }));
+      const changed = keyOf(payload);
+      return changed === undefined ? [] : [{ at, key: changed }];
+    });
+    const covered = remember(readCoveredChanges(await cursors.get(target.endpoint, key)), added, at);
+    await cursors.set(target.endpoint, new Map([[key, JSON.stringify(covered)]]));
   }
 
   /** Stores that all repositories were compared. */
@@ -301,15 +309,17 @@ export class EndpointRun {
 function nextCursor({
   cursor,
   present: { repository, refs, discussions },
+  compared,
   derived,
 }: {
   cursor: RepositoryCursor | undefined;
   present: PresentState;
+  compared: string[];
   derived: number;
 }): RepositoryCursor {
   const { type, name, isPrivate, lastModified } = repository;
   return {
-    ...{ type, name, isPrivate, derived },
+    ...{ type, name, isPrivate, compared, derived },
     ...(lastModified !== undefined && { lastModified }),
     refs: refs ? Object.fromEntries(refs) : (cursor?.refs ?? {}),
     discussions: discussions

@@ -1,6 +1,6 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { CallBudget } from "../catch-up/call-budget.ts";
-import { CatchUp } from "../catch-up/catch-up.ts";
+import { CatchUp, claimMs } from "../catch-up/catch-up.ts";
 import type { CatchUpReport, CatchUpTarget, ReadInbox } from "../catch-up/endpoint-run.ts";
 import { derivableTypes } from "../catch-up/repository-state.ts";
 import { readEnvironment, readSpace } from "../core/environment.ts";
@@ -164,9 +164,10 @@ export class ServerCatchUp {
     while (!signal.aborted) {
       try {
         await pause(waitMs, signal);
-        await this.#runOnce(target, signal);
+        const { isElsewhere } = await this.#runOnce(target, signal);
         failures = 0;
-        waitMs = target.everyMs;
+        // Another process may have crashed during its run.
+        waitMs = isElsewhere ? Math.min(claimMs, target.everyMs) : target.everyMs;
       } catch (error) {
         if (signal.aborted) return;
         failures += 1;

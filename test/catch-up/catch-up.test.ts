@@ -268,6 +268,145 @@ describe("A delivery of a sender", () => {
   });
 });
 
+/** Moves the main branch to an earlier commit. */
+function forcePush(startingPoint: string): Promise<void> {
+  return hubCall("POST", "/api/datasets/local-user/data/branch/main", { startingPoint, overwrite: true });
+}
+
+describe("After force pushes that restore an earlier commit, catch-up", () => {
+  test("derives nothing that was delivered, and does not follow what it has compared again", async () => {
+    const server = createServer();
+    const first = await push("0");
+    await catchUp(server);
+    const [second, third] = [await push("1"), await push("2")];
+    const steps = [[first, second], [second, first], [first, third]] as const; // biome-ignore format: a path
+    for (const [from, to] of steps) await deliver(server, await pushPayload(from, to), `${from}-${to}`);
+    await catchUp(server);
+    await forcePush(first);
+    await deliver(server, await pushPayload(third, first), "back");
+    expect((await catchUp(server)).derived).toEqual([]);
+  });
+
+  test("does not ignore the delivery of a change that it has derived before", async () => {
+    const server = createServer();
+    const first = await push("0");
+    await catchUp(server);
+    const second = await push("1");
+    await catchUp(server);
+    received = [];
+    await deliver(server, await pushPayload(second, first), "back");
+    await waitFor(() => expect(received).toHaveLength(1));
+    await deliver(server, await pushPayload(first, second), "again");
+    await waitFor(() => expect(received).toHaveLength(2));
+  });
+
+  test("compares a repository whose list was read before the latest push", async () => {
+    await push("0");
+    const server = createServer({ watch: "user:local-user", scope: "repo.content" });
+    await catchUp(server);
+    const second = await push("1");
+    const send = HubClient.prototype.fetch;
+    const pushed = Promise.withResolvers<string>();
+    vi.spyOn(HubClient.prototype, "fetch").mockImplementation(async function (this: HubClient, path, init) {
+      const response = await send.call(this, path, init);
+      if (path.startsWith("/api/datasets?")) pushed.resolve(await push("2"));
+      return response;
+    });
+    await catchUp(server);
+    vi.restoreAllMocks();
+    await forcePush(second);
+    await catchUp(server);
+    expect(ranges().at(-1)).toMatchObject({ oldSha: await pushed.promise, newSha: second });
+  });
+});
+
+describe("Catch-up", () => {
+  test("does not ignore a setting that it has derived, after another one was delivered", async () => {
+    const server = createServer();
+    await catchUp(server);
+    await client.repo(repo).setVisibility("private");
+    await catchUp(server);
+    const { _id: id } = await client.repo(repo).info();
+    for (const isPrivate of [false, true]) {
+      const payload = webhookPayload("repo.config", { repo: { ...repo, id }, updatedConfig: { private: isPrivate } });
+      await deliver(server, payload, `private ${isPrivate}`.replace(" ", "-"));
+      await waitFor(() => expect(received.at(-1)?.payload.updatedConfig).toEqual({ private: isPrivate }));
+    }
+  });
+
+  test("does not ignore a setting that it has derived before another one", async () => {
+    const server = createServer({ scope: "repo.config" });
+    for (const visibility of ["public", "private", "public"] as const) {
+      await client.repo(repo).setVisibility(visibility);
+      await catchUp(server);
+    }
+    expect(received).toHaveLength(2);
+    const { _id: id } = await client.repo(repo).info();
+    const again = webhookPayload("repo.config", { repo: { ...repo, id }, updatedConfig: { private: true } });
+    await deliver(server, again, "private-again");
+    await waitFor(() => expect(received).toHaveLength(3));
+  });
+
+  test("derives the deletion of a branch whose creation was delivered", async () => {
+    const server = createServer();
+    const first = await push("0");
+    await catchUp(server);
+    const ref = "refs/heads/next";
+    await deliver(server, await pushPayload(null, first, ref), "created");
+    await catchUp(server);
+    expect(ranges().at(-1)).toEqual({ ref, oldSha: first, newSha: null });
+  });
+
+  test("derives nothing of a repository whose creation was delivered", async () => {
+    const server = createServer({ watch: "user:local-user" });
+    await catchUp(server);
+    await hubCall("POST", "/api/repos/create", { name: "new", type: "dataset" });
+    const { _id: id, id: name, sha } = await client.repo({ type: "dataset", name: "local-user/new" }).info();
+    const created = { event: { scope: "repo", action: "create" }, repo: { id, name, type: "dataset", headSha: sha } };
+    await deliver(server, webhookPayload("repo", created), "created");
+    expect((await catchUp(server)).derived).toEqual([]);
+  });
+
+  test("connects a change that waited in the inbox, after it has run", async () => {
+    const server = createServer({ scope: "repo.content" });
+    const first = await push("0");
+    await catchUp(server);
+    const opened = await openInbox({ url: inbox, log: createMemoryLogger(), now: Date.now });
+    onTestFinished(async () => void (await opened.close(0)));
+    await opened.pause("bot");
+    const [removed, other] = ["a".repeat(40), "b".repeat(40)];
+    await deliver(server, await pushPayload(removed, other), "waiting");
+    const run = () => server[serverControl].catchUp({ signal: AbortSignal.timeout(20_000), dryRun: false });
+    expect((await run()).get("bot")?.derived).toEqual([]);
+    await opened.resume("bot");
+    await waitFor(() => expect(received).toHaveLength(1));
+    await catchUp(server);
+    expect(ranges().slice(1)).toMatchObject([
+      { oldSha: first, newSha: removed },
+      { oldSha: other, newSha: first },
+    ]);
+  });
+
+  test("derives no reversal of a push that arrives during the comparison", async () => {
+    const opened = await openInbox({ url: inbox, log: createMemoryLogger(), now: Date.now });
+    onTestFinished(async () => void (await opened.close(0)));
+    const first = await push("0");
+    const server = createServer({}, { inbox: opened });
+    await catchUp(server);
+    await hubCall("POST", "/api/datasets/local-user/data/branch/next");
+    const { list } = opened;
+    vi.spyOn(opened, "list").mockImplementation(async (options) => {
+      if (options?.repository !== undefined) {
+        vi.restoreAllMocks();
+        await deliver(server, await pushPayload(first, await push("1")), "during");
+      }
+      return list.call(opened, options);
+    });
+    const { derived } = await catchUp(server);
+    expect(derived.flatMap(({ updatedRefs }) => updatedRefs?.map(({ ref }) => ref))).toEqual(["refs/heads/next"]);
+  });
+});
+
 describe("The first run", () => {
   test.each([
     ["now", 0],
@@ -293,17 +432,25 @@ describe("The first run", () => {
 });
 
 describe("A process that ends during catch-up", () => {
-  test("after a delivery was accepted and before it is remembered, runs the handler once", async () => {
-    await push("0");
+  test("after a delivery was accepted and before the cursor is stored, runs the handler once", async () => {
+    const first = await push("0");
     const opened = await openInbox({ url: inbox, log: createMemoryLogger(), now: Date.now });
     onTestFinished(async () => void (await opened.close(0)));
     await catchUp(createServer({}, { inbox: opened }));
-    await push("1");
+    const second = await push("1");
     const { cursors } = opened;
     if (!cursors) throw new Error("The inbox keeps no cursors.");
-    vi.spyOn(cursors, "set").mockRejectedValueOnce(new Error("The process ended."));
+    const { set } = cursors;
+    vi.spyOn(cursors, "set").mockImplementation((endpoint, texts) =>
+      texts.has("endpoint") || [...texts.keys()].some((key) => key.startsWith("covered"))
+        ? set.call(cursors, endpoint, texts)
+        : Promise.reject(new Error("The process ended.")),
+    );
     await expect(catchUp(createServer({}, { inbox: opened }))).rejects.toThrow("The process ended.");
-    expect((await catchUp(createServer({}, { inbox: opened }))).derived).toEqual([]);
+    vi.restoreAllMocks();
+    const next = createServer({}, { inbox: opened });
+    await deliver(next, await pushPayload(first, second), "late");
+    expect((await catchUp(next)).derived).toEqual([]);
     await waitFor(() => expect(received).toHaveLength(1));
   });
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { CallBudget } from "../../src/catch-up/call-budget.ts";
-import { missedRange } from "../../src/catch-up/changes.ts";
+import { missedRanges } from "../../src/catch-up/changes.ts";
 import { uncoveredPart } from "../../src/catch-up/covered.ts";
 import { webhookPayload } from "../../src/payload/samples.ts";
 
@@ -21,13 +21,16 @@ function sha(name: string | undefined): string | null {
 describe("The part of a ref's history that no accepted delivery covers", () => {
   test.each([
     ["everything, if nothing was accepted", "", "A-D", "A-D"],
-    ["nothing, if nothing has changed", "", "A-A", undefined],
-    ["nothing, if each push was accepted", "A-B B-C", "A-C", undefined],
-    ["nothing, if the pushes were accepted in reverse order", "B-C A-B", "A-C", undefined],
+    ["what surrounds a change", "X-Y", "A-D", "A-X Y-D"],
+    ["the reversal of a force push", "A-X", "B-C", "B-A X-C"],
+    ["nothing, if the changes of a round trip were accepted", "X-Y Y-X", "A-A", ""],
+    ["nothing, if nothing has changed", "", "A-A", ""],
+    ["nothing, if each push was accepted", "A-B B-C", "A-C", ""],
+    ["nothing, if the pushes were accepted in reverse order", "B-C A-B", "A-C", ""],
     ["what came last", "A-B", "A-C", "B-C"],
     ["what came first", "B-C", "A-C", "A-B"],
     ["what came between", "A-B C-D", "A-D", "B-C"],
-    ["nothing, if a force push back was accepted", "A-B B-A", "A-A", undefined],
+    ["nothing, if a force push back was accepted", "A-B B-A", "A-A", ""],
     ["a force push back", "A-B", "A-A", "B-A"],
     ["a force push back before another push from the same commit", "A-B A-C", "A-C", "B-A"],
     ["the creation of a ref", "", "0-A", "0-A"],
@@ -36,8 +39,10 @@ describe("The part of a ref's history that no accepted delivery covers", () => {
     ["the creation after an accepted deletion", "A-0", "A-B", "0-B"],
   ])("is %s", (_name, accepted, range, expected) => {
     const [{ oldSha: from, newSha: to } = { oldSha: null, newSha: null }] = changes(range);
-    const [missed] = expected === undefined ? [] : changes(expected);
-    expect(missedRange(changes(accepted), { from, to })).toEqual(missed && { from: missed.oldSha, to: missed.newSha });
+    const handled = changes(accepted).map((change) => ({ ...change, id: "", isHandled: true }));
+    expect(missedRanges(handled, { from, to }).missed).toEqual(
+      changes(expected).map(({ oldSha, newSha }) => ({ from: oldSha, to: newSha })),
+    );
   });
 });
 
@@ -67,8 +72,8 @@ describe("A late delivery after catch-up", () => {
   /** The commits of the main branch, newest first. `X` was removed by a force push. */
   const history = ["E", "D", "C", "B", "A"];
 
-  const uncovered = (derived: string, late: string) =>
-    uncoveredPart(
+  const uncovered = async (derived: string, late: string) => {
+    const { part } = await uncoveredPart(
       webhookPayload("repo.content", { updatedRefs: changes(late) }),
       changes(derived).map((change) => ({ at: 0, ref: change })),
       async ({ revision, until }) => {
@@ -77,6 +82,8 @@ describe("A late delivery after catch-up", () => {
         return history.slice(from, end);
       },
     );
+    return part;
+  };
 
   test.each([
     ["the derived change", "A-C", "A-C"],
@@ -106,6 +113,6 @@ describe("A late delivery after catch-up", () => {
     const other = { ref: "refs/heads/next", oldSha: "A", newSha: "B" };
     const payload = webhookPayload("repo.content", { updatedRefs: [...changes("A-B"), other] });
     const covered = changes("A-C").map((change) => ({ at: 0, ref: change }));
-    expect(await uncoveredPart(payload, covered, async () => ["C", "B", "A"])).toEqual([other]);
+    expect(await uncoveredPart(payload, covered, async () => ["C", "B", "A"])).toMatchObject({ part: [other] });
   });
 });
