@@ -146,7 +146,7 @@ export class DeliveryTable {
     this.database = database;
     this.statements = prepareStatements(database);
     this.index = new EventIndex(this.statements);
-    this.reader = new DeliveryReader(this.statements, this.index);
+    this.reader = new DeliveryReader(database, this.statements, this.index);
     this.totals = new TotalsTable(this.statements);
     this.leases = new Leases(this.statements, this.totals);
     this.ownActions = new OwnActionTable(this.statements);
