@@ -32,7 +32,7 @@ export class AcceptedChanges {
 
   /** Adds a delivery that was accepted after those that were added before. */
   add({ id, status, payload }: AcceptedDelivery, compared: ReadonlySet<string>): void {
-    const { updatedRefs = [], movedTo, updatedConfig, discussion, repo } = payload;
+    const { event, updatedRefs = [], movedTo, updatedConfig, discussion, repo } = payload;
     if (updatedRefs.length > 0) this.refIds.push(id);
     // The cursor contains what was compared. To follow it again would lead elsewhere if a force push restored an earlier commit.
     for (const { ref, oldSha, newSha } of compared.has(id) ? [] : updatedRefs) {
@@ -43,7 +43,9 @@ export class AcceptedChanges {
     this.derived = Math.max(this.derived, number);
     if (movedTo) this.name = movedTo.name;
     if (updatedConfig?.private !== undefined) this.isPrivate = updatedConfig.private;
-    if (discussion) this.discussions.set(discussion.num, { status: discussion.status, title: discussion.title });
+    // A comment can arrive after a later change of the status that it contains.
+    if (discussion && event.scope === "discussion")
+      this.discussions.set(discussion.num, { status: discussion.status, title: discussion.title });
     const key = keyOf(payload);
     if (key !== undefined) this.keys.add(key);
     // A derived creation contains the present commit.

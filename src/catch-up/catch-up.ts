@@ -1,4 +1,5 @@
 import { WebhookError } from "../core/errors.ts";
+import { untilAborted } from "../core/time.ts";
 import type { Cursors } from "../inbox/inbox.ts";
 import { derivedIdPrefix } from "../payload/parse.ts";
 import type { WebhookPayload } from "../payload/schema.ts";
@@ -33,7 +34,7 @@ export class CatchUp {
   readonly #options: CatchUpOptions;
   /** Identifies this process when it claims the right to derive deliveries. */
   readonly #holder = crypto.randomUUID();
-  /** The repositories that are being compared. Their deliveries wait, because they may be derived at the same time. */
+  /** The endpoints and repositories that are being compared. Their deliveries wait, because they may be derived at the same time. */
   readonly #comparing = new Map<string, Promise<unknown>>();
 
   constructor(options: CatchUpOptions) {
@@ -64,7 +65,7 @@ export class CatchUp {
           signal.throwIfAborted();
           // Another process has taken over, because this one was suspended for a long time.
           if (!(await claim())) return { ...report, isElsewhere: true };
-          await this.#hold(repository.id, () => run.compare(repository));
+          await this.#hold(`${target.endpoint} ${repository.id}`, () => run.compare(repository));
         }
       }
       await run.finish();
@@ -86,7 +87,7 @@ export class CatchUp {
     const { cursors } = inbox;
     if (id.startsWith(derivedIdPrefix) || !cursors) return "all";
     const { repo } = payload;
-    await this.#comparing.get(repo.id);
+    await untilAborted(this.#comparing.get(`${endpoint} ${repo.id}`) ?? Promise.resolve(), signal);
     const key = cursorKeys.covered(repo.id);
     const covered = readCoveredChanges(await cursors.get(endpoint, key));
     if (covered.length === 0) return "all";
@@ -104,11 +105,11 @@ export class CatchUp {
     return part;
   }
 
-  async #hold(id: string, compare: () => Promise<void>): Promise<void> {
+  async #hold(key: string, compare: () => Promise<void>): Promise<void> {
     const comparing = compare();
     const settled = comparing.catch(() => {});
-    this.#comparing.set(id, settled);
-    await comparing.finally(() => this.#comparing.delete(id));
+    this.#comparing.set(key, settled);
+    await comparing.finally(() => this.#comparing.delete(key));
   }
 }
 

@@ -63,7 +63,7 @@ async function missedRepositoryChanges({ cursor, present, accepted, ownerId }: C
   if ((accepted.isPrivate ?? cursor?.isPrivate ?? isPrivate) !== isPrivate) {
     missed.push({ scope: "repo.config", action: "update", name, updatedConfig: { private: isPrivate } });
   }
-  if (!refs) return missed;
+  if (!refs || (cursor && !cursor.refs)) return missed;
   const names = new Set([...refs.keys(), ...Object.keys(cursor?.refs ?? {}), ...accepted.refs.keys()]);
   const known = cursor?.refs ?? (accepted.firstCommit === undefined ? {} : { "refs/heads/main": accepted.firstCommit });
   for (const ref of names) {
@@ -134,10 +134,11 @@ async function missedDiscussionChanges(comparison: Comparison): Promise<MissedCh
   const { cursor, present, accepted, readDiscussion } = comparison;
   const { name } = present.repository;
   const missed: MissedChange[] = [];
+  if (cursor && !cursor.discussions) return missed;
   // Oldest first.
   for (const summary of [...(present.discussions ?? [])].sort((one, other) => one.num - other.num)) {
     const { num, numComments, status, title } = summary;
-    const known = cursor?.discussions[num];
+    const known = cursor?.discussions?.[num];
     const latest = accepted.discussions.get(num) ?? known;
     const isMoved = latest !== undefined && (latest.status !== status || latest.title !== title);
     const hasComments = known === undefined || numComments > known.comments;

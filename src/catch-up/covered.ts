@@ -9,6 +9,8 @@ export type ListCommits = (range: {
   max: number;
 }) => Promise<readonly string[]>;
 
+/** The maximum number of ranges of a ref that are compared. Each takes a call to the Hub. */
+const maxRanges = 10;
 /** The maximum number of commits that are read to find out whether a change is in a derived range. */
 const maxCommits = 1_000;
 
@@ -42,7 +44,8 @@ export async function uncoveredPart(
   const outdated: CoveredChange[] = [];
   for (const change of updatedRefs) {
     const derived = covered.filter(({ ref }) => ref?.ref === change.ref);
-    const relation = await compareWithRanges(change, joinRanges(derived.flatMap(({ ref }) => ref ?? [])), listCommits);
+    const ranges = joinRanges(derived.flatMap(({ ref }) => ref ?? [])).slice(-maxRanges);
+    const relation = await compareWithRanges(change, ranges, listCommits);
     if (relation !== "covered") uncovered.push(change);
     if (relation === "undoes") outdated.push(...derived);
   }

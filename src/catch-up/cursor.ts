@@ -10,11 +10,14 @@ const repositoryCursor = z.object({
   isPrivate: z.boolean(),
   /** The time of the last change, as the Hub formats it. A list with the same time needs no further requests. */
   lastModified: z.optional(z.string()),
-  refs: z.record(z.string(), z.string()),
+  /** Missing if the endpoint did not receive the events of refs, so that the first ones to be read are the start. */
+  refs: z.optional(z.record(z.string(), z.string())),
   /** The IDs of the deliveries that led to `refs`, and that the next run may read again. */
   compared: z.array(z.string()),
-  /** By number. `comments`: the number of comments in the list of the Hub. */
-  discussions: z.record(z.string(), z.object({ status: z.string(), title: z.string(), comments: z.number() })),
+  /** By number, and missing like `refs`. `comments`: the number of comments in the list of the Hub. */
+  discussions: z.optional(
+    z.record(z.string(), z.object({ status: z.string(), title: z.string(), comments: z.number() })),
+  ),
   /** The number of deliveries that catch-up has derived. Part of their IDs, so that the same change can be derived again later. */
   derived: z.number(),
 });
@@ -31,7 +34,7 @@ const endpointCursor = z.object({
   ranAt: z.number(),
   /** The items of `watch` whose repositories have cursors, as `type:name`. */
   watched: z.array(z.string()),
-  /** When the last complete run of repositories that failed in the last run started, by ID. */
+  /** When the last complete run of repositories that the last run could not read started, by ID. */
   unfinished: z.record(z.string(), z.number()),
 });
 
@@ -48,7 +51,7 @@ export const cursorKeys = {
 };
 
 /** How long a derived change is remembered. The Hub retries its deliveries for a shorter time. */
-const coveredMs = 14 * 24 * 3_600_000;
+export const coveredMs = 14 * 24 * 3_600_000;
 /** The maximum number of remembered changes per repository. The oldest are forgotten first. */
 const maxCovered = 500;
 

@@ -1,6 +1,7 @@
 import { HubError } from "../core/errors.ts";
 import type { Logger } from "../core/log.ts";
 import type { HubClient } from "../hub/client.ts";
+import type { DiscussionSummary } from "../hub/repositories/discussions.ts";
 import type { Cursors, Inbox } from "../inbox/inbox.ts";
 import { derivedIdPrefix, parsePayload } from "../payload/parse.ts";
 import { formatWatched, type WatchedItem, type WebhookDomain } from "../payload/watch.ts";
@@ -9,6 +10,7 @@ import type { CallBudget } from "./call-budget.ts";
 import { findMissedChanges, type MissedChange, ownerOf, type PresentState, payloadOf } from "./changes.ts";
 import {
   type CoveredChange,
+  coveredMs,
   cursorKeys,
   type EndpointCursor,
   type RefChange,
@@ -107,7 +109,8 @@ export class EndpointRun {
       await cursors.set(target.endpoint, new Map([[cursorKeys.endpoint, JSON.stringify(first)]]));
     }
     if (endpoint) {
-      const from = Math.min(endpoint.ranAt, ...Object.values(endpoint.unfinished)) - overlapMs;
+      // The clock can have been set back.
+      const from = Math.min(startedAt, endpoint.ranAt, ...Object.values(endpoint.unfinished)) - overlapMs;
       await accepted.read({ receivedFrom: new Date(from) });
     }
     return new EndpointRun(parts, { startedAt, stored, endpoint, accepted });
@@ -159,15 +162,19 @@ export class EndpointRun {
     } catch (error) {
       if (signal.aborted || !isAboutRepository(error)) throw error;
       report.failed += 1;
-      this.#unfinished.set(
-        repository.id,
-        this.#endpoint?.unfinished[repository.id] ?? this.#endpoint?.ranAt ?? this.#startedAt,
-      );
+      this.#leave(repository.id);
       log.warn(
         { err: error, endpoint: target.endpoint, repository: `${repository.type}:${repository.name}` },
         "Catch-up could not read a repository. The next run reads it again.",
       );
     }
+  }
+
+  /** Leaves a repository to the next run, which then needs the deliveries since the last complete one. */
+  #leave(id: string): void {
+    const { unfinished = {}, ranAt = this.#startedAt } = this.#endpoint ?? {};
+    const since = unfinished[id] ?? ranAt;
+    if (since > this.#startedAt - coveredMs) this.#unfinished.set(id, since);
   }
 
   async #compare(listed: ListedRepository): Promise<void> {
@@ -176,7 +183,7 @@ export class EndpointRun {
     const known = readRepositoryCursor(this.#stored.get(cursorKeys.repository(repository.id)));
     let accepted = this.#acceptedOf(repository, known);
     let present = await this.#readPresent(repository, known, accepted);
-    const cursor = known ?? (this.#isFirst ? await this.#firstCursor(present) : undefined);
+    const cursor = known ?? (this.#isNew(repository) ? undefined : await this.#firstCursor(present));
     const hasRepoEvents = target.domains.includes("repo");
     const find = () =>
       findMissedChanges({
@@ -210,6 +217,12 @@ export class EndpointRun {
     if (text !== this.#stored.get(key)) await cursors.set(target.endpoint, new Map([[key, text]]));
   }
 
+  /** Whether a repository without a cursor was created since the last run. An older one could not be read before. */
+  #isNew({ createdAt }: ListedRepository): boolean {
+    const { ranAt } = this.#endpoint ?? {};
+    return !this.#isFirst && ranAt !== undefined && !(createdAt !== undefined && Date.parse(createdAt) <= ranAt);
+  }
+
   #acceptedOf({ id }: ListedRepository, known: RepositoryCursor | undefined): AcceptedChanges {
     return this.#accepted.of(id, known?.compared ?? []);
   }
@@ -240,7 +253,8 @@ export class EndpointRun {
     const { since } = this.#parts.target;
     const { repository } = present;
     if (since === "now") return nextCursor({ cursor: undefined, present, compared: [], derived: 0 });
-    const empty = nextCursor({ cursor: undefined, present: { repository }, compared: [], derived: 0 });
+    const start = nextCursor({ cursor: undefined, present: { repository }, compared: [], derived: 0 });
+    const empty = { ...start, refs: {}, discussions: {} };
     if (since === "all") return empty;
     const refs: Record<string, string> = {};
     for (const [ref, commit] of present.refs ?? []) {
@@ -297,6 +311,10 @@ export class EndpointRun {
   async finish(): Promise<void> {
     const { cursors, target, dryRun } = this.#parts;
     if (dryRun) return;
+    for (const key of this.#stored.keys()) {
+      const [, id] = /^repository (.*)$/.exec(key) ?? [];
+      if (id !== undefined && !this.#seen.has(id)) this.#leave(id);
+    }
     const cursor: EndpointCursor = {
       ranAt: this.#startedAt,
       watched: [...formatWatched(target.watch)],
@@ -321,13 +339,16 @@ function nextCursor({
   return {
     ...{ type, name, isPrivate, compared, derived },
     ...(lastModified !== undefined && { lastModified }),
-    refs: refs ? Object.fromEntries(refs) : (cursor?.refs ?? {}),
+    refs: refs ? Object.fromEntries(refs) : cursor?.refs,
+    // A list can change while its pages are read, so a discussion can be missing.
     discussions: discussions
-      ? Object.fromEntries(
-          discussions.map(({ num, status, title, numComments }) => [num, { status, title, comments: numComments }]),
-        )
-      : (cursor?.discussions ?? {}),
+      ? { ...cursor?.discussions, ...Object.fromEntries(discussions.map(toKnown)) }
+      : cursor?.discussions,
   };
+}
+
+function toKnown({ num, status, title, numComments }: DiscussionSummary) {
+  return [num, { status, title, comments: numComments }] as const;
 }
 
 /** Whether an error concerns one repository. If the Hub is down or refuses the token, the next repository fails too. */

@@ -21,6 +21,7 @@ export interface ListedRepository {
   /** The ID, which stays the same when the repository is renamed. */
   id: string;
   isPrivate: boolean;
+  createdAt?: string | undefined;
   lastModified?: string | undefined;
   /** The first label of a Space's hostname. */
   subdomain?: string | undefined;
@@ -33,6 +34,7 @@ const listedRepository = z.object({
   _id: z.string(),
   id: z.string(),
   private: z.optional(z.boolean()),
+  createdAt: z.optional(z.string()),
   lastModified: z.optional(z.string()),
   subdomain: z.optional(z.string()),
 });
@@ -177,8 +179,8 @@ function isDerivable(type: string): type is DerivableType {
 }
 
 function toListed(type: DerivableType, info: z.output<typeof listedRepository>): ListedRepository {
-  const { _id, id, private: isPrivate = false, lastModified, subdomain } = info;
-  return { type, name: id, id: _id, isPrivate, lastModified, subdomain };
+  const { _id, id, private: isPrivate = false, createdAt, lastModified, subdomain } = info;
+  return { type, name: id, id: _id, isPrivate, createdAt, lastModified, subdomain };
 }
 
 async function unlessMissing<Result>(call: Promise<Result>): Promise<Result | undefined> {

@@ -148,7 +148,13 @@ export class ServerCatchUp {
 
   async #runFirst(targets: readonly ScheduledTarget[], signal: AbortSignal): Promise<void> {
     let calls = 0;
-    for (const target of targets) calls += (await this.#runOnce(target, signal)).calls;
+    // The server does not listen yet, so nothing else keeps the process alive.
+    const alive = setInterval(() => {}, 60_000);
+    try {
+      for (const target of targets) calls += (await this.#runOnce(target, signal)).calls;
+    } finally {
+      clearInterval(alive);
+    }
     const everyMs = Math.min(...targets.map((target) => target.everyMs));
     const shortest = this.#budget.shortestInterval(calls);
     if (everyMs >= shortest) return;

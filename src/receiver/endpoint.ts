@@ -76,7 +76,13 @@ function readConditions(options: EndpointOptions): EndpointConditions | undefine
 }
 
 /** Reads an endpoint's `catchUp` option. */
-function readCatchUp({ catchUp, background, watch, schema }: EndpointOptions): Endpoint["catchUp"] {
+function readCatchUp({
+  catchUp,
+  background,
+  watch,
+  schema,
+  retention = defaultRetentionMs,
+}: EndpointOptions): Endpoint["catchUp"] {
   if (catchUp === undefined || catchUp === false) return undefined;
   const { every = defaultCatchUpInterval, since = "now" } = catchUp === true ? {} : catchUp;
   if (!background || watch === undefined || schema === null) {
@@ -87,7 +93,13 @@ function readCatchUp({ catchUp, background, watch, schema }: EndpointOptions): E
   if (since !== "now" && since !== "all" && !(since instanceof Date && !Number.isNaN(since.getTime()))) {
     throw optionError({ option: "catchUp.since", value: since, expected: '"now", "all", or a valid Date' });
   }
-  return { everyMs: toMilliseconds(every, "catchUp.every"), since };
+  const everyMs = toMilliseconds(every, "catchUp.every");
+  if (everyMs > toMilliseconds(retention, "retention")) {
+    throw optionError(
+      'Option "catchUp.every" is longer than "retention", so delivered changes would be derived again.',
+    );
+  }
+  return { everyMs, since };
 }
 
 /** Reads an endpoint's `watch` option, and removes duplicates. */

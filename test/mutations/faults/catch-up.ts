@@ -7,7 +7,7 @@ export const faults: readonly Fault[] = [
   {
     name: "accepted pushes are derived again",
     file: "src/catch-up/accepted.ts",
-    find: "this.refs.set(ref, [...(this.refs.get(ref) ?? []), { ref, oldSha, newSha }]);",
+    find: "this.refs.set(ref, [...(this.refs.get(ref) ?? []), change]);",
     replace: "",
     tests: [catchUp],
   },
@@ -21,8 +21,8 @@ export const faults: readonly Fault[] = [
   {
     name: "a force push back is not derived",
     file: "src/catch-up/changes.ts",
-    find: "    start = next.newSha;\n",
-    replace: "    if (next.newSha !== from) start = from;\n    break;\n",
+    find: "return next ? follow(next.newSha) : start;",
+    replace: "return next && next.newSha !== from ? next.newSha : start;",
     tests: [ranges],
   },
   {
