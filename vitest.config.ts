@@ -29,6 +29,7 @@ process.env.NO_PROXY = "localhost,127.0.0.1,[::1],::1";
 const takesLong = [
   "test/faults/**/*.test.ts",
   "test/**/*.browser.test.ts",
+  "test/catch-up/simulation.test.ts",
   "test/cli/commands/dev.test.ts",
   "test/cli/commands/hub.test.ts",
   "test/cli/commands/sync.test.ts",

@@ -3076,53 +3076,6 @@ type RepoConfigPayload = z.output<typeof repoConfigPayload>;
 type DiscussionPayload = z.output<typeof discussionPayload>;
 /** A payload of scope `discussion.comment`. */
 type DiscussionCommentPayload = z.output<typeof discussionCommentPayload>;
-/** Selects deliveries by the files that changed. */
-interface PathFilter {
-  readonly paths: readonly string[];
-  readonly matches: (path: string) => boolean;
-  /** Whether the changes of a ref count. */
-  readonly acceptsRef: (ref: string) => boolean;
-}
-/** The values of a filter, as lists. An empty list matches everything. */
-interface FilterValues {
-  readonly scopes: readonly string[];
-  readonly actions: readonly string[];
-  readonly repos: readonly string[];
-  readonly refs: readonly string[];
-  readonly paths: readonly string[];
-}
-/**
- * A pattern for repositories, as `type:name`. In both parts, `*` matches any text without a slash, and `**` matches any
- * text.
- */
-type RepoPattern = `${RepoType}:${string}`;
-/** Selects the deliveries that an endpoint receives. Each field takes one value or a list, and all fields must match. */
-interface FilterOptions {
-  /**
-   * Scopes. Each scope includes narrower scopes: `"repo"` matches `repo.content` and any future `repo.*`. A narrower scope
-   * that is unknown to this release counts as an `update` of the broader scope.
-   */
-  scope?: Scope$1 | readonly Scope$1[];
-  /** Actions, such as `create`, `delete`, `update`, and `move`. */
-  action?: Action | readonly Action[];
-  /**
-   * Repositories as `type:name` with globs, regardless of case: `"dataset:me/data"`, `"model:gpt2"`, `"model:me/*"`, `"*:acme/**"`.
-   */
-  repo?: RepoPattern | readonly RepoPattern[];
-  /**
-   * Git refs with globs, such as `"refs/heads/main"` or `"refs/pr/*"`. At least one of `updatedRefs` must match. The Hub
-   * also sends updates of `refs/pr/N` and `refs/convert/parquet`.
-   */
-  ref?: string | readonly string[];
-  /**
-   * Paths of files with globs, such as `"README.md"` or `"data/**"`. The handler only runs if at least one changed file matches.
-   * Events of other scopes than `repo.content` never match. For models, datasets, and Spaces, the server requests
-   * the changed files of each updated ref that matches `ref` from the Hub: it compares a new branch with the main branch, and a deleted ref has no
-   * changed files. For buckets, the payload lists the files. If the Hub does not answer, or if the list in the payload is
-   * truncated, the handler runs.
-   */
-  paths?: string | readonly string[];
-}
 /** A webhook delivery to one endpoint, independent of its transport: HTTP, a job, or a test. */
 interface Delivery<Payload = WebhookPayload> {
   /**
@@ -3140,9 +3093,11 @@ interface Delivery<Payload = WebhookPayload> {
   readonly receivedAt: Date;
   /** The number of this attempt, starting at 1. */
   readonly attempt: number;
+  /** `webhook`: the Hub sent the delivery. `catch-up`: the server derived it from the state of the Hub (see `catchUp`). */
+  readonly origin: "webhook" | "catch-up";
 }
 /** A delivery whose body is not parsed yet. */
-type UnparsedDelivery = Omit<Delivery, "payload">;
+type UnparsedDelivery = Omit<Delivery, "payload" | "origin">;
 /** The result of running a handler on a delivery. */
 type Outcome =
 /** The handler returned `result`. */
@@ -3171,56 +3126,6 @@ type Outcome =
  * ```
  */
 declare function parsePayload(value: unknown): WebhookPayload;
-/** Every outcome, in display order. */
-declare const activityOutcomes: readonly ["succeeded", "ignored", "retrying", "failed", "dead"];
-/**
- * The outcome of a delivery or attempt. `failed` is a failure before the response. `retrying` is a failed background attempt
- * that will be retried, and `dead` is one that will not.
- */
-type ActivityOutcome = (typeof activityOutcomes)[number];
-/** Median and 95th percentile of handler durations, in milliseconds. They include checks of `paths` and `ignoreSelf`. */
-interface HandlerTime {
-  readonly p50: number;
-  readonly p95: number;
-  /** The number of handler runs from which the percentiles are computed. */
-  readonly runs: number;
-}
-/**
- * Whether a webhook on the Hub is known to deliver to an endpoint. `unknown`: no delivery with an ID has arrived, and
- * `register()` has not run in this process.
- */
-type EndpointRegistration = "registered" | "missing" | "unknown";
-/** The state of one endpoint since the server started. Except for new deliveries, only {@link Activity} updates the counts. */
-declare class EndpointActivity {
-  #private;
-  registration: EndpointRegistration;
-  /** The number of received deliveries, excluding refused and duplicate ones, and inline ones that failed and were sent again. */
-  get deliveries(): number;
-  /** The latest outcome and its time, or `undefined` before the first outcome. */
-  get last(): {
-    readonly outcome: ActivityOutcome;
-    readonly at: Date;
-  } | undefined;
-  /** Percentiles of the latest 256 handler durations, or `undefined` before the first run. */
-  get handlerTime(): HandlerTime | undefined;
-  /** The number of deliveries and attempts with this outcome. */
-  countOf(outcome: ActivityOutcome): number;
-  /** Counts a new delivery. `at` is its time of arrival, in milliseconds since the epoch. */
-  addArrival(at: number): void;
-  addRun(milliseconds: number, at: number): void;
-  addEnd(outcome: ActivityOutcome, at: number, isRepeat?: boolean): void;
-  /**
-   * Returns the counts in one slot of time: new deliveries, failed deliveries that this server does not retry, handler runs, and
-   * failed runs. Returns an empty array if nothing was counted.
-   */
-  countsIn(size: SlotSize, slot: number): Uint32Array;
-}
-/** A division of time in which an endpoint's activity is counted. */
-interface SlotSize {
-  slotMs: number;
-  /** The number of slots that are kept. */
-  slots: number;
-}
 /**
  * The waits between the attempts of a delivery: either a list of waits, whose last wait repeats, or waits that double from `first`
  * up to `max`. Each wait varies by ±20%, so that deliveries that failed together are not retried together.
@@ -3474,6 +3379,8 @@ interface Inbox {
    * The changes that servers of this inbox made on the Hub. If missing, a server only remembers its own recent changes, in memory.
    */
   readonly ownActions?: OwnActions;
+  /** What `catchUp` has seen of the Hub. If missing, a server with `catchUp` or `poll` does not start. */
+  readonly cursors?: Cursors;
   /**
    * The Storage Bucket of the Hub that stores the inbox, such as `me/inbox`. A server ignores the events of this bucket, because
    * storing such an event would cause the next one. Missing if the inbox is stored elsewhere.
@@ -3497,6 +3404,153 @@ interface OwnActions {
   add(keys: readonly string[]): Promise<void>;
   /** Returns the keys that are stored. @throws if the keys cannot be read. */
   find(keys: readonly string[]): Promise<ReadonlySet<string>>;
+}
+/** Texts that the servers of an inbox keep beside the deliveries of an endpoint, by key. They have no retention period. */
+interface Cursors {
+  /** Returns the text of a key, or `undefined`. */
+  get(endpoint: string, key: string): Promise<string | undefined>;
+  /** Returns all texts of an endpoint, by key. */
+  list(endpoint: string): Promise<ReadonlyMap<string, string>>;
+  /** Stores all texts of a change, or none. @throws if the texts cannot be stored. */
+  set(endpoint: string, texts: ReadonlyMap<string, string>): Promise<void>;
+  /**
+   * Gives a holder an exclusive claim for a time, renews it, or returns it with `forMs: 0`. Resolves with `false` while another holder
+   * has the claim.
+   */
+  claim(claim: CursorClaim): Promise<boolean>;
+}
+/** A claim that only one holder has at a time. */
+interface CursorClaim {
+  key: string;
+  /** Identifies the process. */
+  holder: string;
+  /** The duration in milliseconds. */
+  forMs: number;
+}
+/** A range of commits, or the creation or deletion of a ref. */
+declare const refChange: z.ZodMiniObject<{
+  ref: z.ZodMiniString<string>;
+  oldSha: z.ZodMiniNullable<z.ZodMiniString<string>>;
+  newSha: z.ZodMiniNullable<z.ZodMiniString<string>>;
+}, z.core.$strip>;
+type RefChange = z.output<typeof refChange>;
+/** What a run has done. */
+interface CatchUpReport {
+  /** Whether another process was catching up, so that this run did nothing. */
+  isElsewhere: boolean;
+  repositories: number;
+  /** The number of repositories that could not be read. The next run reads them again. */
+  failed: number;
+  /** The number of calls to the Hub. */
+  calls: number;
+  /** The derived deliveries, without those that the filter ignores. */
+  derived: DerivedDelivery[];
+}
+interface DerivedDelivery {
+  id: string;
+  scope: string;
+  action: string;
+  /** As `type:name`. */
+  repository: string;
+  /** Only for `repo.content`. */
+  updatedRefs?: readonly RefChange[] | undefined;
+}
+/** Selects deliveries by the files that changed. */
+interface PathFilter {
+  readonly paths: readonly string[];
+  readonly matches: (path: string) => boolean;
+  /** Whether the changes of a ref count. */
+  readonly acceptsRef: (ref: string) => boolean;
+}
+/** The values of a filter, as lists. An empty list matches everything. */
+interface FilterValues {
+  readonly scopes: readonly string[];
+  readonly actions: readonly string[];
+  readonly repos: readonly string[];
+  readonly refs: readonly string[];
+  readonly paths: readonly string[];
+}
+/**
+ * A pattern for repositories, as `type:name`. In both parts, `*` matches any text without a slash, and `**` matches any
+ * text.
+ */
+type RepoPattern = `${RepoType}:${string}`;
+/** Selects the deliveries that an endpoint receives. Each field takes one value or a list, and all fields must match. */
+interface FilterOptions {
+  /**
+   * Scopes. Each scope includes narrower scopes: `"repo"` matches `repo.content` and any future `repo.*`. A narrower scope
+   * that is unknown to this release counts as an `update` of the broader scope.
+   */
+  scope?: Scope$1 | readonly Scope$1[];
+  /** Actions, such as `create`, `delete`, `update`, and `move`. */
+  action?: Action | readonly Action[];
+  /**
+   * Repositories as `type:name` with globs, regardless of case: `"dataset:me/data"`, `"model:gpt2"`, `"model:me/*"`, `"*:acme/**"`.
+   */
+  repo?: RepoPattern | readonly RepoPattern[];
+  /**
+   * Git refs with globs, such as `"refs/heads/main"` or `"refs/pr/*"`. At least one of `updatedRefs` must match. The Hub
+   * also sends updates of `refs/pr/N` and `refs/convert/parquet`.
+   */
+  ref?: string | readonly string[];
+  /**
+   * Paths of files with globs, such as `"README.md"` or `"data/**"`. The handler only runs if at least one changed file matches.
+   * Events of other scopes than `repo.content` never match. For models, datasets, and Spaces, the server requests
+   * the changed files of each updated ref that matches `ref` from the Hub: it compares a new branch with the main branch, and a deleted ref has no
+   * changed files. For buckets, the payload lists the files. If the Hub does not answer, or if the list in the payload is
+   * truncated, the handler runs.
+   */
+  paths?: string | readonly string[];
+}
+/** Every outcome, in display order. */
+declare const activityOutcomes: readonly ["succeeded", "ignored", "retrying", "failed", "dead"];
+/**
+ * The outcome of a delivery or attempt. `failed` is a failure before the response. `retrying` is a failed background attempt
+ * that will be retried, and `dead` is one that will not.
+ */
+type ActivityOutcome = (typeof activityOutcomes)[number];
+/** Median and 95th percentile of handler durations, in milliseconds. They include checks of `paths` and `ignoreSelf`. */
+interface HandlerTime {
+  readonly p50: number;
+  readonly p95: number;
+  /** The number of handler runs from which the percentiles are computed. */
+  readonly runs: number;
+}
+/**
+ * Whether a webhook on the Hub is known to deliver to an endpoint. `unknown`: no delivery with an ID has arrived, and
+ * `register()` has not run in this process.
+ */
+type EndpointRegistration = "registered" | "missing" | "unknown";
+/** The state of one endpoint since the server started. Except for new deliveries, only {@link Activity} updates the counts. */
+declare class EndpointActivity {
+  #private;
+  registration: EndpointRegistration;
+  /** The number of received deliveries, excluding refused and duplicate ones, and inline ones that failed and were sent again. */
+  get deliveries(): number;
+  /** The latest outcome and its time, or `undefined` before the first outcome. */
+  get last(): {
+    readonly outcome: ActivityOutcome;
+    readonly at: Date;
+  } | undefined;
+  /** Percentiles of the latest 256 handler durations, or `undefined` before the first run. */
+  get handlerTime(): HandlerTime | undefined;
+  /** The number of deliveries and attempts with this outcome. */
+  countOf(outcome: ActivityOutcome): number;
+  /** Counts a new delivery. `at` is its time of arrival, in milliseconds since the epoch. */
+  addArrival(at: number): void;
+  addRun(milliseconds: number, at: number): void;
+  addEnd(outcome: ActivityOutcome, at: number, isRepeat?: boolean): void;
+  /**
+   * Returns the counts in one slot of time: new deliveries, failed deliveries that this server does not retry, handler runs, and
+   * failed runs. Returns an empty array if nothing was counted.
+   */
+  countsIn(size: SlotSize, slot: number): Uint32Array;
+}
+/** A division of time in which an endpoint's activity is counted. */
+interface SlotSize {
+  slotMs: number;
+  /** The number of slots that are kept. */
+  slots: number;
 }
 interface PayloadByScope {
   repo: RepoPayload;
@@ -3533,6 +3587,8 @@ declare function isScope<Wanted extends KnownScope>(payload: WebhookPayload, sco
 interface EndpointConditions {
   /** Whether to ignore events that this server caused. */
   readonly ignoreSelf: boolean;
+  /** Whether to ignore events that catch-up has delivered before. */
+  readonly catchUp: boolean;
   readonly paths: PathFilter | undefined;
 }
 /**
@@ -3625,6 +3681,24 @@ interface EndpointOptions extends FilterOptions {
    * IDs, which it stores in the inbox, and by its markers: see `hubSignature` of `WebhooksServer`. Default `false`.
    */
   ignoreSelf?: boolean;
+  /**
+   * Whether the server derives the deliveries that the endpoint missed, such as during an outage or while a Space was asleep, from
+   * what the Hub publishes: commits, visibility, names, discussions, and comments of the models, datasets, and Spaces in `watch`. The
+   * server compares at its start and then `every` interval (default `"6h"`), and remembers in the inbox what it has seen. The first
+   * comparison starts at the present state (`since: "now"`, the default), at a time, or at the beginning of each repository
+   * (`since: "all"`, which runs the handler for everything that exists). Requires `background: true` and `watch`.
+   *
+   * A derived delivery has the payload that the Hub would have sent, and `delivery.origin` is `"catch-up"`. Several missed pushes to a
+   * ref are one delivery.
+   */
+  catchUp?: boolean | CatchUpSettings;
+}
+/** How an endpoint catches up: see `catchUp` of {@link EndpointOptions}. */
+interface CatchUpSettings {
+  /** The interval between two comparisons with the Hub. Default `"6h"`. */
+  every?: Duration;
+  /** Where the first comparison starts: at the present state, at the beginning of each repository, or at a time. Default `"now"`. */
+  since?: "now" | "all" | Date;
 }
 type OneOf<Value> = Value extends readonly (infer Item)[] ? Item : Value;
 type RepoTypeOf<Options> = Options extends {
@@ -3660,6 +3734,11 @@ interface Endpoint extends FilterValues {
    * @throws `BODY_NOT_JSON` (400), `BODY_TOO_DEEP` (400), `PAYLOAD_INVALID` (422).
    */
   readonly parse: (unparsed: UnparsedDelivery) => ParsedDelivery | Promise<ParsedDelivery>;
+  /** How missed deliveries are derived. Missing if they are not. */
+  readonly catchUp?: {
+    readonly everyMs: number;
+    readonly since: "now" | "all" | Date;
+  } | undefined;
   /** The conditions that are checked before each run of the handler, because they can require calls to the Hub. */
   readonly conditions: EndpointConditions | undefined;
   readonly handler: Handler<unknown>;
@@ -3801,6 +3880,13 @@ interface LaunchOptions {
    * the server only polls this URL, which must point to the server's port.
    */
   tunnel?: boolean | Omit<OpenTunnelOptions, "port">;
+  /**
+   * The interval in which the server asks the Hub for changes of everything that its endpoints `watch`, instead of waiting for
+   * webhooks: without a webhook, a tunnel, a public URL, or write access, also for repositories of others. `launch()` resolves after the
+   * first comparison, from which changes are delivered. Requires `background: true` for each endpoint with `watch`. An interval that the
+   * Hub's rate limit does not allow is refused. Default: `POLL`, else no polling. See `catchUp` of the endpoints for what can be found out.
+   */
+  poll?: Duration;
   /**
    * The public URL of this server, for the log and the landing page. Pass a function if the URL may change. Default:
    * `PUBLIC_URL`, else the URL of the Space or tunnel.
@@ -4118,6 +4204,14 @@ interface ServerControl {
   setRegistrations(registrations: ReadonlyMap<string, EndpointRegistration>): void;
   /** Launches the server like `launch()`, but a failed launch always rejects, so that the tool can report the error. */
   launch(options: LaunchOptions): Promise<LaunchedServer>;
+  /**
+   * Compares the Hub with what was delivered once for each endpoint with `watch`, and accepts what is missing. With `dryRun`, only
+   * reports it. Returns the reports by endpoint.
+   */
+  catchUp(options: {
+    signal: AbortSignal;
+    dryRun: boolean;
+  }): Promise<ReadonlyMap<string, CatchUpReport>>;
   /**
    * Runs an endpoint's handler once, also in the case of a background endpoint, and logs the outcome.
    *
@@ -4446,6 +4540,11 @@ interface StartDevOptions {
    * runs on the same machine.
    */
   tunnel?: false | Pick<OpenTunnelOptions, "provider" | "host" | "subdomain" | "timeout" | "heartbeat">;
+  /**
+   * The interval in which the server asks the Hub for changes of what its endpoints `watch`, instead of webhooks and a tunnel. See
+   * `poll` of `launch()`.
+   */
+  poll?: Duration;
   /** Your own public URL that points to `port`. Replaces the tunnel. */
   publicUrl?: string;
   /**
@@ -4796,7 +4895,7 @@ declare class WebhooksServer {
  */
 declare const webhookEndpoint: WebhookFunction;
 declare namespace index_d_exports {
-  export { Action, AttemptDetails, AttemptLog, Backoff, BucketContentPayload, ClaimedDelivery, Delivery, DeliveryAttempt, DeliveryCounts, DeliveryKey, DeliveryPage, DeliveryStatus, DiscussionCommentPayload, DiscussionPayload, Duration, EndpointOptions, EndpointQueue, FilterOptions, FinishedRun, GitContentPayload, Handler, HandlerContext, Inbox, IncomingDelivery, KnownScope, LandingInfo, LandingPage, LaunchOptions, LaunchedServer, ListOptions, LogMethod, Logger, NextStep, NonRetriableError, Outcome, OwnActions, PayloadFor, PayloadOf, RepoConfigPayload, RepoContentPayload, RepoPattern, RepoPayload, RepoType, RetryAfterError, RetryPolicy, Scope$1 as Scope, ServerInbox, StoredDelivery, Watch, WebhookDecorator, WebhookDomain, WebhookError, WebhookErrorCode, WebhookErrorCodes, WebhookErrorOptions, WebhookFunction, WebhookPayload, WebhooksServer, WebhooksServerOptions, isScope, parsePayload, webhookEndpoint };
+  export { Action, AttemptDetails, AttemptLog, Backoff, BucketContentPayload, CatchUpSettings, ClaimedDelivery, CursorClaim, Cursors, Delivery, DeliveryAttempt, DeliveryCounts, DeliveryKey, DeliveryPage, DeliveryStatus, DiscussionCommentPayload, DiscussionPayload, Duration, EndpointOptions, EndpointQueue, FilterOptions, FinishedRun, GitContentPayload, Handler, HandlerContext, Inbox, IncomingDelivery, KnownScope, LandingInfo, LandingPage, LaunchOptions, LaunchedServer, ListOptions, LogMethod, Logger, NextStep, NonRetriableError, Outcome, OwnActions, PayloadFor, PayloadOf, RepoConfigPayload, RepoContentPayload, RepoPattern, RepoPayload, RepoType, RetryAfterError, RetryPolicy, Scope$1 as Scope, ServerInbox, StoredDelivery, Watch, WebhookDecorator, WebhookDomain, WebhookError, WebhookErrorCode, WebhookErrorCodes, WebhookErrorOptions, WebhookFunction, WebhookPayload, WebhooksServer, WebhooksServerOptions, isScope, parsePayload, webhookEndpoint };
 }
 /** The options of {@link runJob}. */
 interface RunJobOptions {

@@ -10,6 +10,8 @@ export type {
   AttemptDetails,
   AttemptLog,
   ClaimedDelivery,
+  CursorClaim,
+  Cursors,
   DeliveryAttempt,
   DeliveryCounts,
   DeliveryKey,
@@ -41,7 +43,7 @@ export type {
 } from "./payload/schema.ts";
 export { isScope, type PayloadOf } from "./payload/scope.ts";
 export type { Watch, WebhookDomain } from "./payload/watch.ts";
-export type { EndpointOptions, Handler, HandlerContext, PayloadFor } from "./receiver/endpoint.ts";
+export type { CatchUpSettings, EndpointOptions, Handler, HandlerContext, PayloadFor } from "./receiver/endpoint.ts";
 export { NonRetriableError, RetryAfterError } from "./receiver/handler.ts";
 export type { ServerInbox } from "./receiver/inbox.ts";
 export type {

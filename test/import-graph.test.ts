@@ -181,6 +181,7 @@ const layers: readonly (readonly string[])[] = [
   ["dev", "job", "deploy", "doctor"],
   ["server-file", "registration", "local-hub"],
   ["receiver"],
+  ["catch-up"],
   ["console", "inbox", "tunnel"],
   ["hub"],
   ["payload"],

@@ -124,6 +124,11 @@ export const sections: readonly Section[] = [
         about: "Keep deliveries in a Storage Bucket of the Hub, without a disk and without a database.",
       },
       {
+        title: "Never miss an event",
+        path: "guides/catch-up",
+        about: "Derive the deliveries that a server missed, or deliver without a webhook by polling.",
+      },
+      {
         title: "Deploy to a server",
         path: "guides/deploy-server",
         about: "Run a receiver with Docker or systemd, behind a reverse proxy.",

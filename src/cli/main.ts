@@ -4,6 +4,7 @@ import { HubError, WebhookError } from "../core/errors.ts";
 import { packageVersion } from "../core/files.ts";
 import { plainText } from "../core/terminal.ts";
 import { maskUrl } from "../core/urls.ts";
+import { addCatchUp } from "./commands/catch-up.ts";
 import { addDeliveries } from "./commands/deliveries.ts";
 import { addDeploy } from "./commands/deploy.ts";
 import { addDev } from "./commands/dev.ts";
@@ -24,7 +25,7 @@ const commandGroups = {
   "Develop:": [addInit, addDev, addTrigger, addScenario, addHub],
   "Deploy:": [addDeploy, addDoctor],
   "Manage webhooks:": [addWebhookCommands, addSync],
-  "Run:": [addDeliveries, addInbox, addJob],
+  "Run:": [addDeliveries, addInbox, addCatchUp, addJob],
 };
 
 /** The width of the help if there is no terminal or the terminal reports a width of 0. */

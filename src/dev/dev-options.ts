@@ -40,6 +40,11 @@ export interface StartDevOptions {
    * runs on the same machine.
    */
   tunnel?: false | Pick<OpenTunnelOptions, "provider" | "host" | "subdomain" | "timeout" | "heartbeat">;
+  /**
+   * The interval in which the server asks the Hub for changes of what its endpoints `watch`, instead of webhooks and a tunnel. See
+   * `poll` of `launch()`.
+   */
+  poll?: Duration;
   /** Your own public URL that points to `port`. Replaces the tunnel. */
   publicUrl?: string;
   /**
@@ -83,6 +88,8 @@ export interface DevConfig extends PassedOptions {
   isReal: boolean;
   /** The tunnel, or `false` for no tunnel. */
   tunnel: NonNullable<StartDevOptions["tunnel"]>;
+  /** Whether the server asks the Hub for changes, so that it needs no webhooks and no tunnel. */
+  isPolling: boolean;
   publicUrl: string | undefined;
   /** Whether the server is reachable from the internet. */
   isPublic: boolean;
@@ -110,23 +117,32 @@ export function devInboxUrl(port: number): string {
 /** @throws `OPTION_INVALID`, `SERVER_FILE_INVALID`. */
 export function resolveDevOptions(options: StartDevOptions): DevConfig {
   const { publicUrl, inbox, watch, waitForFile = false, repairInterval = "1m" } = options;
-  const { port, hubPort, token, hubUrl, state, onEvent } = options;
+  const { port, hubPort, token, hubUrl, state, onEvent, poll } = options;
   if (port !== undefined) checkPort(port);
   if (hubPort !== undefined) checkPort(hubPort, { option: "hubPort", value: hubPort });
   const isReal = options.hub === "real";
-  const tunnel = options.tunnel ?? (isReal && publicUrl === undefined ? {} : false);
+  const isPolling = poll !== undefined;
+  if (isPolling && (options.tunnel || publicUrl !== undefined || watch || options.forward !== undefined)) {
+    throw optionError(
+      'Option "poll" replaces webhooks, so it cannot be combined with "tunnel", "publicUrl", "watch", or "forward". Set "watch" on the endpoints of your server file.',
+    );
+  }
+  const tunnel = options.tunnel ?? (isReal && !isPolling && publicUrl === undefined ? {} : false);
   if (tunnel !== false && publicUrl !== undefined) {
     throw optionError('Options "publicUrl" and "tunnel" cannot be combined. Remove one of them.');
   }
   const isPublic = tunnel !== false || publicUrl !== undefined;
-  if (isReal && !isPublic) {
+  if (isReal && !isPublic && !isPolling) {
     throw optionError(
       'The real Hub cannot reach this machine without a tunnel. Remove "tunnel: false", or set "publicUrl" to a URL that points to this machine.',
     );
   }
+  const { path, environment } = serverOf(options);
   return {
-    ...serverOf(options),
+    path,
+    environment: isPolling ? { ...environment, POLL: `${toMilliseconds(poll, "poll")}ms` } : environment,
     isReal,
+    isPolling,
     tunnel,
     publicUrl,
     isPublic,

@@ -171,14 +171,12 @@ class Session implements DevSession {
     // failure rejects. Nothing is created on the Hub yet.
     const [tunnel, temporary] = await Promise.all([
       this.#parts.track(this.#openPublicAddress(proxy)),
-      this.#parts.track(this.#openWebhookState({ proxy, hub })),
+      this.#config.isPolling ? undefined : this.#parts.track(this.#openWebhookState({ proxy, hub })),
       this.#firstServing.promise,
     ]);
     server.setPublicUrl(tunnel.url);
-    const webhooks = await this.#createWebhooks(temporary, tunnel);
+    if (temporary) await this.#keepWebhooks(temporary, tunnel);
     this.#parts.signal.throwIfAborted();
-    const repairs = setInterval(() => void webhooks.repair(), this.#config.repairIntervalMs);
-    this.#parts.addCloser(async () => clearInterval(repairs));
     this.#isReady = true;
     this.#ready.resolve();
     this.#events.emit({ event: "ready", ...this.state });
@@ -326,7 +324,8 @@ class Session implements DevSession {
     return webhooks;
   }
 
-  async #createWebhooks(temporary: TemporaryWebhooks, tunnel: Tunnel): Promise<WebhookReconciler> {
+  /** Creates the webhooks, and repairs them while the session runs. */
+  async #keepWebhooks(temporary: TemporaryWebhooks, tunnel: Tunnel): Promise<void> {
     const webhooks = new WebhookReconciler({
       webhooks: temporary,
       onSteps: (steps) => this.#events.emit({ event: "webhooks", steps }),
@@ -335,7 +334,8 @@ class Session implements DevSession {
     this.#webhooks = webhooks;
     await this.#parts.add(webhooks);
     await webhooks.start(this.#reconcileInput(tunnel));
-    return webhooks;
+    const repairs = setInterval(() => void webhooks.repair(), this.#config.repairIntervalMs);
+    this.#parts.addCloser(async () => clearInterval(repairs));
   }
 
   async replay(): Promise<ReplayResult | undefined> {

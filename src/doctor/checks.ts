@@ -286,7 +286,7 @@ async function checkEndpoints(facts: Facts): Promise<Outcome> {
       noted("no-watch").filter(({ endpoint }) => !isServed(endpoint)),
     ),
   ];
-  return found.length > 0 ? found : "Each endpoint has a webhook, and each webhook an endpoint.";
+  return found.length > 0 ? found : "No endpoint lacks a watch option, and no webhook lacks an endpoint.";
 }
 
 function nameOf(endpoint: string): string {

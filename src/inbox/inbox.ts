@@ -282,6 +282,8 @@ export interface Inbox {
    * The changes that servers of this inbox made on the Hub. If missing, a server only remembers its own recent changes, in memory.
    */
   readonly ownActions?: OwnActions;
+  /** What `catchUp` has seen of the Hub. If missing, a server with `catchUp` or `poll` does not start. */
+  readonly cursors?: Cursors;
   /**
    * The Storage Bucket of the Hub that stores the inbox, such as `me/inbox`. A server ignores the events of this bucket, because
    * storing such an event would cause the next one. Missing if the inbox is stored elsewhere.
@@ -320,3 +322,27 @@ export const ownActionRetentionMs = 14 * 24 * 3_600_000;
 
 /** The maximum number of stored keys. The oldest keys are removed first. */
 export const maxOwnActions = 100_000;
+
+/** Texts that the servers of an inbox keep beside the deliveries of an endpoint, by key. They have no retention period. */
+export interface Cursors {
+  /** Returns the text of a key, or `undefined`. */
+  get(endpoint: string, key: string): Promise<string | undefined>;
+  /** Returns all texts of an endpoint, by key. */
+  list(endpoint: string): Promise<ReadonlyMap<string, string>>;
+  /** Stores all texts of a change, or none. @throws if the texts cannot be stored. */
+  set(endpoint: string, texts: ReadonlyMap<string, string>): Promise<void>;
+  /**
+   * Gives a holder an exclusive claim for a time, renews it, or returns it with `forMs: 0`. Resolves with `false` while another holder
+   * has the claim.
+   */
+  claim(claim: CursorClaim): Promise<boolean>;
+}
+
+/** A claim that only one holder has at a time. */
+export interface CursorClaim {
+  key: string;
+  /** Identifies the process. */
+  holder: string;
+  /** The duration in milliseconds. */
+  forMs: number;
+}

@@ -175,7 +175,8 @@ function failUnfinished(code: number): void {
   process.exitCode = 1;
 }
 
-async function loadServer(path: string): Promise<WebhooksServer> {
+/** Loads the server of a file, whose `launch()` does not start a server. @throws `SERVER_FILE_INVALID` */
+export async function loadServer(path: string): Promise<WebhooksServer> {
   const { ServerFileLoader } = await import("../server-file/server-file-loader.ts");
   const loader = new ServerFileLoader();
   try {

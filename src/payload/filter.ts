@@ -100,6 +100,9 @@ export function pathsReason({ paths }: Pick<PathFilter, "paths">): string {
   return `no changed file is ${paths.join(" or ")}`;
 }
 
+/** The reason why a delivery is ignored whose changes catch-up has derived. */
+export const coveredReason = "catch-up has already delivered this change";
+
 /** The values of a filter, as lists. An empty list matches everything. */
 export interface FilterValues {
   readonly scopes: readonly string[];

@@ -29,10 +29,15 @@ export interface Delivery<Payload = WebhookPayload> {
   readonly receivedAt: Date;
   /** The number of this attempt, starting at 1. */
   readonly attempt: number;
+  /** `webhook`: the Hub sent the delivery. `catch-up`: the server derived it from the state of the Hub (see `catchUp`). */
+  readonly origin: "webhook" | "catch-up";
 }
 
+/** The start of the IDs of derived deliveries. The ID of a request is not used if it starts like this. */
+export const derivedIdPrefix = "catch-up-";
+
 /** A delivery whose body is not parsed yet. */
-export type UnparsedDelivery = Omit<Delivery, "payload">;
+export type UnparsedDelivery = Omit<Delivery, "payload" | "origin">;
 
 /** The result of running a handler on a delivery. */
 export type Outcome =

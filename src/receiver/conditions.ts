@@ -1,10 +1,18 @@
 import type { Logger } from "../core/log.ts";
 import type { HubClient } from "../hub/client.ts";
-import { matchListedFiles, type PathFilter, pathsReason } from "../payload/filter.ts";
+import { coveredReason, matchListedFiles, type PathFilter, pathsReason } from "../payload/filter.ts";
 import type { Delivery } from "../payload/parse.ts";
 import type { WebhookPayload } from "../payload/schema.ts";
 import type { Endpoint } from "./endpoint.ts";
 import type { ServerHub } from "./hub.ts";
+
+/** Finds out what a delivery changes that catch-up has not derived: see `CatchUp.uncovered`. */
+export interface CoverageCheck {
+  uncovered(
+    delivery: { endpoint: string; payload: WebhookPayload; id: string },
+    signal: AbortSignal,
+  ): Promise<"all" | "nothing" | NonNullable<WebhookPayload["updatedRefs"]>>;
+}
 
 interface CheckedDelivery {
   endpoint: Endpoint;
@@ -12,7 +20,14 @@ interface CheckedDelivery {
   payload: WebhookPayload;
   signal: AbortSignal | undefined;
   hub: ServerHub;
+  catchUp: () => Promise<CoverageCheck>;
   log: Logger;
+}
+
+/** Why the handler does not run, or the updated refs for which it runs if it does not run for all of them. */
+interface CheckedConditions {
+  ignored?: string;
+  updatedRefs?: WebhookPayload["updatedRefs"];
 }
 
 /** The maximum duration of the check in the background. */
@@ -21,37 +36,43 @@ const backgroundLimitMs = 30_000;
 const inlineLimitMs = 4_000;
 
 /**
- * Checks the conditions of an endpoint that can require calls to the Hub: `ignoreSelf` and `paths`. Returns the reason why the handler
- * does not run, or `undefined` if the handler runs. If the Hub does not answer in time, the handler runs, because an event that is
+ * Checks the conditions of an endpoint that can require calls to the Hub: `catchUp`, `ignoreSelf`, and `paths`. If the Hub does not answer in time, the handler runs, because an event that is
  * handled once too often is better than a lost event.
  *
  * @throws the abort reason of the delivery's signal.
  */
-export async function reasonToIgnore(checked: CheckedDelivery): Promise<string | undefined> {
+export async function checkConditions(checked: CheckedDelivery): Promise<CheckedConditions> {
   const { endpoint, signal } = checked;
   const limit = AbortSignal.timeout(endpoint.queue ? backgroundLimitMs : inlineLimitMs);
   try {
-    return await findReason(checked, signal ? AbortSignal.any([signal, limit]) : limit);
+    return await check(checked, signal ? AbortSignal.any([signal, limit]) : limit);
   } catch (error) {
     signal?.throwIfAborted();
     checked.log.warn(
       { endpoint: endpoint.name, deliveryId: checked.delivery.id, err: error },
-      "The Hub did not answer whether the delivery meets the conditions of the endpoint (ignoreSelf, paths), so the handler runs.",
+      "The Hub did not answer whether the delivery meets the conditions of the endpoint (catchUp, ignoreSelf, paths), so the handler runs.",
     );
-    return undefined;
+    return {};
   }
 }
 
-async function findReason(
-  { endpoint, payload, hub }: CheckedDelivery,
+async function check(
+  { endpoint, delivery, payload: given, hub, catchUp: loadCatchUp }: CheckedDelivery,
   signal: AbortSignal,
-): Promise<string | undefined> {
-  const { ignoreSelf = false, paths } = endpoint.conditions ?? {};
+): Promise<CheckedConditions> {
+  const { catchUp = false, ignoreSelf = false, paths } = endpoint.conditions ?? {};
+  let payload = given;
+  if (catchUp) {
+    const part = await (await loadCatchUp()).uncovered({ endpoint: endpoint.name, payload, id: delivery.id }, signal);
+    if (part === "nothing") return { ignored: coveredReason };
+    if (part !== "all") payload = { ...given, updatedRefs: part };
+  }
   if (ignoreSelf) {
     const { isOwnEvent } = await import("./own-event.ts");
-    if (await isOwnEvent(payload, hub, signal)) return "this server caused the event";
+    if (await isOwnEvent(payload, hub, signal)) return { ignored: "this server caused the event" };
   }
-  return paths && !(await hasChangedPath(payload, paths, hub.client, signal)) ? pathsReason(paths) : undefined;
+  if (paths && !(await hasChangedPath(payload, paths, hub.client, signal))) return { ignored: pathsReason(paths) };
+  return payload === given ? {} : { updatedRefs: payload.updatedRefs };
 }
 
 /**

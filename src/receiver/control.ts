@@ -1,3 +1,4 @@
+import type { CatchUpReport } from "../catch-up/endpoint-run.ts";
 import type { FilterValues } from "../payload/filter.ts";
 import type { Outcome } from "../payload/parse.ts";
 import type { EndpointRegistration } from "./counts.ts";
@@ -109,6 +110,11 @@ export interface ServerControl {
   setRegistrations(registrations: ReadonlyMap<string, EndpointRegistration>): void;
   /** Launches the server like `launch()`, but a failed launch always rejects, so that the tool can report the error. */
   launch(options: LaunchOptions): Promise<LaunchedServer>;
+  /**
+   * Compares the Hub with what was delivered once for each endpoint with `watch`, and accepts what is missing. With `dryRun`, only
+   * reports it. Returns the reports by endpoint.
+   */
+  catchUp(options: { signal: AbortSignal; dryRun: boolean }): Promise<ReadonlyMap<string, CatchUpReport>>;
   /**
    * Runs an endpoint's handler once, also in the case of a background endpoint, and logs the outcome.
    *

@@ -4,7 +4,7 @@ import { webhooksPath } from "../core/urls.ts";
 import { type Answer, errorAnswer, isCrossSite } from "../http/answer.ts";
 import { readBodyLimit } from "../http/body.ts";
 import type { ClaimedDelivery, FinishedRun } from "../inbox/inbox.ts";
-import type { Outcome } from "../payload/parse.ts";
+import { derivedIdPrefix, type Outcome } from "../payload/parse.ts";
 import { unknownNames, type WebhookPayload } from "../payload/schema.ts";
 import {
   type AnsweredOutcome,
@@ -15,7 +15,7 @@ import {
   resultTextOf,
 } from "./answer.ts";
 import type { BackgroundWork } from "./background.ts";
-import { reasonToIgnore } from "./conditions.ts";
+import { type CoverageCheck, checkConditions } from "./conditions.ts";
 import type { ServerContext } from "./context.ts";
 import type { JobDelivery } from "./control.ts";
 import { DeliveryRecorder } from "./end.ts";
@@ -30,6 +30,7 @@ import type { SecretCheck } from "./secret.ts";
 interface PipelineParts {
   background: BackgroundWork;
   hub: ServerHub;
+  catchUp: () => Promise<CoverageCheck>;
 }
 
 /** The maximum number of unknown names that are logged, because senders can invent any number of names. */
@@ -87,7 +88,8 @@ export class DeliveryPipeline {
       if (id !== undefined && parsed.hubPayload) endpoint.activity.registration = "registered";
       if (endpoint.queue && parsed.ignored === undefined) {
         if (!this.#isFromInbox(parsed)) {
-          return await this.#store(endpoint, parsed, { startedAt, request });
+          const { duplicate } = await this.#store(endpoint, parsed, { startedAt, request });
+          return answerAccepted({ id: parsed.delivery.id, duplicate });
         }
         parsed = { ...parsed, ignored: "The event comes from the bucket that stores the inbox of this server." };
       }
@@ -135,12 +137,12 @@ export class DeliveryPipeline {
     return parsed;
   }
 
-  /** Stores a delivery and returns the answer. The handler runs later. */
+  /** Stores a delivery. The handler runs later. */
   async #store(
     endpoint: Endpoint,
     parsed: ParsedDelivery,
     { startedAt, request, replayOf }: { startedAt: number; request?: DeliveryRequest; replayOf?: string | undefined },
-  ): Promise<Answer> {
+  ): Promise<{ duplicate: boolean }> {
     const { delivery } = parsed;
     const { history } = this.#context;
     const headers = request && history.headersToStore(request.captureHeaders()());
@@ -151,7 +153,7 @@ export class DeliveryPipeline {
       const { duplicate } = await this.#parts.background.store({ ...delivery, headers, replayOf });
       history.changed(delivery);
       this.#recorder.recordAccepted(endpoint, parsed, { duplicate, ms: performance.now() - startedAt });
-      return answerAccepted({ id: delivery.id, duplicate });
+      return { duplicate };
     } finally {
       this.#storing.delete(key);
       logged.resolve();
@@ -183,7 +185,8 @@ export class DeliveryPipeline {
   #run(endpoint: Endpoint, parsed: ParsedDelivery, source: RunSource): Outcome | Promise<Outcome> {
     const { delivery, hubPayload, ignored } = parsed;
     if (ignored !== undefined) return { status: "ignored", reason: ignored };
-    const options = { endpoint, delivery, log: this.#context.log, hub: this.#parts.hub, ...source };
+    const { hub, catchUp } = this.#parts;
+    const options = { endpoint, delivery, log: this.#context.log, hub, catchUp, ...source };
     return endpoint.conditions && hubPayload ? runOnConditions(options, hubPayload) : runHandler(options);
   }
 
@@ -250,6 +253,23 @@ export class DeliveryPipeline {
   }
 
   /**
+   * Accepts a derived delivery, unless the filter of its endpoint ignores it.
+   *
+   * @throws `INBOX_FULL`, `INBOX_UNAVAILABLE`.
+   */
+  async acceptDerived(
+    endpoint: Endpoint,
+    { dryRun, ...delivery }: { id: string; body: string; dryRun: boolean },
+  ): Promise<"accepted" | "duplicate" | "ignored"> {
+    const startedAt = performance.now();
+    const parsed = await this.#parse(endpoint, delivery);
+    if (parsed.ignored !== undefined) return "ignored";
+    if (dryRun) return "accepted";
+    const { duplicate } = await this.#store(endpoint, parsed, { startedAt });
+    return duplicate ? "duplicate" : "accepted";
+  }
+
+  /**
    * Accepts a delivery from the console: stores it for a background endpoint, or starts its handler. Resolves before the handler
    * has finished, which `done` reports.
    *
@@ -293,11 +313,17 @@ function checkRequest(request: DeliveryRequest, endpoint: Endpoint, secretCheck:
 }
 
 /** Runs the handler unless a condition of the endpoint ignores the delivery. */
-async function runOnConditions(options: RunOptions & { hub: ServerHub }, payload: WebhookPayload): Promise<Outcome> {
-  const { request, signal } = options;
+async function runOnConditions(
+  options: RunOptions & Pick<PipelineParts, "hub" | "catchUp">,
+  payload: WebhookPayload,
+): Promise<Outcome> {
+  const { request, signal, delivery } = options;
   try {
-    const reason = await reasonToIgnore({ ...options, payload, signal: request?.signal ?? signal });
-    return reason === undefined ? await runHandler(options) : { status: "ignored", reason };
+    const { ignored, updatedRefs } = await checkConditions({ ...options, payload, signal: request?.signal ?? signal });
+    if (ignored !== undefined) return { status: "ignored", reason: ignored };
+    // An endpoint with its own schema receives all refs.
+    if (updatedRefs === undefined || delivery.payload !== payload) return await runHandler(options);
+    return await runHandler({ ...options, delivery: { ...delivery, payload: { ...payload, updatedRefs } } });
   } catch (cause) {
     return { status: "failed", error: interruptedBeforeRun(cause) };
   }
@@ -361,7 +387,7 @@ function answerRefusal(
 
 /** Returns a delivery ID if it can be used in logs and paths. The Hub sends UUIDs, and other senders may send other IDs. */
 function usableId(id: string | null | undefined): string | undefined {
-  return id != null && /^[!-~]{1,200}$/.test(id) ? id : undefined;
+  return id != null && /^[!-~]{1,200}$/.test(id) && !id.startsWith(derivedIdPrefix) ? id : undefined;
 }
 
 function keyOf({ endpoint, id }: { endpoint: string; id: string }): string {

@@ -15,7 +15,13 @@ import {
   lintFilter,
   type PathFilter,
 } from "../payload/filter.ts";
-import { type Delivery, parsePayload, payloadInvalid, type UnparsedDelivery } from "../payload/parse.ts";
+import {
+  type Delivery,
+  derivedIdPrefix,
+  parsePayload,
+  payloadInvalid,
+  type UnparsedDelivery,
+} from "../payload/parse.ts";
 import type { WebhookPayload } from "../payload/schema.ts";
 import { coversScope, type PayloadOf } from "../payload/scope.ts";
 import {
@@ -54,6 +60,8 @@ function readEndpointName(given: string | undefined): string {
 interface EndpointConditions {
   /** Whether to ignore events that this server caused. */
   readonly ignoreSelf: boolean;
+  /** Whether to ignore events that catch-up has delivered before. */
+  readonly catchUp: boolean;
   readonly paths: PathFilter | undefined;
 }
 
@@ -63,7 +71,35 @@ function readConditions(options: EndpointOptions): EndpointConditions | undefine
     throw optionError({ option: "ignoreSelf", value: ignoreSelf, expected: "true or false" });
   }
   const paths = createPathFilter(options);
-  return ignoreSelf || paths ? { ignoreSelf, paths } : undefined;
+  const catchUp = Boolean(options.catchUp);
+  return ignoreSelf || catchUp || paths ? { ignoreSelf, catchUp, paths } : undefined;
+}
+
+/** Reads an endpoint's `catchUp` option. */
+function readCatchUp({
+  catchUp,
+  background,
+  watch,
+  schema,
+  retention = defaultRetentionMs,
+}: EndpointOptions): Endpoint["catchUp"] {
+  if (catchUp === undefined || catchUp === false) return undefined;
+  const { every = defaultCatchUpInterval, since = "now" } = catchUp === true ? {} : catchUp;
+  if (!background || watch === undefined || schema === null) {
+    throw optionError(
+      'Option "catchUp" requires background: true, watch, and a Hub payload (no "schema: null"). Set them, or remove "catchUp".',
+    );
+  }
+  if (since !== "now" && since !== "all" && !(since instanceof Date && !Number.isNaN(since.getTime()))) {
+    throw optionError({ option: "catchUp.since", value: since, expected: '"now", "all", or a valid Date' });
+  }
+  const everyMs = toMilliseconds(every, "catchUp.every");
+  if (everyMs > toMilliseconds(retention, "retention")) {
+    throw optionError(
+      'Option "catchUp.every" is longer than "retention", so delivered changes would be derived again.',
+    );
+  }
+  return { everyMs, since };
 }
 
 /** Reads an endpoint's `watch` option, and removes duplicates. */
@@ -205,6 +241,25 @@ export interface EndpointOptions extends FilterOptions {
    * IDs, which it stores in the inbox, and by its markers: see `hubSignature` of `WebhooksServer`. Default `false`.
    */
   ignoreSelf?: boolean;
+  /**
+   * Whether the server derives the deliveries that the endpoint missed, such as during an outage or while a Space was asleep, from
+   * what the Hub publishes: commits, visibility, names, discussions, and comments of the models, datasets, and Spaces in `watch`. The
+   * server compares at its start and then `every` interval (default `"6h"`), and remembers in the inbox what it has seen. The first
+   * comparison starts at the present state (`since: "now"`, the default), at a time, or at the beginning of each repository
+   * (`since: "all"`, which runs the handler for everything that exists). Requires `background: true` and `watch`.
+   *
+   * A derived delivery has the payload that the Hub would have sent, and `delivery.origin` is `"catch-up"`. Several missed pushes to a
+   * ref are one delivery.
+   */
+  catchUp?: boolean | CatchUpSettings;
+}
+
+/** How an endpoint catches up: see `catchUp` of {@link EndpointOptions}. */
+export interface CatchUpSettings {
+  /** The interval between two comparisons with the Hub. Default `"6h"`. */
+  every?: Duration;
+  /** Where the first comparison starts: at the present state, at the beginning of each repository, or at a time. Default `"now"`. */
+  since?: "now" | "all" | Date;
 }
 
 type OneOf<Value> = Value extends readonly (infer Item)[] ? Item : Value;
@@ -247,6 +302,8 @@ export interface Endpoint extends FilterValues {
    * @throws `BODY_NOT_JSON` (400), `BODY_TOO_DEEP` (400), `PAYLOAD_INVALID` (422).
    */
   readonly parse: (unparsed: UnparsedDelivery) => ParsedDelivery | Promise<ParsedDelivery>;
+  /** How missed deliveries are derived. Missing if they are not. */
+  readonly catchUp?: { readonly everyMs: number; readonly since: "now" | "all" | Date } | undefined;
   /** The conditions that are checked before each run of the handler, because they can require calls to the Hub. */
   readonly conditions: EndpointConditions | undefined;
   readonly handler: Handler<unknown>;
@@ -268,6 +325,7 @@ const hubTimeoutMs = 30_000;
 const defaultTimeout: Duration = "25s";
 const defaultBackgroundTimeout: Duration = "10m";
 const defaultConcurrency = 4;
+const defaultCatchUpInterval: Duration = "6h";
 
 /** @throws `ENDPOINT_NAME_MISSING`, `ENDPOINT_NAME_INVALID`, `OPTION_INVALID`. */
 export function createEndpoint(declaration: {
@@ -305,6 +363,7 @@ export function createEndpoint(declaration: {
     requiresJson: schema !== null,
     timeoutMs,
     queue: readQueue(options),
+    catchUp: readCatchUp(options),
     conditions,
     parse: schema === undefined ? parserOfHub(filter) : schema === null ? parseNothing : parserOfSchema(schema, filter),
     // `parse` returns the payload type from which the handler's type is derived.
@@ -333,6 +392,7 @@ const otherOptions = [
   "watch",
   "domains",
   "ignoreSelf",
+  "catchUp",
 ] as const;
 
 /** Checks the names of options for JavaScript users, because a misspelled option would have no effect. */
@@ -387,5 +447,6 @@ function withPayload(
   { id, endpoint, body, receivedAt, attempt }: UnparsedDelivery,
   payload: unknown,
 ): Delivery<unknown> {
-  return { id, endpoint, body, payload, receivedAt, attempt };
+  const origin = id.startsWith(derivedIdPrefix) ? "catch-up" : "webhook";
+  return { id, endpoint, body, payload, receivedAt, attempt, origin };
 }

@@ -1,8 +1,9 @@
-import { isTestRun } from "../core/environment.ts";
+import { isTestRun, readEnvironment } from "../core/environment.ts";
 import { minRedactedLength } from "../core/log.ts";
 import { type Duration, toMilliseconds } from "../core/options.ts";
 import { loadOnce } from "../core/time.ts";
 import type { BackgroundWork } from "./background.ts";
+import type { ServerCatchUp } from "./catch-up.ts";
 import type { ServerContext } from "./context.ts";
 import type { Endpoint } from "./endpoint.ts";
 import type { LoadNodeLogger } from "./logs.ts";
@@ -88,6 +89,7 @@ const defaultGrace: Duration = "30s";
 
 interface LifecycleParts extends ServerParts {
   background: BackgroundWork;
+  catchUp: () => Promise<ServerCatchUp>;
   metrics: MetricsRoute;
   loadNodeLogger: LoadNodeLogger;
   loadStart: () => Promise<typeof import("./node/start-server.ts")>;
@@ -102,6 +104,8 @@ export class ServerLifecycle {
     await this.#parts.metrics.open();
   });
   #launching: Promise<RunningServer> | undefined;
+  /** Set if missed deliveries are derived. */
+  #catchUp: Promise<ServerCatchUp> | undefined;
   /** Set if the server manages the process (see `LaunchOptions.handleSignals`). */
   #processManager: ProcessManager | undefined;
   #graceMs = toMilliseconds(defaultGrace, "shutdownGrace");
@@ -115,6 +119,7 @@ export class ServerLifecycle {
   async ready(): Promise<void> {
     this.#reopen();
     await this.#open();
+    await this.#startCatchUp();
     this.#parts.report.log();
   }
 
@@ -142,6 +147,7 @@ export class ServerLifecycle {
   async close(): Promise<boolean> {
     const { background, console } = this.#parts;
     this.#context.closing.abort();
+    await (await this.#catchUp?.catch(() => undefined))?.close();
     background.stopOpening();
     const startedAt = performance.now();
     const launching = this.#launching;
@@ -177,6 +183,16 @@ export class ServerLifecycle {
     if (!this.#context.isClosed) await this.#parts.background.openIfNeeded();
   }
 
+  /** Starts to derive missed deliveries, if an endpoint or the launch asks for it. */
+  async #startCatchUp(): Promise<void> {
+    const { endpoints, launchOptions, isClosed } = this.#context;
+    const { poll } = launchOptions;
+    const isPolling = (poll ?? readEnvironment("POLL")) !== undefined;
+    if (isClosed || (!isPolling && endpoints.all.every(({ catchUp }) => catchUp === undefined))) return;
+    this.#catchUp = this.#parts.catchUp();
+    await (await this.#catchUp).start(poll);
+  }
+
   #reopen(): void {
     if (this.#context.isClosed) this.#context.closing = new AbortController();
   }
@@ -198,11 +214,13 @@ export class ServerLifecycle {
       this.#processManager = processManager;
       await this.#open();
       this.#graceMs = toMilliseconds(options.shutdownGrace ?? defaultGrace, "shutdownGrace");
+      await this.#startCatchUp();
       const running = await startServer(context, { parts: this.#parts, graceMs: this.#graceMs, signal });
       context.launched = running;
       return running;
     } catch (error) {
       this.#launching = undefined;
+      await (await this.#catchUp?.catch(() => undefined))?.close();
       // A server that is not listening must not run deliveries.
       if (!wasOpen) await background.close(this.#graceMs);
       processManager?.release();

@@ -24,6 +24,13 @@ export interface LaunchOptions {
    */
   tunnel?: boolean | Omit<OpenTunnelOptions, "port">;
   /**
+   * The interval in which the server asks the Hub for changes of everything that its endpoints `watch`, instead of waiting for
+   * webhooks: without a webhook, a tunnel, a public URL, or write access, also for repositories of others. `launch()` resolves after the
+   * first comparison, from which changes are delivered. Requires `background: true` for each endpoint with `watch`. An interval that the
+   * Hub's rate limit does not allow is refused. Default: `POLL`, else no polling. See `catchUp` of the endpoints for what can be found out.
+   */
+  poll?: Duration;
+  /**
    * The public URL of this server, for the log and the landing page. Pass a function if the URL may change. Default:
    * `PUBLIC_URL`, else the URL of the Space or tunnel.
    */

@@ -6,6 +6,7 @@
 export { ReceiverConsole } from "./console/receiver-console.ts";
 export { DeliveryHistory } from "./history.ts";
 
+export const loadCatchUp = () => import("./catch-up.ts");
 export const loadErrorPage = () => import("../console/pages/error-page.ts");
 export const loadHubClient = () => import("../hub/client.ts");
 export const loadLandingPage = () => import("./landing/landing-page.ts");

@@ -30,6 +30,11 @@ export function loadStart(): never {
   );
 }
 
+/** @throws `OPTION_INVALID`, always. */
+export function loadCatchUp(): never {
+  throw optionError("Catch-up requires Node. Remove the `catchUp` option.");
+}
+
 /** @throws `OPTION_INVALID`, always. The Hub client would double the size of a bundle, also for handlers that do not use it. */
 export function loadHubClient(): never {
   throw optionError(

@@ -1,10 +1,12 @@
 import type { Hono } from "hono";
+import { loadOnce } from "../core/time.ts";
 import { webhooksPath } from "../core/urls.ts";
 import { toResponse } from "../http/answer.ts";
 import type { HubClient } from "../hub/client.ts";
 import type { Outcome } from "../payload/parse.ts";
 import { ServerApp } from "./app.ts";
 import { BackgroundWork, createCountsReader } from "./background.ts";
+import type { ServerCatchUp } from "./catch-up.ts";
 import { ServerContext } from "./context.ts";
 import {
   launchInterceptor,
@@ -58,6 +60,7 @@ export class WebhooksServer {
   readonly #hub: ServerHub;
   readonly #background: BackgroundWork;
   readonly #pipeline: DeliveryPipeline;
+  readonly #catchUp: () => Promise<ServerCatchUp>;
   readonly #console: platform.ReceiverConsole;
   readonly #report: StartupReport;
   readonly #lifecycle: ServerLifecycle;
@@ -87,12 +90,17 @@ export class WebhooksServer {
     const background = this.#background;
     const hub = new ServerHub(options, { background, log, loadClient: platform.loadHubClient });
     this.#hub = hub;
-    this.#pipeline = new DeliveryPipeline(context, { background, hub });
+    const catchUp = loadOnce(async () => {
+      const { ServerCatchUp } = await platform.loadCatchUp();
+      return new ServerCatchUp(context, { background, hub, pipeline: this.#pipeline });
+    });
+    this.#catchUp = catchUp;
+    this.#pipeline = new DeliveryPipeline(context, { background, hub, catchUp });
     this.#console = new platform.ReceiverConsole(context, { pipeline: this.#pipeline, background, hub });
     const counts = createCountsReader(background, context);
     const metrics = new MetricsRoute(context, { inbox: counts, load: platform.loadMetrics });
     this.#lifecycle = new ServerLifecycle(context, {
-      ...{ background, metrics, console: this.#console, report: this.#report, fetch: this.#fetch },
+      ...{ background, catchUp, metrics, console: this.#console, report: this.#report, fetch: this.#fetch },
       ...{ loadNodeLogger: platform.loadNodeLogger, loadStart: platform.loadStart },
       // Other deliveries go through the router and middleware of the app (see `ServerApp.isDirect`).
       deliver: (request) => (this.#direct.has(request.endpointName) ? this.#pipeline.handle(request) : undefined),
@@ -241,6 +249,10 @@ export class WebhooksServer {
       limitRetryWaits: (maxMs) => this.#background.limitRetryWaits(maxMs),
       setRegistrations: (registrations) => endpoints.setRegistrations(registrations),
       launch: (launchOptions) => this.#lifecycle.launch(launchOptions, { mayExit: false }),
+      catchUp: async (options) => {
+        await this.#lifecycle.prepare();
+        return (await this.#catchUp()).run(options);
+      },
       runJob: async ({ endpoint, ...delivery }) => {
         await this.#lifecycle.prepare();
         return this.#pipeline.runJob(this.#context.endpoints.find(endpoint), delivery);

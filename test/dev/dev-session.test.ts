@@ -15,6 +15,7 @@ import { freePort } from "../support/free-port.ts";
 import { listen } from "../support/listen.ts";
 import { startLocaltunnelServer } from "../support/localtunnel-server.ts";
 import { RawSocket, requestBytes } from "../support/raw-socket.ts";
+import { waitFor } from "../support/wait-for.ts";
 import {
   openProject,
   optionsIn,
@@ -278,6 +279,26 @@ describe("A session with a local Hub", () => {
       { ...problem, message: expect.stringContaining(`The local Hub of this session is at ${hub.url}.`) },
     ]);
   });
+
+  test("polls instead of creating webhooks", async () => {
+    const options = '{ watch: "dataset:local-user/data", background: true }';
+    const file = serverFile({ retrain: { options, handler: "() => console.log('handled')" } });
+    const project = await openProject({ "server.ts": file });
+    const { session, events } = await startIn(project, { poll: "50ms" });
+    expect(await watchedOn(session.state.hub.url)).toEqual({});
+    await push(session, "local-user/data");
+    await waitFor(() => expect(events).toContainEqual(expect.objectContaining({ event: "output", text: "handled" })));
+  });
+
+  test.each([{ watch: ["dataset:me/data"] }, { publicUrl: "https://bot.example.com" }, { tunnel: {} }] as const)(
+    "refuses to poll with %j",
+    async (options) => {
+      const project = await openProject();
+      await expect(startDev(optionsIn(project, { poll: "1m", ...options }))).rejects.toMatchObject({
+        code: "OPTION_INVALID",
+      });
+    },
+  );
 
   test("uses the option watch for endpoints without watch", async () => {
     const project = await openProject({

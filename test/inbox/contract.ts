@@ -2,6 +2,7 @@ import { describe, expect, test, vi } from "vitest";
 import type { Outcome } from "../../src/payload/parse.ts";
 import { startReceiverProcess } from "../support/receiver-process.ts";
 import { waitFor } from "../support/wait-for.ts";
+import { describeCursors } from "./cursors-contract.ts";
 import { describeDiscarding } from "./discard-contract.ts";
 import { type Engine, failed, incoming, lend, openInbox, succeeded, waitForStatus, work } from "./engine.ts";
 import { describeIgnoring } from "./ignored-contract.ts";
@@ -23,6 +24,7 @@ export function describeInboxContract(engine: Engine): void {
     describePausing(engine);
     describeSearch(engine);
     describeOwnActions(engine);
+    describeCursors(engine);
     describeClosing(engine);
     if (engine.openReader === undefined) describeSharing(engine);
     describeKilledProcesses(engine);

@@ -2,7 +2,7 @@ import { type Command, Option } from "commander";
 import { defaultHubPort, defaultPort } from "../../core/urls.ts";
 import { providerNames } from "../../tunnel/provider.ts";
 import type { Invocation } from "../invocation.ts";
-import { examples, parsePort } from "../usage.ts";
+import { examples, parseDuration, parsePort } from "../usage.ts";
 import { watchOption } from "../webhook-options.ts";
 import type { DevCommandOptions } from "./dev/run-dev.ts";
 
@@ -37,6 +37,11 @@ export function addDev(program: Command, invocation: Invocation): void {
     )
     .option("--tunnel-host <url>", "URL of the tunnel server (default: LOCALTUNNEL_HOST, else https://localtunnel.me)")
     .option("--subdomain <name>", "name to request in the public URL from localtunnel")
+    .option(
+      "--poll <interval>",
+      "ask the Hub for changes, such as every 1m, instead of webhooks and a tunnel",
+      parseDuration,
+    )
     .option("--public-url <url>", "public URL that forwards to --port; replaces the tunnel")
     .addOption(watchOption("default watch list for endpoints that do not set one"))
     .option("--state <file>", "file that records the webhooks (default: .hub-webhooks/registrations.json)")
@@ -56,6 +61,7 @@ export function addDev(program: Command, invocation: Invocation): void {
         "dev bot.ts --watch dataset:me/data",
         "dev --forward http://localhost:8000/hook --watch dataset:me/data",
         "dev --hub real    # needs HF_TOKEN; opens a temporary public URL",
+        "dev --hub real --poll 1m    # no tunnel and no webhooks, also for repositories of others",
         "dev --format json    # for programs: one line of JSON per event",
       ),
     )

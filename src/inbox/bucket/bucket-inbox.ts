@@ -6,6 +6,7 @@ import { formatDuration } from "../../core/options.ts";
 import { untilAborted, withDeadline } from "../../core/time.ts";
 import { inboxTakenOver, inboxUnavailable, RepeatedErrors, unavailable } from "../errors.ts";
 import type {
+  Cursors,
   DeliveryCounts,
   DeliveryKey,
   DeliveryPage,
@@ -79,6 +80,13 @@ export class BucketInbox implements Inbox {
   readonly ownActions: OwnActions = {
     add: (keys) => this.#change(({ inbox }) => inbox.ownActions.add(keys)),
     find: async (keys) => this.#readable().inbox.ownActions.find(keys),
+  };
+  readonly cursors: Cursors = {
+    get: async (endpoint, key) => this.#readable().inbox.cursors.get(endpoint, key),
+    list: async (endpoint) => this.#readable().inbox.cursors.list(endpoint),
+    set: (endpoint, texts) => this.#change(({ inbox }) => inbox.cursors.set(endpoint, texts)),
+    // Only one process owns the inbox.
+    claim: async () => true,
   };
   readonly bucket?: string;
   readonly #opened = Promise.withResolvers<void>();

@@ -2,6 +2,7 @@ import { WebhookError } from "../../core/errors.ts";
 import type { Logger } from "../../core/log.ts";
 import { maxSearchMs, readFilter } from "../filter.ts";
 import type {
+  Cursors,
   DeliveryCounts,
   DeliveryKey,
   DeliveryPage,
@@ -66,6 +67,13 @@ export class BucketReader implements Inbox {
   async counts(): Promise<Readonly<Record<string, DeliveryCounts>>> {
     return (await this.#refreshed()).reader.counts();
   }
+
+  readonly cursors: Cursors = {
+    get: async (endpoint, key) => (await this.#refreshed()).cursors.get(endpoint, key),
+    list: async (endpoint) => (await this.#refreshed()).cursors.list(endpoint),
+    set: () => this.#reject(),
+    claim: () => this.#reject(),
+  };
 
   async pausedEndpoints(): Promise<readonly string[]> {
     return (await this.#refreshed()).pausedEndpoints();

@@ -5,6 +5,7 @@ import { optionError } from "../../core/options.ts";
 import { resolvesWithin, shareRun, withDeadline } from "../../core/time.ts";
 import { deliveryUnknown, inboxUnavailable, RepeatedErrors, unavailable } from "../errors.ts";
 import type {
+  Cursors,
   DeliveryCounts,
   DeliveryKey,
   DeliveryPage,
@@ -94,6 +95,14 @@ export class BullmqInbox implements Inbox {
     add: (keys) =>
       withDeadline(this.#server.ownActions.add(keys, this.#options.now()), this.#options.deadlineMs, notResponding),
     find: (keys) => this.#reading(() => this.#server.ownActions.find(keys)),
+  };
+  readonly cursors: Cursors = {
+    get: (endpoint, key) => this.#reading(() => this.#server.cursors.get(endpoint, key)),
+    list: (endpoint) => this.#reading(() => this.#server.cursors.list(endpoint)),
+    set: (endpoint, texts) =>
+      withDeadline(this.#server.cursors.set(endpoint, texts), this.#options.deadlineMs, notResponding),
+    claim: (claim) =>
+      withDeadline(this.#server.cursors.claim(claim, this.#options.now()), this.#options.deadlineMs, notResponding),
   };
   readonly #server: QueueServer;
   /** Called with connection errors and with errors in background tasks. */

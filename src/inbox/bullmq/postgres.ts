@@ -184,6 +184,7 @@ export async function connectPostgres(
       return rows.map(({ id }) => id);
     },
     ownActions: postgresOwnActions(pool),
+    cursors: postgresCursors(pool),
     warnings,
     close,
   };
@@ -244,7 +245,8 @@ const lockId = 0x68776f61;
 async function createOwnTables(client: Client): Promise<void> {
   // Without this check, a role that must not create tables could not start a server.
   const { rows } = await client.query<{ found: boolean }>("SELECT to_regclass($1) IS NOT NULL AS found", [
-    `${schema}.storage`,
+    // The newest of them.
+    `${schema}.cursor`,
   ]);
   if (rows[0]?.found) return;
   // Statements of one query run in one transaction, so the lock is released afterward.
@@ -254,6 +256,17 @@ async function createOwnTables(client: Client): Promise<void> {
       sequence bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
       key text NOT NULL UNIQUE,
       made_at timestamptz NOT NULL
+    );
+    CREATE TABLE IF NOT EXISTS ${schema}.cursor (
+      endpoint text NOT NULL,
+      key text NOT NULL,
+      value text NOT NULL,
+      PRIMARY KEY (endpoint, key)
+    );
+    CREATE TABLE IF NOT EXISTS ${schema}.cursor_claim (
+      key text PRIMARY KEY,
+      holder text NOT NULL,
+      ends_at timestamptz NOT NULL
     );
     CREATE TABLE IF NOT EXISTS ${schema}.storage (
       id integer PRIMARY KEY,
@@ -286,6 +299,42 @@ function postgresOwnActions(pool: PostgresPool): QueueServer["ownActions"] {
         keys,
       ]);
       return new Set(rows.map(({ key }) => key));
+    },
+  };
+}
+
+function postgresCursors(pool: PostgresPool): QueueServer["cursors"] {
+  return {
+    async get(endpoint, key) {
+      const { rows } = await pool.query<{ value: string }>(
+        "SELECT value FROM cursor WHERE endpoint = $1 AND key = $2",
+        [endpoint, key],
+      );
+      return rows[0]?.value;
+    },
+    async list(endpoint) {
+      const { rows } = await pool.query<{ key: string; value: string }>(
+        "SELECT key, value FROM cursor WHERE endpoint = $1",
+        [endpoint],
+      );
+      return new Map(rows.map(({ key, value }) => [key, value]));
+    },
+    async set(endpoint, texts) {
+      await pool.query(
+        `INSERT INTO cursor SELECT $1, key, value FROM unnest($2::text[], $3::text[]) AS texts(key, value)
+         ON CONFLICT (endpoint, key) DO UPDATE SET value = excluded.value`,
+        [endpoint, [...texts.keys()], [...texts.values()]],
+      );
+    },
+    async claim({ key, holder, forMs }, now) {
+      const { rows } = await pool.query(
+        `INSERT INTO cursor_claim VALUES ($1, $2, $3)
+         ON CONFLICT (key) DO UPDATE SET holder = excluded.holder, ends_at = excluded.ends_at
+           WHERE cursor_claim.holder = excluded.holder OR cursor_claim.ends_at <= $4
+         RETURNING holder`,
+        [key, holder, new Date(now + forMs), new Date(now)],
+      );
+      return rows.length > 0;
     },
   };
 }

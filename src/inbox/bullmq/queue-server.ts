@@ -1,6 +1,7 @@
 import type { IQueueBackend, Queue, WorkerOptions } from "bullmq";
 import { describeError } from "../../core/describe.ts";
 import { WebhookError } from "../../core/errors.ts";
+import type { CursorClaim, Cursors } from "../inbox.ts";
 import type { Retention } from "../retry.ts";
 import { type DeliveryJob, type JobData, type JobResult, jobIdOf } from "./stored-job.ts";
 
@@ -75,6 +76,8 @@ export interface QueueServer {
     add(keys: readonly string[], now: number): Promise<void>;
     find(keys: readonly string[]): Promise<ReadonlySet<string>>;
   };
+  /** What `catchUp` has seen of the Hub: see `Cursors`. `now` is in milliseconds since the epoch. */
+  readonly cursors: Omit<Cursors, "claim"> & { claim(claim: CursorClaim, now: number): Promise<boolean> };
   /** Warnings about server settings that can cause the loss of accepted deliveries. Each warning contains the setting to change. */
   readonly warnings: readonly string[];
   close(): Promise<void>;

@@ -166,6 +166,7 @@ export async function connectRedis({ url, mustExist, startMs, onError }: QueueSe
     },
     listJobs: (queue, list, from, until) => commands.zrevrange(queue.toKey(list), from, until),
     ownActions: redisOwnActions(commands),
+    cursors: redisCursors(commands),
     warnings,
     async close() {
       for (const connection of connections) connection.disconnect();
@@ -223,6 +224,27 @@ function redisOwnActions(commands: Redis): QueueServer["ownActions"] {
     async find(keys) {
       const scores = await commands.zmscore(set, ...keys);
       return new Set(keys.filter((_, index) => scores[index] != null));
+    },
+  };
+}
+
+/** Takes, renews, or returns a claim in one step, so that two processes never have it at the same time. */
+const claimScript = `
+  local holder = redis.call("GET", KEYS[1])
+  if holder and holder ~= ARGV[1] then return 0 end
+  if ARGV[2] == "0" then redis.call("DEL", KEYS[1]) else redis.call("SET", KEYS[1], ARGV[1], "PX", ARGV[2]) end
+  return 1
+`;
+
+/** Stores the cursors of an endpoint in a hash, and each claim in a key that expires. */
+function redisCursors(commands: Redis): QueueServer["cursors"] {
+  const hashOf = (endpoint: string) => `${prefix}:cursors:${endpoint}`;
+  return {
+    get: async (endpoint, key) => (await commands.hget(hashOf(endpoint), key)) ?? undefined,
+    list: async (endpoint) => new Map(Object.entries(await commands.hgetall(hashOf(endpoint)))),
+    set: async (endpoint, texts) => void (await commands.hset(hashOf(endpoint), texts)),
+    async claim({ key, holder, forMs }) {
+      return (await commands.eval(claimScript, 1, `${prefix}:cursor-claim:${key}`, holder, forMs)) === 1;
     },
   };
 }

@@ -58,6 +58,10 @@ import { isBusy, makePrivateFolder } from "../../core/files.ts";
  *
  * own_actions               The changes on the Hub that servers of this inbox made (see `OwnActions`), oldest first.
  *
+ * cursors                   What `catchUp` has seen of the Hub, by endpoint and key (see `Cursors`).
+ *
+ * cursor_claims             The processes that are catching up, by endpoint. A claim ends at `ends_at`.
+ *
  * event_index               The hashes of the repository, the scope, and the action of each delivery with a body. `delivery` is the
  *                           `sequence` of the delivery. See `EventIndex`.
  *
@@ -221,6 +225,19 @@ export const migrations: readonly string[] = [
     delivery INTEGER NOT NULL
   ) STRICT;
   INSERT INTO event_index_end VALUES (1, 0);
+`,
+  `
+  CREATE TABLE cursors (
+    endpoint TEXT NOT NULL,
+    key TEXT NOT NULL,
+    text TEXT NOT NULL,
+    PRIMARY KEY (endpoint, key)
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE cursor_claims (
+    key TEXT PRIMARY KEY,
+    holder TEXT NOT NULL,
+    ends_at INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
 `,
 ];
 

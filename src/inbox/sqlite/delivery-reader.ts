@@ -1,3 +1,4 @@
+import type { DatabaseSync } from "node:sqlite";
 import { isDamage } from "../../core/files.ts";
 import { cursorInvalid } from "../errors.ts";
 import { type DeliveryFilter, matchesFilter } from "../filter.ts";
@@ -143,12 +144,28 @@ const maxListed = 5_000;
  * and an action with the index, and examines other deliveries one by one.
  */
 export class DeliveryReader {
+  readonly #database: DatabaseSync;
   readonly #statements: Statements;
   readonly #index: EventIndex;
 
-  constructor(statements: Statements, index: EventIndex) {
+  constructor(database: DatabaseSync, statements: Statements, index: EventIndex) {
+    this.#database = database;
     this.#statements = statements;
     this.#index = index;
+  }
+
+  /**
+   * Reads in one transaction. Otherwise, a delivery whose status changes between two queries of a merged list would be in neither: another
+   * connection can write at any time.
+   */
+  #atOneTime<Result>(read: () => Result): Result {
+    if (this.#database.isTransaction) return read();
+    this.#database.exec("BEGIN");
+    try {
+      return read();
+    } finally {
+      this.#database.exec("COMMIT");
+    }
   }
 
   get({ endpoint, id }: DeliveryKey): StoredDelivery | undefined {
@@ -165,12 +182,15 @@ export class DeliveryReader {
   /** @throws `OPTION_INVALID` if the limit or the cursor is invalid. */
   list(options: ListOptions): DeliveryPage {
     const limit = pageSize(options);
-    const sequences = this.#sequences({ ...options, before: readCursor(options), limit });
-    const last = sequences.at(-1);
-    return {
-      deliveries: this.#readAll(sequences),
-      ...(sequences.length === limit && last !== undefined && { next: String(last) }),
-    };
+    const before = readCursor(options);
+    return this.#atOneTime(() => {
+      const sequences = this.#sequences({ ...options, before, limit });
+      const last = sequences.at(-1);
+      return {
+        deliveries: this.#readAll(sequences),
+        ...(sequences.length === limit && last !== undefined && { next: String(last) }),
+      };
+    });
   }
 
   #readAll(sequences: readonly number[]): StoredDelivery[] {
@@ -247,14 +267,16 @@ export class DeliveryReader {
   }
   /** @throws `OPTION_INVALID` if the limit or the cursor is invalid. */
   find(request: SearchRequest): FoundDeliveries {
-    if (!this.#usesIndex(request)) return this.#find(request, 0);
-    try {
-      return this.#find(request, this.#index.end);
-    } catch (error) {
-      if (!isDamage(error)) throw error;
-      // A page of the index can be damaged.
-      return this.#find(request, 0);
-    }
+    return this.#atOneTime(() => {
+      if (!this.#usesIndex(request)) return this.#find(request, 0);
+      try {
+        return this.#find(request, this.#index.end);
+      } catch (error) {
+        if (!isDamage(error)) throw error;
+        // A page of the index can be damaged.
+        return this.#find(request, 0);
+      }
+    });
   }
 
   #usesIndex({ filter: { repository, scope, action }, options: { endpoint, status } }: SearchRequest): boolean {

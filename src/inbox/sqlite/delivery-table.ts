@@ -3,6 +3,7 @@ import { isDamage } from "../../core/files.ts";
 import { deliveryRunning, deliveryUnknown, inboxFull } from "../errors.ts";
 import {
   type ClaimedDelivery,
+  type CursorClaim,
   type DeliveryKey,
   type DeliveryStatus,
   type IncomingDelivery,
@@ -49,6 +50,33 @@ class OwnActionTable {
       before: now - ownActionRetentionMs,
       max_rows: maxRows,
     });
+  }
+}
+
+/** Reads and writes the cursors. Call the methods that write inside a transaction. */
+class CursorTable {
+  readonly #statements: Statements;
+
+  constructor(statements: Statements) {
+    this.#statements = statements;
+  }
+
+  get(endpoint: string, key: string): string | undefined {
+    const row = this.#statements.cursor.get(endpoint, key);
+    return row && String(row.text);
+  }
+
+  list(endpoint: string): ReadonlyMap<string, string> {
+    return new Map(this.#statements.cursors.all(endpoint).map(({ key, text }) => [String(key), String(text)]));
+  }
+
+  set(endpoint: string, texts: ReadonlyMap<string, string>): void {
+    for (const [key, text] of texts) this.#statements.setCursor.run(endpoint, key, text);
+  }
+
+  /** Returns whether the holder has the claim. */
+  claim({ key, holder, forMs }: CursorClaim, now: number): boolean {
+    return this.#statements.claimCursor.run({ key, holder, ends_at: now + forMs, now }).changes > 0;
   }
 }
 
@@ -107,6 +135,7 @@ export class DeliveryTable {
   readonly index: EventIndex;
   readonly leases: Leases;
   readonly ownActions: OwnActionTable;
+  readonly cursors: CursorTable;
   readonly totals: TotalsTable;
   /** The sequences of deliveries on damaged pages. These deliveries cannot be claimed. */
   readonly #damaged = new Set<number>();
@@ -117,10 +146,11 @@ export class DeliveryTable {
     this.database = database;
     this.statements = prepareStatements(database);
     this.index = new EventIndex(this.statements);
-    this.reader = new DeliveryReader(this.statements, this.index);
+    this.reader = new DeliveryReader(database, this.statements, this.index);
     this.totals = new TotalsTable(this.statements);
     this.leases = new Leases(this.statements, this.totals);
     this.ownActions = new OwnActionTable(this.statements);
+    this.cursors = new CursorTable(this.statements);
   }
 
   /**

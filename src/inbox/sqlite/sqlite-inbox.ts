@@ -4,6 +4,7 @@ import { shareRun, withDeadline } from "../../core/time.ts";
 import { deliveryUnknown, inboxUnavailable, unavailable } from "../errors.ts";
 import { maxSearchMs, readFilter } from "../filter.ts";
 import type {
+  Cursors,
   DeliveryCounts,
   DeliveryKey,
   DeliveryPage,
@@ -75,6 +76,12 @@ export class SqliteInbox implements Inbox {
   readonly ownActions: OwnActions = {
     add: (keys) => this.write(() => this.#context.table.ownActions.add(keys, this.#context.now())),
     find: async (keys) => this.#context.committed.ownActions.find(keys),
+  };
+  readonly cursors: Cursors = {
+    get: async (endpoint, key) => this.#context.committed.cursors.get(endpoint, key),
+    list: async (endpoint) => this.#context.committed.cursors.list(endpoint),
+    set: (endpoint, texts) => this.write(() => this.#context.table.cursors.set(endpoint, texts)),
+    claim: (claim) => this.write(() => this.#context.table.cursors.claim(claim, this.#context.now())),
   };
   readonly #context: InboxContext;
   readonly #maxQueued: number;

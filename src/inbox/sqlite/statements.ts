@@ -209,6 +209,15 @@ export function prepareStatements(database: DatabaseSync) {
     removeAttempts: sql("DELETE FROM attempts WHERE delivery = ?"),
     emptied: sql("SELECT sequence FROM deliveries WHERE endpoint = ? AND finished_at < ? AND body IS NULL LIMIT ?"),
     removeId: sql("DELETE FROM deliveries WHERE sequence = ?"),
+    cursor: sql("SELECT text FROM cursors WHERE endpoint = ? AND key = ?"),
+    cursors: sql("SELECT key, text FROM cursors WHERE endpoint = ?"),
+    setCursor: sql("INSERT INTO cursors VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET text = excluded.text"),
+    // Takes a claim that is free, has ended, or is already the holder's.
+    claimCursor: sql(
+      `INSERT INTO cursor_claims VALUES (:key, :holder, :ends_at)
+       ON CONFLICT DO UPDATE SET holder = excluded.holder, ends_at = excluded.ends_at
+         WHERE holder = excluded.holder OR ends_at <= :now`,
+    ),
     addOwnAction: sql("INSERT INTO own_actions (key, made_at) VALUES (?, ?) ON CONFLICT DO NOTHING"),
     ownAction: sql("SELECT 1 FROM own_actions WHERE key = ?"),
     // The oldest keys have the lowest sequences, so only the first rows are read.

@@ -256,7 +256,7 @@ async function logMissingToken(
     if (names.length > 0) {
       log.warn(
         { endpoints: names, code: "HUB_TOKEN_MISSING" },
-        `There is no valid access token for the Hub, which the options \`paths\` and \`ignoreSelf\` require, so the handlers run for every event. ${remedy}.`,
+        `There is no valid access token for the Hub, which the options \`catchUp\`, \`paths\`, and \`ignoreSelf\` require, so missed deliveries are not found and the handlers run for every event. ${remedy}.`,
       );
     } else if (space) {
       log.info(`There is no access token for the Hub. ${remedy} if a handler calls context.hub.`);

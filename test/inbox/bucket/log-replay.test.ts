@@ -119,6 +119,9 @@ function createOperations(table: DeliveryTable, random: (limit: number) => numbe
     removeProcesses: () => table.leases.removeProcessesBefore(now + 1),
     addOwnActions: () => table.ownActions.add([`key ${random(500)}`, `key ${random(500)}`], now),
     pruneOwnActions: () => table.ownActions.prune(now + random(2) * 1_000 * hourMs),
+    setCursors: () => table.cursors.set(endpoint(), new Map([[`key ${random(5)}`, `text ${random(50)}`]])),
+    claimCursor: () =>
+      void table.cursors.claim({ key: endpoint(), holder: `holder ${random(3)}`, forMs: random(2) * hourMs }, now),
     prune: () =>
       void new DeliveryPruner(table).prune(endpoint(), { bodiesBefore: now - 2 * hourMs, idsBefore: now - 3 * hourMs }),
   };

@@ -251,6 +251,7 @@ describeOverBothTransports("The context of a handler", (send) => {
       payload: webhookPayload("repo"),
       receivedAt: "2026-09-01T00:00:00.000Z",
       attempt: 1,
+      origin: "webhook",
       samePayload: true,
     });
   });

@@ -18,6 +18,7 @@ const delivery: Delivery<unknown> = {
   payload: {},
   receivedAt: new Date(0),
   attempt: 1,
+  origin: "webhook",
 };
 
 const hub = { client: new HubClient({ token: "hf_local" }) };

@@ -5,6 +5,7 @@ import { relative, resolve } from "node:path";
 import { messageOf } from "../../../core/describe.ts";
 import { WebhookError } from "../../../core/errors.ts";
 import { packageRoot } from "../../../core/files.ts";
+import type { Duration } from "../../../core/options.ts";
 import { plainJson } from "../../../core/terminal.ts";
 import { defaultLocalHubUrl } from "../../../core/urls.ts";
 import type { DevEvent } from "../../../dev/dev-event.ts";
@@ -26,6 +27,7 @@ export interface DevCommandOptions {
   tunnel?: ProviderName;
   tunnelHost?: string;
   subdomain?: string;
+  poll?: Duration;
   publicUrl?: string;
   watch?: readonly WatchedItem[];
   state?: string;
@@ -95,15 +97,22 @@ export async function runDev(run: DevRun): Promise<void> {
     await stopped;
   } catch (error) {
     // If the session was stopped while it started, the error is a result of the stop.
-    if (!stopping.signal.aborted) throw error;
+    if (stopping.signal.aborted) return;
+    throw WebhookError.isInstance(error) && error.code === "TUNNEL_FAILED" ? withPollHint(error) : error;
   } finally {
     stopListening();
     await session?.close();
   }
 }
 
+/** A tunnel can be forbidden where the Hub can still be asked. */
+function withPollHint({ message, code }: WebhookError): WebhookError {
+  return new WebhookError(`${message} Or ask the Hub for changes, without a tunnel: add --poll 1m.`, { code });
+}
+
 function sessionOptions({ options, invocation }: DevRun): StartDevOptions {
   const { hub, port = environmentPort(invocation), hubPort, publicUrl, watch, state, inbox } = options;
+  const { poll } = options;
   const { tunnel: provider, tunnelHost: host, subdomain } = options;
   if (hub === "local" && invocation.hubOptions.hubUrl !== undefined) {
     throw usageError(
@@ -128,6 +137,7 @@ function sessionOptions({ options, invocation }: DevRun): StartDevOptions {
     ...(port !== undefined && { port }),
     ...(hubPort !== undefined && { hubPort }),
     ...(wantsTunnel && { tunnel }),
+    ...(poll !== undefined && { poll }),
     ...(publicUrl !== undefined && { publicUrl }),
     ...(watch && { watch: watch.map(({ type, name }) => `${type}:${name}` as const) }),
     ...(state !== undefined && { state }),

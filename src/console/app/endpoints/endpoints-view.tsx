@@ -114,9 +114,7 @@ function Refused({ refused }: { refused: EndpointList["refused"] }) {
   return (
     <section class="card refused" aria-labelledby="refused-title">
       <h2 id="refused-title">Refused deliveries</h2>
-      <p class="quiet">
-        In the last 24 hours. They were not stored, and no handler ran. The Hub retries its deliveries.
-      </p>
+      <p class="quiet">In the last 24 hours. No handler ran. The Hub retries its deliveries.</p>
       <ul>
         {refused.map(({ endpoint, status, code, message, count, lastAt }) => (
           <li key={`${endpoint} ${code} ${message}`}>

@@ -1,0 +1,122 @@
+import { WebhookError } from "../core/errors.ts";
+import { untilAborted } from "../core/time.ts";
+import type { Cursors } from "../inbox/inbox.ts";
+import { derivedIdPrefix } from "../payload/parse.ts";
+import type { WebhookPayload } from "../payload/schema.ts";
+import { uncoveredPart } from "./covered.ts";
+import { cursorKeys, readCoveredChanges } from "./cursor.ts";
+import {
+  type CatchUpOptions,
+  type CatchUpReport,
+  type CatchUpTarget,
+  EndpointRun,
+  type ReadInbox,
+} from "./endpoint-run.ts";
+import { StateReader } from "./repository-state.ts";
+
+export interface RunOptions {
+  signal: AbortSignal;
+  /** Whether to only report what would be derived. Cursors do not change. */
+  dryRun?: boolean;
+}
+
+/** How long a process has the right to derive deliveries without renewing it. */
+export const claimMs = 2 * 60_000;
+
+/**
+ * Derives the deliveries that an endpoint missed, from the state that the Hub publishes.
+ *
+ * A cursor per endpoint and repository contains the state up to which the endpoint was informed. It only advances here: what the Hub
+ * delivered in the meantime is read from the inbox, so that accepting a delivery costs nothing more. The ID of a derived delivery
+ * depends only on what it says, so that a run after a crash derives a duplicate, which the inbox recognizes.
+ */
+export class CatchUp {
+  readonly #options: CatchUpOptions;
+  /** Identifies this process when it claims the right to derive deliveries. */
+  readonly #holder = crypto.randomUUID();
+  /** The endpoints and repositories that are being compared. Their deliveries wait, because they may be derived at the same time. */
+  readonly #comparing = new Map<string, Promise<unknown>>();
+
+  constructor(options: CatchUpOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Derives and accepts what an endpoint missed since the last run.
+   *
+   * @throws `INBOX_UNUSABLE` if the inbox keeps no cursors, errors of the Hub that concern all repositories, and errors of the inbox.
+   */
+  async run(target: CatchUpTarget, inbox: ReadInbox, { signal, dryRun = false }: RunOptions): Promise<CatchUpReport> {
+    const cursors = cursorsOf(inbox);
+    const report: CatchUpReport = { isElsewhere: false, repositories: 0, failed: 0, calls: 0, derived: [] };
+    let claimedAt = Number.NEGATIVE_INFINITY;
+    const claim = async (): Promise<boolean> => {
+      const { now } = this.#options;
+      if (dryRun) return true;
+      if (Math.abs(now() - claimedAt) < claimMs / 4) return true;
+      claimedAt = now();
+      return cursors.claim({ key: target.endpoint, holder: this.#holder, forMs: claimMs });
+    };
+    if (!(await claim())) return { ...report, isElsewhere: true };
+    try {
+      const run = await EndpointRun.open({ ...this.#options, target, inbox, cursors, signal, dryRun, report });
+      for (const watched of target.watch) {
+        for await (const repository of run.repositories(watched)) {
+          signal.throwIfAborted();
+          // Another process has taken over, because this one was suspended for a long time.
+          if (!(await claim())) return { ...report, isElsewhere: true };
+          await this.#hold(`${target.endpoint} ${repository.id}`, () => run.compare(repository));
+        }
+      }
+      await run.finish();
+      return report;
+    } finally {
+      if (!dryRun) await cursors.claim({ key: target.endpoint, holder: this.#holder, forMs: 0 }).catch(() => {});
+    }
+  }
+
+  /**
+   * Returns what a delivery of the Hub changes that catch-up has not derived already: see {@link uncoveredPart}. First waits for the
+   * comparison of the repository.
+   */
+  async uncovered(
+    { endpoint, payload, id }: { endpoint: string; payload: WebhookPayload; id: string },
+    inbox: ReadInbox,
+    signal: AbortSignal,
+  ): Promise<Awaited<ReturnType<typeof uncoveredPart>>["part"]> {
+    const { cursors } = inbox;
+    if (id.startsWith(derivedIdPrefix) || !cursors) return "all";
+    const { repo } = payload;
+    await untilAborted(this.#comparing.get(`${endpoint} ${repo.id}`) ?? Promise.resolve(), signal);
+    const key = cursorKeys.covered(repo.id);
+    const covered = readCoveredChanges(await cursors.get(endpoint, key));
+    if (covered.length === 0) return "all";
+    const { hub, budget } = this.#options;
+    const reader = new StateReader({ hub, signal, beforeCall: () => budget.take(signal) });
+    const { part, outdated } = await uncoveredPart(payload, covered, ({ revision, until, max }) =>
+      reader.commits(repo, { revision, until: ({ id: commit }) => commit === until, max }),
+    );
+    if (outdated.length > 0) {
+      const forgotten = new Set(outdated.map((change) => JSON.stringify(change)));
+      const present = readCoveredChanges(await cursors.get(endpoint, key));
+      const kept = present.filter((change) => !forgotten.has(JSON.stringify(change)));
+      await cursors.set(endpoint, new Map([[key, JSON.stringify(kept)]]));
+    }
+    return part;
+  }
+
+  async #hold(key: string, compare: () => Promise<void>): Promise<void> {
+    const comparing = compare();
+    const settled = comparing.catch(() => {});
+    this.#comparing.set(key, settled);
+    await comparing.finally(() => this.#comparing.delete(key));
+  }
+}
+
+function cursorsOf({ cursors }: ReadInbox): Cursors {
+  if (cursors) return cursors;
+  throw new WebhookError(
+    "The inbox cannot store what catch-up has seen of the Hub. Add `cursors` to your inbox, use a built-in inbox, or remove `catchUp` and `poll`.",
+    { code: "INBOX_UNUSABLE" },
+  );
+}

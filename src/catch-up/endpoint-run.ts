@@ -1,0 +1,372 @@
+import { HubError } from "../core/errors.ts";
+import type { Logger } from "../core/log.ts";
+import type { HubClient } from "../hub/client.ts";
+import type { DiscussionSummary } from "../hub/repositories/discussions.ts";
+import type { Cursors, Inbox } from "../inbox/inbox.ts";
+import { derivedIdPrefix, parsePayload } from "../payload/parse.ts";
+import { formatWatched, type WatchedItem, type WebhookDomain } from "../payload/watch.ts";
+import { type AcceptedChanges, AcceptedDeliveries, keyOf } from "./accepted.ts";
+import type { CallBudget } from "./call-budget.ts";
+import { findMissedChanges, type MissedChange, ownerOf, type PresentState, payloadOf } from "./changes.ts";
+import {
+  type CoveredChange,
+  coveredMs,
+  cursorKeys,
+  type EndpointCursor,
+  type RefChange,
+  type RepositoryCursor,
+  readCoveredChanges,
+  readEndpointCursor,
+  readRepositoryCursor,
+  remember,
+} from "./cursor.ts";
+import { type ListedRepository, StateReader } from "./repository-state.ts";
+
+/** An endpoint whose missed deliveries are derived. */
+export interface CatchUpTarget {
+  endpoint: string;
+  watch: readonly WatchedItem[];
+  domains: readonly WebhookDomain[];
+  /** Where the first run starts: at the present state, at the beginning, or at a time. */
+  since: "now" | "all" | Date;
+}
+
+export interface CatchUpOptions {
+  hub: HubClient;
+  /** Accepts a derived delivery like one of the Hub. `ignored`: the filter of the endpoint does not match. */
+  accept: (
+    target: CatchUpTarget,
+    delivery: { id: string; body: string; dryRun: boolean },
+  ) => Promise<"accepted" | "duplicate" | "ignored">;
+  budget: CallBudget;
+  log: Logger;
+  /** Milliseconds since the epoch. */
+  now: () => number;
+}
+
+/** The part of an inbox that catch-up uses. What it derives is accepted by the server. */
+export type ReadInbox = Pick<Inbox, "list" | "cursors">;
+
+/** What a run has done. */
+export interface CatchUpReport {
+  /** Whether another process was catching up, so that this run did nothing. */
+  isElsewhere: boolean;
+  repositories: number;
+  /** The number of repositories that could not be read. The next run reads them again. */
+  failed: number;
+  /** The number of calls to the Hub. */
+  calls: number;
+  /** The derived deliveries, without those that the filter ignores. */
+  derived: DerivedDelivery[];
+}
+
+export interface DerivedDelivery {
+  id: string;
+  scope: string;
+  action: string;
+  /** As `type:name`. */
+  repository: string;
+  /** Only for `repo.content`. */
+  updatedRefs?: readonly RefChange[] | undefined;
+}
+
+/** The number of repositories after which the progress of a run is logged. */
+const reportEvery = 100;
+/** How long before the start of a run its deliveries are read again: a delivery can be stored long after it arrived. */
+const overlapMs = 10 * 60_000;
+
+interface RunParts extends CatchUpOptions {
+  target: CatchUpTarget;
+  inbox: ReadInbox;
+  cursors: Cursors;
+  signal: AbortSignal;
+  dryRun: boolean;
+  report: CatchUpReport;
+}
+
+/** One run for one endpoint. */
+export class EndpointRun {
+  readonly #parts: RunParts;
+  readonly #reader: StateReader;
+  readonly #startedAt: number;
+  readonly #stored: ReadonlyMap<string, string>;
+  readonly #endpoint: EndpointCursor | undefined;
+  readonly #accepted: AcceptedDeliveries;
+  readonly #unfinished = new Map<string, number>();
+  readonly #seen = new Set<string>();
+  /** Whether the watched item whose repositories are compared has no cursors yet. */
+  #isFirst = false;
+
+  static async open(parts: RunParts): Promise<EndpointRun> {
+    const { cursors, target, inbox, now } = parts;
+    const startedAt = now();
+    const stored = await cursors.list(target.endpoint);
+    const endpoint = readEndpointCursor(stored.get(cursorKeys.endpoint));
+    const accepted = new AcceptedDeliveries(target.endpoint, inbox);
+    if (!endpoint && !parts.dryRun) {
+      // If the first run is interrupted, the next one needs the deliveries since its start.
+      const first: EndpointCursor = { ranAt: startedAt, watched: [], unfinished: {} };
+      await cursors.set(target.endpoint, new Map([[cursorKeys.endpoint, JSON.stringify(first)]]));
+    }
+    if (endpoint) {
+      // The clock can have been set back.
+      const from = Math.min(startedAt, endpoint.ranAt, ...Object.values(endpoint.unfinished)) - overlapMs;
+      await accepted.read({ receivedFrom: new Date(from) });
+    }
+    return new EndpointRun(parts, { startedAt, stored, endpoint, accepted });
+  }
+
+  private constructor(
+    parts: RunParts,
+    read: {
+      startedAt: number;
+      stored: ReadonlyMap<string, string>;
+      endpoint: EndpointCursor | undefined;
+      accepted: AcceptedDeliveries;
+    },
+  ) {
+    const { hub, budget, signal, report } = parts;
+    this.#parts = parts;
+    this.#startedAt = read.startedAt;
+    this.#stored = read.stored;
+    this.#endpoint = read.endpoint;
+    this.#accepted = read.accepted;
+    const beforeCall = async () => {
+      await budget.take(signal);
+      report.calls += 1;
+    };
+    this.#reader = new StateReader({ hub, signal, beforeCall });
+  }
+
+  /** Returns the repositories of a watched item that were not compared in this run. */
+  async *repositories(watched: WatchedItem): AsyncGenerator<ListedRepository, void, undefined> {
+    const [text = ""] = formatWatched([watched]);
+    this.#isFirst = !this.#endpoint?.watched.includes(text);
+    for await (const repository of this.#reader.repositories(watched)) {
+      if (this.#seen.has(repository.id)) continue;
+      this.#seen.add(repository.id);
+      yield repository;
+    }
+  }
+
+  /** Derives and accepts what the endpoint missed of a repository. A repository that cannot be read is left to the next run. */
+  async compare(repository: ListedRepository): Promise<void> {
+    const { report, log, target, signal } = this.#parts;
+    report.repositories += 1;
+    if (report.repositories % reportEvery === 0) {
+      const { repositories, calls } = report;
+      log.info({ endpoint: target.endpoint, repositories, calls }, "Catch-up is comparing many repositories.");
+    }
+    try {
+      await this.#compare(repository);
+    } catch (error) {
+      if (signal.aborted || !isAboutRepository(error)) throw error;
+      report.failed += 1;
+      this.#leave(repository.id);
+      log.warn(
+        { err: error, endpoint: target.endpoint, repository: `${repository.type}:${repository.name}` },
+        "Catch-up could not read a repository. The next run reads it again.",
+      );
+    }
+  }
+
+  /** Leaves a repository to the next run, which then needs the deliveries since the last complete one. */
+  #leave(id: string): void {
+    const { unfinished = {}, ranAt = this.#startedAt } = this.#endpoint ?? {};
+    const since = unfinished[id] ?? ranAt;
+    if (since > this.#startedAt - coveredMs) this.#unfinished.set(id, since);
+  }
+
+  async #compare(listed: ListedRepository): Promise<void> {
+    let repository = listed;
+    const { target, cursors, dryRun } = this.#parts;
+    const known = readRepositoryCursor(this.#stored.get(cursorKeys.repository(repository.id)));
+    let accepted = this.#acceptedOf(repository, known);
+    let present = await this.#readPresent(repository, known, accepted);
+    const cursor = known ?? (this.#isNew(repository) ? undefined : await this.#firstCursor(present));
+    const hasRepoEvents = target.domains.includes("repo");
+    const find = () =>
+      findMissedChanges({
+        ...{ cursor, present, accepted, hasRepoEvents },
+        readDiscussion: (num) => this.#reader.discussion(repository, num),
+        ownerId: (name) => this.#reader.ownerId(name),
+      });
+    let missed = await find();
+    if (missed.length > 0) {
+      // Deliveries that arrived after the start of the run. Those that arrive from now on wait until the comparison has ended.
+      await this.#accepted.read({
+        receivedFrom: new Date(this.#startedAt - overlapMs),
+        repository: `${repository.type}:${repository.name}`,
+      });
+      accepted = this.#acceptedOf(repository, known);
+      // Otherwise, a delivery can contain a later state.
+      repository = (await this.#reader.repository(repository)) ?? repository;
+      present = await this.#readPresent(repository, known, accepted);
+      missed = await find();
+    }
+    await this.#remember(missed, repository);
+    const derived = await this.#accept(missed, {
+      repository,
+      present,
+      first: Math.max(cursor?.derived ?? 0, accepted.derived),
+    });
+    if (dryRun) return;
+    const compared = [...accepted.refIds.filter((id) => !accepted.waiting.has(id)), ...derived.ids];
+    const text = JSON.stringify(nextCursor({ cursor, present, compared, derived: derived.number }));
+    const key = cursorKeys.repository(repository.id);
+    if (text !== this.#stored.get(key)) await cursors.set(target.endpoint, new Map([[key, text]]));
+  }
+
+  /** Whether a repository without a cursor was created since the last run. An older one could not be read before. */
+  #isNew({ createdAt }: ListedRepository): boolean {
+    const { ranAt } = this.#endpoint ?? {};
+    return !this.#isFirst && ranAt !== undefined && !(createdAt !== undefined && Date.parse(createdAt) <= ranAt);
+  }
+
+  #acceptedOf({ id }: ListedRepository, known: RepositoryCursor | undefined): AcceptedChanges {
+    return this.#accepted.of(id, known?.compared ?? []);
+  }
+
+  async #readPresent(
+    repository: ListedRepository,
+    known: RepositoryCursor | undefined,
+    accepted: AcceptedChanges,
+  ): Promise<PresentState> {
+    const { domains } = this.#parts.target;
+    const isUnchanged =
+      known?.lastModified !== undefined &&
+      known.lastModified === repository.lastModified &&
+      accepted.refs.size === 0 &&
+      !this.#isWatchedByName(repository);
+    const refs = domains.includes("repo") && !isUnchanged ? await this.#reader.refs(repository) : undefined;
+    const discussions = domains.includes("discussion") ? await this.#reader.discussions(repository) : undefined;
+    return { repository, refs, discussions };
+  }
+
+  /** Whether all refs of a repository are read in each run. Lists only show when the main branch changed. */
+  #isWatchedByName({ type, name }: ListedRepository): boolean {
+    return this.#parts.target.watch.some((watched) => watched.type === type && isSameText(watched.name, name));
+  }
+
+  /** Returns the state from which the first run of a watched item derives deliveries. */
+  async #firstCursor(present: PresentState): Promise<RepositoryCursor> {
+    const { since } = this.#parts.target;
+    const { repository } = present;
+    if (since === "now") return nextCursor({ cursor: undefined, present, compared: [], derived: 0 });
+    const start = nextCursor({ cursor: undefined, present: { repository }, compared: [], derived: 0 });
+    const empty = { ...start, refs: {}, discussions: {} };
+    if (since === "all") return empty;
+    const refs: Record<string, string> = {};
+    for (const [ref, commit] of present.refs ?? []) {
+      const before = await this.#reader.commitBefore(repository, { revision: commit, time: since });
+      if (before !== undefined) refs[ref] = before;
+    }
+    const discussions: RepositoryCursor["discussions"] = {};
+    for (const { num, createdAt, status, title, numComments } of present.discussions ?? []) {
+      if (Date.parse(createdAt) <= since.getTime()) discussions[num] = { status, title, comments: numComments };
+    }
+    return { ...empty, refs, discussions };
+  }
+
+  /** Accepts the derived deliveries in their order, and returns the number of the last one, and the IDs of those that change refs. */
+  async #accept(
+    missed: readonly MissedChange[],
+    { repository, present, first }: { repository: ListedRepository; present: PresentState; first: number },
+  ): Promise<{ number: number; ids: string[] }> {
+    const { accept, target, hub, report, dryRun } = this.#parts;
+    let number = first;
+    const ids: string[] = [];
+    const headSha = present.refs?.get("refs/heads/main");
+    const ownerId = missed.length > 0 ? await this.#reader.ownerId(ownerOf(repository.name)) : "";
+    for (const change of missed) {
+      number += 1;
+      const body = JSON.stringify(payloadOf(change, { repository, headSha, ownerId, hubUrl: hub.hubUrl }));
+      const id = `${derivedIdPrefix}${number}-${await shortHash(body)}`;
+      const { scope, action, name, updatedRefs } = change;
+      if (updatedRefs) ids.push(id);
+      const result = await accept(target, { id, body, dryRun });
+      if (result === "accepted")
+        report.derived.push({ id, scope, action, repository: `${repository.type}:${name}`, updatedRefs });
+    }
+    return { number, ids };
+  }
+
+  /** Call this method before the changes are accepted, so that a late delivery does not run too if this process crashes in between. */
+  async #remember(missed: readonly MissedChange[], repository: ListedRepository): Promise<void> {
+    const { cursors, target, now, dryRun } = this.#parts;
+    if (missed.length === 0 || dryRun) return;
+    const key = cursorKeys.covered(repository.id);
+    const at = now();
+    const added = missed.flatMap((change): CoveredChange[] => {
+      if (change.updatedRefs) return change.updatedRefs.map((ref) => ({ at, ref }));
+      const payload = parsePayload(payloadOf(change, { repository, headSha: undefined, ownerId: "", hubUrl: "" }));
+      const changed = keyOf(payload);
+      return changed === undefined ? [] : [{ at, key: changed }];
+    });
+    const covered = remember(readCoveredChanges(await cursors.get(target.endpoint, key)), added, at);
+    await cursors.set(target.endpoint, new Map([[key, JSON.stringify(covered)]]));
+  }
+
+  /** Stores that all repositories were compared. */
+  async finish(): Promise<void> {
+    const { cursors, target, dryRun } = this.#parts;
+    if (dryRun) return;
+    for (const key of this.#stored.keys()) {
+      const [, id] = /^repository (.*)$/.exec(key) ?? [];
+      if (id !== undefined && !this.#seen.has(id)) this.#leave(id);
+    }
+    const cursor: EndpointCursor = {
+      ranAt: this.#startedAt,
+      watched: [...formatWatched(target.watch)],
+      unfinished: Object.fromEntries(this.#unfinished),
+    };
+    await cursors.set(target.endpoint, new Map([[cursorKeys.endpoint, JSON.stringify(cursor)]]));
+  }
+}
+
+function nextCursor({
+  cursor,
+  present: { repository, refs, discussions },
+  compared,
+  derived,
+}: {
+  cursor: RepositoryCursor | undefined;
+  present: PresentState;
+  compared: string[];
+  derived: number;
+}): RepositoryCursor {
+  const { type, name, isPrivate, lastModified } = repository;
+  return {
+    ...{ type, name, isPrivate, compared, derived },
+    ...(lastModified !== undefined && { lastModified }),
+    refs: refs ? Object.fromEntries(refs) : cursor?.refs,
+    // A list can change while its pages are read, so a discussion can be missing.
+    discussions: discussions
+      ? { ...cursor?.discussions, ...Object.fromEntries(discussions.map(toKnown)) }
+      : cursor?.discussions,
+  };
+}
+
+function toKnown({ num, status, title, numComments }: DiscussionSummary) {
+  return [num, { status, title, comments: numComments }] as const;
+}
+
+/** Whether an error concerns one repository. If the Hub is down or refuses the token, the next repository fails too. */
+function isAboutRepository(error: unknown): boolean {
+  if (!HubError.isInstance(error)) return false;
+  return (
+    error.status === 403 ||
+    error.status === 404 ||
+    error.code === "HUB_RESPONSE_INVALID" ||
+    error.code === "HUB_REFUSED"
+  );
+}
+
+function isSameText(one: string, other: string): boolean {
+  return one.toLowerCase() === other.toLowerCase();
+}
+
+async function shortHash(text: string): Promise<string> {
+  const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
+  return [...new Uint8Array(digest, 0, 12)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+}

@@ -1,0 +1,193 @@
+import * as z from "zod/mini";
+import { HubError } from "../core/errors.ts";
+import type { HubClient } from "../hub/client.ts";
+import { nextQuery } from "../hub/pages.ts";
+import {
+  type DiscussionDetails,
+  type DiscussionSummary,
+  discussionOperations,
+} from "../hub/repositories/discussions.ts";
+import type { RepoRef } from "../hub/schemas.ts";
+import type { WatchedItem } from "../payload/watch.ts";
+
+/** The types of repositories whose changes catch-up can derive. */
+export const derivableTypes = ["model", "dataset", "space"] as const;
+export type DerivableType = (typeof derivableTypes)[number];
+
+/** A repository as the Hub lists it. */
+export interface ListedRepository {
+  type: DerivableType;
+  name: string;
+  /** The ID, which stays the same when the repository is renamed. */
+  id: string;
+  isPrivate: boolean;
+  createdAt?: string | undefined;
+  lastModified?: string | undefined;
+  /** The first label of a Space's hostname. */
+  subdomain?: string | undefined;
+}
+
+/** The commit of each ref, by its full name. */
+export type RefState = ReadonlyMap<string, string>;
+
+const listedRepository = z.object({
+  _id: z.string(),
+  id: z.string(),
+  private: z.optional(z.boolean()),
+  createdAt: z.optional(z.string()),
+  lastModified: z.optional(z.string()),
+  subdomain: z.optional(z.string()),
+});
+
+interface StateReaderOptions {
+  hub: HubClient;
+  /** Waits until the budget allows a call. */
+  beforeCall: () => Promise<void>;
+  signal: AbortSignal;
+}
+
+/** Reads the present state of repositories from the Hub. Each request takes one call of the budget. */
+export class StateReader {
+  readonly #options: StateReaderOptions;
+  /** The IDs of the owners that the token knows, by name. */
+  #ownerIds: Promise<ReadonlyMap<string, string>> | undefined;
+
+  constructor(options: StateReaderOptions) {
+    this.#options = options;
+  }
+
+  /** Lists the repositories of a watched item. A repository that does not exist is skipped. */
+  async *repositories({ type, name }: WatchedItem): AsyncGenerator<ListedRepository, void, undefined> {
+    if (type === "user" || type === "org") {
+      for (const listed of derivableTypes) yield* await this.#repositoriesOf(name, listed);
+    } else if (isDerivable(type)) {
+      const repository = await this.repository({ type, name });
+      if (repository) yield repository;
+    }
+  }
+
+  /** Returns a repository by its name, or `undefined` if it does not exist or the token cannot read it. */
+  async repository({ type, name }: { type: DerivableType; name: string }): Promise<ListedRepository | undefined> {
+    const { hub, signal } = this.#options;
+    const info = await this.#call(() => unlessMissing(hub.repo({ type, name }).info({ signal })));
+    return info && toListed(type, info);
+  }
+
+  async #repositoriesOf(owner: string, type: DerivableType): Promise<ListedRepository[]> {
+    const { hub, signal } = this.#options;
+    const found: ListedRepository[] = [];
+    let query: URLSearchParams | undefined = new URLSearchParams({
+      author: owner,
+      sort: "lastModified",
+      limit: "1000",
+    });
+    while (query) {
+      const path = `/api/${type}s?${query}`;
+      const response = await this.#call(() => hub.fetch(path, { signal }));
+      const page = z.array(listedRepository).parse(await response.json());
+      found.push(...page.map((item) => toListed(type, item)));
+      query = nextQuery(response.headers.get("link"));
+    }
+    return found;
+  }
+
+  /** Reads the commit of every ref: branches, tags, converted files, and pull requests. */
+  async refs(repository: ListedRepository): Promise<RefState> {
+    const { hub, signal } = this.#options;
+    const lists = await this.#call(() => hub.repo(repository).refs({ signal }));
+    const refs = Object.values(lists).flatMap((list) => list ?? []);
+    return new Map(refs.map(({ ref, targetCommit }) => [ref, targetCommit]));
+  }
+
+  /** Lists the discussions and pull requests. `undefined` if they are disabled, or the token cannot read them. */
+  async discussions(repository: ListedRepository): Promise<readonly DiscussionSummary[] | undefined> {
+    const { hub, signal } = this.#options;
+    const found: DiscussionSummary[] = [];
+    for (let page = 0; ; page += 1) {
+      const path = `/api/${repository.type}s/${repository.name}/discussions?p=${page}`;
+      const response = await this.#call(() => unlessMissing(hub.fetch(path, { signal })));
+      if (!response) return undefined;
+      const { discussions, count } = discussionOperations.list.response.parse(await response.json());
+      found.push(...discussions);
+      if (discussions.length === 0 || found.length >= count) return found;
+    }
+  }
+
+  async discussion(repository: ListedRepository, num: number): Promise<DiscussionDetails> {
+    const { hub, signal } = this.#options;
+    return this.#call(() => hub.repo(repository).discussion(num, { signal }));
+  }
+
+  /**
+   * Lists the commits of a revision, newest first, up to and including the first one for which `until` returns `true`, or `max`
+   * commits. Empty if the revision does not exist any more.
+   */
+  async commits(
+    repository: RepoRef,
+    {
+      revision,
+      until,
+      max,
+    }: { revision: string; until: (commit: { id: string; date: string }) => boolean; max: number },
+  ): Promise<readonly string[]> {
+    const { hub, signal } = this.#options;
+    const ids: string[] = [];
+    const pages = hub.repo(repository).commits({ revision, signal }).pages();
+    for (;;) {
+      const page = await this.#call(() => unlessMissing(pages.next()));
+      if (!page || page.done) return ids;
+      for (const { id, date } of page.value) {
+        ids.push(id);
+        if (until({ id, date }) || ids.length >= max) return ids;
+      }
+    }
+  }
+
+  /** Returns the newest commit of a revision that was made before a time, or `undefined` if there is none. */
+  async commitBefore(
+    repository: RepoRef,
+    { revision, time }: { revision: string; time: Date },
+  ): Promise<string | undefined> {
+    let found: string | undefined;
+    const until = ({ id, date }: { id: string; date: string }) => {
+      if (Date.parse(date) > time.getTime()) return false;
+      found = id;
+      return true;
+    };
+    await this.commits(repository, { revision, until, max: Number.POSITIVE_INFINITY });
+    return found;
+  }
+
+  /** Returns the ID of an owner. Empty if the owner is neither the account of the token nor one of its organizations. */
+  async ownerId(name: string): Promise<string> {
+    const { hub, signal } = this.#options;
+    this.#ownerIds ??= this.#call(async () => {
+      const { name: user, id, orgs } = await hub.whoami({ signal });
+      return new Map([[user, id], ...orgs.map((org): [string, string] => [org.name, org.id])]);
+    }).catch(() => new Map());
+    return (await this.#ownerIds).get(name) ?? "";
+  }
+
+  async #call<Result>(call: () => Promise<Result>): Promise<Result> {
+    await this.#options.beforeCall();
+    return call();
+  }
+}
+
+function isDerivable(type: string): type is DerivableType {
+  return derivableTypes.some((known) => known === type);
+}
+
+function toListed(type: DerivableType, info: z.output<typeof listedRepository>): ListedRepository {
+  const { _id, id, private: isPrivate = false, createdAt, lastModified, subdomain } = info;
+  return { type, name: id, id: _id, isPrivate, createdAt, lastModified, subdomain };
+}
+
+async function unlessMissing<Result>(call: Promise<Result>): Promise<Result | undefined> {
+  try {
+    return await call;
+  } catch (error) {
+    if (HubError.isInstance(error) && (error.status === 404 || error.status === 403)) return undefined;
+    throw error;
+  }
+}

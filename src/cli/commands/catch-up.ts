@@ -1,0 +1,80 @@
+import type { Command } from "commander";
+import type { DerivedDelivery } from "../../catch-up/endpoint-run.ts";
+import type { Invocation } from "../invocation.ts";
+import { examples, helpWithoutHubOptions } from "../usage.ts";
+
+/** Adds `hub-webhooks catch-up`. */
+export function addCatchUp(program: Command, invocation: Invocation): void {
+  program
+    .command("catch-up")
+    .argument("[file]", "file that creates the server (default: as for dev)")
+    .description("compare the Hub once with what was delivered, and run the handlers for what is missing")
+    .option("--dry-run", "only show what is missing and how many calls it takes; nothing is stored and no handler runs")
+    .configureHelp(helpWithoutHubOptions())
+    .addHelpText(
+      "after",
+      examples("catch-up server.ts --dry-run", "catch-up server.ts    # in a cron job, instead of a webhook"),
+    )
+    .action((file: string | undefined, { dryRun = false }: { dryRun?: boolean }) => run(invocation, { file, dryRun }));
+}
+
+async function run(
+  invocation: Invocation,
+  { file, dryRun }: { file: string | undefined; dryRun: boolean },
+): Promise<void> {
+  const { output, shell } = invocation;
+  // The log of the server would be mixed with the result for a program.
+  if (!output.isText) process.env.LOG_LEVEL ??= "silent";
+  const stop = new AbortController();
+  void shell.untilStopped().then(() => stop.abort());
+  const [{ catchUpFile }, { findServerFile }] = await Promise.all([
+    import("../../job/catch-up.ts"),
+    import("../../server-file/find-server-file.ts"),
+  ]);
+  const { signal } = stop;
+  const done = await catchUpFile({ path: findServerFile({ file }), dryRun, signal }).catch((error: unknown) => {
+    if (!signal.aborted) throw error;
+    return undefined;
+  });
+  if (!done) {
+    output.log("Stopped. The next run continues.");
+    invocation.exitCode = 1;
+    return;
+  }
+  const { reports, statuses } = done;
+  const all = [...reports].flatMap(([endpoint, { derived }]) => derived.map((delivery) => ({ endpoint, ...delivery })));
+  output.printResult({
+    json: { endpoints: Object.fromEntries(reports), statuses },
+    quiet: all.map(({ id }) => id),
+    columns: [
+      { key: "endpoint", title: "Endpoint" },
+      { key: "repository", title: "Repository" },
+      { key: "event", title: "Event" },
+      { key: "change", title: "Change" },
+    ],
+    rows: all.map((delivery) => [
+      delivery.endpoint,
+      delivery.repository,
+      `${delivery.scope} ${delivery.action}`,
+      formatChange(delivery),
+    ]),
+  });
+  for (const [endpoint, { isElsewhere, repositories, failed, calls, derived }] of reports) {
+    output.log(
+      isElsewhere
+        ? `${endpoint}: another process is comparing now, so this one did nothing.`
+        : `${endpoint}: compared ${repositories} repositories with ${calls} calls, ${dryRun ? "would deliver" : "delivered"} ${derived.length}.${failed > 0 ? ` ${failed} could not be read.` : ""}`,
+    );
+    if (failed > 0) invocation.exitCode = 1;
+  }
+  const { dead = 0, queued = 0 } = statuses;
+  if (dead + queued === 0) return;
+  output.log(`${dead + queued} failed. ${queued} of them are retried by the next run or server that uses the inbox.`);
+  invocation.exitCode = 1;
+}
+
+/** Formats the refs of a change as `refs/heads/main 575db8b..ce9a467`. */
+function formatChange({ updatedRefs = [] }: DerivedDelivery): string {
+  const short = (sha: string | null) => sha?.slice(0, 7) ?? "none";
+  return updatedRefs.map(({ ref, oldSha, newSha }) => `${ref} ${short(oldSha)}..${short(newSha)}`).join(", ");
+}

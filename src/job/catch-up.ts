@@ -1,0 +1,71 @@
+import { setTimeout as wait } from "node:timers/promises";
+import type { CatchUpReport } from "../catch-up/endpoint-run.ts";
+import type { DeliveryStatus } from "../inbox/inbox.ts";
+import { serverControl } from "../receiver/control.ts";
+import type { WebhooksServer } from "../receiver/server.ts";
+import { loadServer } from "./run-job.ts";
+
+/** The options of {@link catchUpFile}. */
+export interface CatchUpFileOptions {
+  /** The absolute path of the file that creates the server. */
+  path: string;
+  /** Whether to only report what would be derived. */
+  dryRun: boolean;
+  signal: AbortSignal;
+}
+
+/** What {@link catchUpFile} has done. */
+export interface CaughtUp {
+  /** By endpoint. */
+  reports: ReadonlyMap<string, CatchUpReport>;
+  /** The number of derived deliveries in each status. A delivery that failed and is retried later is `queued`. */
+  statuses: Partial<Record<DeliveryStatus, number>>;
+}
+
+const pollMs = 50;
+
+/**
+ * Loads a server, derives what its endpoints missed, runs each derived delivery once, and closes the server. What fails stays in the
+ * inbox for its next attempt.
+ *
+ * @throws `SERVER_FILE_INVALID`, `OPTION_INVALID`, `INBOX_UNUSABLE`, errors of the Hub, and the reason of the signal.
+ */
+export async function catchUpFile({ path, dryRun, signal }: CatchUpFileOptions): Promise<CaughtUp> {
+  // Nothing else keeps the process alive while the inbox waits for its next poll.
+  const alive = setInterval(() => {}, 60_000);
+  try {
+    return await catchUp({ path, dryRun, signal });
+  } finally {
+    clearInterval(alive);
+  }
+}
+
+async function catchUp({ path, dryRun, signal }: CatchUpFileOptions): Promise<CaughtUp> {
+  await using server = await loadServer(path);
+  const reports = await server[serverControl].catchUp({ signal, dryRun });
+  const statuses: CaughtUp["statuses"] = {};
+  if (dryRun) return { reports, statuses };
+  for (const [endpoint, { derived }] of reports) {
+    for (const { id } of derived) {
+      const status = await untilAttempted(server, { id, endpoint, signal });
+      statuses[status] = (statuses[status] ?? 0) + 1;
+    }
+  }
+  return { reports, statuses };
+}
+
+/** Waits until the first attempt of a delivery has ended, and returns its status. */
+async function untilAttempted(
+  { inbox }: WebhooksServer,
+  { id, endpoint, signal }: { id: string; endpoint: string; signal: AbortSignal },
+): Promise<DeliveryStatus> {
+  for (;;) {
+    signal.throwIfAborted();
+    const stored = await inbox.get(id, { endpoint });
+    // Another process can have deleted the delivery after it finished.
+    if (!stored) return "succeeded";
+    const { status, attempts } = stored;
+    if (status !== "running" && (status !== "queued" || attempts.length > 0)) return status;
+    await wait(pollMs, undefined, { signal }).catch(() => signal.throwIfAborted());
+  }
+}

@@ -1,0 +1,230 @@
+import { setTimeout as wait } from "node:timers/promises";
+import { CallBudget } from "../catch-up/call-budget.ts";
+import { CatchUp, claimMs } from "../catch-up/catch-up.ts";
+import type { CatchUpReport, CatchUpTarget, ReadInbox } from "../catch-up/endpoint-run.ts";
+import { derivableTypes } from "../catch-up/repository-state.ts";
+import { readEnvironment, readSpace } from "../core/environment.ts";
+import { HubError, WebhookError } from "../core/errors.ts";
+import { type Duration, formatDuration, isDuration, maxTimerMs, optionError, toMilliseconds } from "../core/options.ts";
+import { exponentialBackoff } from "../core/time.ts";
+import { isOnThisMachine } from "../core/urls.ts";
+import { isOnLocalDisk, openInbox } from "../inbox/open-inbox.ts";
+import type { BackgroundWork } from "./background.ts";
+import type { ServerContext } from "./context.ts";
+import type { DeliveryPipeline } from "./deliver.ts";
+import type { Endpoint } from "./endpoint.ts";
+import type { ServerHub } from "./hub.ts";
+
+interface CatchUpParts {
+  background: BackgroundWork;
+  hub: ServerHub;
+  pipeline: DeliveryPipeline;
+}
+
+/** An endpoint that catches up, and the interval of its runs. */
+interface ScheduledTarget extends CatchUpTarget {
+  everyMs: number;
+}
+
+/** What a server has seen that has not run yet. */
+const emptyInbox: ReadInbox = {
+  list: async () => ({ deliveries: [] }),
+  cursors: { get: async () => undefined, list: async () => new Map(), set: async () => {}, claim: async () => true },
+};
+
+/** The wait after the first failed run. Later waits double, up to the interval. */
+const firstRetryMs = 60_000;
+
+/** Derives the deliveries that the endpoints of a server missed: at the start, and then in intervals. */
+export class ServerCatchUp {
+  readonly #context: ServerContext;
+  readonly #parts: CatchUpParts;
+  readonly #catchUp: CatchUp;
+  readonly #budget: CallBudget;
+  #running: Promise<unknown> = Promise.resolve();
+  #stop = new AbortController();
+
+  constructor(context: ServerContext, parts: CatchUpParts) {
+    const { log, now } = context;
+    const hub = parts.hub.client;
+    this.#context = context;
+    this.#parts = parts;
+    // A local Hub has no rate limit.
+    const limit = isOnThisMachine(new URL(hub.hubUrl).hostname) ? Number.POSITIVE_INFINITY : undefined;
+    this.#budget = new CallBudget({ monotonicNow: () => performance.now(), wait: pause, limit });
+    this.#catchUp = new CatchUp({
+      ...{ hub, log, now, budget: this.#budget },
+      accept: ({ endpoint }, delivery) => parts.pipeline.acceptDerived(context.endpoints.find(endpoint), delivery),
+    });
+  }
+
+  /**
+   * Starts the runs of all endpoints with `catchUp`, or with `poll` of all endpoints with `watch`. With `poll`, resolves after the
+   * first run of each endpoint.
+   *
+   * @throws `OPTION_INVALID` if an endpoint cannot catch up, or the rate limit does not allow the interval; `INBOX_UNUSABLE` if the
+   *   inbox would not survive a restart of a Space; with `poll`, errors of the first run.
+   */
+  async start(option: Duration | undefined): Promise<void> {
+    const poll = option ?? environmentInterval();
+    const targets = this.#targets(poll);
+    if (targets.length === 0) return;
+    this.#assertDurable();
+    const { signal } = this.#stop;
+    if (poll !== undefined) await this.#runFirst(targets, signal);
+    const loops = targets.map((target) => this.#repeat(target, signal, { isFirst: poll === undefined }));
+    this.#running = Promise.all(loops);
+  }
+
+  /** Runs once for each endpoint, and returns the reports by endpoint. */
+  async run({ signal, dryRun }: { signal: AbortSignal; dryRun: boolean }): Promise<ReadonlyMap<string, CatchUpReport>> {
+    const targets = this.#targets("6h");
+    await using reading = dryRun ? await this.#openForReading() : undefined;
+    const inbox = reading?.inbox ?? (await this.#parts.background.open());
+    const reports = new Map<string, CatchUpReport>();
+    for (const target of targets) {
+      reports.set(target.endpoint, await this.#catchUp.run(target, inbox, { signal, dryRun }));
+    }
+    return reports;
+  }
+
+  /** Opens the inbox without running its deliveries. */
+  async #openForReading(): Promise<{ inbox: ReadInbox } & AsyncDisposable> {
+    const { inbox: given } = this.#parts.background;
+    if (typeof given === "object") return { inbox: given, [Symbol.asyncDispose]: async () => {} };
+    const { log, now } = this.#context;
+    try {
+      const url = given ?? readEnvironment("INBOX_URL");
+      const inbox = await openInbox({ url, log, now, mustExist: true, access: "read" });
+      return { inbox, [Symbol.asyncDispose]: async () => void (await inbox.close(0)) };
+    } catch (error) {
+      if (!WebhookError.isInstance(error) || error.code !== "INBOX_UNUSABLE") throw error;
+      log.info(`${error.message} This is what a first run would do.`);
+      return { inbox: emptyInbox, [Symbol.asyncDispose]: async () => {} };
+    }
+  }
+
+  /** See `CatchUp.uncovered`. Without an open inbox, such as in a job, nothing was derived. */
+  async uncovered(
+    delivery: Parameters<CatchUp["uncovered"]>[0],
+    signal: AbortSignal,
+  ): ReturnType<CatchUp["uncovered"]> {
+    const inbox = await this.#parts.background.opened;
+    return inbox ? this.#catchUp.uncovered(delivery, inbox, signal) : "all";
+  }
+
+  /** Stops the runs, and waits until they have stopped. */
+  async close(): Promise<void> {
+    this.#stop.abort();
+    await this.#running;
+    this.#stop = new AbortController();
+  }
+
+  #targets(poll: Duration | undefined): ScheduledTarget[] {
+    const { all } = this.#context.endpoints;
+    const targets = all.flatMap((endpoint): ScheduledTarget[] => {
+      const { name, watch, domains, catchUp } = endpoint;
+      if (catchUp === undefined && (poll === undefined || watch.length === 0)) return [];
+      assertDerivable(endpoint);
+      const { everyMs, since } = catchUp ?? { everyMs: Number.POSITIVE_INFINITY, since: "now" as const };
+      const interval = poll === undefined ? everyMs : Math.min(everyMs, toMilliseconds(poll, "poll"));
+      return [{ endpoint: name, watch, domains, since, everyMs: interval }];
+    });
+    if (poll !== undefined && targets.length === 0) {
+      throw optionError(
+        'No endpoint has a "watch" option, so there is nothing to compare with the Hub. Add watch: "dataset:me/data" to an endpoint.',
+      );
+    }
+    return targets;
+  }
+
+  #assertDurable(): void {
+    const { inbox } = this.#parts.background;
+    if (!readSpace() || typeof inbox === "object" || !isOnLocalDisk(inbox ?? readEnvironment("INBOX_URL"))) return;
+    throw optionError(
+      "Catch-up remembers in the inbox what it has seen, but every restart erases the disk of a Space. Set INBOX_URL to a Storage Bucket, such as hf://buckets/me/inbox, or remove catchUp and poll.",
+    );
+  }
+
+  async #runFirst(targets: readonly ScheduledTarget[], signal: AbortSignal): Promise<void> {
+    let calls = 0;
+    // The server does not listen yet, so nothing else keeps the process alive.
+    const alive = setInterval(() => {}, 60_000);
+    try {
+      for (const target of targets) calls += (await this.#runOnce(target, signal)).calls;
+    } finally {
+      clearInterval(alive);
+    }
+    const everyMs = Math.min(...targets.map((target) => target.everyMs));
+    const shortest = this.#budget.shortestInterval(calls);
+    if (everyMs >= shortest) return;
+    throw optionError(
+      `Option "poll" is ${formatDuration(everyMs)}, but one comparison takes ${calls} calls, and a fifth of the Hub's rate limit allows one every ${formatDuration(shortest)}. Set "poll" to at least "${Math.ceil(shortest / 1000)}s", or watch less.`,
+    );
+  }
+
+  async #repeat(target: ScheduledTarget, signal: AbortSignal, { isFirst }: { isFirst: boolean }): Promise<void> {
+    const { log } = this.#context;
+    let failures = 0;
+    let waitMs = isFirst ? 0 : target.everyMs;
+    while (!signal.aborted) {
+      try {
+        await pause(waitMs, signal);
+        const { isElsewhere } = await this.#runOnce(target, signal);
+        failures = 0;
+        // Another process may have crashed during its run.
+        waitMs = isElsewhere ? Math.min(claimMs, target.everyMs) : target.everyMs;
+      } catch (error) {
+        if (signal.aborted) return;
+        failures += 1;
+        waitMs = exponentialBackoff(failures, {
+          firstMs: Math.min(firstRetryMs, target.everyMs),
+          maxMs: target.everyMs,
+        });
+        const code = HubError.isInstance(error) ? error.code : undefined;
+        log.warn(
+          { err: error, code, endpoint: target.endpoint },
+          `Catch-up could not compare the Hub with what was delivered. It tries again in ${formatDuration(waitMs)}.`,
+        );
+      }
+    }
+  }
+
+  async #runOnce(target: ScheduledTarget, signal: AbortSignal): Promise<CatchUpReport> {
+    const inbox = await this.#parts.background.open();
+    const report = await this.#catchUp.run(target, inbox, { signal });
+    const { repositories, failed, calls, derived, isElsewhere } = report;
+    if (isElsewhere) return report;
+    const fields = { endpoint: target.endpoint, repositories, failed, calls, derived: derived.length };
+    if (derived.length === 0) this.#context.log.debug(fields, "Catch-up found nothing that was missed.");
+    else this.#context.log.info(fields, "Catch-up accepted deliveries that the endpoint missed.");
+    return report;
+  }
+}
+
+function assertDerivable({ name, queue, watch }: Endpoint): void {
+  if (!queue) {
+    throw optionError(
+      `Endpoint "${name}" runs before the response, but polling needs an inbox that remembers what was seen. Add background: true, or remove "watch".`,
+    );
+  }
+  const types: readonly string[] = [...derivableTypes, "user", "org"];
+  const other = watch.find(({ type }) => !types.includes(type));
+  if (!other) return;
+  throw optionError(
+    `Endpoint "${name}" watches ${other.type}:${other.name}, but changes can only be derived for ${types.join(", ")}. Remove catchUp and poll, or watch this item with another endpoint.`,
+  );
+}
+
+/** Reads `POLL`. @throws `OPTION_INVALID` */
+function environmentInterval(): Duration | undefined {
+  const text = readEnvironment("POLL");
+  if (text === undefined || isDuration(text)) return text;
+  throw optionError({ option: "POLL", value: text, expected: 'a duration such as "5m"' });
+}
+
+/** Waits, without keeping the process alive. @throws the abort reason of the signal. */
+async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  if (ms === 0) return signal.throwIfAborted();
+  await wait(Math.min(ms, maxTimerMs), undefined, { signal, ref: false }).catch(() => signal.throwIfAborted());
+}

@@ -1,0 +1,528 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
+import { HubClient } from "../../src/client.ts";
+import type { StoredDelivery } from "../../src/inbox/inbox.ts";
+import { openInbox } from "../../src/inbox/open-inbox.ts";
+import { LocalHub } from "../../src/local-hub.ts";
+import { webhookPayload } from "../../src/payload/samples.ts";
+import type { WebhookPayload } from "../../src/payload/schema.ts";
+import { serverControl } from "../../src/receiver/control.ts";
+import type { EndpointOptions } from "../../src/receiver/endpoint.ts";
+import type { LaunchOptions } from "../../src/receiver/options.ts";
+import { WebhooksServer } from "../../src/receiver/server.ts";
+import { createMemoryLogger } from "../support/memory-logger.ts";
+import { createFolder } from "../support/temporary-folder.ts";
+import { waitFor } from "../support/wait-for.ts";
+
+const repo = { type: "dataset", name: "local-user/data" } as const;
+const secret = "a-secret-of-the-test";
+
+let hub: LocalHub;
+let client: HubClient;
+let inbox: string;
+/** What the handler received, in all runs of a test. */
+let received: { payload: WebhookPayload; origin: string }[];
+
+beforeEach(async () => {
+  hub = await LocalHub.launch();
+  client = new HubClient({ hubUrl: hub.url, token: "hf_local" });
+  inbox = `sqlite:${join(createFolder(), "inbox.db")}`;
+  received = [];
+  await hubCall("POST", "/api/repos/create", { name: "data", type: "dataset" });
+});
+
+afterEach(() => hub.close());
+
+/** Creates a server whose endpoint `bot` watches the dataset. */
+function createServer(options: EndpointOptions = {}, url: ConstructorParameters<typeof WebhooksServer>[0] = {}) {
+  const server = new WebhooksServer({ secret, inbox, hub: { hubUrl: hub.url, token: "hf_local" }, ...url });
+  onTestFinished(() => server.close());
+  server.webhook(
+    "bot",
+    { watch: "dataset:local-user/data", background: true, catchUp: true, ...options },
+    async (payload, { delivery }) => {
+      received.push({ payload: payload as WebhookPayload, origin: delivery.origin });
+    },
+  );
+  return server;
+}
+
+/** Compares once, and waits until the handler has run for everything that was derived. */
+async function catchUp(server: WebhooksServer, { dryRun = false } = {}) {
+  const reports = await server[serverControl].catchUp({ signal: AbortSignal.timeout(20_000), dryRun });
+  const report = reports.get("bot");
+  if (!report) throw new Error("The endpoint was not compared.");
+  await waitFor(async () => {
+    const { bot } = await server.inbox.counts();
+    expect((bot?.queued ?? 0) + (bot?.running ?? 0)).toBe(0);
+  });
+  return report;
+}
+
+/** Pushes a file, and returns the commit. */
+async function push(content: string, branch = "main"): Promise<string> {
+  return (await client.repo(repo).commit({ message: `Write ${content}`, files: { "data.csv": content }, branch })).oid;
+}
+
+async function hubCall(method: "POST" | "PUT" | "DELETE", path: string, body: object = {}): Promise<void> {
+  const headers = { authorization: "Bearer hf_local", "content-type": "application/json" };
+  const response = await fetch(hub.url + path, { method, headers, body: JSON.stringify(body) });
+  if (!response.ok) throw new Error(await response.text());
+}
+
+function deliver(server: WebhooksServer, payload: object, id: string): Promise<Response> {
+  const headers = { "content-type": "application/json", "x-webhook-secret": secret, "webhook-id": id };
+  return server.request("/webhooks/bot", { method: "POST", headers, body: JSON.stringify(payload) });
+}
+
+async function stored(server: WebhooksServer): Promise<readonly StoredDelivery[]> {
+  return (await server.inbox.list({ endpoint: "bot" })).deliveries;
+}
+
+const ranges = () => received.flatMap(({ payload }) => payload.updatedRefs ?? []);
+
+/** The payload of a push that the Hub delivers. */
+async function pushPayload(oldSha: string | null, newSha: string | null, ref = "refs/heads/main") {
+  const { _id: id } = await client.repo(repo).info();
+  return webhookPayload("repo.content", { repo: { ...repo, id }, updatedRefs: [{ ref, oldSha, newSha }] });
+}
+
+describe("Catch-up", () => {
+  test("delivers the pushes that a stopped server missed as one change", async () => {
+    const first = await push("0");
+    const server = createServer();
+    await catchUp(server);
+    await server.close();
+    await push("1");
+    await push("2");
+    const last = await push("3");
+
+    await createServer().ready();
+    await waitFor(() => expect(received).toHaveLength(1));
+    expect(ranges()).toEqual([{ ref: "refs/heads/main", oldSha: first, newSha: last }]);
+    expect(received[0]).toMatchObject({
+      origin: "catch-up",
+      payload: {
+        event: { scope: "repo.content", action: "update" },
+        repo: { type: "dataset", name: "local-user/data", private: false, headSha: last },
+        webhook: { id: "catch-up", version: 3 },
+      },
+    });
+  });
+
+  test("makes few calls and derives nothing if nothing has changed", async () => {
+    await push("0");
+    const server = createServer({ scope: "repo.content" });
+    await catchUp(server);
+    expect(await catchUp(server)).toMatchObject({ calls: 2, repositories: 1, derived: [] });
+  });
+
+  test("derives nothing that was delivered, in reverse order too", async () => {
+    const commits = [await push("0")];
+    const server = createServer();
+    await catchUp(server);
+    commits.push(await push("1"), await push("2"));
+    await deliver(server, await pushPayload(commits[1] ?? "", commits[2] ?? ""), "second");
+    await deliver(server, await pushPayload(commits[0] ?? "", commits[1] ?? ""), "first");
+    expect((await catchUp(server)).derived).toEqual([]);
+    expect(received.map(({ origin }) => origin)).toEqual(["webhook", "webhook"]);
+  });
+
+  test("derives a force push back whose delivery was lost", async () => {
+    const server = createServer();
+    const first = await push("0");
+    await catchUp(server);
+    const second = await push("1");
+    await deliver(server, await pushPayload(first, second), "second");
+    await hubCall("POST", "/api/datasets/local-user/data/branch/main", { startingPoint: first, overwrite: true });
+    await catchUp(server);
+    expect(ranges().slice(1)).toEqual([{ ref: "refs/heads/main", oldSha: second, newSha: first }]);
+  });
+
+  test("ignores late deliveries of what it has derived, and only those", async () => {
+    const server = createServer();
+    const commits = [await push("0")];
+    await catchUp(server);
+    for (const content of ["1", "2"]) commits.push(await push(content));
+    await catchUp(server);
+    received = [];
+    commits.push(await push("3"));
+    for (const index of [2, 1, 0]) {
+      await deliver(server, await pushPayload(commits[index] ?? "", commits[index + 1] ?? ""), `late-${index}`);
+    }
+    await catchUp(server);
+    expect(ranges()).toEqual([{ ref: "refs/heads/main", oldSha: commits[2], newSha: commits[3] }]);
+    const late = (await stored(server)).filter(({ id }) => /^late-[01]$/.test(id));
+    expect(late.map(({ status, attempts }) => [status, attempts.at(-1)?.reason])).toEqual([
+      ["ignored", "catch-up has already delivered this change"],
+      ["ignored", "catch-up has already delivered this change"],
+    ]);
+  });
+
+  test("derives a new, a deleted, and a replaced branch", async () => {
+    const server = createServer({ ref: "refs/heads/next" });
+    const first = await push("0");
+    await catchUp(server);
+    await hubCall("POST", "/api/datasets/local-user/data/branch/next");
+    await catchUp(server);
+    const second = await push("1", "next");
+    await hubCall("DELETE", "/api/datasets/local-user/data/branch/next");
+    await catchUp(server);
+    expect(second).not.toBe(first);
+    expect(ranges()).toEqual([
+      { ref: "refs/heads/next", oldSha: null, newSha: first },
+      { ref: "refs/heads/next", oldSha: first, newSha: null },
+    ]);
+  });
+
+  test("derives the same change again after it was undone and repeated", async () => {
+    const server = createServer({ scope: "repo.config" });
+    const { setVisibility } = {
+      setVisibility: (value: "private" | "public") => client.repo(repo).setVisibility(value),
+    };
+    await catchUp(server);
+    for (const visibility of ["private", "public", "private"] as const) {
+      await setVisibility(visibility);
+      await catchUp(server);
+    }
+    expect(received.map(({ payload }) => payload.updatedConfig)).toEqual([
+      { private: true },
+      { private: false },
+      { private: true },
+    ]);
+  });
+
+  test("derives a new name, and follows the repository", async () => {
+    await hubCall("POST", "/api/repos/create", { name: "other", type: "dataset" });
+    const server = createServer({ watch: "user:local-user", scope: "repo" });
+    await catchUp(server);
+    await hubCall("POST", "/api/repos/move", { fromRepo: repo.name, toRepo: "local-user/renamed", type: "dataset" });
+    await hubCall("POST", "/api/repos/create", { name: "new", type: "model" });
+    await catchUp(server);
+    expect(await catchUp(server)).toMatchObject({ derived: [] });
+    expect(
+      received.map(
+        ({
+          payload: {
+            event,
+            repo: { name },
+            movedTo,
+          },
+        }) => [event.action, name, movedTo?.name],
+      ),
+    ).toEqual(
+      expect.arrayContaining([
+        ["create", "local-user/new", undefined],
+        ["move", "local-user/data", "local-user/renamed"],
+      ]),
+    );
+  });
+
+  test("derives discussions, comments, and changes of their status", async () => {
+    const dataset = client.repo(repo);
+    const { num: known } = await dataset.openDiscussion({ title: "Known before", text: "First", marker: "known" });
+    const server = createServer({ scope: "discussion" });
+    await catchUp(server);
+    await dataset.comment(known, "Second");
+    await dataset.setStatus(known, "closed");
+    const { num } = await dataset.openDiscussion({ title: "Opened meanwhile", text: "Hello", marker: "new" });
+    await dataset.comment(num, "More");
+    await catchUp(server);
+    expect(await catchUp(server)).toMatchObject({ derived: [] });
+    expect(
+      received
+        .map(({ payload: { event, discussion, comment } }) =>
+          [event.scope, event.action, discussion?.num, discussion?.status, comment?.content?.split("\n")[0] ?? ""].join(
+            " ",
+          ),
+        )
+        .sort(),
+    ).toEqual(
+      [
+        `discussion create ${num} open Hello`,
+        `discussion update ${known} closed `,
+        `discussion.comment create ${num} open More`,
+        `discussion.comment create ${known} closed Second`,
+      ].sort(),
+    );
+  });
+
+  test("reports with dryRun what it would derive, and changes nothing", async () => {
+    const server = createServer({ paths: "data.csv" });
+    await push("0");
+    await catchUp(server);
+    await push("1");
+    const dry = await catchUp(server, { dryRun: true });
+    expect(dry.derived).toMatchObject([{ scope: "repo.content", repository: "dataset:local-user/data" }]);
+    expect(await stored(server)).toEqual([]);
+    expect((await catchUp(server)).derived).toEqual(dry.derived);
+  });
+});
+
+describe("A delivery of a sender", () => {
+  test("does not count as derived, whatever its ID is", async () => {
+    const server = createServer();
+    await deliver(server, await pushPayload(null, await push("0")), "catch-up-1-0123");
+    await waitFor(() => expect(received.map(({ origin }) => origin)).toEqual(["webhook"]));
+  });
+});
+
+/** Moves the main branch to an earlier commit. */
+function forcePush(startingPoint: string): Promise<void> {
+  return hubCall("POST", "/api/datasets/local-user/data/branch/main", { startingPoint, overwrite: true });
+}
+
+describe("After force pushes that restore an earlier commit, catch-up", () => {
+  test("derives nothing that was delivered, and does not follow what it has compared again", async () => {
+    const server = createServer();
+    const first = await push("0");
+    await catchUp(server);
+    const [second, third] = [await push("1"), await push("2")];
+    const steps = [[first, second], [second, first], [first, third]] as const; // biome-ignore format: a path
+    for (const [from, to] of steps) await deliver(server, await pushPayload(from, to), `${from}-${to}`);
+    await catchUp(server);
+    await forcePush(first);
+    await deliver(server, await pushPayload(third, first), "back");
+    expect((await catchUp(server)).derived).toEqual([]);
+  });
+
+  test("does not ignore the delivery of a change that it has derived before", async () => {
+    const server = createServer();
+    const first = await push("0");
+    await catchUp(server);
+    const second = await push("1");
+    await catchUp(server);
+    received = [];
+    await deliver(server, await pushPayload(second, first), "back");
+    await waitFor(() => expect(received).toHaveLength(1));
+    await deliver(server, await pushPayload(first, second), "again");
+    await waitFor(() => expect(received).toHaveLength(2));
+  });
+
+  test("compares a repository whose list was read before the latest push", async () => {
+    await push("0");
+    const server = createServer({ watch: "user:local-user", scope: "repo.content" });
+    await catchUp(server);
+    const second = await push("1");
+    const send = HubClient.prototype.fetch;
+    const pushed = Promise.withResolvers<string>();
+    vi.spyOn(HubClient.prototype, "fetch").mockImplementation(async function (this: HubClient, path, init) {
+      const response = await send.call(this, path, init);
+      if (path.startsWith("/api/datasets?")) pushed.resolve(await push("2"));
+      return response;
+    });
+    await catchUp(server);
+    vi.restoreAllMocks();
+    await forcePush(second);
+    await catchUp(server);
+    expect(ranges().at(-1)).toMatchObject({ oldSha: await pushed.promise, newSha: second });
+  });
+});
+
+describe("Catch-up", () => {
+  test("does not ignore a setting that it has derived, after another one was delivered", async () => {
+    const server = createServer();
+    await catchUp(server);
+    await client.repo(repo).setVisibility("private");
+    await catchUp(server);
+    const { _id: id } = await client.repo(repo).info();
+    for (const isPrivate of [false, true]) {
+      const payload = webhookPayload("repo.config", { repo: { ...repo, id }, updatedConfig: { private: isPrivate } });
+      await deliver(server, payload, `private ${isPrivate}`.replace(" ", "-"));
+      await waitFor(() => expect(received.at(-1)?.payload.updatedConfig).toEqual({ private: isPrivate }));
+    }
+  });
+
+  test("does not ignore a setting that it has derived before another one", async () => {
+    const server = createServer({ scope: "repo.config" });
+    for (const visibility of ["public", "private", "public"] as const) {
+      await client.repo(repo).setVisibility(visibility);
+      await catchUp(server);
+    }
+    expect(received).toHaveLength(2);
+    const { _id: id } = await client.repo(repo).info();
+    const again = webhookPayload("repo.config", { repo: { ...repo, id }, updatedConfig: { private: true } });
+    await deliver(server, again, "private-again");
+    await waitFor(() => expect(received).toHaveLength(3));
+  });
+
+  test("derives the deletion of a branch whose creation was delivered", async () => {
+    const server = createServer();
+    const first = await push("0");
+    await catchUp(server);
+    const ref = "refs/heads/next";
+    await deliver(server, await pushPayload(null, first, ref), "created");
+    await catchUp(server);
+    expect(ranges().at(-1)).toEqual({ ref, oldSha: first, newSha: null });
+  });
+
+  test("derives nothing of a repository whose creation was delivered", async () => {
+    const server = createServer({ watch: "user:local-user" });
+    await catchUp(server);
+    await hubCall("POST", "/api/repos/create", { name: "new", type: "dataset" });
+    const { _id: id, id: name, sha } = await client.repo({ type: "dataset", name: "local-user/new" }).info();
+    const created = { event: { scope: "repo", action: "create" }, repo: { id, name, type: "dataset", headSha: sha } };
+    await deliver(server, webhookPayload("repo", created), "created");
+    expect((await catchUp(server)).derived).toEqual([]);
+  });
+
+  test("connects a change that waited in the inbox, after it has run", async () => {
+    const server = createServer({ scope: "repo.content" });
+    const first = await push("0");
+    await catchUp(server);
+    const opened = await openInbox({ url: inbox, log: createMemoryLogger(), now: Date.now });
+    onTestFinished(async () => void (await opened.close(0)));
+    await opened.pause("bot");
+    const [removed, other] = ["a".repeat(40), "b".repeat(40)];
+    await deliver(server, await pushPayload(removed, other), "waiting");
+    const run = () => server[serverControl].catchUp({ signal: AbortSignal.timeout(20_000), dryRun: false });
+    expect((await run()).get("bot")?.derived).toEqual([]);
+    await opened.resume("bot");
+    await waitFor(() => expect(received).toHaveLength(1));
+    await catchUp(server);
+    expect(ranges().slice(1)).toMatchObject([
+      { oldSha: first, newSha: removed },
+      { oldSha: other, newSha: first },
+    ]);
+  });
+
+  test("derives no reversal of a push that arrives during the comparison", async () => {
+    const opened = await openInbox({ url: inbox, log: createMemoryLogger(), now: Date.now });
+    onTestFinished(async () => void (await opened.close(0)));
+    const first = await push("0");
+    const server = createServer({}, { inbox: opened });
+    await catchUp(server);
+    await hubCall("POST", "/api/datasets/local-user/data/branch/next");
+    const { list } = opened;
+    vi.spyOn(opened, "list").mockImplementation(async (options) => {
+      if (options?.repository !== undefined) {
+        vi.restoreAllMocks();
+        await deliver(server, await pushPayload(first, await push("1")), "during");
+      }
+      return list.call(opened, options);
+    });
+    const { derived } = await catchUp(server);
+    expect(derived.flatMap(({ updatedRefs }) => updatedRefs?.map(({ ref }) => ref))).toEqual(["refs/heads/next"]);
+  });
+});
+
+describe("The first run", () => {
+  test.each([
+    ["now", 0],
+    ["all", 1],
+  ] as const)("since %s derives %s changes of a repository with two commits", async (since, expected) => {
+    await push("0");
+    const last = await push("1");
+    const server = createServer({ scope: "repo.content", catchUp: { since } });
+    await catchUp(server);
+    expect(ranges()).toEqual([{ ref: "refs/heads/main", oldSha: null, newSha: last }].slice(0, expected));
+  });
+
+  test("since a time derives what came later", async () => {
+    const first = await push("0");
+    const { lastModified = "" } = await client.repo(repo).info();
+    await waitFor(() => expect(Date.now()).toBeGreaterThan(Date.parse(lastModified) + 5));
+    const since = new Date();
+    await waitFor(() => expect(Date.now()).toBeGreaterThan(since.getTime() + 5));
+    const last = await push("1");
+    await catchUp(createServer({ scope: "repo.content", catchUp: { since } }));
+    expect(ranges()).toEqual([{ ref: "refs/heads/main", oldSha: first, newSha: last }]);
+  });
+});
+
+describe("A process that ends during catch-up", () => {
+  test("after a delivery was accepted and before the cursor is stored, runs the handler once", async () => {
+    const first = await push("0");
+    const opened = await openInbox({ url: inbox, log: createMemoryLogger(), now: Date.now });
+    onTestFinished(async () => void (await opened.close(0)));
+    await catchUp(createServer({}, { inbox: opened }));
+    const second = await push("1");
+    const { cursors } = opened;
+    if (!cursors) throw new Error("The inbox keeps no cursors.");
+    const { set } = cursors;
+    vi.spyOn(cursors, "set").mockImplementation((endpoint, texts) =>
+      texts.has("endpoint") || [...texts.keys()].some((key) => key.startsWith("covered"))
+        ? set.call(cursors, endpoint, texts)
+        : Promise.reject(new Error("The process ended.")),
+    );
+    await expect(catchUp(createServer({}, { inbox: opened }))).rejects.toThrow("The process ended.");
+    vi.restoreAllMocks();
+    const next = createServer({}, { inbox: opened });
+    await deliver(next, await pushPayload(first, second), "late");
+    expect((await catchUp(next)).derived).toEqual([]);
+    await waitFor(() => expect(received).toHaveLength(1));
+  });
+
+  test("returns the claim of another process only when it has ended", async () => {
+    const server = createServer();
+    await catchUp(server);
+    const opened = await openInbox({ url: inbox, log: createMemoryLogger(), now: Date.now });
+    onTestFinished(async () => void (await opened.close(0)));
+    const claim = { key: "bot", holder: "another process", forMs: 60_000 };
+    expect(await opened.cursors?.claim(claim)).toBe(true);
+    expect(await catchUp(server)).toMatchObject({ isElsewhere: true, calls: 0 });
+    await opened.cursors?.claim({ ...claim, forMs: 0 });
+    expect(await catchUp(server)).toMatchObject({ isElsewhere: false });
+  });
+});
+
+describe("A polled server", () => {
+  const poll: LaunchOptions = { port: 0, poll: "50ms" };
+
+  test("receives a push without a webhook", async () => {
+    const first = await push("0");
+    const server = createServer({ scope: "repo.content", catchUp: false });
+    await server.launch(poll);
+    const second = await push("1");
+    await waitFor(() => expect(ranges()).toEqual([{ ref: "refs/heads/main", oldSha: first, newSha: second }]));
+  });
+
+  test.each([
+    ["an endpoint that runs before the response", { background: false }],
+    ["a bucket", { watch: "bucket:local-user/files" }],
+    ["nothing that is watched", { watch: undefined }],
+  ] as const)("is refused for %s", async (_name, options) => {
+    const server = createServer({ catchUp: false, ...options } as EndpointOptions);
+    await expect(server.launch(poll)).rejects.toMatchObject({ code: "OPTION_INVALID" });
+  });
+});
+
+describe("A server with catchUp", () => {
+  test("runs a delivery of a job or a test without opening its inbox", async () => {
+    const server = createServer();
+    const outcome = await server.receive(await pushPayload(null, await push("0")));
+    expect([outcome.status, existsSync(inbox.slice("sqlite:".length))]).toEqual(["succeeded", false]);
+  });
+
+  test("does not start in a Space whose restart erases the inbox", async () => {
+    vi.stubEnv("SPACE_ID", "local-user/bot");
+    vi.stubEnv("SPACE_HOST", "local-user-bot.hf.space");
+    onTestFinished(() => void vi.unstubAllEnvs());
+    await expect(createServer().ready()).rejects.toMatchObject({ code: "OPTION_INVALID" });
+  });
+
+  test("polls no faster than a fifth of the rate limit allows", async () => {
+    await push("0");
+    const remote = (input: string | URL | Request, init?: RequestInit) =>
+      fetch(String(input instanceof Request ? input.url : input).replace("https://hub.example.com", hub.url), init);
+    const options = { hub: { hubUrl: "https://hub.example.com", token: "hf_local", fetch: remote } };
+    await expect(
+      createServer({ scope: "repo.content" }, options).launch({ port: 0, poll: "2s" }),
+    ).rejects.toMatchObject({
+      message: expect.stringContaining('at least "3s"'),
+    });
+    await createServer({ scope: "repo.content" }, options).launch({ port: 0, poll: "3s" });
+  });
+});
+
+describe("The option catchUp", () => {
+  test.each([
+    ["without background", { background: false }],
+    ["without watch", { watch: undefined }],
+    ["for other bodies", { schema: null }],
+    ["with an invalid time", { catchUp: { since: new Date("never") } }],
+  ] as const)("is refused %s", (_name, options) => {
+    expect(() => createServer(options as EndpointOptions)).toThrow(expect.objectContaining({ code: "OPTION_INVALID" }));
+  });
+});

@@ -1,0 +1,126 @@
+import type { WebhookPayload } from "../../src/payload/schema.ts";
+
+/** A successful run of the handler. */
+export interface Handled {
+  id: string;
+  receivedAt: Date;
+  origin: string;
+  payload: WebhookPayload;
+  process: { isInterrupted: boolean };
+}
+
+interface RepositoryState {
+  name: string;
+  isPrivate: boolean;
+  /** The commit of each branch. */
+  refs: ReadonlyMap<string, string>;
+  discussions: ReadonlyMap<number, { status: string; comments: readonly string[] }>;
+}
+
+/** Repositories by ID. */
+export type HubState = Map<string, RepositoryState>;
+
+interface Effects {
+  /** In the order in which the handler succeeded. */
+  handled: readonly Handled[];
+  initial: HubState;
+  present: HubState;
+}
+
+/** Returns how the effects of the handler differ from those of a receiver that never slept. */
+export function differences({ handled, initial, present }: Effects): string[] {
+  const found: string[] = [];
+  const byId = new Map<string, Handled>();
+  for (const run of handled) {
+    const earlier = byId.get(run.id);
+    if (earlier && (earlier.process === run.process || !earlier.process.isInterrupted)) {
+      found.push(`The delivery ${run.id} ran twice.`);
+    }
+    byId.set(run.id, run);
+  }
+  // The order in which deliveries were received is that in which catch-up reads them.
+  const runs = [...byId.values()].sort((one, other) => one.receivedAt.getTime() - other.receivedAt.getTime());
+  for (const [id, state] of present) {
+    const own = runs.filter(({ payload }) => payload.repo.id === id);
+    found.push(
+      ...repositoryDifferences(own, { before: initial.get(id), state }).map((text) => `${state.name}: ${text}`),
+    );
+  }
+  return found;
+}
+
+function repositoryDifferences(
+  runs: readonly Handled[],
+  { before, state }: { before: RepositoryState | undefined; state: RepositoryState },
+): string[] {
+  const found: string[] = [];
+  const compare = (what: string, last: unknown, hub: unknown) => {
+    if (last !== hub) found.push(`${what} is ${hub}, but the handler has last seen ${last}.`);
+  };
+  const payloads = runs.map(({ payload }) => payload);
+  const creations = payloads.filter(({ event }) => event.scope === "repo" && event.action === "create");
+  if (creations.length !== (before ? 0 : 1)) found.push(`The creation ran ${creations.length} times.`);
+  const names = payloads.flatMap(({ movedTo }) => movedTo?.name ?? []);
+  compare("The name", names.at(-1) ?? before?.name ?? state.name, state.name);
+  const flags = payloads.flatMap(({ updatedConfig }) => updatedConfig?.private ?? []);
+  if (before || flags.length > 0) compare("private", flags.at(-1) ?? before?.isPrivate, state.isPrivate);
+  const created = creations.find(({ webhook }) => webhook.id !== "catch-up")?.repo.headSha;
+  for (const ref of new Set([...state.refs.keys(), ...(before?.refs.keys() ?? []), ...refsOf(runs)])) {
+    const first = before?.refs.get(ref) ?? (ref === "refs/heads/main" ? created : undefined) ?? null;
+    const last = state.refs.get(ref) ?? null;
+    if (isTrail(runs, { ref, from: first, to: last })) continue;
+    found.push(`${ref}: ${describeTrail(runs, ref)} is no way from ${first?.slice(0, 6)} to ${last?.slice(0, 6)}.`);
+  }
+  for (const [num, { status, comments }] of state.discussions) {
+    const known = before?.discussions.get(num);
+    const statuses = payloads.flatMap(({ discussion }) => (discussion?.num === num ? discussion.status : []));
+    compare(`The status of discussion ${num}`, statuses.at(-1) ?? known?.status, status);
+    for (const comment of comments) {
+      const times = payloads.filter((payload) => payload.comment?.id === comment && payload.event.action === "create");
+      if (times.length !== (known?.comments.includes(comment) ? 0 : 1)) {
+        found.push(`Comment ${comment} of discussion ${num} ran ${times.length} times.`);
+      }
+    }
+  }
+  return found;
+}
+
+const refsOf = (runs: readonly Handled[]) =>
+  runs.flatMap(({ payload }) => payload.updatedRefs ?? []).map(({ ref }) => ref);
+
+function describeTrail(runs: readonly Handled[], ref: string): string {
+  const own = runs.flatMap(
+    ({ payload, origin }) => payload.updatedRefs?.map((change) => ({ ...change, origin })) ?? [],
+  );
+  return own
+    .filter((change) => change.ref === ref)
+    .map(
+      ({ oldSha, newSha, origin }) =>
+        `${oldSha?.slice(0, 6)}-${newSha?.slice(0, 6)}${origin === "catch-up" ? "*" : ""}`,
+    )
+    .join(" ");
+}
+
+/**
+ * Whether the changes of a ref, in any order, lead from one commit to another, and each is used once: each commit is left as often as it
+ * is entered, except for the first and the last one. A receiver that never slept has such changes, and a missed change, or one that ran
+ * as a real and as a derived delivery, breaks them. Missed changes that together lead nowhere, such as a force push and its reversal,
+ * are no difference.
+ */
+function isTrail(
+  runs: readonly Handled[],
+  { ref, from, to }: { ref: string; from: string | null; to: string | null },
+): boolean {
+  const balance = new Map<string | null, number>();
+  const add = (commit: string | null, by: number) => balance.set(commit, (balance.get(commit) ?? 0) + by);
+  add(from, 1);
+  add(to, -1);
+  for (const { payload } of runs) {
+    for (const change of payload.updatedRefs ?? []) {
+      if (change.ref !== ref) continue;
+      add(change.oldSha, -1);
+      add(change.newSha, 1);
+    }
+  }
+  return [...balance.values()].every((count) => count === 0);
+}

@@ -1,0 +1,118 @@
+import { describe, expect, test } from "vitest";
+import { CallBudget } from "../../src/catch-up/call-budget.ts";
+import { missedRanges } from "../../src/catch-up/changes.ts";
+import { uncoveredPart } from "../../src/catch-up/covered.ts";
+import { webhookPayload } from "../../src/payload/samples.ts";
+
+const ref = "refs/heads/main";
+
+/** Creates the changes of a text such as `A-B B-C`. `0` stands for a ref that does not exist. */
+function changes(text: string) {
+  return text.split(" ").flatMap((part) => {
+    const [from, to] = part.split("-");
+    return part === "" ? [] : [{ ref, oldSha: sha(from), newSha: sha(to) }];
+  });
+}
+
+function sha(name: string | undefined): string | null {
+  return name === undefined || name === "0" ? null : name;
+}
+
+describe("The part of a ref's history that no accepted delivery covers", () => {
+  test.each([
+    ["everything, if nothing was accepted", "", "A-D", "A-D"],
+    ["what surrounds a change", "X-Y", "A-D", "A-X Y-D"],
+    ["the reversal of a force push", "A-X", "B-C", "B-A X-C"],
+    ["nothing, if the changes of a round trip were accepted", "X-Y Y-X", "A-A", ""],
+    ["nothing, if nothing has changed", "", "A-A", ""],
+    ["nothing, if each push was accepted", "A-B B-C", "A-C", ""],
+    ["nothing, if the pushes were accepted in reverse order", "B-C A-B", "A-C", ""],
+    ["what came last", "A-B", "A-C", "B-C"],
+    ["what came first", "B-C", "A-C", "A-B"],
+    ["what came between", "A-B C-D", "A-D", "B-C"],
+    ["nothing, if a force push back was accepted", "A-B B-A", "A-A", ""],
+    ["a force push back", "A-B", "A-A", "B-A"],
+    ["a force push back before another push from the same commit", "A-B A-C", "A-C", "B-A"],
+    ["the creation of a ref", "", "0-A", "0-A"],
+    ["the deletion of a ref", "A-B", "A-0", "B-0"],
+    ["a deletion and a creation as one change", "", "A-B", "A-B"],
+    ["the creation after an accepted deletion", "A-0", "A-B", "0-B"],
+  ])("is %s", (_name, accepted, range, expected) => {
+    const [{ oldSha: from, newSha: to } = { oldSha: null, newSha: null }] = changes(range);
+    const handled = changes(accepted).map((change) => ({ ...change, id: "", isHandled: true }));
+    expect(missedRanges(handled, { from, to }).missed).toEqual(
+      changes(expected).map(({ oldSha, newSha }) => ({ from: oldSha, to: newSha })),
+    );
+  });
+});
+
+describe("The budget of calls", () => {
+  test("is a fifth of the rate limit in 5 minutes, and then waits for the next window", async () => {
+    let now = 0;
+    const waits: number[] = [];
+    const budget = new CallBudget({
+      limit: 10,
+      monotonicNow: () => now,
+      wait: async (ms) => {
+        waits.push(ms);
+        now += ms;
+      },
+    });
+    for (let call = 0; call < 5; call += 1) {
+      await budget.take(AbortSignal.timeout(1_000));
+      now += 1_000;
+    }
+    expect(waits).toEqual([298_000, 298_000]);
+    expect(budget.shortestInterval(4)).toBe(600_000);
+    await expect(budget.take(AbortSignal.abort(new Error("stopped")))).rejects.toThrow("stopped");
+  });
+});
+
+describe("A late delivery after catch-up", () => {
+  /** The commits of the main branch, newest first. `X` was removed by a force push. */
+  const history = ["E", "D", "C", "B", "A"];
+
+  const uncovered = async (derived: string, late: string) => {
+    const { part } = await uncoveredPart(
+      webhookPayload("repo.content", { updatedRefs: changes(late) }),
+      changes(derived).map((change) => ({ at: 0, ref: change })),
+      async ({ revision, until }) => {
+        const from = history.indexOf(revision);
+        const end = until === null ? history.length : history.indexOf(until) + 1;
+        return history.slice(from, end);
+      },
+    );
+    return part;
+  };
+
+  test.each([
+    ["the derived change", "A-C", "A-C"],
+    ["the first of the combined pushes", "A-C", "A-B"],
+    ["the last of the combined pushes", "A-C", "B-C"],
+    ["pushes over two derived changes", "A-B B-D", "A-C"],
+    ["a creation before the present commit", "0-C", "0-A"],
+    ["the deletion of a ref that was created again", "B-D", "B-0"],
+    ["the creation of that ref", "B-D", "0-C"],
+  ])("is covered if it contains %s", async (_name, derived, late) => {
+    expect(await uncovered(derived, late)).toBe("nothing");
+  });
+
+  test.each([
+    ["starts before the derived change", "B-C", "A-B"],
+    ["ends after it", "A-C", "C-D"],
+    ["starts in it and ends after it", "A-C", "B-D"],
+    ["was overwritten by a force push", "A-C", "A-X"],
+    ["restores an earlier commit", "A-C", "C-A"],
+    ["deletes the ref", "A-C", "C-0"],
+    ["creates the ref with the commit from which catch-up started", "A-C", "0-A"],
+  ])("is not covered if it %s", async (_name, derived, late) => {
+    expect(await uncovered(derived, late)).toBe("all");
+  });
+
+  test("is reduced to the refs that are not covered", async () => {
+    const other = { ref: "refs/heads/next", oldSha: "A", newSha: "B" };
+    const payload = webhookPayload("repo.content", { updatedRefs: [...changes("A-B"), other] });
+    const covered = changes("A-C").map((change) => ({ at: 0, ref: change }));
+    expect(await uncoveredPart(payload, covered, async () => ["C", "B", "A"])).toMatchObject({ part: [other] });
+  });
+});
