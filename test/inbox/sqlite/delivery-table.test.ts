@@ -1,8 +1,10 @@
+import { join } from "node:path";
 import { DatabaseSync, StatementSync } from "node:sqlite";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { countAllSql, openInboxDatabase } from "../../../src/inbox/sqlite/database.ts";
 import { DeliveryTable } from "../../../src/inbox/sqlite/delivery-table.ts";
 import { prepareStatements } from "../../../src/inbox/sqlite/statements.ts";
+import { createFolder } from "../../support/temporary-folder.ts";
 import { incoming, openInbox, succeeded, waitForStatus, work } from "./open-inbox.ts";
 
 /** Adds many deliveries to a file. */
@@ -32,6 +34,27 @@ describe("A statement on a large inbox", () => {
     // The index by status suffices, because there are few running deliveries.
     const isOfRunning = text.includes("status = 'running'");
     expect(steps.filter((step) => /\(status=\?\)/.test(step)).length).toBeLessThanOrEqual(isOfRunning ? 1 : 0);
+  });
+});
+
+describe("A list that another connection changes while it is read", () => {
+  test("contains a delivery whose status changes between two of its queries", () => {
+    const file = join(createFolder(), "inbox.db");
+    const writer = new DeliveryTable(openInboxDatabase(file));
+    const { database, statements, reader } = new DeliveryTable(openInboxDatabase(file));
+    onTestFinished(() => [writer.database, database].forEach((opened) => void opened.close()));
+    for (const id of ["a", "b"])
+      writer.add({ id, endpoint: "retrain", body: "{}", receivedAt: new Date(1) }, { now: 1, maxQueued: 10 });
+    const setStatus = (status: string) =>
+      writer.database.exec(`UPDATE deliveries SET status = '${status}' WHERE id = 'a'; ${countAllSql}`);
+    setStatus("running");
+    const queued = statements.newestQueued.all.bind(statements.newestQueued);
+    vi.spyOn(statements.newestQueued, "all").mockImplementation((...values) => {
+      const found = queued(...values);
+      setStatus("queued");
+      return found;
+    });
+    expect(reader.list({ endpoint: "retrain" }).deliveries).toMatchObject([{ id: "b" }, { id: "a" }]);
   });
 });
 
