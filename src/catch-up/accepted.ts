@@ -10,7 +10,7 @@ export type AcceptedRefChange = RefChange & { id: string; isHandled: boolean };
 /** A delivery in the inbox. */
 type AcceptedDelivery = Pick<StoredDelivery, "id" | "status"> & { receivedAt: number; payload: WebhookPayload };
 
-/** What the accepted deliveries of an endpoint say about a repository. */
+/** The changes of a repository that the accepted deliveries of an endpoint contain. */
 export class AcceptedChanges {
   /** The changes of each ref since the last comparison, oldest first. */
   readonly refs = new Map<string, AcceptedRefChange[]>();
@@ -37,7 +37,9 @@ export class AcceptedChanges {
     // The cursor contains what was compared. To follow it again would lead elsewhere if a force push restored an earlier commit.
     for (const { ref, oldSha, newSha } of compared.has(id) ? [] : updatedRefs) {
       const change = { ref, oldSha, newSha, id, isHandled: status === "succeeded" };
-      this.refs.set(ref, [...(this.refs.get(ref) ?? []), change]);
+      const changes = this.refs.get(ref);
+      if (changes) changes.push(change);
+      else this.refs.set(ref, [change]);
     }
     const number = Number(numberPattern.exec(id)?.[1] ?? 0);
     this.derived = Math.max(this.derived, number);
@@ -95,22 +97,22 @@ export class AcceptedDeliveries {
         ...(cursor && { cursor }),
       });
       for (const { id, status, body, receivedAt, attempts } of page.deliveries) {
-        // A covered delivery repeats what a derived one says.
+        // A covered delivery repeats a derived one.
         if (body === undefined || this.#read.has(id) || attempts.at(-1)?.reason === coveredReason) continue;
         this.#read.add(id);
         const payload = readPayload(body);
         if (!payload) continue;
         const { repo } = payload;
-        this.#deliveries.set(repo.id, [
-          ...(this.#deliveries.get(repo.id) ?? []),
-          { id, status, receivedAt: receivedAt.getTime(), payload },
-        ]);
+        const delivery = { id, status, receivedAt: receivedAt.getTime(), payload };
+        const deliveries = this.#deliveries.get(repo.id);
+        if (deliveries) deliveries.push(delivery);
+        else this.#deliveries.set(repo.id, [delivery]);
       }
       cursor = page.next;
     } while (cursor !== undefined);
   }
 
-  /** Returns what the accepted deliveries say about a repository. `compared`: the IDs of those that its cursor contains. */
+  /** Returns the accepted changes of a repository. `compared`: the IDs of those that its cursor contains. */
   of(repositoryId: string, compared: readonly string[]): AcceptedChanges {
     const accepted = new AcceptedChanges();
     const deliveries = this.#deliveries.get(repositoryId) ?? [];

@@ -28,7 +28,7 @@ export const claimMs = 2 * 60_000;
  *
  * A cursor per endpoint and repository contains the state up to which the endpoint was informed. It only advances here: what the Hub
  * delivered in the meantime is read from the inbox, so that accepting a delivery costs nothing more. The ID of a derived delivery
- * depends only on what it says, so that a run after a crash derives a duplicate, which the inbox recognizes.
+ * depends only on its content, so that a run after a crash derives a duplicate, which the inbox recognizes.
  */
 export class CatchUp {
   readonly #options: CatchUpOptions;
@@ -49,29 +49,29 @@ export class CatchUp {
   async run(target: CatchUpTarget, inbox: ReadInbox, { signal, dryRun = false }: RunOptions): Promise<CatchUpReport> {
     const cursors = cursorsOf(inbox);
     const report: CatchUpReport = { isElsewhere: false, repositories: 0, failed: 0, calls: 0, derived: [] };
-    let claimedAt = Number.NEGATIVE_INFINITY;
-    const claim = async (): Promise<boolean> => {
-      const { now } = this.#options;
-      if (dryRun) return true;
-      if (Math.abs(now() - claimedAt) < claimMs / 4) return true;
-      claimedAt = now();
-      return cursors.claim({ key: target.endpoint, holder: this.#holder, forMs: claimMs });
-    };
-    if (!(await claim())) return { ...report, isElsewhere: true };
+    const claim = (forMs: number): Promise<boolean> =>
+      dryRun ? Promise.resolve(true) : cursors.claim({ key: target.endpoint, holder: this.#holder, forMs });
+    let hasClaim = await claim(claimMs);
+    if (!hasClaim) return { ...report, isElsewhere: true };
+    // Renewed by a timer, because a run can wait for minutes until the rate limit allows another call.
+    const renewing = setInterval(async () => {
+      hasClaim = await claim(claimMs).catch(() => false);
+    }, claimMs / 4);
     try {
       const run = await EndpointRun.open({ ...this.#options, target, inbox, cursors, signal, dryRun, report });
       for (const watched of target.watch) {
         for await (const repository of run.repositories(watched)) {
           signal.throwIfAborted();
           // Another process has taken over, because this one was suspended for a long time.
-          if (!(await claim())) return { ...report, isElsewhere: true };
+          if (!hasClaim) return { ...report, isElsewhere: true };
           await this.#hold(`${target.endpoint} ${repository.id}`, () => run.compare(repository));
         }
       }
       await run.finish();
       return report;
     } finally {
-      if (!dryRun) await cursors.claim({ key: target.endpoint, holder: this.#holder, forMs: 0 }).catch(() => {});
+      clearInterval(renewing);
+      await claim(0).catch(() => {});
     }
   }
 

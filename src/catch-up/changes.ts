@@ -100,13 +100,22 @@ export function missedRanges(
     const index = remaining.findIndex(matches);
     return index === -1 ? undefined : remaining.splice(index, 1)[0];
   };
+  // Loops, because a busy repository can have thousands of changes.
   const follow = (start: string | null): string | null => {
-    const next = take(({ oldSha }) => oldSha === start);
-    return next ? follow(next.newSha) : start;
+    let end = start;
+    for (let next = take(({ oldSha }) => oldSha === end); next; next = take(({ oldSha }) => oldSha === end)) {
+      end = next.newSha;
+    }
+    return end;
   };
-  const followBack = (end: string | null, start?: string | null): string | null => {
-    const previous = end === start ? undefined : take(({ newSha }) => newSha === end);
-    return previous ? followBack(previous.oldSha, start) : end;
+  const followBack = (end: string | null, until?: string | null): string | null => {
+    let start = end;
+    while (start !== until) {
+      const previous = take(({ newSha }) => newSha === start);
+      if (!previous) break;
+      start = previous.oldSha;
+    }
+    return start;
   };
   const missed: Range[] = [];
   let position = follow(from);

@@ -3,7 +3,7 @@ import * as z from "zod/mini";
 /** A range of commits, or the creation or deletion of a ref. */
 const refChange = z.object({ ref: z.string(), oldSha: z.nullable(z.string()), newSha: z.nullable(z.string()) });
 
-/** What an endpoint knows of a repository: the state up to which its deliveries were accepted. */
+/** The state of a repository up to which the deliveries of an endpoint were accepted. */
 const repositoryCursor = z.object({
   type: z.enum(["model", "dataset", "space"]),
   name: z.string(),
@@ -28,7 +28,7 @@ const repositoryCursor = z.object({
  */
 const coveredChanges = z.array(z.object({ at: z.number(), ref: z.optional(refChange), key: z.optional(z.string()) }));
 
-/** What catch-up knows of an endpoint. */
+/** The state of the runs of an endpoint. */
 const endpointCursor = z.object({
   /** When the last run started, in milliseconds since the epoch. */
   ranAt: z.number(),
@@ -55,17 +55,17 @@ export const coveredMs = 14 * 24 * 3_600_000;
 /** The maximum number of remembered changes per repository. The oldest are forgotten first. */
 const maxCovered = 500;
 
-/** Returns the cursor of a repository, or `undefined` if there is none. @throws if it was not written by a release like this one. */
+/** Reads the stored cursor of a repository. @throws if another release wrote it in another form. */
 export function readRepositoryCursor(text: string | undefined): RepositoryCursor | undefined {
   return text === undefined ? undefined : repositoryCursor.parse(JSON.parse(text));
 }
 
-/** Returns the cursor of an endpoint, or `undefined` if there is none. @throws like {@link readRepositoryCursor}. */
+/** Reads the stored cursor of an endpoint. @throws like {@link readRepositoryCursor}. */
 export function readEndpointCursor(text: string | undefined): EndpointCursor | undefined {
   return text === undefined ? undefined : endpointCursor.parse(JSON.parse(text));
 }
 
-/** Returns the derived changes of a repository. @throws like {@link readRepositoryCursor}. */
+/** Reads the stored derived changes of a repository. @throws like {@link readRepositoryCursor}. */
 export function readCoveredChanges(text: string | undefined): readonly CoveredChange[] {
   return text === undefined ? [] : coveredChanges.parse(JSON.parse(text));
 }

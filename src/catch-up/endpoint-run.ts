@@ -4,6 +4,7 @@ import type { HubClient } from "../hub/client.ts";
 import type { DiscussionSummary } from "../hub/repositories/discussions.ts";
 import type { Cursors, Inbox } from "../inbox/inbox.ts";
 import { derivedIdPrefix, parsePayload } from "../payload/parse.ts";
+import type { WebhookPayload } from "../payload/schema.ts";
 import { formatWatched, type WatchedItem, type WebhookDomain } from "../payload/watch.ts";
 import { type AcceptedChanges, AcceptedDeliveries, keyOf } from "./accepted.ts";
 import type { CallBudget } from "./call-budget.ts";
@@ -82,6 +83,13 @@ interface RunParts extends CatchUpOptions {
   signal: AbortSignal;
   dryRun: boolean;
   report: CatchUpReport;
+}
+
+/** A derived delivery before it is accepted. */
+interface DerivedPayload {
+  id: string;
+  body: string;
+  payload: WebhookPayload;
 }
 
 /** One run for one endpoint. */
@@ -204,15 +212,14 @@ export class EndpointRun {
       present = await this.#readPresent(repository, known, accepted);
       missed = await find();
     }
-    await this.#remember(missed, repository);
-    const derived = await this.#accept(missed, {
-      repository,
-      present,
-      first: Math.max(cursor?.derived ?? 0, accepted.derived),
-    });
+    const first = Math.max(cursor?.derived ?? 0, accepted.derived);
+    const deliveries = await this.#derive(missed, { present, first });
+    await this.#remember(deliveries, repository.id);
+    await this.#accept(deliveries);
     if (dryRun) return;
-    const compared = [...accepted.refIds.filter((id) => !accepted.waiting.has(id)), ...derived.ids];
-    const text = JSON.stringify(nextCursor({ cursor, present, compared, derived: derived.number }));
+    const derivedIds = deliveries.flatMap(({ id, payload }) => (payload.updatedRefs ? [id] : []));
+    const compared = [...accepted.refIds.filter((id) => !accepted.waiting.has(id)), ...derivedIds];
+    const text = JSON.stringify(nextCursor({ cursor, present, compared, derived: first + deliveries.length }));
     const key = cursorKeys.repository(repository.id);
     if (text !== this.#stored.get(key)) await cursors.set(target.endpoint, new Map([[key, text]]));
   }
@@ -234,7 +241,8 @@ export class EndpointRun {
   ): Promise<PresentState> {
     const { domains } = this.#parts.target;
     const isUnchanged =
-      known?.lastModified !== undefined &&
+      known?.refs !== undefined &&
+      known.lastModified !== undefined &&
       known.lastModified === repository.lastModified &&
       accepted.refs.size === 0 &&
       !this.#isWatchedByName(repository);
@@ -268,38 +276,42 @@ export class EndpointRun {
     return { ...empty, refs, discussions };
   }
 
-  /** Accepts the derived deliveries in their order, and returns the number of the last one, and the IDs of those that change refs. */
-  async #accept(
+  /** Creates the deliveries of missed changes, numbered after `first`. */
+  async #derive(
     missed: readonly MissedChange[],
-    { repository, present, first }: { repository: ListedRepository; present: PresentState; first: number },
-  ): Promise<{ number: number; ids: string[] }> {
-    const { accept, target, hub, report, dryRun } = this.#parts;
-    let number = first;
-    const ids: string[] = [];
-    const headSha = present.refs?.get("refs/heads/main");
-    const ownerId = missed.length > 0 ? await this.#reader.ownerId(ownerOf(repository.name)) : "";
-    for (const change of missed) {
-      number += 1;
-      const body = JSON.stringify(payloadOf(change, { repository, headSha, ownerId, hubUrl: hub.hubUrl }));
-      const id = `${derivedIdPrefix}${number}-${await shortHash(body)}`;
-      const { scope, action, name, updatedRefs } = change;
-      if (updatedRefs) ids.push(id);
-      const result = await accept(target, { id, body, dryRun });
-      if (result === "accepted")
-        report.derived.push({ id, scope, action, repository: `${repository.type}:${name}`, updatedRefs });
+    { present, first }: { present: PresentState; first: number },
+  ): Promise<DerivedPayload[]> {
+    if (missed.length === 0) return [];
+    const { repository, refs } = present;
+    const { hubUrl } = this.#parts.hub;
+    const ownerId = await this.#reader.ownerId(ownerOf(repository.name));
+    const subject = { repository, headSha: refs?.get("refs/heads/main"), ownerId, hubUrl };
+    const derive = async (change: MissedChange, index: number) => {
+      const body = JSON.stringify(payloadOf(change, subject));
+      const id = `${derivedIdPrefix}${first + index + 1}-${await shortHash(body)}`;
+      return { id, body, payload: parsePayload(JSON.parse(body)) };
+    };
+    return Promise.all(missed.map(derive));
+  }
+
+  /** Accepts derived deliveries in their order. */
+  async #accept(deliveries: readonly DerivedPayload[]): Promise<void> {
+    const { accept, target, report, dryRun } = this.#parts;
+    for (const { id, body, payload } of deliveries) {
+      const { event, repo, updatedRefs } = payload;
+      if ((await accept(target, { id, body, dryRun })) !== "accepted") continue;
+      report.derived.push({ id, ...event, repository: `${repo.type}:${repo.name}`, updatedRefs });
     }
-    return { number, ids };
   }
 
   /** Call this method before the changes are accepted, so that a late delivery does not run too if this process crashes in between. */
-  async #remember(missed: readonly MissedChange[], repository: ListedRepository): Promise<void> {
+  async #remember(deliveries: readonly DerivedPayload[], repositoryId: string): Promise<void> {
     const { cursors, target, now, dryRun } = this.#parts;
-    if (missed.length === 0 || dryRun) return;
-    const key = cursorKeys.covered(repository.id);
+    if (deliveries.length === 0 || dryRun) return;
+    const key = cursorKeys.covered(repositoryId);
     const at = now();
-    const added = missed.flatMap((change): CoveredChange[] => {
-      if (change.updatedRefs) return change.updatedRefs.map((ref) => ({ at, ref }));
-      const payload = parsePayload(payloadOf(change, { repository, headSha: undefined, ownerId: "", hubUrl: "" }));
+    const added = deliveries.flatMap(({ payload }): CoveredChange[] => {
+      if (payload.updatedRefs) return payload.updatedRefs.map((ref) => ({ at, ref }));
       const changed = keyOf(payload);
       return changed === undefined ? [] : [{ at, key: changed }];
     });

@@ -49,7 +49,7 @@ interface StateReaderOptions {
 /** Reads the present state of repositories from the Hub. Each request takes one call of the budget. */
 export class StateReader {
   readonly #options: StateReaderOptions;
-  /** The IDs of the owners that the token knows, by name. */
+  /** The IDs of the account of the token and of its organizations, by name. */
   #ownerIds: Promise<ReadonlyMap<string, string>> | undefined;
 
   constructor(options: StateReaderOptions) {
@@ -143,7 +143,7 @@ export class StateReader {
     }
   }
 
-  /** Returns the newest commit of a revision that was made before a time, or `undefined` if there is none. */
+  /** Returns the newest commit of a revision that was made before a time, or `undefined` for a younger revision. */
   async commitBefore(
     repository: RepoRef,
     { revision, time }: { revision: string; time: Date },

@@ -26,7 +26,7 @@ interface ScheduledTarget extends CatchUpTarget {
   everyMs: number;
 }
 
-/** What a server has seen that has not run yet. */
+/** The inbox of a server that has not run yet. */
 const emptyInbox: ReadInbox = {
   list: async () => ({ deliveries: [] }),
   cursors: { get: async () => undefined, list: async () => new Map(), set: async () => {}, claim: async () => true },
@@ -59,8 +59,8 @@ export class ServerCatchUp {
   }
 
   /**
-   * Starts the runs of all endpoints with `catchUp`, or with `poll` of all endpoints with `watch`. With `poll`, resolves after the
-   * first run of each endpoint.
+   * Starts the runs of all endpoints with `catchUp`, or with `poll` of all endpoints with `watch`, and ends the runs of an earlier
+   * call. With `poll`, resolves after the first run of each endpoint.
    *
    * @throws `OPTION_INVALID` if an endpoint cannot catch up, or the rate limit does not allow the interval; `INBOX_UNUSABLE` if the
    *   inbox would not survive a restart of a Space; with `poll`, errors of the first run.
@@ -68,6 +68,8 @@ export class ServerCatchUp {
   async start(option: Duration | undefined): Promise<void> {
     const poll = option ?? environmentInterval();
     const targets = this.#targets(poll);
+    // `ready()` can be called several times, and before `launch()`.
+    await this.close();
     if (targets.length === 0) return;
     this.#assertDurable();
     const { signal } = this.#stop;

@@ -183,7 +183,7 @@ export class ServerLifecycle {
     if (!this.#context.isClosed) await this.#parts.background.openIfNeeded();
   }
 
-  /** Starts to derive missed deliveries, if an endpoint or the launch asks for it. */
+  /** Starts to derive missed deliveries, if an endpoint or the launch has the option. */
   async #startCatchUp(): Promise<void> {
     const { endpoints, launchOptions, isClosed } = this.#context;
     const { poll } = launchOptions;

@@ -1,6 +1,8 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
+import { CallBudget } from "../../src/catch-up/call-budget.ts";
+import { CatchUp } from "../../src/catch-up/catch-up.ts";
 import { HubClient } from "../../src/client.ts";
 import type { StoredDelivery } from "../../src/inbox/inbox.ts";
 import { openInbox } from "../../src/inbox/open-inbox.ts";
@@ -260,6 +262,18 @@ describe("Catch-up", () => {
   });
 });
 
+describe("An endpoint that receives other events than before", () => {
+  test("starts at the present state, and derives what follows", async () => {
+    const watch = "user:local-user";
+    const first = await push("0");
+    await catchUp(createServer({ watch, scope: "discussion" }));
+    await catchUp(createServer({ watch, scope: "repo.content" }));
+    const second = await push("1");
+    await catchUp(createServer({ watch, scope: "repo.content" }));
+    expect(ranges()).toEqual([{ ref: "refs/heads/main", oldSha: first, newSha: second }]);
+  });
+});
+
 describe("A delivery of a sender", () => {
   test("does not count as derived, whatever its ID is", async () => {
     const server = createServer();
@@ -452,6 +466,29 @@ describe("A process that ends during catch-up", () => {
     await deliver(next, await pushPayload(first, second), "late");
     expect((await catchUp(next)).derived).toEqual([]);
     await waitFor(() => expect(received).toHaveLength(1));
+  });
+
+  test("keeps its claim while it waits for the rate limit", async () => {
+    let now = Date.now();
+    const opened = await openInbox({ url: inbox, log: createMemoryLogger(), now: () => now });
+    onTestFinished(async () => void (await opened.close(0)));
+    vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const others: (boolean | undefined)[] = [];
+    const wait = async (ms: number) => {
+      for (let passed = 0; passed < ms; passed += 10_000) {
+        now += 10_000;
+        await vi.advanceTimersByTimeAsync(10_000);
+        others.push(await opened.cursors?.claim({ key: "bot", holder: "another process", forMs: 1_000 }));
+      }
+    };
+    const budget = new CallBudget({ limit: 5, monotonicNow: () => now, wait });
+    const options = { hub: client, budget, log: createMemoryLogger(), now: () => now };
+    const catching = new CatchUp({ ...options, accept: async () => "accepted" as const });
+    const watch = [repo];
+    const target = { endpoint: "bot", watch, domains: ["repo"] as const, since: "now" as const };
+    await catching.run(target, opened, { signal: AbortSignal.timeout(20_000) });
+    expect(new Set(others)).toEqual(new Set([false]));
   });
 
   test("returns the claim of another process only when it has ended", async () => {

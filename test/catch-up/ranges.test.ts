@@ -46,6 +46,13 @@ describe("The part of a ref's history that no accepted delivery covers", () => {
   });
 });
 
+test("The ranges of tens of thousands of accepted pushes are followed", () => {
+  const accepted = Array.from({ length: 30_000 }, (_, index) => {
+    return { ref, oldSha: `${index}`, newSha: `${index + 1}`, id: `${index}`, isHandled: true };
+  });
+  expect(missedRanges(accepted, { from: "0", to: "30000" }).missed).toEqual([]);
+});
+
 describe("The budget of calls", () => {
   test("is a fifth of the rate limit in 5 minutes, and then waits for the next window", async () => {
     let now = 0;

@@ -192,7 +192,7 @@ const explained: readonly Breakage[] = [
     },
   },
   {
-    ...{ code: "TOKEN_MISSING", name: "nobody signed in" },
+    ...{ code: "TOKEN_MISSING", name: "no account signed in" },
     options: () => {
       for (const name of ["HF_TOKEN", "HUGGING_FACE_HUB_TOKEN"]) vi.stubEnv(name, "");
       vi.stubEnv("HF_HOME", createFolder());

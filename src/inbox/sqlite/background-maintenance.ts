@@ -39,7 +39,8 @@ interface BackgroundMaintenanceOptions extends Omit<BackgroundMaintenanceData, "
  * - It checkpoints the WAL and searches deliveries, which would block the event loop.
  * - It indexes deliveries for searches.
  *
- * The thread starts with the first running delivery, the first large prune, or the first search. It does not keep the process alive.
+ * The thread starts with the first running delivery, the first large prune, or the first search. It only keeps the process alive
+ * while a request waits for its answer.
  */
 export class BackgroundMaintenance {
   readonly #options: BackgroundMaintenanceOptions;
@@ -82,6 +83,8 @@ export class BackgroundMaintenance {
     this.#start();
     const thread = this.#thread;
     if (!thread) return {};
+    // Otherwise, a script that only waits for a search would end without a result.
+    thread.ref();
     return new Promise((resolve) => {
       thread.postMessage(request);
       this.#pending.push(resolve);
@@ -121,7 +124,10 @@ export class BackgroundMaintenance {
         env: {},
         execArgv: ["--disable-warning=ExperimentalWarning"],
       });
-      thread.on("message", (answer: MaintenanceAnswer) => this.#pending.shift()?.(answer));
+      thread.on("message", (answer: MaintenanceAnswer) => {
+        this.#pending.shift()?.(answer);
+        if (this.#pending.length === 0) thread.unref();
+      });
       // Without a listener, an error would end the process.
       thread.on("error", (error) => this.#fail(thread, error));
       thread.on("exit", () => this.#fail(thread, new Error("The thread exited.")));

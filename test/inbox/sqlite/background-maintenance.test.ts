@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { statSync } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -186,6 +187,22 @@ test("The thread does not checkpoint a small WAL", async () => {
   // The thread runs by now, and checks the WAL ten times per second.
   await setTimeout(400);
   expect(statSync(file).size).toBeLessThan(1_000_000);
+});
+
+test("A script that only waits for a search ends after its result", () => {
+  const source = (path: string) => JSON.stringify(new URL(`../../../src/${path}`, import.meta.url).href);
+  const script = `
+    import { openInbox } from ${source("inbox/open-inbox.ts")};
+    import { createRetryPolicy } from ${source("inbox/retry.ts")};
+    const log = { debug() {}, info() {}, warn() {}, error() {}, child: () => log };
+    const inbox = await openInbox({ url: ${JSON.stringify(`sqlite:${inboxFile()}`)}, log, now: Date.now });
+    const run = async () => ({ status: "succeeded", result: undefined });
+    inbox.startWorker({ endpoint: "bot", concurrency: 1, policy: createRetryPolicy({}), retentionMs: 1_000, run });
+    console.log((await inbox.list({ search: "nothing" })).deliveries.length);`;
+  const { status, stdout } = spawnSync(process.execPath, ["--input-type=module", "--eval", script], {
+    encoding: "utf8",
+  });
+  expect({ status, stdout }).toEqual({ status: 0, stdout: "0\n" });
 });
 
 describe("A requested checkpoint", () => {

@@ -7,7 +7,7 @@ export const faults: readonly Fault[] = [
   {
     name: "accepted pushes are derived again",
     file: "src/catch-up/accepted.ts",
-    find: "this.refs.set(ref, [...(this.refs.get(ref) ?? []), change]);",
+    find: "else this.refs.set(ref, [change]);",
     replace: "",
     tests: [catchUp],
   },
@@ -42,8 +42,8 @@ export const faults: readonly Fault[] = [
   {
     name: "the same change is not derived again after it was undone",
     file: "src/catch-up/endpoint-run.ts",
-    find: "number += 1;",
-    replace: "number = 1;",
+    find: "first + index + 1",
+    replace: "1",
     tests: [catchUp],
   },
   {
@@ -56,15 +56,15 @@ export const faults: readonly Fault[] = [
   {
     name: "two processes derive at the same time",
     file: "src/catch-up/catch-up.ts",
-    find: "if (!(await claim())) return { ...report, isElsewhere: true };\n    try",
-    replace: "await claim();\n    try",
+    find: "if (!hasClaim) return { ...report, isElsewhere: true };\n    // Renewed",
+    replace: "// Renewed",
     tests: [catchUp],
   },
   {
     name: "a claim is kept after the run",
     file: "src/catch-up/catch-up.ts",
-    find: "forMs: 0",
-    replace: "forMs: claimMs",
+    find: "await claim(0)",
+    replace: "await claim(claimMs)",
     tests: [catchUp],
   },
   {
@@ -94,5 +94,19 @@ export const faults: readonly Fault[] = [
     find: "this.#used < this.perWindow",
     replace: "this.#used <= this.perWindow",
     tests: [ranges],
+  },
+  {
+    name: "a claim ends while a run waits for the rate limit",
+    file: "src/catch-up/catch-up.ts",
+    find: "hasClaim = await claim(claimMs).catch(() => false);",
+    replace: "",
+    tests: [catchUp],
+  },
+  {
+    name: "the first refs that an endpoint receives are never read",
+    file: "src/catch-up/endpoint-run.ts",
+    find: "      known?.refs !== undefined &&\n",
+    replace: "",
+    tests: [catchUp],
   },
 ];
