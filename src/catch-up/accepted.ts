@@ -18,8 +18,8 @@ export class AcceptedChanges {
   readonly refIds: string[] = [];
   /** The IDs of those that the next comparison considers: see `missedRanges`. */
   readonly waiting = new Set<string>();
-  /** The commit of the main branch with which the repository was created. */
-  firstCommit: string | undefined;
+  /** The name and the commit of the main branch with which the repository was created. */
+  created: { name: string; commit: string | undefined } | undefined;
   /** The keys of other changes: see {@link keyOf}. */
   readonly keys = new Set<string>();
   /** The name after the last accepted move. */
@@ -51,7 +51,7 @@ export class AcceptedChanges {
     const key = keyOf(payload);
     if (key !== undefined) this.keys.add(key);
     // A derived creation contains the present commit.
-    if (key === "create" && number === 0) this.firstCommit = repo.headSha;
+    if (key === "create" && number === 0) this.created = { name: repo.name, commit: repo.headSha };
   }
 }
 
@@ -86,12 +86,15 @@ export class AcceptedDeliveries {
     this.#inbox = inbox;
   }
 
-  /** Reads deliveries from the inbox, without those that were already read. */
-  async read(filter: { receivedFrom: Date; repository?: string }): Promise<void> {
+  /**
+   * Reads the deliveries that were received at a time or later, without those that were already read. Those of all repositories, because
+   * a delivery can contain an earlier name of a repository.
+   */
+  async read(receivedFrom: Date): Promise<void> {
     let cursor: string | undefined;
     do {
       const page = await this.#inbox.list({
-        ...filter,
+        receivedFrom,
         endpoint: this.#endpoint,
         limit: 1_000,
         ...(cursor && { cursor }),

@@ -55,7 +55,7 @@ async function missedRepositoryChanges({ cursor, present, accepted, ownerId }: C
   const { name, isPrivate } = repository;
   const missed: MissedChange[] = [];
   if (!cursor && !accepted.keys.has("create")) missed.push({ scope: "repo", action: "create", name });
-  const knownName = accepted.name ?? cursor?.name ?? name;
+  const knownName = accepted.name ?? cursor?.name ?? accepted.created?.name ?? name;
   if (knownName !== name) {
     const owner = { id: await ownerId(ownerOf(name)) };
     missed.push({ scope: "repo", action: "move", name: knownName, movedTo: { name, owner } });
@@ -65,7 +65,8 @@ async function missedRepositoryChanges({ cursor, present, accepted, ownerId }: C
   }
   if (!refs || (cursor && !cursor.refs)) return missed;
   const names = new Set([...refs.keys(), ...Object.keys(cursor?.refs ?? {}), ...accepted.refs.keys()]);
-  const known = cursor?.refs ?? (accepted.firstCommit === undefined ? {} : { "refs/heads/main": accepted.firstCommit });
+  const firstCommit = accepted.created?.commit;
+  const known = cursor?.refs ?? (firstCommit === undefined ? {} : { "refs/heads/main": firstCommit });
   for (const ref of names) {
     const range = { from: known[ref] ?? null, to: refs.get(ref) ?? null };
     const { missed: ranges, waiting } = missedRanges(accepted.refs.get(ref) ?? [], range);

@@ -73,8 +73,8 @@ export interface DerivedDelivery {
 
 /** The number of repositories after which the progress of a run is logged. */
 const reportEvery = 100;
-/** How long before the start of a run its deliveries are read again: a delivery can be stored long after it arrived. */
-const overlapMs = 10 * 60_000;
+/** How long before the last read the deliveries are read again: a delivery can be stored some time after it arrived. */
+const overlapMs = 2 * 60_000;
 
 interface RunParts extends CatchUpOptions {
   target: CatchUpTarget;
@@ -97,6 +97,8 @@ export class EndpointRun {
   readonly #parts: RunParts;
   readonly #reader: StateReader;
   readonly #startedAt: number;
+  /** When the accepted deliveries were last read. */
+  #readAt: number;
   readonly #stored: ReadonlyMap<string, string>;
   readonly #endpoint: EndpointCursor | undefined;
   readonly #accepted: AcceptedDeliveries;
@@ -119,7 +121,7 @@ export class EndpointRun {
     if (endpoint) {
       // The clock can have been set back.
       const from = Math.min(startedAt, endpoint.ranAt, ...Object.values(endpoint.unfinished)) - overlapMs;
-      await accepted.read({ receivedFrom: new Date(from) });
+      await accepted.read(new Date(from));
     }
     return new EndpointRun(parts, { startedAt, stored, endpoint, accepted });
   }
@@ -136,6 +138,7 @@ export class EndpointRun {
     const { hub, budget, signal, report } = parts;
     this.#parts = parts;
     this.#startedAt = read.startedAt;
+    this.#readAt = read.startedAt;
     this.#stored = read.stored;
     this.#endpoint = read.endpoint;
     this.#accepted = read.accepted;
@@ -187,7 +190,7 @@ export class EndpointRun {
 
   async #compare(listed: ListedRepository): Promise<void> {
     let repository = listed;
-    const { target, cursors, dryRun } = this.#parts;
+    const { target, cursors, dryRun, now } = this.#parts;
     const known = readRepositoryCursor(this.#stored.get(cursorKeys.repository(repository.id)));
     let accepted = this.#acceptedOf(repository, known);
     let present = await this.#readPresent(repository, known, accepted);
@@ -201,11 +204,10 @@ export class EndpointRun {
       });
     let missed = await find();
     if (missed.length > 0) {
-      // Deliveries that arrived after the start of the run. Those that arrive from now on wait until the comparison has ended.
-      await this.#accepted.read({
-        receivedFrom: new Date(this.#startedAt - overlapMs),
-        repository: `${repository.type}:${repository.name}`,
-      });
+      // Deliveries that arrived after the last read. Those that arrive from now on wait until the comparison has ended.
+      const lastReadAt = this.#readAt;
+      this.#readAt = now();
+      await this.#accepted.read(new Date(Math.min(lastReadAt, this.#readAt) - overlapMs));
       accepted = this.#acceptedOf(repository, known);
       // Otherwise, a delivery can contain a later state.
       repository = (await this.#reader.repository(repository)) ?? repository;

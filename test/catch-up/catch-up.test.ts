@@ -401,6 +401,28 @@ describe("Catch-up", () => {
     ]);
   });
 
+  test("recognizes deliveries with an earlier name of the repository, and derives the new name", async () => {
+    const opened = await openInbox({ url: inbox, log: createMemoryLogger(), now: Date.now });
+    onTestFinished(async () => void (await opened.close(0)));
+    const server = createServer({ watch: "user:local-user" }, { inbox: opened });
+    await catchUp(server);
+    await hubCall("POST", "/api/repos/create", { name: "new", type: "dataset" });
+    const { _id: id, id: name, sha } = await client.repo({ type: "dataset", name: "local-user/new" }).info();
+    const created = { event: { scope: "repo", action: "create" }, repo: { id, name, type: "dataset", headSha: sha } };
+    await hubCall("POST", "/api/repos/move", { fromRepo: name, toRepo: "local-user/renamed", type: "dataset" });
+    const { list } = opened;
+    let lists = 0;
+    vi.spyOn(opened, "list").mockImplementation(async (options) => {
+      lists += 1;
+      if (lists === 2) {
+        vi.restoreAllMocks();
+        await deliver(server, webhookPayload("repo", created), "during");
+      }
+      return list.call(opened, options);
+    });
+    expect((await catchUp(server)).derived).toMatchObject([{ action: "move", repository: "dataset:local-user/new" }]);
+  });
+
   test("derives no reversal of a push that arrives during the comparison", async () => {
     const opened = await openInbox({ url: inbox, log: createMemoryLogger(), now: Date.now });
     onTestFinished(async () => void (await opened.close(0)));
@@ -409,8 +431,10 @@ describe("Catch-up", () => {
     await catchUp(server);
     await hubCall("POST", "/api/datasets/local-user/data/branch/next");
     const { list } = opened;
+    let lists = 0;
     vi.spyOn(opened, "list").mockImplementation(async (options) => {
-      if (options?.repository !== undefined) {
+      lists += 1;
+      if (lists === 2) {
         vi.restoreAllMocks();
         await deliver(server, await pushPayload(first, await push("1")), "during");
       }
