@@ -1,23 +1,41 @@
-import type { Inbox, StoredDelivery } from "../inbox/inbox.ts";
+import type { Inbox } from "../inbox/inbox.ts";
 import { coveredReason } from "../payload/filter.ts";
-import { parsePayload } from "../payload/parse.ts";
+import { derivedIdPrefix, parsePayload } from "../payload/parse.ts";
 import type { WebhookPayload } from "../payload/schema.ts";
-import type { RefChange } from "./cursor.ts";
-
-/** `isHandled`: the handler has succeeded. Another delivery can still be ignored. */
-export type AcceptedRefChange = RefChange & { id: string; isHandled: boolean };
+import { keyOf, type ListCommits, uncoveredPart } from "./covered.ts";
+import type { CoveredChange, RefChange } from "./cursor.ts";
 
 /** A delivery in the inbox. */
-type AcceptedDelivery = Pick<StoredDelivery, "id" | "status"> & { receivedAt: number; payload: WebhookPayload };
+interface AcceptedDelivery {
+  id: string;
+  receivedAt: number;
+  /** Whether its handler has ended. */
+  hasEnded: boolean;
+  /** Whether it has already been found out what of it catch-up has derived. */
+  isDecided: boolean;
+  payload: WebhookPayload;
+}
+
+interface Comparable {
+  /** The IDs of the deliveries that the cursor of the repository contains. `all` for a cursor that starts at the present state. */
+  compared: readonly string[] | "all";
+  /** Reads the changes of the repository that catch-up has derived. */
+  readCovered: () => Promise<readonly CoveredChange[]>;
+  listCommits: ListCommits;
+}
 
 /** The changes of a repository that the accepted deliveries of an endpoint contain. */
 export class AcceptedChanges {
+  /** What catch-up has derived, without what the deliveries undo. Missing if it was not needed. */
+  covered: readonly CoveredChange[] | undefined;
+  /** Whether a delivery undoes what catch-up has derived. */
+  undoes = false;
+  /** When the first delivery whose handler has not ended was received. */
+  openSince: number | undefined;
   /** The changes of each ref since the last comparison, oldest first. */
-  readonly refs = new Map<string, AcceptedRefChange[]>();
-  /** The IDs of the deliveries that change refs, also before the last comparison. */
-  readonly refIds: string[] = [];
-  /** The IDs of those that the next comparison considers: see `missedRanges`. */
-  readonly waiting = new Set<string>();
+  readonly refs = new Map<string, RefChange[]>();
+  /** The IDs of the deliveries that run, also of those before the last comparison. */
+  readonly ids: string[] = [];
   /** The name and the commit of the main branch with which the repository was created. */
   created: { name: string; commit: string | undefined } | undefined;
   /** The keys of other changes: see {@link keyOf}. */
@@ -30,26 +48,28 @@ export class AcceptedChanges {
   /** The number of derived deliveries up to the last accepted one. */
   derived = 0;
 
-  /** Adds a delivery that was accepted after those that were added before. */
-  add({ id, status, payload }: AcceptedDelivery, compared: ReadonlySet<string>): void {
+  /**
+   * Adds a delivery that was accepted after those that were added before. `isCompared`: whether the cursor already contains its changes
+   * of refs. To follow them again would lead elsewhere if a force push restored an earlier commit.
+   */
+  add({ id, payload }: Pick<AcceptedDelivery, "id" | "payload">, { isCompared }: { isCompared: boolean }): void {
     const { event, updatedRefs = [], movedTo, updatedConfig, discussion, repo } = payload;
-    if (updatedRefs.length > 0) this.refIds.push(id);
-    // The cursor contains what was compared. To follow it again would lead elsewhere if a force push restored an earlier commit.
-    for (const { ref, oldSha, newSha } of compared.has(id) ? [] : updatedRefs) {
-      const change = { ref, oldSha, newSha, id, isHandled: status === "succeeded" };
+    this.ids.push(id);
+    const number = Number(numberPattern.exec(id)?.[1] ?? 0);
+    this.derived = Math.max(this.derived, number);
+    const key = keyOf(payload);
+    if (key !== undefined) this.keys.add(key);
+    for (const { ref, oldSha, newSha } of isCompared ? [] : updatedRefs) {
+      const change = { ref, oldSha, newSha };
       const changes = this.refs.get(ref);
       if (changes) changes.push(change);
       else this.refs.set(ref, [change]);
     }
-    const number = Number(numberPattern.exec(id)?.[1] ?? 0);
-    this.derived = Math.max(this.derived, number);
     if (movedTo) this.name = movedTo.name;
     if (updatedConfig?.private !== undefined) this.isPrivate = updatedConfig.private;
     // A comment can arrive after a later change of the status that it contains.
     if (discussion && event.scope === "discussion")
       this.discussions.set(discussion.num, { status: discussion.status, title: discussion.title });
-    const key = keyOf(payload);
-    if (key !== undefined) this.keys.add(key);
     // A derived creation contains the present commit.
     if (key === "create" && number === 0) this.created = { name: repo.name, commit: repo.headSha };
   }
@@ -57,22 +77,6 @@ export class AcceptedChanges {
 
 /** Reads the number of a derived delivery from its ID. */
 const numberPattern = /^catch-up-(\d+)-/;
-
-/**
- * Returns a text that identifies a change that does not move a ref, or `undefined` for other changes. The texts of a derived and of a
- * real delivery are equal.
- */
-export function keyOf({ event, movedTo, updatedConfig, discussion, comment }: WebhookPayload): string | undefined {
-  if (event.scope === "repo" && event.action === "create") return "create";
-  if (movedTo) return `name ${movedTo.name}`;
-  if (event.scope === "repo.config") return `private ${updatedConfig?.private}`;
-  if (event.scope === "discussion.comment") {
-    return event.action === "create" ? `comment ${comment?.id}` : undefined;
-  }
-  if (event.scope !== "discussion" || !discussion) return undefined;
-  const { num, status, title } = discussion;
-  return event.action === "create" ? `discussion ${num}` : `discussion ${num} ${status} ${title}`;
-}
 
 /** The accepted deliveries of an endpoint, by repository. */
 export class AcceptedDeliveries {
@@ -106,7 +110,9 @@ export class AcceptedDeliveries {
         const payload = readPayload(body);
         if (!payload) continue;
         const { repo } = payload;
-        const delivery = { id, status, receivedAt: receivedAt.getTime(), payload };
+        const hasEnded = status !== "queued" && status !== "running";
+        const isDecided = hasEnded || attempts.length > 0 || id.startsWith(derivedIdPrefix);
+        const delivery = { id, receivedAt: receivedAt.getTime(), hasEnded, isDecided, payload };
         const deliveries = this.#deliveries.get(repo.id);
         if (deliveries) deliveries.push(delivery);
         else this.#deliveries.set(repo.id, [delivery]);
@@ -115,14 +121,35 @@ export class AcceptedDeliveries {
     } while (cursor !== undefined);
   }
 
-  /** Returns the accepted changes of a repository. `compared`: the IDs of those that its cursor contains. */
-  of(repositoryId: string, compared: readonly string[]): AcceptedChanges {
+  /**
+   * Returns the changes of a repository that were accepted. Without those of deliveries that wait in the inbox and will be ignored,
+   * because catch-up has derived them.
+   */
+  async changesOf(repositoryId: string, { compared, readCovered, listCommits }: Comparable): Promise<AcceptedChanges> {
     const accepted = new AcceptedChanges();
-    const deliveries = this.#deliveries.get(repositoryId) ?? [];
+    const known = compared === "all" ? undefined : new Set(compared);
     // Lists are newest first.
-    const known = new Set(compared);
-    for (const delivery of deliveries.toReversed().sort((one, other) => one.receivedAt - other.receivedAt)) {
-      accepted.add(delivery, known);
+    const deliveries = this.#deliveries.get(repositoryId)?.toReversed() ?? [];
+    for (const delivery of deliveries.sort((one, other) => one.receivedAt - other.receivedAt)) {
+      const { id, payload, receivedAt, hasEnded, isDecided } = delivery;
+      if (!hasEnded) accepted.openSince ??= receivedAt;
+      const isCompared = known?.has(id) ?? true;
+      const hasSeveralRefs = (payload.updatedRefs?.length ?? 0) > 1;
+      if (isCompared || (isDecided && !hasSeveralRefs)) {
+        accepted.add(delivery, { isCompared });
+        continue;
+      }
+      accepted.covered ??= await readCovered();
+      const { part, covered } = await uncoveredPart(payload, accepted.covered, listCommits);
+      if (isDecided) {
+        const updatedRefs = Array.isArray(part) ? part : payload.updatedRefs;
+        accepted.add({ id, payload: { ...payload, updatedRefs } }, { isCompared });
+        continue;
+      }
+      accepted.undoes ||= covered !== accepted.covered;
+      accepted.covered = covered;
+      // A delivery that will run for some of its refs counts when it has run. Until then, the other refs are derived.
+      if (part === "all") accepted.add(delivery, { isCompared });
     }
     return accepted;
   }

@@ -3,8 +3,8 @@ import { untilAborted } from "../core/time.ts";
 import type { Cursors } from "../inbox/inbox.ts";
 import { derivedIdPrefix } from "../payload/parse.ts";
 import type { WebhookPayload } from "../payload/schema.ts";
-import { uncoveredPart } from "./covered.ts";
-import { cursorKeys, readCoveredChanges } from "./cursor.ts";
+import { type Coverage, uncoveredPart } from "./covered.ts";
+import { cursorKeys, readCoveredChanges, readRepositoryCursor } from "./cursor.ts";
 import {
   type CatchUpOptions,
   type CatchUpReport,
@@ -34,8 +34,9 @@ export class CatchUp {
   readonly #options: CatchUpOptions;
   /** Identifies this process when it claims the right to derive deliveries. */
   readonly #holder = crypto.randomUUID();
-  /** The endpoints and repositories that are being compared. Their deliveries wait, because they may be derived at the same time. */
-  readonly #comparing = new Map<string, Promise<unknown>>();
+  /** The last turn of each endpoint and repository: see {@link #takeTurn}. */
+  readonly #turns = new Map<string, Promise<unknown>>();
+  readonly #ranges = new Map<string, readonly string[]>();
 
   constructor(options: CatchUpOptions) {
     this.#options = options;
@@ -58,13 +59,14 @@ export class CatchUp {
       hasClaim = await claim(claimMs).catch(() => false);
     }, claimMs / 4);
     try {
-      const run = await EndpointRun.open({ ...this.#options, target, inbox, cursors, signal, dryRun, report });
+      const ranges = this.#ranges;
+      const run = await EndpointRun.open({ ...this.#options, target, inbox, cursors, signal, dryRun, report, ranges });
       for (const watched of target.watch) {
         for await (const repository of run.repositories(watched)) {
           signal.throwIfAborted();
           // Another process has taken over, because this one was suspended for a long time.
           if (!hasClaim) return { ...report, isElsewhere: true };
-          await this.#hold(`${target.endpoint} ${repository.id}`, () => run.compare(repository));
+          await this.#takeTurn(`${target.endpoint} ${repository.id}`, signal, () => run.compare(repository));
         }
       }
       await run.finish();
@@ -75,41 +77,41 @@ export class CatchUp {
     }
   }
 
-  /**
-   * Returns what a delivery of the Hub changes that catch-up has not derived already: see {@link uncoveredPart}. First waits for the
-   * comparison of the repository.
-   */
+  /** Returns what a delivery of the Hub changes that catch-up has not derived: see {@link uncoveredPart}. */
   async uncovered(
     { endpoint, payload, id }: { endpoint: string; payload: WebhookPayload; id: string },
     inbox: ReadInbox,
     signal: AbortSignal,
-  ): Promise<Awaited<ReturnType<typeof uncoveredPart>>["part"]> {
+  ): Promise<Coverage["part"]> {
     const { cursors } = inbox;
     if (id.startsWith(derivedIdPrefix) || !cursors) return "all";
     const { repo } = payload;
-    await untilAborted(this.#comparing.get(`${endpoint} ${repo.id}`) ?? Promise.resolve(), signal);
-    const key = cursorKeys.covered(repo.id);
-    const covered = readCoveredChanges(await cursors.get(endpoint, key));
-    if (covered.length === 0) return "all";
-    const { hub, budget } = this.#options;
-    const reader = new StateReader({ hub, signal, beforeCall: () => budget.take(signal) });
-    const { part, outdated } = await uncoveredPart(payload, covered, ({ revision, until, max }) =>
-      reader.commits(repo, { revision, until: ({ id: commit }) => commit === until, max }),
-    );
-    if (outdated.length > 0) {
-      const forgotten = new Set(outdated.map((change) => JSON.stringify(change)));
-      const present = readCoveredChanges(await cursors.get(endpoint, key));
-      const kept = present.filter((change) => !forgotten.has(JSON.stringify(change)));
-      await cursors.set(endpoint, new Map([[key, JSON.stringify(kept)]]));
-    }
-    return part;
+    return this.#takeTurn(`${endpoint} ${repo.id}`, signal, async () => {
+      const key = cursorKeys.covered(repo.id);
+      const known = readCoveredChanges(await cursors.get(endpoint, key));
+      if (known.length === 0) return "all";
+      const cursor = readRepositoryCursor(await cursors.get(endpoint, cursorKeys.repository(repo.id)));
+      if (cursor?.compared.includes(id)) return "all";
+      const { hub, budget } = this.#options;
+      const reader = new StateReader({ hub, signal, beforeCall: () => budget.take(signal), ranges: this.#ranges });
+      const { part, covered } = await uncoveredPart(payload, known, (range) => reader.commitRange(repo, range));
+      if (covered !== known) await cursors.set(endpoint, new Map([[key, JSON.stringify(covered)]]));
+      return part;
+    });
   }
 
-  async #hold(key: string, compare: () => Promise<void>): Promise<void> {
-    const comparing = compare();
-    const settled = comparing.catch(() => {});
-    this.#comparing.set(key, settled);
-    await comparing.finally(() => this.#comparing.delete(key));
+  /** Waits for the turns that were taken before: a comparison and the decisions about deliveries need what the others have stored. */
+  async #takeTurn<Result>(key: string, signal: AbortSignal, take: () => Promise<Result>): Promise<Result> {
+    const before = this.#turns.get(key);
+    const turn = before ? untilAborted(before, signal).then(take) : take();
+    // A turn whose wait was aborted does not let the next one overtake the one before.
+    const settled = Promise.allSettled([before, turn]).then(() => {});
+    this.#turns.set(key, settled);
+    try {
+      return await turn;
+    } finally {
+      if (this.#turns.get(key) === settled) this.#turns.delete(key);
+    }
   }
 }
 

@@ -2,7 +2,7 @@ import type { DiscussionDetails, DiscussionSummary } from "../hub/repositories/d
 import { commentsIn } from "../hub/repositories/read-discussions.ts";
 import type { KnownScope } from "../payload/names.ts";
 import { deepMerge, samplePayload } from "../payload/samples.ts";
-import type { AcceptedChanges, AcceptedRefChange } from "./accepted.ts";
+import type { AcceptedChanges } from "./accepted.ts";
 import type { RefChange, RepositoryCursor } from "./cursor.ts";
 import type { ListedRepository, RefState } from "./repository-state.ts";
 
@@ -69,9 +69,7 @@ async function missedRepositoryChanges({ cursor, present, accepted, ownerId }: C
   const known = cursor?.refs ?? (firstCommit === undefined ? {} : { "refs/heads/main": firstCommit });
   for (const ref of names) {
     const range = { from: known[ref] ?? null, to: refs.get(ref) ?? null };
-    const { missed: ranges, waiting } = missedRanges(accepted.refs.get(ref) ?? [], range);
-    for (const { id } of waiting) accepted.waiting.add(id);
-    for (const { from, to } of ranges) {
+    for (const { from, to } of missedRanges(accepted.refs.get(ref) ?? [], range)) {
       const updatedRefs = [{ ref, oldSha: from, newSha: to }];
       missed.push({ scope: "repo.content", action: "update", name, updatedRefs });
     }
@@ -88,16 +86,12 @@ interface Range {
  * Returns the parts of a range that the accepted changes do not cover. The changes must be those since the start, and none after the end.
  *
  * Follows the changes from the start, each once, and then backwards from the end: the Hub promises no order, so the last change may have
- * arrived and an earlier one not. Commits can occur several times, because a force push can restore an earlier commit. What the handler
- * received besides, such as a force push whose reversal was lost, is connected, so that its last change leads to the end. `waiting`: other
- * changes that the handler has not received yet, because catch-up may have derived them.
+ * arrived and an earlier one not. Commits can occur several times, because a force push can restore an earlier commit. What was
+ * accepted besides, such as a force push whose reversal was lost, is connected, so that its last change leads to the end.
  */
-export function missedRanges(
-  accepted: readonly AcceptedRefChange[],
-  { from, to }: Range,
-): { missed: Range[]; waiting: readonly AcceptedRefChange[] } {
+export function missedRanges(accepted: readonly RefChange[], { from, to }: Range): Range[] {
   const remaining = [...accepted];
-  const take = (matches: (change: AcceptedRefChange) => boolean) => {
+  const take = (matches: (change: RefChange) => boolean) => {
     const index = remaining.findIndex(matches);
     return index === -1 ? undefined : remaining.splice(index, 1)[0];
   };
@@ -127,17 +121,16 @@ export function missedRanges(
   remaining.reverse();
   const end = followBack(to, position);
   remaining.reverse();
-  for (;;) {
-    const other = take(({ isHandled }) => isHandled);
-    if (!other) break;
+  for (let other = remaining.shift(); other; other = remaining.shift()) {
     const first = followBack(other.oldSha);
     const last = follow(other.newSha);
-    if (first === last) continue;
+    // The latter repeats what the handler has already received, such as a push that arrived after the first run had read its commit.
+    if (first === last || (position === end && last === end)) continue;
     moveTo(first);
     position = last;
   }
   moveTo(end);
-  return { missed, waiting: remaining };
+  return missed;
 }
 
 async function missedDiscussionChanges(comparison: Comparison): Promise<MissedChange[]> {

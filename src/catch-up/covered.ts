@@ -1,23 +1,19 @@
 import type { WebhookPayload } from "../payload/schema.ts";
-import { keyOf } from "./accepted.ts";
 import { type CoveredChange, isSameSubject, type RefChange } from "./cursor.ts";
+import type { CommitRange } from "./repository-state.ts";
 
-/** Lists the commits of a revision, newest first, until a commit, at most `max` of them. */
-export type ListCommits = (range: {
-  revision: string;
-  until: string | null;
-  max: number;
-}) => Promise<readonly string[]>;
+/** Lists the commits of a range, newest first. */
+export type ListCommits = (range: CommitRange) => Promise<readonly string[]>;
 
 /** The maximum number of ranges of a ref that are compared. Each takes a call to the Hub. */
 const maxRanges = 10;
 /** The maximum number of commits that are read to find out whether a change is in a derived range. */
 const maxCommits = 1_000;
 
-interface Coverage {
+export interface Coverage {
   part: "all" | "nothing" | RefChange[];
-  /** Covered changes that the delivery undoes. A later delivery of such a change repeats it, and is no duplicate. */
-  outdated: readonly CoveredChange[];
+  /** The covered changes without those that the delivery undoes. A later delivery of such a change repeats it, and is no duplicate. */
+  covered: readonly CoveredChange[];
 }
 
 /**
@@ -33,24 +29,26 @@ export async function uncoveredPart(
   const { updatedRefs } = payload;
   if (!updatedRefs) {
     const key = keyOf(payload);
-    if (key === undefined) return { part: "all", outdated: [] };
-    if (covered.some((change) => change.key === key)) return { part: "nothing", outdated: [] };
-    return {
-      part: "all",
-      outdated: covered.filter((change) => change.key !== undefined && isSameSubject(change.key, key)),
-    };
+    if (key === undefined) return { part: "all", covered };
+    if (covered.some((change) => change.key === key)) return { part: "nothing", covered };
+    const kept = covered.filter((change) => change.key === undefined || !isSameSubject(change.key, key));
+    return { part: "all", covered: kept };
   }
   const uncovered: RefChange[] = [];
-  const outdated: CoveredChange[] = [];
+  const undone = new Set<CoveredChange>();
   for (const change of updatedRefs) {
     const derived = covered.filter(({ ref }) => ref?.ref === change.ref);
-    const ranges = joinRanges(derived.flatMap(({ ref }) => ref ?? [])).slice(-maxRanges);
-    const relation = await compareWithRanges(change, ranges, listCommits);
+    const relation = await compareWithRanges(
+      change,
+      derived.flatMap(({ ref }) => ref ?? []),
+      listCommits,
+    );
     if (relation !== "covered") uncovered.push(change);
-    if (relation === "undoes") outdated.push(...derived);
+    if (relation === "undoes") for (const change of derived) undone.add(change);
   }
-  if (uncovered.length === 0) return { part: "nothing", outdated };
-  return { part: uncovered.length === updatedRefs.length ? "all" : uncovered, outdated };
+  const kept = undone.size === 0 ? covered : covered.filter((change) => !undone.has(change));
+  if (uncovered.length === 0) return { part: "nothing", covered: kept };
+  return { part: uncovered.length === updatedRefs.length ? "all" : uncovered, covered: kept };
 }
 
 /** Joins ranges that follow one another. */
@@ -68,14 +66,15 @@ function joinRanges(ranges: readonly RefChange[]): RefChange[] {
 /** `undoes`: the change restores a commit of a range. */
 async function compareWithRanges(
   { oldSha, newSha }: RefChange,
-  ranges: readonly RefChange[],
+  derived: readonly RefChange[],
   listCommits: ListCommits,
 ): Promise<"covered" | "undoes" | "other"> {
+  const ranges = joinRanges(derived).slice(-maxRanges);
+  // Also a range that was joined with a later force push. A deletion is covered if the ref was created again.
+  const isSame = (range: RefChange) => range.oldSha === oldSha && (range.newSha === newSha || newSha === null);
+  if (derived.some(isSame) || ranges.some(isSame)) return "covered";
   let undoes = false;
   for (const { oldSha: from, newSha: to } of ranges) {
-    if (oldSha === from && newSha === to) return "covered";
-    // The ref was deleted and created again.
-    if (oldSha === from && newSha === null) return "covered";
     if (newSha === from || (to === null && oldSha === null)) undoes = true;
     if (to === null || newSha === null) continue;
     const commits = await listCommits({ revision: to, until: from, max: maxCommits });
@@ -85,4 +84,20 @@ async function compareWithRanges(
     undoes = true;
   }
   return undoes ? "undoes" : "other";
+}
+
+/**
+ * Returns a text that identifies a change that does not move a ref, or `undefined` for other changes. The texts of a derived and of a
+ * real delivery are equal.
+ */
+export function keyOf({ event, movedTo, updatedConfig, discussion, comment }: WebhookPayload): string | undefined {
+  if (event.scope === "repo" && event.action === "create") return "create";
+  if (movedTo) return `name ${movedTo.name}`;
+  if (event.scope === "repo.config") return `private ${updatedConfig?.private}`;
+  if (event.scope === "discussion.comment") {
+    return event.action === "create" ? `comment ${comment?.id}` : undefined;
+  }
+  if (event.scope !== "discussion" || !discussion) return undefined;
+  const { num, status, title } = discussion;
+  return event.action === "create" ? `discussion ${num}` : `discussion ${num} ${status} ${title}`;
 }

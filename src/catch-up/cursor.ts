@@ -12,7 +12,10 @@ const repositoryCursor = z.object({
   lastModified: z.optional(z.string()),
   /** Missing if the endpoint did not receive the events of refs, so that the first ones to be read are the start. */
   refs: z.optional(z.record(z.string(), z.string())),
-  /** The IDs of the deliveries that led to `refs`, and that the next run may read again. */
+  /**
+   * The IDs of the deliveries whose changes this state contains, and that the next run may read again. They run even if catch-up has
+   * derived their changes before.
+   */
   compared: z.array(z.string()),
   /** By number, and missing like `refs`. `comments`: the number of comments in the list of the Hub. */
   discussions: z.optional(

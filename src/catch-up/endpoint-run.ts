@@ -6,9 +6,10 @@ import type { Cursors, Inbox } from "../inbox/inbox.ts";
 import { derivedIdPrefix, parsePayload } from "../payload/parse.ts";
 import type { WebhookPayload } from "../payload/schema.ts";
 import { formatWatched, type WatchedItem, type WebhookDomain } from "../payload/watch.ts";
-import { type AcceptedChanges, AcceptedDeliveries, keyOf } from "./accepted.ts";
+import { type AcceptedChanges, AcceptedDeliveries } from "./accepted.ts";
 import type { CallBudget } from "./call-budget.ts";
 import { findMissedChanges, type MissedChange, ownerOf, type PresentState, payloadOf } from "./changes.ts";
+import { keyOf } from "./covered.ts";
 import {
   type CoveredChange,
   coveredMs,
@@ -83,6 +84,8 @@ interface RunParts extends CatchUpOptions {
   signal: AbortSignal;
   dryRun: boolean;
   report: CatchUpReport;
+  /** See `StateReader`. */
+  ranges: Map<string, readonly string[]>;
 }
 
 /** A derived delivery before it is accepted. */
@@ -118,11 +121,9 @@ export class EndpointRun {
       const first: EndpointCursor = { ranAt: startedAt, watched: [], unfinished: {} };
       await cursors.set(target.endpoint, new Map([[cursorKeys.endpoint, JSON.stringify(first)]]));
     }
-    if (endpoint) {
-      // The clock can have been set back.
-      const from = Math.min(startedAt, endpoint.ranAt, ...Object.values(endpoint.unfinished)) - overlapMs;
-      await accepted.read(new Date(from));
-    }
+    const { ranAt = startedAt, unfinished = {} } = endpoint ?? {};
+    // The clock can have been set back.
+    await accepted.read(new Date(Math.min(startedAt, ranAt, ...Object.values(unfinished)) - overlapMs));
     return new EndpointRun(parts, { startedAt, stored, endpoint, accepted });
   }
 
@@ -135,7 +136,7 @@ export class EndpointRun {
       accepted: AcceptedDeliveries;
     },
   ) {
-    const { hub, budget, signal, report } = parts;
+    const { hub, budget, signal, report, ranges } = parts;
     this.#parts = parts;
     this.#startedAt = read.startedAt;
     this.#readAt = read.startedAt;
@@ -146,7 +147,7 @@ export class EndpointRun {
       await budget.take(signal);
       report.calls += 1;
     };
-    this.#reader = new StateReader({ hub, signal, beforeCall });
+    this.#reader = new StateReader({ hub, signal, beforeCall, ranges });
   }
 
   /** Returns the repositories of a watched item that were not compared in this run. */
@@ -192,7 +193,7 @@ export class EndpointRun {
     let repository = listed;
     const { target, cursors, dryRun, now } = this.#parts;
     const known = readRepositoryCursor(this.#stored.get(cursorKeys.repository(repository.id)));
-    let accepted = this.#acceptedOf(repository, known);
+    let accepted = await this.#acceptedOf(repository, known);
     let present = await this.#readPresent(repository, known, accepted);
     const cursor = known ?? (this.#isNew(repository) ? undefined : await this.#firstCursor(present));
     const hasRepoEvents = target.domains.includes("repo");
@@ -208,7 +209,7 @@ export class EndpointRun {
       const lastReadAt = this.#readAt;
       this.#readAt = now();
       await this.#accepted.read(new Date(Math.min(lastReadAt, this.#readAt) - overlapMs));
-      accepted = this.#acceptedOf(repository, known);
+      accepted = await this.#acceptedOf(repository, known);
       // Otherwise, a delivery can contain a later state.
       repository = (await this.#reader.repository(repository)) ?? repository;
       present = await this.#readPresent(repository, known, accepted);
@@ -216,11 +217,14 @@ export class EndpointRun {
     }
     const first = Math.max(cursor?.derived ?? 0, accepted.derived);
     const deliveries = await this.#derive(missed, { present, first });
-    await this.#remember(deliveries, repository.id);
+    await this.#remember(deliveries, repository.id, accepted);
     await this.#accept(deliveries);
     if (dryRun) return;
-    const derivedIds = deliveries.flatMap(({ id, payload }) => (payload.updatedRefs ? [id] : []));
-    const compared = [...accepted.refIds.filter((id) => !accepted.waiting.has(id)), ...derivedIds];
+    // The next run finds out how it has ended, or whether its change was derived.
+    if (accepted.openSince !== undefined) {
+      this.#unfinished.set(repository.id, Math.min(this.#startedAt, accepted.openSince + overlapMs));
+    }
+    const compared = [...accepted.ids, ...deliveries.map(({ id }) => id)];
     const text = JSON.stringify(nextCursor({ cursor, present, compared, derived: first + deliveries.length }));
     const key = cursorKeys.repository(repository.id);
     if (text !== this.#stored.get(key)) await cursors.set(target.endpoint, new Map([[key, text]]));
@@ -232,8 +236,19 @@ export class EndpointRun {
     return !this.#isFirst && ranAt !== undefined && !(createdAt !== undefined && Date.parse(createdAt) <= ranAt);
   }
 
-  #acceptedOf({ id }: ListedRepository, known: RepositoryCursor | undefined): AcceptedChanges {
-    return this.#accepted.of(id, known?.compared ?? []);
+  async #acceptedOf(repository: ListedRepository, known: RepositoryCursor | undefined): Promise<AcceptedChanges> {
+    const { target } = this.#parts;
+    const { id } = repository;
+    return this.#accepted.changesOf(id, {
+      compared: known?.compared ?? (target.since === "now" && !this.#isNew(repository) ? "all" : []),
+      readCovered: () => this.#readCovered(id),
+      listCommits: (range) => this.#reader.commitRange(repository, range),
+    });
+  }
+
+  async #readCovered(repositoryId: string): Promise<readonly CoveredChange[]> {
+    const { cursors, target } = this.#parts;
+    return readCoveredChanges(await cursors.get(target.endpoint, cursorKeys.covered(repositoryId)));
   }
 
   async #readPresent(
@@ -307,18 +322,22 @@ export class EndpointRun {
   }
 
   /** Call this method before the changes are accepted, so that a late delivery does not run too if this process crashes in between. */
-  async #remember(deliveries: readonly DerivedPayload[], repositoryId: string): Promise<void> {
+  async #remember(
+    deliveries: readonly DerivedPayload[],
+    repositoryId: string,
+    accepted: AcceptedChanges,
+  ): Promise<void> {
     const { cursors, target, now, dryRun } = this.#parts;
-    if (deliveries.length === 0 || dryRun) return;
-    const key = cursorKeys.covered(repositoryId);
+    if (dryRun || (deliveries.length === 0 && !accepted.undoes)) return;
+    const covered = accepted.covered ?? (await this.#readCovered(repositoryId));
     const at = now();
     const added = deliveries.flatMap(({ payload }): CoveredChange[] => {
       if (payload.updatedRefs) return payload.updatedRefs.map((ref) => ({ at, ref }));
       const changed = keyOf(payload);
       return changed === undefined ? [] : [{ at, key: changed }];
     });
-    const covered = remember(readCoveredChanges(await cursors.get(target.endpoint, key)), added, at);
-    await cursors.set(target.endpoint, new Map([[key, JSON.stringify(covered)]]));
+    const text = JSON.stringify(remember(covered, added, at));
+    await cursors.set(target.endpoint, new Map([[cursorKeys.covered(repositoryId), text]]));
   }
 
   /** Stores that all repositories were compared. */

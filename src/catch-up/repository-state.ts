@@ -30,6 +30,13 @@ export interface ListedRepository {
 /** The commit of each ref, by its full name. */
 export type RefState = ReadonlyMap<string, string>;
 
+/** A commit, and the earlier one up to which commits are listed. */
+export interface CommitRange {
+  revision: string;
+  until: string | null;
+  max: number;
+}
+
 const listedRepository = z.object({
   _id: z.string(),
   id: z.string(),
@@ -44,7 +51,12 @@ interface StateReaderOptions {
   /** Waits until the budget allows a call. */
   beforeCall: () => Promise<void>;
   signal: AbortSignal;
+  /** The commits of ranges that were read before, which never change. The reader adds to it. */
+  ranges: Map<string, readonly string[]>;
 }
+
+/** The maximum number of ranges whose commits are kept. */
+const maxKeptRanges = 50;
 
 /** Reads the present state of repositories from the Hub. Each request takes one call of the budget. */
 export class StateReader {
@@ -141,6 +153,19 @@ export class StateReader {
         if (until({ id, date }) || ids.length >= max) return ids;
       }
     }
+  }
+
+  /** Lists the commits from a commit back to another one, at most `max`: see {@link commits}. */
+  async commitRange(repository: RepoRef, { revision, until, max }: CommitRange): Promise<readonly string[]> {
+    const { ranges } = this.#options;
+    const key = `${revision} ${until}`;
+    const known = ranges.get(key);
+    if (known) return known;
+    const commits = await this.commits(repository, { revision, until: ({ id }) => id === until, max });
+    if (commits.length === 0) return commits;
+    for (const oldest of ranges.keys()) if (ranges.size >= maxKeptRanges) ranges.delete(oldest);
+    ranges.set(key, commits);
+    return commits;
   }
 
   /** Returns the newest commit of a revision that was made before a time, or `undefined` for a younger revision. */

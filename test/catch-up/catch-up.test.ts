@@ -381,24 +381,70 @@ describe("Catch-up", () => {
     expect((await catchUp(server)).derived).toEqual([]);
   });
 
-  test("connects a change that waited in the inbox, after it has run", async () => {
-    const server = createServer({ scope: "repo.content" });
-    const first = await push("0");
-    await catchUp(server);
-    const opened = await openInbox({ url: inbox, log: createMemoryLogger(), now: Date.now });
-    onTestFinished(async () => void (await opened.close(0)));
-    await opened.pause("bot");
+  describe("with a change that waits in the inbox", () => {
     const [removed, other] = ["a".repeat(40), "b".repeat(40)];
-    await deliver(server, await pushPayload(removed, other), "waiting");
-    const run = () => server[serverControl].catchUp({ signal: AbortSignal.timeout(20_000), dryRun: false });
-    expect((await run()).get("bot")?.derived).toEqual([]);
-    await opened.resume("bot");
-    await waitFor(() => expect(received).toHaveLength(1));
-    await catchUp(server);
-    expect(ranges().slice(1)).toMatchObject([
-      { oldSha: first, newSha: removed },
-      { oldSha: other, newSha: first },
-    ]);
+    const run = (server: WebhooksServer) =>
+      server[serverControl].catchUp({ signal: AbortSignal.timeout(20_000), dryRun: false });
+    const summary = () => ranges().map(({ oldSha, newSha }) => [oldSha, newSha]);
+
+    async function createPaused() {
+      const server = createServer({ scope: "repo.content", concurrency: 1 });
+      const first = await push("0");
+      await catchUp(server);
+      const opened = await openInbox({ url: inbox, log: createMemoryLogger(), now: Date.now });
+      onTestFinished(async () => void (await opened.close(0)));
+      await opened.pause("bot");
+      return { server, opened, first };
+    }
+
+    test("connects it, and derives nothing when it has run", async () => {
+      const { server, opened, first } = await createPaused();
+      await deliver(server, await pushPayload(removed, other), "waiting");
+      await run(server);
+      expect((await run(server)).get("bot")?.derived).toEqual([]);
+      await opened.resume("bot");
+      await waitFor(() => expect(received).toHaveLength(3));
+      expect((await catchUp(server)).derived).toEqual([]);
+      expect(summary()).toEqual([
+        [removed, other],
+        [first, removed],
+        [other, first],
+      ]);
+    });
+
+    test("runs it, although the same change had to be derived", async () => {
+      const { server, opened, first } = await createPaused();
+      const present = await push("1");
+      await deliver(server, await pushPayload(first, present), "waiting");
+      // The reversals of both were lost.
+      await deliver(server, await pushPayload(removed, first), "other");
+      await run(server);
+      await opened.resume("bot");
+      await waitFor(() => expect(received).toHaveLength(4));
+      expect((await catchUp(server)).derived).toEqual([]);
+      expect(summary()).toEqual([
+        [first, present],
+        [removed, first],
+        [present, removed],
+        [first, present],
+      ]);
+    });
+
+    test("does not count it if it is a late delivery of a derived change", async () => {
+      const { server, opened, first } = await createPaused();
+      const present = await push("1");
+      await run(server);
+      await deliver(server, await pushPayload(first, present), "late");
+      await hubCall("POST", "/api/datasets/local-user/data/branch/main", { startingPoint: first, overwrite: true });
+      const last = await push("2");
+      await run(server);
+      await opened.resume("bot");
+      await waitFor(() => expect(received).toHaveLength(2));
+      expect(summary()).toEqual([
+        [first, present],
+        [present, last],
+      ]);
+    });
   });
 
   test("recognizes deliveries with an earlier name of the repository, and derives the new name", async () => {
@@ -446,6 +492,16 @@ describe("Catch-up", () => {
 });
 
 describe("The first run", () => {
+  test("starts after what was delivered before, also if it arrives late", async () => {
+    const [first, second, last] = [await push("0"), await push("1"), await push("2")];
+    const server = createServer({ scope: "repo.content", concurrency: 1 });
+    await deliver(server, await pushPayload(first, second), "before");
+    expect((await catchUp(server)).derived).toEqual([]);
+    await deliver(server, await pushPayload(second, last), "late");
+    expect((await catchUp(server)).derived).toEqual([]);
+    expect(received).toHaveLength(2);
+  });
+
   test.each([
     ["now", 0],
     ["all", 1],

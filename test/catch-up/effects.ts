@@ -1,3 +1,4 @@
+import type { RefChange } from "../../src/catch-up/cursor.ts";
 import type { WebhookPayload } from "../../src/payload/schema.ts";
 
 /** A successful run of the handler. */
@@ -25,17 +26,19 @@ interface Effects {
   handled: readonly Handled[];
   initial: HubState;
   present: HubState;
+  forcePushes: boolean;
 }
 
 /** Returns how the effects of the handler differ from those of a receiver that never slept. */
-export function differences({ handled, initial, present }: Effects): string[] {
+export function differences({ handled, initial, present, ...truth }: Effects): string[] {
   const found: string[] = [];
   const byId = new Map<string, Handled>();
   for (const run of handled) {
     const earlier = byId.get(run.id);
-    if (earlier && (earlier.process === run.process || !earlier.process.isInterrupted)) {
-      found.push(`The delivery ${run.id} ran twice.`);
-    }
+    // A process from which another one has taken over can end its handlers later.
+    const isInterrupted = earlier?.process.isInterrupted || run.process.isInterrupted;
+    if (earlier?.process === run.process) found.push(`The delivery ${run.id} ran twice in one process.`);
+    else if (earlier && !isInterrupted) found.push(`The delivery ${run.id} ran twice.`);
     byId.set(run.id, run);
   }
   // The order in which deliveries were received is that in which catch-up reads them.
@@ -43,7 +46,9 @@ export function differences({ handled, initial, present }: Effects): string[] {
   for (const [id, state] of present) {
     const own = runs.filter(({ payload }) => payload.repo.id === id);
     found.push(
-      ...repositoryDifferences(own, { before: initial.get(id), state }).map((text) => `${state.name}: ${text}`),
+      ...repositoryDifferences(own, { before: initial.get(id), state, ...truth }).map(
+        (text) => `${state.name}: ${text}`,
+      ),
     );
   }
   return found;
@@ -51,7 +56,11 @@ export function differences({ handled, initial, present }: Effects): string[] {
 
 function repositoryDifferences(
   runs: readonly Handled[],
-  { before, state }: { before: RepositoryState | undefined; state: RepositoryState },
+  {
+    before,
+    state,
+    forcePushes,
+  }: Pick<Effects, "forcePushes"> & { before: RepositoryState | undefined; state: RepositoryState },
 ): string[] {
   const found: string[] = [];
   const compare = (what: string, last: unknown, hub: unknown) => {
@@ -68,7 +77,10 @@ function repositoryDifferences(
   for (const ref of new Set([...state.refs.keys(), ...(before?.refs.keys() ?? []), ...refsOf(runs)])) {
     const first = before?.refs.get(ref) ?? (ref === "refs/heads/main" ? created : undefined) ?? null;
     const last = state.refs.get(ref) ?? null;
-    if (isTrail(runs, { ref, from: first, to: last })) continue;
+    const changes = runs.flatMap(({ payload, origin }) =>
+      (payload.updatedRefs ?? []).filter((change) => change.ref === ref).map((change) => ({ ...change, origin })),
+    );
+    if (isTrail(changes, { from: first, to: last, forcePushes })) continue;
     found.push(`${ref}: ${describeTrail(runs, ref)} is no way from ${first?.slice(0, 6)} to ${last?.slice(0, 6)}.`);
   }
   for (const [num, { status, comments }] of state.discussions) {
@@ -101,26 +113,45 @@ function describeTrail(runs: readonly Handled[], ref: string): string {
     .join(" ");
 }
 
+type Change = RefChange & { origin: string };
+
 /**
  * Whether the changes of a ref, in any order, lead from one commit to another, and each is used once: each commit is left as often as it
  * is entered, except for the first and the last one. A receiver that never slept has such changes, and a missed change, or one that ran
  * as a real and as a derived delivery, breaks them. Missed changes that together lead nowhere, such as a force push and its reversal,
- * are no difference.
+ * are no difference. Nor is a missed force push if the handler received the changes that lead back to where it was.
  */
 function isTrail(
-  runs: readonly Handled[],
-  { ref, from, to }: { ref: string; from: string | null; to: string | null },
+  changes: readonly Change[],
+  { from, to, forcePushes }: { from: string | null; to: string | null; forcePushes: boolean },
 ): boolean {
   const balance = new Map<string | null, number>();
   const add = (commit: string | null, by: number) => balance.set(commit, (balance.get(commit) ?? 0) + by);
   add(from, 1);
   add(to, -1);
-  for (const { payload } of runs) {
-    for (const change of payload.updatedRefs ?? []) {
-      if (change.ref !== ref) continue;
-      add(change.oldSha, -1);
-      add(change.newSha, 1);
+  for (const { oldSha, newSha } of changes) {
+    add(oldSha, -1);
+    add(newSha, 1);
+  }
+  if (forcePushes) {
+    for (const [commit, count] of balance) {
+      for (let missed = count; missed < 0; missed += 1) {
+        const back = reachable(commit, changes).find((end) => (balance.get(end) ?? 0) > 0);
+        if (back === undefined) return false;
+        add(back, -1);
+        add(commit, 1);
+      }
     }
   }
   return [...balance.values()].every((count) => count === 0);
+}
+
+/** Returns the commits to which real changes lead from a commit. */
+function reachable(commit: string | null, changes: readonly Change[]): (string | null)[] {
+  const found = new Set([commit]);
+  for (const start of found) {
+    for (const { oldSha, newSha, origin } of changes) if (oldSha === start && origin !== "catch-up") found.add(newSha);
+  }
+  found.delete(commit);
+  return [...found];
 }

@@ -10,12 +10,16 @@ interface SimulatedRepositoriesOptions {
   random: SeededRandom;
   /** Whether only main branches change, and repositories are created and renamed. */
   onlyMain: boolean;
+  /** Whether branches are moved to other commits and deleted. */
+  forcePushes: boolean;
 }
 
 interface Repository {
   name: string;
   /** The commits that were pushed to any branch, oldest first. */
   commits: string[];
+  /** The present commit of each branch. */
+  refs: Map<string, string>;
 }
 
 /** The repositories of a world, and random changes of them. */
@@ -30,15 +34,15 @@ export class SimulatedRepositories {
 
   async create(name: string): Promise<void> {
     await this.#call("POST", "/api/repos/create", { name, type: "dataset" });
-    const repository = { name, commits: [] as string[] };
-    const { branches } = await this.#repo(repository).refs();
-    repository.commits.push(...branches.map(({ targetCommit }) => targetCommit));
+    const repository: Repository = { name, commits: [], refs: new Map() };
+    await this.#readRefs(repository);
+    repository.commits.push(...repository.refs.values());
     this.#repositories.push(repository);
   }
 
   /** Makes a change, and returns a description. `isAllowed`: whether a branch may be moved. */
   async change(isAllowed: (change: RefChange) => boolean = () => true): Promise<string> {
-    const { random, onlyMain } = this.#options;
+    const { random, onlyMain, forcePushes } = this.#options;
     const repository = random.pick(this.#repositories);
     const { name } = repository;
     const repo = this.#repo(repository);
@@ -56,19 +60,21 @@ export class SimulatedRepositories {
         },
       },
       {
-        weight: 3,
+        // The other branches need a start.
+        weight: forcePushes || branch !== "main" ? 3 : 0,
         name: `move ${branch}`,
         make: async () => {
           const startingPoint = random.pick(repository.commits.slice(-4));
-          const { branches } = await repo.refs();
-          const oldSha = branches.find((found) => found.name === branch)?.targetCommit ?? null;
-          if (!isAllowed({ ref: `refs/heads/${branch}`, oldSha, newSha: startingPoint })) return "not allowed";
+          const ref = `refs/heads/${branch}`;
+          const oldSha = repository.refs.get(ref) ?? null;
+          if (!forcePushes && oldSha !== null) return "not allowed";
+          if (!isAllowed({ ref, oldSha, newSha: startingPoint })) return "not allowed";
           await this.#call("POST", this.#path(repository, branch), { startingPoint, overwrite: true });
           return startingPoint;
         },
       },
       {
-        weight: branch === "main" ? 0 : 1.5,
+        weight: branch === "main" || !forcePushes ? 0 : 1.5,
         name: `delete ${branch}`,
         make: () => this.#call("DELETE", this.#path(repository, branch)),
       },
@@ -86,7 +92,13 @@ export class SimulatedRepositories {
     const change = random.pickWeighted(changes);
     // Many changes are refused, such as the deletion of a branch that does not exist.
     const result = await change.make().catch(() => "refused");
+    await this.#readRefs(repository);
     return `${name}: ${change.name}${typeof result === "string" ? ` (${result})` : ""}`;
+  }
+
+  async #readRefs(repository: Repository): Promise<void> {
+    const { branches } = await this.#repo(repository).refs();
+    repository.refs = new Map(branches.map(({ ref, targetCommit }) => [ref, targetCommit]));
   }
 
   async #rename(repository: Repository, name: string): Promise<void> {
@@ -114,7 +126,7 @@ export class SimulatedRepositories {
     return state;
   }
 
-  #repo({ name }: Repository): HubRepository {
+  #repo({ name }: Pick<Repository, "name">): HubRepository {
     return this.#options.client.repo({ type: "dataset", name: `${this.#options.owner}/${name}` });
   }
 

@@ -10,6 +10,7 @@ test(`A receiver that sleeps, crashes, and misses deliveries has the effects of 
   const failed: string[] = [];
   for (let seed = from; seed < from + count; seed += 1) {
     const { counts, differences, trace } = await World.run(seed);
+    if (process.env.SIMULATION_SEEDS && (seed - from) % 50 === 49) console.log(`${seed - from + 1} worlds`);
     for (const [name, added] of Object.entries(counts)) total[name] = (total[name] ?? 0) + added;
     if (differences.length > 0) {
       failed.push([`seed ${seed}`, ...(process.env.SIMULATION_TRACE ? trace : []), ...differences].join("\n  "));

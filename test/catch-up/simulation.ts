@@ -53,6 +53,8 @@ export class World {
   readonly #engine: "bucket" | "sqlite";
   /** Whether the owner is watched, so that repositories can be renamed and created. Then, only main branches are compared. */
   readonly #watchesOwner: boolean;
+  /** Without them, the changes of a branch must be exactly those that a receiver that never slept has received. */
+  readonly #forcePushes: boolean;
   readonly #sqliteFile = join(createFolder(), "inbox.db");
   readonly #repositories: SimulatedRepositories;
   readonly #handled: Handled[] = [];
@@ -89,9 +91,11 @@ export class World {
     this.#client = new HubClient({ hubUrl: hub.url, token: "hf_local" });
     this.#engine = this.#random.chance(0.7) ? "bucket" : "sqlite";
     this.#watchesOwner = this.#random.chance(0.4);
+    this.#forcePushes = this.#random.chance(0.6);
     this.#report = { seed, counts: {}, differences: [], trace: [] };
     this.#repositories = new SimulatedRepositories({
       ...{ hubUrl: hub.url, client: this.#client, owner, random: this.#random, onlyMain: this.#watchesOwner },
+      forcePushes: this.#forcePushes,
     });
   }
 
@@ -340,8 +344,20 @@ export class World {
     }
     const found = differences({
       ...{ handled: this.#handled, initial: this.#initial, present: await this.#repositories.state() },
+      forcePushes: this.#forcePushes,
     });
     for (const text of found) this.#report.differences.push(`${when}: ${text}`);
+    if (this.#report.differences.length > 0) await this.#logInbox();
+  }
+
+  async #logInbox(): Promise<void> {
+    const { deliveries = [] } = (await this.#process?.inbox.list({ endpoint: "bot", limit: 1_000 })) ?? {};
+    for (const { id, status, receivedAt, body = "{}", attempts } of deliveries) {
+      const { event, repo, updatedRefs, discussion } = JSON.parse(body) as Partial<WebhookPayload>;
+      const runs = attempts.map((attempt) => `${attempt.outcome} ${attempt.reason ?? ""}`).join(", ");
+      const change = JSON.stringify(updatedRefs ?? discussion?.status);
+      this.#log(`${receivedAt.toISOString()} ${id} ${status} [${runs}] ${repo?.name} ${event?.scope} ${change}`);
+    }
   }
 
   async #end(): Promise<void> {

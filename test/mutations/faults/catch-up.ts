@@ -21,7 +21,7 @@ export const faults: readonly Fault[] = [
   {
     name: "a force push whose reversal was lost is not connected",
     file: "src/catch-up/changes.ts",
-    find: "if (first === last) continue;",
+    find: "if (first === last || (position === end && last === end)) continue;",
     replace: "continue;",
     tests: [ranges],
   },
@@ -108,5 +108,33 @@ export const faults: readonly Fault[] = [
     find: "      known?.refs !== undefined &&\n",
     replace: "",
     tests: [catchUp],
+  },
+  {
+    name: "a delivery that was counted is ignored later",
+    file: "src/catch-up/catch-up.ts",
+    find: 'if (cursor?.compared.includes(id)) return "all";',
+    replace: "",
+    tests: [catchUp],
+  },
+  {
+    name: "a delivery that will be ignored counts",
+    file: "src/catch-up/accepted.ts",
+    find: 'if (part === "all") accepted.add(delivery',
+    replace: "accepted.add(delivery",
+    tests: [catchUp],
+  },
+  {
+    name: "what was delivered before the first comparison is derived backwards",
+    file: "src/catch-up/endpoint-run.ts",
+    find: '"all" : [])',
+    replace: "[] : [])",
+    tests: [catchUp],
+  },
+  {
+    name: "a push that arrives late is derived backwards",
+    file: "src/catch-up/changes.ts",
+    find: " || (position === end && last === end)",
+    replace: "",
+    tests: [ranges],
   },
 ];
