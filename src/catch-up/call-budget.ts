@@ -1,6 +1,6 @@
 /** The share of the account's rate limit that catch-up uses. The rest is for handlers and other programs. */
 const share = 0.2;
-/** The Hub's limit for a free account, in calls per window. */
+/** The Hub's limit for a free account, in calls per window, until an answer of the Hub contains the limit of the account. */
 const freeLimit = 1_000;
 const windowMs = 5 * 60_000;
 
@@ -15,14 +15,20 @@ interface CallBudgetOptions {
 /** Limits the calls to the Hub to a fifth of the account's rate limit. */
 export class CallBudget {
   readonly #options: CallBudgetOptions;
-  /** The number of calls per window. */
-  readonly perWindow: number;
+  #perWindow: number;
   #windowStart = Number.NEGATIVE_INFINITY;
   #used = 0;
 
   constructor(options: CallBudgetOptions) {
     this.#options = options;
-    this.perWindow = Math.floor((options.limit ?? freeLimit) * share);
+    this.#perWindow = (options.limit ?? freeLimit) * share;
+  }
+
+  /** Adopts the limit of the account from an answer of the Hub, such as `RateLimit-Policy: "fixed window";"api";q=1000;w=300`. */
+  adopt(headers: Headers): void {
+    const [, calls, seconds] = /"api";q=(\d{1,9});w=(\d{1,9})/.exec(headers.get("ratelimit-policy") ?? "") ?? [];
+    const perWindow = ((Number(calls) * windowMs) / (Number(seconds) * 1_000)) * share;
+    if (perWindow >= 1 && Number.isFinite(perWindow)) this.#perWindow = perWindow;
   }
 
   /** Waits until a call is allowed, and counts it. @throws the abort reason of the signal. */
@@ -34,7 +40,7 @@ export class CallBudget {
         this.#windowStart = now;
         this.#used = 0;
       }
-      if (this.#used < this.perWindow) {
+      if (this.#used + 1 <= this.#perWindow) {
         this.#used += 1;
         return;
       }
@@ -44,6 +50,6 @@ export class CallBudget {
 
   /** Returns the shortest interval in milliseconds in which this number of calls is possible. */
   shortestInterval(calls: number): number {
-    return Math.ceil((calls / this.perWindow) * windowMs);
+    return Math.ceil((calls / this.#perWindow) * windowMs);
   }
 }

@@ -16,6 +16,10 @@ import { StateReader } from "./repository-state.ts";
 
 export interface RunOptions {
   signal: AbortSignal;
+  /** Where the comparison starts, whatever was seen before. Default: where the last run ended. */
+  since?: CatchUpTarget["since"] | undefined;
+  /** Called before each comparison, and at the end. */
+  onProgress?: ((report: CatchUpReport) => void) | undefined;
   /** Whether to only report what would be derived. Cursors do not change. */
   dryRun?: boolean;
 }
@@ -47,9 +51,10 @@ export class CatchUp {
    *
    * @throws `INBOX_UNUSABLE` if the inbox keeps no cursors, errors of the Hub that concern all repositories, and errors of the inbox.
    */
-  async run(target: CatchUpTarget, inbox: ReadInbox, { signal, dryRun = false }: RunOptions): Promise<CatchUpReport> {
+  async run(target: CatchUpTarget, inbox: ReadInbox, options: RunOptions): Promise<CatchUpReport> {
+    const { signal, since, onProgress, dryRun = false } = options;
     const cursors = cursorsOf(inbox);
-    const report: CatchUpReport = { isElsewhere: false, repositories: 0, failed: 0, calls: 0, derived: [] };
+    const report: CatchUpReport = { isElsewhere: false, repositories: 0, total: 0, failed: 0, calls: 0, derived: [] };
     const claim = (forMs: number): Promise<boolean> =>
       dryRun ? Promise.resolve(true) : cursors.claim({ key: target.endpoint, holder: this.#holder, forMs });
     let hasClaim = await claim(claimMs);
@@ -60,16 +65,17 @@ export class CatchUp {
     }, claimMs / 4);
     try {
       const ranges = this.#ranges;
-      const run = await EndpointRun.open({ ...this.#options, target, inbox, cursors, signal, dryRun, report, ranges });
-      for (const watched of target.watch) {
-        for await (const repository of run.repositories(watched)) {
-          signal.throwIfAborted();
-          // Another process has taken over, because this one was suspended for a long time.
-          if (!hasClaim) return { ...report, isElsewhere: true };
-          await this.#takeTurn(`${target.endpoint} ${repository.id}`, signal, () => run.compare(repository));
-        }
+      const parts = { ...this.#options, target, inbox, cursors, signal, dryRun, report, ranges, since };
+      const run = await EndpointRun.open(parts);
+      for (const found of await run.list()) {
+        signal.throwIfAborted();
+        // Another process has taken over, because this one was suspended for a long time.
+        if (!hasClaim) return { ...report, isElsewhere: true };
+        onProgress?.(report);
+        await this.#takeTurn(`${target.endpoint} ${found.repository.id}`, signal, () => run.compare(found));
       }
       await run.finish();
+      onProgress?.(report);
       return report;
     } finally {
       clearInterval(renewing);
@@ -93,7 +99,11 @@ export class CatchUp {
       const cursor = readRepositoryCursor(await cursors.get(endpoint, cursorKeys.repository(repo.id)));
       if (cursor?.compared.includes(id)) return "all";
       const { hub, budget } = this.#options;
-      const reader = new StateReader({ hub, signal, beforeCall: () => budget.take(signal), ranges: this.#ranges });
+      const reader = new StateReader({
+        ...{ hub, signal, ranges: this.#ranges },
+        beforeCall: () => budget.take(signal),
+        onHeaders: (headers) => budget.adopt(headers),
+      });
       const { part, covered } = await uncoveredPart(payload, known, (range) => reader.commitRange(repo, range));
       if (covered !== known) await cursors.set(endpoint, new Map([[key, JSON.stringify(covered)]]));
       return part;

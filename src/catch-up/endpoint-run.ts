@@ -54,6 +54,8 @@ export interface CatchUpReport {
   /** Whether another process was catching up, so that this run did nothing. */
   isElsewhere: boolean;
   repositories: number;
+  /** The number of repositories to compare. */
+  total: number;
   /** The number of repositories that could not be read. The next run reads them again. */
   failed: number;
   /** The number of calls to the Hub. */
@@ -86,6 +88,14 @@ interface RunParts extends CatchUpOptions {
   report: CatchUpReport;
   /** See `StateReader`. */
   ranges: Map<string, readonly string[]>;
+  /** See `RunOptions`. */
+  since: CatchUpTarget["since"] | undefined;
+}
+
+/** A repository to compare. `isFirst`: whether the watched item that contains it has no cursors yet. */
+interface FoundRepository {
+  repository: ListedRepository;
+  isFirst: boolean;
 }
 
 /** A derived delivery before it is accepted. */
@@ -107,8 +117,6 @@ export class EndpointRun {
   readonly #accepted: AcceptedDeliveries;
   readonly #unfinished = new Map<string, number>();
   readonly #seen = new Set<string>();
-  /** Whether the watched item whose repositories are compared has no cursors yet. */
-  #isFirst = false;
 
   static async open(parts: RunParts): Promise<EndpointRun> {
     const { cursors, target, inbox, now } = parts;
@@ -122,8 +130,10 @@ export class EndpointRun {
       await cursors.set(target.endpoint, new Map([[cursorKeys.endpoint, JSON.stringify(first)]]));
     }
     const { ranAt = startedAt, unfinished = {} } = endpoint ?? {};
+    const { since } = parts;
+    const given = since === "all" ? [overlapMs] : since instanceof Date ? [since.getTime()] : [];
     // The clock can have been set back.
-    await accepted.read(new Date(Math.min(startedAt, ranAt, ...Object.values(unfinished)) - overlapMs));
+    await accepted.read(new Date(Math.min(startedAt, ranAt, ...Object.values(unfinished), ...given) - overlapMs));
     return new EndpointRun(parts, { startedAt, stored, endpoint, accepted });
   }
 
@@ -147,30 +157,37 @@ export class EndpointRun {
       await budget.take(signal);
       report.calls += 1;
     };
-    this.#reader = new StateReader({ hub, signal, beforeCall, ranges });
+    this.#reader = new StateReader({ hub, signal, beforeCall, ranges, onHeaders: (headers) => budget.adopt(headers) });
   }
 
-  /** Returns the repositories of a watched item that were not compared in this run. */
-  async *repositories(watched: WatchedItem): AsyncGenerator<ListedRepository, void, undefined> {
-    const [text = ""] = formatWatched([watched]);
-    this.#isFirst = !this.#endpoint?.watched.includes(text);
-    for await (const repository of this.#reader.repositories(watched)) {
-      if (this.#seen.has(repository.id)) continue;
-      this.#seen.add(repository.id);
-      yield repository;
+  /** Returns the repositories to compare, each once. */
+  async list(): Promise<readonly FoundRepository[]> {
+    const { target, report } = this.#parts;
+    const found: FoundRepository[] = [];
+    for (const watched of target.watch) {
+      const [text = ""] = formatWatched([watched]);
+      const isFirst = !this.#endpoint?.watched.includes(text);
+      for await (const repository of this.#reader.repositories(watched)) {
+        if (this.#seen.has(repository.id)) continue;
+        this.#seen.add(repository.id);
+        found.push({ repository, isFirst });
+      }
     }
+    report.total = found.length;
+    return found;
   }
 
   /** Derives and accepts what the endpoint missed of a repository. A repository that cannot be read is left to the next run. */
-  async compare(repository: ListedRepository): Promise<void> {
+  async compare(found: FoundRepository): Promise<void> {
     const { report, log, target, signal } = this.#parts;
+    const { repository } = found;
     report.repositories += 1;
     if (report.repositories % reportEvery === 0) {
-      const { repositories, calls } = report;
-      log.info({ endpoint: target.endpoint, repositories, calls }, "Catch-up is comparing many repositories.");
+      const { repositories, total, calls } = report;
+      log.info({ endpoint: target.endpoint, repositories, total, calls }, "Catch-up is comparing many repositories.");
     }
     try {
-      await this.#compare(repository);
+      await this.#compare(found);
     } catch (error) {
       if (signal.aborted || !isAboutRepository(error)) throw error;
       report.failed += 1;
@@ -189,13 +206,17 @@ export class EndpointRun {
     if (since > this.#startedAt - coveredMs) this.#unfinished.set(id, since);
   }
 
-  async #compare(listed: ListedRepository): Promise<void> {
+  async #compare({ repository: listed, isFirst }: FoundRepository): Promise<void> {
     let repository = listed;
-    const { target, cursors, dryRun, now } = this.#parts;
-    const known = readRepositoryCursor(this.#stored.get(cursorKeys.repository(repository.id)));
-    let accepted = await this.#acceptedOf(repository, known);
+    const { target, cursors, dryRun, now, since } = this.#parts;
+    const stored = readRepositoryCursor(this.#stored.get(cursorKeys.repository(repository.id)));
+    const known = since === undefined ? stored : undefined;
+    const isNew = since === undefined && !isFirst && this.#isCreatedLater(repository);
+    const start = since ?? target.since;
+    const compared = known?.compared ?? (start === "now" && !isNew ? "all" : []);
+    let accepted = await this.#acceptedOf(repository, compared);
     let present = await this.#readPresent(repository, known, accepted);
-    const cursor = known ?? (this.#isNew(repository) ? undefined : await this.#firstCursor(present));
+    const cursor = known ?? (isNew ? undefined : await this.#firstCursor(present, start));
     const hasRepoEvents = target.domains.includes("repo");
     const find = () =>
       findMissedChanges({
@@ -209,13 +230,13 @@ export class EndpointRun {
       const lastReadAt = this.#readAt;
       this.#readAt = now();
       await this.#accepted.read(new Date(Math.min(lastReadAt, this.#readAt) - overlapMs));
-      accepted = await this.#acceptedOf(repository, known);
+      accepted = await this.#acceptedOf(repository, compared);
       // Otherwise, a delivery can contain a later state.
       repository = (await this.#reader.repository(repository)) ?? repository;
       present = await this.#readPresent(repository, known, accepted);
       missed = await find();
     }
-    const first = Math.max(cursor?.derived ?? 0, accepted.derived);
+    const first = Math.max(stored?.derived ?? 0, accepted.derived);
     const deliveries = await this.#derive(missed, { present, first });
     await this.#remember(deliveries, repository.id, accepted);
     await this.#accept(deliveries);
@@ -224,23 +245,25 @@ export class EndpointRun {
     if (accepted.openSince !== undefined) {
       this.#unfinished.set(repository.id, Math.min(this.#startedAt, accepted.openSince + overlapMs));
     }
-    const compared = [...accepted.ids, ...deliveries.map(({ id }) => id)];
-    const text = JSON.stringify(nextCursor({ cursor, present, compared, derived: first + deliveries.length }));
+    const ids = [...accepted.ids, ...deliveries.map(({ id }) => id)];
+    const text = JSON.stringify(nextCursor({ cursor, present, compared: ids, derived: first + deliveries.length }));
     const key = cursorKeys.repository(repository.id);
     if (text !== this.#stored.get(key)) await cursors.set(target.endpoint, new Map([[key, text]]));
   }
 
   /** Whether a repository without a cursor was created since the last run. An older one could not be read before. */
-  #isNew({ createdAt }: ListedRepository): boolean {
+  #isCreatedLater({ createdAt }: ListedRepository): boolean {
     const { ranAt } = this.#endpoint ?? {};
-    return !this.#isFirst && ranAt !== undefined && !(createdAt !== undefined && Date.parse(createdAt) <= ranAt);
+    return ranAt !== undefined && !(createdAt !== undefined && Date.parse(createdAt) <= ranAt);
   }
 
-  async #acceptedOf(repository: ListedRepository, known: RepositoryCursor | undefined): Promise<AcceptedChanges> {
-    const { target } = this.#parts;
+  #acceptedOf(
+    repository: ListedRepository,
+    compared: Parameters<AcceptedDeliveries["changesOf"]>[1]["compared"],
+  ): Promise<AcceptedChanges> {
     const { id } = repository;
     return this.#accepted.changesOf(id, {
-      compared: known?.compared ?? (target.since === "now" && !this.#isNew(repository) ? "all" : []),
+      compared,
       readCovered: () => this.#readCovered(id),
       listCommits: (range) => this.#reader.commitRange(repository, range),
     });
@@ -274,8 +297,7 @@ export class EndpointRun {
   }
 
   /** Returns the state from which the first run of a watched item derives deliveries. */
-  async #firstCursor(present: PresentState): Promise<RepositoryCursor> {
-    const { since } = this.#parts.target;
+  async #firstCursor(present: PresentState, since: CatchUpTarget["since"]): Promise<RepositoryCursor> {
     const { repository } = present;
     if (since === "now") return nextCursor({ cursor: undefined, present, compared: [], derived: 0 });
     const start = nextCursor({ cursor: undefined, present: { repository }, compared: [], derived: 0 });

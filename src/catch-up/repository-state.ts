@@ -50,6 +50,8 @@ interface StateReaderOptions {
   hub: HubClient;
   /** Waits until the budget allows a call. */
   beforeCall: () => Promise<void>;
+  /** Receives the headers of answers, for the rate limit that they contain. */
+  onHeaders: (headers: Headers) => void;
   signal: AbortSignal;
   /** The commits of ranges that were read before, which never change. The reader adds to it. */
   ranges: Map<string, readonly string[]>;
@@ -81,8 +83,10 @@ export class StateReader {
   /** Returns a repository by its name, or `undefined` if it does not exist or the token cannot read it. */
   async repository({ type, name }: { type: DerivableType; name: string }): Promise<ListedRepository | undefined> {
     const { hub, signal } = this.#options;
-    const info = await this.#call(() => unlessMissing(hub.repo({ type, name }).info({ signal })));
-    return info && toListed(type, info);
+    const response = await this.#call(() => unlessMissing(hub.fetch(`/api/${type}s/${name}`, { signal })));
+    if (!response) return undefined;
+    this.#options.onHeaders(response.headers);
+    return toListed(type, listedRepository.parse(await response.json()));
   }
 
   async #repositoriesOf(owner: string, type: DerivableType): Promise<ListedRepository[]> {
@@ -96,6 +100,7 @@ export class StateReader {
     while (query) {
       const path = `/api/${type}s?${query}`;
       const response = await this.#call(() => hub.fetch(path, { signal }));
+      this.#options.onHeaders(response.headers);
       const page = z.array(listedRepository).parse(await response.json());
       found.push(...page.map((item) => toListed(type, item)));
       query = nextQuery(response.headers.get("link"));

@@ -1,4 +1,5 @@
 import { setTimeout as wait } from "node:timers/promises";
+import type { RunOptions } from "../catch-up/catch-up.ts";
 import type { CatchUpReport } from "../catch-up/endpoint-run.ts";
 import type { DeliveryStatus } from "../inbox/inbox.ts";
 import { serverControl } from "../receiver/control.ts";
@@ -6,12 +7,9 @@ import type { WebhooksServer } from "../receiver/server.ts";
 import { loadServer } from "./run-job.ts";
 
 /** The options of {@link catchUpFile}. */
-export interface CatchUpFileOptions {
+export interface CatchUpFileOptions extends RunOptions {
   /** The absolute path of the file that creates the server. */
   path: string;
-  /** Whether to only report what would be derived. */
-  dryRun: boolean;
-  signal: AbortSignal;
 }
 
 /** What {@link catchUpFile} has done. */
@@ -30,21 +28,22 @@ const pollMs = 50;
  *
  * @throws `SERVER_FILE_INVALID`, `OPTION_INVALID`, `INBOX_UNUSABLE`, errors of the Hub, and the reason of the signal.
  */
-export async function catchUpFile({ path, dryRun, signal }: CatchUpFileOptions): Promise<CaughtUp> {
+export async function catchUpFile(options: CatchUpFileOptions): Promise<CaughtUp> {
   // Nothing else keeps the process alive while the inbox waits for its next poll.
   const alive = setInterval(() => {}, 60_000);
   try {
-    return await catchUp({ path, dryRun, signal });
+    return await catchUp(options);
   } finally {
     clearInterval(alive);
   }
 }
 
-async function catchUp({ path, dryRun, signal }: CatchUpFileOptions): Promise<CaughtUp> {
+async function catchUp({ path, ...options }: CatchUpFileOptions): Promise<CaughtUp> {
   await using server = await loadServer(path);
-  const reports = await server[serverControl].catchUp({ signal, dryRun });
+  const reports = await server[serverControl].catchUp(options);
+  const { signal } = options;
   const statuses: CaughtUp["statuses"] = {};
-  if (dryRun) return { reports, statuses };
+  if (options.dryRun) return { reports, statuses };
   for (const [endpoint, { derived }] of reports) {
     for (const { id } of derived) {
       const status = await untilAttempted(server, { id, endpoint, signal });

@@ -1,12 +1,11 @@
-import { setTimeout as wait } from "node:timers/promises";
 import { CallBudget } from "../catch-up/call-budget.ts";
-import { CatchUp, claimMs } from "../catch-up/catch-up.ts";
+import { CatchUp, claimMs, type RunOptions } from "../catch-up/catch-up.ts";
 import type { CatchUpReport, CatchUpTarget, ReadInbox } from "../catch-up/endpoint-run.ts";
 import { derivableTypes } from "../catch-up/repository-state.ts";
 import { readEnvironment, readSpace } from "../core/environment.ts";
 import { HubError, WebhookError } from "../core/errors.ts";
 import { type Duration, formatDuration, isDuration, maxTimerMs, optionError, toMilliseconds } from "../core/options.ts";
-import { exponentialBackoff } from "../core/time.ts";
+import { exponentialBackoff, untilAborted } from "../core/time.ts";
 import { isOnThisMachine } from "../core/urls.ts";
 import { isOnLocalDisk, openInbox } from "../inbox/open-inbox.ts";
 import type { BackgroundWork } from "./background.ts";
@@ -34,6 +33,13 @@ const emptyInbox: ReadInbox = {
 
 /** The wait after the first failed run. Later waits double, up to the interval. */
 const firstRetryMs = 60_000;
+/**
+ * The maximum time between the first and the second run. A webhook that is registered or enabled after the server has started misses
+ * what happens before.
+ */
+const secondRunMs = 10 * 60_000;
+/** How often refused deliveries are looked for. */
+const checkMs = 60_000;
 
 /** Derives the deliveries that the endpoints of a server missed: at the start, and then in intervals. */
 export class ServerCatchUp {
@@ -79,13 +85,13 @@ export class ServerCatchUp {
   }
 
   /** Runs once for each endpoint, and returns the reports by endpoint. */
-  async run({ signal, dryRun }: { signal: AbortSignal; dryRun: boolean }): Promise<ReadonlyMap<string, CatchUpReport>> {
+  async run(options: RunOptions): Promise<ReadonlyMap<string, CatchUpReport>> {
     const targets = this.#targets("6h");
-    await using reading = dryRun ? await this.#openForReading() : undefined;
+    await using reading = options.dryRun ? await this.#openForReading() : undefined;
     const inbox = reading?.inbox ?? (await this.#parts.background.open());
     const reports = new Map<string, CatchUpReport>();
     for (const target of targets) {
-      reports.set(target.endpoint, await this.#catchUp.run(target, inbox, { signal, dryRun }));
+      reports.set(target.endpoint, await this.#catchUp.run(target, inbox, options));
     }
     return reports;
   }
@@ -166,16 +172,20 @@ export class ServerCatchUp {
   }
 
   async #repeat(target: ScheduledTarget, signal: AbortSignal, { isFirst }: { isFirst: boolean }): Promise<void> {
-    const { log } = this.#context;
+    const { log, now } = this.#context;
     let failures = 0;
-    let waitMs = isFirst ? 0 : target.everyMs;
+    let nextMs = Math.min(secondRunMs, target.everyMs);
+    let waitMs = isFirst ? 0 : nextMs;
+    let ranAt = now();
     while (!signal.aborted) {
       try {
-        await pause(waitMs, signal);
+        await this.#untilDue(target.endpoint, { waitMs, ranAt, signal });
+        ranAt = now();
         const { isElsewhere } = await this.#runOnce(target, signal);
         failures = 0;
         // Another process may have crashed during its run.
-        waitMs = isElsewhere ? Math.min(claimMs, target.everyMs) : target.everyMs;
+        waitMs = isElsewhere ? Math.min(claimMs, target.everyMs) : nextMs;
+        nextMs = target.everyMs;
       } catch (error) {
         if (signal.aborted) return;
         failures += 1;
@@ -189,6 +199,22 @@ export class ServerCatchUp {
           `Catch-up could not compare the Hub with what was delivered. It tries again in ${formatDuration(waitMs)}.`,
         );
       }
+    }
+  }
+
+  /** Waits, but not for long after a delivery was answered with 503: the Hub can have given up when the inbox works again. */
+  async #untilDue(
+    endpoint: string,
+    { waitMs, ranAt, signal }: { waitMs: number; ranAt: number; signal: AbortSignal },
+  ): Promise<void> {
+    const { history, now } = this.#context;
+    for (let leftMs = waitMs; ; leftMs -= checkMs) {
+      await pause(Math.max(0, Math.min(leftMs, checkMs)), signal);
+      if (leftMs <= checkMs) return;
+      const refused = history.refused
+        .groups(now())
+        .filter((group) => group.endpoint === endpoint && group.status === 503);
+      if (refused.some(({ lastAt }) => lastAt > ranAt)) return;
     }
   }
 
@@ -228,5 +254,8 @@ function environmentInterval(): Duration | undefined {
 /** Waits, without keeping the process alive. @throws the abort reason of the signal. */
 async function pause(ms: number, signal: AbortSignal): Promise<void> {
   if (ms === 0) return signal.throwIfAborted();
-  await wait(Math.min(ms, maxTimerMs), undefined, { signal, ref: false }).catch(() => signal.throwIfAborted());
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, Math.min(ms, maxTimerMs));
+  timer.unref();
+  await untilAborted(promise, signal).finally(() => clearTimeout(timer));
 }

@@ -1,3 +1,4 @@
+import type { RunOptions } from "../catch-up/catch-up.ts";
 import type { CatchUpReport } from "../catch-up/endpoint-run.ts";
 import type { FilterValues } from "../payload/filter.ts";
 import type { Outcome } from "../payload/parse.ts";
@@ -111,10 +112,10 @@ export interface ServerControl {
   /** Launches the server like `launch()`, but a failed launch always rejects, so that the tool can report the error. */
   launch(options: LaunchOptions): Promise<LaunchedServer>;
   /**
-   * Compares the Hub with what was delivered once for each endpoint with `watch`, and accepts what is missing. With `dryRun`, only
-   * reports it. Returns the reports by endpoint.
+   * Compares the Hub with what was delivered once for each endpoint with `watch`, and accepts what is missing. Returns the reports by
+   * endpoint.
    */
-  catchUp(options: { signal: AbortSignal; dryRun: boolean }): Promise<ReadonlyMap<string, CatchUpReport>>;
+  catchUp(options: RunOptions): Promise<ReadonlyMap<string, CatchUpReport>>;
   /**
    * Runs an endpoint's handler once, also in the case of a background endpoint, and logs the outcome.
    *

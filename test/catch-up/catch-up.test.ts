@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } fro
 import { CallBudget } from "../../src/catch-up/call-budget.ts";
 import { CatchUp } from "../../src/catch-up/catch-up.ts";
 import { HubClient } from "../../src/client.ts";
+import { WebhookError } from "../../src/core/errors.ts";
 import type { StoredDelivery } from "../../src/inbox/inbox.ts";
 import { openInbox } from "../../src/inbox/open-inbox.ts";
 import { LocalHub } from "../../src/local-hub.ts";
@@ -606,6 +607,31 @@ describe("A polled server", () => {
 });
 
 describe("A server with catchUp", () => {
+  test.each([
+    ["ten minutes after the first comparison", 10 * 60_000, false],
+    ["soon after it could not store a delivery", 60_000, true],
+  ])("compares again %s", async (_name, afterMs, isRefused) => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"], shouldAdvanceTime: true });
+    onTestFinished(() => void vi.useRealTimers());
+    const opened = await openInbox({ url: inbox, log: createMemoryLogger(), now: Date.now });
+    onTestFinished(async () => void (await opened.close(0)));
+    const logger = createMemoryLogger();
+    const server = createServer({ scope: "repo.content" }, { inbox: opened, logger });
+    await server.ready();
+    await waitFor(() => expect(logger.text()).toContain("Catch-up found nothing"));
+    const [before, after] = [await push("1"), await push("2")];
+    if (isRefused) {
+      vi.spyOn(opened, "accept").mockRejectedValueOnce(
+        new WebhookError("", { code: "INBOX_UNAVAILABLE", status: 503 }),
+      );
+      expect((await deliver(server, await pushPayload(before, after), "refused")).status).toBe(503);
+    }
+    await vi.advanceTimersByTimeAsync(afterMs - 5_000);
+    expect(received).toHaveLength(0);
+    await vi.advanceTimersByTimeAsync(10_000);
+    await waitFor(() => expect(received).toHaveLength(1));
+  });
+
   test("runs a delivery of a job or a test without opening its inbox", async () => {
     const server = createServer();
     const outcome = await server.receive(await pushPayload(null, await push("0")));

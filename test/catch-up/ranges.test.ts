@@ -74,6 +74,18 @@ describe("The budget of calls", () => {
     expect(budget.shortestInterval(4)).toBe(600_000);
     await expect(budget.take(AbortSignal.abort(new Error("stopped")))).rejects.toThrow("stopped");
   });
+
+  test.each([
+    ['"fixed window";"api";q=2500;w=300', 30_000],
+    ['"fixed window";"api";q=500;w=60', 30_000],
+    ['"fixed window";"api";q=0;w=300', 75_000],
+    ['"fixed window";"api";q=100;w=0', 75_000],
+    ["nonsense", 75_000],
+  ])("follows the limit of the account in an answer: %s", (policy, expected) => {
+    const budget = new CallBudget({ monotonicNow: () => 0, wait: async () => {} });
+    budget.adopt(new Headers({ "ratelimit-policy": policy }));
+    expect(budget.shortestInterval(50)).toBe(expected);
+  });
 });
 
 describe("A late delivery after catch-up", () => {

@@ -1,7 +1,9 @@
-import type { Command } from "commander";
-import type { DerivedDelivery } from "../../catch-up/endpoint-run.ts";
+import { type Command, InvalidArgumentError } from "commander";
+import type { CatchUpReport, DerivedDelivery } from "../../catch-up/endpoint-run.ts";
+import { isDuration, toMilliseconds } from "../../core/options.ts";
 import type { Invocation } from "../invocation.ts";
 import { examples, helpWithoutHubOptions } from "../usage.ts";
+import { Progress } from "./trigger/results.ts";
 
 /** Adds `hub-webhooks catch-up`. */
 export function addCatchUp(program: Command, invocation: Invocation): void {
@@ -10,17 +12,38 @@ export function addCatchUp(program: Command, invocation: Invocation): void {
     .argument("[file]", "file that creates the server (default: as for dev)")
     .description("compare the Hub once with what was delivered, and run the handlers for what is missing")
     .option("--dry-run", "only show what is missing and how many calls it takes; nothing is stored and no handler runs")
+    .option(
+      "--since <time>",
+      "start here instead of where the last run ended: a duration such as 2d, a date, or all; what the inbox still contains does not run again",
+      parseSince,
+    )
     .configureHelp(helpWithoutHubOptions())
     .addHelpText(
       "after",
-      examples("catch-up server.ts --dry-run", "catch-up server.ts    # in a cron job, instead of a webhook"),
+      examples(
+        "catch-up server.ts --dry-run",
+        "catch-up server.ts --since 2d --dry-run",
+        "catch-up server.ts    # in a cron job, instead of a webhook",
+      ),
     )
-    .action((file: string | undefined, { dryRun = false }: { dryRun?: boolean }) => run(invocation, { file, dryRun }));
+    .action((file: string | undefined, { dryRun = false, since }: { dryRun?: boolean; since?: Date | "all" }) =>
+      run(invocation, { file, dryRun, since }),
+    );
+}
+
+/** Reads `--since`. @throws `InvalidArgumentError` */
+function parseSince(text: string): Date | "all" {
+  if (text === "all") return text;
+  const time = isDuration(text) ? Date.now() - toMilliseconds(text, "--since") : Date.parse(text);
+  if (Number.isNaN(time) || time > Date.now()) {
+    throw new InvalidArgumentError("Expected a duration such as 2d, a past date such as 2026-01-31, or all.");
+  }
+  return new Date(time);
 }
 
 async function run(
   invocation: Invocation,
-  { file, dryRun }: { file: string | undefined; dryRun: boolean },
+  { file, dryRun, since }: { file: string | undefined; dryRun: boolean; since: Date | "all" | undefined },
 ): Promise<void> {
   const { output, shell } = invocation;
   // The log of the server would be mixed with the result for a program.
@@ -32,7 +55,14 @@ async function run(
     import("../../server-file/find-server-file.ts"),
   ]);
   const { signal } = stop;
-  const done = await catchUpFile({ path: findServerFile({ file }), dryRun, signal }).catch((error: unknown) => {
+  let progress: Progress | undefined;
+  const onProgress = ({ repositories, total }: CatchUpReport) => {
+    if (repositories === 0) progress = new Progress({ stream: shell.stderr, total });
+    progress?.show({ done: repositories, failed: 0 });
+    if (repositories === total) progress?.clear();
+  };
+  const path = findServerFile({ file });
+  const done = await catchUpFile({ path, dryRun, since, signal, onProgress }).catch((error: unknown) => {
     if (!signal.aborted) throw error;
     return undefined;
   });

@@ -56,7 +56,7 @@ describe("hub-webhooks catch-up", () => {
     }
     const { stdout } = await catchUp("--format", "json");
     expect(JSON.parse(stdout)).toEqual({
-      endpoints: { bot: { isElsewhere: false, repositories: 1, failed: 0, calls: 2, derived: [] } },
+      endpoints: { bot: { isElsewhere: false, repositories: 1, total: 1, failed: 0, calls: 2, derived: [] } },
       statuses: {},
     });
   });
@@ -69,6 +69,19 @@ describe("hub-webhooks catch-up", () => {
     expect([exitCode, JSON.parse(stdout).statuses]).toEqual([1, { queued: 1 }]);
   });
 
+  test("starts with --since earlier than the last run, without what has run", async () => {
+    await catchUp();
+    await push("1");
+    await catchUp();
+    const pushes = async (since: string) => {
+      const { stdout } = await catchUp("--since", since, "--dry-run", "--format", "json");
+      return JSON.parse(stdout).endpoints.bot.derived.length;
+    };
+    expect([await pushes("all"), await pushes("1h")]).toEqual([1, 1]);
+    await catchUp("--since", "all");
+    expect(await pushes("all")).toBe(0);
+  });
+
   test("exits with 1 if it is stopped", async () => {
     const stopped = Promise.resolve();
     const { exitCode, stderr } = await runCommand(["catch-up", join(folder, "server.ts")], { stopped });
@@ -78,6 +91,8 @@ describe("hub-webhooks catch-up", () => {
   test.each([
     ["an unknown file", ["nothing.ts"], 1],
     ["an unknown option", ["--once-more"], 2],
+    ["an unknown time", ["--since", "yesterday"], 2],
+    ["a future time", ["--since", "2999-01-01"], 2],
   ])("refuses %s", async (_name, argv, exitCode) => {
     expect((await runCommand(["catch-up", ...argv])).exitCode).toBe(exitCode);
   });

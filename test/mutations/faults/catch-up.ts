@@ -91,8 +91,8 @@ export const faults: readonly Fault[] = [
   {
     name: "calls exceed the budget of a window",
     file: "src/catch-up/call-budget.ts",
-    find: "this.#used < this.perWindow",
-    replace: "this.#used <= this.perWindow",
+    find: "this.#used + 1 <= this.#perWindow",
+    replace: "this.#used <= this.#perWindow",
     tests: [ranges],
   },
   {
@@ -136,5 +136,19 @@ export const faults: readonly Fault[] = [
     find: " || (position === end && last === end)",
     replace: "",
     tests: [ranges],
+  },
+  {
+    name: "what was missed before a webhook was registered waits for the interval",
+    file: "src/receiver/catch-up.ts",
+    find: "Math.min(secondRunMs, target.everyMs)",
+    replace: "target.everyMs",
+    tests: [catchUp],
+  },
+  {
+    name: "deliveries that were refused without an inbox wait for the interval",
+    file: "src/receiver/catch-up.ts",
+    find: "if (refused.some(({ lastAt }) => lastAt > ranAt)) return;",
+    replace: "",
+    tests: [catchUp],
   },
 ];
