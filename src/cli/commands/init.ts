@@ -39,12 +39,7 @@ export function addInit(program: Command, invocation: Invocation): void {
     .configureHelp(helpWithoutHubOptions())
     .addHelpText(
       "after",
-      examples(
-        "init my-bot --template space",
-        "init . --template server --name @me/bot",
-        "init my-bot --template space --example discussion-bot",
-        "init my-bot --template space --ci",
-      ),
+      examples("init . --template server --name @me/bot", "init my-bot --template space --example discussion-bot"),
     )
     .action((directory: string | undefined, options: InitOptions) => runInit({ directory, options, invocation }));
 }
