@@ -16,7 +16,9 @@ export async function renderCommandLine(): Promise<string> {
       (parent) => parent.words.length < words.length && parent.words.every((word, index) => word === words[index]),
     );
     const shared = new Set(parents.flatMap((parent) => entriesOf(parent.help)));
-    const text = withoutShared(help, shared).replaceAll(commandLists, "").replace(/\nExamples?:\n[^]*$/, "");
+    const text = withoutShared(help, shared)
+      .replaceAll(commandLists, "")
+      .replace(/\nExamples?:\n.*$/s, "");
     return `## ${heading}\n\n\`\`\`text\n${text.trim()}\n\`\`\`\n`;
   });
   return `# Command line

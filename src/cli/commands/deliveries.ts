@@ -46,7 +46,11 @@ export function addDeliveries(program: Command, invocation: Invocation): void {
     )
     .addHelpText(
       "after",
-      examples("deliveries replay --dead --endpoint retrain", "deliveries counts --inbox sqlite:./data/inbox.db"),
+      examples(
+        "deliveries list --status dead",
+        "deliveries replay --dead --endpoint retrain",
+        "deliveries counts --inbox sqlite:./data/inbox.db",
+      ),
     );
   const access = new InboxAccess({ shell: invocation.shell, readOptions: () => deliveries.opts<{ inbox?: string }>() });
   for (const addSubcommand of subcommands) addSubcommand(deliveries, { invocation, access });
@@ -67,7 +71,14 @@ function addCounts(deliveries: Command, { invocation, access }: DeliveriesContex
     .command("counts")
     .description("count deliveries by endpoint and status")
     .addOption(endpointOption("only count deliveries of this endpoint"))
-    .addHelpText("after", examples("deliveries counts --endpoint retrain --format json"))
+    .addHelpText(
+      "after",
+      examples(
+        "deliveries counts",
+        "deliveries counts --endpoint retrain --format json",
+        "deliveries counts --format quiet    # only the total",
+      ),
+    )
     .action(({ endpoint }: { endpoint?: string }) => {
       const { output } = invocation;
       return access.use(async (inbox) => {
@@ -130,6 +141,7 @@ function addListDeliveries(deliveries: Command, { invocation, access }: Deliveri
     .addHelpText(
       "after",
       examples(
+        "deliveries list",
         "deliveries list --endpoint retrain --status dead",
         "deliveries list --all --format json    # for programs; use show for the body",
       ),
@@ -165,7 +177,10 @@ function addShowDelivery(deliveries: Command, { invocation, access }: Deliveries
     .addOption(endpointOption("endpoint of the delivery; required if several endpoints have a delivery with this ID"))
     .addHelpText(
       "after",
-      examples("deliveries show 0f3c9a1e-7d52-4c8b-9f10-2b6a51f0c7de --format json    # with the original body"),
+      examples(
+        "deliveries show 0f3c9a1e-7d52-4c8b-9f10-2b6a51f0c7de",
+        "deliveries show 0f3c9a1e-7d52-4c8b-9f10-2b6a51f0c7de --format json    # with the original body",
+      ),
     )
     .action((id: string, { endpoint }: { endpoint?: string }) => {
       return access.use(async (inbox) => {

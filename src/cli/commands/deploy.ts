@@ -38,8 +38,10 @@ export function addDeploy(program: Command, invocation: Invocation): void {
       "after",
       examples(
         "deploy me/my-bot",
+        "deploy --dry-run",
         "deploy me/my-bot --yes --save-env --env-file .env.production",
         "deploy logs --build --follow",
+        "deploy rotate-secret",
       ),
     )
     .action((space: string | undefined, options: DeployCommandOptions) => run(invocation, { space, options }));

@@ -61,6 +61,7 @@ export function addDev(program: Command, invocation: Invocation): void {
         "dev bot.ts --watch dataset:me/data",
         "dev --forward http://localhost:8000/hook --watch dataset:me/data",
         "dev --hub real    # needs HF_TOKEN; opens a temporary public URL",
+        "dev --hub real --poll 1m    # no tunnel and no webhooks, also for repositories of others",
         "dev --format json    # for programs: one line of JSON per event",
       ),
     )

@@ -21,7 +21,7 @@ export function addDoctor(program: Command, invocation: Invocation): void {
     .option("--fix", "repair the problems; prompts for each repair unless --yes is given")
     .option("--state <file>", "file that records the webhooks (default: .hub-webhooks/registrations.json)")
     .option("--folder <path>", "folder of the project", ".")
-    .addHelpText("after", examples("doctor --space me/my-bot --fix", "doctor --url https://bot.example.com"))
+    .addHelpText("after", examples("doctor", "doctor --space me/my-bot --fix", "doctor --url https://bot.example.com"))
     .action((file: string | undefined, options: DoctorCommandOptions) => doctor(invocation, file, options));
 }
 

@@ -41,9 +41,11 @@ export function addHub(program: Command, invocation: Invocation): void {
     .addHelpText(
       "after",
       examples(
+        "hub",
         "hub --state hub.sqlite --port 5051",
         "hub --bucket me/inbox",
         "hub --drop 0.1 --duplicate 0.1 --delay 5s --reorder    # a bad day",
+        "hub --port 0 --format json    # for programs: prints the URL as a line of JSON",
       ),
     )
     .action(async ({ port, state, runJobs, runSpaces, allowRemote, bucket, ...deliveryFaults }: HubOptions) => {

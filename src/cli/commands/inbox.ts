@@ -17,7 +17,14 @@ export function addInbox(program: Command, invocation: Invocation): void {
       "check within a minute whether a bucket can be used for an inbox; removes its objects, and does not affect an inbox at this URL",
     )
     .showHelpAfterError(helpHint("inbox", "check"))
-    .addHelpText("after", examples("inbox check    # the inbox in INBOX_URL, with the access key of the server"))
+    .addHelpText(
+      "after",
+      examples(
+        "inbox check    # the inbox in INBOX_URL, with the access key of the server",
+        "inbox check hf://buckets/me/my-inbox",
+        "inbox check --format json",
+      ),
+    )
     .action((url: string | undefined) => check(invocation, url));
 }
 

@@ -39,7 +39,12 @@ export function addInit(program: Command, invocation: Invocation): void {
     .configureHelp(helpWithoutHubOptions())
     .addHelpText(
       "after",
-      examples("init . --template server --name @me/bot", "init my-bot --template space --example discussion-bot"),
+      examples(
+        "init my-bot --template space",
+        "init . --template server --name @me/bot",
+        "init my-bot --template space --example discussion-bot",
+        "init my-bot --template space --ci",
+      ),
     )
     .action((directory: string | undefined, options: InitOptions) => runInit({ directory, options, invocation }));
 }

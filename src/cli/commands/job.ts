@@ -13,7 +13,10 @@ export function addJob(program: Command, invocation: Invocation): void {
     .configureHelp(helpWithoutHubOptions())
     .addHelpText(
       "after",
-      examples("job server.ts --endpoint retrain    # as the command of a job, see docs/guides/run-as-a-job.md"),
+      examples(
+        "job server.ts",
+        "job server.ts --endpoint retrain    # as the command of a job, see docs/guides/run-as-a-job.md",
+      ),
     )
     .action((file: string, options: { endpoint?: string }) => run(invocation, { file, ...options }));
 }

@@ -37,6 +37,7 @@ export function addSync(program: Command, invocation: Invocation): void {
       "after",
       examples(
         "sync server.ts --public-url https://me-bot.hf.space --dry-run",
+        "sync server.ts --public-url https://me-bot.hf.space",
         "sync --clean --yes    # after a crash of hub-webhooks dev",
       ),
     )

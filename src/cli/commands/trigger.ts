@@ -63,10 +63,12 @@ export function addTrigger(program: Command, invocation: Invocation): void {
       "after",
       examples(
         "trigger dataset:me/data",
+        "trigger dataset:me/data --scope repo.config --set updatedConfig.private=true repo.private=true",
         "trigger model:me/net --scope repo --action move --set movedTo.name=me/new",
         "trigger dataset:me/data --add data/train.csv=./bad.csv --delete old.csv",
         "trigger space:me/app --scope discussion.comment --set comment.content='@bot hello'",
         "trigger dataset:me/data --url http://127.0.0.1:7860/webhooks/retrain --repeat 100 --concurrency 10",
+        "trigger --file recorded.json --dry-run",
       ),
     )
     .action(async (repo: string | undefined, options: TriggerOptions) => {

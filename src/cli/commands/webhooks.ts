@@ -30,7 +30,10 @@ function addList(program: Command, invocation: Invocation): void {
     .command("list")
     .alias("ls")
     .description("list your webhooks")
-    .addHelpText("after", examples("list | cut -f 1,3    # piped: tab-separated, with a header"))
+    .addHelpText(
+      "after",
+      examples("list", "list --format json", "list | cut -f 1,3    # piped: tab-separated, with a header"),
+    )
     .action(async () => {
       const hub = await invocation.connect();
       printWebhooks(invocation.output, await hub.webhooks.list());
@@ -42,7 +45,7 @@ function addInfo(program: Command, invocation: Invocation): void {
     .command("info")
     .argument("<id>", idDescription)
     .description("show a webhook")
-    .addHelpText("after", examples(`info ${exampleId} --format json`))
+    .addHelpText("after", examples(`info ${exampleId}`, `info ${exampleId} --format json`))
     .action(async (id: string) => {
       const hub = await invocation.connect();
       printWebhook(invocation.output, await hub.webhooks.get(id));
@@ -55,6 +58,7 @@ function addCreate(program: Command, invocation: Invocation): void {
     .addHelpText(
       "after",
       examples(
+        "create --url https://me-bot.hf.space/webhooks/retrain --watch dataset:me/data",
         "create --url https://example.com/hook --watch org:acme user:me --domain discussion",
         "create --url https://example.com/hook --watch model:me/m --secret-stdin < secret.txt",
         "create --job job.json --watch dataset:me/data --domain repo",
@@ -84,7 +88,14 @@ function addUpdate(program: Command, invocation: Invocation): void {
   addWebhookOptions(program.command("update").argument("<id>", idDescription), { domainNote: "replaces the list" })
     .addOption(noSecretOption())
     .description("update the given fields of a webhook")
-    .addHelpText("after", examples(`update ${exampleId} --watch model:me/a model:me/b    # replaces the list`))
+    .addHelpText(
+      "after",
+      examples(
+        `update ${exampleId} --url https://example.com/hook`,
+        `update ${exampleId} --watch model:me/a model:me/b    # replaces the list`,
+        `update ${exampleId} --no-secret`,
+      ),
+    )
     .action(async (id: string, { noSecret, ...options }: WebhookOptions & { noSecret?: boolean }) => {
       if (!noSecret && Object.keys(options).length === 0) {
         throw usageError(
@@ -175,7 +186,7 @@ function addDelete(program: Command, invocation: Invocation): void {
     .command("delete")
     .argument("<id>", idDescription)
     .description("delete a webhook permanently; prompts for confirmation unless --yes is given")
-    .addHelpText("after", examples(`delete ${exampleId} --yes    # in a script`))
+    .addHelpText("after", examples(`delete ${exampleId}`, `delete ${exampleId} --yes    # in a script`))
     .action(async (id: string) => {
       requireConfirmable(invocation, "delete");
       const hub = await invocation.connect();
@@ -204,7 +215,13 @@ function addReplay(program: Command, invocation: Invocation): void {
     .argument("<id>", idDescription)
     .argument("<log-id>", "delivery ID, as shown in the Activity tab of the webhook on the Hub")
     .description("send a delivery again, to the webhook's current URL; fails unless the response is 2xx")
-    .addHelpText("after", examples(`replay ${exampleId} 65f2a1b07c3d4e5f6a7b8c9d`))
+    .addHelpText(
+      "after",
+      examples(
+        `replay ${exampleId} 65f2a1b07c3d4e5f6a7b8c9d`,
+        `replay ${exampleId} 65f2a1b07c3d4e5f6a7b8c9d --format quiet    # only the status`,
+      ),
+    )
     .action(async (id: string, logId: string) => {
       const { output } = invocation;
       const hub = await invocation.connect();

@@ -47,6 +47,8 @@ export function addReplayDeliveries(deliveries: Command, { invocation, access }:
     .addHelpText(
       "after",
       examples(
+        "deliveries replay 0f3c9a1e-7d52-4c8b-9f10-2b6a51f0c7de",
+        "deliveries replay --dead --endpoint retrain",
         "deliveries replay --dead --endpoint retrain --yes    # in a script",
         "deliveries replay --failed-since 2h",
         "deliveries replay 0f3c9a1e-7d52-4c8b-9f10-2b6a51f0c7de --from https://me-bot.hf.space",
@@ -195,7 +197,7 @@ export function addCompact(deliveries: Command, { invocation, access }: Deliveri
   deliveries
     .command("compact")
     .description("shrink the file of a SQLite inbox; stop the server first")
-    .addHelpText("after", examples("deliveries compact --inbox sqlite:./data/inbox.db"))
+    .addHelpText("after", examples("deliveries compact", "deliveries compact --inbox sqlite:./data/inbox.db"))
     .action(() =>
       access.useUrl(async (url) => {
         const { compactInbox } = await import("../../../inbox/open-inbox.ts");
@@ -224,7 +226,10 @@ export function addRepair(deliveries: Command, { invocation, access }: Deliverie
     .command("repair")
     .description("repair an inbox in a bucket whose records are missing or unreadable; stop the server first")
     .addOption(takeOverOption())
-    .addHelpText("after", examples("deliveries repair --inbox hf://buckets/me/inbox"))
+    .addHelpText(
+      "after",
+      examples("deliveries repair", "deliveries repair --inbox hf://buckets/me/inbox", "deliveries repair --take-over"),
+    )
     .action(({ takeOver }: TakeOverOptions) =>
       access.useUrl(async (url = defaultInboxUrl) => {
         const { repairInbox } = await import("../../../inbox/open-inbox.ts");

@@ -29,6 +29,7 @@ export function addTailDeliveries(deliveries: Command, { invocation, access }: D
     .addHelpText(
       "after",
       examples(
+        "deliveries tail",
         "deliveries tail --status dead --last 0",
         "deliveries tail --format json | jq .id    # one object per line",
       ),
