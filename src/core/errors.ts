@@ -16,7 +16,7 @@ export interface WebhookErrorCodes {
   TOO_MANY_FAILURES: "response";
   /** The server has no endpoint with this name. Check the URL of the webhook, or the `endpoint` option. */
   ENDPOINT_UNKNOWN: "response" | "thrown";
-  /** 405: the route does not support the request method. Send deliveries with POST. */
+  /** 405: the route does not support the method. Send deliveries with POST. */
   METHOD_NOT_ALLOWED: "response";
   /** 415: the content type of the request is not JSON. Set `Content-Type: application/json`. */
   MEDIA_TYPE_UNSUPPORTED: "response";
@@ -62,7 +62,7 @@ export interface WebhookErrorCodes {
   INBOX_UNAVAILABLE: "response" | "thrown";
   /** 503: another process has taken over the inbox in a bucket. This one runs no deliveries until the other one stops. */
   INBOX_TAKEN_OVER: "response" | "thrown";
-  /** 404: no route matches the path. Check the URL and the `basePath` option. */
+  /** 404: no route matches the path. Check `basePath`. */
   NOT_FOUND: "response";
   /** An unexpected error occurred. See `cause` or the server's log. */
   INTERNAL: "response" | "thrown";
@@ -84,11 +84,11 @@ export interface WebhookErrorCodes {
   ENDPOINT_REQUIRED: "thrown";
   /** `WEBHOOK_PAYLOAD` is not set. Run the file in a job of a webhook, or set the variable to a payload. */
   PAYLOAD_MISSING: "thrown";
-  /** Another process listens on the port. Stop that process, or choose another `port`. */
+  /** Another process listens on the port. Stop it, or choose another `port`. */
   PORT_IN_USE: "thrown";
   /** The server cannot listen on the host and port. See `cause`. */
   LISTEN_FAILED: "thrown";
-  /** The tunnel could not be opened, or its connection was lost. Follow the message, or try another provider. */
+  /** The tunnel could not be opened, or was lost. Follow the message, or try another provider. */
   TUNNEL_FAILED: "thrown";
   /** Another client uses the requested tunnel name. Choose another `subdomain`. */
   TUNNEL_NAME_TAKEN: "thrown";
@@ -96,7 +96,7 @@ export interface WebhookErrorCodes {
   STATE_UNUSABLE: "thrown";
   /** The state file of a local Hub cannot be opened. Follow the message, or choose another file. */
   LOCAL_HUB_STATE_UNUSABLE: "thrown";
-  /** The server file does not exist, does not load, or exports no server. Follow the message to fix the file. */
+  /** The server file does not exist, does not load, or exports no server. Follow the message. */
   SERVER_FILE_INVALID: "thrown";
   /** This package or a command does not support this runtime or this version of Node. Follow the message. */
   NODE_REQUIRED: "thrown";
@@ -104,7 +104,7 @@ export interface WebhookErrorCodes {
   FOLDER_UNUSABLE: "thrown";
   /** The inbox cannot be opened. Check `INBOX_URL` and the file, bucket, or database server that it points to. */
   INBOX_UNUSABLE: "response" | "thrown";
-  /** Another process uses the inbox file or owns the inbox in a bucket. Stop that process, then try again. */
+  /** Another process uses the inbox file or owns the inbox in a bucket. Stop it, and try again. */
   INBOX_IN_USE: "thrown";
   /** 404: the inbox does not contain the delivery, or its body was deleted. Check the ID and the endpoint. */
   DELIVERY_UNKNOWN: "response" | "thrown";
@@ -145,13 +145,13 @@ export interface WebhookErrorCodes {
   HUB_REQUEST_INVALID: "hub";
   /** 401: the Hub does not accept the token. Create a new token. */
   HUB_UNAUTHORIZED: "hub";
-  /** 403: the token lacks a permission. Grant the permission in the token's settings. */
+  /** 403: the token lacks a permission. Grant it in the token's settings. */
   HUB_FORBIDDEN: "hub";
-  /** 404: the resource does not exist, or the token cannot access it. Check the name or ID of the resource. */
+  /** 404: the resource does not exist, or the token cannot access it. */
   HUB_NOT_FOUND: "hub";
   /** 429: too many requests. Wait for `retryAfterSeconds`. */
   HUB_RATE_LIMITED: "hub";
-  /** 412: the branch has a newer commit than `parent`. Read the files again, then commit with the new head as `parent`. */
+  /** 412: the branch has a newer commit than `parent`. Read the files again, and commit with its head as `parent`. */
   HUB_CONFLICT: "hub";
   /** A file is larger than `maxBytes`. Raise the limit, or download the file with `@huggingface/hub`. */
   FILE_TOO_LARGE: "hub";
@@ -161,7 +161,7 @@ export interface WebhookErrorCodes {
   HUB_REFUSED: "hub";
   /** 5xx: an error occurred on the Hub. Try again later. */
   HUB_FAILED: "hub";
-  /** The connection to the Hub failed. Check the network and `HF_ENDPOINT`. */
+  /** The connection to the Hub failed. Check `HF_ENDPOINT`. */
   HUB_UNREACHABLE: "hub";
   /** The Hub took longer than `timeout` to respond. Try again, or raise `timeout`. */
   HUB_TIMED_OUT: "hub";
