@@ -231,7 +231,7 @@ export const sections: readonly Section[] = [
       {
         title: "Extend the console",
         path: "contribute/console",
-        about: "Add a status, a column, a filter, a view, a live message, or an action to the console.",
+        about: "Add a status, a column, a filter, a view, or an action to the console.",
       },
       {
         title: "Test the package",

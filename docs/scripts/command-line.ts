@@ -5,8 +5,8 @@ import { run } from "../../src/cli/main.ts";
 const commandLists = /\n(?!Arguments|Examples?)[A-Z][a-z ]*:\n( {2}\w.*?)\n(?=\n|$)/gs;
 
 /**
- * Renders the page of the command line from the help texts. A command omits the options that it shares with its parents, and the list of
- * its commands, whose sections follow.
+ * Renders the page of the command line from the help texts. A command omits the options that it shares with its parents, the list of its
+ * commands, whose sections follow, and its examples, because the guides show each command.
  */
 export async function renderCommandLine(): Promise<string> {
   const commands = await readCommands([]);
@@ -16,13 +16,16 @@ export async function renderCommandLine(): Promise<string> {
       (parent) => parent.words.length < words.length && parent.words.every((word, index) => word === words[index]),
     );
     const shared = new Set(parents.flatMap((parent) => entriesOf(parent.help)));
-    const text = withoutShared(help, shared).replaceAll(commandLists, "");
+    const text = withoutShared(help, shared)
+      .replaceAll(commandLists, "")
+      .replace(/\nExamples?:\n.*$/s, "");
     return `## ${heading}\n\n\`\`\`text\n${text.trim()}\n\`\`\`\n`;
   });
   return `# Command line
 
 Every command supports \`--format json\` for programs. Exit codes: 0 success, 1 failure, 2 wrong usage. Without a terminal,
-commands do not prompt. The options of \`hub-webhooks\` and of \`hub-webhooks deliveries\` also apply to their commands.
+commands do not prompt. The options of \`hub-webhooks\` and of \`hub-webhooks deliveries\` also apply to their commands. The help
+of a command also shows examples:
 
 \`\`\`sh
 npx hub-webhooks --help

@@ -31,7 +31,7 @@ export function addWebhookOptions(command: Command, { domainNote }: { domainNote
     .option("--url <url>", "URL to send deliveries to")
     .option("--job-source-id <id>", "ID of a job to copy and run for each delivery")
     .option("--job <file>", 'run the job in this JSON file for each delivery ("-" for standard input)')
-    .addOption(watchOption("one or more repositories, users, or organizations to watch"))
+    .addOption(watchOption("repositories, users, or organizations to watch"))
     .addOption(
       new Option("--domain <domain...>", `events to receive: ${webhookDomains.join(", ")} (${domainNote})`).argParser(
         collectDomain,

@@ -8,37 +8,37 @@ import { readField } from "./describe.ts";
  * stored with an attempt.
  */
 export interface WebhookErrorCodes {
-  /** 401: the delivery has no secret. Set the same secret on the server and on the webhook in the Hub. */
+  /** 401: the delivery has no secret. Set the secret of the server on the webhook. */
   SECRET_MISSING: "response";
-  /** 403: the delivery has a wrong secret. Set the same secret on the server and on the webhook in the Hub. */
+  /** 403: the delivery has a wrong secret. Set the secret of the server on the webhook. */
   SECRET_INVALID: "response";
-  /** 429: a client sent too many wrong secrets or passwords. Wait for the time in `Retry-After`. */
+  /** 429: too many wrong secrets, passwords, or tokens were sent. Wait for the time in `Retry-After`. */
   TOO_MANY_FAILURES: "response";
   /** The server has no endpoint with this name. Check the URL of the webhook, or the `endpoint` option. */
   ENDPOINT_UNKNOWN: "response" | "thrown";
-  /** 405: the route does not support the request method. Send deliveries with POST. */
+  /** 405: the route does not support the method. Send deliveries with POST. */
   METHOD_NOT_ALLOWED: "response";
   /** 415: the content type of the request is not JSON. Set `Content-Type: application/json`. */
   MEDIA_TYPE_UNSUPPORTED: "response";
   /** 415: the body is compressed. Send it without `Content-Encoding`. */
   ENCODING_UNSUPPORTED: "response";
-  /** 413: the body is larger than the `bodyLimit` option. Raise the limit, or send a smaller body. */
+  /** 413: the body is larger than the `bodyLimit` option. */
   BODY_TOO_LARGE: "response";
   /** The connection closed or timed out before the whole body arrived. Send the delivery again. */
   BODY_INCOMPLETE: "response";
-  /** The body is not valid JSON in UTF-8. Send the payload as JSON in UTF-8. */
+  /** 400: the body is not valid JSON in UTF-8. */
   BODY_NOT_JSON: "response" | "thrown";
-  /** The body is nested more than 100 levels deep. Send a flatter payload. */
+  /** 400: the body is nested more than 100 levels deep. */
   BODY_TOO_DEEP: "response" | "thrown";
   /** 500: a body parser read the body before the server could. Mount the server before the body parser. */
   BODY_CONSUMED: "response";
-  /** 422: the body is JSON, but the endpoint does not accept it as a payload. Fix the paths in the message. */
+  /** 422: the endpoint does not accept the body as a payload. Fix the paths in the message. */
   PAYLOAD_INVALID: "response" | "thrown";
   /** 500: the handler threw an error or returned an error `Response`. See `cause` or the server's log. */
   HANDLER_FAILED: "response" | "thrown";
-  /** 504: the handler took longer than its `timeout`. Make the handler faster, or run it in the background. */
+  /** 504: the handler took longer than its `timeout`. Run it in the background. */
   HANDLER_TIMED_OUT: "response" | "thrown";
-  /** 500: the handler returned a value that cannot be converted to JSON. Return plain data, or nothing. */
+  /** 500: the handler returned a value that cannot be converted to JSON. */
   RESULT_NOT_JSON: "response" | "thrown";
   /** 401: the request has no password. Sign in with `CONSOLE_TOKEN`. */
   CONSOLE_TOKEN_MISSING: "response";
@@ -52,23 +52,17 @@ export interface WebhookErrorCodes {
   CLOSING: "response" | "thrown";
   /** The dev server or session is not running yet. Wait until it has started, then try again. */
   NOT_READY: "response" | "thrown";
-  /** 503: the connection to the server ended before the server sent a response. Check the server's log. */
+  /** 503: the connection ended before the server sent a response. Check the server's log. */
   NO_RESPONSE: "response" | "thrown";
-  /** A deployment cannot go on. The message names the step and what to do. Then run the command again. */
+  /** A deployment cannot go on. Follow the message, and run the command again. */
   DEPLOY_FAILED: "thrown";
-  /** 503: too many deliveries of the endpoint are queued. Send the delivery again later, or raise `concurrency`. */
+  /** 503: too many deliveries of the endpoint are queued. Raise `concurrency`. */
   INBOX_FULL: "response" | "thrown";
-  /**
-   * 503: the inbox cannot store or read deliveries right now. Check its disk, bucket, or database server, then send the
-   * delivery again.
-   */
+  /** 503: the inbox cannot store or read deliveries right now. Check its disk, bucket, or database server. */
   INBOX_UNAVAILABLE: "response" | "thrown";
-  /**
-   * 503: another process has taken over the inbox in a bucket. This process rejects deliveries and runs none until the other process
-   * stops.
-   */
+  /** 503: another process has taken over the inbox in a bucket. This one runs no deliveries until the other one stops. */
   INBOX_TAKEN_OVER: "response" | "thrown";
-  /** 404: no route matches the path. Check the URL and the `basePath` option. */
+  /** 404: no route matches the path. Check `basePath`. */
   NOT_FOUND: "response";
   /** An unexpected error occurred. See `cause` or the server's log. */
   INTERNAL: "response" | "thrown";
@@ -90,19 +84,19 @@ export interface WebhookErrorCodes {
   ENDPOINT_REQUIRED: "thrown";
   /** `WEBHOOK_PAYLOAD` is not set. Run the file in a job of a webhook, or set the variable to a payload. */
   PAYLOAD_MISSING: "thrown";
-  /** Another process listens on the port. Stop that process, or choose another `port`. */
+  /** Another process listens on the port. Stop it, or choose another `port`. */
   PORT_IN_USE: "thrown";
   /** The server cannot listen on the host and port. See `cause`. */
   LISTEN_FAILED: "thrown";
-  /** The tunnel could not be opened, or its connection was lost. Follow the message, or try another provider. */
+  /** The tunnel could not be opened, or was lost. Follow the message, or try another provider. */
   TUNNEL_FAILED: "thrown";
   /** Another client uses the requested tunnel name. Choose another `subdomain`. */
   TUNNEL_NAME_TAKEN: "thrown";
-  /** The state file of managed webhooks cannot be read or written. Fix the file in the message, or move it away. */
+  /** The state file of `sync` cannot be read or written. Fix the file in the message, or move it away. */
   STATE_UNUSABLE: "thrown";
   /** The state file of a local Hub cannot be opened. Follow the message, or choose another file. */
   LOCAL_HUB_STATE_UNUSABLE: "thrown";
-  /** The server file does not exist, does not load, or exports no server. Follow the message to fix the file. */
+  /** The server file does not exist, does not load, or exports no server. Follow the message. */
   SERVER_FILE_INVALID: "thrown";
   /** This package or a command does not support this runtime or this version of Node. Follow the message. */
   NODE_REQUIRED: "thrown";
@@ -110,19 +104,19 @@ export interface WebhookErrorCodes {
   FOLDER_UNUSABLE: "thrown";
   /** The inbox cannot be opened. Check `INBOX_URL` and the file, bucket, or database server that it points to. */
   INBOX_UNUSABLE: "response" | "thrown";
-  /** Another process uses the inbox file or owns the inbox in a bucket. Stop that process, then try again. */
+  /** Another process uses the inbox file or owns the inbox in a bucket. Stop it, and try again. */
   INBOX_IN_USE: "thrown";
-  /** The inbox does not contain the delivery, or its body was deleted. Check the ID and the endpoint. */
+  /** 404: the inbox does not contain the delivery, or its body was deleted. Check the ID and the endpoint. */
   DELIVERY_UNKNOWN: "response" | "thrown";
-  /** 409: the delivery is running, so it cannot be discarded. Wait until the attempt ends, then try again. */
+  /** 409: the delivery is running, so it cannot be discarded. Wait until the attempt ends. */
   DELIVERY_RUNNING: "response" | "thrown";
-  /** The console requires a sign-in. Open the printed one-time link, or send `CONSOLE_TOKEN`. */
+  /** 401: the console requires a sign-in. Open the printed one-time link, or send `CONSOLE_TOKEN`. */
   SIGN_IN_REQUIRED: "response";
-  /** The console token is wrong, or the one-time link was used or has expired. Check `CONSOLE_TOKEN`, or get a new link. */
+  /** 401: the console token is wrong, or the one-time link was used or has expired. */
   SIGN_IN_INVALID: "response";
-  /** A change in the console was sent without a valid `X-CSRF-Token` header. Reload the console. */
+  /** 403: a change in the console was sent without a valid `X-CSRF-Token` header. Reload the console. */
   CSRF_TOKEN_INVALID: "response";
-  /** Too many tabs of the console are open. Close some of them. */
+  /** 503: more than 50 tabs of the console are open. Close some of them. */
   TOO_MANY_STREAMS: "response";
   /** The files of the console are missing. Build the package with `npm run build`. */
   CONSOLE_NOT_BUILT: "response";
@@ -151,13 +145,13 @@ export interface WebhookErrorCodes {
   HUB_REQUEST_INVALID: "hub";
   /** 401: the Hub does not accept the token. Create a new token. */
   HUB_UNAUTHORIZED: "hub";
-  /** 403: the token lacks a permission. Grant the permission in the token's settings. */
+  /** 403: the token lacks a permission. Grant it in the token's settings. */
   HUB_FORBIDDEN: "hub";
-  /** 404: the resource does not exist, or the token cannot access it. Check the name or ID of the resource. */
+  /** 404: the resource does not exist, or the token cannot access it. */
   HUB_NOT_FOUND: "hub";
   /** 429: too many requests. Wait for `retryAfterSeconds`. */
   HUB_RATE_LIMITED: "hub";
-  /** 412: the branch has a newer commit than `parent`. Read the files again, then commit with the new head as `parent`. */
+  /** 412: the branch has a newer commit than `parent`. Read the files again, and commit with its head as `parent`. */
   HUB_CONFLICT: "hub";
   /** A file is larger than `maxBytes`. Raise the limit, or download the file with `@huggingface/hub`. */
   FILE_TOO_LARGE: "hub";
@@ -167,7 +161,7 @@ export interface WebhookErrorCodes {
   HUB_REFUSED: "hub";
   /** 5xx: an error occurred on the Hub. Try again later. */
   HUB_FAILED: "hub";
-  /** The connection to the Hub failed. Check the network and `HF_ENDPOINT`. */
+  /** The connection to the Hub failed. Check `HF_ENDPOINT`. */
   HUB_UNREACHABLE: "hub";
   /** The Hub took longer than `timeout` to respond. Try again, or raise `timeout`. */
   HUB_TIMED_OUT: "hub";

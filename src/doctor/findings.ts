@@ -17,7 +17,7 @@ const sync = { command: `${cli} sync {file} --public-url {url} --adopt`, isFixab
 const enable = { command: `${cli} enable {id}`, isFixable: true } as const;
 const clean = { command: `${cli} sync --clean`, isFixable: true } as const;
 
-/** Everything that `doctor` and the end of `deploy` can find. `docs/troubleshooting.md` lists the codes. */
+/** Everything that `doctor` and the end of `deploy` can find. `docs/troubleshooting.md` lists the codes by whether `--fix` repairs them. */
 export const findingKinds = {
   HUB_UNREACHABLE: { cause: "The Hub does not answer as expected.", command: "curl -i {hub}" },
   TOKEN_MISSING: { cause: "There is no access token for the Hub.", ...login },

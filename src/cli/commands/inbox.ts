@@ -14,7 +14,7 @@ export function addInbox(program: Command, invocation: Invocation): void {
     .command("check")
     .argument("[url]", "URL of the inbox (default: INBOX_URL)")
     .description(
-      "check in a minute whether a bucket can be used for an inbox: permissions, conditional writes, reads, and latency; removes its objects, and does not affect an inbox at this URL",
+      "check within a minute whether a bucket can be used for an inbox; removes its objects, and does not affect an inbox at this URL",
     )
     .showHelpAfterError(helpHint("inbox", "check"))
     .addHelpText(

@@ -86,10 +86,15 @@ describe("hub-webhooks doctor", () => {
     expect(stderr).toMatch(/^error: .+\n$/);
   });
 
-  test("documents each code with its cause, and whether --fix repairs it", async () => {
+  test("documents which codes --fix repairs", async () => {
     const page = await readFile(new URL("../../../docs/troubleshooting.md", import.meta.url), "utf8");
-    for (const [code, kind] of Object.entries(findingKinds)) {
-      expect(page).toContain(`| \`${code}\` | ${kind.cause} | ${"isFixable" in kind ? "yes" : ""} |`);
-    }
+    const [, ...lists] = /`--fix` repairs ([^.]+)\. It only\s+reports ([^.]+)\./.exec(page) ?? [];
+    const documented = lists.map((list) => [...list.matchAll(/`(\w+)`/g)].map(([, code]) => code).sort());
+    const codes = Object.entries(findingKinds);
+    expect(documented).toEqual(
+      [true, false].map((isFixable) =>
+        codes.flatMap(([code, kind]) => ("isFixable" in kind === isFixable ? [code] : [])).sort(),
+      ),
+    );
   });
 });

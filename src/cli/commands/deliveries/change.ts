@@ -35,7 +35,7 @@ export function addReplayDeliveries(deliveries: Command, { invocation, access }:
     .option("--dead", "replay all dead deliveries of the endpoint; prompts for confirmation unless --yes is given")
     .option(
       "--failed-since <duration>",
-      "replay the deliveries that have died within this time and are still dead, of all endpoints or of --endpoint; prompts as --dead",
+      "replay what has died within this time and is still dead, of all endpoints or of --endpoint; prompts as --dead",
       parseDuration,
     )
     .option(

@@ -197,7 +197,7 @@ export function endpointOption(description: string): Option {
 export function takeOverOption(): Option {
   return new Option(
     "--take-over",
-    "change an inbox in a bucket even if another process owns it; that process then rejects deliveries until it restarts",
+    "change an inbox in a bucket even if another process owns it, which then rejects deliveries",
   );
 }
 
