@@ -232,9 +232,13 @@ export class EndpointRun {
       await this.#accepted.read(new Date(Math.min(lastReadAt, this.#readAt) - overlapMs));
       accepted = await this.#acceptedOf(repository, compared);
       // Otherwise, a delivery can contain a later state.
-      repository = (await this.#reader.repository(repository)) ?? repository;
+      const latest = await this.#reader.repository(repository);
+      if (latest?.id !== repository.id) return this.#leave(repository.id);
+      repository = latest;
       present = await this.#readPresent(repository, known, accepted);
       missed = await find();
+      // After two repositories were renamed, the name can be that of the other one.
+      if ((await this.#reader.repository(repository))?.id !== repository.id) return this.#leave(repository.id);
     }
     const first = Math.max(stored?.derived ?? 0, accepted.derived);
     const deliveries = await this.#derive(missed, { present, first });

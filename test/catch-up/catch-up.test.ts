@@ -315,6 +315,39 @@ describe("After force pushes that restore an earlier commit, catch-up", () => {
     await waitFor(() => expect(received).toHaveLength(2));
   });
 
+  test("derives nothing from another repository that takes the name during the comparison", async () => {
+    const other = { type: "dataset", name: "local-user/other" } as const;
+    await hubCall("POST", "/api/repos/create", { name: "other", type: "dataset" });
+    await push("0");
+    const server = createServer({ watch: "user:local-user", scope: "repo.content" });
+    await catchUp(server);
+    const [missed, { oid }] = [
+      await push("1"),
+      await client.repo(other).commit({ message: "Write", files: { "other.csv": "1" } }),
+    ];
+    const send = HubClient.prototype.fetch;
+    vi.spyOn(HubClient.prototype, "fetch").mockImplementation(async function (this: HubClient, path, init) {
+      const response = await send.call(this, path, init);
+      if (path.startsWith("/api/datasets?")) {
+        for (const [from, to] of [
+          ["data", "moved"],
+          ["other", "data"],
+        ]) {
+          const names = { fromRepo: `local-user/${from}`, toRepo: `local-user/${to}` };
+          await hubCall("POST", "/api/repos/move", { ...names, type: "dataset" });
+        }
+      }
+      return response;
+    });
+    await catchUp(server);
+    vi.restoreAllMocks();
+    await catchUp(server);
+    expect(received.map(({ payload }) => [payload.repo.name, payload.updatedRefs?.[0]?.newSha]).sort()).toEqual([
+      ["local-user/data", oid],
+      ["local-user/moved", missed],
+    ]);
+  });
+
   test("compares a repository whose list was read before the latest push", async () => {
     await push("0");
     const server = createServer({ watch: "user:local-user", scope: "repo.content" });
