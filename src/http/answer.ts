@@ -1,4 +1,4 @@
-import type { WebhookError } from "../core/errors.ts";
+import { WebhookError } from "../core/errors.ts";
 
 /** The result of a request: a status with a JSON or empty body, or a `Response`. */
 export type Answer = JsonAnswer | Response;
@@ -25,6 +25,15 @@ export function errorAnswer(error: WebhookError): JsonAnswer {
     ...(retryAfterSeconds !== undefined && { "retry-after": String(retryAfterSeconds) }),
   };
   return { status, content: JSON.stringify({ error: message, code }), extraHeaders, error };
+}
+
+/** Creates the error that clients receive after an internal failure. Its cause is only logged. */
+export function internalError(cause: unknown): WebhookError {
+  return new WebhookError("An internal error occurred. See the server's log.", {
+    code: "INTERNAL",
+    status: 500,
+    cause,
+  });
 }
 
 /** Whether the status is 2xx. The Hub counts any other status as a failure. */

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import type { Context, HonoRequest } from "hono";
+import { readField } from "../core/describe.ts";
 import { WebhookError } from "../core/errors.ts";
 import { optionError } from "../core/options.ts";
 import { shorten } from "../core/text.ts";
@@ -148,7 +149,7 @@ export async function readHonoBody({ req, env }: Context, limit: number): Promis
 
 /** Returns the request of Node's HTTP server, which Hono's adapter passes as a binding. */
 export function nodeRequest(bindings: unknown): IncomingMessage | undefined {
-  const incoming = typeof bindings === "object" && bindings !== null && "incoming" in bindings && bindings.incoming;
+  const incoming = readField(bindings, "incoming");
   return isIncoming(incoming) ? incoming : undefined;
 }
 

@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { $constructor, type $strip, type $ZodLooseShape, type $ZodObjectDef } from "zod/v4/core";
-import { actions, discussionStatuses, isKnownScope, repoTypes } from "./names.ts";
+import { actions, discussionStatuses, repoTypes, scopes } from "./names.ts";
 import { objectSchema } from "./object-schema.ts";
 
 /*
@@ -194,7 +194,7 @@ const schemas = {
  * common fields.
  */
 export function schemaOf(scope: unknown, repoType: unknown): z.ZodMiniType<CommonPayload> {
-  if (typeof scope !== "string" || !isKnownScope(scope)) return common;
+  if (!isOneOf(scopes, scope)) return common;
   if (scope !== "repo.content") return schemas[scope];
   if (repoType === "bucket") return bucketContentPayload;
   return repoType === "model" || repoType === "dataset" || repoType === "space" ? gitContentPayload : contentPayload;
@@ -205,19 +205,20 @@ const none: readonly string[] = [];
 /** Lists the unknown names in a payload: a new scope, action, repository type, or version. */
 export function unknownNames({ event, repo, webhook }: WebhookPayload): readonly string[] {
   const known =
-    isKnownScope(event.scope) &&
+    isOneOf(scopes, event.scope) &&
     isOneOf(actions, event.action) &&
     isOneOf(repoTypes, repo.type) &&
     webhook.version === 3;
   if (known) return none;
   return [
-    isKnownScope(event.scope) ? "" : `scope ${event.scope}`,
+    isOneOf(scopes, event.scope) ? "" : `scope ${event.scope}`,
     isOneOf(actions, event.action) ? "" : `action ${event.action}`,
     isOneOf(repoTypes, repo.type) ? "" : `repository type ${repo.type}`,
     webhook.version === 3 ? "" : `payload version ${webhook.version}`,
   ].filter((name) => name !== "");
 }
 
-function isOneOf(list: readonly string[], value: string): boolean {
-  return list.includes(value);
+function isOneOf<Known extends string>(known: readonly Known[], name: unknown): name is Known {
+  const names: readonly unknown[] = known;
+  return names.includes(name);
 }

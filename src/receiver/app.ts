@@ -1,14 +1,13 @@
 import type { Context, Handler } from "hono";
 // Like "hono", but without the router that compiles all routes, which would add 1 kB to a compressed bundle.
 import { Hono } from "hono/quick";
-import { messageOf, readOwnField } from "../core/describe.ts";
+import { messageOf, readField, readOwnField } from "../core/describe.ts";
 import { WebhookError } from "../core/errors.ts";
 import type { Logger } from "../core/log.ts";
 import { optionError } from "../core/options.ts";
 import { wantsHtml } from "../core/urls.ts";
-import { errorAnswer, errorBehind, isResponse, toResponse } from "../http/answer.ts";
+import { errorAnswer, errorBehind, internalError, isResponse, toResponse } from "../http/answer.ts";
 import { nodeRequest } from "../http/body.ts";
-import { internalError } from "./answer.ts";
 
 /**
  * The first segments of the built-in paths, with which a base path cannot start. Requests match with and without the base
@@ -294,8 +293,8 @@ export class ServerApp {
 
 /** Returns the response of an `HTTPException`, which Hono's middleware throws to end a request. */
 function responseOf(cause: unknown): Response | undefined {
-  if (typeof cause !== "object" || cause === null || !("getResponse" in cause)) return undefined;
-  const response: unknown = typeof cause.getResponse === "function" ? cause.getResponse() : undefined;
+  const getResponse = readField(cause, "getResponse");
+  const response: unknown = typeof getResponse === "function" ? Reflect.apply(getResponse, cause, []) : undefined;
   return isResponse(response) ? response : undefined;
 }
 

@@ -80,10 +80,7 @@ export class ServerContext {
 /** The endpoints of a server, in the order of their registration. */
 export class EndpointRegistry {
   readonly #byName = new Map<string, Endpoint>();
-
-  get byName(): ReadonlyMap<string, Endpoint> {
-    return this.#byName;
-  }
+  readonly byName: ReadonlyMap<string, Endpoint> = this.#byName;
 
   get all(): readonly Endpoint[] {
     return [...this.#byName.values()];

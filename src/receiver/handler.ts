@@ -9,8 +9,8 @@ import type { HubClient } from "../hub/client.ts";
 import type { ClaimedDelivery } from "../inbox/inbox.ts";
 import type { Delivery, Outcome } from "../payload/parse.ts";
 import type { Endpoint, HandlerContext } from "./endpoint.ts";
+import type { Run } from "./history.ts";
 import type { DeliveryRequest } from "./request.ts";
-import type { Run } from "./run.ts";
 
 /** The source of a delivery: an HTTP request, or a signal for a delivery without a request. */
 export interface RunSource {

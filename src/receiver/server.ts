@@ -55,8 +55,6 @@ export class WebhooksServer {
 
   readonly #context: ServerContext;
   readonly #app: ServerApp;
-  /** The names of endpoints without middleware. On Node, deliveries to these endpoints skip Hono. */
-  readonly #direct = new Set<string>();
   readonly #hub: ServerHub;
   readonly #background: BackgroundWork;
   readonly #pipeline: DeliveryPipeline;
@@ -102,8 +100,7 @@ export class WebhooksServer {
     this.#lifecycle = new ServerLifecycle(context, {
       ...{ background, catchUp, metrics, console: this.#console, report: this.#report, fetch: this.#fetch },
       ...{ loadNodeLogger: platform.loadNodeLogger, loadStart: platform.loadStart },
-      // Other deliveries go through the router and middleware of the app (see `ServerApp.isDirect`).
-      deliver: (request) => (this.#direct.has(request.endpointName) ? this.#pipeline.handle(request) : undefined),
+      deliver: this.#pipeline.handleDirect,
     });
     this.#app.add((app) => {
       app.all(`${webhooksPath}*`, async (routed) => {
@@ -266,7 +263,7 @@ export class WebhooksServer {
     endpoints.assertNew(name);
     this.#background.add(endpoint);
     endpoints.add(endpoint);
-    if (this.#app.isDirect(`${webhooksPath}${name}`)) this.#direct.add(name);
+    if (this.#app.isDirect(`${webhooksPath}${name}`)) this.#pipeline.direct.add(name);
     this.#report.added(endpoint);
     if (launched) log.info({ endpoint: name, url: `${launched.publicUrl}${webhooksPath}${name}` }, "Endpoint added.");
   }

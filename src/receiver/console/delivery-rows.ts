@@ -4,8 +4,7 @@ import { decodeQueryPart } from "../../core/urls.ts";
 import { isWholeRepository, matchesFilter, matchesRepository, readFilter } from "../../inbox/filter.ts";
 import type { DeliveryAttempt, DeliveryStatus, Inbox, ListOptions, StoredDelivery } from "../../inbox/inbox.ts";
 import { summarizeEvent } from "../../payload/names.ts";
-import type { RecentDeliveries, RecentDelivery } from "../history.ts";
-import type { RecentAttempt } from "../run.ts";
+import type { RecentAttempt, RecentDeliveries, RecentDelivery } from "../history.ts";
 
 /** Reads the event, the repository, and the subject of a delivery for the list. The body can be anything, JSON or not. */
 function readEvent(body: string | undefined): Pick<DeliverySummary, "event" | "repository" | "subject"> {

@@ -51,17 +51,18 @@ export function openConsole(
   const { history, now, log, refusalLog, ownerCheck, toolToken } = server;
   const deliveries = new ReceiverDeliveries(source);
   const events = new ConsoleEvents({
+    watch: () =>
+      history.observe({
+        onChange: (key) => {
+          events.deliveryChanged(key);
+          onChange();
+        },
+        onRefused: () => events.changed("endpoints"),
+      }),
     readDelivery: (key) => deliveries.summary(key),
     isClosed: () => server.isClosed,
   });
   const onChange = () => events.changed("endpoints", "inbox");
-  history.observe(
-    (key) => {
-      events.deliveryChanged(key);
-      onChange();
-    },
-    () => events.changed("endpoints"),
-  );
   const endpoints = new ReceiverEndpoints(source, { earlier, onChange });
   const inbox = new ReceiverInbox(source, { onOpened: () => events.changed("inbox") });
   const logLink = createLinkLogger(source);

@@ -2,8 +2,7 @@ import * as z from "zod/mini";
 import { detailsSchema } from "../../inbox/records.ts";
 import type { ServerContext } from "../context.ts";
 import { activityOutcomes, type EndpointActivity, hour, minute, type SlotSize, slotOf } from "../counts.ts";
-import type { RecentDeliveries } from "../history.ts";
-import { type RecentAttempt, Run } from "../run.ts";
+import { type RecentAttempt, type RecentDeliveries, Run } from "../history.ts";
 
 /*
  * What the console shows and no inbox stores, as plain data, so that the next process of a dev session shows it after a reload. Times

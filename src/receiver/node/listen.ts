@@ -3,18 +3,22 @@ import { getRequestListener, RequestError } from "@hono/node-server";
 import { WebhookError } from "../../core/errors.ts";
 import type { Logger } from "../../core/log.ts";
 import { webhooksPath } from "../../core/urls.ts";
-import { type Answer, errorAnswer, toResponse } from "../../http/answer.ts";
-import { type Exchange, hasDuplicateHeader, sendJson, withoutFraming } from "../../http-server/exchange.ts";
+import { type Answer, errorAnswer, internalError, toResponse } from "../../http/answer.ts";
+import {
+  type Connections,
+  type Exchange,
+  hasDuplicateHeader,
+  sendJson,
+  withoutFraming,
+} from "../../http-server/exchange.ts";
 import {
   type ConnectionLimits,
-  type Connections,
   createHttpServer,
   defaultLimits,
   handleClientErrors,
   malformedRefused,
   openSocket,
 } from "../../http-server/server.ts";
-import { internalError } from "../answer.ts";
 import { showErrorPage } from "../app.ts";
 import type { DeliveryRequest } from "../request.ts";
 

@@ -115,7 +115,7 @@ export const faults: readonly Fault[] = [
   },
   {
     name: "the memory of deliveries from before a reload is not limited",
-    file: "src/receiver/run.ts",
+    file: "src/receiver/history.ts",
     find: "    if (details) this.bytes += 2 * JSON.stringify(details).length;\n",
     replace: "",
     tests: ["test/receiver/history/recent-deliveries.test.ts"],
