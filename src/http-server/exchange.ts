@@ -187,12 +187,9 @@ function linger({ incoming, socket }: Exchange): void {
   socket.on("data", onData).once("close", onClose).resume();
 }
 
-/** The open connections of a server. */
 export type Connections = Map<Duplex, Connection>;
 
-/** An open connection. */
 export class Connection {
-  /** The last exchange on this connection, or `undefined` before the first exchange. */
   exchange: Exchange | undefined;
   /** Responses that were incomplete when the next request arrived, oldest first. */
   #pipelined: ServerResponse[] = [];
@@ -264,7 +261,6 @@ export function createRequestClass(connections: Connections): typeof IncomingMes
   };
 }
 
-/** Sends a JSON answer. */
 export function sendJson(outgoing: ServerResponse, answer: JsonAnswer): void {
   const { status, content } = answer;
   if (content === null) outgoing.writeHead(status, { "content-length": 0 }).end();

@@ -39,7 +39,6 @@ export function createHttpServer({ server: options, limits, probeMs, warn, ...ca
   return { server, connections };
 }
 
-/** The address to listen on. */
 interface SocketOptions {
   host: string;
   /** The port, or 0 for any free port. */
@@ -193,7 +192,6 @@ const defaultProbeMs = 1_000;
 /** How long to wait for a reset after a probe. On the same machine, a reset arrives immediately. */
 const resetMs = 25;
 
-/** Logs a warning with its fields. */
 export type Warn = (fields: object, message: string) => void;
 
 /** Applies the limits to a server, and tracks its open connections in `connections`. */

@@ -41,7 +41,6 @@ export function isSuccess({ status }: Answer): boolean {
   return status >= 200 && status <= 299;
 }
 
-/** Returns the headers of an answer with a body. */
 export function headersOf({ extraHeaders }: JsonAnswer): Record<string, string> {
   return { "content-type": "application/json", ...extraHeaders };
 }
@@ -75,11 +74,9 @@ export function isResponse(value: unknown): value is Response {
   }
 }
 
-/** The parts of a request that show where the request comes from. */
 interface RequestOrigin {
   /** The absolute URL of the request. */
   readonly url: string;
-  /** Returns the value of a header, or `null`. */
   header(name: string): string | null;
 }
 

@@ -64,7 +64,6 @@ export function readIncoming(incoming: IncomingMessage, limit: number): Promise<
   });
 }
 
-/** Joins the chunks of a body. If there is only one chunk, returns it without copying. */
 function joinChunks(chunks: readonly Uint8Array[]): Uint8Array {
   const [first] = chunks;
   return first && chunks.length === 1 ? first : concatenate(chunks);
@@ -94,7 +93,6 @@ export function concatenate(chunks: readonly Uint8Array[]): Uint8Array<ArrayBuff
   return bytes;
 }
 
-/** Creates the error for a body that is larger than the limit. */
 function bodyTooLarge(limit: number): WebhookError {
   return new WebhookError(
     `The body is larger than ${limit} bytes. Send a smaller body, or raise the limit on the server.`,
@@ -102,7 +100,6 @@ function bodyTooLarge(limit: number): WebhookError {
   );
 }
 
-/** Creates the error for a body that is incomplete because the connection ended. */
 function bodyIncomplete(): WebhookError {
   return new WebhookError("The connection ended before the body was complete. Send the request again.", {
     code: "BODY_INCOMPLETE",

@@ -17,7 +17,6 @@ export interface DeliveryFilter extends Pick<ListOptions, "repository" | "scope"
   /** Milliseconds since the epoch. */
   receivedFrom: number | undefined;
   receivedUntil: number | undefined;
-  /** The words of the search. */
   words: readonly string[];
   /** Whether there are filters of the content, which are `repository`, `scope`, `action`, and `search`. */
   hasContent: boolean;
@@ -63,7 +62,6 @@ export function matchesFilter(
   return words.length === 0 || areFound(words, searchedTexts(delivery, words));
 }
 
-/** Returns the texts in which a search looks. */
 function* searchedTexts(
   { id, body, attempts }: FilteredDelivery,
   words: readonly string[],

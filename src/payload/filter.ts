@@ -46,7 +46,6 @@ function matchesParts(parts: readonly string[], text: string): boolean {
 /** The maximum length of a ref. Longer refs never match. The Hub's refs are far shorter. */
 const maxRefLength = 512;
 
-/** Returns a function that checks whether a ref matches one of the globs. */
 function refMatcher(globs: readonly string[]): (ref: string) => boolean {
   const matchers = globs.map(globMatcher);
   return (ref) => ref.length <= maxRefLength && matchers.some((matches) => matches(ref));
@@ -56,7 +55,6 @@ function refMatcher(globs: readonly string[]): (ref: string) => boolean {
 export interface PathFilter {
   readonly paths: readonly string[];
   readonly matches: (path: string) => boolean;
-  /** Whether the changes of a ref count. */
   readonly acceptsRef: (ref: string) => boolean;
 }
 

@@ -57,7 +57,6 @@ export interface SampleSubject {
   name: string;
   /** The prefix of all URLs in the sample, without a trailing slash. */
   hubUrl: string;
-  /** The discussion in samples of the `discussion` and `discussion.comment` scopes. */
   discussion: { num: number; id: string; commentId: string; authorId: string };
 }
 

@@ -148,7 +148,6 @@ export interface HonoApp {
 /** A dot segment in the path of a request target. */
 const dotSegment = /^[^?#]*\/(?:\.|%2e){1,2}(?:[/?#]|$)/i;
 
-/** The apps that already belong to a server. */
 const takenApps = new WeakSet<object>();
 
 interface ServerAppOptions extends MountPointOptions {

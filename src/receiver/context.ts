@@ -114,7 +114,6 @@ export class EndpointRegistry {
     this.#byName.set(endpoint.name, endpoint);
   }
 
-  /** Sets whether webhooks on the Hub deliver to the endpoints, by endpoint. */
   setRegistrations(registrations: ReadonlyMap<string, EndpointRegistration>): void {
     for (const { name, activity } of this.all) activity.registration = registrations.get(name) ?? activity.registration;
   }

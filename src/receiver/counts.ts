@@ -9,7 +9,6 @@ export type ActivityOutcome = (typeof activityOutcomes)[number];
 /** The maximum number of times that the Hub triggers a webhook in 24 hours. */
 export const hubDailyLimit = 1_000;
 
-/** The number of deliveries and attempts with each outcome in one clock hour. */
 interface ActivityHour extends Readonly<Record<ActivityOutcome, number>> {
   readonly startedAt: Date;
 }
@@ -116,7 +115,6 @@ export class EndpointActivity {
     return this.#deliveries;
   }
 
-  /** The latest outcome and its time, or `undefined` before the first outcome. */
   get last(): { readonly outcome: ActivityOutcome; readonly at: Date } | undefined {
     return this.#lastOutcome && { outcome: this.#lastOutcome, at: new Date(this.#lastAt) };
   }
@@ -126,7 +124,6 @@ export class EndpointActivity {
     return this.#runTimes?.percentiles();
   }
 
-  /** The number of deliveries and attempts with this outcome. */
   countOf(outcome: ActivityOutcome): number {
     return this.#ends[activityOutcomes.indexOf(outcome)] ?? 0;
   }
@@ -197,7 +194,6 @@ class RunTimes {
 /** A division of time in which an endpoint's activity is counted. */
 export interface SlotSize {
   slotMs: number;
-  /** The number of slots that are kept. */
   slots: number;
 }
 
@@ -208,7 +204,6 @@ export interface SlotSize {
 class SlotCounts {
   readonly #kinds: number;
   readonly #size: SlotSize;
-  /** The slot of time at each place. */
   readonly #slots: Int32Array;
   readonly #counts: Uint32Array;
 

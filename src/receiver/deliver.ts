@@ -23,7 +23,6 @@ import type { ServerHub } from "./hub.ts";
 import type { DeliveryRequest } from "./request.ts";
 import type { SecretCheck } from "./secret.ts";
 
-/** The parts of a server that its delivery pipeline calls. */
 interface PipelineParts {
   background: BackgroundWork;
   hub: ServerHub;
@@ -45,7 +44,6 @@ const maxUnknownNames = 100;
 export class DeliveryPipeline {
   readonly #context: ServerContext;
   readonly #parts: PipelineParts;
-  /** The maximum size of a body, in bytes. */
   readonly #bodyLimit: number;
   readonly #createId: () => string;
   readonly #recorder: DeliveryRecorder;
@@ -221,7 +219,6 @@ export class DeliveryPipeline {
     return details ? { ...redacted, details, onStored } : { ...redacted, onStored };
   }
 
-  /** Runs a delivery for which no client waits. */
   async #runUnanswered(endpoint: Endpoint, parsed: ParsedDelivery, source: RunSource): Promise<AnsweredOutcome> {
     // The answer is not sent, but its creation turns an error `Response` or an invalid result into a failure.
     return answerOutcome(await this.#run(endpoint, parsed, source), endpoint.name);
@@ -332,7 +329,6 @@ async function runOnConditions(
   }
 }
 
-/** Creates the error for a request to an unknown endpoint. */
 function endpointNotFound(): WebhookError {
   return new WebhookError("The server has no endpoint at this URL. Check the URL of the webhook.", {
     code: "ENDPOINT_UNKNOWN",

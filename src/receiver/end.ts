@@ -11,7 +11,6 @@ import type { Endpoint } from "./endpoint.ts";
 import type { Run } from "./history.ts";
 import type { DeliveryRequest } from "./request.ts";
 
-/** The outcome of a delivery, and the answer to its request. */
 export interface AnsweredOutcome {
   outcome: Outcome;
   answer: Answer;
@@ -95,7 +94,6 @@ interface EndedRun extends AnsweredOutcome {
   duplicate?: boolean;
   /** The status of the response. Missing for a delivery without a response. */
   status?: number;
-  /** When the delivery arrived. */
   startedAt: number;
   /** When its handler, or a condition that is checked before, started. */
   ranAt: number;
@@ -106,7 +104,6 @@ interface EndedAttempt {
   outcome: Outcome;
   next: NextStep;
   claimed: ClaimedDelivery;
-  /** The duration of the attempt. */
   ms: number;
   /** Why the inbox has interrupted the attempt, if it has. */
   abortReason: unknown;
@@ -121,14 +118,12 @@ export interface DeliveryLogFields {
   repo?: string | undefined;
   scope?: string | undefined;
   action?: string | undefined;
-  /** The number of the background attempt. */
   attempt?: number;
   /** The status of the response. Missing if no client waits for one. */
   status?: number | undefined;
   /** Missing if the delivery was only stored. */
   outcome?: "succeeded" | "ignored" | "failed" | "retrying" | "dead" | "abandoned";
   duplicate?: boolean | undefined;
-  /** Why the delivery was ignored. */
   reason?: string;
   nextAttemptInMs?: number;
   code?: string;
@@ -163,7 +158,6 @@ const maxReasonChars = 500;
  */
 export class DeliveryRecorder {
   readonly #context: Pick<ServerContext, "activity" | "history" | "log" | "refusalLog">;
-  /** The last logged stack of each endpoint. */
   readonly #stacks = new Map<string, { stack: string; at: number; repeated: number }>();
 
   constructor(context: Pick<ServerContext, "activity" | "history" | "log" | "refusalLog">) {
@@ -201,7 +195,6 @@ export class DeliveryRecorder {
     else log.info(fields, "delivery succeeded");
   }
 
-  /** Adds the end of a run to the history. */
   recordRun(
     run: Run | undefined,
     answered: AnsweredOutcome,

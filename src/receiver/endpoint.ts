@@ -48,9 +48,7 @@ function readEndpointName(given: string | undefined): string {
   return name;
 }
 
-/** Conditions on which the handler runs. */
 interface EndpointConditions {
-  /** Whether to ignore events that this server caused. */
   readonly ignoreSelf: boolean;
   /** Whether to ignore events that catch-up has delivered before. */
   readonly catchUp: boolean;
@@ -67,7 +65,6 @@ function readConditions(options: EndpointOptions): EndpointConditions | undefine
   return ignoreSelf || catchUp || paths ? { ignoreSelf, catchUp, paths } : undefined;
 }
 
-/** Reads an endpoint's `catchUp` option. */
 function readCatchUp({
   catchUp,
   background,
@@ -94,7 +91,6 @@ function readCatchUp({
   return { everyMs, since };
 }
 
-/** Reads an endpoint's `watch` option, and removes duplicates. */
 function readWatch(option: EndpointOptions["watch"]): readonly WatchedItem[] {
   const items = new Map<string, WatchedItem>();
   for (const text of listOf(option)) {
@@ -277,13 +273,9 @@ export interface Endpoint extends FilterValues {
   readonly name: string;
   /** Warnings about options that are probably mistakes. */
   readonly warnings: readonly string[];
-  /** Whether events that this server caused are ignored. */
   readonly ignoreSelf: boolean;
-  /** The items that the endpoint's webhook watches. */
   readonly watch: readonly WatchedItem[];
-  /** The domains that the endpoint's webhook subscribes to. */
   readonly domains: readonly WebhookDomain[];
-  /** Whether the body must be JSON. */
   readonly requiresJson: boolean;
   readonly timeoutMs: number;
   /** The settings with which the inbox runs deliveries. Missing for endpoints that run the handler before the response. */

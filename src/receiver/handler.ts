@@ -110,7 +110,6 @@ async function readWhole(
   }
 }
 
-/** Stops the source of a response that is not sent. */
 async function cancelBody({ body }: Response): Promise<void> {
   await body?.cancel();
 }

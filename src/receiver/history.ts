@@ -22,11 +22,9 @@ export interface RecordingOptions {
   /** Whether to record results, stacks, logs, and request headers. */
   recordDetails: boolean;
   now: () => number;
-  /** Removes secrets from a text. */
   redact: (text: string) => string;
 }
 
-/** What a run keeps of its delivery. */
 export type RecordedDelivery = Pick<Delivery, "id" | "endpoint" | "body" | "receivedAt">;
 
 /** Where a delivery comes from: the headers of its request, or the delivery of which it is a copy. */
@@ -35,7 +33,6 @@ export interface DeliveryOrigin {
   replayOf?: string | undefined;
 }
 
-/** The end of a run. */
 export interface RunEnd {
   outcome: Outcome;
   /** The handler's result as JSON text. */
@@ -52,7 +49,6 @@ export interface RecentAttempt extends Omit<DeliveryAttempt, "details"> {
   durationMs: number;
   /** The status of the response. Missing if no client waited for one. */
   responseStatus?: number;
-  /** Created when they are read. */
   readonly details: AttemptDetails | undefined;
 }
 
@@ -133,7 +129,6 @@ export class Run implements RecordedDelivery {
     return 2 * (this.#size + this.#result.length);
   }
 
-  /** Restores a run of another process, which has ended. */
   restore({ details, ...ended }: Omit<RecentAttempt, "number">): void {
     this.#ended = ended;
     this.#restored = details;
@@ -239,9 +234,7 @@ function toJson(fields: object): string {
 }
 
 interface HistoryObserver {
-  /** Called when a delivery is new or has changed. */
   onChange: (key: DeliveryKey) => void;
-  /** Called when a delivery was refused. */
   onRefused: () => void;
 }
 
@@ -276,7 +269,6 @@ export class DeliveryHistory {
     this.#observer?.onRefused();
   }
 
-  /** Reports that a delivery is new or has changed. */
   changed(key: DeliveryKey): void {
     this.#observer?.onChange(key);
   }
@@ -287,7 +279,6 @@ export class DeliveryHistory {
     return new Run(claimed, {}, this.#options);
   }
 
-  /** Returns the headers that the inbox stores with a delivery. */
   headersToStore(entries: HeaderEntries | undefined): Readonly<Record<string, string>> | undefined {
     return this.recordsDetails && entries ? recordHeaders(entries, this.#options.redact) : undefined;
   }
@@ -349,7 +340,6 @@ function textOf({ endpoint, id }: Key): string {
   return `${endpoint} ${id}`;
 }
 
-/** The maximum number of runs that are kept in memory. */
 const maxRuns = 500;
 /** The maximum memory of the kept runs, in bytes. */
 const maxBytes = 16 * 1024 * 1024;

@@ -256,7 +256,6 @@ export class ServerRedaction extends LogRedaction {
     return [...this.#short];
   }
 
-  /** Adds the secrets in the current environment. */
   addEnvironment(): void {
     for (const name of secretNames) this.#addNamed(name, readEnvironment(name));
     this.#addPassword("the password in INBOX_URL", readEnvironment("INBOX_URL"));

@@ -9,7 +9,6 @@ import { routePrefix } from "./app.ts";
  */
 export interface DeliveryRequest {
   readonly method: string;
-  /** The endpoint name in the path. */
   readonly endpointName: string;
   /** The absolute URL of the request. */
   readonly url: string;
@@ -58,7 +57,6 @@ export function toDeliveryRequest(context: Context): DeliveryRequest {
 export type HeaderEntries = Iterable<readonly [name: string, value: string]>;
 
 const redacted = "[redacted]";
-/** The maximum size of the stored headers, in characters. */
 const maxSize = 4_096;
 
 /** The headers that every delivery has, and that never contain a secret. */
@@ -76,7 +74,6 @@ const plain: ReadonlySet<string> = new Set([
   "webhook-id",
 ]);
 
-/** Names that can have a secret as their value. */
 const sensitive = /secret|token|auth|cookie|key|signature|pass|credential|session|jwt|oidc|principal|assertion/;
 
 /**

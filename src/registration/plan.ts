@@ -9,7 +9,6 @@ import { type DesiredWebhook, fieldsOf, isSameSet, isSameUrl, isSameWatched } fr
 export interface PlanInput {
   /** One webhook for each endpoint with a watch list. */
   desired: readonly DesiredWebhook[];
-  /** The names of the endpoints without a watch list. */
   withoutWatch: readonly string[];
   /** The secret of all webhooks. `undefined` keeps existing secrets, and `null` removes them. */
   secret: string | null | undefined;

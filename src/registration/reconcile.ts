@@ -294,7 +294,6 @@ function isRejection(error: unknown): boolean {
   return ["ARGUMENT_INVALID", "HUB_TOKEN_MISSING", "HUB_TOKEN_INVALID"].includes(error.code);
 }
 
-/** Implements `register`. */
 export async function registerServer(
   server: ControllableServer,
   client: HubConnection,

@@ -142,7 +142,6 @@ const managedWebhook = z.strictObject({
 });
 
 const pendingWebhook = z.strictObject({
-  /** The ID of this entry. */
   key: z.string().check(z.minLength(1)),
   endpoint: z.string(),
   secret: secretHash,
@@ -157,15 +156,10 @@ const hubState = z.strictObject({ webhooks: z.array(managedWebhook), pending: z.
 
 const registrationState = z.strictObject({ version: z.literal(1), hubs: z.record(z.string(), hubState) });
 
-/** A webhook that this package created or adopted. */
 export type ManagedWebhook = z.output<typeof managedWebhook>;
-/** A webhook that is being created. */
 export type PendingWebhook = z.output<typeof pendingWebhook>;
-/** The process that owns temporary webhooks. */
 export type RegistrationSession = z.output<typeof registrationSession>;
-/** The fields of a webhook that determine the deliveries and their destination. */
 export type WebhookFields = z.output<typeof webhookFields>;
-/** The managed webhooks on one Hub. */
 export type HubState = z.output<typeof hubState>;
 type RegistrationState = z.output<typeof registrationState>;
 

@@ -45,7 +45,6 @@ export interface Opening {
   /** The ID of the writer that has taken over the inbox from this process. */
   fencedBy: string | undefined;
   signal: AbortSignal;
-  /** Called when this process has become the owner. */
   onOwned: () => void;
 }
 
@@ -104,7 +103,6 @@ export class BucketInbox implements Inbox {
   #owned: OwnedInbox | undefined;
   /** Closes the inboxes that were replaced. */
   #replaced: Promise<unknown> = Promise.resolve();
-  /** Why the inbox is not open. */
   #problem: InboxProblem;
   #waitingBytes = 0;
   #closed: Promise<{ interrupted: number }> | undefined;

@@ -28,7 +28,6 @@ export interface BucketReaderOptions {
   monotonicNow?: () => number;
 }
 
-/** A copy of the inbox, and the records that were applied to it. */
 interface InboxCopy {
   replay: LogReplay;
   table: DeliveryTable;

@@ -30,7 +30,6 @@ export interface LogTarget {
 export interface LogReplayOptions {
   store: ObjectStore;
   target: LogTarget;
-  /** The snapshot that the target contains. */
   snapshot: RestoredSnapshot;
   log: Logger;
   /** The records that are read while the snapshot is restored. */
@@ -39,7 +38,6 @@ export interface LogReplayOptions {
   isReadOnly?: boolean;
 }
 
-/** The number of records that are read at the same time. */
 const maxReads = 64;
 /** The number of records that a process that takes over reads together with each write. */
 const maxFollowing = 8;
@@ -109,7 +107,6 @@ interface StoredRecord {
 export class LogReplay {
   readonly #options: LogReplayOptions;
   #prefetch: LogPrefetch | undefined;
-  /** The number of the next record. */
   next: number;
   /** The writer of the last readable record that was read. */
   lastWriter: string | undefined;

@@ -127,7 +127,6 @@ export async function readObject<Content>(
   return body === undefined ? { state: "missing" } : { state: "unreadable", body };
 }
 
-/** The bytes that are read ahead, by a list. */
 const maxAheadBytes = 16 * 2 ** 20;
 
 /** Reads up to `maxReads` objects at the same time, and yields the results in order. An error is thrown when its result is due. */

@@ -99,7 +99,6 @@ const heartbeatSchema = z.object({
   owner: ownerSchema,
   /** The number of the last record. If the log ends earlier, records are missing. */
   position: z.number(),
-  /** Whether the process has stopped properly. */
   isReleased: z.boolean(),
 });
 
@@ -109,7 +108,6 @@ export interface Heartbeat extends z.infer<typeof heartbeatSchema> {
   ageMs: number;
 }
 
-/** Returns the description of this process. `now` is in milliseconds since the epoch. */
 export function describeProcess(spaceId: string | undefined, now: number): Owner {
   return {
     ...(spaceId !== undefined && { spaceId }),
@@ -194,7 +192,6 @@ export interface OwnerHeartbeatOptions {
   log: Logger;
   monotonicNow: () => number;
   wait: Wait;
-  /** Default 20 s. */
   intervalMs?: number | undefined;
 }
 

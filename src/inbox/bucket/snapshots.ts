@@ -20,7 +20,6 @@ const newestKey = `${snapshotPrefix}newest`;
 /** The number of snapshots that are kept. If the newest one is damaged, the older one and more records are used. */
 const keptSnapshots = 2;
 const maxDeletes = 8;
-/** The number of parts that are read at the same time. */
 const maxPartReads = 4;
 const newline = 0x0a;
 

@@ -178,7 +178,6 @@ interface OwnedLog {
   writer: LogWriter;
   heartbeat: OwnerHeartbeat;
   gate: YieldGate;
-  /** The heartbeats of earlier owners. */
   earlier: readonly Heartbeat[];
 }
 
@@ -208,7 +207,6 @@ const maxCheckAgeMs = 5_000;
 /** A process that has read more records than this number reads the log again, because its owner has stored further ones. */
 const maxNewRecords = 16;
 
-/** The result of the check before the snapshot was restored. */
 interface RecentCheck {
   heartbeats: Heartbeat[];
   /** By the monotonic clock. */

@@ -315,7 +315,6 @@ async function readRecord(store: ObjectStore, number: number): Promise<LogRecord
   return read?.state === "readable" ? read.content : undefined;
 }
 
-/** Returns the unfinished deliveries that the changes of a record add. */
 function readUnfinished({ body: changes, schemaVersion: version }: LogRecord): IncomingDelivery[] {
   const scratch = new DatabaseSync(":memory:");
   try {

@@ -77,7 +77,6 @@ export async function openBullmqInbox(options: BullmqInboxOptions): Promise<Bull
 
 const hourMs = 3_600_000;
 const checkMs = 15_000;
-/** The timeout of the storage check. */
 const storageCheckMs = 2_500;
 
 const defaults = {
@@ -296,7 +295,6 @@ export class BullmqInbox implements Inbox {
     return isKnown ? this.#queue(endpoint) : undefined;
   }
 
-  /** Returns the queues of all stored endpoints, sorted by name. */
   async #readQueues(): Promise<StoredQueue[]> {
     return [...(await this.#endpoints.read()).keys()].map((endpoint) => this.#queue(endpoint));
   }

@@ -83,7 +83,6 @@ export class QueueWorker {
   readonly #renewal: NodeJS.Timeout;
   #claimed = 0;
   #active = 0;
-  /** The number of deliveries that `close` has interrupted so far. */
   interrupted = 0;
 
   constructor(options: QueueWorkerOptions) {

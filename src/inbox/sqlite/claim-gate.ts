@@ -12,7 +12,6 @@ interface ClaimGateOptions {
   monotonicNow: () => number;
   /** The duration of the first hold of other deliveries. Running deliveries can end during this time. */
   firstHoldMs: number;
-  /** Finds the suspects of the endpoints that this process serves. */
   findSuspects: () => readonly Suspect[];
   wakeWorkers: () => void;
 }

@@ -356,7 +356,6 @@ export const countAllSql = `
   INSERT INTO totals SELECT endpoint, status, count(*) FROM deliveries GROUP BY endpoint, status;
 `;
 
-/** Returns the schema version of an inbox, or 0 if the database is empty. */
 export function schemaVersionOf(database: DatabaseSync): number {
   return readPragma(database, "user_version");
 }

@@ -46,7 +46,6 @@ export function hasAttempt(
   );
 }
 
-/** Returns the values of the columns of the table `attempts`. */
 export function toAttemptRow(sequence: number, attempt: TimedAttempt) {
   const { number, startedAt, durationMs, outcome, error, reason, details } = attempt;
   const { code = null, message = reason ?? null } = error ?? {};

@@ -33,7 +33,6 @@ class OwnActionTable {
     this.#statements = statements;
   }
 
-  /** Adds keys, and removes old keys. */
   add(keys: readonly string[], now: number): void {
     for (const key of keys) this.#statements.addOwnAction.run(key, now);
     this.prune(now);
@@ -74,7 +73,6 @@ class CursorTable {
     for (const [key, text] of texts) this.#statements.setCursor.run(endpoint, key, text);
   }
 
-  /** Returns whether the holder has the claim. */
   claim({ key, holder, forMs }: CursorClaim, now: number): boolean {
     return this.#statements.claimCursor.run({ key, holder, ends_at: now + forMs, now }).changes > 0;
   }
@@ -94,7 +92,6 @@ export interface ClaimedRow extends Omit<ClaimedDelivery, "isLastAttempt" | "ret
 
 type Row = Record<string, unknown>;
 
-/** Returns a delivery as claimed from its row before the claim. */
 function toClaimed(endpoint: string, row: Row, now: number): ClaimedRow {
   const attempt = Number(row.attempts) + 1;
   return {
@@ -320,7 +317,6 @@ export class DeliveryTable {
     if (row.status === "running") throw deliveryRunning({ endpoint, id });
   }
 
-  /** Returns the sequence of the newest delivery, or 0 if there are no deliveries. */
   lastSequence(): number {
     return Number(this.statements.lastSequence.get()?.sequence ?? 0);
   }
@@ -358,7 +354,6 @@ export class DeliveryTable {
     return this.statements.paused.all().map(({ endpoint }) => String(endpoint));
   }
 
-  /** Returns all endpoints in the file with their stored retention. */
   endpoints(): { endpoint: string; retention: Retention | undefined }[] {
     return this.statements.endpoints.all().map(({ endpoint, retention_ms, ids_kept_ms }) => ({
       endpoint: String(endpoint),

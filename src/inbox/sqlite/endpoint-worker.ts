@@ -11,7 +11,6 @@ interface EndpointWorkerOptions extends InboxContext {
   gate: ClaimGate;
   /** Called with the time of a scheduled retry, in milliseconds since the epoch. */
   onDueLater: (dueAt: number) => void;
-  /** Called when a delivery starts or ends. */
   onRunningChange: () => void;
 }
 
@@ -32,7 +31,6 @@ interface Running {
 /** Runs the deliveries of one endpoint. */
 export class EndpointWorker {
   readonly #options: EndpointWorkerOptions;
-  /** The running deliveries, by ID. */
   readonly #running = new Map<string, Running>();
   /** The running deliveries whose handlers have not finished. */
   readonly #inHandler = new Set<ClaimedRow>();
@@ -44,7 +42,6 @@ export class EndpointWorker {
   #hasMore = false;
   #closing = false;
   #closed = false;
-  /** The number of deliveries that `close` has interrupted. */
   #interrupted = 0;
   /** When claims started failing, by the monotonic clock. */
   #failingSince: number | undefined;

@@ -19,10 +19,8 @@ export interface RunningRow {
   processId: string;
 }
 
-/** A delivery that was recovered from a crashed process. */
 export interface RecoveredDelivery extends DeliveryKey {
   attempt: number;
-  /** Whether the crash counts as an attempt. */
   isCounted: boolean;
   isDead: boolean;
 }

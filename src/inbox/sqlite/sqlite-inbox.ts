@@ -315,7 +315,6 @@ export class SqliteInbox implements Inbox {
 
 const checkDisk = "Check the disk of the inbox and the permissions of its files.";
 
-/** Returns the error message of a write, or `undefined` if the write succeeds. */
 function failureOf(write: Promise<void>): Promise<string | undefined> {
   const late = () => new Error("another process holds the lock");
   return withDeadline(write, storageCheckMs, late).then(

@@ -32,7 +32,6 @@ const timeoutMs = 10_000;
 interface ReplayDeadOptions {
   /** When to start no more replays, as `performance.now()` measures the time. */
   stopAt: number;
-  /** Called after each replay, successful or not. */
   onReplayed: (key: DeliveryKey) => void;
   log: Logger;
   mask: (message: string) => string;
@@ -107,7 +106,6 @@ export class ReceiverDeliveries implements DeliverySource {
     return { ...list, totals };
   }
 
-  /** Reads the row of a delivery, for the live list. */
   async summary(key: DeliveryKey): Promise<DeliverySummary | undefined> {
     const recent = this.#source.server.history.recent.get(key);
     if (recent) return summarize(recent);

@@ -23,7 +23,6 @@ function isWebUrl(url: string | undefined): url is string {
   return url !== undefined && /^https?:$/.test(URL.parse(url)?.protocol ?? "");
 }
 
-/** The statuses of the console that a delivery in the inbox can have, and its status in the inbox. */
 const inboxStatuses: Readonly<Partial<Record<ConsoleStatus, DeliveryStatus>>> = {
   queued: "queued",
   retrying: "queued",
@@ -55,7 +54,6 @@ export function summarize(delivery: StoredDelivery | RecentDelivery): DeliverySu
   };
 }
 
-/** Describes the attempts of a delivery, oldest first. */
 export function timelineOf({ status, startedAt, attempts }: StoredDelivery | RecentDelivery): AttemptInfo[] {
   const timeline = attempts.map(describeAttempt);
   if (status !== "running") return timeline;

@@ -42,9 +42,7 @@ const loadErrorPage = () => import("../../console/pages/error-page.ts");
 
 /** The timeouts for clients. They are set explicitly, because Node's defaults differ between versions. */
 export interface ListenTimeouts {
-  /** The maximum time to receive the headers of a request. */
   headersMs: number;
-  /** The maximum time to receive a whole request. */
   requestMs: number;
   /** The maximum time between two requests on one connection. */
   keepAliveMs: number;
@@ -70,10 +68,8 @@ export interface ListenOptions {
   optionNames?: string | undefined;
 }
 
-/** A socket that accepts requests. */
 export interface Listener {
   port: number;
-  /** The number of open connections. */
   readonly connectionCount: number;
   /** Stops accepting requests and waits up to `graceMs` for requests in progress. Returns whether all of them finished. */
   close(graceMs: number): Promise<boolean>;

@@ -103,7 +103,6 @@ function connectionLimits(options: LaunchOptions): ConnectionLimits {
   };
 }
 
-/** The parts of a server that are necessary to start it. */
 export interface ServerParts extends Pick<ListenOptions, "fetch" | "deliver"> {
   console: ReceiverConsole;
   /** Logs the configuration warnings and, with `announce`, whether a secret is set. Logs them only once. */

@@ -137,7 +137,6 @@ async function openTemporary(options: PublicListenerOptions): Promise<PublicList
   };
 }
 
-/** Logs the events of a tunnel. Returns a function that stops logging. */
 function logEvents(tunnel: Tunnel, log: Logger): () => void {
   let urlBefore = tunnel.url;
   const removers = [
