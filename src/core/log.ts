@@ -38,7 +38,7 @@ export function createLogger(
   return { debug: method("debug"), info: method("info"), warn: method("warn"), error: method("error"), child };
 }
 
-function writeLine(logger: Logger, level: Level, fields: object | string, message?: string): void {
+export function writeLine(logger: Logger, level: Level, fields: object | string, message?: string): void {
   if (typeof fields === "string") logger[level](fields);
   else logger[level](fields, message);
 }

@@ -74,17 +74,11 @@ export function isResponse(value: unknown): value is Response {
   }
 }
 
-interface RequestOrigin {
-  /** The absolute URL of the request. */
-  readonly url: string;
-  header(name: string): string | null;
-}
-
 /**
  * Whether a page of another site sent the request. Pages cannot change the headers that this function reads. `Origin` only counts in
  * browsers without `Sec-Fetch-Site`, because a proxy may replace the `Host` with which it is compared, as nginx does by default.
  */
-export function isCrossSite(request: RequestOrigin): boolean {
+export function isCrossSite(request: { readonly url: string; header(name: string): string | null }): boolean {
   const site = request.header("sec-fetch-site");
   if (site !== null) return site !== "same-origin";
   const origin = request.header("origin");

@@ -117,6 +117,14 @@ export class RepeatedErrors {
   }
 }
 
+/** `place`: where the inbox was expected, such as `at redis://host/0`. `example`: a URL. */
+export function noInbox(place: string, example?: string): WebhookError {
+  const remedy = `Set INBOX_URL to the inbox of the server${example === undefined ? "" : `, such as ${example}`}.`;
+  return new WebhookError(`There is no inbox ${place}. ${remedy} The server creates the inbox when it first starts.`, {
+    code: "INBOX_UNUSABLE",
+  });
+}
+
 /**
  * Imports optional packages. The names are variables, because bundlers fail on `import("name")` if the package is not installed.
  *

@@ -96,13 +96,8 @@ const eventSchema = z.object({
   event: z.catch(z.optional(z.object({ scope: optionalText, action: optionalText })), undefined),
 });
 
-/** The fields of an event that filters compare. A field is missing if the body does not contain it. */
-interface EventFields extends Pick<ListOptions, "repository" | "scope" | "action"> {
-  repositoryName?: string;
-}
-
 /** Reads the fields of an event from a body. A body that is too large or not JSON has none. `repository`: such as `dataset:acme/data`. */
-export function readEventFields(body: string | undefined): EventFields {
+export function readEventFields(body: string | undefined) {
   // A UTF-16 code unit has up to 3 bytes in UTF-8.
   if (body === undefined || (body.length * 3 > maxFilteredBytes && Buffer.byteLength(body) > maxFilteredBytes))
     return {};

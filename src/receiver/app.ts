@@ -178,7 +178,9 @@ export class ServerApp {
     this.mountPoint = new MountPoint(options);
     this.hono = app === undefined ? new Hono() : readApp(app);
     const { getPath, router } = this.hono;
-    this.#hasDefaultMatching = defaultGetPaths().includes(getPath) && router.constructor === this.#router.constructor;
+    // The `strict` option selects one of two functions that read the path of a request.
+    const defaults = [new Hono().getPath, new Hono({ strict: false }).getPath];
+    this.#hasDefaultMatching = defaults.includes(getPath) && router.constructor === this.#router.constructor;
   }
 
   /**
@@ -221,7 +223,9 @@ export class ServerApp {
     if (this.#options.app === undefined) {
       this.hono.notFound((context) => this.#showToBrowsers(toResponse(errorAnswer(nothingFound())), context));
     }
-    if (hasDefaultErrorHandler(this.hono)) this.hono.onError((cause, context) => this.#answerFailure(cause, context));
+    // Hono's default error handler logs to the console and answers with text.
+    const hasDefaultHandler = readOwnField(this.hono, "errorHandler") === readOwnField(new Hono(), "errorHandler");
+    if (hasDefaultHandler) this.hono.onError((cause, context) => this.#answerFailure(cause, context));
     this.hono.use = () => {
       throw new WebhookError(
         "server.app.use() was called after the server was created, so this middleware would not run for deliveries or other built-in requests. Add middleware before you create the server: `const app = new Hono(); app.use(…); const server = new WebhooksServer({ app });`.",
@@ -295,16 +299,6 @@ function responseOf(cause: unknown): Response | undefined {
   const getResponse = readField(cause, "getResponse");
   const response: unknown = typeof getResponse === "function" ? Reflect.apply(getResponse, cause, []) : undefined;
   return isResponse(response) ? response : undefined;
-}
-
-/** Whether the app uses Hono's default error handler, which logs to the console and answers with text. */
-function hasDefaultErrorHandler(app: Hono): boolean {
-  return readOwnField(app, "errorHandler") === readOwnField(new Hono(), "errorHandler");
-}
-
-/** Returns Hono's two default functions that read the path of a request, with and without the `strict` option. */
-function defaultGetPaths(): readonly unknown[] {
-  return [new Hono().getPath, new Hono({ strict: false }).getPath];
 }
 
 function readApp(given: HonoApp): Hono {

@@ -9,10 +9,6 @@ export type ActivityOutcome = (typeof activityOutcomes)[number];
 /** The maximum number of times that the Hub triggers a webhook in 24 hours. */
 export const hubDailyLimit = 1_000;
 
-interface ActivityHour extends Readonly<Record<ActivityOutcome, number>> {
-  readonly startedAt: Date;
-}
-
 /** Median and 95th percentile of handler durations, in milliseconds. They include checks of `paths` and `ignoreSelf`. */
 export interface HandlerTime {
   readonly p50: number;
@@ -63,8 +59,8 @@ export class Activity {
     this.#observeRun = observe;
   }
 
-  /** Returns the last 24 clock hours, oldest first. Omits hours before the server started. */
-  hours(): readonly ActivityHour[] {
+  /** Returns the counts of the last 24 clock hours by outcome, oldest first. Omits hours before the server started. */
+  hours() {
     const present = slotOf(this.#now(), hour);
     const first = Math.min(Math.max(slotOf(this.startedAt.getTime(), hour), present - hour.slots + 1), present);
     return Array.from({ length: present - first + 1 }, (_, index) => {

@@ -64,7 +64,8 @@ export function runHandler(options: RunOptions): Outcome | Promise<Outcome> {
     const succeed = (result: unknown) => end({ status: "succeeded", result });
     pending.then((value) => {
       if (!isResponse(value)) return succeed(value);
-      if (timedOut) return void cancelBody(value).catch(() => {});
+      // Stops the source of a response that is not sent.
+      if (timedOut) return void value.body?.cancel().catch(() => {});
       readWhole(value, (opened) => {
         reader = opened;
       }).then(succeed, fail);
@@ -108,10 +109,6 @@ async function readWhole(
     if (done) return new Response(concatenate(chunks), { status, statusText, headers });
     chunks.push(value);
   }
-}
-
-async function cancelBody({ body }: Response): Promise<void> {
-  await body?.cancel();
 }
 
 function isThenable(value: unknown): value is PromiseLike<unknown> {

@@ -1,5 +1,5 @@
 import { describeError, type ErrorDescription, isInstanceOf, messageOf } from "../core/describe.ts";
-import { createLogger, type Logger, toPlainFields } from "../core/log.ts";
+import { createLogger, type Logger, toPlainFields, writeLine } from "../core/log.ts";
 import { copyStart } from "../core/text.ts";
 import type { AttemptDetails, AttemptLog, DeliveryAttempt, DeliveryKey, StoredDelivery } from "../inbox/inbox.ts";
 import type { Delivery, Outcome } from "../payload/parse.ts";
@@ -166,10 +166,12 @@ export class Run implements RecordedDelivery {
   #wrap(log: Logger, bindings: Record<string, unknown>): Logger {
     return createLogger(
       (level, fields, message) => {
-        if (typeof fields === "string") log[level](fields);
-        else log[level](fields, message);
+        writeLine(log, level, fields, message);
         if (typeof fields === "string") this.#record(level, bindings, fields);
-        else this.#record(level, { ...bindings, ...fieldsOf(fields) }, message ?? messageIn(fields));
+        // `log.error(error)` and pino's loggers accept an error as the fields.
+        else if (isInstanceOf(fields, Error)) {
+          this.#record(level, { ...bindings, err: describeError(fields) }, message ?? messageOf(fields));
+        } else this.#record(level, { ...bindings, ...toPlainFields(fields) }, message ?? "");
       },
       (added) => this.#wrap(log.child(added), { ...bindings, ...toPlainFields(added) }),
     );
@@ -197,15 +199,6 @@ export class Run implements RecordedDelivery {
     this.#isTruncated = true;
     return copyStart(text, max);
   }
-}
-
-/** Returns the fields of a line. `log.error(error)` and pino's loggers accept an error as the fields. */
-function fieldsOf(fields: object): Record<string, unknown> {
-  return isInstanceOf(fields, Error) ? { err: describeError(fields) } : toPlainFields(fields);
-}
-
-function messageIn(fields: object): string {
-  return isInstanceOf(fields, Error) ? messageOf(fields) : "";
 }
 
 /** Returns the stack of a thrown value and its causes, reduced to the user's own files. */

@@ -141,7 +141,7 @@ export class ServerHub {
   #create(): HubClient {
     const hub = this.#hub;
     const observing = { observer: this.ownChanges, signature: this.signature };
-    if (isClient(hub)) return hub[observeActions](observing);
+    if (hub && observeActions in hub) return hub[observeActions](observing);
     const load = loadOnce(async () => {
       const { createObservedClient } = await this.#loadClient();
       this.#client = createObservedClient({ logger: this.#log, ...hub }, observing);
@@ -149,10 +149,6 @@ export class ServerHub {
     });
     return createDeferredClient({ load, hubUrl: () => findHubUrl(hub?.hubUrl) });
   }
-}
-
-function isClient(hub: HubOption | undefined): hub is Pick<HubClient, typeof observeActions> {
-  return hub !== undefined && observeActions in hub;
 }
 
 function checkSignature(signature: string | undefined): string | undefined {

@@ -8,6 +8,7 @@ import * as z from "zod/mini";
 import { messageOf, readOwnField } from "../core/describe.ts";
 import { WebhookError } from "../core/errors.ts";
 import { checkPrivateFolder, isBusy, makePrivateFolder, syncFolder } from "../core/files.ts";
+import { loadOnce } from "../core/time.ts";
 
 // An `import` would fail in old versions of Node before `errors.ts` can say which version is required.
 const sqlite = process.getBuiltinModule("node:sqlite");
@@ -80,17 +81,17 @@ const hashBytes = 32;
 export class SecretHasher {
   readonly #secret: string | undefined;
   readonly #hashes = new Map<string, Promise<Buffer>>();
-  #stored: Promise<SecretHash> | undefined;
 
   constructor(secret: string | undefined) {
     this.#secret = secret;
   }
 
   /** Returns the salted hash to store, or `null` for no secret. */
-  hash(): Promise<SecretHash> {
-    this.#stored ??= this.#hashNew();
-    return this.#stored;
-  }
+  readonly hash = loadOnce(async (): Promise<SecretHash> => {
+    if (this.#secret === undefined) return null;
+    const salt = randomBytes(saltBytes).toString("hex");
+    return { salt, hash: (await this.#derive(this.#secret, salt)).toString("hex") };
+  });
 
   /** Whether a stored hash matches this secret. `undefined` (an unknown secret) never matches. */
   async matches(stored: SecretHash | undefined): Promise<boolean> {
@@ -100,12 +101,6 @@ export class SecretHasher {
     const expected = Buffer.from(stored.hash, "hex");
     const actual = await this.#derive(this.#secret, stored.salt);
     return actual.length === expected.length && timingSafeEqual(actual, expected);
-  }
-
-  async #hashNew(): Promise<SecretHash> {
-    if (this.#secret === undefined) return null;
-    const salt = randomBytes(saltBytes).toString("hex");
-    return { salt, hash: (await this.#derive(this.#secret, salt)).toString("hex") };
   }
 
   #derive(secret: string, salt: string): Promise<Buffer> {

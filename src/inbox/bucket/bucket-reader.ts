@@ -1,5 +1,6 @@
 import { WebhookError } from "../../core/errors.ts";
 import type { Logger } from "../../core/log.ts";
+import { noInbox } from "../errors.ts";
 import { maxSearchMs, readFilter } from "../filter.ts";
 import type {
   Cursors,
@@ -139,12 +140,7 @@ async function copyInbox(options: BucketReaderOptions): Promise<InboxCopy> {
       working.prepareToRead();
       return { replay, table: new DeliveryTable(working.database), remove };
     }
-    if (isCurrent) {
-      throw new WebhookError(
-        `There is no inbox at ${store.name}. Set INBOX_URL to the inbox of the server. The server creates the inbox when it first starts.`,
-        { code: "INBOX_UNUSABLE" },
-      );
-    }
+    if (isCurrent) throw noInbox(`at ${store.name}`);
   } catch (error) {
     remove();
     throw error;

@@ -6,6 +6,7 @@ import { WebhookError } from "../../core/errors.ts";
 import { programUrl } from "../../core/files.ts";
 import type { Logger } from "../../core/log.ts";
 import { formatDuration } from "../../core/options.ts";
+import { loadOnce } from "../../core/time.ts";
 import { RepeatedErrors } from "../errors.ts";
 import { createLoopCounter, defaultMaxBlockedMs, type LoopCounter } from "../loop-monitor.ts";
 import {
@@ -203,7 +204,6 @@ export class OwnerHeartbeat {
   /** Sends the heartbeats while the event loop is blocked. Missing if no thread can open the store. */
   #sender: HeartbeatSender | undefined;
   #running: Promise<void> = Promise.resolve();
-  #stopping: Promise<void> | undefined;
 
   constructor(options: OwnerHeartbeatOptions) {
     this.#options = options;
@@ -228,12 +228,7 @@ export class OwnerHeartbeat {
   }
 
   /** Stops the heartbeats and releases the inbox. Call this method after the last record was stored. Never rejects. */
-  stop(): Promise<void> {
-    this.#stopping ??= this.#stop();
-    return this.#stopping;
-  }
-
-  async #stop(): Promise<void> {
+  readonly stop = loadOnce(async () => {
     const { store, writer, log } = this.#options;
     this.#stopped.abort();
     // A heartbeat in flight could otherwise be stored after the inbox was released.
@@ -252,7 +247,7 @@ export class OwnerHeartbeat {
         `The inbox ${store.name} could not be released. Another process can take over the inbox in 60 s.`,
       );
     }
-  }
+  });
 
   async #run(intervalMs: number): Promise<void> {
     const { writer, wait } = this.#options;

@@ -207,12 +207,6 @@ const maxCheckAgeMs = 5_000;
 /** A process that has read more records than this number reads the log again, because its owner has stored further ones. */
 const maxNewRecords = 16;
 
-interface RecentCheck {
-  heartbeats: Heartbeat[];
-  /** By the monotonic clock. */
-  at: number;
-}
-
 function lastPosition(heartbeats: readonly Heartbeat[]): number {
   return Math.max(0, ...heartbeats.map(({ position }) => position));
 }
@@ -220,13 +214,16 @@ function lastPosition(heartbeats: readonly Heartbeat[]): number {
 /**
  * Reads the log to its end and appends a record that fences the previous owner. Returns `undefined` if the working file is outdated.
  *
+ * @param options.recent the result of the check before the snapshot was restored. `at`: by the monotonic clock.
  * @throws `INBOX_IN_USE` if another process owns the inbox, `ObjectStoreError`.
  */
 export async function takeOverLog({
   replay,
   recent,
   ...options
-}: TakeOverOptions & { replay: LogReplay; recent?: RecentCheck }): Promise<OwnedLog | undefined> {
+}: TakeOverOptions & { replay: LogReplay; recent?: { heartbeats: Heartbeat[]; at: number } }): Promise<
+  OwnedLog | undefined
+> {
   const isRecent = recent && options.monotonicNow() - recent.at < maxCheckAgeMs && !recent.heartbeats.some(isLive);
   let known = isRecent ? recent.heartbeats : undefined;
   let lastKnown = lastPosition(known ?? []);

@@ -22,16 +22,10 @@ const takenOverMessages = {
     "An attempt ended after another process had taken over the delivery. The result of the attempt is ignored.",
 };
 
-interface Running {
-  row: ClaimedRow;
-  controller: AbortController;
-  done: Promise<void>;
-}
-
 /** Runs the deliveries of one endpoint. */
 export class EndpointWorker {
   readonly #options: EndpointWorkerOptions;
-  readonly #running = new Map<string, Running>();
+  readonly #running = new Map<string, { row: ClaimedRow; controller: AbortController; done: Promise<void> }>();
   /** The running deliveries whose handlers have not finished. */
   readonly #inHandler = new Set<ClaimedRow>();
   /** The number of claimed deliveries whose handlers have not finished. A result that is being stored does not occupy a slot. */
