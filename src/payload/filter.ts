@@ -1,7 +1,6 @@
 import { optionError } from "../core/options.ts";
 import { type Action, actions, type RepoType, repoTypes, type Scope, scopes } from "./names.ts";
-import type { WebhookPayload } from "./schema.ts";
-import { actionOf, coversScope, hasShapeOf } from "./scope.ts";
+import { actionOf, coversScope, hasShapeOf, type WebhookPayload } from "./schema.ts";
 
 /** Returns the values of an option that takes one text or a list. @throws `OPTION_INVALID` if there is no value or an empty value. */
 function listOf(option: string, value: string | readonly string[]): readonly string[] {

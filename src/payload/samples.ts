@@ -1,7 +1,6 @@
 import { WebhookError } from "../core/errors.ts";
 import type { KnownScope } from "./names.ts";
-import type { WebhookPayload } from "./schema.ts";
-import type { PayloadOf } from "./scope.ts";
+import type { PayloadOf, WebhookPayload } from "./schema.ts";
 
 /** A part of a payload to merge into a sample. Lists are replaced, not merged. */
 export type DeepPartial<Value> = Value extends string | readonly unknown[]

@@ -33,7 +33,8 @@ interface PipelineParts {
 const maxUnknownNames = 100;
 
 /**
- * Parses and runs deliveries in the same way for every source. Each source has one method: `handle` for HTTP
+ * Parses and runs deliveries in the same way for every source. A request passes the guard (`checkRequest`), then `readBody`, `parse`
+ * (`payload/parse.ts`), `runHandler` (`handler.ts`) or `BackgroundWork.store`, and `DeliveryRecorder` (`end.ts`). Each source has one method: `handle` for HTTP
  * requests, `runClaimed` for the inbox, `runJob` for jobs, `receive` for `server.receive()`, and `submit` for the console.
  *
  * A background delivery takes this path: `handle` stores it with `BackgroundWork.store`, and `Inbox.accept` wakes the worker of the

@@ -14,8 +14,7 @@ import {
   type PathFilter,
 } from "../payload/filter.ts";
 import { createParser, type Delivery, type DeliveryParser } from "../payload/parse.ts";
-import type { WebhookPayload } from "../payload/schema.ts";
-import { coversScope, type PayloadOf } from "../payload/scope.ts";
+import { coversScope, type PayloadOf, type WebhookPayload } from "../payload/schema.ts";
 import {
   parseDomain,
   parseWatch,
