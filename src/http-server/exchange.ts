@@ -73,7 +73,6 @@ export function hasDuplicateHeader(rawHeaders: readonly string[], name: string):
  * response.
  */
 const lingerMs = 500;
-/** The maximum number of bytes to read from a client after an early response. */
 const maxLingerBytes = 256 * 1024;
 
 /** A request of Node's HTTP server and its response. Reads the body and sends the answer. */

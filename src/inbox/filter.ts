@@ -115,7 +115,6 @@ export function readEventFields(body: string | undefined) {
   }
 }
 
-/** The maximum number of words of a search. Further words are ignored. */
 const maxWords = 20;
 
 /** Returns the distinct words to find, which are separated by spaces, without case and accents. */
@@ -146,7 +145,6 @@ export function matchesRepository(filter: string, { type, name }: { type: string
   return isWholeRepository(filter) ? `${type}:${name}` === filter : fold(name).includes(fold(filter));
 }
 
-/** Removes case and accents. */
 function fold(text: string): string {
   const isAscii = !/[\u0080-\uffff]/.test(text);
   return (isAscii ? text : text.normalize("NFKD").replaceAll(/\p{M}/gu, "")).toLowerCase();

@@ -34,7 +34,6 @@ export class Activity {
   readonly #runTimes = new RunTimes(runsKept);
   #observeRun: ((endpoint: string, milliseconds: number) => void) | undefined;
 
-  /** @param now returns the current time, in milliseconds since the epoch. */
   constructor(now: () => number) {
     this.#now = now;
     this.startedAt = new Date(now());
@@ -164,7 +163,6 @@ export class EndpointActivity {
 
 const nothing = new Uint32Array();
 
-/** The latest durations of handler runs. */
 class RunTimes {
   readonly #times: Float32Array;
   #runs = 0;

@@ -183,7 +183,6 @@ export class DeliveryPipeline {
     return { running, duplicate: false, run };
   }
 
-  /** Runs the handler, unless the filter ignores the delivery. */
   #run(endpoint: Endpoint, parsed: ParsedDelivery, source: RunSource): Outcome | Promise<Outcome> {
     const { delivery, hubPayload, ignored } = parsed;
     if (ignored !== undefined) return { status: "ignored", reason: ignored };

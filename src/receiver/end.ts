@@ -95,7 +95,6 @@ interface EndedRun extends AnsweredOutcome {
   /** The status of the response. Missing for a delivery without a response. */
   status?: number;
   startedAt: number;
-  /** When its handler, or a condition that is checked before, started. */
   ranAt: number;
 }
 
@@ -107,7 +106,6 @@ interface EndedAttempt {
   ms: number;
   /** Why the inbox has interrupted the attempt, if it has. */
   abortReason: unknown;
-  /** When the attempt ended, in milliseconds since the epoch. */
   at: number;
 }
 
@@ -119,7 +117,6 @@ export interface DeliveryLogFields {
   scope?: string | undefined;
   action?: string | undefined;
   attempt?: number;
-  /** The status of the response. Missing if no client waits for one. */
   status?: number | undefined;
   /** Missing if the delivery was only stored. */
   outcome?: "succeeded" | "ignored" | "failed" | "retrying" | "dead" | "abandoned";

@@ -18,7 +18,6 @@ export interface RunSource {
   readonly request?: Pick<DeliveryRequest, "url" | "method" | "headers" | "signal"> | undefined;
   /** Aborts the handler's signal for a delivery without a request. */
   readonly signal?: AbortSignal | undefined;
-  /** Records the lines that the handler logs. */
   readonly run?: Pick<Run, "wrap"> | undefined;
 }
 

@@ -12,7 +12,6 @@ const maxDetails = 16 * 1024;
 const maxResult = 6 * 1024;
 const maxStack = 4 * 1024;
 const maxMessage = 1_024;
-/** The characters of a line without its message and fields. */
 const lineOverhead = 60;
 
 /** The memory of a run without its body and details, in bytes: objects, headers, and keys. */
@@ -47,7 +46,6 @@ export interface RecentAttempt extends Omit<DeliveryAttempt, "details"> {
   outcome: Outcome["status"];
   startedAt: Date;
   durationMs: number;
-  /** The status of the response. Missing if no client waited for one. */
   responseStatus?: number;
   readonly details: AttemptDetails | undefined;
 }
@@ -75,7 +73,6 @@ export class Run implements RecordedDelivery {
   isKept = false;
   readonly #options: RecordingOptions;
   #lines: AttemptLog[] | undefined = undefined;
-  /** The number of characters of the recorded lines. */
   #size = 0;
   #isFull = false;
   #isTruncated = false;
@@ -213,7 +210,6 @@ function stackOf(thrown: unknown): string | undefined {
   return texts.join("\n");
 }
 
-/** Whether a line is not a frame of Node or of a package. */
 function isOwnLine(line: string): boolean {
   return !/^\s+at .*(?:\bnode:|[\\/]node_modules[\\/])/.test(line);
 }
@@ -286,7 +282,6 @@ export class DeliveryHistory {
     return run;
   }
 
-  /** Records the end of a run of a delivery that no inbox stores. */
   end(run: Run, end: RunEnd): void {
     const bytes = run.end(end);
     // A failure is kept even in a flood, because failures are the reason to open the list.
@@ -299,7 +294,6 @@ export class DeliveryHistory {
   }
 }
 
-/** The number of IDs in one generation. */
 const maxIds = 2_000;
 
 interface Key {
@@ -334,7 +328,6 @@ function textOf({ endpoint, id }: Key): string {
 }
 
 const maxRuns = 500;
-/** The maximum memory of the kept runs, in bytes. */
 const maxBytes = 16 * 1024 * 1024;
 
 /** A delivery that no inbox stores: a delivery of an inline endpoint, or one that the filter ignored. It has the form of a stored one. */
@@ -427,7 +420,6 @@ export class RecentDeliveries {
     this.#bytes -= oldest.bytes;
   }
 
-  /** Returns the kept runs, oldest first. */
   #runs(): Run[] {
     return [...this.#ring.slice(this.#next), ...this.#ring.slice(0, this.#next)].filter((run) => run !== undefined);
   }

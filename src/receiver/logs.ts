@@ -46,7 +46,6 @@ export async function createReadyLogger(redaction: ServerRedaction, load: LoadNo
 
 const ranks = { debug: 20, info: 30, warn: 40, error: 50 } as const;
 
-/** The minimum rank of a logged line for each level of pino. */
 const minRanks: ReadonlyMap<string, number> = new Map(
   Object.entries({ trace: 10, ...ranks, fatal: 60, silent: Number.POSITIVE_INFINITY }),
 );
@@ -111,7 +110,6 @@ interface Window {
   lines: number;
   /** The number of refused requests that were counted but not logged. */
   suppressed: number;
-  /** The `code` and `status` of the refused requests. */
   fields: object;
   message: string;
 }

@@ -10,7 +10,6 @@ interface SecretCheckOptions {
   secret: string | readonly string[] | false | undefined;
   /** Whether `secret` was passed, even as `undefined`. Default `false`. */
   isSecretGiven?: boolean;
-  /** Whether to accept `?secret=` from requests without the header. */
   secretInQuery: boolean;
   now: () => number;
 }

@@ -7,7 +7,6 @@ import type { ManagedWebhook, WebhookFields } from "./state.ts";
 import { type DesiredWebhook, fieldsOf, isSameSet, isSameUrl, isSameWatched } from "./webhook.ts";
 
 export interface PlanInput {
-  /** One webhook for each endpoint with a watch list. */
   desired: readonly DesiredWebhook[];
   withoutWatch: readonly string[];
   /** The secret of all webhooks. `undefined` keeps existing secrets, and `null` removes them. */

@@ -310,7 +310,6 @@ export async function registerServer(
   return report;
 }
 
-/** Returns the endpoints that have a webhook after the registration, and the endpoints whose webhook was not created. */
 function registrationsOf({ steps, done, unchanged }: RegistrationReport): Map<string, EndpointRegistration> {
   const registrations = new Map<string, EndpointRegistration>();
   for (const { action, endpoint } of steps) {

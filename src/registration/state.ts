@@ -86,7 +86,6 @@ export class SecretHasher {
     this.#secret = secret;
   }
 
-  /** Returns the salted hash to store, or `null` for no secret. */
   readonly hash = loadOnce(async (): Promise<SecretHash> => {
     if (this.#secret === undefined) return null;
     const salt = randomBytes(saltBytes).toString("hex");

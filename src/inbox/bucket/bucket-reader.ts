@@ -19,7 +19,6 @@ import { restoreFile } from "./snapshot-schedule.ts";
 import { restoreSnapshot } from "./snapshots.ts";
 import { createWorkingFolder, WorkingDatabase } from "./working-database.ts";
 
-/** The minimum time between two reads of new records. */
 const refreshMs = 1_000;
 
 export interface BucketReaderOptions {

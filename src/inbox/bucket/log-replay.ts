@@ -32,7 +32,6 @@ export interface LogReplayOptions {
   target: LogTarget;
   snapshot: RestoredSnapshot;
   log: Logger;
-  /** The records that are read while the snapshot is restored. */
   prefetch?: LogPrefetch | undefined;
   /** Whether the log must not be changed. Default `false`: unreadable records are copied to another key. */
   isReadOnly?: boolean;
@@ -125,7 +124,6 @@ export class LogReplay {
     this.next = options.target.position + 1;
   }
 
-  /** The gaps that no record of the log describes. */
   get newGaps(): Gap[] {
     const known = this.#options.target.gapNumbers;
     const found = [...this.#found].map(([number, reason]) => ({ number, reason }));

@@ -77,7 +77,6 @@ export class ObjectStoreError extends Error {
   }
 }
 
-/** The pauses between the reads of an object that is missing or unreadable. */
 const readPausesMs = [100, 300, 1_000, 2_500];
 
 export interface ReadOptions<Content> {

@@ -107,7 +107,6 @@ class Deadline implements Disposable {
   }
 }
 
-/** Returns the target of a redirect. A redirect from https to http is not followed. */
 function redirectTarget({ status, headers }: Response, url: URL): URL | undefined {
   const location = headers.get("location");
   if (status < 300 || status >= 400 || location === null) return undefined;

@@ -102,7 +102,6 @@ interface SnapshotScheduleOptions {
   records: number;
   snapshotBytes: number;
   minRecords?: number;
-  /** Copies the working file. Default: in a thread. */
   copyDatabase?: typeof copyInThread;
 }
 

@@ -171,7 +171,6 @@ async function restore(
   return problem ?? (bytes === content.bytes ? content : "damaged");
 }
 
-/** Returns the numbers of the snapshots, newest first, and the sizes of their objects by key. */
 async function listSnapshots(store: ObjectStore): Promise<{ numbers: number[]; sizes: ReadonlyMap<string, number> }> {
   const [listed, newest] = await Promise.all([store.list(snapshotPrefix), readNewest(store)]);
   const found = listed

@@ -24,7 +24,6 @@ const yieldRequestSchema = z.object({
 const maxYieldMs = 8_000;
 /** The interval of checks whether the other process has taken over. */
 const yieldPollMs = 500;
-/** The minimum time between two reads of a request. */
 const minReadMs = 500;
 /** The interval of reads of a request while no records are stored. */
 const idleReadMs = 1_000;
@@ -166,7 +165,6 @@ interface TakeOverOptions extends Omit<OwnerHeartbeatOptions, "writer" | "interv
   signal: AbortSignal;
   /** See `LogWriterOptions.onTakenOver`. */
   onTakenOver: (writerId: string) => void;
-  /** The ID of the writer that has fenced this process. */
   fencedBy?: string | undefined;
   /** See `OwnerHeartbeatOptions`. */
   heartbeatMs?: number | undefined;

@@ -104,7 +104,6 @@ export class BullmqInbox implements Inbox {
       withDeadline(this.#server.cursors.claim(claim, this.#options.now()), this.#options.deadlineMs, notResponding),
   };
   readonly #server: QueueServer;
-  /** Called with connection errors and with errors in background tasks. */
   readonly #onError: (error: Error) => void;
   readonly #options: BullmqInboxOptions & typeof defaults;
   readonly #endpoints: StoredEndpoints;

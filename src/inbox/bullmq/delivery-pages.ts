@@ -51,7 +51,6 @@ export async function listDeliveries(
 
 /** A range of one BullMQ list, newest deliveries first. */
 interface Part extends Pick<ListOptions, "status"> {
-  /** Identifies the list by its endpoint and name. */
   key: string;
   /** The position in the list of the first delivery in `found`. */
   from: number;

@@ -32,7 +32,6 @@ import {
 export interface QueueWorkerOptions {
   queue: EndpointQueue;
   server: Pick<QueueServer, "openWorker" | "errors">;
-  /** Shared by all endpoints in the process. */
   gate: RunGate;
   leases: Pick<LeaseRenewer, "hold">;
   leaseMs: number;

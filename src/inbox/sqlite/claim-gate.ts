@@ -29,7 +29,6 @@ export class ClaimGate {
   readonly #options: ClaimGateOptions;
   #suspects: readonly Suspect[] = [];
   #state: "open" | "holding" | "alone" | "closed" = "open";
-  /** The number of running deliveries and claims. */
   #busy = 0;
   #holdMs: number;
   /** When the gate can next hold back or admit other deliveries, in milliseconds of the monotonic clock. */

@@ -200,7 +200,6 @@ export class DeliveryTable {
       .find(({ sequence }) => !this.#damaged.has(sequence));
   }
 
-  /** Claims the first suspect of an endpoint if it is due. */
   claimSuspect(
     endpoint: string,
     { claimant, onDamage }: { claimant: Claimant; onDamage: (error: unknown) => void },

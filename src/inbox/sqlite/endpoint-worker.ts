@@ -26,7 +26,6 @@ const takenOverMessages = {
 export class EndpointWorker {
   readonly #options: EndpointWorkerOptions;
   readonly #running = new Map<string, { row: ClaimedRow; controller: AbortController; done: Promise<void> }>();
-  /** The running deliveries whose handlers have not finished. */
   readonly #inHandler = new Set<ClaimedRow>();
   /** The number of claimed deliveries whose handlers have not finished. A result that is being stored does not occupy a slot. */
   #occupiedSlots = 0;

@@ -104,7 +104,6 @@ export class Leases {
     return { running, lastHeartbeatAt };
   }
 
-  /** Removes a process if it has no running deliveries. */
   removeProcess(processId: string): void {
     this.#statements.removeProcess.run({ process_id: processId });
   }

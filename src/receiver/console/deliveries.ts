@@ -242,7 +242,6 @@ function describe(delivery: StoredDelivery | RecentDelivery, body: string) {
   };
 }
 
-/** Returns the first frame of a stack that is not of Node, this package, or another package, without `at`. */
 function firstOwnFrame(stack: string | undefined): string | undefined {
   const frame = /^\s+at (.+)/;
   return userStackLines(stack ?? "").flatMap((line) => frame.exec(line)?.[1] ?? [])[0];

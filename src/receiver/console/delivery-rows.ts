@@ -71,7 +71,6 @@ function describeAttempt(attempt: DeliveryAttempt | RecentAttempt): AttemptInfo 
 /** The maximum number of pages of the inbox for one page of the console, when most deliveries do not match. */
 const maxInboxPages = 5;
 
-/** The fields that decide the order of the list. */
 type Place = Pick<DeliverySummary, "receivedAt" | "id" | "endpoint">;
 
 interface PageOptions {

@@ -42,7 +42,6 @@ function isList(value: unknown): value is readonly unknown[] {
   return Array.isArray(value) && value.length > 0;
 }
 
-/** Returns the name and one line per item, or nothing for other values. */
 function formatList(name: string, value: unknown): readonly string[] {
   if (!isList(value)) return [];
   return [indent(`${name}:`), ...value.map((item) => `  ${indent(item)}`.replaceAll("\n", "\n  "))];
