@@ -12,15 +12,8 @@ export interface FilteredDelivery {
   attempts: () => readonly Pick<DeliveryAttempt, "error" | "details">[];
 }
 
-/** The filters of a list, except `endpoint` and `status`, which each inbox applies itself. */
-export interface DeliveryFilter extends Pick<ListOptions, "repository" | "scope" | "action"> {
-  /** Milliseconds since the epoch. */
-  receivedFrom: number | undefined;
-  receivedUntil: number | undefined;
-  words: readonly string[];
-  /** Whether there are filters of the content, which are `repository`, `scope`, `action`, and `search`. */
-  hasContent: boolean;
-}
+/** The filters of a list, except `endpoint` and `status`, which each inbox applies itself. Times are milliseconds since the epoch. */
+export type DeliveryFilter = NonNullable<ReturnType<typeof readFilter>>;
 
 /** Larger bodies are not parsed for filters, in bytes. A search reads this number of characters of a body. */
 const maxFilteredBytes = 2 ** 20;
@@ -29,9 +22,10 @@ const maxFilteredBytes = 2 ** 20;
 export const maxSearchMs = 300;
 
 /** Returns the filters of a list, or `undefined` without filters. @throws `OPTION_INVALID` if a time is invalid. */
-export function readFilter(options: ListOptions): DeliveryFilter | undefined {
+export function readFilter(options: ListOptions) {
   const { repository, scope, action, search = "" } = options;
   const words = searchWords(search);
+  // Filters of the content, unlike those of the time.
   const hasContent = [repository, scope, action].some((value) => value !== undefined) || words.length > 0;
   const receivedFrom = readTime(options, "receivedFrom");
   const receivedUntil = readTime(options, "receivedUntil");

@@ -97,8 +97,8 @@ export class EndpointRegistry {
   describe(): readonly EndpointDetails[] {
     return this.all.map(({ queue, ...endpoint }) => {
       const { name, watch, domains, warnings, repos, scopes, actions, refs, paths, ignoreSelf } = endpoint;
-      const filter = { repos, scopes, actions, refs, paths, ignoreSelf };
-      return { name, watch, domains, ...filter, warnings, background: queue !== undefined };
+      const background = queue !== undefined;
+      return { name, watch, domains, repos, scopes, actions, refs, paths, ignoreSelf, warnings, background };
     });
   }
 

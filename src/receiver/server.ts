@@ -23,7 +23,7 @@ import { ServerLifecycle, StartupReport } from "./lifecycle.ts";
 import { checkServerOptions, type LaunchedServer, type LaunchOptions, type WebhooksServerOptions } from "./options.ts";
 import * as platform from "./platform.node.ts";
 import { toDeliveryRequest } from "./request.ts";
-import { MetricsRoute, serveLandingPage, serveReady } from "./routes.ts";
+import { createMetricsRoute, serveLandingPage, serveReady } from "./routes.ts";
 import { createWebhookFunction, type WebhookFunction } from "./webhook.ts";
 
 /**
@@ -96,7 +96,7 @@ export class WebhooksServer {
     this.#pipeline = new DeliveryPipeline(context, { background, hub, catchUp });
     this.#console = new platform.ReceiverConsole(context, { pipeline: this.#pipeline, background, hub });
     const counts = createCountsReader(background, context);
-    const metrics = new MetricsRoute(context, { inbox: counts, load: platform.loadMetrics });
+    const metrics = createMetricsRoute(context, { inbox: counts, load: platform.loadMetrics });
     this.#lifecycle = new ServerLifecycle(context, {
       ...{ background, catchUp, metrics, console: this.#console, report: this.#report, fetch: this.#fetch },
       ...{ loadNodeLogger: platform.loadNodeLogger, loadStart: platform.loadStart },

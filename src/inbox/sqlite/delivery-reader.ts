@@ -112,7 +112,7 @@ function toAttempt(row: Record<string, unknown>): DeliveryAttempt {
   };
 }
 
-type Row = Record<string, unknown>;
+export type Row = Record<string, unknown>;
 
 const scanBatch = 250;
 /** Deliveries that are received at the same time are not always stored in the same order. This is the tolerance. */

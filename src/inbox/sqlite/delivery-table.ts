@@ -16,6 +16,7 @@ import type { Retention } from "../retry.ts";
 import {
   DeliveryReader,
   hasAttempt,
+  type Row,
   type TimedAttempt,
   TotalsTable,
   toAttemptRow,
@@ -71,8 +72,6 @@ export interface ClaimedRow extends Omit<ClaimedDelivery, "isLastAttempt" | "ret
   /** When this attempt started, in milliseconds since the epoch. */
   startedAt: number;
 }
-
-type Row = Record<string, unknown>;
 
 function toClaimed(endpoint: string, row: Row, now: number): ClaimedRow {
   const attempt = Number(row.attempts) + 1;

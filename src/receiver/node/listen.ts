@@ -68,12 +68,7 @@ export interface ListenOptions {
   optionNames?: string | undefined;
 }
 
-export interface Listener {
-  port: number;
-  readonly connectionCount: number;
-  /** Stops accepting requests and waits up to `graceMs` for requests in progress. Returns whether all of them finished. */
-  close(graceMs: number): Promise<boolean>;
-}
+export type Listener = Awaited<ReturnType<typeof listen>>;
 
 /** How often Node checks connections for timeouts. */
 const maxCheckIntervalMs = 1_000;
@@ -85,16 +80,7 @@ const closingCheckIntervalMs = 20;
  *
  * @throws `PORT_IN_USE`, `LISTEN_FAILED`.
  */
-export async function listen({
-  fetch,
-  deliver,
-  host,
-  port,
-  timeouts,
-  log,
-  hasOwnLengths,
-  ...options
-}: ListenOptions): Promise<Listener> {
+export async function listen({ fetch, deliver, host, port, timeouts, log, hasOwnLengths, ...options }: ListenOptions) {
   let isClosing = false;
   const adapt = getRequestListener(
     (request, bindings) => {
@@ -173,7 +159,8 @@ export async function listen({
     get connectionCount() {
       return connections.size;
     },
-    async close(graceMs) {
+    /** Stops accepting requests and waits up to `graceMs` for requests in progress. Returns whether all of them finished. */
+    async close(graceMs: number): Promise<boolean> {
       isClosing = true;
       return closeServer(server, connections, graceMs);
     },
