@@ -26,10 +26,7 @@ interface HttpServerOptions extends ExchangeOptions {
  * Creates an HTTP server that limits the resources of each client and refuses ambiguous requests. Supports half-closed
  * clients and `Expect: 100-continue`.
  */
-export function createHttpServer({ server: options, limits, probeMs, warn, ...callbacks }: HttpServerOptions): {
-  server: Server;
-  connections: Connections;
-} {
+export function createHttpServer({ server: options, limits, probeMs, warn, ...callbacks }: HttpServerOptions) {
   const connections: Connections = new Map();
   const handle = createExchangeHandler(connections, callbacks);
   const server = createServer({ ...options, IncomingMessage: createRequestClass(connections) }, handle);

@@ -51,11 +51,7 @@ function refMatcher(globs: readonly string[]): (ref: string) => boolean {
 }
 
 /** Selects deliveries by the files that changed. */
-export interface PathFilter {
-  readonly paths: readonly string[];
-  readonly matches: (path: string) => boolean;
-  readonly acceptsRef: (ref: string) => boolean;
-}
+export type PathFilter = NonNullable<ReturnType<typeof createPathFilter>>;
 
 /** The maximum length of a path that is compared with the globs. Longer paths always match, so that no change is missed. */
 const maxPathLength = 1_024;
@@ -65,13 +61,13 @@ const maxPathLength = 1_024;
  *
  * @throws `OPTION_INVALID` when the option contains no path or an empty path.
  */
-export function createPathFilter({ paths: given, ref }: FilterOptions): PathFilter | undefined {
+export function createPathFilter({ paths: given, ref }: FilterOptions) {
   if (given === undefined) return undefined;
   const paths = listOf("paths", given);
   const matchers = paths.map(globMatcher);
   return {
     paths,
-    matches: (path) => path.length > maxPathLength || matchers.some((matches) => matches(path)),
+    matches: (path: string) => path.length > maxPathLength || matchers.some((matches) => matches(path)),
     acceptsRef: ref === undefined ? () => true : refMatcher(listOf("ref", ref)),
   };
 }
@@ -101,13 +97,7 @@ export function pathsReason({ paths }: Pick<PathFilter, "paths">): string {
 export const coveredReason = "catch-up has already delivered this change";
 
 /** The values of a filter, as lists. An empty list matches everything. */
-export interface FilterValues {
-  readonly scopes: readonly string[];
-  readonly actions: readonly string[];
-  readonly repos: readonly string[];
-  readonly refs: readonly string[];
-  readonly paths: readonly string[];
-}
+export type FilterValues = Readonly<Record<"scopes" | "actions" | "repos" | "refs" | "paths", readonly string[]>>;
 
 /** What a filter decides about a payload. */
 export interface FilterPrediction {

@@ -11,7 +11,6 @@ import {
   type FilterOptions,
   type FilterValues,
   lintFilter,
-  type PathFilter,
 } from "../payload/filter.ts";
 import { createParser, type Delivery, type DeliveryParser } from "../payload/parse.ts";
 import { coversScope, type PayloadOf, type WebhookPayload } from "../payload/schema.ts";
@@ -47,19 +46,13 @@ function readEndpointName(given: string | undefined): string {
   return name;
 }
 
-interface EndpointConditions {
-  readonly ignoreSelf: boolean;
-  /** Whether to ignore events that catch-up has delivered before. */
-  readonly catchUp: boolean;
-  readonly paths: PathFilter | undefined;
-}
-
-function readConditions(options: EndpointOptions): EndpointConditions | undefined {
+function readConditions(options: EndpointOptions) {
   const { ignoreSelf = false } = options;
   if (typeof ignoreSelf !== "boolean") {
     throw optionError({ option: "ignoreSelf", value: ignoreSelf, expected: "true or false" });
   }
   const paths = createPathFilter(options);
+  // Ignores events that catch-up has delivered before.
   const catchUp = Boolean(options.catchUp);
   return ignoreSelf || catchUp || paths ? { ignoreSelf, catchUp, paths } : undefined;
 }
@@ -283,7 +276,7 @@ export interface Endpoint extends FilterValues {
   /** How missed deliveries are derived. Missing if they are not. */
   readonly catchUp?: { readonly everyMs: number; readonly since: "now" | "all" | Date } | undefined;
   /** The conditions that are checked before each run of the handler, because they can require calls to the Hub. */
-  readonly conditions: EndpointConditions | undefined;
+  readonly conditions: ReturnType<typeof readConditions>;
   readonly handler: Handler<unknown>;
   /** The counts of deliveries since the process started. */
   readonly activity: EndpointActivity;

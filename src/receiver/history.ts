@@ -178,7 +178,8 @@ export class Run implements RecordedDelivery {
     if (this.#isFull) return;
     const { now, redact } = this.#options;
     const text = this.#cut(redact(typeof message === "string" ? message : messageOf(message)), maxMessage);
-    const fieldsText = Object.keys(fields).length === 0 ? undefined : this.#cut(redact(toJson(fields)), maxMessage);
+    const fieldsText =
+      Object.keys(fields).length === 0 ? undefined : this.#cut(redact(JSON.stringify(fields)), maxMessage);
     const size = text.length + (fieldsText?.length ?? 0) + lineOverhead;
     if (this.#size + size > maxDetails - maxResult - maxStack) {
       // Later lines are dropped too, even if they would fit: a log with gaps would mislead.
@@ -212,14 +213,6 @@ function stackOf(thrown: unknown): string | undefined {
 
 function isOwnLine(line: string): boolean {
   return !/^\s+at .*(?:\bnode:|[\\/]node_modules[\\/])/.test(line);
-}
-
-function toJson(fields: object): string {
-  try {
-    return JSON.stringify(fields);
-  } catch {
-    return "{}";
-  }
 }
 
 interface HistoryObserver {

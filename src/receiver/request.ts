@@ -1,4 +1,5 @@
 import type { Context } from "hono";
+import { redacted } from "../core/log.ts";
 import { webhooksPath } from "../core/urls.ts";
 import { readHonoBody } from "../http/body.ts";
 import { routePrefix } from "./app.ts";
@@ -56,7 +57,6 @@ export function toDeliveryRequest(context: Context): DeliveryRequest {
 /** The headers of a request, as they arrived. */
 export type HeaderEntries = Iterable<readonly [name: string, value: string]>;
 
-const redacted = "[redacted]";
 const maxSize = 4_096;
 
 /** The headers that every delivery has, and that never contain a secret. */
