@@ -17,6 +17,11 @@ export function readOwnField(value: unknown, name: string): unknown {
     : undefined;
 }
 
+/** Whether a value of parsed JSON is an object, and not a list. */
+export function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
 /** A thrown value as plain data: safe to log, store, and send to another process. */
 export interface ErrorDescription {
   /** The name of the error, such as `TypeError`, or the type of any other thrown value, such as `string`. */

@@ -1,3 +1,4 @@
+import { isRecord } from "../core/describe.ts";
 import { WebhookError } from "../core/errors.ts";
 import type { KnownScope } from "./names.ts";
 import type { PayloadOf, WebhookPayload } from "./schema.ts";
@@ -215,8 +216,4 @@ export function deepMerge(base: object, changes: object): Record<string, unknown
     else merged[key] = isRecord(change) ? deepMerge(isRecord(current) ? current : {}, change) : change;
   }
   return merged;
-}
-
-function isRecord(value: unknown): value is object {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
