@@ -19,11 +19,7 @@ export interface RunningRow {
   processId: string;
 }
 
-export interface RecoveredDelivery extends DeliveryKey {
-  attempt: number;
-  isCounted: boolean;
-  isDead: boolean;
-}
+export type RecoveredDelivery = NonNullable<ReturnType<Leases["recover"]>>;
 
 /**
  * Manages the leases of running deliveries. A process holds the leases of its running deliveries as long as it sends
@@ -125,7 +121,7 @@ export class Leases {
       now,
       lastHeartbeatAt,
     }: { wasAlone: boolean; policy: RetryPolicy; now: number; lastHeartbeatAt: number },
-  ): RecoveredDelivery | undefined {
+  ) {
     const row = this.#statements.row.get(sequence);
     if (row?.status !== "running" || row.process_id !== processId) return undefined;
     const uncountedCrashes = Number(row.uncounted_crashes);
