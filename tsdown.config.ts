@@ -75,7 +75,7 @@ export default defineConfig({
         { name: "object-schema", test: /src\/payload\/object-schema\.ts$/ },
         {
           name: "platform.node",
-          test: /src\/receiver\/(?:platform\.node|history|run|console\/receiver-console)\.ts$/,
+          test: /src\/receiver\/(?:platform\.node|history|console\/receiver-console)\.ts$/,
         },
       ],
     },

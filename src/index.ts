@@ -31,17 +31,18 @@ export type { FilterOptions, RepoPattern } from "./payload/filter.ts";
 export type { Action, KnownScope, RepoType, Scope } from "./payload/names.ts";
 export type { Delivery, Outcome } from "./payload/parse.ts";
 export { parsePayload } from "./payload/parse.ts";
-export type {
-  BucketContentPayload,
-  DiscussionCommentPayload,
-  DiscussionPayload,
-  GitContentPayload,
-  RepoConfigPayload,
-  RepoContentPayload,
-  RepoPayload,
-  WebhookPayload,
+export {
+  type BucketContentPayload,
+  type DiscussionCommentPayload,
+  type DiscussionPayload,
+  type GitContentPayload,
+  isScope,
+  type PayloadOf,
+  type RepoConfigPayload,
+  type RepoContentPayload,
+  type RepoPayload,
+  type WebhookPayload,
 } from "./payload/schema.ts";
-export { isScope, type PayloadOf } from "./payload/scope.ts";
 export type { Watch, WebhookDomain } from "./payload/watch.ts";
 export type { CatchUpSettings, EndpointOptions, Handler, HandlerContext, PayloadFor } from "./receiver/endpoint.ts";
 export { NonRetriableError, RetryAfterError } from "./receiver/handler.ts";

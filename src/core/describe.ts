@@ -17,6 +17,11 @@ export function readOwnField(value: unknown, name: string): unknown {
     : undefined;
 }
 
+/** Whether a value of parsed JSON is an object, and not a list. */
+export function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
 /** A thrown value as plain data: safe to log, store, and send to another process. */
 export interface ErrorDescription {
   /** The name of the error, such as `TypeError`, or the type of any other thrown value, such as `string`. */
@@ -33,8 +38,20 @@ const maxCauses = 5;
 const notReadable = "The thrown value cannot be inspected.";
 
 /** Describes any thrown value. Never throws, even for a revoked `Proxy` or an object whose getters throw. */
-export function describeError(thrown: unknown): ErrorDescription {
-  return describe(thrown, maxCauses);
+export function describeError(thrown: unknown, causesLeft: number = maxCauses): ErrorDescription {
+  if ((typeof thrown !== "object" && typeof thrown !== "function") || thrown === null) {
+    return { name: thrown === null ? "null" : typeof thrown, message: String(thrown) };
+  }
+  const code = readField(thrown, "code");
+  const stack = readField(thrown, "stack");
+  const cause = causesLeft > 0 ? readField(thrown, "cause") : undefined;
+  return {
+    name: readName(thrown),
+    message: readMessage(thrown),
+    ...((typeof code === "string" || typeof code === "number") && { code }),
+    ...(typeof stack === "string" && { stack }),
+    ...(cause !== undefined && { cause: describeError(cause, causesLeft - 1) }),
+  };
 }
 
 /** Returns the thrown value if it is an error, otherwise an error that describes the value. Never throws. */
@@ -54,22 +71,6 @@ export function isInstanceOf<Type>(value: unknown, type: new () => Type): value 
 /** Returns the message of an error, or the text of any other thrown value. Never throws. */
 export function messageOf(thrown: unknown): string {
   return describeError(thrown).message;
-}
-
-function describe(thrown: unknown, causesLeft: number): ErrorDescription {
-  if ((typeof thrown !== "object" && typeof thrown !== "function") || thrown === null) {
-    return { name: thrown === null ? "null" : typeof thrown, message: String(thrown) };
-  }
-  const code = readField(thrown, "code");
-  const stack = readField(thrown, "stack");
-  const cause = causesLeft > 0 ? readField(thrown, "cause") : undefined;
-  return {
-    name: readName(thrown),
-    message: readMessage(thrown),
-    ...((typeof code === "string" || typeof code === "number") && { code }),
-    ...(typeof stack === "string" && { stack }),
-    ...(cause !== undefined && { cause: describe(cause, causesLeft - 1) }),
-  };
 }
 
 function readName(thrown: object): string {

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from "node:http";
+import type { Readable } from "node:stream";
 import { readEnvironment } from "./environment.ts";
 import { isOnThisMachine } from "./urls.ts";
 
@@ -45,8 +46,9 @@ export async function directFetch(input: string | URL | Request, init: RequestIn
   }
 }
 
-function streamOf(incoming: IncomingMessage): ReadableStream<Uint8Array<ArrayBuffer>> {
-  const chunks = incoming[Symbol.asyncIterator]();
+/** Converts a stream of Node. The source is closed when the reader cancels. */
+export function streamOf(source: Readable): ReadableStream<Uint8Array<ArrayBuffer>> {
+  const chunks = source[Symbol.asyncIterator]();
   return new ReadableStream({
     async pull(controller) {
       const { done, value } = await chunks.next();
@@ -54,6 +56,6 @@ function streamOf(incoming: IncomingMessage): ReadableStream<Uint8Array<ArrayBuf
       else controller.enqueue(value);
     },
     // Not `chunks.return()`, which waits for the next chunk.
-    cancel: () => void incoming.destroy(),
+    cancel: () => void source.destroy(),
   });
 }

@@ -38,7 +38,7 @@ export function createLogger(
   return { debug: method("debug"), info: method("info"), warn: method("warn"), error: method("error"), child };
 }
 
-function writeLine(logger: Logger, level: Level, fields: object | string, message?: string): void {
+export function writeLine(logger: Logger, level: Level, fields: object | string, message?: string): void {
   if (typeof fields === "string") logger[level](fields);
   else logger[level](fields, message);
 }
@@ -149,7 +149,6 @@ const hubToken = /\bhf_[A-Za-z0-9]{30,}/g;
 export class LogRedaction {
   /** The encoded forms of each secret, oldest secret first. */
   readonly #forms = new Map<string, readonly SecretForm[]>();
-  /** Created on first use after each change of the secrets. */
   #matcher: SecretMatcher | undefined;
 
   /** Adds secrets to redact. Ignores `undefined` and secrets that are too short. */
@@ -308,7 +307,6 @@ function base64Forms(secret: string): SecretForm[] {
   });
 }
 
-/** The number of characters in each table lookup. */
 const blockLength = 3;
 const maxShift = minRedactedLength - blockLength + 1;
 const tableSize = 2 ** 16;

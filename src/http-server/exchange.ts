@@ -1,14 +1,43 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
+import { IncomingMessage, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
+import type { Duplex } from "node:stream";
 import { hopByHopHeaders } from "../core/urls.ts";
 import { type Answer, headersOf, isResponse, type JsonAnswer } from "../http/answer.ts";
 import { checkBodyHeaders, decodeText, readIncoming } from "../http/body.ts";
+
+export interface ExchangeOptions {
+  onRequest: (exchange: Exchange) => void;
+  /** Called when a response cannot be sent because other code in the process has ended it. */
+  onAnswerError: (exchange: Exchange, error: unknown) => void;
+  /** Called with the reason when the server answers 400 to an ambiguous request. */
+  onMalformed: (reason: string) => void;
+}
+
+/** Creates the function that receives every request of a server, and passes each unambiguous one to `onRequest`. */
+export function createExchangeHandler(
+  connections: Connections,
+  { onRequest, onAnswerError, onMalformed }: ExchangeOptions,
+): (incoming: IncomingMessage, outgoing: ServerResponse, expectsContinue?: boolean) => void {
+  return (incoming, outgoing, expectsContinue = false) => {
+    const exchange = new Exchange(incoming, outgoing, expectsContinue);
+    connections.get(incoming.socket)?.add(exchange);
+    // Without a listener, this error would end the process.
+    outgoing.on("error", (error) => onAnswerError(exchange, error));
+    // Node keeps the connection of a pipelined response that is destroyed before the earlier responses are sent.
+    if (!outgoing.socket) outgoing.once("socket", (socket: Socket) => outgoing.destroyed && socket.destroy());
+    const problem = headProblem(incoming);
+    if (problem === undefined) return onRequest(exchange);
+    exchange.lingerAfterAnswer();
+    onMalformed(problem);
+    outgoing.writeHead(400, { connection: "close", "content-length": 0 }).end();
+  };
+}
 
 /**
  * Returns the reason why a request that Node's parser accepts must be refused: a proxy in front of the server could
  * interpret its headers differently, which enables request smuggling. Returns `undefined` for unambiguous requests.
  */
-export function headProblem(request: IncomingMessage): string | undefined {
+function headProblem(request: IncomingMessage): string | undefined {
   const { httpVersionMajor, httpVersionMinor, url = "", rawHeaders, headers } = request;
   // Node accepts the versions "HTTP/2.0" and "HTTP/0.9" in HTTP/1 syntax.
   if (httpVersionMajor !== 1) return "Unsupported HTTP version";
@@ -44,7 +73,6 @@ export function hasDuplicateHeader(rawHeaders: readonly string[], name: string):
  * response.
  */
 const lingerMs = 500;
-/** The maximum number of bytes to read from a client after an early response. */
 const maxLingerBytes = 256 * 1024;
 
 /** A request of Node's HTTP server and its response. Reads the body and sends the answer. */
@@ -158,7 +186,80 @@ function linger({ incoming, socket }: Exchange): void {
   socket.on("data", onData).once("close", onClose).resume();
 }
 
-/** Sends a JSON answer. */
+export type Connections = Map<Duplex, Connection>;
+
+export class Connection {
+  exchange: Exchange | undefined;
+  /** Responses that were incomplete when the next request arrived, oldest first. */
+  #pipelined: ServerResponse[] = [];
+  readonly #maxRequests: number;
+  #requests = 0;
+
+  constructor(maxRequests: number) {
+    this.#maxRequests = maxRequests;
+  }
+
+  /** Adds the next exchange. The response to the last allowed request closes the connection. */
+  add(exchange: Exchange): void {
+    this.#requests += 1;
+    // By default, Node only sends `Connection: close` and waits until the client closes the connection.
+    if (this.#requests >= this.#maxRequests) exchange.outgoing.shouldKeepAlive = false;
+    const previous = this.exchange?.outgoing;
+    this.exchange = exchange;
+    if (previous && !previous.writableFinished) this.#pipelined.push(previous);
+  }
+
+  /** Whether the maximum number of requests is waiting for responses. */
+  get isFull(): boolean {
+    if (this.#pipelined.length < maxUnanswered) return false;
+    this.#pipelined = this.#pipelined.filter(({ writableFinished }) => !writableFinished);
+    return this.#pipelined.length >= maxUnanswered;
+  }
+
+  /** Whether a request is in progress: from its complete head to the end of its response. */
+  get hasRequest(): boolean {
+    return this.exchange !== undefined && !this.isIdle;
+  }
+
+  /** Whether every request on this connection is answered. `false` before the first request. */
+  get isIdle(): boolean {
+    return this.exchange?.outgoing.writableFinished ?? false;
+  }
+}
+
+/**
+ * The maximum number of unanswered requests on one connection. Clients that use pipelining send only a few requests at
+ * a time.
+ */
+const maxUnanswered = 16;
+
+/**
+ * Returns a request class with two changes:
+ *
+ * - It stops the parser of a connection with too many unanswered requests. Node's parser creates every request in a packet of
+ *   64 KiB, such as 2,000 requests of 32 bytes, even after the connection is closed. Only the method CONNECT stops the parser, so
+ *   the first request above the limit is presented as CONNECT, for which the server emits a `connect` event.
+ * - It passes no data to listeners after it is destroyed. Node would pass buffered data to the web stream of the body, and this
+ *   stream throws an uncaught error if a route has canceled it.
+ */
+export function createRequestClass(connections: Connections): typeof IncomingMessage {
+  return class extends IncomingMessage {
+    // Bun passes additional arguments.
+    constructor(...given: [socket: Socket]) {
+      super(...given);
+      if (!connections.get(this.socket)?.isFull) return;
+      // The parser sets both properties and then reads them, so accessors must override the values.
+      Object.defineProperty(this, "method", { get: () => "CONNECT", set() {} });
+      Object.defineProperty(this, "upgrade", { get: () => true, set() {} });
+    }
+
+    override _destroy(error: Error | null, callback: (error?: Error | null) => void): void {
+      this.removeAllListeners("data");
+      super._destroy(error, callback);
+    }
+  };
+}
+
 export function sendJson(outgoing: ServerResponse, answer: JsonAnswer): void {
   const { status, content } = answer;
   if (content === null) outgoing.writeHead(status, { "content-length": 0 }).end();

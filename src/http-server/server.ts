@@ -1,22 +1,24 @@
 import { once } from "node:events";
-import { createServer, IncomingMessage, type Server, type ServerOptions, type ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type Server, type ServerOptions, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { WebhookError } from "../core/errors.ts";
 import type { Logger } from "../core/log.ts";
-import { Exchange, headProblem } from "./exchange.ts";
+import {
+  Connection,
+  type Connections,
+  createExchangeHandler,
+  createRequestClass,
+  type Exchange,
+  type ExchangeOptions,
+} from "./exchange.ts";
 
-interface HttpServerOptions {
+interface HttpServerOptions extends ExchangeOptions {
   /** Timeouts and other options of Node's HTTP server. */
   server: ServerOptions;
   limits: ConnectionLimits;
   /** The interval between probes to half-closed clients. Default `1000`. */
   probeMs: number | undefined;
-  onRequest: (exchange: Exchange) => void;
-  /** Called when a response cannot be sent because other code in the process has ended it. */
-  onAnswerError: (exchange: Exchange, error: unknown) => void;
-  /** Called with the reason when the server answers 400 to an ambiguous request. */
-  onMalformed: (reason: string) => void;
   warn: Warn;
 }
 
@@ -24,42 +26,16 @@ interface HttpServerOptions {
  * Creates an HTTP server that limits the resources of each client and refuses ambiguous requests. Supports half-closed
  * clients and `Expect: 100-continue`.
  */
-export function createHttpServer({
-  server: options,
-  limits,
-  probeMs,
-  onRequest,
-  onAnswerError,
-  onMalformed,
-  warn,
-}: HttpServerOptions): {
-  server: Server;
-  connections: Connections;
-} {
+export function createHttpServer({ server: options, limits, probeMs, warn, ...callbacks }: HttpServerOptions) {
   const connections: Connections = new Map();
-  const handle = (incoming: IncomingMessage, outgoing: ServerResponse, expectsContinue: boolean) => {
-    const exchange = new Exchange(incoming, outgoing, expectsContinue);
-    connections.get(incoming.socket)?.add(exchange);
-    // Without a listener, this error would end the process.
-    outgoing.on("error", (error) => onAnswerError(exchange, error));
-    // Node keeps the connection of a pipelined response that is destroyed before the earlier responses are sent.
-    if (!outgoing.socket) outgoing.once("socket", (socket: Socket) => outgoing.destroyed && socket.destroy());
-    const problem = headProblem(incoming);
-    if (problem === undefined) return onRequest(exchange);
-    exchange.lingerAfterAnswer();
-    onMalformed(problem);
-    outgoing.writeHead(400, { connection: "close", "content-length": 0 }).end();
-  };
-  const server = createServer({ ...options, IncomingMessage: createRequestClass(connections) }, (incoming, outgoing) =>
-    handle(incoming, outgoing, false),
-  );
+  const handle = createExchangeHandler(connections, callbacks);
+  const server = createServer({ ...options, IncomingMessage: createRequestClass(connections) }, handle);
   server.on("checkContinue", (incoming, outgoing) => handle(incoming, outgoing, true));
   limitConnections(server, { connections, limits, warn });
   answerHalfClosed(server, connections, probeMs);
   return { server, connections };
 }
 
-/** The address to listen on. */
 interface SocketOptions {
   host: string;
   /** The port, or 0 for any free port. */
@@ -206,11 +182,6 @@ export const defaultLimits: ConnectionLimits = {
   writeTimeoutMs: 30_000,
 };
 
-/**
- * The maximum number of unanswered requests on one connection. Clients that use pipelining send only a few requests at
- * a time.
- */
-const maxUnanswered = 16;
 /** The minimum time between two warnings about connections above the limit. */
 const warningIntervalMs = 60_000;
 /** The interval between probes to a client that has half-closed its connection. */
@@ -218,52 +189,7 @@ const defaultProbeMs = 1_000;
 /** How long to wait for a reset after a probe. On the same machine, a reset arrives immediately. */
 const resetMs = 25;
 
-/** Logs a warning with its fields. */
 export type Warn = (fields: object, message: string) => void;
-
-/** The open connections of a server. */
-export type Connections = Map<Duplex, Connection>;
-
-/** An open connection. */
-export class Connection {
-  /** The last exchange on this connection, or `undefined` before the first exchange. */
-  exchange: Exchange | undefined;
-  /** Responses that were incomplete when the next request arrived, oldest first. */
-  #pipelined: ServerResponse[] = [];
-  readonly #maxRequests: number;
-  #requests = 0;
-
-  constructor(maxRequests: number) {
-    this.#maxRequests = maxRequests;
-  }
-
-  /** Adds the next exchange. The response to the last allowed request closes the connection. */
-  add(exchange: Exchange): void {
-    this.#requests += 1;
-    // By default, Node only sends `Connection: close` and waits until the client closes the connection.
-    if (this.#requests >= this.#maxRequests) exchange.outgoing.shouldKeepAlive = false;
-    const previous = this.exchange?.outgoing;
-    this.exchange = exchange;
-    if (previous && !previous.writableFinished) this.#pipelined.push(previous);
-  }
-
-  /** Whether the maximum number of requests is waiting for responses. */
-  get isFull(): boolean {
-    if (this.#pipelined.length < maxUnanswered) return false;
-    this.#pipelined = this.#pipelined.filter(({ writableFinished }) => !writableFinished);
-    return this.#pipelined.length >= maxUnanswered;
-  }
-
-  /** Whether a request is in progress: from its complete head to the end of its response. */
-  get hasRequest(): boolean {
-    return this.exchange !== undefined && !this.isIdle;
-  }
-
-  /** Whether every request on this connection is answered. `false` before the first request. */
-  get isIdle(): boolean {
-    return this.exchange?.outgoing.writableFinished ?? false;
-  }
-}
 
 /** Applies the limits to a server, and tracks its open connections in `connections`. */
 export function limitConnections(
@@ -335,33 +261,6 @@ function findReplaceable(connections: Connections): Duplex | undefined {
     }
   }
   return majority < 0 ? sending : idle;
-}
-
-/**
- * Returns a request class with two changes:
- *
- * - It stops the parser of a connection with too many unanswered requests. Node's parser creates every request in a packet of
- *   64 KiB, such as 2,000 requests of 32 bytes, even after the connection is closed. Only the method CONNECT stops the parser, so
- *   the first request above the limit is presented as CONNECT, for which the server emits a `connect` event.
- * - It passes no data to listeners after it is destroyed. Node would pass buffered data to the web stream of the body, and this
- *   stream throws an uncaught error if a route has canceled it.
- */
-function createRequestClass(connections: Connections): typeof IncomingMessage {
-  return class extends IncomingMessage {
-    // Bun passes additional arguments.
-    constructor(...given: [socket: Socket]) {
-      super(...given);
-      if (!connections.get(this.socket)?.isFull) return;
-      // The parser sets both properties and then reads them, so accessors must override the values.
-      Object.defineProperty(this, "method", { get: () => "CONNECT", set() {} });
-      Object.defineProperty(this, "upgrade", { get: () => true, set() {} });
-    }
-
-    override _destroy(error: Error | null, callback: (error?: Error | null) => void): void {
-      this.removeAllListeners("data");
-      super._destroy(error, callback);
-    }
-  };
 }
 
 /**

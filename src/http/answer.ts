@@ -1,4 +1,4 @@
-import type { WebhookError } from "../core/errors.ts";
+import { WebhookError } from "../core/errors.ts";
 
 /** The result of a request: a status with a JSON or empty body, or a `Response`. */
 export type Answer = JsonAnswer | Response;
@@ -27,12 +27,20 @@ export function errorAnswer(error: WebhookError): JsonAnswer {
   return { status, content: JSON.stringify({ error: message, code }), extraHeaders, error };
 }
 
+/** Creates the error that clients receive after an internal failure. Its cause is only logged. */
+export function internalError(cause: unknown): WebhookError {
+  return new WebhookError("An internal error occurred. See the server's log.", {
+    code: "INTERNAL",
+    status: 500,
+    cause,
+  });
+}
+
 /** Whether the status is 2xx. The Hub counts any other status as a failure. */
 export function isSuccess({ status }: Answer): boolean {
   return status >= 200 && status <= 299;
 }
 
-/** Returns the headers of an answer with a body. */
 export function headersOf({ extraHeaders }: JsonAnswer): Record<string, string> {
   return { "content-type": "application/json", ...extraHeaders };
 }
@@ -66,19 +74,11 @@ export function isResponse(value: unknown): value is Response {
   }
 }
 
-/** The parts of a request that show where the request comes from. */
-interface RequestOrigin {
-  /** The absolute URL of the request. */
-  readonly url: string;
-  /** Returns the value of a header, or `null`. */
-  header(name: string): string | null;
-}
-
 /**
  * Whether a page of another site sent the request. Pages cannot change the headers that this function reads. `Origin` only counts in
  * browsers without `Sec-Fetch-Site`, because a proxy may replace the `Host` with which it is compared, as nginx does by default.
  */
-export function isCrossSite(request: RequestOrigin): boolean {
+export function isCrossSite(request: { readonly url: string; header(name: string): string | null }): boolean {
   const site = request.header("sec-fetch-site");
   if (site !== null) return site !== "same-origin";
   const origin = request.header("origin");

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import type { Context, HonoRequest } from "hono";
+import { readField } from "../core/describe.ts";
 import { WebhookError } from "../core/errors.ts";
 import { optionError } from "../core/options.ts";
 import { shorten } from "../core/text.ts";
@@ -63,7 +64,6 @@ export function readIncoming(incoming: IncomingMessage, limit: number): Promise<
   });
 }
 
-/** Joins the chunks of a body. If there is only one chunk, returns it without copying. */
 function joinChunks(chunks: readonly Uint8Array[]): Uint8Array {
   const [first] = chunks;
   return first && chunks.length === 1 ? first : concatenate(chunks);
@@ -93,7 +93,6 @@ export function concatenate(chunks: readonly Uint8Array[]): Uint8Array<ArrayBuff
   return bytes;
 }
 
-/** Creates the error for a body that is larger than the limit. */
 function bodyTooLarge(limit: number): WebhookError {
   return new WebhookError(
     `The body is larger than ${limit} bytes. Send a smaller body, or raise the limit on the server.`,
@@ -101,7 +100,6 @@ function bodyTooLarge(limit: number): WebhookError {
   );
 }
 
-/** Creates the error for a body that is incomplete because the connection ended. */
 function bodyIncomplete(): WebhookError {
   return new WebhookError("The connection ended before the body was complete. Send the request again.", {
     code: "BODY_INCOMPLETE",
@@ -148,7 +146,7 @@ export async function readHonoBody({ req, env }: Context, limit: number): Promis
 
 /** Returns the request of Node's HTTP server, which Hono's adapter passes as a binding. */
 export function nodeRequest(bindings: unknown): IncomingMessage | undefined {
-  const incoming = typeof bindings === "object" && bindings !== null && "incoming" in bindings && bindings.incoming;
+  const incoming = readField(bindings, "incoming");
   return isIncoming(incoming) ? incoming : undefined;
 }
 

@@ -6,7 +6,6 @@ import type { DeliveryAttempt, DeliveryKey, InboxProblem } from "./inbox.ts";
 
 const refused = { status: 503, retryable: true };
 
-/** Returns the error for an endpoint that has too many queued deliveries. */
 export function inboxFull(endpoint: string): WebhookError {
   const message = `Endpoint "${endpoint}" has too many queued deliveries. Send this delivery again later.`;
   return new WebhookError(message, { code: "INBOX_FULL", ...refused, retryAfterSeconds: 60 });
@@ -34,7 +33,6 @@ export function deliveryUnknown(
   );
 }
 
-/** Returns the error for discarding a running delivery. */
 export function deliveryRunning({ id, endpoint }: DeliveryKey): WebhookError {
   return new WebhookError(
     `Delivery "${id}" of endpoint "${endpoint}" cannot be discarded while it is running. Wait until the attempt ends, then try again.`,
@@ -102,7 +100,6 @@ const logIntervalMs = 60_000;
 /** Limits the log lines about repeated errors to one per minute and message. */
 export class RepeatedErrors {
   readonly #now: () => number;
-  /** When an error with each message was last logged. */
   readonly #loggedAt = new Map<string, number>();
 
   /** @param now Returns a time in milliseconds. */
@@ -118,6 +115,14 @@ export class RepeatedErrors {
     this.#loggedAt.set(message, now);
     return true;
   }
+}
+
+/** `place`: where the inbox was expected, such as `at redis://host/0`. `example`: a URL. */
+export function noInbox(place: string, example?: string): WebhookError {
+  const remedy = `Set INBOX_URL to the inbox of the server${example === undefined ? "" : `, such as ${example}`}.`;
+  return new WebhookError(`There is no inbox ${place}. ${remedy} The server creates the inbox when it first starts.`, {
+    code: "INBOX_UNUSABLE",
+  });
 }
 
 /**

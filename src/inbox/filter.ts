@@ -12,16 +12,8 @@ export interface FilteredDelivery {
   attempts: () => readonly Pick<DeliveryAttempt, "error" | "details">[];
 }
 
-/** The filters of a list, except `endpoint` and `status`, which each inbox applies itself. */
-export interface DeliveryFilter extends Pick<ListOptions, "repository" | "scope" | "action"> {
-  /** Milliseconds since the epoch. */
-  receivedFrom: number | undefined;
-  receivedUntil: number | undefined;
-  /** The words of the search. */
-  words: readonly string[];
-  /** Whether there are filters of the content, which are `repository`, `scope`, `action`, and `search`. */
-  hasContent: boolean;
-}
+/** The filters of a list, except `endpoint` and `status`, which each inbox applies itself. Times are milliseconds since the epoch. */
+export type DeliveryFilter = NonNullable<ReturnType<typeof readFilter>>;
 
 /** Larger bodies are not parsed for filters, in bytes. A search reads this number of characters of a body. */
 const maxFilteredBytes = 2 ** 20;
@@ -30,9 +22,10 @@ const maxFilteredBytes = 2 ** 20;
 export const maxSearchMs = 300;
 
 /** Returns the filters of a list, or `undefined` without filters. @throws `OPTION_INVALID` if a time is invalid. */
-export function readFilter(options: ListOptions): DeliveryFilter | undefined {
+export function readFilter(options: ListOptions) {
   const { repository, scope, action, search = "" } = options;
   const words = searchWords(search);
+  // Filters of the content, unlike those of the time.
   const hasContent = [repository, scope, action].some((value) => value !== undefined) || words.length > 0;
   const receivedFrom = readTime(options, "receivedFrom");
   const receivedUntil = readTime(options, "receivedUntil");
@@ -63,7 +56,6 @@ export function matchesFilter(
   return words.length === 0 || areFound(words, searchedTexts(delivery, words));
 }
 
-/** Returns the texts in which a search looks. */
 function* searchedTexts(
   { id, body, attempts }: FilteredDelivery,
   words: readonly string[],
@@ -98,13 +90,8 @@ const eventSchema = z.object({
   event: z.catch(z.optional(z.object({ scope: optionalText, action: optionalText })), undefined),
 });
 
-/** The fields of an event that filters compare. A field is missing if the body does not contain it. */
-interface EventFields extends Pick<ListOptions, "repository" | "scope" | "action"> {
-  repositoryName?: string;
-}
-
 /** Reads the fields of an event from a body. A body that is too large or not JSON has none. `repository`: such as `dataset:acme/data`. */
-export function readEventFields(body: string | undefined): EventFields {
+export function readEventFields(body: string | undefined) {
   // A UTF-16 code unit has up to 3 bytes in UTF-8.
   if (body === undefined || (body.length * 3 > maxFilteredBytes && Buffer.byteLength(body) > maxFilteredBytes))
     return {};
@@ -122,7 +109,6 @@ export function readEventFields(body: string | undefined): EventFields {
   }
 }
 
-/** The maximum number of words of a search. Further words are ignored. */
 const maxWords = 20;
 
 /** Returns the distinct words to find, which are separated by spaces, without case and accents. */
@@ -153,7 +139,6 @@ export function matchesRepository(filter: string, { type, name }: { type: string
   return isWholeRepository(filter) ? `${type}:${name}` === filter : fold(name).includes(fold(filter));
 }
 
-/** Removes case and accents. */
 function fold(text: string): string {
   const isAscii = !/[\u0080-\uffff]/.test(text);
   return (isAscii ? text : text.normalize("NFKD").replaceAll(/\p{M}/gu, "")).toLowerCase();

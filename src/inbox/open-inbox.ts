@@ -35,7 +35,6 @@ export function parseInboxUrl(url: string): InboxUrl {
   );
 }
 
-/** The warning about an inbox in memory. */
 export const memoryWarning =
   "The inbox is in memory, so deliveries are lost when this process exits. To keep deliveries, set INBOX_URL to a file, such as sqlite:./data/inbox.db.";
 

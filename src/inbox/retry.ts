@@ -58,7 +58,6 @@ export function createRetryPolicy(
   };
 }
 
-/** Returns the waits in milliseconds. The last wait repeats. */
 function waitsOf(backoff: Backoff = defaultWaits): readonly number[] {
   if (isList(backoff)) {
     if (backoff.length === 0)
@@ -146,13 +145,11 @@ export function retentionOf({
  */
 const maxUncountedCrashes = 3;
 
-/** Whether a crash counts as an attempt of a delivery that it interrupted. */
 export function countsAsAttempt({
   wasAlone,
   uncountedCrashes,
 }: {
   wasAlone: boolean;
-  /** The number of earlier crashes that did not count. */
   uncountedCrashes: number;
 }): boolean {
   return wasAlone || uncountedCrashes >= maxUncountedCrashes;

@@ -1,7 +1,6 @@
 import { optionError } from "../core/options.ts";
 import { type Action, actions, type RepoType, repoTypes, type Scope, scopes } from "./names.ts";
-import type { WebhookPayload } from "./schema.ts";
-import { actionOf, coversScope, hasShapeOf } from "./scope.ts";
+import { actionOf, coversScope, hasShapeOf, type WebhookPayload } from "./schema.ts";
 
 /** Returns the values of an option that takes one text or a list. @throws `OPTION_INVALID` if there is no value or an empty value. */
 function listOf(option: string, value: string | readonly string[]): readonly string[] {
@@ -46,19 +45,13 @@ function matchesParts(parts: readonly string[], text: string): boolean {
 /** The maximum length of a ref. Longer refs never match. The Hub's refs are far shorter. */
 const maxRefLength = 512;
 
-/** Returns a function that checks whether a ref matches one of the globs. */
 function refMatcher(globs: readonly string[]): (ref: string) => boolean {
   const matchers = globs.map(globMatcher);
   return (ref) => ref.length <= maxRefLength && matchers.some((matches) => matches(ref));
 }
 
 /** Selects deliveries by the files that changed. */
-export interface PathFilter {
-  readonly paths: readonly string[];
-  readonly matches: (path: string) => boolean;
-  /** Whether the changes of a ref count. */
-  readonly acceptsRef: (ref: string) => boolean;
-}
+export type PathFilter = NonNullable<ReturnType<typeof createPathFilter>>;
 
 /** The maximum length of a path that is compared with the globs. Longer paths always match, so that no change is missed. */
 const maxPathLength = 1_024;
@@ -68,13 +61,13 @@ const maxPathLength = 1_024;
  *
  * @throws `OPTION_INVALID` when the option contains no path or an empty path.
  */
-export function createPathFilter({ paths: given, ref }: FilterOptions): PathFilter | undefined {
+export function createPathFilter({ paths: given, ref }: FilterOptions) {
   if (given === undefined) return undefined;
   const paths = listOf("paths", given);
   const matchers = paths.map(globMatcher);
   return {
     paths,
-    matches: (path) => path.length > maxPathLength || matchers.some((matches) => matches(path)),
+    matches: (path: string) => path.length > maxPathLength || matchers.some((matches) => matches(path)),
     acceptsRef: ref === undefined ? () => true : refMatcher(listOf("ref", ref)),
   };
 }
@@ -104,13 +97,7 @@ export function pathsReason({ paths }: Pick<PathFilter, "paths">): string {
 export const coveredReason = "catch-up has already delivered this change";
 
 /** The values of a filter, as lists. An empty list matches everything. */
-export interface FilterValues {
-  readonly scopes: readonly string[];
-  readonly actions: readonly string[];
-  readonly repos: readonly string[];
-  readonly refs: readonly string[];
-  readonly paths: readonly string[];
-}
+export type FilterValues = Readonly<Record<"scopes" | "actions" | "repos" | "refs" | "paths", readonly string[]>>;
 
 /** What a filter decides about a payload. */
 export interface FilterPrediction {

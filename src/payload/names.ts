@@ -39,18 +39,6 @@ export const actionsByScope: Readonly<Record<KnownScope, readonly [string, ...st
 /** The name of a repository: owner and name, or only the name for the oldest repositories, such as `gpt2`. */
 export const repositoryName = /^(?:([^/]+)\/)?([^/]+)$/;
 
-/** The event and the repository of a payload. A field is missing if the payload does not contain it. */
-interface EventSummary {
-  scope?: string | undefined;
-  action?: string | undefined;
-  repoType?: string | undefined;
-  repoName?: string | undefined;
-  /** The page of the repository. This can be any text. */
-  repoUrl?: string | undefined;
-  /** The part of the repository: `#3` for a discussion or a pull request, otherwise the pushed ref, such as `main` or `main +2`. */
-  subject?: string | undefined;
-}
-
 const maxLength = 200;
 
 /** A larger body is not parsed: a page of them would take seconds. */
@@ -60,9 +48,8 @@ const maxParsedLength = 1_000_000;
  * Reads the event and the repository of a body, which can be anything, JSON or not. Shortens texts to 200 characters, and omits a longer
  * URL.
  */
-export function summarizeEvent(body: string | undefined): EventSummary {
-  if (body === undefined || body.length > maxParsedLength) return {};
-  const payload = readJson(body);
+export function summarizeEvent(body: string | undefined) {
+  const payload = body === undefined || body.length > maxParsedLength ? undefined : readJson(body);
   const event = readOwnField(payload, "event");
   const repo = readOwnField(payload, "repo");
   const url = readOwnField(readOwnField(repo, "url"), "web");
@@ -71,12 +58,13 @@ export function summarizeEvent(body: string | undefined): EventSummary {
     action: readText(event, "action"),
     repoType: readText(repo, "type"),
     repoName: readText(repo, "name"),
-    // A shortened URL would point to another page.
+    // The page of the repository, which can be any text. A shortened URL would point to another page.
     repoUrl: typeof url === "string" && url !== "" && url.length <= maxLength ? url : undefined,
     subject: readSubject(payload),
   };
 }
 
+/** Returns the part of the repository: `#3` for a discussion or a pull request, otherwise the pushed ref, such as `main` or `main +2`. */
 function readSubject(payload: unknown): string | undefined {
   const num = readOwnField(readOwnField(payload, "discussion"), "num");
   if (typeof num === "number") return `#${num}`;

@@ -1,5 +1,8 @@
+import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { describeIssue, readOwnField } from "../core/describe.ts";
 import { WebhookError } from "../core/errors.ts";
+import { parseJson } from "../http/body.ts";
+import type { Filter } from "./filter.ts";
 import { schemaOf, type WebhookPayload } from "./schema.ts";
 
 /*
@@ -39,6 +42,22 @@ export const derivedIdPrefix = "catch-up-";
 /** A delivery whose body is not parsed yet. */
 export type UnparsedDelivery = Omit<Delivery, "payload" | "origin">;
 
+/** A delivery whose body was validated and filtered. If the filter ignores the delivery, the endpoint's own schema is not applied. */
+export interface ParsedDelivery {
+  readonly delivery: Delivery<unknown>;
+  /** The body as a Hub payload. Missing for an endpoint that has a `schema` option but no filter. */
+  readonly hubPayload?: WebhookPayload;
+  /** The reason why the delivery is ignored, or `undefined` if the filter accepts it. */
+  readonly ignored?: string | undefined;
+}
+
+/**
+ * Parses and validates a body, then applies the filter. Returns a promise only if the schema of an endpoint is asynchronous.
+ *
+ * @throws `BODY_NOT_JSON` (400), `BODY_TOO_DEEP` (400), `PAYLOAD_INVALID` (422).
+ */
+export type DeliveryParser = (unparsed: UnparsedDelivery) => ParsedDelivery | Promise<ParsedDelivery>;
+
 /** The result of running a handler on a delivery. */
 export type Outcome =
   /** The handler returned `result`. */
@@ -47,6 +66,36 @@ export type Outcome =
   | { readonly status: "ignored"; readonly reason: string }
   /** The handler failed. `retryAt` is set if the handler requested a retry at a certain time. */
   | { readonly status: "failed"; readonly error: WebhookError; readonly retryAt?: Date };
+
+/** Creates the parser of an endpoint. `schema`: `null` to accept any body, `undefined` for the schema of the Hub. */
+export function createParser(schema: StandardSchemaV1 | null | undefined, filter: Filter | undefined): DeliveryParser {
+  if (schema === null) return (unparsed) => ({ delivery: withPayload(unparsed, null) });
+  if (schema === undefined) {
+    return (unparsed) => {
+      const payload = parsePayload(parseJson(unparsed.body));
+      return { delivery: withPayload(unparsed, payload), hubPayload: payload, ignored: filter?.(payload) };
+    };
+  }
+  return async (unparsed) => {
+    const json = parseJson(unparsed.body);
+    const hubPayload = filter && parsePayload(json);
+    const ignored = hubPayload && filter(hubPayload);
+    if (ignored !== undefined) return { delivery: withPayload(unparsed, json), hubPayload, ignored };
+    const result = await schema["~standard"].validate(json);
+    if (result.issues) throw payloadInvalid(result.issues);
+    const delivery = withPayload(unparsed, result.value);
+    return hubPayload ? { delivery, hubPayload } : { delivery };
+  };
+}
+
+/** Copies each field by name, because handlers must not receive the additional fields of a delivery from the inbox. */
+function withPayload(
+  { id, endpoint, body, receivedAt, attempt }: UnparsedDelivery,
+  payload: unknown,
+): Delivery<unknown> {
+  const origin = id.startsWith(derivedIdPrefix) ? "catch-up" : "webhook";
+  return { id, endpoint, body, payload, receivedAt, attempt, origin };
+}
 
 interface PayloadProblem {
   /** The keys from the root of the payload. Empty for the payload itself. */
@@ -114,7 +163,7 @@ function findIssues(value: unknown): readonly Issue[] | undefined {
 }
 
 /** Creates the error for an invalid payload. The message lists the first problems. */
-export function payloadInvalid(issues: readonly Issue[]): WebhookError {
+function payloadInvalid(issues: readonly Issue[]): WebhookError {
   const listed = issues.slice(0, maxListedProblems).map((issue) => {
     const keys = pathOf(issue).map((key) => String(key).slice(0, 60));
     return `${keys.join(".") || "payload"}: ${issue.message.slice(0, 120)}`;

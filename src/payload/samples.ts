@@ -1,7 +1,7 @@
+import { isRecord } from "../core/describe.ts";
 import { WebhookError } from "../core/errors.ts";
 import type { KnownScope } from "./names.ts";
-import type { WebhookPayload } from "./schema.ts";
-import type { PayloadOf } from "./scope.ts";
+import type { PayloadOf, WebhookPayload } from "./schema.ts";
 
 /** A part of a payload to merge into a sample. Lists are replaced, not merged. */
 export type DeepPartial<Value> = Value extends string | readonly unknown[]
@@ -57,7 +57,6 @@ export interface SampleSubject {
   name: string;
   /** The prefix of all URLs in the sample, without a trailing slash. */
   hubUrl: string;
-  /** The discussion in samples of the `discussion` and `discussion.comment` scopes. */
   discussion: { num: number; id: string; commentId: string; authorId: string };
 }
 
@@ -217,8 +216,4 @@ export function deepMerge(base: object, changes: object): Record<string, unknown
     else merged[key] = isRecord(change) ? deepMerge(isRecord(current) ? current : {}, change) : change;
   }
   return merged;
-}
-
-function isRecord(value: unknown): value is object {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { $constructor, type $strip, type $ZodLooseShape, type $ZodObjectDef } from "zod/v4/core";
-import { actions, discussionStatuses, isKnownScope, repoTypes } from "./names.ts";
+import { type Action, actions, discussionStatuses, type KnownScope, repoTypes, scopes } from "./names.ts";
 import { objectSchema } from "./object-schema.ts";
 
 /*
@@ -194,7 +194,7 @@ const schemas = {
  * common fields.
  */
 export function schemaOf(scope: unknown, repoType: unknown): z.ZodMiniType<CommonPayload> {
-  if (typeof scope !== "string" || !isKnownScope(scope)) return common;
+  if (!isOneOf(scopes, scope)) return common;
   if (scope !== "repo.content") return schemas[scope];
   if (repoType === "bucket") return bucketContentPayload;
   return repoType === "model" || repoType === "dataset" || repoType === "space" ? gitContentPayload : contentPayload;
@@ -205,19 +205,92 @@ const none: readonly string[] = [];
 /** Lists the unknown names in a payload: a new scope, action, repository type, or version. */
 export function unknownNames({ event, repo, webhook }: WebhookPayload): readonly string[] {
   const known =
-    isKnownScope(event.scope) &&
+    isOneOf(scopes, event.scope) &&
     isOneOf(actions, event.action) &&
     isOneOf(repoTypes, repo.type) &&
     webhook.version === 3;
   if (known) return none;
   return [
-    isKnownScope(event.scope) ? "" : `scope ${event.scope}`,
+    isOneOf(scopes, event.scope) ? "" : `scope ${event.scope}`,
     isOneOf(actions, event.action) ? "" : `action ${event.action}`,
     isOneOf(repoTypes, repo.type) ? "" : `repository type ${repo.type}`,
     webhook.version === 3 ? "" : `payload version ${webhook.version}`,
   ].filter((name) => name !== "");
 }
 
-function isOneOf(list: readonly string[], value: string): boolean {
-  return list.includes(value);
+function isOneOf<Known extends string>(known: readonly Known[], name: unknown): name is Known {
+  const names: readonly unknown[] = known;
+  return names.includes(name);
+}
+
+interface PayloadByScope {
+  repo: RepoPayload;
+  "repo.content": RepoContentPayload;
+  "repo.config": RepoConfigPayload;
+  discussion: DiscussionPayload;
+  "discussion.comment": DiscussionCommentPayload;
+}
+
+/**
+ * The payload type of a scope. `RepoType` narrows `repo.content` further: buckets have `updatedFiles`, and models,
+ * datasets, and Spaces have `updatedRefs`.
+ */
+export type PayloadOf<Scope extends string, RepoType extends string = string> = Scope extends KnownScope
+  ? Scope extends "repo.content"
+    ? ContentPayloadOf<RepoType>
+    : PayloadByScope[Scope]
+  : WebhookPayload;
+
+type ContentPayloadOf<RepoType extends string> = RepoType extends "bucket"
+  ? BucketContentPayload
+  : RepoType extends "model" | "dataset" | "space"
+    ? GitContentPayload
+    : RepoContentPayload;
+
+/**
+ * Whether `scope` is `wanted` or a narrower scope. The Hub's scopes form a hierarchy: `repo` covers `repo.content` and
+ * future scopes such as `repo.config.dois`.
+ */
+export function coversScope(wanted: string, scope: string): boolean {
+  return scope === wanted || scope.startsWith(`${wanted}.`);
+}
+
+/**
+ * Returns the action of a payload. An unknown narrower scope counts as an `update` of the broader scope, as the Hub's
+ * documentation recommends.
+ */
+export function actionOf(payload: WebhookPayload): Action {
+  const { scope, action } = payload.event;
+  return scope.includes(".") && !isOneOf(scopes, scope) ? "update" : action;
+}
+
+/** Prevents the payload type in the `else` branch of {@link isScope} from becoming `never`. */
+interface Scoped<Wanted extends string> {
+  event: { scope: Wanted | `${Wanted}.${string}` };
+}
+
+/**
+ * Whether a payload has the scope `scope` or a narrower scope. Narrows the payload type, unlike a comparison of the
+ * nested `event.scope`. An unknown narrower scope matches only if the payload has the fields of the broader scope.
+ *
+ * @example
+ * ```ts
+ * server.webhook(async function on_change(payload) {
+ *   if (isScope(payload, "discussion.comment")) return payload.comment.content;
+ * });
+ * ```
+ */
+export function isScope<Wanted extends KnownScope>(
+  payload: WebhookPayload,
+  scope: Wanted,
+): payload is WebhookPayload & PayloadOf<Wanted> & Scoped<Wanted> {
+  return coversScope(scope, payload.event.scope) && hasShapeOf(scope, payload);
+}
+
+/**
+ * Whether a payload has the fields of `scope`. Payloads of known scopes were validated on arrival, so only payloads of
+ * unknown scopes are validated here.
+ */
+export function hasShapeOf(scope: string, payload: WebhookPayload): boolean {
+  return isOneOf(scopes, payload.event.scope) || schemaOf(scope, payload.repo.type).safeParse(payload).success;
 }

@@ -1,14 +1,13 @@
 import type { Context, Handler } from "hono";
 // Like "hono", but without the router that compiles all routes, which would add 1 kB to a compressed bundle.
 import { Hono } from "hono/quick";
-import { messageOf, readOwnField } from "../core/describe.ts";
+import { messageOf, readField, readOwnField } from "../core/describe.ts";
 import { WebhookError } from "../core/errors.ts";
 import type { Logger } from "../core/log.ts";
 import { optionError } from "../core/options.ts";
 import { wantsHtml } from "../core/urls.ts";
-import { errorAnswer, errorBehind, isResponse, toResponse } from "../http/answer.ts";
+import { errorAnswer, errorBehind, internalError, isResponse, toResponse } from "../http/answer.ts";
 import { nodeRequest } from "../http/body.ts";
-import { internalError } from "./answer.ts";
 
 /**
  * The first segments of the built-in paths, with which a base path cannot start. Requests match with and without the base
@@ -149,7 +148,6 @@ export interface HonoApp {
 /** A dot segment in the path of a request target. */
 const dotSegment = /^[^?#]*\/(?:\.|%2e){1,2}(?:[/?#]|$)/i;
 
-/** The apps that already belong to a server. */
 const takenApps = new WeakSet<object>();
 
 interface ServerAppOptions extends MountPointOptions {
@@ -180,7 +178,9 @@ export class ServerApp {
     this.mountPoint = new MountPoint(options);
     this.hono = app === undefined ? new Hono() : readApp(app);
     const { getPath, router } = this.hono;
-    this.#hasDefaultMatching = defaultGetPaths().includes(getPath) && router.constructor === this.#router.constructor;
+    // The `strict` option selects one of two functions that read the path of a request.
+    const defaults = [new Hono().getPath, new Hono({ strict: false }).getPath];
+    this.#hasDefaultMatching = defaults.includes(getPath) && router.constructor === this.#router.constructor;
   }
 
   /**
@@ -223,7 +223,9 @@ export class ServerApp {
     if (this.#options.app === undefined) {
       this.hono.notFound((context) => this.#showToBrowsers(toResponse(errorAnswer(nothingFound())), context));
     }
-    if (hasDefaultErrorHandler(this.hono)) this.hono.onError((cause, context) => this.#answerFailure(cause, context));
+    // Hono's default error handler logs to the console and answers with text.
+    const hasDefaultHandler = readOwnField(this.hono, "errorHandler") === readOwnField(new Hono(), "errorHandler");
+    if (hasDefaultHandler) this.hono.onError((cause, context) => this.#answerFailure(cause, context));
     this.hono.use = () => {
       throw new WebhookError(
         "server.app.use() was called after the server was created, so this middleware would not run for deliveries or other built-in requests. Add middleware before you create the server: `const app = new Hono(); app.use(…); const server = new WebhooksServer({ app });`.",
@@ -294,19 +296,9 @@ export class ServerApp {
 
 /** Returns the response of an `HTTPException`, which Hono's middleware throws to end a request. */
 function responseOf(cause: unknown): Response | undefined {
-  if (typeof cause !== "object" || cause === null || !("getResponse" in cause)) return undefined;
-  const response: unknown = typeof cause.getResponse === "function" ? cause.getResponse() : undefined;
+  const getResponse = readField(cause, "getResponse");
+  const response: unknown = typeof getResponse === "function" ? Reflect.apply(getResponse, cause, []) : undefined;
   return isResponse(response) ? response : undefined;
-}
-
-/** Whether the app uses Hono's default error handler, which logs to the console and answers with text. */
-function hasDefaultErrorHandler(app: Hono): boolean {
-  return readOwnField(app, "errorHandler") === readOwnField(new Hono(), "errorHandler");
-}
-
-/** Returns Hono's two default functions that read the path of a request, with and without the `strict` option. */
-function defaultGetPaths(): readonly unknown[] {
-  return [new Hono().getPath, new Hono({ strict: false }).getPath];
 }
 
 function readApp(given: HonoApp): Hono {

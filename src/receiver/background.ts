@@ -7,7 +7,6 @@ import type { Endpoint } from "./endpoint.ts";
 interface InboxReaderOptions<Value> {
   now: () => number;
   timeoutMs: number;
-  /** The value that callers receive after the timeout, or if `read` rejects. */
   fallback: Value;
   read: (opened: Promise<Inbox>) => Promise<Value>;
 }

@@ -30,7 +30,6 @@ interface CheckedConditions {
   updatedRefs?: WebhookPayload["updatedRefs"];
 }
 
-/** The maximum duration of the check in the background. */
 const backgroundLimitMs = 30_000;
 /** The maximum duration before a response. With the default timeout of the handler, the Hub waits 1 s longer. */
 const inlineLimitMs = 4_000;

@@ -80,10 +80,7 @@ export class ServerContext {
 /** The endpoints of a server, in the order of their registration. */
 export class EndpointRegistry {
   readonly #byName = new Map<string, Endpoint>();
-
-  get byName(): ReadonlyMap<string, Endpoint> {
-    return this.#byName;
-  }
+  readonly byName: ReadonlyMap<string, Endpoint> = this.#byName;
 
   get all(): readonly Endpoint[] {
     return [...this.#byName.values()];
@@ -100,8 +97,8 @@ export class EndpointRegistry {
   describe(): readonly EndpointDetails[] {
     return this.all.map(({ queue, ...endpoint }) => {
       const { name, watch, domains, warnings, repos, scopes, actions, refs, paths, ignoreSelf } = endpoint;
-      const filter = { repos, scopes, actions, refs, paths, ignoreSelf };
-      return { name, watch, domains, ...filter, warnings, background: queue !== undefined };
+      const background = queue !== undefined;
+      return { name, watch, domains, repos, scopes, actions, refs, paths, ignoreSelf, warnings, background };
     });
   }
 
@@ -117,7 +114,6 @@ export class EndpointRegistry {
     this.#byName.set(endpoint.name, endpoint);
   }
 
-  /** Sets whether webhooks on the Hub deliver to the endpoints, by endpoint. */
   setRegistrations(registrations: ReadonlyMap<string, EndpointRegistration>): void {
     for (const { name, activity } of this.all) activity.registration = registrations.get(name) ?? activity.registration;
   }

@@ -9,11 +9,6 @@ export type ActivityOutcome = (typeof activityOutcomes)[number];
 /** The maximum number of times that the Hub triggers a webhook in 24 hours. */
 export const hubDailyLimit = 1_000;
 
-/** The number of deliveries and attempts with each outcome in one clock hour. */
-interface ActivityHour extends Readonly<Record<ActivityOutcome, number>> {
-  readonly startedAt: Date;
-}
-
 /** Median and 95th percentile of handler durations, in milliseconds. They include checks of `paths` and `ignoreSelf`. */
 export interface HandlerTime {
   readonly p50: number;
@@ -39,7 +34,6 @@ export class Activity {
   readonly #runTimes = new RunTimes(runsKept);
   #observeRun: ((endpoint: string, milliseconds: number) => void) | undefined;
 
-  /** @param now returns the current time, in milliseconds since the epoch. */
   constructor(now: () => number) {
     this.#now = now;
     this.startedAt = new Date(now());
@@ -64,8 +58,8 @@ export class Activity {
     this.#observeRun = observe;
   }
 
-  /** Returns the last 24 clock hours, oldest first. Omits hours before the server started. */
-  hours(): readonly ActivityHour[] {
+  /** Returns the counts of the last 24 clock hours by outcome, oldest first. Omits hours before the server started. */
+  hours() {
     const present = slotOf(this.#now(), hour);
     const first = Math.min(Math.max(slotOf(this.startedAt.getTime(), hour), present - hour.slots + 1), present);
     return Array.from({ length: present - first + 1 }, (_, index) => {
@@ -116,7 +110,6 @@ export class EndpointActivity {
     return this.#deliveries;
   }
 
-  /** The latest outcome and its time, or `undefined` before the first outcome. */
   get last(): { readonly outcome: ActivityOutcome; readonly at: Date } | undefined {
     return this.#lastOutcome && { outcome: this.#lastOutcome, at: new Date(this.#lastAt) };
   }
@@ -126,7 +119,6 @@ export class EndpointActivity {
     return this.#runTimes?.percentiles();
   }
 
-  /** The number of deliveries and attempts with this outcome. */
   countOf(outcome: ActivityOutcome): number {
     return this.#ends[activityOutcomes.indexOf(outcome)] ?? 0;
   }
@@ -171,7 +163,6 @@ export class EndpointActivity {
 
 const nothing = new Uint32Array();
 
-/** The latest durations of handler runs. */
 class RunTimes {
   readonly #times: Float32Array;
   #runs = 0;
@@ -197,7 +188,6 @@ class RunTimes {
 /** A division of time in which an endpoint's activity is counted. */
 export interface SlotSize {
   slotMs: number;
-  /** The number of slots that are kept. */
   slots: number;
 }
 
@@ -208,7 +198,6 @@ export interface SlotSize {
 class SlotCounts {
   readonly #kinds: number;
   readonly #size: SlotSize;
-  /** The slot of time at each place. */
   readonly #slots: Int32Array;
   readonly #counts: Uint32Array;
 

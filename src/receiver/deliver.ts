@@ -1,32 +1,28 @@
 import { WebhookError } from "../core/errors.ts";
-import { shorten } from "../core/text.ts";
-import { webhooksPath } from "../core/urls.ts";
-import { type Answer, errorAnswer, isCrossSite } from "../http/answer.ts";
+import { type Answer, internalError, isCrossSite } from "../http/answer.ts";
 import { readBodyLimit } from "../http/body.ts";
 import type { ClaimedDelivery, FinishedRun } from "../inbox/inbox.ts";
-import { derivedIdPrefix, type Outcome } from "../payload/parse.ts";
+import { derivedIdPrefix, type Outcome, type ParsedDelivery } from "../payload/parse.ts";
 import { unknownNames, type WebhookPayload } from "../payload/schema.ts";
+import type { BackgroundWork } from "./background.ts";
+import { type CoverageCheck, checkConditions } from "./conditions.ts";
+import type { ServerContext } from "./context.ts";
+import type { JobDelivery } from "./control.ts";
 import {
   type AnsweredOutcome,
   answerAccepted,
   answerDuplicate,
   answerOutcome,
-  internalError,
+  DeliveryRecorder,
   resultTextOf,
-} from "./answer.ts";
-import type { BackgroundWork } from "./background.ts";
-import { type CoverageCheck, checkConditions } from "./conditions.ts";
-import type { ServerContext } from "./context.ts";
-import type { JobDelivery } from "./control.ts";
-import { DeliveryRecorder } from "./end.ts";
-import type { Endpoint, ParsedDelivery } from "./endpoint.ts";
+} from "./end.ts";
+import type { Endpoint } from "./endpoint.ts";
 import { dropInvalidRetryTime, interruptedBeforeRun, type RunOptions, type RunSource, runHandler } from "./handler.ts";
+import type { Run } from "./history.ts";
 import type { ServerHub } from "./hub.ts";
 import type { DeliveryRequest } from "./request.ts";
-import type { Run } from "./run.ts";
 import type { SecretCheck } from "./secret.ts";
 
-/** The parts of a server that its delivery pipeline calls. */
 interface PipelineParts {
   background: BackgroundWork;
   hub: ServerHub;
@@ -37,7 +33,8 @@ interface PipelineParts {
 const maxUnknownNames = 100;
 
 /**
- * Parses and runs deliveries in the same way for every source. Each source has one method: `handle` for HTTP
+ * Parses and runs deliveries in the same way for every source. A request passes the guard (`checkRequest`), then `readBody`, `parse`
+ * (`payload/parse.ts`), `runHandler` (`handler.ts`) or `BackgroundWork.store`, and `DeliveryRecorder` (`end.ts`). Each source has one method: `handle` for HTTP
  * requests, `runClaimed` for the inbox, `runJob` for jobs, `receive` for `server.receive()`, and `submit` for the console.
  *
  * A background delivery takes this path: `handle` stores it with `BackgroundWork.store`, and `Inbox.accept` wakes the worker of the
@@ -48,10 +45,11 @@ const maxUnknownNames = 100;
 export class DeliveryPipeline {
   readonly #context: ServerContext;
   readonly #parts: PipelineParts;
-  /** The maximum size of a body, in bytes. */
   readonly #bodyLimit: number;
   readonly #createId: () => string;
   readonly #recorder: DeliveryRecorder;
+  /** The names of the endpoints without middleware, whose deliveries skip Hono on Node. */
+  readonly direct = new Set<string>();
   readonly #loggedNames = new Set<string>();
   /** The runs in progress, by endpoint and delivery ID. */
   readonly #running = new Map<string, Promise<Outcome>>();
@@ -69,6 +67,10 @@ export class DeliveryPipeline {
     this.#createId = context.options.createId ?? (() => crypto.randomUUID());
     this.#recorder = new DeliveryRecorder(context);
   }
+
+  /** Answers a request that has skipped Hono, or returns `undefined` if it must go through the router and middleware of the app. */
+  readonly handleDirect = (request: DeliveryRequest): Promise<Answer> | undefined =>
+    this.direct.has(request.endpointName) ? this.handle(request) : undefined;
 
   /** Answers an HTTP request. Never rejects. */
   async handle(request: DeliveryRequest): Promise<Answer> {
@@ -101,7 +103,7 @@ export class DeliveryPipeline {
       this.#recorder.recordAnswered(endpoint, parsed, { outcome, answer, run, duplicate, status, startedAt, ranAt });
       return answer;
     } catch (error) {
-      return answerRefusal(error, { endpoint, request }, this.#context);
+      return this.#recorder.recordRefused(error, { endpoint, request });
     }
   }
 
@@ -181,7 +183,6 @@ export class DeliveryPipeline {
     return { running, duplicate: false, run };
   }
 
-  /** Runs the handler, unless the filter ignores the delivery. */
   #run(endpoint: Endpoint, parsed: ParsedDelivery, source: RunSource): Outcome | Promise<Outcome> {
     const { delivery, hubPayload, ignored } = parsed;
     if (ignored !== undefined) return { status: "ignored", reason: ignored };
@@ -218,7 +219,6 @@ export class DeliveryPipeline {
     return details ? { ...redacted, details, onStored } : { ...redacted, onStored };
   }
 
-  /** Runs a delivery for which no client waits. */
   async #runUnanswered(endpoint: Endpoint, parsed: ParsedDelivery, source: RunSource): Promise<AnsweredOutcome> {
     // The answer is not sent, but its creation turns an error `Response` or an invalid result into a failure.
     return answerOutcome(await this.#run(endpoint, parsed, source), endpoint.name);
@@ -329,7 +329,6 @@ async function runOnConditions(
   }
 }
 
-/** Creates the error for a request to an unknown endpoint. */
 function endpointNotFound(): WebhookError {
   return new WebhookError("The server has no endpoint at this URL. Check the URL of the webhook.", {
     code: "ENDPOINT_UNKNOWN",
@@ -358,31 +357,6 @@ function refuseCrossSite(request: DeliveryRequest): void {
     "A page of another site sent this request. Set `WEBHOOK_SECRET` on the server and send it in the `X-Webhook-Secret` header.",
     { code: "CROSS_SITE_REFUSED", status: 403 },
   );
-}
-
-/** The maximum length of a logged path, because clients choose it. */
-const maxLoggedPath = 200;
-
-/** Logs and records a request whose handler did not run, and returns the answer. `endpoint`: `undefined` if it is unknown. */
-function answerRefusal(
-  error: unknown,
-  { endpoint, request }: { endpoint: Endpoint | undefined; request: DeliveryRequest },
-  { log, refusalLog, history }: Pick<ServerContext, "log" | "refusalLog" | "history">,
-): Answer {
-  // A user's schema may throw a `WebhookError` with any status.
-  const hasErrorStatus =
-    WebhookError.isInstance(error) && error.status !== undefined && error.status >= 400 && error.status <= 599;
-  const sent = hasErrorStatus ? error : internalError(error);
-  const { code, status, message, cause } = sent;
-  const subject = endpoint
-    ? { endpoint: endpoint.name }
-    : { path: shorten(`${webhooksPath}${request.endpointName}`, maxLoggedPath) };
-  const fields = { ...subject, code, status, err: cause };
-  if (status === 500) log.error(fields, message);
-  else refusalLog.warn(fields, `delivery refused: ${message}`);
-  // Browsers and scanners use other methods.
-  if (request.method === "POST") history.refuse({ endpoint: request.endpointName, code, status, message });
-  return errorAnswer(sent);
 }
 
 /** Returns a delivery ID if it can be used in logs and paths. The Hub sends UUIDs, and other senders may send other IDs. */

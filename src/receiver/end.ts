@@ -1,12 +1,90 @@
 import { describeError } from "../core/describe.ts";
 import { WebhookError } from "../core/errors.ts";
 import { formatDuration } from "../core/options.ts";
+import { shorten } from "../core/text.ts";
+import { webhooksPath } from "../core/urls.ts";
+import { type Answer, errorAnswer, internalError, isResponse, isSuccess, type JsonAnswer } from "../http/answer.ts";
 import type { ClaimedDelivery, NextStep } from "../inbox/inbox.ts";
-import type { Outcome } from "../payload/parse.ts";
-import { type AnsweredOutcome, resultTextOf } from "./answer.ts";
+import type { Outcome, ParsedDelivery } from "../payload/parse.ts";
 import type { ServerContext } from "./context.ts";
-import type { Endpoint, ParsedDelivery } from "./endpoint.ts";
-import type { Run } from "./run.ts";
+import type { Endpoint } from "./endpoint.ts";
+import type { Run } from "./history.ts";
+import type { DeliveryRequest } from "./request.ts";
+
+export interface AnsweredOutcome {
+  outcome: Outcome;
+  answer: Answer;
+}
+
+/**
+ * Converts the outcome of a handler run to an answer. The returned outcome is a failure if the handler returned an error
+ * `Response`, which is still the answer, or a value that cannot be converted to JSON. The Hub counts any answer but 2xx as a
+ * failure.
+ */
+export function answerOutcome(outcome: Outcome, endpoint: string): AnsweredOutcome {
+  switch (outcome.status) {
+    case "succeeded":
+      return answerResult(outcome, endpoint);
+    case "ignored":
+      // Uses status 200, because the Hub counts error statuses against the webhook.
+      return { outcome, answer: { status: 200, content: JSON.stringify({ ignored: outcome.reason }) } };
+    case "failed":
+      return { outcome, answer: errorAnswer(outcome.error) };
+  }
+}
+
+function answerResult(outcome: Outcome & { status: "succeeded" }, endpoint: string): AnsweredOutcome {
+  const { result } = outcome;
+  if (isResponse(result)) {
+    if (isSuccess(result)) return { outcome, answer: result };
+    return { outcome: { status: "failed", error: handlerReturnedError(endpoint, result.status) }, answer: result };
+  }
+  try {
+    const text: string | undefined = JSON.stringify(result);
+    return { outcome, answer: { status: 200, content: text ?? null } };
+  } catch (cause) {
+    const error = new WebhookError(
+      "The handler returned a value that cannot be converted to JSON. Return plain data.",
+      {
+        code: "RESULT_NOT_JSON",
+        status: 500,
+        cause,
+      },
+    );
+    return { outcome: { status: "failed", error }, answer: errorAnswer(error) };
+  }
+}
+
+/** Returns the handler's result as JSON text, or `null` if it returned nothing, a `Response`, or an error. */
+export function resultTextOf({ outcome, answer }: AnsweredOutcome): string | null {
+  return outcome.status === "succeeded" && !isResponse(answer) ? answer.content : null;
+}
+
+/**
+ * Returns the answer to a delivery that arrived again while the same delivery was running. After a success, the answer is
+ * 202, as for any duplicate. After a failure, the answer is the same failure, so that the Hub retries the delivery.
+ */
+export function answerDuplicate({ id, first }: { id: string; first: Answer }): Answer {
+  if (isSuccess(first)) return answerAccepted({ id, duplicate: true });
+  // The body of a `Response` can only be read once, and the first answer reads it.
+  return isResponse(first) ? { status: first.status, content: null } : first;
+}
+
+/** Returns the answer to a delivery that was stored to run later. */
+export function answerAccepted({ id, duplicate }: { id: string; duplicate: boolean }): JsonAnswer {
+  return { status: 202, content: JSON.stringify({ deliveryId: id, ...(duplicate && { duplicate }) }) };
+}
+
+function handlerReturnedError(endpoint: string, status: number): WebhookError {
+  return new WebhookError(
+    `The handler of endpoint "${endpoint}" returned status ${status}, which counts as a failure. Return 200 to 299 after a success.`,
+    {
+      code: "HANDLER_FAILED",
+      status: 500,
+      retryable: true,
+    },
+  );
+}
 
 /** A run without an inbox that has ended. Its times are those of `performance.now()`. */
 interface EndedRun extends AnsweredOutcome {
@@ -16,9 +94,7 @@ interface EndedRun extends AnsweredOutcome {
   duplicate?: boolean;
   /** The status of the response. Missing for a delivery without a response. */
   status?: number;
-  /** When the delivery arrived. */
   startedAt: number;
-  /** When its handler, or a condition that is checked before, started. */
   ranAt: number;
 }
 
@@ -27,11 +103,9 @@ interface EndedAttempt {
   outcome: Outcome;
   next: NextStep;
   claimed: ClaimedDelivery;
-  /** The duration of the attempt. */
   ms: number;
   /** Why the inbox has interrupted the attempt, if it has. */
   abortReason: unknown;
-  /** When the attempt ended, in milliseconds since the epoch. */
   at: number;
 }
 
@@ -42,14 +116,11 @@ export interface DeliveryLogFields {
   repo?: string | undefined;
   scope?: string | undefined;
   action?: string | undefined;
-  /** The number of the background attempt. */
   attempt?: number;
-  /** The status of the response. Missing if no client waits for one. */
   status?: number | undefined;
   /** Missing if the delivery was only stored. */
   outcome?: "succeeded" | "ignored" | "failed" | "retrying" | "dead" | "abandoned";
   duplicate?: boolean | undefined;
-  /** Why the delivery was ignored. */
   reason?: string;
   nextAttemptInMs?: number;
   code?: string;
@@ -63,12 +134,15 @@ export interface DeliveryLogFields {
 /** For this long, further errors of an endpoint with the same stack are logged without it. */
 const stackIntervalMs = 600_000;
 
+/** The maximum length of a logged path, because clients choose it. */
+const maxLoggedPath = 200;
+
 /** Longer messages are only in `err`. They are not cut, because a part of a secret would not be redacted. */
 const maxReasonChars = 500;
 
 /**
- * Records the outcome of each delivery and attempt: writes one log line and updates the activity. `answerRefusal` logs requests that are
- * refused, and an inbox logs what it finds after a crash.
+ * Records the outcome of each delivery and attempt: writes one log line and updates the activity. An inbox logs what it
+ * finds after a crash.
  *
  * | end | `outcome` in the log | counted as | status in the inbox |
  * |---|---|---|---|
@@ -80,11 +154,10 @@ const maxReasonChars = 500;
  * | interrupted in the background | `abandoned` | not counted | `queued` |
  */
 export class DeliveryRecorder {
-  readonly #context: Pick<ServerContext, "activity" | "history" | "log">;
-  /** The last logged stack of each endpoint. */
+  readonly #context: Pick<ServerContext, "activity" | "history" | "log" | "refusalLog">;
   readonly #stacks = new Map<string, { stack: string; at: number; repeated: number }>();
 
-  constructor(context: Pick<ServerContext, "activity" | "history" | "log">) {
+  constructor(context: Pick<ServerContext, "activity" | "history" | "log" | "refusalLog">) {
     this.#context = context;
   }
 
@@ -119,7 +192,6 @@ export class DeliveryRecorder {
     else log.info(fields, "delivery succeeded");
   }
 
-  /** Adds the end of a run to the history. */
   recordRun(
     run: Run | undefined,
     answered: AnsweredOutcome,
@@ -187,6 +259,28 @@ export class DeliveryRecorder {
     const nextAttemptInMs = Math.max(0, next.dueAt - at);
     const retrying: DeliveryLogFields = { ...fields, outcome: "retrying", nextAttemptInMs, ...failure };
     this.#context.log.warn(retrying, `delivery will be retried in ${formatDuration(nextAttemptInMs)}: ${reason}`);
+  }
+
+  /** Records a request whose handler did not run, and returns its answer. `endpoint`: `undefined` if it is unknown. */
+  recordRefused(
+    error: unknown,
+    { endpoint, request }: { endpoint: Endpoint | undefined; request: DeliveryRequest },
+  ): Answer {
+    const { log, refusalLog, history } = this.#context;
+    // A user's schema may throw a `WebhookError` with any status.
+    const hasErrorStatus =
+      WebhookError.isInstance(error) && error.status !== undefined && error.status >= 400 && error.status <= 599;
+    const sent = hasErrorStatus ? error : internalError(error);
+    const { code, status, message, cause } = sent;
+    const subject = endpoint
+      ? { endpoint: endpoint.name }
+      : { path: shorten(`${webhooksPath}${request.endpointName}`, maxLoggedPath) };
+    const fields = { ...subject, code, status, err: cause };
+    if (status === 500) log.error(fields, message);
+    else refusalLog.warn(fields, `delivery refused: ${message}`);
+    // Browsers and scanners use other methods.
+    if (request.method === "POST") history.refuse({ endpoint: request.endpointName, code, status, message });
+    return errorAnswer(sent);
   }
 
   /** Returns the fields of a failure, and its reason in one sentence. A stack that was just logged is left out. */

@@ -2,28 +2,18 @@ import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { WebhookError } from "../core/errors.ts";
 import type { Logger } from "../core/log.ts";
 import { checkCount, checkOptionNames, type Duration, optionError, suggest, toMilliseconds } from "../core/options.ts";
-import { parseJson } from "../http/body.ts";
 import type { HubClient } from "../hub/client.ts";
 import type { EndpointQueue } from "../inbox/inbox.ts";
 import { type Backoff, createRetryPolicy, defaultRetentionMs } from "../inbox/retry.ts";
 import {
   createFilter,
   createPathFilter,
-  type Filter,
   type FilterOptions,
   type FilterValues,
   lintFilter,
-  type PathFilter,
 } from "../payload/filter.ts";
-import {
-  type Delivery,
-  derivedIdPrefix,
-  parsePayload,
-  payloadInvalid,
-  type UnparsedDelivery,
-} from "../payload/parse.ts";
-import type { WebhookPayload } from "../payload/schema.ts";
-import { coversScope, type PayloadOf } from "../payload/scope.ts";
+import { createParser, type Delivery, type DeliveryParser } from "../payload/parse.ts";
+import { coversScope, type PayloadOf, type WebhookPayload } from "../payload/schema.ts";
 import {
   parseDomain,
   parseWatch,
@@ -56,26 +46,17 @@ function readEndpointName(given: string | undefined): string {
   return name;
 }
 
-/** Conditions on which the handler runs. */
-interface EndpointConditions {
-  /** Whether to ignore events that this server caused. */
-  readonly ignoreSelf: boolean;
-  /** Whether to ignore events that catch-up has delivered before. */
-  readonly catchUp: boolean;
-  readonly paths: PathFilter | undefined;
-}
-
-function readConditions(options: EndpointOptions): EndpointConditions | undefined {
+function readConditions(options: EndpointOptions) {
   const { ignoreSelf = false } = options;
   if (typeof ignoreSelf !== "boolean") {
     throw optionError({ option: "ignoreSelf", value: ignoreSelf, expected: "true or false" });
   }
   const paths = createPathFilter(options);
+  // Ignores events that catch-up has delivered before.
   const catchUp = Boolean(options.catchUp);
   return ignoreSelf || catchUp || paths ? { ignoreSelf, catchUp, paths } : undefined;
 }
 
-/** Reads an endpoint's `catchUp` option. */
 function readCatchUp({
   catchUp,
   background,
@@ -102,7 +83,6 @@ function readCatchUp({
   return { everyMs, since };
 }
 
-/** Reads an endpoint's `watch` option, and removes duplicates. */
 function readWatch(option: EndpointOptions["watch"]): readonly WatchedItem[] {
   const items = new Map<string, WatchedItem>();
   for (const text of listOf(option)) {
@@ -285,39 +265,21 @@ export interface Endpoint extends FilterValues {
   readonly name: string;
   /** Warnings about options that are probably mistakes. */
   readonly warnings: readonly string[];
-  /** Whether events that this server caused are ignored. */
   readonly ignoreSelf: boolean;
-  /** The items that the endpoint's webhook watches. */
   readonly watch: readonly WatchedItem[];
-  /** The domains that the endpoint's webhook subscribes to. */
   readonly domains: readonly WebhookDomain[];
-  /** Whether the body must be JSON. */
   readonly requiresJson: boolean;
   readonly timeoutMs: number;
   /** The settings with which the inbox runs deliveries. Missing for endpoints that run the handler before the response. */
   readonly queue?: Pick<EndpointQueue, "concurrency" | "policy" | "retentionMs"> | undefined;
-  /**
-   * Parses and validates the body, then applies the filter.
-   *
-   * @throws `BODY_NOT_JSON` (400), `BODY_TOO_DEEP` (400), `PAYLOAD_INVALID` (422).
-   */
-  readonly parse: (unparsed: UnparsedDelivery) => ParsedDelivery | Promise<ParsedDelivery>;
+  readonly parse: DeliveryParser;
   /** How missed deliveries are derived. Missing if they are not. */
   readonly catchUp?: { readonly everyMs: number; readonly since: "now" | "all" | Date } | undefined;
   /** The conditions that are checked before each run of the handler, because they can require calls to the Hub. */
-  readonly conditions: EndpointConditions | undefined;
+  readonly conditions: ReturnType<typeof readConditions>;
   readonly handler: Handler<unknown>;
   /** The counts of deliveries since the process started. */
   readonly activity: EndpointActivity;
-}
-
-/** A delivery whose body was validated and filtered. If the filter ignores the delivery, the endpoint's own schema is not applied. */
-export interface ParsedDelivery {
-  readonly delivery: Delivery<unknown>;
-  /** The body as a Hub payload. Missing for an endpoint that has a `schema` option but no filter. */
-  readonly hubPayload?: WebhookPayload;
-  /** The reason why the delivery is ignored, or `undefined` if the filter accepts it. */
-  readonly ignored?: string | undefined;
 }
 
 const hubTimeoutMs = 30_000;
@@ -365,7 +327,7 @@ export function createEndpoint(declaration: {
     queue: readQueue(options),
     catchUp: readCatchUp(options),
     conditions,
-    parse: schema === undefined ? parserOfHub(filter) : schema === null ? parseNothing : parserOfSchema(schema, filter),
+    parse: createParser(schema, filter),
     // `parse` returns the payload type from which the handler's type is derived.
     handler: handler as Handler<unknown>,
     activity: new EndpointActivity(),
@@ -418,35 +380,4 @@ function readQueue(options: EndpointOptions): Endpoint["queue"] {
     policy: createRetryPolicy(options),
     retentionMs: toMilliseconds(retention, "retention"),
   };
-}
-
-function parserOfHub(filter: Filter | undefined): Endpoint["parse"] {
-  return (unparsed) => {
-    const payload = parsePayload(parseJson(unparsed.body));
-    return { delivery: withPayload(unparsed, payload), hubPayload: payload, ignored: filter?.(payload) };
-  };
-}
-
-const parseNothing: Endpoint["parse"] = (unparsed) => ({ delivery: withPayload(unparsed, null) });
-
-function parserOfSchema(schema: StandardSchemaV1, filter: Filter | undefined): Endpoint["parse"] {
-  return async (unparsed) => {
-    const json = parseJson(unparsed.body);
-    const hubPayload = filter && parsePayload(json);
-    const ignored = hubPayload && filter(hubPayload);
-    if (ignored !== undefined) return { delivery: withPayload(unparsed, json), hubPayload, ignored };
-    const result = await schema["~standard"].validate(json);
-    if (result.issues) throw payloadInvalid(result.issues);
-    const delivery = withPayload(unparsed, result.value);
-    return hubPayload ? { delivery, hubPayload } : { delivery };
-  };
-}
-
-/** Copies each field by name, because handlers must not receive the additional fields of a delivery from the inbox. */
-function withPayload(
-  { id, endpoint, body, receivedAt, attempt }: UnparsedDelivery,
-  payload: unknown,
-): Delivery<unknown> {
-  const origin = id.startsWith(derivedIdPrefix) ? "catch-up" : "webhook";
-  return { id, endpoint, body, payload, receivedAt, attempt, origin };
 }

@@ -9,8 +9,8 @@ import type { HubClient } from "../hub/client.ts";
 import type { ClaimedDelivery } from "../inbox/inbox.ts";
 import type { Delivery, Outcome } from "../payload/parse.ts";
 import type { Endpoint, HandlerContext } from "./endpoint.ts";
+import type { Run } from "./history.ts";
 import type { DeliveryRequest } from "./request.ts";
-import type { Run } from "./run.ts";
 
 /** The source of a delivery: an HTTP request, or a signal for a delivery without a request. */
 export interface RunSource {
@@ -18,7 +18,6 @@ export interface RunSource {
   readonly request?: Pick<DeliveryRequest, "url" | "method" | "headers" | "signal"> | undefined;
   /** Aborts the handler's signal for a delivery without a request. */
   readonly signal?: AbortSignal | undefined;
-  /** Records the lines that the handler logs. */
   readonly run?: Pick<Run, "wrap"> | undefined;
 }
 
@@ -64,7 +63,8 @@ export function runHandler(options: RunOptions): Outcome | Promise<Outcome> {
     const succeed = (result: unknown) => end({ status: "succeeded", result });
     pending.then((value) => {
       if (!isResponse(value)) return succeed(value);
-      if (timedOut) return void cancelBody(value).catch(() => {});
+      // Stops the source of a response that is not sent.
+      if (timedOut) return void value.body?.cancel().catch(() => {});
       readWhole(value, (opened) => {
         reader = opened;
       }).then(succeed, fail);
@@ -108,11 +108,6 @@ async function readWhole(
     if (done) return new Response(concatenate(chunks), { status, statusText, headers });
     chunks.push(value);
   }
-}
-
-/** Stops the source of a response that is not sent. */
-async function cancelBody({ body }: Response): Promise<void> {
-  await body?.cancel();
 }
 
 function isThenable(value: unknown): value is PromiseLike<unknown> {

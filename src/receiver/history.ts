@@ -1,16 +1,224 @@
-import type { RefusedGroup } from "../console/protocol/deliveries.ts";
-import { shorten } from "../core/text.ts";
-import type { DeliveryKey, StoredDelivery } from "../inbox/inbox.ts";
-import {
-  type DeliveryOrigin,
-  type HeaderEntries,
-  type RecentAttempt,
-  type RecordedDelivery,
-  type RecordingOptions,
-  Run,
-  type RunEnd,
-  recordHeaders,
-} from "./run.ts";
+import { describeError, type ErrorDescription, isInstanceOf, messageOf } from "../core/describe.ts";
+import { createLogger, type Logger, toPlainFields, writeLine } from "../core/log.ts";
+import { copyStart } from "../core/text.ts";
+import type { AttemptDetails, AttemptLog, DeliveryAttempt, DeliveryKey, StoredDelivery } from "../inbox/inbox.ts";
+import type { Delivery, Outcome } from "../payload/parse.ts";
+import { type Refusal, RefusedDeliveries } from "./logs.ts";
+import { type HeaderEntries, recordHeaders } from "./request.ts";
+
+/** The maximum size of the details of one attempt, in characters of JSON text. */
+const maxDetails = 16 * 1024;
+/** The shares of the result and the stack. The rest is for the lines of the log. */
+const maxResult = 6 * 1024;
+const maxStack = 4 * 1024;
+const maxMessage = 1_024;
+const lineOverhead = 60;
+
+/** The memory of a run without its body and details, in bytes: objects, headers, and keys. */
+const bytesPerRun = 2_048;
+
+export interface RecordingOptions {
+  /** Whether to record results, stacks, logs, and request headers. */
+  recordDetails: boolean;
+  now: () => number;
+  redact: (text: string) => string;
+}
+
+export type RecordedDelivery = Pick<Delivery, "id" | "endpoint" | "body" | "receivedAt">;
+
+/** Where a delivery comes from: the headers of its request, or the delivery of which it is a copy. */
+export interface DeliveryOrigin {
+  headers?: (() => HeaderEntries) | undefined;
+  replayOf?: string | undefined;
+}
+
+export interface RunEnd {
+  outcome: Outcome;
+  /** The handler's result as JSON text. */
+  resultText: string | null;
+  durationMs: number;
+  /** The status of the response. Missing if no client waits for one. */
+  responseStatus?: number | undefined;
+}
+
+/** A finished run of a delivery that no inbox stores, which has the form of an attempt in an inbox. */
+export interface RecentAttempt extends Omit<DeliveryAttempt, "details"> {
+  outcome: Outcome["status"];
+  startedAt: Date;
+  durationMs: number;
+  responseStatus?: number;
+  readonly details: AttemptDetails | undefined;
+}
+
+type EndedRun = Omit<RecentAttempt, "number" | "details">;
+
+/**
+ * Records one run of a handler for the console: the lines that the handler logs, its result, and the stack of its error, at most 16 KiB in
+ * all. It is one object, whose parts are only created when the console reads them or the handler logs, because every inline delivery
+ * creates one. It does not keep the payload, whose objects take several times the memory of the body.
+ */
+export class Run implements RecordedDelivery {
+  readonly id: string;
+  readonly endpoint: string;
+  readonly body: string;
+  /** Also the start of a run that no inbox stores: reading the clock again costs more than recording the run. */
+  readonly receivedAt: Date;
+  readonly headers: (() => HeaderEntries) | undefined;
+  readonly replayOf: string | undefined;
+  /** Whether the delivery has failed before, and the Hub sent it again. */
+  readonly isRepeat: boolean;
+  /** The memory of the run. Only `RecentDeliveries` changes it. */
+  bytes: number;
+  /** Whether the run is kept. Only `RecentDeliveries` changes it. */
+  isKept = false;
+  readonly #options: RecordingOptions;
+  #lines: AttemptLog[] | undefined = undefined;
+  #size = 0;
+  #isFull = false;
+  #isTruncated = false;
+  #ended: EndedRun | undefined = undefined;
+  #result: string | null = null;
+  #thrown: unknown = undefined;
+  /** The details that another process has recorded. */
+  #restored: AttemptDetails | undefined = undefined;
+
+  constructor(
+    delivery: RecordedDelivery,
+    { headers, replayOf }: DeliveryOrigin,
+    options: RecordingOptions,
+    isRepeat = false,
+  ) {
+    this.id = delivery.id;
+    this.endpoint = delivery.endpoint;
+    this.body = delivery.body;
+    this.receivedAt = delivery.receivedAt;
+    this.headers = options.recordDetails ? headers : undefined;
+    this.replayOf = replayOf;
+    this.isRepeat = isRepeat;
+    this.#options = options;
+    // A character takes two bytes unless the whole text is Latin-1.
+    this.bytes = bytesPerRun + 2 * delivery.body.length;
+  }
+
+  /** Returns a logger that writes to `log` and records each line. */
+  wrap(log: Logger): Logger {
+    return this.#options.recordDetails ? this.#wrap(log, {}) : log;
+  }
+
+  /** Records the end of the run. Returns the memory that the run needs in addition, in bytes. */
+  end({ outcome, resultText, durationMs, responseStatus }: RunEnd): number {
+    // To a tenth of a millisecond.
+    const ms = Math.round(durationMs * 10) / 10;
+    const ended: EndedRun = { startedAt: this.receivedAt, durationMs: ms, outcome: outcome.status };
+    if (responseStatus !== undefined) ended.responseStatus = responseStatus;
+    if (outcome.status === "ignored") ended.reason = outcome.reason;
+    if (outcome.status === "failed") {
+      const { code, message, cause } = outcome.error;
+      // The owner sees the message of the thrown error, which clients never receive.
+      const shown = cause === undefined ? message : describeError(cause).message;
+      ended.error = { code, message: this.#options.redact(shown) };
+      this.#thrown = cause;
+    }
+    this.#ended = ended;
+    if (resultText === null || !this.#options.recordDetails) return 2 * this.#size;
+    // Keeps one character more than the details contain, so that they are marked as truncated.
+    this.#result = resultText.length <= maxResult ? resultText : copyStart(resultText, maxResult + 1);
+    return 2 * (this.#size + this.#result.length);
+  }
+
+  restore({ details, ...ended }: Omit<RecentAttempt, "number">): void {
+    this.#ended = ended;
+    this.#restored = details;
+    if (details) this.bytes += 2 * JSON.stringify(details).length;
+  }
+
+  /** Describes the run as the attempt with this number, or returns `undefined` while the handler runs. */
+  attempt(number: number): RecentAttempt | undefined {
+    if (!this.#ended) return undefined;
+    const readDetails = () => this.details;
+    return {
+      number,
+      ...this.#ended,
+      get details() {
+        return readDetails();
+      },
+    };
+  }
+
+  /** What the inbox stores with the attempt, or `undefined` if there is nothing or details are not recorded. */
+  get details(): AttemptDetails | undefined {
+    if (this.#restored || !this.#options.recordDetails) return this.#restored;
+    const { redact } = this.#options;
+    const result = this.#result === null ? undefined : this.#cut(redact(this.#result), maxResult);
+    const stack = stackOf(this.#thrown);
+    if (result === undefined && stack === undefined && !this.#lines) return undefined;
+    return {
+      ...(result !== undefined && { result }),
+      ...(stack !== undefined && { stack: this.#cut(redact(stack), maxStack) }),
+      ...(this.#lines && { logs: this.#lines }),
+      ...(this.#isTruncated && { isTruncated: true }),
+    };
+  }
+
+  #wrap(log: Logger, bindings: Record<string, unknown>): Logger {
+    return createLogger(
+      (level, fields, message) => {
+        writeLine(log, level, fields, message);
+        if (typeof fields === "string") this.#record(level, bindings, fields);
+        // `log.error(error)` and pino's loggers accept an error as the fields.
+        else if (isInstanceOf(fields, Error)) {
+          this.#record(level, { ...bindings, err: describeError(fields) }, message ?? messageOf(fields));
+        } else this.#record(level, { ...bindings, ...toPlainFields(fields) }, message ?? "");
+      },
+      (added) => this.#wrap(log.child(added), { ...bindings, ...toPlainFields(added) }),
+    );
+  }
+
+  #record(level: AttemptLog["level"], fields: Readonly<Record<string, unknown>>, message: unknown): void {
+    if (this.#isFull) return;
+    const { now, redact } = this.#options;
+    const text = this.#cut(redact(typeof message === "string" ? message : messageOf(message)), maxMessage);
+    const fieldsText =
+      Object.keys(fields).length === 0 ? undefined : this.#cut(redact(JSON.stringify(fields)), maxMessage);
+    const size = text.length + (fieldsText?.length ?? 0) + lineOverhead;
+    if (this.#size + size > maxDetails - maxResult - maxStack) {
+      // Later lines are dropped too, even if they would fit: a log with gaps would mislead.
+      this.#isFull = true;
+      this.#isTruncated = true;
+      return;
+    }
+    this.#size += size;
+    this.#lines ??= [];
+    this.#lines.push({ at: now(), level, message: text, ...(fieldsText !== undefined && { fields: fieldsText }) });
+  }
+
+  #cut(text: string, max: number): string {
+    if (text.length <= max) return text;
+    this.#isTruncated = true;
+    return copyStart(text, max);
+  }
+}
+
+/** Returns the stack of a thrown value and its causes, reduced to the user's own files. */
+function stackOf(thrown: unknown): string | undefined {
+  if (thrown === undefined) return undefined;
+  const texts: string[] = [];
+  for (let error: ErrorDescription | undefined = describeError(thrown); error; error = error.cause) {
+    const { stack, name, message } = error;
+    const text = stack === undefined ? `${name}: ${message}` : stack.split("\n").filter(isOwnLine).join("\n");
+    texts.push(texts.length === 0 ? text : `Caused by: ${text}`);
+  }
+  return texts.join("\n");
+}
+
+function isOwnLine(line: string): boolean {
+  return !/^\s+at .*(?:\bnode:|[\\/]node_modules[\\/])/.test(line);
+}
+
+interface HistoryObserver {
+  onChange: (key: DeliveryKey) => void;
+  onRefused: () => void;
+}
 
 /** Records deliveries and attempts for the console, and reports changes to it. */
 export class DeliveryHistory {
@@ -18,8 +226,7 @@ export class DeliveryHistory {
   readonly refused: RefusedDeliveries = new RefusedDeliveries();
   readonly recordsDetails: boolean;
   readonly #options: RecordingOptions;
-  #onChange: ((key: DeliveryKey) => void) | undefined;
-  #onRefused: (() => void) | undefined;
+  #observer: HistoryObserver | undefined;
 
   constructor(options: RecordingOptions) {
     this.#options = options;
@@ -27,10 +234,12 @@ export class DeliveryHistory {
     this.recordsDetails = options.recordDetails;
   }
 
-  /** Calls `onChange` for each later change of a delivery, and `onRefused` for each refused one. */
-  observe(onChange: (key: DeliveryKey) => void, onRefused: () => void): void {
-    this.#onChange = onChange;
-    this.#onRefused = onRefused;
+  /** Reports later changes, until the returned function is called. The console observes only while it is open. */
+  observe(observer: HistoryObserver): () => void {
+    this.#observer = observer;
+    return () => {
+      this.#observer = undefined;
+    };
   }
 
   /** Records a delivery that was answered with an error before its handler ran. */
@@ -39,12 +248,11 @@ export class DeliveryHistory {
     // Shortening could cut a secret, so that it is not recognized.
     const [endpoint, message] = [redact(refusal.endpoint), redact(refusal.message)];
     this.refused.add({ ...refusal, endpoint, message }, now());
-    this.#onRefused?.();
+    this.#observer?.onRefused();
   }
 
-  /** Reports that a delivery is new or has changed. */
   changed(key: DeliveryKey): void {
-    this.#onChange?.(key);
+    this.#observer?.onChange(key);
   }
 
   /** Records the start of an attempt that an inbox stores. The history of edge workers returns `undefined`. */
@@ -53,7 +261,6 @@ export class DeliveryHistory {
     return new Run(claimed, {}, this.#options);
   }
 
-  /** Returns the headers that the inbox stores with a delivery. */
   headersToStore(entries: HeaderEntries | undefined): Readonly<Record<string, string>> | undefined {
     return this.recordsDetails && entries ? recordHeaders(entries, this.#options.redact) : undefined;
   }
@@ -63,12 +270,11 @@ export class DeliveryHistory {
     const run = new Run(delivery, source, this.#options, this.recent.failed.has(delivery));
     if (!this.recent.isFlooded(delivery.receivedAt.getTime())) {
       this.recent.add(run);
-      this.#onChange?.(delivery);
+      this.#observer?.onChange(delivery);
     }
     return run;
   }
 
-  /** Records the end of a run of a delivery that no inbox stores. */
   end(run: Run, end: RunEnd): void {
     const bytes = run.end(end);
     // A failure is kept even in a flood, because failures are the reason to open the list.
@@ -77,42 +283,10 @@ export class DeliveryHistory {
       if (!run.isKept) this.recent.add(run);
     }
     this.recent.grow(run, bytes);
-    this.#onChange?.(run);
+    this.#observer?.onChange(run);
   }
 }
 
-/** Why a delivery was refused. The sender can choose the endpoint and parts of the message. */
-type Refusal = Omit<RefusedGroup, "count" | "lastAt">;
-
-const maxGroups = 20;
-const maxEndpointLength = 200;
-const maxMessageLength = 500;
-const refusedMaxAgeMs = 86_400_000;
-
-/** The latest reasons why deliveries were refused, at most 20. A flood of refused deliveries must not use more memory. */
-export class RefusedDeliveries {
-  readonly #groups = new Map<string, RefusedGroup>();
-
-  add(refusal: Refusal, at: number): void {
-    const endpoint = shorten(refusal.endpoint, maxEndpointLength);
-    const message = shorten(refusal.message, maxMessageLength);
-    // Unknown endpoints are one group, because a scanner can request any number of them.
-    const key = `${refusal.code === "ENDPOINT_UNKNOWN" ? "" : endpoint} ${refusal.code} ${message}`;
-    const count = (this.#groups.get(key)?.count ?? 0) + 1;
-    // The latest group becomes the last, so that the first is the one to drop.
-    this.#groups.delete(key);
-    this.#groups.set(key, { ...refusal, endpoint, message, count, lastAt: at });
-    const [oldest] = this.#groups.keys();
-    if (this.#groups.size > maxGroups && oldest !== undefined) this.#groups.delete(oldest);
-  }
-
-  /** The groups of the last 24 hours, latest first. */
-  groups(now: number): readonly RefusedGroup[] {
-    return [...this.#groups.values()].filter(({ lastAt }) => now - lastAt < refusedMaxAgeMs).reverse();
-  }
-}
-
-/** The number of IDs in one generation. */
 const maxIds = 2_000;
 
 interface Key {
@@ -146,9 +320,7 @@ function textOf({ endpoint, id }: Key): string {
   return `${endpoint} ${id}`;
 }
 
-/** The maximum number of runs that are kept in memory. */
 const maxRuns = 500;
-/** The maximum memory of the kept runs, in bytes. */
 const maxBytes = 16 * 1024 * 1024;
 
 /** A delivery that no inbox stores: a delivery of an inline endpoint, or one that the filter ignored. It has the form of a stored one. */
@@ -241,7 +413,6 @@ export class RecentDeliveries {
     this.#bytes -= oldest.bytes;
   }
 
-  /** Returns the kept runs, oldest first. */
   #runs(): Run[] {
     return [...this.#ring.slice(this.#next), ...this.#ring.slice(0, this.#next)].filter((run) => run !== undefined);
   }

@@ -1,3 +1,4 @@
+import { readField } from "../core/describe.ts";
 import { readEnvironment } from "../core/environment.ts";
 import type { Logger } from "../core/log.ts";
 import { optionError } from "../core/options.ts";
@@ -40,7 +41,7 @@ function deferRepository(load: () => Promise<HubClient>, args: readonly unknown[
   const [repo] = args;
   return defer(
     async () => call(await load(), "repo", args),
-    (key) => (key === "ref" ? { type: readProperty(repo, "type"), name: readProperty(repo, "name") } : undefined),
+    (key) => (key === "ref" ? { type: readField(repo, "type"), name: readField(repo, "name") } : undefined),
   );
 }
 
@@ -57,7 +58,7 @@ function deferMember(load: () => Promise<unknown>, key: string): unknown {
   return new Proxy(() => {}, {
     apply: (_target, _self, args: readonly unknown[]) => toIterable(load().then((owner) => call(owner, key, args))),
     get: (_target, name) =>
-      isReadable(name) ? deferMember(async () => readProperty(await load(), key), name) : undefined,
+      isReadable(name) ? deferMember(async () => readField(await load(), key), name) : undefined,
   });
 }
 
@@ -67,13 +68,9 @@ function isReadable(key: string | symbol): key is string {
 }
 
 function call(owner: unknown, key: string, args: readonly unknown[]): unknown {
-  const method = readProperty(owner, key);
+  const method = readField(owner, key);
   if (typeof method !== "function") throw new TypeError(`The Hub client has no method "${key}".`);
   return Reflect.apply(method, owner, args);
-}
-
-function readProperty(owner: unknown, key: string): unknown {
-  return typeof owner === "object" && owner !== null ? Reflect.get(owner, key) : undefined;
 }
 
 /** Adds the methods of `Pages` to a promise of a result. */
@@ -144,7 +141,7 @@ export class ServerHub {
   #create(): HubClient {
     const hub = this.#hub;
     const observing = { observer: this.ownChanges, signature: this.signature };
-    if (isClient(hub)) return hub[observeActions](observing);
+    if (hub && observeActions in hub) return hub[observeActions](observing);
     const load = loadOnce(async () => {
       const { createObservedClient } = await this.#loadClient();
       this.#client = createObservedClient({ logger: this.#log, ...hub }, observing);
@@ -152,10 +149,6 @@ export class ServerHub {
     });
     return createDeferredClient({ load, hubUrl: () => findHubUrl(hub?.hubUrl) });
   }
-}
-
-function isClient(hub: HubOption | undefined): hub is Pick<HubClient, typeof observeActions> {
-  return hub !== undefined && observeActions in hub;
 }
 
 function checkSignature(signature: string | undefined): string | undefined {

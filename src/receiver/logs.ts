@@ -1,3 +1,4 @@
+import type { RefusedGroup } from "../console/protocol/deliveries.ts";
 import { describeError, readField } from "../core/describe.ts";
 import { isTestRun, readEnvironment } from "../core/environment.ts";
 import { WebhookError } from "../core/errors.ts";
@@ -11,7 +12,7 @@ import {
   minRedactedLength,
   toPlainFields,
 } from "../core/log.ts";
-import { escapeHidden } from "../core/text.ts";
+import { escapeHidden, shorten } from "../core/text.ts";
 import { secretsInUrl } from "../core/urls.ts";
 import type { Outcome } from "../payload/parse.ts";
 import type { WebhooksServerOptions } from "./options.ts";
@@ -45,7 +46,6 @@ export async function createReadyLogger(redaction: ServerRedaction, load: LoadNo
 
 const ranks = { debug: 20, info: 30, warn: 40, error: 50 } as const;
 
-/** The minimum rank of a logged line for each level of pino. */
 const minRanks: ReadonlyMap<string, number> = new Map(
   Object.entries({ trace: 10, ...ranks, fatal: 60, silent: Number.POSITIVE_INFINITY }),
 );
@@ -110,7 +110,6 @@ interface Window {
   lines: number;
   /** The number of refused requests that were counted but not logged. */
   suppressed: number;
-  /** The `code` and `status` of the refused requests. */
   fields: object;
   message: string;
 }
@@ -189,6 +188,37 @@ function inPlural(message: string): string {
   return message.replace(/y? refused\b/, (found) => (found.startsWith("y") ? "ies refused" : "s refused"));
 }
 
+/** Why a delivery was refused. The sender can choose the endpoint and parts of the message. */
+export type Refusal = Omit<RefusedGroup, "count" | "lastAt">;
+
+const maxGroups = 20;
+const maxEndpointLength = 200;
+const maxMessageLength = 500;
+const refusedMaxAgeMs = 86_400_000;
+
+/** The latest reasons why deliveries were refused, at most 20. A flood of refused deliveries must not use more memory. */
+export class RefusedDeliveries {
+  readonly #groups = new Map<string, RefusedGroup>();
+
+  add(refusal: Refusal, at: number): void {
+    const endpoint = shorten(refusal.endpoint, maxEndpointLength);
+    const message = shorten(refusal.message, maxMessageLength);
+    // Unknown endpoints are one group, because a scanner can request any number of them.
+    const key = `${refusal.code === "ENDPOINT_UNKNOWN" ? "" : endpoint} ${refusal.code} ${message}`;
+    const count = (this.#groups.get(key)?.count ?? 0) + 1;
+    // The latest group becomes the last, so that the first is the one to drop.
+    this.#groups.delete(key);
+    this.#groups.set(key, { ...refusal, endpoint, message, count, lastAt: at });
+    const [oldest] = this.#groups.keys();
+    if (this.#groups.size > maxGroups && oldest !== undefined) this.#groups.delete(oldest);
+  }
+
+  /** The groups of the last 24 hours, latest first. */
+  groups(now: number): readonly RefusedGroup[] {
+    return [...this.#groups.values()].filter(({ lastAt }) => now - lastAt < refusedMaxAgeMs).reverse();
+  }
+}
+
 /** Environment variables and bindings of edge workers that contain a secret. */
 const secretNames = [
   "WEBHOOK_SECRET",
@@ -224,7 +254,6 @@ export class ServerRedaction extends LogRedaction {
     return [...this.#short];
   }
 
-  /** Adds the secrets in the current environment. */
   addEnvironment(): void {
     for (const name of secretNames) this.#addNamed(name, readEnvironment(name));
     this.#addPassword("the password in INBOX_URL", readEnvironment("INBOX_URL"));

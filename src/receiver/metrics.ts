@@ -7,7 +7,6 @@ import { activityOutcomes } from "./counts.ts";
 /** The buckets of handler durations, in seconds: up to 25 s before a response, and up to an hour in the background. */
 const durationBuckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 25, 60, 300, 900, 3600];
 
-/** The process metrics, which all servers in the process share. */
 let processRegistry: Registry | undefined;
 
 /** The package name is in a variable, so that bundlers do not require the optional package. */

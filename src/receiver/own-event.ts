@@ -1,7 +1,6 @@
 import { readDescriptionMarker, readMarker } from "../hub/repositories/marker.ts";
 import type { RepoRef } from "../hub/schemas.ts";
-import type { WebhookPayload } from "../payload/schema.ts";
-import { coversScope } from "../payload/scope.ts";
+import { coversScope, type WebhookPayload } from "../payload/schema.ts";
 import { changeKey, type ServerHub } from "./hub.ts";
 
 /** A change that a payload announces. The server made the change if one of the keys is stored. */

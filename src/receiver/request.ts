@@ -1,4 +1,5 @@
 import type { Context } from "hono";
+import { redacted } from "../core/log.ts";
 import { webhooksPath } from "../core/urls.ts";
 import { readHonoBody } from "../http/body.ts";
 import { routePrefix } from "./app.ts";
@@ -9,7 +10,6 @@ import { routePrefix } from "./app.ts";
  */
 export interface DeliveryRequest {
   readonly method: string;
-  /** The endpoint name in the path. */
   readonly endpointName: string;
   /** The absolute URL of the request. */
   readonly url: string;
@@ -21,7 +21,7 @@ export interface DeliveryRequest {
   /** Returns the value of a header, or `null`. Pass the name in lowercase. */
   header(name: string): string | null;
   /** Returns a function that lists the headers later, without keeping the request in memory. */
-  captureHeaders(): () => Iterable<readonly [name: string, value: string]>;
+  captureHeaders(): () => HeaderEntries;
   /**
    * Reads the body as text, at most `limit` bytes.
    *
@@ -52,4 +52,51 @@ export function toDeliveryRequest(context: Context): DeliveryRequest {
     },
     readBody: (limit) => readHonoBody(context, limit),
   };
+}
+
+/** The headers of a request, as they arrived. */
+export type HeaderEntries = Iterable<readonly [name: string, value: string]>;
+
+const maxSize = 4_096;
+
+/** The headers that every delivery has, and that never contain a secret. */
+const plain: ReadonlySet<string> = new Set([
+  "accept",
+  "accept-encoding",
+  "accept-language",
+  "connection",
+  "content-length",
+  "content-type",
+  "date",
+  "host",
+  "traceparent",
+  "user-agent",
+  "webhook-id",
+]);
+
+const sensitive = /secret|token|auth|cookie|key|signature|pass|credential|session|jwt|oidc|principal|assertion/;
+
+/**
+ * Returns the headers of a request as the console shows them and the inbox stores them. Values that can be secrets are redacted by
+ * name, before anything is stored. `redact` removes known secrets from the others, such as a path with `?secret=` that a proxy
+ * forwards.
+ */
+export function recordHeaders(
+  entries: HeaderEntries,
+  redact: (text: string) => string,
+): Readonly<Record<string, string>> {
+  // Creating an object without a prototype and converting it to JSON takes twice as long.
+  const recorded: Record<string, string> = {};
+  let size = 0;
+  for (const [given, value] of entries) {
+    const name = given.toLowerCase();
+    const shown = plain.has(name) ? value : sensitive.test(name) ? redacted : redact(value);
+    size += name.length + shown.length;
+    if (size > maxSize) break;
+    const all = Object.hasOwn(recorded, name) ? `${recorded[name]}, ${shown}` : shown;
+    // An assignment would set the prototype.
+    if (name === "__proto__") Object.defineProperty(recorded, name, { value: all, enumerable: true, writable: true });
+    else recorded[name] = all;
+  }
+  return recorded;
 }

@@ -71,54 +71,42 @@ function unavailable(message: string, code = "INBOX_UNAVAILABLE"): InboxProblem 
  * The route `GET /metrics`, which only the owner can read. If metrics are disabled, the route does not exist, and
  * nothing is loaded.
  */
-export class MetricsRoute {
-  readonly #context: ServerContext;
-  readonly #isOn: boolean;
-  readonly #setting: string | undefined;
-  readonly #open: () => Promise<() => Promise<Response>>;
-
-  constructor(
-    context: ServerContext,
-    { inbox, load }: { inbox: InboxReader<InboxCounts>; load: () => Promise<typeof import("./metrics.ts")> },
-  ) {
-    this.#context = context;
-    this.#open = loadOnce(async () => (await load()).openMetrics(context, inbox));
-    const { metrics } = context.options;
-    this.#setting = metrics === undefined ? readEnvironment("METRICS") : undefined;
-    this.#isOn = metrics ?? (this.#setting === "1" || this.#setting === "true");
-  }
-
-  /**
-   * Starts to collect metrics, if enabled.
-   *
-   * @throws `OPTION_INVALID` when `METRICS` is invalid, or `prom-client` is not installed.
-   */
-  async open(): Promise<void> {
-    const setting = this.#setting;
-    if (setting !== undefined && !["0", "1", "false", "true"].includes(setting)) {
-      throw optionError(
-        `METRICS is ${JSON.stringify(setting)}. Set METRICS to 1 or 0 to enable or disable GET /metrics.`,
-      );
-    }
-    if (this.#isOn) await this.#open();
-  }
-
-  mount(app: Hono): void {
-    if (!this.#isOn) return;
-    const { ownerCheck, log } = this.#context;
-    app.get("/metrics", async (context) => {
-      const refused = await ownerCheck.refuse(context);
-      if (refused) return refused;
-      try {
-        return await (await this.#open())();
-      } catch (error) {
-        if (!WebhookError.isInstance(error)) throw error;
-        log.error({ code: error.code, err: error.cause }, error.message);
-        return toResponse(errorAnswer(error));
+export function createMetricsRoute(
+  server: ServerContext,
+  { inbox, load }: { inbox: InboxReader<InboxCounts>; load: () => Promise<typeof import("./metrics.ts")> },
+) {
+  const { ownerCheck, log, options } = server;
+  const open = loadOnce(async () => (await load()).openMetrics(server, inbox));
+  const setting = options.metrics === undefined ? readEnvironment("METRICS") : undefined;
+  const isOn = options.metrics ?? (setting === "1" || setting === "true");
+  return {
+    /** Starts to collect metrics, if enabled. @throws `OPTION_INVALID` when `METRICS` is invalid, or `prom-client` is not installed. */
+    async open(): Promise<void> {
+      if (setting !== undefined && !["0", "1", "false", "true"].includes(setting)) {
+        throw optionError(
+          `METRICS is ${JSON.stringify(setting)}. Set METRICS to 1 or 0 to enable or disable GET /metrics.`,
+        );
       }
-    });
-  }
+      if (isOn) await open();
+    },
+    mount(app: Hono): void {
+      if (!isOn) return;
+      app.get("/metrics", async (context) => {
+        const refused = await ownerCheck.refuse(context);
+        if (refused) return refused;
+        try {
+          return await (await open())();
+        } catch (error) {
+          if (!WebhookError.isInstance(error)) throw error;
+          log.error({ code: error.code, err: error.cause }, error.message);
+          return toResponse(errorAnswer(error));
+        }
+      });
+    },
+  };
 }
+
+export type MetricsRoute = ReturnType<typeof createMetricsRoute>;
 
 interface LandingSource {
   server: ServerContext;

@@ -1,3 +1,4 @@
+import { readField } from "../core/describe.ts";
 import { readRawEnvironment } from "../core/environment.ts";
 import { WebhookError } from "../core/errors.ts";
 import { equalInConstantTime, GuessLimiter } from "../core/guesses.ts";
@@ -9,7 +10,6 @@ interface SecretCheckOptions {
   secret: string | readonly string[] | false | undefined;
   /** Whether `secret` was passed, even as `undefined`. Default `false`. */
   isSecretGiven?: boolean;
-  /** Whether to accept `?secret=` from requests without the header. */
   secretInQuery: boolean;
   now: () => number;
 }
@@ -208,6 +208,6 @@ function notConfigured(cause: WebhookError): WebhookError {
 }
 
 function binding(bindings: unknown, name: string): string | undefined {
-  const value = typeof bindings === "object" && bindings !== null ? Reflect.get(bindings, name) : undefined;
+  const value = readField(bindings, name);
   return typeof value === "string" ? value : undefined;
 }

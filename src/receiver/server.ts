@@ -23,7 +23,7 @@ import { ServerLifecycle, StartupReport } from "./lifecycle.ts";
 import { checkServerOptions, type LaunchedServer, type LaunchOptions, type WebhooksServerOptions } from "./options.ts";
 import * as platform from "./platform.node.ts";
 import { toDeliveryRequest } from "./request.ts";
-import { MetricsRoute, serveLandingPage, serveReady } from "./routes.ts";
+import { createMetricsRoute, serveLandingPage, serveReady } from "./routes.ts";
 import { createWebhookFunction, type WebhookFunction } from "./webhook.ts";
 
 /**
@@ -55,8 +55,6 @@ export class WebhooksServer {
 
   readonly #context: ServerContext;
   readonly #app: ServerApp;
-  /** The names of endpoints without middleware. On Node, deliveries to these endpoints skip Hono. */
-  readonly #direct = new Set<string>();
   readonly #hub: ServerHub;
   readonly #background: BackgroundWork;
   readonly #pipeline: DeliveryPipeline;
@@ -98,12 +96,11 @@ export class WebhooksServer {
     this.#pipeline = new DeliveryPipeline(context, { background, hub, catchUp });
     this.#console = new platform.ReceiverConsole(context, { pipeline: this.#pipeline, background, hub });
     const counts = createCountsReader(background, context);
-    const metrics = new MetricsRoute(context, { inbox: counts, load: platform.loadMetrics });
+    const metrics = createMetricsRoute(context, { inbox: counts, load: platform.loadMetrics });
     this.#lifecycle = new ServerLifecycle(context, {
       ...{ background, catchUp, metrics, console: this.#console, report: this.#report, fetch: this.#fetch },
       ...{ loadNodeLogger: platform.loadNodeLogger, loadStart: platform.loadStart },
-      // Other deliveries go through the router and middleware of the app (see `ServerApp.isDirect`).
-      deliver: (request) => (this.#direct.has(request.endpointName) ? this.#pipeline.handle(request) : undefined),
+      deliver: this.#pipeline.handleDirect,
     });
     this.#app.add((app) => {
       app.all(`${webhooksPath}*`, async (routed) => {
@@ -266,7 +263,7 @@ export class WebhooksServer {
     endpoints.assertNew(name);
     this.#background.add(endpoint);
     endpoints.add(endpoint);
-    if (this.#app.isDirect(`${webhooksPath}${name}`)) this.#direct.add(name);
+    if (this.#app.isDirect(`${webhooksPath}${name}`)) this.#pipeline.direct.add(name);
     this.#report.added(endpoint);
     if (launched) log.info({ endpoint: name, url: `${launched.publicUrl}${webhooksPath}${name}` }, "Endpoint added.");
   }

@@ -1,3 +1,4 @@
+import { readField } from "../core/describe.ts";
 import { WebhookError } from "../core/errors.ts";
 import { optionError } from "../core/options.ts";
 import type { WebhookPayload } from "../payload/schema.ts";
@@ -104,7 +105,7 @@ export function createWebhookFunction(
 ): WebhookFunction {
   function webhook(...given: readonly (string | EndpointOptions | Handler<never> | undefined)[]): unknown {
     // The decorator is used without parentheses, as in `@server.webhook`.
-    if (isDecoratorContext(given[1])) return Reflect.apply(decorator(undefined, {}), undefined, given);
+    if (readField(given[1], "addInitializer")) return Reflect.apply(decorator(undefined, {}), undefined, given);
     const name = given.find((argument) => typeof argument === "string");
     const handler = given.find((argument) => typeof argument === "function");
     const options = given.find((argument) => typeof argument === "object") ?? {};
@@ -144,7 +145,7 @@ function callText(name: string | undefined, options: EndpointOptions): string {
 
 /** Checks that the decorator is applied to a method as a standard decorator. A legacy decorator would register nothing. */
 function checkDecorated(context: unknown): void {
-  const kind = typeof context === "object" && context !== null && "kind" in context ? context.kind : undefined;
+  const kind = readField(context, "kind");
   if (kind === "method") return;
   throw new WebhookError(
     kind === undefined
@@ -152,8 +153,4 @@ function checkDecorated(context: unknown): void {
       : `The @webhook decorator cannot be applied to a ${String(kind)}. Apply it to a method of the class.`,
     { code: "DECORATOR_INVALID" },
   );
-}
-
-function isDecoratorContext(value: unknown): boolean {
-  return typeof value === "object" && value !== null && "addInitializer" in value;
 }

@@ -7,9 +7,7 @@ import type { ManagedWebhook, WebhookFields } from "./state.ts";
 import { type DesiredWebhook, fieldsOf, isSameSet, isSameUrl, isSameWatched } from "./webhook.ts";
 
 export interface PlanInput {
-  /** One webhook for each endpoint with a watch list. */
   desired: readonly DesiredWebhook[];
-  /** The names of the endpoints without a watch list. */
   withoutWatch: readonly string[];
   /** The secret of all webhooks. `undefined` keeps existing secrets, and `null` removes them. */
   secret: string | null | undefined;

@@ -294,7 +294,6 @@ function isRejection(error: unknown): boolean {
   return ["ARGUMENT_INVALID", "HUB_TOKEN_MISSING", "HUB_TOKEN_INVALID"].includes(error.code);
 }
 
-/** Implements `register`. */
 export async function registerServer(
   server: ControllableServer,
   client: HubConnection,
@@ -311,7 +310,6 @@ export async function registerServer(
   return report;
 }
 
-/** Returns the endpoints that have a webhook after the registration, and the endpoints whose webhook was not created. */
 function registrationsOf({ steps, done, unchanged }: RegistrationReport): Map<string, EndpointRegistration> {
   const registrations = new Map<string, EndpointRegistration>();
   for (const { action, endpoint } of steps) {

@@ -8,6 +8,7 @@ import * as z from "zod/mini";
 import { messageOf, readOwnField } from "../core/describe.ts";
 import { WebhookError } from "../core/errors.ts";
 import { checkPrivateFolder, isBusy, makePrivateFolder, syncFolder } from "../core/files.ts";
+import { loadOnce } from "../core/time.ts";
 
 // An `import` would fail in old versions of Node before `errors.ts` can say which version is required.
 const sqlite = process.getBuiltinModule("node:sqlite");
@@ -80,17 +81,16 @@ const hashBytes = 32;
 export class SecretHasher {
   readonly #secret: string | undefined;
   readonly #hashes = new Map<string, Promise<Buffer>>();
-  #stored: Promise<SecretHash> | undefined;
 
   constructor(secret: string | undefined) {
     this.#secret = secret;
   }
 
-  /** Returns the salted hash to store, or `null` for no secret. */
-  hash(): Promise<SecretHash> {
-    this.#stored ??= this.#hashNew();
-    return this.#stored;
-  }
+  readonly hash = loadOnce(async (): Promise<SecretHash> => {
+    if (this.#secret === undefined) return null;
+    const salt = randomBytes(saltBytes).toString("hex");
+    return { salt, hash: (await this.#derive(this.#secret, salt)).toString("hex") };
+  });
 
   /** Whether a stored hash matches this secret. `undefined` (an unknown secret) never matches. */
   async matches(stored: SecretHash | undefined): Promise<boolean> {
@@ -100,12 +100,6 @@ export class SecretHasher {
     const expected = Buffer.from(stored.hash, "hex");
     const actual = await this.#derive(this.#secret, stored.salt);
     return actual.length === expected.length && timingSafeEqual(actual, expected);
-  }
-
-  async #hashNew(): Promise<SecretHash> {
-    if (this.#secret === undefined) return null;
-    const salt = randomBytes(saltBytes).toString("hex");
-    return { salt, hash: (await this.#derive(this.#secret, salt)).toString("hex") };
   }
 
   #derive(secret: string, salt: string): Promise<Buffer> {
@@ -142,7 +136,6 @@ const managedWebhook = z.strictObject({
 });
 
 const pendingWebhook = z.strictObject({
-  /** The ID of this entry. */
   key: z.string().check(z.minLength(1)),
   endpoint: z.string(),
   secret: secretHash,
@@ -157,15 +150,10 @@ const hubState = z.strictObject({ webhooks: z.array(managedWebhook), pending: z.
 
 const registrationState = z.strictObject({ version: z.literal(1), hubs: z.record(z.string(), hubState) });
 
-/** A webhook that this package created or adopted. */
 export type ManagedWebhook = z.output<typeof managedWebhook>;
-/** A webhook that is being created. */
 export type PendingWebhook = z.output<typeof pendingWebhook>;
-/** The process that owns temporary webhooks. */
 export type RegistrationSession = z.output<typeof registrationSession>;
-/** The fields of a webhook that determine the deliveries and their destination. */
 export type WebhookFields = z.output<typeof webhookFields>;
-/** The managed webhooks on one Hub. */
 export type HubState = z.output<typeof hubState>;
 type RegistrationState = z.output<typeof registrationState>;
 

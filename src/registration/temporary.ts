@@ -63,7 +63,6 @@ interface DeleteOptions {
   client: HubConnection;
   /** Reports the webhooks without deleting them. Default `false`. */
   dryRun?: boolean;
-  /** Called for each webhook that could not be deleted. */
   onFailed?: (failed: FailedDeletion) => void;
   signal?: AbortSignal | undefined;
 }

@@ -121,7 +121,6 @@ export function isSameSet(one: readonly string[], other: readonly string[]): boo
 /** How long an interrupted request can still create a webhook. */
 const maxCreationMs = 10 * 60_000;
 
-/** The outcome of an interrupted webhook creation. */
 interface ResolvedCreation {
   pending: PendingWebhook;
   /** The created webhook. Absent if the Hub did not create a webhook. */
@@ -140,7 +139,6 @@ export function resolvePending({
   now,
 }: {
   pending: readonly PendingWebhook[];
-  /** The state of the Hub. Managed webhooks are not candidates. */
   state: HubState;
   listed: readonly Webhook[];
   /** The current time in milliseconds since the epoch. */

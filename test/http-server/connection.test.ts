@@ -5,7 +5,8 @@ import { Duplex } from "node:stream";
 import { setTimeout as wait } from "node:timers/promises";
 import fc from "fast-check";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { type Connections, defaultLimits, limitConnections } from "../../src/http-server/server.ts";
+import type { Connections } from "../../src/http-server/exchange.ts";
+import { defaultLimits, limitConnections } from "../../src/http-server/server.ts";
 import { openListener, openSocket } from "../receiver/node/open-listener.ts";
 import { type RawSocket, requestBytes } from "../support/raw-socket.ts";
 

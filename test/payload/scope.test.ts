@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { isScope, parsePayload } from "../../src/index.ts";
 import { type KnownScope, scopes } from "../../src/payload/names.ts";
-import { actionOf, coversScope } from "../../src/payload/scope.ts";
+import { actionOf, coversScope } from "../../src/payload/schema.ts";
 import { webhookPayload } from "../../src/testing.ts";
 import { changedAt, readFixture } from "../support/payloads.ts";
 

@@ -8,6 +8,8 @@ import type { ConsoleFeature, StreamMessage } from "../protocol/session.ts";
 import type { Session } from "./access.ts";
 
 interface ConsoleEventsOptions {
+  /** Starts to report changes, and returns a function that stops. Called while a console is open. */
+  watch?: () => () => void;
   /** Reads the row of a changed delivery. Without it, consoles reload the list. */
   readDelivery?: (key: DeliveryKey) => Promise<DeliverySummary | undefined>;
   /** How long changes are collected before they are sent. Default `200`. */
@@ -27,6 +29,7 @@ const maxRows = 100;
  */
 export class ConsoleEvents {
   readonly #options: ConsoleEventsOptions;
+  #unwatch: (() => void) | undefined;
   readonly #listeners = new Set<Listener>();
   readonly #closers = new Set<() => void>();
   readonly #changedDeliveries = new Map<string, DeliveryKey>();
@@ -51,11 +54,13 @@ export class ConsoleEvents {
 
   /** Adds a listener. `onClose` is called when the console closes. Returns a function that removes the listener. */
   subscribe(listener: Listener, { onClose }: { onClose: () => void }): () => void {
+    if (this.#listeners.size === 0) this.#unwatch = this.#options.watch?.();
     this.#listeners.add(listener);
     this.#closers.add(onClose);
     return () => {
       this.#listeners.delete(listener);
       this.#closers.delete(onClose);
+      if (this.#listeners.size === 0) this.#unwatch?.();
     };
   }
 

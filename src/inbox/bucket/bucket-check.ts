@@ -16,7 +16,6 @@ import { openS3ObjectStore } from "./s3.ts";
 
 /** The maximum time of a check without the removal of its objects. */
 const maxCheckMs = 45_000;
-/** The maximum time of the removal of its objects. */
 const maxRemovalMs = 10_000;
 /** The time after which a part is not repeated again. */
 const maxPartMs = 8_000;
@@ -60,7 +59,6 @@ interface CheckBucketOptions {
   readVariable: ReadVariable;
   /** Stops the check. Its objects are then removed. */
   signal: AbortSignal;
-  /** Default: a timer. */
   wait?: (ms: number) => Promise<void>;
   /** The number of keys for which several conditional writes compete. Default `30`. */
   races?: number;
@@ -100,11 +98,9 @@ export async function checkBucket({
   };
 }
 
-/** The objects of a check. */
 class CheckedStore implements ObjectStore {
   readonly name: string;
   requests = 0;
-  /** The number of conditional writes that were rejected. */
   rejected = 0;
   /** The number of conditional writes that succeeded although an earlier one for the same key had succeeded. */
   doubled = 0;
@@ -186,7 +182,6 @@ interface BucketCheckOptions extends Required<Pick<CheckBucketOptions, "log" | "
   scope: CheckedStore;
 }
 
-/** The details of a part that has passed, or another result. */
 type PartResult = string | Omit<CheckedPart, "name">;
 
 class BucketCheck {

@@ -7,16 +7,13 @@ import { untilAborted, withDeadline } from "../../core/time.ts";
 import { inboxTakenOver, inboxUnavailable, RepeatedErrors, unavailable } from "../errors.ts";
 import type {
   Cursors,
-  DeliveryCounts,
   DeliveryKey,
-  DeliveryPage,
   EndpointQueue,
   Inbox,
   InboxProblem,
   IncomingDelivery,
   ListOptions,
   OwnActions,
-  StoredDelivery,
 } from "../inbox.ts";
 import type { SqliteInbox } from "../sqlite/sqlite-inbox.ts";
 import type { LogWriter, Wait } from "./log.ts";
@@ -45,7 +42,6 @@ export interface Opening {
   /** The ID of the writer that has taken over the inbox from this process. */
   fencedBy: string | undefined;
   signal: AbortSignal;
-  /** Called when this process has become the owner. */
   onOwned: () => void;
 }
 
@@ -104,7 +100,6 @@ export class BucketInbox implements Inbox {
   #owned: OwnedInbox | undefined;
   /** Closes the inboxes that were replaced. */
   #replaced: Promise<unknown> = Promise.resolve();
-  /** Why the inbox is not open. */
   #problem: InboxProblem;
   #waitingBytes = 0;
   #closed: Promise<{ interrupted: number }> | undefined;
@@ -152,41 +147,15 @@ export class BucketInbox implements Inbox {
     this.#owned?.inbox.startWorker(queue);
   }
 
-  async list(options?: ListOptions): Promise<DeliveryPage> {
-    return this.#readable().inbox.list(options);
-  }
-
-  async get(key: DeliveryKey): Promise<StoredDelivery | undefined> {
-    return this.#readable().inbox.get(key);
-  }
-
-  replay(key: DeliveryKey): Promise<void> {
-    return this.#change(({ inbox }) => inbox.replay(key));
-  }
-
-  replayDead(endpoint: string): Promise<number> {
-    return this.#change(({ inbox }) => inbox.replayDead(endpoint));
-  }
-
-  discard(key: DeliveryKey): Promise<void> {
-    return this.#change(({ inbox }) => inbox.discard(key));
-  }
-
-  pause(endpoint: string): Promise<void> {
-    return this.#change(({ inbox }) => inbox.pause(endpoint));
-  }
-
-  resume(endpoint: string): Promise<void> {
-    return this.#change(({ inbox }) => inbox.resume(endpoint));
-  }
-
-  async pausedEndpoints(): Promise<readonly string[]> {
-    return this.#readable().inbox.pausedEndpoints();
-  }
-
-  async counts(): Promise<Readonly<Record<string, DeliveryCounts>>> {
-    return this.#readable().inbox.counts();
-  }
+  readonly list = async (options?: ListOptions) => this.#readable().inbox.list(options);
+  readonly get = async (key: DeliveryKey) => this.#readable().inbox.get(key);
+  readonly replay = (key: DeliveryKey) => this.#change(({ inbox }) => inbox.replay(key));
+  readonly replayDead = (endpoint: string) => this.#change(({ inbox }) => inbox.replayDead(endpoint));
+  readonly discard = (key: DeliveryKey) => this.#change(({ inbox }) => inbox.discard(key));
+  readonly pause = (endpoint: string) => this.#change(({ inbox }) => inbox.pause(endpoint));
+  readonly resume = (endpoint: string) => this.#change(({ inbox }) => inbox.resume(endpoint));
+  readonly pausedEndpoints = async () => this.#readable().inbox.pausedEndpoints();
+  readonly counts = async () => this.#readable().inbox.counts();
 
   async problems(): Promise<readonly InboxProblem[]> {
     const { name } = this.#options.store;

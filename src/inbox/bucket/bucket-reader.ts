@@ -1,5 +1,6 @@
 import { WebhookError } from "../../core/errors.ts";
 import type { Logger } from "../../core/log.ts";
+import { noInbox } from "../errors.ts";
 import { maxSearchMs, readFilter } from "../filter.ts";
 import type {
   Cursors,
@@ -18,7 +19,6 @@ import { restoreFile } from "./snapshot-schedule.ts";
 import { restoreSnapshot } from "./snapshots.ts";
 import { createWorkingFolder, WorkingDatabase } from "./working-database.ts";
 
-/** The minimum time between two reads of new records. */
 const refreshMs = 1_000;
 
 export interface BucketReaderOptions {
@@ -28,7 +28,6 @@ export interface BucketReaderOptions {
   monotonicNow?: () => number;
 }
 
-/** A copy of the inbox, and the records that were applied to it. */
 interface InboxCopy {
   replay: LogReplay;
   table: DeliveryTable;
@@ -140,12 +139,7 @@ async function copyInbox(options: BucketReaderOptions): Promise<InboxCopy> {
       working.prepareToRead();
       return { replay, table: new DeliveryTable(working.database), remove };
     }
-    if (isCurrent) {
-      throw new WebhookError(
-        `There is no inbox at ${store.name}. Set INBOX_URL to the inbox of the server. The server creates the inbox when it first starts.`,
-        { code: "INBOX_UNUSABLE" },
-      );
-    }
+    if (isCurrent) throw noInbox(`at ${store.name}`);
   } catch (error) {
     remove();
     throw error;

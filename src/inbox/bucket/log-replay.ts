@@ -30,16 +30,13 @@ export interface LogTarget {
 export interface LogReplayOptions {
   store: ObjectStore;
   target: LogTarget;
-  /** The snapshot that the target contains. */
   snapshot: RestoredSnapshot;
   log: Logger;
-  /** The records that are read while the snapshot is restored. */
   prefetch?: LogPrefetch | undefined;
   /** Whether the log must not be changed. Default `false`: unreadable records are copied to another key. */
   isReadOnly?: boolean;
 }
 
-/** The number of records that are read at the same time. */
 const maxReads = 64;
 /** The number of records that a process that takes over reads together with each write. */
 const maxFollowing = 8;
@@ -109,7 +106,6 @@ interface StoredRecord {
 export class LogReplay {
   readonly #options: LogReplayOptions;
   #prefetch: LogPrefetch | undefined;
-  /** The number of the next record. */
   next: number;
   /** The writer of the last readable record that was read. */
   lastWriter: string | undefined;
@@ -128,7 +124,6 @@ export class LogReplay {
     this.next = options.target.position + 1;
   }
 
-  /** The gaps that no record of the log describes. */
   get newGaps(): Gap[] {
     const known = this.#options.target.gapNumbers;
     const found = [...this.#found].map(([number, reason]) => ({ number, reason }));

@@ -30,7 +30,6 @@ export function yieldKey(writerId: string): string {
   return `${yieldPrefix}${writerId}`;
 }
 
-/** Returns the key of the copy of a record that could not be read. */
 export function quarantineKey(number: number): string {
   return `quarantine/${padded(number)}`;
 }
@@ -40,7 +39,6 @@ export function padded(number: number): string {
   return String(number).padStart(16, "0");
 }
 
-/** The process that owns an inbox. */
 export const ownerSchema = z.object({
   /** The Space, such as `me/receiver`. Missing outside a Space. */
   spaceId: z.optional(z.string()),
@@ -73,7 +71,6 @@ export type LogRecord = Omit<z.infer<typeof headerSchema>, "encoding" | "bytes">
 
 /** The first line of a record. The checksum covers all bytes after this line. */
 const firstLine = /^hub-webhooks-log 1 ([0-9a-f]{64})$/;
-/** The length of the first line without its newline, in bytes. */
 const firstLineBytes = "hub-webhooks-log 1 ".length + 64;
 /** Smaller bodies are not compressed, because compression would save less than one kilobyte. */
 const minCompressedBytes = 1_024;
@@ -110,7 +107,6 @@ export async function decodeRecord(bytes: Uint8Array): Promise<LogRecord | undef
   }
 }
 
-/** Whether bytes are the beginning of a record, which starts with its checksum. */
 function isTornRecord(bytes: Uint8Array, record: Uint8Array): boolean {
   return bytes.length > firstLineBytes && isSameBody(bytes, record.subarray(0, bytes.length));
 }
@@ -163,7 +159,6 @@ export class LogWriter {
   readonly writerId: string;
   readonly #options: LogWriterOptions;
   readonly #closed = new AbortController();
-  /** The number of the next record. */
   next: number;
   /** The numbers that this process skipped because they are used by objects that are not records. */
   readonly unreadable: number[] = [];

@@ -77,7 +77,6 @@ export class ObjectStoreError extends Error {
   }
 }
 
-/** The pauses between the reads of an object that is missing or unreadable. */
 const readPausesMs = [100, 300, 1_000, 2_500];
 
 export interface ReadOptions<Content> {
@@ -127,7 +126,6 @@ export async function readObject<Content>(
   return body === undefined ? { state: "missing" } : { state: "unreadable", body };
 }
 
-/** The bytes that are read ahead, by a list. */
 const maxAheadBytes = 16 * 2 ** 20;
 
 /** Reads up to `maxReads` objects at the same time, and yields the results in order. An error is thrown when its result is due. */

@@ -6,6 +6,7 @@ import { WebhookError } from "../../core/errors.ts";
 import { programUrl } from "../../core/files.ts";
 import type { Logger } from "../../core/log.ts";
 import { formatDuration } from "../../core/options.ts";
+import { loadOnce } from "../../core/time.ts";
 import { RepeatedErrors } from "../errors.ts";
 import { createLoopCounter, defaultMaxBlockedMs, type LoopCounter } from "../loop-monitor.ts";
 import {
@@ -99,7 +100,6 @@ const heartbeatSchema = z.object({
   owner: ownerSchema,
   /** The number of the last record. If the log ends earlier, records are missing. */
   position: z.number(),
-  /** Whether the process has stopped properly. */
   isReleased: z.boolean(),
 });
 
@@ -109,7 +109,6 @@ export interface Heartbeat extends z.infer<typeof heartbeatSchema> {
   ageMs: number;
 }
 
-/** Returns the description of this process. `now` is in milliseconds since the epoch. */
 export function describeProcess(spaceId: string | undefined, now: number): Owner {
   return {
     ...(spaceId !== undefined && { spaceId }),
@@ -194,7 +193,6 @@ export interface OwnerHeartbeatOptions {
   log: Logger;
   monotonicNow: () => number;
   wait: Wait;
-  /** Default 20 s. */
   intervalMs?: number | undefined;
 }
 
@@ -206,7 +204,6 @@ export class OwnerHeartbeat {
   /** Sends the heartbeats while the event loop is blocked. Missing if no thread can open the store. */
   #sender: HeartbeatSender | undefined;
   #running: Promise<void> = Promise.resolve();
-  #stopping: Promise<void> | undefined;
 
   constructor(options: OwnerHeartbeatOptions) {
     this.#options = options;
@@ -231,12 +228,7 @@ export class OwnerHeartbeat {
   }
 
   /** Stops the heartbeats and releases the inbox. Call this method after the last record was stored. Never rejects. */
-  stop(): Promise<void> {
-    this.#stopping ??= this.#stop();
-    return this.#stopping;
-  }
-
-  async #stop(): Promise<void> {
+  readonly stop = loadOnce(async () => {
     const { store, writer, log } = this.#options;
     this.#stopped.abort();
     // A heartbeat in flight could otherwise be stored after the inbox was released.
@@ -255,7 +247,7 @@ export class OwnerHeartbeat {
         `The inbox ${store.name} could not be released. Another process can take over the inbox in 60 s.`,
       );
     }
-  }
+  });
 
   async #run(intervalMs: number): Promise<void> {
     const { writer, wait } = this.#options;

@@ -12,19 +12,13 @@ import {
   type StoredObject,
 } from "./object-store.ts";
 
-interface S3Page {
-  /** The objects with their whole keys. */
-  objects: ListedObject[];
-  next: string | undefined;
-}
-
 /** Reads the code of an error, such as `SlowDown`. Returns `undefined` for the body of another server, such as a proxy. */
 function parseErrorCode(body: Uint8Array): string | undefined {
   return /<Code>([A-Za-z0-9]{1,60})<\/Code>/.exec(new TextDecoder().decode(body))?.[1];
 }
 
-/** Reads a response to ListObjectsV2. Returns `undefined` if it is incomplete: an empty list would be taken for an empty bucket. */
-function parsePage(body: Uint8Array): S3Page | undefined {
+/** Reads a response to ListObjectsV2, whose objects have their whole keys. Returns `undefined` if it is incomplete: an empty list would be taken for an empty bucket. */
+function parsePage(body: Uint8Array): { objects: ListedObject[]; next: string | undefined } | undefined {
   const xml = new TextDecoder().decode(body);
   if (!/<ListBucketResult[\s>].*<\/ListBucketResult>\s*$/s.test(xml)) return undefined;
   try {
@@ -113,7 +107,6 @@ class Deadline implements Disposable {
   }
 }
 
-/** Returns the target of a redirect. A redirect from https to http is not followed. */
 function redirectTarget({ status, headers }: Response, url: URL): URL | undefined {
   const location = headers.get("location");
   if (status < 300 || status >= 400 || location === null) return undefined;

@@ -101,9 +101,7 @@ interface SnapshotScheduleOptions {
   monotonicNow: () => number;
   records: number;
   snapshotBytes: number;
-  /** Default 1,000. */
   minRecords?: number;
-  /** Copies the working file. Default: in a thread. */
   copyDatabase?: typeof copyInThread;
 }
 

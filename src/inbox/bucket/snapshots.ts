@@ -20,7 +20,6 @@ const newestKey = `${snapshotPrefix}newest`;
 /** The number of snapshots that are kept. If the newest one is damaged, the older one and more records are used. */
 const keptSnapshots = 2;
 const maxDeletes = 8;
-/** The number of parts that are read at the same time. */
 const maxPartReads = 4;
 const newline = 0x0a;
 
@@ -172,7 +171,6 @@ async function restore(
   return problem ?? (bytes === content.bytes ? content : "damaged");
 }
 
-/** Returns the numbers of the snapshots, newest first, and the sizes of their objects by key. */
 async function listSnapshots(store: ObjectStore): Promise<{ numbers: number[]; sizes: ReadonlyMap<string, number> }> {
   const [listed, newest] = await Promise.all([store.list(snapshotPrefix), readNewest(store)]);
   const found = listed

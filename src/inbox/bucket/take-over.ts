@@ -24,7 +24,6 @@ const yieldRequestSchema = z.object({
 const maxYieldMs = 8_000;
 /** The interval of checks whether the other process has taken over. */
 const yieldPollMs = 500;
-/** The minimum time between two reads of a request. */
 const minReadMs = 500;
 /** The interval of reads of a request while no records are stored. */
 const idleReadMs = 1_000;
@@ -166,7 +165,6 @@ interface TakeOverOptions extends Omit<OwnerHeartbeatOptions, "writer" | "interv
   signal: AbortSignal;
   /** See `LogWriterOptions.onTakenOver`. */
   onTakenOver: (writerId: string) => void;
-  /** The ID of the writer that has fenced this process. */
   fencedBy?: string | undefined;
   /** See `OwnerHeartbeatOptions`. */
   heartbeatMs?: number | undefined;
@@ -178,7 +176,6 @@ interface OwnedLog {
   writer: LogWriter;
   heartbeat: OwnerHeartbeat;
   gate: YieldGate;
-  /** The heartbeats of earlier owners. */
   earlier: readonly Heartbeat[];
 }
 
@@ -208,13 +205,6 @@ const maxCheckAgeMs = 5_000;
 /** A process that has read more records than this number reads the log again, because its owner has stored further ones. */
 const maxNewRecords = 16;
 
-/** The result of the check before the snapshot was restored. */
-interface RecentCheck {
-  heartbeats: Heartbeat[];
-  /** By the monotonic clock. */
-  at: number;
-}
-
 function lastPosition(heartbeats: readonly Heartbeat[]): number {
   return Math.max(0, ...heartbeats.map(({ position }) => position));
 }
@@ -222,13 +212,16 @@ function lastPosition(heartbeats: readonly Heartbeat[]): number {
 /**
  * Reads the log to its end and appends a record that fences the previous owner. Returns `undefined` if the working file is outdated.
  *
+ * @param options.recent the result of the check before the snapshot was restored. `at`: by the monotonic clock.
  * @throws `INBOX_IN_USE` if another process owns the inbox, `ObjectStoreError`.
  */
 export async function takeOverLog({
   replay,
   recent,
   ...options
-}: TakeOverOptions & { replay: LogReplay; recent?: RecentCheck }): Promise<OwnedLog | undefined> {
+}: TakeOverOptions & { replay: LogReplay; recent?: { heartbeats: Heartbeat[]; at: number } }): Promise<
+  OwnedLog | undefined
+> {
   const isRecent = recent && options.monotonicNow() - recent.at < maxCheckAgeMs && !recent.heartbeats.some(isLive);
   let known = isRecent ? recent.heartbeats : undefined;
   let lastKnown = lastPosition(known ?? []);

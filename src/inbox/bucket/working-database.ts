@@ -183,7 +183,6 @@ interface Transaction {
   session: Session;
   /** The number of changed rows of the connection when the transaction started. */
   changedBefore: number;
-  /** The changes, after they were stored in the log. */
   stored?: Uint8Array;
 }
 
@@ -268,9 +267,7 @@ export class BucketChangeLog implements ChangeLog {
 
 export interface RepairedGap {
   record: number;
-  /** Whether the record is readable now. If not, its changes are lost. */
   isReadable: boolean;
-  /** The number of deliveries that were missing and are queued now. */
   recovered: number;
 }
 
@@ -315,7 +312,6 @@ async function readRecord(store: ObjectStore, number: number): Promise<LogRecord
   return read?.state === "readable" ? read.content : undefined;
 }
 
-/** Returns the unfinished deliveries that the changes of a record add. */
 function readUnfinished({ body: changes, schemaVersion: version }: LogRecord): IncomingDelivery[] {
   const scratch = new DatabaseSync(":memory:");
   try {

@@ -25,7 +25,7 @@ import { RunGate } from "./handler-runs.ts";
 import { ClockSkew, DataLoss, StallDetector } from "./health.ts";
 import { LeaseRenewer } from "./lease-renewer.ts";
 import { connectPostgres } from "./postgres.ts";
-import { openQueue, type QueueServer, StoredEndpoints } from "./queue-server.ts";
+import { openQueue, type QueueServer, StoredEndpoints, serverSlow } from "./queue-server.ts";
 import { QueueWorker } from "./queue-worker.ts";
 import { connectRedis } from "./redis.ts";
 import { StoredQueue } from "./stored-queue.ts";
@@ -77,7 +77,6 @@ export async function openBullmqInbox(options: BullmqInboxOptions): Promise<Bull
 
 const hourMs = 3_600_000;
 const checkMs = 15_000;
-/** The timeout of the storage check. */
 const storageCheckMs = 2_500;
 
 const defaults = {
@@ -93,19 +92,18 @@ const defaults = {
 export class BullmqInbox implements Inbox {
   readonly ownActions: OwnActions = {
     add: (keys) =>
-      withDeadline(this.#server.ownActions.add(keys, this.#options.now()), this.#options.deadlineMs, notResponding),
+      withDeadline(this.#server.ownActions.add(keys, this.#options.now()), this.#options.deadlineMs, serverSlow),
     find: (keys) => this.#reading(() => this.#server.ownActions.find(keys)),
   };
   readonly cursors: Cursors = {
     get: (endpoint, key) => this.#reading(() => this.#server.cursors.get(endpoint, key)),
     list: (endpoint) => this.#reading(() => this.#server.cursors.list(endpoint)),
     set: (endpoint, texts) =>
-      withDeadline(this.#server.cursors.set(endpoint, texts), this.#options.deadlineMs, notResponding),
+      withDeadline(this.#server.cursors.set(endpoint, texts), this.#options.deadlineMs, serverSlow),
     claim: (claim) =>
-      withDeadline(this.#server.cursors.claim(claim, this.#options.now()), this.#options.deadlineMs, notResponding),
+      withDeadline(this.#server.cursors.claim(claim, this.#options.now()), this.#options.deadlineMs, serverSlow),
   };
   readonly #server: QueueServer;
-  /** Called with connection errors and with errors in background tasks. */
   readonly #onError: (error: Error) => void;
   readonly #options: BullmqInboxOptions & typeof defaults;
   readonly #endpoints: StoredEndpoints;
@@ -147,7 +145,7 @@ export class BullmqInbox implements Inbox {
     const adding = this.#endpoints
       .add(delivery.endpoint)
       .then(() => this.#queue(delivery.endpoint).add(delivery, maxQueued));
-    const added = withDeadline(adding, deadlineMs, notResponding);
+    const added = withDeadline(adding, deadlineMs, serverSlow);
     this.#accepting.add(added);
     try {
       return { duplicate: await added };
@@ -230,7 +228,7 @@ export class BullmqInbox implements Inbox {
       return this.#stalls.findProblem(this.#workers, (endpoint) => this.#queue(endpoint).hasWaiting());
     };
     try {
-      const stall = await withDeadline(findStall(), storageCheckMs, notResponding);
+      const stall = await withDeadline(findStall(), storageCheckMs, serverSlow);
       return [stall, this.#dataLoss.problem, this.#clockSkew.problem].filter((problem) => problem !== undefined);
     } catch (error) {
       const message = `The inbox server cannot store deliveries (${describeError(error).message}). Check that the inbox server is running, accepts writes, and is reachable from this machine.`;
@@ -296,14 +294,13 @@ export class BullmqInbox implements Inbox {
     return isKnown ? this.#queue(endpoint) : undefined;
   }
 
-  /** Returns the queues of all stored endpoints, sorted by name. */
   async #readQueues(): Promise<StoredQueue[]> {
     return [...(await this.#endpoints.read()).keys()].map((endpoint) => this.#queue(endpoint));
   }
 
   /** Adds a timeout to a read. Without a timeout, the read would wait forever if the server did not respond. */
   #reading<T>(read: () => Promise<T>): Promise<T> {
-    return withDeadline(read(), this.#options.readMs, () => inboxUnavailable(notResponding()));
+    return withDeadline(read(), this.#options.readMs, () => inboxUnavailable(serverSlow()));
   }
 
   /** Stores the endpoints of this process and their retentions, unless they are stored. */
@@ -333,8 +330,4 @@ export class BullmqInbox implements Inbox {
     const { now, leaseMs } = this.#options;
     for (const { queue } of await this.#readQueues()) await this.#server.correctTimes(queue, { now: now(), leaseMs });
   }
-}
-
-function notResponding(): Error {
-  return new Error("the inbox server did not respond in time");
 }

@@ -51,7 +51,6 @@ export async function listDeliveries(
 
 /** A range of one BullMQ list, newest deliveries first. */
 interface Part extends Pick<ListOptions, "status"> {
-  /** Identifies the list by its endpoint and name. */
   key: string;
   /** The position in the list of the first delivery in `found`. */
   from: number;
@@ -60,7 +59,6 @@ interface Part extends Pick<ListOptions, "status"> {
   found: readonly StoredDelivery[];
 }
 
-/** Reads the next deliveries of each list. */
 async function readParts(
   queues: readonly StoredQueue[],
   { status }: ListOptions,
@@ -108,7 +106,6 @@ function withoutDetails({ headers: _, attempts, ...delivery }: StoredDelivery): 
   return { ...delivery, attempts: attempts.map(({ details: _details, ...attempt }) => attempt) };
 }
 
-/** The next position in each list. */
 const cursorSchema = z.record(z.string(), z.number().check(z.int(), z.nonnegative()));
 
 type Offsets = Readonly<z.infer<typeof cursorSchema>>;

@@ -6,7 +6,6 @@ import { maxHoldMs as defaultMaxHoldMs } from "../retry.ts";
 export interface RunPermit {
   /** Whether no other delivery is running in this process when the delivery starts. */
   readonly isAlone: boolean;
-  /** Returns the permit. Call this method when the delivery has ended. */
   leave(): void;
 }
 
@@ -32,7 +31,6 @@ export class RunGate {
   /** The number of running deliveries, not counting a suspect. */
   #running = 0;
   #hasSuspect = false;
-  /** Whether a suspect holds back other deliveries. */
   #isHeld = false;
   #holdTimer: NodeJS.Timeout | undefined;
   /** The first waiting suspect, which holds back other deliveries until all running deliveries end. */
@@ -114,7 +112,6 @@ export class RunGate {
     this.#holdTimer = setTimeout(onTimeout, this.#maxHoldMs).unref();
   }
 
-  /** Admits all waiting deliveries that are not suspects. */
   #release(): void {
     clearTimeout(this.#holdTimer);
     this.#isHeld = false;
@@ -196,7 +193,6 @@ export class HandlerRuns {
     }
   }
 
-  /** Aborts the runs of a job whose lease has expired. */
   abortLost(lostId: string): void {
     for (const { jobId, controller } of this.#running) if (jobId === lostId) controller.abort(leaseLost());
   }

@@ -84,7 +84,6 @@ export class DataLoss {
 
 export interface WorkProgress {
   isRunning: boolean;
-  /** Whether the worker could run another delivery. */
   hasCapacity: boolean;
   claimed: number;
 }

@@ -10,7 +10,6 @@ export interface HeldLease {
 }
 
 export interface LeaseRenewerData {
-  /** The URL of the inbox. */
   url: string;
   leaseMs: number;
   maxBlockedMs: number;

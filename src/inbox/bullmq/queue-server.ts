@@ -1,6 +1,7 @@
 import type { IQueueBackend, Queue, WorkerOptions } from "bullmq";
 import { describeError } from "../../core/describe.ts";
 import { WebhookError } from "../../core/errors.ts";
+import { noInbox } from "../errors.ts";
 import type { CursorClaim, Cursors } from "../inbox.ts";
 import type { Retention } from "../retry.ts";
 import { type DeliveryJob, type JobData, type JobResult, jobIdOf } from "./stored-job.ts";
@@ -104,12 +105,10 @@ export function openQueue(server: QueueServer, name: string, onFailed: () => voi
   return queue;
 }
 
+/** Returns the error for a URL without an inbox, without the password of the URL. */
 export function inboxMissing(url: string): WebhookError {
   const { protocol, host, pathname } = new URL(url);
-  return new WebhookError(
-    `There is no inbox at ${protocol}//${host}${pathname}. Set INBOX_URL to the inbox of the server. The server creates the inbox when it first starts.`,
-    { code: "INBOX_UNUSABLE" },
-  );
+  return noInbox(`at ${protocol}//${host}${pathname}`);
 }
 
 /** Returns the error for a server that cannot be used, without the password of the URL. `hint`: an additional remedy. */

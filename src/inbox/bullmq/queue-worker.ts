@@ -32,7 +32,6 @@ import {
 export interface QueueWorkerOptions {
   queue: EndpointQueue;
   server: Pick<QueueServer, "openWorker" | "errors">;
-  /** Shared by all endpoints in the process. */
   gate: RunGate;
   leases: Pick<LeaseRenewer, "hold">;
   leaseMs: number;
@@ -83,7 +82,6 @@ export class QueueWorker {
   readonly #renewal: NodeJS.Timeout;
   #claimed = 0;
   #active = 0;
-  /** The number of deliveries that `close` has interrupted so far. */
   interrupted = 0;
 
   constructor(options: QueueWorkerOptions) {

@@ -56,7 +56,6 @@ function trackIgnored(
 
 const connectMs = 5_000;
 
-/** The pause before reconnecting to a server that rejects writes. */
 const readOnlyPauseMs = 1_000;
 
 function loadRedis() {

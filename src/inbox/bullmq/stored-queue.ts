@@ -63,7 +63,6 @@ const removeBatch = 200;
 const emptyBatch = 20;
 const listBatch = 500;
 const replayBatch = 100;
-/** The maximum number of discarded deliveries that one prune reads. */
 const maxDiscarded = 100_000;
 
 export type StoredQueueServer = Pick<

@@ -107,7 +107,6 @@ export class BackgroundMaintenance {
     for (const resolve of pending) resolve({});
   }
 
-  /** Starts the thread unless it has been started. */
   #start(): void {
     if (this.#thread !== undefined || this.#hasFailed || this.#isClosed) return;
     const { file, log, ...options } = this.#options;

@@ -12,7 +12,6 @@ interface ClaimGateOptions {
   monotonicNow: () => number;
   /** The duration of the first hold of other deliveries. Running deliveries can end during this time. */
   firstHoldMs: number;
-  /** Finds the suspects of the endpoints that this process serves. */
   findSuspects: () => readonly Suspect[];
   wakeWorkers: () => void;
 }
@@ -30,7 +29,6 @@ export class ClaimGate {
   readonly #options: ClaimGateOptions;
   #suspects: readonly Suspect[] = [];
   #state: "open" | "holding" | "alone" | "closed" = "open";
-  /** The number of running deliveries and claims. */
   #busy = 0;
   #holdMs: number;
   /** When the gate can next hold back or admit other deliveries, in milliseconds of the monotonic clock. */

@@ -7,7 +7,6 @@ import type { GroupCommit } from "./group-commit.ts";
 
 /** What the parts of an inbox share. */
 export interface InboxContext {
-  /** The ID of this process. */
   readonly processId: string;
   readonly table: DeliveryTable;
   /** The table for reads outside transactions. See `InboxFile.committed`. */
@@ -15,7 +14,6 @@ export interface InboxContext {
   readonly groupCommit: GroupCommit;
   readonly damage: DamageTracker;
   readonly tasks: BackgroundTasks;
-  /** The interval between polls. */
   readonly pollMs: number;
   readonly now: () => number;
   readonly monotonicNow: () => number;

@@ -4,6 +4,7 @@ import { DatabaseSync } from "node:sqlite";
 import { messageOf } from "../../core/describe.ts";
 import { WebhookError } from "../../core/errors.ts";
 import { isBusy, makePrivateFolder } from "../../core/files.ts";
+import { noInbox } from "../errors.ts";
 
 /*
  * The current tables. Times are milliseconds since the epoch.
@@ -356,7 +357,6 @@ export const countAllSql = `
   INSERT INTO totals SELECT endpoint, status, count(*) FROM deliveries GROUP BY endpoint, status;
 `;
 
-/** Returns the schema version of an inbox, or 0 if the database is empty. */
 export function schemaVersionOf(database: DatabaseSync): number {
   return readPragma(database, "user_version");
 }
@@ -378,10 +378,7 @@ export function openPrivateDatabase(file: string): DatabaseSync {
 
 function inboxMissing(file: string): WebhookError {
   const place = file === ":memory:" ? "in the memory of this process" : `at "${resolve(file)}"`;
-  return new WebhookError(
-    `There is no inbox ${place}. Set INBOX_URL to the inbox of the server, such as sqlite:./data/inbox.db. The server creates the inbox when it first starts.`,
-    { code: "INBOX_UNUSABLE" },
-  );
+  return noInbox(place, "sqlite:./data/inbox.db");
 }
 
 function inboxUnusable(file: string, cause: unknown): WebhookError {

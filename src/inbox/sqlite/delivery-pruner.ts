@@ -54,7 +54,6 @@ export class DeliveryPruner {
     return { count: bodies.count, isDone };
   }
 
-  /** The number of deliveries on damaged pages that are skipped. */
   get damaged(): number {
     return this.#damaged.size;
   }

@@ -46,7 +46,6 @@ export function hasAttempt(
   );
 }
 
-/** Returns the values of the columns of the table `attempts`. */
 export function toAttemptRow(sequence: number, attempt: TimedAttempt) {
   const { number, startedAt, durationMs, outcome, error, reason, details } = attempt;
   const { code = null, message = reason ?? null } = error ?? {};
@@ -113,7 +112,7 @@ function toAttempt(row: Record<string, unknown>): DeliveryAttempt {
   };
 }
 
-type Row = Record<string, unknown>;
+export type Row = Record<string, unknown>;
 
 const scanBatch = 250;
 /** Deliveries that are received at the same time are not always stored in the same order. This is the tolerance. */

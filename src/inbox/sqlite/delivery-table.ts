@@ -16,6 +16,7 @@ import type { Retention } from "../retry.ts";
 import {
   DeliveryReader,
   hasAttempt,
+  type Row,
   type TimedAttempt,
   TotalsTable,
   toAttemptRow,
@@ -25,59 +26,39 @@ import { EventIndex } from "./event-index.ts";
 import { type Claimant, Leases } from "./leases.ts";
 import { prepareStatements, type Statements } from "./statements.ts";
 
-/** Reads and writes the keys of own actions. Call the methods that write inside a transaction. */
-class OwnActionTable {
-  readonly #statements: Statements;
-
-  constructor(statements: Statements) {
-    this.#statements = statements;
-  }
-
-  /** Adds keys, and removes old keys. */
-  add(keys: readonly string[], now: number): void {
-    for (const key of keys) this.#statements.addOwnAction.run(key, now);
-    this.prune(now);
-  }
-
-  find(keys: readonly string[]): ReadonlySet<string> {
-    return new Set(keys.filter((key) => this.#statements.ownAction.get(key) !== undefined));
-  }
-
+/** The keys of own actions. Call the functions that write inside a transaction. */
+function ownActionTable(statements: Statements) {
   /** Removes keys whose retention period has ended, and the oldest keys above the maximum. */
-  prune(now: number): void {
-    this.#statements.removeOwnActions.run({
-      max_kept: maxOwnActions,
-      before: now - ownActionRetentionMs,
-      max_rows: maxRows,
-    });
-  }
+  const prune = (now: number): void => {
+    const before = now - ownActionRetentionMs;
+    statements.removeOwnActions.run({ max_kept: maxOwnActions, before, max_rows: maxRows });
+  };
+  return {
+    add(keys: readonly string[], now: number): void {
+      for (const key of keys) statements.addOwnAction.run(key, now);
+      prune(now);
+    },
+    find: (keys: readonly string[]): ReadonlySet<string> =>
+      new Set(keys.filter((key) => statements.ownAction.get(key) !== undefined)),
+    prune,
+  };
 }
 
-/** Reads and writes the cursors. Call the methods that write inside a transaction. */
-class CursorTable {
-  readonly #statements: Statements;
-
-  constructor(statements: Statements) {
-    this.#statements = statements;
-  }
-
-  get(endpoint: string, key: string): string | undefined {
-    const row = this.#statements.cursor.get(endpoint, key);
-    return row && String(row.text);
-  }
-
-  list(endpoint: string): ReadonlyMap<string, string> {
-    return new Map(this.#statements.cursors.all(endpoint).map(({ key, text }) => [String(key), String(text)]));
-  }
-
-  set(endpoint: string, texts: ReadonlyMap<string, string>): void {
-    for (const [key, text] of texts) this.#statements.setCursor.run(endpoint, key, text);
-  }
-
-  /** Returns whether the holder has the claim. */
-  claim({ key, holder, forMs }: CursorClaim, now: number): boolean {
-    return this.#statements.claimCursor.run({ key, holder, ends_at: now + forMs, now }).changes > 0;
-  }
+/** See `Cursors`. Call the functions that write inside a transaction. */
+function cursorTable(statements: Statements) {
+  return {
+    get(endpoint: string, key: string): string | undefined {
+      const row = statements.cursor.get(endpoint, key);
+      return row && String(row.text);
+    },
+    list: (endpoint: string): ReadonlyMap<string, string> =>
+      new Map(statements.cursors.all(endpoint).map(({ key, text }) => [String(key), String(text)])),
+    set(endpoint: string, texts: ReadonlyMap<string, string>): void {
+      for (const [key, text] of texts) statements.setCursor.run(endpoint, key, text);
+    },
+    claim: ({ key, holder, forMs }: CursorClaim, now: number): boolean =>
+      statements.claimCursor.run({ key, holder, ends_at: now + forMs, now }).changes > 0,
+  };
 }
 
 /** The maximum number of keys that one write removes. Each write adds fewer keys, so the table does not grow. */
@@ -92,9 +73,6 @@ export interface ClaimedRow extends Omit<ClaimedDelivery, "isLastAttempt" | "ret
   startedAt: number;
 }
 
-type Row = Record<string, unknown>;
-
-/** Returns a delivery as claimed from its row before the claim. */
 function toClaimed(endpoint: string, row: Row, now: number): ClaimedRow {
   const attempt = Number(row.attempts) + 1;
   return {
@@ -134,8 +112,8 @@ export class DeliveryTable {
   readonly reader: DeliveryReader;
   readonly index: EventIndex;
   readonly leases: Leases;
-  readonly ownActions: OwnActionTable;
-  readonly cursors: CursorTable;
+  readonly ownActions: ReturnType<typeof ownActionTable>;
+  readonly cursors: ReturnType<typeof cursorTable>;
   readonly totals: TotalsTable;
   /** The sequences of deliveries on damaged pages. These deliveries cannot be claimed. */
   readonly #damaged = new Set<number>();
@@ -149,8 +127,8 @@ export class DeliveryTable {
     this.reader = new DeliveryReader(database, this.statements, this.index);
     this.totals = new TotalsTable(this.statements);
     this.leases = new Leases(this.statements, this.totals);
-    this.ownActions = new OwnActionTable(this.statements);
-    this.cursors = new CursorTable(this.statements);
+    this.ownActions = ownActionTable(this.statements);
+    this.cursors = cursorTable(this.statements);
   }
 
   /**
@@ -221,7 +199,6 @@ export class DeliveryTable {
       .find(({ sequence }) => !this.#damaged.has(sequence));
   }
 
-  /** Claims the first suspect of an endpoint if it is due. */
   claimSuspect(
     endpoint: string,
     { claimant, onDamage }: { claimant: Claimant; onDamage: (error: unknown) => void },
@@ -320,7 +297,6 @@ export class DeliveryTable {
     if (row.status === "running") throw deliveryRunning({ endpoint, id });
   }
 
-  /** Returns the sequence of the newest delivery, or 0 if there are no deliveries. */
   lastSequence(): number {
     return Number(this.statements.lastSequence.get()?.sequence ?? 0);
   }
@@ -358,7 +334,6 @@ export class DeliveryTable {
     return this.statements.paused.all().map(({ endpoint }) => String(endpoint));
   }
 
-  /** Returns all endpoints in the file with their stored retention. */
   endpoints(): { endpoint: string; retention: Retention | undefined }[] {
     return this.statements.endpoints.all().map(({ endpoint, retention_ms, ids_kept_ms }) => ({
       endpoint: String(endpoint),

@@ -19,7 +19,6 @@ export class DueDeliveries {
   #wakeAt = Number.POSITIVE_INFINITY;
   #cancelWake: () => void = () => {};
 
-  /** @param workers the workers of this process, by endpoint. */
   constructor(context: InboxContext, workers: ReadonlyMap<string, EndpointWorker>) {
     this.#context = context;
     this.#workers = workers;
@@ -54,7 +53,6 @@ export class DueDeliveries {
     });
   }
 
-  /** Finds the next suspect of each endpoint. */
   #findSuspects(): Suspect[] {
     const { committed, now } = this.#context;
     return [...this.#workers].flatMap(([endpoint, worker]) => {

@@ -11,7 +11,6 @@ interface EndpointWorkerOptions extends InboxContext {
   gate: ClaimGate;
   /** Called with the time of a scheduled retry, in milliseconds since the epoch. */
   onDueLater: (dueAt: number) => void;
-  /** Called when a delivery starts or ends. */
   onRunningChange: () => void;
 }
 
@@ -23,18 +22,10 @@ const takenOverMessages = {
     "An attempt ended after another process had taken over the delivery. The result of the attempt is ignored.",
 };
 
-interface Running {
-  row: ClaimedRow;
-  controller: AbortController;
-  done: Promise<void>;
-}
-
 /** Runs the deliveries of one endpoint. */
 export class EndpointWorker {
   readonly #options: EndpointWorkerOptions;
-  /** The running deliveries, by ID. */
-  readonly #running = new Map<string, Running>();
-  /** The running deliveries whose handlers have not finished. */
+  readonly #running = new Map<string, { row: ClaimedRow; controller: AbortController; done: Promise<void> }>();
   readonly #inHandler = new Set<ClaimedRow>();
   /** The number of claimed deliveries whose handlers have not finished. A result that is being stored does not occupy a slot. */
   #occupiedSlots = 0;
@@ -44,7 +35,6 @@ export class EndpointWorker {
   #hasMore = false;
   #closing = false;
   #closed = false;
-  /** The number of deliveries that `close` has interrupted. */
   #interrupted = 0;
   /** When claims started failing, by the monotonic clock. */
   #failingSince: number | undefined;

@@ -15,7 +15,6 @@ type EventKeys = readonly [repository: number | null, scope: number | null, acti
 
 /** Deliveries to add to the index. */
 export interface EventGroup {
-  /** The end of the index when the group was read. */
   after: number;
   /** The end of the index with the group. */
   end: number;

@@ -158,7 +158,6 @@ export class DiskSpace {
   }
 }
 
-/** Returns the space of the disk that contains a folder. */
 export function spaceOf(folder: string): Space | undefined {
   try {
     const { bavail, blocks, bsize } = statfsSync(folder);

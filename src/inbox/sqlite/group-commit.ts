@@ -39,7 +39,6 @@ export class GroupCommit {
   #isStoring = false;
   /** When the next transaction may start, by `performance.now()`. */
   #pauseUntil = 0;
-  /** The number of waiting writes that must be committed one by one. */
   #singleWrites = 0;
   #failure: unknown;
 

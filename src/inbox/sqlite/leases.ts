@@ -19,13 +19,7 @@ export interface RunningRow {
   processId: string;
 }
 
-/** A delivery that was recovered from a crashed process. */
-export interface RecoveredDelivery extends DeliveryKey {
-  attempt: number;
-  /** Whether the crash counts as an attempt. */
-  isCounted: boolean;
-  isDead: boolean;
-}
+export type RecoveredDelivery = NonNullable<ReturnType<Leases["recover"]>>;
 
 /**
  * Manages the leases of running deliveries. A process holds the leases of its running deliveries as long as it sends
@@ -106,7 +100,6 @@ export class Leases {
     return { running, lastHeartbeatAt };
   }
 
-  /** Removes a process if it has no running deliveries. */
   removeProcess(processId: string): void {
     this.#statements.removeProcess.run({ process_id: processId });
   }
@@ -128,7 +121,7 @@ export class Leases {
       now,
       lastHeartbeatAt,
     }: { wasAlone: boolean; policy: RetryPolicy; now: number; lastHeartbeatAt: number },
-  ): RecoveredDelivery | undefined {
+  ) {
     const row = this.#statements.row.get(sequence);
     if (row?.status !== "running" || row.process_id !== processId) return undefined;
     const uncountedCrashes = Number(row.uncounted_crashes);

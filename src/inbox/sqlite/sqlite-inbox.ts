@@ -54,7 +54,6 @@ export interface SqliteInboxOptions extends InboxFileOptions {
 const hourMs = 3_600_000;
 /** The maximum duration of a search that blocks the event loop of a server. */
 const maxBlockingSearchMs = 10;
-/** The timeout of the check whether the file is writable. */
 const storageCheckMs = 2_000;
 /** If claims of a worker fail for longer than this time, the inbox reports a problem. */
 const stalledAfterMs = 10_000;
@@ -315,7 +314,6 @@ export class SqliteInbox implements Inbox {
 
 const checkDisk = "Check the disk of the inbox and the permissions of its files.";
 
-/** Returns the error message of a write, or `undefined` if the write succeeds. */
 function failureOf(write: Promise<void>): Promise<string | undefined> {
   const late = () => new Error("another process holds the lock");
   return withDeadline(write, storageCheckMs, late).then(

@@ -13,7 +13,7 @@ import {
 } from "../../console/protocol/send.ts";
 import { badRequest, type ConsoleResource, readBody, readQuery } from "../../console/server/api.ts";
 import { WebhookError } from "../../core/errors.ts";
-import { cutAt } from "../../core/text.ts";
+import { cutAt, readJson } from "../../core/text.ts";
 import { type ParsedEvent, parseScenario } from "../events/event-request.ts";
 import { ScenarioRecorder } from "../events/scenario-recorder.ts";
 import { triggerEvent } from "../events/trigger.ts";
@@ -69,17 +69,9 @@ function readFolder(folder: string) {
  * @throws `ARGUMENT_INVALID` (400) with the invalid fields, or (404) if the file is not listed.
  */
 export function readScenarioFile(folder: string, file: string): readonly ParsedEvent[] {
-  const json = parseJson(readListed(folder, file));
+  const json = readJson(readListed(folder, file));
   if (json === undefined) throw badRequest(`"${file}" is not valid JSON. Choose the file again.`);
   return withBadRequest(() => parseScenario(json));
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 function readListed(folder: string, file: string): string {
@@ -101,7 +93,7 @@ export function scenariosApi(hub: HubContext, folder: string): ConsoleResource {
     app.get("/scenarios/one", (context) => {
       const { file } = readQuery(context, scenarioKey);
       const text = readListed(folder, file);
-      if (parseJson(text) === undefined) return context.json<ScenarioSteps>({ steps: [], invalidJson: text });
+      if (readJson(text) === undefined) return context.json<ScenarioSteps>({ steps: [], invalidJson: text });
       return context.json<ScenarioSteps>({ steps: readScenarioFile(folder, file).map(describeStep) });
     });
 

@@ -1,5 +1,6 @@
 import type { SendDraft, SendPreview, SendRecipient, SendResult } from "../../console/protocol/send.ts";
 import { badRequest, parseSentPayload, type SendSource, type SentEvent } from "../../console/server/api.ts";
+import { isRecord } from "../../core/describe.ts";
 import { WebhookError } from "../../core/errors.ts";
 import type { FilterPrediction } from "../../payload/filter.ts";
 import { parsePayload } from "../../payload/parse.ts";
@@ -261,10 +262,6 @@ function compare(before: unknown, after: unknown, keys: readonly string[]): Edit
 
 function own(value: Readonly<Record<string, unknown>>, name: string): unknown {
   return Object.hasOwn(value, name) ? value[name] : undefined;
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { RepoRef } from "../../hub/schemas.ts";
 import { actions, isKnownScope } from "../../payload/names.ts";
-import { coversScope } from "../../payload/scope.ts";
+import { coversScope } from "../../payload/schema.ts";
 import { canReadPrivate } from "../access.ts";
 import { getAccountKind, getOwner } from "../accounts.ts";
 import type { HubDelivery } from "../delivery/hub-delivery.ts";

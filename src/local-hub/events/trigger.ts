@@ -1,4 +1,4 @@
-import { coversScope } from "../../payload/scope.ts";
+import { coversScope } from "../../payload/schema.ts";
 import type { Watched } from "../../payload/watch.ts";
 import { localUser } from "../accounts.ts";
 import type { HubContext } from "../hub-context.ts";

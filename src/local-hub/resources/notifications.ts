@@ -12,7 +12,7 @@ import {
 } from "../../hub/notifications.ts";
 import { objectId } from "../../hub/schemas.ts";
 import type { NotificationWatchItem } from "../../hub/settings.ts";
-import { coversScope } from "../../payload/scope.ts";
+import { coversScope } from "../../payload/schema.ts";
 import { canReadPrivate, findUserById } from "../access.ts";
 import { accountId, getAccountKind, getAvatarUrl, getOwner, tokenUsers } from "../accounts.ts";
 import { describeRoutes, type ResourceApi, serveRoute } from "../routes/route.ts";

@@ -1,6 +1,7 @@
 import type { MiddlewareHandler } from "hono";
 import { HTTPException } from "hono/http-exception";
 import * as z from "zod";
+import { readJson } from "../../core/text.ts";
 import { maskUrl } from "../../core/urls.ts";
 import { webhookJob, webhookJobRequest } from "../../hub/jobs/definition.ts";
 import { type Webhook, webhook, webhookOperations, webhookRequest, webhookUpdate } from "../../hub/webhooks/schemas.ts";
@@ -248,7 +249,7 @@ function completeForPythonClient(
     const isPythonClient = /\bhf_hub\//.test(context.req.header("user-agent") ?? "");
     if (context.req.method !== "POST" || !isPythonClient) return next();
     const text = await context.req.raw.clone().text();
-    const sent = requestedWebhook.safeParse(parseJson(text));
+    const sent = requestedWebhook.safeParse(readJson(text));
     if (!sent.success) return next();
 
     const before = find(context.req.param("webhookId") ?? "")?.definition;
@@ -280,12 +281,4 @@ function complete(sent: z.output<typeof requestedWebhook>, before: StoredWebhook
     notes.push('"discussions" is not a domain, so the local Hub used "discussion"');
   }
   return { body, notes };
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

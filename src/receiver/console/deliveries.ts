@@ -32,7 +32,6 @@ const timeoutMs = 10_000;
 interface ReplayDeadOptions {
   /** When to start no more replays, as `performance.now()` measures the time. */
   stopAt: number;
-  /** Called after each replay, successful or not. */
   onReplayed: (key: DeliveryKey) => void;
   log: Logger;
   mask: (message: string) => string;
@@ -107,7 +106,6 @@ export class ReceiverDeliveries implements DeliverySource {
     return { ...list, totals };
   }
 
-  /** Reads the row of a delivery, for the live list. */
   async summary(key: DeliveryKey): Promise<DeliverySummary | undefined> {
     const recent = this.#source.server.history.recent.get(key);
     if (recent) return summarize(recent);
@@ -244,7 +242,6 @@ function describe(delivery: StoredDelivery | RecentDelivery, body: string) {
   };
 }
 
-/** Returns the first frame of a stack that is not of Node, this package, or another package, without `at`. */
 function firstOwnFrame(stack: string | undefined): string | undefined {
   const frame = /^\s+at (.+)/;
   return userStackLines(stack ?? "").flatMap((line) => frame.exec(line)?.[1] ?? [])[0];

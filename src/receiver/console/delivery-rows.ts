@@ -2,10 +2,16 @@ import type { AttemptInfo, ConsoleStatus, DeliveryList, DeliverySummary } from "
 import type { DeliveryQuery } from "../../console/server/api.ts";
 import { decodeQueryPart } from "../../core/urls.ts";
 import { isWholeRepository, matchesFilter, matchesRepository, readFilter } from "../../inbox/filter.ts";
-import type { DeliveryAttempt, DeliveryStatus, Inbox, ListOptions, StoredDelivery } from "../../inbox/inbox.ts";
+import {
+  type DeliveryAttempt,
+  type DeliveryStatus,
+  deliveryStatuses,
+  type Inbox,
+  type ListOptions,
+  type StoredDelivery,
+} from "../../inbox/inbox.ts";
 import { summarizeEvent } from "../../payload/names.ts";
-import type { RecentDeliveries, RecentDelivery } from "../history.ts";
-import type { RecentAttempt } from "../run.ts";
+import type { RecentAttempt, RecentDeliveries, RecentDelivery } from "../history.ts";
 
 /** Reads the event, the repository, and the subject of a delivery for the list. The body can be anything, JSON or not. */
 function readEvent(body: string | undefined): Pick<DeliverySummary, "event" | "repository" | "subject"> {
@@ -23,17 +29,6 @@ function readEvent(body: string | undefined): Pick<DeliverySummary, "event" | "r
 function isWebUrl(url: string | undefined): url is string {
   return url !== undefined && /^https?:$/.test(URL.parse(url)?.protocol ?? "");
 }
-
-/** The statuses of the console that a delivery in the inbox can have, and its status in the inbox. */
-const inboxStatuses: Readonly<Partial<Record<ConsoleStatus, DeliveryStatus>>> = {
-  queued: "queued",
-  retrying: "queued",
-  running: "running",
-  succeeded: "succeeded",
-  ignored: "ignored",
-  dead: "dead",
-  cancelled: "cancelled",
-};
 
 export function summarize(delivery: StoredDelivery | RecentDelivery): DeliverySummary {
   const { id, endpoint, status, receivedAt, dueAt, startedAt, finishedAt, body, attempts, replayOf } = delivery;
@@ -56,7 +51,6 @@ export function summarize(delivery: StoredDelivery | RecentDelivery): DeliverySu
   };
 }
 
-/** Describes the attempts of a delivery, oldest first. */
 export function timelineOf({ status, startedAt, attempts }: StoredDelivery | RecentDelivery): AttemptInfo[] {
   const timeline = attempts.map(describeAttempt);
   if (status !== "running") return timeline;
@@ -77,14 +71,7 @@ function describeAttempt(attempt: DeliveryAttempt | RecentAttempt): AttemptInfo 
 /** The maximum number of pages of the inbox for one page of the console, when most deliveries do not match. */
 const maxInboxPages = 5;
 
-/** The fields that decide the order of the list. */
 type Place = Pick<DeliverySummary, "receivedAt" | "id" | "endpoint">;
-
-/** The end of a page: the cursor of the inbox, and the place up to which pages contain the deliveries in memory. */
-interface Position {
-  inboxCursor: string | undefined;
-  after: Place | undefined;
-}
 
 interface PageOptions {
   limit: number;
@@ -175,7 +162,8 @@ function toListOptions(query: DeliveryQuery, statuses: readonly DeliveryStatus[]
 
 function inboxStatusesOf(statuses: readonly ConsoleStatus[] | undefined): readonly DeliveryStatus[] | undefined {
   if (!statuses) return undefined;
-  return [...new Set(statuses.flatMap((status) => inboxStatuses[status] ?? []))];
+  const wanted = statuses.map((status) => (status === "retrying" ? "queued" : status));
+  return deliveryStatuses.filter((status) => wanted.includes(status));
 }
 
 /** The filters that need no body. */
@@ -221,7 +209,8 @@ function formatPosition(inboxCursor: string, after: Place | undefined): string {
   return [inboxCursor, ...place].join("~");
 }
 
-function readPosition(cursor: string | undefined): Position {
+/** Reads the end of a page: the cursor of the inbox, and the place up to which pages contain the deliveries in memory. */
+function readPosition(cursor: string | undefined) {
   const [inboxCursor = "", time = "", endpoint = "", ...id] = cursor?.split("~") ?? [];
   const receivedAt = time === "" ? Number.NaN : Number(time);
   return {

@@ -47,7 +47,6 @@ export function activityHistory(
 const cacheMs = 60_000;
 const timeoutMs = 3_000;
 
-/** Describes the webhook that delivers to `url`. */
 function describeRegistration(url: string, webhooks: readonly Webhook[], hubUrl: string): RegistrationInfo {
   const identify = ({ id, url: target }: Webhook) => ({
     webhookId: id,
@@ -91,14 +90,12 @@ interface InboxState {
 interface ReceiverEndpointsOptions {
   /** The activity before the last reload of a dev session. */
   earlier: EarlierActivity;
-  /** Called after an endpoint was paused or resumed. */
   onChange: () => void;
 }
 
 export class ReceiverEndpoints implements EndpointSource {
   readonly #source: ConsoleSource;
   readonly #options: ReceiverEndpointsOptions;
-  /** The latest answer of the Hub. */
   #read: { at: number; webhooks: Promise<readonly Webhook[] | RegistrationInfo> } | undefined;
 
   constructor(source: ConsoleSource, options: ReceiverEndpointsOptions) {

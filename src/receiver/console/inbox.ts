@@ -69,16 +69,15 @@ interface ReceiverInboxOptions {
   onOpened: () => void;
 }
 
+type InboxParts = Pick<ConsoleSource, "server" | "configuredInbox" | "openInbox" | "mask">;
+
 export class ReceiverInbox implements InboxSource {
-  readonly #source: Pick<ConsoleSource, "server" | "configuredInbox" | "openInbox" | "mask">;
+  readonly #source: InboxParts;
   readonly #options: ReceiverInboxOptions;
   /** Why the inbox could not be opened. Each read tries again, which can take longer than a read. */
   #failure: InboxProblemInfo | undefined;
 
-  constructor(
-    source: Pick<ConsoleSource, "server" | "configuredInbox" | "openInbox" | "mask">,
-    options: ReceiverInboxOptions,
-  ) {
+  constructor(source: InboxParts, options: ReceiverInboxOptions) {
     this.#source = source;
     this.#options = options;
   }

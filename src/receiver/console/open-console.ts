@@ -35,37 +35,34 @@ function createLinkLogger(source: ConsoleSource): (console: Console) => void {
   };
 }
 
-export interface OpenedConsole {
-  console: Console;
-  /** Waits until the replays of inline deliveries have ended. */
-  settle: () => Promise<void>;
-}
+export type OpenedConsole = ReturnType<typeof openConsole>;
 
 /** Creates the console of a receiver. `earlier`: the activity before the last reload of a dev session. */
 export function openConsole(
   server: ServerContext,
   parts: ConsoleParts,
   earlier: EarlierActivity = new EarlierActivity(),
-): OpenedConsole {
+) {
   const source = new ConsoleSource(server, parts);
   const { history, now, log, refusalLog, ownerCheck, toolToken } = server;
   const deliveries = new ReceiverDeliveries(source);
   const events = new ConsoleEvents({
+    watch: () =>
+      history.observe({
+        onChange: (key) => {
+          events.deliveryChanged(key);
+          onChange();
+        },
+        onRefused: () => events.changed("endpoints"),
+      }),
     readDelivery: (key) => deliveries.summary(key),
     isClosed: () => server.isClosed,
   });
   const onChange = () => events.changed("endpoints", "inbox");
-  history.observe(
-    (key) => {
-      events.deliveryChanged(key);
-      onChange();
-    },
-    () => events.changed("endpoints"),
-  );
   const endpoints = new ReceiverEndpoints(source, { earlier, onChange });
   const inbox = new ReceiverInbox(source, { onOpened: () => events.changed("inbox") });
   const logLink = createLinkLogger(source);
-  const console = new Console({
+  const console: Console = new Console({
     place: "receiver",
     features: () => ["deliveries", "endpoints", "inbox"],
     version: packageVersion(),
@@ -85,5 +82,5 @@ export function openConsole(
     mask: (message) => source.mask(message),
     onError: (error) => log.error({ err: error }, "A request of the console failed."),
   });
-  return { console, settle: () => deliveries.settle() };
+  return { console, settle: (): Promise<void> => deliveries.settle() };
 }

@@ -2,8 +2,7 @@ import * as z from "zod/mini";
 import { detailsSchema } from "../../inbox/records.ts";
 import type { ServerContext } from "../context.ts";
 import { activityOutcomes, type EndpointActivity, hour, minute, type SlotSize, slotOf } from "../counts.ts";
-import type { RecentDeliveries } from "../history.ts";
-import { type RecentAttempt, Run } from "../run.ts";
+import { type RecentAttempt, type RecentDeliveries, Run } from "../history.ts";
 
 /*
  * What the console shows and no inbox stores, as plain data, so that the next process of a dev session shows it after a reload. Times
@@ -23,7 +22,6 @@ type EndpointSnapshot = z.infer<typeof endpointSnapshot>;
 
 const activitySnapshot = z.object({ startedAt: z.number(), endpoints: z.array(endpointSnapshot) });
 
-/** The activity of an endpoint, as the console shows it. */
 export interface ShownActivity extends Pick<EndpointSnapshot, "last"> {
   countsIn(size: SlotSize, slot: number): ArrayLike<number>;
 }
@@ -40,12 +38,10 @@ export class EarlierActivity {
     this.#endpoints = new Map(data?.endpoints.map((endpoint) => [endpoint.name, endpoint]));
   }
 
-  /** When the first process started, or `startedAt` if there is no earlier one. */
   firstStart(startedAt: Date): number {
     return this.#startedAt ?? startedAt.getTime();
   }
 
-  /** Adds the activity of an endpoint in the earlier processes to its activity in this one. */
   addTo(name: string, activity: EndpointActivity | undefined): ShownActivity {
     const earlier = this.#endpoints.get(name);
     const slots = { minutes: new Map(earlier?.minutes), hours: new Map(earlier?.hours) };
@@ -60,7 +56,6 @@ export class EarlierActivity {
     };
   }
 
-  /** Returns the activity of this process and the earlier ones. */
   takeSnapshot({ activity, endpoints, now }: ServerContext): z.infer<typeof activitySnapshot> {
     // An endpoint whose file has an error for a moment must not lose its counts.
     const names = new Set([...this.#endpoints.keys(), ...endpoints.names]);
@@ -75,7 +70,6 @@ export class EarlierActivity {
   }
 }
 
-/** Returns the slots that are shown and have counts. */
 function slotsOf(activity: ShownActivity, size: SlotSize, now: number): [number, number[]][] {
   const present = slotOf(now, size);
   return Array.from({ length: size.slots }, (_, age): [number, number[]] => [

@@ -29,14 +29,12 @@ export function withInboxDeadline<Result>(
   return withDeadline(pending, timeoutMs, late);
 }
 
-/** The parts of a server that its console calls. */
 export interface ConsoleParts {
   pipeline: DeliveryPipeline;
   background: BackgroundWork;
   hub: ServerHub;
 }
 
-/** What the resources of a console read from its server. */
 export class ConsoleSource {
   readonly server: ServerContext;
   readonly pipeline: DeliveryPipeline;

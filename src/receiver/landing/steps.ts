@@ -70,7 +70,6 @@ function writeJson(value: unknown, indent = ""): string {
   return `${open}\n${lines.join(",\n")}\n${indent}${close}`;
 }
 
-/** A step that the server's state requires. */
 interface NextStep {
   id: string;
   title: string;
@@ -231,7 +230,6 @@ function namesOf(endpoints: readonly LandingEndpoint[]): Markup {
   return html`${names}${unnamed > 0 && ` and ${formatCount(unnamed)} more`}`;
 }
 
-/** Renders a command or code with a copy button. */
 function command(id: string, text: string, what = "the command"): Markup {
   return html`<div class="copyable">
       <pre><code id="${id}">${text}</code></pre>

@@ -3,18 +3,22 @@ import { getRequestListener, RequestError } from "@hono/node-server";
 import { WebhookError } from "../../core/errors.ts";
 import type { Logger } from "../../core/log.ts";
 import { webhooksPath } from "../../core/urls.ts";
-import { type Answer, errorAnswer, toResponse } from "../../http/answer.ts";
-import { type Exchange, hasDuplicateHeader, sendJson, withoutFraming } from "../../http-server/exchange.ts";
+import { type Answer, errorAnswer, internalError, toResponse } from "../../http/answer.ts";
+import {
+  type Connections,
+  type Exchange,
+  hasDuplicateHeader,
+  sendJson,
+  withoutFraming,
+} from "../../http-server/exchange.ts";
 import {
   type ConnectionLimits,
-  type Connections,
   createHttpServer,
   defaultLimits,
   handleClientErrors,
   malformedRefused,
   openSocket,
 } from "../../http-server/server.ts";
-import { internalError } from "../answer.ts";
 import { showErrorPage } from "../app.ts";
 import type { DeliveryRequest } from "../request.ts";
 
@@ -38,9 +42,7 @@ const loadErrorPage = () => import("../../console/pages/error-page.ts");
 
 /** The timeouts for clients. They are set explicitly, because Node's defaults differ between versions. */
 export interface ListenTimeouts {
-  /** The maximum time to receive the headers of a request. */
   headersMs: number;
-  /** The maximum time to receive a whole request. */
   requestMs: number;
   /** The maximum time between two requests on one connection. */
   keepAliveMs: number;
@@ -66,14 +68,7 @@ export interface ListenOptions {
   optionNames?: string | undefined;
 }
 
-/** A socket that accepts requests. */
-export interface Listener {
-  port: number;
-  /** The number of open connections. */
-  readonly connectionCount: number;
-  /** Stops accepting requests and waits up to `graceMs` for requests in progress. Returns whether all of them finished. */
-  close(graceMs: number): Promise<boolean>;
-}
+export type Listener = Awaited<ReturnType<typeof listen>>;
 
 /** How often Node checks connections for timeouts. */
 const maxCheckIntervalMs = 1_000;
@@ -85,16 +80,7 @@ const closingCheckIntervalMs = 20;
  *
  * @throws `PORT_IN_USE`, `LISTEN_FAILED`.
  */
-export async function listen({
-  fetch,
-  deliver,
-  host,
-  port,
-  timeouts,
-  log,
-  hasOwnLengths,
-  ...options
-}: ListenOptions): Promise<Listener> {
+export async function listen({ fetch, deliver, host, port, timeouts, log, hasOwnLengths, ...options }: ListenOptions) {
   let isClosing = false;
   const adapt = getRequestListener(
     (request, bindings) => {
@@ -173,7 +159,8 @@ export async function listen({
     get connectionCount() {
       return connections.size;
     },
-    async close(graceMs) {
+    /** Stops accepting requests and waits up to `graceMs` for requests in progress. Returns whether all of them finished. */
+    async close(graceMs: number): Promise<boolean> {
       isClosing = true;
       return closeServer(server, connections, graceMs);
     },

@@ -1,5 +1,6 @@
 import { styleText } from "node:util";
 import { pino } from "pino";
+import { readField } from "../../core/describe.ts";
 import { readEnvironment } from "../../core/environment.ts";
 import type { Logger } from "../../core/log.ts";
 import { optionError } from "../../core/options.ts";
@@ -34,7 +35,7 @@ export function formatForTerminal(line: string): string {
     ...flat.map((name) => `${styleText("gray", `${continued(name)}=`)}${continued(fields[name])}`),
   ];
   const lists = names.flatMap((name) => formatList(name, fields[name]));
-  return `${[head.join(" "), ...lists, ...(err === undefined ? [] : [indent(errorText(err))])].join("\n")}\n`;
+  return `${[head.join(" "), ...lists, ...(err === undefined ? [] : [indent(readField(err, "stack") ?? err)])].join("\n")}\n`;
 }
 
 /** Whether a value is a list with items. An empty list is shown like other values. */
@@ -42,7 +43,6 @@ function isList(value: unknown): value is readonly unknown[] {
   return Array.isArray(value) && value.length > 0;
 }
 
-/** Returns the name and one line per item, or nothing for other values. */
 function formatList(name: string, value: unknown): readonly string[] {
   if (!isList(value)) return [];
   return [indent(`${name}:`), ...value.map((item) => `  ${indent(item)}`.replaceAll("\n", "\n  "))];
@@ -56,10 +56,6 @@ function parseLine(line: string): Record<string, unknown> {
 function rank(name: string): number {
   const position = deliveryFields.indexOf(name);
   return position === -1 ? deliveryFields.length : position;
-}
-
-function errorText(error: unknown): unknown {
-  return typeof error === "object" && error !== null && "stack" in error ? error.stack : error;
 }
 
 function indent(value: unknown): string {

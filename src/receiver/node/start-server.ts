@@ -103,7 +103,6 @@ function connectionLimits(options: LaunchOptions): ConnectionLimits {
   };
 }
 
-/** The parts of a server that are necessary to start it. */
 export interface ServerParts extends Pick<ListenOptions, "fetch" | "deliver"> {
   console: ReceiverConsole;
   /** Logs the configuration warnings and, with `announce`, whether a secret is set. Logs them only once. */
@@ -264,17 +263,7 @@ async function logMissingToken(
   }
 }
 
-/** Handles a process's signals and unhandled rejections for a server. */
-export interface ProcessManager {
-  /**
-   * `undefined` until a signal starts to close the server. Afterward, a promise that never settles, so that code that
-   * awaits it does not run before the process exits.
-   */
-  readonly exiting: Promise<never> | undefined;
-  /** Logs the error of a failed launch and exits the process with code 1. Returns if the error is not a `WebhookError`. */
-  exitAfter(error: unknown): void;
-  release(): void;
-}
+export type ProcessManager = ReturnType<typeof manageProcess>;
 
 /**
  * Handles signals and unhandled rejections. The first SIGTERM or SIGINT closes the server and exits the process. The exit
@@ -285,7 +274,7 @@ export interface ProcessManager {
  *
  * @param close closes the server, and returns whether all requests in progress finished in time.
  */
-export function manageProcess(close: () => Promise<boolean>, log: Logger): ProcessManager {
+export function manageProcess(close: () => Promise<boolean>, log: Logger) {
   let exiting: Promise<never> | undefined;
   const onSignal = (signal: NodeJS.Signals) => {
     if (exiting) process.exit(1);
@@ -314,15 +303,20 @@ export function manageProcess(close: () => Promise<boolean>, log: Logger): Proce
   };
   process.on("SIGTERM", onSignal).on("SIGINT", onSignal).on("unhandledRejection", onRejection);
   return {
+    /**
+     * `undefined` until a signal starts to close the server. Afterward, a promise that never settles, so that code that
+     * awaits it does not run before the process exits.
+     */
     get exiting() {
       return exiting;
     },
-    exitAfter(error) {
+    /** Logs the error of a failed launch and exits the process with code 1. Returns if the error is not a `WebhookError`. */
+    exitAfter(error: unknown): void {
       if (!WebhookError.isInstance(error)) return;
       log.error({ code: error.code }, error.message);
       process.exit(1);
     },
-    release() {
+    release(): void {
       process.off("SIGTERM", onSignal).off("SIGINT", onSignal).off("unhandledRejection", onRejection);
     },
   };

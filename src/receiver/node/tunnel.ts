@@ -1,5 +1,6 @@
 import { setTimeout as wait } from "node:timers/promises";
 import type { Logger } from "../../core/log.ts";
+import { loadOnce } from "../../core/time.ts";
 import { webhookSettingsUrl, webhooksPath } from "../../core/urls.ts";
 import { answerReachabilityCheck, createReachabilityCheck } from "../../tunnel/reachability-check.ts";
 import { type OpenTunnelOptions, openReconnectingTunnel, openTunnel, type Tunnel } from "../../tunnel/tunnel.ts";
@@ -104,7 +105,7 @@ async function openTemporary(options: PublicListenerOptions): Promise<PublicList
     await listener.close(graceMs);
     throw error;
   }
-  const closeOnce = async () => {
+  const close = loadOnce(async () => {
     clearTimeout(expiry);
     stopLogging();
     const complete = await listener.close(graceMs);
@@ -112,12 +113,7 @@ async function openTemporary(options: PublicListenerOptions): Promise<PublicList
     await wait(forwardMs);
     await tunnel.close();
     return complete;
-  };
-  let closed: Promise<boolean> | undefined;
-  const close = () => {
-    closed ??= closeOnce();
-    return closed;
-  };
+  });
   let isExpired = false;
   const expiry = setTimeout(() => {
     isExpired = true;
@@ -137,7 +133,6 @@ async function openTemporary(options: PublicListenerOptions): Promise<PublicList
   };
 }
 
-/** Logs the events of a tunnel. Returns a function that stops logging. */
 function logEvents(tunnel: Tunnel, log: Logger): () => void {
   let urlBefore = tunnel.url;
   const removers = [

@@ -172,7 +172,7 @@ export const faults: readonly Fault[] = [
   {
     name: "a cancelled local request stays open when a proxy is set",
     file: "src/core/fetch.ts",
-    find: "cancel: () => void incoming.destroy(),",
+    find: "cancel: () => void source.destroy(),",
     replace: "cancel: () => {},",
     tests: ["test/core/direct-fetch.test.ts"],
   },

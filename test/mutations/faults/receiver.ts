@@ -115,7 +115,7 @@ export const faults: readonly Fault[] = [
   },
   {
     name: "the memory of deliveries from before a reload is not limited",
-    file: "src/receiver/run.ts",
+    file: "src/receiver/history.ts",
     find: "    if (details) this.bytes += 2 * JSON.stringify(details).length;\n",
     replace: "",
     tests: ["test/receiver/history/recent-deliveries.test.ts"],
@@ -158,7 +158,7 @@ export const faults: readonly Fault[] = [
   {
     name: "the body of a response that arrives after the timeout is read to its end",
     file: "src/receiver/handler.ts",
-    find: "      if (timedOut) return void cancelBody(value).catch(() => {});\n",
+    find: "      if (timedOut) return void value.body?.cancel().catch(() => {});\n",
     replace: "",
     tests: ["test/receiver/pipeline/answer-limits.test.ts"],
   },

@@ -8,7 +8,8 @@ async function openWatched(...options: Parameters<typeof openReceiverConsole>) {
   const changed = vi.spyOn(ConsoleEvents.prototype, "deliveryChanged");
   onTestFinished(() => changed.mockRestore());
   const opened = await openReceiverConsole(...options);
-  return { ...opened, changes: () => changed.mock.calls.map(([{ id }]) => id) };
+  const stream = await opened.client.get("stream");
+  return { ...opened, stream, changes: () => changed.mock.calls.map(([{ id }]) => id) };
 }
 
 test("A background delivery changes in an open list when it is stored, when its handler starts, and when it ends", async () => {
@@ -44,6 +45,15 @@ test("An inline delivery changes in an open list when its handler starts, and wh
   finish.resolve();
   await delivered;
   expect(changes()).toEqual(["d-1", "d-1"]);
+});
+
+test("A delivery is not reported after the last page was closed", async () => {
+  const { deliver, stream, changes } = await openWatched((server) => {
+    server.webhook("inline", () => {});
+  });
+  await stream.body?.cancel();
+  await deliver("inline", "d-1");
+  expect(changes()).toEqual([]);
 });
 
 test("A delivery of a paused endpoint changes in an open list when it is replayed, and when it is discarded", async () => {

@@ -84,7 +84,8 @@ test("A sender can fill neither the memory nor the page, and no entry contains a
 test("An open page loads the reasons again after a refused delivery", async () => {
   const changed = vi.spyOn(ConsoleEvents.prototype, "changed");
   onTestFinished(() => changed.mockRestore());
-  const { refuse } = await openServer();
+  const { refuse, client } = await openServer();
+  await client.get("stream");
   await refuse({ secret: "Wrong-5ecret-71" });
   expect(changed).toHaveBeenCalledExactlyOnceWith("endpoints");
 });

@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { RecentDeliveries } from "../../../src/receiver/history.ts";
-import { type RecordedDelivery, Run } from "../../../src/receiver/run.ts";
+import { RecentDeliveries, type RecordedDelivery, Run } from "../../../src/receiver/history.ts";
 
 const mebibyte = 1024 * 1024;
 const recording = { recordDetails: true, now: () => 0, redact: (text: string) => text };

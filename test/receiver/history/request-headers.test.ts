@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { recordHeaders } from "../../../src/receiver/run.ts";
+import { recordHeaders } from "../../../src/receiver/request.ts";
 
 const redact = (text: string) => text.replaceAll("pl4nted", "[redacted]");
 const record = (entries: readonly (readonly [string, string])[]) => ({ ...recordHeaders(entries, redact) });

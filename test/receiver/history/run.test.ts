@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { createSafeLogger } from "../../../src/core/log.ts";
 import { WebhookError } from "../../../src/index.ts";
 import type { Outcome } from "../../../src/payload/parse.ts";
-import { Run } from "../../../src/receiver/run.ts";
+import { Run } from "../../../src/receiver/history.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 
 const succeeded = { status: "succeeded", result: undefined } as const;

@@ -1,4 +1,5 @@
 import { readFile } from "node:fs/promises";
+import { isRecord } from "../../../core/describe.ts";
 import { suggest } from "../../../core/options.ts";
 import { shorten } from "../../../core/text.ts";
 import { createId, createSha } from "../../../local-hub/accounts.ts";
@@ -202,7 +203,7 @@ const identity = {
  */
 export async function readPayloadFile({ file, shell }: { file: string; shell: Shell }): Promise<Fields> {
   const value = await readJson({ option: "--file", file, shell, maxMebibytes });
-  if (isFields(value)) return value;
+  if (isRecord(value)) return value;
   throw usageError(
     `--file: The JSON in "${file}" is not an object. Use an object with payload fields, or a complete payload.`,
   );
@@ -216,7 +217,7 @@ function isCompletePayload(fields: Fields): boolean {
 /** Returns the string in a nested field, if there is one. */
 function textAt(fields: Fields, outer: string, inner: string): string | undefined {
   const within = Object.hasOwn(fields, outer) ? fields[outer] : undefined;
-  const value = isFields(within) && Object.hasOwn(within, inner) ? within[inner] : undefined;
+  const value = isRecord(within) && Object.hasOwn(within, inner) ? within[inner] : undefined;
   return typeof value === "string" ? value : undefined;
 }
 
@@ -224,7 +225,7 @@ function textAt(fields: Fields, outer: string, inner: string): string | undefine
  * Removes the fields that depend on the name of the recorded repository. The rest can be sent for another repository.
  */
 function withoutIdentity(fields: Fields): Fields {
-  return isFields(fields.repo) ? { ...fields, repo: deepMerge(fields.repo, identity) } : fields;
+  return isRecord(fields.repo) ? { ...fields, repo: deepMerge(fields.repo, identity) } : fields;
 }
 
 /** Returns the fields of a push with the texts of the pull request that `--set` gives. */
@@ -296,12 +297,8 @@ function replacingEdits(payload: Fields): readonly PayloadEdit[] {
  */
 function webhookEdits({ webhook }: Fields, { withId }: { withId: boolean }): readonly PayloadEdit[] {
   if (webhook === undefined) return [];
-  if (!isFields(webhook)) return [{ path: "webhook", value: webhook }];
+  if (!isRecord(webhook)) return [{ path: "webhook", value: webhook }];
   return Object.entries(webhook)
     .filter(([key]) => (withId || key !== "id") && isEditPath(key))
     .map(([key, value]) => ({ path: `webhook.${key}`, value }));
-}
-
-function isFields(value: unknown): value is Fields {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { HubError } from "../../../core/errors.ts";
 import { directFetch } from "../../../core/fetch.ts";
-import { toShellWord } from "../../../core/text.ts";
+import { readJson, toShellWord } from "../../../core/text.ts";
 import { defaultLocalHubUrl, defaultPort, isLoopbackHost } from "../../../core/urls.ts";
 import { developmentTokens } from "../../../local-hub/accounts.ts";
 import type { HubDelivery } from "../../../local-hub/delivery/hub-delivery.ts";
@@ -246,14 +246,6 @@ async function request<Schema extends z.ZodType>(options: RequestOptions<Schema>
     throw new HubError(`The local Hub rejected the request: ${rejected.data.error}`, { code: "ARGUMENT_INVALID" });
   }
   throw notALocalHub(hubUrl);
-}
-
-function readJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** Whether `fetch` failed because no server listens at the URL. The system error is in the chain of causes. */

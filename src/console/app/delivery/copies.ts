@@ -1,4 +1,4 @@
-import { readOwnField } from "../../../core/describe.ts";
+import { isRecord, readOwnField } from "../../../core/describe.ts";
 import { escapeHidden, quoteShellWord, toShellWord } from "../../../core/text.ts";
 import { webhookPayload } from "../../../payload/samples.ts";
 import type { DeliveryDetails } from "../../protocol/deliveries.ts";
@@ -145,10 +145,6 @@ function differences(base: object, actual: object): Record<string, unknown> {
     changes[key] = isRecord(before) && isRecord(after) ? differences(before, after) : after;
   }
   return changes;
-}
-
-function isRecord(value: unknown): value is object {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function readText(payload: object, object: string, name: string): string | undefined {

@@ -4,11 +4,12 @@ import { buffer, json } from "node:stream/consumers";
 import { type Context, Hono } from "hono";
 import { HTTPException } from "hono/http-exception";
 import * as z from "zod/mini";
+import { streamOf } from "../../../core/fetch.ts";
 import type { HubContext } from "../../hub-context.ts";
 import { type ApiEnvironment, limitBytes } from "../../routes/route.ts";
 import type { StoredObject } from "../../store/object-store.ts";
 import type { StoredRepository } from "../../store/repository-store.ts";
-import { readRange, streamOf } from "../repositories/files.ts";
+import { readRange } from "../repositories/files.ts";
 import { UrlSigner } from "../repositories/lfs.ts";
 import { chunkHeader, readChunks, readShard, type ShardFile } from "./xet-format.ts";
 

@@ -1,6 +1,6 @@
-import type { Readable } from "node:stream";
 import type { Context, HonoRequest, MiddlewareHandler } from "hono";
 import type * as z from "zod/mini";
+import { streamOf } from "../../../core/fetch.ts";
 import { fileOperations, pathsInfoRequest, treeEntry } from "../../../hub/repositories/contents.ts";
 import type { RepositoryPath } from "../../../hub/repositories/repository-path.ts";
 import { errorResponse, invalidRequest } from "../../error-response.ts";
@@ -305,19 +305,4 @@ export function readRange(header: string | undefined, { size }: { size: number }
 export function listsTag(header: string | undefined, tag: string): boolean {
   const listed = (header ?? "").split(",").map((item) => item.trim().replace(/^W\//, ""));
   return listed.includes(tag) || listed.includes("*");
-}
-
-/** Converts a stream of Node. The file is closed when the client disconnects. */
-export function streamOf(file: Readable): ReadableStream<Uint8Array> {
-  const chunks = file[Symbol.asyncIterator]();
-  return new ReadableStream<Uint8Array>({
-    async pull(controller) {
-      const { done, value } = await chunks.next();
-      if (done) controller.close();
-      else controller.enqueue(value);
-    },
-    cancel() {
-      file.destroy();
-    },
-  });
 }

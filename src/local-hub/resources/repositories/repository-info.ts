@@ -1,3 +1,4 @@
+import { isRecord } from "../../../core/describe.ts";
 import type { RepositoryInfo } from "../../../hub/repositories/repositories.ts";
 import { getOwner } from "../../accounts.ts";
 import type { Commit } from "../../git/commit-store.ts";
@@ -234,8 +235,4 @@ function isTextOrList(value: unknown): boolean {
 
 function isMissing(value: unknown): boolean {
   return value === undefined || value === null;
-}
-
-function isRecord(value: unknown): value is CardData {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
