@@ -1,4 +1,4 @@
-import type { Inbox } from "../inbox/inbox.ts";
+import type { Inbox, StoredDelivery } from "../inbox/inbox.ts";
 import { coveredReason } from "../payload/filter.ts";
 import { derivedIdPrefix, parsePayload } from "../payload/parse.ts";
 import type { WebhookPayload } from "../payload/schema.ts";
@@ -13,6 +13,8 @@ interface AcceptedDelivery {
   hasEnded: boolean;
   /** Whether it has already been found out what of it catch-up has derived. */
   isDecided: boolean;
+  /** Whether it was ignored, because catch-up has derived it. */
+  isCovered: boolean;
   payload: WebhookPayload;
 }
 
@@ -81,11 +83,11 @@ const numberPattern = /^catch-up-(\d+)-/;
 /** The accepted deliveries of an endpoint, by repository. */
 export class AcceptedDeliveries {
   readonly #endpoint: string;
-  readonly #inbox: Pick<Inbox, "list">;
+  readonly #inbox: Pick<Inbox, "list" | "get">;
   readonly #deliveries = new Map<string, AcceptedDelivery[]>();
   readonly #read = new Set<string>();
 
-  constructor(endpoint: string, inbox: Pick<Inbox, "list">) {
+  constructor(endpoint: string, inbox: Pick<Inbox, "list" | "get">) {
     this.#endpoint = endpoint;
     this.#inbox = inbox;
   }
@@ -104,15 +106,15 @@ export class AcceptedDeliveries {
         ...(cursor && { cursor }),
       });
       for (const { id, status, body, receivedAt, attempts } of page.deliveries) {
-        // A covered delivery repeats a derived one.
-        if (body === undefined || this.#read.has(id) || attempts.at(-1)?.reason === coveredReason) continue;
+        if (body === undefined || this.#read.has(id)) continue;
         this.#read.add(id);
         const payload = readPayload(body);
         if (!payload) continue;
         const { repo } = payload;
-        const hasEnded = status !== "queued" && status !== "running";
-        const isDecided = hasEnded || attempts.length > 0 || id.startsWith(derivedIdPrefix);
-        const delivery = { id, receivedAt: receivedAt.getTime(), hasEnded, isDecided, payload };
+        const state = stateOf({ id, status, attempts });
+        // It repeats a derived delivery.
+        if (state.isCovered) continue;
+        const delivery = { id, receivedAt: receivedAt.getTime(), ...state, payload };
         const deliveries = this.#deliveries.get(repo.id);
         if (deliveries) deliveries.push(delivery);
         else this.#deliveries.set(repo.id, [delivery]);
@@ -131,19 +133,21 @@ export class AcceptedDeliveries {
     // Lists are newest first.
     const deliveries = this.#deliveries.get(repositoryId)?.toReversed() ?? [];
     for (const delivery of deliveries.sort((one, other) => one.receivedAt - other.receivedAt)) {
-      const { id, payload, receivedAt, hasEnded, isDecided } = delivery;
-      if (!hasEnded) accepted.openSince ??= receivedAt;
+      const { id, payload, receivedAt } = delivery;
+      if (!delivery.isDecided) await this.#update(delivery);
+      if (delivery.isCovered) continue;
+      if (!delivery.hasEnded) accepted.openSince ??= receivedAt;
       const isCompared = known?.has(id) ?? true;
-      const hasSeveralRefs = (payload.updatedRefs?.length ?? 0) > 1;
-      if (isCompared || (isDecided && !hasSeveralRefs)) {
+      if (isCompared || id.startsWith(derivedIdPrefix)) {
         accepted.add(delivery, { isCompared });
         continue;
       }
       accepted.covered ??= await readCovered();
       const { part, covered } = await uncoveredPart(payload, accepted.covered, listCommits);
-      if (isDecided) {
+      if (delivery.isDecided) {
+        // What ran although it was derived, because the Hub did not answer in time, is no further change.
         const updatedRefs = Array.isArray(part) ? part : payload.updatedRefs;
-        accepted.add({ id, payload: { ...payload, updatedRefs } }, { isCompared });
+        if (part !== "nothing") accepted.add({ id, payload: { ...payload, updatedRefs } }, { isCompared });
         continue;
       }
       accepted.undoes ||= covered !== accepted.covered;
@@ -153,6 +157,26 @@ export class AcceptedDeliveries {
     }
     return accepted;
   }
+
+  /** Reads whether a delivery has been decided since it was read. */
+  async #update(delivery: AcceptedDelivery): Promise<void> {
+    const stored = await this.#inbox.get({ endpoint: this.#endpoint, id: delivery.id });
+    if (stored) Object.assign(delivery, stateOf(stored));
+  }
+}
+
+function stateOf({
+  id,
+  status,
+  attempts,
+}: Pick<StoredDelivery, "id" | "status" | "attempts">): Pick<AcceptedDelivery, "hasEnded" | "isDecided" | "isCovered"> {
+  const hasEnded = status !== "queued" && status !== "running";
+  const wasTried = attempts.some(({ outcome }) => outcome !== "abandoned");
+  return {
+    hasEnded,
+    isDecided: hasEnded || wasTried || id.startsWith(derivedIdPrefix),
+    isCovered: attempts.at(-1)?.reason === coveredReason,
+  };
 }
 
 function readPayload(body: string): WebhookPayload | undefined {

@@ -26,6 +26,7 @@ export class CallBudget {
 
   /** Adopts the limit of the account from an answer of the Hub, such as `RateLimit-Policy: "fixed window";"api";q=1000;w=300`. */
   adopt(headers: Headers): void {
+    if (this.#perWindow === Number.POSITIVE_INFINITY) return;
     const [, calls, seconds] = /"api";q=(\d{1,9});w=(\d{1,9})/.exec(headers.get("ratelimit-policy") ?? "") ?? [];
     const perWindow = ((Number(calls) * windowMs) / (Number(seconds) * 1_000)) * share;
     if (perWindow >= 1 && Number.isFinite(perWindow)) this.#perWindow = perWindow;

@@ -16,7 +16,7 @@ import { StateReader } from "./repository-state.ts";
 
 export interface RunOptions {
   signal: AbortSignal;
-  /** Where the comparison starts, whatever was seen before. Default: where the last run ended. */
+  /** Where the comparison starts if that is earlier than the end of the last run. */
   since?: CatchUpTarget["since"] | undefined;
   /** Called before each comparison, and at the end. */
   onProgress?: ((report: CatchUpReport) => void) | undefined;
@@ -115,13 +115,11 @@ export class CatchUp {
     const before = this.#turns.get(key);
     const turn = before ? untilAborted(before, signal).then(take) : take();
     // A turn whose wait was aborted does not let the next one overtake the one before.
-    const settled = Promise.allSettled([before, turn]).then(() => {});
-    this.#turns.set(key, settled);
-    try {
-      return await turn;
-    } finally {
+    const settled: Promise<void> = Promise.allSettled([before, turn]).then(() => {
       if (this.#turns.get(key) === settled) this.#turns.delete(key);
-    }
+    });
+    this.#turns.set(key, settled);
+    return await turn;
   }
 }
 

@@ -90,10 +90,14 @@ interface Range {
  * accepted besides, such as a force push whose reversal was lost, is connected, so that its last change leads to the end.
  */
 export function missedRanges(accepted: readonly RefChange[], { from, to }: Range): Range[] {
-  const remaining = [...accepted];
+  const remaining = accepted.map((change, order) => ({ ...change, order }));
+  /** The order of the last accepted change that was followed. */
+  let latest = -1;
   const take = (matches: (change: RefChange) => boolean) => {
     const index = remaining.findIndex(matches);
-    return index === -1 ? undefined : remaining.splice(index, 1)[0];
+    const [taken] = index === -1 ? [] : remaining.splice(index, 1);
+    latest = Math.max(latest, taken?.order ?? -1);
+    return taken;
   };
   // Loops, because a busy repository can have thousands of changes.
   const follow = (start: string | null): string | null => {
@@ -121,12 +125,15 @@ export function missedRanges(accepted: readonly RefChange[], { from, to }: Range
   remaining.reverse();
   const end = followBack(to, position);
   remaining.reverse();
+  const followed = latest;
   for (let other = remaining.shift(); other; other = remaining.shift()) {
+    latest = other.order;
     const first = followBack(other.oldSha);
     const last = follow(other.newSha);
-    // The latter repeats what the handler has already received, such as a push that arrived after the first run had read its commit.
-    if (first === last || (position === end && last === end)) continue;
-    moveTo(first);
+    // Others lead to where the handler already was, such as a push that arrived after its commit was compared.
+    const isKnown = last === from || (position === end && last === end);
+    if (first === last || (isKnown && (last === end || latest < followed))) continue;
+    if (!isKnown) moveTo(first);
     position = last;
   }
   moveTo(end);

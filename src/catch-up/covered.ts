@@ -80,8 +80,10 @@ async function compareWithRanges(
     const commits = await listCommits({ revision: to, until: from, max: maxCommits });
     const end = commits.indexOf(newSha);
     if (end === -1 || newSha === from) continue;
-    if (oldSha === null || commits.indexOf(oldSha) > end) return "covered";
-    undoes = true;
+    const start = oldSha === null ? Number.POSITIVE_INFINITY : commits.indexOf(oldSha);
+    if (start > end) return "covered";
+    // In a list that was cut, the change can start before its end.
+    undoes ||= start !== -1 || commits.length < maxCommits;
   }
   return undoes ? "undoes" : "other";
 }

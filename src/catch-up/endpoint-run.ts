@@ -47,7 +47,7 @@ export interface CatchUpOptions {
 }
 
 /** The part of an inbox that catch-up uses. What it derives is accepted by the server. */
-export type ReadInbox = Pick<Inbox, "list" | "cursors">;
+export type ReadInbox = Pick<Inbox, "list" | "get" | "cursors">;
 
 /** What a run has done. */
 export interface CatchUpReport {
@@ -130,10 +130,10 @@ export class EndpointRun {
       await cursors.set(target.endpoint, new Map([[cursorKeys.endpoint, JSON.stringify(first)]]));
     }
     const { ranAt = startedAt, unfinished = {} } = endpoint ?? {};
-    const { since } = parts;
-    const given = since === "all" ? [overlapMs] : since instanceof Date ? [since.getTime()] : [];
+    const start = parts.since ?? (endpoint ? undefined : target.since);
+    const since = start instanceof Date ? start.getTime() : start === "all" ? overlapMs : startedAt;
     // The clock can have been set back.
-    await accepted.read(new Date(Math.min(startedAt, ranAt, ...Object.values(unfinished), ...given) - overlapMs));
+    await accepted.read(new Date(Math.min(startedAt, since, ranAt, ...Object.values(unfinished)) - overlapMs));
     return new EndpointRun(parts, { startedAt, stored, endpoint, accepted });
   }
 
@@ -210,13 +210,14 @@ export class EndpointRun {
     let repository = listed;
     const { target, cursors, dryRun, now, since } = this.#parts;
     const stored = readRepositoryCursor(this.#stored.get(cursorKeys.repository(repository.id)));
-    const known = since === undefined ? stored : undefined;
-    const isNew = since === undefined && !isFirst && this.#isCreatedLater(repository);
+    const isEarlier = since === "all" || (since instanceof Date && since.getTime() < (this.#endpoint?.ranAt ?? 0));
+    const known = isEarlier ? undefined : stored;
+    const isNew = !stored && !isFirst && this.#isCreatedLater(repository);
     const start = since ?? target.since;
     const compared = known?.compared ?? (start === "now" && !isNew ? "all" : []);
     let accepted = await this.#acceptedOf(repository, compared);
     let present = await this.#readPresent(repository, known, accepted);
-    const cursor = known ?? (isNew ? undefined : await this.#firstCursor(present, start));
+    const cursor = known ?? (isNew ? undefined : await this.#firstCursor(present, { since: start, stored }));
     const hasRepoEvents = target.domains.includes("repo");
     const find = () =>
       findMissedChanges({
@@ -225,6 +226,8 @@ export class EndpointRun {
         ownerId: (name) => this.#reader.ownerId(name),
       });
     let missed = await find();
+    // The list can be older than the refs. If a force push restores its commit, the next list must not look as if nothing has changed.
+    let isListCurrent = accepted.refs.size === 0;
     if (missed.length > 0) {
       // Deliveries that arrived after the last read. Those that arrive from now on wait until the comparison has ended.
       const lastReadAt = this.#readAt;
@@ -238,7 +241,9 @@ export class EndpointRun {
       present = await this.#readPresent(repository, known, accepted);
       missed = await find();
       // After two repositories were renamed, the name can be that of the other one.
-      if ((await this.#reader.repository(repository))?.id !== repository.id) return this.#leave(repository.id);
+      const after = await this.#reader.repository(repository);
+      if (after?.id !== repository.id) return this.#leave(repository.id);
+      isListCurrent = after.lastModified === latest.lastModified;
     }
     const first = Math.max(stored?.derived ?? 0, accepted.derived);
     const deliveries = await this.#derive(missed, { present, first });
@@ -246,19 +251,22 @@ export class EndpointRun {
     await this.#accept(deliveries);
     if (dryRun) return;
     // The next run finds out how it has ended, or whether its change was derived.
-    if (accepted.openSince !== undefined) {
+    if (accepted.openSince !== undefined && accepted.openSince > this.#startedAt - coveredMs) {
       this.#unfinished.set(repository.id, Math.min(this.#startedAt, accepted.openSince + overlapMs));
     }
     const ids = [...accepted.ids, ...deliveries.map(({ id }) => id)];
-    const text = JSON.stringify(nextCursor({ cursor, present, compared: ids, derived: first + deliveries.length }));
+    const next = nextCursor({ cursor, present, compared: ids, derived: first + deliveries.length });
+    const text = JSON.stringify(isListCurrent ? next : { ...next, lastModified: undefined });
     const key = cursorKeys.repository(repository.id);
     if (text !== this.#stored.get(key)) await cursors.set(target.endpoint, new Map([[key, text]]));
   }
 
   /** Whether a repository without a cursor was created since the last run. An older one could not be read before. */
-  #isCreatedLater({ createdAt }: ListedRepository): boolean {
-    const { ranAt } = this.#endpoint ?? {};
-    return ranAt !== undefined && !(createdAt !== undefined && Date.parse(createdAt) <= ranAt);
+  #isCreatedLater({ id, createdAt }: ListedRepository): boolean {
+    if (!this.#endpoint) return false;
+    const { ranAt, unfinished } = this.#endpoint;
+    // The clocks of the Hub and of this machine differ, and a list can be older than its request.
+    return !(createdAt !== undefined && Date.parse(createdAt) <= (unfinished[id] ?? ranAt) - overlapMs);
   }
 
   #acceptedOf(
@@ -300,23 +308,29 @@ export class EndpointRun {
     return this.#parts.target.watch.some((watched) => watched.type === type && isSameText(watched.name, name));
   }
 
-  /** Returns the state from which the first run of a watched item derives deliveries. */
-  async #firstCursor(present: PresentState, since: CatchUpTarget["since"]): Promise<RepositoryCursor> {
+  /**
+   * Returns the state from which the first run of a watched item derives deliveries, or a later one that starts earlier than the last.
+   * What the Hub shows without a time, such as the name, starts with the stored state.
+   */
+  async #firstCursor(
+    present: PresentState,
+    { since, stored }: { since: CatchUpTarget["since"]; stored: RepositoryCursor | undefined },
+  ): Promise<RepositoryCursor> {
     const { repository } = present;
     if (since === "now") return nextCursor({ cursor: undefined, present, compared: [], derived: 0 });
-    const start = nextCursor({ cursor: undefined, present: { repository }, compared: [], derived: 0 });
-    const empty = { ...start, refs: {}, discussions: {} };
-    if (since === "all") return empty;
+    const start = stored ?? nextCursor({ cursor: undefined, present: { repository }, compared: [], derived: 0 });
     const refs: Record<string, string> = {};
     for (const [ref, commit] of present.refs ?? []) {
+      if (since === "all") break;
       const before = await this.#reader.commitBefore(repository, { revision: commit, time: since });
       if (before !== undefined) refs[ref] = before;
     }
     const discussions: RepositoryCursor["discussions"] = {};
     for (const { num, createdAt, status, title, numComments } of present.discussions ?? []) {
-      if (Date.parse(createdAt) <= since.getTime()) discussions[num] = { status, title, comments: numComments };
+      if (since === "all" || Date.parse(createdAt) > since.getTime()) continue;
+      discussions[num] = stored?.discussions?.[num] ?? { status, title, comments: numComments };
     }
-    return { ...empty, refs, discussions };
+    return { ...start, refs: present.refs && refs, discussions: present.discussions && discussions };
   }
 
   /** Creates the deliveries of missed changes, numbered after `first`. */

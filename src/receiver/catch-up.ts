@@ -28,6 +28,7 @@ interface ScheduledTarget extends CatchUpTarget {
 /** The inbox of a server that has not run yet. */
 const emptyInbox: ReadInbox = {
   list: async () => ({ deliveries: [] }),
+  get: async () => undefined,
   cursors: { get: async () => undefined, list: async () => new Map(), set: async () => {}, claim: async () => true },
 };
 
@@ -185,7 +186,7 @@ export class ServerCatchUp {
         failures = 0;
         // Another process may have crashed during its run.
         waitMs = isElsewhere ? Math.min(claimMs, target.everyMs) : nextMs;
-        nextMs = target.everyMs;
+        if (!isElsewhere) nextMs = target.everyMs;
       } catch (error) {
         if (signal.aborted) return;
         failures += 1;

@@ -34,6 +34,8 @@ describe("The part of a ref's history that no accepted delivery covers", () => {
     ["a force push back", "A-B", "A-A", "B-A"],
     ["a force push back before another push from the same commit", "A-B A-C", "A-C", "B-A"],
     ["nothing, if a push arrived after its commit was compared", "A-B", "B-B", ""],
+    ["nothing, if another push followed it", "A-B B-C", "B-C", ""],
+    ["what the handler needs after a push that arrived late", "B-C A-B", "B-C", "B-C"],
     ["the creation of a ref", "", "0-A", "0-A"],
     ["the deletion of a ref", "A-B", "A-0", "B-0"],
     ["a deletion and a creation as one change", "", "A-B", "A-B"],

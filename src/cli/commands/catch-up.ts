@@ -34,7 +34,9 @@ export function addCatchUp(program: Command, invocation: Invocation): void {
 /** Reads `--since`. @throws `InvalidArgumentError` */
 function parseSince(text: string): Date | "all" {
   if (text === "all") return text;
-  const time = isDuration(text) ? Date.now() - toMilliseconds(text, "--since") : Date.parse(text);
+  // Date.parse reads a mere number as a year or a month.
+  const date = /^\d{4}-/.test(text) ? Date.parse(text) : Number.NaN;
+  const time = isDuration(text) ? Date.now() - toMilliseconds(text, "--since") : date;
   if (Number.isNaN(time) || time > Date.now()) {
     throw new InvalidArgumentError("Expected a duration such as 2d, a past date such as 2026-01-31, or all.");
   }
@@ -62,10 +64,12 @@ async function run(
     if (repositories === total) progress?.clear();
   };
   const path = findServerFile({ file });
-  const done = await catchUpFile({ path, dryRun, since, signal, onProgress }).catch((error: unknown) => {
-    if (!signal.aborted) throw error;
-    return undefined;
-  });
+  const done = await catchUpFile({ path, dryRun, since, signal, onProgress })
+    .catch((error: unknown) => {
+      if (!signal.aborted) throw error;
+      return undefined;
+    })
+    .finally(() => progress?.clear());
   if (!done) {
     output.log("Stopped. The next run continues.");
     invocation.exitCode = 1;

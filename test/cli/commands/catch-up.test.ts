@@ -92,6 +92,7 @@ describe("hub-webhooks catch-up", () => {
     ["an unknown file", ["nothing.ts"], 1],
     ["an unknown option", ["--once-more"], 2],
     ["an unknown time", ["--since", "yesterday"], 2],
+    ["a mere number", ["--since", "2"], 2],
     ["a future time", ["--since", "2999-01-01"], 2],
   ])("refuses %s", async (_name, argv, exitCode) => {
     expect((await runCommand(["catch-up", ...argv])).exitCode).toBe(exitCode);

@@ -21,7 +21,7 @@ export const faults: readonly Fault[] = [
   {
     name: "a force push whose reversal was lost is not connected",
     file: "src/catch-up/changes.ts",
-    find: "if (first === last || (position === end && last === end)) continue;",
+    find: "if (first === last || (isKnown && (last === end || latest < followed))) continue;",
     replace: "continue;",
     tests: [ranges],
   },
@@ -133,8 +133,8 @@ export const faults: readonly Fault[] = [
   {
     name: "a push that arrives late is derived backwards",
     file: "src/catch-up/changes.ts",
-    find: " || (position === end && last === end)",
-    replace: "",
+    find: "    if (!isKnown) moveTo(first);",
+    replace: "    moveTo(first);",
     tests: [ranges],
   },
   {
