@@ -41,7 +41,6 @@ const takesLong = [
   "test/dev/reloading-server.test.ts",
   "test/doctor/doctor.test.ts",
   "test/e2e/audit.test.ts",
-  "test/e2e/dev-loop.test.ts",
   "test/e2e/template.test.ts",
   "test/inbox/bucket/contract.test.ts",
   "test/inbox/bullmq/lost-leases.test.ts",
