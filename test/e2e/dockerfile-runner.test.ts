@@ -1,23 +1,16 @@
-import { describe, expect, test } from "vitest";
-import { parseDockerIgnore } from "../support/dockerfile/ignore.ts";
-import { parseDockerfile } from "../support/dockerfile/parse.ts";
+import { expect, test } from "vitest";
+import { parseDockerfile, parseDockerIgnore } from "../support/dockerfile.ts";
 
-describe("The Dockerfile runner refuses", () => {
-  test.each([
-    [
-      "an unknown instruction",
-      "FROM node:24-slim\nARG VERSION",
-      /^Line 2, ARG VERSION: this instruction is not supported/,
-    ],
-    ["another base image", "FROM debian:12", /only node images/],
-    ["a variable", "FROM node:24\nWORKDIR $HOME/app", /variables are not supported/],
-    ["an unknown flag", "FROM node:24\nCOPY --chmod=755 . .", /the flag --chmod is not supported/],
-    ["a path of this machine", "FROM node:24\nRUN mkdir /data", /absolute path/],
-    ["an unknown user", "FROM node:24\nUSER postgres", /not a user of the node images/],
-    ["a CMD for a shell", "FROM node:24\nCMD node server.ts", /write the command as a list/],
-  ])("%s", (_what, text, message) => {
-    expect(() => parseDockerfile(text)).toThrow(message);
-  });
+test.each([
+  ["an unknown instruction", "ARG VERSION"],
+  ["another base image", "FROM debian:12"],
+  ["a variable", "WORKDIR $HOME/app"],
+  ["an unknown flag", "COPY --chmod=755 . ."],
+  ["a path of this machine", "RUN mkdir data && ls /data"],
+  ["an unknown user", "USER postgres"],
+  ["a CMD for a shell", "CMD node server.ts"],
+])("The Dockerfile runner refuses %s", (_what, line) => {
+  expect(() => parseDockerfile(`FROM node:24-slim\n${line}\n`)).toThrow(line);
 });
 
 test("The last matching rule of a .dockerignore applies", () => {
