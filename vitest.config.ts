@@ -35,6 +35,7 @@ const takesLong = [
   "test/cli/commands/sync.test.ts",
   "test/console/app/copied-test.test.ts",
   "test/deploy/deploy.test.ts",
+  "test/deploy/workflow.test.ts",
   "test/dev/console/direct-send-source.test.ts",
   "test/dev/dev-session-real.test.ts",
   "test/dev/dev-session.test.ts",
