@@ -366,15 +366,6 @@ describe("The dev proxy", () => {
     expect((await ask(proxy.url, raw)).status).toBe(200);
   });
 
-  test("forwards a webhook from the tunnel", async () => {
-    const { requests, publicUrl, deliveries } = await openRecorded();
-    expect(await (await post(publicUrl, "payload")).text()).toBe("recorded");
-    expect(requests[0]?.body).toBe("payload");
-    expect(deliveries).toEqual([
-      { endpoint: "retrain", deliveryId: "one", status: 200, durationMs: expect.any(Number) },
-    ]);
-  });
-
   test("resets the connection to the server when the client disconnects", async () => {
     const begun = Promise.withResolvers<IncomingMessage>();
     const { proxy, deliveries } = await openProxyTo((incoming) => begun.resolve(incoming), { probeIntervalMs: 10 });

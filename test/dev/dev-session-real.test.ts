@@ -164,49 +164,12 @@ describe("A session with the real Hub", () => {
     await expect(again).rejects.toThrow("no longer wanted");
   });
 
-  test("closes if it is aborted later", async () => {
-    const project = await openProject();
-    const { urls, options } = await openRealHub();
-    const stopping = new AbortController();
-    const { session } = await startIn(project, { ...options, signal: stopping.signal });
-    expect(await urls()).toHaveLength(1);
-    stopping.abort();
-    await session.close();
-    expect(await urls()).toEqual([]);
-    await expect(fetch(options.publicUrl)).rejects.toThrow();
-  });
-
   test("rejects with the error of the Hub, and leaves nothing open", async () => {
     const project = await openProject();
     const { options } = await openRealHub();
     const wrong = startDev({ ...optionsIn(project), ...options, token: "hf_wrong" });
     await expect(wrong).rejects.toMatchObject({ code: "HUB_UNAUTHORIZED" });
     await expect(fetch(options.publicUrl)).rejects.toThrow();
-  });
-
-  test("rejects if the Hub is down", { timeout: 40_000 }, async () => {
-    const project = await openProject();
-    const { options } = await openRealHub();
-    const endpoint = `http://127.0.0.1:${await freePort()}`;
-    const started = startDev({ ...optionsIn(project), ...options, hubUrl: endpoint });
-    await expect(started).rejects.toMatchObject({ code: "HUB_UNREACHABLE" });
-    await expect(fetch(options.publicUrl)).rejects.toThrow();
-  });
-
-  test("reports and retries failures of the Hub", async () => {
-    const project = await openProject();
-    const { hub, webhooks, options } = await openRealHub();
-    let isDown = false;
-    const endpoint = await openFailingHub(hub.url, () => (isDown ? 403 : undefined));
-    const { session, until } = await startIn(project, { ...options, hubUrl: endpoint, repairInterval: "100ms" });
-    isDown = true;
-    await project.write("server.ts", watchingFile.replace("dataset:me/data", "org:acme"));
-    expect((await until("problem")).code).toMatch(/^HUB_/);
-    isDown = false;
-    await until("webhooks");
-    expect(await webhooks()).toMatchObject([{ watched: [{ type: "org", name: "acme" }] }]);
-    await session.close();
-    expect(await webhooks()).toEqual([]);
   });
 
   test("reports webhooks that it could not delete, and the next session deletes them", async () => {

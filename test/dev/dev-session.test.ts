@@ -12,7 +12,6 @@ import { systemClock } from "../../src/tunnel/provider.ts";
 import { runTrigger } from "../cli/run-command.ts";
 import { ConsoleClient } from "../local-hub/support/console-client.ts";
 import { freePort } from "../support/free-port.ts";
-import { listen } from "../support/listen.ts";
 import { startLocaltunnelServer } from "../support/localtunnel-server.ts";
 import { RawSocket, requestBytes } from "../support/raw-socket.ts";
 import { waitFor } from "../support/wait-for.ts";
@@ -438,13 +437,6 @@ describe("A session with a local Hub", () => {
     const project = await openProject();
     await expect(startDev({ ...optionsIn(project), ...options })).rejects.toMatchObject({ code });
   });
-
-  test("rejects if a requested port is in use", async () => {
-    const project = await openProject();
-    const { port } = await listen(createServer());
-    await expect(startDev(optionsIn(project, { port }))).rejects.toMatchObject({ code: "PORT_IN_USE" });
-    await expect(startDev(optionsIn(project, { hubPort: port }))).rejects.toMatchObject({ code: "PORT_IN_USE" });
-  });
 });
 
 describe("A session with a tunnel", () => {
@@ -496,12 +488,5 @@ describe("A session with a tunnel", () => {
     const problems = events.flatMap((event) => (event.event === "problem" ? [event.code] : []));
     expect(problems).toEqual(["TUNNEL_NAME_TAKEN"]);
     expect(JSON.stringify(events)).not.toContain(secret);
-  });
-
-  test("rejects if the tunnel cannot be opened", async () => {
-    const project = await openProject();
-    await using host = await startLocaltunnelServer({ mode: "forbidden" });
-    const started = startDev(optionsIn(project, { tunnel: { host: host.url } }));
-    await expect(started).rejects.toMatchObject({ code: "TUNNEL_FAILED" });
   });
 });

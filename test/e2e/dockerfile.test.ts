@@ -4,8 +4,7 @@ import { join } from "node:path";
 import { LocalHub } from "hub-webhooks/local-hub";
 import { deliveryRequest, webhookPayload } from "hub-webhooks/testing";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
-import { buildImage, type Image } from "../support/dockerfile/build.ts";
-import { type Container, startContainer } from "../support/dockerfile/container.ts";
+import { buildImage, type Container, type Image, startContainer } from "../support/dockerfile.ts";
 import { freePort } from "../support/free-port.ts";
 import { runProgram } from "../support/program.ts";
 import { root } from "../support/project-folder.ts";
@@ -48,10 +47,10 @@ describe.skipIf(skipReason).each(receivers)("$name", ({ endpoint, answer, contex
     folder = await mkdtemp(join(tmpdir(), "dockerfile-test-"));
     await chmod(folder, 0o755);
     contextFolder = await context(folder);
-    image = await buildImage({ dockerfile: join(contextFolder, "Dockerfile"), context: contextFolder });
+    image = await buildImage(contextFolder);
     const port = await freePort();
     url = `http://127.0.0.1:${port}`;
-    container = startContainer(image, { environment: { PORT: String(port), WEBHOOK_SECRET: secret } });
+    container = startContainer(image, { PORT: String(port), WEBHOOK_SECRET: secret });
     await container.healthy();
   }, buildTimeout);
   afterAll(async () => {
@@ -110,20 +109,18 @@ describe.skipIf(skipReason)("The Dockerfile of templates/space with an inbox in 
     await chmod(folder, 0o755);
     const context = await spaceWithPackedPackage(folder);
     await appendFile(join(context, "server.ts"), backgroundEndpoint);
-    const image = await buildImage({ dockerfile: join(context, "Dockerfile"), context });
+    const image = await buildImage(context);
     const temporary = join(folder, "temporary");
     await wipe(temporary);
     const start = async (environment: Record<string, string>) => {
       const port = await freePort();
       const container = startContainer(image, {
-        environment: {
-          PORT: String(port),
-          WEBHOOK_SECRET: secret,
-          SPACE_ID: "local-user/space",
-          TMPDIR: temporary,
-          ...hub.createBucket("local-user/inbox"),
-          ...environment,
-        },
+        PORT: String(port),
+        WEBHOOK_SECRET: secret,
+        SPACE_ID: "local-user/space",
+        TMPDIR: temporary,
+        ...hub.createBucket("local-user/inbox"),
+        ...environment,
       });
       onTestFinished(() => void container.stop("SIGKILL"));
       await container.healthy();

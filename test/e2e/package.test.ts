@@ -2,28 +2,14 @@ import { cp, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { LocalHub } from "../../src/local-hub/local-hub.ts";
-import { freePort } from "../support/free-port.ts";
 import { startLocaltunnelServer } from "../support/localtunnel-server.ts";
-import { runProgram, startProgram } from "../support/program.ts";
+import { runProgram } from "../support/program.ts";
 import { root } from "../support/project-folder.ts";
 import { pack } from "./pack.ts";
-
-/** The variables that the examples need to start. Only the token is valid. */
-const exampleEnvironment = {
-  HF_TOKEN: "hf_local",
-  JOB_NAMESPACE: "acme",
-  MODEL_NAME: "acme/net",
-  TARGET_OWNER: "acme",
-};
 
 const installTimeout = 120_000;
 const skipped = process.env.SLOW_TESTS !== "1";
 if (skipped) console.warn("Skipped the packed package, because installing it takes time. Set SLOW_TESTS=1 to run it.");
-
-const examples = (await readdir(join(root, "examples"), { withFileTypes: true }))
-  .filter((entry) => entry.isDirectory())
-  .map(({ name }) => name);
 
 describe.skipIf(skipped)("The packed package, installed in an empty folder", () => {
   let folder: string;
@@ -116,16 +102,6 @@ describe.skipIf(skipped)("The packed package, installed in an empty folder", () 
     expect(code, output).toBe(0);
   });
 
-  test("installs the command hub-webhooks", async () => {
-    const { version } = JSON.parse(await readFile(join(root, "package.json"), "utf8"));
-    const { code, output } = await runProgram(["npx", "--no", "--", "hub-webhooks", "--version"], {
-      cwd: folder,
-      env: environment,
-    });
-    // npm may print its own messages first.
-    expect({ code, last: output.trim().split("\n").at(-1) }).toEqual({ code: 0, last: version });
-  });
-
   test.each([
     ["redis://localhost", "npm install bullmq ioredis"],
     ["postgres://localhost/db", "npm install bullmq pg"],
@@ -142,26 +118,5 @@ describe.skipIf(skipped)("The packed package, installed in an empty folder", () 
     const env = { ...environment, ...accessKey, INBOX_URL: url };
     const { code, output } = await runProgram(command, { cwd: folder, env });
     expect({ code, output }).toEqual({ code: 1, output: expect.stringContaining(remedy) });
-  });
-
-  test.each(examples)("runs examples/%s until SIGTERM", async (example) => {
-    const port = await freePort();
-    await using hub = await LocalHub.launch();
-    const server = startProgram([process.execPath, `examples/${example}/start.ts`], {
-      cwd: folder,
-      env: { ...environment, ...exampleEnvironment, HF_ENDPOINT: hub.url, PORT: String(port) },
-    });
-    const isHealthy = () =>
-      fetch(`http://127.0.0.1:${port}/health`).then(
-        ({ ok }) => ok,
-        () => false,
-      );
-    try {
-      await expect.poll(isHealthy, { timeout: 10_000 }).toBe(true);
-    } finally {
-      server.child.kill("SIGTERM");
-    }
-    const { code, output } = await server.ended;
-    expect(code, output).toBe(0);
   });
 });

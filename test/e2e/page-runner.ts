@@ -13,7 +13,7 @@ const longRunning: readonly { command: RegExp; ready: RegExp }[] = [
 ];
 
 /** Commands that find a Hub on this machine. All others use the replacement for the real Hub. */
-const usesLocalHub = /\bhub-webhooks (dev|hub|trigger)\b/;
+const usesLocalHub = /\bhub-webhooks (dev(?! --hub real)|hub|trigger)\b/;
 
 /** Maximum time for a step on a busy machine, in milliseconds. */
 const timeoutMs = 60_000;

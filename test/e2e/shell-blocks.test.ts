@@ -9,6 +9,7 @@ import { LocalHub } from "../../src/local-hub/local-hub.ts";
 import { deliveryRequest, webhookPayload } from "../../src/testing.ts";
 import { type Block, pages, projectOf, readBlocks, shellLanguages } from "../docs/doc-page.ts";
 import { expectFree } from "../support/free-port.ts";
+import { type LocaltunnelServer, startLocaltunnelServer } from "../support/localtunnel-server.ts";
 import { createMemoryLogger } from "../support/memory-logger.ts";
 import { runProgram } from "../support/program.ts";
 import { root } from "../support/project-folder.ts";
@@ -17,9 +18,6 @@ import { consoleToken, PageRunner } from "./page-runner.ts";
 
 const skipped = process.env.SLOW_TESTS !== "1";
 if (skipped) console.warn("Skipped the commands in the docs, which install packages. Set SLOW_TESTS=1 to run them.");
-
-/** Pages with their own test, which checks more than exit codes and output. */
-const followedElsewhere: readonly string[] = ["docs/guides/local-development.md"];
 
 /**
  * Runs the installed package directly, because npx takes longer than most commands. `dev` and packages that are not
@@ -49,7 +47,16 @@ const preparations: Record<string, (place: { folder: string }) => Promise<void>>
 };
 
 /** Checks the results of a page beyond exit codes. */
-const results: Record<string, (place: { hub: LocalHub }) => Promise<void>> = {
+const results: Record<string, (place: { hub: LocalHub; runner: PageRunner }) => Promise<void>> = {
+  "docs/guides/local-development.md": async ({ hub, runner }) => {
+    const { webhooks } = new HubClient({ hubUrl: hub.url, token: "hf_local" });
+    const watched = async () => (await webhooks.list()).map((webhook) => webhook.watched);
+    const data = { type: "dataset", name: "me/data" } as const;
+    expect(await watched()).toContainEqual([data]);
+    expect(await hub.push(data)).toMatchObject([{ status: 200, answer: '{"seen":"me/data"}' }]);
+    await runner.end();
+    expect(await watched()).not.toContainEqual([data]);
+  },
   "docs/guides/run-as-a-job.md": async () => {
     const jobs = () => fetch("http://127.0.0.1:5050/_local/jobs").then((response) => response.json());
     await expect.poll(jobs, { timeout: 30_000 }).toMatchObject([{ status: { stage: "COMPLETED" } }]);
@@ -72,14 +79,12 @@ function stepsOf(page: string): Block[] {
   );
 }
 
-const followed = pages.filter(
-  (page) =>
-    !followedElsewhere.includes(page) && stepsOf(page).some(({ language }) => shellLanguages.includes(language)),
-);
+const followed = pages.filter((page) => stepsOf(page).some(({ language }) => shellLanguages.includes(language)));
 
 describe.skipIf(skipped)("The commands of", () => {
   let folder: string;
   let registry: PackageRegistry;
+  let tunnel: LocaltunnelServer;
   let hub: LocalHub;
   let environment: Record<string, string | undefined>;
   beforeAll(async () => {
@@ -92,7 +97,13 @@ describe.skipIf(skipped)("The commands of", () => {
     const own = Object.entries(process.env).filter(
       ([name]) => !/^(HF_|HUB_|WEBHOOK_|PORT$|VITEST|NODE_(ENV|OPTIONS)$)/.test(name),
     );
-    environment = { ...Object.fromEntries(own), CURL_HOME: folder, ...registry.env };
+    tunnel = await startLocaltunnelServer();
+    environment = {
+      ...Object.fromEntries(own),
+      CURL_HOME: folder,
+      LOCALTUNNEL_HOST: tunnel.url,
+      ...registry.env,
+    };
     await mkdir(join(folder, "bin"));
     await writeFile(join(folder, "bin", "npx"), npx, { mode: 0o755 });
     environment.PATH = `${join(folder, "bin")}:${environment.PATH}`;
@@ -105,7 +116,7 @@ describe.skipIf(skipped)("The commands of", () => {
     expect(install.code, install.output).toBe(0);
   }, 120_000);
   afterAll(async () => {
-    await hub.close();
+    await Promise.all([hub.close(), tunnel.close()]);
     await registry[Symbol.asyncDispose]();
     await rm(folder, { recursive: true, force: true });
   });
@@ -158,7 +169,7 @@ describe.skipIf(skipped)("The commands of", () => {
         else if (step.mark?.name === "output") await runner.expectOutput(step);
         else await runner.run(step);
       }
-      await results[page]?.({ hub });
+      await results[page]?.({ hub, runner });
     } finally {
       await runner.end();
     }

@@ -68,13 +68,6 @@ describe("A paginated list", () => {
     expect(hub.calls).toHaveLength(3);
   });
 
-  test("retries a failed page", async () => {
-    const hub = await openHub(page(["ada"], "/x?cursor=2"), { status: 503 }, { status: 429 }, page(["ken"]));
-    const members = await allOf(connect(hub.url).organizations.members("acme"));
-    expect(members.map(({ user }) => user)).toEqual(["ada", "ken"]);
-    expect(hub.calls).toHaveLength(4);
-  });
-
   test.each([
     { what: "in a page", hubAnswers: [page(["ada", "grace"])] },
     { what: "after a page", hubAnswers: [page(["ada"], "/x?cursor=2"), page(["ken"])] },

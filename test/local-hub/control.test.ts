@@ -1,6 +1,4 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import * as z from "zod";
-import { job } from "../../src/hub/jobs/schemas.ts";
 import { waitFor } from "../support/wait-for.ts";
 import { data, openLocalHub, pushed, type TestHub } from "./support/hub.ts";
 import { neverRespond, openTarget } from "./support/target.ts";
@@ -177,22 +175,6 @@ describe("POST /_local/webhooks/{id}/replay/{logId}", () => {
     const answer = await hub.request(line, { token: null, headers });
     expect([answer.status, answer.body]).toEqual([200, { status: 418 }]);
     expect(target.ids).toEqual([delivery?.deliveryId, delivery?.deliveryId]);
-  });
-});
-
-describe("GET /_local/jobs", () => {
-  test("returns the jobs, newest first", async () => {
-    expect((await hub.request("GET /_local/jobs", { token: null })).body).toEqual([]);
-    await hub.create({ job: { flavor: "cpu-basic", command: ["true"] } });
-    await hub.trigger();
-    await hub.trigger();
-    const { body } = await hub.request("GET /_local/jobs", { token: null });
-    expect(z.array(job).parse(body)).toEqual(hub.hub.jobs());
-    const [first, second] = hub.hub.jobs();
-    expect(Number(first?.createdAt.localeCompare(second?.createdAt ?? ""))).toBeGreaterThanOrEqual(0);
-    const logs = await hub.entries(String((await hub.trigger())[0]?.webhookId));
-    const order = logs.map(({ response }) => JSON.parse(response?.body ?? "").jobId);
-    expect(hub.hub.jobs().map(({ id: made }) => made)).toEqual(order);
   });
 });
 

@@ -8,10 +8,8 @@ import { endsWithField } from "../../scripts/contract-diff/explain.ts";
 import { type ChangedPart, contractRules, hubChanges, publishedOn } from "../../scripts/contract-diff/hub-changes.ts";
 import { formatDifference, reportOn } from "../../scripts/contract-diff/report.ts";
 import type { Fact, JsonObject } from "../../scripts/contract-diff/schema-facts.ts";
-import { variantsOf } from "../hub/contract/cases.ts";
 import { currentDocument } from "../hub/contract/current-document.ts";
 import { document } from "../hub/contract/document.ts";
-import { operations as facts } from "../hub/contract/operations.ts";
 import { createFolder } from "../support/temporary-folder.ts";
 
 const contract: JsonObject = JSON.parse(JSON.stringify(document));
@@ -140,37 +138,6 @@ describe("The contract matches the recorded changes of the Hub:", () => {
       if (part.values) expect(values, place).toEqual(expect.arrayContaining([...part.values]));
     }
   }
-});
-
-/** The changes that the facts mark, each as `operation where field change`. */
-const marked = facts.flatMap(({ operationId, request = "", response = "", change: own }) => {
-  if (own !== undefined) return [`${operationId} operation  ${own}`];
-  const answers = typeof response === "string" ? [response.replace("[]", "")] : Object.values(response);
-  const bodies = [["request", request.replace("?", "")] as const, ...answers.map((name) => ["answer", name] as const)];
-  return bodies
-    .filter(([, name]) => /^[A-Z]/.test(name))
-    .flatMap(([where, name]) =>
-      variantsOf(name).flatMap((variant) => [
-        ...variant
-          .filter(({ change }) => change)
-          .map(({ path, change }) => `${operationId} ${where} ${path} ${change}`),
-        ...variant.flatMap(({ path, kind }) => [
-          ...(/ \+/.test(kind) ? [`${operationId} ${where} ${path} added`] : []),
-          ...(/ -/.test(kind) ? [`${operationId} ${where} ${path} removed`] : []),
-        ]),
-      ]),
-    );
-});
-
-test("The facts mark the same changes of the Hub", () => {
-  const recorded = hubChanges.flatMap(({ parts }) =>
-    parts
-      .filter(({ change }) => change === "added" || change === "removed")
-      .flatMap(({ operations: ids, in: where, field, change }) =>
-        ids.map((id) => `${id} ${where} ${field.replace(/<.*?>|^\[\]\./g, "")} ${change}`),
-      ),
-  );
-  expect([...new Set(marked)].sort()).toEqual([...new Set(recorded)].sort());
 });
 
 describe("The recorded changes", () => {

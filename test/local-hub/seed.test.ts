@@ -33,28 +33,6 @@ async function repositoriesOf(hub: TestHub) {
 }
 
 describe("The repositories of a new local Hub", () => {
-  test("have all types, belong to an organization and to the developer, and include private ones", async () => {
-    const all = await repositoriesOf(await openLocalHub());
-    expect(all.map(({ type, name }) => `${type}:${name}`)).toEqual([
-      "bucket:acme/uploads",
-      "dataset:acme/reviews",
-      "dataset:acme/salaries",
-      "dataset:acme/translations",
-      "dataset:local-user/notes",
-      "kernel:acme/rotary",
-      "model:acme/sentiment",
-      "model:local-user/drafts",
-      "space:acme/playground",
-    ]);
-    expect(all.filter((known) => known.private).map(({ name }) => name)).toEqual([
-      "acme/salaries",
-      "local-user/drafts",
-    ]);
-    expect(all.filter(({ headSha }) => headSha === undefined).map(({ type }) => type)).toEqual(["bucket"]);
-    const ids = all.flatMap(({ id, headSha }) => [id, ...(headSha === undefined ? [] : [headSha])]);
-    expect(new Set(ids).size).toBe(17);
-  });
-
   test("are the same in every local Hub, and a reset restores them", async () => {
     const [hub, another] = [await openLocalHub(), await openLocalHub()];
     const before = await repositoriesOf(hub);

@@ -25,8 +25,8 @@ export class ConsoleClient {
     return response;
   }
 
-  get(path: string, headers: Record<string, string> = {}): Promise<Response> {
-    return this.#send(`api/${path}`, { headers: { cookie: this.cookie, ...headers } });
+  get(path: string, headers: Record<string, string> = {}, init: RequestInit = {}): Promise<Response> {
+    return this.#send(`api/${path}`, { ...init, headers: { cookie: this.cookie, ...headers } });
   }
 
   /** Returns the JSON body of a successful answer. */

@@ -12,8 +12,8 @@ export interface ProgramResult {
   output: string;
 }
 
-/** Starts a program without input. Collects its output and passes it to `onOutput`, if given. */
-export function startProgram(command: readonly string[], options: SpawnOptions, onOutput?: (text: string) => void) {
+/** Starts a program without input. Collects its output. */
+export function startProgram(command: readonly string[], options: SpawnOptions) {
   const [program, ...parameters] = command;
   if (program === undefined) throw new Error("The command is empty.");
   const child = spawn(program, parameters, { ...options, stdio: ["ignore", "pipe", "pipe"] });
@@ -21,7 +21,6 @@ export function startProgram(command: readonly string[], options: SpawnOptions, 
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding("utf8").on("data", (text: string) => {
       result.output += text;
-      onOutput?.(text);
     });
   }
   const ended = once(child, "close").then(([code]: (number | null)[]): ProgramResult => {

@@ -119,8 +119,6 @@ export class RawSocket {
    * Returns the next complete response.
    *
    * @throws {Error} If the connection ends first.
-   *
-   * @throws when the connection ends without one.
    */
   async answer({ toHead = false }: { toHead?: boolean } = {}): Promise<RawAnswer> {
     for (;;) {

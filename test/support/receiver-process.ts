@@ -57,8 +57,6 @@ export class ReceiverProcess {
    * Waits until `count` lines have this message and returns the last of them.
    *
    * @throws {Error} If the process exits first.
-   *
-   * @throws when the process ends before.
    */
   async says(msg: string | RegExp, count = 1): Promise<LogLine> {
     for (;;) {

@@ -134,16 +134,6 @@ test("A tunnel that gets another name is closed, and its name requested again, b
   expect(closed).not.toContain("third");
 });
 
-test("A tunnel whose worker is killed reconnects at the same URL", async () => {
-  const { clock, tunnel, heard } = await openTestTunnel();
-  const { url } = tunnel;
-  newestProcess().kill("SIGKILL");
-  await clock.pass(1_000);
-  await expect.poll(() => tunnel.status).toBe("up");
-  expect(heard).toEqual([...isDown, "up"]);
-  expect(tunnel.url).toBe(url);
-});
-
 test("A tunnel that was closed to reconnect is reopened even if its old URL responds", async () => {
   const { clock, host, tunnel, heard } = await openTestTunnel({}, { hasReachabilityCheck: false });
   host.stall();

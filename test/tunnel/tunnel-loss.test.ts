@@ -38,16 +38,6 @@ describe("An open tunnel whose server crashes", () => {
   });
 });
 
-test("A tunnel whose worker is killed emits the reason and is down", async () => {
-  const { tunnel, heard } = await openHosted();
-  newestProcess().kill("SIGKILL");
-  await expect.poll(() => tunnel.status).toBe("down");
-  expect(heard).toEqual([
-    expect.stringMatching(/^error TUNNEL_FAILED: The tunnel process exited/),
-    "down TUNNEL_FAILED",
-  ]);
-});
-
 test("A tunnel whose worker reports a loss emits the reason and is down", async () => {
   const { tunnel, heard } = await openHosted();
   newestProcess().emit("message", "lost");

@@ -70,18 +70,6 @@ describe("hub-webhooks deliveries list", () => {
     expect(stdout).toContain("\u001b[32msucceeded");
   });
 
-  test("writes tab-separated values when it is piped", async () => {
-    expect((await runOn("ls")).stdout.replace(/\b\d+ ms/g, "N ms")).toBe(
-      [
-        "id\tendpoint\tstatus\tevent\trepo\tsubject\treceivedAt\tduration\tattempts\tnote",
-        `new\tnotify\tqueued\t\t\t\t${hour}\t\t0\tdue ${hour}`,
-        `bad\tretrain\tdead\t\t\t\t${hour}\tN ms\t2\tThe trainer is gone.`,
-        `good\tretrain\tsucceeded\t\t\t\t${hour}\tN ms\t1\t`,
-        "",
-      ].join("\n"),
-    );
-  });
-
   test("prints all fields except the bodies as JSON", async () => {
     const error = { code: "HANDLER_FAILED", message: "The trainer is gone." };
     const attempt = { startedAt: hour, durationMs: expect.any(Number) };

@@ -154,17 +154,6 @@ describe("hub-webhooks dev", () => {
       await expect(fetch(`http://127.0.0.1:${port}/`)).rejects.toThrow();
     });
 
-    test("stops while it waits for a file that fails to load", async () => {
-      const project = await makeServerProject({ "server.ts": "throw new Error('no luck');\nexport {};" });
-      const { input } = openTerminal();
-      const stop = Promise.withResolvers<void>();
-      const { exitCode } = await runCommand(wordsIn(project, 0), {
-        ...{ input, isTerminal: true, stopped: stop.promise },
-        onOutput: (text) => void (text.includes("no luck") && stop.resolve()),
-      });
-      expect(exitCode).toBe(0);
-    });
-
     test("restores the terminal's mode after a failed start", async () => {
       const project = await makeServerProject();
       const { input, modes } = openTerminal();

@@ -193,11 +193,6 @@ describe("A job that stays the target", () => {
     expect(body).toMatchObject({ job: { secrets: { HF_TOKEN: "hf_a", WANDB_KEY: "w", NEW: "n" } } });
   });
 
-  test("can have a flavor that the contract does not list", async () => {
-    const newer = { ...jobWebhook, job: { ...jobWebhook.job, flavor: "h9000" } };
-    expect(await bodyWritten(newer, { job: given })).toMatchObject({ job: { flavor: "h9000", attempts: 3 } });
-  });
-
   test("requires a secret by name, even if it is called like a property of every object", async () => {
     const webhook = { ...jobWebhook, job: { ...jobWebhook.job, secrets: ["constructor"] } };
     expect(await refusalOf(webhook, { job: { ...none, secrets: {} } })).toMatchObject({

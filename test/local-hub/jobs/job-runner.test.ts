@@ -69,21 +69,6 @@ describe("A webhook with a job", () => {
     expect(JSON.stringify([answer, hub.log.lines, entry])).not.toContain(secret);
   });
 
-  test("without secrets has none in the record of its job", async () => {
-    const hub = await openLocalHub();
-    await hub.create({ job: { flavor: "cpu-basic" } });
-    await hub.trigger();
-    const [made] = await jobs(hub);
-    expect(made).not.toHaveProperty("secrets");
-    expect(made).not.toHaveProperty("timeout");
-    expect(Object.keys(made?.environment ?? {}).sort()).toEqual([
-      "WEBHOOK_ID",
-      "WEBHOOK_PAYLOAD",
-      "WEBHOOK_REPO_ID",
-      "WEBHOOK_REPO_TYPE",
-    ]);
-  });
-
   test("records a new job for a replay", async () => {
     const hub = await openLocalHub();
     const made = await hub.create({ job: { flavor: "cpu-basic" } });

@@ -131,14 +131,6 @@ describe("A job that the API starts", async () => {
     expect(ended.status).toEqual({ stage: "ERROR", message: "exit code 1", failureCount: 1 });
     expect((await hub.request(`POST ${path}/${id}/cancel`)).body).toEqual(ended);
   });
-
-  test("of a webhook has the same stream", async () => {
-    const { id: webhookId } = await hub.create({ job: { flavor: "cpu-basic", command: ["echo", "from a webhook"] } });
-    await hub.trigger();
-    const [started] = hub.hub.jobs();
-    expect(started?.initiator).toEqual({ type: "webhook", id: webhookId });
-    expect((await linesOf(hub, started?.id ?? "")).at(-1)).toBe("from a webhook");
-  });
 });
 
 describe("Without runJobs", () => {
@@ -185,14 +177,6 @@ describe("Without runJobs", () => {
     const repeated = { flavor: "cpu-basic", network: { group: "train", aliases: ["a", "a"] } };
     const { status, text } = await hub.request(`POST ${path}`, { body: repeated });
     expect([status, text]).toEqual([400, expect.stringContaining("network.aliases")]);
-  });
-
-  test("labels are replaced", async () => {
-    const hub = await openLocalHub();
-    const id = await hub.runJob({ labels: { team: "data", old: "1" } });
-    const { body } = await hub.request(`PUT ${path}/${id}/labels`, { body: { labels: { team: "ml" } } });
-    expect(job.parse(body).labels).toEqual({ team: "ml" });
-    expect((await read(hub, id)).labels).toEqual({ team: "ml" });
   });
 
   test("jobs belong to a user, or to an organization of the user with write access", async () => {

@@ -3,7 +3,6 @@ import * as z from "zod";
 import { whoami } from "../../../src/hub/account.ts";
 import { accountId, deriveTokenId, developmentTokens } from "../../../src/local-hub/accounts.ts";
 import { openLocalHub, shareLocalHub, type TestHub } from "../support/hub.ts";
-import { allOf } from "../support/notifications.ts";
 
 const shared = await shareLocalHub();
 
@@ -86,24 +85,10 @@ describe("Settings", () => {
 
   const watchPath = "PATCH /api/settings/watch";
   const notificationsPath = "PATCH /api/settings/notifications";
-  const reviews = { type: "repo", id: expect.stringMatching(/^[0-9a-f]{24}$/) };
 
   let hub: TestHub;
   beforeEach(async () => {
     hub = await openLocalHub();
-  });
-
-  describe("The settings of a new local Hub", () => {
-    test("exist for every user with a token", async () => {
-      expect(await getSettings(hub)).toEqual([
-        {
-          user: "local-user",
-          notifications: { announcements: true, web_discussions_watched: true, launch_spaces: false },
-          watched: [reviews],
-        },
-        { user: "other-user", notifications: {}, watched: [] },
-      ]);
-    });
   });
 
   describe("The MCP tools", () => {
@@ -210,26 +195,6 @@ describe("Papers", () => {
   let hub: TestHub;
   beforeEach(async () => {
     hub = await openLocalHub();
-  });
-
-  describe("The papers of a new local Hub", () => {
-    test("are those of the notifications", async () => {
-      const { body } = await hub.request("GET /_local/papers", { token: null });
-      const known = papers.parse(body);
-      expect(known.map(({ paperId }) => paperId)).toEqual([cards, rotary, reviewers, small]);
-      const named = new Map(
-        (await allOf(hub)).flatMap((notification) =>
-          notification.type === "paper" ? [[notification.paper._id, notification.paper.title]] : [],
-        ),
-      );
-      expect(named).toEqual(new Map(known.map(({ objectId: id, title }) => [id, title])));
-    });
-
-    test("have some claimed authors, and one has only claimed ones", async () => {
-      expect(await claimsOf(hub, small)).toEqual([ada, undefined, undefined]);
-      expect(await claimsOf(hub, reviewers)).toEqual([undefined, undefined]);
-      expect(await claimsOf(hub, cards)).toEqual([ada]);
-    });
   });
 
   describe("Claiming a paper", () => {

@@ -20,28 +20,6 @@ describe("The notifications of a new local Hub", () => {
     expect(times[0]).toBe("2026-02-03T05:00:00.000Z");
   });
 
-  test("cover all types, states and kinds", () => {
-    const kinds = (pick: (notification: Notification) => unknown) => new Set(all.map(pick));
-    const repos = all.filter(isOf("repo"));
-    const blogs = all.filter(isOf("community_blog"));
-    expect(kinds(({ type }) => type)).toEqual(new Set(["paper", "repo", "post", "community_blog"]));
-    expect(kinds(({ read }) => read)).toEqual(new Set([true, false]));
-    expect(kinds(({ discussionEventId }) => discussionEventId === undefined)).toEqual(new Set([true, false]));
-    expect(kinds((notification) => participantsOf(notification).includes("local-user"))).toEqual(
-      new Set([true, false]),
-    );
-    expect(new Set(repos.map(({ repo }) => repo.type))).toEqual(
-      new Set(["dataset", "model", "space", "bucket", "kernel"]),
-    );
-    expect(new Set(repos.map(({ discussion }) => discussion.status))).toEqual(
-      new Set(["draft", "open", "closed", "merged"]),
-    );
-    expect(new Set(repos.map(({ discussion }) => discussion.isPullRequest))).toEqual(new Set([true, false]));
-    expect(new Set(blogs.map(({ blog }) => `${blog.canonical} ${blog.authorName === undefined}`)).size).toBe(4);
-    expect(new Set(all.map(idOf)).size).toBe(all.length);
-    for (const notification of all) expect(idOf(notification)).toMatch(/^[0-9a-f]{24}$/);
-  });
-
   test("belong to each user separately", async () => {
     const mine = await pageOf(shared);
     expect([mine.count.all, (await pageOf(shared, "", { token: "hf_other" })).count.all]).toEqual([28, 6]);

@@ -153,17 +153,6 @@ describe("A state file", () => {
     expect(files).toEqual(expect.arrayContaining(["hub.sqlite", "hub.sqlite-wal"]));
     for (const file of files) expect(statSync(join(folder, "deep", "er", file)).mode & 0o777, file).toBe(0o600);
   });
-
-  test("is not created without the option", async () => {
-    const folder = createFolder();
-    const before = process.cwd();
-    process.chdir(folder);
-    onTestFinished(() => process.chdir(before));
-    const hub = await openLocalHub();
-    await hub.create({ url: "http://127.0.0.1:1/" });
-    await hub.hub.close();
-    expect(readdirSync(folder)).toEqual([]);
-  });
 });
 
 /** The URL of the owner's avatar contains the port, and the duration of a scheduled job grows. */

@@ -1,4 +1,5 @@
 import { expect } from "vitest";
+import { ConsoleClient as AnyConsoleClient, type SendToConsole } from "../../support/console-client.ts";
 
 /** A response of the console's API. */
 export interface ConsoleAnswer {
@@ -9,18 +10,12 @@ export interface ConsoleAnswer {
   text: string;
 }
 
-type Send = (path: string, init?: RequestInit) => Promise<Response>;
-
-/** A signed-in client of a console's API. */
+/** A signed-in client of a console's API, which parses the responses. */
 export class ConsoleClient {
-  readonly #send: Send;
-  readonly #cookie: string;
-  readonly #csrfToken: string;
+  readonly #client: AnyConsoleClient;
 
-  private constructor({ send, cookie, csrfToken }: { send: Send; cookie: string; csrfToken: string }) {
-    this.#send = send;
-    this.#cookie = cookie;
-    this.#csrfToken = csrfToken;
+  private constructor(client: AnyConsoleClient) {
+    this.#client = client;
   }
 
   /**
@@ -28,49 +23,33 @@ export class ConsoleClient {
    *
    * @param send sends a request to a path of the console's server. Default: over a socket.
    */
-  static async signIn(link: string, send: Send = (path, init) => fetch(new URL(path, link), init)) {
-    const code = /#\/sign-in\/(\w+)$/.exec(link)?.[1];
-    const response = await send("/_console/api/session", {
-      method: "POST",
-      headers: { "content-type": "application/json" },
-      body: JSON.stringify({ code }),
-    });
-    expect(response.status).toBe(200);
-    const { csrfToken } = await response.json();
-    const cookie = response.headers.get("set-cookie")?.split(";")[0] ?? "";
-    return new ConsoleClient({ send, cookie, csrfToken });
+  static async signIn(link: string, send: SendToConsole = (path, init) => fetch(new URL(path, link), init)) {
+    const code = /#\/sign-in\/(\w+)$/.exec(link)?.[1] ?? "";
+    const client = new AnyConsoleClient((path, init) => send(`/_console/${path}`, init));
+    expect((await client.signIn({ code })).status).toBe(200);
+    return new ConsoleClient(client);
   }
 
   /** Reads a resource, such as `webhooks/one?id=…`. */
   async get(path: string): Promise<ConsoleAnswer> {
-    return answerOf(await this.download(path));
+    return answerOf(await this.#client.get(path));
   }
 
   /** Reads a resource that is not JSON. */
-  async download(path: string, init: RequestInit = {}): Promise<Response> {
-    return this.#send(`/_console/api/${path}`, { ...init, headers: { cookie: this.#cookie } });
+  download(path: string, init?: RequestInit): Promise<Response> {
+    return this.#client.get(path, {}, init);
   }
 
   /** Sends a change. */
   async post(path: string, body: unknown, headers: Record<string, string> = {}): Promise<ConsoleAnswer> {
-    const response = await this.#send(`/_console/api/${path}`, {
-      method: "POST",
-      headers: {
-        cookie: this.#cookie,
-        "content-type": "application/json",
-        "x-csrf-token": this.#csrfToken,
-        ...headers,
-      },
-      body: JSON.stringify(body),
-    });
-    return answerOf(response);
+    return answerOf(await this.#client.post(path, body, { headers }));
   }
 
   /** Opens the live stream. */
-  async stream({ signal }: { signal: AbortSignal }): Promise<ReadableStream<string>> {
-    const response = await this.#send("/_console/api/stream", { headers: { cookie: this.#cookie }, signal });
-    if (!response.body) throw new Error("The stream has no body.");
-    return response.body.pipeThrough(new TextDecoderStream());
+  async stream(init: RequestInit): Promise<ReadableStream<string>> {
+    const { body } = await this.download("stream", init);
+    if (!body) throw new Error("The stream has no body.");
+    return body.pipeThrough(new TextDecoderStream());
   }
 }
 

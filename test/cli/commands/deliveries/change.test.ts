@@ -11,7 +11,6 @@ import { inboxFile } from "../../../inbox/inbox-file.ts";
 import { openTestBucket } from "../../../inbox/openers.ts";
 import { incoming, openInbox, succeeded, work } from "../../../inbox/sqlite/open-inbox.ts";
 import { createMemoryLogger } from "../../../support/memory-logger.ts";
-import { startCommand } from "../../command-process.ts";
 import { keys, runCommand, runWithPrompts } from "../../run-command.ts";
 import { filledInbox, hour, livelyInbox, received, settled, slowPoll } from "./filled-inbox.ts";
 
@@ -48,15 +47,6 @@ describe("hub-webhooks deliveries replay", () => {
     const stderr = expect.stringMatching(/^error: .*"gone".*\nerror: .*"lost".*\n$/);
     expect(result).toEqual({ exitCode: 1, stdout: "bad\n", stderr });
     expect(await inbox.get({ id: "bad", endpoint: "retrain" })).toMatchObject({ status: "queued" });
-  });
-
-  test("makes the server of the inbox run the delivery", async () => {
-    const { inbox, env } = livelyInbox();
-    await inbox.accept(incoming("again"));
-    const runs = work(inbox, () => succeeded);
-    await settled(inbox, ["again"]);
-    expect(await startCommand(["deliveries", "replay", "again"], env).ended).toMatchObject({ exitCode: 0 });
-    await expect.poll(() => runs.length, slowPoll).toBe(2);
   });
 
   test("runs a running delivery again after its attempt", async () => {

@@ -5,7 +5,7 @@ import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { findInbox } from "../../../../src/cli/commands/deliveries/inbox-access.ts";
 import { inboxFile } from "../../../inbox/inbox-file.ts";
 import { createFolder } from "../../../support/temporary-folder.ts";
-import { binPath, CommandProcess, startCommand } from "../../command-process.ts";
+import { binPath, CommandProcess } from "../../command-process.ts";
 import { runCommand } from "../../run-command.ts";
 import { filledInbox } from "./filled-inbox.ts";
 
@@ -151,12 +151,6 @@ test.each([
   const { env } = await filledInbox();
   const result = await runCommand(`deliveries ${words}`.trim(), { env });
   expect(result).toEqual({ exitCode: 2, stdout: "", stderr: expect.stringMatching(expected) });
-});
-
-test("The process of hub-webhooks deliveries exits with 1 if the command fails", async () => {
-  const { env } = await filledInbox();
-  const result = await startCommand(["deliveries", "replay", "gone"], env).ended;
-  expect(result).toEqual({ exitCode: 1, signal: null, stdout: "", stderr: expect.stringMatching(/^error: /) });
 });
 
 /** Creates a folder with these inbox files, each last modified this many seconds ago. */

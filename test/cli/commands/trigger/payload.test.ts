@@ -85,16 +85,6 @@ describe("--set and --unset", () => {
     expect(await payloadOf(["dataset:me/data", "--set", "note="])).toMatchObject({ note: "" });
   });
 
-  test("also work through the local Hub, and do not change its data", async () => {
-    const { hub, target } = await openWatchedTarget();
-    await runTrigger("dataset:me/data --set repo.private=true webhook.id=mine", { hub });
-    await runTrigger("dataset:me/data", { hub });
-    expect(target.payloads.map(({ repo, webhook }) => [repo.private, webhook.id])).toEqual([
-      [true, "mine"],
-      [false, expect.stringMatching(/^[0-9a-f]{24}$/)],
-    ]);
-  });
-
   test("move a repository to the name of --set movedTo.name", async () => {
     const { hub, target } = await openWatchedTarget();
     const move = "dataset:me/data --scope repo --action move --set movedTo.name=me/new";

@@ -139,12 +139,6 @@ describe("On a terminal", () => {
     expect(stdout).toMatch(/^URL +STATUS +DURATION \(MS\)/);
     expect(stdout).toContain("\u001b[32m200");
   });
-
-  test("no bar is drawn without a terminal", async () => {
-    const target = await openTarget();
-    const { stderr } = await runTrigger(`model:me/net --url ${target.url} --repeat 3`);
-    expect(stderr).not.toMatch(/[\r\u001b[]/);
-  });
 });
 
 describe("The progress bar", () => {

@@ -148,35 +148,27 @@ function filesBeside(state: string): Buffer[] {
   return readdirSync(folder).map((file) => readFileSync(join(folder, file)));
 }
 
-describe("SCIM", () => {
-  const pathOf = (organization: string) => `/api/organizations/${organization}/scim/v2/ServiceProviderConfig`;
-
-  describe("The SCIM configuration of an organization", () => {
-    test("is returned in the format of RFC 7643, with every subfield", async () => {
-      const hub = await openLocalHub();
-      const { status, body } = await hub.request(`GET ${pathOf("acme")}`);
-      expect(status).toBe(200);
-      expect(body).toEqual({
-        schemas: ["urn:ietf:params:scim:schemas:core:2.0:ServiceProviderConfig"],
-        documentationUri: expect.stringMatching(/^https:\/\/huggingface\.co\/docs\/hub\/.+/),
-        patch: { supported: true },
-        bulk: { supported: false, maxOperations: 0, maxPayloadSize: 0 },
-        filter: { supported: true, maxResults: expect.any(Number) },
-        changePassword: { supported: false },
-        sort: { supported: false },
-        etag: { supported: false },
-        authenticationSchemes: [
-          {
-            type: "oauthbearertoken",
-            name: expect.stringMatching(/./),
-            description: expect.stringMatching(/./),
-            specUri: expect.stringMatching(/^https:/),
-            documentationUri: expect.stringMatching(/^https:/),
-          },
-        ],
-        meta: { resourceType: "ServiceProviderConfig", location: `${hub.url}${pathOf("acme")}` },
-      });
-    });
+test("The SCIM configuration of an organization has the format of RFC 7643, with every subfield", async () => {
+  const path = "/api/organizations/acme/scim/v2/ServiceProviderConfig";
+  const { status, body } = await hub.request(`GET ${path}`);
+  expect(status).toBe(200);
+  const link = expect.stringMatching(/^https:/);
+  expect(body).toEqual({
+    schemas: ["urn:ietf:params:scim:schemas:core:2.0:ServiceProviderConfig"],
+    documentationUri: expect.stringMatching(/^https:\/\/huggingface\.co\/docs\/hub\/.+/),
+    ...{ patch: { supported: true }, bulk: { supported: false, maxOperations: 0, maxPayloadSize: 0 } },
+    ...{ filter: { supported: true, maxResults: expect.any(Number) }, changePassword: { supported: false } },
+    ...{ sort: { supported: false }, etag: { supported: false } },
+    authenticationSchemes: [
+      {
+        type: "oauthbearertoken",
+        name: expect.any(String),
+        description: expect.any(String),
+        specUri: link,
+        documentationUri: link,
+      },
+    ],
+    meta: { resourceType: "ServiceProviderConfig", location: hub.url + path },
   });
 });
 
@@ -194,11 +186,6 @@ describe("Network security", () => {
     blockedUrls: [],
     allowedUrls: [],
   };
-
-  let hub: TestHub;
-  beforeEach(async () => {
-    hub = await openLocalHub();
-  });
 
   describe("The network security of an organization", () => {
     test("has the six fields of the specification and the later ones from the start, and one organization has pending rate limits", async () => {
@@ -232,12 +219,6 @@ describe("Network security", () => {
     test("rejects an empty list of ranges, as hub-api.md requires", async () => {
       const answer = await hub.request(`PATCH ${pathOf("team-org")}`, { body: { ipRanges: [] } });
       expect([answer.status, answer.body]).toEqual([400, { error: "ipRanges: expected at least one item" }]);
-    });
-
-    test("ignores an unknown field", async () => {
-      const body = { dnsFilter: true, blockedContents: [{ resource: "*", scope: "a", note: "x" }] };
-      const answer = await hub.request(`PATCH ${pathOf("team-org")}`, { body });
-      expect(answer.body).toEqual({ ...unchanged, blockedContents: [{ resource: "*", scope: "a" }] });
     });
 
     test("of a state file from an earlier release also has the later fields", () => {

@@ -33,8 +33,6 @@ async function refused(hub: TestHub, body: object, organization = "acme"): Promi
   return text;
 }
 
-const typesIn = (lists: ({ type: string }[] | undefined)[]) =>
-  new Set(lists.flatMap((list = []) => list.map(({ type }) => type)));
 const named = (groups: ReturnedResourceGroup[]) => groups.map(({ name }) => name);
 
 /** Creates a repository. */
@@ -52,32 +50,6 @@ beforeEach(async () => {
 });
 
 describe("The resource groups of an organization", () => {
-  test("exist from the start, with users, repositories of every type and every autoJoin setting", async () => {
-    const groups = await listed(hub);
-    expect(named(groups)).toEqual(["Reviews", "People", "Experiments"]);
-    expect(groups.map(({ autoJoin }) => autoJoin)).toEqual([
-      { enabled: true, role: "read" },
-      { enabled: false },
-      undefined,
-    ]);
-    const repoTypes = ["dataset", "model", "space", "bucket", "kernel"];
-    expect(typesIn(groups.map(({ repos }) => repos))).toEqual(new Set(repoTypes));
-    const others = ["collection", "blog", "job", "scheduled-job"];
-    expect(typesIn(groups.map(({ resources }) => resources))).toEqual(new Set([...repoTypes, ...others]));
-    for (const { repos = [], resources } of groups) expect(resources?.slice(0, repos.length)).toEqual(repos);
-    expect(groups[1]?.repos).toEqual([{ type: "dataset", name: "acme/salaries", private: true, addedBy: "ada-adams" }]);
-    expect(groups[0]?.users[1]).toEqual({
-      type: "user",
-      _id: expect.any(String),
-      fullname: "Other User",
-      name: "other-user",
-      avatarUrl: `${hub.url}/avatars/other-user.svg`,
-      role: "contributor",
-      addedBy: "local-user",
-    });
-    expect(named(await listed(hub, { organization: "enterprise-org" }))).toEqual(["Everything"]);
-  });
-
   test("are all returned to an admin, but to other members only if they have a role", async () => {
     const other = (role: string) => [{ user: "other-user", role }];
     await created(hub, { name: "Locked", users: other("no_access") });

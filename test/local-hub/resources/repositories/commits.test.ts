@@ -123,12 +123,6 @@ describe("A commit", () => {
     expect(await json(`GET ${base}/tree/main/many`)).toHaveLength(500);
   });
 
-  test("that changes nothing is not made", async () => {
-    const lines = [header, write("same.txt", "s")];
-    const { commitOid } = await (await send(lines)).json();
-    expect(await (await send(lines)).json()).toMatchObject({ success: true, commitOid });
-  });
-
   test("needs the current head as its parent", async () => {
     const lines = [{ key: "header", value: { ...header.value, parentCommit: first } }, write("a.txt", "conflict")];
     const response = await send(lines);

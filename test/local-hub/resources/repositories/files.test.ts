@@ -156,15 +156,6 @@ describe("A file", () => {
     expect((await api.call(line, { token: null })).status).toBe(401);
   });
 
-  test("has a length in the response to GET and HEAD", async () => {
-    await api.commit({ "length.txt": "12345" });
-    for (const method of ["GET", "HEAD"]) {
-      const { headers } = await api.call(`${method} /datasets/local-user/data/resolve/main/length.txt`);
-      expect(headers.get("content-length")).toBe("5");
-      expect(headers.get("transfer-encoding")).toBeNull();
-    }
-  });
-
   test("of a gated repository can only be read by its owner", async () => {
     await api.create("gated");
     await api.call("PUT /api/datasets/local-user/gated/settings", { body: { gated: "manual" } });
@@ -191,10 +182,6 @@ test.each([
   [undefined, "whole"],
 ])("The range %s of a file of 10 bytes is read", (header, expected) => {
   expect(readRange(header, { size: 10 })).toEqual(expected);
-});
-
-test("Each range of an empty file is the whole file", () => {
-  expect(readRange("bytes=0-0", { size: 0 })).toBe("whole");
 });
 
 test.each([

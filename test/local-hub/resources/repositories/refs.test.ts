@@ -65,13 +65,6 @@ describe("A branch", () => {
     expect(await filesOf("empty")).toEqual([".gitattributes", "a.txt"]);
   });
 
-  test("can be deleted", async () => {
-    const before = await refsOf();
-    await hub.request(`POST ${repo}/branch/dev`, { body: {} });
-    expect(await outcome(`DELETE ${repo}/branch/dev`)).toEqual([200, null]);
-    expect(await refsOf()).toEqual(before);
-  });
-
   test("is not created from an unknown revision or with an invalid name", async () => {
     const rejected: [name: string, body: object, status: number, code: unknown][] = [
       ["dev", { startingPoint: "none" }, 404, "RevisionNotFound"],
@@ -196,17 +189,6 @@ describe("Changes of refs", () => {
         context.store.repositories.get(model)?.headSha ?? "",
       );
       expect(Array.from(history, ({ oid }) => oid)).toEqual([made.oid, head]);
-    });
-
-    test("among many fires its event once, in the order of the commits", () => {
-      const { context, head, commit } = openRepository();
-      const results = Array.from({ length: 50 }, (_, number) => commit("a.txt", `${number}`).result);
-      const updates = results.flatMap((result) =>
-        payloadsOf(context, result).flatMap((payload) => payload.updatedRefs),
-      );
-      expect(updates).toHaveLength(50);
-      const heads = [head, ...updates.map((update) => update?.newSha)];
-      expect(updates.map((update) => update?.oldSha)).toEqual(heads.slice(0, -1));
     });
   });
 
