@@ -3,11 +3,15 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { CallBudget } from "../../src/catch-up/call-budget.ts";
 import { CatchUp } from "../../src/catch-up/catch-up.ts";
+import { cursorKeys } from "../../src/catch-up/cursor.ts";
+import { StateReader } from "../../src/catch-up/repository-state.ts";
 import { HubClient } from "../../src/client.ts";
-import { WebhookError } from "../../src/core/errors.ts";
+import { HubError, WebhookError } from "../../src/core/errors.ts";
 import type { StoredDelivery } from "../../src/inbox/inbox.ts";
 import { openInbox } from "../../src/inbox/open-inbox.ts";
+import { SqliteInbox } from "../../src/inbox/sqlite/sqlite-inbox.ts";
 import { LocalHub } from "../../src/local-hub.ts";
+import { coveredReason } from "../../src/payload/filter.ts";
 import { webhookPayload } from "../../src/payload/samples.ts";
 import type { WebhookPayload } from "../../src/payload/schema.ts";
 import { serverControl } from "../../src/receiver/control.ts";
@@ -483,6 +487,27 @@ describe("Catch-up", () => {
       ]);
     });
 
+    test("does not count it if it was ignored after it was listed, and then undone", async () => {
+      const { server, opened, first } = await createPaused();
+      const present = await push("1");
+      await run(server);
+      await deliver(server, await pushPayload(first, present), "late");
+      await deliver(server, await pushPayload(present, first), "back");
+      const { _id: id } = await client.repo(repo).info();
+      await opened.cursors?.set("bot", new Map([[cursorKeys.covered(id), "[]"]]));
+      const { get } = opened;
+      const times = { startedAt: new Date(), durationMs: 0 };
+      const ignored = { number: 1, ...times, outcome: "ignored", reason: coveredReason } as const;
+      onTestFinished(() => void vi.restoreAllMocks());
+      vi.spyOn(SqliteInbox.prototype, "get").mockImplementation(async (key) => {
+        const stored = await get.call(opened, key);
+        return key.id === "late" && stored ? { ...stored, status: "ignored", attempts: [ignored] } : stored;
+      });
+      expect((await run(server)).get("bot")?.derived).toMatchObject([
+        { updatedRefs: [{ oldSha: first, newSha: present }] },
+      ]);
+    });
+
     test("does not count it if it is a late delivery of a derived change", async () => {
       const { server, opened, first } = await createPaused();
       const present = await push("1");
@@ -575,6 +600,73 @@ describe("The first run", () => {
     const last = await push("1");
     await catchUp(createServer({ scope: "repo.content", catchUp: { since } }));
     expect(ranges()).toEqual([{ ref: "refs/heads/main", oldSha: first, newSha: last }]);
+  });
+});
+
+describe("A run that starts earlier than the last one", () => {
+  test("still derives what the Hub shows without a time", async () => {
+    const watch = "user:local-user";
+    const server = createServer({ watch });
+    await catchUp(server);
+    await hubCall("POST", "/api/repos/move", {
+      fromRepo: "local-user/data",
+      toRepo: "local-user/new",
+      type: "dataset",
+    });
+    const reports = await server[serverControl].catchUp({
+      signal: AbortSignal.timeout(20_000),
+      since: new Date(Date.now() - 86_400_000),
+    });
+    expect(reports.get("bot")?.derived).toContainEqual(expect.objectContaining({ action: "move" }));
+  });
+});
+
+describe("A repository that was created since the last run and could not be read", () => {
+  test("is derived by the next run", async () => {
+    const server = createServer({ watch: "user:local-user", scope: ["repo", "repo.content"] });
+    await catchUp(server);
+    await hubCall("POST", "/api/repos/create", { name: "new", type: "dataset" });
+    const refused = vi.spyOn(StateReader.prototype, "refs").mockImplementation(async () => {
+      throw new HubError("Refused", { code: "HUB_REFUSED", status: 403 });
+    });
+    expect(await catchUp(server)).toMatchObject({ failed: 1, derived: [] });
+    refused.mockRestore();
+    expect((await catchUp(server)).derived).toMatchObject([
+      { action: "create", repository: "dataset:local-user/new" },
+      { scope: "repo.content" },
+    ]);
+  });
+});
+
+describe("A decision about a delivery", () => {
+  test("waits for a comparison, also after the wait of another one was aborted", async () => {
+    const target = { endpoint: "bot", watch: [repo], domains: ["repo"], since: "now" } as const;
+    const opened = await openInbox({ url: inbox, log: createMemoryLogger(), now: Date.now });
+    onTestFinished(async () => void (await opened.close(0)));
+    const budget = new CallBudget({ monotonicNow: () => 0, wait: async () => {}, limit: Number.POSITIVE_INFINITY });
+    const parts = { hub: client, budget, log: createMemoryLogger(), now: Date.now };
+    const comparison = new CatchUp({ ...parts, accept: async () => "accepted" });
+    const reading = Promise.withResolvers<void>();
+    const started = Promise.withResolvers<void>();
+    vi.spyOn(StateReader.prototype, "refs").mockImplementationOnce(async () => {
+      started.resolve();
+      await reading.promise;
+      return new Map();
+    });
+    const running = comparison.run(target, opened, { signal: AbortSignal.timeout(20_000) });
+    await started.promise;
+    const delivery = { endpoint: "bot", payload: await pushPayload("a".repeat(40), "b".repeat(40)), id: "one" };
+    await expect(comparison.uncovered(delivery, opened, AbortSignal.timeout(1))).rejects.toThrow();
+    const ended: string[] = [];
+    const deciding = comparison
+      .uncovered(delivery, opened, AbortSignal.timeout(20_000))
+      .then(() => ended.push("decision"));
+    setTimeout(() => {
+      ended.push("comparison");
+      reading.resolve();
+    }, 20);
+    await Promise.all([running, deciding]);
+    expect(ended).toEqual(["comparison", "decision"]);
   });
 });
 
