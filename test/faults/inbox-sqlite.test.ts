@@ -170,16 +170,6 @@ describe("A file system that is not local", () => {
     await receiver.stillWorks();
     await receiver.ledger.account("I12", "sqlite (refused)", { succeeded: 1 });
   });
-
-  test.each(places)("I12: is used with a warning if the URL allows it: $what", async ({ place, environment }) => {
-    const folder = place();
-    if (folder === undefined) skipFault("I12 sqlite", "a FUSE file system needs bindfs and root");
-    const url = `sqlite:${folder}/inbox.db?unsafe-file-system=allow`;
-    const receiver = await startInboxReceiver({ url, ...environment });
-    await receiver.saysOnce({ level: "warn", fileSystem: /^(fuse|NFS)$/, msg: /unsafe-file-system=allow/ });
-    await receiver.stillWorks();
-    await receiver.ledger.account("I12", "sqlite (allowed)", { succeeded: 1 });
-  });
 });
 
 describe("A disk of 8 MB that is filled by deliveries", () => {
