@@ -46,7 +46,6 @@ function changedInbox(sql: string): string {
 
 test("Inboxes that cannot be opened", async () => {
   for (const name of ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_ENDPOINT_URL_S3"]) vi.stubEnv(name, "");
-  onTestFinished(() => void vi.unstubAllEnvs());
   const text = inboxFile();
   writeFileSync(text, "dear diary, ".repeat(500));
   expect(

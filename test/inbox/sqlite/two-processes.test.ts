@@ -15,32 +15,6 @@ function processesIn(file: string) {
 }
 
 describe("Two inboxes on one file", () => {
-  test("run each delivery once", async () => {
-    const first = openInbox();
-    const second = openInbox({ file: first.file });
-    const slow = async () => {
-      await new Promise((resolve) => setImmediate(resolve));
-      return succeeded;
-    };
-    const runs = [work(first.inbox, slow), work(second.inbox, slow)];
-    const ids = Array.from({ length: 200 }, (_, index) => `d${index}`);
-    await Promise.all(ids.map((id, index) => (index % 2 ? first : second).inbox.accept(incoming(id))));
-    await waitFor(async () => expect((await first.inbox.counts()).retrain).toMatchObject({ succeeded: 200 }));
-    expect(
-      runs
-        .flat()
-        .map(({ id }) => id)
-        .sort(),
-    ).toEqual(ids.sort());
-  });
-
-  test("recognize duplicates of each other", async () => {
-    const first = openInbox();
-    const second = openInbox({ file: first.file });
-    await first.inbox.accept(incoming("a"));
-    expect(await second.inbox.accept(incoming("a"))).toEqual({ duplicate: true });
-  });
-
   test("take over a delivery of a process without heartbeats, as a new attempt", async () => {
     const first = openInbox({ leaseMs: hourMs });
     const runs = work(first.inbox, () => new Promise(() => {}));
@@ -65,21 +39,6 @@ describe("Two inboxes on one file", () => {
     expect(await waitForStatus(second.inbox, "a", "succeeded")).toEqual(stored);
     await second.inbox.close(0);
     expect(processesIn(first.file)).toEqual([]);
-  });
-
-  test("remove their row when they close", async () => {
-    const { inbox, file } = openInbox();
-    const release = Promise.withResolvers<void>();
-    work(inbox, async () => {
-      await release.promise;
-      return succeeded;
-    });
-    await inbox.accept(incoming("a"));
-    await waitFor(() => expect(processesIn(file)).toHaveLength(1));
-    release.resolve();
-    await waitForStatus(inbox, "a", "succeeded");
-    await inbox.close(0);
-    expect(processesIn(file)).toEqual([]);
   });
 
   test("take over no delivery for the length of a lease after a time in which no process could write heartbeats", async () => {
@@ -154,27 +113,6 @@ describe("Two inboxes on one file", () => {
     const logged = { level: "error", code: "ABANDONED", deliveryId: "a", msg: expect.stringContaining("is dead") };
     await waitFor(() => expect(second.logger.lines).toMatchObject([logged]));
     await first.inbox.close(0);
-  });
-
-  test("do not take over a long delivery of a process that sends heartbeats", async () => {
-    // Heartbeats are sent three times per lease, so a busy machine can be late.
-    const first = openInbox({ leaseMs: 2_400 });
-    const release = Promise.withResolvers<void>();
-    const runs = work(first.inbox, async () => {
-      await release.promise;
-      return succeeded;
-    });
-    await first.inbox.accept(incoming("a"));
-    await waitFor(() => expect(runs).toHaveLength(1));
-    const second = openInbox({ file: first.file, leaseMs: 2_400 });
-    const taken = work(second.inbox, () => succeeded);
-    const database = new DatabaseSync(first.file, { readOnly: true });
-    const heartbeats = () => Number(database.prepare("SELECT heartbeats FROM processes").get()?.heartbeats ?? 0);
-    await waitFor(() => expect(heartbeats()).toBeGreaterThan(4));
-    database.close();
-    release.resolve();
-    expect((await waitForStatus(first.inbox, "a", "succeeded"))?.attempts).toMatchObject([{ outcome: "succeeded" }]);
-    expect(taken).toEqual([]);
   });
 
   test("do not take over a delivery if the system clock is set forward", async () => {

@@ -46,7 +46,6 @@ vi.mock(import("../../../src/tunnel/tunnel.ts"), async (importOriginal) => {
 
 afterEach(() => {
   vi.restoreAllMocks();
-  vi.unstubAllEnvs();
   logger.lines.length = 0;
 });
 
