@@ -12,7 +12,7 @@ import { Leases } from "../../../src/inbox/sqlite/leases.ts";
 import type { Outcome } from "../../../src/payload/parse.ts";
 import type { LogLine } from "../../support/memory-logger.ts";
 import { waitFor } from "../../support/wait-for.ts";
-import { failed, incoming, openInbox, succeeded, waitForStatus, work } from "./open-inbox.ts";
+import { failed, hold, incoming, openInbox, succeeded, waitForStatus, work } from "./open-inbox.ts";
 
 afterEach(() => void vi.restoreAllMocks());
 
@@ -292,15 +292,9 @@ describe("A clock that is set back by an hour", () => {
 
 test("The result of a handler that ends after the shutdown is ignored", async () => {
   const { inbox, logger } = openInbox();
-  const end = Promise.withResolvers<void>();
-  const runs = work(inbox, async () => {
-    await end.promise;
-    return succeeded;
-  });
-  await inbox.accept(incoming("a"));
-  await waitFor(() => expect(runs).toHaveLength(1));
+  const { end } = await hold(inbox);
   await inbox.close(1);
-  end.resolve();
+  end(succeeded);
   await setImmediate();
   await setImmediate();
   expect(logger.lines).toEqual([]);
@@ -494,15 +488,9 @@ describe("The end of an attempt", () => {
 
   test("is stored as soon as possible, and the failure is logged once", async () => {
     const { inbox, file, logger } = openInbox();
-    const release = Promise.withResolvers<void>();
-    const runs = work(inbox, async () => {
-      await release.promise;
-      return succeeded;
-    });
-    await inbox.accept(incoming("a"));
-    await waitFor(() => expect(runs).toHaveLength(1));
+    const { runs, end } = await hold(inbox);
     const restore = loseAttempts(file);
-    release.resolve();
+    end(succeeded);
     const complaints = () => logger.lines.filter(({ deliveryId }) => deliveryId === "a");
     await waitFor(() =>
       expect(complaints()).toMatchObject([{ level: "error", msg: expect.stringContaining("will be retried") }]),

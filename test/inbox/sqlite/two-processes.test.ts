@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { createRetryPolicy } from "../../../src/inbox/retry.ts";
 import { waitFor } from "../../support/wait-for.ts";
 import { fastClock } from "./fast-clock.ts";
-import { incoming, openInbox, succeeded, waitForStatus, work } from "./open-inbox.ts";
+import { hold, incoming, openInbox, succeeded, waitForStatus, work } from "./open-inbox.ts";
 
 const hourMs = 3_600_000;
 
@@ -17,9 +17,7 @@ function processesIn(file: string) {
 describe("Two inboxes on one file", () => {
   test("take over a delivery of a process without heartbeats, as a new attempt", async () => {
     const first = openInbox({ leaseMs: hourMs });
-    const runs = work(first.inbox, () => new Promise(() => {}));
-    await first.inbox.accept(incoming("a"));
-    await waitFor(() => expect(runs).toHaveLength(1));
+    await hold(first.inbox);
     await waitFor(() => expect(processesIn(first.file)).toHaveLength(1));
     const [gone] = processesIn(first.file);
     const clock = fastClock();
@@ -43,9 +41,7 @@ describe("Two inboxes on one file", () => {
 
   test("take over no delivery for the length of a lease after a time in which no process could write heartbeats", async () => {
     const first = openInbox({ leaseMs: hourMs });
-    const runs = work(first.inbox, () => new Promise(() => {}));
-    await first.inbox.accept(incoming("a"));
-    await waitFor(() => expect(runs).toHaveLength(1));
+    await hold(first.inbox);
     await waitFor(() => expect(processesIn(first.file)).toHaveLength(1));
     const database = new DatabaseSync(first.file, { timeout: 5_000 });
     database.exec("CREATE TRIGGER refuse BEFORE UPDATE ON processes BEGIN SELECT RAISE(ABORT, 'Not now.'); END");
@@ -69,9 +65,7 @@ describe("Two inboxes on one file", () => {
 
   test("log that a crash while other deliveries were running does not count", async () => {
     const first = openInbox({ leaseMs: hourMs });
-    const runs = work(first.inbox, () => new Promise(() => {}));
-    for (const id of ["a", "b"]) await first.inbox.accept(incoming(id));
-    await waitFor(() => expect(runs).toHaveLength(2));
+    await hold(first.inbox, { ids: ["a", "b"] });
     const second = openInbox({ file: first.file, leaseMs: hourMs, monotonicNow: fastClock(hourMs / 4).now });
     work(second.inbox, () => succeeded);
     for (const id of ["a", "b"]) await waitForStatus(second.inbox, id, "succeeded");
@@ -85,9 +79,7 @@ describe("Two inboxes on one file", () => {
 
   test("log a takeover that cannot be stored, and try it again", async () => {
     const first = openInbox({ leaseMs: hourMs });
-    const runs = work(first.inbox, () => new Promise(() => {}));
-    await first.inbox.accept(incoming("a"));
-    await waitFor(() => expect(runs).toHaveLength(1));
+    await hold(first.inbox);
     const database = new DatabaseSync(first.file, { timeout: 5_000 });
     database.exec("CREATE TRIGGER refuse BEFORE UPDATE ON deliveries BEGIN SELECT RAISE(ABORT, 'Not now.'); END");
     const second = openInbox({ file: first.file, leaseMs: hourMs, monotonicNow: fastClock(hourMs / 4).now });
@@ -103,9 +95,7 @@ describe("Two inboxes on one file", () => {
   test("mark a delivery as dead whose crashes have used up its attempts", async () => {
     const policy = createRetryPolicy({ attempts: 1 });
     const first = openInbox({ leaseMs: hourMs });
-    const runs = work(first.inbox, () => new Promise(() => {}), { policy });
-    await first.inbox.accept(incoming("a"));
-    await waitFor(() => expect(runs).toHaveLength(1));
+    await hold(first.inbox, { policy });
     const second = openInbox({ file: first.file, leaseMs: hourMs, monotonicNow: fastClock(hourMs / 4).now });
     const taken = work(second.inbox, () => succeeded, { policy });
     expect((await waitForStatus(second.inbox, "a", "dead"))?.attempts).toMatchObject([{ outcome: "abandoned" }]);
@@ -117,13 +107,7 @@ describe("Two inboxes on one file", () => {
 
   test("do not take over a delivery if the system clock is set forward", async () => {
     const first = openInbox();
-    const release = Promise.withResolvers<void>();
-    const runs = work(first.inbox, async () => {
-      await release.promise;
-      return succeeded;
-    });
-    await first.inbox.accept(incoming("a"));
-    await waitFor(() => expect(runs).toHaveLength(1));
+    const { end } = await hold(first.inbox);
     const clock = { by: 0, reads: 0 };
     const now = () => {
       clock.reads += 1;
@@ -135,16 +119,14 @@ describe("Two inboxes on one file", () => {
     clock.reads = 0;
     // Wait for several polls.
     await waitFor(() => expect(clock.reads).toBeGreaterThan(10));
-    release.resolve();
+    end(succeeded);
     expect((await waitForStatus(first.inbox, "a", "succeeded"))?.attempts).toMatchObject([{ outcome: "succeeded" }]);
     expect(taken).toEqual([]);
   });
 
   test("take over a delivery even if the system clock is set back", async () => {
     const first = openInbox({ leaseMs: hourMs });
-    const runs = work(first.inbox, () => new Promise(() => {}));
-    await first.inbox.accept(incoming("a"));
-    await waitFor(() => expect(runs).toHaveLength(1));
+    await hold(first.inbox);
     const second = openInbox({
       file: first.file,
       leaseMs: hourMs,
