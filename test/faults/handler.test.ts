@@ -124,23 +124,6 @@ describe("A handler that never settles", () => {
     expect(new Set((await Promise.all(stuck)).map(({ status }) => status))).toEqual(new Set([504]));
     await receiver.survives(() => receiver.post(toBroken), timedOut);
   });
-
-  test("R3: and then fails is answered once, and both errors are logged", async () => {
-    const receiver = await openWith(
-      (_payload, { signal }) =>
-        new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(new Error(inner)))),
-      { timeout: 50 },
-    );
-    const socket = await receiver.connect();
-    expect((await socket.send(receiver.delivery(toBroken)).answer()).status).toBe(504);
-    expect((await socket.send(receiver.delivery()).answer()).status).toBe(200);
-    const errors = receiver.log.filter(({ level }) => level === "error").map(({ msg }) => msg);
-    expect(errors).toEqual([
-      expect.stringContaining("after its timeout"),
-      expect.stringContaining("did not finish within its timeout"),
-    ]);
-    expect(socket.rest).toBe("");
-  });
 });
 
 describe("A client that disconnects while the handler runs", () => {

@@ -112,17 +112,6 @@ describe("A failing Hub", () => {
   ])("T4: answers with %s", async (_what, fault, expected) => {
     await survives([fault], expected);
   });
-
-  test.each<[string, ScriptedAnswer]>([
-    ["takes the request and never answers", () => {}],
-    ["starts a response and never ends it", (_asked, response) => response.write('{"webhook": ')],
-  ])("T4: %s", async (_what, fault) => {
-    await survives(
-      [fault],
-      { code: "HUB_TIMED_OUT", says: /within 2000 ms/, attempts: 2 },
-      { timeout: 2_000, attempts: 2 },
-    );
-  });
 });
 
 describe("A webhook that the Hub has suspended", () => {

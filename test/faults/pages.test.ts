@@ -71,17 +71,6 @@ describe("The landing page", () => {
     expect(answer.text).not.toContain(mark);
     expect((await receiver.post()).status).toBe(200);
   });
-
-  test.each([`x"onfocus="${mark}`, `x'onfocus='${mark}`, `x&quot;onfocus=&quot;${mark}`])(
-    "U1: escapes the host %s of the request",
-    async (host) => {
-      const receiver = await openFiltered();
-      const { status, text } = await receiver.post({ method: "GET", path: "/", headers: { Host: host }, body: "" });
-      expect(status).toBe(200);
-      expect(text).toContain(mark);
-      expect(text).not.toContain(host);
-    },
-  );
 });
 
 describe("The landing page without authentication", () => {
@@ -215,22 +204,8 @@ describe("The console", () => {
 
   test.each([
     { what: "of another site", headers: { "Sec-Fetch-Site": "cross-site" }, status: 403, code: "CROSS_SITE_REFUSED" },
-    {
-      what: "of another origin, by a browser without Sec-Fetch-Site",
-      headers: { Origin: "https://evil.example", "Sec-Fetch-Site": undefined },
-      status: 403,
-      code: "CROSS_SITE_REFUSED",
-    },
-    {
-      what: "of a frame without an origin, by such a browser",
-      headers: { Origin: "null", "Sec-Fetch-Site": undefined },
-      status: 403,
-      code: "CROSS_SITE_REFUSED",
-    },
     { what: "of a form", headers: { "Content-Type": "text/plain" }, status: 415, code: "MEDIA_TYPE_UNSUPPORTED" },
-    { what: "without a type", headers: { "Content-Type": undefined }, status: 415, code: "MEDIA_TYPE_UNSUPPORTED" },
     { what: "without a CSRF token", headers: { "X-CSRF-Token": undefined }, status: 403, code: "CSRF_TOKEN_INVALID" },
-    { what: "with another CSRF token", headers: { "X-CSRF-Token": "guess" }, status: 403, code: "CSRF_TOKEN_INVALID" },
   ] as const)("U3: refuses a replay $what", async ({ headers, status, code }) => {
     const receiver = await openKeeping();
     await keep(receiver, { id: "d1", body: JSON.stringify(webhookPayload("repo.content")) });

@@ -106,21 +106,6 @@ describe("The chart", () => {
     // The minimum contrast of graphics in WCAG 2.2 (1.4.11).
     expect(Math.min(...contrasts)).toBeGreaterThanOrEqual(3);
   });
-
-  test("has a bar for each hour with deliveries, all on one baseline", async () => {
-    const page = await open("/");
-    const drawing = await page.locator("svg.bars").boundingBox();
-    const bars = await page.locator("svg.bars g").evaluateAll((groups) =>
-      groups.map((group) => {
-        const { top, bottom, width } = group.getBoundingClientRect();
-        return { top: top + scrollY, bottom: Math.round(bottom + scrollY), width: Math.round(width) };
-      }),
-    );
-    expect(bars).toHaveLength(24);
-    expect(new Set(bars.map(({ bottom }) => bottom)).size).toBe(1);
-    expect(Math.min(...bars.map(({ width }) => width))).toBeGreaterThan(20);
-    expect(Math.round(Math.min(...bars.map(({ top }) => top)))).toBe(Math.round(drawing?.y ?? 0));
-  });
 });
 
 describe("A copy button", () => {
