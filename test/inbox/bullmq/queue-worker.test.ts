@@ -95,7 +95,7 @@ describe.skipIf(!hasRedis)("The worker of an endpoint", () => {
   const loseLease = (client: Redis, id: string) => client.del(`hub-webhooks:retrain:${jobIdOf(id)}:lock`);
 
   test("aborts a run whose lease was lost, and the new run of the delivery when it closes", async () => {
-    const { start, add, runs, client, onError, logger } = await startWorker({ leaseMs: 1_000 });
+    const { start, add, runs, client, onError, logger } = await startWorker({ leaseMs: 400 });
     const worker = start();
     await add("a");
     await waitFor(() => expect(runs).toHaveLength(1));

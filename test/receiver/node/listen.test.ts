@@ -282,6 +282,7 @@ test("A listener that closes with requests in progress resolves to false", async
 test("The signal of a request is aborted even if it is first read after the client has disconnected", async () => {
   const received = Promise.withResolvers<DeliveryRequest>();
   const { listener, url } = await open({
+    probeMs: 10,
     deliver: (request) => {
       received.resolve(request);
       return new Promise(() => {});
