@@ -21,6 +21,9 @@ describe("A payload of the Hub", () => {
   });
 });
 
+/** Values that the field cannot have: the Hub sends `null` only for the commits of a new or deleted ref. */
+const wrongFor = (path: string) => (/\.(old|new)Sha$/.test(path) ? [() => {}] : [() => {}, null]);
+
 const requiredOfAll = [
   ..."event event.action event.scope".split(" "),
   ..."repo repo.type repo.name repo.id repo.private repo.url repo.url.web repo.owner repo.owner.id".split(" "),
@@ -48,10 +51,12 @@ const furtherRequired: Readonly<Record<string, readonly string[]>> = {
 };
 
 describe("A payload without a required field", () => {
-  test.each(fixtureNames)("is rejected with the path: %s", (name) => {
+  test.each(fixtureNames)("is rejected with the path, as is one with another type: %s", (name) => {
     for (const path of [...requiredOfAll, ...(furtherRequired[name] ?? [])]) {
-      const broken = changedAt(readFixture(name), path.split("."), undefined);
-      expect(refusal(broken)).toMatch(new RegExp(`^Invalid payload: ${path.replaceAll(".", "\\.")}: [^;]+\\.$`));
+      for (const wrong of [undefined, ...wrongFor(path)]) {
+        const broken = changedAt(readFixture(name), path.split("."), wrong);
+        expect(refusal(broken)).toMatch(new RegExp(`^Invalid payload: ${path.replaceAll(".", "\\.")}: [^;]+\\.$`));
+      }
     }
   });
 
@@ -64,7 +69,6 @@ describe("A payload without a required field", () => {
     ["content-update-bucket", "updatedFiles.0.xetHash"],
     ["content-update-bucket", "updatedFiles.0.size"],
     ["content-update-bucket-truncated", "updatedFilesTruncated"],
-    ["content-update-kernel", "updatedBuilds"],
     ["config-update-private", "updatedConfig.private"],
     ["discussion-create-pull-request", "comment"],
     ["discussion-create-pull-request", "discussion.changes"],
@@ -75,6 +79,9 @@ describe("A payload without a required field", () => {
     const slimmer = changedAt(readFixture(name), path.split("."), undefined);
     expect(slimmer).not.toEqual(readFixture(name));
     expect(parsePayload(slimmer)).toBe(slimmer);
+    for (const wrong of wrongFor(path)) {
+      expect(refusal(changedAt(readFixture(name), path.split("."), wrong))).toContain(`${path}: `);
+    }
   });
 });
 
