@@ -13,7 +13,6 @@ function setProxy() {
   vi.stubEnv("HTTP_PROXY", "http://127.0.0.1:9");
   const globalFetch = vi.spyOn(globalThis, "fetch");
   onTestFinished(() => {
-    vi.unstubAllEnvs();
     globalFetch.mockRestore();
   });
   return globalFetch;

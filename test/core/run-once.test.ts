@@ -1,4 +1,4 @@
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { loadOnce, resolvesWithin, shareRun } from "../../src/core/time.ts";
 
 describe("loadOnce()", () => {
@@ -39,16 +39,13 @@ describe("resolvesWithin()", () => {
 
   test("rejects only with a rejection in time, and leaves no timer", async () => {
     vi.useFakeTimers();
-    try {
-      await expect(resolvesWithin(Promise.reject(new Error("failed")), 1_000)).rejects.toThrow("failed");
-      expect(vi.getTimerCount()).toBe(0);
-      const late = Promise.withResolvers<void>();
-      const result = resolvesWithin(late.promise, 1_000);
-      vi.advanceTimersByTime(1_000);
-      expect(await result).toBe(false);
-      late.reject(new Error("late"));
-    } finally {
-      vi.useRealTimers();
-    }
+    onTestFinished(() => void vi.useRealTimers());
+    await expect(resolvesWithin(Promise.reject(new Error("failed")), 1_000)).rejects.toThrow("failed");
+    expect(vi.getTimerCount()).toBe(0);
+    const late = Promise.withResolvers<void>();
+    const result = resolvesWithin(late.promise, 1_000);
+    vi.advanceTimersByTime(1_000);
+    expect(await result).toBe(false);
+    late.reject(new Error("late"));
   });
 });

@@ -34,19 +34,6 @@ export const declarations = {
   background(server: WebhooksServer) {
     server.webhook("kept", { background: true }, () => {});
   },
-  faulty(server: WebhooksServer) {
-    server.webhook("throws/error", throwing(new Error(inner)));
-    server.webhook("throws/string", throwing(inner));
-    server.webhook("throws/undefined", throwing(undefined));
-    server.webhook("returns/undefined", () => undefined);
-    server.webhook("never-settles", { timeout: 50 }, () => new Promise(() => {}));
-    server.webhook("waits", async (_payload, { signal, log }) => {
-      log.info("work started");
-      await new Promise((resolve) => signal.addEventListener("abort", resolve));
-      log.info("interrupted");
-      signal.throwIfAborted();
-    });
-  },
   /** Returns a response with the headers listed in the delivery's body. */
   framing(server: WebhooksServer) {
     server.webhook("framing", { schema: null }, (_payload, { delivery }) => {

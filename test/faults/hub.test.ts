@@ -1,9 +1,8 @@
 import { inspect } from "node:util";
 import { beforeEach, describe, expect, test, vi } from "vitest";
 import { HubClient, type HubClientOptions, type HubError } from "../../src/client.ts";
-import { connect, openHub, rejectionOf, type ScriptedAnswer } from "../hub/scripted-hub.ts";
+import { openHub, rejectionOf, type ScriptedAnswer } from "../hub/scripted-hub.ts";
 import { holdsSecret } from "../support/secrets.ts";
-import { waitFor } from "../support/wait-for.ts";
 import { countRows } from "./rows.ts";
 
 countRows("hub");
@@ -18,12 +17,6 @@ const webhook = {
   disabled: false,
   watched: [{ name: "acme/data", type: "dataset" }],
   domains: ["repo"],
-};
-const request = {
-  watched: [{ type: "dataset" as const, name: "acme/data" }],
-  domains: ["repo" as const],
-  url: webhook.url,
-  secret,
 };
 
 /** Backoff is randomized. With 0, retries start immediately. */
@@ -118,51 +111,6 @@ describe("A failing Hub", () => {
     ],
   ])("T4: answers with %s", async (_what, fault, expected) => {
     await survives([fault], expected);
-  });
-
-  test.each<[string, ScriptedAnswer]>([
-    ["takes the request and never answers", () => {}],
-    ["starts a response and never ends it", (_asked, response) => response.write('{"webhook": ')],
-  ])("T4: %s", async (_what, fault) => {
-    await survives(
-      [fault],
-      { code: "HUB_TIMED_OUT", says: /within 2000 ms/, attempts: 2 },
-      { timeout: 2_000, attempts: 2 },
-    );
-  });
-
-  test("T4: fails in different ways, then succeeds", async () => {
-    const faults = [echo(500), echo(429, { "retry-after": "0" }), echo(503)];
-    const hub = await openHub(...faults, { json: { webhook } });
-    expect(await new HubClient({ token, hubUrl: hub.url }).webhooks.get(webhook.id)).toEqual(webhook);
-    expect(hub.calls).toHaveLength(4);
-  });
-
-  test("T4: fails during a create: the request is not repeated, because it may have succeeded", async () => {
-    const hub = await openHub(echo(500));
-    const error = await rejectionOf(new HubClient({ token, hubUrl: hub.url }).webhooks.create(request));
-    expect(error).toMatchObject({ code: "HUB_FAILED", message: expect.stringContaining("check before you try again") });
-    expect(hub.calls).toHaveLength(1);
-    for (const planted of [token, secret]) expect(holdsSecret([error, inspect(error)], planted)).toBe(false);
-  });
-
-  test("T4: sends Retry-After, and the client waits", async () => {
-    const hub = await openHub(echo(429, { "retry-after": "7" }), echo(429, { ratelimit: '"api";r=0;t=55' }), {
-      json: [],
-    });
-    const { webhooks, waits } = connect(hub.url);
-    expect(await webhooks.list()).toEqual([]);
-    expect(waits).toEqual([7_000, 55_000]);
-  });
-
-  test("T4: is no longer called after the caller aborts during a wait", async () => {
-    const controller = new AbortController();
-    const hub = await openHub(echo(429, { "retry-after": "60" }));
-    const client = new HubClient({ token, hubUrl: hub.url });
-    const rejection = rejectionOf(client.webhooks.list({ signal: controller.signal }));
-    await waitFor(() => expect(hub.calls).toHaveLength(1), { interval: 5 });
-    controller.abort(new Error("enough"));
-    expect(await rejection).toMatchObject({ message: "enough" });
   });
 });
 

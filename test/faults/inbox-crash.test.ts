@@ -93,47 +93,6 @@ describe.each(engines)("Receivers on an inbox in $name", ({ name, url: createUrl
       for (const lines of started) expect(lines.length).toBeGreaterThan(0);
     });
   });
-
-  test("X1: stop accepting on SIGTERM under load, return running deliveries, and exit with 0", async () => {
-    skipIfUnsupported("X1");
-    const url = await createUrl();
-    const ledger = new Ledger(url);
-    const ended = await startInboxReceiver({ url, ledger });
-    const held = Array.from({ length: 6 }, (_, index) => ({ id: `held-${index}`, endpoint: "held" }));
-    for (const sent of held) await ended.deliver(sent);
-    await ended.child.says("work started", 4);
-    const load = ended.load();
-    await ended.child.says("target ran", 20);
-    ended.child.signal("SIGTERM");
-    expect(await ended.child.exited).toEqual({ code: 0, signal: null });
-    await load;
-    await ended.saysOnce({ msg: /^Received SIGTERM\. Waiting/ });
-    expect(ended.countOf("work finished")).toBe(0);
-    const { queued } = await ledger.settles({});
-    expect(queued).toBeGreaterThanOrEqual(6);
-    const attempts = (await ledger.read(held)).flatMap((delivery) => delivery?.attempts ?? []);
-    expect(attempts.map(({ outcome }) => outcome)).toEqual(Array(4).fill("abandoned"));
-    // Released deliveries run without waiting for their leases to expire.
-    const receiver = await startInboxReceiver({ url, ledger, HELD: "no" });
-    await receiver.stillWorks();
-    await ledger.account("X1", name, { queued: 0, dead: 0 });
-  });
-
-  test("X2: exit immediately on a second SIGTERM, and the next start continues", async () => {
-    skipIfUnsupported("X2");
-    const url = await createUrl();
-    const ledger = new Ledger(url);
-    const ended = await startInboxReceiver({ url, ledger, LEASE_MS });
-    for (let count = 0; count < 3; count += 1) await ended.deliver({ endpoint: "deaf" });
-    await ended.child.says("work started", 3);
-    ended.child.signal("SIGTERM");
-    await ended.child.says(/^Received SIGTERM\. Waiting.*Send the signal again to exit immediately/);
-    ended.child.signal("SIGTERM");
-    expect(await ended.child.exited).toEqual({ code: 1, signal: null });
-    const receiver = await startInboxReceiver({ url, ledger, LEASE_MS, HELD: "no" });
-    await receiver.stillWorks();
-    await ledger.account("X2", name, { succeeded: 4 });
-  });
 });
 
 /**

@@ -5,7 +5,6 @@ import { DatabaseSync } from "node:sqlite";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { inboxFile } from "../inbox/inbox-file.ts";
 import { damage, makeLargeFile, pagesWith } from "../inbox/sqlite/large-file.ts";
-import { mountFuse } from "../inbox/sqlite/mount-fuse.ts";
 import { startReceiverProcess } from "../support/receiver-process.ts";
 import { holdsSecret } from "../support/secrets.ts";
 import { waitFor } from "../support/wait-for.ts";
@@ -146,40 +145,19 @@ describe("A disk that cannot be written to", () => {
   });
 });
 
-describe("A file system that is not local", () => {
+test("I12: a file system that is not local is refused at startup, with a remedy", async () => {
   const nfs = 0x6969;
-
-  /** Inbox folders, and the environment variables that the receiver needs for them. */
-  const places = [
-    { what: "FUSE", place: () => mountFuse(), environment: {} },
-    { what: "NFS", place: () => dirname(inboxFile()), environment: { FILE_SYSTEM: String(nfs) } },
-  ];
-
-  test.each(places)("I12: is refused at startup with a remedy: $what", async ({ place, environment }) => {
-    const folder = place();
-    if (folder === undefined) skipFault("I12 sqlite", "a FUSE file system needs bindfs and root");
-    const url = `sqlite:${folder}/new/inbox.db`;
-    const child = startReceiverProcess(inboxScript, inboxEnvironment(url, environment));
-    expect(await child.exited).toEqual({ code: 1, signal: null });
-    const complaints = child.lines.filter(({ level }) => level !== "info");
-    expect(complaints).toMatchObject([{ level: "error", code: "INBOX_UNUSABLE" }]);
-    expect(complaints[0]?.msg).toMatch(/local disk.*redis:.*postgres:.*\?unsafe-file-system=allow/);
-    expect(holdsSecret([child.lines, child.errorOutput], secret)).toBe(false);
-    expect(child.errorOutput).toBe("");
-    const receiver = await startInboxReceiver({ url: `sqlite:${inboxFile()}` });
-    await receiver.stillWorks();
-    await receiver.ledger.account("I12", "sqlite (refused)", { succeeded: 1 });
-  });
-
-  test.each(places)("I12: is used with a warning if the URL allows it: $what", async ({ place, environment }) => {
-    const folder = place();
-    if (folder === undefined) skipFault("I12 sqlite", "a FUSE file system needs bindfs and root");
-    const url = `sqlite:${folder}/inbox.db?unsafe-file-system=allow`;
-    const receiver = await startInboxReceiver({ url, ...environment });
-    await receiver.saysOnce({ level: "warn", fileSystem: /^(fuse|NFS)$/, msg: /unsafe-file-system=allow/ });
-    await receiver.stillWorks();
-    await receiver.ledger.account("I12", "sqlite (allowed)", { succeeded: 1 });
-  });
+  const url = `sqlite:${dirname(inboxFile())}/new/inbox.db`;
+  const child = startReceiverProcess(inboxScript, inboxEnvironment(url, { FILE_SYSTEM: String(nfs) }));
+  expect(await child.exited).toEqual({ code: 1, signal: null });
+  const complaints = child.lines.filter(({ level }) => level !== "info");
+  expect(complaints).toMatchObject([{ level: "error", code: "INBOX_UNUSABLE" }]);
+  expect(complaints[0]?.msg).toMatch(/local disk.*redis:.*postgres:.*\?unsafe-file-system=allow/);
+  expect(holdsSecret([child.lines, child.errorOutput], secret)).toBe(false);
+  expect(child.errorOutput).toBe("");
+  const receiver = await startInboxReceiver({ url: `sqlite:${inboxFile()}` });
+  await receiver.stillWorks();
+  await receiver.ledger.account("I12", "sqlite (refused)", { succeeded: 1 });
 });
 
 describe("A disk of 8 MB that is filled by deliveries", () => {
@@ -247,55 +225,27 @@ describe("A disk of 8 MB that is filled by deliveries", () => {
 });
 
 describe("The file of an open inbox", () => {
-  const faults = [
-    {
-      what: "moved with its folder",
-      lose: (folder: string) => renameSync(folder, `${folder}-moved`),
-      moveBack: (folder: string) => renameSync(`${folder}-moved`, folder),
-    },
-    {
-      what: "replaced by a text file",
-      lose: (folder: string) => {
-        renameSync(join(folder, "inbox.db"), join(folder, "aside"));
-        writeFileSync(join(folder, "inbox.db"), "dear diary");
-      },
-      moveBack: (folder: string) => renameSync(join(folder, "aside"), join(folder, "inbox.db")),
-    },
-    { what: "deleted with its folder", lose: (folder: string) => rmSync(folder, { recursive: true }) },
-  ];
-
-  test.each(faults)(
-    "I14: that is $what causes refused deliveries, and is used again when it is back",
-    async (fault) => {
-      const folder = join(dirname(inboxFile()), "private");
-      const url = `sqlite:${join(folder, "inbox.db")}`;
-      const ledger = new Ledger(url);
-      const receiver = await startInboxReceiver({ url, ledger, LEASE_MS: 1_000 });
-      for (let sent = 0; sent < 20; sent += 1) expect((await receiver.deliver({ endpoint: "later" })).status).toBe(202);
-      fault.lose(folder);
-      const answer = await receiver.deliver({ endpoint: "later" });
-      expect(answer.status).toBe(503);
-      expect(JSON.parse(answer.text)).toMatchObject({ code: "INBOX_UNAVAILABLE" });
-      await waitFor(() => {
-        const complaints = receiver.child.lines.filter(({ level }) => level === "error");
-        expect(complaints[0]).toMatchObject({
-          code: "INBOX_UNAVAILABLE",
-          msg: expect.stringContaining("deleted, moved"),
-        });
-      });
-      fault.moveBack?.(folder);
-      if (fault.moveBack) {
-        await waitFor(async () => expect((await receiver.deliver({ endpoint: "later" })).status).toBe(202));
-      }
-      receiver.child.signal("SIGKILL");
-      await receiver.child.exited;
-      // Deliveries that were deleted with the file are lost, so the next server has an account of its own.
-      const next = fault.moveBack ? ledger : new Ledger(url);
-      await (await startInboxReceiver({ url, ledger: next, LEASE_MS: 1_000 })).stillWorks(answer);
-      const account = await next.account("I14", `sqlite (${fault.what})`, { succeeded: 1 });
-      expect(account.queued).toBeGreaterThanOrEqual(fault.moveBack ? 21 : 0);
-    },
-  );
+  // `lost-file.test.ts` loses the file in other ways.
+  test("I14: that is moved causes refused deliveries, and is used again when it is back", async () => {
+    const folder = join(dirname(inboxFile()), "private");
+    const url = `sqlite:${join(folder, "inbox.db")}`;
+    const ledger = new Ledger(url);
+    const receiver = await startInboxReceiver({ url, ledger, LEASE_MS: 1_000 });
+    for (let sent = 0; sent < 20; sent += 1) expect((await receiver.deliver({ endpoint: "later" })).status).toBe(202);
+    renameSync(folder, `${folder}-moved`);
+    const answer = await receiver.deliver({ endpoint: "later" });
+    expect(answer.status).toBe(503);
+    expect(JSON.parse(answer.text)).toMatchObject({ code: "INBOX_UNAVAILABLE" });
+    const reason = { code: "INBOX_UNAVAILABLE", msg: expect.stringContaining("deleted, moved") };
+    await waitFor(() => expect(receiver.child.lines.find(({ level }) => level === "error")).toMatchObject(reason));
+    renameSync(`${folder}-moved`, folder);
+    await waitFor(async () => expect((await receiver.deliver({ endpoint: "later" })).status).toBe(202));
+    receiver.child.signal("SIGKILL");
+    await receiver.child.exited;
+    await (await startInboxReceiver({ url, ledger, LEASE_MS: 1_000 })).stillWorks(answer);
+    const account = await ledger.account("I14", "sqlite", { succeeded: 1 });
+    expect(account.queued).toBeGreaterThanOrEqual(21);
+  });
 });
 
 describe("A file of more than 64 MB", () => {

@@ -226,22 +226,4 @@ describe.each(engines)("An inbox in $name", ({ name, url: createUrl, freeze, uns
     await receiver.stillWorks();
     await receiver.ledger.account("R5", name, { succeeded: 31, dead: 1 });
   });
-
-  test("H10: accepts a valid request followed by garbage once, and treats its redelivery as a duplicate", async () => {
-    skipIfUnsupported("H10");
-    const receiver = await startInboxReceiver({ url: await createUrl() });
-    const sent = { id: "pipelined", endpoint: "target" };
-    const socket = (await receiver.connect()).send(receiver.bytes(sent), "\x16\x03\x01 garbage\r\n\r\n");
-    const first = await socket.answer();
-    receiver.note(first, sent);
-    const second = await socket.answer();
-    await socket.ended;
-    expect([first.status, second.status]).toEqual([202, 400]);
-    const again = await receiver.deliver(sent);
-    expect(JSON.parse(again.text)).toEqual({ deliveryId: "pipelined", duplicate: true });
-    await receiver.saysOnce({ level: "warn", status: 400 });
-    await receiver.stillWorks(first, second, again);
-    await receiver.ledger.account("H10", name, { succeeded: 2 });
-    await receiver.saysOnce({ msg: "target ran", id: sent.id });
-  });
 });

@@ -65,16 +65,6 @@ describe("A slow target", () => {
     await goesOn({ hub, target, id });
   });
 
-  test("L1: is disconnected after the timeout", async () => {
-    const closed = Promise.withResolvers<void>();
-    const { hub, target, id } = await openDelivering(({ socket }) => void socket.on("close", () => closed.resolve()), {
-      timeout: 50,
-    });
-    await hub.trigger();
-    await closed.promise;
-    await goesOn({ hub, target, id });
-  });
-
   test("L1: has a default timeout of 30 s", async () => {
     const timeouts = vi.spyOn(globalThis, "setTimeout");
     onTestFinished(() => timeouts.mockRestore());
@@ -215,15 +205,23 @@ const authorization = "Bearer hf_local";
 const json = "application/json";
 
 const places = [
-  { place: "the console", line: "GET /_console/" },
-  { place: "the document", line: "GET /openapi.json" },
-  { place: "the API", line: "GET /api/settings/webhooks" },
-  { place: "the log", line: "GET /_local/jobs" },
-  { place: "the control", line: "POST /_local/reset", body: "{}" },
-  { place: "nowhere", line: "GET /nowhere" },
+  ...["GET /_console/", "GET /openapi.json", "GET /api/settings/webhooks", "GET /_local/jobs"].map((line) => ({
+    line,
+    body: "",
+  })),
+  { line: "POST /_local/reset", body: "{}" },
+  { line: "GET /nowhere", body: "" },
 ];
 
-describe.each(places)("A Host header on $place", ({ line, body }) => {
+describe("A Host header", () => {
+  /** Sends a request with this header to each place, and returns the answers. */
+  async function ask(hub: TestHub, host: string | undefined) {
+    const headers = { ...(host !== undefined && { Host: host }), Authorization: authorization, "Content-Type": json };
+    const answers: RawAnswer[] = [];
+    for (const { line, body } of places) answers.push(await send(hub, line, headers, body));
+    return answers;
+  }
+
   test.each([
     "evil.com",
     "evil.com:5050",
@@ -238,11 +236,12 @@ describe.each(places)("A Host header on $place", ({ line, body }) => {
     "",
   ])("L4: that names another host is refused without effect: %j", async (host) => {
     const { hub, target, id } = await openDelivering(200);
-    const answer = await send(hub, line, { Host: host, Authorization: authorization, "Content-Type": json }, body);
     // Node rejects invalid host names before the request reaches the local Hub.
-    expect([400, 403]).toContain(answer.status);
-    if (/^[\w.:[\]]+$/.test(host)) expect(answer.status).toBe(403);
-    expect(answer.text).not.toContain(id);
+    const allowed = /^[\w.:[\]]+$/.test(host) ? [403] : [400, 403];
+    for (const { status, text } of await ask(hub, host)) {
+      expect(allowed).toContain(status);
+      expect(text).not.toContain(id);
+    }
     await goesOn({ hub, target, id });
   });
 
@@ -250,20 +249,20 @@ describe.each(places)("A Host header on $place", ({ line, body }) => {
     "L4: that names this machine is served: %s",
     async (host) => {
       const { hub } = await openDelivering(200);
-      const answer = await send(hub, line, { Host: host, Authorization: authorization, "Content-Type": json }, body);
-      expect(answer.status).toBe(line === "GET /nowhere" ? 404 : 200);
+      const answers = await ask(hub, host);
+      expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200, 404]);
     },
   );
 
-  test("L4: that is missing or duplicate is refused", async () => {
+  test("L4: that is missing is refused, also with HTTP/1.0", async () => {
     const { hub, target, id } = await openDelivering(200);
-    const headers = { Authorization: authorization, "Content-Type": json };
-    expect((await send(hub, line, headers, body)).status).toBe(400);
-    const socket = await RawSocket.open(hub.url);
-    const [method, path] = line.split(" ");
-    socket.send(`${method} ${path} HTTP/1.0\r\nContent-Type: ${json}\r\nContent-Length: 0\r\n\r\n`);
-    expect([400, 403]).toContain((await socket.answer()).status);
-    socket.close();
+    expect(new Set((await ask(hub, undefined)).map(({ status }) => status))).toEqual(new Set([400]));
+    for (const { line } of places) {
+      const socket = await RawSocket.open(hub.url);
+      socket.send(`${line} HTTP/1.0\r\nContent-Type: ${json}\r\nContent-Length: 0\r\n\r\n`);
+      expect([400, 403]).toContain((await socket.answer()).status);
+      socket.close();
+    }
     await goesOn({ hub, target, id });
   });
 });
@@ -318,52 +317,6 @@ describe("A control request that is not JSON", () => {
 });
 
 describe("A change in the console", () => {
-  /** Signs in, and returns the headers of a valid change. */
-  async function signIn(hub: TestHub): Promise<Record<string, string>> {
-    const code = hub.hub.createConsoleLink().split("/").at(-1);
-    const response = await fetch(`${hub.url}/_console/api/session`, {
-      method: "POST",
-      headers: { "content-type": json },
-      body: JSON.stringify({ code }),
-    });
-    const { csrfToken } = await response.json();
-    const cookie = response.headers.get("set-cookie")?.split(";")[0] ?? "";
-    return { Host: new URL(hub.url).host, Cookie: cookie, "Content-Type": json, "X-CSRF-Token": csrfToken };
-  }
-
-  test.each<[string, Record<string, string | undefined>, number]>([
-    ["names another origin", { Origin: "https://evil.com" }, 403],
-    ["hides its origin", { Origin: "null" }, 403],
-    ["comes from a page of another site", { "Sec-Fetch-Site": "cross-site" }, 403],
-    ["comes from another port of this machine", { "Sec-Fetch-Site": "same-site" }, 403],
-    ["has no CSRF token", { "X-CSRF-Token": undefined }, 403],
-    ["has the CSRF token of another session", { "X-CSRF-Token": "0".repeat(64) }, 403],
-    ["is a form", { "Content-Type": "application/x-www-form-urlencoded" }, 415],
-    ["is plain text", { "Content-Type": "text/plain" }, 415],
-    ["has no session", { Cookie: undefined }, 401],
-    ["has a forged session", { Cookie: "hub_webhooks=1.2.3" }, 401],
-    ["has the token of the API instead of a session", { Cookie: undefined, Authorization: authorization }, 401],
-    ["names another host", { Host: "evil.com" }, 403],
-  ])("L4: that %s is refused without effect", async (_what, changes, status) => {
-    const { hub, target, id } = await openDelivering(200);
-    const [delivery] = await hub.trigger();
-    const valid = await signIn(hub);
-    for (const [path, body] of [
-      ["webhooks/disable", { id }],
-      ["webhooks/delete", { id }],
-      ["webhooks/replay", { id, logId: delivery?.logId }],
-      ["send", { body: target.requests[0]?.body }],
-    ] as const) {
-      const answer = await send(hub, `POST /_console/api/${path}`, { ...valid, ...changes }, JSON.stringify(body));
-      expect(answer.status, path).toBe(status);
-      expect(answer.text).not.toContain(id);
-    }
-    expect(target.requests).toHaveLength(1);
-    await goesOn({ hub, target, id });
-    const answer = await send(hub, "POST /_console/api/webhooks/disable", valid, JSON.stringify({ id }));
-    expect(answer.status).toBe(200);
-  });
-
   test("L4: needs a sign-in, also to read: this machine alone is not trusted", async () => {
     const { hub, target, id } = await openDelivering(200);
     for (const path of [

@@ -34,38 +34,16 @@ describe("No secret", () => {
       return answer;
     }, missing);
   });
-
-  test.each([
-    { what: "a body that is not JSON", changes: { body: "{" } },
-    { what: "another media type", changes: { headers: { ...headers, "Content-Type": "text/plain" } } },
-    { what: "the secret in another header", changes: { headers: { ...headers, Authorization: `Bearer ${secret}` } } },
-    { what: "the secret in the body", changes: { body: JSON.stringify({ secret }) } },
-    { what: "the secret in a cookie", changes: { headers: { ...headers, Cookie: `x-webhook-secret=${secret}` } } },
-  ])("S1: with $what is answered 401", async ({ changes }) => {
-    const receiver = await openReceiver();
-    await receiver.survives(() => receiver.post({ headers, ...changes }), missing);
-  });
 });
 
 describe("A wrong secret", () => {
   test.each([
-    { what: "another one", presented: "another" },
-    { what: "an empty one", presented: "" },
     { what: "only spaces", presented: "   " },
-    { what: "a single character", presented: secret.slice(0, 1) },
-    { what: "one character short", presented: secret.slice(0, -1) },
-    { what: "one character long", presented: `${secret}x` },
-    { what: "another first character", presented: `x${secret.slice(1)}` },
-    { what: "another last character", presented: `${secret.slice(0, -1)}x` },
-    { what: "other capitals", presented: secret.toUpperCase() },
-    { what: "the secret twice in a row", presented: secret + secret },
     { what: "the secret in quotes", presented: `"${secret}"` },
     { what: "the secret as a bearer token", presented: `Bearer ${secret}` },
     { what: "14,000 characters", presented: "x".repeat(14_000) },
-    { what: "the secret 500 times", presented: secret.repeat(500) },
     { what: "non-ASCII letters", presented: "Gehéimnis" },
     { what: "bytes that are no UTF-8", presented: "\xff\xfe\x80" },
-    { what: "a repeated header", presented: ["another", "one"] },
     { what: "a repeated header, right the first time", presented: [secret, "another"] },
     { what: "a repeated header, right the second time", presented: ["another", secret] },
     { what: "a repeated header, right both times", presented: [secret, secret] },
@@ -81,13 +59,6 @@ describe("A wrong secret", () => {
     const headers = { "X-Webhook-Secret": "another", "Content-Length": "2000" };
     await receiver.survives(() => socket.send(receiver.delivery({ headers, body: "" })).answer(), invalid);
     expect((await socket.send("x".repeat(2_000), receiver.delivery()).answer()).status).toBe(200);
-  });
-
-  test("S2: the presented secret is not logged: it may belong to another service", async () => {
-    const receiver = await openReceiver();
-    const presented = "Hf_some-other-5ecret";
-    await receiver.survives(() => receiver.post({ headers: { "X-Webhook-Secret": presented } }), invalid);
-    expect(holdsSecret(receiver.log, presented)).toBe(false);
   });
 
   test("S2: compares all characters, regardless of where the first wrong one is", async () => {
@@ -113,36 +84,14 @@ describe("No secret configured", () => {
   test("S3: leaves the receiver open, with a warning at the start", async () => {
     vi.stubEnv("WEBHOOK_SECRET", undefined);
     vi.stubEnv("WEBHOOK_SECRET_PREVIOUS", undefined);
-    try {
-      const receiver = await openReceiver({ secret: undefined });
-      const warnings = receiver.log.filter(({ level }) => level === "warn");
-      expect(warnings).toMatchObject([{ msg: expect.stringMatching(/open to everyone.*WEBHOOK_SECRET/) }]);
-      await receiver.survives(() => receiver.post({ headers: { "X-Webhook-Secret": undefined } }), accepted);
-    } finally {
-      vi.unstubAllEnvs();
-    }
-  });
-
-  test("S3: with a configured secret, there is no warning", async () => {
-    const receiver = await openReceiver();
-    expect(receiver.log.filter(({ level }) => level === "warn")).toEqual([]);
+    const receiver = await openReceiver({ secret: undefined });
+    const warnings = receiver.log.filter(({ level }) => level === "warn");
+    expect(warnings).toMatchObject([{ msg: expect.stringMatching(/open to everyone.*WEBHOOK_SECRET/) }]);
+    await receiver.survives(() => receiver.post({ headers: { "X-Webhook-Secret": undefined } }), accepted);
   });
 });
 
 describe("An invalid configured secret", () => {
-  test.each([
-    { what: "an empty text", options: { secret: "" } },
-    { what: "an empty list", options: { secret: [] } },
-    { what: "a list of empty texts", options: { secret: ["", ""] } },
-    { what: "a list of nothing", options: { secret: [undefined] } },
-    { what: "null", options: { secret: null } },
-    { what: "a number", options: { secret: 1 } },
-    { what: "an object", options: { secret: {} } },
-  ])("S9: $what is refused before the server exists", ({ options }) => {
-    const given: object = options;
-    expect(() => new WebhooksServer(given)).toThrow(expect.objectContaining({ code: "OPTION_INVALID" }));
-  });
-
   test("S9: an empty WEBHOOK_SECRET logs one clear line, and exits with 1", async () => {
     const child = startFaultyProcess({ WEBHOOK_SECRET: "" });
     expect(await child.exited).toEqual({ code: 1, signal: null });
@@ -151,12 +100,6 @@ describe("An invalid configured secret", () => {
       { level: "error", code: "OPTION_INVALID", msg: expect.stringMatching(/^WEBHOOK_SECRET is empty/) },
     ]);
     expect(child.errorOutput).toBe("");
-  });
-
-  test("S9: false opens the server on purpose, without a warning", async () => {
-    const receiver = await openReceiver({ secret: false });
-    expect(receiver.log.filter(({ level }) => level === "warn")).toEqual([]);
-    await receiver.survives(() => receiver.post({ headers: { "X-Webhook-Secret": undefined } }), accepted);
   });
 });
 
@@ -168,58 +111,15 @@ describe("Two secrets while one replaces the other", () => {
     await receiver.survives(() => receiver.post({ headers: { "X-Webhook-Secret": presented } }), accepted);
     expect(holdsSecret(receiver.log, previous)).toBe(false);
   });
-
-  test.each(["a third", `${secret}, ${previous}`, `${secret}${previous}`])("S4: %s is refused", async (presented) => {
-    const receiver = await openReceiver({ secret: [secret, previous] });
-    await receiver.survives(() => receiver.post({ headers: { "X-Webhook-Secret": presented } }), invalid);
-    expect(holdsSecret(receiver.log, previous)).toBe(false);
-  });
-
-  test.each([secret, previous])("S4: %s is accepted from the environment", async (presented) => {
-    vi.stubEnv("WEBHOOK_SECRET", secret);
-    vi.stubEnv("WEBHOOK_SECRET_PREVIOUS", previous);
-    try {
-      const receiver = await openReceiver({ secret: undefined });
-      await receiver.survives(() => receiver.post({ headers: { "X-Webhook-Secret": presented } }), accepted);
-    } finally {
-      vi.unstubAllEnvs();
-    }
-  });
 });
 
 describe("A secret in the URL", () => {
   const headers = { "X-Webhook-Secret": undefined };
   const path = `/webhooks/target?secret=${secret}`;
 
-  test("S5: is ignored by default", async () => {
-    const receiver = await openReceiver();
-    await receiver.survives(() => receiver.post({ path, headers }), missing);
-  });
-
   test("S5: is accepted with secretInQuery", async () => {
     const receiver = await openReceiver({ secretInQuery: true });
     await receiver.survives(() => receiver.post({ path, headers }), accepted);
-  });
-
-  test.each(["another", "", `${secret}x`, `${secret}&secret=another`.slice(1)])(
-    "S5: is refused when it is %j",
-    async (presented) => {
-      const receiver = await openReceiver({ secretInQuery: true });
-      await receiver.survives(() => receiver.post({ path: `/webhooks/target?secret=${presented}`, headers }), invalid);
-    },
-  );
-
-  test("S5: does not override a wrong header", async () => {
-    const receiver = await openReceiver({ secretInQuery: true });
-    await receiver.survives(() => receiver.post({ path, headers: { "X-Webhook-Secret": "another" } }), invalid);
-  });
-
-  test("S5: may contain characters that a URL encodes", async () => {
-    const special = "a+b %2B&c=d#é";
-    const receiver = await openReceiver({ secretInQuery: true, secret: [secret, special] });
-    const encoded = `/webhooks/target?secret=${encodeURIComponent(special)}`;
-    await receiver.survives(() => receiver.post({ path: encoded, headers }), accepted);
-    expect(holdsSecret(receiver.log, special) || holdsSecret(receiver.log, encodeURIComponent(special))).toBe(false);
   });
 
   test.each([
@@ -290,33 +190,5 @@ describe("Brute force", () => {
     expect(logged().length).toBeLessThan(total);
     expect(logged().find(({ count }) => count !== undefined)?.msg).toMatch(/^\d+ further deliveries refused: /);
     await receiver.keepsSecret();
-  });
-
-  test("S6: the count restarts after the time window", async () => {
-    const { receiver, guess, clock, startedAt } = await openAttacked();
-    clock.now = startedAt + 59_999;
-    const answer = await receiver.survives(() => guess(), limited);
-    expect(answer?.headers.get("retry-after")).toBe("1");
-    clock.now += 1;
-    await receiver.survives(() => guess(), invalid);
-  });
-
-  test("S6: the limit does not last longer if the clock is set back", async () => {
-    const { receiver, guess, clock } = await openAttacked();
-    clock.now -= 3_600_000;
-    await receiver.survives(() => guess(), invalid);
-  });
-
-  test("S6: requests without a secret and valid requests do not count", async () => {
-    const { receiver, guess, guessMore, clock, startedAt } = await openAttacked();
-    clock.now = startedAt + 60_000;
-    for (let count = 0; count < 50; count += 1) {
-      clock.now += 100;
-      expect((await guess(secret)).status).toBe(200);
-      expect((await receiver.post({ headers: { "X-Webhook-Secret": undefined } })).status).toBe(401);
-    }
-    await guessMore(99);
-    await receiver.survives(() => guess(), invalid);
-    await receiver.survives(() => guess(), limited);
   });
 });

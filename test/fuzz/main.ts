@@ -6,11 +6,9 @@ import { parseArgs } from "node:util";
 import { Findings, MonitoredReceiver } from "../support/monitored-receiver.ts";
 import { ExchangeFuzz } from "./exchange-fuzz.ts";
 import { HttpFuzz } from "./http-fuzz.ts";
-import { PayloadFuzz } from "./payload-fuzz.ts";
 
 /*
- * Fuzz test of the HTTP server of a receiver and of the payload parser, with generated inputs and damaged valid inputs. The
- * process must keep running, send complete HTTP answers, answer 5xx only when a handler failed, log no raw control
+ * Fuzz test of the HTTP server of a receiver with generated requests and damaged valid requests. The process must keep running, send complete HTTP answers, answer 5xx only when a handler failed, log no raw control
  * characters, and keep its secrets. In other processes, clients, routes, and other code of the servers break off exchanges at every
  * step. Options:
  * --minutes (10), --seed (1), --case (run and print this HTTP case only), --exchange (run this exchange only).
@@ -47,7 +45,6 @@ const receiver = await MonitoredReceiver.start({
   expectedErrors: ["HANDLER_FAILED"],
   reproduction: () => http.reproduction,
 });
-const payloads = new PayloadFuzz({ findings, seed });
 const exchanges = await ExchangeFuzz.start({ findings, seed, folder });
 
 /** Returns the memory use in MiB after a garbage collection. */
@@ -80,7 +77,7 @@ try {
   else {
     const endsAt = performance.now() + minutes * 60_000;
     const isOver = () => performance.now() >= endsAt || receiver.hasEnded;
-    await Promise.all([http.run(isOver), payloads.run(isOver), exchanges.run(isOver), watchMemory(isOver)]);
+    await Promise.all([http.run(isOver), exchanges.run(isOver), watchMemory(isOver)]);
   }
 } finally {
   const exit = await receiver.stop();
@@ -92,7 +89,6 @@ const statuses = [...http.statuses]
   .toSorted(([left], [right]) => left - right)
   .map(([status, count]) => `${count} x ${status}`);
 console.log(`HTTP: ${http.cases} connections, ${receiver.lineCount()} lines of log, answers: ${statuses.join(", ")}`);
-console.log(`Payloads: ${payloads.cases} cases`);
 exchanges.print();
 for (const { what, count, shownBy } of findings.all) console.log(`${count} x ${what}\n  ${shownBy}`);
 console.log(`${findings.all.length} findings`);

@@ -4,7 +4,7 @@ import { startReceiverProcess } from "../support/receiver-process.ts";
 import { waitFor } from "../support/wait-for.ts";
 import { describeCursors } from "./cursors-contract.ts";
 import { describeDiscarding } from "./discard-contract.ts";
-import { type Engine, failed, incoming, lend, openInbox, succeeded, waitForStatus, work } from "./engine.ts";
+import { type Engine, failed, hold, incoming, lend, openInbox, succeeded, waitForStatus, work } from "./engine.ts";
 import { describeIgnoring } from "./ignored-contract.ts";
 import { describeOwnActions } from "./own-actions-contract.ts";
 import { describePausing } from "./pause-contract.ts";
@@ -341,18 +341,12 @@ function describeSharing(engine: Engine): void {
       const leaseMs = 600;
       const first = await openInbox(engine, { leaseMs });
       const second = await openInbox(engine, { store: first.store, leaseMs });
-      const release = Promise.withResolvers<void>();
-      const runs = work(first.inbox, async () => {
-        await release.promise;
-        return succeeded;
-      });
-      await first.inbox.accept(incoming("a"));
-      await waitFor(() => expect(runs).toHaveLength(1));
+      const { end } = await hold(first.inbox);
       const taken = work(second.inbox, () => succeeded);
       const startedAt = performance.now();
       // By then, a lease without renewal would have expired and been checked twice.
       await waitFor(() => expect(performance.now() - startedAt).toBeGreaterThan(3 * leaseMs));
-      release.resolve();
+      end(succeeded);
       expect((await waitForStatus(first.inbox, "a", "succeeded"))?.attempts).toMatchObject([{ outcome: "succeeded" }]);
       expect(taken).toEqual([]);
     });

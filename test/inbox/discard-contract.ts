@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { waitFor } from "../support/wait-for.ts";
-import { type Engine, failed, incoming, openInbox, succeeded, waitForStatus, work } from "./engine.ts";
+import { type Engine, failed, hold, incoming, openInbox, succeeded, waitForStatus, work } from "./engine.ts";
 
 const key = { id: "a", endpoint: "retrain" };
 
@@ -79,15 +79,9 @@ export function describeDiscarding(engine: Engine): void {
 
     test("must be stored, and must not be running", async () => {
       const { inbox } = await openInbox(engine);
-      const release = Promise.withResolvers<void>();
-      const runs = work(inbox, async () => {
-        await release.promise;
-        return succeeded;
-      });
-      await inbox.accept(incoming("a"));
-      await waitFor(() => expect(runs).toHaveLength(1));
+      const { end } = await hold(inbox);
       await expect(inbox.discard(key)).rejects.toMatchObject({ code: "DELIVERY_RUNNING", status: 409 });
-      release.resolve();
+      end(succeeded);
       await waitForStatus(inbox, "a", "succeeded");
       const unknown = { code: "DELIVERY_UNKNOWN", status: 404 };
       await expect(inbox.discard({ ...key, id: "unknown" })).rejects.toMatchObject(unknown);

@@ -101,6 +101,20 @@ export function work(
   return runs;
 }
 
+/** Runs deliveries, by default "a", whose handlers end when `end` is called. */
+export async function hold(inbox: Inbox, { ids = ["a"], ...queue }: Partial<EndpointQueue> & { ids?: string[] } = {}) {
+  const { promise, resolve: end } = Promise.withResolvers<FinishedRun>();
+  const signals: AbortSignal[] = [];
+  const run = (_claimed: ClaimedDelivery, signal: AbortSignal) => {
+    signals.push(signal);
+    return promise;
+  };
+  const runs = work(inbox, run, queue);
+  for (const id of ids) await inbox.accept(incoming(id));
+  await waitFor(() => expect(runs).toHaveLength(ids.length));
+  return { runs, signals, end };
+}
+
 /** Returns a delivery that was received now. */
 export function incoming(id: string, { endpoint = "retrain", body = `{"id":"${id}"}` } = {}) {
   return { id, endpoint, body, receivedAt: new Date() };

@@ -13,6 +13,7 @@ import { DiskSpace } from "../../src/inbox/sqlite/file-system.ts";
 import { errorsOf, maskAddresses } from "../support/error-messages.ts";
 import { createMemoryLogger } from "../support/memory-logger.ts";
 import { inboxFile } from "./inbox-file.ts";
+import { hurry } from "./sqlite/fast-clock.ts";
 import { incoming, openInbox } from "./sqlite/open-inbox.ts";
 
 /**
@@ -46,7 +47,6 @@ function changedInbox(sql: string): string {
 
 test("Inboxes that cannot be opened", async () => {
   for (const name of ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_ENDPOINT_URL_S3"]) vi.stubEnv(name, "");
-  onTestFinished(() => void vi.unstubAllEnvs());
   const text = inboxFile();
   writeFileSync(text, "dear diary, ".repeat(500));
   expect(
@@ -126,7 +126,9 @@ test("Problems of an inbox in a file", async () => {
   const other = new DatabaseSync(file);
   other.exec("CREATE TRIGGER refuse BEFORE INSERT ON deliveries BEGIN SELECT RAISE(ROLLBACK, 'Not now.'); END");
   other.exec("BEGIN IMMEDIATE");
+  const slowDown = hurry();
   await inbox.accept(incoming("a")).catch(() => {});
+  slowDown();
   const locked = await inbox.problems();
   other.close();
   const damage = new DamageTracker({ file, log: createMemoryLogger(), monotonicNow: () => 0 });

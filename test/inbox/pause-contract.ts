@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { waitFor } from "../support/wait-for.ts";
-import { type Engine, incoming, openInbox, succeeded, waitForStatus, work } from "./engine.ts";
+import { type Engine, hold, incoming, openInbox, succeeded, waitForStatus, work } from "./engine.ts";
 
 /** Tests of paused endpoints that every inbox must pass. */
 export function describePausing(engine: Engine): void {
@@ -44,15 +44,9 @@ export function describePausing(engine: Engine): void {
 
     test("finishes running deliveries, and runs a replayed delivery after it is resumed", async () => {
       const { inbox } = await openInbox(engine);
-      const release = Promise.withResolvers<void>();
-      const runs = work(inbox, async () => {
-        await release.promise;
-        return succeeded;
-      });
-      await inbox.accept(incoming("a"));
-      await waitFor(() => expect(runs).toHaveLength(1));
+      const { runs, end } = await hold(inbox);
       await inbox.pause("retrain");
-      release.resolve();
+      end(succeeded);
       await waitForStatus(inbox, "a", "succeeded");
       await inbox.replay({ id: "a", endpoint: "retrain" });
       expect(await inbox.get({ id: "a", endpoint: "retrain" })).toMatchObject({ status: "queued" });

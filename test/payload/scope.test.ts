@@ -18,54 +18,23 @@ describe("A scope covers", () => {
   ])("of the known ones: %s covers %j", (wanted, covered) => {
     expect(scopes.filter((scope) => coversScope(wanted, scope))).toEqual(covered);
   });
-
-  test("unknown narrower scopes", () => {
-    expect(coversScope("repo", "repo.config.dois")).toBe(true);
-    expect(coversScope("repo.config", "repo.config.dois")).toBe(true);
-    expect(coversScope("repo.content", "repo.config.dois")).toBe(false);
-  });
-
-  test("no scope that only starts with the same letters", () => {
-    expect(coversScope("repo", "repository")).toBe(false);
-    expect(coversScope("repo.config", "repo.configuration.x")).toBe(false);
-  });
-
-  test("no broader scope", () => {
-    expect(coversScope("repo.content", "repo")).toBe(false);
-  });
 });
 
 describe("For any scopes, coversScope", () => {
-  const part = fc.constantFrom("repo", "content", "config", "a", "");
+  const part = fc.constantFrom("repo", "config", "configuration", "a", "");
   const scope = fc.oneof(
     fc.array(part, { minLength: 1, maxLength: 4 }).map((parts) => parts.join(".")),
     fc.string(),
   );
 
-  test("is reflexive", () => {
-    fc.assert(fc.property(scope, (one) => coversScope(one, one)));
-  });
-
-  test("is transitive", () => {
-    const chain = fc.tuple(scope, fc.array(part, { maxLength: 2 }), fc.array(part, { maxLength: 2 }));
+  test("is the prefix relation of the scopes with a trailing dot", () => {
+    const narrowed = fc.tuple(scope, fc.array(part, { maxLength: 2 })).map((parts) => parts.flat());
     fc.assert(
-      fc.property(chain, scope, ([broad, more, evenMore], other) => {
-        const middle = [broad, ...more].join(".");
-        const narrow = [middle, ...evenMore].join(".");
-        expect(coversScope(broad, narrow)).toBe(true);
-        if (coversScope(narrow, other)) expect(coversScope(broad, other)).toBe(true);
+      fc.property(narrowed, scope, ([one = "", ...more], any) => {
+        for (const other of [[one, ...more].join("."), any])
+          expect(coversScope(one, other)).toBe(`${other}.`.startsWith(`${one}.`));
       }),
     );
-  });
-
-  test("is antisymmetric", () => {
-    fc.assert(
-      fc.property(scope, scope, (one, other) => one === other || !(coversScope(one, other) && coversScope(other, one))),
-    );
-  });
-
-  test("is the prefix relation of the scopes with a trailing dot", () => {
-    fc.assert(fc.property(scope, scope, (one, other) => coversScope(one, other) === `${other}.`.startsWith(`${one}.`)));
   });
 });
 

@@ -9,16 +9,6 @@ import { describeOverBothTransports } from "../support/transport.ts";
 const payload = webhookPayload("repo");
 const get = (path: string) => new Request(`http://localhost${path}`);
 
-test("An unknown option throws OPTION_INVALID, and the message suggests a valid option", () => {
-  const create = () => Reflect.construct(WebhooksServer, [{ secretinquery: true }]);
-  expect(create).toThrow(
-    expect.objectContaining({
-      code: "OPTION_INVALID",
-      message: expect.stringContaining('Did you mean "secretInQuery"?'),
-    }),
-  );
-});
-
 describe("request", () => {
   test("sends a path, a URL or a Request without a socket", async () => {
     const server = new WebhooksServer({ logger: createMemoryLogger() });

@@ -45,7 +45,6 @@ const deliver = (port: number, endpoint: string, secret = "the session's") =>
 function removeTestRunner(): void {
   vi.stubEnv("NODE_ENV", undefined);
   vi.stubEnv("VITEST", undefined);
-  onTestFinished(() => void vi.unstubAllEnvs());
 }
 
 let project: Project;

@@ -11,8 +11,6 @@ function samplesWith(heapAt: (index: number) => number, count = 60): Sample[] {
     rss: (100 + heapAt(index)) * mebibyte,
     heapUsed: heapAt(index) * mebibyte,
     external: 0,
-    delayP99: 1,
-    delayMax: 1,
     handles: 30,
   }));
 }

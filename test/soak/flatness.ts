@@ -72,7 +72,7 @@ export function trendsOf(samples: readonly Sample[]): Trend[] {
   });
 }
 
-export function median(values: readonly number[]): number {
+function median(values: readonly number[]): number {
   return values.toSorted((left, right) => left - right)[Math.floor(values.length / 2)] ?? Number.NaN;
 }
 

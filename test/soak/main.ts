@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
@@ -10,7 +10,7 @@ import { SeededRandom } from "../support/seeded-random.ts";
 import { Audit } from "./audit.ts";
 import { trendsOf } from "./flatness.ts";
 import { Load } from "./load.ts";
-import { formatReport, type StoppedProcess } from "./report.ts";
+import { formatReport } from "./report.ts";
 import { SampledReceiver } from "./sampled-receiver.ts";
 
 /*
@@ -65,8 +65,7 @@ const load = new Load({
 
 const endsAt = performance.now() + minutes * 60_000;
 const isOver = () => performance.now() >= endsAt;
-const stopped: StoppedProcess[] = [];
-const inboxSizes: number[] = [];
+const signals: string[] = [];
 let heldBack = 0;
 
 async function sendRequests(): Promise<void> {
@@ -86,11 +85,10 @@ async function restart(): Promise<void> {
     const uptimeMs = Math.min(180_000, (minutes * 60_000) / 20) * (0.5 + random.next());
     await pause(Math.min(uptimeMs, Math.max(0, endsAt - performance.now())));
     if (isOver()) return;
-    const lastSample = (await restarted.sample()) ?? restarted.samples.at(-1);
     const signal = random.chance(0.5) ? "SIGKILL" : "SIGTERM";
     const exit = await restarted.stop(signal);
     if (exit !== (signal === "SIGTERM" ? 0 : "SIGKILL")) findings.note(`after ${signal}, the exit is ${exit}`);
-    stopped.push({ signal, lastSample });
+    signals.push(signal);
     restarted = await SampledReceiver.start(receiverOptions);
   }
 }
@@ -98,8 +96,7 @@ async function restart(): Promise<void> {
 async function sample(): Promise<void> {
   const everyMs = Math.min(10_000, (minutes * 60_000) / 60);
   for (; !isOver(); await pause(everyMs)) {
-    if (await steady.sample()) inboxSizes.push(inboxSize());
-    await restarted.sample();
+    await steady.sample();
   }
 }
 
@@ -114,14 +111,9 @@ async function printProgress(): Promise<void> {
     const { rss = Number.NaN, heapUsed = Number.NaN, handles = Number.NaN } = steady.samples.at(-1) ?? {};
     console.log(
       `${(steady.age / 60).toFixed(1)} min: ${acknowledged} acknowledged, ${succeeded} succeeded, ${dead} dead, ${open} open, ${lost} lost; ` +
-        `${(rss / 2 ** 20).toFixed(0)} MiB RSS, ${(heapUsed / 2 ** 20).toFixed(1)} MiB heap, ${handles} handles; ${stopped.length} restarts`,
+        `${(rss / 2 ** 20).toFixed(0)} MiB RSS, ${(heapUsed / 2 ** 20).toFixed(1)} MiB heap, ${handles} handles; ${signals.length} restarts`,
     );
   }
-}
-
-/** Returns the size in bytes, including the WAL. */
-function inboxSize(): number {
-  return [file, `${file}-wal`].reduce((sum, name) => sum + (statSync(name, { throwIfNoEntry: false })?.size ?? 0), 0);
 }
 
 try {
@@ -135,8 +127,8 @@ try {
   if (audit.result.open > 0) findings.note(`${audit.result.open} acknowledged deliveries are unfinished at the end`);
   for (const { name, isFlat } of trendsOf(steady.samples))
     if (isFlat === false) findings.note(`the receiver grows: ${name}`);
-  const result = { minutes, seed, rate, steady, stopped, tallies: load.tallies, heldBack, audited: audit.result };
-  const report = formatReport({ ...result, inboxSizes, findings: findings.all });
+  const result = { minutes, seed, rate, steady, signals, tallies: load.tallies, heldBack, audited: audit.result };
+  const report = formatReport({ ...result, findings: findings.all });
   for (const receiver of [steady, restarted]) {
     const exit = await receiver.stop("SIGTERM");
     if (exit !== 0) findings.note(`at the end, the exit is ${exit}`);

@@ -1,4 +1,3 @@
-import { monitorEventLoopDelay } from "node:perf_hooks";
 import { setTimeout as pause } from "node:timers/promises";
 import { NonRetriableError, WebhooksServer } from "hub-webhooks";
 
@@ -32,22 +31,13 @@ export interface Measurement {
   rss: number;
   heapUsed: number;
   external: number;
-  /** Delay of timers since the last measurement, in milliseconds. */
-  delayP99: number;
-  delayMax: number;
 }
 
-const delay = monitorEventLoopDelay({ resolution: 10 });
-delay.enable();
-
 process.on("message", () => {
-  const [delayP99, delayMax] = [delay.percentile(99) / 1e6, delay.max / 1e6];
   globalThis.gc?.();
   const { rss, heapUsed, external } = process.memoryUsage();
-  const measurement: Measurement = { rss, heapUsed, external, delayP99, delayMax };
+  const measurement: Measurement = { rss, heapUsed, external };
   process.send?.(measurement);
-  // Exclude the delay that this collection caused.
-  setImmediate(() => delay.reset());
 });
 // The parent process has exited.
 process.on("disconnect", () => process.exit(1));

@@ -58,7 +58,7 @@ export class SampledReceiver {
 }
 
 function isComplete(measurement: MemoryUse): measurement is Measurement {
-  return "external" in measurement && "delayP99" in measurement;
+  return "external" in measurement;
 }
 
 function openHandles(pid: number | undefined): number {

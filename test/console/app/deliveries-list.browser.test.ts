@@ -257,27 +257,6 @@ test("A time range is chosen in a dialog, which checks its order", async () => {
   expect(page.url()).toContain(`from=${now + 1_800_000}&until=${now + 5_400_000}`);
 });
 
-test("Search finds IDs, repositories, and errors, and a search without a match can be reset", async () => {
-  const { url } = await openVaried();
-  const page = await browser.open(url);
-  const search = page.getByLabel("Search deliveries");
-  for (const [text, ids] of [
-    ["dead-o", ["dead-one"]],
-    ["acme/mod", ["bad"]],
-    ["quota", ["again"]],
-    ["GPU left", ["bad"]],
-    ["disk globex", ["dead-one"]],
-  ] as const) {
-    await search.fill(text);
-    await expectIds(page, ids);
-  }
-  await search.fill("nothing-like-this");
-  await page.getByRole("heading", { name: "No delivery matches the filters" }).waitFor();
-  await page.getByRole("button", { name: "Reset filters" }).click();
-  await expectIds(page, allIds);
-  expect(await search.inputValue()).toBe("");
-});
-
 test("A search keeps what the user types while it starts", async () => {
   const { url } = await openVaried();
   const page = await browser.open(url);

@@ -1,12 +1,9 @@
 import { execFile } from "node:child_process";
-import { symlink } from "node:fs/promises";
-import { join } from "node:path";
 import { promisify } from "node:util";
 import type { Locator, Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { webhookPayload } from "../../../src/testing.ts";
 import { narrow, wide } from "../../support/browser.ts";
-import { makeProject, root } from "../../support/project-folder.ts";
 import {
   expectNoSidewaysScrolling,
   type OpenServer,
@@ -217,28 +214,6 @@ test("The copied curl command sends the payload to the server", async () => {
   expect(JSON.parse(stdout)).toMatchObject({ name: "acme/it's-$HOME" });
   await expect.poll(() => rowsOf(page).count()).toBe(2);
   expect(await read("deliveries")).toMatchObject({ deliveries: [{ repository: { name: "acme/it's-$HOME" } }, {}] });
-});
-
-test("The copied test runs with vitest", async () => {
-  const { url, deliver } = await openInline();
-  await deliver({ endpoint: "inline", id: "first" });
-  const page = await openDelivery(url, { endpoint: "inline", id: "first" });
-  await paneOf(page).getByRole("button", { name: "Copy as test" }).click();
-  await paneOf(page).getByRole("button", { name: "Copied" }).waitFor();
-  await using project = await makeProject({
-    "package.json": '{ "type": "module" }',
-    "server.ts": `
-      import { WebhooksServer } from "hub-webhooks";
-      const server = new WebhooksServer({ secret: "s3cret" });
-      server.webhook("inline", ({ repo }) => repo.name);
-      export default server;`,
-    "copied.test.ts": await readClipboard(page),
-  });
-  await symlink(join(root, "node_modules", "vitest"), join(project.path, "node_modules", "vitest"));
-  const vitest = join(root, "node_modules", "vitest", "vitest.mjs");
-  const env = { ...process.env, NO_COLOR: "1", FORCE_COLOR: undefined, VITEST: undefined, VITEST_WORKER_ID: undefined };
-  const { stdout } = await run(process.execPath, [vitest, "run", "--root", project.path], { env });
-  expect(stdout).toMatch(/Tests\s+1 passed \(1\)/);
 });
 
 test("On a phone, a delivery is a page of its own", async () => {

@@ -515,6 +515,17 @@ test("Missed deliveries wait while the user points at the list, also those that 
   expect([list.store.next.value, list.store.list.value.rows.length]).toEqual([undefined, 2]);
 });
 
+test("Rows below the loaded pages that changed while the user pointed at the list have their new state afterwards", async () => {
+  const { opened, list, rows } = await openRows(6, { endpoint: "b" });
+  list.hold(true);
+  opened.missed(30);
+  for (let place = 30; place < 36; place += 1) opened.stored.change(place, "dead");
+  await opened.settle();
+  list.hold(false);
+  await opened.settle();
+  expect(opened.stored.rows.map(textOf)).toEqual(expect.arrayContaining(rows()));
+});
+
 test("A request that hangs for a minute fails, and the list is loaded again", async () => {
   vi.spyOn(AbortSignal, "timeout").mockImplementation((ms) => {
     const controller = new AbortController();

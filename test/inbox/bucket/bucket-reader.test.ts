@@ -16,7 +16,6 @@ async function openReader({ minSnapshotRecords = 1_000 } = {}) {
   await owner.accept(incoming("a"));
   const folder = createFolder();
   vi.stubEnv("TMPDIR", folder);
-  onTestFinished(() => void vi.unstubAllEnvs());
   let now = 0;
   const reader = await BucketReader.open({ store, log: createMemoryLogger(), monotonicNow: () => now });
   onTestFinished(async () => void (await reader.close()));
@@ -115,7 +114,6 @@ test("A reader does not write to the bucket, even if a record is damaged", async
 test("A bucket without an inbox cannot be read, which leaves no copy", async () => {
   const folder = createFolder();
   vi.stubEnv("TMPDIR", folder);
-  onTestFinished(() => void vi.unstubAllEnvs());
   const opening = BucketReader.open({ store: new MemoryObjectStore(), log: createMemoryLogger() });
   await expect(opening).rejects.toMatchObject({ code: "INBOX_UNUSABLE" });
   expect(readdirSync(folder)).toEqual([]);

@@ -1,4 +1,4 @@
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { ClockSkew } from "../../../src/inbox/bullmq/health.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 
@@ -57,18 +57,15 @@ describe("The difference between two clocks", () => {
 
   test("is not a problem if the round trip took as long", async () => {
     vi.useFakeTimers();
-    try {
-      const { skew, logger } = createSkew();
-      const measuring = skew.measure(async () => {
-        await new Promise((resolve) => setTimeout(resolve, 30_000));
-        return Date.now();
-      });
-      await vi.advanceTimersByTimeAsync(30_000);
-      await measuring;
-      expect(skew.problem).toBeUndefined();
-      expect(logger.lines).toEqual([]);
-    } finally {
-      vi.useRealTimers();
-    }
+    onTestFinished(() => void vi.useRealTimers());
+    const { skew, logger } = createSkew();
+    const measuring = skew.measure(async () => {
+      await new Promise((resolve) => setTimeout(resolve, 30_000));
+      return Date.now();
+    });
+    await vi.advanceTimersByTimeAsync(30_000);
+    await measuring;
+    expect(skew.problem).toBeUndefined();
+    expect(logger.lines).toEqual([]);
   });
 });

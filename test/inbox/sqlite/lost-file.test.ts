@@ -6,7 +6,7 @@ import type { Inbox } from "../../../src/inbox/inbox.ts";
 import { openInboxDatabase } from "../../../src/inbox/sqlite/database.ts";
 import { waitFor } from "../../support/wait-for.ts";
 import { inboxFile } from "../inbox-file.ts";
-import { failed, incoming, openInbox, succeeded, waitForStatus, work } from "./open-inbox.ts";
+import { failed, hold, incoming, openInbox, succeeded, waitForStatus, work } from "./open-inbox.ts";
 
 const unavailable = { code: "INBOX_UNAVAILABLE", status: 503 };
 /** Long enough that only writes detect the fault. */
@@ -101,15 +101,9 @@ describe("An inbox whose file was removed", () => {
     const { status, outcome } = ending;
     const file = fileInFolder();
     const { inbox, logger } = openWithoutPolls({ file, pollMs: 50 });
-    const release = Promise.withResolvers<void>();
-    const runs = work(inbox, async () => {
-      await release.promise;
-      return outcome;
-    });
-    await inbox.accept(incoming("a"));
-    await waitFor(() => expect(runs).toHaveLength(1));
+    const { runs, end } = await hold(inbox);
     const moveBack = moveAway(file);
-    release.resolve();
+    end(outcome);
     const complaints = () => logger.lines.filter(({ deliveryId }) => deliveryId === "a");
     await waitFor(() => expect(complaints()).toMatchObject([{ level: "error" }]));
     moveBack();

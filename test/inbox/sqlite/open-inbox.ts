@@ -4,7 +4,7 @@ import { SqliteInbox } from "../../../src/inbox/sqlite/sqlite-inbox.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 import { emptyInboxFile } from "../inbox-file.ts";
 
-export { failed, incoming, succeeded, waitForStatus, work } from "../engine.ts";
+export { failed, hold, incoming, succeeded, waitForStatus, work } from "../engine.ts";
 
 /** Opens an inbox with short intervals and closes it after the test. */
 export function openInbox(options: Partial<SqliteInboxOptions> = {}) {

@@ -12,22 +12,11 @@ import { Leases } from "../../../src/inbox/sqlite/leases.ts";
 import type { Outcome } from "../../../src/payload/parse.ts";
 import type { LogLine } from "../../support/memory-logger.ts";
 import { waitFor } from "../../support/wait-for.ts";
-import { failed, incoming, openInbox, succeeded, waitForStatus, work } from "./open-inbox.ts";
+import { failed, hold, incoming, openInbox, succeeded, waitForStatus, work } from "./open-inbox.ts";
 
 afterEach(() => void vi.restoreAllMocks());
 
 describe("An accepted delivery", () => {
-  test("is in the file, byte for byte, before it is acknowledged", async () => {
-    const { inbox, file } = openInbox();
-    const body = '{ "big": 12345678901234567890, "twice": 1, "twice": 2, "nul": "\\u0000", "ü": "\u{1f917}" }';
-    expect(await inbox.accept(incoming("a", { body }))).toEqual({ duplicate: false });
-    const other = new DatabaseSync(file, { readOnly: true });
-    expect(other.prepare("SELECT id, status, body FROM deliveries").all()).toEqual([
-      { id: "a", status: "queued", body },
-    ]);
-    other.close();
-  });
-
   test("needs space for the bytes of its body, not for its characters", async () => {
     const { inbox } = openInbox();
     vi.spyOn(InboxFile.prototype, "hasRoomFor").mockImplementation((bytes) => bytes <= 60);
@@ -180,28 +169,6 @@ describe("An inbox that closes during a slow claim", () => {
   });
 });
 
-describe("A dead delivery", () => {
-  test("runs with its new body if it is received again after its body was removed", async () => {
-    const clock = { now: Date.UTC(2026, 0, 1) };
-    const { inbox, file } = openInbox({ now: () => clock.now });
-    let works = false;
-    const runs = work(inbox, () => (works ? succeeded : failed({ retryable: false })), { retentionMs: 1_000 });
-    await inbox.accept(incoming("a", { body: "before" }));
-    await waitForStatus(inbox, "a", "dead");
-    clock.now += 1_001;
-    expect(await inbox.prune()).toBe(1);
-    const other = new DatabaseSync(file, { readOnly: true });
-    const stored = () => other.prepare("SELECT body FROM deliveries").get();
-    expect(stored()).toEqual({ body: null });
-    works = true;
-    expect(await inbox.accept(incoming("a", { body: "after" }))).toEqual({ duplicate: false });
-    expect(stored()).toEqual({ body: "after" });
-    await waitForStatus(inbox, "a", "succeeded");
-    expect(runs.map(({ body }) => body)).toEqual(["before", "after"]);
-    other.close();
-  });
-});
-
 describe("A delivery that is claimed again in the transaction that stores its end", () => {
   test("runs again, exactly once", async () => {
     const clock = { reads: 0 };
@@ -272,31 +239,6 @@ test("Deliveries of a transaction that was rolled back are not counted", async (
 });
 
 describe("Retention", () => {
-  test("removes finished deliveries, keeps queued ones, and recognizes duplicates for seven days", async () => {
-    const clock = { now: Date.UTC(2026, 0, 1) };
-    const { inbox } = openInbox({ now: () => clock.now });
-    work(inbox, ({ id }) => (id === "waits" ? failed({ retryAt: new Date(clock.now + 1e12) }) : succeeded), {
-      retentionMs: 3_600_000,
-    });
-    await inbox.accept(incoming("done"));
-    await inbox.accept(incoming("waits"));
-    await waitForStatus(inbox, "done", "succeeded");
-    await waitFor(async () =>
-      expect((await inbox.get({ id: "waits", endpoint: "retrain" }))?.attempts).toHaveLength(1),
-    );
-    clock.now += 3_600_000;
-    expect(await inbox.prune()).toBe(0);
-    clock.now += 2;
-    expect(await inbox.prune()).toBe(1);
-    expect((await inbox.list()).deliveries.map(({ id }) => id)).toEqual(["waits"]);
-    expect(await inbox.accept(incoming("done"))).toEqual({ duplicate: true });
-    await expect(inbox.replay({ id: "done", endpoint: "retrain" })).rejects.toMatchObject({ code: "DELIVERY_UNKNOWN" });
-    clock.now += 7 * 24 * 3_600_000;
-    await inbox.prune();
-    expect(await inbox.accept(incoming("done"))).toEqual({ duplicate: false });
-    expect((await inbox.counts()).retrain).toMatchObject({ queued: expect.any(Number), dead: 0 });
-  });
-
   test("is applied soon after opening, for processes that restart more often than every hour", async () => {
     const clock = { now: Date.UTC(2026, 0, 1) };
     const first = openInbox({ now: () => clock.now });
@@ -350,15 +292,9 @@ describe("A clock that is set back by an hour", () => {
 
 test("The result of a handler that ends after the shutdown is ignored", async () => {
   const { inbox, logger } = openInbox();
-  const end = Promise.withResolvers<void>();
-  const runs = work(inbox, async () => {
-    await end.promise;
-    return succeeded;
-  });
-  await inbox.accept(incoming("a"));
-  await waitFor(() => expect(runs).toHaveLength(1));
+  const { end } = await hold(inbox);
   await inbox.close(1);
-  end.resolve();
+  end(succeeded);
   await setImmediate();
   await setImmediate();
   expect(logger.lines).toEqual([]);
@@ -552,15 +488,9 @@ describe("The end of an attempt", () => {
 
   test("is stored as soon as possible, and the failure is logged once", async () => {
     const { inbox, file, logger } = openInbox();
-    const release = Promise.withResolvers<void>();
-    const runs = work(inbox, async () => {
-      await release.promise;
-      return succeeded;
-    });
-    await inbox.accept(incoming("a"));
-    await waitFor(() => expect(runs).toHaveLength(1));
+    const { runs, end } = await hold(inbox);
     const restore = loseAttempts(file);
-    release.resolve();
+    end(succeeded);
     const complaints = () => logger.lines.filter(({ deliveryId }) => deliveryId === "a");
     await waitFor(() =>
       expect(complaints()).toMatchObject([{ level: "error", msg: expect.stringContaining("will be retried") }]),

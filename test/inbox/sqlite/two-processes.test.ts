@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { createRetryPolicy } from "../../../src/inbox/retry.ts";
 import { waitFor } from "../../support/wait-for.ts";
 import { fastClock } from "./fast-clock.ts";
-import { incoming, openInbox, succeeded, waitForStatus, work } from "./open-inbox.ts";
+import { hold, incoming, openInbox, succeeded, waitForStatus, work } from "./open-inbox.ts";
 
 const hourMs = 3_600_000;
 
@@ -15,37 +15,9 @@ function processesIn(file: string) {
 }
 
 describe("Two inboxes on one file", () => {
-  test("run each delivery once", async () => {
-    const first = openInbox();
-    const second = openInbox({ file: first.file });
-    const slow = async () => {
-      await new Promise((resolve) => setImmediate(resolve));
-      return succeeded;
-    };
-    const runs = [work(first.inbox, slow), work(second.inbox, slow)];
-    const ids = Array.from({ length: 200 }, (_, index) => `d${index}`);
-    await Promise.all(ids.map((id, index) => (index % 2 ? first : second).inbox.accept(incoming(id))));
-    await waitFor(async () => expect((await first.inbox.counts()).retrain).toMatchObject({ succeeded: 200 }));
-    expect(
-      runs
-        .flat()
-        .map(({ id }) => id)
-        .sort(),
-    ).toEqual(ids.sort());
-  });
-
-  test("recognize duplicates of each other", async () => {
-    const first = openInbox();
-    const second = openInbox({ file: first.file });
-    await first.inbox.accept(incoming("a"));
-    expect(await second.inbox.accept(incoming("a"))).toEqual({ duplicate: true });
-  });
-
   test("take over a delivery of a process without heartbeats, as a new attempt", async () => {
     const first = openInbox({ leaseMs: hourMs });
-    const runs = work(first.inbox, () => new Promise(() => {}));
-    await first.inbox.accept(incoming("a"));
-    await waitFor(() => expect(runs).toHaveLength(1));
+    await hold(first.inbox);
     await waitFor(() => expect(processesIn(first.file)).toHaveLength(1));
     const [gone] = processesIn(first.file);
     const clock = fastClock();
@@ -67,26 +39,9 @@ describe("Two inboxes on one file", () => {
     expect(processesIn(first.file)).toEqual([]);
   });
 
-  test("remove their row when they close", async () => {
-    const { inbox, file } = openInbox();
-    const release = Promise.withResolvers<void>();
-    work(inbox, async () => {
-      await release.promise;
-      return succeeded;
-    });
-    await inbox.accept(incoming("a"));
-    await waitFor(() => expect(processesIn(file)).toHaveLength(1));
-    release.resolve();
-    await waitForStatus(inbox, "a", "succeeded");
-    await inbox.close(0);
-    expect(processesIn(file)).toEqual([]);
-  });
-
   test("take over no delivery for the length of a lease after a time in which no process could write heartbeats", async () => {
     const first = openInbox({ leaseMs: hourMs });
-    const runs = work(first.inbox, () => new Promise(() => {}));
-    await first.inbox.accept(incoming("a"));
-    await waitFor(() => expect(runs).toHaveLength(1));
+    await hold(first.inbox);
     await waitFor(() => expect(processesIn(first.file)).toHaveLength(1));
     const database = new DatabaseSync(first.file, { timeout: 5_000 });
     database.exec("CREATE TRIGGER refuse BEFORE UPDATE ON processes BEGIN SELECT RAISE(ABORT, 'Not now.'); END");
@@ -110,9 +65,7 @@ describe("Two inboxes on one file", () => {
 
   test("log that a crash while other deliveries were running does not count", async () => {
     const first = openInbox({ leaseMs: hourMs });
-    const runs = work(first.inbox, () => new Promise(() => {}));
-    for (const id of ["a", "b"]) await first.inbox.accept(incoming(id));
-    await waitFor(() => expect(runs).toHaveLength(2));
+    await hold(first.inbox, { ids: ["a", "b"] });
     const second = openInbox({ file: first.file, leaseMs: hourMs, monotonicNow: fastClock(hourMs / 4).now });
     work(second.inbox, () => succeeded);
     for (const id of ["a", "b"]) await waitForStatus(second.inbox, id, "succeeded");
@@ -126,9 +79,7 @@ describe("Two inboxes on one file", () => {
 
   test("log a takeover that cannot be stored, and try it again", async () => {
     const first = openInbox({ leaseMs: hourMs });
-    const runs = work(first.inbox, () => new Promise(() => {}));
-    await first.inbox.accept(incoming("a"));
-    await waitFor(() => expect(runs).toHaveLength(1));
+    await hold(first.inbox);
     const database = new DatabaseSync(first.file, { timeout: 5_000 });
     database.exec("CREATE TRIGGER refuse BEFORE UPDATE ON deliveries BEGIN SELECT RAISE(ABORT, 'Not now.'); END");
     const second = openInbox({ file: first.file, leaseMs: hourMs, monotonicNow: fastClock(hourMs / 4).now });
@@ -144,9 +95,7 @@ describe("Two inboxes on one file", () => {
   test("mark a delivery as dead whose crashes have used up its attempts", async () => {
     const policy = createRetryPolicy({ attempts: 1 });
     const first = openInbox({ leaseMs: hourMs });
-    const runs = work(first.inbox, () => new Promise(() => {}), { policy });
-    await first.inbox.accept(incoming("a"));
-    await waitFor(() => expect(runs).toHaveLength(1));
+    await hold(first.inbox, { policy });
     const second = openInbox({ file: first.file, leaseMs: hourMs, monotonicNow: fastClock(hourMs / 4).now });
     const taken = work(second.inbox, () => succeeded, { policy });
     expect((await waitForStatus(second.inbox, "a", "dead"))?.attempts).toMatchObject([{ outcome: "abandoned" }]);
@@ -156,36 +105,9 @@ describe("Two inboxes on one file", () => {
     await first.inbox.close(0);
   });
 
-  test("do not take over a long delivery of a process that sends heartbeats", async () => {
-    // Heartbeats are sent three times per lease, so a busy machine can be late.
-    const first = openInbox({ leaseMs: 2_400 });
-    const release = Promise.withResolvers<void>();
-    const runs = work(first.inbox, async () => {
-      await release.promise;
-      return succeeded;
-    });
-    await first.inbox.accept(incoming("a"));
-    await waitFor(() => expect(runs).toHaveLength(1));
-    const second = openInbox({ file: first.file, leaseMs: 2_400 });
-    const taken = work(second.inbox, () => succeeded);
-    const database = new DatabaseSync(first.file, { readOnly: true });
-    const heartbeats = () => Number(database.prepare("SELECT heartbeats FROM processes").get()?.heartbeats ?? 0);
-    await waitFor(() => expect(heartbeats()).toBeGreaterThan(4));
-    database.close();
-    release.resolve();
-    expect((await waitForStatus(first.inbox, "a", "succeeded"))?.attempts).toMatchObject([{ outcome: "succeeded" }]);
-    expect(taken).toEqual([]);
-  });
-
   test("do not take over a delivery if the system clock is set forward", async () => {
     const first = openInbox();
-    const release = Promise.withResolvers<void>();
-    const runs = work(first.inbox, async () => {
-      await release.promise;
-      return succeeded;
-    });
-    await first.inbox.accept(incoming("a"));
-    await waitFor(() => expect(runs).toHaveLength(1));
+    const { end } = await hold(first.inbox);
     const clock = { by: 0, reads: 0 };
     const now = () => {
       clock.reads += 1;
@@ -197,16 +119,14 @@ describe("Two inboxes on one file", () => {
     clock.reads = 0;
     // Wait for several polls.
     await waitFor(() => expect(clock.reads).toBeGreaterThan(10));
-    release.resolve();
+    end(succeeded);
     expect((await waitForStatus(first.inbox, "a", "succeeded"))?.attempts).toMatchObject([{ outcome: "succeeded" }]);
     expect(taken).toEqual([]);
   });
 
   test("take over a delivery even if the system clock is set back", async () => {
     const first = openInbox({ leaseMs: hourMs });
-    const runs = work(first.inbox, () => new Promise(() => {}));
-    await first.inbox.accept(incoming("a"));
-    await waitFor(() => expect(runs).toHaveLength(1));
+    await hold(first.inbox);
     const second = openInbox({
       file: first.file,
       leaseMs: hourMs,

@@ -42,7 +42,6 @@ let file: string;
 beforeEach(() => {
   file = inboxFile();
   vi.stubEnv("INBOX_URL", `sqlite:${file}`);
-  return () => vi.unstubAllEnvs();
 });
 
 test("A server with an Inbox object keeps it after useInbox(), and logs a warning", async () => {

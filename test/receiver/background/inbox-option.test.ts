@@ -77,7 +77,6 @@ describe("The option inbox", () => {
   test("overrides INBOX_URL as a URL", async () => {
     const [given, other] = [inboxFile(), inboxFile()];
     vi.stubEnv("INBOX_URL", `sqlite:${other}`);
-    onTestFinished(() => void vi.unstubAllEnvs());
     const server = openServer(`sqlite:${given}`);
     expect((await server.fetch(delivery())).status).toBe(202);
     expect([existsSync(given), existsSync(other)]).toEqual([true, false]);

@@ -1,4 +1,4 @@
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { Inbox } from "../../../src/inbox/inbox.ts";
 import { InboxReader } from "../../../src/receiver/background.ts";
 
@@ -7,13 +7,10 @@ const neverOpened = () => new Promise<Inbox>(() => {});
 describe("A read of an inbox", () => {
   test("leaves no timer after the value is read", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
-    try {
-      const options = { now: Date.now, timeoutMs: 1_000, fallback: "fallback", read: async () => "value" };
-      expect(await new InboxReader({ opened: neverOpened() }, options).read()).toBe("value");
-      expect(vi.getTimerCount()).toBe(0);
-    } finally {
-      vi.useRealTimers();
-    }
+    onTestFinished(() => void vi.useRealTimers());
+    const options = { now: Date.now, timeoutMs: 1_000, fallback: "fallback", read: async () => "value" };
+    expect(await new InboxReader({ opened: neverOpened() }, options).read()).toBe("value");
+    expect(vi.getTimerCount()).toBe(0);
   });
 
   test("reads another inbox immediately, even while the first read is pending", async () => {

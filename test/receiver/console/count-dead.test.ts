@@ -1,4 +1,4 @@
-import { expect, test, vi } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { openInbox } from "../../../src/inbox/open-inbox.ts";
 import { inboxFile } from "../../inbox/inbox-file.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
@@ -12,22 +12,19 @@ test("Counting dead deliveries stops after a minute", async () => {
     { inbox },
   );
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
-  try {
-    // An inbox whose pages never match, and never end. Each takes one second.
-    const list = vi.spyOn(inbox, "list").mockImplementation(async () => {
-      await new Promise((resolve) => setTimeout(resolve, 1_000));
-      return { deliveries: [], next: "1" };
-    });
-    const counting = client.change("deliveries/count-dead", {});
-    while (list.mock.calls.length === 0) await new Promise((resolve) => setImmediate(resolve));
-    await vi.advanceTimersByTimeAsync(70_000);
-    expect((await counting).body).toEqual({ count: 0, isMore: true });
-    const { length } = list.mock.calls;
-    await vi.advanceTimersByTimeAsync(30_000);
-    expect(list).toHaveBeenCalledTimes(length);
-  } finally {
-    vi.useRealTimers();
-  }
+  onTestFinished(() => void vi.useRealTimers());
+  // An inbox whose pages never match, and never end. Each takes one second.
+  const list = vi.spyOn(inbox, "list").mockImplementation(async () => {
+    await new Promise((resolve) => setTimeout(resolve, 1_000));
+    return { deliveries: [], next: "1" };
+  });
+  const counting = client.change("deliveries/count-dead", {});
+  while (list.mock.calls.length === 0) await new Promise((resolve) => setImmediate(resolve));
+  await vi.advanceTimersByTimeAsync(70_000);
+  expect((await counting).body).toEqual({ count: 0, isMore: true });
+  const { length } = list.mock.calls;
+  await vi.advanceTimersByTimeAsync(30_000);
+  expect(list).toHaveBeenCalledTimes(length);
 });
 
 /** Opens a console whose inbox is a file, to which the test adds dead deliveries. */

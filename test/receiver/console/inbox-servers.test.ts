@@ -2,7 +2,6 @@ import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import type { InboxInfo } from "../../../src/console/protocol/inbox.ts";
 import { WebhooksServer } from "../../../src/index.ts";
 import { deliveryRequest, webhookPayload } from "../../../src/testing.ts";
-import { inboxFile } from "../../inbox/inbox-file.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 import { type PostgresServer, startPostgres } from "../../support/postgres-server.ts";
 import { hasRedis, type RedisServer, startRedis } from "../../support/redis-server.ts";
@@ -31,13 +30,6 @@ async function readOverSocket(inbox: string): Promise<{ info: InboxInfo; text: s
     return { info, text };
   });
 }
-
-test("The inbox in a SQLite file is shown over a socket", async () => {
-  const file = inboxFile();
-  const { info } = await readOverSocket(`sqlite:${file}`);
-  expect(info).toMatchObject({ state: "open", problems: [], warnings: [] });
-  expect(info.location).toEqual({ engine: "sqlite", address: file, keptUntil: "retention" });
-});
 
 // Slow, because it starts PostgreSQL.
 const skipsServers = process.env.SLOW_TESTS !== "1";

@@ -1,4 +1,4 @@
-import { expect, test, vi } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { WebhookError } from "../../../src/core/errors.ts";
 import { replayAll } from "../../../src/receiver/console/deliveries.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
@@ -31,19 +31,16 @@ test("Replays count failures by reason, the most frequent first, and log each re
 
 test("Replays stop when their time is over, also if the inbox does not answer", async () => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
-  try {
-    const replay = vi.fn(() => new Promise<void>(() => {}));
-    const options = { stopAt: performance.now() + 15_000, onReplayed: () => {}, log: createMemoryLogger(), mask };
-    const replaying = replayAll({ replay }, keys(1_000), options);
-    await vi.advanceTimersByTimeAsync(25_000);
-    expect(await replaying).toMatchObject({
-      replayed: 0,
-      failed: replay.mock.calls.length,
-      failures: [{ code: "INBOX_UNAVAILABLE" }],
-      isMore: true,
-    });
-    expect(replay.mock.calls.length).toBeLessThan(1_000);
-  } finally {
-    vi.useRealTimers();
-  }
+  onTestFinished(() => void vi.useRealTimers());
+  const replay = vi.fn(() => new Promise<void>(() => {}));
+  const options = { stopAt: performance.now() + 15_000, onReplayed: () => {}, log: createMemoryLogger(), mask };
+  const replaying = replayAll({ replay }, keys(1_000), options);
+  await vi.advanceTimersByTimeAsync(25_000);
+  expect(await replaying).toMatchObject({
+    replayed: 0,
+    failed: replay.mock.calls.length,
+    failures: [{ code: "INBOX_UNAVAILABLE" }],
+    isMore: true,
+  });
+  expect(replay.mock.calls.length).toBeLessThan(1_000);
 });

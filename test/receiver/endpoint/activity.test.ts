@@ -169,49 +169,11 @@ describe("The landing page shows, for an inline endpoint,", () => {
     expect(activity.handlerTime).toEqual({ p50: expect.any(Number), p95: expect.any(Number), runs: 1 });
     expect(activity).not.toHaveProperty("queue");
   });
-
-  test.each([
-    ["throws", () => Promise.reject(new Error("no GPU"))],
-    ["answers with an error", () => new Response("busy", { status: 503 })],
-    ["returns a value that is not JSON", () => 1n],
-  ])("a failure where the handler %s", async (_how, handler) => {
-    const { told, send } = serve({}, handler);
-    await send();
-    expect(await told()).toMatchObject({ counted: { ...nothing, failed: 1 }, endpoint: { lastDay: 1 } });
-  });
-
-  test("an ignored delivery without a duration", async () => {
-    const { told, send } = serve({ scope: "discussion" }, () => "done");
-    await send();
-    const { counted, endpoint, activity } = await told();
-    expect(counted).toEqual({ ...nothing, ignored: 1 });
-    expect(endpoint).toMatchObject({ deliveries: 1, lastDay: 1 });
-    expect(activity).not.toHaveProperty("handlerTime");
-  });
-
-  test("no refused requests", async () => {
-    const { told, send } = serve({}, () => "done");
-    expect((await send("1", "wrong")).status).toBe(403);
-    expect(await told()).toMatchObject({ counted: nothing, endpoint: { deliveries: 0, lastDay: 0 } });
-  });
-
-  test("a duplicate of a running delivery once", async () => {
-    const work = Promise.withResolvers<string>();
-    const { told, send } = serve({}, () => work.promise);
-    const answers = [send("same"), send("same")];
-    work.resolve("done");
-    expect((await Promise.all(answers)).map(({ status }) => status)).toEqual([200, 202]);
-    const { counted, endpoint, activity } = await told();
-    expect(counted).toEqual({ ...nothing, succeeded: 1 });
-    expect(endpoint).toMatchObject({ deliveries: 1, lastDay: 1 });
-    expect(activity.handlerTime).toMatchObject({ runs: 1 });
-  });
 });
 
 describe("The landing page shows, for a background endpoint,", () => {
   beforeEach(() => {
     vi.stubEnv("INBOX_URL", `sqlite:${inboxFile()}`);
-    return () => vi.unstubAllEnvs();
   });
 
   test("a delivery when it is received, and each attempt when it ends", async () => {
@@ -250,17 +212,6 @@ describe("The landing page shows, for a background endpoint,", () => {
     await waitFor(async () => expect((await told()).counted).toEqual({ ...nothing, failed: 1 }));
   });
 
-  test("a retry after the handler returns an error response", async () => {
-    const { told, send } = serve(
-      { background: true, backoff: { first: "1h" } },
-      () => new Response("", { status: 503 }),
-    );
-    await send("a");
-    // With full jitter, the second attempt can start at any time.
-    await waitFor(async () => expect((await told()).counted.retrying).toBeGreaterThan(0));
-    expect((await told()).endpoint.last?.outcome).toBe("retrying");
-  });
-
   test("a dead delivery that no longer matches the schema", async () => {
     let checks = 0;
     const schema: StandardSchemaV1 = {
@@ -278,14 +229,6 @@ describe("The landing page shows, for a background endpoint,", () => {
     );
     // Its handler did not run.
     expect((await told()).activity).not.toHaveProperty("handlerTime");
-  });
-
-  test("a duplicate once", async () => {
-    const { told, send } = serve({ background: true }, () => "done");
-    await send("a");
-    await waitFor(async () => expect((await told()).counted.succeeded).toBe(1));
-    expect(await (await send("a")).json()).toEqual({ deliveryId: "a", duplicate: true });
-    expect(await told()).toMatchObject({ counted: { succeeded: 1 }, endpoint: { deliveries: 1, lastDay: 1 } });
   });
 
   test("no failure for an attempt that the shutdown interrupted", async () => {

@@ -53,11 +53,6 @@ describe("An endpoint's name", () => {
     expect(server.endpointNames).toEqual(["retrain"]);
   });
 
-  test("is required for a function without a name", () => {
-    const server = createServer();
-    expect(() => server.webhook(() => {})).toThrow(expect.objectContaining({ code: "ENDPOINT_NAME_MISSING" }));
-  });
-
   test("must not be empty", () => {
     expect(() => createServer().webhook("", function on_change() {})).toThrow(
       expect.objectContaining({ code: "ENDPOINT_NAME_MISSING" }),

@@ -157,15 +157,6 @@ describe("webhook as a decorator", () => {
     expect(await answerOf(server, "on_change")).toBe("hello");
   });
 
-  test("rejects legacy decorators, with the setting to change", () => {
-    const server = createServer();
-    const legacyCall = [{}, "on_change", { value: () => {}, writable: true }];
-    expect(() => Reflect.apply(server.webhook(), undefined, legacyCall)).toThrow(
-      expect.objectContaining({ code: "DECORATOR_INVALID" }),
-    );
-    expect(server.endpointNames).toEqual([]);
-  });
-
   test.each(["field", "getter", "setter", "accessor", "class"])("rejects a %s", (kind) => {
     const server = createServer();
     const addInitializer = vi.fn();

@@ -334,7 +334,6 @@ describe("The Hub client of a server", () => {
 
   test("is loaded again after invalid options are fixed", async () => {
     vi.stubEnv("HF_ENDPOINT", "no-url");
-    onTestFinished(() => void vi.unstubAllEnvs());
     const { hubUrl: _hubUrl, ...hub } = answerWith({}).options;
     const server = new WebhooksServer({ secret: false, logger: createMemoryLogger(), hub });
     await expect(server.hub.whoami()).rejects.toMatchObject({ code: "OPTION_INVALID" });

@@ -58,10 +58,7 @@ describe("The facts of a server", () => {
     vi.stubEnv("INBOX_URL", `sqlite:${inboxFile()}`);
     let now = Date.UTC(2026, 8, 1, 12);
     const server = new WebhooksServer({ logger: createMemoryLogger(), secret, now: () => now });
-    onTestFinished(async () => {
-      await server.close();
-      vi.unstubAllEnvs();
-    });
+    onTestFinished(() => server.close());
     server.webhook("inline", { action: "update" }, ({ event }) => {
       if (event.scope === "repo.config") throw new Error("failed");
     });

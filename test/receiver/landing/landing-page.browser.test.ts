@@ -106,21 +106,6 @@ describe("The chart", () => {
     // The minimum contrast of graphics in WCAG 2.2 (1.4.11).
     expect(Math.min(...contrasts)).toBeGreaterThanOrEqual(3);
   });
-
-  test("has a bar for each hour with deliveries, all on one baseline", async () => {
-    const page = await open("/");
-    const drawing = await page.locator("svg.bars").boundingBox();
-    const bars = await page.locator("svg.bars g").evaluateAll((groups) =>
-      groups.map((group) => {
-        const { top, bottom, width } = group.getBoundingClientRect();
-        return { top: top + scrollY, bottom: Math.round(bottom + scrollY), width: Math.round(width) };
-      }),
-    );
-    expect(bars).toHaveLength(24);
-    expect(new Set(bars.map(({ bottom }) => bottom)).size).toBe(1);
-    expect(Math.min(...bars.map(({ width }) => width))).toBeGreaterThan(20);
-    expect(Math.round(Math.min(...bars.map(({ top }) => top)))).toBe(Math.round(drawing?.y ?? 0));
-  });
 });
 
 describe("A copy button", () => {
@@ -149,13 +134,6 @@ describe("A copy button", () => {
     await page.getByRole("button", { name: "the command" }).click();
     await page.getByRole("status").getByText("Selected the command: copy it with the keyboard.").waitFor();
     expect(await page.evaluate(() => getSelection()?.toString())).toMatch(/^curl 'https:/);
-  });
-
-  test("selects the URL if the browser denies access to the clipboard, as over plain HTTP", async () => {
-    const page = await open("http://receiver.example/");
-    await page.getByRole("button", { name: "the URL of mirror" }).click();
-    await page.getByRole("status").getByText("Selected the URL of mirror: copy it with the keyboard.").waitFor();
-    expect(await page.evaluate(() => getSelection()?.toString())).toBe(fullInfo.endpoints[2]?.url);
   });
 });
 
@@ -224,13 +202,6 @@ describe("In a frame", () => {
     const tab = page.waitForEvent("popup");
     await space.getByRole("link", { name: "the webhook settings of the Hub" }).click();
     expect((await tab).url()).toBe("https://huggingface.co/settings/webhooks");
-  });
-
-  test("the console opens in a new tab, next to the page and in its theme", async () => {
-    const page = await open("https://huggingface.co/spaces/acme/bot");
-    const tab = page.waitForEvent("popup");
-    await page.frameLocator("iframe").getByRole("navigation").getByRole("link", { name: "Console" }).click();
-    expect((await tab).url()).toBe("https://acme-bot.hf.space/_console/?__theme=dark");
   });
 
   test("on another site, the browser refuses to show it", async () => {

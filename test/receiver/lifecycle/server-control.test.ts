@@ -69,7 +69,6 @@ describe("The control of a server", () => {
     expect(createServer()[serverControl].describe().secret).toBe("former");
     vi.stubEnv("WEBHOOK_SECRET", "present");
     expect(createServer()[serverControl].describe().secret).toBe("present");
-    vi.unstubAllEnvs();
   });
 
   test("replaces the secrets with useSecret()", async () => {

@@ -5,7 +5,6 @@ beforeEach(() => {
   vi.stubEnv("LOG_LEVEL", "info");
 });
 afterEach(() => {
-  vi.unstubAllEnvs();
   vi.restoreAllMocks();
 });
 

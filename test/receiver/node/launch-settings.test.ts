@@ -1,9 +1,5 @@
-import { afterEach, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import { readTunnelSetting } from "../../../src/receiver/node/start-server.ts";
-
-afterEach(() => {
-  vi.unstubAllEnvs();
-});
 
 test.each([
   ["", false],

@@ -15,15 +15,12 @@ describe("A listener", () => {
     const { listener, url } = await open();
     const socket = await openSocket(url);
     vi.useFakeTimers({ toFake: ["setInterval", "clearInterval", "setTimeout", "clearTimeout"] });
-    try {
-      const closed = listener.close(60_000);
-      expect(vi.getTimerCount()).toBe(2);
-      socket.close();
-      expect(await closed).toBe(true);
-      await expect.poll(() => vi.getTimerCount()).toBe(0);
-    } finally {
-      vi.useRealTimers();
-    }
+    onTestFinished(() => void vi.useRealTimers());
+    const closed = listener.close(60_000);
+    expect(vi.getTimerCount()).toBe(2);
+    socket.close();
+    expect(await closed).toBe(true);
+    await expect.poll(() => vi.getTimerCount()).toBe(0);
   });
 
   test("logs connections that cannot be accepted, and keeps listening", async () => {
@@ -285,6 +282,7 @@ test("A listener that closes with requests in progress resolves to false", async
 test("The signal of a request is aborted even if it is first read after the client has disconnected", async () => {
   const received = Promise.withResolvers<DeliveryRequest>();
   const { listener, url } = await open({
+    probeMs: 10,
     deliver: (request) => {
       received.resolve(request);
       return new Promise(() => {});

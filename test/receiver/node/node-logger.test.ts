@@ -1,12 +1,9 @@
 import { execFileSync } from "node:child_process";
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { beforeEach, describe, expect, test, vi } from "vitest";
 import { createNodeLogger } from "../../../src/receiver/node/node-logger.ts";
 
 beforeEach(() => {
   vi.stubEnv("LOG_LEVEL", "");
-});
-afterEach(() => {
-  vi.unstubAllEnvs();
 });
 
 const levels = ["debug", "info", "warn", "error"] as const;

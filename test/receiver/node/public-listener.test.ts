@@ -46,7 +46,6 @@ vi.mock(import("../../../src/tunnel/tunnel.ts"), async (importOriginal) => {
 
 afterEach(() => {
   vi.restoreAllMocks();
-  vi.unstubAllEnvs();
   logger.lines.length = 0;
 });
 
@@ -191,6 +190,7 @@ describe("A server launched with a tunnel", () => {
   });
 
   test("logs that the tunnel is lost, keeps running, and logs when it reconnects", async () => {
+    shortenWaits();
     await using host = await startLocaltunnelServer();
     await using server = serverWithSecret("s3cret-of-ours");
     const launched = await launchThrough(server, host);

@@ -1,13 +1,10 @@
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { beforeEach, describe, expect, test, vi } from "vitest";
 import { type LaunchOptions, WebhooksServer } from "../../../src/index.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 
 beforeEach(() => {
   const names = ["HOST", "PORT", "TUNNEL", "SPACE_ID", "SPACE_HOST", "WEBHOOK_SECRET", "PUBLIC_URL"];
   for (const name of names) vi.stubEnv(name, undefined);
-});
-afterEach(() => {
-  vi.unstubAllEnvs();
 });
 
 function createReceiver() {
@@ -34,10 +31,8 @@ describe("The public URL of a launch", () => {
     vi.stubEnv("SPACE_ID", "acme/rain-bot");
     vi.stubEnv("SPACE_HOST", "acme-rain-bot.hf.space");
     const first = createReceiver();
-    await using _first = first.server;
     expect((await first.launch({})).publicUrl).toBe("https://bot.example.com");
     const second = createReceiver();
-    await using _second = second.server;
     expect((await second.launch({ publicUrl: "https://other.example.com" })).publicUrl).toBe(
       "https://other.example.com",
     );
@@ -71,11 +66,9 @@ describe("The public URL of a launch", () => {
 describe("A launch with announce: false", () => {
   test("does not log the URLs and whether a secret is set", async () => {
     const quiet = createReceiver();
-    await using _quiet = quiet.server;
     await quiet.launch({ announce: false });
     expect(quiet.logger.lines.filter(({ level }) => level === "info")).toEqual([]);
     const loud = createReceiver();
-    await using _loud = loud.server;
     await loud.launch({});
     expect(loud.logger.text()).toContain("The server is ready");
   });

@@ -1,6 +1,6 @@
 import { createServer } from "node:http";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
+import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { type EndpointOptions, type LaunchOptions, WebhooksServer } from "../../../src/index.ts";
 import { deliveryRequest, webhookPayload } from "../../../src/testing.ts";
 import { listenOnPort } from "../../support/free-port.ts";
@@ -13,9 +13,6 @@ beforeEach(() => {
   for (const name of ["HOST", "PORT", "TUNNEL", "SPACE_ID", "SPACE_HOST", "WEBHOOK_SECRET", "INBOX_URL"]) {
     vi.stubEnv(name, undefined);
   }
-});
-afterEach(() => {
-  vi.unstubAllEnvs();
 });
 
 function countListeners(): number[] {
@@ -277,11 +274,6 @@ describe("A server that cannot listen", () => {
       cause: expect.objectContaining({ code: "EADDRINUSE" }),
     });
     expect((await deliverTo((await server.launch(anyPort)).url)).status).toBe(200);
-  });
-
-  test("reports a host that is not of this machine", async () => {
-    const { server } = createReceiver();
-    await expect(server.launch({ ...anyPort, host: "192.0.2.1" })).rejects.toMatchObject({ code: "LISTEN_FAILED" });
   });
 
   test("can be closed without a log line", async () => {

@@ -1,11 +1,8 @@
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { beforeEach, describe, expect, test, vi } from "vitest";
 import { formatForTerminal } from "../../../src/receiver/node/node-logger.ts";
 
 beforeEach(() => {
   vi.stubEnv("FORCE_COLOR", "0");
-});
-afterEach(() => {
-  vi.unstubAllEnvs();
 });
 
 const noon = new Date(2026, 8, 1, 12, 0, 5).getTime();

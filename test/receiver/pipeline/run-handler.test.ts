@@ -1,5 +1,5 @@
 import { setImmediate } from "node:timers/promises";
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { HubClient } from "../../../src/client.ts";
 import { HubError, WebhookError, type WebhookErrorCode } from "../../../src/core/errors.ts";
 import { type Delivery, type HandlerContext, WebhooksServer } from "../../../src/index.ts";
@@ -101,13 +101,10 @@ describe("An asynchronous handler", () => {
 
   test("leaves no timer if it ends before its timeout", async () => {
     vi.useFakeTimers();
-    try {
-      await run(async () => "done").outcome;
-      await run(() => Promise.reject(new Error("failed"))).outcome;
-      expect(vi.getTimerCount()).toBe(0);
-    } finally {
-      vi.useRealTimers();
-    }
+    onTestFinished(() => void vi.useRealTimers());
+    await run(async () => "done").outcome;
+    await run(() => Promise.reject(new Error("failed"))).outcome;
+    expect(vi.getTimerCount()).toBe(0);
   });
 });
 
@@ -153,17 +150,14 @@ describeOverBothTransports("A handler that keeps its promise pending", (send) =>
 describe("The timeout of a handler", () => {
   async function outcomeAfter(milliseconds: number, options: EndpointOptions) {
     vi.useFakeTimers();
-    try {
-      let outcome: unknown = "pending";
-      const { outcome: running } = run(() => new Promise(() => {}), options);
-      void Promise.resolve(running).then((ended) => {
-        outcome = ended;
-      });
-      await vi.advanceTimersByTimeAsync(milliseconds);
-      return outcome;
-    } finally {
-      vi.useRealTimers();
-    }
+    onTestFinished(() => void vi.useRealTimers());
+    let outcome: unknown = "pending";
+    const { outcome: running } = run(() => new Promise(() => {}), options);
+    void Promise.resolve(running).then((ended) => {
+      outcome = ended;
+    });
+    await vi.advanceTimersByTimeAsync(milliseconds);
+    return outcome;
   }
 
   test("is 25 seconds, five less than the Hub waits", async () => {
@@ -201,23 +195,20 @@ describe("The timeout of a handler", () => {
 
   test("ends with the handler: its signal is not aborted later, and no timer is left", async () => {
     vi.useFakeTimers();
-    try {
-      const work = Promise.withResolvers<string>();
-      let signal: AbortSignal | undefined;
-      const { outcome } = run((_payload, context) => {
-        signal = context.signal;
-        return work.promise;
-      });
-      await vi.advanceTimersByTimeAsync(1_000);
-      expect(vi.getTimerCount()).toBe(1);
-      work.resolve("done");
-      expect(await outcome).toEqual({ status: "succeeded", result: "done" });
-      expect(vi.getTimerCount()).toBe(0);
-      await vi.advanceTimersByTimeAsync(60_000);
-      expect(signal?.aborted).toBe(false);
-    } finally {
-      vi.useRealTimers();
-    }
+    onTestFinished(() => void vi.useRealTimers());
+    const work = Promise.withResolvers<string>();
+    let signal: AbortSignal | undefined;
+    const { outcome } = run((_payload, context) => {
+      signal = context.signal;
+      return work.promise;
+    });
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(vi.getTimerCount()).toBe(1);
+    work.resolve("done");
+    expect(await outcome).toEqual({ status: "succeeded", result: "done" });
+    expect(vi.getTimerCount()).toBe(0);
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(signal?.aborted).toBe(false);
   });
 });
 

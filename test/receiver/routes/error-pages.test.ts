@@ -35,7 +35,6 @@ describeOverBothTransports("A browser", (send) => {
   ] as const)("gets a page for %s, and any other client gets JSON", async (_what, options, path, status, code) => {
     if (code === "OWNER_ONLY") {
       vi.stubEnv("PUBLIC_URL", "https://bot.example");
-      onTestFinished(() => void vi.unstubAllEnvs());
     }
     const server = openServer(options);
     const ask = (path: string, init: RequestInit) => send(server, new Request(`http://127.0.0.1${path}`, init));

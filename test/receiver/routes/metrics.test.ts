@@ -51,18 +51,12 @@ describe("GET /metrics", () => {
     ["is 200 with METRICS", {}, "1", 200],
   ])("%s", async (_how, options, variable, status) => {
     vi.stubEnv("METRICS", variable);
-    onTestFinished(() => {
-      vi.unstubAllEnvs();
-    });
     const { server } = openServer(options);
     expect((await server.request("/metrics", { headers: asOwner })).status).toBe(status);
   });
 
   test("fails at startup if METRICS is invalid, not at import", async () => {
     vi.stubEnv("METRICS", "perhaps");
-    onTestFinished(() => {
-      vi.unstubAllEnvs();
-    });
     const { server } = openServer({});
     expect((await server.request("/metrics", { headers: asOwner })).status).toBe(404);
     await expect(server.ready()).rejects.toMatchObject({ code: "OPTION_INVALID" });
@@ -185,9 +179,6 @@ describe("GET /metrics", () => {
 
   test("counts the deliveries in the open inbox for the endpoints of this server", async () => {
     vi.stubEnv("INBOX_URL", `sqlite:${inboxFile()}`);
-    onTestFinished(() => {
-      vi.unstubAllEnvs();
-    });
     const { server, send, scrape } = openServer();
     const work = Promise.withResolvers<void>();
     server.webhook("retrain", { background: true, concurrency: 1 }, () => work.promise);
@@ -210,9 +201,6 @@ describe("GET /metrics", () => {
 
   test("reports an unavailable inbox along with the other metrics", async () => {
     vi.stubEnv("INBOX_URL", `sqlite:${inboxFile()}`);
-    onTestFinished(() => {
-      vi.unstubAllEnvs();
-    });
     let now = 1_000_000;
     const { server, scrape } = openServer({ metrics: true, now: () => now });
     server.webhook("retrain", { background: true }, () => {});

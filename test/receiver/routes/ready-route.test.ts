@@ -15,7 +15,6 @@ const unavailable: InboxProblem = { code: "INBOX_STALLED", severity: "unavailabl
 
 beforeEach(() => {
   vi.stubEnv("INBOX_URL", `sqlite:${inboxFile()}`);
-  return () => vi.unstubAllEnvs();
 });
 
 function openServer({ background = true, ...options }: WebhooksServerOptions & { background?: boolean } = {}) {

@@ -72,7 +72,6 @@ describe("With a token, the owner", () => {
 
   test("is checked against CONSOLE_TOKEN of the process or of a worker", async () => {
     vi.stubEnv("CONSOLE_TOKEN", "t0ken of the process");
-    onTestFinished(() => void vi.unstubAllEnvs());
     const app = ownersApp();
     const statusOf = async (password: string, bindings?: object) =>
       (await app.request("/", { headers: basic(password) }, bindings)).status;
@@ -163,7 +162,6 @@ describe("Without a token, the owner", () => {
   test("cannot be recognized in a Space, where every request comes through a proxy", async () => {
     vi.stubEnv("SPACE_ID", "acme/bot");
     vi.stubEnv("SPACE_HOST", "acme-bot.hf.space");
-    onTestFinished(() => void vi.unstubAllEnvs());
     const response = await ownersApp().request("/", { headers: { host: "localhost" } }, from("127.0.0.1"));
     expect(response.status).toBe(403);
   });
@@ -173,7 +171,6 @@ describe("Without a token, the owner", () => {
     ["if the launch reports a public URL", undefined, () => true],
   ])("is no client %s", async (_when, publicUrl, isPublic) => {
     vi.stubEnv("PUBLIC_URL", publicUrl);
-    onTestFinished(() => void vi.unstubAllEnvs());
     const owner = new OwnerCheck({
       token: undefined,
       now: Date.now,

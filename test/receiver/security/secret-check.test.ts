@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { beforeEach, describe, expect, test, vi } from "vitest";
 import { WebhooksServer, type WebhooksServerOptions } from "../../../src/index.ts";
 import { serverControl } from "../../../src/receiver/control.ts";
 import { SecretCheck } from "../../../src/receiver/secret.ts";
@@ -9,9 +9,6 @@ import { describeOverBothTransports } from "../../support/transport.ts";
 beforeEach(() => {
   vi.stubEnv("WEBHOOK_SECRET", undefined);
   vi.stubEnv("WEBHOOK_SECRET_PREVIOUS", undefined);
-});
-afterEach(() => {
-  vi.unstubAllEnvs();
 });
 
 function createServer(options: WebhooksServerOptions = {}) {

@@ -12,7 +12,6 @@ const names = [
 
 beforeEach(() => {
   for (const name of names) vi.stubEnv(name, undefined);
-  return () => vi.unstubAllEnvs();
 });
 
 /** Creates a server whose handler logs the planted secret, and a function that returns its log after a delivery. */
