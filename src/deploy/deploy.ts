@@ -1,23 +1,24 @@
 import { randomBytes } from "node:crypto";
 import { join, resolve } from "node:path";
+import type { CheckResult } from "../console/protocol/checks.ts";
 import { HubError } from "../core/errors.ts";
 import { packageVersion } from "../core/files.ts";
 import { isOnThisMachine } from "../core/urls.ts";
-import { type CheckResult, runDoctor, summarize } from "../doctor/doctor.ts";
+import { runDoctor, summarize } from "../doctor/doctor.ts";
 import type { HubClient } from "../hub/client.ts";
 import type { CommitResult } from "../hub/repositories/create-commit.ts";
+import { describeAnswer, isProof, RemoteServer } from "../receiver/checks/remote-server.ts";
 import type { ServerDescription } from "../receiver/control.ts";
 import { registerDescription } from "../registration/reconcile.ts";
 import { formatStep } from "../registration/report.ts";
 import { deployFailed, EnvironmentFile, type ProjectFiles, readProject } from "./project.ts";
-import { describeAnswer, isProof, RemoteServer } from "./remote-server.ts";
 import { findDeployedSpace, RemoteSpace, rememberSpace, type SpaceInfo, visibilityFor } from "./remote-space.ts";
 import { startSpace, type WaitOptions, waitForStart } from "./start-space.ts";
 
-/** What a deployment does. `planned`: what it would do. `unchanged`: there was nothing to do. `progress`: replaces the previous one. */
+/** What a deployment does. `planned`: what it would do. `unchanged`: there was nothing to do. `next`: a step that is left. `progress`: replaces the previous one. */
 export interface DeployEvent {
   step: "space" | "secrets" | "inbox" | "files" | "build" | "webhooks" | "delivery" | "doctor";
-  status: "planned" | "done" | "unchanged" | "warning" | "log" | "progress";
+  status: "planned" | "done" | "unchanged" | "warning" | "next" | "log" | "progress";
   message: string;
 }
 
@@ -396,7 +397,9 @@ class Deployment {
     for (const step of this.#isPlan ? steps : done) {
       yield { step: "webhooks", status: this.#isPlan ? "planned" : "done", message: formatStep(step) };
     }
-    for (const { message } of skipped) yield { step: "webhooks", status: "warning", message };
+    // The doctor at the end finds out whether another webhook delivers to an endpoint without `watch`.
+    for (const { reason, message } of skipped)
+      if (reason !== "no-watch") yield { step: "webhooks", status: "warning", message };
     const [failure] = failed;
     if (failure)
       throw deployFailed(
@@ -465,7 +468,9 @@ class Deployment {
       if (check === "delivery" && status !== "ok") throw deployFailed(`The test delivery failed. ${text}`);
       if (check === "delivery" && !runsHandlers) yield { step: "delivery", status: "done", message };
       if (status === "problem") yield { step: "doctor", status: "warning", message: text };
+      if (status === "next") yield { step: "doctor", status, message: text };
     }
-    yield { step: "doctor", status: "done", message: summarize(results) };
+    const isHealthy = results.every(({ status }) => status !== "problem");
+    yield { step: "doctor", status: isHealthy ? "done" : "warning", message: summarize(results) };
   }
 }

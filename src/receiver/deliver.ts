@@ -22,7 +22,7 @@ import { DeliveryRecorder } from "./end.ts";
 import type { Endpoint, ParsedDelivery } from "./endpoint.ts";
 import { dropInvalidRetryTime, interruptedBeforeRun, type RunOptions, type RunSource, runHandler } from "./handler.ts";
 import type { ServerHub } from "./hub.ts";
-import type { DeliveryRequest } from "./request.ts";
+import { type DeliveryRequest, probeAgent } from "./request.ts";
 import type { Run } from "./run.ts";
 import type { SecretCheck } from "./secret.ts";
 
@@ -75,10 +75,12 @@ export class DeliveryPipeline {
     const startedAt = performance.now();
     const { endpoints, secretCheck } = this.#context;
     let endpoint: Endpoint | undefined;
+    let isAccepted = false;
     try {
       endpoint = endpoints.byName.get(request.endpointName);
       if (!endpoint) throw endpointNotFound();
       checkRequest(request, endpoint, secretCheck);
+      isAccepted = true;
       const body = await request.readBody(this.#bodyLimit);
       // Most bodies are parsed synchronously, and `await` would take as long as several steps of a delivery.
       const id = usableId(request.header("webhook-id"));
@@ -101,7 +103,7 @@ export class DeliveryPipeline {
       this.#recorder.recordAnswered(endpoint, parsed, { outcome, answer, run, duplicate, status, startedAt, ranAt });
       return answer;
     } catch (error) {
-      return answerRefusal(error, { endpoint, request }, this.#context);
+      return answerRefusal(error, { endpoint, request, isAccepted }, this.#context);
     }
   }
 
@@ -363,11 +365,14 @@ function refuseCrossSite(request: DeliveryRequest): void {
 /** The maximum length of a logged path, because clients choose it. */
 const maxLoggedPath = 200;
 
-/** Logs and records a request whose handler did not run, and returns the answer. `endpoint`: `undefined` if it is unknown. */
+/**
+ * Logs and records a request whose handler did not run, and returns the answer. `endpoint`: `undefined` if it is unknown. `isAccepted`:
+ * whether the request passed the checks before its body, of which one is the secret.
+ */
 function answerRefusal(
   error: unknown,
-  { endpoint, request }: { endpoint: Endpoint | undefined; request: DeliveryRequest },
-  { log, refusalLog, history }: Pick<ServerContext, "log" | "refusalLog" | "history">,
+  { endpoint, request, isAccepted }: { endpoint: Endpoint | undefined; request: DeliveryRequest; isAccepted: boolean },
+  { log, refusalLog, history, secretCheck }: Pick<ServerContext, "log" | "refusalLog" | "history" | "secretCheck">,
 ): Answer {
   // A user's schema may throw a `WebhookError` with any status.
   const hasErrorStatus =
@@ -380,8 +385,10 @@ function answerRefusal(
   const fields = { ...subject, code, status, err: cause };
   if (status === 500) log.error(fields, message);
   else refusalLog.warn(fields, `delivery refused: ${message}`);
+  // A test delivery proves the secret by its refusal. Any client can send its name, so it only counts together with the secret.
+  const isProof = isAccepted && request.header("user-agent") === probeAgent && secretCheck.isSet(request.bindings);
   // Browsers and scanners use other methods.
-  if (request.method === "POST") history.refuse({ endpoint: request.endpointName, code, status, message });
+  if (request.method === "POST" && !isProof) history.refuse({ endpoint: request.endpointName, code, status, message });
   return errorAnswer(sent);
 }
 

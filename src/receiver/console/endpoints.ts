@@ -48,7 +48,11 @@ const cacheMs = 60_000;
 const timeoutMs = 3_000;
 
 /** Describes the webhook that delivers to `url`. */
-function describeRegistration(url: string, webhooks: readonly Webhook[], hubUrl: string): RegistrationInfo {
+function describeRegistration(
+  url: string,
+  webhooks: readonly Webhook[],
+  { hubUrl, isRefused }: { hubUrl: string; isRefused: (secret: string) => boolean },
+): RegistrationInfo {
   const identify = ({ id, url: target }: Webhook) => ({
     webhookId: id,
     url: target && maskUrl(target),
@@ -59,7 +63,7 @@ function describeRegistration(url: string, webhooks: readonly Webhook[], hubUrl:
   const other = webhooks.find((webhook) => webhook.url && withoutQuery(webhook.url).endsWith(path));
   // The origin of a server that another server mounts is unknown.
   const found = exact ?? (url.startsWith("/") ? other : undefined);
-  if (found) return { ...identify(found), ...stateOf(found) };
+  if (found) return { ...identify(found), ...stateOf(found, isRefused) };
   if (other) {
     const message = `The webhook delivers to another server. Set its URL to ${url}, or run \`npx hub-webhooks sync\`.`;
     return { ...identify(other), state: "url-differs", message };
@@ -68,7 +72,16 @@ function describeRegistration(url: string, webhooks: readonly Webhook[], hubUrl:
   return { state: "missing", message };
 }
 
-function stateOf({ disabled }: Webhook): Pick<RegistrationInfo, "state" | "message"> {
+function stateOf(
+  webhook: Webhook,
+  isRefused: (secret: string) => boolean,
+): Pick<RegistrationInfo, "state" | "message"> {
+  const { disabled, hasSecret, secret = hasSecret === false ? "" : undefined } = webhook;
+  // The Hub may return asterisks instead of a secret.
+  if (secret !== undefined && !/[*•]{3}/.test(secret) && isRefused(secret)) {
+    const message = "The server refuses the secret of the webhook. Set WEBHOOK_SECRET, or run `npx hub-webhooks sync`.";
+    return { state: "secret-differs", message };
+  }
   if (disabled === false) return { state: "enabled" };
   // A literal, which the type checks: the schemas of the Hub stay unloaded.
   if (disabled === "suspended-after-failure") {
@@ -106,7 +119,9 @@ export class ReceiverEndpoints implements EndpointSource {
     this.#options = options;
   }
 
-  async list(): Promise<EndpointList> {
+  /** @param options.isFresh whether to ask the Hub, also if an answer is cached. */
+  async list({ isFresh = false }: { isFresh?: boolean } = {}): Promise<EndpointList> {
+    if (isFresh) this.#read = undefined;
     const { endpoints, activity, history, now } = this.#source.server;
     const inbox = await this.#readInbox();
     return {
@@ -158,7 +173,9 @@ export class ReceiverEndpoints implements EndpointSource {
     const read = isFresh ? kept : { at: now(), webhooks: this.#listWebhooks() };
     this.#read = read;
     const webhooks = await read.webhooks;
-    return "state" in webhooks ? webhooks : describeRegistration(url, webhooks, hub.client.hubUrl);
+    if ("state" in webhooks) return webhooks;
+    const isRefused = (secret: string) => server.secretCheck.isSet() && !server.secretCheck.accepts(secret);
+    return describeRegistration(url, webhooks, { hubUrl: hub.client.hubUrl, isRefused });
   }
 
   async #listWebhooks(): Promise<readonly Webhook[] | RegistrationInfo> {
