@@ -380,7 +380,7 @@ class Deployment {
     const url = this.#info?.host;
     if (url === undefined) {
       for (const { name, watch } of this.#server.endpoints) {
-        if (watch) yield { step: "webhooks", status: "planned", message: `create the webhook of ${name}` };
+        if (watch.length > 0) yield { step: "webhooks", status: "planned", message: `create the webhook of ${name}` };
       }
       return;
     }
@@ -406,7 +406,7 @@ class Deployment {
         `A webhook of endpoint "${failure.step.endpoint}" could not be changed: ${failure.error.message}`,
       );
     if (done.length === 0 && !this.#isPlan) {
-      yield { step: "webhooks", status: "unchanged", message: `${unchanged.length} are registered` };
+      yield { step: "webhooks", status: "unchanged", message: `registered: ${unchanged.length}` };
     }
   }
 
