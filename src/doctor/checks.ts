@@ -48,7 +48,7 @@ export interface DoctorOptions extends WaitOptions {
   confirm?: ((question: string) => Promise<boolean>) | undefined;
 }
 
-const checkReport = z.object({ results: z.array(z.object({ status: z.string(), message: z.string() })) });
+const checkResults = z.array(z.object({ check: z.string(), status: z.string(), message: z.string() }));
 
 /** What the checks share. Each fact is read once, and again after a repair, with new `Facts`. */
 export class Facts implements ServerFacts {
@@ -70,8 +70,6 @@ export class Facts implements ServerFacts {
   readonly spaceInfo = loadOnce(async () => this.space?.info());
   /** The address of the server, or an empty text if the Space has none yet. */
   readonly url = loadOnce(async () => this.target.url ?? (await this.spaceInfo())?.host ?? "");
-  readonly endpointNames = async (): Promise<readonly string[]> =>
-    (await this.description()).endpoints.map(({ name }) => name);
   readonly secret = async (): Promise<string | undefined> =>
     validateSecret(this.target.secret ?? (await this.description()).secret);
   readonly plan = loadOnce(() => this.sync({ dryRun: true }));
@@ -253,11 +251,10 @@ function checkVersion({ session }: ServerReport, { target: { version } }: Facts)
 async function checkServerToken(facts: Facts): Promise<Outcome> {
   const reported = await facts.report();
   if (typeof reported === "string") return { skipped: reported };
-  const answer = await facts.serverAt(await facts.url()).callConsole("checks", { check: "serverToken" });
-  const results = checkReport.safeParse(answer.body).data?.results;
+  const answer = await facts.serverAt(await facts.url()).callConsole("checks", {});
+  const results = checkResults.safeParse(answer.body).data?.filter(({ check }) => check === "serverToken");
   if (!results) return { skipped: `The server ${describeAnswer(answer)}. It may run another version.` };
-  const problems = results.filter(({ status }) => status === "problem");
-  if (problems.length === 0) return results.map(({ message }) => message).join(" ");
+  if (results.every(({ status }) => status !== "problem")) return results.map(({ message }) => message).join(" ");
   const { cause } = findingKinds.SERVER_TOKEN_INVALID;
-  return problems.map(({ message }) => ({ code: "SERVER_TOKEN_INVALID", detail: message.replace(cause, "").trim() }));
+  return results.map(({ message }) => ({ code: "SERVER_TOKEN_INVALID", detail: message.replace(cause, "").trim() }));
 }

@@ -29,10 +29,10 @@ export function runDoctor(options: DoctorOptions): AsyncGenerator<CheckResult, v
 /** Counts results in one line. */
 export function summarize(results: readonly CheckResult[]): string {
   const count = (wanted: CheckResult["status"]) => results.filter(({ status }) => status === wanted).length;
-  const [next, problems] = [count("next"), count("problem")];
-  const steps = next > 0 ? `, ${next} next step${next === 1 ? "" : "s"}` : "";
-  const end = `${problems} problem${problems === 1 ? "" : "s"}`;
-  return `${count("ok")} passed, ${count("fixed")} fixed, ${count("skipped")} skipped${steps}, ${end}`;
+  const plural = (number: number, noun: string) => `${number} ${noun}${number === 1 ? "" : "s"}`;
+  const steps = count("next") > 0 ? `, ${plural(count("next"), "next step")}` : "";
+  const passed = `${count("ok")} passed, ${count("fixed")} fixed, ${count("skipped")} skipped`;
+  return `${passed}${steps}, ${plural(count("problem"), "problem")}`;
 }
 
 /** Runs the confirmed repairs, each once. Returns why each failed, or `undefined`, by its question. */

@@ -75,12 +75,10 @@ export class DeliveryPipeline {
     const startedAt = performance.now();
     const { endpoints, secretCheck } = this.#context;
     let endpoint: Endpoint | undefined;
-    let isAccepted = false;
     try {
       endpoint = endpoints.byName.get(request.endpointName);
       if (!endpoint) throw endpointNotFound();
       checkRequest(request, endpoint, secretCheck);
-      isAccepted = true;
       const body = await request.readBody(this.#bodyLimit);
       // Most bodies are parsed synchronously, and `await` would take as long as several steps of a delivery.
       const id = usableId(request.header("webhook-id"));
@@ -103,7 +101,7 @@ export class DeliveryPipeline {
       this.#recorder.recordAnswered(endpoint, parsed, { outcome, answer, run, duplicate, status, startedAt, ranAt });
       return answer;
     } catch (error) {
-      return answerRefusal(error, { endpoint, request, isAccepted }, this.#context);
+      return answerRefusal(error, { endpoint, request }, this.#context);
     }
   }
 
@@ -365,13 +363,10 @@ function refuseCrossSite(request: DeliveryRequest): void {
 /** The maximum length of a logged path, because clients choose it. */
 const maxLoggedPath = 200;
 
-/**
- * Logs and records a request whose handler did not run, and returns the answer. `endpoint`: `undefined` if it is unknown. `isAccepted`:
- * whether the request passed the checks before its body, of which one is the secret.
- */
+/** Logs and records a request whose handler did not run, and returns the answer. `endpoint`: `undefined` if it is unknown. */
 function answerRefusal(
   error: unknown,
-  { endpoint, request, isAccepted }: { endpoint: Endpoint | undefined; request: DeliveryRequest; isAccepted: boolean },
+  { endpoint, request }: { endpoint: Endpoint | undefined; request: DeliveryRequest },
   { log, refusalLog, history, secretCheck }: Pick<ServerContext, "log" | "refusalLog" | "history" | "secretCheck">,
 ): Answer {
   // A user's schema may throw a `WebhookError` with any status.
@@ -386,7 +381,8 @@ function answerRefusal(
   if (status === 500) log.error(fields, message);
   else refusalLog.warn(fields, `delivery refused: ${message}`);
   // A test delivery proves the secret by its refusal. Any client can send its name, so it only counts together with the secret.
-  const isProof = isAccepted && request.header("user-agent") === probeAgent && secretCheck.isSet(request.bindings);
+  const isAuthentic = secretCheck.isSet(request.bindings) && secretCheck.accepts(request.header("x-webhook-secret"));
+  const isProof = isAuthentic && request.header("user-agent") === probeAgent;
   // Browsers and scanners use other methods.
   if (request.method === "POST" && !isProof) history.refuse({ endpoint: request.endpointName, code, status, message });
   return errorAnswer(sent);

@@ -123,10 +123,10 @@ export class SecretCheck {
   }
 
   /** Whether a secret is valid. Without any, every one is. Call {@link isSet} first. */
-  accepts(presented: string): boolean {
+  accepts(presented: string | null): boolean {
     // Compares with every secret, so that the time does not reveal which secret matched.
-    let valid = this.#secrets.length === 0;
-    for (const secret of this.#secrets) valid = equalInConstantTime(presented, secret) || valid;
+    let valid = this.#secrets.length === 0 && !this.#problem;
+    for (const secret of this.#secrets) valid = equalInConstantTime(presented ?? "", secret) || valid;
     return valid;
   }
 

@@ -1,12 +1,4 @@
-import * as z from "zod/mini";
-
-/** The body of `POST /api/checks`. */
-export const checksRequest = z.strictObject({
-  /** The name of the only check to run. Default: all. */
-  check: z.optional(z.string().check(z.maxLength(100))),
-});
-
-/** The result of one check of a server. A check has one result for each finding. */
+/** The result of one check of a server. A check has one result for each finding. `POST /api/checks` answers with a list of them. */
 export interface CheckResult {
   check: string;
   title: string;
@@ -18,9 +10,4 @@ export interface CheckResult {
   message: string;
   /** Repairs the cause, or shows more about it. */
   command?: string;
-}
-
-/** The answer of `POST /api/checks`. */
-export interface CheckReport {
-  results: readonly CheckResult[];
 }

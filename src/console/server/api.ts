@@ -6,7 +6,7 @@ import { parseJson, readHonoBody } from "../../http/body.ts";
 import { actionsByScope, scopes } from "../../payload/names.ts";
 import { findPayloadProblems, parsePayload } from "../../payload/parse.ts";
 import type { WebhookPayload } from "../../payload/schema.ts";
-import { type CheckReport, checksRequest } from "../protocol/checks.ts";
+import type { CheckResult } from "../protocol/checks.ts";
 import {
   type ConsoleStatus,
   consoleStatuses,
@@ -290,10 +290,8 @@ export function inboxApi(source: InboxSource): ConsoleResource {
 }
 
 /** The route of the checks. A `POST`, so that no page of another site can cause their requests. */
-export function checksApi(run: (check: string | undefined) => Promise<CheckReport>): ConsoleResource {
-  return (app) => {
-    app.post("/checks", async (context) => context.json(await run((await readBody(context, checksRequest)).check)));
-  };
+export function checksApi(run: () => Promise<readonly CheckResult[]>): ConsoleResource {
+  return (app) => void app.post("/checks", async (context) => context.json(await run()));
 }
 
 /** A payload that the user has edited, or its invalid fields. */

@@ -102,7 +102,7 @@ export type ServerReport = z.output<typeof serverReport>;
 export interface ServerFacts {
   /** The address of the server without a trailing slash. Empty if it is unknown. */
   readonly url: () => Promise<string>;
-  readonly endpointNames: () => Promise<readonly string[]>;
+  readonly description: () => Promise<{ endpoints: readonly { name: string }[] }>;
   /** The secret of the deliveries, if it is known here. */
   readonly secret: () => Promise<string | undefined>;
   /** The secret that the server accepted. */
@@ -133,20 +133,20 @@ export const noAddress = { skipped: "The server has no address yet, or PUBLIC_UR
  * whether it checks secrets.
  */
 export async function checkDeliveries(facts: ServerFacts): Promise<Outcome> {
-  const [url, names] = [await facts.url(), await facts.endpointNames()];
-  const [first] = names;
+  const [url, { endpoints }] = [await facts.url(), await facts.description()];
+  const [first] = endpoints;
   if (url === "") return noAddress;
   if (first === undefined) return "The server has no endpoints.";
   if (!isConfidential(url)) return { skipped: "The address is not an https URL, so no secret is sent." };
   const [server, report, wrong] = [facts.serverAt(url), await facts.report(), crypto.randomUUID()];
   const isOpen =
     typeof report === "string"
-      ? isProof(await server.probe(first, wrong))
+      ? isProof(await server.probe(first.name, wrong))
       : report.listed.endpoints.some(({ secret }) => secret === "missing");
   if (isOpen) return [{ code: "SECRET_NOT_CHECKED" }];
   const secret = await facts.secret();
   const found: Finding[] = [];
-  for (const name of names) {
+  for (const { name } of endpoints) {
     const answer = await server.probe(name, secret ?? wrong);
     const isRefused = answer.code === "SECRET_INVALID" || answer.code === "TOO_MANY_FAILURES";
     if (isProof(answer) || (isRefused && secret === undefined)) continue;

@@ -14,6 +14,7 @@ import { formatWatched } from "../../payload/watch.ts";
 import { endpointUnknown } from "../context.ts";
 import { hour, hubDailyLimit, minute, type SlotSize, slotOf } from "../counts.ts";
 import type { Endpoint } from "../endpoint.ts";
+import type { SecretCheck } from "../secret.ts";
 import type { EarlierActivity, ShownActivity } from "./snapshot.ts";
 import { type ConsoleSource, withInboxDeadline } from "./source.ts";
 
@@ -51,7 +52,7 @@ const timeoutMs = 3_000;
 function describeRegistration(
   url: string,
   webhooks: readonly Webhook[],
-  { hubUrl, isRefused }: { hubUrl: string; isRefused: (secret: string) => boolean },
+  { hubUrl, secretCheck }: { hubUrl: string; secretCheck: SecretCheck },
 ): RegistrationInfo {
   const identify = ({ id, url: target }: Webhook) => ({
     webhookId: id,
@@ -63,7 +64,7 @@ function describeRegistration(
   const other = webhooks.find((webhook) => webhook.url && withoutQuery(webhook.url).endsWith(path));
   // The origin of a server that another server mounts is unknown.
   const found = exact ?? (url.startsWith("/") ? other : undefined);
-  if (found) return { ...identify(found), ...stateOf(found, isRefused) };
+  if (found) return { ...identify(found), ...stateOf(found, secretCheck) };
   if (other) {
     const message = `The webhook delivers to another server. Set its URL to ${url}, or run \`npx hub-webhooks sync\`.`;
     return { ...identify(other), state: "url-differs", message };
@@ -72,13 +73,10 @@ function describeRegistration(
   return { state: "missing", message };
 }
 
-function stateOf(
-  webhook: Webhook,
-  isRefused: (secret: string) => boolean,
-): Pick<RegistrationInfo, "state" | "message"> {
-  const { disabled, hasSecret, secret = hasSecret === false ? "" : undefined } = webhook;
+function stateOf(webhook: Webhook, secretCheck: SecretCheck): Pick<RegistrationInfo, "state" | "message"> {
+  const { disabled, hasSecret, secret = hasSecret === false ? "" : "***" } = webhook;
   // The Hub may return asterisks instead of a secret.
-  if (secret !== undefined && !/[*•]{3}/.test(secret) && isRefused(secret)) {
+  if (secretCheck.isSet() && !/[*•]{3}/.test(secret) && !secretCheck.accepts(secret)) {
     const message = "The server refuses the secret of the webhook. Set WEBHOOK_SECRET, or run `npx hub-webhooks sync`.";
     return { state: "secret-differs", message };
   }
@@ -174,8 +172,7 @@ export class ReceiverEndpoints implements EndpointSource {
     this.#read = read;
     const webhooks = await read.webhooks;
     if ("state" in webhooks) return webhooks;
-    const isRefused = (secret: string) => server.secretCheck.isSet() && !server.secretCheck.accepts(secret);
-    return describeRegistration(url, webhooks, { hubUrl: hub.client.hubUrl, isRefused });
+    return describeRegistration(url, webhooks, { hubUrl: hub.client.hubUrl, secretCheck: server.secretCheck });
   }
 
   async #listWebhooks(): Promise<readonly Webhook[] | RegistrationInfo> {

@@ -81,7 +81,7 @@ export function openConsole(
       deliveriesApi(deliveries),
       endpointsApi(endpoints),
       inboxApi(inbox),
-      checksApi((check) => runSelfChecks(source, { inbox, endpoints }, check)),
+      checksApi(() => runSelfChecks(source, { inbox, endpoints })),
     ],
     events,
     onLinkNeeded: () => {

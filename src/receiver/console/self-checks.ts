@@ -1,10 +1,12 @@
-import type { CheckReport, CheckResult } from "../../console/protocol/checks.ts";
-import type { EndpointInfo, RegistrationInfo } from "../../console/protocol/deliveries.ts";
+import type { CheckResult } from "../../console/protocol/checks.ts";
+import type { EndpointList, RegistrationInfo } from "../../console/protocol/deliveries.ts";
+import type { InboxInfo } from "../../console/protocol/inbox.ts";
 import { readEnvironment, readSpace } from "../../core/environment.ts";
 import { HubError, WebhookError } from "../../core/errors.ts";
 import { packageVersion } from "../../core/files.ts";
 import { loadOnce } from "../../core/time.ts";
 import { isOnThisMachine } from "../../core/urls.ts";
+import type { HubClient } from "../../hub/client.ts";
 import {
   type Check,
   checkAddress,
@@ -31,59 +33,39 @@ interface SelfCheckParts {
   endpoints: ReceiverEndpoints;
 }
 
-/** Runs the checks of `doctor` that a server can make of itself, with its own token: all of them, or one by its name. */
-export async function runSelfChecks(
-  source: ConsoleSource,
-  parts: SelfCheckParts,
-  check: string | undefined,
-): Promise<CheckReport> {
-  const facts = new OwnFacts(source, parts);
-  const chosen = Object.entries(checks).filter(([name]) => check === undefined || name === check);
-  const valuesOf = async () => ({ hub: facts.hub.hubUrl, space: readSpace()?.id, url: source.publicUrl || undefined });
+/** Runs the checks of `doctor` that a server can make of itself, with its own token. */
+export async function runSelfChecks(source: ConsoleSource, parts: SelfCheckParts): Promise<CheckResult[]> {
+  const values = { hub: source.hub.client.hubUrl, space: readSpace()?.id, url: source.publicUrl || undefined };
   const results: CheckResult[] = [];
-  for await (const result of runChecks({ checks: Object.fromEntries(chosen), facts, valuesOf })) {
+  for await (const result of runChecks({ checks, facts: readFacts(source, parts), valuesOf: async () => values }))
     results.push({ ...result, message: source.mask(result.message) });
-  }
-  return { results };
+  return results;
 }
 
-/** What the checks read inside the server. */
-class OwnFacts implements ServerFacts {
-  readonly source: ConsoleSource;
-  readonly #parts: SelfCheckParts;
-  acceptedSecret: string | undefined;
+interface OwnFacts extends ServerFacts, Pick<ConsoleSource, "server" | "publicUrl"> {
+  hub: HubClient;
+  report: () => Promise<{ session: { version: string }; inbox: InboxInfo; listed: EndpointList } | string>;
+}
 
-  constructor(source: ConsoleSource, parts: SelfCheckParts) {
-    this.source = source;
-    this.#parts = parts;
-  }
-
-  get hub() {
-    return this.source.hub.client;
-  }
-
-  readonly url = async () => this.source.publicUrl;
-  readonly endpointNames = async () => this.source.server.endpoints.names;
-  readonly secret = async () => {
-    const { secretCheck } = this.source.server;
+function readFacts({ server, publicUrl, hub }: ConsoleSource, { inbox, endpoints }: SelfCheckParts): OwnFacts {
+  const { secretCheck, ownerCheck } = server;
+  return {
+    ...{ server, publicUrl, hub: hub.client, acceptedSecret: undefined },
+    url: async () => publicUrl,
+    description: async () => ({ endpoints: server.endpoints.all }),
     // With an unusable secret, the test delivery shows that every delivery is refused.
-    return secretCheck.problem() ? undefined : secretCheck.first;
+    secret: async () => (secretCheck.problem() ? undefined : secretCheck.first),
+    report: loadOnce(async () => {
+      try {
+        const listed = await endpoints.list({ isFresh: true });
+        return { session: { version: packageVersion() }, inbox: await inbox.read(), listed };
+      } catch (error) {
+        if (!WebhookError.isInstance(error)) throw error;
+        return error.message;
+      }
+    }),
+    serverAt: (url) => new RemoteServer({ url, consoleToken: ownerCheck.token, timeoutMs }),
   };
-
-  readonly report = loadOnce(async () => {
-    const { inbox, endpoints } = this.#parts;
-    try {
-      const listed = await endpoints.list({ isFresh: true });
-      return { session: { version: packageVersion() }, inbox: await inbox.read(), listed };
-    } catch (error) {
-      if (!WebhookError.isInstance(error)) throw error;
-      return error.message;
-    }
-  });
-
-  serverAt(url: string): RemoteServer {
-    return new RemoteServer({ url, consoleToken: this.source.server.ownerCheck.token, timeoutMs });
-  }
 }
 
 const checks: Readonly<Record<string, Check<OwnFacts>>> = {
@@ -96,16 +78,16 @@ const checks: Readonly<Record<string, Check<OwnFacts>>> = {
   version: { title: "Version", needs: [], run: inside(({ session }) => `The server runs ${session.version}.`) },
 };
 
-/** The errors of a token that is missing or has no access. The Hub answers 404 for what a token cannot read. */
-const tokenErrors = ["HUB_TOKEN_MISSING", "HUB_TOKEN_INVALID", "HUB_UNAUTHORIZED", "HUB_FORBIDDEN", "HUB_NOT_FOUND"];
+/** The codes for a token that is missing or has no access. The Hub answers 404 for what a token cannot read. */
+const tokenError = /^HUB_(?:TOKEN_MISSING|TOKEN_INVALID|UNAUTHORIZED|FORBIDDEN|NOT_FOUND)$/;
 
 /** Checks that there is a valid token if an endpoint needs one, and that it reads what endpoints with `catchUp` watch. */
-async function checkToken({ hub, source }: OwnFacts): Promise<Outcome> {
+async function checkToken({ hub, server }: OwnFacts): Promise<Outcome> {
   const problemOf = async (call: (options: { signal: AbortSignal }) => Promise<unknown>) => {
     try {
       await call({ signal: AbortSignal.timeout(timeoutMs) });
     } catch (error) {
-      if (!HubError.isInstance(error) || !tokenErrors.includes(error.code)) throw error;
+      if (!HubError.isInstance(error) || !tokenError.test(error.code)) throw error;
       return error.code;
     }
   };
@@ -114,7 +96,7 @@ async function checkToken({ hub, source }: OwnFacts): Promise<Outcome> {
   const hasToken = problem !== "HUB_TOKEN_MISSING";
   if (problem !== undefined && hasToken) return [{ code, detail: "The Hub refuses its token." }];
   const found: Finding[] = [];
-  for (const { name, paths, ignoreSelf, catchUp, watch } of source.server.endpoints.all) {
+  for (const { name, paths, ignoreSelf, catchUp, watch } of server.endpoints.all) {
     if (!hasToken && (ignoreSelf || paths.length > 0)) found.push({ code, detail: nameOf(name) });
     for (const { type, name: repo } of catchUp ? watch : []) {
       if (type === "user" || type === "org") continue;
@@ -133,18 +115,18 @@ const codes: Readonly<Partial<Record<RegistrationInfo["state"], FindingCode>>> =
 
 /** Whether each endpoint has an enabled webhook with the secret of the server. */
 async function checkWebhooks(facts: OwnFacts): Promise<Outcome> {
-  const { hub, source } = facts;
+  const { hub, server, publicUrl } = facts;
   const report = await facts.report();
   if (typeof report === "string") return { skipped: report };
-  if ((source.server.launchOptions.poll ?? readEnvironment("POLL")) !== undefined)
+  if ((server.launchOptions.poll ?? readEnvironment("POLL")) !== undefined)
     return { skipped: "The server polls the Hub, and needs no webhooks." };
   const isLocal = (url: string) => url !== "" && isOnThisMachine(new URL(url).hostname);
-  if (isLocal(source.publicUrl) && !isLocal(hub.hubUrl))
+  if (isLocal(publicUrl) && !isLocal(hub.hubUrl))
     return { skipped: "The Hub cannot reach this address. If the server has a public one, set PUBLIC_URL." };
   const { endpoints } = report.listed;
   const unknown = endpoints.find(({ registration }) => registration?.state === "unknown");
   if (unknown) return { skipped: `The server cannot list its webhooks. ${unknown.registration?.message}` };
-  const found = endpoints.flatMap(({ name, watch, registration }: EndpointInfo): Finding[] => {
+  const found = endpoints.flatMap(({ name, watch, registration }): Finding[] => {
     const state = registration?.state ?? "missing";
     const code = state === "missing" ? (watch.length > 0 ? "WEBHOOK_MISSING" : "ENDPOINT_UNWATCHED") : codes[state];
     const values = { endpoint: name, id: registration?.webhookId };

@@ -79,8 +79,8 @@ describe("The console of a dev session", () => {
     expect(deliveries).toMatchObject([{ endpoint: "hello", status: "succeeded" }]);
     expect(await (await call("endpoints")).json()).toMatchObject({ endpoints: [{ name: "hello" }] });
     expect(await (await call("inbox")).json()).toMatchObject({ state: "unused" });
-    const { results } = await (await call("checks", { method: "POST", body: '{"check":"inbox"}' })).json();
-    expect(results).toMatchObject([{ check: "inbox", status: "ok" }]);
+    const results = await (await call("checks", { method: "POST", body: "{}" })).json();
+    expect(results).toContainEqual(expect.objectContaining({ check: "inbox", status: "ok" }));
     expect(await (await call("session")).json()).toMatchObject({
       features: expect.arrayContaining(["deliveries", "endpoints", "inbox", "logs"]),
     });
