@@ -457,6 +457,7 @@ class Deployment {
       yield { step: "delivery", status: "done", message: `${endpoint.name}: ran the handler` };
     }
     const results: CheckResult[] = [];
+    let problem: string | undefined;
     for await (const result of runDoctor({
       ...{ ...this.#options, url, space: this.#space.name, describe: async () => this.#server, secret: this.#secret },
       ...{ consoleToken: this.#consoleToken, state: join(folder, registrationsFile), version: packageVersion() },
@@ -465,9 +466,13 @@ class Deployment {
       results.push(result);
       const { check, status, code, message, command } = result;
       const text = code === undefined ? message : `${code}: ${message} ${command}`;
-      if (check === "delivery" && status !== "ok") throw deployFailed(`The test delivery failed. ${text}`);
+      // A delivery that is skipped has its cause in an earlier result.
+      if (check === "delivery" && status !== "ok") throw deployFailed(`The test delivery failed. ${problem ?? text}`);
       if (check === "delivery" && !runsHandlers) yield { step: "delivery", status: "done", message };
-      if (status === "problem") yield { step: "doctor", status: "warning", message: text };
+      if (status === "problem") {
+        problem = text;
+        yield { step: "doctor", status: "warning", message: text };
+      }
       if (status === "next") yield { step: "doctor", status, message: text };
     }
     const isHealthy = results.every(({ status }) => status !== "problem");

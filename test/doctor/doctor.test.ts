@@ -274,6 +274,11 @@ const explained: readonly Breakage[] = [
     server: (hubUrl) => ({ hub: { token: "hf_revoked", hubUrl } }),
   },
   {
+    ...{ code: "SERVER_TOKEN_INVALID", name: "the token of the server cannot read what an endpoint catches up" },
+    endpoints: { retrain: { watch: "dataset:acme/unreadable", background: true, catchUp: true } },
+    server: () => ({ inbox: `sqlite:${createFolder()}/inbox.db` }),
+  },
+  {
     ...{ code: "INBOX_NOT_DURABLE", name: "the inbox is in memory" },
     endpoints: { retrain: { ...retrain, background: true } },
     server: () => ({ inbox: "sqlite::memory:" }),

@@ -4,7 +4,7 @@ import type { InboxInfo } from "../../console/protocol/inbox.ts";
 import { readEnvironment, readSpace } from "../../core/environment.ts";
 import { HubError, WebhookError } from "../../core/errors.ts";
 import { packageVersion } from "../../core/files.ts";
-import { loadOnce } from "../../core/time.ts";
+import { loadOnce, withDeadline } from "../../core/time.ts";
 import { isOnThisMachine } from "../../core/urls.ts";
 import type { HubClient } from "../../hub/client.ts";
 import {
@@ -28,29 +28,21 @@ import type { ConsoleSource } from "./source.ts";
 /** The time for each request of the server to itself and to the Hub. */
 const timeoutMs = 5_000;
 
-interface SelfCheckParts {
-  inbox: ReceiverInbox;
-  endpoints: ReceiverEndpoints;
-}
-
-/** Runs the checks of `doctor` that a server can make of itself, with its own token. */
-export async function runSelfChecks(source: ConsoleSource, parts: SelfCheckParts): Promise<CheckResult[]> {
-  const values = { hub: source.hub.client.hubUrl, space: readSpace()?.id, url: source.publicUrl || undefined };
-  const results: CheckResult[] = [];
-  for await (const result of runChecks({ checks, facts: readFacts(source, parts), valuesOf: async () => values }))
-    results.push({ ...result, message: source.mask(result.message) });
-  return results;
-}
-
 interface OwnFacts extends ServerFacts, Pick<ConsoleSource, "server" | "publicUrl"> {
   hub: HubClient;
   report: () => Promise<{ session: { version: string }; inbox: InboxInfo; listed: EndpointList } | string>;
 }
 
-function readFacts({ server, publicUrl, hub }: ConsoleSource, { inbox, endpoints }: SelfCheckParts): OwnFacts {
+/** Runs the checks of `doctor` that a server can make of itself, with its own token. */
+export async function runSelfChecks(
+  source: ConsoleSource,
+  { inbox, endpoints }: { inbox: ReceiverInbox; endpoints: ReceiverEndpoints },
+): Promise<CheckResult[]> {
+  const { server, publicUrl } = source;
   const { secretCheck, ownerCheck } = server;
-  return {
-    ...{ server, publicUrl, hub: hub.client, acceptedSecret: undefined },
+  const hub = source.hub.client;
+  const facts: OwnFacts = {
+    ...{ server, publicUrl, hub, acceptedSecret: undefined },
     url: async () => publicUrl,
     description: async () => ({ endpoints: server.endpoints.all }),
     // With an unusable secret, the test delivery shows that every delivery is refused.
@@ -66,6 +58,11 @@ function readFacts({ server, publicUrl, hub }: ConsoleSource, { inbox, endpoints
     }),
     serverAt: (url) => new RemoteServer({ url, consoleToken: ownerCheck.token, timeoutMs }),
   };
+  const valuesOf = async () => ({ hub: hub.hubUrl, space: readSpace()?.id, url: publicUrl || undefined });
+  const results: CheckResult[] = [];
+  for await (const result of runChecks({ checks, facts, valuesOf }))
+    results.push({ ...result, message: source.mask(result.message) });
+  return results;
 }
 
 const checks: Readonly<Record<string, Check<OwnFacts>>> = {
@@ -83,16 +80,17 @@ const tokenError = /^HUB_(?:TOKEN_MISSING|TOKEN_INVALID|UNAUTHORIZED|FORBIDDEN|N
 
 /** Checks that there is a valid token if an endpoint needs one, and that it reads what endpoints with `catchUp` watch. */
 async function checkToken({ hub, server }: OwnFacts): Promise<Outcome> {
-  const problemOf = async (call: (options: { signal: AbortSignal }) => Promise<unknown>) => {
+  const late = () => new HubError(`The Hub did not answer within ${timeoutMs / 1000} s.`, { code: "HUB_TIMED_OUT" });
+  const problemOf = async (call: Promise<unknown>) => {
     try {
-      await call({ signal: AbortSignal.timeout(timeoutMs) });
+      await withDeadline(call, timeoutMs, late);
     } catch (error) {
       if (!HubError.isInstance(error) || !tokenError.test(error.code)) throw error;
       return error.code;
     }
   };
   const code = "SERVER_TOKEN_INVALID";
-  const problem = await problemOf((options) => hub.whoami(options));
+  const problem = await problemOf(hub.whoami());
   const hasToken = problem !== "HUB_TOKEN_MISSING";
   if (problem !== undefined && hasToken) return [{ code, detail: "The Hub refuses its token." }];
   const found: Finding[] = [];
@@ -100,7 +98,7 @@ async function checkToken({ hub, server }: OwnFacts): Promise<Outcome> {
     if (!hasToken && (ignoreSelf || paths.length > 0)) found.push({ code, detail: nameOf(name) });
     for (const { type, name: repo } of catchUp ? watch : []) {
       if (type === "user" || type === "org") continue;
-      if ((await problemOf((options) => hub.repo({ type, name: repo }).info(options))) === undefined) continue;
+      if ((await problemOf(hub.repo({ type, name: repo }).info())) === undefined) continue;
       found.push({ code, detail: `${nameOf(name)} It cannot read ${type}:${repo}.` });
     }
   }

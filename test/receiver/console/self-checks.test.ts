@@ -144,6 +144,24 @@ describe("A server that checks itself", () => {
     ]);
   });
 
+  test("shows a Hub that does not answer as unreachable", async () => {
+    const hanging = () => new Promise<Response>(() => {});
+    const send: typeof fetch = async (input) => (String(input).includes("whoami") ? hanging() : Response.json([]));
+    const hub = { hubUrl: "https://hub.example", token: "hf_any", fetch: send };
+    const { client } = await openReceiverConsole(() => {}, { hub });
+    vi.useFakeTimers({ toFake: ["setTimeout"] });
+    onTestFinished(() => void vi.useRealTimers());
+    let results: CheckResult[] = [];
+    void client.change("checks", {}).then(({ body }) => {
+      results = body;
+    });
+    while (results.length === 0) {
+      await vi.advanceTimersByTimeAsync(1_000);
+      await new Promise(setImmediate);
+    }
+    expect(foundIn(results)).toEqual(["HUB_UNREACHABLE problem"]);
+  });
+
   test.each([
     ["a sign-in", (client: ConsoleClient) => Object.assign(client, { cookie: "" }), 401],
     ["its CSRF token", (client: ConsoleClient) => Object.assign(client, { csrfToken: "" }), 403],
