@@ -12,37 +12,37 @@ import "zod";
  * stored with an attempt.
  */
 interface WebhookErrorCodes {
-  /** 401: the delivery has no secret. Set the same secret on the server and on the webhook in the Hub. */
+  /** 401: the delivery has no secret. Set the secret of the server on the webhook. */
   SECRET_MISSING: "response";
-  /** 403: the delivery has a wrong secret. Set the same secret on the server and on the webhook in the Hub. */
+  /** 403: the delivery has a wrong secret. Set the secret of the server on the webhook. */
   SECRET_INVALID: "response";
-  /** 429: a client sent too many wrong secrets or passwords. Wait for the time in `Retry-After`. */
+  /** 429: too many wrong secrets, passwords, or tokens were sent. Wait for the time in `Retry-After`. */
   TOO_MANY_FAILURES: "response";
   /** The server has no endpoint with this name. Check the URL of the webhook, or the `endpoint` option. */
   ENDPOINT_UNKNOWN: "response" | "thrown";
-  /** 405: the route does not support the request method. Send deliveries with POST. */
+  /** 405: the route does not support the method. Send deliveries with POST. */
   METHOD_NOT_ALLOWED: "response";
   /** 415: the content type of the request is not JSON. Set `Content-Type: application/json`. */
   MEDIA_TYPE_UNSUPPORTED: "response";
   /** 415: the body is compressed. Send it without `Content-Encoding`. */
   ENCODING_UNSUPPORTED: "response";
-  /** 413: the body is larger than the `bodyLimit` option. Raise the limit, or send a smaller body. */
+  /** 413: the body is larger than the `bodyLimit` option. */
   BODY_TOO_LARGE: "response";
   /** The connection closed or timed out before the whole body arrived. Send the delivery again. */
   BODY_INCOMPLETE: "response";
-  /** The body is not valid JSON in UTF-8. Send the payload as JSON in UTF-8. */
+  /** 400: the body is not valid JSON in UTF-8. */
   BODY_NOT_JSON: "response" | "thrown";
-  /** The body is nested more than 100 levels deep. Send a flatter payload. */
+  /** 400: the body is nested more than 100 levels deep. */
   BODY_TOO_DEEP: "response" | "thrown";
   /** 500: a body parser read the body before the server could. Mount the server before the body parser. */
   BODY_CONSUMED: "response";
-  /** 422: the body is JSON, but the endpoint does not accept it as a payload. Fix the paths in the message. */
+  /** 422: the endpoint does not accept the body as a payload. Fix the paths in the message. */
   PAYLOAD_INVALID: "response" | "thrown";
   /** 500: the handler threw an error or returned an error `Response`. See `cause` or the server's log. */
   HANDLER_FAILED: "response" | "thrown";
-  /** 504: the handler took longer than its `timeout`. Make the handler faster, or run it in the background. */
+  /** 504: the handler took longer than its `timeout`. Run it in the background. */
   HANDLER_TIMED_OUT: "response" | "thrown";
-  /** 500: the handler returned a value that cannot be converted to JSON. Return plain data, or nothing. */
+  /** 500: the handler returned a value that cannot be converted to JSON. */
   RESULT_NOT_JSON: "response" | "thrown";
   /** 401: the request has no password. Sign in with `CONSOLE_TOKEN`. */
   CONSOLE_TOKEN_MISSING: "response";
@@ -56,23 +56,17 @@ interface WebhookErrorCodes {
   CLOSING: "response" | "thrown";
   /** The dev server or session is not running yet. Wait until it has started, then try again. */
   NOT_READY: "response" | "thrown";
-  /** 503: the connection to the server ended before the server sent a response. Check the server's log. */
+  /** 503: the connection ended before the server sent a response. Check the server's log. */
   NO_RESPONSE: "response" | "thrown";
-  /** A deployment cannot go on. The message names the step and what to do. Then run the command again. */
+  /** A deployment cannot go on. Follow the message, and run the command again. */
   DEPLOY_FAILED: "thrown";
-  /** 503: too many deliveries of the endpoint are queued. Send the delivery again later, or raise `concurrency`. */
+  /** 503: too many deliveries of the endpoint are queued. Raise `concurrency`. */
   INBOX_FULL: "response" | "thrown";
-  /**
-   * 503: the inbox cannot store or read deliveries right now. Check its disk, bucket, or database server, then send the
-   * delivery again.
-   */
+  /** 503: the inbox cannot store or read deliveries right now. Check its disk, bucket, or database server. */
   INBOX_UNAVAILABLE: "response" | "thrown";
-  /**
-   * 503: another process has taken over the inbox in a bucket. This process rejects deliveries and runs none until the other process
-   * stops.
-   */
+  /** 503: another process has taken over the inbox in a bucket. This one runs no deliveries until the other one stops. */
   INBOX_TAKEN_OVER: "response" | "thrown";
-  /** 404: no route matches the path. Check the URL and the `basePath` option. */
+  /** 404: no route matches the path. Check `basePath`. */
   NOT_FOUND: "response";
   /** An unexpected error occurred. See `cause` or the server's log. */
   INTERNAL: "response" | "thrown";
@@ -94,19 +88,19 @@ interface WebhookErrorCodes {
   ENDPOINT_REQUIRED: "thrown";
   /** `WEBHOOK_PAYLOAD` is not set. Run the file in a job of a webhook, or set the variable to a payload. */
   PAYLOAD_MISSING: "thrown";
-  /** Another process listens on the port. Stop that process, or choose another `port`. */
+  /** Another process listens on the port. Stop it, or choose another `port`. */
   PORT_IN_USE: "thrown";
   /** The server cannot listen on the host and port. See `cause`. */
   LISTEN_FAILED: "thrown";
-  /** The tunnel could not be opened, or its connection was lost. Follow the message, or try another provider. */
+  /** The tunnel could not be opened, or was lost. Follow the message, or try another provider. */
   TUNNEL_FAILED: "thrown";
   /** Another client uses the requested tunnel name. Choose another `subdomain`. */
   TUNNEL_NAME_TAKEN: "thrown";
-  /** The state file of managed webhooks cannot be read or written. Fix the file in the message, or move it away. */
+  /** The state file of `sync` cannot be read or written. Fix the file in the message, or move it away. */
   STATE_UNUSABLE: "thrown";
   /** The state file of a local Hub cannot be opened. Follow the message, or choose another file. */
   LOCAL_HUB_STATE_UNUSABLE: "thrown";
-  /** The server file does not exist, does not load, or exports no server. Follow the message to fix the file. */
+  /** The server file does not exist, does not load, or exports no server. Follow the message. */
   SERVER_FILE_INVALID: "thrown";
   /** This package or a command does not support this runtime or this version of Node. Follow the message. */
   NODE_REQUIRED: "thrown";
@@ -114,19 +108,19 @@ interface WebhookErrorCodes {
   FOLDER_UNUSABLE: "thrown";
   /** The inbox cannot be opened. Check `INBOX_URL` and the file, bucket, or database server that it points to. */
   INBOX_UNUSABLE: "response" | "thrown";
-  /** Another process uses the inbox file or owns the inbox in a bucket. Stop that process, then try again. */
+  /** Another process uses the inbox file or owns the inbox in a bucket. Stop it, and try again. */
   INBOX_IN_USE: "thrown";
-  /** The inbox does not contain the delivery, or its body was deleted. Check the ID and the endpoint. */
+  /** 404: the inbox does not contain the delivery, or its body was deleted. Check the ID and the endpoint. */
   DELIVERY_UNKNOWN: "response" | "thrown";
-  /** 409: the delivery is running, so it cannot be discarded. Wait until the attempt ends, then try again. */
+  /** 409: the delivery is running, so it cannot be discarded. Wait until the attempt ends. */
   DELIVERY_RUNNING: "response" | "thrown";
-  /** The console requires a sign-in. Open the printed one-time link, or send `CONSOLE_TOKEN`. */
+  /** 401: the console requires a sign-in. Open the printed one-time link, or send `CONSOLE_TOKEN`. */
   SIGN_IN_REQUIRED: "response";
-  /** The console token is wrong, or the one-time link was used or has expired. Check `CONSOLE_TOKEN`, or get a new link. */
+  /** 401: the console token is wrong, or the one-time link was used or has expired. */
   SIGN_IN_INVALID: "response";
-  /** A change in the console was sent without a valid `X-CSRF-Token` header. Reload the console. */
+  /** 403: a change in the console was sent without a valid `X-CSRF-Token` header. Reload the console. */
   CSRF_TOKEN_INVALID: "response";
-  /** Too many tabs of the console are open. Close some of them. */
+  /** 503: more than 50 tabs of the console are open. Close some of them. */
   TOO_MANY_STREAMS: "response";
   /** The files of the console are missing. Build the package with `npm run build`. */
   CONSOLE_NOT_BUILT: "response";
@@ -155,13 +149,13 @@ interface WebhookErrorCodes {
   HUB_REQUEST_INVALID: "hub";
   /** 401: the Hub does not accept the token. Create a new token. */
   HUB_UNAUTHORIZED: "hub";
-  /** 403: the token lacks a permission. Grant the permission in the token's settings. */
+  /** 403: the token lacks a permission. Grant it in the token's settings. */
   HUB_FORBIDDEN: "hub";
-  /** 404: the resource does not exist, or the token cannot access it. Check the name or ID of the resource. */
+  /** 404: the resource does not exist, or the token cannot access it. */
   HUB_NOT_FOUND: "hub";
   /** 429: too many requests. Wait for `retryAfterSeconds`. */
   HUB_RATE_LIMITED: "hub";
-  /** 412: the branch has a newer commit than `parent`. Read the files again, then commit with the new head as `parent`. */
+  /** 412: the branch has a newer commit than `parent`. Read the files again, and commit with its head as `parent`. */
   HUB_CONFLICT: "hub";
   /** A file is larger than `maxBytes`. Raise the limit, or download the file with `@huggingface/hub`. */
   FILE_TOO_LARGE: "hub";
@@ -171,7 +165,7 @@ interface WebhookErrorCodes {
   HUB_REFUSED: "hub";
   /** 5xx: an error occurred on the Hub. Try again later. */
   HUB_FAILED: "hub";
-  /** The connection to the Hub failed. Check the network and `HF_ENDPOINT`. */
+  /** The connection to the Hub failed. Check `HF_ENDPOINT`. */
   HUB_UNREACHABLE: "hub";
   /** The Hub took longer than `timeout` to respond. Try again, or raise `timeout`. */
   HUB_TIMED_OUT: "hub";
@@ -3076,6 +3070,78 @@ type RepoConfigPayload = z.output<typeof repoConfigPayload>;
 type DiscussionPayload = z.output<typeof discussionPayload>;
 /** A payload of scope `discussion.comment`. */
 type DiscussionCommentPayload = z.output<typeof discussionCommentPayload>;
+interface PayloadByScope {
+  repo: RepoPayload;
+  "repo.content": RepoContentPayload;
+  "repo.config": RepoConfigPayload;
+  discussion: DiscussionPayload;
+  "discussion.comment": DiscussionCommentPayload;
+}
+/**
+ * The payload type of a scope. `RepoType` narrows `repo.content` further: buckets have `updatedFiles`, and models,
+ * datasets, and Spaces have `updatedRefs`.
+ */
+type PayloadOf<Scope extends string, RepoType extends string = string> = Scope extends KnownScope ? Scope extends "repo.content" ? ContentPayloadOf<RepoType> : PayloadByScope[Scope] : WebhookPayload;
+type ContentPayloadOf<RepoType extends string> = RepoType extends "bucket" ? BucketContentPayload : RepoType extends "model" | "dataset" | "space" ? GitContentPayload : RepoContentPayload;
+/** Prevents the payload type in the `else` branch of {@link isScope} from becoming `never`. */
+interface Scoped<Wanted extends string> {
+  event: {
+    scope: Wanted | `${Wanted}.${string}`;
+  };
+}
+/**
+ * Whether a payload has the scope `scope` or a narrower scope. Narrows the payload type, unlike a comparison of the
+ * nested `event.scope`. An unknown narrower scope matches only if the payload has the fields of the broader scope.
+ *
+ * @example
+ * ```ts
+ * server.webhook(async function on_change(payload) {
+ *   if (isScope(payload, "discussion.comment")) return payload.comment.content;
+ * });
+ * ```
+ */
+declare function isScope<Wanted extends KnownScope>(payload: WebhookPayload, scope: Wanted): payload is WebhookPayload & PayloadOf<Wanted> & Scoped<Wanted>;
+/** A range of commits, or the creation or deletion of a ref. */
+declare const refChange: z.ZodMiniObject<{
+  ref: z.ZodMiniString<string>;
+  oldSha: z.ZodMiniNullable<z.ZodMiniString<string>>;
+  newSha: z.ZodMiniNullable<z.ZodMiniString<string>>;
+}, z.core.$strip>;
+type RefChange = z.output<typeof refChange>;
+/** The values of a filter, as lists. An empty list matches everything. */
+type FilterValues = Readonly<Record<"scopes" | "actions" | "repos" | "refs" | "paths", readonly string[]>>;
+/**
+ * A pattern for repositories, as `type:name`. In both parts, `*` matches any text without a slash, and `**` matches any
+ * text.
+ */
+type RepoPattern = `${RepoType}:${string}`;
+/** Selects the deliveries that an endpoint receives. Each field takes one value or a list, and all fields must match. */
+interface FilterOptions {
+  /**
+   * Scopes. Each scope includes narrower scopes: `"repo"` matches `repo.content` and any future `repo.*`. A narrower scope
+   * that is unknown to this release counts as an `update` of the broader scope.
+   */
+  scope?: Scope$1 | readonly Scope$1[];
+  /** Actions, such as `create`, `delete`, `update`, and `move`. */
+  action?: Action | readonly Action[];
+  /**
+   * Repositories as `type:name` with globs, regardless of case: `"dataset:me/data"`, `"model:gpt2"`, `"model:me/*"`, `"*:acme/**"`.
+   */
+  repo?: RepoPattern | readonly RepoPattern[];
+  /**
+   * Git refs with globs, such as `"refs/heads/main"` or `"refs/pr/*"`. At least one of `updatedRefs` must match. The Hub
+   * also sends updates of `refs/pr/N` and `refs/convert/parquet`.
+   */
+  ref?: string | readonly string[];
+  /**
+   * Paths of files with globs, such as `"README.md"` or `"data/**"`. The handler only runs if at least one changed file matches.
+   * Events of other scopes than `repo.content` never match. For models, datasets, and Spaces, the server requests
+   * the changed files of each updated ref that matches `ref` from the Hub: it compares a new branch with the main branch, and a deleted ref has no
+   * changed files. For buckets, the payload lists the files. If the Hub does not answer, or if the list in the payload is
+   * truncated, the handler runs.
+   */
+  paths?: string | readonly string[];
+}
 /** A webhook delivery to one endpoint, independent of its transport: HTTP, a job, or a test. */
 interface Delivery<Payload = WebhookPayload> {
   /**
@@ -3098,6 +3164,20 @@ interface Delivery<Payload = WebhookPayload> {
 }
 /** A delivery whose body is not parsed yet. */
 type UnparsedDelivery = Omit<Delivery, "payload" | "origin">;
+/** A delivery whose body was validated and filtered. If the filter ignores the delivery, the endpoint's own schema is not applied. */
+interface ParsedDelivery {
+  readonly delivery: Delivery<unknown>;
+  /** The body as a Hub payload. Missing for an endpoint that has a `schema` option but no filter. */
+  readonly hubPayload?: WebhookPayload;
+  /** The reason why the delivery is ignored, or `undefined` if the filter accepts it. */
+  readonly ignored?: string | undefined;
+}
+/**
+ * Parses and validates a body, then applies the filter. Returns a promise only if the schema of an endpoint is asynchronous.
+ *
+ * @throws `BODY_NOT_JSON` (400), `BODY_TOO_DEEP` (400), `PAYLOAD_INVALID` (422).
+ */
+type DeliveryParser = (unparsed: UnparsedDelivery) => ParsedDelivery | Promise<ParsedDelivery>;
 /** The result of running a handler on a delivery. */
 type Outcome =
 /** The handler returned `result`. */
@@ -3427,18 +3507,21 @@ interface CursorClaim {
   /** The duration in milliseconds. */
   forMs: number;
 }
-/** A range of commits, or the creation or deletion of a ref. */
-declare const refChange: z.ZodMiniObject<{
-  ref: z.ZodMiniString<string>;
-  oldSha: z.ZodMiniNullable<z.ZodMiniString<string>>;
-  newSha: z.ZodMiniNullable<z.ZodMiniString<string>>;
-}, z.core.$strip>;
-type RefChange = z.output<typeof refChange>;
+/** An endpoint whose missed deliveries are derived. */
+interface CatchUpTarget {
+  endpoint: string;
+  watch: readonly WatchedItem[];
+  domains: readonly WebhookDomain[];
+  /** Where the first run starts: at the present state, at the beginning, or at a time. */
+  since: "now" | "all" | Date;
+}
 /** What a run has done. */
 interface CatchUpReport {
   /** Whether another process was catching up, so that this run did nothing. */
   isElsewhere: boolean;
   repositories: number;
+  /** The number of repositories to compare. */
+  total: number;
   /** The number of repositories that could not be read. The next run reads them again. */
   failed: number;
   /** The number of calls to the Hub. */
@@ -3455,52 +3538,14 @@ interface DerivedDelivery {
   /** Only for `repo.content`. */
   updatedRefs?: readonly RefChange[] | undefined;
 }
-/** Selects deliveries by the files that changed. */
-interface PathFilter {
-  readonly paths: readonly string[];
-  readonly matches: (path: string) => boolean;
-  /** Whether the changes of a ref count. */
-  readonly acceptsRef: (ref: string) => boolean;
-}
-/** The values of a filter, as lists. An empty list matches everything. */
-interface FilterValues {
-  readonly scopes: readonly string[];
-  readonly actions: readonly string[];
-  readonly repos: readonly string[];
-  readonly refs: readonly string[];
-  readonly paths: readonly string[];
-}
-/**
- * A pattern for repositories, as `type:name`. In both parts, `*` matches any text without a slash, and `**` matches any
- * text.
- */
-type RepoPattern = `${RepoType}:${string}`;
-/** Selects the deliveries that an endpoint receives. Each field takes one value or a list, and all fields must match. */
-interface FilterOptions {
-  /**
-   * Scopes. Each scope includes narrower scopes: `"repo"` matches `repo.content` and any future `repo.*`. A narrower scope
-   * that is unknown to this release counts as an `update` of the broader scope.
-   */
-  scope?: Scope$1 | readonly Scope$1[];
-  /** Actions, such as `create`, `delete`, `update`, and `move`. */
-  action?: Action | readonly Action[];
-  /**
-   * Repositories as `type:name` with globs, regardless of case: `"dataset:me/data"`, `"model:gpt2"`, `"model:me/*"`, `"*:acme/**"`.
-   */
-  repo?: RepoPattern | readonly RepoPattern[];
-  /**
-   * Git refs with globs, such as `"refs/heads/main"` or `"refs/pr/*"`. At least one of `updatedRefs` must match. The Hub
-   * also sends updates of `refs/pr/N` and `refs/convert/parquet`.
-   */
-  ref?: string | readonly string[];
-  /**
-   * Paths of files with globs, such as `"README.md"` or `"data/**"`. The handler only runs if at least one changed file matches.
-   * Events of other scopes than `repo.content` never match. For models, datasets, and Spaces, the server requests
-   * the changed files of each updated ref that matches `ref` from the Hub: it compares a new branch with the main branch, and a deleted ref has no
-   * changed files. For buckets, the payload lists the files. If the Hub does not answer, or if the list in the payload is
-   * truncated, the handler runs.
-   */
-  paths?: string | readonly string[];
+interface RunOptions {
+  signal: AbortSignal;
+  /** Where the comparison starts if that is earlier than the end of the last run. */
+  since?: CatchUpTarget["since"] | undefined;
+  /** Called before each comparison, and at the end. */
+  onProgress?: ((report: CatchUpReport) => void) | undefined;
+  /** Whether to only report what would be derived. Cursors do not change. */
+  dryRun?: boolean;
 }
 /** Every outcome, in display order. */
 declare const activityOutcomes: readonly ["succeeded", "ignored", "retrying", "failed", "dead"];
@@ -3527,14 +3572,12 @@ declare class EndpointActivity {
   registration: EndpointRegistration;
   /** The number of received deliveries, excluding refused and duplicate ones, and inline ones that failed and were sent again. */
   get deliveries(): number;
-  /** The latest outcome and its time, or `undefined` before the first outcome. */
   get last(): {
     readonly outcome: ActivityOutcome;
     readonly at: Date;
   } | undefined;
   /** Percentiles of the latest 256 handler durations, or `undefined` before the first run. */
   get handlerTime(): HandlerTime | undefined;
-  /** The number of deliveries and attempts with this outcome. */
   countOf(outcome: ActivityOutcome): number;
   /** Counts a new delivery. `at` is its time of arrival, in milliseconds since the epoch. */
   addArrival(at: number): void;
@@ -3549,48 +3592,17 @@ declare class EndpointActivity {
 /** A division of time in which an endpoint's activity is counted. */
 interface SlotSize {
   slotMs: number;
-  /** The number of slots that are kept. */
   slots: number;
 }
-interface PayloadByScope {
-  repo: RepoPayload;
-  "repo.content": RepoContentPayload;
-  "repo.config": RepoConfigPayload;
-  discussion: DiscussionPayload;
-  "discussion.comment": DiscussionCommentPayload;
-}
-/**
- * The payload type of a scope. `RepoType` narrows `repo.content` further: buckets have `updatedFiles`, and models,
- * datasets, and Spaces have `updatedRefs`.
- */
-type PayloadOf<Scope extends string, RepoType extends string = string> = Scope extends KnownScope ? Scope extends "repo.content" ? ContentPayloadOf<RepoType> : PayloadByScope[Scope] : WebhookPayload;
-type ContentPayloadOf<RepoType extends string> = RepoType extends "bucket" ? BucketContentPayload : RepoType extends "model" | "dataset" | "space" ? GitContentPayload : RepoContentPayload;
-/** Prevents the payload type in the `else` branch of {@link isScope} from becoming `never`. */
-interface Scoped<Wanted extends string> {
-  event: {
-    scope: Wanted | `${Wanted}.${string}`;
-  };
-}
-/**
- * Whether a payload has the scope `scope` or a narrower scope. Narrows the payload type, unlike a comparison of the
- * nested `event.scope`. An unknown narrower scope matches only if the payload has the fields of the broader scope.
- *
- * @example
- * ```ts
- * server.webhook(async function on_change(payload) {
- *   if (isScope(payload, "discussion.comment")) return payload.comment.content;
- * });
- * ```
- */
-declare function isScope<Wanted extends KnownScope>(payload: WebhookPayload, scope: Wanted): payload is WebhookPayload & PayloadOf<Wanted> & Scoped<Wanted>;
-/** Conditions on which the handler runs. */
-interface EndpointConditions {
-  /** Whether to ignore events that this server caused. */
-  readonly ignoreSelf: boolean;
-  /** Whether to ignore events that catch-up has delivered before. */
-  readonly catchUp: boolean;
-  readonly paths: PathFilter | undefined;
-}
+declare function readConditions(options: EndpointOptions): {
+  ignoreSelf: boolean;
+  catchUp: boolean;
+  paths: {
+    paths: readonly string[];
+    matches: (path: string) => boolean;
+    acceptsRef: (ref: string) => boolean;
+  } | undefined;
+} | undefined;
 /**
  * The second argument of a handler. `signal`, `log`, and `request` are created on first use. Note that `{ ...context }`
  * creates all three. `hub` is loaded when one of its methods is called.
@@ -3717,41 +3729,24 @@ interface Endpoint extends FilterValues {
   readonly name: string;
   /** Warnings about options that are probably mistakes. */
   readonly warnings: readonly string[];
-  /** Whether events that this server caused are ignored. */
   readonly ignoreSelf: boolean;
-  /** The items that the endpoint's webhook watches. */
   readonly watch: readonly WatchedItem[];
-  /** The domains that the endpoint's webhook subscribes to. */
   readonly domains: readonly WebhookDomain[];
-  /** Whether the body must be JSON. */
   readonly requiresJson: boolean;
   readonly timeoutMs: number;
   /** The settings with which the inbox runs deliveries. Missing for endpoints that run the handler before the response. */
   readonly queue?: Pick<EndpointQueue, "concurrency" | "policy" | "retentionMs"> | undefined;
-  /**
-   * Parses and validates the body, then applies the filter.
-   *
-   * @throws `BODY_NOT_JSON` (400), `BODY_TOO_DEEP` (400), `PAYLOAD_INVALID` (422).
-   */
-  readonly parse: (unparsed: UnparsedDelivery) => ParsedDelivery | Promise<ParsedDelivery>;
+  readonly parse: DeliveryParser;
   /** How missed deliveries are derived. Missing if they are not. */
   readonly catchUp?: {
     readonly everyMs: number;
     readonly since: "now" | "all" | Date;
   } | undefined;
   /** The conditions that are checked before each run of the handler, because they can require calls to the Hub. */
-  readonly conditions: EndpointConditions | undefined;
+  readonly conditions: ReturnType<typeof readConditions>;
   readonly handler: Handler<unknown>;
   /** The counts of deliveries since the process started. */
   readonly activity: EndpointActivity;
-}
-/** A delivery whose body was validated and filtered. If the filter ignores the delivery, the endpoint's own schema is not applied. */
-interface ParsedDelivery {
-  readonly delivery: Delivery<unknown>;
-  /** The body as a Hub payload. Missing for an endpoint that has a `schema` option but no filter. */
-  readonly hubPayload?: WebhookPayload;
-  /** The reason why the delivery is ignored, or `undefined` if the filter accepts it. */
-  readonly ignored?: string | undefined;
 }
 /** The tunnel providers. */
 declare const providerNames: readonly ["localtunnel", "cloudflared", "ngrok"];
@@ -4205,13 +4200,10 @@ interface ServerControl {
   /** Launches the server like `launch()`, but a failed launch always rejects, so that the tool can report the error. */
   launch(options: LaunchOptions): Promise<LaunchedServer>;
   /**
-   * Compares the Hub with what was delivered once for each endpoint with `watch`, and accepts what is missing. With `dryRun`, only
-   * reports it. Returns the reports by endpoint.
+   * Compares the Hub with what was delivered once for each endpoint with `watch`, and accepts what is missing. Returns the reports by
+   * endpoint.
    */
-  catchUp(options: {
-    signal: AbortSignal;
-    dryRun: boolean;
-  }): Promise<ReadonlyMap<string, CatchUpReport>>;
+  catchUp(options: RunOptions): Promise<ReadonlyMap<string, CatchUpReport>>;
   /**
    * Runs an endpoint's handler once, also in the case of a background endpoint, and logs the outcome.
    *

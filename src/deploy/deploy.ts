@@ -1,23 +1,24 @@
 import { randomBytes } from "node:crypto";
 import { join, resolve } from "node:path";
+import type { CheckResult } from "../console/protocol/checks.ts";
 import { HubError } from "../core/errors.ts";
 import { packageVersion } from "../core/files.ts";
 import { isOnThisMachine } from "../core/urls.ts";
-import { type CheckResult, runDoctor, summarize } from "../doctor/doctor.ts";
+import { runDoctor, summarize } from "../doctor/doctor.ts";
 import type { HubClient } from "../hub/client.ts";
 import type { CommitResult } from "../hub/repositories/create-commit.ts";
+import { describeAnswer, isProof, RemoteServer } from "../receiver/checks/remote-server.ts";
 import type { ServerDescription } from "../receiver/control.ts";
 import { registerDescription } from "../registration/reconcile.ts";
 import { formatStep } from "../registration/report.ts";
 import { deployFailed, EnvironmentFile, type ProjectFiles, readProject } from "./project.ts";
-import { describeAnswer, isProof, RemoteServer } from "./remote-server.ts";
 import { findDeployedSpace, RemoteSpace, rememberSpace, type SpaceInfo, visibilityFor } from "./remote-space.ts";
 import { startSpace, type WaitOptions, waitForStart } from "./start-space.ts";
 
-/** What a deployment does. `planned`: what it would do. `unchanged`: there was nothing to do. `progress`: replaces the previous one. */
+/** What a deployment does. `planned`: what it would do. `unchanged`: there was nothing to do. `next`: a step that is left. `progress`: replaces the previous one. */
 export interface DeployEvent {
   step: "space" | "secrets" | "inbox" | "files" | "build" | "webhooks" | "delivery" | "doctor";
-  status: "planned" | "done" | "unchanged" | "warning" | "log" | "progress";
+  status: "planned" | "done" | "unchanged" | "warning" | "next" | "log" | "progress";
   message: string;
 }
 
@@ -379,7 +380,7 @@ class Deployment {
     const url = this.#info?.host;
     if (url === undefined) {
       for (const { name, watch } of this.#server.endpoints) {
-        if (watch) yield { step: "webhooks", status: "planned", message: `create the webhook of ${name}` };
+        if (watch.length > 0) yield { step: "webhooks", status: "planned", message: `create the webhook of ${name}` };
       }
       return;
     }
@@ -396,14 +397,16 @@ class Deployment {
     for (const step of this.#isPlan ? steps : done) {
       yield { step: "webhooks", status: this.#isPlan ? "planned" : "done", message: formatStep(step) };
     }
-    for (const { message } of skipped) yield { step: "webhooks", status: "warning", message };
+    // The doctor at the end finds out whether another webhook delivers to an endpoint without `watch`.
+    for (const { reason, message } of skipped)
+      if (reason !== "no-watch") yield { step: "webhooks", status: "warning", message };
     const [failure] = failed;
     if (failure)
       throw deployFailed(
         `A webhook of endpoint "${failure.step.endpoint}" could not be changed: ${failure.error.message}`,
       );
     if (done.length === 0 && !this.#isPlan) {
-      yield { step: "webhooks", status: "unchanged", message: `${unchanged.length} are registered` };
+      yield { step: "webhooks", status: "unchanged", message: `registered: ${unchanged.length}` };
     }
   }
 
@@ -454,6 +457,7 @@ class Deployment {
       yield { step: "delivery", status: "done", message: `${endpoint.name}: ran the handler` };
     }
     const results: CheckResult[] = [];
+    let problem: string | undefined;
     for await (const result of runDoctor({
       ...{ ...this.#options, url, space: this.#space.name, describe: async () => this.#server, secret: this.#secret },
       ...{ consoleToken: this.#consoleToken, state: join(folder, registrationsFile), version: packageVersion() },
@@ -462,10 +466,16 @@ class Deployment {
       results.push(result);
       const { check, status, code, message, command } = result;
       const text = code === undefined ? message : `${code}: ${message} ${command}`;
-      if (check === "delivery" && status !== "ok") throw deployFailed(`The test delivery failed. ${text}`);
+      // A delivery that is skipped has its cause in an earlier result.
+      if (check === "delivery" && status !== "ok") throw deployFailed(`The test delivery failed. ${problem ?? text}`);
       if (check === "delivery" && !runsHandlers) yield { step: "delivery", status: "done", message };
-      if (status === "problem") yield { step: "doctor", status: "warning", message: text };
+      if (status === "problem") {
+        problem = text;
+        yield { step: "doctor", status: "warning", message: text };
+      }
+      if (status === "next") yield { step: "doctor", status, message: text };
     }
-    yield { step: "doctor", status: "done", message: summarize(results) };
+    const isHealthy = results.every(({ status }) => status !== "problem");
+    yield { step: "doctor", status: isHealthy ? "done" : "warning", message: summarize(results) };
   }
 }

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
+import type { RemoteServer } from "../receiver/checks/remote-server.ts";
 import { deployFailed } from "./project.ts";
-import type { RemoteServer } from "./remote-server.ts";
 import type { RemoteSpace } from "./remote-space.ts";
 
 /** The time, in milliseconds since some moment. */

@@ -1,20 +1,32 @@
 import * as z from "zod/mini";
-import { messageOf } from "../core/describe.ts";
-import { HubError, WebhookError } from "../core/errors.ts";
+import type { HubError } from "../core/errors.ts";
 import { loadOnce } from "../core/time.ts";
-import { isOnThisMachine, webhooksPath } from "../core/urls.ts";
-import { describeAnswer, isProof, RemoteServer } from "../deploy/remote-server.ts";
+import { webhooksPath } from "../core/urls.ts";
 import { RemoteSpace, visibilityFor } from "../deploy/remote-space.ts";
 import { startSpace, type WaitOptions } from "../deploy/start-space.ts";
 import type { HubClient } from "../hub/client.ts";
 import { suspendedAfterFailure } from "../hub/webhooks/schemas.ts";
+import {
+  type Check,
+  checkAddress,
+  checkBudget,
+  checkDeliveries,
+  checkInbox,
+  inside,
+  nameOf,
+  noAddress,
+  type Outcome,
+  type ServerFacts,
+  type ServerReport,
+  serverReport,
+} from "../receiver/checks/checks.ts";
+import { type Finding, type FindingCode, findingKinds } from "../receiver/checks/findings.ts";
+import { describeAnswer, isConfidential, RemoteServer } from "../receiver/checks/remote-server.ts";
 import type { ServerDescription } from "../receiver/control.ts";
-import { isNearDailyLimit } from "../receiver/landing/steps.ts";
 import { registerDescription } from "../registration/reconcile.ts";
 import { formatStepDetails, type RegistrationReport, type RegistrationStep } from "../registration/report.ts";
 import { deleteStaleWebhooks } from "../registration/temporary.ts";
 import { validateSecret } from "../registration/webhook.ts";
-import type { Finding, FindingCode } from "./findings.ts";
 
 /** What to check. */
 export interface DoctorOptions extends WaitOptions {
@@ -36,20 +48,10 @@ export interface DoctorOptions extends WaitOptions {
   confirm?: ((question: string) => Promise<boolean>) | undefined;
 }
 
-const counted = z.object({ deliveries: z.number(), limit: z.number() });
-const called = { name: z.string(), paths: z.array(z.string()), ignoreSelf: z.boolean() };
-const endpoint = z.object({ ...called, registration: z.object({ state: z.string() }), today: counted });
-const location = z.object({ keptUntil: z.optional(z.string()) });
-/** What a server reports through the API of its console. */
-const serverReport = z.object({
-  session: z.object({ version: z.string() }),
-  inbox: z.object({ state: z.string(), location, warnings: z.array(z.string()) }),
-  listed: z.object({ endpoints: z.array(endpoint) }),
-});
-type ServerReport = z.output<typeof serverReport>;
+const checkResults = z.array(z.object({ check: z.string(), status: z.string(), message: z.string() }));
 
 /** What the checks share. Each fact is read once, and again after a repair, with new `Facts`. */
-export class Facts {
+export class Facts implements ServerFacts {
   readonly target: DoctorOptions;
   readonly space: RemoteSpace | undefined;
   readonly description: () => Promise<ServerDescription>;
@@ -68,6 +70,8 @@ export class Facts {
   readonly spaceInfo = loadOnce(async () => this.space?.info());
   /** The address of the server, or an empty text if the Space has none yet. */
   readonly url = loadOnce(async () => this.target.url ?? (await this.spaceInfo())?.host ?? "");
+  readonly secret = async (): Promise<string | undefined> =>
+    validateSecret(this.target.secret ?? (await this.description()).secret);
   readonly plan = loadOnce(() => this.sync({ dryRun: true }));
 
   serverAt(url: string): RemoteServer {
@@ -99,30 +103,17 @@ export class Facts {
     const [url, token] = [await this.url(), this.target.consoleToken];
     if (token === undefined) return "CONSOLE_TOKEN is not known here, so the server reports nothing.";
     if (!isConfidential(url)) return "The address is not an https URL, so CONSOLE_TOKEN is not sent.";
-    const read = (path: string) =>
-      this.serverAt(url).get(`/_console/api/${path}`, { authorization: `Bearer ${token}` });
-    const session = await read("session");
+    const server = this.serverAt(url);
+    const session = await server.callConsole("session");
     if (session.status !== 200) return `The console of the server ${describeAnswer(session)}.`;
-    const [inbox, listed] = [await read("inbox"), await read("endpoints")];
+    const [inbox, listed] = [await server.callConsole("inbox"), await server.callConsole("endpoints")];
     const report = { session: session.body, inbox: inbox.body, listed: listed.body };
     return serverReport.safeParse(report).data ?? "The server reports in the format of another version.";
   });
 }
 
-/** Whether a secret can be sent to an address. */
-function isConfidential(url: string): boolean {
-  const { protocol, hostname } = new URL(url);
-  return protocol === "https:" || isOnThisMachine(hostname);
-}
-
-/** Why everything is fine, why it cannot be checked, or what is wrong. */
-export type Outcome = string | { skipped: string } | readonly Finding[];
-
-/** `needs`: the checks without which this one can find nothing, by name. */
-type Check = { title: string; needs: readonly string[]; run: (facts: Facts) => Promise<Outcome> };
-
 /** The checks in their order. Each code belongs to one of them. */
-export const checks: Readonly<Record<string, Check>> = {
+export const checks = {
   hub: { title: "Hub", needs: [], run: async ({ account }) => `The token belongs to ${(await account()).name}.` },
   rights: { title: "Rights of the token", needs: ["hub"], run: checkRights },
   space: { title: "Visibility of the Space", needs: ["hub"], run: checkVisibility },
@@ -138,21 +129,10 @@ export const checks: Readonly<Record<string, Check>> = {
   endpoints: { title: "Endpoints", needs: ["hub", "space", "file"], run: checkEndpoints },
   leftovers: { title: "Leftovers of dev", needs: ["hub"], run: checkLeftovers },
   version: { title: "Version", needs: ["address"], run: inside(checkVersion) },
-  serverToken: { title: "Token of the server", needs: ["address"], run: inside(checkServerToken) },
+  serverToken: { title: "Token of the server", needs: ["address"], run: checkServerToken },
   inbox: { title: "Inbox", needs: ["address"], run: inside(checkInbox) },
   budget: { title: "Daily limit", needs: ["address"], run: inside(checkBudget) },
-};
-
-/** Returns the finding for an error that a check can meet. @throws any other error. */
-export function toFinding(error: unknown): Finding {
-  const known: Readonly<Record<string, FindingCode>> = {
-    ...{ HUB_TOKEN_MISSING: "TOKEN_MISSING", HUB_TOKEN_INVALID: "TOKEN_INVALID", HUB_UNAUTHORIZED: "TOKEN_INVALID" },
-    ...{ HUB_FORBIDDEN: "TOKEN_RIGHTS", SERVER_FILE_INVALID: "SERVER_FILE_INVALID" },
-  };
-  const code = WebhookError.isInstance(error) ? known[error.code] : undefined;
-  if (code === undefined && !HubError.isInstance(error)) throw error;
-  return { code: code ?? "HUB_UNREACHABLE", detail: messageOf(error) };
-}
+} satisfies Readonly<Record<string, Check<Facts>>>;
 
 async function checkRights({ account }: Facts): Promise<Outcome> {
   const { role, fineGrained } = (await account()).auth.accessToken ?? {};
@@ -162,7 +142,6 @@ async function checkRights({ account }: Facts): Promise<Outcome> {
   return [{ code: "TOKEN_RIGHTS", detail: "It cannot change webhooks (user.webhooks.write)." }];
 }
 
-const noAddress = { skipped: "The Space has no address yet." };
 const noSpace = { skipped: "The server is not on a Space, or --space is not given." };
 
 async function checkVisibility({ space, spaceInfo, account }: Facts): Promise<Outcome> {
@@ -192,44 +171,6 @@ async function checkStage(facts: Facts): Promise<Outcome> {
   const isStartable = code === "SPACE_ASLEEP" || code === "SPACE_STOPPED";
   const repair = isStartable ? { question: `Start the Space ${space.name}?`, run } : undefined;
   return [{ code, detail: errorMessage, repair }];
-}
-
-async function checkAddress(facts: Facts): Promise<Outcome> {
-  const url = await facts.url();
-  if (url === "") return noAddress;
-  const server = facts.serverAt(url);
-  const answer = await server.get("/health");
-  if (answer.status === 200 && JSON.stringify(answer.body) === '{"status":"ok"}') {
-    const problem = await server.findProblem();
-    return problem === undefined ? `${url} is ready.` : [{ code: "SERVER_NOT_READY", detail: `It is ${problem}` }];
-  }
-  const isDown = answer.failure !== undefined || answer.status >= 500;
-  const code = answer.status >= 300 && answer.status < 400 ? "ADDRESS_REDIRECTS" : "ADDRESS_WRONG";
-  return [{ code: isDown ? "ADDRESS_UNREACHABLE" : code, detail: `GET /health ${describeAnswer(answer)}.` }];
-}
-
-/** Proves address, routing, and secret of each endpoint without running a handler. Sends one wrong secret. */
-async function checkDeliveries(facts: Facts): Promise<Outcome> {
-  const [server, described] = [facts.serverAt(await facts.url()), await facts.description()];
-  const [first] = described.endpoints;
-  if (!first) return "The server file has no endpoints.";
-  if (!isConfidential(server.url)) return { skipped: "The address is not an https URL, so no secret is sent." };
-  const wrong = crypto.randomUUID();
-  if (isProof(await server.probe(first.name, wrong))) return [{ code: "SECRET_NOT_CHECKED" }];
-  const secret = validateSecret(facts.target.secret ?? described.secret);
-  const found: Finding[] = [];
-  for (const { name } of described.endpoints) {
-    const answer = await server.probe(name, secret ?? wrong);
-    const isRefused = answer.code === "SECRET_INVALID" || answer.code === "TOO_MANY_FAILURES";
-    if (isProof(answer) || (isRefused && secret === undefined)) continue;
-    if (isRefused) return [{ code: "SECRET_REFUSED" }];
-    const code = answer.code === "ENDPOINT_UNKNOWN" ? "ENDPOINT_NOT_SERVED" : "ENDPOINT_FAILED";
-    found.push({ code, detail: `${nameOf(name)} It ${describeAnswer(answer)}.`, values: { endpoint: name } });
-  }
-  if (found.length > 0) return found;
-  if (secret === undefined) return "Each endpoint checks its secret, which is not known here: set WEBHOOK_SECRET.";
-  facts.acceptedSecret = secret;
-  return "Each endpoint proved address, routing, and secret, without running its handler.";
 }
 
 async function checkWebhooks(facts: Facts): Promise<Outcome> {
@@ -289,10 +230,6 @@ async function checkEndpoints(facts: Facts): Promise<Outcome> {
   return found.length > 0 ? found : "No endpoint lacks a watch option, and no webhook lacks an endpoint.";
 }
 
-function nameOf(endpoint: string): string {
-  return `Endpoint: ${endpoint}.`;
-}
-
 async function checkLeftovers({ target: { client, state, signal } }: Facts): Promise<Outcome> {
   const onFailed = ({ error }: { error: HubError }) => {
     throw error;
@@ -304,37 +241,20 @@ async function checkLeftovers({ target: { client, state, signal } }: Facts): Pro
   return stale.map(({ id }) => ({ code: "WEBHOOK_LEFTOVER", detail: `Webhook: ${id}.`, repair }));
 }
 
-/** A check of what the server reports about itself. */
-function inside(check: (reported: ServerReport, target: DoctorOptions) => Outcome): Check["run"] {
-  return async ({ report, target }) => {
-    const reported = await report();
-    return typeof reported === "string" ? { skipped: reported } : check(reported, target);
-  };
-}
-
-function checkVersion({ session }: ServerReport, { version }: DoctorOptions): Outcome {
+function checkVersion({ session }: ServerReport, { target: { version } }: Facts): Outcome {
   const isOlder = session.version.localeCompare(version, "en", { numeric: true }) < 0;
   const detail = `The server runs ${session.version}.`;
   return isOlder ? [{ code: "VERSION_OLD", detail: `${detail} This is ${version}.` }] : detail;
 }
 
-function checkServerToken({ listed: { endpoints } }: ServerReport): Outcome {
-  const calling = endpoints.filter(({ paths, ignoreSelf }) => ignoreSelf || paths.length > 0);
-  const failing = calling.filter(({ registration }) => registration.state === "unknown");
-  if (failing.length === 0) return `Endpoints that call the Hub before their handlers run: ${calling.length}.`;
-  return failing.map(({ name }) => ({ code: "SERVER_TOKEN_INVALID", detail: nameOf(name) }));
-}
-
-function checkInbox({ inbox: { state, warnings, location } }: ServerReport): Outcome {
-  if (state === "unused") return "No endpoint runs in the background.";
-  if ((location.keptUntil ?? "retention") === "retention") return "It keeps deliveries when the server restarts.";
-  return [{ code: "INBOX_NOT_DURABLE", detail: warnings[0] }];
-}
-
-function checkBudget({ listed: { endpoints } }: ServerReport): Outcome {
-  const near = endpoints.filter(({ today: { deliveries } }) => isNearDailyLimit(deliveries));
-  if (near.length === 0) return "No endpoint is near the daily limit of the Hub.";
-  return near.map(({ name, today: { deliveries, limit } }) => {
-    return { code: "BUDGET_LOW", detail: `${nameOf(name)} Deliveries: ${deliveries} of ${limit}.` };
-  });
+/** Only the server can use its token. */
+async function checkServerToken(facts: Facts): Promise<Outcome> {
+  const reported = await facts.report();
+  if (typeof reported === "string") return { skipped: reported };
+  const answer = await facts.serverAt(await facts.url()).callConsole("checks", {});
+  const results = checkResults.safeParse(answer.body).data?.filter(({ check }) => check === "serverToken");
+  if (!results) return { skipped: `The server ${describeAnswer(answer)}. It may run another version.` };
+  if (results.every(({ status }) => status !== "problem")) return results.map(({ message }) => message).join(" ");
+  const { cause } = findingKinds.SERVER_TOKEN_INVALID;
+  return results.map(({ message }) => ({ code: "SERVER_TOKEN_INVALID", detail: message.replace(cause, "").trim() }));
 }

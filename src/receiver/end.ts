@@ -9,7 +9,7 @@ import type { Outcome, ParsedDelivery } from "../payload/parse.ts";
 import type { ServerContext } from "./context.ts";
 import type { Endpoint } from "./endpoint.ts";
 import type { Run } from "./history.ts";
-import type { DeliveryRequest } from "./request.ts";
+import { type DeliveryRequest, probeAgent } from "./request.ts";
 
 export interface AnsweredOutcome {
   outcome: Outcome;
@@ -154,10 +154,10 @@ const maxReasonChars = 500;
  * | interrupted in the background | `abandoned` | not counted | `queued` |
  */
 export class DeliveryRecorder {
-  readonly #context: Pick<ServerContext, "activity" | "history" | "log" | "refusalLog">;
+  readonly #context: Pick<ServerContext, "activity" | "history" | "log" | "refusalLog" | "secretCheck">;
   readonly #stacks = new Map<string, { stack: string; at: number; repeated: number }>();
 
-  constructor(context: Pick<ServerContext, "activity" | "history" | "log" | "refusalLog">) {
+  constructor(context: Pick<ServerContext, "activity" | "history" | "log" | "refusalLog" | "secretCheck">) {
     this.#context = context;
   }
 
@@ -266,7 +266,7 @@ export class DeliveryRecorder {
     error: unknown,
     { endpoint, request }: { endpoint: Endpoint | undefined; request: DeliveryRequest },
   ): Answer {
-    const { log, refusalLog, history } = this.#context;
+    const { log, refusalLog, history, secretCheck } = this.#context;
     // A user's schema may throw a `WebhookError` with any status.
     const hasErrorStatus =
       WebhookError.isInstance(error) && error.status !== undefined && error.status >= 400 && error.status <= 599;
@@ -278,8 +278,12 @@ export class DeliveryRecorder {
     const fields = { ...subject, code, status, err: cause };
     if (status === 500) log.error(fields, message);
     else refusalLog.warn(fields, `delivery refused: ${message}`);
+    // A test delivery proves the secret by its refusal. Any client can send its name, so it only counts together with the secret.
+    const isAuthentic = secretCheck.isSet(request.bindings) && secretCheck.accepts(request.header("x-webhook-secret"));
+    const isProof = isAuthentic && request.header("user-agent") === probeAgent;
     // Browsers and scanners use other methods.
-    if (request.method === "POST") history.refuse({ endpoint: request.endpointName, code, status, message });
+    if (request.method === "POST" && !isProof)
+      history.refuse({ endpoint: request.endpointName, code, status, message });
     return errorAnswer(sent);
   }
 

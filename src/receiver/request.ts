@@ -4,6 +4,9 @@ import { webhooksPath } from "../core/urls.ts";
 import { readHonoBody } from "../http/body.ts";
 import { routePrefix } from "./app.ts";
 
+/** The user agent of test deliveries, which the console does not list after their secret was accepted. */
+export const probeAgent = "hub-webhooks test delivery";
+
 /**
  * An HTTP request with a delivery, from Hono or directly from Node's HTTP server. The public function `deliveryRequest()` in
  * `testing.ts` is unrelated: it creates a web `Request` for tests.

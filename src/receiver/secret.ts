@@ -119,10 +119,15 @@ export class SecretCheck {
     if (presented === null) {
       throw new WebhookError("x-webhook-secret header not set.", { code: "SECRET_MISSING", status: 401 });
     }
+    if (!this.accepts(presented)) throw secretInvalid(this.#guesses.countWrong());
+  }
+
+  /** Whether a secret is valid. Without any, every one is. Call {@link isSet} first. */
+  accepts(presented: string | null): boolean {
     // Compares with every secret, so that the time does not reveal which secret matched.
-    let valid = false;
-    for (const secret of this.#secrets) valid = equalInConstantTime(presented, secret) || valid;
-    if (!valid) throw secretInvalid(this.#guesses.countWrong());
+    let valid = this.#secrets.length === 0 && !this.#problem;
+    for (const secret of this.#secrets) valid = equalInConstantTime(presented ?? "", secret) || valid;
+    return valid;
   }
 
   /** Reads the secrets at the first call, and again when the bindings of an edge worker change. */

@@ -110,6 +110,26 @@ describe("A deployment", () => {
     ]);
   });
 
+  test("of a new project is healthy, explains the next step, and leaves no refused delivery", async () => {
+    const template = await readFile(join(root, "templates/space/server.ts"), "utf8");
+    const server = template.replace('"hub-webhooks"', JSON.stringify(join(root, "src/index.ts")));
+    const folder = await createProject({ "server.ts": server });
+    expect(await run(deploy(optionsFor(folder, { dryRun: true })))).not.toContain("webhooks planned");
+    const events: string[] = [];
+    for await (const { step, status, message } of deploy(optionsFor(folder)))
+      events.push(`${step} ${status} ${message}`);
+    expect(events.slice(-4)).toEqual([
+      "webhooks unchanged registered: 0",
+      expect.stringContaining("delivery done"),
+      expect.stringMatching(/^doctor next ENDPOINT_UNWATCHED: .+ npx hub-webhooks create --url .+on_new_data --watch /),
+      "doctor done 13 passed, 0 fixed, 0 skipped, 1 next step, 0 problems",
+    ]);
+    const [, token] = /^CONSOLE_TOKEN=(.+)$/m.exec(await readFile(join(folder, ".env"), "utf8")) ?? [];
+    const headers = { authorization: `Bearer ${token}` };
+    const answer = await fetch(`${(await hub.space(space)).url}/_console/api/endpoints`, { headers });
+    expect((await answer.json()).refused).toEqual([]);
+  });
+
   test("commits an edit, deletes what is gone, and runs the handlers if asked", async () => {
     const folder = await createProject();
     await run(deploy(optionsFor(folder)));

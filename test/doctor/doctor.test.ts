@@ -1,11 +1,12 @@
 import { createServer } from "node:http";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { HubClient, type WebhookRequest } from "../../src/client.ts";
+import type { CheckResult } from "../../src/console/protocol/checks.ts";
 import type { DoctorOptions } from "../../src/doctor/checks.ts";
-import { type CheckResult, runDoctor, summarize } from "../../src/doctor/doctor.ts";
-import type { FindingCode } from "../../src/doctor/findings.ts";
+import { runDoctor, summarize } from "../../src/doctor/doctor.ts";
 import { type EndpointOptions, WebhooksServer, type WebhooksServerOptions } from "../../src/index.ts";
 import { webhookPayload } from "../../src/payload/samples.ts";
+import type { FindingCode } from "../../src/receiver/checks/findings.ts";
 import { serverControl } from "../../src/receiver/control.ts";
 import { TemporaryWebhooks } from "../../src/registration/temporary.ts";
 import { findServerFile } from "../../src/server-file/find-server-file.ts";
@@ -267,11 +268,15 @@ const explained: readonly Breakage[] = [
     ...{ code: "WEBHOOK_ORPHANED", name: "an endpoint was removed" },
     break: ({ testHub, url }) => testHub.create({ url: `${url}/webhooks/removed?secret=planted`, secret }),
   },
-  { code: "ENDPOINT_UNWATCHED", name: "an endpoint watches nothing", endpoints: { retrain, by_hand: {} } },
   {
     ...{ code: "SERVER_TOKEN_INVALID", name: "the server has a wrong token" },
     endpoints: { retrain: { ...retrain, paths: "*.csv" } },
     server: (hubUrl) => ({ hub: { token: "hf_revoked", hubUrl } }),
+  },
+  {
+    ...{ code: "SERVER_TOKEN_INVALID", name: "the token of the server cannot read what an endpoint catches up" },
+    endpoints: { retrain: { watch: "dataset:acme/unreadable", background: true, catchUp: true } },
+    server: () => ({ inbox: `sqlite:${createFolder()}/inbox.db` }),
   },
   {
     ...{ code: "INBOX_NOT_DURABLE", name: "the inbox is in memory" },
@@ -336,6 +341,13 @@ describe("The doctor", () => {
     const before = testHub.writes.length;
     expectOnly(breakage.code, await examine({ ...options, confirm: async () => true }));
     expect(testHub.writes).toHaveLength(before);
+  });
+
+  test("counts an endpoint that watches nothing yet as a next step, not as a problem", async () => {
+    const { options } = await openWorld({ retrain, by_hand: {} });
+    const results = await examine(options);
+    expect([codesOf(results, "next"), codesOf(results)]).toEqual([["ENDPOINT_UNWATCHED"], []]);
+    expect(summarize(results)).toBe("11 passed, 0 fixed, 2 skipped, 1 next step, 0 problems");
   });
 
   test("repairs nothing that is declined, and shows why a repair failed", async () => {
@@ -410,7 +422,8 @@ describe("The doctor", () => {
     const results = await examine({
       ...{ ...options, url: "http://bot.example" },
       async fetch(input, init) {
-        sent.push(JSON.stringify([...new Headers(init?.headers)]));
+        const headers = [...new Headers(init?.headers)];
+        sent.push(...headers.map(([, value]) => value + Buffer.from(value.replace("Basic ", ""), "base64")));
         return fetch(String(options.url) + new URL(String(input)).pathname, init);
       },
     });

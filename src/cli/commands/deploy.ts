@@ -132,8 +132,9 @@ function showProgress({ stderr }: Shell, message: string): void {
   if (stderr.isTTY) stderr.write(`\r${message}\u001b[K`);
 }
 
-const marks = { planned: "+", done: "✓", unchanged: "=", warning: "!", log: " " } as const;
-const colors = { planned: "green", done: "green", unchanged: undefined, warning: "yellow", log: undefined } as const;
+const marks = { planned: "+", done: "✓", unchanged: "=", warning: "!", next: "→", log: " " } as const;
+const [good, open] = ["green", "yellow"] as const;
+const colors = { planned: good, done: good, unchanged: undefined, warning: open, next: open, log: undefined };
 
 function print({ output, shell }: Invocation, event: DeployEvent): void {
   const { step, status, message } = event;
@@ -153,7 +154,7 @@ function printEnd({ output }: Invocation, { url }: { url: string }): void {
   const text = [
     `\nDeployed: ${url}`,
     `Console:  ${consoleUrl}    sign in with CONSOLE_TOKEN`,
-    "Change the watched repository to see a delivery there. After an edit, run deploy again.",
+    "A change of what an endpoint watches appears there as a delivery. After an edit, run deploy again.",
   ];
   output.print(output.isText ? text.join("\n") : JSON.stringify({ step: "end", status: "done", url, consoleUrl }));
 }

@@ -1,9 +1,9 @@
 import { join, resolve } from "node:path";
 import type { Command } from "commander";
+import type { CheckResult } from "../../console/protocol/checks.ts";
 import { packageVersion } from "../../core/files.ts";
 import { plainText } from "../../core/terminal.ts";
 import { readBaseUrl } from "../../core/urls.ts";
-import type { CheckResult } from "../../doctor/doctor.ts";
 import { confirm, requireConfirmable } from "../input.ts";
 import type { Invocation, Output } from "../invocation.ts";
 import { examples, usageError } from "../usage.ts";
@@ -55,11 +55,11 @@ async function doctor(invocation: Invocation, file: string | undefined, options:
   if (output.isText) output.print(`\n${summarize(results)}`);
 }
 
-const marks = { ok: "✓", fixed: "✓", problem: "✗", skipped: "-" } as const;
-const colors = { ok: "green", fixed: "green", problem: "red", skipped: "yellow" } as const;
+const marks = { ok: "✓", fixed: "✓", problem: "✗", next: "→", skipped: "-" } as const;
+const colors = { ok: "green", fixed: "green", problem: "red", next: "yellow", skipped: "yellow" } as const;
 
 function format(output: Output, { title, status, code, message, command }: CheckResult): string {
   const text = [code, status === "fixed" && "(fixed)", message].filter(Boolean).join(" ");
   const line = output.colorize(plainText(`${marks[status]} ${title.padEnd(23)} ${text}`), colors[status]);
-  return status === "problem" ? `${line}\n${" ".repeat(26)}$ ${plainText(command ?? "")}` : line;
+  return status === "problem" || status === "next" ? `${line}\n${" ".repeat(26)}$ ${plainText(command ?? "")}` : line;
 }

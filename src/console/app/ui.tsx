@@ -1,8 +1,8 @@
 import { useComputed } from "@preact/signals";
-import { type ComponentChildren, Fragment } from "preact";
+import { type ComponentChildren, type ComponentType, Fragment } from "preact";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { escapeHidden } from "../../core/text.ts";
-import type { ApiFailure } from "./api.ts";
+import { type ApiFailure, toApiFailure } from "./api.ts";
 import { formatDuration, formatMoment } from "./format.ts";
 import { announce, now, showFailure, showToast } from "./state.ts";
 
@@ -256,24 +256,17 @@ export function EmptyState({ title, children }: { title: string; children?: Comp
 
 /** Replaces content that could not be loaded with the reason. */
 export function FailureState({ failure, onRetry }: { failure: ApiFailure; onRetry: () => void }) {
-  if (failure.code === "UNREACHABLE") {
-    return (
-      <EmptyState title="The server is not reachable">
-        <p>Check that it is running. The console reconnects by itself.</p>
-        <Button icon="replay" onClick={onRetry}>
-          Try again
-        </Button>
-      </EmptyState>
-    );
-  }
+  const isDown = failure.code === "UNREACHABLE";
   return (
-    <EmptyState title="This could not be loaded">
+    <EmptyState title={isDown ? "The server is not reachable" : "This could not be loaded"}>
       <p>
-        <Text value={failure.message} />
+        <Text value={isDown ? "Check that it is running. The console reconnects by itself." : failure.message} />
       </p>
-      <p>
-        <code>{failure.code}</code>
-      </p>
+      {!isDown && (
+        <p>
+          <code>{failure.code}</code>
+        </p>
+      )}
       <Button icon="replay" onClick={onRetry}>
         Try again
       </Button>
@@ -291,6 +284,23 @@ export function Loaded<Answer>({
 }) {
   if (data !== undefined) return <>{children(data)}</>;
   return failure ? <FailureState failure={failure} onRetry={reload} /> : <Loading />;
+}
+
+/** Creates a view or a part of one whose code is loaded when it is opened, so that the first page is small. */
+export function loadedLater<Props extends object>(load: () => Promise<ComponentType<Props>>): ComponentType<Props> {
+  return function LoadedLater(props) {
+    const [state, setState] = useState<{ data?: ComponentType<Props>; failure?: ApiFailure }>({});
+    useEffect(() => {
+      load().then(
+        (data) => setState({ data }),
+        (error) => setState({ failure: toApiFailure(error) }),
+      );
+    }, []);
+    const { data, failure } = state;
+    return (
+      <Loaded resource={{ data, failure, reload: () => location.reload() }}>{(View) => <View {...props} />}</Loaded>
+    );
+  };
 }
 
 const confirmedMs = 2_000;

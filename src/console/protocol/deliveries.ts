@@ -219,9 +219,9 @@ export interface ActivityBar {
 export interface RegistrationInfo {
   /**
    * `unknown`: the request to the Hub failed (see `message`). `missing`: no webhook points at this endpoint.
-   * `url-differs`: a webhook of another host has the path of this endpoint.
+   * `url-differs`: a webhook of another host has the path of this endpoint. `secret-differs`: the server refuses its secret.
    */
-  state: "enabled" | "disabled" | "suspended" | "url-differs" | "missing" | "unknown";
+  state: "enabled" | "disabled" | "suspended" | "url-differs" | "secret-differs" | "missing" | "unknown";
   webhookId?: string;
   /** The URL of the webhook, without secrets. */
   url?: string;

@@ -6,6 +6,7 @@ import { parseJson, readHonoBody } from "../../http/body.ts";
 import { actionsByScope, scopes } from "../../payload/names.ts";
 import { findPayloadProblems, parsePayload } from "../../payload/parse.ts";
 import type { WebhookPayload } from "../../payload/schema.ts";
+import type { CheckResult } from "../protocol/checks.ts";
 import {
   type ConsoleStatus,
   consoleStatuses,
@@ -286,6 +287,11 @@ export function inboxApi(source: InboxSource): ConsoleResource {
   return (app) => {
     app.get("/inbox", async (context) => context.json(await source.read()));
   };
+}
+
+/** The route of the checks. A `POST`, so that no page of another site can cause their requests. */
+export function checksApi(run: () => Promise<readonly CheckResult[]>): ConsoleResource {
+  return (app) => void app.post("/checks", async (context) => context.json(await run()));
 }
 
 /** A payload that the user has edited, or its invalid fields. */

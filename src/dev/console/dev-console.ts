@@ -241,10 +241,10 @@ export interface ForwardOptions {
 const timeoutMs = 60_000;
 const maxRequestBytes = 11 * 1024 * 1024;
 
-/** Forwards the routes of deliveries, endpoints, and the inbox to the API of the server's own console. */
+/** Forwards the routes of deliveries, endpoints, the inbox, and the checks to the API of the server's own console. */
 function forwardToServer(options: ForwardOptions): ConsoleResource {
   return (app) => {
-    for (const pattern of ["/deliveries", "/deliveries/*", "/endpoints", "/endpoints/*", "/inbox"]) {
+    for (const pattern of ["/deliveries", "/deliveries/*", "/endpoints", "/endpoints/*", "/inbox", "/checks"]) {
       app.all(pattern, (context) => forward(context, options));
     }
   };

@@ -14,6 +14,7 @@ import { formatWatched } from "../../payload/watch.ts";
 import { endpointUnknown } from "../context.ts";
 import { hour, hubDailyLimit, minute, type SlotSize, slotOf } from "../counts.ts";
 import type { Endpoint } from "../endpoint.ts";
+import type { SecretCheck } from "../secret.ts";
 import type { EarlierActivity, ShownActivity } from "./snapshot.ts";
 import { type ConsoleSource, withInboxDeadline } from "./source.ts";
 
@@ -47,7 +48,12 @@ export function activityHistory(
 const cacheMs = 60_000;
 const timeoutMs = 3_000;
 
-function describeRegistration(url: string, webhooks: readonly Webhook[], hubUrl: string): RegistrationInfo {
+/** Describes the webhook that delivers to `url`. */
+function describeRegistration(
+  url: string,
+  webhooks: readonly Webhook[],
+  { hubUrl, secretCheck }: { hubUrl: string; secretCheck: SecretCheck },
+): RegistrationInfo {
   const identify = ({ id, url: target }: Webhook) => ({
     webhookId: id,
     url: target && maskUrl(target),
@@ -58,7 +64,7 @@ function describeRegistration(url: string, webhooks: readonly Webhook[], hubUrl:
   const other = webhooks.find((webhook) => webhook.url && withoutQuery(webhook.url).endsWith(path));
   // The origin of a server that another server mounts is unknown.
   const found = exact ?? (url.startsWith("/") ? other : undefined);
-  if (found) return { ...identify(found), ...stateOf(found) };
+  if (found) return { ...identify(found), ...stateOf(found, secretCheck) };
   if (other) {
     const message = `The webhook delivers to another server. Set its URL to ${url}, or run \`npx hub-webhooks sync\`.`;
     return { ...identify(other), state: "url-differs", message };
@@ -67,7 +73,13 @@ function describeRegistration(url: string, webhooks: readonly Webhook[], hubUrl:
   return { state: "missing", message };
 }
 
-function stateOf({ disabled }: Webhook): Pick<RegistrationInfo, "state" | "message"> {
+function stateOf(webhook: Webhook, secretCheck: SecretCheck): Pick<RegistrationInfo, "state" | "message"> {
+  const { disabled, hasSecret, secret = hasSecret === false ? "" : "***" } = webhook;
+  // The Hub may return asterisks instead of a secret.
+  if (secretCheck.isSet() && !/[*•]{3}/.test(secret) && !secretCheck.accepts(secret)) {
+    const message = "The server refuses the secret of the webhook. Set WEBHOOK_SECRET, or run `npx hub-webhooks sync`.";
+    return { state: "secret-differs", message };
+  }
   if (disabled === false) return { state: "enabled" };
   // A literal, which the type checks: the schemas of the Hub stay unloaded.
   if (disabled === "suspended-after-failure") {
@@ -103,7 +115,9 @@ export class ReceiverEndpoints implements EndpointSource {
     this.#options = options;
   }
 
-  async list(): Promise<EndpointList> {
+  /** @param options.isFresh whether to ask the Hub, also if an answer is cached. */
+  async list({ isFresh = false }: { isFresh?: boolean } = {}): Promise<EndpointList> {
+    if (isFresh) this.#read = undefined;
     const { endpoints, activity, history, now } = this.#source.server;
     const inbox = await this.#readInbox();
     return {
@@ -155,7 +169,8 @@ export class ReceiverEndpoints implements EndpointSource {
     const read = isFresh ? kept : { at: now(), webhooks: this.#listWebhooks() };
     this.#read = read;
     const webhooks = await read.webhooks;
-    return "state" in webhooks ? webhooks : describeRegistration(url, webhooks, hub.client.hubUrl);
+    if ("state" in webhooks) return webhooks;
+    return describeRegistration(url, webhooks, { hubUrl: hub.client.hubUrl, secretCheck: server.secretCheck });
   }
 
   async #listWebhooks(): Promise<readonly Webhook[] | RegistrationInfo> {

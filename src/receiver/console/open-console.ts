@@ -1,5 +1,5 @@
 import { ConsoleAccess } from "../../console/server/access.ts";
-import { deliveriesApi, endpointsApi, inboxApi } from "../../console/server/api.ts";
+import { checksApi, deliveriesApi, endpointsApi, inboxApi } from "../../console/server/api.ts";
 import { Console } from "../../console/server/console.ts";
 import { ConsoleEvents } from "../../console/server/events.ts";
 import { packageVersion } from "../../core/files.ts";
@@ -7,6 +7,7 @@ import type { ServerContext } from "../context.ts";
 import { ReceiverDeliveries } from "./deliveries.ts";
 import { ReceiverEndpoints } from "./endpoints.ts";
 import { ReceiverInbox } from "./inbox.ts";
+import { runSelfChecks } from "./self-checks.ts";
 import { EarlierActivity } from "./snapshot.ts";
 import { type ConsoleParts, ConsoleSource } from "./source.ts";
 
@@ -73,7 +74,12 @@ export function openConsole(
       now,
       onRefused: (refusal) => refusalLog.warn(refusal, "request to the console refused"),
     }),
-    resources: [deliveriesApi(deliveries), endpointsApi(endpoints), inboxApi(inbox)],
+    resources: [
+      deliveriesApi(deliveries),
+      endpointsApi(endpoints),
+      inboxApi(inbox),
+      checksApi(() => runSelfChecks(source, { inbox, endpoints })),
+    ],
     events,
     onLinkNeeded: () => {
       // A launched server has logged a link, unless its owner wants none.

@@ -1,8 +1,8 @@
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { findingKinds } from "../../../src/doctor/findings.ts";
 import { WebhooksServer } from "../../../src/index.ts";
+import { findingKinds } from "../../../src/receiver/checks/findings.ts";
 import { openTestHub } from "../../registration/test-hub.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 import { root } from "../../support/project-folder.ts";
@@ -40,7 +40,7 @@ describe("hub-webhooks doctor", () => {
     expect(found.stdout).toContain("✓ Test delivery           Each endpoint proved address, routing, and secret");
     expect(found.stdout).toContain("✗ Webhooks                WEBHOOK_MISSING An endpoint has no webhook");
     expect(found.stdout).toMatch(/\n {26}\$ npx hub-webhooks sync --public-url http:\S+ --adopt\n/);
-    expect(found.stdout).toContain("11 passed, 0 fixed, 2 skipped, 1 problems");
+    expect(found.stdout).toContain("11 passed, 0 fixed, 2 skipped, 1 problem");
     const fixed = await runCommand([...words, "--fix", "--yes", "--format", "json"], testHub);
     const results = fixed.stdout
       .trim()

@@ -309,16 +309,19 @@ describe("The files of the app", () => {
     expect(await (await send(asset)).text()).toBe(text((await new StaticFiles().get(asset))?.bytes));
   });
 
-  test("are at most 59 kB with gzip, and 12 kB for the views that are loaded when they are opened", () => {
+  test("are at most 59 kB with gzip, 12 kB for the views that are loaded when they are opened, and 1 kB for the checks", () => {
     const folder = new URL("dist/console/", packageRoot);
     const entries = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
     expect(entries.length).toBeGreaterThan(2);
-    const sizeOf = (isLater: boolean) =>
+    const later = /^(?:repositories|send)-view-/;
+    const checks = /^checks-panel-/;
+    const sizeOf = (isIncluded: (name: string) => boolean) =>
       entries
-        .filter(({ name }) => /^(?:repositories|send)-view-/.test(name) === isLater)
+        .filter(({ name }) => isIncluded(name))
         .map(({ parentPath, name }) => gzipSync(readFileSync(`${parentPath}/${name}`)).length)
         .reduce((sum, size) => sum + size);
-    expect(sizeOf(false)).toBeLessThanOrEqual(59_000);
-    expect(sizeOf(true)).toBeLessThanOrEqual(12_000);
+    expect(sizeOf((name) => !later.test(name) && !checks.test(name))).toBeLessThanOrEqual(59_000);
+    expect(sizeOf((name) => later.test(name))).toBeLessThanOrEqual(12_000);
+    expect(sizeOf((name) => checks.test(name))).toBeLessThanOrEqual(1_000);
   });
 });

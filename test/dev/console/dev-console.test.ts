@@ -72,13 +72,15 @@ async function signIn(link: string, base: string): Promise<Record<string, string
 }
 
 describe("The console of a dev session", () => {
-  test("lists the deliveries, endpoints, and inbox of the server", async () => {
+  test("lists the deliveries, endpoints, inbox, and checks of the server", async () => {
     const { call, deliver } = await openConsole();
     await deliver();
     const { deliveries } = await (await call("deliveries")).json();
     expect(deliveries).toMatchObject([{ endpoint: "hello", status: "succeeded" }]);
     expect(await (await call("endpoints")).json()).toMatchObject({ endpoints: [{ name: "hello" }] });
     expect(await (await call("inbox")).json()).toMatchObject({ state: "unused" });
+    const results = await (await call("checks", { method: "POST", body: "{}" })).json();
+    expect(results).toContainEqual(expect.objectContaining({ check: "inbox", status: "ok" }));
     expect(await (await call("session")).json()).toMatchObject({
       features: expect.arrayContaining(["deliveries", "endpoints", "inbox", "logs"]),
     });

@@ -34,7 +34,7 @@ export const faults: readonly Fault[] = [
   },
   {
     name: "a test delivery that is refused proves the deployment",
-    file: "src/deploy/remote-server.ts",
+    file: "src/receiver/checks/remote-server.ts",
     find: 'status === 422 && code === "PAYLOAD_INVALID"',
     replace: "status > 0",
     tests: [deploy],

@@ -3,11 +3,15 @@ import type { Fault } from "../fault.ts";
 const doctor = "test/doctor/doctor.test.ts";
 const space = "test/doctor/space.test.ts";
 const checks = "src/doctor/checks.ts";
-const runner = "src/doctor/doctor.ts";
+const doctorFile = "src/doctor/doctor.ts";
+const runner = "src/receiver/checks/checks.ts";
+const inside = "test/receiver/console/self-checks.test.ts";
+const selfChecks = "src/receiver/console/self-checks.ts";
+const remote = "src/receiver/checks/remote-server.ts";
 
 export const faults: readonly Fault[] = [
   {
-    ...{ name: "a Hub that is down counts as an invalid token", file: checks, tests: [doctor] },
+    ...{ name: "a Hub that is down counts as an invalid token", file: runner, tests: [doctor] },
     find: 'code ?? "HUB_UNREACHABLE"',
     replace: 'code ?? "TOKEN_INVALID"',
   },
@@ -22,7 +26,7 @@ export const faults: readonly Fault[] = [
     replace: "void blocked",
   },
   {
-    ...{ name: "the doctor repairs without a question", file: runner, tests: [doctor] },
+    ...{ name: "the doctor repairs without a question", file: doctorFile, tests: [doctor] },
     find: "if (!(await confirm?.(question))) continue;",
     replace: "",
   },
@@ -32,9 +36,9 @@ export const faults: readonly Fault[] = [
     replace: 'const after = repaired.size > 0 ? "ok" : before;',
   },
   {
-    ...{ name: "a server that accepts any secret is healthy", file: checks, tests: [doctor] },
-    find: 'return [{ code: "SECRET_NOT_CHECKED" }];',
-    replace: "void wrong;",
+    ...{ name: "a server that accepts any secret is healthy", file: runner, tests: [doctor] },
+    find: 'if (isOpen) return [{ code: "SECRET_NOT_CHECKED" }];',
+    replace: "void isOpen;",
   },
   {
     ...{ name: "webhooks get a secret that the server refuses", file: checks, tests: [doctor] },
@@ -47,7 +51,7 @@ export const faults: readonly Fault[] = [
     replace: "const isProven = true;",
   },
   {
-    ...{ name: "secrets are sent over an unencrypted connection", file: checks, tests: [doctor] },
+    ...{ name: "secrets are sent over an unencrypted connection", file: remote, tests: [doctor] },
     find: 'protocol === "https:" || isOnThisMachine(hostname)',
     replace: "protocol !== hostname",
   },
@@ -69,11 +73,27 @@ export const faults: readonly Fault[] = [
   {
     ...{
       name: "the reasons of a server that is not ready are lost",
-      file: "src/deploy/remote-server.ts",
+      file: remote,
       tests: [doctor],
     },
     find: "authorization: `Basic ",
     replace: "authorization: `Bearer ",
+  },
+  {
+    ...{ name: "any client hides its refused deliveries from the console", file: "src/receiver/end.ts" },
+    find: "const isProof = isAuthentic && ",
+    replace: "void isAuthentic;\n  const isProof = ",
+    tests: ["test/receiver/console/refused.test.ts"],
+  },
+  {
+    ...{ name: "the checks of a server fail with its Hub", file: selfChecks, tests: [inside] },
+    find: "await withDeadline(call, timeoutMs, late);",
+    replace: "await withDeadline(call, timeoutMs, () => new Error(late().message));",
+  },
+  {
+    ...{ name: "a token that cannot read what an endpoint catches up is valid", file: selfChecks, tests: [inside] },
+    find: "of catchUp ? watch : []",
+    replace: "of catchUp ? watch.slice(1) : []",
   },
   {
     ...{ name: "a deployment succeeds although its test delivery failed", file: "src/deploy/deploy.ts" },

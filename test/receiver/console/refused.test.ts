@@ -1,6 +1,7 @@
 import { expect, onTestFinished, test, vi } from "vitest";
 import type { EndpointList } from "../../../src/console/protocol/deliveries.ts";
 import { ConsoleEvents } from "../../../src/console/server/events.ts";
+import { probeAgent } from "../../../src/receiver/request.ts";
 import { deliveryRequest } from "../../../src/testing.ts";
 import { openReceiverConsole, payloadOf, secret, startedAt } from "./open-receiver-console.ts";
 
@@ -45,6 +46,29 @@ test("Accepted deliveries and requests of browsers are not listed", async () => 
   await deliver("inline", "a");
   expect((await server.request("/webhooks/inline")).status).toBe(405);
   expect(await refused()).toEqual([]);
+});
+
+test.for([
+  ["with the secret", {}, 0],
+  ["with a wrong secret", { secret: "Wrong-5ecret-71" }, 1],
+  ["without a secret", { secret: undefined }, 1],
+] as const)(
+  "A test delivery %s is listed as refused if it could be of an attacker",
+  async ([, request, listed], { expect }) => {
+    const { server, refused } = await openServer();
+    const delivery = deliveryRequest({ endpoint: "inline", secret, payload: {}, ...request });
+    delivery.headers.set("user-agent", probeAgent);
+    await server.fetch(delivery);
+    expect(await refused()).toHaveLength(listed);
+  },
+);
+
+test("A server without a secret lists what any client calls a test delivery", async () => {
+  const { server, client } = await openReceiverConsole((one) => one.webhook("open", () => {}), { secret: false });
+  const delivery = deliveryRequest({ endpoint: "open", payload: {} });
+  delivery.headers.set("user-agent", probeAgent);
+  await server.fetch(delivery);
+  expect((await client.read("endpoints")).refused).toHaveLength(1);
 });
 
 test("Deliveries that were refused for the same reason are one entry, and the latest entry is first", async () => {

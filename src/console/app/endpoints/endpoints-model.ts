@@ -15,6 +15,7 @@ export const registrationLooks: Readonly<Record<RegistrationInfo["state"], State
     color: "bad",
     icon: "dead",
   },
+  "secret-differs": { label: "Registered with another secret", color: "bad", icon: "failed" },
   "url-differs": {
     label: "Registered for another URL",
     color: "bad",

@@ -18,6 +18,7 @@ import {
   EmptyState,
   isWebUrl,
   Loaded,
+  loadedLater,
   Message,
   Moment,
   StateLabel,
@@ -38,11 +39,14 @@ import {
 import "./endpoints.css";
 
 const refreshMs = 10_000;
+const ChecksPanel = loadedLater(async () => (await import("./checks-panel.tsx")).ChecksPanel);
+const Refused = loadedLater(async () => (await import("./checks-panel.tsx")).Refused);
 const windows = Object.keys(windowLooks).filter((name): name is ActivityWindow => Object.hasOwn(windowLooks, name));
 
 /** The endpoints of the server. */
 export function EndpointsView() {
   const [window, setWindow] = useState<ActivityWindow>("1h");
+  const [isChecking, setChecking] = useState(false);
   const resource = useResource<EndpointList>("endpoints", { features: ["endpoints"], refreshMs });
   return (
     <div class="page">
@@ -56,7 +60,11 @@ export function EndpointsView() {
             </button>
           ))}
         </fieldset>
+        <Button pressed={isChecking} onClick={() => setChecking(!isChecking)}>
+          Check the server
+        </Button>
       </header>
+      {isChecking && <ChecksPanel />}
       <Loaded resource={resource}>
         {(list) => <EndpointCards list={list} window={window} onChange={resource.reload} />}
       </Loaded>
@@ -76,7 +84,7 @@ function EndpointCards({
   if (endpoints.length === 0) {
     return (
       <>
-        <Refused refused={refused} />
+        {refused.length > 0 && <Refused refused={refused} />}
         <NoEndpoints />
       </>
     );
@@ -89,7 +97,7 @@ function EndpointCards({
           <strong>{registrationLooks.unknown.label}.</strong> <Message text={sharedMessage} />
         </p>
       )}
-      <Refused refused={refused} />
+      {refused.length > 0 && <Refused refused={refused} />}
       <div class="endpoints">
         {endpoints.map((endpoint) => (
           <EndpointCard
@@ -105,36 +113,6 @@ function EndpointCards({
         Each bar is {windowLooks[window].bar}. Activity is counted since the server started, <Moment at={startedAt} />.
       </p>
     </>
-  );
-}
-
-/** Why deliveries were refused. They are in no list, because nothing of them is stored. */
-function Refused({ refused }: { refused: EndpointList["refused"] }) {
-  if (refused.length === 0) return null;
-  return (
-    <section class="card refused" aria-labelledby="refused-title">
-      <h2 id="refused-title">Refused deliveries</h2>
-      <p class="quiet">In the last 24 hours. No handler ran. The Hub retries its deliveries.</p>
-      <ul>
-        {refused.map(({ endpoint, status, code, message, count, lastAt }) => (
-          <li key={`${endpoint} ${code} ${message}`}>
-            <p>
-              <strong>
-                <Text value={endpoint} />
-              </strong>{" "}
-              <code class="bad">
-                {status} {code}
-              </code>{" "}
-              <Text value={message} />
-            </p>
-            <p class="quiet">
-              {count > 1 && `${formatCount(count)} times, last `}
-              <Moment at={lastAt} />
-            </p>
-          </li>
-        ))}
-      </ul>
-    </section>
   );
 }
 

@@ -1,7 +1,7 @@
 import type { ComponentType } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { ConsoleFeature, SessionInfo } from "../../protocol/session.ts";
-import { type ApiFailure, connection, runStream, signOut, toApiFailure } from "../api.ts";
+import { connection, runStream, signOut } from "../api.ts";
 import { DeliveriesView } from "../deliveries/deliveries-view.tsx";
 import { LogsView } from "../dev/logs-view.tsx";
 import { ReloadOverlay } from "../dev/reload-overlay.tsx";
@@ -23,25 +23,10 @@ import {
   toasts,
   useShortcut,
 } from "../state.ts";
-import { Button, Dialog, FailureState, Icon, Loading, Mark } from "../ui.tsx";
+import { Button, Dialog, Icon, loadedLater, Mark } from "../ui.tsx";
 import "./shell.css";
 
 type SignedIn = Extract<SessionInfo, { signedIn: true }>;
-
-/** Creates a view whose code is loaded when it is opened, so that the first page is small. */
-function loadedLater(load: () => Promise<ComponentType>): ComponentType {
-  return function LoadedLater() {
-    const [view, setView] = useState<{ component?: ComponentType; failure?: ApiFailure }>({});
-    useEffect(() => {
-      load().then(
-        (component) => setView({ component }),
-        (error) => setView({ failure: toApiFailure(error) }),
-      );
-    }, []);
-    if (view.component) return <view.component />;
-    return view.failure ? <FailureState failure={view.failure} onRetry={() => location.reload()} /> : <Loading />;
-  };
-}
 
 const RepositoriesView = loadedLater(async () => (await import("../hub/repositories-view.tsx")).RepositoriesView);
 const SendView = loadedLater(async () => (await import("../send/send-view.tsx")).SendView);

@@ -1,15 +1,22 @@
-import { toShellWord } from "../core/text.ts";
+import { toShellWord } from "../../core/text.ts";
 
-/** `command` repairs the cause or shows more about it. `{…}` stands for a value of the finding. `isFixable`: with `--fix`. */
-type FindingKind = { cause: string; command: string; isFixable?: true };
+/**
+ * `command` repairs the cause or shows more about it. `{…}` stands for a value of the finding. Of several commands, the first whose values
+ * are all known fits. `isFixable`: with `--fix`. `isNextStep`: nothing is wrong, but a step of the setup is left.
+ */
+type FindingKind = { cause: string; command: string | readonly string[]; isFixable?: true; isNextStep?: true };
 
 const cli = "npx hub-webhooks";
-const login = { command: "hf auth login --force" };
+// A local Hub has its own tokens.
+const login = { command: ["export HF_TOKEN={localToken}", "hf auth login --force"] };
 const health = { command: "curl -i {url}/health" };
 const post = { command: "curl -i -X POST {url}/webhooks/{endpoint}" };
-const deploy = { command: `${cli} deploy {space}` };
+const deploy = { command: [`${cli} deploy {space}`, "npm start"] };
+const token = { command: [`${cli} deploy {space}`, "env HF_TOKEN=TOKEN npm start"] };
 const generate = { command: "openssl rand -hex 32" };
-const rotate = { command: `${cli} deploy rotate-secret {space}` };
+const rotate = {
+  command: [`${cli} deploy rotate-secret {space}`, `env WEBHOOK_SECRET=SECRET ${cli} doctor {file} --url {url}`],
+};
 const create = { command: `${cli} create --url {url}/webhooks/{endpoint} --watch dataset:OWNER/NAME` };
 const remove = { command: `${cli} delete {id}` };
 const fixSpace = { command: `${cli} doctor --space {space} --fix`, isFixable: true } as const;
@@ -35,10 +42,14 @@ export const findingKinds = {
   ADDRESS_WRONG: { cause: "Another program answers at the address.", ...health },
   SERVER_NOT_READY: { cause: "The server cannot store or run deliveries.", command: "curl -i -u :TOKEN {url}/ready" },
   SERVER_FILE_INVALID: { cause: "The server file does not load.", command: `${cli} dev {file}` },
-  SERVER_TOKEN_INVALID: { cause: "The server cannot call the Hub. Set its HF_TOKEN, and deploy again.", ...deploy },
+  SERVER_TOKEN_INVALID: { cause: "The server cannot call the Hub. Set its HF_TOKEN, and restart it.", ...token },
   ENDPOINT_NOT_SERVED: { cause: "The server runs another version, without an endpoint of the server file.", ...deploy },
   ENDPOINT_FAILED: { cause: "An endpoint does not answer a test delivery as expected.", ...post },
-  ENDPOINT_UNWATCHED: { cause: "No webhook delivers to an endpoint, which has no watch option.", ...create },
+  ENDPOINT_UNWATCHED: {
+    cause: "No webhook delivers to an endpoint yet. Set its watch option, or create a webhook.",
+    ...create,
+    isNextStep: true,
+  },
   SECRET_NOT_CHECKED: { cause: "The server accepts any secret. Set its WEBHOOK_SECRET, and restart it.", ...generate },
   SECRET_REFUSED: { cause: "The server refuses the secret that is known here. Set WEBHOOK_SECRET here.", ...rotate },
   WEBHOOK_MISSING: { cause: "An endpoint has no webhook on the Hub.", ...sync },
@@ -51,10 +62,10 @@ export const findingKinds = {
   WEBHOOK_LEFTOVER: { cause: "A session of dev has ended and left its webhook, which delivers to a tunnel.", ...clean },
   INBOX_NOT_DURABLE: {
     cause: "The inbox does not survive a restart.",
-    command: `${cli} deploy {space} --inbox bucket`,
+    command: [`${cli} deploy {space} --inbox bucket`, "env INBOX_URL=sqlite:.hub-webhooks/inbox.db npm start"],
   },
   VERSION_OLD: {
-    cause: "The server runs an older version. Update it, and deploy again.",
+    cause: "The server runs an older version. Update it, and start it again.",
     command: "npm update hub-webhooks",
   },
   BUDGET_LOW: { cause: "An endpoint is near the daily limit of the Hub. Watch less with it.", command: `${cli} list` },
@@ -75,8 +86,11 @@ export interface Finding {
 
 /** Returns the cause and the command of a finding as texts. */
 export function explain({ code, detail = "", values = {} }: Finding): { message: string; command: string } {
-  const { cause, command } = findingKinds[code];
-  const filled = command.replace(/ ?\{(\w+)\}/g, (part, name: string) => {
+  const { cause, command }: FindingKind = findingKinds[code];
+  const commands = typeof command === "string" ? [command] : command;
+  const isKnown = ([, name = ""]: RegExpMatchArray) => name === "file" || values[name] !== undefined;
+  const fitting = commands.find((text) => [...text.matchAll(/\{(\w+)\}/g)].every(isKnown)) ?? commands[0] ?? "";
+  const filled = fitting.replace(/ ?\{(\w+)\}/g, (part, name: string) => {
     const value = values[name];
     return value === undefined ? "" : part.replace(`{${name}}`, () => toShellWord(value));
   });

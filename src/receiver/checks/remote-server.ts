@@ -1,9 +1,10 @@
 import * as z from "zod/mini";
-import { messageOf } from "../core/describe.ts";
-import { directFetch } from "../core/fetch.ts";
-import { webhooksPath } from "../core/urls.ts";
-import { webhookPayload } from "../payload/samples.ts";
-import type { EndpointDetails } from "../receiver/control.ts";
+import { messageOf } from "../../core/describe.ts";
+import { directFetch } from "../../core/fetch.ts";
+import { isOnThisMachine, webhooksPath } from "../../core/urls.ts";
+import { webhookPayload } from "../../payload/samples.ts";
+import type { EndpointDetails } from "../control.ts";
+import { probeAgent } from "../request.ts";
 
 /** The answer to a request. `status` is 0 without an answer, and `failure` is then the reason. */
 export interface ServerAnswer {
@@ -21,11 +22,13 @@ interface RemoteServerOptions {
   consoleToken?: string | undefined;
   fetch?: typeof fetch | undefined;
   signal?: AbortSignal | undefined;
+  /** Default 30 s, like the Hub. */
+  timeoutMs?: number | undefined;
 }
 
 const errorBody = z.object({ code: z.string() });
 const readiness = z.object({ problems: z.array(z.object({ message: z.string() })) });
-const requestTimeoutMs = 30_000;
+const defaultTimeoutMs = 30_000;
 
 /** The requests to a server that runs somewhere. They never follow a redirect, and reject only when the signal is aborted. */
 export class RemoteServer {
@@ -41,10 +44,17 @@ export class RemoteServer {
     return this.#request(path, { headers });
   }
 
+  /** Sends a request to the API of the console as its owner. */
+  async callConsole(path: string, body?: object): Promise<ServerAnswer> {
+    const headers = { authorization: `Bearer ${this.#options.consoleToken}`, "content-type": "application/json" };
+    const init = body === undefined ? {} : { method: "POST", body: JSON.stringify(body) };
+    return this.#request(`/_console/api/${path}`, { ...init, headers });
+  }
+
   /** Returns why the server is not ready, or `undefined` if it is. The reasons are only for the owner. */
   async findProblem(): Promise<string | undefined> {
     const { consoleToken } = this.#options;
-    const basic = consoleToken && Buffer.from(`owner:${consoleToken}`).toString("base64");
+    const basic = isConfidential(this.url) && consoleToken && Buffer.from(`owner:${consoleToken}`).toString("base64");
     const answer = await this.get("/ready", basic ? { authorization: `Basic ${basic}` } : {});
     if (answer.status >= 200 && answer.status < 300) return undefined;
     const reason = readiness.safeParse(answer.body).data?.problems[0]?.message;
@@ -69,14 +79,14 @@ export class RemoteServer {
   #deliver(endpoint: string, { secret, body }: { secret: string; body: object }): Promise<ServerAnswer> {
     return this.#request(`${webhooksPath}${encodeURIComponent(endpoint)}`, {
       method: "POST",
-      headers: { "content-type": "application/json", "x-webhook-secret": secret, "user-agent": "hub-webhooks deploy" },
+      headers: { "content-type": "application/json", "x-webhook-secret": secret, "user-agent": probeAgent },
       body: JSON.stringify(body),
     });
   }
 
   async #request(path: string, init: RequestInit): Promise<ServerAnswer> {
-    const { fetch: send = directFetch, signal } = this.#options;
-    const deadline = AbortSignal.timeout(requestTimeoutMs);
+    const { fetch: send = directFetch, signal, timeoutMs = defaultTimeoutMs } = this.#options;
+    const deadline = AbortSignal.timeout(timeoutMs);
     try {
       const response = await send(`${this.url}${path}`, {
         ...init,
@@ -92,6 +102,12 @@ export class RemoteServer {
       return { status: 0, failure: messageOf(error) };
     }
   }
+}
+
+/** Whether a secret can be sent to an address. */
+export function isConfidential(url: string): boolean {
+  const { protocol, hostname } = new URL(url);
+  return protocol === "https:" || isOnThisMachine(hostname);
 }
 
 /** Whether the answer to {@link RemoteServer.probe} proves that a delivery arrives with this secret. */
