@@ -62,12 +62,7 @@ if (excluded.length > 0) {
   console.warn("Skipped: faults, browsers and multi-process sessions. Set SLOW_TESTS=1 to run them.");
 }
 
-const testsOf = (...folders: readonly string[]) => folders.map((folder) => `test/${folder}/**/*.test.ts`);
-/** Run in one process per worker, since their subjects keep no state in it. `npm run test:unit` runs these alone. */
-const unit = testsOf("console", "core", "hub", "http", "http-server", "payload", "receiver", "registration");
-/** The same, but with databases, local Hubs and command lines, which take longer. */
-const integration = testsOf("cli", "dev", "docs", "inbox", "job", "local-hub", "server-file");
-/** In these folders, the tests that need a process of their own: browsers, signal handlers, standard streams. */
+/** The tests that need a process of their own: browsers, signal handlers, standard streams. */
 const isolated = [
   ...["test/**/*.browser.test.ts", "test/http-server/**/*.test.ts", "test/receiver/node/**/*.test.ts"],
   ...["test/dev/dev-session*.test.ts", "test/dev/reloading-server.test.ts", "test/tunnel/**/*.test.ts"],
@@ -90,22 +85,18 @@ export default defineConfig({
     unstubEnvs: true,
     setupFiles: ["test/support/end-of-file.ts"],
     projects: [
-      { extends: true, test: { name: "unit", isolate: false, include: unit, exclude: [...isolated, ...excluded] } },
-      {
-        extends: true,
-        test: { name: "integration", isolate: false, include: integration, exclude: [...isolated, ...excluded] },
-      },
-      // Chromium opens whole views and checks their accessibility, which takes three times as long on a busy machine.
-      { extends: true, test: { name: "isolated", include: isolated, exclude: excluded, testTimeout: 60_000 } },
+      // One project, since each one transforms and imports the sources again. `npm run test:unit` runs some of its folders.
       {
         extends: true,
         test: {
-          name: "others",
+          name: "shared",
           isolate: false,
           include: ["test/**/*.test.ts", "examples/**/*.test.ts"],
-          exclude: [...unit, ...integration, ...isolated, ...excluded],
+          exclude: [...isolated, ...excluded],
         },
       },
+      // Chromium opens whole views and checks their accessibility, which takes three times as long on a busy machine.
+      { extends: true, test: { name: "isolated", include: isolated, exclude: excluded, testTimeout: 60_000 } },
     ],
   },
 });
