@@ -220,13 +220,21 @@ export class ServerCatchUp {
   }
 
   async #runOnce(target: ScheduledTarget, signal: AbortSignal): Promise<CatchUpReport> {
+    const { catchUps, log, now } = this.#context;
+    const counts = catchUps.get(target.endpoint) ?? { derived: 0, remaining: 0 };
+    catchUps.set(target.endpoint, counts);
     const inbox = await this.#parts.background.open();
-    const report = await this.#catchUp.run(target, inbox, { signal });
+    const onProgress = ({ repositories, total }: CatchUpReport) => {
+      counts.remaining = total - repositories;
+    };
+    const report = await this.#catchUp.run(target, inbox, { signal, onProgress });
     const { repositories, failed, calls, derived, isElsewhere } = report;
     if (isElsewhere) return report;
+    counts.derived += derived.length;
+    counts.comparedAt = now();
     const fields = { endpoint: target.endpoint, repositories, failed, calls, derived: derived.length };
-    if (derived.length === 0) this.#context.log.debug(fields, "Catch-up found nothing that was missed.");
-    else this.#context.log.info(fields, "Catch-up accepted deliveries that the endpoint missed.");
+    if (derived.length === 0) log.debug(fields, "Catch-up found nothing that was missed.");
+    else log.info(fields, "Catch-up accepted deliveries that the endpoint missed.");
     return report;
   }
 }

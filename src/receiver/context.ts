@@ -23,6 +23,8 @@ export class ServerContext {
   readonly refusalLog: RefusalLog;
   readonly endpoints: EndpointRegistry = new EndpointRegistry();
   readonly activity: Activity;
+  /** The comparisons with the Hub since the start, by endpoint. `comparedAt`: the end of the last one, in milliseconds since the epoch. */
+  readonly catchUps: Map<string, { derived: number; remaining: number; comparedAt?: number }> = new Map();
   readonly history: DeliveryHistory;
   readonly secretCheck: SecretCheck;
   readonly ownerCheck: OwnerCheck;

@@ -19,7 +19,7 @@ const packageName: string = "prom-client";
  * @throws `OPTION_INVALID` when `prom-client` is not installed.
  */
 export async function openMetrics(
-  { activity, endpoints: { byName: endpoints } }: ServerContext,
+  { activity, catchUps, endpoints: { byName: endpoints } }: ServerContext,
   inbox: InboxReader<InboxCounts>,
 ): Promise<() => Promise<Response>> {
   const loading: Promise<typeof import("prom-client")> = import(packageName);
@@ -96,6 +96,37 @@ export async function openMetrics(
         for (const [status, count] of Object.entries({ queued, running, succeeded, ignored, dead, cancelled })) {
           this.set({ endpoint: name, status }, count);
         }
+      }
+    },
+  });
+
+  new Counter({
+    name: "hub_webhooks_catch_up_derived_total",
+    help: "Missed deliveries that catch-up has derived.",
+    labelNames: ["endpoint"],
+    registers,
+    collect() {
+      this.reset();
+      for (const [endpoint, { derived }] of catchUps) this.inc({ endpoint }, derived);
+    },
+  });
+  new Gauge({
+    name: "hub_webhooks_catch_up_remaining_repositories",
+    help: "Repositories that the running comparison with the Hub has not compared yet.",
+    labelNames: ["endpoint"],
+    registers,
+    collect() {
+      for (const [endpoint, { remaining }] of catchUps) this.set({ endpoint }, remaining);
+    },
+  });
+  new Gauge({
+    name: "hub_webhooks_catch_up_timestamp_seconds",
+    help: "When the last comparison with the Hub ended.",
+    labelNames: ["endpoint"],
+    registers,
+    collect() {
+      for (const [endpoint, { comparedAt }] of catchUps) {
+        if (comparedAt !== undefined) this.set({ endpoint }, comparedAt / 1_000);
       }
     },
   });

@@ -751,6 +751,24 @@ describe("A polled server", () => {
 });
 
 describe("A server with catchUp", () => {
+  test("counts what it has derived in its metrics", async () => {
+    await catchUp(createServer());
+    await push("1");
+    const now = 1_800_000_000_000;
+    const server = createServer({}, { metrics: true, consoleToken: "a-token-of-the-owner", now: () => now });
+    await server.ready();
+    await waitFor(() => expect(received).toHaveLength(1));
+    const headers = { authorization: `Basic ${btoa("owner:a-token-of-the-owner")}` };
+    await waitFor(async () => {
+      const text = await (await server.request("/metrics", { headers })).text();
+      expect(text.match(/^hub_webhooks_catch_up_.*$/gm)).toEqual([
+        'hub_webhooks_catch_up_derived_total{endpoint="bot"} 1',
+        'hub_webhooks_catch_up_remaining_repositories{endpoint="bot"} 0',
+        `hub_webhooks_catch_up_timestamp_seconds{endpoint="bot"} ${now / 1_000}`,
+      ]);
+    });
+  });
+
   test.each([
     ["ten minutes after the first comparison", 10 * 60_000, false],
     ["soon after it could not store a delivery", 60_000, true],
