@@ -9,7 +9,7 @@ import { type SpaceRuntime, spaceOperations, spaceRuntime } from "../hub/spaces.
 import { deployFailed } from "./project.ts";
 
 const info = z.object({
-  id: z.string(),
+  id: z.optional(z.string()),
   private: z.boolean(),
   host: z.optional(z.string()),
   sha: z.optional(z.string()),
@@ -45,7 +45,7 @@ export class RemoteSpace {
   async current(): Promise<SpaceInfo> {
     const found = await this.info();
     if (!found) throw this.gone();
-    if (found.id === this.name) return found;
+    if (found.id === undefined || found.id === this.name) return found;
     throw deployFailed(
       `The Space ${this.name} is now ${found.id}. Deploy it with: npx hub-webhooks deploy ${found.id}`,
     );

@@ -28,7 +28,7 @@ export const faults: readonly Fault[] = [
   {
     name: "a Space with another name is waited for",
     file: "src/deploy/remote-space.ts",
-    find: "if (found.id === this.name) return found;",
+    find: "if (found.id === undefined || found.id === this.name) return found;",
     replace: "return found;",
     tests: [deploy],
   },
