@@ -58,7 +58,7 @@ interface WebhookErrorCodes {
   NOT_READY: "response" | "thrown";
   /** 503: the connection ended before the server sent a response. Check the server's log. */
   NO_RESPONSE: "response" | "thrown";
-  /** A deployment cannot go on. Follow the message, and run the command again. */
+  /** A deployment cannot go on. Follow the message, and run the command again, which goes on from there. */
   DEPLOY_FAILED: "thrown";
   /** 503: too many deliveries of the endpoint are queued. Raise `concurrency`. */
   INBOX_FULL: "response" | "thrown";
@@ -1796,6 +1796,11 @@ interface HubFetchInit extends CallOptions {
   params?: Readonly<Record<string, string | number>> | undefined;
   /** The body as a string, such as the result of `JSON.stringify()`. */
   body?: string | undefined;
+  /**
+   * Whether the request can be repeated safely, even if the Hub has already processed it. Default `false` for POST and PATCH, otherwise
+   * `true`.
+   */
+  idempotent?: boolean | undefined;
 }
 /**
  * The files of a commit, by path. A string is stored as UTF-8. A `Blob` is read in parts if the Hub stores it as a large file. `null`

@@ -44,9 +44,9 @@ export class Invocation {
   /**
    * Creates the client for the Hub. The client's module is loaded lazily, because help and usage errors do not need it.
    */
-  async connect(): Promise<HubClient> {
+  async connect({ attempts }: { attempts?: number } = {}): Promise<HubClient> {
     const { HubClient } = await import("../hub/client.ts");
-    return new HubClient({ ...this.hubOptions, logger: warningLogger(this.output) });
+    return new HubClient({ ...this.hubOptions, attempts, logger: warningLogger(this.output) });
   }
 }
 

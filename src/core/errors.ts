@@ -54,7 +54,7 @@ export interface WebhookErrorCodes {
   NOT_READY: "response" | "thrown";
   /** 503: the connection ended before the server sent a response. Check the server's log. */
   NO_RESPONSE: "response" | "thrown";
-  /** A deployment cannot go on. Follow the message, and run the command again. */
+  /** A deployment cannot go on. Follow the message, and run the command again, which goes on from there. */
   DEPLOY_FAILED: "thrown";
   /** 503: too many deliveries of the endpoint are queued. Raise `concurrency`. */
   INBOX_FULL: "response" | "thrown";

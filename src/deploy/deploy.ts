@@ -13,7 +13,7 @@ import { registerDescription } from "../registration/reconcile.ts";
 import { formatStep } from "../registration/report.ts";
 import { deployFailed, EnvironmentFile, type ProjectFiles, readProject } from "./project.ts";
 import { findDeployedSpace, RemoteSpace, rememberSpace, type SpaceInfo, visibilityFor } from "./remote-space.ts";
-import { startSpace, type WaitOptions, waitForStart } from "./start-space.ts";
+import { startSpace, untilAvailable, type WaitOptions, waitForStart } from "./start-space.ts";
 
 /** What a deployment does. `planned`: what it would do. `unchanged`: there was nothing to do. `next`: a step that is left. `progress`: replaces the previous one. */
 export interface DeployEvent {
@@ -33,6 +33,8 @@ export interface DeployOptions extends WaitOptions {
   environmentFile?: string | undefined;
   /** Where the inbox is. Default: in a bucket, if an endpoint has `background` and there are S3 credentials. */
   inbox?: "bucket" | "disk" | undefined;
+  /** Whether to make the Space public without a question, even if the plan allows a protected one. */
+  isPublic?: boolean | undefined;
   /** Whether to only describe the changes. */
   dryRun?: boolean | undefined;
   /** Whether the test delivery runs the handlers. */
@@ -67,16 +69,18 @@ const knownSecrets = [
  */
 export async function* deploy(options: DeployOptions): AsyncGenerator<DeployEvent, { url: string } | undefined> {
   const deployment = await Deployment.open(options);
-  yield* deployment.createSpace();
-  const isKnown = yield* deployment.setSecrets();
-  yield* deployment.setInbox();
-  yield* deployment.upload();
-  if (options.dryRun) return void (yield* deployment.planWebhooks());
-  const url = yield* deployment.untilReady();
-  if (isKnown) yield* deployment.register(url);
-  else yield* deployment.rotate(url);
-  yield* deployment.prove(url);
-  return { url };
+  return yield* deployment.explaining(async function* () {
+    yield* deployment.createSpace();
+    const isKnown = yield* deployment.setSecrets();
+    yield* deployment.setInbox();
+    yield* deployment.upload();
+    if (options.dryRun) return void (yield* deployment.planWebhooks());
+    const url = yield* deployment.untilReady();
+    if (isKnown) yield* deployment.register(url);
+    else yield* deployment.rotate(url);
+    yield* deployment.prove(url);
+    return { url };
+  });
 }
 
 /**
@@ -88,10 +92,12 @@ export async function* deploy(options: DeployOptions): AsyncGenerator<DeployEven
 export async function* rotateSecret(options: DeployOptions): AsyncGenerator<DeployEvent, { url: string }> {
   const deployment = await Deployment.open(options);
   deployment.assertExists();
-  const url = yield* deployment.untilReady();
-  yield* deployment.rotate(url);
-  yield* deployment.prove(url);
-  return { url };
+  return yield* deployment.explaining(async function* () {
+    const url = yield* deployment.untilReady();
+    yield* deployment.rotate(url);
+    yield* deployment.prove(url);
+    return { url };
+  });
 }
 
 /** The state file of `sync`. */
@@ -119,6 +125,14 @@ async function* withEvents<Result>(
     yield* events.splice(0);
   }
   return result;
+}
+
+/** Explains an answer with status 402 to a change of an existing Space. */
+function needsPlan(message: string): string {
+  const free = message.includes("/api/buckets/")
+    ? "Without a plan, add --inbox disk"
+    : "Without a plan, choose the hardware cpu-basic without storage in the settings of the Space";
+  return `${message} This needs PRO, an organization with Team or Enterprise, or credits. ${free}, and run the command again`;
 }
 
 /** One run. The steps share what the earlier ones found. */
@@ -189,33 +203,62 @@ class Deployment {
     yield { step, status: this.#isPlan ? "planned" : "done", message };
   }
 
+  /** Runs steps, and adds to an error of the Hub what it means for a deployment that has started. */
+  async *explaining<Result>(steps: () => AsyncGenerator<DeployEvent, Result>): AsyncGenerator<DeployEvent, Result> {
+    try {
+      return yield* steps();
+    } catch (error) {
+      if (!HubError.isInstance(error)) throw error;
+      const { status, message, retryable } = error;
+      if (status === 404 && this.#info && !(await this.#space.info().catch(() => true))) throw this.#space.gone();
+      if (status === 401) {
+        throw deployFailed(
+          `The Hub no longer accepts the token: it was revoked or has expired. Set HF_TOKEN to a new one from ${this.#options.client.hubUrl}/settings/tokens, and run the command again, which goes on from here`,
+          error,
+        );
+      }
+      if (status === 402) throw deployFailed(needsPlan(message), error);
+      if (retryable) throw deployFailed(`${message} To go on from here, run the command again`, error);
+      throw error;
+    }
+  }
+
   async *createSpace(): AsyncGenerator<DeployEvent, void> {
     const { name } = this.#space;
+    if (this.#info) await this.#space.current();
     const question = `Anyone can see the code of a public Space. Make ${name} public? The Hub cannot deliver to a private one.`;
     if (this.#info && !this.#info.private) {
       yield { step: "space", status: "unchanged", message: `${name} exists` };
     } else {
-      const { client, signal, confirm } = this.#options;
-      const visibility = visibilityFor(name, await client.whoami({ signal }));
-      if (visibility === "public" && !this.#isPlan && !(await confirm(question))) {
-        throw deployFailed(
-          `The Space ${name} must be public or protected, because the Hub cannot deliver to a private Space`,
-        );
-      }
+      const { client, signal, confirm, isPublic = false } = this.#options;
       const isNew = !this.#info;
-      const message = isNew ? `create the ${visibility} Docker Space ${name}` : `make ${name} ${visibility}`;
-      yield* this.#change("space", message, () =>
-        isNew ? this.#create(visibility) : this.#space.setVisibility(visibility),
-      );
+      const set = async (visibility: "protected" | "public") => {
+        if (visibility === "public" && !isPublic && !this.#isPlan && !(await confirm(question))) {
+          throw deployFailed(
+            `The Space ${name} must be public or protected, because the Hub cannot deliver to a private Space. A protected Space needs PRO, or an organization with Team or Enterprise. To make it public, add --public`,
+          );
+        }
+        const message = isNew ? `create the ${visibility} Docker Space ${name}` : `make ${name} ${visibility}`;
+        const change = () => (isNew ? this.#create(visibility) : this.#space.setVisibility(visibility));
+        return this.#change("space", message, change);
+      };
+      const visibility = isPublic ? "public" : visibilityFor(name, await client.whoami({ signal }));
+      try {
+        yield* await set(visibility);
+      } catch (error) {
+        if (visibility === "public" || !HubError.isInstance(error) || error.status !== 402) throw error;
+        yield { step: "space", status: "warning", message: "the Hub asks for a paid plan for a protected Space" };
+        yield* await set("public");
+      }
     }
     if (this.#isPlan) return;
-    this.#info = await this.#space.info();
+    this.#info = await this.#space.current();
     await rememberSpace(this.#options.folder, name);
   }
 
   async #create(visibility: "protected" | "public"): Promise<void> {
     await this.#space.create({ visibility }).catch((error: unknown) => {
-      if (!HubError.isInstance(error) || error.status !== 402) throw error;
+      if (!HubError.isInstance(error) || error.status !== 402 || visibility === "protected") throw error;
       throw deployFailed(
         "The Hub asks for a paid plan: Docker Spaces need PRO, or an organization with Team or Enterprise. See https://huggingface.co/pricing, or deploy the Dockerfile to another host",
       );
@@ -403,7 +446,8 @@ class Deployment {
     const [failure] = failed;
     if (failure)
       throw deployFailed(
-        `A webhook of endpoint "${failure.step.endpoint}" could not be changed: ${failure.error.message}`,
+        `A webhook of endpoint "${failure.step.endpoint}" could not be changed: ${failure.error.message} To go on from here, run the command again: it creates no webhook twice`,
+        failure.error,
       );
     if (done.length === 0 && !this.#isPlan) {
       yield { step: "webhooks", status: "unchanged", message: `registered: ${unchanged.length}` };
@@ -438,8 +482,8 @@ class Deployment {
   async #untilAccepted(url: string, secret: string): Promise<void> {
     const server = this.#serverAt(url);
     for await (const _turn of waitForStart(this.#options)) {
-      const { stage } = await this.#space.runtime();
-      if (stage !== "RUNNING" && stage !== "SLEEPING") continue;
+      const runtime = await untilAvailable(() => this.#space.runtime());
+      if (runtime?.stage !== "RUNNING" && runtime?.stage !== "SLEEPING") continue;
       const answers = await Promise.all(this.#server.endpoints.map(({ name }) => server.probe(name, secret)));
       if (answers.every(isProof)) return;
     }

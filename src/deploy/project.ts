@@ -70,8 +70,8 @@ async function checkProject(files: ProjectFiles): Promise<void> {
 }
 
 /** Creates the error of a deployment that cannot go on. The message names the next step. */
-export function deployFailed(message: string): WebhookError {
-  return new WebhookError(message, { code: "DEPLOY_FAILED" });
+export function deployFailed(message: string, cause?: unknown): WebhookError {
+  return new WebhookError(message, { code: "DEPLOY_FAILED", ...(cause !== undefined && { cause }) });
 }
 
 /** The variables in a file such as `.env`. */

@@ -1,12 +1,19 @@
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import * as z from "zod/mini";
 import { HubError } from "../core/errors.ts";
 import type { Whoami } from "../hub/account.ts";
 import type { HubClient } from "../hub/client.ts";
 import { type SpaceRuntime, spaceOperations, spaceRuntime } from "../hub/spaces.ts";
+import { deployFailed } from "./project.ts";
 
-const info = z.object({ private: z.boolean(), host: z.optional(z.string()), sha: z.optional(z.string()) });
+const info = z.object({
+  id: z.optional(z.string()),
+  private: z.boolean(),
+  host: z.optional(z.string()),
+  sha: z.optional(z.string()),
+});
 const eventData = z.object({ data: z.string() });
 
 /** What the Hub says about a Space. */
@@ -32,6 +39,22 @@ export class RemoteSpace {
       if (HubError.isInstance(error) && error.status === 404) return undefined;
       throw error;
     }
+  }
+
+  /** @throws `DEPLOY_FAILED` if the Space has another name now, or does not exist any more. */
+  async current(): Promise<SpaceInfo> {
+    const found = await this.info();
+    if (!found) throw this.gone();
+    if (found.id === undefined || found.id === this.name) return found;
+    throw deployFailed(
+      `The Space ${this.name} is now ${found.id}. Deploy it with: npx hub-webhooks deploy ${found.id}`,
+    );
+  }
+
+  gone(): Error {
+    return deployFailed(
+      `The Space ${this.name} does not exist any more, or the token cannot read it. It was renamed or deleted during the deployment. To create it again, run the command again`,
+    );
   }
 
   async create(settings: object): Promise<void> {
@@ -79,6 +102,32 @@ export class RemoteSpace {
     await this.#json("POST", "/api/spaces/{name}/restart");
   }
 
+  /** Yields the lines of a log. If the stream breaks off, opens it again while the Space still builds or runs. */
+  async *follow(
+    kind: "build" | "run",
+    { signal, pollMs = 1_000 }: { signal: AbortSignal; pollMs?: number | undefined },
+  ): AsyncGenerator<string, void> {
+    const seen: string[] = [];
+    for (; ; await delay(pollMs, undefined, { signal })) {
+      // A stream starts with the lines that it had before, unless the log is another one.
+      let repeated = 0;
+      try {
+        for await (const line of await this.logs(kind, { signal })) {
+          const isRepeated = repeated < seen.length && line === seen[repeated];
+          repeated = isRepeated ? repeated + 1 : Number.POSITIVE_INFINITY;
+          if (isRepeated) continue;
+          seen.push(line);
+          yield line;
+        }
+      } catch (error) {
+        signal.throwIfAborted();
+        if (HubError.isInstance(error) && !error.retryable) throw error;
+      }
+      const { stage } = await this.runtime();
+      if (!(kind === "build" ? stage.endsWith("BUILDING") : stage.startsWith("RUNNING"))) return;
+    }
+  }
+
   /** Opens a log. Yields its lines until `signal` is aborted or the Hub ends the stream. */
   async logs(kind: "build" | "run", { signal }: { signal: AbortSignal }): Promise<AsyncGenerator<string, void>> {
     const response = await this.#client.fetch(`/api/spaces/{name}/logs/${kind}`, {
@@ -93,7 +142,8 @@ export class RemoteSpace {
       method,
       ...(path.includes("{name}") && { params: { name: this.name } }),
       ...(body && { body: JSON.stringify(body) }),
-      signal: this.#signal,
+      // Each call sets a state, or creates what has a name.
+      ...{ idempotent: true, signal: this.#signal },
     });
     const text = await response.text();
     return text === "" ? {} : JSON.parse(text);
@@ -133,11 +183,16 @@ export async function rememberSpace(folder: string, space: string): Promise<void
 
 async function* linesOf(response: Response): AsyncGenerator<string, void> {
   let rest = "";
-  for await (const text of response.body?.pipeThrough(new TextDecoderStream()) ?? []) {
-    const lines = (rest + text).split("\n");
-    rest = lines.pop() ?? "";
-    for (const line of lines) {
-      if (line.startsWith("data: {")) yield eventData.parse(JSON.parse(line.slice("data: ".length))).data.trimEnd();
+  try {
+    for await (const text of response.body?.pipeThrough(new TextDecoderStream()) ?? []) {
+      const lines = (rest + text).split("\n");
+      rest = lines.pop() ?? "";
+      for (const line of lines) {
+        if (line.startsWith("data: {")) yield eventData.parse(JSON.parse(line.slice("data: ".length))).data.trimEnd();
+      }
     }
+  } catch (cause) {
+    const message = "The Hub broke off the log. Run the command again, with --follow to open the log again by itself.";
+    throw new HubError(message, { code: "HUB_UNREACHABLE", retryable: true, cause });
   }
 }

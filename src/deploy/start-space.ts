@@ -1,4 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
+import { HubError } from "../core/errors.ts";
 import type { RemoteServer } from "../receiver/checks/remote-server.ts";
 import { deployFailed } from "./project.ts";
 import type { RemoteSpace } from "./remote-space.ts";
@@ -41,13 +42,13 @@ interface StartOptions extends WaitOptions {
  * @throws `DEPLOY_FAILED` if the Space does not run.
  */
 export async function* startSpace(options: StartOptions): AsyncGenerator<StartEvent, string> {
-  const { space, commit, serverAt, signal } = options;
+  const { space, commit, serverAt, signal, pollMs } = options;
   const lines: string[] = [];
   const stop = new AbortController();
   const logSignal = AbortSignal.any([stop.signal, ...(signal ? [signal] : [])]);
   void (async () => {
     let isCurrent = false;
-    for await (const line of await space.logs("build", { signal: logSignal })) {
+    for await (const line of space.follow("build", { signal: logSignal, pollMs })) {
       // The log begins with earlier builds.
       const [, built] = /^=+ Build Queued at .* Commit SHA: (\w+)/.exec(line) ?? [];
       if (built !== undefined) isCurrent = commit?.startsWith(built) ?? false;
@@ -57,9 +58,13 @@ export async function* startSpace(options: StartOptions): AsyncGenerator<StartEv
   try {
     let isStarted = false;
     let said: string | undefined;
+    let lastStage = "unknown";
     for await (const _turn of waitForStart(options)) {
       for (const message of lines.splice(0)) yield { step: "build", status: "log", message };
-      const { stage, errorMessage, sha } = await space.runtime();
+      const runtime = await untilAvailable(() => space.runtime());
+      if (runtime === undefined) continue;
+      const { stage, errorMessage, sha } = runtime;
+      lastStage = stage;
       const isCurrent = commit === undefined || sha === undefined || sha === commit;
       if (stage.endsWith("ERROR") || stage === "NO_APP_FILE") {
         if (isCurrent || stage !== "RUNTIME_ERROR") throw notRunning(stage, errorMessage);
@@ -68,7 +73,8 @@ export async function* startSpace(options: StartOptions): AsyncGenerator<StartEv
         isStarted = true;
         await space.restart();
       }
-      const url = (await space.info())?.host;
+      const info = await untilAvailable(() => space.current());
+      const url = info?.host;
       if (url === undefined || !(stage === "SLEEPING" || (stage === "RUNNING" && isCurrent))) continue;
       const problem = await serverAt(url).findProblem();
       if (problem === undefined) {
@@ -78,9 +84,24 @@ export async function* startSpace(options: StartOptions): AsyncGenerator<StartEv
       if (problem !== said) yield { step: "build", status: "warning", message: problem };
       said = problem;
     }
-    throw deployFailed("The Space did not become ready within 20 minutes. See its log: npx hub-webhooks deploy logs");
+    const log = lastStage.endsWith("BUILDING")
+      ? "Follow its build: npx hub-webhooks deploy logs --build --follow"
+      : "See its log: npx hub-webhooks deploy logs";
+    throw deployFailed(
+      `The Space did not become ready within 20 minutes (${lastStage}). ${log}. To go on from here, run the command again`,
+    );
   } finally {
     stop.abort();
+  }
+}
+
+/** Makes a call in a loop, which makes it again. Resolves with `undefined` if the Hub does not answer for now. */
+export async function untilAvailable<Answer>(call: () => Promise<Answer>): Promise<Answer | undefined> {
+  try {
+    return await call();
+  } catch (error) {
+    if (HubError.isInstance(error) && error.retryable) return undefined;
+    throw error;
   }
 }
 

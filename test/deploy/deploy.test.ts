@@ -1,15 +1,16 @@
 import { mkdir, readFile, rm, stat, symlink, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterEach, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { HubClient } from "../../src/client.ts";
 import { type DeployEvent, type DeployOptions, deploy, rotateSecret } from "../../src/deploy/deploy.ts";
-import { findDeployedSpace } from "../../src/deploy/remote-space.ts";
+import { findDeployedSpace, RemoteSpace } from "../../src/deploy/remote-space.ts";
 import { LocalHub } from "../../src/local-hub.ts";
 import { describeServerFile } from "../../src/server-file/server-process.ts";
 import { root } from "../support/project-folder.ts";
 import { createFolder } from "../support/temporary-folder.ts";
 
 const space = "local-user/bot";
+const bot = { name: "bot", organization: "local-user", type: "space" };
 const repo = { type: "dataset", name: "local-user/data" } as const;
 
 const serverFile = (reply = "first") => `
@@ -39,7 +40,7 @@ beforeAll(async () => {
 });
 
 afterEach(async () => {
-  await hubCall("DELETE", "/api/repos/delete", { name: "bot", organization: "local-user", type: "space" });
+  await hubCall("DELETE", "/api/repos/delete", bot);
   for (const { id } of await client.webhooks.list()) await client.webhooks.delete(id);
 });
 
@@ -241,16 +242,6 @@ describe("A deployment", () => {
     expect(await run(deploy(optionsFor(folder, { askFor })))).toContain("delivery done");
   });
 
-  test("explains that the Hub asks for a paid plan", async () => {
-    const folder = await createProject();
-    const fetchUnpaid: typeof fetch = async (input, init) =>
-      String(input).endsWith("/api/repos/create") ? new Response("{}", { status: 402 }) : fetch(input, init);
-    const unpaid = new HubClient({ hubUrl: hub.url, token: "hf_local", fetch: fetchUnpaid });
-    await expect(run(deploy(optionsFor(folder, { client: unpaid })))).rejects.toMatchObject({
-      message: expect.stringContaining("paid plan"),
-    });
-  });
-
   test("uploads no secrets, no packages, and nothing behind links", async () => {
     const folder = await createProject({ ".dockerignore": "docs\n*.md\n!README.md\n", "notes.md": "note" });
     for (const path of ["node_modules/a", ".git", ".hub-webhooks", "docs", "src/docs"]) {
@@ -428,3 +419,195 @@ function credentialsOf(localHub: LocalHub) {
   const { AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY } = localHub.createBucket("local-user/other");
   return { AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY };
 }
+
+type Answer = "429" | "limit" | "503" | "lost" | "401" | "402" | "cut" | "building" | undefined;
+const calls = {
+  create: /^POST .*repos\/create$/,
+  bucket: /^POST .*buckets\/local-user\/bot-inbox$/,
+  secrets: /^(GET|POST) .*\/secrets$/,
+  variables: /^(GET|POST) .*\/variables$/,
+  preupload: /^POST .*\/preupload\/main$/,
+  batch: /^POST .*\/info\/lfs\/objects\/batch$/,
+  upload: /^PUT .*(?<!settings)$/,
+  commit: /^POST .*\/commit\/main$/,
+  runtime: /^GET .*\/runtime$/,
+  logs: /^GET .*\/logs\/build$/,
+  list: /^GET .*\/settings\/webhooks$/,
+  webhook: /^POST .*\/settings\/webhooks$/,
+  settings: /^PUT .*\/settings$/,
+} as const;
+type Call = keyof typeof calls;
+
+/** A client whose calls receive other answers than those of the local Hub. Waits of the client end at once. */
+function clientWith(answerTo: (call: Call, count: number, sent: { body: string }) => Answer, attempts = 1) {
+  const counts = new Map<Call, number>();
+  const changed: typeof fetch = async (input, init) => {
+    const request = `${init?.method ?? "GET"} ${new URL(String(input)).pathname}`;
+    const call = (Object.keys(calls) as Call[]).find((name) => calls[name].test(request));
+    if (call === undefined) return fetch(input, init);
+    const count = (counts.get(call) ?? 0) + 1;
+    counts.set(call, count);
+    const body = typeof init?.body === "string" ? init.body : "";
+    const answer = answerTo(call, count, { body });
+    if (answer === "lost") await (await fetch(input, init)).arrayBuffer();
+    if (answer === "cut") return cutAfter(await fetch(input, init), count);
+    if (answer === undefined) return fetch(input, init);
+    if (answer === "building") {
+      return Response.json({ ...(await (await fetch(input, init)).json()), stage: "BUILDING" });
+    }
+    if (answer === "limit") return new Response("{}", { status: 429, headers: { ratelimit: '"api";r=0;t=55' } });
+    const status = answer === "lost" ? 503 : Number(answer);
+    return new Response("{}", { status, headers: status === 429 ? { "retry-after": "50" } : {} });
+  };
+  const { setTimeout: wait } = globalThis;
+  const waits: number[] = [];
+  const timers = vi.spyOn(globalThis, "setTimeout").mockImplementation(((run: () => void, ms = 0) => {
+    // Other timers, such as those of the client's timeout, are not of these lengths.
+    const isSkipped = ms === 50_000 || ms === 55_000;
+    if (isSkipped) waits.push(ms);
+    return wait(run, isSkipped ? 0 : ms);
+  }) as typeof setTimeout);
+  const random = vi.spyOn(Math, "random").mockReturnValue(0);
+  onTestFinished(() => void [timers.mockRestore(), random.mockRestore()]);
+  return { client: new HubClient({ hubUrl: hub.url, token: "hf_local", fetch: changed, attempts }), counts, waits };
+}
+
+/** Returns the first bytes of a stream, which then ends (every second time), or breaks off. */
+function cutAfter(response: Response, count: number): Response {
+  const reader = response.body?.getReader();
+  const body = new ReadableStream({
+    async start(controller) {
+      const first = await reader?.read();
+      if (first?.value) controller.enqueue(first.value);
+      await reader?.cancel();
+      // An error discards what was not read yet.
+      await new Promise(setImmediate);
+      if (count % 2 === 0) controller.close();
+      else controller.error(new TypeError("terminated"));
+    },
+  });
+  return new Response(body, { headers: response.headers });
+}
+
+describe("Answers of the Hub in the middle of a deployment", () => {
+  test("that ask to wait, or that are lost, delay it", async () => {
+    const { AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY } = credentialsOf(hub);
+    const background = serverFile().replace("scope:", "background: true, scope:");
+    const env = `AWS_ACCESS_KEY_ID=${AWS_ACCESS_KEY_ID}\nAWS_SECRET_ACCESS_KEY=${AWS_SECRET_ACCESS_KEY}\n`;
+    const folder = await createProject({ ".env": env, "server.ts": background, "model.bin": "\0weights" });
+    const answers: Answer[] = ["429", "limit", "503", "lost"];
+    const slow = clientWith(
+      (call, count) => answers.filter((a) => call !== "webhook" || a?.endsWith("9"))[count - 1],
+      8,
+    );
+    await run(deploy(optionsFor(folder, { client: slow.client })));
+    const seen = [...slow.counts.keys()].filter((name) => name !== "settings");
+    expect(seen.sort()).toEqual(
+      Object.keys(calls)
+        .filter((name) => name !== "settings")
+        .sort(),
+    );
+    expect(new Set(slow.waits)).toEqual(new Set([50_000, 55_000]));
+    expect(await client.webhooks.list()).toHaveLength(1);
+    expect(Object.keys(await (await client.fetch(`/api/spaces/${space}/secrets`)).json()).sort()).toEqual([
+      ...["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "CONSOLE_TOKEN", "WEBHOOK_SECRET"],
+    ]);
+    expect(await run(deploy(optionsFor(folder)))).not.toContain("files done");
+    expect((await hub.push(repo)).map(({ status }) => status)).toEqual([202]);
+  });
+
+  test.each<[Call, Answer, string]>([
+    ["create", "402", "Docker Spaces need PRO"],
+    ["create", "lost", "run the command again"],
+    ["secrets", "429", "Try again in 50 s. To go on from here, run the command again"],
+    ["secrets", "401", "was revoked"],
+    ["secrets", "402", "This needs PRO"],
+    ["preupload", "503", "run the command again"],
+    ["commit", "503", "run the command again"],
+    ["commit", "401", "was revoked"],
+    ["commit", "402", "This needs PRO"],
+    ["runtime", "503", "within 20 minutes"],
+    ["runtime", "401", "was revoked"],
+    [
+      "runtime",
+      "building",
+      "20 minutes (BUILDING). Follow its build: npx hub-webhooks deploy logs --build --follow. To go on",
+    ],
+    ["webhook", "lost", "creates no webhook twice"],
+    ["webhook", "limit", "creates no webhook twice"],
+    ["webhook", "401", "creates no webhook twice"],
+  ])("to the call %s: %s ends it, and the next one goes on", async (failing, answer, part) => {
+    const folder = await createProject();
+    let now = 0;
+    const clock = { now: () => now, sleep: async () => (now += 60_000) };
+    const { client: failed } = clientWith((call) => (call === failing ? answer : undefined));
+    const options = { client: failed, ...(failing === "runtime" && { clock }) };
+    const error = await run(deploy(optionsFor(folder, options))).catch((reason: unknown) => reason);
+    expect(error).toMatchObject({ code: "DEPLOY_FAILED", message: expect.stringContaining(part) });
+    await run(deploy(optionsFor(folder)));
+    expect(await endState(folder)).toEqual(expected);
+  });
+});
+
+test("A protected Space that needs a plan becomes public after a question, or with --public", async () => {
+  const folder = await createProject();
+  const { client: unpaid } = clientWith((call, _count, { body }) =>
+    /create|settings/.test(call) && body.includes("protected") ? "402" : undefined,
+  );
+  unpaid.whoami = async (options) => ({ ...(await client.whoami(options)), isPro: true });
+  const no = optionsFor(folder, { client: unpaid, confirm: async () => false });
+  await expect(run(deploy(no))).rejects.toMatchObject({ message: expect.stringMatching(/PRO.+--public/) });
+  expect((await hubCall("POST", `/api/spaces/${space}/restart`)).status).toBe(404);
+  expect((await run(deploy({ ...no, isPublic: true })))[0]).toBe("space done");
+  await hubCall("PUT", `/api/spaces/${space}/settings`, { private: true });
+  const yes = optionsFor(folder, { client: unpaid });
+  expect((await run(deploy(yes))).slice(0, 2)).toEqual(["space warning", "space done"]);
+  expect(await endState(folder)).toEqual(expected);
+});
+
+test("A log that breaks off or ends is opened again while the Space builds, without repeated lines", async () => {
+  const folder = await createProject();
+  const { client: cutting } = clientWith((call) => (call === "logs" ? "cut" : undefined));
+  await run(deploy(optionsFor(folder, { client: cutting })));
+  const runtime = await (await client.fetch(`/api/spaces/${space}/runtime`)).json();
+  // The second stream ends, the others break off. The last one is another log.
+  const streams = [["a"], ["a", "b"], ["a", "b", "c"], ["d", "b"]];
+  const stages = ["BUILDING", "RUNNING_BUILDING", "BUILDING", "RUNNING"];
+  const send: typeof fetch = async (input) => {
+    if (String(input).endsWith("/runtime")) return Response.json({ ...runtime, stage: stages.shift() });
+    const lines = streams.shift() ?? [];
+    const body = new Response(lines.map((data) => `data: ${JSON.stringify({ data })}\n`).join(""));
+    return cutAfter(body, streams.length);
+  };
+  const remote = new RemoteSpace(new HubClient({ token: "hf_local", fetch: send }), space, { signal: undefined });
+  const { signal } = new AbortController();
+  const lines: string[] = [];
+  for await (const line of remote.follow("build", { signal, pollMs: 0 })) lines.push(line);
+  expect(lines).toEqual([..."abcdb"]);
+  streams.push(["a"], []);
+  await expect(async () => {
+    for await (const _line of await remote.logs("run", { signal }));
+  }).rejects.toMatchObject({ code: "HUB_UNREACHABLE", message: expect.stringContaining("--follow") });
+});
+
+test.each([
+  ["deleted", "does not exist any more", space],
+  ["renamed", "is now local-user/renamed", "local-user/renamed"],
+])("A Space that is %s during a deployment ends it, and the next one goes on", async (how, part, next) => {
+  const folder = await createProject();
+  const end = (async () => {
+    for await (const { step, status } of deploy(optionsFor(folder))) {
+      if (step !== "files" || status !== "done") continue;
+      if (how === "deleted") await hubCall("DELETE", "/api/repos/delete", bot);
+      else await hubCall("POST", "/api/repos/move", { fromRepo: space, toRepo: next, type: "space" });
+    }
+  })();
+  await expect(end).rejects.toMatchObject({ code: "DEPLOY_FAILED", message: expect.stringContaining(part) });
+  await run(deploy(optionsFor(folder, { space: next })));
+  onTestFinished(async () => {
+    await hubCall("DELETE", "/api/repos/delete", { ...bot, name: next.split("/")[1] });
+  });
+  expect((await hub.space(next)).stage).toBe("RUNNING");
+  expect(await client.webhooks.list()).toHaveLength(1);
+  expect((await hub.push(repo)).map(({ status }) => status)).toEqual([200]);
+});

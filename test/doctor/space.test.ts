@@ -8,6 +8,7 @@ import { type DeployEvent, deploy } from "../../src/deploy/deploy.ts";
 import type { DoctorOptions } from "../../src/doctor/checks.ts";
 import { runDoctor } from "../../src/doctor/doctor.ts";
 import { LocalHub } from "../../src/local-hub.ts";
+import { explain } from "../../src/receiver/checks/findings.ts";
 import type { ServerDescription } from "../../src/receiver/control.ts";
 import { describeServerFile } from "../../src/server-file/server-process.ts";
 import { root } from "../support/project-folder.ts";
@@ -77,6 +78,15 @@ function clientInStage(stage: string): HubClient {
     },
   });
 }
+
+test("Commands that need the secret of the server work as printed: sync does not read .env", () => {
+  const values = { space, url: "https://bot.example" };
+  for (const code of ["WEBHOOK_MISSING", "WEBHOOK_DIFFERS", "WEBHOOK_SECRET_DIFFERS"] as const) {
+    expect(explain({ code, values }).command).toBe(`npx hub-webhooks doctor --space ${space} --fix`);
+  }
+  const { command } = explain({ code: "WEBHOOK_SECRET_DIFFERS", values: { url: values.url } });
+  expect(command).toBe("env WEBHOOK_SECRET=SECRET npx hub-webhooks sync --public-url https://bot.example --adopt");
+});
 
 test("A deployment ends with the findings of the doctor, and a summary", () => {
   expect(deployed).toContainEqual({

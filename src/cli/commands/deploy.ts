@@ -11,6 +11,7 @@ interface DeployCommandOptions {
   folder: string;
   envFile?: string;
   inbox?: string;
+  public?: boolean;
   dryRun?: boolean;
   run?: boolean;
   saveEnv?: boolean;
@@ -30,6 +31,7 @@ export function addDeploy(program: Command, invocation: Invocation): void {
     .option("--folder <path>", "folder of the project", ".")
     .option("--env-file <file>", "set all variables in this file as secrets (default: the known ones in .env)")
     .option("--inbox <place>", "bucket or disk (default: bucket, if there are S3 credentials)")
+    .option("--public", "make the Space public without a question (default: protected, if your plan allows it)")
     .option("--dry-run", "show the changes without making them")
     .option("--run", "let the test delivery run the handlers")
     .option("--save-env", "keep generated secrets in .env (default: prompts)")
@@ -86,7 +88,7 @@ interface RunOptions {
 
 async function run(invocation: Invocation, { space, options, rotates = false }: RunOptions): Promise<void> {
   const { shell, output } = invocation;
-  const { inbox, dryRun, run: runsHandlers, saveEnv, envFile } = options;
+  const { inbox, dryRun, run: runsHandlers, saveEnv, envFile, public: isPublic } = options;
   if (inbox !== undefined && inbox !== "bucket" && inbox !== "disk") {
     throw usageError(`Unknown place for the inbox "${inbox}". Use --inbox bucket or --inbox disk.`);
   }
@@ -101,8 +103,8 @@ async function run(invocation: Invocation, { space, options, rotates = false }: 
   void shell.untilStopped().then(() => stop.abort());
   const prompts = canPrompt(shell) && !invocation.skipsPrompts;
   const started: DeployOptions = {
-    ...{ client: await invocation.connect(), folder, space, inbox, dryRun, runsHandlers, savesSecrets: saveEnv },
-    ...{ environmentFile: envFile, signal: stop.signal },
+    ...{ client: await invocation.connect({ attempts: 8 }), folder, space, inbox, dryRun, runsHandlers },
+    ...{ savesSecrets: saveEnv, isPublic, environmentFile: envFile, signal: stop.signal },
     describe: () => describeServerFile(findServerFile({ folder }), { signal: stop.signal }),
     async confirm(question) {
       if (invocation.skipsPrompts) return true;
@@ -215,7 +217,9 @@ async function printLogs(
   };
   try {
     if (!(await space.info())) throw noSuchSpace(space.name);
-    const lines = await space.logs(build ? "build" : "run", { signal: stop.signal });
+    const kind = build ? "build" : "run";
+    const { signal } = stop;
+    const lines = follow ? space.follow(kind, { signal }) : await space.logs(kind, { signal });
     endWhenQuiet();
     for await (const line of lines) {
       endWhenQuiet();

@@ -155,6 +155,11 @@ export interface HubFetchInit extends CallOptions {
   params?: Readonly<Record<string, string | number>> | undefined;
   /** The body as a string, such as the result of `JSON.stringify()`. */
   body?: string | undefined;
+  /**
+   * Whether the request can be repeated safely, even if the Hub has already processed it. Default `false` for POST and PATCH, otherwise
+   * `true`.
+   */
+  idempotent?: boolean | undefined;
 }
 
 export interface PrepareFetchOptions {

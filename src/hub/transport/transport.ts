@@ -307,7 +307,7 @@ export class Transport {
       hubUrl: this.#settings.hubUrl,
       readToken: () => this.#readToken(),
     });
-    const prepared = { ...request, idempotent: isIdempotent(request.init.method) };
+    const prepared = { ...request, idempotent: init.idempotent ?? isIdempotent(request.init.method) };
     return this.#repeat(prepared, init.signal, async (started) => started);
   }
 

@@ -20,7 +20,15 @@ const rotate = {
 const create = { command: `${cli} create --url {url}/webhooks/{endpoint} --watch dataset:OWNER/NAME` };
 const remove = { command: `${cli} delete {id}` };
 const fixSpace = { command: `${cli} doctor --space {space} --fix`, isFixable: true } as const;
-const sync = { command: `${cli} sync {file} --public-url {url} --adopt`, isFixable: true } as const;
+// `sync` does not read `.env`: without the secret, it creates a webhook that the server refuses.
+const sync = {
+  command: [fixSpace.command, `${cli} sync {file} --public-url {url} --adopt`],
+  isFixable: true,
+} as const;
+const syncSecret = {
+  command: [fixSpace.command, `env WEBHOOK_SECRET=SECRET ${sync.command[1]}`],
+  isFixable: true,
+} as const;
 const enable = { command: `${cli} enable {id}`, isFixable: true } as const;
 const clean = { command: `${cli} sync --clean`, isFixable: true } as const;
 
@@ -51,10 +59,13 @@ export const findingKinds = {
     isNextStep: true,
   },
   SECRET_NOT_CHECKED: { cause: "The server accepts any secret. Set its WEBHOOK_SECRET, and restart it.", ...generate },
-  SECRET_REFUSED: { cause: "The server refuses the secret that is known here. Set WEBHOOK_SECRET here.", ...rotate },
+  SECRET_REFUSED: {
+    cause: "The server refuses the WEBHOOK_SECRET that is known here. Use the one of the server, or a new one on both.",
+    ...rotate,
+  },
   WEBHOOK_MISSING: { cause: "An endpoint has no webhook on the Hub.", ...sync },
   WEBHOOK_DIFFERS: { cause: "A webhook has another URL or filter than its endpoint.", ...sync },
-  WEBHOOK_SECRET_DIFFERS: { cause: "A webhook has another secret than the server.", ...sync },
+  WEBHOOK_SECRET_DIFFERS: { cause: "A webhook has another secret than the server.", ...syncSecret },
   WEBHOOK_DISABLED: { cause: "A webhook is disabled.", ...enable },
   WEBHOOK_SUSPENDED: { cause: "The Hub suspended a webhook after too many failed deliveries.", ...enable },
   WEBHOOK_DUPLICATE: { cause: "A second webhook delivers to the same endpoint.", ...remove },

@@ -5,6 +5,62 @@ const spaces = "test/local-hub/spaces/spaces.test.ts";
 
 export const faults: readonly Fault[] = [
   {
+    name: "a lost answer to a call for a Space ends the deployment",
+    file: "src/deploy/remote-space.ts",
+    find: "...{ idempotent: true, signal: this.#signal },",
+    replace: "...{ signal: this.#signal },",
+    tests: [deploy],
+  },
+  {
+    name: "a Hub that is unavailable for a moment ends the wait for a Space",
+    file: "src/deploy/start-space.ts",
+    find: "if (HubError.isInstance(error) && error.retryable) return undefined;",
+    replace: "",
+    tests: [deploy],
+  },
+  {
+    name: "a build over the limit names no log to follow",
+    file: "src/deploy/start-space.ts",
+    find: 'lastStage.endsWith("BUILDING")',
+    replace: "false",
+    tests: [deploy],
+  },
+  {
+    name: "a Space with another name is waited for",
+    file: "src/deploy/remote-space.ts",
+    find: "if (found.id === undefined || found.id === this.name) return found;",
+    replace: "return found;",
+    tests: [deploy],
+  },
+  {
+    name: "a protected Space without a plan fails",
+    file: "src/deploy/deploy.ts",
+    find: 'if (visibility === "public" || !HubError.isInstance(error) || error.status !== 402) throw error;',
+    replace: "throw error;",
+    tests: [deploy],
+  },
+  {
+    name: "a token that is revoked during a deployment is not explained",
+    file: "src/deploy/deploy.ts",
+    find: "if (status === 401) {",
+    replace: "if (status === 0) {",
+    tests: [deploy],
+  },
+  {
+    name: "a log that breaks off is not opened again",
+    file: "src/deploy/remote-space.ts",
+    find: 'if (!(kind === "build" ? stage.endsWith("BUILDING") : stage.startsWith("RUNNING"))) return;',
+    replace: "if (stage) return;",
+    tests: [deploy],
+  },
+  {
+    name: "a log that is opened again repeats its lines",
+    file: "src/deploy/remote-space.ts",
+    find: "if (isRepeated) continue;",
+    replace: "",
+    tests: [deploy],
+  },
+  {
     name: "secrets of the project are uploaded",
     file: "src/deploy/project.ts",
     find: "if (isIgnored(probe) || alwaysIgnored(probe)) continue;",

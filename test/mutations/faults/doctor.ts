@@ -11,6 +11,13 @@ const remote = "src/receiver/checks/remote-server.ts";
 
 export const faults: readonly Fault[] = [
   {
+    name: "the doctor of a Space prints a command without the secret",
+    file: "src/receiver/checks/findings.ts",
+    find: "const sync = {\n  command: [fixSpace.command, ",
+    replace: "const sync = {\n  command: [",
+    tests: ["test/doctor/space.test.ts"],
+  },
+  {
     ...{ name: "a Hub that is down counts as an invalid token", file: runner, tests: [doctor] },
     find: 'code ?? "HUB_UNREACHABLE"',
     replace: 'code ?? "TOKEN_INVALID"',
