@@ -79,7 +79,7 @@ function remedyFor({ status, hubUrl, retryAfterSeconds, requestId, hasReason }: 
     return `Try again later${requestId ? `, or contact the Hub's support with the request ID ${requestId}` : ""}.`;
   }
   if (status === 400 || status === 422) return "Fix the request.";
-  if (status === 402) return "Upgrade the plan, or add credits: https://huggingface.co/pricing.";
+  if (status === 402) return "Upgrade the plan, or add credits.";
   if (status === 401) return `Set HF_TOKEN or pass a token (--token, or "token" in code). Create a token at ${tokens}.`;
   if (status === 403 && hasReason)
     return `If the token lacks permission, use a token with write permission. Manage tokens at ${tokens}.`;
