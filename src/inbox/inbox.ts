@@ -346,3 +346,16 @@ export interface CursorClaim {
   /** The duration in milliseconds. */
   forMs: number;
 }
+
+/** The size of an inbox file before and after its unused space was returned to the disk. */
+export interface CompactedInbox {
+  bytesBefore: number;
+  bytesAfter: number;
+}
+
+/** A record of a bucket that could not be read when the inbox was restored. `recovered`: the number of its deliveries that were added. */
+export interface RepairedGap {
+  record: number;
+  isReadable: boolean;
+  recovered: number;
+}

@@ -2,9 +2,8 @@ import { isTestRun, readEnvironment } from "../core/environment.ts";
 import type { Logger } from "../core/log.ts";
 import { optionError } from "../core/options.ts";
 import { defaultInboxUrl, maskUrl } from "../core/urls.ts";
-import type { RepairedGap } from "./bucket/working-database.ts";
-import type { Inbox } from "./inbox.ts";
-import type { CompactedInbox } from "./sqlite/inbox-file.ts";
+// Not from the engines: the declarations of the package would import node:sqlite.
+import type { CompactedInbox, Inbox, RepairedGap } from "./inbox.ts";
 
 /** The engine of an inbox, and the file of an inbox in SQLite. */
 export type InboxUrl =

@@ -14,13 +14,14 @@ import type {
   IncomingDelivery,
   ListOptions,
   OwnActions,
+  RepairedGap,
 } from "../inbox.ts";
 import type { SqliteInbox } from "../sqlite/sqlite-inbox.ts";
 import type { LogWriter, Wait } from "./log.ts";
 import { accessHint, type ObjectStore, ObjectStoreError } from "./object-store.ts";
 import { type Heartbeat, InboxInUseError } from "./ownership.ts";
 import type { YieldGate } from "./take-over.ts";
-import { type RepairedGap, readOpenGaps, repairGaps } from "./working-database.ts";
+import { readOpenGaps, repairGaps } from "./working-database.ts";
 
 export interface OwnedInbox {
   /** The working store. Its changes are stored in the log. */

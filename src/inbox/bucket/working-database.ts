@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { constants, DatabaseSync, type Session, type StatementSync } from "node:sqlite";
 import { WebhookError } from "../../core/errors.ts";
-import type { IncomingDelivery } from "../inbox.ts";
+import type { IncomingDelivery, RepairedGap } from "../inbox.ts";
 import {
   countAllSql,
   migrateDatabase,
@@ -263,12 +263,6 @@ export class BucketChangeLog implements ChangeLog {
   #changed(): number {
     return Number(this.#countChanged.get()?.changed);
   }
-}
-
-export interface RepairedGap {
-  record: number;
-  isReadable: boolean;
-  recovered: number;
 }
 
 /** The number of gaps whose records are read at the same time. Each unreadable record is read several times, with pauses. */

@@ -6,7 +6,7 @@ import { WebhookError } from "../../core/errors.ts";
 import { isBusy, isFull } from "../../core/files.ts";
 import type { Logger } from "../../core/log.ts";
 import { unavailable } from "../errors.ts";
-import type { InboxProblem } from "../inbox.ts";
+import type { CompactedInbox, InboxProblem } from "../inbox.ts";
 import { isFromNewerRelease, openInboxDatabase } from "./database.ts";
 import { DeliveryTable } from "./delivery-table.ts";
 import { DiskSpace, spaceOf } from "./file-system.ts";
@@ -216,11 +216,6 @@ function identityOf(path: string): string | undefined {
   } catch {
     return undefined;
   }
-}
-
-export interface CompactedInbox {
-  bytesBefore: number;
-  bytesAfter: number;
 }
 
 /**
