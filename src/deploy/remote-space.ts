@@ -14,6 +14,8 @@ const info = z.object({
   host: z.optional(z.string()),
   sha: z.optional(z.string()),
 });
+/** The number of lines that are recognized when a log is opened again. */
+const maxSeen = 20_000;
 const eventData = z.object({ data: z.string() });
 
 /** What the Hub says about a Space. */
@@ -107,6 +109,7 @@ export class RemoteSpace {
     kind: "build" | "run",
     { signal, pollMs = 1_000 }: { signal: AbortSignal; pollMs?: number | undefined },
   ): AsyncGenerator<string, void> {
+    // At most `maxSeen` lines, because a run log can be followed for days.
     const seen: string[] = [];
     for (; ; await delay(pollMs, undefined, { signal })) {
       // A stream starts with the lines that it had before, unless the log is another one.
@@ -116,7 +119,7 @@ export class RemoteSpace {
           const isRepeated = repeated < seen.length && line === seen[repeated];
           repeated = isRepeated ? repeated + 1 : Number.POSITIVE_INFINITY;
           if (isRepeated) continue;
-          seen.push(line);
+          if (seen.length < maxSeen) seen.push(line);
           yield line;
         }
       } catch (error) {

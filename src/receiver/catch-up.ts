@@ -227,7 +227,9 @@ export class ServerCatchUp {
     const onProgress = ({ repositories, total }: CatchUpReport) => {
       counts.remaining = total - repositories;
     };
-    const report = await this.#catchUp.run(target, inbox, { signal, onProgress });
+    const report = await this.#catchUp.run(target, inbox, { signal, onProgress }).finally(() => {
+      counts.remaining = 0;
+    });
     const { repositories, failed, calls, derived, isElsewhere } = report;
     if (isElsewhere) return report;
     counts.derived += derived.length;

@@ -279,8 +279,10 @@ export class DeliveryRecorder {
     if (status === 500) log.error(fields, message);
     else refusalLog.warn(fields, `delivery refused: ${message}`);
     // A test delivery proves the secret by its refusal. Any client can send its name, so it only counts together with the secret.
-    const isAuthentic = secretCheck.isSet(request.bindings) && secretCheck.accepts(request.header("x-webhook-secret"));
-    const isProof = isAuthentic && request.header("user-agent") === probeAgent;
+    const isProof =
+      request.header("user-agent") === probeAgent &&
+      secretCheck.isSet(request.bindings) &&
+      secretCheck.accepts(request.header("x-webhook-secret"));
     // Browsers and scanners use other methods.
     if (request.method === "POST" && !isProof)
       history.refuse({ endpoint: request.endpointName, code, status, message });

@@ -319,38 +319,45 @@ describe("After force pushes that restore an earlier commit, catch-up", () => {
     await waitFor(() => expect(received).toHaveLength(2));
   });
 
-  test("derives nothing from another repository that takes the name during the comparison", async () => {
-    const other = { type: "dataset", name: "local-user/other" } as const;
-    await hubCall("POST", "/api/repos/create", { name: "other", type: "dataset" });
-    await push("0");
-    const server = createServer({ watch: "user:local-user", scope: "repo.content" });
-    await catchUp(server);
-    const [missed, { oid }] = [
-      await push("1"),
-      await client.repo(other).commit({ message: "Write", files: { "other.csv": "1" } }),
-    ];
-    const send = HubClient.prototype.fetch;
-    vi.spyOn(HubClient.prototype, "fetch").mockImplementation(async function (this: HubClient, path, init) {
-      const response = await send.call(this, path, init);
-      if (path.startsWith("/api/datasets?")) {
-        for (const [from, to] of [
-          ["data", "moved"],
-          ["other", "data"],
-        ]) {
-          const names = { fromRepo: `local-user/${from}`, toRepo: `local-user/${to}` };
-          await hubCall("POST", "/api/repos/move", { ...names, type: "dataset" });
+  test.each([1, 2])(
+    "derives nothing from another repository that takes the name before read %i of the refs",
+    async (nth) => {
+      const other = { type: "dataset", name: "local-user/other" } as const;
+      await hubCall("POST", "/api/repos/create", { name: "other", type: "dataset" });
+      await push("0");
+      const server = createServer({ watch: "user:local-user", scope: "repo.content" });
+      await catchUp(server);
+      const missed = await push("1");
+      const { oid } = await client.repo(other).commit({ message: "Write", files: { "other.csv": "1" } });
+      const { refs } = StateReader.prototype;
+      let reads = 0;
+      const renaming = vi.spyOn(StateReader.prototype, "refs").mockImplementation(async function (
+        this: StateReader,
+        read,
+      ) {
+        if (read.name === repo.name) reads += 1;
+        if (read.name === repo.name && reads === nth) {
+          for (const [from, to] of [
+            ["data", "moved"],
+            ["other", "data"],
+          ]) {
+            const names = { fromRepo: `local-user/${from}`, toRepo: `local-user/${to}` };
+            await hubCall("POST", "/api/repos/move", { ...names, type: "dataset" });
+          }
         }
-      }
-      return response;
-    });
-    await catchUp(server);
-    vi.restoreAllMocks();
-    await catchUp(server);
-    expect(received.map(({ payload }) => [payload.repo.name, payload.updatedRefs?.[0]?.newSha]).sort()).toEqual([
-      ["local-user/data", oid],
-      ["local-user/moved", missed],
-    ]);
-  });
+        return refs.call(this, read);
+      });
+      await catchUp(server);
+      renaming.mockRestore();
+      await catchUp(server);
+      const { _id: id } = await client.repo({ type: "dataset", name: "local-user/moved" }).info();
+      const commits = (isMoved: boolean) =>
+        received.flatMap(({ payload: { repo, updatedRefs } }) => {
+          return (repo.id === id) === isMoved ? (updatedRefs ?? []).map(({ newSha }) => newSha) : [];
+        });
+      expect([commits(true), commits(false)]).toEqual([[missed], [oid]]);
+    },
+  );
 
   test("compares a repository whose list was read before the latest push", async () => {
     await push("0");
@@ -443,27 +450,30 @@ describe("Catch-up", () => {
     const [removed, other] = ["a".repeat(40), "b".repeat(40)];
     const run = (server: WebhooksServer) =>
       server[serverControl].catchUp({ signal: AbortSignal.timeout(20_000), dryRun: false });
-    const summary = () => ranges().map(({ oldSha, newSha }) => [oldSha, newSha]);
 
-    async function createPaused() {
-      const server = createServer({ scope: "repo.content", concurrency: 1 });
+    async function createPaused(now = Date.now) {
+      const server = createServer({ scope: "repo.content", concurrency: 1 }, { now });
       const first = await push("0");
       await catchUp(server);
       const opened = await openInbox({ url: inbox, log: createMemoryLogger(), now: Date.now });
       onTestFinished(async () => void (await opened.close(0)));
       await opened.pause("bot");
-      return { server, opened, first };
+      /** Lets the handler run, and expects that nothing else needs to be derived. */
+      const expectRuns = async (changes: readonly (readonly string[])[]) => {
+        await opened.resume("bot");
+        await waitFor(() => expect(received).toHaveLength(changes.length));
+        expect((await catchUp(server)).derived).toEqual([]);
+        expect(ranges().map(({ oldSha, newSha }) => [oldSha, newSha])).toEqual(changes);
+      };
+      return { server, opened, first, expectRuns };
     }
 
     test("connects it, and derives nothing when it has run", async () => {
-      const { server, opened, first } = await createPaused();
+      const { server, first, expectRuns } = await createPaused();
       await deliver(server, await pushPayload(removed, other), "waiting");
       await run(server);
       expect((await run(server)).get("bot")?.derived).toEqual([]);
-      await opened.resume("bot");
-      await waitFor(() => expect(received).toHaveLength(3));
-      expect((await catchUp(server)).derived).toEqual([]);
-      expect(summary()).toEqual([
+      await expectRuns([
         [removed, other],
         [first, removed],
         [other, first],
@@ -471,20 +481,32 @@ describe("Catch-up", () => {
     });
 
     test("runs it, although the same change had to be derived", async () => {
-      const { server, opened, first } = await createPaused();
+      const { server, first, expectRuns } = await createPaused();
       const present = await push("1");
       await deliver(server, await pushPayload(first, present), "waiting");
       // The reversals of both were lost.
       await deliver(server, await pushPayload(removed, first), "other");
       await run(server);
-      await opened.resume("bot");
-      await waitFor(() => expect(received).toHaveLength(3));
-      expect((await catchUp(server)).derived).toEqual([]);
-      expect(summary()).toEqual([
+      await expectRuns([
         [first, present],
         [removed, first],
         [first, present],
       ]);
+    });
+
+    test("runs it after hours of comparisons, although the same change was derived meanwhile", async () => {
+      let now = Date.now();
+      const { server, opened, first, expectRuns } = await createPaused(() => now);
+      const present = await push("1");
+      await deliver(server, await pushPayload(first, present), "waiting");
+      for (let hours = 0; hours < 3; hours += 1) {
+        await run(server);
+        now += 3_600_000;
+      }
+      const { _id: id } = await client.repo(repo).info();
+      const derived = { at: now, ref: { ref: "refs/heads/main", oldSha: first, newSha: present } };
+      await opened.cursors?.set("bot", new Map([[cursorKeys.covered(id), JSON.stringify([derived])]]));
+      await expectRuns([[first, present]]);
     });
 
     test("does not count it if it was ignored after it was listed, and then undone", async () => {
@@ -509,16 +531,14 @@ describe("Catch-up", () => {
     });
 
     test("does not count it if it is a late delivery of a derived change", async () => {
-      const { server, opened, first } = await createPaused();
+      const { server, first, expectRuns } = await createPaused();
       const present = await push("1");
       await run(server);
       await deliver(server, await pushPayload(first, present), "late");
       await hubCall("POST", "/api/datasets/local-user/data/branch/main", { startingPoint: first, overwrite: true });
       const last = await push("2");
       await run(server);
-      await opened.resume("bot");
-      await waitFor(() => expect(received).toHaveLength(2));
-      expect(summary()).toEqual([
+      await expectRuns([
         [first, present],
         [present, last],
       ]);
@@ -751,6 +771,18 @@ describe("A polled server", () => {
 });
 
 describe("A server with catchUp", () => {
+  test("has no remaining repositories in its metrics after a failed comparison", async () => {
+    const failing = vi.spyOn(StateReader.prototype, "refs").mockRejectedValue(new Error("The Hub is down."));
+    const logger = createMemoryLogger();
+    const server = createServer({}, { metrics: true, consoleToken: "a-token-of-the-owner", logger });
+    await server.ready();
+    await waitFor(() => expect(logger.text()).toContain("Catch-up could not compare"));
+    failing.mockRestore();
+    const headers = { authorization: `Basic ${btoa("owner:a-token-of-the-owner")}` };
+    const text = await (await server.request("/metrics", { headers })).text();
+    expect(text).toContain('hub_webhooks_catch_up_remaining_repositories{endpoint="bot"} 0');
+  });
+
   test("counts what it has derived in its metrics", async () => {
     await catchUp(createServer());
     await push("1");

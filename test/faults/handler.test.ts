@@ -90,7 +90,7 @@ describe("A handler that throws", () => {
 describe("A handler that returns a result", () => {
   const succeeded = { status: 200, logged: { msg: "delivery succeeded", status: 200 } } as const;
 
-  test("R2: is answered 200 with an empty body if there is none", async () => {
+  test("R2: is answered 200 with an empty body without a result", async () => {
     const receiver = await openWith(() => undefined);
     const answer = await receiver.survives(() => receiver.post(toBroken), succeeded);
     expect(answer?.text).toBe("");

@@ -135,8 +135,14 @@ function showProgress({ stderr }: Shell, message: string): void {
 }
 
 const marks = { planned: "+", done: "✓", unchanged: "=", warning: "!", next: "→", log: " " } as const;
-const [good, open] = ["green", "yellow"] as const;
-const colors = { planned: good, done: good, unchanged: undefined, warning: open, next: open, log: undefined };
+const colors = {
+  planned: "green",
+  done: "green",
+  unchanged: undefined,
+  warning: "yellow",
+  next: "yellow",
+  log: undefined,
+} as const;
 
 function print({ output, shell }: Invocation, event: DeployEvent): void {
   const { step, status, message } = event;

@@ -36,14 +36,18 @@ function createLinkLogger(source: ConsoleSource): (console: Console) => void {
   };
 }
 
-export type OpenedConsole = ReturnType<typeof openConsole>;
+export interface OpenedConsole {
+  console: Console;
+  /** Waits until the replays of inline deliveries have ended. */
+  settle: () => Promise<void>;
+}
 
 /** Creates the console of a receiver. `earlier`: the activity before the last reload of a dev session. */
 export function openConsole(
   server: ServerContext,
   parts: ConsoleParts,
   earlier: EarlierActivity = new EarlierActivity(),
-) {
+): OpenedConsole {
   const source = new ConsoleSource(server, parts);
   const { history, now, log, refusalLog, ownerCheck, toolToken } = server;
   const deliveries = new ReceiverDeliveries(source);
@@ -63,7 +67,7 @@ export function openConsole(
   const endpoints = new ReceiverEndpoints(source, { earlier, onChange });
   const inbox = new ReceiverInbox(source, { onOpened: () => events.changed("inbox") });
   const logLink = createLinkLogger(source);
-  const console: Console = new Console({
+  const console = new Console({
     place: "receiver",
     features: () => ["deliveries", "endpoints", "inbox"],
     version: packageVersion(),
@@ -88,5 +92,5 @@ export function openConsole(
     mask: (message) => source.mask(message),
     onError: (error) => log.error({ err: error }, "A request of the console failed."),
   });
-  return { console, settle: (): Promise<void> => deliveries.settle() };
+  return { console, settle: () => deliveries.settle() };
 }

@@ -103,7 +103,7 @@ async function checkToken({ hub, server }: OwnFacts): Promise<Outcome> {
     }
   }
   if (found.length > 0) return found;
-  return hasToken ? "The Hub accepts it." : "There is none, and no endpoint needs one.";
+  return hasToken ? "The Hub accepts it." : "No endpoint needs a token.";
 }
 
 const codes: Readonly<Partial<Record<RegistrationInfo["state"], FindingCode>>> = {

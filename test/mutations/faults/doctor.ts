@@ -88,8 +88,8 @@ export const faults: readonly Fault[] = [
   },
   {
     ...{ name: "any client hides its refused deliveries from the console", file: "src/receiver/end.ts" },
-    find: "const isProof = isAuthentic && ",
-    replace: "void isAuthentic;\n  const isProof = ",
+    find: ' === probeAgent &&\n      secretCheck.isSet(request.bindings) &&\n      secretCheck.accepts(request.header("x-webhook-secret"));',
+    replace: " === probeAgent;\n    void secretCheck;",
     tests: ["test/receiver/console/refused.test.ts"],
   },
   {
