@@ -311,11 +311,13 @@ test("Scrolling loads the next page, and a full page links to older deliveries",
   const rowCount = () => page.getByRole("table").getAttribute("aria-rowcount");
   await expect.poll(rowCount).toBe("101");
   const scroller = page.locator(".list-scroller");
+  const scrollToEnd = () => scroller.evaluate((element) => element.scrollTo({ top: element.scrollHeight }));
   /** Scrolls to the end, page by page, until the footer contains this text. */
   const scrollUntil = async (text: string | RegExp) => {
     const readFooter = async () => {
-      await scroller.evaluate((element) => element.scrollTo({ top: element.scrollHeight }));
-      return page.locator(".list-footer").innerText();
+      await scrollToEnd();
+      // Does not wait for the footer, because a list that has just loaded must be scrolled again.
+      return (await page.locator(".list-footer").allInnerTexts()).join();
     };
     await expect.poll(readFooter, { interval: 50 }).toMatch(text);
   };
@@ -326,7 +328,11 @@ test("Scrolling loads the next page, and a full page links to older deliveries",
   await page.getByRole("link", { name: "Show older deliveries" }).click();
   await page.waitForURL(/until=\d+/);
   await scrollUntil(/^\d+ deliveries\.$/);
-  expect(await idsOf(page)).toContain("number-0");
+  const readLast = async () => {
+    await scrollToEnd();
+    return idsOf(page);
+  };
+  await expect.poll(readLast).toContain("number-0");
   await page.goBack();
   await expect.poll(rowCount).toBe("101");
 });
@@ -358,9 +364,16 @@ test("The repository filter suggests repositories, and accepts a part of a name"
   const all = ["dataset:acme/data", "dataset:acme/notes", "dataset:globex/data"];
   expect(await suggestions()).toEqual(all);
   await field.fill("cme");
+  // The list is rendered again while the user types.
+  await deliver({ endpoint: "inline", name: "globex/data" });
+  await expect.poll(() => rowsOf(page).count()).toBe(4);
+  expect(await field.inputValue()).toBe("cme");
   await field.press("Enter");
   await expect.poll(() => rowsOf(page).count()).toBe(2);
   expect(await suggestions()).toEqual(all);
+  await page.getByRole("button", { name: "Remove filter Repository: cme" }).click();
+  await expect.poll(() => rowsOf(page).count()).toBe(4);
+  expect(await field.inputValue()).toBe("");
 });
 
 test("An empty result shows what was searched, and the filters can be reset", async () => {

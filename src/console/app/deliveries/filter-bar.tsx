@@ -74,7 +74,7 @@ export function FilterBar({
 const debounceMs = 250;
 
 /** The free-text search. `/` focuses it, and Escape leaves it. */
-function SearchField({ value, onChange }: { value: string; onChange: (search: string | undefined) => void }) {
+function SearchField({ value, onChange }: { value: string; onChange: (search: string) => void }) {
   const field = useRef<HTMLInputElement>(null);
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
   const submitted = useRef<string | undefined>(undefined);
@@ -83,7 +83,7 @@ function SearchField({ value, onChange }: { value: string; onChange: (search: st
     const text = field.current?.value.trim() ?? "";
     if (text === value) return;
     submitted.current = text;
-    onChange(text === "" ? undefined : text);
+    onChange(text);
   };
   // The other filters can change while the user types.
   const latest = useRef(submit);
@@ -144,7 +144,7 @@ function StatusFilter({
   const chosen = readStatuses(filter.status);
   const toggle = (status: ConsoleStatus) => {
     const next = chosen.includes(status) ? chosen.filter((other) => other !== status) : [...chosen, status];
-    onChange({ status: next.length === 0 ? undefined : next.join() });
+    onChange({ status: next.join() });
   };
   return (
     <fieldset class="status-filter">
@@ -208,6 +208,11 @@ function FilterFields({
   onChange: (changes: ListFilter) => void;
 }) {
   const [isTimeOpen, setTimeOpen] = useState(false);
+  const repository = useRef<HTMLInputElement>(null);
+  // Not with the property `value`: each arriving delivery renders the list, which would remove what the user has typed.
+  useLayoutEffect(() => {
+    if (repository.current) repository.current.value = filter.repository ?? "";
+  }, [filter.repository]);
   const custom = filter.last === undefined ? describeTime(filter, new Date()) : undefined;
   return (
     <div id="filter-fields" class="filter-fields" data-open={isOpen}>
@@ -233,19 +238,19 @@ function FilterFields({
         onChange={(action) => onChange({ action })}
       />
       <input
+        ref={repository}
         class="input repository-filter"
         aria-label="Repository"
         placeholder="Repository or part of it"
         list={repositoryListId}
         autoComplete="off"
         spellcheck={false}
-        value={filter.repository ?? ""}
         onChange={({ currentTarget }) => onChange({ repository: currentTarget.value.trim() })}
       />
       <select
         class="select"
         aria-label="Time"
-        value={filter.last ?? (custom === undefined ? "" : "custom")}
+        value={filter.last ?? (custom ? "custom" : "")}
         onChange={({ currentTarget }) => {
           if (currentTarget.value === "custom") setTimeOpen(true);
           else onChange({ last: currentTarget.value, from: undefined, until: undefined });
@@ -281,7 +286,7 @@ function Choice({
   all: string;
   value: string | undefined;
   values: readonly string[];
-  onChange: (value: string | undefined) => void;
+  onChange: (value: string) => void;
 }) {
   const options = value === undefined || values.includes(value) ? values : [...values, value];
   return (
@@ -289,7 +294,7 @@ function Choice({
       class="select"
       aria-label={label}
       value={value ?? ""}
-      onChange={({ currentTarget }) => onChange(currentTarget.value === "" ? undefined : currentTarget.value)}
+      onChange={({ currentTarget }) => onChange(currentTarget.value)}
     >
       <option value="">{all}</option>
       {options.map((option) => (
