@@ -30,6 +30,7 @@ const takesLong = [
   "test/faults/**/*.test.ts",
   "test/**/*.browser.test.ts",
   "test/catch-up/simulation.test.ts",
+  "test/cli/commands/deploy.test.ts",
   "test/cli/commands/dev.test.ts",
   "test/cli/commands/hub.test.ts",
   "test/cli/commands/sync.test.ts",
@@ -41,6 +42,7 @@ const takesLong = [
   "test/dev/dev-session.test.ts",
   "test/dev/reloading-server.test.ts",
   "test/doctor/doctor.test.ts",
+  "test/doctor/space.test.ts",
   "test/e2e/audit.test.ts",
   "test/e2e/template.test.ts",
   "test/inbox/bucket/contract.test.ts",
@@ -49,6 +51,7 @@ const takesLong = [
   "test/inbox/sqlite/late-success.test.ts",
   "test/inbox/sqlite/two-processes.test.ts",
   "test/local-hub/s3/multipart.test.ts",
+  "test/local-hub/spaces/spaces.test.ts",
   "test/server-file/load-failure.test.ts",
   "test/server-file/server-process.test.ts",
   "test/tunnel/program.test.ts",
@@ -83,7 +86,8 @@ export default defineConfig({
     // Its own second is over before a process has started on a busy machine.
     expect: { poll: { timeout: 15_000 } },
     unstubEnvs: true,
-    setupFiles: ["test/support/end-of-file.ts"],
+    globalSetup: ["test/support/thread-bundles.ts"],
+    setupFiles: ["test/support/setup.ts"],
     projects: [
       // One project, since each one transforms and imports the sources again. `npm run test:unit` runs some of its folders.
       {

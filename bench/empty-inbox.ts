@@ -2,8 +2,8 @@ import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { openInbox } from "../src/inbox/open-inbox.ts";
-import { countAllSql } from "../src/inbox/sqlite/database.ts";
 import { DeliveryTable } from "../src/inbox/sqlite/delivery-table.ts";
+import { countAllSql } from "../src/inbox/sqlite/schema.ts";
 import { createConsoleLogger } from "../src/receiver/logs.ts";
 import { inboxFolder } from "./inbox-folder.ts";
 

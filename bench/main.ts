@@ -17,7 +17,7 @@ import { measureReceive } from "./receive.ts";
 import { printLines, printNote, written } from "./report.ts";
 import type { BenchOptions } from "./trial.ts";
 
-/** The parts with the defaults that stable medians require. All parts together take less than twenty minutes. */
+/** The parts with the defaults that stable medians require. All parts together take more than half an hour. */
 const parts: Readonly<Record<string, { measure: (options: BenchOptions) => Promise<void>; defaults: BenchOptions }>> = {
   receive: { measure: measureReceive, defaults: { rounds: 5, seconds: 2.2 } },
   cold: { measure: measureColdStart, defaults: { rounds: 15, seconds: 0 } },

@@ -39,6 +39,11 @@ export interface Delivery<Payload = WebhookPayload> {
 /** The start of the IDs of derived deliveries. The ID of a request is not used if it starts like this. */
 export const derivedIdPrefix = "catch-up-";
 
+/** Returns whether the Hub sent a delivery, or the server derived it. */
+export function originOf(id: string): Delivery["origin"] {
+  return id.startsWith(derivedIdPrefix) ? "catch-up" : "webhook";
+}
+
 /** A delivery whose body is not parsed yet. */
 export type UnparsedDelivery = Omit<Delivery, "payload" | "origin">;
 
@@ -93,8 +98,7 @@ function withPayload(
   { id, endpoint, body, receivedAt, attempt }: UnparsedDelivery,
   payload: unknown,
 ): Delivery<unknown> {
-  const origin = id.startsWith(derivedIdPrefix) ? "catch-up" : "webhook";
-  return { id, endpoint, body, payload, receivedAt, attempt, origin };
+  return { id, endpoint, body, payload, receivedAt, attempt, origin: originOf(id) };
 }
 
 interface PayloadProblem {

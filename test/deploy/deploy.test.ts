@@ -14,7 +14,7 @@ const bot = { name: "bot", organization: "local-user", type: "space" };
 const repo = { type: "dataset", name: "local-user/data" } as const;
 
 const serverFile = (reply = "first") => `
-import { WebhooksServer } from ${JSON.stringify(join(root, "src/index.ts"))};
+import { WebhooksServer } from ${JSON.stringify(join(root, "dist/index.js"))};
 const server = new WebhooksServer();
 server.webhook("retrain", { watch: "dataset:local-user/data", scope: "repo.content" }, () => "${reply}");
 export default server;
@@ -55,10 +55,20 @@ async function createProject(changes: Readonly<Record<string, string>> = {}): Pr
   return folder;
 }
 
+/** What server files declare, by their content. Loading a file takes a process. */
+const described = new Map<string, ReturnType<typeof describeServerFile>>();
+
+async function describeOnce(file: string): ReturnType<typeof describeServerFile> {
+  const content = await readFile(file, "utf8");
+  const description = described.get(content) ?? describeServerFile(file);
+  described.set(content, description);
+  return description;
+}
+
 function optionsFor(folder: string, changes: Partial<DeployOptions> = {}): DeployOptions {
   return {
     ...{ client, folder, space, savesSecrets: true, pollMs: 20 },
-    describe: () => describeServerFile(join(folder, "server.ts")),
+    describe: () => describeOnce(join(folder, "server.ts")),
     confirm: async () => true,
     askFor: async () => undefined,
     ...changes,
@@ -113,7 +123,7 @@ describe("A deployment", () => {
 
   test("of a new project is healthy, explains the next step, and leaves no refused delivery", async () => {
     const template = await readFile(join(root, "templates/space/server.ts"), "utf8");
-    const server = template.replace('"hub-webhooks"', JSON.stringify(join(root, "src/index.ts")));
+    const server = template.replace('"hub-webhooks"', JSON.stringify(join(root, "dist/index.js")));
     const folder = await createProject({ "server.ts": server });
     expect(await run(deploy(optionsFor(folder, { dryRun: true })))).not.toContain("webhooks planned");
     const events: string[] = [];
@@ -388,7 +398,7 @@ test("A Space with its inbox in a bucket loses nothing while it sleeps, wakes, a
       .join(""),
     "server.ts": `
 import { appendFileSync } from "node:fs";
-import { WebhooksServer } from ${JSON.stringify(join(root, "src/index.ts"))};
+import { WebhooksServer } from ${JSON.stringify(join(root, "dist/index.js"))};
 const server = new WebhooksServer();
 server.webhook("retrain", { watch: "dataset:local-user/data", scope: "repo.content", background: true }, async ({ repo }) => {
   await new Promise((resolve) => setTimeout(resolve, 300));
@@ -461,11 +471,11 @@ function clientWith(answerTo: (call: Call, count: number, sent: { body: string }
   };
   const { setTimeout: wait } = globalThis;
   const waits: number[] = [];
-  const timers = vi.spyOn(globalThis, "setTimeout").mockImplementation(((run: () => void, ms = 0) => {
+  const timers = vi.spyOn(globalThis, "setTimeout").mockImplementation(((run: () => void, ms = 0, ...given: []) => {
     // Other timers, such as those of the client's timeout, are not of these lengths.
     const isSkipped = ms === 50_000 || ms === 55_000;
     if (isSkipped) waits.push(ms);
-    return wait(run, isSkipped ? 0 : ms);
+    return wait(run, isSkipped ? 0 : ms, ...given);
   }) as typeof setTimeout);
   const random = vi.spyOn(Math, "random").mockReturnValue(0);
   onTestFinished(() => void [timers.mockRestore(), random.mockRestore()]);

@@ -18,7 +18,7 @@ const files = {
   Dockerfile: 'FROM node:24-slim\nWORKDIR /app\nCOPY . .\nCMD ["node", "start.ts"]\n',
   "README.md": "---\nsdk: docker\n---\n",
   "server.ts": `
-import { WebhooksServer } from ${JSON.stringify(join(root, "src/index.ts"))};
+import { WebhooksServer } from ${JSON.stringify(join(root, "dist/index.js"))};
 const server = new WebhooksServer();
 server.webhook("retrain", { watch: "dataset:local-user/data", background: true }, () => "done");
 export default server;

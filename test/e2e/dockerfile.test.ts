@@ -27,27 +27,35 @@ const receivers = [
     name: "The Dockerfile of this repository",
     endpoint: "trigger_training",
     answer: { started: true, dataset: "acme/data", revision: "575db8b7a51b6f85eb06eee540738584589f131c" },
-    context: async () => root,
+    build: async () => ({ context: root, image: await buildForTests(root) }),
   },
   {
     name: "The Dockerfile of templates/space",
     endpoint: "on_new_data",
     answer: { seen: "acme/data", revision: "575db8b7a51b6f85eb06eee540738584589f131c" },
-    context: spaceWithPackedPackage,
+    build: buildSpace,
   },
 ];
 
-describe.skipIf(skipReason).each(receivers)("$name", ({ endpoint, answer, context }) => {
-  let folder: string;
-  let contextFolder: string;
+/** Removes what the tests have built. */
+const removals: (() => Promise<void>)[] = [];
+afterAll(async () => {
+  for (const remove of removals) await remove();
+});
+
+async function buildForTests(context: string): Promise<Image> {
+  const image = await buildImage(context);
+  removals.push(() => image.remove());
+  return image;
+}
+
+describe.skipIf(skipReason).each(receivers)("$name", ({ endpoint, answer, build }) => {
+  let context: string;
   let image: Image;
   let container: Container;
   let url: string;
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), "dockerfile-test-"));
-    await chmod(folder, 0o755);
-    contextFolder = await context(folder);
-    image = await buildImage(contextFolder);
+    ({ context, image } = await build());
     const port = await freePort();
     url = `http://127.0.0.1:${port}`;
     container = startContainer(image, { PORT: String(port), WEBHOOK_SECRET: secret });
@@ -55,8 +63,6 @@ describe.skipIf(skipReason).each(receivers)("$name", ({ endpoint, answer, contex
   }, buildTimeout);
   afterAll(async () => {
     await container?.stop("SIGKILL");
-    await image?.remove();
-    await rm(folder, { recursive: true, force: true });
   });
 
   test("runs as user 1000, which can only write to the folder of the inbox", async () => {
@@ -72,7 +78,7 @@ describe.skipIf(skipReason).each(receivers)("$name", ({ endpoint, answer, contex
   test("installs no development dependencies", async () => {
     const installed = await readdir(join(image.root, image.workdir, "node_modules"), { recursive: true });
     expect(installed).toContain("hono/package.json");
-    for (const name of await developmentDependencies(contextFolder)) {
+    for (const name of await developmentDependencies(context)) {
       expect(installed).not.toContain(`${name}/package.json`);
     }
   });
@@ -105,11 +111,7 @@ describe.skipIf(skipReason).each(receivers)("$name", ({ endpoint, answer, contex
 describe.skipIf(skipReason)("The Dockerfile of templates/space with an inbox in a bucket", () => {
   test("loses no delivery when the disk is lost between two runs", { timeout: buildTimeout }, async () => {
     await using hub = await LocalHub.launch();
-    const folder = await mkdtemp(join(tmpdir(), "dockerfile-bucket-test-"));
-    await chmod(folder, 0o755);
-    const context = await spaceWithPackedPackage(folder);
-    await appendFile(join(context, "server.ts"), backgroundEndpoint);
-    const image = await buildImage(context);
+    const { folder, image } = await buildSpace();
     const temporary = join(folder, "temporary");
     await wipe(temporary);
     const start = async (environment: Record<string, string>) => {
@@ -126,27 +128,22 @@ describe.skipIf(skipReason)("The Dockerfile of templates/space with an inbox in 
       await container.healthy();
       return { container, baseUrl: `http://127.0.0.1:${port}` };
     };
-    try {
-      const first = await start({ HOLD: "1" });
-      const ids = Array.from({ length: 20 }, (_, index) => `delivery-${index}`);
-      for (const id of ids) {
-        const payload = webhookPayload("repo.content");
-        const request = deliveryRequest({ endpoint: "stored", payload, secret, baseUrl: first.baseUrl });
-        request.headers.set("Webhook-Id", id);
-        expect((await fetch(request)).status).toBe(202);
-      }
-      await first.container.stop("SIGKILL");
-      await wipe(temporary);
-      await wipe(join(image.root, image.workdir, ".hub-webhooks"));
-      const second = await start({});
-      await waitFor(() => {
-        const output = second.container.output();
-        expect(ids.filter((id) => !output.includes(`ran ${id}.`))).toEqual([]);
-      });
-    } finally {
-      await image.remove();
-      await rm(folder, { recursive: true, force: true });
+    const first = await start({ HOLD: "1" });
+    const ids = Array.from({ length: 20 }, (_, index) => `delivery-${index}`);
+    for (const id of ids) {
+      const payload = webhookPayload("repo.content");
+      const request = deliveryRequest({ endpoint: "stored", payload, secret, baseUrl: first.baseUrl });
+      request.headers.set("Webhook-Id", id);
+      expect((await fetch(request)).status).toBe(202);
     }
+    await first.container.stop("SIGKILL");
+    await wipe(temporary);
+    await wipe(join(image.root, image.workdir, ".hub-webhooks"));
+    const second = await start({});
+    await waitFor(() => {
+      const output = second.container.output();
+      expect(ids.filter((id) => !output.includes(`ran ${id}.`))).toEqual([]);
+    });
   });
 });
 
@@ -164,17 +161,32 @@ server.webhook("stored", { background: true }, async (_payload, { delivery, log 
 });
 `;
 
-/** Creates the files of a Space, with the package from this repository instead of the registry. */
-async function spaceWithPackedPackage(folder: string): Promise<string> {
-  const tarball = await pack(folder);
-  const space = join(folder, "space");
-  await cp(join(root, "templates", "space"), space, { recursive: true });
-  await dependOn(tarball, { project: space });
-  // Docker builds of a project with secrets must not copy them into the image.
-  await writeFile(join(space, ".npmrc"), "omit-lockfile-registry-resolved=true\n");
-  await writeFile(join(space, "key.pem"), "private");
-  const lock = await runProgram(["npm", "install", "--package-lock-only"], { cwd: space });
-  expect(lock.code, lock.output).toBe(0);
+interface BuiltSpace {
+  folder: string;
+  context: string;
+  image: Image;
+}
+
+let space: Promise<BuiltSpace> | undefined;
+
+/** Builds a Space with a background endpoint, and with the package from this repository instead of the registry. Builds it once. */
+function buildSpace(): Promise<BuiltSpace> {
+  space ??= (async () => {
+    const folder = await mkdtemp(join(tmpdir(), "dockerfile-test-"));
+    removals.push(() => rm(folder, { recursive: true, force: true }));
+    await chmod(folder, 0o755);
+    const tarball = await pack(folder);
+    const context = join(folder, "space");
+    await cp(join(root, "templates", "space"), context, { recursive: true });
+    await appendFile(join(context, "server.ts"), backgroundEndpoint);
+    await dependOn(tarball, { project: context });
+    // Docker builds of a project with secrets must not copy them into the image.
+    await writeFile(join(context, ".npmrc"), "omit-lockfile-registry-resolved=true\n");
+    await writeFile(join(context, "key.pem"), "private");
+    const lock = await runProgram(["npm", "install", "--package-lock-only"], { cwd: context });
+    expect(lock.code, lock.output).toBe(0);
+    return { folder, context, image: await buildForTests(context) };
+  })();
   return space;
 }
 

@@ -125,14 +125,14 @@ describe("A receiver on an inbox in sqlite", () => {
         interval: 250,
       });
     let fastest = Number.POSITIVE_INFINITY;
-    // A busy machine can delay the process for reasons other than the replay, so use the fastest of several rounds.
+    // A turn can be long for reasons other than the replay, such as garbage collection, so use the fastest of several rounds.
     for (let round = 0; round < 10 && fastest >= 50; round += 1) {
       await areDead();
-      const { replayed, maxDelayMs } = (await receiver.control("replay-dead")) as Record<string, number>;
+      const { replayed, longestTurnMs = 0 } = (await receiver.control("replay-dead")) as Record<string, number>;
       expect(replayed).toBe(count);
-      fastest = Math.min(fastest, maxDelayMs ?? 0);
+      fastest = Math.min(fastest, longestTurnMs);
     }
-    console.log(`I21 sqlite: the event loop was blocked for at most ${fastest.toFixed(1)} ms`);
+    console.log(`I21 sqlite: the longest turn of the event loop took ${fastest.toFixed(1)} ms`);
     expect(fastest).toBeLessThan(50);
     await areDead();
     await receiver.stillWorks();

@@ -5,7 +5,6 @@ import { createRetryPolicy } from "../../src/inbox/retry.ts";
 import type { Outcome } from "../../src/payload/parse.ts";
 import { createMemoryLogger, type MemoryLogger } from "../support/memory-logger.ts";
 import { waitFor } from "../support/wait-for.ts";
-import "./bundled-thread.ts";
 
 /** Options of an inbox under test. */
 export interface EngineOptions {

@@ -11,7 +11,7 @@ export function inboxFile(): string {
 
 let empty: Uint8Array | undefined;
 
-/** Returns the path of a file with an empty inbox. To copy one is faster than to run all migrations. */
+/** Returns the path of a file with an empty inbox. To copy one is faster than to create its tables. */
 export function emptyInboxFile(): string {
   const file = inboxFile();
   if (empty === undefined) {

@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { WebhookError } from "../../core/errors.ts";
-import { schemaVersion } from "../sqlite/database.ts";
+import { schemaVersion } from "../sqlite/schema.ts";
 import { heartbeatKey, LogWriter, type Owner, ownerSchema, yieldKey } from "./log.ts";
 import type { LogReplay } from "./log-replay.ts";
 import { encodeJson, parseJson } from "./object-store.ts";

@@ -4,14 +4,9 @@ import { join } from "node:path";
 import { constants, DatabaseSync, type Session, type StatementSync } from "node:sqlite";
 import { WebhookError } from "../../core/errors.ts";
 import type { IncomingDelivery, RepairedGap } from "../inbox.ts";
-import {
-  countAllSql,
-  migrateDatabase,
-  openPrivateDatabase,
-  schemaVersion,
-  schemaVersionOf,
-} from "../sqlite/database.ts";
+import { migrateDatabase, openPrivateDatabase, schemaVersionOf } from "../sqlite/database.ts";
 import type { ChangeLog } from "../sqlite/inbox-file.ts";
+import { countAllSql, schemaVersion } from "../sqlite/schema.ts";
 import type { SqliteInbox } from "../sqlite/sqlite-inbox.ts";
 import { decodeRecord, type LogRecord, type LogWriter, quarantineKey, recordKey } from "./log.ts";
 import type { Gap, LogTarget } from "./log-replay.ts";

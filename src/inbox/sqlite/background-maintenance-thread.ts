@@ -6,7 +6,7 @@ import { pathToFileURL } from "node:url";
 import { parentPort, workerData } from "node:worker_threads";
 import { LoopMonitor } from "../loop-monitor.ts";
 import type { BackgroundMaintenanceData, MaintenanceAnswer, MaintenanceRequest } from "./background-maintenance.ts";
-import { isFromNewerRelease } from "./database.ts";
+import { createReleaseCheck } from "./database.ts";
 import { DeliveryTable } from "./delivery-table.ts";
 import { spaceOf } from "./file-system.ts";
 import { heartbeatSql } from "./statements.ts";
@@ -37,6 +37,7 @@ url.searchParams.set("mode", "rw");
 const database = new DatabaseSync(url, { timeout: 2_000 });
 // Commits are not synced, because heartbeats do not need to survive a power failure.
 database.exec("PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 0");
+const isFromNewerRelease = createReleaseCheck(database);
 const heartbeat = database.prepare(heartbeatSql);
 /** Before SQLite 3.51 (Node 22), which has no `NOOP`, this statement checkpoints the WAL. */
 const walProgress = database.prepare("PRAGMA wal_checkpoint(NOOP)");
@@ -64,7 +65,7 @@ function sendHeartbeat(): void {
 function write(action: () => void): void {
   database.exec("BEGIN IMMEDIATE");
   try {
-    if (!isFromNewerRelease(database)) action();
+    if (!isFromNewerRelease()) action();
     database.exec("COMMIT");
   } finally {
     if (database.isTransaction) database.exec("ROLLBACK");
@@ -103,7 +104,7 @@ function openTable(): DeliveryTable {
 function indexGroup(): boolean {
   const { free = 0, total = 0 } = spaceOf(dirname(file)) ?? {};
   // Some file systems report a total size of 0.
-  if ((total > 0 && free < minFreeBytes) || isFromNewerRelease(database)) return false;
+  if ((total > 0 && free < minFreeBytes) || isFromNewerRelease()) return false;
   const { index } = openTable();
   const group = index.readGroup();
   if (!group) return false;

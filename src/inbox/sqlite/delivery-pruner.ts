@@ -36,20 +36,20 @@ export class DeliveryPruner {
     const { finished, removeBody, removeAttempts, removeFromIndex, emptied, removeId } = this.#statements;
     const until = performance.now() + maxStepMs;
     const bodies = this.#removeSome(
-      (limit) => finished.all(endpoint, bodiesBefore, limit),
+      (limit) => finished().all(endpoint, bodiesBefore, limit),
       until,
       (sequence) => {
-        removeBody.run(sequence);
-        removeAttempts.run(sequence);
-        removeFromIndex.run(sequence);
+        removeBody().run(sequence);
+        removeAttempts().run(sequence);
+        removeFromIndex().run(sequence);
       },
     );
     if (!bodies.isDone) return bodies;
     const idsRemovedBefore = Math.min(bodiesBefore, idsBefore);
     const { isDone } = this.#removeSome(
-      (limit) => emptied.all(endpoint, idsRemovedBefore, limit),
+      (limit) => emptied().all(endpoint, idsRemovedBefore, limit),
       until,
-      (sequence) => removeId.run(sequence),
+      (sequence) => removeId().run(sequence),
     );
     return { count: bodies.count, isDone };
   }

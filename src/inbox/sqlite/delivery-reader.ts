@@ -21,14 +21,17 @@ import type { Statements } from "./statements.ts";
 export type TimedAttempt = DeliveryAttempt & { startedAt: Date; durationMs: number };
 
 function listAttempts(statements: Statements, sequence: number): DeliveryAttempt[] {
-  return statements.attempts.all(sequence).map(toAttempt);
+  return statements.attempts().all(sequence).map(toAttempt);
 }
 
 function listAttemptsWithDetails(statements: Statements, sequence: number): DeliveryAttempt[] {
-  return statements.attemptsWithDetails.all(sequence).map((row) => {
-    const details = typeof row.details === "string" ? decodeDetails(row.details) : undefined;
-    return { ...toAttempt(row), ...(details && { details }) };
-  });
+  return statements
+    .attemptsWithDetails()
+    .all(sequence)
+    .map((row) => {
+      const details = typeof row.details === "string" ? decodeDetails(row.details) : undefined;
+      return { ...toAttempt(row), ...(details && { details }) };
+    });
 }
 
 /** Whether this attempt is stored with the same start time, duration, outcome, and error code. */
@@ -37,7 +40,7 @@ export function hasAttempt(
   sequence: number,
   { number, startedAt, durationMs, outcome, error }: TimedAttempt,
 ): boolean {
-  const stored = statements.attempt.get(sequence, number);
+  const stored = statements.attempt().get(sequence, number);
   return (
     stored?.started_at === startedAt.getTime() &&
     stored.duration_ms === toStoredDuration(durationMs) &&
@@ -83,7 +86,7 @@ export class TotalsTable {
   /** Stores the counts. Call this method at the end of each transaction. */
   store(): void {
     for (const [endpoint, added] of this.#added) {
-      for (const [status, count] of added) if (count !== 0) this.#statements.addToTotal.run(endpoint, status, count);
+      for (const [status, count] of added) if (count !== 0) this.#statements.addToTotal().run(endpoint, status, count);
     }
     this.#added.clear();
   }
@@ -168,7 +171,7 @@ export class DeliveryReader {
   }
 
   get({ endpoint, id }: DeliveryKey): StoredDelivery | undefined {
-    const row = this.#statements.find.get(endpoint, id);
+    const row = this.#statements.find().get(endpoint, id);
     if (!row) return undefined;
     const headers = typeof row.headers === "string" ? decodeHeaders(row.headers) : undefined;
     return {
@@ -193,7 +196,7 @@ export class DeliveryReader {
   }
 
   #readAll(sequences: readonly number[]): StoredDelivery[] {
-    const rows = sequences.map((sequence) => this.#statements.row.get(sequence));
+    const rows = sequences.map((sequence) => this.#statements.row().get(sequence));
     return rows.filter((row) => row !== undefined).map((row) => this.#toStored(row));
   }
 
@@ -209,7 +212,7 @@ export class DeliveryReader {
   }: Pick<ListOptions, "endpoint" | "status"> & { before: number; limit: number }): number[] {
     const rows =
       endpoint === undefined && status === undefined
-        ? this.#statements.newest.all(before, limit)
+        ? this.#statements.newest().all(before, limit)
         : this.#totals({ endpoint, status }).flatMap((total) =>
             this.#newestOf(String(total.endpoint), String(total.status), { before, limit }),
           );
@@ -223,7 +226,8 @@ export class DeliveryReader {
   }
 
   #totals({ endpoint, status }: Pick<ListOptions, "endpoint" | "status">): Row[] {
-    return this.#statements.totals
+    return this.#statements
+      .totals()
       .all()
       .filter((total) => total.endpoint === (endpoint ?? total.endpoint))
       .filter((total) => total.status === (status ?? total.status));
@@ -231,15 +235,15 @@ export class DeliveryReader {
 
   #newestOf(endpoint: string, status: string, { before, limit }: { before: number; limit: number }): Row[] {
     const { newestQueued, newestRunning, newestEnded } = this.#statements;
-    if (status === "queued") return newestQueued.all(endpoint, before, limit);
-    if (status === "running") return newestRunning.all(endpoint, before, limit);
-    return newestEnded.all(endpoint, status, before, limit);
+    if (status === "queued") return newestQueued().all(endpoint, before, limit);
+    if (status === "running") return newestRunning().all(endpoint, before, limit);
+    return newestEnded().all(endpoint, status, before, limit);
   }
 
   counts(): Record<string, DeliveryCounts> {
     // The object has no prototype, because an endpoint may be named "__proto__".
     const counts: Record<string, Record<DeliveryStatus, number>> = Object.create(null);
-    for (const row of this.#statements.totals.all()) {
+    for (const row of this.#statements.totals().all()) {
       const endpoint = String(row.endpoint);
       const known = counts[endpoint] ?? { queued: 0, running: 0, succeeded: 0, ignored: 0, dead: 0, cancelled: 0 };
       counts[endpoint] = known;
@@ -298,7 +302,7 @@ export class DeliveryReader {
       if (sequence < from) break;
       const isTimeOver = performance.now() >= stopAt;
       if (!isMatch && !isTimeOver) continue;
-      const row = this.#statements.row.get(sequence);
+      const row = this.#statements.row().get(sequence);
       if (!row) continue;
       if (this.#matches({ filter, options }, row)) sequences.push(sequence);
       if (sequences.length === limit || isTimeOver) {
@@ -343,10 +347,10 @@ export class DeliveryReader {
   /** Returns the first sequence that was received at a time or later. Uses a binary search. */
   #firstReceivedAt(time: number): number {
     let low = 0;
-    let high = Number(this.#statements.lastSequence.get()?.sequence ?? 0) + 1;
+    let high = Number(this.#statements.lastSequence().get()?.sequence ?? 0) + 1;
     while (low < high) {
       const middle = Math.floor((low + high) / 2);
-      const row = this.#statements.firstFrom.get(middle);
+      const row = this.#statements.firstFrom().get(middle);
       if (!row || Number(row.received_at) >= time) high = middle;
       else low = Number(row.sequence) + 1;
     }

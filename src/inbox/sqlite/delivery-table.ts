@@ -24,22 +24,22 @@ import {
 } from "./delivery-reader.ts";
 import { EventIndex } from "./event-index.ts";
 import { type Claimant, Leases } from "./leases.ts";
-import { prepareStatements, type Statements } from "./statements.ts";
+import { createStatements, type Statements } from "./statements.ts";
 
 /** The keys of own actions. Call the functions that write inside a transaction. */
 function ownActionTable(statements: Statements) {
   /** Removes keys whose retention period has ended, and the oldest keys above the maximum. */
   const prune = (now: number): void => {
     const before = now - ownActionRetentionMs;
-    statements.removeOwnActions.run({ max_kept: maxOwnActions, before, max_rows: maxRows });
+    statements.removeOwnActions().run({ max_kept: maxOwnActions, before, max_rows: maxRows });
   };
   return {
     add(keys: readonly string[], now: number): void {
-      for (const key of keys) statements.addOwnAction.run(key, now);
+      for (const key of keys) statements.addOwnAction().run(key, now);
       prune(now);
     },
     find: (keys: readonly string[]): ReadonlySet<string> =>
-      new Set(keys.filter((key) => statements.ownAction.get(key) !== undefined)),
+      new Set(keys.filter((key) => statements.ownAction().get(key) !== undefined)),
     prune,
   };
 }
@@ -48,16 +48,21 @@ function ownActionTable(statements: Statements) {
 function cursorTable(statements: Statements) {
   return {
     get(endpoint: string, key: string): string | undefined {
-      const row = statements.cursor.get(endpoint, key);
+      const row = statements.cursor().get(endpoint, key);
       return row && String(row.text);
     },
     list: (endpoint: string): ReadonlyMap<string, string> =>
-      new Map(statements.cursors.all(endpoint).map(({ key, text }) => [String(key), String(text)])),
+      new Map(
+        statements
+          .cursors()
+          .all(endpoint)
+          .map(({ key, text }) => [String(key), String(text)]),
+      ),
     set(endpoint: string, texts: ReadonlyMap<string, string>): void {
-      for (const [key, text] of texts) statements.setCursor.run(endpoint, key, text);
+      for (const [key, text] of texts) statements.setCursor().run(endpoint, key, text);
     },
     claim: ({ key, holder, forMs }: CursorClaim, now: number): boolean =>
-      statements.claimCursor.run({ key, holder, ends_at: now + forMs, now }).changes > 0,
+      statements.claimCursor().run({ key, holder, ends_at: now + forMs, now }).changes > 0,
   };
 }
 
@@ -122,7 +127,7 @@ export class DeliveryTable {
 
   constructor(database: DatabaseSync) {
     this.database = database;
-    this.statements = prepareStatements(database);
+    this.statements = createStatements(database);
     this.index = new EventIndex(this.statements);
     this.reader = new DeliveryReader(database, this.statements, this.index);
     this.totals = new TotalsTable(this.statements);
@@ -145,16 +150,16 @@ export class DeliveryTable {
     const times = [receivedAt.getTime(), now] as const;
     if (
       maxStored > 0 &&
-      this.statements.add.run(endpoint, id, body, ...times, headersText, replayOf ?? null, maxStored).changes > 0
+      this.statements.add().run(endpoint, id, body, ...times, headersText, replayOf ?? null, maxStored).changes > 0
     ) {
       this.totals.add(endpoint, "queued");
       return false;
     }
-    const known = this.statements.find.get(endpoint, id);
+    const known = this.statements.find().get(endpoint, id);
     if (!known) throw inboxFull(endpoint);
     if (known.status !== "dead") return true;
     const sequence = Number(known.sequence);
-    this.statements.revive.run(body, headersText, now, now, sequence);
+    this.statements.revive().run(body, headersText, now, now, sequence);
     if (known.body !== body) this.index.replace(sequence, body);
     return false;
   }
@@ -172,7 +177,7 @@ export class DeliveryTable {
   ): ClaimedRow[] {
     try {
       if (!this.#isDamaged) {
-        return this.#claimRows(endpoint, this.statements.due.all(endpoint, claimant.now, limit), claimant);
+        return this.#claimRows(endpoint, this.statements.due().all(endpoint, claimant.now, limit), claimant);
       }
     } catch (error) {
       if (!isDamage(error)) throw error;
@@ -181,7 +186,7 @@ export class DeliveryTable {
       onDamage(error);
       throw error;
     }
-    const due = this.statements.dueSequences.all(endpoint, claimant.now, limit + this.#damaged.size);
+    const due = this.statements.dueSequences().all(endpoint, claimant.now, limit + this.#damaged.size);
     const claimed: ClaimedRow[] = [];
     for (const { sequence } of due) {
       if (claimed.length === limit) break;
@@ -193,7 +198,8 @@ export class DeliveryTable {
   }
 
   nextSuspect(endpoint: string): { sequence: number; dueAt: number } | undefined {
-    return this.statements.suspects
+    return this.statements
+      .suspects()
       .all(endpoint, maxSuspects)
       .map((row) => ({ sequence: Number(row.sequence), dueAt: Number(row.due_at) }))
       .find(({ sequence }) => !this.#damaged.has(sequence));
@@ -210,7 +216,7 @@ export class DeliveryTable {
 
   #claimRows(endpoint: string, rows: readonly Row[], { processId, now }: Claimant): ClaimedRow[] {
     if (rows.length === 0) return [];
-    this.statements.claim.run(processId, now, JSON.stringify(rows.map(({ sequence }) => sequence)));
+    for (const { sequence } of rows) this.statements.claim().run(processId, now, Number(sequence));
     this.totals.move(endpoint, "queued", "running", rows.length);
     return rows.map((row) => toClaimed(endpoint, row, now));
   }
@@ -220,7 +226,7 @@ export class DeliveryTable {
     { sequence, claimant, onDamage }: { sequence: number; claimant: Claimant; onDamage: (error: unknown) => void },
   ): ClaimedRow | undefined {
     try {
-      const row = this.statements.row.get(sequence);
+      const row = this.statements.row().get(sequence);
       return row && this.#claimRows(endpoint, [row], claimant)[0];
     } catch (error) {
       if (!isDamage(error)) throw error;
@@ -239,15 +245,15 @@ export class DeliveryTable {
    */
   recordEnd(row: ClaimedRow, { attempt, next }: AttemptEnd, { processId, now }: Claimant): RecordedEnd {
     const { sequence, endpoint, id } = row;
-    if (this.statements.addRunningAttempt.run(...toAttemptRow(sequence, attempt), processId).changes > 0) {
+    if (this.statements.addRunningAttempt().run(...toAttemptRow(sequence, attempt), processId).changes > 0) {
       return { result: "stored", next: this.#end(sequence, { endpoint, next, now, from: "running" }) };
     }
-    const other = this.statements.find.get(endpoint, id);
+    const other = this.statements.find().get(endpoint, id);
     if (other === undefined) return { result: "superseded" };
     const found = Number(other.sequence);
     if (hasAttempt(this.statements, found, attempt)) return { result: "stored", next };
     if (next.status === "queued" || next.status === "dead") return { result: "superseded" };
-    this.statements.addAttempt.run(...toAttemptRow(found, attempt));
+    this.statements.addAttempt().run(...toAttemptRow(found, attempt));
     // A delivery with a requested replay must run again, so a late result does not end the delivery.
     const isEnded = other.status === "succeeded" || other.status === next.status;
     if (isEnded || other.replay_requested === 1) return { result: "superseded" };
@@ -260,45 +266,40 @@ export class DeliveryTable {
     { endpoint, next, now, from }: { endpoint: string; next: NextStep; now: number; from: DeliveryStatus },
   ): NextStep {
     const isQueued = next.status === "queued";
-    const ended = this.statements.end.get(
-      next.status,
-      isQueued ? next.dueAt : null,
-      now,
-      isQueued ? null : now,
-      isQueued && !next.counts ? 1 : 0,
-      sequence,
-    );
-    const status = toStatus(ended?.status);
-    if (from === "running") this.totals.move(endpoint, from, status);
-    return status === "queued" ? { status, dueAt: Number(ended?.due_at), counts: !isQueued || next.counts } : next;
+    const isUncounted = isQueued && !next.counts ? 1 : 0;
+    const times = [isQueued ? next.dueAt : null, now, isQueued ? null : now] as const;
+    const isReplayed = this.statements.end().run(next.status, ...times, isUncounted, sequence).changes === 0;
+    if (isReplayed) this.statements.endReplayed().run(now, isUncounted, sequence);
+    if (from === "running") this.totals.move(endpoint, from, isReplayed ? "queued" : next.status);
+    return isReplayed ? { status: "queued", dueAt: now, counts: isUncounted === 0 } : next;
   }
 
   /** Returns when the next delivery of an endpoint that is not a suspect is due. */
   nextDueAt(endpoint: string): number | undefined {
-    const dueAt = this.statements.nextDue.get(endpoint)?.due_at;
+    const dueAt = this.statements.nextDue().get(endpoint)?.due_at;
     return typeof dueAt === "number" ? dueAt : undefined;
   }
 
   /** Corrects the times of deliveries after the clock was set back. Otherwise, retries would be delayed by the difference. */
   correctClock(endpoint: string, now: number): void {
-    this.statements.correctClock.run({ endpoint, now });
+    this.statements.correctClock().run({ endpoint, now });
   }
 
   /** Queues a delivery again, a running one when its attempt ends. Returns `false` if the delivery or its body is not stored. */
   replay({ endpoint, id }: DeliveryKey, now: number): boolean {
-    return this.statements.replay.run({ now, endpoint, id }).changes > 0;
+    return this.statements.replay().run({ now, endpoint, id }).changes > 0;
   }
 
   /** See `Inbox.discard`. */
   discard({ endpoint, id }: DeliveryKey, now: number): void {
-    if (this.statements.discard.run({ endpoint, id, now }).changes > 0) return;
-    const row = this.statements.find.get(endpoint, id);
+    if (this.statements.discard().run({ endpoint, id, now }).changes > 0) return;
+    const row = this.statements.find().get(endpoint, id);
     if (!row) throw deliveryUnknown({ endpoint, id }, "discarded");
     if (row.status === "running") throw deliveryRunning({ endpoint, id });
   }
 
   lastSequence(): number {
-    return Number(this.statements.lastSequence.get()?.sequence ?? 0);
+    return Number(this.statements.lastSequence().get()?.sequence ?? 0);
   }
 
   /**
@@ -310,11 +311,11 @@ export class DeliveryTable {
     { after, last, now }: { after: number; last: number; now: number },
   ): { count: number; next: number | undefined } {
     const until = performance.now() + maxReplayMs;
-    const found = this.statements.dead.all(endpoint, after, last, maxReplayRows);
+    const found = this.statements.dead().all(endpoint, after, last, maxReplayRows);
     let count = 0;
     for (const row of found) {
       const sequence = Number(row.sequence);
-      count += Number(this.statements.replayDead.run({ sequence, now }).changes);
+      count += Number(this.statements.replayDead().run({ sequence, now }).changes);
       if (performance.now() >= until) return { count, next: sequence };
     }
     const lastFound = found.length === maxReplayRows ? found.at(-1) : undefined;
@@ -323,26 +324,32 @@ export class DeliveryTable {
 
   /** Pauses an endpoint: the statements that claim deliveries skip it. */
   pause(endpoint: string): void {
-    this.statements.pause.run(endpoint);
+    this.statements.pause().run(endpoint);
   }
 
   resume(endpoint: string): void {
-    this.statements.resume.run(endpoint);
+    this.statements.resume().run(endpoint);
   }
 
   pausedEndpoints(): string[] {
-    return this.statements.paused.all().map(({ endpoint }) => String(endpoint));
+    return this.statements
+      .paused()
+      .all()
+      .map(({ endpoint }) => String(endpoint));
   }
 
   endpoints(): { endpoint: string; retention: Retention | undefined }[] {
-    return this.statements.endpoints.all().map(({ endpoint, retention_ms, ids_kept_ms }) => ({
-      endpoint: String(endpoint),
-      retention: retention_ms === null ? undefined : { bodiesMs: Number(retention_ms), idsMs: Number(ids_kept_ms) },
-    }));
+    return this.statements
+      .endpoints()
+      .all()
+      .map(({ endpoint, retention_ms, ids_kept_ms }) => ({
+        endpoint: String(endpoint),
+        retention: retention_ms === null ? undefined : { bodiesMs: Number(retention_ms), idsMs: Number(ids_kept_ms) },
+      }));
   }
 
   /** Stores the retention of an endpoint for processes that do not serve the endpoint. */
   setRetention(endpoint: string, { bodiesMs, idsMs }: Retention): void {
-    this.statements.setRetention.run(endpoint, bodiesMs, idsMs);
+    this.statements.setRetention().run(endpoint, bodiesMs, idsMs);
   }
 }

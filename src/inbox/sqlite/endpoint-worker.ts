@@ -1,4 +1,4 @@
-import { setTimeout as wait } from "node:timers/promises";
+import { setImmediate as nextTurn, setTimeout as wait } from "node:timers/promises";
 import { resolvesWithin } from "../../core/time.ts";
 import { attemptOutcome, inboxClosing, leaseLost, storedClosingError } from "../errors.ts";
 import { type EndpointQueue, type FinishedRun, nextStep } from "../inbox.ts";
@@ -123,15 +123,18 @@ export class EndpointWorker {
 
   async #claimSome(): Promise<void> {
     const { queue, table, processId, now, gate } = this.#options;
-    const limit = queue.concurrency - this.#occupiedSlots;
+    let limit = 0;
     let isDamaged = false;
     const onDamage = (error: unknown) => {
       isDamaged = true;
       this.#recordDamage(error);
     };
-    const rows = await this.#tryClaim(() =>
-      table.claim(queue.endpoint, { limit, claimant: { processId, now: now() }, onDamage }),
-    );
+    const rows = await this.#tryClaim(() => {
+      // In the transaction, because more handlers have finished by then. Otherwise, every other transaction would claim one delivery.
+      // Suspects can have started too, and SQLite has no limit below 0.
+      limit = this.#closing ? 0 : Math.max(0, queue.concurrency - this.#occupiedSlots);
+      return table.claim(queue.endpoint, { limit, claimant: { processId, now: now() }, onDamage });
+    });
     for (const row of rows ?? []) {
       gate.start();
       void this.#run(row);
@@ -147,7 +150,7 @@ export class EndpointWorker {
   async #tryClaim<Claimed>(claim: () => Claimed): Promise<Claimed | undefined> {
     const { groupCommit, log, queue, damage, monotonicNow } = this.#options;
     try {
-      const result = await groupCommit.write(claim);
+      const result = await groupCommit.write(claim, { isLast: true });
       this.#failingSince = undefined;
       return result;
     } catch (error) {
@@ -172,8 +175,9 @@ export class EndpointWorker {
       if (hasSlot) this.#occupiedSlots -= 1;
       hasSlot = false;
     };
-    // The handler starts asynchronously, because the heartbeat thread must start before the handler can block the event loop.
-    const done = Promise.resolve()
+    // Before the handler can block the event loop, the heartbeat thread must start, and the senders of the deliveries that the same
+    // transaction has accepted must be answered.
+    const done = nextTurn()
       .then(() => this.#process(row, { signal: controller.signal, freeSlot }))
       .finally(() => {
         freeSlot();
@@ -190,8 +194,10 @@ export class EndpointWorker {
 
   async #process(row: ClaimedRow, { signal, freeSlot }: { signal: AbortSignal; freeSlot: () => void }): Promise<void> {
     const { queue } = this.#options;
-    // `close` was called while the delivery was being claimed.
+    // `close` was called after the claim.
     if (this.#closing) return this.#release(row);
+    // Another process has taken the delivery over.
+    if (signal.aborted) return;
     const startedAt = performance.now();
     const { id, endpoint, body, receivedAt, attempt: number, countedAttempts } = row;
     const isLastAttempt = countedAttempts >= queue.policy.maxAttempts;
@@ -221,7 +227,7 @@ export class EndpointWorker {
     await stored;
   }
 
-  /** Requeues a delivery that was claimed while the inbox was closing. The handler has not run. */
+  /** Requeues a delivery whose handler has not run, because the inbox is closing. */
   async #release(row: ClaimedRow): Promise<void> {
     const { groupCommit, table, processId, now, log } = this.#options;
     try {

@@ -5,6 +5,13 @@ import type { Statements } from "./statements.ts";
 
 /** The number of deliveries per group. Fewer deliveries are not indexed, because a search examines them in about 10 ms. */
 const groupSize = 500;
+/**
+ * The number of groups that wait while many deliveries arrive, because reading them would take a tenth of the core that accepts these. By
+ * default, as many deliveries of one endpoint can be queued. A search examines them in about 2 s, in requests of 0.3 s.
+ */
+const busyGroups = 200;
+/** The number of deliveries between two calls of `readGroup` that count as many. */
+const minBusyDeliveries = 100;
 /** The target duration of reading a group. Reading one large body can take longer. */
 const maxReadMs = 20;
 /** The target duration of adding deliveries. New deliveries wait until the transaction ends. */
@@ -36,6 +43,8 @@ export interface IndexPosition {
  */
 export class EventIndex {
   readonly #statements: Statements;
+  /** The sequence of the newest delivery at the last call of `readGroup`. */
+  #last = Number.NaN;
 
   constructor(statements: Statements) {
     this.#statements = statements;
@@ -43,21 +52,24 @@ export class EventIndex {
 
   /** The sequence up to which all deliveries with a readable body are indexed. Never decreases. */
   get end(): number {
-    return Number(this.#statements.indexEnd.get()?.delivery ?? 0);
+    return Number(this.#statements.indexEnd().get()?.delivery ?? 0);
   }
 
   /**
-   * Reads the next deliveries to index, or returns `undefined` if there are fewer than a group. Call this method outside a transaction,
-   * because reading takes longer than adding.
+   * Reads the next deliveries to index, or returns `undefined` if there are fewer than a group, or if many have arrived since the last
+   * call. Call this method outside a transaction, because reading takes longer than adding.
    */
   readGroup({ size = groupSize } = {}): EventGroup | undefined {
     const after = this.end;
-    if (Number(this.#statements.lastSequence.get()?.sequence ?? 0) - after < size) return undefined;
+    const last = Number(this.#statements.lastSequence().get()?.sequence ?? 0);
+    const isBusy = last - this.#last >= minBusyDeliveries;
+    this.#last = last;
+    if (last - after < (isBusy ? busyGroups * size : size)) return undefined;
     const stopAt = performance.now() + maxReadMs;
     const events: (readonly [number, ...EventKeys])[] = [];
     let end = after;
     try {
-      for (const { sequence, body } of this.#statements.bodiesAfter.iterate(after, size)) {
+      for (const { sequence, body } of this.#statements.bodiesAfter().iterate(after, size)) {
         end = Number(sequence);
         if (typeof body === "string") events.push([end, ...keysOf(body)]);
         if (performance.now() >= stopAt) break;
@@ -79,12 +91,12 @@ export class EventIndex {
     const stopAt = performance.now() + maxAddMs;
     let added = 0;
     for (const event of events) {
-      this.#statements.addToIndex.run(...event);
+      this.#statements.addToIndex().run(...event);
       added += 1;
       if (performance.now() >= stopAt) break;
     }
     const next = events[added];
-    this.#statements.moveIndexEnd.run(next ? next[0] - 1 : end);
+    this.#statements.moveIndexEnd().run(next ? next[0] - 1 : end);
   }
 
   /**
@@ -92,7 +104,7 @@ export class EventIndex {
    * replace it. Call this method inside a transaction.
    */
   replace(sequence: number, body: string): void {
-    this.#statements.replaceInIndex.run(sequence, ...keysOf(body));
+    this.#statements.replaceInIndex().run(sequence, ...keysOf(body));
   }
 
   /**
@@ -107,7 +119,7 @@ export class EventIndex {
       { newest: newestOfAction, key: keyOf(action) },
     ].filter(({ key }) => key !== null);
     for (let below = before; ; ) {
-      const found = wanted.map(({ newest, key }) => Number(newest.get(key, below)?.delivery ?? 0));
+      const found = wanted.map(({ newest, key }) => Number(newest().get(key, below)?.delivery ?? 0));
       const sequence = Math.min(...found);
       if (sequence === 0) return;
       const isMatch = found.every((one) => one === sequence);

@@ -21,6 +21,7 @@ export type TransactionTarget = Pick<InboxFile, "isTransaction" | "begin" | "com
 
 interface Write {
   operation: () => unknown;
+  isLast: boolean;
   since: number;
   resolve: (result: unknown) => void;
   reject: (error: unknown) => void;
@@ -56,12 +57,13 @@ export class GroupCommit {
    * Runs an operation in the next transaction. Resolves with the operation's result after the commit is synced to disk. An
    * error in one operation does not affect the other operations, unless SQLite rolls back the transaction.
    *
+   * @param isLast whether the operation follows all others of the transaction, so that it sees their changes.
    * @throws the operation's error if it is a `WebhookError`, and `INBOX_UNAVAILABLE` for all other errors.
    */
-  write<Result>(operation: () => Result): Promise<Result> {
+  write<Result>(operation: () => Result, { isLast = false } = {}): Promise<Result> {
     return new Promise((resolve, reject) => {
       // The cast is safe, because `resolve` is called only with the result of this operation.
-      this.#waiting.push({ operation, since: performance.now(), resolve: resolve as Write["resolve"], reject });
+      this.#waiting.push({ operation, isLast, since: performance.now(), resolve: resolve as Write["resolve"], reject });
       this.#schedule(Math.max(0, this.#pauseUntil - performance.now()));
     });
   }
@@ -80,7 +82,8 @@ export class GroupCommit {
 
   #flush(): void {
     const isSingle = this.#singleWrites > 0;
-    const group = this.#waiting.splice(0, isSingle ? 1 : this.#waiting.length);
+    const taken = this.#waiting.splice(0, isSingle ? 1 : this.#waiting.length);
+    const group = [...taken.filter(({ isLast }) => !isLast), ...taken.filter(({ isLast }) => isLast)];
     try {
       this.#target.begin();
     } catch (error) {

@@ -7,7 +7,7 @@ import { isBusy, isFull } from "../../core/files.ts";
 import type { Logger } from "../../core/log.ts";
 import { unavailable } from "../errors.ts";
 import type { CompactedInbox, InboxProblem } from "../inbox.ts";
-import { isFromNewerRelease, openInboxDatabase } from "./database.ts";
+import { createReleaseCheck, openInboxDatabase } from "./database.ts";
 import { DeliveryTable } from "./delivery-table.ts";
 import { DiskSpace, spaceOf } from "./file-system.ts";
 
@@ -55,6 +55,7 @@ export class InboxFile {
   readonly #reader: DatabaseSync | undefined;
   readonly #database: DatabaseSync;
   readonly #space: DiskSpace;
+  readonly #isFromNewerRelease: () => boolean;
   readonly #begin: StatementSync;
   readonly #commit: StatementSync;
   /** The identities of the open files, in the order of `suffixes`. */
@@ -74,6 +75,7 @@ export class InboxFile {
     this.#database = database;
     this.table = new DeliveryTable(database);
     this.committed = this.#reader ? new DeliveryTable(this.#reader) : this.table;
+    this.#isFromNewerRelease = createReleaseCheck(database);
     this.#begin = database.prepare("BEGIN IMMEDIATE");
     this.#commit = database.prepare("COMMIT");
     const folder = file === ":memory:" ? undefined : dirname(resolve(file));
@@ -82,11 +84,6 @@ export class InboxFile {
     // The WAL of an earlier process can fill a small disk.
     this.#checkpoint();
     this.#identities = this.#identitiesAtPath();
-  }
-
-  /** Whether the changes are stored in a log before each commit. */
-  get isLogged(): boolean {
-    return this.#changes !== undefined;
   }
 
   /** The current problem, if the file is gone, or if this process must not write to it. */
@@ -196,7 +193,7 @@ export class InboxFile {
 
   /** @throws if a newer release has changed the tables, to which this release could write wrong rows. */
   #checkRelease(): void {
-    if (!isFromNewerRelease(this.#database)) return;
+    if (!this.#isFromNewerRelease()) return;
     const message = `A newer release of hub-webhooks has updated the inbox "${this.#path}" while this process was running. New deliveries are rejected. Update hub-webhooks, and restart this process.`;
     if (!this.#outdated) this.#options.log.error({ code: "INBOX_UNUSABLE", file: this.#path }, message);
     this.#outdated = unavailable(message, "INBOX_UNUSABLE");

@@ -42,42 +42,44 @@ export class Leases {
     const { running, runningSequences, row } = this.#statements;
     const unreadable = new Set<number>();
     try {
-      return { rows: running.all(endpoint).map(toRunningRow), unreadable };
+      return { rows: running().all(endpoint).map(toRunningRow), unreadable };
     } catch (error) {
       if (!isDamage(error)) throw error;
       onDamage(error);
     }
-    const rows = runningSequences.all(endpoint).flatMap(({ sequence }) => {
-      try {
-        const found = row.get(Number(sequence));
-        return found ? [toRunningRow(found)] : [];
-      } catch {
-        unreadable.add(Number(sequence));
-        return [];
-      }
-    });
+    const rows = runningSequences()
+      .all(endpoint)
+      .flatMap(({ sequence }) => {
+        try {
+          const found = row().get(Number(sequence));
+          return found ? [toRunningRow(found)] : [];
+        } catch {
+          unreadable.add(Number(sequence));
+          return [];
+        }
+      });
     return { rows, unreadable };
   }
 
   /** Returns the sequence of a delivery. Reads only an index, so it also works for a delivery on a damaged page. */
   sequenceOf({ endpoint, id }: DeliveryKey): number | undefined {
-    const sequence = this.#statements.sequenceOf.get(endpoint, id)?.sequence;
+    const sequence = this.#statements.sequenceOf().get(endpoint, id)?.sequence;
     return sequence === undefined ? undefined : Number(sequence);
   }
 
   /** Requeues a delivery that this process claimed but never ran. */
   release({ sequence }: Pick<RunningRow, "sequence">, { processId, now }: Claimant): void {
-    const released = this.#statements.release.get({ sequence, process_id: processId, now });
+    const released = this.#statements.release().get({ sequence, process_id: processId, now });
     if (released) this.#totals.move(String(released.endpoint), "running", "queued");
   }
 
   addHeartbeat({ processId, now }: Claimant): void {
-    this.#statements.heartbeat.run(processId, now);
+    this.#statements.heartbeat().run(processId, now);
   }
 
   /** Returns the number of heartbeats of each process, by process ID. */
   heartbeats(): ReadonlyMap<string, number> {
-    const rows = this.#statements.heartbeats.all();
+    const rows = this.#statements.heartbeats().all();
     return new Map(rows.map(({ process_id, heartbeats }) => [String(process_id), Number(heartbeats)]));
   }
 
@@ -91,22 +93,22 @@ export class Leases {
     { heartbeats }: { heartbeats: number | undefined },
   ): { running: number; lastHeartbeatAt: number } | undefined {
     const { process, markProcessGone, countRunning } = this.#statements;
-    const row = process.get(processId);
+    const row = process().get(processId);
     if (row?.heartbeats !== heartbeats) return undefined;
     const lastHeartbeatAt = Number(row?.last_heartbeat_at ?? 0);
     if (typeof row?.running_when_gone === "number") return { running: row.running_when_gone, lastHeartbeatAt };
-    const running = Number(countRunning.get(processId)?.running);
-    markProcessGone.run(processId, running);
+    const running = Number(countRunning().get(processId)?.running);
+    markProcessGone().run(processId, running);
     return { running, lastHeartbeatAt };
   }
 
   removeProcess(processId: string): void {
-    this.#statements.removeProcess.run({ process_id: processId });
+    this.#statements.removeProcess().run({ process_id: processId });
   }
 
   /** Removes processes that have no running deliveries and sent their last heartbeat before `time`. */
   removeProcessesBefore(time: number): void {
-    this.#statements.removeProcessesBefore.run(time);
+    this.#statements.removeProcessesBefore().run(time);
   }
 
   /**
@@ -122,7 +124,7 @@ export class Leases {
       lastHeartbeatAt,
     }: { wasAlone: boolean; policy: RetryPolicy; now: number; lastHeartbeatAt: number },
   ) {
-    const row = this.#statements.row.get(sequence);
+    const row = this.#statements.row().get(sequence);
     if (row?.status !== "running" || row.process_id !== processId) return undefined;
     const uncountedCrashes = Number(row.uncounted_crashes);
     const isCounted = countsAsAttempt({ wasAlone, uncountedCrashes });
@@ -132,7 +134,7 @@ export class Leases {
     const isDead = isCounted && attempt - uncountedAttempts >= policy.maxAttempts;
     // Some crashes do not count, so there can be more crashes than attempts. The wait is then the one before the last attempt.
     const crash = Math.min(Number(row.crashes) + 1, Math.max(1, policy.maxAttempts - 1));
-    this.#statements.recover.run({
+    this.#statements.recover().run({
       status: isDead ? "dead" : "queued",
       due_at: isDead ? null : now + policy.waitAfter(crash),
       finished_at: isDead ? now : null,
@@ -144,9 +146,9 @@ export class Leases {
     this.#totals.move(String(row.endpoint), "running", isDead ? "dead" : "queued");
     const startedAt = Number(row.started_at ?? row.scheduled_at);
     const crashed = { number: attempt, startedAt: new Date(startedAt), durationMs: lastHeartbeatAt - startedAt };
-    this.#statements.addAttempt.run(
-      ...toAttemptRow(sequence, { ...crashed, outcome: "abandoned", error: storedCrashError }),
-    );
+    this.#statements
+      .addAttempt()
+      .run(...toAttemptRow(sequence, { ...crashed, outcome: "abandoned", error: storedCrashError }));
     return { endpoint: String(row.endpoint), id: String(row.id), attempt, isCounted, isDead };
   }
 }

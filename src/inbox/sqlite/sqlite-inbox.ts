@@ -146,11 +146,9 @@ export class SqliteInbox implements Inbox {
       if (!this.#file.hasRoomFor(bytes)) throw inboxUnavailable(new Error("The disk is full."));
       return table.add(delivery, { now: now(), maxQueued: this.#maxQueued });
     });
-    // The claim is then part of the same transaction, which saves a request to the store of the log.
-    if (this.#file.isLogged) this.#wake(delivery.endpoint);
-    const duplicate = await stored;
-    if (!duplicate && !this.#file.isLogged) this.#wake(delivery.endpoint);
-    return { duplicate };
+    // The claim is then part of the same transaction, which saves a sync to disk, or a request to the store of the log.
+    this.#wake(delivery.endpoint);
+    return { duplicate: await stored };
   }
 
   /** Runs an operation in the next transaction. @throws `INBOX_UNAVAILABLE` if the changes are not stored. */

@@ -1,4 +1,4 @@
-import type { DatabaseSync } from "node:sqlite";
+import type { DatabaseSync, StatementSync } from "node:sqlite";
 
 /** Adds a heartbeat of a process and clears the mark that the process is gone. Parameters: the process ID and the time. */
 export const heartbeatSql = `
@@ -14,17 +14,26 @@ const notPaused = "NOT EXISTS (SELECT 1 FROM paused_endpoints WHERE paused_endpo
 const ended = "status NOT IN ('queued', 'running')";
 
 /**
- * Prepares the statements of an inbox. Each statement uses an index, so the cost of a statement does not grow with the number of
- * deliveries.
+ * The statements of an inbox, each of which is prepared when it is first called. Each statement uses an index, so the cost of a statement
+ * does not grow with the number of deliveries.
+ *
+ * A limit is an expression (`LIMIT ? + 0`), because SQLite prepares a statement with `LIMIT ?` again each time a limit is bound, which
+ * takes three times as long as claiming a delivery.
  */
-export function prepareStatements(database: DatabaseSync) {
-  const sql = (text: string) => database.prepare(text);
+export function createStatements(database: DatabaseSync) {
+  const sql = (text: string) => {
+    let prepared: StatementSync | undefined;
+    return () => {
+      prepared ??= database.prepare(text);
+      return prepared;
+    };
+  };
   return {
     find: sql("SELECT * FROM deliveries WHERE endpoint = ? AND id = ?"),
     row: sql("SELECT * FROM deliveries WHERE sequence = ?"),
     sequenceOf: sql("SELECT sequence FROM deliveries WHERE endpoint = ? AND id = ?"),
     newest: sql(
-      "SELECT sequence FROM deliveries WHERE sequence < ? AND body IS NOT NULL ORDER BY sequence DESC LIMIT ?",
+      "SELECT sequence FROM deliveries WHERE sequence < ? AND body IS NOT NULL ORDER BY sequence DESC LIMIT ? + 0",
     ),
     // These deliveries have no index by sequence, because each delivery would enter and leave it. Their number is limited.
     newestQueued: sql(
@@ -33,20 +42,20 @@ export function prepareStatements(database: DatabaseSync) {
        UNION ALL
        SELECT sequence FROM deliveries INDEXED BY deliveries_suspect
          WHERE status = 'queued' AND crashes > 0 AND endpoint = ?1 AND sequence < ?2
-       ORDER BY sequence DESC LIMIT ?3`,
+       ORDER BY sequence DESC LIMIT ?3 + 0`,
     ),
     newestRunning: sql(
       `SELECT sequence FROM deliveries INDEXED BY deliveries_running
-       WHERE status = 'running' AND endpoint = ? AND sequence < ? ORDER BY sequence DESC LIMIT ?`,
+       WHERE status = 'running' AND endpoint = ? AND sequence < ? ORDER BY sequence DESC LIMIT ? + 0`,
     ),
     newestEnded: sql(
       `SELECT sequence FROM deliveries INDEXED BY deliveries_by_status
        WHERE endpoint = ? AND status = ? AND ${ended} AND sequence < ? AND body IS NOT NULL
-       ORDER BY sequence DESC LIMIT ?`,
+       ORDER BY sequence DESC LIMIT ? + 0`,
     ),
     indexEnd: sql("SELECT delivery FROM event_index_end"),
     moveIndexEnd: sql("UPDATE event_index_end SET delivery = ?"),
-    bodiesAfter: sql("SELECT sequence, body FROM deliveries WHERE sequence > ? ORDER BY sequence LIMIT ?"),
+    bodiesAfter: sql("SELECT sequence, body FROM deliveries WHERE sequence > ? ORDER BY sequence LIMIT ? + 0"),
     addToIndex: sql(
       `INSERT INTO event_index SELECT ?1, ?2, ?3, ?4 FROM deliveries WHERE sequence = ?1 AND body IS NOT NULL
        ON CONFLICT DO NOTHING`,
@@ -82,45 +91,43 @@ export function prepareStatements(database: DatabaseSync) {
     due: sql(
       `SELECT sequence, id, body, received_at, attempts, uncounted_attempts FROM deliveries
        WHERE status = 'queued' AND crashes = 0 AND endpoint = ?1 AND due_at <= ?2 AND ${notPaused}
-       ORDER BY due_at, sequence LIMIT ?3`,
+       ORDER BY due_at, sequence LIMIT ?3 + 0`,
     ),
     dueSequences: sql(
       `SELECT sequence FROM deliveries WHERE status = 'queued' AND crashes = 0 AND endpoint = ?1 AND due_at <= ?2
          AND ${notPaused}
-       ORDER BY due_at, sequence LIMIT ?3`,
+       ORDER BY due_at, sequence LIMIT ?3 + 0`,
     ),
     nextDue: sql(
       `SELECT min(due_at) AS due_at FROM deliveries WHERE status = 'queued' AND crashes = 0 AND endpoint = ?1 AND ${notPaused}`,
     ),
     suspects: sql(
       `SELECT sequence, due_at FROM deliveries WHERE status = 'queued' AND crashes > 0 AND endpoint = ?1 AND ${notPaused}
-       ORDER BY due_at, sequence LIMIT ?2`,
+       ORDER BY due_at, sequence LIMIT ?2 + 0`,
     ),
-    // The sequences are a JSON array, which costs less than a statement per delivery.
+    // One statement for all claimed deliveries, with `sequence IN (…)`, takes a third longer, because it reads each row twice.
     claim: sql(
       `UPDATE deliveries SET status = 'running', process_id = ?1, due_at = NULL, scheduled_at = ?2, started_at = ?2,
          attempts = attempts + 1
-       WHERE sequence IN (SELECT value FROM json_each(?3))`,
+       WHERE sequence = ?3`,
     ),
-    // A delivery that was replayed while it was running is queued again, regardless of the result of the attempt.
+    // Changes no row if the delivery was replayed while it was running. `RETURNING` would add half the time of the update.
     end: sql(
-      `UPDATE deliveries SET
-         status = iif(replay_requested, 'queued', ?1),
-         due_at = iif(replay_requested, ?3, ?2),
-         scheduled_at = ?3,
-         finished_at = iif(replay_requested, NULL, ?4),
-         uncounted_attempts = iif(replay_requested, attempts, uncounted_attempts + ?5),
-         crashes = iif(?5, crashes, 0),
-         replay_requested = 0,
-         process_id = NULL
-       WHERE sequence = ?6
-       RETURNING status, due_at`,
+      `UPDATE deliveries SET status = ?1, due_at = ?2, scheduled_at = ?3, finished_at = ?4,
+         uncounted_attempts = uncounted_attempts + ?5, crashes = iif(?5, crashes, 0), process_id = NULL
+       WHERE sequence = ?6 AND replay_requested = 0`,
+    ),
+    endReplayed: sql(
+      `UPDATE deliveries SET status = 'queued', due_at = ?1, scheduled_at = ?1, finished_at = NULL,
+         uncounted_attempts = attempts, crashes = iif(?2, crashes, 0), replay_requested = 0, process_id = NULL
+       WHERE sequence = ?3`,
     ),
     running: sql("SELECT sequence, id, process_id FROM deliveries WHERE status = 'running' AND endpoint = ?"),
     runningSequences: sql("SELECT sequence FROM deliveries WHERE status = 'running' AND endpoint = ?"),
     countRunning: sql("SELECT count(*) AS running FROM deliveries WHERE status = 'running' AND process_id = ?"),
     release: sql(
-      `UPDATE deliveries SET status = 'queued', due_at = :now, scheduled_at = :now, process_id = NULL, attempts = attempts - 1
+      `UPDATE deliveries SET status = 'queued', due_at = :now, scheduled_at = :now, process_id = NULL, attempts = attempts - 1,
+         replay_requested = 0
        WHERE sequence = :sequence AND status = 'running' AND process_id = :process_id
        RETURNING endpoint`,
     ),
@@ -167,7 +174,7 @@ export function prepareStatements(database: DatabaseSync) {
     dead: sql(
       `SELECT sequence FROM deliveries
        WHERE status = 'dead' AND ${ended} AND endpoint = ? AND sequence > ? AND sequence <= ?
-       ORDER BY sequence LIMIT ?`,
+       ORDER BY sequence LIMIT ? + 0`,
     ),
     lastSequence: sql("SELECT max(sequence) AS sequence FROM deliveries"),
     replayDead: sql(
@@ -203,11 +210,11 @@ export function prepareStatements(database: DatabaseSync) {
          WHERE retention_ms <> excluded.retention_ms OR ids_kept_ms <> excluded.ids_kept_ms`,
     ),
     finished: sql(
-      "SELECT sequence FROM deliveries WHERE endpoint = ? AND finished_at < ? AND body IS NOT NULL LIMIT ?",
+      "SELECT sequence FROM deliveries WHERE endpoint = ? AND finished_at < ? AND body IS NOT NULL LIMIT ? + 0",
     ),
     removeBody: sql("UPDATE deliveries SET body = NULL, headers = NULL WHERE sequence = ?"),
     removeAttempts: sql("DELETE FROM attempts WHERE delivery = ?"),
-    emptied: sql("SELECT sequence FROM deliveries WHERE endpoint = ? AND finished_at < ? AND body IS NULL LIMIT ?"),
+    emptied: sql("SELECT sequence FROM deliveries WHERE endpoint = ? AND finished_at < ? AND body IS NULL LIMIT ? + 0"),
     removeId: sql("DELETE FROM deliveries WHERE sequence = ?"),
     cursor: sql("SELECT text FROM cursors WHERE endpoint = ? AND key = ?"),
     cursors: sql("SELECT key, text FROM cursors WHERE endpoint = ?"),
@@ -223,11 +230,11 @@ export function prepareStatements(database: DatabaseSync) {
     // The oldest keys have the lowest sequences, so only the first rows are read.
     removeOwnActions: sql(
       `DELETE FROM own_actions WHERE sequence IN (
-         SELECT sequence FROM (SELECT sequence, made_at FROM own_actions ORDER BY sequence LIMIT :max_rows)
+         SELECT sequence FROM (SELECT sequence, made_at FROM own_actions ORDER BY sequence LIMIT :max_rows + 0)
          WHERE sequence <= (SELECT max(sequence) FROM own_actions) - :max_kept OR made_at < :before
        )`,
     ),
   };
 }
 
-export type Statements = ReturnType<typeof prepareStatements>;
+export type Statements = ReturnType<typeof createStatements>;

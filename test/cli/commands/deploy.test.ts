@@ -19,7 +19,7 @@ async function createProject(): Promise<string> {
   const files = {
     Dockerfile: 'FROM node:24-slim\nCMD ["node", "start.ts"]\n',
     "README.md": "---\nsdk: docker\n---\n",
-    "server.ts": `import { WebhooksServer } from ${JSON.stringify(join(root, "src/index.ts"))};
+    "server.ts": `import { WebhooksServer } from ${JSON.stringify(join(root, "dist/index.js"))};
 const server = new WebhooksServer();
 server.webhook("retrain", { watch: "dataset:me/data" }, () => "done");
 export default server;

@@ -12,7 +12,7 @@ import { runCommand, runWithPrompts } from "../run-command.ts";
 const secret = "Planted-5ecret-60ad2c";
 const consoleToken = "Planted-console-t0ken";
 const serverFile = `
-import { WebhooksServer } from ${JSON.stringify(join(root, "src/index.ts"))};
+import { WebhooksServer } from ${JSON.stringify(join(root, "dist/index.js"))};
 const server = new WebhooksServer();
 server.webhook("retrain", { watch: "dataset:local-user/data" }, () => "done");
 export default server;

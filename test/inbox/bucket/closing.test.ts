@@ -49,9 +49,9 @@ test("An inbox that closes while the bucket is away rejects its deliveries 5 s a
   await waitFor(async () => expect(await inbox.problems()).toMatchObject([{ code: "INBOX_UNAVAILABLE" }]));
   const delays: number[] = [];
   const schedule = globalThis.setTimeout;
-  vi.spyOn(globalThis, "setTimeout").mockImplementation(((run: () => void, ms = 0) => {
+  vi.spyOn(globalThis, "setTimeout").mockImplementation(((run: () => void, ms = 0, ...given: []) => {
     if (ms >= 5_000) delays.push(ms);
-    return schedule(run, Math.min(ms, 5));
+    return schedule(run, Math.min(ms, 5), ...given);
   }) as typeof setTimeout);
   onTestFinished(() => void vi.restoreAllMocks());
   expect(await inbox.close(7_000)).toEqual({ interrupted: 0 });

@@ -10,9 +10,10 @@ import {
 } from "../../../src/inbox/bucket/log.ts";
 import { ObjectStoreError } from "../../../src/inbox/bucket/object-store.ts";
 import { createRetryPolicy } from "../../../src/inbox/retry.ts";
-import { migrateDatabase, schemaVersion } from "../../../src/inbox/sqlite/database.ts";
+import { migrateDatabase } from "../../../src/inbox/sqlite/database.ts";
 import { DeliveryPruner } from "../../../src/inbox/sqlite/delivery-pruner.ts";
 import type { ClaimedRow, DeliveryTable } from "../../../src/inbox/sqlite/delivery-table.ts";
+import { schemaVersion } from "../../../src/inbox/sqlite/schema.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 import { dump, type LoggedTable, openLoggedTable, replayLog, temporaryFile } from "./logged-table.ts";
 import { MemoryObjectStore } from "./memory-object-store.ts";

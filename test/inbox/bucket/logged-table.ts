@@ -6,8 +6,8 @@ import { onTestFinished } from "vitest";
 import { LogWriter, waitWithTimer } from "../../../src/inbox/bucket/log.ts";
 import { LogReplay } from "../../../src/inbox/bucket/log-replay.ts";
 import { BucketChangeLog, WorkingDatabase } from "../../../src/inbox/bucket/working-database.ts";
-import { schemaVersion } from "../../../src/inbox/sqlite/database.ts";
 import { DeliveryTable } from "../../../src/inbox/sqlite/delivery-table.ts";
+import { schemaVersion } from "../../../src/inbox/sqlite/schema.ts";
 import { createMemoryLogger, type MemoryLogger } from "../../support/memory-logger.ts";
 import type { MemoryObjectStore } from "./memory-object-store.ts";
 

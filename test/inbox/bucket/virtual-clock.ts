@@ -1,6 +1,6 @@
 import type { Transform } from "node:stream";
 import { Gzip } from "node:zlib";
-import { isThreadStopping } from "../bundled-thread.ts";
+import { isThreadStopping } from "../../support/bundled-thread.ts";
 
 /** A timer of a {@link VirtualClock}. */
 interface VirtualTimer {

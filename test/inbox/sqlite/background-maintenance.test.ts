@@ -6,7 +6,7 @@ import { setImmediate, setTimeout } from "node:timers/promises";
 import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { readFilter } from "../../../src/inbox/filter.ts";
 import { BackgroundMaintenance } from "../../../src/inbox/sqlite/background-maintenance.ts";
-import { schemaVersion } from "../../../src/inbox/sqlite/database.ts";
+import { schemaVersion } from "../../../src/inbox/sqlite/schema.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 import { startReceiverProcess } from "../../support/receiver-process.ts";
 import { waitFor } from "../../support/wait-for.ts";

@@ -46,19 +46,22 @@ const log: Logger = { debug: quiet, info: quiet, warn: console.error, error: con
 const inbox = new SqliteInbox({ file, log, now: Date.now, pollMs: hourMs, leaseMs: hourMs, firstPruneMs: hourMs });
 
 let onStored = quiet;
-inbox.startWorker({
-  endpoint: "worked",
-  concurrency: 32,
-  policy: createRetryPolicy({}),
-  retentionMs: hourMs,
-  run: async () => ({ status: "succeeded", result: undefined }),
-  onAttemptStored: () => onStored(),
-});
+/** The endpoints that run their deliveries, and how many at a time. */
+const concurrencies: Readonly<Record<string, number>> = { worked: 32, "worked by 4": 4 };
+for (const [endpoint, concurrency] of Object.entries(concurrencies)) {
+  inbox.startWorker({
+    ...{ endpoint, concurrency },
+    policy: createRetryPolicy({}),
+    retentionMs: hourMs,
+    run: async () => ({ status: "succeeded", result: undefined }),
+    onAttemptStored: () => onStored(),
+  });
+}
 
-/** Stores a group and, for the endpoint "worked", waits until it has run. */
+/** Stores a group and, if its endpoint runs deliveries, waits until it has run. */
 async function deliver(endpoint: string, size: number): Promise<void> {
   const worked = Promise.withResolvers<void>();
-  let left = endpoint === "worked" ? size : 0;
+  let left = endpoint in concurrencies ? size : 0;
   if (left === 0) worked.resolve();
   onStored = () => {
     left -= 1;
@@ -89,10 +92,9 @@ function mark(name: string): void {
 }
 
 const results: Record<string, Counts> = {};
-await deliver("accepted", 40);
-await deliver("worked", 40);
-for (const endpoint of ["accepted", "worked"]) {
-  for (const size of [1, 32]) {
+
+async function measure(endpoint: string, sizes: readonly number[]): Promise<void> {
+  for (const size of sizes) {
     const name = `${endpoint}, ${size}`;
     const before = { ...counts };
     mark(name);
@@ -105,5 +107,12 @@ for (const endpoint of ["accepted", "worked"]) {
     };
   }
 }
+
+await deliver("accepted", 40);
+await deliver("worked", 40);
+await measure("accepted", [1, 32]);
+await measure("worked", [1, 32]);
+await deliver("worked by 4", 40);
+await measure("worked by 4", [32]);
 console.log(JSON.stringify(results));
 process.exit();

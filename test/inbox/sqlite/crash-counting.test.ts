@@ -96,6 +96,17 @@ describe("A delivery that was running when its process crashed", () => {
     });
   });
 
+  test("runs once if it was replayed before its handler started, and a shutdown requeued it", () => {
+    const { claim, table, now } = openTable();
+    const first = claim().claimed;
+    table.replay(key, now());
+    table.leases.release(first, { processId: "me", now: now() });
+    const { claimed } = claim();
+    const attempt = { number: claimed.attempt, startedAt: new Date(), durationMs: 1, outcome: "succeeded" as const };
+    table.recordEnd(claimed, { attempt, next: { status: "succeeded" } }, { processId: "me", now: now() });
+    expect(table.reader.get(key)).toMatchObject({ status: "succeeded" });
+  });
+
   test("is recovered only once", () => {
     const { claim, table, now } = openTable();
     claim();

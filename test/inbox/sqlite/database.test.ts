@@ -5,7 +5,8 @@ import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { fileURLToPath } from "node:url";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { migrations, openInboxDatabase } from "../../../src/inbox/sqlite/database.ts";
+import { openInboxDatabase } from "../../../src/inbox/sqlite/database.ts";
+import { currentTables, migrations } from "../../../src/inbox/sqlite/schema.ts";
 import { SqliteInbox } from "../../../src/inbox/sqlite/sqlite-inbox.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 import { inboxFile } from "../inbox-file.ts";
@@ -67,6 +68,23 @@ describe("The file of an inbox", () => {
       database.close();
     },
   );
+
+  test("has the same tables whether it is new or migrated from the first version", () => {
+    const describeTables = (database: DatabaseSync) =>
+      database
+        .prepare("SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY name")
+        .all()
+        // A migration keeps the spaces of the old statement, and quotes new names.
+        .map(({ sql, ...table }) => ({ ...table, sql: String(sql).replaceAll(/\s+|"/g, "") }));
+    const [created, migrated] = [new DatabaseSync(":memory:"), new DatabaseSync(":memory:")];
+    created.exec(currentTables);
+    for (const migration of migrations) migrated.exec(migration);
+    expect(describeTables(created)).toEqual(describeTables(migrated));
+    for (const table of ["log_position", "event_index_end"]) {
+      const read = `SELECT * FROM ${table}`;
+      expect(created.prepare(read).all()).toEqual(migrated.prepare(read).all());
+    }
+  });
 
   test("of a newer release is rejected and not changed", () => {
     const file = inboxFile();

@@ -3,9 +3,9 @@ import { DatabaseSync } from "node:sqlite";
 import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { readFilter } from "../../../src/inbox/filter.ts";
 import type { Inbox, ListOptions } from "../../../src/inbox/inbox.ts";
-import { countAllSql } from "../../../src/inbox/sqlite/database.ts";
 import { DeliveryReader } from "../../../src/inbox/sqlite/delivery-reader.ts";
 import { DeliveryTable } from "../../../src/inbox/sqlite/delivery-table.ts";
+import { countAllSql } from "../../../src/inbox/sqlite/schema.ts";
 import { eventBody } from "../search-contract.ts";
 import { openInbox, succeeded, work } from "./open-inbox.ts";
 

@@ -1,9 +1,10 @@
 import { join } from "node:path";
 import { DatabaseSync, StatementSync } from "node:sqlite";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { countAllSql, openInboxDatabase } from "../../../src/inbox/sqlite/database.ts";
+import { openInboxDatabase } from "../../../src/inbox/sqlite/database.ts";
 import { DeliveryTable } from "../../../src/inbox/sqlite/delivery-table.ts";
-import { prepareStatements } from "../../../src/inbox/sqlite/statements.ts";
+import { countAllSql } from "../../../src/inbox/sqlite/schema.ts";
+import { createStatements } from "../../../src/inbox/sqlite/statements.ts";
 import { createFolder } from "../../support/temporary-folder.ts";
 import { incoming, openInbox, succeeded, waitForStatus, work } from "./open-inbox.ts";
 
@@ -22,7 +23,7 @@ function fill(file: string, { count, columns }: { count: number; columns: string
 describe("A statement on a large inbox", () => {
   const texts: Record<string, string> = {};
   const database = openInboxDatabase(":memory:");
-  for (const [name, { sourceSQL }] of Object.entries(prepareStatements(database))) texts[name] = sourceSQL;
+  for (const [name, statement] of Object.entries(createStatements(database))) texts[name] = statement().sourceSQL;
 
   // A list of queued deliveries sorts at most `maxQueued`.
   const { newestQueued: _newestQueued, ...others } = texts;
@@ -48,8 +49,8 @@ describe("A list that another connection changes while it is read", () => {
     const setStatus = (status: string) =>
       writer.database.exec(`UPDATE deliveries SET status = '${status}' WHERE id = 'a'; ${countAllSql}`);
     setStatus("running");
-    const queued = statements.newestQueued.all.bind(statements.newestQueued);
-    vi.spyOn(statements.newestQueued, "all").mockImplementation((...values) => {
+    const queued = statements.newestQueued().all.bind(statements.newestQueued());
+    vi.spyOn(statements.newestQueued(), "all").mockImplementation((...values) => {
       const found = queued(...values);
       setStatus("queued");
       return found;

@@ -5,11 +5,12 @@ import fc from "fast-check";
 import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { readFilter } from "../../../src/inbox/filter.ts";
 import type { ListOptions } from "../../../src/inbox/inbox.ts";
-import { countAllSql, migrateDatabase, migrations, openInboxDatabase } from "../../../src/inbox/sqlite/database.ts";
+import { migrateDatabase, openInboxDatabase } from "../../../src/inbox/sqlite/database.ts";
 import { DeliveryPruner } from "../../../src/inbox/sqlite/delivery-pruner.ts";
 import { DeliveryReader } from "../../../src/inbox/sqlite/delivery-reader.ts";
 import { DeliveryTable } from "../../../src/inbox/sqlite/delivery-table.ts";
 import type { EventGroup } from "../../../src/inbox/sqlite/event-index.ts";
+import { countAllSql, migrations } from "../../../src/inbox/sqlite/schema.ts";
 import { waitFor } from "../../support/wait-for.ts";
 import { inboxFile } from "../inbox-file.ts";
 import { eventBody } from "../search-contract.ts";
@@ -42,13 +43,13 @@ function toOpened(database: DatabaseSync) {
 type Opened = ReturnType<typeof openTable>;
 
 /** Adds deliveries that have succeeded. Each tenth is of a model, and only the first has the action "delete". */
-function fill({ database }: Pick<Opened, "database">, count: number): void {
+function fill({ database }: Pick<Opened, "database">, count: number, first = 0): void {
   const add = database.prepare(
     `INSERT INTO deliveries (endpoint, id, status, body, received_at, scheduled_at, finished_at)
      VALUES ('retrain', ?, 'succeeded', ?, 1, 1, 1)`,
   );
   database.exec("BEGIN");
-  for (let number = 0; number < count; number += 1) {
+  for (let number = first; number < first + count; number += 1) {
     const repository = number % 10 === 0 ? "model:acme/net" : "dataset:acme/data";
     add.run(`d${number}`, eventBody({ repository, action: number === 0 ? "delete" : "update" }));
   }
@@ -350,6 +351,17 @@ describe("The index of events", () => {
     expect(index.end).toBe(2);
     expect(indexedIn(opened)).toEqual([1, 2]);
     expect(index.readGroup({ size: 495 })?.after).toBe(2);
+  });
+
+  test("is not written while many deliveries arrive, unless a search would take long", () => {
+    const opened = openTable(inboxFile());
+    const hasGroup = () => opened.table.index.readGroup({ size: 5 }) !== undefined;
+    fill(opened, 10);
+    expect(hasGroup()).toBe(true);
+    fill(opened, 100, 10);
+    expect([hasGroup(), hasGroup()]).toEqual([false, true]);
+    fill(opened, 900, 110);
+    expect(hasGroup()).toBe(true);
   });
 
   test("is written in the thread of a server, to the deliveries of all processes", async () => {

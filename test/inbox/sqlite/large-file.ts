@@ -1,6 +1,7 @@
 import { closeSync, openSync, readSync, writeSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
-import { countAllSql, openInboxDatabase } from "../../../src/inbox/sqlite/database.ts";
+import { openInboxDatabase } from "../../../src/inbox/sqlite/database.ts";
+import { countAllSql } from "../../../src/inbox/sqlite/schema.ts";
 
 const pageBytes = 4_096;
 

@@ -6,13 +6,13 @@ import type { Statements } from "../../../src/inbox/sqlite/statements.ts";
 /** Creates a table whose query for all running deliveries fails. */
 function tableThatFails(error: Error): Leases {
   const statements = {
-    running: {
+    running: () => ({
       all: () => {
         throw error;
       },
-    },
-    runningSequences: { all: () => [{ sequence: 1 }] },
-    row: { get: () => ({ sequence: 1, id: "a", process_id: "other" }) },
+    }),
+    runningSequences: () => ({ all: () => [{ sequence: 1 }] }),
+    row: () => ({ get: () => ({ sequence: 1, id: "a", process_id: "other" }) }),
   };
   return new Leases(statements as unknown as Statements, {} as TotalsTable);
 }

@@ -3,10 +3,11 @@ import { DatabaseSync } from "node:sqlite";
 import { setImmediate } from "node:timers/promises";
 import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { BackgroundMaintenance } from "../../../src/inbox/sqlite/background-maintenance.ts";
-import { countAllSql, openInboxDatabase } from "../../../src/inbox/sqlite/database.ts";
+import { openInboxDatabase } from "../../../src/inbox/sqlite/database.ts";
 import { DeliveryPruner } from "../../../src/inbox/sqlite/delivery-pruner.ts";
 import { DeliveryTable } from "../../../src/inbox/sqlite/delivery-table.ts";
-import { prepareStatements } from "../../../src/inbox/sqlite/statements.ts";
+import { countAllSql } from "../../../src/inbox/sqlite/schema.ts";
+import { createStatements } from "../../../src/inbox/sqlite/statements.ts";
 import { waitFor } from "../../support/wait-for.ts";
 import { failed } from "../engine.ts";
 import { inboxFile } from "../inbox-file.ts";
@@ -185,13 +186,13 @@ test("Many deliveries on damaged pages do not prevent the removal of others", as
   const database = openInboxDatabase(file);
   onTestFinished(() => database.close());
   fill(file, { count: 250, status: "succeeded" });
-  const statements = prepareStatements(database);
-  const removeBody = {
+  const statements = createStatements(database);
+  const removeBody = () => ({
     run: (sequence: number) => {
       if (sequence <= 205) throw Object.assign(new Error("malformed"), { errcode: 11 });
-      return statements.removeBody.run(sequence);
+      return statements.removeBody().run(sequence);
     },
-  };
+  });
   const pruner = new DeliveryPruner({
     database,
     statements: Object.assign(Object.create(statements), { removeBody }),

@@ -4,11 +4,12 @@ import { setImmediate } from "node:timers/promises";
 import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import type { Inbox } from "../../../src/inbox/inbox.ts";
 import { createRetryPolicy } from "../../../src/inbox/retry.ts";
-import { countAllSql, openInboxDatabase } from "../../../src/inbox/sqlite/database.ts";
+import { openInboxDatabase } from "../../../src/inbox/sqlite/database.ts";
 import { DeliveryTable } from "../../../src/inbox/sqlite/delivery-table.ts";
 import { GroupCommit } from "../../../src/inbox/sqlite/group-commit.ts";
 import { InboxFile } from "../../../src/inbox/sqlite/inbox-file.ts";
 import { Leases } from "../../../src/inbox/sqlite/leases.ts";
+import { countAllSql } from "../../../src/inbox/sqlite/schema.ts";
 import type { Outcome } from "../../../src/payload/parse.ts";
 import type { LogLine } from "../../support/memory-logger.ts";
 import { waitFor } from "../../support/wait-for.ts";
@@ -48,16 +49,23 @@ describe("A worker", () => {
   });
 });
 
-/** Holds back one of the next writes. The first stores a delivery, the second claims it, and the third stores its outcome. */
-function holdWrite(number: number): { reached: Promise<void>; resume: () => void } {
+/**
+ * Holds back one of the next writes, or its result, after the first claim of a worker. The first stores a delivery, the second claims it, and the third stores its
+ * outcome.
+ */
+function holdWrite(
+  number: number,
+  { held = "write" }: { held?: "write" | "result" } = {},
+): { reached: Promise<void>; resume: () => void } {
   const [reached, resumed] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const write = GroupCommit.prototype.write;
   const writes = vi.spyOn(GroupCommit.prototype, "write");
   for (let before = 1; before < number; before += 1) writes.mockImplementationOnce(write);
   writes.mockImplementationOnce(async function (this: GroupCommit, operation) {
+    const writing = held === "result" ? await write.call(this, operation) : undefined;
     reached.resolve();
     await resumed.promise;
-    return write.call(this, operation);
+    return held === "result" ? writing : write.call(this, operation);
   });
   return { reached: reached.promise, resume: resumed.resolve };
 }
@@ -85,6 +93,7 @@ describe("An inbox that closes during a slow claim", () => {
     work(inbox, (_claimed, signal) => new Promise((end) => running.push({ signal, end })));
     await inbox.accept(incoming("a"));
     await waitFor(() => expect(running).toHaveLength(1));
+    const releases = vi.spyOn(Leases.prototype, "release");
     const claim = holdWrite(2);
     await inbox.accept(incoming("b"));
     await claim.reached;
@@ -94,6 +103,7 @@ describe("An inbox that closes during a slow claim", () => {
     claim.resume();
     expect(await closed).toEqual({ interrupted: 1 });
     expect(running).toHaveLength(1);
+    expect(releases).not.toHaveBeenCalled();
     const { inbox: reopened } = openInbox({ file });
     expect((await reopened.list()).deliveries).toMatchObject([
       { id: "b", status: "queued", attempts: [] },
@@ -107,7 +117,8 @@ describe("An inbox that closes during a slow claim", () => {
       throw new Error("disk I/O error");
     });
     const runs = work(inbox, () => succeeded);
-    const claim = holdWrite(2);
+    await inbox.write(() => {});
+    const claim = holdWrite(2, { held: "result" });
     await inbox.accept(incoming("a"));
     await claim.reached;
     const closed = inbox.close(10_000);
@@ -115,6 +126,23 @@ describe("An inbox that closes during a slow claim", () => {
     expect(await closed).toEqual({ interrupted: 0 });
     expect(runs).toEqual([]);
     expect(logger.lines).toMatchObject([{ level: "error", deliveryId: "a", msg: expect.stringContaining("requeued") }]);
+  });
+
+  test("runs no handler for a claimed delivery that another process has taken over", async () => {
+    const { inbox } = openInbox({ pollMs: 3_600_000 });
+    const runs = work(inbox, () => succeeded);
+    await inbox.write(() => {});
+    const write = GroupCommit.prototype.write;
+    const writes = vi.spyOn(GroupCommit.prototype, "write").mockImplementationOnce(write);
+    writes.mockImplementationOnce(async function (this: GroupCommit, operation) {
+      const rows = await write.call(this, operation);
+      // In the turn between the claim and the start of the handler.
+      void setImmediate().then(() => inbox.abortRuns());
+      return rows;
+    });
+    await inbox.accept(incoming("a"));
+    for (let turn = 0; turn < 5; turn += 1) await setImmediate();
+    expect(runs).toEqual([]);
   });
 
   test("waits for the claim of a suspect, even if another delivery arrives during the claim", async () => {

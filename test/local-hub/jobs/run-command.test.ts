@@ -224,8 +224,8 @@ describe("A job that exceeds its timeout", () => {
     // A process that ignores SIGTERM is killed 5 s later.
     const timers = vi
       .spyOn(globalThis, "setTimeout")
-      .mockImplementation((callback, milliseconds) =>
-        setTimeout(callback, milliseconds === 5_000 ? 100 : milliseconds),
+      .mockImplementation((callback, milliseconds, ...given) =>
+        setTimeout(callback, milliseconds === 5_000 ? 100 : milliseconds, ...given),
       );
     onTestFinished(() => timers.mockRestore());
     const hub = await openLocalHub({ runJobs: true });

@@ -241,7 +241,8 @@ describe("Uploads that are not complete", () => {
     const totals = { count: 1, size: 50 * 1024 * mebibyte, modifiedAt: 0 };
     const sizes = vi.spyOn(ObjectStore.prototype, "totals").mockReturnValue(totals);
     onTestFinished(() => sizes.mockRestore());
-    await expect(upload.put(1, upload.last)).rejects.toEqual(named("QuotaExceeded"));
+    // A large body could still be sent when the connection closes.
+    await expect(upload.put(1, Buffer.from("x"))).rejects.toEqual(named("QuotaExceeded"));
   });
 
   test("are listed with their parts, on pages", async () => {

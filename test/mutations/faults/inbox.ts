@@ -2,10 +2,45 @@ import type { Fault } from "../fault.ts";
 
 export const faults: readonly Fault[] = [
   {
+    name: "SQLite: an inbox that is closing claims deliveries",
+    file: "src/inbox/sqlite/endpoint-worker.ts",
+    find: "limit = this.#closing ? 0 : Math",
+    replace: "limit = Math",
+    tests: ["test/inbox/sqlite/sqlite-inbox.test.ts"],
+  },
+  {
+    name: "SQLite: a handler starts although another process has taken the delivery over",
+    file: "src/inbox/sqlite/endpoint-worker.ts",
+    find: "if (signal.aborted) return;",
+    replace: "",
+    tests: ["test/inbox/sqlite/sqlite-inbox.test.ts"],
+  },
+  {
+    name: "SQLite: a handler runs before the delivery is answered",
+    file: "src/inbox/sqlite/endpoint-worker.ts",
+    find: "const done = nextTurn()",
+    replace: "const done = Promise.resolve()",
+    tests: ["test/receiver/background/accepted-first.test.ts"],
+  },
+  {
+    name: "SQLite: a claim does not see the deliveries that are accepted after it",
+    file: "src/inbox/sqlite/endpoint-worker.ts",
+    find: "groupCommit.write(claim, { isLast: true })",
+    replace: "groupCommit.write(claim, { isLast: false })",
+    tests: ["test/inbox/sqlite/budget.test.ts"],
+  },
+  {
+    name: "SQLite: a transaction claims one delivery, although several can run",
+    file: "src/inbox/sqlite/endpoint-worker.ts",
+    find: "limit = this.#closing ? 0 : Math.max(0, queue.concurrency - this.#occupiedSlots);",
+    replace: "limit = this.#closing ? 0 : 1;",
+    tests: ["test/inbox/sqlite/budget.test.ts"],
+  },
+  {
     name: "SQLite: a delivery that was replayed while it was running is reported as dead",
     file: "src/inbox/sqlite/delivery-table.ts",
-    find: `return status === "queued" ? {`,
-    replace: `return status === "paused" ? {`,
+    find: `return isReplayed ? {`,
+    replace: `return isQueued ? {`,
     tests: ["test/inbox/sqlite/contract.test.ts"],
   },
   {
@@ -218,7 +253,7 @@ export const faults: readonly Fault[] = [
   {
     name: "SQLite: a thread sends heartbeats to a file that a newer release has updated",
     file: "src/inbox/sqlite/background-maintenance-thread.ts",
-    find: "if (!isFromNewerRelease(database)) action();",
+    find: "if (!isFromNewerRelease()) action();",
     replace: "action();",
     tests: ["test/inbox/sqlite/background-maintenance.test.ts"],
   },

@@ -1,5 +1,5 @@
 import { DatabaseSync } from "node:sqlite";
-import { countAllSql } from "../../../src/inbox/sqlite/database.ts";
+import { countAllSql } from "../../../src/inbox/sqlite/schema.ts";
 
 /** Adds dead deliveries to an inbox file. */
 export function addDead(file: string, endpoint: string, count: number): void {

@@ -5,7 +5,7 @@ import { afterAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { recordKey, recordNumber, recordPrefix } from "../../../../src/inbox/bucket/log.ts";
 import type { Inbox } from "../../../../src/inbox/inbox.ts";
 import { openInbox as openNamedInbox } from "../../../../src/inbox/open-inbox.ts";
-import { migrations } from "../../../../src/inbox/sqlite/database.ts";
+import { migrations } from "../../../../src/inbox/sqlite/schema.ts";
 import { LocalHub } from "../../../../src/local-hub.ts";
 import { inboxFile } from "../../../inbox/inbox-file.ts";
 import { openTestBucket } from "../../../inbox/openers.ts";

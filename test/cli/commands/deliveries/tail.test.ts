@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { DeliveryFollower } from "../../../../src/cli/commands/deliveries/tail.ts";
 import { run } from "../../../../src/cli/main.ts";
 import type { Inbox, StoredDelivery } from "../../../../src/inbox/inbox.ts";
-import { countAllSql } from "../../../../src/inbox/sqlite/database.ts";
+import { countAllSql } from "../../../../src/inbox/sqlite/schema.ts";
 import { type DeliveryLookup, ServerInbox } from "../../../../src/receiver/inbox.ts";
 import { failed, incoming, openInbox, succeeded, work } from "../../../inbox/sqlite/open-inbox.ts";
 import { startCommand } from "../../command-process.ts";

@@ -1,4 +1,5 @@
 import { afterAll, vi } from "vitest";
+import "./bundled-thread.ts";
 
 /*
  * Test files share a process. Vitest restores the environment before each test, but the imports of the next file run before its first
