@@ -3106,13 +3106,6 @@ interface Scoped<Wanted extends string> {
  * ```
  */
 declare function isScope<Wanted extends KnownScope>(payload: WebhookPayload, scope: Wanted): payload is WebhookPayload & PayloadOf<Wanted> & Scoped<Wanted>;
-/** A range of commits, or the creation or deletion of a ref. */
-declare const refChange: z.ZodMiniObject<{
-  ref: z.ZodMiniString<string>;
-  oldSha: z.ZodMiniNullable<z.ZodMiniString<string>>;
-  newSha: z.ZodMiniNullable<z.ZodMiniString<string>>;
-}, z.core.$strip>;
-type RefChange = z.output<typeof refChange>;
 /** The values of a filter, as lists. An empty list matches everything. */
 type FilterValues = Readonly<Record<"scopes" | "actions" | "repos" | "refs" | "paths", readonly string[]>>;
 /**
@@ -3520,6 +3513,13 @@ interface CatchUpTarget {
   /** Where the first run starts: at the present state, at the beginning, or at a time. */
   since: "now" | "all" | Date;
 }
+/** A range of commits, or the creation or deletion of a ref. */
+declare const refChange: z.ZodMiniObject<{
+  ref: z.ZodMiniString<string>;
+  oldSha: z.ZodMiniNullable<z.ZodMiniString<string>>;
+  newSha: z.ZodMiniNullable<z.ZodMiniString<string>>;
+}, z.core.$strip>;
+type RefChange = z.output<typeof refChange>;
 /** What a run has done. */
 interface CatchUpReport {
   /** Whether another process was catching up, so that this run did nothing. */
@@ -3542,6 +3542,8 @@ interface DerivedDelivery {
   repository: string;
   /** Only for `repo.content`. */
   updatedRefs?: readonly RefChange[] | undefined;
+  /** Only for `repo.content` of a bucket. */
+  updatedFiles?: WebhookPayload["updatedFiles"];
 }
 interface RunOptions {
   signal: AbortSignal;
@@ -4173,6 +4175,11 @@ interface JobDelivery {
   id: string | undefined;
   signal: AbortSignal;
 }
+/** The options of a run that no schedule starts. */
+interface CommandRunOptions extends RunOptions {
+  /** Called before the comparisons, when the inbox has started to run what is due. */
+  onOpened?: () => Promise<void>;
+}
 interface ServerControl {
   /** Whether `secret: false` opens the server to everyone. */
   readonly isSecretDisabled: boolean;
@@ -4208,7 +4215,9 @@ interface ServerControl {
    * Compares the Hub with what was delivered once for each endpoint with `watch`, and accepts what is missing. Returns the reports by
    * endpoint.
    */
-  catchUp(options: RunOptions): Promise<ReadonlyMap<string, CatchUpReport>>;
+  catchUp(options: CommandRunOptions): Promise<ReadonlyMap<string, CatchUpReport>>;
+  /** Starts a comparison of each endpoint with `catchUp` soon, because its webhook was registered or enabled. */
+  compareNow(): Promise<void>;
   /**
    * Runs an endpoint's handler once, also in the case of a background endpoint, and logs the outcome.
    *

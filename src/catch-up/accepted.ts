@@ -2,8 +2,9 @@ import type { Inbox, StoredDelivery } from "../inbox/inbox.ts";
 import { coveredReason } from "../payload/filter.ts";
 import { derivedIdPrefix, parsePayload } from "../payload/parse.ts";
 import type { WebhookPayload } from "../payload/schema.ts";
+import { type AcceptedFile, fileState } from "./bucket-state.ts";
 import { keyOf, type ListCommits, uncoveredPart } from "./covered.ts";
-import type { CoveredChange, RefChange } from "./cursor.ts";
+import { type Coverage, idOf, type RefChange } from "./cursor.ts";
 
 /** A delivery in the inbox. */
 interface AcceptedDelivery {
@@ -21,21 +22,28 @@ interface AcceptedDelivery {
 interface Comparable {
   /** The IDs of the deliveries that the cursor of the repository contains. `all` for a cursor that starts at the present state. */
   compared: readonly string[] | "all";
-  /** Reads the changes of the repository that catch-up has derived. */
-  readCovered: () => Promise<readonly CoveredChange[]>;
+  readCoverage: () => Promise<Coverage>;
   listCommits: ListCommits;
+  /** When the bucket was created. What was delivered before concerns an earlier one with its name. */
+  after: number | undefined;
 }
 
 /** The changes of a repository that the accepted deliveries of an endpoint contain. */
 export class AcceptedChanges {
   /** What catch-up has derived, without what the deliveries undo. Missing if it was not needed. */
-  covered: readonly CoveredChange[] | undefined;
+  coverage: Coverage | undefined;
   /** Whether a delivery undoes what catch-up has derived. */
   undoes = false;
   /** When the first delivery whose handler has not ended was received. */
   openSince: number | undefined;
   /** The changes of each ref since the last comparison, oldest first. */
   readonly refs = new Map<string, RefChange[]>();
+  /** The states of files in a bucket since the last comparison, by path. */
+  readonly files = new Map<string, AcceptedFile[]>();
+  /** When the last delivery was received that does not list all files. */
+  truncatedAt = Number.NEGATIVE_INFINITY;
+  /** The ID of the repository in the last delivery of the Hub. */
+  repositoryId: string | undefined;
   /** The IDs of the deliveries that run, also of those before the last comparison. */
   readonly ids: string[] = [];
   /** The name and the commit of the main branch with which the repository was created. */
@@ -54,8 +62,11 @@ export class AcceptedChanges {
    * Adds a delivery that was accepted after those that were added before. `isCompared`: whether the cursor already contains its changes
    * of refs. To follow them again would lead elsewhere if a force push restored an earlier commit.
    */
-  add({ id, payload }: Pick<AcceptedDelivery, "id" | "payload">, { isCompared }: { isCompared: boolean }): void {
-    const { event, updatedRefs = [], movedTo, updatedConfig, discussion, repo } = payload;
+  add(
+    { id, payload, receivedAt }: Pick<AcceptedDelivery, "id" | "payload" | "receivedAt">,
+    { isCompared }: { isCompared: boolean },
+  ): void {
+    const { event, updatedRefs = [], updatedFiles = [], movedTo, updatedConfig, discussion, repo } = payload;
     this.ids.push(id);
     const number = Number(numberPattern.exec(id)?.[1] ?? 0);
     this.derived = Math.max(this.derived, number);
@@ -67,6 +78,14 @@ export class AcceptedChanges {
       if (changes) changes.push(change);
       else this.refs.set(ref, [change]);
     }
+    for (const file of isCompared ? [] : updatedFiles) {
+      const change = { state: fileState(file), receivedAt };
+      const changes = this.files.get(file.path);
+      if (changes) changes.push(change);
+      else this.files.set(file.path, [change]);
+    }
+    if (payload.updatedFilesTruncated && !isCompared) this.truncatedAt = Math.max(this.truncatedAt, receivedAt);
+    if (!id.startsWith(derivedIdPrefix)) this.repositoryId = repo.id;
     if (movedTo) this.name = movedTo.name;
     if (updatedConfig?.private !== undefined) this.isPrivate = updatedConfig.private;
     // A comment can arrive after a later change of the status that it contains.
@@ -110,14 +129,14 @@ export class AcceptedDeliveries {
         this.#read.add(id);
         const payload = readPayload(body);
         if (!payload) continue;
-        const { repo } = payload;
+        const repositoryId = idOf(payload.repo);
         const state = stateOf({ id, status, attempts });
         // It repeats a derived delivery.
         if (state.isCovered) continue;
         const delivery = { id, receivedAt: receivedAt.getTime(), ...state, payload };
-        const deliveries = this.#deliveries.get(repo.id);
+        const deliveries = this.#deliveries.get(repositoryId);
         if (deliveries) deliveries.push(delivery);
-        else this.#deliveries.set(repo.id, [delivery]);
+        else this.#deliveries.set(repositoryId, [delivery]);
       }
       cursor = page.next;
     } while (cursor !== undefined);
@@ -127,13 +146,17 @@ export class AcceptedDeliveries {
    * Returns the changes of a repository that were accepted. Without those of deliveries that wait in the inbox and will be ignored,
    * because catch-up has derived them.
    */
-  async changesOf(repositoryId: string, { compared, readCovered, listCommits }: Comparable): Promise<AcceptedChanges> {
+  async changesOf(
+    repositoryId: string,
+    { compared, readCoverage, listCommits, after = Number.NEGATIVE_INFINITY }: Comparable,
+  ): Promise<AcceptedChanges> {
     const accepted = new AcceptedChanges();
     const known = compared === "all" ? undefined : new Set(compared);
     // Lists are newest first.
     const deliveries = this.#deliveries.get(repositoryId)?.toReversed() ?? [];
     for (const delivery of deliveries.sort((one, other) => one.receivedAt - other.receivedAt)) {
       const { id, payload, receivedAt } = delivery;
+      if (receivedAt < after) continue;
       if (!delivery.isDecided) await this.#update(delivery);
       if (delivery.isCovered) continue;
       if (!delivery.hasEnded) accepted.openSince ??= receivedAt;
@@ -142,16 +165,21 @@ export class AcceptedDeliveries {
         accepted.add(delivery, { isCompared });
         continue;
       }
-      accepted.covered ??= await readCovered();
-      const { part, covered } = await uncoveredPart(payload, accepted.covered, listCommits);
-      if (delivery.isDecided) {
-        // What ran although it was derived, because the Hub did not answer in time, is no further change.
-        const updatedRefs = Array.isArray(part) ? part : payload.updatedRefs;
-        if (part !== "nothing") accepted.add({ id, payload: { ...payload, updatedRefs } }, { isCompared });
+      accepted.coverage ??= await readCoverage();
+      const { changes, parts } = accepted.coverage;
+      if (parts[id]) {
+        accepted.add({ ...delivery, payload: { ...payload, ...parts[id] } }, { isCompared });
         continue;
       }
-      accepted.undoes ||= covered !== accepted.covered;
-      accepted.covered = covered;
+      const { part, covered } = await uncoveredPart(payload, changes, listCommits);
+      if (delivery.isDecided) {
+        // What ran although it was derived, because the Hub did not answer in time, is no further change.
+        const ran = typeof part === "object" ? { ...payload, ...part } : payload;
+        if (part !== "nothing") accepted.add({ ...delivery, payload: ran }, { isCompared });
+        continue;
+      }
+      accepted.undoes ||= covered !== changes;
+      accepted.coverage = { changes: [...covered], parts };
       // A delivery that will run for some of its refs counts when it has run. Until then, the other refs are derived.
       if (part === "all") accepted.add(delivery, { isCompared });
     }

@@ -3,15 +3,21 @@ import { untilAborted } from "../core/time.ts";
 import type { Cursors } from "../inbox/inbox.ts";
 import { derivedIdPrefix } from "../payload/parse.ts";
 import type { WebhookPayload } from "../payload/schema.ts";
-import { type Coverage, uncoveredPart } from "./covered.ts";
-import { cursorKeys, readCoveredChanges, readRepositoryCursor } from "./cursor.ts";
+import { uncoveredPart } from "./covered.ts";
 import {
-  type CatchUpOptions,
-  type CatchUpReport,
   type CatchUpTarget,
-  EndpointRun,
-  type ReadInbox,
-} from "./endpoint-run.ts";
+  type Coverage,
+  type CoverageStore,
+  changeCoverage,
+  cursorKeys,
+  type DeliveryPart,
+  idOf,
+  readCoverage,
+  readRepositoryCursor,
+  recheckMs,
+  rememberPart,
+} from "./cursor.ts";
+import { type CatchUpOptions, type CatchUpReport, EndpointRun, type ReadInbox } from "./endpoint-run.ts";
 import { StateReader } from "./repository-state.ts";
 
 export interface RunOptions {
@@ -26,6 +32,10 @@ export interface RunOptions {
 
 /** How long a process has the right to derive deliveries without renewing it. */
 export const claimMs = 2 * 60_000;
+/** The maximum time for which a delivery waits until its repository has been compared, which can take several windows of the rate limit. */
+const maxWaitMs = 15 * 60_000;
+/** The maximum duration of the calls to the Hub that a decision needs. */
+const maxCallsMs = 30_000;
 
 /**
  * Derives the deliveries that an endpoint missed, from the state that the Hub publishes.
@@ -41,6 +51,8 @@ export class CatchUp {
   /** The last turn of each endpoint and repository: see {@link #takeTurn}. */
   readonly #turns = new Map<string, Promise<unknown>>();
   readonly #ranges = new Map<string, readonly string[]>();
+  /** The endpoints that this process compares. */
+  readonly #comparing = new Set<string>();
 
   constructor(options: CatchUpOptions) {
     this.#options = options;
@@ -63,9 +75,11 @@ export class CatchUp {
     const renewing = setInterval(async () => {
       hasClaim = await claim(claimMs).catch(() => false);
     }, claimMs / 4);
+    if (!dryRun) this.#comparing.add(target.endpoint);
     try {
       const ranges = this.#ranges;
-      const parts = { ...this.#options, target, inbox, cursors, signal, dryRun, report, ranges, since };
+      const holder = this.#holder;
+      const parts = { ...this.#options, target, inbox, cursors, holder, signal, dryRun, report, ranges, since };
       const run = await EndpointRun.open(parts);
       for (const found of await run.list()) {
         signal.throwIfAborted();
@@ -79,41 +93,81 @@ export class CatchUp {
       return report;
     } finally {
       clearInterval(renewing);
+      if (!dryRun) this.#comparing.delete(target.endpoint);
       await claim(0).catch(() => {});
     }
   }
 
-  /** Returns what a delivery of the Hub changes that catch-up has not derived: see {@link uncoveredPart}. */
+  /**
+   * Returns what a delivery of the Hub changes that catch-up has not derived: see {@link uncoveredPart}.
+   *
+   * @throws the abort reason of the signal, and a `TimeoutError` if a comparison or the Hub takes too long.
+   */
   async uncovered(
     { endpoint, payload, id }: { endpoint: string; payload: WebhookPayload; id: string },
     inbox: ReadInbox,
     signal: AbortSignal,
-  ): Promise<Coverage["part"]> {
+  ): Promise<"all" | "nothing" | DeliveryPart> {
     const { cursors } = inbox;
     if (id.startsWith(derivedIdPrefix) || !cursors) return "all";
     const { repo } = payload;
-    return this.#takeTurn(`${endpoint} ${repo.id}`, signal, async () => {
-      const key = cursorKeys.covered(repo.id);
-      const known = readCoveredChanges(await cursors.get(endpoint, key));
-      if (known.length === 0) return "all";
-      const cursor = readRepositoryCursor(await cursors.get(endpoint, cursorKeys.repository(repo.id)));
-      if (cursor?.compared.includes(id)) return "all";
-      const { hub, budget } = this.#options;
-      const reader = new StateReader({
-        ...{ hub, signal, ranges: this.#ranges },
-        beforeCall: () => budget.take(signal),
-        onHeaders: (headers) => budget.adopt(headers),
-      });
-      const { part, covered } = await uncoveredPart(payload, known, (range) => reader.commitRange(repo, range));
-      if (covered !== known) await cursors.set(endpoint, new Map([[key, JSON.stringify(covered)]]));
-      return part;
+    const repositoryId = idOf(repo);
+    const { hub, budget, wait } = this.#options;
+    return this.#takeTurn(`${endpoint} ${repositoryId}`, signal, async () => {
+      const store = { cursors, endpoint, repositoryId, wait, signal };
+      for (;;) {
+        const { text, coverage } = await this.#coverageOf(store);
+        const { changes, parts } = coverage;
+        if (changes.length === 0) return "all";
+        if (parts[id]) return parts[id];
+        const cursor = readRepositoryCursor(await cursors.get(endpoint, cursorKeys.repository(repositoryId)));
+        if (cursor?.compared.includes(id)) return "all";
+        const calling = AbortSignal.any([signal, AbortSignal.timeout(maxCallsMs)]);
+        const reader = new StateReader({
+          ...{ hub, signal: calling, ranges: this.#ranges },
+          beforeCall: () => budget.take(calling),
+          onHeaders: (headers) => budget.adopt(headers),
+        });
+        const { part, covered } = await uncoveredPart(payload, changes, (range) => reader.commitRange(repo, range));
+        const isPart = typeof part === "object";
+        if (!isPart && covered === changes) return part;
+        const next: Coverage = { changes: [...covered], parts: isPart ? rememberPart(parts, id, part) : parts };
+        // Otherwise, another process has started to derive deliveries meanwhile.
+        if (await changeCoverage(store, (_, present) => (present === text ? next : undefined))) return part;
+      }
     });
+  }
+
+  /**
+   * Reads the coverage of a repository when no other process derives deliveries of it.
+   *
+   * A process announces that it derives deliveries before it reads the inbox the last time. A decision that does not see this concerns
+   * a delivery that the process then reads, and is the same as that of the process. A later decision uses what the process has stored.
+   */
+  async #coverageOf(store: CoverageStore): Promise<{ text: string | undefined; coverage: Coverage }> {
+    const { cursors, endpoint, repositoryId, wait, signal } = store;
+    const key = cursorKeys.coverage(repositoryId);
+    let waiting: AbortSignal | undefined;
+    for (;;) {
+      const text = await cursors.get(endpoint, key);
+      const { comparing, ...coverage } = readCoverage(text);
+      // In this process, a comparison has its turn before or after.
+      if (comparing === undefined || comparing === this.#holder) return { text, coverage };
+      // Without the claim, the other process has crashed or was suspended. It must not go on with what it has read.
+      const claim = { key: endpoint, holder: this.#holder, forMs: 0 };
+      if (this.#comparing.has(endpoint) || (await cursors.claim(claim))) {
+        await changeCoverage(store, (_, present) => (present === text ? coverage : undefined));
+        continue;
+      }
+      waiting ??= withMaxWait(signal);
+      await wait(recheckMs, waiting);
+    }
   }
 
   /** Waits for the turns that were taken before: a comparison and the decisions about deliveries need what the others have stored. */
   async #takeTurn<Result>(key: string, signal: AbortSignal, take: () => Promise<Result>): Promise<Result> {
     const before = this.#turns.get(key);
-    const turn = before ? untilAborted(before, signal).then(take) : take();
+    const turn = before ? untilAborted(before, withMaxWait(signal)).then(take) : take();
     // A turn whose wait was aborted does not let the next one overtake the one before.
     const settled: Promise<void> = Promise.allSettled([before, turn]).then(() => {
       if (this.#turns.get(key) === settled) this.#turns.delete(key);
@@ -121,6 +175,10 @@ export class CatchUp {
     this.#turns.set(key, settled);
     return await turn;
   }
+}
+
+function withMaxWait(signal: AbortSignal): AbortSignal {
+  return AbortSignal.any([signal, AbortSignal.timeout(maxWaitMs)]);
 }
 
 function cursorsOf({ cursors }: ReadInbox): Cursors {

@@ -2,7 +2,9 @@ import type { DiscussionDetails, DiscussionSummary } from "../hub/repositories/d
 import { commentsIn } from "../hub/repositories/read-discussions.ts";
 import type { KnownScope } from "../payload/names.ts";
 import { deepMerge, samplePayload } from "../payload/samples.ts";
+import type { WebhookPayload } from "../payload/schema.ts";
 import type { AcceptedChanges } from "./accepted.ts";
+import { type BucketFiles, listFiles, missedFiles, unpackFiles } from "./bucket-state.ts";
 import type { RefChange, RepositoryCursor } from "./cursor.ts";
 import type { ListedRepository, RefState } from "./repository-state.ts";
 
@@ -18,6 +20,8 @@ export interface MissedChange {
   /** The name before a move. Otherwise the present name. */
   name: string;
   updatedRefs?: readonly RefChange[];
+  updatedFiles?: WebhookPayload["updatedFiles"];
+  updatedFilesTruncated?: boolean | undefined;
   movedTo?: { name: string; owner: { id: string } };
   updatedConfig?: { private: boolean };
   discussion?: ReturnType<typeof discussionFields>;
@@ -29,6 +33,8 @@ export interface PresentState {
   repository: ListedRepository;
   /** Missing if the endpoint receives no `repo` events, or nothing has changed since the last run. */
   refs?: RefState | undefined;
+  /** Like `refs`, of a bucket. */
+  files?: BucketFiles | undefined;
   /** Missing if the endpoint receives no `discussion` events, or discussions are disabled. */
   discussions?: readonly DiscussionSummary[] | undefined;
 }
@@ -51,7 +57,7 @@ export async function findMissedChanges(comparison: Comparison): Promise<MissedC
 }
 
 async function missedRepositoryChanges({ cursor, present, accepted, ownerId }: Comparison): Promise<MissedChange[]> {
-  const { repository, refs } = present;
+  const { repository, refs, files } = present;
   const { name, isPrivate } = repository;
   const missed: MissedChange[] = [];
   if (!cursor && !accepted.keys.has("create")) missed.push({ scope: "repo", action: "create", name });
@@ -62,6 +68,13 @@ async function missedRepositoryChanges({ cursor, present, accepted, ownerId }: C
   }
   if ((accepted.isPrivate ?? cursor?.isPrivate ?? isPrivate) !== isPrivate) {
     missed.push({ scope: "repo.config", action: "update", name, updatedConfig: { private: isPrivate } });
+  }
+  if (files && (!cursor || cursor.bucket)) {
+    const { bucket } = cursor ?? {};
+    const known = { states: bucket ? await unpackFiles(bucket.files) : new Map(), uploadedAt: bucket?.uploadedAt ?? 0 };
+    const updatedFiles = missedFiles(known, files, accepted);
+    const change = { scope: "repo.content", action: "update", name } as const;
+    if (updatedFiles.length > 0) missed.push({ ...change, ...listFiles(updatedFiles) });
   }
   if (!refs || (cursor && !cursor.refs)) return missed;
   const names = new Set([...refs.keys(), ...Object.keys(cursor?.refs ?? {}), ...accepted.refs.keys()]);

@@ -1,5 +1,6 @@
 import type { WebhookPayload } from "../payload/schema.ts";
-import { type CoveredChange, isSameSubject, type RefChange } from "./cursor.ts";
+import { uncoveredFiles } from "./bucket-state.ts";
+import { type CoveredChange, type DeliveryPart, isSameSubject, type RefChange } from "./cursor.ts";
 import type { CommitRange } from "./repository-state.ts";
 
 /** Lists the commits of a range, newest first. */
@@ -10,23 +11,31 @@ const maxRanges = 10;
 /** The maximum number of commits that are read to find out whether a change is in a derived range. */
 const maxCommits = 1_000;
 
-export interface Coverage {
-  part: "all" | "nothing" | RefChange[];
+interface Decision {
+  part: "all" | "nothing" | DeliveryPart;
   /** The covered changes without those that the delivery undoes. A later delivery of such a change repeats it, and is no duplicate. */
   covered: readonly CoveredChange[];
 }
 
 /**
- * Returns what a delivery changes that catch-up has not derived: `all`, `nothing`, or some of the updated refs.
+ * Returns what a delivery changes that catch-up has not derived: `all`, `nothing`, or some of the updated refs or files.
  *
- * A ref is compared by the ancestry of its commits, because catch-up combines several pushes into one change.
+ * A ref is compared by the ancestry of its commits, because catch-up combines several pushes into one change. A file is compared by its
+ * content.
  */
 export async function uncoveredPart(
   payload: WebhookPayload,
   covered: readonly CoveredChange[],
   listCommits: ListCommits,
-): Promise<Coverage> {
-  const { updatedRefs } = payload;
+): Promise<Decision> {
+  const { event, updatedRefs, updatedFiles, updatedFilesTruncated = false } = payload;
+  // A bucket that is created again can have the same files.
+  if (event.scope === "repo" && event.action === "delete") return { part: "all", covered: [] };
+  if (updatedFiles) {
+    const { uncovered: files, covered: kept } = uncoveredFiles(updatedFiles, covered);
+    if (files.length === updatedFiles.length || updatedFilesTruncated) return { part: "all", covered: kept };
+    return { part: files.length === 0 ? "nothing" : { updatedFiles: files }, covered: kept };
+  }
   if (!updatedRefs) {
     const key = keyOf(payload);
     if (key === undefined) return { part: "all", covered };
@@ -48,7 +57,7 @@ export async function uncoveredPart(
   }
   const kept = undone.size === 0 ? covered : covered.filter((change) => !undone.has(change));
   if (uncovered.length === 0) return { part: "nothing", covered: kept };
-  return { part: uncovered.length === updatedRefs.length ? "all" : uncovered, covered: kept };
+  return { part: uncovered.length === updatedRefs.length ? "all" : { updatedRefs: uncovered }, covered: kept };
 }
 
 /** Joins ranges that follow one another. */

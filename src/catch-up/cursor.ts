@@ -1,11 +1,23 @@
 import * as z from "zod/mini";
+import type { Cursors } from "../inbox/inbox.ts";
+import type { WebhookPayload } from "../payload/schema.ts";
+import type { WatchedItem, WebhookDomain } from "../payload/watch.ts";
+
+/** An endpoint whose missed deliveries are derived. */
+export interface CatchUpTarget {
+  endpoint: string;
+  watch: readonly WatchedItem[];
+  domains: readonly WebhookDomain[];
+  /** Where the first run starts: at the present state, at the beginning, or at a time. */
+  since: "now" | "all" | Date;
+}
 
 /** A range of commits, or the creation or deletion of a ref. */
 const refChange = z.object({ ref: z.string(), oldSha: z.nullable(z.string()), newSha: z.nullable(z.string()) });
 
 /** The state of a repository up to which the deliveries of an endpoint were accepted. */
 const repositoryCursor = z.object({
-  type: z.enum(["model", "dataset", "space"]),
+  type: z.enum(["model", "dataset", "space", "bucket"]),
   name: z.string(),
   isPrivate: z.boolean(),
   /** The time of the last change, as the Hub formats it. A list with the same time needs no further requests. */
@@ -21,15 +33,57 @@ const repositoryCursor = z.object({
   discussions: z.optional(
     z.record(z.string(), z.object({ status: z.string(), title: z.string(), comments: z.number() })),
   ),
+  /** Only of buckets, and missing like `refs`. */
+  bucket: z.optional(
+    z.object({
+      /** Another time means that the bucket was deleted and created again. */
+      createdAt: z.string(),
+      /** When the files were read. */
+      readAt: z.number(),
+      /** When the latest of the files was uploaded. */
+      uploadedAt: z.number(),
+      /** See `packFiles`. */
+      files: z.string(),
+      /** The ID in the last delivery of the Hub. */
+      id: z.optional(z.string()),
+    }),
+  ),
   /** The number of deliveries that catch-up has derived. Part of their IDs, so that the same change can be derived again later. */
   derived: z.number(),
 });
 
-/**
- * The changes of a repository that catch-up has derived, oldest first. A later delivery of such a change is a duplicate. `at`: when the
- * change was derived. `key`: identifies a change that moves no ref.
- */
-const coveredChanges = z.array(z.object({ at: z.number(), ref: z.optional(refChange), key: z.optional(z.string()) }));
+const updatedFile = z.object({
+  path: z.string(),
+  action: z.string(),
+  xetHash: z.optional(z.string()),
+  size: z.optional(z.number()),
+});
+
+/** The updated refs or files for which a delivery runs that catch-up has derived in part. */
+const deliveryPart = z.object({
+  updatedRefs: z.optional(z.array(refChange)),
+  updatedFiles: z.optional(z.array(updatedFile)),
+});
+
+/** What the decisions about the deliveries of a repository depend on, in all processes that share an inbox. */
+const coverage = z.object({
+  /**
+   * The changes that catch-up has derived, oldest first. A later delivery of such a change is a duplicate. `at`: when the change was
+   * derived. `files`: the path and the new state of files in a bucket. `key`: identifies another change.
+   */
+  changes: z.array(
+    z.object({
+      at: z.number(),
+      ref: z.optional(refChange),
+      files: z.optional(z.array(z.tuple([z.string(), z.string()]))),
+      key: z.optional(z.string()),
+    }),
+  ),
+  /** By the ID of the delivery. The latest last. */
+  parts: z.record(z.string(), deliveryPart),
+  /** The process that derives deliveries of the repository. The others wait before they decide about one. */
+  comparing: z.optional(z.string()),
+});
 
 /** The state of the runs of an endpoint. */
 const endpointCursor = z.object({
@@ -44,19 +98,30 @@ const endpointCursor = z.object({
 export type RefChange = z.output<typeof refChange>;
 export type RepositoryCursor = z.output<typeof repositoryCursor>;
 export type EndpointCursor = z.output<typeof endpointCursor>;
-export type CoveredChange = z.output<typeof coveredChanges>[number];
+export type DeliveryPart = z.output<typeof deliveryPart>;
+export type Coverage = z.output<typeof coverage>;
+export type CoveredChange = Coverage["changes"][number];
+
+/** Returns the ID under which catch-up stores what it has seen of a repository. The Hub does not publish the IDs of buckets. */
+export function idOf({ type, name, id }: Pick<WebhookPayload["repo"], "type" | "name" | "id">): string {
+  return type === "bucket" ? `bucket:${name}` : id;
+}
 
 /** The keys of the texts that catch-up stores for an endpoint. */
 export const cursorKeys = {
   endpoint: "endpoint",
   repository: (id: string): string => `repository ${id}`,
-  covered: (id: string): string => `covered ${id}`,
+  coverage: (id: string): string => `coverage ${id}`,
 };
 
 /** How long a derived change is remembered. The Hub retries its deliveries for a shorter time. */
 export const coveredMs = 14 * 24 * 3_600_000;
 /** The maximum number of remembered changes per repository. The oldest are forgotten first. */
 const maxCovered = 500;
+/** The maximum number of refs and files in the remembered parts of a repository. */
+const maxPartItems = 20_000;
+/** The maximum number of remembered files per bucket, which is twice the number in a delivery. */
+const maxCoveredFiles = 20_000;
 
 /** Reads the stored cursor of a repository. @throws if another release wrote it in another form. */
 export function readRepositoryCursor(text: string | undefined): RepositoryCursor | undefined {
@@ -68,9 +133,67 @@ export function readEndpointCursor(text: string | undefined): EndpointCursor | u
   return text === undefined ? undefined : endpointCursor.parse(JSON.parse(text));
 }
 
-/** Reads the stored derived changes of a repository. @throws like {@link readRepositoryCursor}. */
-export function readCoveredChanges(text: string | undefined): readonly CoveredChange[] {
-  return text === undefined ? [] : coveredChanges.parse(JSON.parse(text));
+/** Reads the stored coverage of a repository. @throws like {@link readRepositoryCursor}. */
+export function readCoverage(text: string | undefined): Coverage {
+  return text === undefined ? { changes: [], parts: {} } : coverage.parse(JSON.parse(text));
+}
+
+/** How long a process may take to change a coverage. */
+const changeMs = 10_000;
+/** The pause after which a process looks again whether another one has finished. */
+export const recheckMs = 100;
+
+/** Where the coverage of a repository is stored. */
+export interface CoverageStore {
+  cursors: Cursors;
+  endpoint: string;
+  repositoryId: string;
+  wait: (ms: number, signal: AbortSignal) => Promise<void>;
+  signal: AbortSignal;
+}
+
+/**
+ * Changes the coverage of a repository while no other process changes it. `change` returns the new coverage, or `undefined` to leave it.
+ * Returns whether it was changed. Stores `texts` at the same time in any case.
+ */
+export async function changeCoverage(
+  { cursors, endpoint, repositoryId, wait, signal }: CoverageStore,
+  change: (coverage: Coverage, text: string | undefined) => Coverage | undefined,
+  texts: readonly (readonly [string, string])[] = [],
+): Promise<boolean> {
+  const key = cursorKeys.coverage(repositoryId);
+  const claim = { key: `${endpoint} ${key}`, holder: crypto.randomUUID() };
+  while (!(await cursors.claim({ ...claim, forMs: changeMs }))) await wait(recheckMs, signal);
+  try {
+    const text = await cursors.get(endpoint, key);
+    const next = change(readCoverage(text), text);
+    const changed = new Map(texts);
+    if (next) changed.set(key, JSON.stringify(next));
+    if (changed.size > 0) await cursors.set(endpoint, changed);
+    return next !== undefined;
+  } finally {
+    await cursors.claim({ ...claim, forMs: 0 }).catch(() => {});
+  }
+}
+
+/** Adds the part for which a delivery runs. */
+export function rememberPart(parts: Coverage["parts"], id: string, part: DeliveryPart): Coverage["parts"] {
+  const sizeOf = ([, { updatedRefs = [], updatedFiles = [] }]: [string, DeliveryPart]) =>
+    updatedRefs.length + updatedFiles.length;
+  return Object.fromEntries(latest([...Object.entries(parts), [id, part]], { sizeOf, max: maxPartItems }));
+}
+
+/** Returns the latest items of which the sum of the sizes is not above the maximum. */
+function latest<Item>(
+  items: readonly Item[],
+  { sizeOf, max }: { sizeOf: (item: Item) => number; max: number },
+): Item[] {
+  let sum = 0;
+  const fits = (item: Item) => {
+    sum += sizeOf(item);
+    return sum <= max;
+  };
+  return items.toReversed().filter(fits).toReversed();
 }
 
 /** Adds derived changes to those that are remembered, without those that they undo. */
@@ -79,8 +202,20 @@ export function remember(
   added: readonly CoveredChange[],
   now: number,
 ): CoveredChange[] {
-  const kept = covered.filter((change) => !added.some((later) => isUndone(change, later)));
-  return [...kept, ...added].filter(({ at }) => at > now - coveredMs).slice(-maxCovered);
+  const paths = new Set(added.flatMap(({ files = [] }) => files.map(([path]) => path)));
+  const kept = withoutFiles(covered, paths).filter((change) => !added.some((later) => isUndone(change, later)));
+  const recent = [...kept, ...added].filter(({ at }) => at > now - coveredMs).slice(-maxCovered);
+  return latest(recent, { sizeOf: ({ files = [] }) => files.length, max: maxCoveredFiles });
+}
+
+/** Forgets the derived changes of files, because they have changed again. */
+export function withoutFiles(covered: readonly CoveredChange[], paths: ReadonlySet<string>): readonly CoveredChange[] {
+  if (paths.size === 0) return covered;
+  return covered.flatMap((change) => {
+    const files = change.files?.filter(([path]) => !paths.has(path));
+    if (files === undefined) return [change];
+    return files.length === 0 ? [] : [{ ...change, files }];
+  });
 }
 
 function isUndone({ key, ref }: CoveredChange, later: CoveredChange): boolean {

@@ -1,37 +1,32 @@
 import { HubError } from "../core/errors.ts";
 import type { Logger } from "../core/log.ts";
 import type { HubClient } from "../hub/client.ts";
-import type { DiscussionSummary } from "../hub/repositories/discussions.ts";
 import type { Cursors, Inbox } from "../inbox/inbox.ts";
 import { derivedIdPrefix, parsePayload } from "../payload/parse.ts";
 import type { WebhookPayload } from "../payload/schema.ts";
-import { formatWatched, type WatchedItem, type WebhookDomain } from "../payload/watch.ts";
+import { formatWatched } from "../payload/watch.ts";
 import { type AcceptedChanges, AcceptedDeliveries } from "./accepted.ts";
+import { fileState } from "./bucket-state.ts";
 import type { CallBudget } from "./call-budget.ts";
 import { findMissedChanges, type MissedChange, ownerOf, type PresentState, payloadOf } from "./changes.ts";
 import { keyOf } from "./covered.ts";
 import {
+  type CatchUpTarget,
+  type Coverage,
+  type CoverageStore,
   type CoveredChange,
+  changeCoverage,
   coveredMs,
   cursorKeys,
   type EndpointCursor,
   type RefChange,
-  type RepositoryCursor,
-  readCoveredChanges,
+  readCoverage,
   readEndpointCursor,
   readRepositoryCursor,
   remember,
 } from "./cursor.ts";
+import { RepositoryCursors } from "./repository-cursors.ts";
 import { type ListedRepository, StateReader } from "./repository-state.ts";
-
-/** An endpoint whose missed deliveries are derived. */
-export interface CatchUpTarget {
-  endpoint: string;
-  watch: readonly WatchedItem[];
-  domains: readonly WebhookDomain[];
-  /** Where the first run starts: at the present state, at the beginning, or at a time. */
-  since: "now" | "all" | Date;
-}
 
 export interface CatchUpOptions {
   hub: HubClient;
@@ -44,10 +39,11 @@ export interface CatchUpOptions {
   log: Logger;
   /** Milliseconds since the epoch. */
   now: () => number;
+  wait: (ms: number, signal: AbortSignal) => Promise<void>;
 }
 
 /** The part of an inbox that catch-up uses. What it derives is accepted by the server. */
-export type ReadInbox = Pick<Inbox, "list" | "get" | "cursors">;
+export type ReadInbox = Pick<Inbox, "list" | "get" | "cursors" | "bucket">;
 
 /** What a run has done. */
 export interface CatchUpReport {
@@ -72,17 +68,20 @@ export interface DerivedDelivery {
   repository: string;
   /** Only for `repo.content`. */
   updatedRefs?: readonly RefChange[] | undefined;
+  /** Only for `repo.content` of a bucket. */
+  updatedFiles?: WebhookPayload["updatedFiles"];
 }
 
 /** The number of repositories after which the progress of a run is logged. */
 const reportEvery = 100;
 /** How long before the last read the deliveries are read again: a delivery can be stored some time after it arrived. */
 const overlapMs = 2 * 60_000;
-
 interface RunParts extends CatchUpOptions {
   target: CatchUpTarget;
   inbox: ReadInbox;
   cursors: Cursors;
+  /** Identifies this process. */
+  holder: string;
   signal: AbortSignal;
   dryRun: boolean;
   report: CatchUpReport;
@@ -109,6 +108,7 @@ interface DerivedPayload {
 export class EndpointRun {
   readonly #parts: RunParts;
   readonly #reader: StateReader;
+  readonly #repositoryCursors: RepositoryCursors;
   readonly #startedAt: number;
   /** When the accepted deliveries were last read. */
   #readAt: number;
@@ -117,6 +117,8 @@ export class EndpointRun {
   readonly #accepted: AcceptedDeliveries;
   readonly #unfinished = new Map<string, number>();
   readonly #seen = new Set<string>();
+  /** The ID of the repository that this process has announced to derive deliveries of. */
+  #announced: string | undefined;
 
   static async open(parts: RunParts): Promise<EndpointRun> {
     const { cursors, target, inbox, now } = parts;
@@ -146,7 +148,7 @@ export class EndpointRun {
       accepted: AcceptedDeliveries;
     },
   ) {
-    const { hub, budget, signal, report, ranges } = parts;
+    const { hub, budget, signal, report, ranges, target, now } = parts;
     this.#parts = parts;
     this.#startedAt = read.startedAt;
     this.#readAt = read.startedAt;
@@ -158,16 +160,19 @@ export class EndpointRun {
       report.calls += 1;
     };
     this.#reader = new StateReader({ hub, signal, beforeCall, ranges, onHeaders: (headers) => budget.adopt(headers) });
+    this.#repositoryCursors = new RepositoryCursors({ reader: this.#reader, target, now });
   }
 
   /** Returns the repositories to compare, each once. */
   async list(): Promise<readonly FoundRepository[]> {
-    const { target, report } = this.#parts;
+    const { target, report, inbox } = this.#parts;
     const found: FoundRepository[] = [];
     for (const watched of target.watch) {
       const [text = ""] = formatWatched([watched]);
       const isFirst = !this.#endpoint?.watched.includes(text);
       for await (const repository of this.#reader.repositories(watched)) {
+        // To store what was seen of the bucket of the inbox would change it again.
+        if (repository.type === "bucket" && repository.name === inbox.bucket) continue;
         if (this.#seen.has(repository.id)) continue;
         this.#seen.add(repository.id);
         found.push({ repository, isFirst });
@@ -196,6 +201,8 @@ export class EndpointRun {
         { err: error, endpoint: target.endpoint, repository: `${repository.type}:${repository.name}` },
         "Catch-up could not read a repository. The next run reads it again.",
       );
+    } finally {
+      await this.#withdraw();
     }
   }
 
@@ -208,16 +215,24 @@ export class EndpointRun {
 
   async #compare({ repository: listed, isFirst }: FoundRepository): Promise<void> {
     let repository = listed;
-    const { target, cursors, dryRun, now, since } = this.#parts;
+    const { target, dryRun, now, since } = this.#parts;
     const stored = readRepositoryCursor(this.#stored.get(cursorKeys.repository(repository.id)));
     const isEarlier = since === "all" || (since instanceof Date && since.getTime() < (this.#endpoint?.ranAt ?? 0));
-    const known = isEarlier ? undefined : stored;
-    const isNew = !stored && !isFirst && this.#isCreatedLater(repository);
+    const isReplaced = stored?.bucket !== undefined && stored.bucket.createdAt !== repository.createdAt;
+    const known = isEarlier || isReplaced ? undefined : stored;
+    const isNew = isReplaced || (!stored && !isFirst && this.#isCreatedLater(repository));
     const start = since ?? target.since;
-    const compared = known?.compared ?? (start === "now" && !isNew ? "all" : []);
-    let accepted = await this.#acceptedOf(repository, compared);
-    let present = await this.#readPresent(repository, known, accepted);
-    const cursor = known ?? (isNew ? undefined : await this.#firstCursor(present, { since: start, stored }));
+    const compared: readonly string[] | "all" = known?.compared ?? (start === "now" && !isNew ? "all" : []);
+    const readCoverage = async () => {
+      const coverage = await this.#readCoverage(repository.id);
+      return isReplaced ? { ...coverage, changes: [] } : coverage;
+    };
+    // The clock of the Hub can be ahead, so without an earlier bucket, nothing is left out.
+    const inbox = { compared, readCoverage, hasEarlier: stored?.bucket !== undefined };
+    let accepted = await this.#acceptedOf(repository, inbox);
+    let present = await this.#repositoryCursors.readPresent(repository, { known, accepted });
+    const cursor =
+      known ?? (isNew ? undefined : await this.#repositoryCursors.firstCursor(present, { since: start, stored }));
     const hasRepoEvents = target.domains.includes("repo");
     const find = () =>
       findMissedChanges({
@@ -227,27 +242,32 @@ export class EndpointRun {
       });
     let missed = await find();
     // The list can be older than the refs. If a force push restores its commit, the next list must not look as if nothing has changed.
-    let isListCurrent = accepted.refs.size === 0;
+    let isListCurrent = accepted.refs.size + accepted.files.size === 0;
     if (missed.length > 0) {
+      await this.#announce(repository.id);
       // Deliveries that arrived after the last read. Those that arrive from now on wait until the comparison has ended.
       const lastReadAt = this.#readAt;
       this.#readAt = now();
       await this.#accepted.read(new Date(Math.min(lastReadAt, this.#readAt) - overlapMs));
-      accepted = await this.#acceptedOf(repository, compared);
+      accepted = await this.#acceptedOf(repository, inbox);
       // Otherwise, a delivery can contain a later state.
       const latest = await this.#reader.repository(repository);
-      if (latest?.id !== repository.id) return this.#leave(repository.id);
+      if (!latest || !isSame(latest, repository)) return this.#leave(repository.id);
       repository = latest;
-      present = await this.#readPresent(repository, known, accepted);
+      present = await this.#repositoryCursors.readPresent(repository, { known, accepted });
       missed = await find();
       // After two repositories were renamed, the name can be that of the other one.
       const after = await this.#reader.repository(repository);
-      if (after?.id !== repository.id) return this.#leave(repository.id);
+      if (!after || !isSame(after, repository)) return this.#leave(repository.id);
       isListCurrent = after.lastModified === latest.lastModified;
     }
     const first = Math.max(stored?.derived ?? 0, accepted.derived);
-    const deliveries = await this.#derive(missed, { present, first });
-    await this.#remember(deliveries, repository.id, accepted);
+    const bucketId = accepted.repositoryId ?? cursor?.bucket?.id;
+    const id = repository.type === "bucket" ? (bucketId ?? "") : repository.id;
+    const deliveries = await this.#derive(missed, { present, first, id });
+    if (!(await this.#remember(deliveries, { accepted, isReplaced, repositoryId: repository.id }))) {
+      return this.#leave(repository.id);
+    }
     await this.#accept(deliveries);
     if (dryRun) return;
     // The next run finds out how it has ended, or whether its change was derived.
@@ -255,10 +275,12 @@ export class EndpointRun {
       this.#unfinished.set(repository.id, Math.min(this.#startedAt, accepted.openSince + overlapMs));
     }
     const ids = [...accepted.ids, ...deliveries.map(({ id }) => id)];
-    const next = nextCursor({ cursor, present, compared: ids, derived: first + deliveries.length });
+    const derived = first + deliveries.length;
+    const next = await this.#repositoryCursors.nextCursor({ cursor, present, compared: ids, derived, bucketId });
     const text = JSON.stringify(isListCurrent ? next : { ...next, lastModified: undefined });
     const key = cursorKeys.repository(repository.id);
-    if (text !== this.#stored.get(key)) await cursors.set(target.endpoint, new Map([[key, text]]));
+    const isChanged = text !== this.#stored.get(key);
+    if (isChanged || this.#announced !== undefined) await this.#withdraw(isChanged ? [[key, text]] : []);
   }
 
   /** Whether a repository without a cursor was created since the last run. An older one could not be read before. */
@@ -271,75 +293,56 @@ export class EndpointRun {
 
   #acceptedOf(
     repository: ListedRepository,
-    compared: Parameters<AcceptedDeliveries["changesOf"]>[1]["compared"],
+    {
+      hasEarlier,
+      ...known
+    }: Pick<Parameters<AcceptedDeliveries["changesOf"]>[1], "compared" | "readCoverage"> & { hasEarlier: boolean },
   ): Promise<AcceptedChanges> {
-    const { id } = repository;
+    const { id, createdAt } = repository;
     return this.#accepted.changesOf(id, {
-      compared,
-      readCovered: () => this.#readCovered(id),
+      ...known,
+      after: hasEarlier && createdAt !== undefined ? Date.parse(createdAt) : undefined,
       listCommits: (range) => this.#reader.commitRange(repository, range),
     });
   }
 
-  async #readCovered(repositoryId: string): Promise<readonly CoveredChange[]> {
+  async #readCoverage(repositoryId: string): Promise<Coverage> {
     const { cursors, target } = this.#parts;
-    return readCoveredChanges(await cursors.get(target.endpoint, cursorKeys.covered(repositoryId)));
+    return readCoverage(await cursors.get(target.endpoint, cursorKeys.coverage(repositoryId)));
   }
 
-  async #readPresent(
-    repository: ListedRepository,
-    known: RepositoryCursor | undefined,
-    accepted: AcceptedChanges,
-  ): Promise<PresentState> {
-    const { domains } = this.#parts.target;
-    const isUnchanged =
-      known?.refs !== undefined &&
-      known.lastModified !== undefined &&
-      known.lastModified === repository.lastModified &&
-      accepted.refs.size === 0 &&
-      !this.#isWatchedByName(repository);
-    const refs = domains.includes("repo") && !isUnchanged ? await this.#reader.refs(repository) : undefined;
-    const discussions = domains.includes("discussion") ? await this.#reader.discussions(repository) : undefined;
-    return { repository, refs, discussions };
+  /** Lets the decisions of other processes about deliveries of a repository wait: see `CatchUp`. */
+  async #announce(repositoryId: string): Promise<void> {
+    const { holder, dryRun } = this.#parts;
+    if (dryRun) return;
+    await changeCoverage(this.#storeOf(repositoryId), (coverage) => ({ ...coverage, comparing: holder }));
+    this.#announced = repositoryId;
   }
 
-  /** Whether all refs of a repository are read in each run. Lists only show when the main branch changed. */
-  #isWatchedByName({ type, name }: ListedRepository): boolean {
-    return this.#parts.target.watch.some((watched) => watched.type === type && isSameText(watched.name, name));
+  /** Stores texts, and lets other processes decide again what concerns the announced repository. */
+  async #withdraw(texts: readonly (readonly [string, string])[] = []): Promise<void> {
+    const { cursors, target, holder } = this.#parts;
+    const announced = this.#announced;
+    this.#announced = undefined;
+    if (announced !== undefined) {
+      const withdraw = ({ comparing, ...coverage }: Coverage) => (comparing === holder ? coverage : undefined);
+      await changeCoverage(this.#storeOf(announced), withdraw, texts);
+    } else if (texts.length > 0) await cursors.set(target.endpoint, new Map(texts));
   }
 
-  /**
-   * Returns the state from which the first run of a watched item derives deliveries, or a later one that starts earlier than the last.
-   * What the Hub shows without a time, such as the name, starts with the stored state.
-   */
-  async #firstCursor(
-    present: PresentState,
-    { since, stored }: { since: CatchUpTarget["since"]; stored: RepositoryCursor | undefined },
-  ): Promise<RepositoryCursor> {
-    const { repository } = present;
-    if (since === "now") return nextCursor({ cursor: undefined, present, compared: [], derived: 0 });
-    const start = stored ?? nextCursor({ cursor: undefined, present: { repository }, compared: [], derived: 0 });
-    const refs: Record<string, string> = {};
-    for (const [ref, commit] of present.refs ?? []) {
-      if (since === "all") break;
-      const before = await this.#reader.commitBefore(repository, { revision: commit, time: since });
-      if (before !== undefined) refs[ref] = before;
-    }
-    const discussions: RepositoryCursor["discussions"] = {};
-    for (const { num, createdAt, status, title, numComments } of present.discussions ?? []) {
-      if (since === "all" || Date.parse(createdAt) > since.getTime()) continue;
-      discussions[num] = stored?.discussions?.[num] ?? { status, title, comments: numComments };
-    }
-    return { ...start, refs: present.refs && refs, discussions: present.discussions && discussions };
+  #storeOf(repositoryId: string): CoverageStore {
+    const { cursors, target, wait, signal } = this.#parts;
+    return { cursors, endpoint: target.endpoint, repositoryId, wait, signal };
   }
 
   /** Creates the deliveries of missed changes, numbered after `first`. */
   async #derive(
     missed: readonly MissedChange[],
-    { present, first }: { present: PresentState; first: number },
+    { present, first, id }: { present: PresentState; first: number; id: string },
   ): Promise<DerivedPayload[]> {
     if (missed.length === 0) return [];
-    const { repository, refs } = present;
+    const { refs } = present;
+    const repository = { ...present.repository, id };
     const { hubUrl } = this.#parts.hub;
     const ownerId = await this.#reader.ownerId(ownerOf(repository.name));
     const subject = { repository, headSha: refs?.get("refs/heads/main"), ownerId, hubUrl };
@@ -355,29 +358,35 @@ export class EndpointRun {
   async #accept(deliveries: readonly DerivedPayload[]): Promise<void> {
     const { accept, target, report, dryRun } = this.#parts;
     for (const { id, body, payload } of deliveries) {
-      const { event, repo, updatedRefs } = payload;
+      const { event, repo, updatedRefs, updatedFiles } = payload;
       if ((await accept(target, { id, body, dryRun })) !== "accepted") continue;
-      report.derived.push({ id, ...event, repository: `${repo.type}:${repo.name}`, updatedRefs });
+      report.derived.push({ id, ...event, repository: `${repo.type}:${repo.name}`, updatedRefs, updatedFiles });
     }
   }
 
-  /** Call this method before the changes are accepted, so that a late delivery does not run too if this process crashes in between. */
+  /**
+   * Call this method before the changes are accepted, so that a late delivery does not run too if this process crashes in between.
+   * Returns `false` if this process was suspended for so long that another one has decided about deliveries meanwhile.
+   */
   async #remember(
     deliveries: readonly DerivedPayload[],
-    repositoryId: string,
-    accepted: AcceptedChanges,
-  ): Promise<void> {
-    const { cursors, target, now, dryRun } = this.#parts;
-    if (dryRun || (deliveries.length === 0 && !accepted.undoes)) return;
-    const covered = accepted.covered ?? (await this.#readCovered(repositoryId));
+    { accepted, isReplaced, repositoryId }: { accepted: AcceptedChanges; isReplaced: boolean; repositoryId: string },
+  ): Promise<boolean> {
+    const { holder, now, dryRun } = this.#parts;
+    if (dryRun || (deliveries.length === 0 && !accepted.undoes)) return true;
     const at = now();
     const added = deliveries.flatMap(({ payload }): CoveredChange[] => {
       if (payload.updatedRefs) return payload.updatedRefs.map((ref) => ({ at, ref }));
+      if (payload.updatedFiles)
+        return [{ at, files: payload.updatedFiles.map((file) => [file.path, fileState(file)]) }];
       const changed = keyOf(payload);
       return changed === undefined ? [] : [{ at, key: changed }];
     });
-    const text = JSON.stringify(remember(covered, added, at));
-    await cursors.set(target.endpoint, new Map([[cursorKeys.covered(repositoryId), text]]));
+    return changeCoverage(this.#storeOf(repositoryId), (stored) => {
+      if (this.#announced !== undefined && stored.comparing !== holder) return undefined;
+      const changes = accepted.coverage?.changes ?? (isReplaced ? [] : stored.changes);
+      return { ...stored, changes: remember(changes, added, at) };
+    });
   }
 
   /** Stores that all repositories were compared. */
@@ -397,31 +406,9 @@ export class EndpointRun {
   }
 }
 
-function nextCursor({
-  cursor,
-  present: { repository, refs, discussions },
-  compared,
-  derived,
-}: {
-  cursor: RepositoryCursor | undefined;
-  present: PresentState;
-  compared: string[];
-  derived: number;
-}): RepositoryCursor {
-  const { type, name, isPrivate, lastModified } = repository;
-  return {
-    ...{ type, name, isPrivate, compared, derived },
-    ...(lastModified !== undefined && { lastModified }),
-    refs: refs ? Object.fromEntries(refs) : cursor?.refs,
-    // A list can change while its pages are read, so a discussion can be missing.
-    discussions: discussions
-      ? { ...cursor?.discussions, ...Object.fromEntries(discussions.map(toKnown)) }
-      : cursor?.discussions,
-  };
-}
-
-function toKnown({ num, status, title, numComments }: DiscussionSummary) {
-  return [num, { status, title, comments: numComments }] as const;
+/** Whether two reads are of the same repository. */
+function isSame(one: ListedRepository, other: ListedRepository): boolean {
+  return one.id === other.id && (one.type !== "bucket" || one.createdAt === other.createdAt);
 }
 
 /** Whether an error concerns one repository. If the Hub is down or refuses the token, the next repository fails too. */
@@ -433,10 +420,6 @@ function isAboutRepository(error: unknown): boolean {
     error.code === "HUB_RESPONSE_INVALID" ||
     error.code === "HUB_REFUSED"
   );
-}
-
-function isSameText(one: string, other: string): boolean {
-  return one.toLowerCase() === other.toLowerCase();
 }
 
 async function shortHash(text: string): Promise<string> {

@@ -9,22 +9,28 @@ import {
 } from "../hub/repositories/discussions.ts";
 import type { RepoRef } from "../hub/schemas.ts";
 import type { WatchedItem } from "../payload/watch.ts";
+import { type BucketFiles, listBuckets, readBucket, readFiles } from "./bucket-state.ts";
 
+/** The types of repositories with commits. */
+const gitTypes = ["model", "dataset", "space"] as const;
 /** The types of repositories whose changes catch-up can derive. */
-export const derivableTypes = ["model", "dataset", "space"] as const;
+export const derivableTypes = [...gitTypes, "bucket"] as const;
 export type DerivableType = (typeof derivableTypes)[number];
 
 /** A repository as the Hub lists it. */
 export interface ListedRepository {
   type: DerivableType;
   name: string;
-  /** The ID, which stays the same when the repository is renamed. */
+  /** See `idOf`. The ID of a repository with commits stays the same when the repository is renamed. */
   id: string;
   isPrivate: boolean;
   createdAt?: string | undefined;
+  /** A text that is another one after a change of the main branch, or of a bucket. */
   lastModified?: string | undefined;
   /** The first label of a Space's hostname. */
   subdomain?: string | undefined;
+  /** The number of files in a bucket. */
+  totalFiles?: number | undefined;
 }
 
 /** The commit of each ref, by its full name. */
@@ -73,7 +79,8 @@ export class StateReader {
   /** Lists the repositories of a watched item. A repository that does not exist is skipped. */
   async *repositories({ type, name }: WatchedItem): AsyncGenerator<ListedRepository, void, undefined> {
     if (type === "user" || type === "org") {
-      for (const listed of derivableTypes) yield* await this.#repositoriesOf(name, listed);
+      for (const listed of gitTypes) yield* await this.#repositoriesOf(name, listed);
+      yield* (await unlessMissing(listBuckets(this.#get, name))) ?? [];
     } else if (isDerivable(type)) {
       const repository = await this.repository({ type, name });
       if (repository) yield repository;
@@ -82,15 +89,17 @@ export class StateReader {
 
   /** Returns a repository by its name, or `undefined` if it does not exist or the token cannot read it. */
   async repository({ type, name }: { type: DerivableType; name: string }): Promise<ListedRepository | undefined> {
-    const { hub, signal } = this.#options;
-    const response = await this.#call(() => unlessMissing(hub.fetch(`/api/${type}s/${name}`, { signal })));
-    if (!response) return undefined;
-    this.#options.onHeaders(response.headers);
-    return toListed(type, listedRepository.parse(await response.json()));
+    if (type === "bucket") return unlessMissing(readBucket(this.#get, name));
+    const response = await unlessMissing(this.#get(`/api/${type}s/${name}`));
+    return response && toListed(type, listedRepository.parse(await response.json()));
+  }
+
+  /** Reads the files of a bucket. */
+  files(bucket: ListedRepository): Promise<BucketFiles> {
+    return readFiles(this.#get, bucket);
   }
 
   async #repositoriesOf(owner: string, type: DerivableType): Promise<ListedRepository[]> {
-    const { hub, signal } = this.#options;
     const found: ListedRepository[] = [];
     let query: URLSearchParams | undefined = new URLSearchParams({
       author: owner,
@@ -98,9 +107,7 @@ export class StateReader {
       limit: "1000",
     });
     while (query) {
-      const path = `/api/${type}s?${query}`;
-      const response = await this.#call(() => hub.fetch(path, { signal }));
-      this.#options.onHeaders(response.headers);
+      const response = await this.#get(`/api/${type}s?${query}`);
       const page = z.array(listedRepository).parse(await response.json());
       found.push(...page.map((item) => toListed(type, item)));
       query = nextQuery(response.headers.get("link"));
@@ -118,11 +125,10 @@ export class StateReader {
 
   /** Lists the discussions and pull requests. `undefined` if they are disabled, or the token cannot read them. */
   async discussions(repository: ListedRepository): Promise<readonly DiscussionSummary[] | undefined> {
-    const { hub, signal } = this.#options;
     const found: DiscussionSummary[] = [];
     for (let page = 0; ; page += 1) {
       const path = `/api/${repository.type}s/${repository.name}/discussions?p=${page}`;
-      const response = await this.#call(() => unlessMissing(hub.fetch(path, { signal })));
+      const response = await unlessMissing(this.#get(path));
       if (!response) return undefined;
       const { discussions, count } = discussionOperations.list.response.parse(await response.json());
       found.push(...discussions);
@@ -197,6 +203,13 @@ export class StateReader {
     }).catch(() => new Map());
     return (await this.#ownerIds).get(name) ?? "";
   }
+
+  readonly #get = async (path: string): Promise<Response> => {
+    const { hub, signal, onHeaders } = this.#options;
+    const response = await this.#call(() => hub.fetch(path, { signal }));
+    onHeaders(response.headers);
+    return response;
+  };
 
   async #call<Result>(call: () => Promise<Result>): Promise<Result> {
     await this.#options.beforeCall();

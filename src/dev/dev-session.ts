@@ -303,7 +303,8 @@ class Session implements DevSession {
     tunnel.on("up", () => {
       this.#consoleState.setTunnelProblem(undefined);
       this.#events.emit({ event: "up", publicUrl: tunnel.url });
-      void this.#updateWebhooks();
+      // Deliveries that could not arrive may have had their last attempt, also if no webhook was suspended.
+      void this.#updateWebhooks().then(() => this.#server?.compareNow());
     });
     return tunnel;
   }
@@ -328,12 +329,17 @@ class Session implements DevSession {
   async #keepWebhooks(temporary: TemporaryWebhooks, tunnel: Tunnel): Promise<void> {
     const webhooks = new WebhookReconciler({
       webhooks: temporary,
-      onSteps: (steps) => this.#events.emit({ event: "webhooks", steps }),
+      onSteps: (steps) => {
+        this.#events.emit({ event: "webhooks", steps });
+        this.#server?.compareNow();
+      },
       onProblem: (error) => this.#events.emitProblem(error),
     });
     this.#webhooks = webhooks;
     await this.#parts.add(webhooks);
     await webhooks.start(this.#reconcileInput(tunnel));
+    // The server may have compared before its webhooks existed.
+    this.#server?.compareNow();
     const repairs = setInterval(() => void webhooks.repair(), this.#config.repairIntervalMs);
     this.#parts.addCloser(async () => clearInterval(repairs));
   }

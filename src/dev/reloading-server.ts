@@ -86,6 +86,11 @@ export class ReloadingServer {
     this.#process?.setPublicUrl(publicUrl);
   }
 
+  /** Lets the endpoints with `catchUp` compare, because webhooks were registered or enabled. */
+  compareNow(): void {
+    this.#process?.compareNow();
+  }
+
   /** Stops the server after its running handlers have finished or their grace period has ended. */
   async close(): Promise<void> {
     this.#isClosed = true;

@@ -16,15 +16,25 @@ export interface CatchUpFileOptions extends RunOptions {
 export interface CaughtUp {
   /** By endpoint. */
   reports: ReadonlyMap<string, CatchUpReport>;
-  /** The number of derived deliveries in each status. A delivery that failed and is retried later is `queued`. */
+  /**
+   * The number of derived deliveries, and of earlier ones whose next attempt was due, in each status. A delivery that failed and is
+   * retried later is `queued`.
+   */
   statuses: Partial<Record<DeliveryStatus, number>>;
 }
 
 const pollMs = 50;
 
+/** A delivery that the inbox runs. `attempts`: the number of those that had ended before. */
+interface Expected {
+  id: string;
+  endpoint: string;
+  attempts: number;
+}
+
 /**
- * Loads a server, derives what its endpoints missed, runs each derived delivery once, and closes the server. What fails stays in the
- * inbox for its next attempt.
+ * Loads a server, derives what its endpoints missed, runs each derived delivery once, and closes the server. Also runs earlier
+ * deliveries in the inbox whose next attempt is due. What fails stays in the inbox for its next attempt.
  *
  * @throws `SERVER_FILE_INVALID`, `OPTION_INVALID`, `INBOX_UNUSABLE`, errors of the Hub, and the reason of the signal.
  */
@@ -40,23 +50,55 @@ export async function catchUpFile(options: CatchUpFileOptions): Promise<CaughtUp
 
 async function catchUp({ path, ...options }: CatchUpFileOptions): Promise<CaughtUp> {
   await using server = await loadServer(path);
-  const reports = await server[serverControl].catchUp(options);
+  const startedAt = Date.now();
+  const earlier: Expected[] = [];
+  // During the comparison, the inbox already runs them.
+  const onOpened = async () => void (options.dryRun || earlier.push(...(await listDue(server, startedAt))));
+  const reports = await server[serverControl].catchUp({ ...options, onOpened });
   const { signal } = options;
   const statuses: CaughtUp["statuses"] = {};
   if (options.dryRun) return { reports, statuses };
-  for (const [endpoint, { derived }] of reports) {
-    for (const { id } of derived) {
-      const status = await untilAttempted(server, { id, endpoint, signal });
-      statuses[status] = (statuses[status] ?? 0) + 1;
-    }
+  const derived = [...reports].flatMap(([endpoint, report]) =>
+    report.derived.map(({ id }): Expected => ({ id, endpoint, attempts: 0 })),
+  );
+  const paused = await server.inbox.pausedEndpoints();
+  for (const expected of [...earlier, ...derived]) {
+    if (paused.includes(expected.endpoint)) continue;
+    const status = await untilAttempted(server, expected, signal);
+    statuses[status] = (statuses[status] ?? 0) + 1;
   }
   return { reports, statuses };
 }
 
-/** Waits until the first attempt of a delivery has ended, and returns its status. */
+/** Returns the deliveries that run, or whose next attempt is due. */
+async function listDue(server: WebhooksServer, startedAt: number): Promise<Expected[]> {
+  const { inbox } = server;
+  // Deliveries of an endpoint that no longer runs in the background stay in the inbox.
+  const queues = new Set(
+    server[serverControl].describe().endpoints.flatMap(({ name, background }) => (background ? [name] : [])),
+  );
+  const due: Expected[] = [];
+  for (const status of ["queued", "running"] as const) {
+    let cursor: string | undefined;
+    do {
+      const page = await inbox.list({ status, limit: 1_000, ...(cursor !== undefined && { cursor }) });
+      for (const { id, endpoint, dueAt, attempts } of page.deliveries) {
+        // The inbox can have run a delivery since it was opened.
+        const ended = attempts.filter(({ startedAt: at }) => at === undefined || at.getTime() < startedAt).length;
+        const isDue = dueAt === undefined || dueAt.getTime() <= Date.now() || ended < attempts.length;
+        if (isDue && queues.has(endpoint)) due.push({ id, endpoint, attempts: ended });
+      }
+      cursor = page.next;
+    } while (cursor !== undefined);
+  }
+  return due;
+}
+
+/** Waits until the next attempt of a delivery has ended, and returns its status. */
 async function untilAttempted(
   { inbox }: WebhooksServer,
-  { id, endpoint, signal }: { id: string; endpoint: string; signal: AbortSignal },
+  { id, endpoint, attempts: before }: Expected,
+  signal: AbortSignal,
 ): Promise<DeliveryStatus> {
   for (;;) {
     signal.throwIfAborted();
@@ -64,7 +106,7 @@ async function untilAttempted(
     // Another process can have deleted the delivery after it finished.
     if (!stored) return "succeeded";
     const { status, attempts } = stored;
-    if (status !== "running" && (status !== "queued" || attempts.length > 0)) return status;
+    if (status !== "running" && (status !== "queued" || attempts.length > before)) return status;
     await wait(pollMs, undefined, { signal }).catch(() => signal.throwIfAborted());
   }
 }

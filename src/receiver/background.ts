@@ -192,7 +192,7 @@ export class BackgroundWork {
       if (waiting === 0 || endpoints.byName.get(endpoint)?.queue) continue;
       log.warn(
         { endpoint, waiting },
-        "The inbox contains unfinished deliveries for an endpoint that this server does not run in the background. Register the endpoint with background: true, unless another server runs the deliveries of this inbox.",
+        "The inbox contains unfinished deliveries of an endpoint that this server does not run in the background. Register it with background: true, unless another server of this inbox runs it.",
       );
     }
   }
@@ -237,7 +237,7 @@ export class BackgroundWork {
 
 function unsupported({ name }: Endpoint): WebhookError {
   return new WebhookError(
-    `Endpoint "${name}" has background: true, but this runtime does not support the built-in inbox. Remove background: true, pass an inbox with new WebhooksServer({ inbox }), or run the server on Node, Bun, or Deno.`,
+    `Endpoint "${name}" has background: true, but this runtime does not support the built-in inbox. Remove background: true, pass an inbox with new WebhooksServer({ inbox }), or run on Node, Bun, or Deno.`,
     { code: "INBOX_UNUSABLE" },
   );
 }

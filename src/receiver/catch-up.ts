@@ -1,6 +1,8 @@
+import { followBucket } from "../catch-up/bucket-stream.ts";
 import { CallBudget } from "../catch-up/call-budget.ts";
-import { CatchUp, claimMs, type RunOptions } from "../catch-up/catch-up.ts";
-import type { CatchUpReport, CatchUpTarget, ReadInbox } from "../catch-up/endpoint-run.ts";
+import { CatchUp, claimMs } from "../catch-up/catch-up.ts";
+import type { CatchUpTarget } from "../catch-up/cursor.ts";
+import type { CatchUpReport, ReadInbox } from "../catch-up/endpoint-run.ts";
 import { derivableTypes } from "../catch-up/repository-state.ts";
 import { readEnvironment, readSpace } from "../core/environment.ts";
 import { HubError, WebhookError } from "../core/errors.ts";
@@ -10,9 +12,11 @@ import { isOnThisMachine } from "../core/urls.ts";
 import { isOnLocalDisk, openInbox } from "../inbox/open-inbox.ts";
 import type { BackgroundWork } from "./background.ts";
 import type { ServerContext } from "./context.ts";
+import type { CommandRunOptions } from "./control.ts";
 import type { DeliveryPipeline } from "./deliver.ts";
 import type { Endpoint } from "./endpoint.ts";
 import type { ServerHub } from "./hub.ts";
+import { listIntervalMs, OwnWebhooks } from "./own-webhooks.ts";
 
 interface CatchUpParts {
   background: BackgroundWork;
@@ -23,6 +27,16 @@ interface CatchUpParts {
 /** An endpoint that catches up, and the interval of its runs. */
 interface ScheduledTarget extends CatchUpTarget {
   everyMs: number;
+  /** Whether the endpoint also expects deliveries, and is not only polled. */
+  hasWebhook: boolean;
+}
+
+interface ScheduledRuns {
+  webhooks: OwnWebhooks;
+  signal: AbortSignal;
+  isFirst: boolean;
+  /** The endpoints share the budget. */
+  targetCount: number;
 }
 
 /** The inbox of a server that has not run yet. */
@@ -41,6 +55,8 @@ const firstRetryMs = 60_000;
 const secondRunMs = 10 * 60_000;
 /** How often refused deliveries are looked for. */
 const checkMs = 60_000;
+/** The wait for further changes after the first change of a bucket. */
+const debounceMs = 500;
 
 /** Derives the deliveries that the endpoints of a server missed: at the start, and then in intervals. */
 export class ServerCatchUp {
@@ -50,6 +66,8 @@ export class ServerCatchUp {
   readonly #budget: CallBudget;
   #running: Promise<unknown> = Promise.resolve();
   #stop = new AbortController();
+  /** Aborted to compare an endpoint without waiting for the interval, or again after the comparison that is running. */
+  readonly #wakes = new Map<string, AbortController>();
 
   constructor(context: ServerContext, parts: CatchUpParts) {
     const { log, now } = context;
@@ -60,19 +78,21 @@ export class ServerCatchUp {
     const limit = isOnThisMachine(new URL(hub.hubUrl).hostname) ? Number.POSITIVE_INFINITY : undefined;
     this.#budget = new CallBudget({ monotonicNow: () => performance.now(), wait: pause, limit });
     this.#catchUp = new CatchUp({
-      ...{ hub, log, now, budget: this.#budget },
+      ...{ hub, log, now, wait: pause, budget: this.#budget },
       accept: ({ endpoint }, delivery) => parts.pipeline.acceptDerived(context.endpoints.find(endpoint), delivery),
     });
   }
 
   /**
    * Starts the runs of all endpoints with `catchUp`, or with `poll` of all endpoints with `watch`, and ends the runs of an earlier
-   * call. With `poll`, resolves after the first run of each endpoint.
+   * call. With `poll`, resolves after the first run of each endpoint. Otherwise, the first runs wait for `listening`, because the
+   * webhooks that they enable deliver to this server. Streams are only opened if the server listens: otherwise, they could be all that
+   * keeps the process alive.
    *
    * @throws `OPTION_INVALID` if an endpoint cannot catch up, or the rate limit does not allow the interval; `INBOX_UNUSABLE` if the
    *   inbox would not survive a restart of a Space; with `poll`, errors of the first run.
    */
-  async start(option: Duration | undefined): Promise<void> {
+  async start(option: Duration | undefined, listening?: Promise<unknown>): Promise<void> {
     const poll = option ?? environmentInterval();
     const targets = this.#targets(poll);
     // `ready()` can be called several times, and before `launch()`.
@@ -80,16 +100,32 @@ export class ServerCatchUp {
     if (targets.length === 0) return;
     this.#assertDurable();
     const { signal } = this.#stop;
+    const { hub } = this.#parts;
+    const onDue = (endpoint: string) => this.#wakes.get(endpoint)?.abort();
+    const webhooks = new OwnWebhooks(this.#context, { hub, budget: this.#budget, onDue });
     if (poll !== undefined) await this.#runFirst(targets, signal);
-    const loops = targets.map((target) => this.#repeat(target, signal, { isFirst: poll === undefined }));
-    this.#running = Promise.all(loops);
+    const runs = { webhooks, signal, isFirst: poll === undefined, targetCount: targets.length };
+    const repeat = async () => {
+      if (listening) await untilAborted(listening, signal).catch(() => {});
+      const loops = targets.map((target) => this.#repeat(target, runs));
+      if (targets.some(({ hasWebhook }) => hasWebhook)) loops.push(this.#checkWebhooks(runs));
+      if (poll !== undefined && listening) loops.push(...this.#followBuckets(targets, signal));
+      await Promise.all(loops);
+    };
+    this.#running = repeat();
+  }
+
+  /** Compares all endpoints now, because their webhooks did not deliver for some time. */
+  compareNow(): void {
+    for (const wake of this.#wakes.values()) wake.abort();
   }
 
   /** Runs once for each endpoint, and returns the reports by endpoint. */
-  async run(options: RunOptions): Promise<ReadonlyMap<string, CatchUpReport>> {
+  async run({ onOpened, ...options }: CommandRunOptions): Promise<ReadonlyMap<string, CatchUpReport>> {
     const targets = this.#targets("6h");
     await using reading = options.dryRun ? await this.#openForReading() : undefined;
     const inbox = reading?.inbox ?? (await this.#parts.background.open());
+    await onOpened?.();
     const reports = new Map<string, CatchUpReport>();
     for (const target of targets) {
       reports.set(target.endpoint, await this.#catchUp.run(target, inbox, options));
@@ -137,7 +173,7 @@ export class ServerCatchUp {
       assertDerivable(endpoint);
       const { everyMs, since } = catchUp ?? { everyMs: Number.POSITIVE_INFINITY, since: "now" as const };
       const interval = poll === undefined ? everyMs : Math.min(everyMs, toMilliseconds(poll, "poll"));
-      return [{ endpoint: name, watch, domains, since, everyMs: interval }];
+      return [{ endpoint: name, watch, domains, since, everyMs: interval, hasWebhook: catchUp !== undefined }];
     });
     if (poll !== undefined && targets.length === 0) {
       throw optionError(
@@ -172,17 +208,56 @@ export class ServerCatchUp {
     );
   }
 
-  async #repeat(target: ScheduledTarget, signal: AbortSignal, { isFirst }: { isFirst: boolean }): Promise<void> {
+  /** Makes the endpoints that watch a bucket by its name compare soon after it has changed. */
+  #followBuckets(targets: readonly ScheduledTarget[], signal: AbortSignal): Promise<void>[] {
+    const { log } = this.#context;
+    const { hub, background } = this.#parts;
+    const bucketsOf = ({ watch }: ScheduledTarget) =>
+      watch.filter(({ type }) => type === "bucket").map(({ name }) => name);
+    const names = new Set(targets.flatMap(bucketsOf).filter((name) => name !== background.bucket));
+    return [...names].map((name) => {
+      const onChange = () => {
+        for (const target of targets) if (bucketsOf(target).includes(name)) this.#wakes.get(target.endpoint)?.abort();
+      };
+      const clock = { wait: pause, monotonicNow: () => performance.now() };
+      const following = { hub: hub.client, budget: this.#budget, ...clock, log, name, onChange, signal };
+      return followBucket(following);
+    });
+  }
+
+  /** Looks for webhooks that were enabled, also between the comparisons. */
+  async #checkWebhooks({ webhooks, signal }: ScheduledRuns): Promise<void> {
+    try {
+      for (;;) {
+        await pause(listIntervalMs, signal);
+        await webhooks.check(signal);
+      }
+    } catch (error) {
+      if (!signal.aborted) throw error;
+    }
+  }
+
+  async #repeat(target: ScheduledTarget, { webhooks, signal, isFirst, targetCount }: ScheduledRuns): Promise<void> {
     const { log, now } = this.#context;
     let failures = 0;
     let nextMs = Math.min(secondRunMs, target.everyMs);
     let waitMs = isFirst ? 0 : nextMs;
+    /** When the budget allows a further run. After a failure, nothing shortens the wait. */
+    let soonestAt = 0;
     let ranAt = now();
+    this.#wakes.set(target.endpoint, new AbortController());
     while (!signal.aborted) {
       try {
-        await this.#untilDue(target.endpoint, { waitMs, ranAt, signal });
+        await this.#untilDue(target.endpoint, { waitMs, ranAt, soonestAt, signal });
         ranAt = now();
-        const { isElsewhere } = await this.#runOnce(target, signal);
+        this.#wakes.set(target.endpoint, new AbortController());
+        if (target.hasWebhook) {
+          // While the inbox does not answer, a webhook that is enabled would fail again.
+          await (await this.#parts.background.open()).pausedEndpoints();
+          await webhooks.enableSuspended(target, signal);
+        }
+        const { isElsewhere, calls } = await this.#runOnce(target, signal);
+        soonestAt = performance.now() + this.#budget.shortestInterval(calls * targetCount);
         failures = 0;
         // Another process may have crashed during its run.
         waitMs = isElsewhere ? Math.min(claimMs, target.everyMs) : nextMs;
@@ -194,6 +269,7 @@ export class ServerCatchUp {
           firstMs: Math.min(firstRetryMs, target.everyMs),
           maxMs: target.everyMs,
         });
+        soonestAt = performance.now() + waitMs;
         const code = HubError.isInstance(error) ? error.code : undefined;
         log.warn(
           { err: error, code, endpoint: target.endpoint },
@@ -203,14 +279,20 @@ export class ServerCatchUp {
     }
   }
 
-  /** Waits, but not for long after a delivery was answered with 503: the Hub can have given up when the inbox works again. */
+  /**
+   * Waits, but not for long after a delivery was answered with 503: the Hub can have given up when the inbox works again. Also ends
+   * soon after a webhook was enabled or a bucket has changed.
+   */
   async #untilDue(
     endpoint: string,
-    { waitMs, ranAt, signal }: { waitMs: number; ranAt: number; signal: AbortSignal },
+    { waitMs, ranAt, soonestAt, signal }: { waitMs: number; ranAt: number; soonestAt: number; signal: AbortSignal },
   ): Promise<void> {
     const { history, now } = this.#context;
+    const wake = this.#wakes.get(endpoint)?.signal;
+    const ending = wake ? AbortSignal.any([signal, wake]) : signal;
     for (let leftMs = waitMs; ; leftMs -= checkMs) {
-      await pause(Math.max(0, Math.min(leftMs, checkMs)), signal);
+      await pause(Math.max(0, Math.min(leftMs, checkMs)), ending).catch(() => signal.throwIfAborted());
+      if (ending.aborted) return pause(Math.max(debounceMs, soonestAt - performance.now()), signal);
       if (leftMs <= checkMs) return;
       const refused = history.refused
         .groups(now())
@@ -231,7 +313,10 @@ export class ServerCatchUp {
       counts.remaining = 0;
     });
     const { repositories, failed, calls, derived, isElsewhere } = report;
-    if (isElsewhere) return report;
+    if (isElsewhere) {
+      log.debug({ endpoint: target.endpoint }, "Catch-up already runs in another process.");
+      return report;
+    }
     counts.derived += derived.length;
     counts.comparedAt = now();
     const fields = { endpoint: target.endpoint, repositories, failed, calls, derived: derived.length };

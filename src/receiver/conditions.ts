@@ -6,12 +6,15 @@ import type { WebhookPayload } from "../payload/schema.ts";
 import type { Endpoint } from "./endpoint.ts";
 import type { ServerHub } from "./hub.ts";
 
+/** The updated refs or files of a delivery for which the handler runs. */
+type ChangedPart = Pick<WebhookPayload, "updatedRefs" | "updatedFiles">;
+
 /** Finds out what a delivery changes that catch-up has not derived: see `CatchUp.uncovered`. */
 export interface CoverageCheck {
   uncovered(
     delivery: { endpoint: string; payload: WebhookPayload; id: string },
     signal: AbortSignal,
-  ): Promise<"all" | "nothing" | NonNullable<WebhookPayload["updatedRefs"]>>;
+  ): Promise<"all" | "nothing" | ChangedPart>;
 }
 
 interface CheckedDelivery {
@@ -24,10 +27,10 @@ interface CheckedDelivery {
   log: Logger;
 }
 
-/** Why the handler does not run, or the updated refs for which it runs if it does not run for all of them. */
+/** Why the handler does not run, or the part of the changes for which it runs. */
 interface CheckedConditions {
   ignored?: string;
-  updatedRefs?: WebhookPayload["updatedRefs"];
+  part?: ChangedPart | undefined;
 }
 
 const backgroundLimitMs = 30_000;
@@ -35,43 +38,52 @@ const backgroundLimitMs = 30_000;
 const inlineLimitMs = 4_000;
 
 /**
- * Checks the conditions of an endpoint that can require calls to the Hub: `catchUp`, `ignoreSelf`, and `paths`. If the Hub does not answer in time, the handler runs, because an event that is
- * handled once too often is better than a lost event.
+ * Checks the conditions of an endpoint that can require calls to the Hub: `catchUp`, `ignoreSelf`, and `paths`. If the Hub does not answer in
+ * time, the handler runs, because an event that is handled once too often is better than a lost event.
  *
  * @throws the abort reason of the delivery's signal.
  */
 export async function checkConditions(checked: CheckedDelivery): Promise<CheckedConditions> {
   const { endpoint, signal } = checked;
-  const limit = AbortSignal.timeout(endpoint.queue ? backgroundLimitMs : inlineLimitMs);
   try {
-    return await check(checked, signal ? AbortSignal.any([signal, limit]) : limit);
+    return await check(checked);
   } catch (error) {
     signal?.throwIfAborted();
     checked.log.warn(
       { endpoint: endpoint.name, deliveryId: checked.delivery.id, err: error },
-      "The Hub did not answer whether the delivery meets the conditions of the endpoint (catchUp, ignoreSelf, paths), so the handler runs.",
+      "The Hub did not answer whether the conditions of the endpoint (catchUp, ignoreSelf, paths) are met. The handler runs.",
     );
     return {};
   }
 }
 
-async function check(
-  { endpoint, delivery, payload: given, hub, catchUp: loadCatchUp }: CheckedDelivery,
-  signal: AbortSignal,
-): Promise<CheckedConditions> {
+async function check({
+  endpoint,
+  delivery,
+  payload: given,
+  // Never aborted.
+  signal: aborted = AbortSignal.any([]),
+  hub,
+  catchUp: loadCatchUp,
+}: CheckedDelivery): Promise<CheckedConditions> {
   const { catchUp = false, ignoreSelf = false, paths } = endpoint.conditions ?? {};
-  let payload = given;
+  let part: ChangedPart | undefined;
   if (catchUp) {
-    const part = await (await loadCatchUp()).uncovered({ endpoint: endpoint.name, payload, id: delivery.id }, signal);
-    if (part === "nothing") return { ignored: coveredReason };
-    if (part !== "all") payload = { ...given, updatedRefs: part };
+    const check = await loadCatchUp();
+    // Has limits of its own, because it can wait for a comparison.
+    const uncovered = await check.uncovered({ endpoint: endpoint.name, payload: given, id: delivery.id }, aborted);
+    if (uncovered === "nothing") return { ignored: coveredReason };
+    if (uncovered !== "all") part = uncovered;
   }
+  const payload = { ...given, ...part };
+  const limit = AbortSignal.timeout(endpoint.queue ? backgroundLimitMs : inlineLimitMs);
+  const signal = AbortSignal.any([aborted, limit]);
   if (ignoreSelf) {
     const { isOwnEvent } = await import("./own-event.ts");
     if (await isOwnEvent(payload, hub, signal)) return { ignored: "this server caused the event" };
   }
   if (paths && !(await hasChangedPath(payload, paths, hub.client, signal))) return { ignored: pathsReason(paths) };
-  return payload === given ? {} : { updatedRefs: payload.updatedRefs };
+  return { part };
 }
 
 /**

@@ -83,6 +83,12 @@ export interface JobDelivery {
   signal: AbortSignal;
 }
 
+/** The options of a run that no schedule starts. */
+export interface CommandRunOptions extends RunOptions {
+  /** Called before the comparisons, when the inbox has started to run what is due. */
+  onOpened?: () => Promise<void>;
+}
+
 export interface ServerControl {
   /** Whether `secret: false` opens the server to everyone. */
   readonly isSecretDisabled: boolean;
@@ -115,7 +121,9 @@ export interface ServerControl {
    * Compares the Hub with what was delivered once for each endpoint with `watch`, and accepts what is missing. Returns the reports by
    * endpoint.
    */
-  catchUp(options: RunOptions): Promise<ReadonlyMap<string, CatchUpReport>>;
+  catchUp(options: CommandRunOptions): Promise<ReadonlyMap<string, CatchUpReport>>;
+  /** Starts a comparison of each endpoint with `catchUp` soon, because its webhook was registered or enabled. */
+  compareNow(): Promise<void>;
   /**
    * Runs an endpoint's handler once, also in the case of a background endpoint, and logs the outcome.
    *

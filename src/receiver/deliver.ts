@@ -319,11 +319,11 @@ async function runOnConditions(
 ): Promise<Outcome> {
   const { request, signal, delivery } = options;
   try {
-    const { ignored, updatedRefs } = await checkConditions({ ...options, payload, signal: request?.signal ?? signal });
+    const { ignored, part } = await checkConditions({ ...options, payload, signal: request?.signal ?? signal });
     if (ignored !== undefined) return { status: "ignored", reason: ignored };
-    // An endpoint with its own schema receives all refs.
-    if (updatedRefs === undefined || delivery.payload !== payload) return await runHandler(options);
-    return await runHandler({ ...options, delivery: { ...delivery, payload: { ...payload, updatedRefs } } });
+    // An endpoint with its own schema receives all changes.
+    if (part === undefined || delivery.payload !== payload) return await runHandler(options);
+    return await runHandler({ ...options, delivery: { ...delivery, payload: { ...payload, ...part } } });
   } catch (cause) {
     return { status: "failed", error: interruptedBeforeRun(cause) };
   }

@@ -337,7 +337,7 @@ export function createEndpoint(declaration: {
 function lintTimeout(timeoutMs: number): string[] {
   if (timeoutMs <= hubTimeoutMs) return [];
   return [
-    `Option "timeout" is ${timeoutMs / 1000} s, but the Hub waits at most 30 s and then counts the delivery as failed. Add background: true, or remove the option. Ignore this warning if the endpoint only runs in a job.`,
+    `Option "timeout" is ${timeoutMs / 1000} s, but after 30 s, the Hub counts the delivery as failed. Add background: true, or remove the option. Ignore this warning if the endpoint only runs in a job.`,
   ];
 }
 

@@ -239,7 +239,7 @@ export class OwnChanges implements ActionObserver {
     } catch (error) {
       this.#log.warn(
         { err: error },
-        "The inbox could not store a change of this server. After a restart, the server only recognizes the change by its marker.",
+        "The inbox could not store a change of this server. After a restart, the server recognizes it by its marker only.",
       );
     }
   }

@@ -54,7 +54,7 @@ export class StartupReport {
       return;
     }
     log.warn(
-      "No webhook secret is set, so the endpoints are open to everyone. Set WEBHOOK_SECRET (in a Space: Settings, Variables and secrets) or pass { secret }, and set the same secret on the webhook.",
+      "No webhook secret is set, so the endpoints are open to everyone. Set WEBHOOK_SECRET (in a Space: Settings, Variables and secrets) or pass { secret }, and the same secret on the webhook.",
     );
   }
 
@@ -123,6 +123,11 @@ export class ServerLifecycle {
     this.#parts.report.log();
   }
 
+  /** Compares the endpoints that catch up now, because their webhooks did not deliver for some time. */
+  async compareNow(): Promise<void> {
+    (await this.#catchUp)?.compareNow();
+  }
+
   /**
    * Prepares the server and listens. Until the server is closed, further calls return the result of the first launch. With
    * `mayExit`, a failed launch of a server that manages the process exits the process.
@@ -183,14 +188,14 @@ export class ServerLifecycle {
     if (!this.#context.isClosed) await this.#parts.background.openIfNeeded();
   }
 
-  /** Starts to derive missed deliveries, if an endpoint or the launch has the option. */
-  async #startCatchUp(): Promise<void> {
+  /** Starts to derive missed deliveries, if an endpoint or the launch has the option. `listening`: see `ServerCatchUp.start`. */
+  async #startCatchUp(listening?: Promise<unknown>): Promise<void> {
     const { endpoints, launchOptions, isClosed } = this.#context;
     const { poll } = launchOptions;
     const isPolling = (poll ?? readEnvironment("POLL")) !== undefined;
     if (isClosed || (!isPolling && endpoints.all.every(({ catchUp }) => catchUp === undefined))) return;
     this.#catchUp = this.#parts.catchUp();
-    await (await this.#catchUp).start(poll);
+    await (await this.#catchUp).start(poll, listening);
   }
 
   #reopen(): void {
@@ -204,6 +209,7 @@ export class ServerLifecycle {
     context.launchOptions = options;
     this.#reopen();
     const { signal } = context.closing;
+    const listening = Promise.withResolvers<void>();
     let processManager: ProcessManager | undefined;
     try {
       const { manageProcess, startServer } = await this.#parts.loadStart();
@@ -214,9 +220,10 @@ export class ServerLifecycle {
       this.#processManager = processManager;
       await this.#open();
       this.#graceMs = toMilliseconds(options.shutdownGrace ?? defaultGrace, "shutdownGrace");
-      await this.#startCatchUp();
+      await this.#startCatchUp(listening.promise);
       const running = await startServer(context, { parts: this.#parts, graceMs: this.#graceMs, signal });
       context.launched = running;
+      listening.resolve();
       return running;
     } catch (error) {
       this.#launching = undefined;

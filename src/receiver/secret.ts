@@ -94,10 +94,10 @@ export class SecretCheck {
     return this.#secrets.flatMap((secret, index) => {
       const which = index === 0 ? "The secret" : `Secret number ${index + 1}`;
       if (secret.trim() !== secret) {
-        return `${which} starts or ends with whitespace, which HTTP removes, so no delivery can match it. Remove the whitespace, on the server and on the Hub.`;
+        return `${which} starts or ends with whitespace, which HTTP removes, so no delivery can match it. Remove the whitespace on the server and on the Hub.`;
       }
       if (!/^[ -~]*$/.test(secret)) {
-        return `${which} contains a character that is not valid in an HTTP header. Choose a secret of printable ASCII characters, on the server and on the Hub.`;
+        return `${which} contains a character that is not valid in an HTTP header. Use printable ASCII characters, on the server and on the Hub.`;
       }
       return [];
     });

@@ -250,6 +250,7 @@ export class WebhooksServer {
         await this.#lifecycle.prepare();
         return (await this.#catchUp()).run(options);
       },
+      compareNow: () => this.#lifecycle.compareNow(),
       runJob: async ({ endpoint, ...delivery }) => {
         await this.#lifecycle.prepare();
         return this.#pipeline.runJob(this.#context.endpoints.find(endpoint), delivery);

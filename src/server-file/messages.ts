@@ -60,9 +60,10 @@ const command = z.discriminatedUnion("type", [
     consoleSnapshot: z.unknown().optional(),
   }),
   z.object({ type: z.literal("publicUrl"), publicUrl: z.string() }),
+  z.object({ type: z.literal("compare") }),
   z.object({ type: z.literal("stop") }),
 ]);
-/** A message to the child process: `describe` or `serve` first, then `publicUrl` or `stop`. */
+/** A message to the child process: `describe` or `serve` first, then `publicUrl`, `compare`, or `stop`. */
 export type Command = z.output<typeof command>;
 
 /** Parses a message to the child process. Returns `undefined` for any other value. */

@@ -35,6 +35,10 @@ async function run(command: Command): Promise<void> {
     publicUrl = command.publicUrl;
     return;
   }
+  if (command.type === "compare") {
+    compareNow(served?.[serverControl]);
+    return;
+  }
   if (command.type === "stop") {
     await served?.close();
     if (served) await reportConsole(served[serverControl]);
@@ -86,6 +90,11 @@ async function prepareConsole(
   // An older copy of this package in the user's project has no console.
   control.useConsoleToken?.(consoleToken);
   if (consoleSnapshot !== undefined) await control.console?.restore(consoleSnapshot);
+}
+
+/** Never rejects, because an error of the start is reported by the server. */
+function compareNow(control: Partial<ServerControl> = {}): void {
+  control.compareNow?.().catch(() => {});
 }
 
 async function reportConsole({ console }: Partial<ServerControl>): Promise<void> {

@@ -188,6 +188,11 @@ export class ServerProcess {
     this.#send({ type: "publicUrl", publicUrl });
   }
 
+  /** See `ServerControl.compareNow`. */
+  compareNow(): void {
+    this.#send({ type: "compare" });
+  }
+
   /** Stops the server and the process. Running handlers have three seconds to finish. Safe to call twice. */
   async stop(): Promise<void> {
     // Send a message, because Windows does not support SIGTERM. A child that is still loading exits immediately.

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { CallBudget } from "../../src/catch-up/call-budget.ts";
 import { CatchUp } from "../../src/catch-up/catch-up.ts";
-import { cursorKeys } from "../../src/catch-up/cursor.ts";
+import { changeCoverage, cursorKeys, readCoverage } from "../../src/catch-up/cursor.ts";
 import { StateReader } from "../../src/catch-up/repository-state.ts";
 import { HubClient } from "../../src/client.ts";
 import { HubError, WebhookError } from "../../src/core/errors.ts";
@@ -319,12 +319,16 @@ describe("After force pushes that restore an earlier commit, catch-up", () => {
     await waitFor(() => expect(received).toHaveLength(2));
   });
 
-  test.each([1, 2])(
-    "derives nothing from another repository that takes the name before read %i of the refs",
-    async (nth) => {
+  test.each([
+    { nth: 1, dryRun: true },
+    { nth: 1, dryRun: false },
+    { nth: 2, dryRun: false },
+  ])(
+    "derives nothing from another repository that takes the name before read $nth of the refs, with dryRun $dryRun",
+    async ({ nth, dryRun }) => {
       const other = { type: "dataset", name: "local-user/other" } as const;
       await hubCall("POST", "/api/repos/create", { name: "other", type: "dataset" });
-      await push("0");
+      const first = await push("0");
       const server = createServer({ watch: "user:local-user", scope: "repo.content" });
       await catchUp(server);
       const missed = await push("1");
@@ -347,7 +351,10 @@ describe("After force pushes that restore an earlier commit, catch-up", () => {
         }
         return refs.call(this, read);
       });
-      await catchUp(server);
+      const { derived } = await catchUp(server, { dryRun });
+      expect(derived.flatMap(({ updatedRefs = [] }) => updatedRefs)).not.toContainEqual(
+        expect.objectContaining({ oldSha: first, newSha: oid }),
+      );
       renaming.mockRestore();
       await catchUp(server);
       const { _id: id } = await client.repo({ type: "dataset", name: "local-user/moved" }).info();
@@ -505,7 +512,10 @@ describe("Catch-up", () => {
       }
       const { _id: id } = await client.repo(repo).info();
       const derived = { at: now, ref: { ref: "refs/heads/main", oldSha: first, newSha: present } };
-      await opened.cursors?.set("bot", new Map([[cursorKeys.covered(id), JSON.stringify([derived])]]));
+      await opened.cursors?.set(
+        "bot",
+        new Map([[cursorKeys.coverage(id), JSON.stringify({ changes: [derived], parts: {} })]]),
+      );
       await expectRuns([[first, present]]);
     });
 
@@ -516,7 +526,10 @@ describe("Catch-up", () => {
       await deliver(server, await pushPayload(first, present), "late");
       await deliver(server, await pushPayload(present, first), "back");
       const { _id: id } = await client.repo(repo).info();
-      await opened.cursors?.set("bot", new Map([[cursorKeys.covered(id), "[]"]]));
+      await opened.cursors?.set(
+        "bot",
+        new Map([[cursorKeys.coverage(id), JSON.stringify({ changes: [], parts: {} })]]),
+      );
       const { get } = opened;
       const times = { startedAt: new Date(), durationMs: 0 };
       const ignored = { number: 1, ...times, outcome: "ignored", reason: coveredReason } as const;
@@ -659,13 +672,150 @@ describe("A repository that was created since the last run and could not be read
 });
 
 describe("A decision about a delivery", () => {
-  test("waits for a comparison, also after the wait of another one was aborted", async () => {
-    const target = { endpoint: "bot", watch: [repo], domains: ["repo"], since: "now" } as const;
+  const target = { endpoint: "bot", watch: [repo], domains: ["repo"], since: "now" } as const;
+  const options = () => ({ signal: AbortSignal.timeout(20_000) });
+
+  /** Creates the catch-up of a process. It accepts derived deliveries, but does not store them. */
+  function createProcess(now = Date.now): CatchUp {
+    const wait = async () => void (await new Promise(setImmediate));
+    const budget = new CallBudget({ monotonicNow: () => 0, wait, limit: Number.POSITIVE_INFINITY });
+    return new CatchUp({
+      ...{ hub: client, budget, log: createMemoryLogger(), now, wait },
+      accept: async () => "accepted",
+    });
+  }
+
+  /** Lets a process compare, after a push that was missed, until it reads the refs again to derive it. */
+  async function startDeriving(now = Date.now) {
+    const opened = await openInbox({ url: inbox, log: createMemoryLogger(), now });
+    onTestFinished(async () => void (await opened.close(0)));
+    const process = createProcess(now);
+    const first = await push("0");
+    await process.run(target, opened, options());
+    const second = await push("1");
+    const { refs } = StateReader.prototype;
+    const [reading, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    let reads = 0;
+    vi.spyOn(StateReader.prototype, "refs").mockImplementation(async function (this: StateReader, read) {
+      reads += 1;
+      if (reads === 2) {
+        reading.resolve();
+        await released.promise;
+      }
+      return refs.call(this, read);
+    });
+    onTestFinished(() => void vi.restoreAllMocks());
+    const running = process.run(target, opened, options());
+    await reading.promise;
+    const delivery = { endpoint: "bot", payload: await pushPayload(first, second), id: "late" };
+    return { opened, process, running, release: released.resolve, delivery };
+  }
+
+  test("waits until another process has derived deliveries of the repository", async () => {
+    const { opened, running, release, delivery } = await startDeriving();
+    const deciding = createProcess().uncovered(delivery, opened, options().signal);
+    const isDecided = await Promise.race([
+      deciding.then(() => true),
+      waitFor(() => expect(1).toBe(1)).then(() => false),
+    ]);
+    release();
+    expect((await running).derived).toHaveLength(1);
+    expect([isDecided, await deciding]).toEqual([false, "nothing"]);
+  });
+
+  test("waits for a comparison longer than for calls to the Hub", async () => {
+    const { timeout } = AbortSignal;
+    vi.spyOn(AbortSignal, "timeout").mockImplementation((ms) =>
+      ms === 30_000 ? AbortSignal.abort(new Error("The time is over.")) : timeout.call(AbortSignal, ms),
+    );
+    const { opened, process, running, release, delivery } = await startDeriving();
+    const server = createServer({}, { inbox: opened });
+    const { uncovered } = CatchUp.prototype;
+    // The server and the comparison are one process.
+    vi.spyOn(CatchUp.prototype, "uncovered").mockImplementation((...given) => uncovered.apply(process, given));
+    await deliver(server, delivery.payload, "late");
+    release();
+    await running;
+    await waitFor(async () => expect((await opened.get({ endpoint: "bot", id: "late" }))?.status).toBe("ignored"));
+  });
+
+  test("does not end the claim of the comparison that runs in the same process", async () => {
+    const { opened, process, running, release, delivery } = await startDeriving();
+    const id = "f".repeat(24);
+    const crashed = { changes: [], parts: {}, comparing: "a crashed process" };
+    await opened.cursors?.set("bot", new Map([[cursorKeys.coverage(id), JSON.stringify(crashed)]]));
+    const payload = { ...delivery.payload, repo: { ...delivery.payload.repo, id } };
+    expect(await process.uncovered({ ...delivery, payload }, opened, options().signal)).toBe("all");
+    expect(await opened.cursors?.claim({ key: "bot", holder: "another process", forMs: 1 })).toBe(false);
+    release();
+    await running;
+  });
+
+  test("is not lost if another process changes the coverage at the same time", async () => {
     const opened = await openInbox({ url: inbox, log: createMemoryLogger(), now: Date.now });
     onTestFinished(async () => void (await opened.close(0)));
-    const budget = new CallBudget({ monotonicNow: () => 0, wait: async () => {}, limit: Number.POSITIVE_INFINITY });
-    const parts = { hub: client, budget, log: createMemoryLogger(), now: Date.now };
-    const comparison = new CatchUp({ ...parts, accept: async () => "accepted" });
+    const { cursors } = opened;
+    if (!cursors) throw new Error("The inbox keeps no cursors.");
+    const wait = async () => void (await new Promise(setImmediate));
+    const store = { cursors, endpoint: "bot", repositoryId: "one", wait, signal: options().signal };
+    const part = { updatedRefs: [{ ref: "refs/heads/main", oldSha: null, newSha: "a".repeat(40) }] };
+    await Promise.all([
+      changeCoverage(store, (coverage) => ({ ...coverage, comparing: "a process" })),
+      changeCoverage(store, (coverage) => ({ ...coverage, parts: { two: part } })),
+    ]);
+    const text = await cursors.get("bot", cursorKeys.coverage("one"));
+    expect(readCoverage(text)).toEqual({ changes: [], comparing: "a process", parts: { two: part } });
+  });
+
+  test("does not wait for a process that was suspended, which then derives nothing", async () => {
+    let now = Date.now();
+    vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const { opened, process, running, release, delivery } = await startDeriving(() => now);
+    now += 3 * 60_000;
+    expect(await createProcess(() => now).uncovered(delivery, opened, options().signal)).toBe("all");
+    release();
+    expect((await running).derived).toEqual([]);
+    // The process that decided has not stored the delivery.
+    expect((await process.run(target, opened, options())).derived).toHaveLength(1);
+  });
+
+  test("for a part of a delivery applies until the delivery has ended", async () => {
+    const received: unknown[] = [];
+    const ending = Promise.withResolvers<void>();
+    const server = new WebhooksServer({ secret, inbox, hub: { hubUrl: hub.url, token: "hf_local" } });
+    onTestFinished(() => server.close());
+    const watch = "dataset:local-user/data";
+    server.webhook(
+      "bot",
+      { watch, background: true, catchUp: true, scope: "repo.content" },
+      async ({ updatedRefs }, { delivery }) => {
+        if (delivery.origin === "webhook") received.push(updatedRefs);
+        if (received.length !== 1) return;
+        await ending.promise;
+        throw new Error("A failure of the handler.");
+      },
+    );
+    server[serverControl].limitRetryWaits(1);
+    const run = async () => (await server[serverControl].catchUp({ ...options(), dryRun: false })).get("bot")?.derived;
+    const first = await push("0");
+    await run();
+    const second = await push("1");
+    await run();
+    await hubCall("POST", "/api/datasets/local-user/data/branch/next", { startingPoint: second });
+    const next = { ref: "refs/heads/next", oldSha: null, newSha: second };
+    const payload = await pushPayload(first, second);
+    await deliver(server, { ...payload, updatedRefs: [...(payload.updatedRefs ?? []), next] }, "in-part");
+    await waitFor(() => expect(received).toEqual([[next]]));
+    expect(await run()).toEqual([]);
+    ending.resolve();
+    await waitFor(() => expect(received).toEqual([[next], [next]]));
+  });
+
+  test("waits for a comparison, also after the wait of another one was aborted", async () => {
+    const opened = await openInbox({ url: inbox, log: createMemoryLogger(), now: Date.now });
+    onTestFinished(async () => void (await opened.close(0)));
+    const comparison = createProcess();
     const reading = Promise.withResolvers<void>();
     const started = Promise.withResolvers<void>();
     vi.spyOn(StateReader.prototype, "refs").mockImplementationOnce(async () => {
@@ -701,9 +851,9 @@ describe("A process that ends during catch-up", () => {
     if (!cursors) throw new Error("The inbox keeps no cursors.");
     const { set } = cursors;
     vi.spyOn(cursors, "set").mockImplementation((endpoint, texts) =>
-      texts.has("endpoint") || [...texts.keys()].some((key) => key.startsWith("covered"))
-        ? set.call(cursors, endpoint, texts)
-        : Promise.reject(new Error("The process ended.")),
+      [...texts.keys()].some((key) => key.startsWith("repository"))
+        ? Promise.reject(new Error("The process ended."))
+        : set.call(cursors, endpoint, texts),
     );
     await expect(catchUp(createServer({}, { inbox: opened }))).rejects.toThrow("The process ended.");
     vi.restoreAllMocks();
@@ -728,7 +878,7 @@ describe("A process that ends during catch-up", () => {
       }
     };
     const budget = new CallBudget({ limit: 5, monotonicNow: () => now, wait });
-    const options = { hub: client, budget, log: createMemoryLogger(), now: () => now };
+    const options = { hub: client, budget, log: createMemoryLogger(), now: () => now, wait };
     const catching = new CatchUp({ ...options, accept: async () => "accepted" as const });
     const watch = [repo];
     const target = { endpoint: "bot", watch, domains: ["repo"] as const, since: "now" as const };
@@ -762,7 +912,7 @@ describe("A polled server", () => {
 
   test.each([
     ["an endpoint that runs before the response", { background: false }],
-    ["a bucket", { watch: "bucket:local-user/files" }],
+    ["a kernel", { watch: "kernel:local-user/files" }],
     ["nothing that is watched", { watch: undefined }],
   ] as const)("is refused for %s", async (_name, options) => {
     const server = createServer({ catchUp: false, ...options } as EndpointOptions);

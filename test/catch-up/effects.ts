@@ -10,22 +10,27 @@ export interface Handled {
   process: { isInterrupted: boolean };
 }
 
-interface RepositoryState {
+export interface RepositoryState {
   name: string;
   isPrivate: boolean;
-  /** The commit of each branch. */
+  /** The commit of each branch, tag, and pull request. */
   refs: ReadonlyMap<string, string>;
   discussions: ReadonlyMap<number, { status: string; comments: readonly string[] }>;
 }
 
-/** Repositories by ID. */
-export type HubState = Map<string, RepositoryState>;
+export interface HubState {
+  /** By ID. */
+  repositories: ReadonlyMap<string, RepositoryState>;
+  /** The content of each file in the bucket, as a hash. */
+  files: ReadonlyMap<string, string>;
+}
 
 interface Effects {
   /** In the order in which the handler succeeded. */
   handled: readonly Handled[];
   initial: HubState;
   present: HubState;
+  /** Whether branches are moved to other commits, and files can get an earlier content again. */
   forcePushes: boolean;
 }
 
@@ -43,13 +48,39 @@ export function differences({ handled, initial, present, ...truth }: Effects): s
   }
   // The order in which deliveries were received is that in which catch-up reads them.
   const runs = [...byId.values()].sort((one, other) => one.receivedAt.getTime() - other.receivedAt.getTime());
-  for (const [id, state] of present) {
+  found.push(...fileDifferences(runs, { initial, present, ...truth }));
+  for (const [id, state] of present.repositories) {
     const own = runs.filter(({ payload }) => payload.repo.id === id);
     found.push(
-      ...repositoryDifferences(own, { before: initial.get(id), state, ...truth }).map(
+      ...repositoryDifferences(own, { before: initial.repositories.get(id), state, ...truth }).map(
         (text) => `${state.name}: ${text}`,
       ),
     );
+  }
+  return found;
+}
+
+/**
+ * Compares the files of the bucket. The handler receives the present content of a file, and each content once, unless a file can get it
+ * again. It can receive a later content first, because the Hub promises no order.
+ */
+function fileDifferences(
+  runs: readonly Handled[],
+  { initial, present, forcePushes }: Omit<Effects, "handled">,
+): string[] {
+  const found: string[] = [];
+  const changes = new Map<string, (string | undefined)[]>();
+  for (const { path, action, xetHash } of runs.flatMap(({ payload }) => payload.updatedFiles ?? [])) {
+    changes.set(path, [...(changes.get(path) ?? []), action === "delete" ? undefined : xetHash]);
+  }
+  for (const path of new Set([...changes.keys(), ...initial.files.keys(), ...present.files.keys()])) {
+    const contents = changes.get(path) ?? [];
+    const content = present.files.get(path);
+    if (content !== initial.files.get(path) && !contents.includes(content))
+      found.push(`The file ${path} is ${content}, but the handler has received ${contents}.`);
+    const written = contents.filter((content) => content !== undefined);
+    if (!forcePushes && new Set(written).size < written.length)
+      found.push(`A content of the file ${path} ran twice: ${contents}.`);
   }
   return found;
 }

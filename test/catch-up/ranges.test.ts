@@ -50,10 +50,10 @@ describe("The part of a ref's history that no accepted delivery covers", () => {
 });
 
 test("The ranges of tens of thousands of accepted pushes are followed", () => {
-  const accepted = Array.from({ length: 30_000 }, (_, index) => {
+  const accepted = Array.from({ length: 15_000 }, (_, index) => {
     return { ref, oldSha: `${index}`, newSha: `${index + 1}` };
   });
-  expect(missedRanges(accepted, { from: "0", to: "30000" })).toEqual([]);
+  expect(missedRanges(accepted, { from: "0", to: "15000" })).toEqual([]);
 });
 
 describe("The budget of calls", () => {
@@ -136,6 +136,8 @@ describe("A late delivery after catch-up", () => {
     const other = { ref: "refs/heads/next", oldSha: "A", newSha: "B" };
     const payload = webhookPayload("repo.content", { updatedRefs: [...changes("A-B"), other] });
     const covered = changes("A-C").map((change) => ({ at: 0, ref: change }));
-    expect(await uncoveredPart(payload, covered, async () => ["C", "B", "A"])).toMatchObject({ part: [other] });
+    expect(await uncoveredPart(payload, covered, async () => ["C", "B", "A"])).toMatchObject({
+      part: { updatedRefs: [other] },
+    });
   });
 });

@@ -17,7 +17,7 @@ import { SeededRandom } from "../support/seeded-random.ts";
 import { createFolder } from "../support/temporary-folder.ts";
 import { differences, type Handled, type HubState } from "./effects.ts";
 import { createMortalStore } from "./mortal-store.ts";
-import { SimulatedRepositories } from "./simulated-repositories.ts";
+import { bucketName, SimulatedRepositories } from "./simulated-repositories.ts";
 
 /*
  * A world: a local Hub, its webhook, and a receiver with catch-up. The steps of a world depend only on its seed. The timing of
@@ -41,6 +41,7 @@ interface Process {
   isDead: boolean;
   /** Whether the process was killed, or another one has taken over its inbox, so that its last deliveries run again. */
   isInterrupted: boolean;
+  url: string;
   /** Resolves after the first run of catch-up. The next one must not start before. */
   firstRun: Promise<unknown>;
 }
@@ -51,6 +52,8 @@ export class World {
   readonly #hub: LocalHub;
   readonly #client: HubClient;
   readonly #engine: "bucket" | "sqlite";
+  /** Whether two processes share the inbox. */
+  readonly #isShared: boolean;
   /** Whether the owner is watched, so that repositories can be renamed and created. Then, only main branches are compared. */
   readonly #watchesOwner: boolean;
   /** Without them, the changes of a branch must be exactly those that a receiver that never slept has received. */
@@ -60,9 +63,11 @@ export class World {
   readonly #handled: Handled[] = [];
   readonly #acknowledged = new Set<string>();
   readonly #report: WorldReport;
-  #initial: HubState = new Map();
+  #initial: HubState = { repositories: new Map(), files: new Map() };
   #webhookId = "";
   #process: Process | undefined;
+  /** Another process with the same inbox. */
+  #partner: Process | undefined;
   /** Processes from which another one has taken over the inbox. */
   readonly #zombies: Process[] = [];
   #runs: Promise<unknown> = Promise.resolve();
@@ -89,25 +94,27 @@ export class World {
     this.#handlerRandom = new SeededRandom(seed + 1_000_000);
     this.#hub = hub;
     this.#client = new HubClient({ hubUrl: hub.url, token: "hf_local" });
-    this.#engine = this.#random.chance(0.7) ? "bucket" : "sqlite";
+    this.#engine = this.#random.chance(0.6) ? "bucket" : "sqlite";
+    this.#isShared = this.#engine === "sqlite" && this.#random.chance(0.6);
     this.#watchesOwner = this.#random.chance(0.4);
     this.#forcePushes = this.#random.chance(0.6);
     this.#report = { seed, counts: {}, differences: [], trace: [] };
     this.#repositories = new SimulatedRepositories({
-      ...{ hubUrl: hub.url, client: this.#client, owner, random: this.#random, onlyMain: this.#watchesOwner },
+      ...{ hub, client: this.#client, owner, random: this.#random, onlyMain: this.#watchesOwner },
       forcePushes: this.#forcePushes,
     });
   }
 
   async #run(steps: number): Promise<void> {
     for (const name of ["one", "two"]) await this.#repositories.create(name);
+    this.#hub.createBucket(bucketName);
     const { id } = await this.#client.webhooks.create({
       ...{ watched: this.#watched(), domains: ["repo", "discussion"], secret },
       url: "http://127.0.0.1:9/webhooks/bot",
     });
     this.#webhookId = id;
     await this.#start();
-    await this.#process?.firstRun;
+    await this.#firstRuns();
     this.#initial = await this.#repositories.state();
     for (let step = 0; step < steps; step += 1) await this.#step();
     await this.#heal();
@@ -168,6 +175,7 @@ export class World {
       { weight: 2, name: "delivery faults", make: () => this.#setDeliveryFaults() },
       { weight: isBucket ? 2 : 0, name: "store faults", make: () => this.#hub.setBucketFaults(this.#bucketFaults()) },
       { weight: 3, name: "late deliveries", make: () => this.#deliverLate() },
+      { weight: isAwake && this.#isShared ? 3 : 0, name: "switches", make: () => this.#switch() },
     ]);
     this.#count(name);
     this.#log(`-- ${name}`);
@@ -204,9 +212,10 @@ export class World {
     await this.#client.webhooks.replay(this.#webhookId, logId);
   }
 
-  #watched(): { type: "user" | "dataset"; name: string }[] {
+  #watched(): { type: "user" | "dataset" | "bucket"; name: string }[] {
     if (this.#watchesOwner) return [{ type: "user", name: owner }];
-    return ["one", "two"].map((name) => ({ type: "dataset", name: `${owner}/${name}` }));
+    const datasets = ["one", "two"].map((name) => ({ type: "dataset" as const, name: `${owner}/${name}` }));
+    return [...datasets, { type: "bucket", name: bucketName }];
   }
 
   /** Starts a process, which takes over the inbox if another process has it. */
@@ -216,19 +225,35 @@ export class World {
       before.isInterrupted = true;
       this.#zombies.push(before);
     }
+    this.#process = await this.#startProcess();
+    if (this.#isShared) this.#partner = await this.#startProcess();
+    await this.#setUrl();
+  }
+
+  async #setUrl(): Promise<void> {
+    await this.#client.webhooks.update(this.#webhookId, { url: `${this.#process?.url}/webhooks/bot`, secret });
+  }
+
+  /** Lets the other process receive the next deliveries. */
+  async #switch(): Promise<void> {
+    [this.#process, this.#partner] = [this.#partner, this.#process];
+    await this.#setUrl();
+  }
+
+  async #startProcess(): Promise<Process> {
     const running: { process?: Process } = {};
     const inbox = await this.#openInbox(() => running.process?.isDead ?? false);
     const { promise: firstRun, resolve } = Promise.withResolvers<void>();
     const logger = createMemoryLogger();
     const write = (_fields: unknown, message = "") => {
       if (/Catch-up/i.test(message)) this.#log(`${message} ${JSON.stringify(_fields)}`);
-      if (/^Catch-up (found|accepted|could not compare)/.test(message)) resolve();
+      if (/^Catch-up (found|accepted|could not compare|already runs)/.test(message)) resolve();
     };
     const server = new WebhooksServer({
       ...{ secret, inbox, hub: { hubUrl: this.#hub.url, token: "hf_local" } },
       logger: { ...logger, debug: write, info: write, warn: write },
     });
-    const process = { server, inbox, isDead: false, isInterrupted: false, firstRun };
+    const process: Process = { server, inbox, isDead: false, isInterrupted: false, url: "", firstRun };
     running.process = process;
     server.webhook(
       "bot",
@@ -247,8 +272,8 @@ export class World {
     );
     server[serverControl].limitRetryWaits(5);
     const { url } = await server.launch({ port: 0, handleSignals: false, announce: false });
-    this.#process = process;
-    await this.#client.webhooks.update(this.#webhookId, { url: `${url}/webhooks/bot`, secret });
+    process.url = url;
+    return process;
   }
 
   async #openInbox(isDead: () => boolean): Promise<Inbox> {
@@ -266,12 +291,13 @@ export class World {
   }
 
   async #sleep(): Promise<void> {
-    const process = this.#process;
+    const processes = [this.#process, this.#partner];
     this.#process = undefined;
+    this.#partner = undefined;
     this.#stopRuns.abort();
     this.#stopRuns = new AbortController();
-    if (process) await this.#runs;
-    for (const closing of [process, ...this.#zombies.splice(0)]) await closing?.server.close();
+    if (processes[0]) await this.#runs;
+    for (const closing of [...processes, ...this.#zombies.splice(0)]) await closing?.server.close();
   }
 
   /** Ends the process without a last request to the store. Its disk is lost. */
@@ -297,12 +323,20 @@ export class World {
       });
   }
 
+  #firstRuns(): Promise<unknown> {
+    const both = Promise.all([this.#process?.firstRun, this.#partner?.firstRun]);
+    return Promise.race([both, wait(5_000)]);
+  }
+
   async #catchUp() {
-    const process = this.#process;
-    await Promise.race([process?.firstRun, wait(5_000)]);
+    const process = this.#partner && this.#handlerRandom.chance(0.5) ? this.#partner : this.#process;
+    await this.#firstRuns();
     const control = process?.server[serverControl];
-    const reports = await control?.catchUp({ signal: this.#stopRuns.signal, dryRun: false });
-    const derived = reports?.get("bot")?.derived ?? [];
+    const { signal } = this.#stopRuns;
+    const run = async () => (await control?.catchUp({ signal, dryRun: false }))?.get("bot");
+    let report = await run();
+    for (; report?.isElsewhere; report = await run()) await wait(5, undefined, { signal });
+    const derived = report?.derived ?? [];
     this.#count("derived", derived.length);
     for (const { updatedRefs, scope, action, repository } of derived)
       this.#log(`derived ${repository} ${scope} ${action} ${JSON.stringify(updatedRefs)}`);

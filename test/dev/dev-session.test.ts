@@ -289,6 +289,23 @@ describe("A session with a local Hub", () => {
     await waitFor(() => expect(events).toContainEqual(expect.objectContaining({ event: "output", text: "handled" })));
   });
 
+  test("compares after it has enabled a webhook again", async () => {
+    const options = '{ watch: "dataset:local-user/data", background: true, catchUp: true }';
+    const handler = "(_payload, { delivery }) => console.log(delivery.origin)";
+    const project = await openProject({ "server.ts": serverFile({ retrain: { options, handler } }) });
+    const { session, events } = await startIn(project, { repairInterval: "300ms" });
+    const client = new HubClient({ hubUrl: session.state.hub.url, token: "hf_local" });
+    const [webhook] = await client.webhooks.list();
+    await waitFor(
+      async () => {
+        await client.webhooks.disable(webhook?.id ?? "");
+        await push(session, "local-user/data");
+        expect(events).toContainEqual(expect.objectContaining({ event: "output", text: "catch-up" }));
+      },
+      { interval: 500, timeout: 15_000 },
+    );
+  });
+
   test.each([{ watch: ["dataset:me/data"] }, { publicUrl: "https://bot.example.com" }, { tunnel: {} }] as const)(
     "refuses to poll with %j",
     async (options) => {

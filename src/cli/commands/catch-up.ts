@@ -10,7 +10,7 @@ export function addCatchUp(program: Command, invocation: Invocation): void {
   program
     .command("catch-up")
     .argument("[file]", "file that creates the server (default: as for dev)")
-    .description("compare the Hub once with what was delivered, and run the handlers for what is missing")
+    .description("compare the Hub once with what was delivered, run the handlers for what is missing, and exit")
     .option("--dry-run", "only show what is missing and how many calls it takes; nothing is stored and no handler runs")
     .option(
       "--since <time>",
@@ -96,19 +96,27 @@ async function run(
   for (const [endpoint, { isElsewhere, repositories, failed, calls, derived }] of reports) {
     output.log(
       isElsewhere
-        ? `${endpoint}: another process is comparing now, so this one did nothing.`
+        ? `${endpoint}: another process is comparing now, so this one did nothing. If that process has crashed, run the command again in 2 minutes.`
         : `${endpoint}: compared ${repositories} repositories with ${calls} calls, ${dryRun ? "would deliver" : "delivered"} ${derived.length}.${failed > 0 ? ` ${failed} could not be read.` : ""}`,
     );
     if (failed > 0) invocation.exitCode = 1;
   }
   const { dead = 0, queued = 0 } = statuses;
   if (dead + queued === 0) return;
-  output.log(`${dead + queued} failed. ${queued} of them are retried by the next run or server that uses the inbox.`);
+  output.log(
+    `${dead + queued} failed. ${queued} of them are retried by the next run or server that uses the inbox after their next attempt is due.`,
+  );
   invocation.exitCode = 1;
 }
 
-/** Formats the refs of a change as `refs/heads/main 575db8b..ce9a467`. */
-function formatChange({ updatedRefs = [] }: DerivedDelivery): string {
+/** The number of files that are listed in a line. */
+const maxShownFiles = 3;
+
+/** Formats the refs of a change as `refs/heads/main 575db8b..ce9a467`, and files as `add data/a.csv, delete b.csv, and 8 more`. */
+function formatChange({ updatedRefs = [], updatedFiles = [] }: DerivedDelivery): string {
+  const files = updatedFiles.slice(0, maxShownFiles).map(({ path, action }) => `${action} ${path}`);
+  if (updatedFiles.length > maxShownFiles) files.push(`and ${updatedFiles.length - maxShownFiles} more`);
+  if (files.length > 0) return files.join(", ");
   const short = (sha: string | null) => sha?.slice(0, 7) ?? "none";
   return updatedRefs.map(({ ref, oldSha, newSha }) => `${ref} ${short(oldSha)}..${short(newSha)}`).join(", ");
 }

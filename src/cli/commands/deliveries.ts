@@ -186,13 +186,14 @@ function addShowDelivery(deliveries: Command, { invocation, access }: Deliveries
       return access.use(async (inbox) => {
         const delivery = await inbox.get(id, { ...(endpoint !== undefined && { endpoint }) });
         if (!delivery) throw deliveryUnknown({ id, endpoint });
-        printDelivery(invocation.output, delivery);
+        const { originOf } = await import("../../payload/parse.ts");
+        printDelivery(invocation.output, { ...delivery, origin: originOf(delivery.id) });
       });
     });
 }
 
-function printDelivery(output: Output, delivery: StoredDelivery): void {
-  const { id, endpoint, status, receivedAt, dueAt, finishedAt, attempts, body } = delivery;
+function printDelivery(output: Output, delivery: StoredDelivery & { origin: string }): void {
+  const { id, endpoint, status, receivedAt, dueAt, finishedAt, attempts, body, origin } = delivery;
   output.printResult({
     json: delivery,
     quiet: [id],
@@ -204,8 +205,9 @@ function printDelivery(output: Output, delivery: StoredDelivery): void {
       { key: "dueAt", title: "Next attempt" },
       { key: "finishedAt", title: "Finished" },
       { key: "attempts", title: "Attempts" },
+      { key: "origin", title: "Origin" },
     ],
-    rows: [[id, endpoint, status, ...[receivedAt, dueAt, finishedAt].map(time), String(attempts.length)]],
+    rows: [[id, endpoint, status, ...[receivedAt, dueAt, finishedAt].map(time), String(attempts.length), origin]],
     asBlocks: true,
   });
   if (!output.isText) return;

@@ -39,7 +39,7 @@ export function addDev(program: Command, invocation: Invocation): void {
     .option("--subdomain <name>", "name to request in the public URL from localtunnel")
     .option(
       "--poll <interval>",
-      "ask the Hub for changes, such as every 1m, instead of webhooks and a tunnel",
+      "poll the Hub for changes, such as every 1m, instead of webhooks and a tunnel",
       parseDuration,
     )
     .option("--public-url <url>", "public URL that forwards to --port; replaces the tunnel")

@@ -88,6 +88,8 @@ export interface DeliverySummary extends DeliveryKey {
   ignoredReason?: string;
   /** The delivery of which this one is a copy. */
   replayOf?: string;
+  /** Set if the server derived the delivery from the state of the Hub. */
+  origin?: "catch-up";
 }
 
 /** How far a search examined the deliveries of the inbox. */
@@ -258,6 +260,11 @@ export interface EndpointInfo {
   /** Deliveries in the last 24 hours, against the Hub's limit of 1,000 triggers per webhook. */
   today: { deliveries: number; limit: number };
   last?: { status: string; at: number };
+  /**
+   * The comparisons with the Hub since the server started. `remaining`: the repositories that the running one has not compared yet.
+   * Missing if the endpoint is not compared.
+   */
+  catchUp?: { derived: number; remaining: number; comparedAt?: number };
 }
 
 /** Deliveries that were answered with the same error before a handler ran. */

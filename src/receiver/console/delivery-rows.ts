@@ -11,6 +11,7 @@ import {
   type StoredDelivery,
 } from "../../inbox/inbox.ts";
 import { summarizeEvent } from "../../payload/names.ts";
+import { originOf } from "../../payload/parse.ts";
 import type { RecentAttempt, RecentDeliveries, RecentDelivery } from "../history.ts";
 
 /** Reads the event, the repository, and the subject of a delivery for the list. The body can be anything, JSON or not. */
@@ -48,6 +49,7 @@ export function summarize(delivery: StoredDelivery | RecentDelivery): DeliverySu
     error: status === "succeeded" ? undefined : last?.error,
     ignoredReason: status === "ignored" ? last?.reason : undefined,
     replayOf,
+    origin: originOf(id) === "catch-up" ? "catch-up" : undefined,
   };
 }
 

@@ -59,7 +59,7 @@ function describeRegistration(
     url: target && maskUrl(target),
     settingsUrl: `${hubUrl}/settings/webhooks/${encodeURIComponent(id)}`,
   });
-  const exact = webhooks.find((webhook) => webhook.url && withoutQuery(webhook.url) === withoutQuery(url));
+  const exact = webhooks.find((webhook) => isDeliveredTo(webhook, url));
   const path = url.slice(url.lastIndexOf(webhooksPath));
   const other = webhooks.find((webhook) => webhook.url && withoutQuery(webhook.url).endsWith(path));
   // The origin of a server that another server mounts is unknown.
@@ -73,7 +73,13 @@ function describeRegistration(
   return { state: "missing", message };
 }
 
-function stateOf(webhook: Webhook, secretCheck: SecretCheck): Pick<RegistrationInfo, "state" | "message"> {
+/** Whether the deliveries of a webhook are sent to `url`. */
+export function isDeliveredTo(webhook: Webhook, url: string): boolean {
+  return webhook.url !== undefined && withoutQuery(webhook.url) === withoutQuery(url);
+}
+
+/** Returns whether a webhook delivers to this server, or why it does not. */
+export function stateOf(webhook: Webhook, secretCheck: SecretCheck): Pick<RegistrationInfo, "state" | "message"> {
   const { disabled, hasSecret, secret = hasSecret === false ? "" : "***" } = webhook;
   // The Hub may return asterisks instead of a secret.
   if (secretCheck.isSet() && !/[*•]{3}/.test(secret) && !secretCheck.accepts(secret)) {
@@ -155,6 +161,7 @@ export class ReceiverEndpoints implements EndpointSource {
       handlerTime: activity.handlerTime,
       queue: queue && { queued, running, dead },
       today: { deliveries: today.reduce((sum, { deliveries }) => sum + deliveries, 0), limit: hubDailyLimit },
+      catchUp: server.catchUps.get(name),
       last: shown.last && { status: shown.last.outcome, at: shown.last.at },
     };
   }

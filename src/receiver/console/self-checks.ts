@@ -98,7 +98,11 @@ async function checkToken({ hub, server }: OwnFacts): Promise<Outcome> {
     if (!hasToken && (ignoreSelf || paths.length > 0)) found.push({ code, detail: nameOf(name) });
     for (const { type, name: repo } of catchUp ? watch : []) {
       if (type === "user" || type === "org") continue;
-      if ((await problemOf(hub.repo({ type, name: repo }).info())) === undefined) continue;
+      const reading =
+        type === "bucket"
+          ? hub.fetch(`/api/buckets/${repo}`).then(({ body }) => body?.cancel())
+          : hub.repo({ type, name: repo }).info();
+      if ((await problemOf(reading)) === undefined) continue;
       found.push({ code, detail: `${nameOf(name)} It cannot read ${type}:${repo}.` });
     }
   }

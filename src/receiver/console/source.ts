@@ -67,7 +67,7 @@ export class ConsoleSource {
 
   /** The public URL of the server, without a trailing slash. Empty if it is unknown. */
   get publicUrl(): string {
-    return this.server.launched?.publicUrl ?? readSpace()?.url ?? "";
+    return publicUrlOf(this.server);
   }
 
   urlOf(endpoint: string): string {
@@ -79,4 +79,9 @@ export class ConsoleSource {
     const inbox = this.configuredInbox;
     return this.server.redaction.text(typeof inbox === "string" ? maskSecretsOf(inbox, message) : message);
   }
+}
+
+/** Returns the public URL of a server, without a trailing slash. Empty if it is unknown. */
+export function publicUrlOf({ launched }: Pick<ServerContext, "launched">): string {
+  return launched?.publicUrl ?? readSpace()?.url ?? "";
 }

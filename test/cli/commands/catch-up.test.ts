@@ -1,7 +1,13 @@
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { HubClient } from "../../../src/client.ts";
+import { openInbox } from "../../../src/inbox/open-inbox.ts";
 import { LocalHub } from "../../../src/local-hub.ts";
+import { webhookPayload } from "../../../src/payload/samples.ts";
+import { changeFile } from "../../support/bucket-files.ts";
+import { createMemoryLogger } from "../../support/memory-logger.ts";
 import { makeProject } from "../../support/project-folder.ts";
 import { runCommand } from "../run-command.ts";
 
@@ -41,6 +47,15 @@ function catchUp(...argv: readonly string[]): ReturnType<typeof runCommand> {
   return runCommand(["catch-up", join(folder, "server.ts"), ...argv], { stopped: new Promise(() => {}) });
 }
 
+const inboxUrl = () => `sqlite:${join(folder, "inbox.db")}`;
+
+/** Ends the wait before the next attempt of each delivery. */
+function makeDue(): void {
+  const database = new DatabaseSync(join(folder, "inbox.db"));
+  database.exec("UPDATE deliveries SET due_at = 0 WHERE status = 'queued'");
+  database.close();
+}
+
 async function push(content: string): Promise<void> {
   await client.repo(repo).commit({ message: "Change data", files: { "data.csv": content } });
 }
@@ -61,12 +76,72 @@ describe("hub-webhooks catch-up", () => {
     });
   });
 
+  test("shows some of the files of a bucket", async () => {
+    hub.createBucket("me/store");
+    writeFileSync(join(folder, "server.ts"), serverFile.replace("dataset:local-user/data", "bucket:me/store"));
+    await changeFile(hub, "store/old", { body: "1" });
+    await catchUp();
+    for (const path of ["a", "b", "c"]) await changeFile(hub, `store/${path}`, { body: "1" });
+    await changeFile(hub, "store/old", { method: "DELETE" });
+    const { stdout } = await catchUp("--dry-run");
+    expect(stdout).toContain("bot\tbucket:me/store\trepo.content update\tadd a, add b, add c, and 1 more\n");
+    await catchUp();
+    await changeFile(hub, "store/a", { method: "DELETE" });
+    expect((await catchUp()).stdout).toContain("\tdelete a\n");
+  });
+
   test("exits with 1 if a handler fails, and leaves the delivery in the inbox", async () => {
     await catchUp();
     await push("1");
     vi.stubEnv("BOT_IS_BROKEN", "1");
     const { exitCode, stdout } = await catchUp("--format", "json");
     expect([exitCode, JSON.parse(stdout).statuses]).toEqual([1, { queued: 1 }]);
+  });
+
+  test("runs a failed delivery again whose next attempt is due, and exits with 1 if it fails again", async () => {
+    await catchUp();
+    await push("1");
+    vi.stubEnv("BOT_IS_BROKEN", "1");
+    await catchUp();
+    const statuses = async () => {
+      const { exitCode, stdout } = await catchUp("--format", "json");
+      return [exitCode, JSON.parse(stdout).statuses];
+    };
+    expect(await statuses()).toEqual([0, {}]);
+    makeDue();
+    expect(await statuses()).toEqual([1, { queued: 1 }]);
+    makeDue();
+    vi.stubEnv("BOT_IS_BROKEN", undefined);
+    expect(await statuses()).toEqual([0, { succeeded: 1 }]);
+  });
+
+  test("does not wait for the deliveries of a paused endpoint", async () => {
+    await catchUp();
+    await push("1");
+    const opened = await openInbox({ url: inboxUrl(), log: createMemoryLogger(), now: Date.now });
+    await opened.pause("bot");
+    await opened.close(0);
+    const { exitCode, stdout } = await catchUp("--format", "json");
+    expect([exitCode, JSON.parse(stdout).statuses]).toEqual([0, {}]);
+  });
+
+  test("does not wait for the deliveries of an endpoint that no longer runs in the background", async () => {
+    const opened = await openInbox({ url: inboxUrl(), log: createMemoryLogger(), now: Date.now });
+    const body = JSON.stringify(webhookPayload("repo.content"));
+    await opened.accept({ id: "1", endpoint: "other", body, receivedAt: new Date() });
+    await opened.close(0);
+    const other = 'server.webhook("other", {}, () => {});\nexport default server;';
+    writeFileSync(join(folder, "server.ts"), serverFile.replace("export default server;", other));
+    const { exitCode, stdout } = await catchUp("--format", "json");
+    expect([exitCode, JSON.parse(stdout).statuses]).toEqual([0, {}]);
+  });
+
+  test("reports another process that compares, and what to do if that has crashed", async () => {
+    await catchUp();
+    const opened = await openInbox({ url: inboxUrl(), log: createMemoryLogger(), now: Date.now });
+    await opened.cursors?.claim({ key: "bot", holder: "another process", forMs: 60_000 });
+    await opened.close(0);
+    expect(await catchUp()).toMatchObject({ exitCode: 0, stderr: expect.stringContaining("run the command again") });
   });
 
   test("starts with --since earlier than the last run, without what has run", async () => {

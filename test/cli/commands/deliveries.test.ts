@@ -154,6 +154,7 @@ describe("hub-webhooks deliveries show", () => {
       ["Next attempt", "-"],
       ["Finished", hour],
       ["Attempts", "2"],
+      ["Origin", "webhook"],
     ]);
     expect(cellsOf(attempts.replace(/Z\s+\d+\s+failed/g, "Z 0 failed"))).toEqual([
       ["ATTEMPT", "STARTED", "DURATION (MS)", "OUTCOME", "CODE", "ERROR OR REASON"],
@@ -166,7 +167,7 @@ describe("hub-webhooks deliveries show", () => {
   test("prints tab-separated values when its output is piped", async () => {
     const [delivery, attempts = "", body] = (await runOn("show bad")).stdout.split("\n\n");
     expect(delivery).toBe(
-      `id\tendpoint\tstatus\treceivedAt\tdueAt\tfinishedAt\tattempts\nbad\tretrain\tdead\t${hour}\t\t${hour}\t2`,
+      `id\tendpoint\tstatus\treceivedAt\tdueAt\tfinishedAt\tattempts\torigin\nbad\tretrain\tdead\t${hour}\t\t${hour}\t2\twebhook`,
     );
     const [heading, , second] = attempts.split("\n");
     expect(heading).toBe("attempt\tstartedAt\tdurationMs\toutcome\tcode\terror");
@@ -177,7 +178,7 @@ describe("hub-webhooks deliveries show", () => {
   test("shows when the next attempt is due", async () => {
     const { stdout } = await runOn("show new", { isTerminal: true });
     expect(stdout).toMatch(new RegExp(`^Next attempt {2}${hour}$`, "m"));
-    expect(stdout).toMatch(/^Attempts {6}0\n\n\{/m);
+    expect(stdout).toMatch(/^Attempts {6}0\nOrigin {8}webhook\n\n\{/m);
   });
 
   test("prints JSON with the exact body as received", async () => {
@@ -188,8 +189,15 @@ describe("hub-webhooks deliveries show", () => {
     const dates = { receivedAt: hour, dueAt: hour };
     expect(JSON.parse(stdout)).toEqual({
       ...{ id: "exact", endpoint: "retrain", status: "queued", ...dates, body, attempts: [] },
+      origin: "webhook",
     });
     expect(stdout).not.toContain("\u009b");
+  });
+
+  test("shows that catch-up has derived a delivery", async () => {
+    const inbox = stillInbox();
+    await inbox.inbox.accept(received("catch-up-1-0123"));
+    expect((await runOn("show catch-up-1-0123", { inbox, isTerminal: true })).stdout).toMatch(/^Origin +catch-up$/m);
   });
 
   test("prints only the id with --format quiet", async () => {

@@ -12,7 +12,7 @@ import { listen } from "../../support/listen.ts";
 import { isRunning } from "../../support/program.ts";
 import { makeProject, type Project } from "../../support/project-folder.ts";
 import { binPath, CommandProcess, canMakeTerminal, startOnTerminal } from "../command-process.ts";
-import { runCommand } from "../run-command.ts";
+import { runCommand, runWithPrompts } from "../run-command.ts";
 
 const server = `
   import { WebhooksServer } from "hub-webhooks";
@@ -24,6 +24,9 @@ const server = `
   export default server;
   await server.launch();
 `;
+
+/** A server that can poll the Hub. */
+const polled = server.replace('scope: "repo.content"', 'scope: "repo.content", background: true');
 
 const never = new Promise<void>(() => {});
 
@@ -154,6 +157,22 @@ describe("hub-webhooks dev", () => {
       await expect(fetch(`http://127.0.0.1:${port}/`)).rejects.toThrow();
     });
 
+    test("polls if the tunnel cannot be opened and the user agrees", async () => {
+      await using hub = await LocalHub.launch();
+      const headers = { authorization: "Bearer hf_local", "content-type": "application/json" };
+      const body = JSON.stringify({ name: "data", type: "dataset" });
+      await fetch(`${hub.url}/api/repos/create`, { method: "POST", headers, body });
+      const project = await makeServerProject({ "server.ts": polled.replace("me/data", "local-user/data") });
+      const words = ["dev", join(project.path, "server.ts"), "--port", "0", "--inbox", "sqlite::memory:"];
+      const stop = Promise.withResolvers<void>();
+      const result = await runWithPrompts(
+        [...words, "--hub", "real", "--tunnel-host", "http://127.0.0.1:1"],
+        [["(--poll 1m)?", "y"]],
+        { hub, stopped: stop.promise, onOutput: (text) => void (text.includes("Ready") && stop.resolve()) },
+      );
+      expect(result).toMatchObject({ exitCode: 0, stdout: expect.stringContaining("Ready") });
+    });
+
     test("restores the terminal's mode after a failed start", async () => {
       const project = await makeServerProject();
       const { input, modes } = openTerminal();
@@ -169,7 +188,7 @@ describe("hub-webhooks dev", () => {
       server,
       ["--hub", "real", "--tunnel-host", "http://127.0.0.1:1"],
       { HF_TOKEN: "hf_local" },
-      /^error: http:\/\/127\.0\.0\.1:1 is not reachable/,
+      /^error: http:\/\/127\.0\.0\.1:1 is not reachable(?!.*--poll)/,
     ],
     // Neither a tunnel nor a server is opened.
     ["the token is missing", server, ["--hub", "real"], {}, /^error: No access token/],
@@ -188,6 +207,17 @@ describe("hub-webhooks dev", () => {
     expect(await command.ended).toMatchObject({ exitCode: 1, stdout: "", stderr: expect.stringMatching(stderr) });
     expect(await new HubClient({ hubUrl: hub.url, token: "hf_local" }).webhooks.list()).toEqual([]);
     expect(await readFile(join(project.path, "server.ts"), "utf8")).toBe(source);
+  });
+
+  test("names --poll if the tunnel cannot be opened, but the server can poll", async () => {
+    await using hub = await LocalHub.launch();
+    const project = await makeServerProject({ "server.ts": polled });
+    const words = ["--hub", "real", "--tunnel-host", "http://127.0.0.1:1"];
+    const command = startDevCommand(project, words, { HF_ENDPOINT: hub.url, HF_TOKEN: "hf_local" });
+    expect(await command.ended).toMatchObject({
+      exitCode: 1,
+      stderr: expect.stringMatching(/^error: http:\/\/127\.0\.0\.1:1 is not reachable.* add --poll 1m\.\n$/),
+    });
   });
 
   test("exits at the second signal, also if the server is blocked", async () => {

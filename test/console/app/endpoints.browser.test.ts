@@ -1,7 +1,8 @@
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
+import { LocalHub } from "../../../src/local-hub.ts";
 import { openLocalHub } from "../../local-hub/support/hub.ts";
 import { expectAccessible } from "../../support/browser.ts";
-import { openInline, openServer, readClipboard, rowsOf, secret, shareBrowser } from "./open-console.ts";
+import { openInline, openServer, paneOf, readClipboard, rowsOf, secret, shareBrowser } from "./open-console.ts";
 
 const browser = shareBrowser();
 
@@ -132,4 +133,27 @@ test("A refused delivery is announced above the list, and Endpoints shows the re
     .poll(() => refused.getByRole("listitem").allTextContents())
     .toEqual([expect.stringMatching(/^inline 403 SECRET_INVALID Invalid webhook secret\.2 times, last \d/)]);
   await expectAccessible(page);
+});
+
+test("Comparisons with the Hub, and deliveries that were derived from it, are shown", async () => {
+  const localHub = await LocalHub.launch();
+  onTestFinished(() => localHub.close());
+  const repo = { type: "dataset", name: "local-user/data" } as const;
+  await localHub.push(repo);
+  const { url, server } = await openServer(
+    (server) => {
+      const catchUp = { since: "all" } as const;
+      server.webhook("retrain", { watch: "dataset:local-user/data", background: true, catchUp }, () => "done");
+    },
+    { hub: { hubUrl: localHub.url, token: "hf_local" } },
+  );
+  const page = await browser.open(url, { hash: "#/endpoints" });
+  const card = page.getByRole("article", { name: "retrain" });
+  await card.getByText("1 derived · 0 remaining").waitFor();
+  await card.getByText("Compared").waitFor();
+  await expectAccessible(page);
+  const [derived] = (await server.inbox.list()).deliveries;
+  const opened = await browser.open(url, { hash: `#/deliveries/one?endpoint=retrain&id=${derived?.id}` });
+  await paneOf(opened).getByText("Origin").waitFor();
+  await paneOf(opened).getByText("catch-up", { exact: true }).waitFor();
 });

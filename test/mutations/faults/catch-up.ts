@@ -2,6 +2,8 @@ import type { Fault } from "../fault.ts";
 
 const catchUp = "test/catch-up/catch-up.test.ts";
 const ranges = "test/catch-up/ranges.test.ts";
+const buckets = "test/catch-up/buckets.test.ts";
+const ownWebhooks = "test/catch-up/own-webhooks.test.ts";
 
 export const faults: readonly Fault[] = [
   {
@@ -28,7 +30,7 @@ export const faults: readonly Fault[] = [
   {
     name: "late deliveries of derived changes run again",
     file: "src/receiver/conditions.ts",
-    find: 'if (part === "nothing") return { ignored: coveredReason };',
+    find: 'if (uncovered === "nothing") return { ignored: coveredReason };',
     replace: "",
     tests: [catchUp],
   },
@@ -104,9 +106,9 @@ export const faults: readonly Fault[] = [
   },
   {
     name: "the first refs that an endpoint receives are never read",
-    file: "src/catch-up/endpoint-run.ts",
-    find: "      known?.refs !== undefined &&\n",
-    replace: "",
+    file: "src/catch-up/repository-cursors.ts",
+    find: "known?.refs !== undefined && isListedAlike",
+    replace: "isListedAlike",
     tests: [catchUp],
   },
   {
@@ -160,9 +162,9 @@ export const faults: readonly Fault[] = [
   },
   {
     name: "a run that starts earlier forgets the name",
-    file: "src/catch-up/endpoint-run.ts",
-    find: "const start = stored ?? nextCursor(",
-    replace: "const start = nextCursor(",
+    file: "src/catch-up/repository-cursors.ts",
+    find: "const start = stored ?? (await",
+    replace: "const start = (await",
     tests: [catchUp],
   },
   {
@@ -182,8 +184,183 @@ export const faults: readonly Fault[] = [
   {
     name: "a repository is mistaken for another one that took its name",
     file: "src/catch-up/endpoint-run.ts",
-    find: "if (latest?.id !== repository.id) return this.#leave(repository.id);",
+    find: "if (!latest || !isSame(latest, repository)) return this.#leave(repository.id);",
     replace: "if (!latest) return;",
     tests: [catchUp],
+  },
+  {
+    name: "a decision does not wait for another process that derives",
+    file: "src/catch-up/catch-up.ts",
+    find: "if (comparing === undefined || comparing === this.#holder) return",
+    replace: "if (comparing !== this.#holder) return",
+    tests: [catchUp],
+  },
+  {
+    name: "a process that was suspended derives with what it has read before",
+    file: "src/catch-up/endpoint-run.ts",
+    find: "if (this.#announced !== undefined && stored.comparing !== holder) return undefined;",
+    replace: "",
+    tests: [catchUp],
+  },
+  {
+    name: "a retry of a delivery that was derived in part decides again",
+    file: "src/catch-up/catch-up.ts",
+    find: "if (parts[id]) return parts[id];",
+    replace: "",
+    tests: [catchUp],
+  },
+  {
+    name: "the part for which a delivery runs is derived again",
+    file: "src/catch-up/accepted.ts",
+    find: "if (parts[id]) {",
+    replace: "if (parts[id] && delivery.isDecided) {",
+    tests: [catchUp],
+  },
+  {
+    name: "files of buckets that were delivered are derived again",
+    file: "src/catch-up/accepted.ts",
+    find: "else this.files.set(file.path, [change]);",
+    replace: "",
+    tests: [buckets],
+  },
+  {
+    name: "an earlier delivery of a file that arrives last counts as its present state",
+    file: "src/catch-up/bucket-state.ts",
+    find: "if (changes.some((change) => change.state === state && change.receivedAt >= uploadedAt)) continue;",
+    replace: "",
+    tests: [buckets],
+  },
+  {
+    name: "a delivery before an overwrite counts as one of its restored content",
+    file: "src/catch-up/bucket-state.ts",
+    find: " && change.receivedAt >= uploadedAt",
+    replace: "",
+    tests: [buckets],
+  },
+  {
+    name: "deleted files of buckets are not derived",
+    file: "src/catch-up/bucket-state.ts",
+    find: "if (!present.has(path) && state !== deleted)",
+    replace: "if (false)",
+    tests: [buckets],
+  },
+  {
+    name: "the delivery of a derived file is ignored after another content was delivered",
+    file: "src/catch-up/bucket-state.ts",
+    find: "covered: withoutFiles(covered, undone)",
+    replace: "covered",
+    tests: [buckets],
+  },
+  {
+    name: "a late delivery is ignored although it does not list all files",
+    file: "src/catch-up/covered.ts",
+    find: " || updatedFilesTruncated",
+    replace: "",
+    tests: [buckets],
+  },
+  {
+    name: "files of a deleted bucket are derived as deletions of a new one",
+    file: "src/catch-up/endpoint-run.ts",
+    find: "const known = isEarlier || isReplaced ? undefined : stored;",
+    replace: "const known = isEarlier ? undefined : stored;",
+    tests: [buckets],
+  },
+  {
+    name: "deliveries of a deleted bucket count for a new one",
+    file: "src/catch-up/accepted.ts",
+    find: "if (receivedAt < after) continue;",
+    replace: "",
+    tests: [buckets],
+  },
+  {
+    name: "the files of a bucket are never read again while its size is the same",
+    file: "src/catch-up/repository-cursors.ts",
+    find: " && Math.abs(now() - known.bucket.readAt) < unreadFilesMs",
+    replace: "",
+    tests: [buckets],
+  },
+  {
+    name: "a server compares the bucket that stores its inbox",
+    file: "src/catch-up/endpoint-run.ts",
+    find: 'if (repository.type === "bucket" && repository.name === inbox.bucket) continue;',
+    replace: "",
+    tests: [buckets],
+  },
+  {
+    name: "the stream of a bucket keeps a process alive that does not listen",
+    file: "src/receiver/catch-up.ts",
+    find: "if (poll !== undefined && listening) loops",
+    replace: "if (poll !== undefined) loops",
+    tests: [buckets],
+  },
+  {
+    name: "a change in the stream of a bucket waits for the interval",
+    file: "src/receiver/catch-up.ts",
+    find: "if (bucketsOf(target).includes(name)) this.#wakes.get(target.endpoint)?.abort();",
+    replace: "bucketsOf(target);",
+    tests: [buckets],
+  },
+  {
+    name: "the stream of a bucket is not opened again",
+    file: "src/catch-up/bucket-stream.ts",
+    find: "while (!signal.aborted) {",
+    replace: "if (!signal.aborted) {",
+    tests: [buckets],
+  },
+  {
+    name: "the stream of a bucket starts without its last cursor",
+    file: "src/catch-up/bucket-stream.ts",
+    find: "    cursor = next;",
+    replace: "    cursor = next && undefined;",
+    tests: [buckets],
+  },
+  {
+    name: "a stream that has stalled stays open",
+    file: "src/catch-up/bucket-stream.ts",
+    find: "untilAborted(reader.read(), signal), maxSilenceMs,",
+    replace: "untilAborted(reader.read(), signal), 2 ** 31 - 1,",
+    tests: [buckets],
+  },
+  {
+    name: "the coverage of a repository is changed by two processes at the same time",
+    file: "src/catch-up/cursor.ts",
+    find: "while (!(await cursors.claim({ ...claim, forMs: changeMs }))) await wait(recheckMs, signal);",
+    replace: "if (signal.aborted) await wait(recheckMs, signal);",
+    tests: [catchUp],
+  },
+  {
+    name: "a decision ends the claim of a comparison in the same process",
+    file: "src/catch-up/catch-up.ts",
+    find: "if (this.#comparing.has(endpoint) || ",
+    replace: "if (",
+    tests: [catchUp],
+  },
+  {
+    name: "a late delivery of an earlier content makes the present one a change again",
+    file: "src/catch-up/bucket-state.ts",
+    find: "changes.length === 0 || uploadedAt <= known.uploadedAt",
+    replace: "changes.length === 0",
+    tests: [buckets],
+  },
+  {
+    name: "a stream that ends early is opened every second",
+    file: "src/catch-up/bucket-stream.ts",
+    find: "monotonicNow() - openedAt < stableMs",
+    replace: "openedAt === Number.POSITIVE_INFINITY",
+    tests: [buckets],
+  },
+  {
+    name: "each of several endpoints uses the whole rate limit",
+    file: "src/receiver/catch-up.ts",
+    find: "shortestInterval(calls * targetCount)",
+    replace: "shortestInterval(targetCount && calls)",
+    tests: [buckets],
+  },
+  {
+    name: "a webhook that could not be enabled stays suspended for the interval",
+    file: "src/receiver/own-webhooks.ts",
+    find: "        this.#nextAt.set(id, now() + listIntervalMs);\n",
+    replace: "",
+    tests: [ownWebhooks],
   },
 ];

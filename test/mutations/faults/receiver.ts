@@ -130,8 +130,8 @@ export const faults: readonly Fault[] = [
   {
     name: "a delivery waits for the Hub without a limit",
     file: "src/receiver/conditions.ts",
-    find: "signal ? AbortSignal.any([signal, limit]) : limit",
-    replace: "signal ?? limit",
+    find: "AbortSignal.any([aborted, limit])",
+    replace: "AbortSignal.any([aborted])",
     tests: ["test/receiver/hub/conditions.test.ts"],
   },
   {

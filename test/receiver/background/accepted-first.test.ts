@@ -61,6 +61,21 @@ test("Logs and counts an attempt only after the inbox has stored it, with the st
   expect(outcomes()).toEqual(["dead"]);
 });
 
+test("Answers a delivery before its handler runs, which can block the event loop", async () => {
+  const server = new WebhooksServer({ secret: false, logger: createMemoryLogger() });
+  onTestFinished(() => server.close());
+  const order: string[] = [];
+  server.webhook("retrain", { background: true }, ({ repo }) => void order.push(`ran ${repo.name}`));
+  const deliver = async (name: string) => {
+    await server.fetch(deliveryRequest({ endpoint: "retrain", payload: webhookPayload("repo", { repo: { name } }) }));
+    order.push(`answered ${name}`);
+  };
+  await server.ready();
+  await Promise.all(["me/a", "me/b", "me/c"].map(deliver));
+  await waitFor(() => expect(order).toHaveLength(6));
+  expect(order.slice(0, 3).sort()).toEqual(["answered me/a", "answered me/b", "answered me/c"]);
+});
+
 test("Ordering log lines uses no memory after a delivery is stored", async () => {
   const server = new WebhooksServer({ secret: false, logger: createMemoryLogger() });
   onTestFinished(() => server.close());

@@ -393,7 +393,7 @@ test.each([
       level: "warn",
       endpoint: "renamed",
       waiting: 2,
-      msg: expect.stringContaining("Register the endpoint with background: true"),
+      msg: expect.stringContaining("with background: true"),
     }),
   );
 });

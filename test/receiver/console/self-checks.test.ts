@@ -93,6 +93,11 @@ const found: readonly (Breakage & { code: string })[] = [
     name: "is for an endpoint that cannot read what it catches up",
     endpoints: { retrain: { watch: "dataset:acme/unreadable", background: true, catchUp: true } },
   },
+  {
+    code: "SERVER_TOKEN_INVALID",
+    name: "is for an endpoint that cannot read the bucket that it catches up",
+    endpoints: { retrain: { watch: "bucket:acme/unreadable", background: true, catchUp: true } },
+  },
   { code: "SERVER_TOKEN_INVALID", name: "cannot be read with a revoked token", token: "hf_revoked" },
   {
     code: "SECRET_NOT_CHECKED",

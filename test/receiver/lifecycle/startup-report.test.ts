@@ -39,7 +39,7 @@ describe("A filter that never matches", () => {
 describe("A timeout longer than that of the Hub", () => {
   test.each(["31s", "1h"] as const)("is reported for an inline endpoint: %s", async (timeout) => {
     expect(await warningsOf((server) => server.webhook("retrain", { timeout }, () => "done"))).toEqual([
-      expect.stringMatching(/^Option "timeout" is \d+ s, but the Hub waits at most 30 s.* background: true/),
+      expect.stringMatching(/^Option "timeout" is \d+ s, but after 30 s.* background: true/),
     ]);
   });
 

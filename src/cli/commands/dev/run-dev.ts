@@ -44,8 +44,37 @@ export interface DevRun {
   invocation: Invocation;
 }
 
-/** Runs a session until it is stopped, and prints its events. */
+/** Runs a session until it is stopped, and prints its events. If no tunnel can be opened, offers to poll the Hub. */
 export async function runDev(run: DevRun): Promise<void> {
+  try {
+    await runSession(run);
+  } catch (error) {
+    // Where tunnels are forbidden, requests to the Hub can still be allowed.
+    if (!WebhookError.isInstance(error) || error.code !== "TUNNEL_FAILED" || !(await canPoll(run))) throw error;
+    const { message, code } = error;
+    const { output, shell } = run.invocation;
+    if (!output.isText || !canPrompt(shell))
+      throw new WebhookError(`${message} Or poll the Hub, without a tunnel: add --poll 1m.`, { code });
+    output.log(`error: ${message}`);
+    if (!(await confirm(shell, "Poll the Hub every minute instead (--poll 1m)?"))) {
+      run.invocation.exitCode = 1;
+      return;
+    }
+    const { tunnel: _tunnel, tunnelHost: _host, subdomain: _subdomain, ...options } = run.options;
+    await runSession({ ...run, options: { ...options, poll: "1m" } });
+  }
+}
+
+/** Whether `--poll` can replace the tunnel of a session. */
+async function canPoll({ file, options: { forward, watch } }: DevRun): Promise<boolean> {
+  if (forward !== undefined || watch) return false;
+  const { describeServerFile } = await import("../../../server-file/server-process.ts");
+  const { endpoints } = await describeServerFile(findServerFile({ file })).catch(() => ({ endpoints: [] }));
+  const watching = endpoints.filter(({ watch }) => watch.length > 0);
+  return watching.length > 0 && watching.every(({ background }) => background);
+}
+
+async function runSession(run: DevRun): Promise<void> {
   const { output, shell } = run.invocation;
   const startedAt = performance.now();
   const options = sessionOptions(run);
@@ -65,7 +94,9 @@ export async function runDev(run: DevRun): Promise<void> {
       })
     : () => {};
   const stopping = new AbortController();
+  let isEnded = false;
   const stopped = shell.untilStopped().then(() => {
+    if (isEnded) return;
     // From here on, Ctrl+C sends a signal again, which exits the process immediately.
     stopListening();
     if (output.isText)
@@ -98,16 +129,12 @@ export async function runDev(run: DevRun): Promise<void> {
   } catch (error) {
     // If the session was stopped while it started, the error is a result of the stop.
     if (stopping.signal.aborted) return;
-    throw WebhookError.isInstance(error) && error.code === "TUNNEL_FAILED" ? withPollHint(error) : error;
+    throw error;
   } finally {
+    isEnded = true;
     stopListening();
     await session?.close();
   }
-}
-
-/** A tunnel can be forbidden where the Hub can still be asked. */
-function withPollHint({ message, code }: WebhookError): WebhookError {
-  return new WebhookError(`${message} Or ask the Hub for changes, without a tunnel: add --poll 1m.`, { code });
 }
 
 function sessionOptions({ options, invocation }: DevRun): StartDevOptions {

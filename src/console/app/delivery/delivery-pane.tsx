@@ -59,7 +59,7 @@ function Details({ details, onChange }: { details: DeliveryDetails; onChange: ()
 
 /** The event, the repository, and the status of a delivery. */
 function DeliverySummaryHeader({ details }: { details: DeliveryDetails }) {
-  const { status, event, repository, id, endpoint, receivedAt, ignoredReason, replayOf } = details;
+  const { status, event, repository, id, endpoint, receivedAt, ignoredReason, replayOf, origin } = details;
   const subject = isOffered("repositories") ? subjectOf(details.body) : undefined;
   return (
     <div class="delivery-summary">
@@ -97,6 +97,7 @@ function DeliverySummaryHeader({ details }: { details: DeliveryDetails }) {
             ),
           ],
           ["Endpoint", <Text value={endpoint} />],
+          ["Origin", origin],
           ["Received", <Moment at={receivedAt} />],
           [
             "ID",

@@ -75,9 +75,15 @@ export function Section({ title, children }: { title: string; children: Componen
 }
 
 /** Facts about an item. Facts without a value are left out. */
-export function Facts({ facts }: { facts: readonly (readonly [name: string, value: ComponentChildren])[] }) {
+export function Facts({
+  facts,
+  class: name = "facts",
+}: {
+  facts: readonly (readonly [name: string, value: ComponentChildren])[];
+  class?: string;
+}) {
   return (
-    <dl class="facts">
+    <dl class={name}>
       {facts
         .filter(([, value]) => value !== undefined && value !== null && value !== false && value !== "")
         .map(([name, value]) => (

@@ -53,7 +53,7 @@ export function ReloadOverlay() {
       <p class="quiet">
         {problem.isRestarted
           ? "The server is restarting."
-          : "Fix the file and save it: the session reloads it, and this message disappears. Deliveries receive a 503 response until then, and the Hub sends them again."}
+          : "Fix the file and save it: the session reloads it. Until then, deliveries receive a 503 response, and the Hub sends them again."}
       </p>
     </Dialog>
   );

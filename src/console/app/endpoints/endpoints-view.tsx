@@ -8,6 +8,7 @@ import type {
 } from "../../protocol/deliveries.ts";
 import { sendJson, session } from "../api.ts";
 import { listHash } from "../deliveries/filter.ts";
+import { Facts } from "../delivery/pane.tsx";
 import { formatCompact, formatCount, formatDuration, formatPlural } from "../format.ts";
 import { useResource } from "../resource.ts";
 import { formatRoute, showToast } from "../state.ts";
@@ -286,57 +287,67 @@ function toPixels(part: number): number {
 
 /** The numbers of an endpoint, and its filter. */
 function EndpointFacts({ endpoint }: { endpoint: EndpointInfo }) {
-  const { name, handlerTime, queue, today, last } = endpoint;
+  const { name, handlerTime, queue, today, last, catchUp } = endpoint;
   return (
-    <dl class="endpoint-facts">
-      <div>
-        <dt>Filter</dt>
-        <dd>
-          {describeFilter(endpoint).map((text) => (
+    <Facts
+      class="endpoint-facts"
+      facts={[
+        [
+          "Filter",
+          describeFilter(endpoint).map((text) => (
             <p key={text}>
               <Text value={text} />
             </p>
-          ))}
-        </dd>
-      </div>
-      <div>
-        <dt>Handler time</dt>
-        <dd title={handlerTime && `Of the latest ${formatPlural(handlerTime.runs, "run", "runs")}`}>
-          {handlerTime
-            ? `p50 ${formatDuration(handlerTime.p50)} · p95 ${formatDuration(handlerTime.p95)}`
-            : "No runs yet"}
-        </dd>
-      </div>
-      {queue && (
-        <div>
-          <dt>Queue</dt>
-          <dd>
-            {formatCount(queue.queued)} queued · {formatCount(queue.running)} running
-            {queue.dead > 0 && (
-              <>
-                {" · "}
-                <a class="bad" href={listHash({ endpoint: name, status: "dead" })}>
-                  {formatCount(queue.dead)} dead
-                </a>
-              </>
-            )}
-          </dd>
-        </div>
-      )}
-      <Today deliveries={today.deliveries} limit={today.limit} />
-      <div>
-        <dt>Last delivery</dt>
-        <dd>
-          {last ? (
+          )),
+        ],
+        [
+          "Handler time",
+          handlerTime ? (
+            <span title={`Of the latest ${formatPlural(handlerTime.runs, "run", "runs")}`}>
+              p50 {formatDuration(handlerTime.p50)} · p95 {formatDuration(handlerTime.p95)}
+            </span>
+          ) : (
+            "No runs yet"
+          ),
+        ],
+        [
+          "Queue",
+          queue && (
+            <>
+              {formatCount(queue.queued)} queued · {formatCount(queue.running)} running
+              {queue.dead > 0 && (
+                <>
+                  {" · "}
+                  <a class="bad" href={listHash({ endpoint: name, status: "dead" })}>
+                    {formatCount(queue.dead)} dead
+                  </a>
+                </>
+              )}
+            </>
+          ),
+        ],
+        ["Last 24 h", <Today {...today} />],
+        [
+          "Last delivery",
+          last ? (
             <>
               <Text value={last.status} /> · <Moment at={last.at} />
             </>
           ) : (
             "None yet"
-          )}
-        </dd>
-      </div>
-    </dl>
+          ),
+        ],
+        [
+          "Catch-up",
+          catchUp && (
+            <>
+              {formatCount(catchUp.derived)} derived · {formatCount(catchUp.remaining)} remaining
+            </>
+          ),
+        ],
+        ["Compared", catchUp?.comparedAt && <Moment at={catchUp.comparedAt} />],
+      ]}
+    />
   );
 }
 
@@ -346,25 +357,22 @@ const warningShare = 0.8;
 function Today({ deliveries, limit }: EndpointInfo["today"]) {
   const color = deliveries >= limit ? "bad" : deliveries >= limit * warningShare ? "retry" : "quiet";
   return (
-    <div>
-      <dt>Last 24 h</dt>
-      <dd>
-        {formatCount(deliveries)} of {formatCount(limit)}{" "}
-        <meter
-          class="meter"
-          data-color={color}
-          min={0}
-          max={limit}
-          value={Math.min(deliveries, limit)}
-          aria-label="Deliveries in the last 24 hours, against the limit of the Hub"
-        />
-        {color !== "quiet" && (
-          <span class="limit-note" data-color={color}>
-            {deliveries >= limit ? "The Hub's daily limit is reached." : "Close to the Hub's daily limit."}
-          </span>
-        )}
-      </dd>
-    </div>
+    <>
+      {formatCount(deliveries)} of {formatCount(limit)}{" "}
+      <meter
+        class="meter"
+        data-color={color}
+        min={0}
+        max={limit}
+        value={Math.min(deliveries, limit)}
+        aria-label="Deliveries in the last 24 hours, against the Hub's daily limit"
+      />
+      {color !== "quiet" && (
+        <span class="limit-note" data-color={color}>
+          {deliveries >= limit ? "The Hub's daily limit is reached." : "Close to the Hub's daily limit."}
+        </span>
+      )}
+    </>
   );
 }
 
