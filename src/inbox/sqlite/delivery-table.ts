@@ -107,6 +107,12 @@ type RecordedEnd = { result: "stored" | "late"; next: NextStep } | { result: "su
 const maxReplayRows = 200;
 const maxReplayMs = 10;
 
+/**
+ * A claim that found damage is tried again after this time. Removing a delivery from an index can also read the pages beside its own, and
+ * which pages these are changes with other deliveries.
+ */
+export const damagedRetryMs = 60_000;
+
 /** The maximum number of suspects that are read to find a suspect that is not on a damaged page. */
 const maxSuspects = 20;
 
@@ -120,8 +126,8 @@ export class DeliveryTable {
   readonly ownActions: ReturnType<typeof ownActionTable>;
   readonly cursors: ReturnType<typeof cursorTable>;
   readonly totals: TotalsTable;
-  /** The sequences of deliveries on damaged pages. These deliveries cannot be claimed. */
-  readonly #damaged = new Set<number>();
+  /** When the deliveries whose claims found damage can be claimed again, by their sequences. */
+  readonly #damagedUntil = new Map<number, number>();
   /** Whether a delivery on a damaged page was found. Deliveries are then claimed one by one. */
   #isDamaged = false;
 
@@ -168,7 +174,7 @@ export class DeliveryTable {
    * Claims up to `limit` due deliveries that are not suspects.
    *
    * @param onDamage called when a delivery is found on a damaged page. The claim then fails, because SQLite refuses all other writes of
-   *   the transaction. Later claims skip this delivery.
+   *   the transaction. The claims of the next minute skip this delivery.
    * @throws the error of SQLite, if a page is damaged.
    */
   claim(
@@ -186,30 +192,31 @@ export class DeliveryTable {
       onDamage(error);
       throw error;
     }
-    const due = this.statements.dueSequences().all(endpoint, claimant.now, limit + this.#damaged.size);
+    const due = this.statements.dueSequences().all(endpoint, claimant.now, limit + this.#damagedUntil.size);
     const claimed: ClaimedRow[] = [];
     for (const { sequence } of due) {
       if (claimed.length === limit) break;
-      if (this.#damaged.has(Number(sequence))) continue;
+      if (this.#isSkipped(Number(sequence), claimant.now)) continue;
       const delivery = this.#claimOne(endpoint, { sequence: Number(sequence), claimant, onDamage });
       if (delivery) claimed.push(delivery);
     }
     return claimed;
   }
 
-  nextSuspect(endpoint: string): { sequence: number; dueAt: number } | undefined {
+  /** Finds the first suspect of an endpoint. `now`: in milliseconds since the epoch. */
+  nextSuspect(endpoint: string, now: number): { sequence: number; dueAt: number } | undefined {
     return this.statements
       .suspects()
       .all(endpoint, maxSuspects)
       .map((row) => ({ sequence: Number(row.sequence), dueAt: Number(row.due_at) }))
-      .find(({ sequence }) => !this.#damaged.has(sequence));
+      .find(({ sequence }) => !this.#isSkipped(sequence, now));
   }
 
   claimSuspect(
     endpoint: string,
     { claimant, onDamage }: { claimant: Claimant; onDamage: (error: unknown) => void },
   ): ClaimedRow | undefined {
-    const suspect = this.nextSuspect(endpoint);
+    const suspect = this.nextSuspect(endpoint, claimant.now);
     if (suspect === undefined || suspect.dueAt > claimant.now) return undefined;
     return this.#claimOne(endpoint, { sequence: suspect.sequence, claimant, onDamage });
   }
@@ -230,10 +237,16 @@ export class DeliveryTable {
       return row && this.#claimRows(endpoint, [row], claimant)[0];
     } catch (error) {
       if (!isDamage(error)) throw error;
-      this.#damaged.add(sequence);
+      this.#damagedUntil.set(sequence, claimant.now + damagedRetryMs);
       onDamage(error);
       throw error;
     }
+  }
+
+  #isSkipped(sequence: number, now: number): boolean {
+    const until = this.#damagedUntil.get(sequence);
+    // The second condition is for a clock that was set back.
+    return until !== undefined && now < until && until - now <= damagedRetryMs;
   }
 
   /**

@@ -56,7 +56,7 @@ export class DueDeliveries {
   #findSuspects(): Suspect[] {
     const { committed, now } = this.#context;
     return [...this.#workers].flatMap(([endpoint, worker]) => {
-      const found = this.#read(endpoint, () => committed.nextSuspect(endpoint));
+      const found = this.#read(endpoint, () => committed.nextSuspect(endpoint, now()));
       if (!found) return [];
       if (found.dueAt > now()) this.wakeBy(found.dueAt);
       return [{ dueAt: found.dueAt, run: () => worker.runSuspect() }];

@@ -28,7 +28,7 @@ function openTable() {
     const [row] = table.leases.running("retrain", onDamage).rows;
     if (!row) throw new Error("The delivery is not running.");
     const back = table.leases.recover(row, { wasAlone, policy: crashPolicy, now, lastHeartbeatAt: now });
-    return { ...back, isSuspect, waitMs: (table.nextSuspect("retrain")?.dueAt ?? now) - now };
+    return { ...back, isSuspect, waitMs: (table.nextSuspect("retrain", now)?.dueAt ?? now) - now };
   };
   return { table, claim, crash, now: () => now };
 }

@@ -2,7 +2,8 @@ import { copyFileSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
+import { isDamage } from "../../../src/core/files.ts";
 import type { ClaimedDelivery } from "../../../src/inbox/inbox.ts";
 import { openInboxDatabase } from "../../../src/inbox/sqlite/database.ts";
 import { DeliveryTable } from "../../../src/inbox/sqlite/delivery-table.ts";
@@ -78,6 +79,50 @@ describe("A damaged page of a large file", () => {
       { outcome: "abandoned" },
       { outcome: "succeeded" },
     ]);
+  });
+
+  test("stops deliveries beside it only until others are added and a minute has passed", () => {
+    const file = largeFile();
+    const [, second] = pagesWith(file, { name: "deliveries_queued", kind: "leaf", text: "bad" });
+    damage(file, [Number(second)]);
+    const database = openInboxDatabase(file);
+    onTestFinished(() => database.close());
+    const table = new DeliveryTable(database);
+    let now = 10_000;
+    const inTransaction = <Result>(operation: () => Result): Result | undefined => {
+      database.exec("BEGIN IMMEDIATE");
+      try {
+        return operation();
+      } catch (error) {
+        if (!isDamage(error)) throw error;
+        database.exec("ROLLBACK");
+        return undefined;
+      } finally {
+        if (database.isTransaction) database.exec("COMMIT");
+      }
+    };
+    const claim = (endpoint: string) =>
+      inTransaction(() =>
+        table.claim(endpoint, { limit: 1, claimant: { processId: "here", now }, onDamage: () => {} }),
+      );
+    // The endpoint is before "bad" in the index, so that its deliveries are on the first page too.
+    const add = (id: string) =>
+      inTransaction(() => table.add(incoming(id, { endpoint: "apart" }), { now, maxQueued: 10 }));
+    // Removes deliveries from the first page until SQLite would move the rest to the second page.
+    const claimAllOfFirstPage = () => {
+      let claimed = 0;
+      while (claim("bad") !== undefined) claimed += 1;
+      return claimed;
+    };
+    expect(claimAllOfFirstPage()).toBeGreaterThan(50);
+    add("first");
+    claimAllOfFirstPage();
+    expect(claim("apart")).toBeUndefined();
+    for (const id of ["second", "third"]) add(id);
+    expect(claim("apart")).toMatchObject([{ id: "second" }]);
+    now += 60_000;
+    add("fourth");
+    expect(claim("apart")).toMatchObject([{ id: "first" }]);
   });
 
   test("does not make a delivery count as damaged that is claimed in the same transaction", async () => {
