@@ -111,7 +111,7 @@ const maxReplayMs = 10;
  * A claim that found damage is tried again after this time. Removing a delivery from an index can also read the pages beside its own, and
  * which pages these are changes with other deliveries.
  */
-export const damagedRetryMs = 60_000;
+const damagedRetryMs = 60_000;
 
 /** The maximum number of suspects that are read to find a suspect that is not on a damaged page. */
 const maxSuspects = 20;
