@@ -15,7 +15,10 @@ import { deployFailed, EnvironmentFile, type ProjectFiles, readProject } from ".
 import { findDeployedSpace, RemoteSpace, rememberSpace, type SpaceInfo, visibilityFor } from "./remote-space.ts";
 import { startSpace, untilAvailable, type WaitOptions, waitForStart } from "./start-space.ts";
 
-/** What a deployment does. `planned`: what it would do. `unchanged`: there was nothing to do. `next`: a step that is left. `progress`: replaces the previous one. */
+/**
+ * What a deployment does. `planned`: what it would do. `unchanged`: there was nothing to do. `next`: a step that is left. `progress`:
+ * replaces the previous one.
+ */
 export interface DeployEvent {
   step: "space" | "secrets" | "inbox" | "files" | "build" | "webhooks" | "delivery" | "doctor";
   status: "planned" | "done" | "unchanged" | "warning" | "next" | "log" | "progress";

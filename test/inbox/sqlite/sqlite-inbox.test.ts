@@ -50,8 +50,8 @@ describe("A worker", () => {
 });
 
 /**
- * Holds back one of the next writes, or its result, after the first claim of a worker. The first stores a delivery, the second claims it, and the third stores its
- * outcome.
+ * Holds back one of the next writes, or its result, after the first claim of a worker. The first stores a delivery, the second claims
+ * it, and the third stores its outcome.
  */
 function holdWrite(
   number: number,
@@ -436,6 +436,8 @@ describe("Without waiting for the next poll,", () => {
     const { inbox } = openInbox({ file, pollMs });
     await inbox.pause("retrain");
     work(inbox, () => succeeded);
+    // The first claim is part of this transaction, and finds the endpoint paused.
+    await inbox.write(() => {});
     await inbox.resume("retrain");
     await waitForStatus(inbox, "a", "succeeded");
   });

@@ -430,6 +430,13 @@ export const faults: readonly Fault[] = [
     tests: ["test/inbox/sqlite/damaged-file.test.ts"],
   },
   {
+    name: "a delivery beside a damaged page is never claimed again",
+    file: "src/inbox/sqlite/delivery-table.ts",
+    find: "return until !== undefined && now < until && until - now <= damagedRetryMs;",
+    replace: "return until !== undefined;",
+    tests: ["test/inbox/sqlite/damaged-file.test.ts"],
+  },
+  {
     name: "a dead delivery that arrives again stays finished",
     file: "src/inbox/sqlite/statements.ts",
     find: "body = ?, headers = ?, due_at = ?, scheduled_at = ?, finished_at = NULL,\n",
