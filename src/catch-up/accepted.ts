@@ -28,6 +28,11 @@ interface Comparable {
   after: number | undefined;
 }
 
+/** A change of a ref in an accepted delivery. */
+export interface AcceptedRefChange extends RefChange {
+  isDerived: boolean;
+}
+
 /** The changes of a repository that the accepted deliveries of an endpoint contain. */
 export class AcceptedChanges {
   /** What catch-up has derived, without what the deliveries undo. Missing if it was not needed. */
@@ -37,7 +42,7 @@ export class AcceptedChanges {
   /** When the first delivery whose handler has not ended was received. */
   openSince: number | undefined;
   /** The changes of each ref since the last comparison, oldest first. */
-  readonly refs = new Map<string, RefChange[]>();
+  readonly refs = new Map<string, AcceptedRefChange[]>();
   /** The states of files in a bucket since the last comparison, by path. */
   readonly files = new Map<string, AcceptedFile[]>();
   /** When the last delivery was received that does not list all files. */
@@ -73,7 +78,7 @@ export class AcceptedChanges {
     const key = keyOf(payload);
     if (key !== undefined) this.keys.add(key);
     for (const { ref, oldSha, newSha } of isCompared ? [] : updatedRefs) {
-      const change = { ref, oldSha, newSha };
+      const change = { ref, oldSha, newSha, isDerived: id.startsWith(derivedIdPrefix) };
       const changes = this.refs.get(ref);
       if (changes) changes.push(change);
       else this.refs.set(ref, [change]);
@@ -171,7 +176,7 @@ export class AcceptedDeliveries {
         accepted.add({ ...delivery, payload: { ...payload, ...parts[id] } }, { isCompared });
         continue;
       }
-      const { part, covered } = await uncoveredPart(payload, changes, listCommits);
+      const { part, covered } = await uncoveredPart(delivery, changes, listCommits);
       if (delivery.isDecided) {
         // What ran although it was derived, because the Hub did not answer in time, is no further change.
         const ran = typeof part === "object" ? { ...payload, ...part } : payload;

@@ -170,15 +170,15 @@ export function filesBefore(present: BucketFiles, since: Date | "all", stored: R
   return [...gone, ...older];
 }
 
-/** Splits the files of a delivery into those that catch-up has not derived, and the derived changes without those that it undoes. */
+/** Returns the files of a delivery that catch-up has not derived, and the derived changes without those that it undoes. */
 export function uncoveredFiles(
   updatedFiles: readonly UpdatedFile[],
-  covered: readonly CoveredChange[],
+  { covered, receivedAt }: { covered: readonly CoveredChange[]; receivedAt: number },
 ): { uncovered: UpdatedFile[]; covered: readonly CoveredChange[] } {
   const derived = new Map(covered.flatMap(({ files = [] }) => files));
   const uncovered = updatedFiles.filter((file) => derived.get(file.path) !== fileState(file));
   const undone = new Set(uncovered.map(({ path }) => path).filter((path) => derived.has(path)));
-  return { uncovered, covered: withoutFiles(covered, undone) };
+  return { uncovered, covered: withoutFiles(covered, { paths: undone, until: receivedAt }) };
 }
 
 /** Separates paths and states. No path contains it. */

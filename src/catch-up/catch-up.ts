@@ -30,6 +30,14 @@ export interface RunOptions {
   dryRun?: boolean;
 }
 
+/** A delivery of which catch-up can have derived a part. */
+interface DecidedDelivery {
+  endpoint: string;
+  payload: WebhookPayload;
+  id: string;
+  receivedAt: Date;
+}
+
 /** How long a process has the right to derive deliveries without renewing it. */
 export const claimMs = 2 * 60_000;
 /** The maximum time for which a delivery waits until its repository has been compared, which can take several windows of the rate limit. */
@@ -104,7 +112,7 @@ export class CatchUp {
    * @throws the abort reason of the signal, and a `TimeoutError` if a comparison or the Hub takes too long.
    */
   async uncovered(
-    { endpoint, payload, id }: { endpoint: string; payload: WebhookPayload; id: string },
+    { endpoint, payload, id, receivedAt }: DecidedDelivery,
     inbox: ReadInbox,
     signal: AbortSignal,
   ): Promise<"all" | "nothing" | DeliveryPart> {
@@ -128,7 +136,9 @@ export class CatchUp {
           beforeCall: () => budget.take(calling),
           onHeaders: (headers) => budget.adopt(headers),
         });
-        const { part, covered } = await uncoveredPart(payload, changes, (range) => reader.commitRange(repo, range));
+        const { part, covered } = await uncoveredPart({ payload, receivedAt: receivedAt.getTime() }, changes, (range) =>
+          reader.commitRange(repo, range),
+        );
         const isPart = typeof part === "object";
         if (!isPart && covered === changes) return part;
         const next: Coverage = { changes: [...covered], parts: isPart ? rememberPart(parts, id, part) : parts };

@@ -21,18 +21,25 @@ interface Decision {
  * Returns what a delivery changes that catch-up has not derived: `all`, `nothing`, or some of the updated refs or files.
  *
  * A ref is compared by the ancestry of its commits, because catch-up combines several pushes into one change. A file is compared by its
- * content.
+ * content. A delivery only undoes what was derived before it was received: an earlier one was considered then, also if the process ended
+ * before it stored this.
+ *
+ * @param receivedAt milliseconds since the epoch.
  */
 export async function uncoveredPart(
-  payload: WebhookPayload,
+  { payload, receivedAt }: { payload: WebhookPayload; receivedAt: number },
   covered: readonly CoveredChange[],
   listCommits: ListCommits,
 ): Promise<Decision> {
+  const without = (isUndone: (change: CoveredChange) => boolean) => {
+    const kept = covered.filter((change) => change.at > receivedAt || !isUndone(change));
+    return kept.length === covered.length ? covered : kept;
+  };
   const { event, updatedRefs, updatedFiles, updatedFilesTruncated = false } = payload;
   // A bucket that is created again can have the same files.
-  if (event.scope === "repo" && event.action === "delete") return { part: "all", covered: [] };
+  if (event.scope === "repo" && event.action === "delete") return { part: "all", covered: without(() => true) };
   if (updatedFiles) {
-    const { uncovered: files, covered: kept } = uncoveredFiles(updatedFiles, covered);
+    const { uncovered: files, covered: kept } = uncoveredFiles(updatedFiles, { covered, receivedAt });
     if (files.length === updatedFiles.length || updatedFilesTruncated) return { part: "all", covered: kept };
     return { part: files.length === 0 ? "nothing" : { updatedFiles: files }, covered: kept };
   }
@@ -40,8 +47,7 @@ export async function uncoveredPart(
     const key = keyOf(payload);
     if (key === undefined) return { part: "all", covered };
     if (covered.some((change) => change.key === key)) return { part: "nothing", covered };
-    const kept = covered.filter((change) => change.key === undefined || !isSameSubject(change.key, key));
-    return { part: "all", covered: kept };
+    return { part: "all", covered: without((change) => change.key !== undefined && isSameSubject(change.key, key)) };
   }
   const uncovered: RefChange[] = [];
   const undone = new Set<CoveredChange>();
@@ -55,7 +61,7 @@ export async function uncoveredPart(
     if (relation !== "covered") uncovered.push(change);
     if (relation === "undoes") for (const change of derived) undone.add(change);
   }
-  const kept = undone.size === 0 ? covered : covered.filter((change) => !undone.has(change));
+  const kept = without((change) => undone.has(change));
   if (uncovered.length === 0) return { part: "nothing", covered: kept };
   return { part: uncovered.length === updatedRefs.length ? "all" : { updatedRefs: uncovered }, covered: kept };
 }

@@ -203,15 +203,21 @@ export function remember(
   now: number,
 ): CoveredChange[] {
   const paths = new Set(added.flatMap(({ files = [] }) => files.map(([path]) => path)));
-  const kept = withoutFiles(covered, paths).filter((change) => !added.some((later) => isUndone(change, later)));
+  const kept = withoutFiles(covered, { paths, until: now }).filter(
+    (change) => !added.some((later) => isUndone(change, later)),
+  );
   const recent = [...kept, ...added].filter(({ at }) => at > now - coveredMs).slice(-maxCovered);
   return latest(recent, { sizeOf: ({ files = [] }) => files.length, max: maxCoveredFiles });
 }
 
-/** Forgets the derived changes of files, because they have changed again. */
-export function withoutFiles(covered: readonly CoveredChange[], paths: ReadonlySet<string>): readonly CoveredChange[] {
+/** Forgets the changes of files that were derived until a time, because the files have changed again. */
+export function withoutFiles(
+  covered: readonly CoveredChange[],
+  { paths, until }: { paths: ReadonlySet<string>; until: number },
+): readonly CoveredChange[] {
   if (paths.size === 0) return covered;
   return covered.flatMap((change) => {
+    if (change.at > until) return [change];
     const files = change.files?.filter(([path]) => !paths.has(path));
     if (files === undefined) return [change];
     return files.length === 0 ? [] : [{ ...change, files }];

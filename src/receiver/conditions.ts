@@ -12,14 +12,14 @@ type ChangedPart = Pick<WebhookPayload, "updatedRefs" | "updatedFiles">;
 /** Finds out what a delivery changes that catch-up has not derived: see `CatchUp.uncovered`. */
 export interface CoverageCheck {
   uncovered(
-    delivery: { endpoint: string; payload: WebhookPayload; id: string },
+    delivery: { endpoint: string; payload: WebhookPayload; id: string; receivedAt: Date },
     signal: AbortSignal,
   ): Promise<"all" | "nothing" | ChangedPart>;
 }
 
 interface CheckedDelivery {
   endpoint: Endpoint;
-  delivery: Pick<Delivery<unknown>, "id">;
+  delivery: Pick<Delivery<unknown>, "id" | "receivedAt">;
   payload: WebhookPayload;
   signal: AbortSignal | undefined;
   hub: ServerHub;
@@ -71,7 +71,7 @@ async function check({
   if (catchUp) {
     const check = await loadCatchUp();
     // Has limits of its own, because it can wait for a comparison.
-    const uncovered = await check.uncovered({ endpoint: endpoint.name, payload: given, id: delivery.id }, aborted);
+    const uncovered = await check.uncovered({ ...delivery, endpoint: endpoint.name, payload: given }, aborted);
     if (uncovered === "nothing") return { ignored: coveredReason };
     if (uncovered !== "all") part = uncovered;
   }

@@ -707,7 +707,10 @@ describe("A decision about a delivery", () => {
     onTestFinished(() => void vi.restoreAllMocks());
     const running = process.run(target, opened, options());
     await reading.promise;
-    const delivery = { endpoint: "bot", payload: await pushPayload(first, second), id: "late" };
+    const delivery = {
+      ...{ endpoint: "bot", id: "late", receivedAt: new Date() },
+      payload: await pushPayload(first, second),
+    };
     return { opened, process, running, release: released.resolve, delivery };
   }
 
@@ -825,7 +828,8 @@ describe("A decision about a delivery", () => {
     });
     const running = comparison.run(target, opened, { signal: AbortSignal.timeout(20_000) });
     await started.promise;
-    const delivery = { endpoint: "bot", payload: await pushPayload("a".repeat(40), "b".repeat(40)), id: "one" };
+    const payload = await pushPayload("a".repeat(40), "b".repeat(40));
+    const delivery = { endpoint: "bot", payload, id: "one", receivedAt: new Date() };
     await expect(comparison.uncovered(delivery, opened, AbortSignal.timeout(1))).rejects.toThrow();
     const ended: string[] = [];
     const deciding = comparison

@@ -2,15 +2,17 @@ import { describe, expect, test } from "vitest";
 import { CallBudget } from "../../src/catch-up/call-budget.ts";
 import { missedRanges } from "../../src/catch-up/changes.ts";
 import { uncoveredPart } from "../../src/catch-up/covered.ts";
+import type { CoveredChange } from "../../src/catch-up/cursor.ts";
 import { webhookPayload } from "../../src/payload/samples.ts";
+import type { WebhookPayload } from "../../src/payload/schema.ts";
 
 const ref = "refs/heads/main";
 
-/** Creates the changes of a text such as `A-B B-C`. `0` stands for a ref that does not exist. */
+/** Creates the changes of a text such as `A-B B-C*`. `0` stands for a ref that does not exist, and `*` follows a derived change. */
 function changes(text: string) {
   return text.split(" ").flatMap((part) => {
-    const [from, to] = part.split("-");
-    return part === "" ? [] : [{ ref, oldSha: sha(from), newSha: sha(to) }];
+    const [from, to] = part.replace("*", "").split("-");
+    return part === "" ? [] : [{ ref, oldSha: sha(from), newSha: sha(to), isDerived: part.endsWith("*") }];
   });
 }
 
@@ -36,6 +38,10 @@ describe("The part of a ref's history that no accepted delivery covers", () => {
     ["nothing, if a push arrived after its commit was compared", "A-B", "B-B", ""],
     ["nothing, if another push followed it", "A-B B-C", "B-C", ""],
     ["what the handler needs after a push that arrived late", "B-C A-B", "B-C", "B-C"],
+    ["nothing, if everything was derived", "A-C*", "A-C", ""],
+    ["nothing, if what was derived is followed by an earlier push", "B-C A-B*", "A-C", ""],
+    ["what follows a derived change and a late force push", "C-A A-B B-D* B-C", "A-E", "D-B C-E"],
+    ["what follows a derived change that surrounds another one", "X-Y A-X* Y-D*", "A-E", "D-E"],
     ["the creation of a ref", "", "0-A", "0-A"],
     ["the deletion of a ref", "A-B", "A-0", "B-0"],
     ["a deletion and a creation as one change", "", "A-B", "A-B"],
@@ -51,7 +57,7 @@ describe("The part of a ref's history that no accepted delivery covers", () => {
 
 test("The ranges of tens of thousands of accepted pushes are followed", () => {
   const accepted = Array.from({ length: 15_000 }, (_, index) => {
-    return { ref, oldSha: `${index}`, newSha: `${index + 1}` };
+    return { ref, oldSha: `${index}`, newSha: `${index + 1}`, isDerived: false };
   });
   expect(missedRanges(accepted, { from: "0", to: "15000" })).toEqual([]);
 });
@@ -96,7 +102,7 @@ describe("A late delivery after catch-up", () => {
 
   const uncovered = async (derived: string, late: string) => {
     const { part } = await uncoveredPart(
-      webhookPayload("repo.content", { updatedRefs: changes(late) }),
+      { payload: webhookPayload("repo.content", { updatedRefs: changes(late) }), receivedAt: 1 },
       changes(derived).map((change) => ({ at: 0, ref: change })),
       async ({ revision, until }) => {
         const from = history.indexOf(revision);
@@ -136,8 +142,32 @@ describe("A late delivery after catch-up", () => {
     const other = { ref: "refs/heads/next", oldSha: "A", newSha: "B" };
     const payload = webhookPayload("repo.content", { updatedRefs: [...changes("A-B"), other] });
     const covered = changes("A-C").map((change) => ({ at: 0, ref: change }));
-    expect(await uncoveredPart(payload, covered, async () => ["C", "B", "A"])).toMatchObject({
+    expect(await uncoveredPart({ payload, receivedAt: 1 }, covered, async () => ["C", "B", "A"])).toMatchObject({
       part: { updatedRefs: [other] },
     });
+  });
+
+  test.each<[string, Omit<CoveredChange, "at">, WebhookPayload]>([
+    ["a push", { ref: changes("A-C")[0] }, webhookPayload("repo.content", { updatedRefs: changes("C-A") })],
+    [
+      "a file",
+      { files: [["a.csv", "1"]] },
+      webhookPayload("repo.content", { updatedFiles: [{ path: "a.csv", action: "delete" }] }),
+    ],
+    [
+      "a change of the visibility",
+      { key: "private true" },
+      webhookPayload("repo.config", { updatedConfig: { private: false } }),
+    ],
+    [
+      "the creation of a repository",
+      { key: "create" },
+      webhookPayload("repo", { event: { scope: "repo", action: "delete" } }),
+    ],
+  ])("undoes %s only if it was received after the change was derived", async (_what, derived, payload) => {
+    const covered = [{ at: 2, ...derived }];
+    const decide = (receivedAt: number) => uncoveredPart({ payload, receivedAt }, covered, async () => history);
+    expect((await decide(1)).covered).toEqual(covered);
+    expect((await decide(2)).covered).toEqual([]);
   });
 });

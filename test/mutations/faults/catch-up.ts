@@ -247,9 +247,30 @@ export const faults: readonly Fault[] = [
   {
     name: "the delivery of a derived file is ignored after another content was delivered",
     file: "src/catch-up/bucket-state.ts",
-    find: "covered: withoutFiles(covered, undone)",
+    find: "covered: withoutFiles(covered, { paths: undone, until: receivedAt })",
     replace: "covered",
     tests: [buckets],
+  },
+  {
+    name: "what was derived before a crash is derived again, on another way",
+    file: "src/catch-up/changes.ts",
+    find: "if (last === -1) return",
+    replace: "if (accepted) return",
+    tests: [ranges],
+  },
+  {
+    name: "a delivery undoes what was derived after it was received",
+    file: "src/catch-up/covered.ts",
+    find: "change.at > receivedAt || !isUndone(change)",
+    replace: "!isUndone(change)",
+    tests: [ranges],
+  },
+  {
+    name: "a delivery makes catch-up forget files that were derived after it was received",
+    file: "src/catch-up/cursor.ts",
+    find: "    if (change.at > until) return [change];\n",
+    replace: "",
+    tests: [ranges],
   },
   {
     name: "a late delivery is ignored although it does not list all files",
