@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { WebhookError } from "../../../src/core/errors.ts";
 import { SqliteInbox } from "../../../src/inbox/sqlite/sqlite-inbox.ts";
@@ -308,6 +309,8 @@ describe("A background endpoint", () => {
     inbox.accept = async (delivery) => {
       await accept(delivery);
       await waitFor(async () => expect((await inbox.counts()).retrain).toMatchObject({ running: 1 }));
+      // The inbox starts the handler one turn after the claim.
+      for (let turn = 0; turn < 3; turn += 1) await nextTurn();
       throw new WebhookError("The answer was lost.", { code: "INBOX_UNAVAILABLE", status: 503 });
     };
     server.webhook("retrain", { background: true }, () => {});
