@@ -22,6 +22,8 @@ interface AcceptedDelivery {
 interface Comparable {
   /** The IDs of the deliveries that the cursor of the repository contains. `all` for a cursor that starts at the present state. */
   compared: readonly string[] | "all";
+  /** Whether the comparison starts before the cursor, so that what was derived since does not end the changes before it. */
+  isEarlier: boolean;
   readCoverage: () => Promise<Coverage>;
   listCommits: ListCommits;
   /** When the bucket was created. What was delivered before concerns an earlier one with its name. */
@@ -65,11 +67,12 @@ export class AcceptedChanges {
 
   /**
    * Adds a delivery that was accepted after those that were added before. `isCompared`: whether the cursor already contains its changes
-   * of refs. To follow them again would lead elsewhere if a force push restored an earlier commit.
+   * of refs. To follow them again would lead elsewhere if a force push restored an earlier commit. `endsComparison`: whether it is what a
+   * comparison has derived that did not store its cursor.
    */
   add(
     { id, payload, receivedAt }: Pick<AcceptedDelivery, "id" | "payload" | "receivedAt">,
-    { isCompared }: { isCompared: boolean },
+    { isCompared, endsComparison = false }: { isCompared: boolean; endsComparison?: boolean },
   ): void {
     const { event, updatedRefs = [], updatedFiles = [], movedTo, updatedConfig, discussion, repo } = payload;
     this.ids.push(id);
@@ -78,7 +81,7 @@ export class AcceptedChanges {
     const key = keyOf(payload);
     if (key !== undefined) this.keys.add(key);
     for (const { ref, oldSha, newSha } of isCompared ? [] : updatedRefs) {
-      const change = { ref, oldSha, newSha, isDerived: id.startsWith(derivedIdPrefix) };
+      const change = { ref, oldSha, newSha, isDerived: endsComparison };
       const changes = this.refs.get(ref);
       if (changes) changes.push(change);
       else this.refs.set(ref, [change]);
@@ -153,7 +156,7 @@ export class AcceptedDeliveries {
    */
   async changesOf(
     repositoryId: string,
-    { compared, readCoverage, listCommits, after = Number.NEGATIVE_INFINITY }: Comparable,
+    { compared, isEarlier, readCoverage, listCommits, after = Number.NEGATIVE_INFINITY }: Comparable,
   ): Promise<AcceptedChanges> {
     const accepted = new AcceptedChanges();
     const known = compared === "all" ? undefined : new Set(compared);
@@ -167,7 +170,7 @@ export class AcceptedDeliveries {
       if (!delivery.hasEnded) accepted.openSince ??= receivedAt;
       const isCompared = known?.has(id) ?? true;
       if (isCompared || id.startsWith(derivedIdPrefix)) {
-        accepted.add(delivery, { isCompared });
+        accepted.add(delivery, { isCompared, endsComparison: !isCompared && !isEarlier });
         continue;
       }
       accepted.coverage ??= await readCoverage();

@@ -203,7 +203,7 @@ export function remember(
   now: number,
 ): CoveredChange[] {
   const paths = new Set(added.flatMap(({ files = [] }) => files.map(([path]) => path)));
-  const kept = withoutFiles(covered, { paths, until: now }).filter(
+  const kept = withoutFiles(covered, { paths, until: Number.POSITIVE_INFINITY }).filter(
     (change) => !added.some((later) => isUndone(change, later)),
   );
   const recent = [...kept, ...added].filter(({ at }) => at > now - coveredMs).slice(-maxCovered);

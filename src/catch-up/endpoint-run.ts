@@ -228,7 +228,7 @@ export class EndpointRun {
       return isReplaced ? { ...coverage, changes: [] } : coverage;
     };
     // The clock of the Hub can be ahead, so without an earlier bucket, nothing is left out.
-    const inbox = { compared, readCoverage, hasEarlier: stored?.bucket !== undefined };
+    const inbox = { compared, isEarlier, readCoverage, hasEarlier: stored?.bucket !== undefined };
     let accepted = await this.#acceptedOf(repository, inbox);
     let present = await this.#repositoryCursors.readPresent(repository, { known, accepted });
     const cursor =
@@ -296,7 +296,9 @@ export class EndpointRun {
     {
       hasEarlier,
       ...known
-    }: Pick<Parameters<AcceptedDeliveries["changesOf"]>[1], "compared" | "readCoverage"> & { hasEarlier: boolean },
+    }: Pick<Parameters<AcceptedDeliveries["changesOf"]>[1], "compared" | "isEarlier" | "readCoverage"> & {
+      hasEarlier: boolean;
+    },
   ): Promise<AcceptedChanges> {
     const { id, createdAt } = repository;
     return this.#accepted.changesOf(id, {
@@ -372,9 +374,10 @@ export class EndpointRun {
     deliveries: readonly DerivedPayload[],
     { accepted, isReplaced, repositoryId }: { accepted: AcceptedChanges; isReplaced: boolean; repositoryId: string },
   ): Promise<boolean> {
-    const { holder, now, dryRun } = this.#parts;
+    const { holder, dryRun } = this.#parts;
     if (dryRun || (deliveries.length === 0 && !accepted.undoes)) return true;
-    const at = now();
+    // What was received later was not considered, and can undo what is derived.
+    const at = this.#readAt;
     const added = deliveries.flatMap(({ payload }): CoveredChange[] => {
       if (payload.updatedRefs) return payload.updatedRefs.map((ref) => ({ at, ref }));
       if (payload.updatedFiles)

@@ -652,6 +652,19 @@ describe("A run that starts earlier than the last one", () => {
     });
     expect(reports.get("bot")?.derived).toContainEqual(expect.objectContaining({ action: "move" }));
   });
+
+  test("derives what was never accepted, although something later was derived", async () => {
+    const first = await push("0");
+    const server = createServer({ scope: "repo.content" });
+    await catchUp(server);
+    const second = await push("1");
+    await catchUp(server);
+    expect(ranges()).toEqual([{ ref: "refs/heads/main", oldSha: first, newSha: second }]);
+    const reports = await server[serverControl].catchUp({ signal: AbortSignal.timeout(20_000), since: "all" });
+    expect(reports.get("bot")?.derived).toMatchObject([
+      { updatedRefs: [{ ref: "refs/heads/main", oldSha: null, newSha: first }] },
+    ]);
+  });
 });
 
 describe("A repository that was created since the last run and could not be read", () => {
@@ -841,6 +854,27 @@ describe("A decision about a delivery", () => {
     }, 20);
     await Promise.all([running, deciding]);
     expect(ended).toEqual(["comparison", "decision"]);
+  });
+
+  test("undoes what a comparison derives if the delivery was received after its last read of the inbox", async () => {
+    const first = await push("0");
+    const server = createServer({ scope: "repo.content" });
+    await catchUp(server);
+    const second = await push("1");
+    const { repository } = StateReader.prototype;
+    let reads = 0;
+    vi.spyOn(StateReader.prototype, "repository").mockImplementation(async function (this: StateReader, read) {
+      const found = await repository.call(this, read);
+      reads += 1;
+      // The third read follows those of the inbox and of the refs.
+      if (reads === 3) await deliver(server, await pushPayload(second, first), "back");
+      return found;
+    });
+    onTestFinished(() => void vi.restoreAllMocks());
+    await catchUp(server);
+    await deliver(server, await pushPayload(first, second), "forth");
+    const forth = { oldSha: first, newSha: second };
+    await waitFor(() => expect(ranges()).toMatchObject([forth, { oldSha: second, newSha: first }, forth]));
   });
 });
 

@@ -62,7 +62,8 @@ export function differences({ handled, initial, present, ...truth }: Effects): s
 
 /**
  * Compares the files of the bucket. The handler receives the present content of a file, and each content once, unless a file can get it
- * again. It can receive a later content first, because the Hub promises no order.
+ * again. It can receive a later content first, because the Hub promises no order. The late delivery of a derived content can follow the
+ * deletion of the file, and is then a change: nothing in it distinguishes it from one that restores the file.
  */
 function fileDifferences(
   runs: readonly Handled[],
@@ -70,16 +71,30 @@ function fileDifferences(
 ): string[] {
   const found: string[] = [];
   const changes = new Map<string, (string | undefined)[]>();
-  for (const { path, action, xetHash } of runs.flatMap(({ payload }) => payload.updatedFiles ?? [])) {
-    changes.set(path, [...(changes.get(path) ?? []), action === "delete" ? undefined : xetHash]);
+  const derived = new Set<string>();
+  /** The contents of each file, without the derived ones before a deletion. */
+  const written = new Map<string, string[]>();
+  for (const { payload, origin } of runs) {
+    for (const { path, action, xetHash = "" } of payload.updatedFiles ?? []) {
+      const content = action === "delete" ? undefined : xetHash;
+      changes.set(path, [...(changes.get(path) ?? []), content]);
+      const before = written.get(path) ?? [];
+      if (content !== undefined) written.set(path, [...before, content]);
+      else
+        written.set(
+          path,
+          before.filter((earlier) => !derived.has(`${path} ${earlier}`)),
+        );
+      if (origin === "catch-up") derived.add(`${path} ${content}`);
+    }
   }
   for (const path of new Set([...changes.keys(), ...initial.files.keys(), ...present.files.keys()])) {
     const contents = changes.get(path) ?? [];
     const content = present.files.get(path);
     if (content !== initial.files.get(path) && !contents.includes(content))
       found.push(`The file ${path} is ${content}, but the handler has received ${contents}.`);
-    const written = contents.filter((content) => content !== undefined);
-    if (!forcePushes && new Set(written).size < written.length)
+    const once = written.get(path) ?? [];
+    if (!forcePushes && new Set(once).size < once.length)
       found.push(`A content of the file ${path} ran twice: ${contents}.`);
   }
   return found;

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { CallBudget } from "../../src/catch-up/call-budget.ts";
 import { missedRanges } from "../../src/catch-up/changes.ts";
 import { uncoveredPart } from "../../src/catch-up/covered.ts";
-import type { CoveredChange } from "../../src/catch-up/cursor.ts";
+import { type CoveredChange, remember } from "../../src/catch-up/cursor.ts";
 import { webhookPayload } from "../../src/payload/samples.ts";
 import type { WebhookPayload } from "../../src/payload/schema.ts";
 
@@ -170,4 +170,9 @@ describe("A late delivery after catch-up", () => {
     expect((await decide(1)).covered).toEqual(covered);
     expect((await decide(2)).covered).toEqual([]);
   });
+});
+
+test("What is derived replaces an earlier state of a file, also after the clock was set back", () => {
+  const change = (at: number, state: string): CoveredChange => ({ at, files: [["a.csv", state]] });
+  expect(remember([change(2, "1")], [change(1, "2")], 1)).toEqual([change(1, "2")]);
 });

@@ -108,8 +108,8 @@ const maxReplayRows = 200;
 const maxReplayMs = 10;
 
 /**
- * A claim that found damage is tried again after this time. Removing a delivery from an index can also read the pages beside its own, and
- * which pages these are changes with other deliveries.
+ * A claim that found damage is tried again after this time, and then after twice as long each time. Removing a delivery from an index can
+ * also read the pages beside its own, and which pages these are changes with other deliveries.
  */
 const damagedRetryMs = 60_000;
 
@@ -126,8 +126,8 @@ export class DeliveryTable {
   readonly ownActions: ReturnType<typeof ownActionTable>;
   readonly cursors: ReturnType<typeof cursorTable>;
   readonly totals: TotalsTable;
-  /** When the deliveries whose claims found damage can be claimed again, by their sequences. */
-  readonly #damagedUntil = new Map<number, number>();
+  /** The deliveries whose claims found damage, by sequence: when they can be claimed again, and how long they wait until then. */
+  readonly #damaged = new Map<number, { until: number; waitMs: number }>();
   /** Whether a delivery on a damaged page was found. Deliveries are then claimed one by one. */
   #isDamaged = false;
 
@@ -174,7 +174,7 @@ export class DeliveryTable {
    * Claims up to `limit` due deliveries that are not suspects.
    *
    * @param onDamage called when a delivery is found on a damaged page. The claim then fails, because SQLite refuses all other writes of
-   *   the transaction. The claims of the next minute skip this delivery.
+   *   the transaction. The next claims skip this delivery.
    * @throws the error of SQLite, if a page is damaged.
    */
   claim(
@@ -192,7 +192,7 @@ export class DeliveryTable {
       onDamage(error);
       throw error;
     }
-    const due = this.statements.dueSequences().all(endpoint, claimant.now, limit + this.#damagedUntil.size);
+    const due = this.statements.dueSequences().all(endpoint, claimant.now, limit + this.#damaged.size);
     const claimed: ClaimedRow[] = [];
     for (const { sequence } of due) {
       if (claimed.length === limit) break;
@@ -234,19 +234,22 @@ export class DeliveryTable {
   ): ClaimedRow | undefined {
     try {
       const row = this.statements.row().get(sequence);
-      return row && this.#claimRows(endpoint, [row], claimant)[0];
+      const claimed = row && this.#claimRows(endpoint, [row], claimant)[0];
+      this.#damaged.delete(sequence);
+      return claimed;
     } catch (error) {
       if (!isDamage(error)) throw error;
-      this.#damagedUntil.set(sequence, claimant.now + damagedRetryMs);
+      const waitMs = 2 * (this.#damaged.get(sequence)?.waitMs ?? damagedRetryMs / 2);
+      this.#damaged.set(sequence, { until: claimant.now + waitMs, waitMs });
       onDamage(error);
       throw error;
     }
   }
 
   #isSkipped(sequence: number, now: number): boolean {
-    const until = this.#damagedUntil.get(sequence);
-    // The second condition is for a clock that was set back.
-    return until !== undefined && now < until && until - now <= damagedRetryMs;
+    const damaged = this.#damaged.get(sequence);
+    // The last condition is for a clock that was set back.
+    return damaged !== undefined && now < damaged.until && damaged.until - now <= damaged.waitMs;
   }
 
   /**

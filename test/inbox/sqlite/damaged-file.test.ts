@@ -81,7 +81,7 @@ describe("A damaged page of a large file", () => {
     ]);
   });
 
-  test("stops deliveries beside it only until others are added and a minute has passed", () => {
+  test("stops deliveries beside it only until others are added and their wait is over", () => {
     const file = largeFile();
     const [, second] = pagesWith(file, { name: "deliveries_queued", kind: "leaf", text: "bad" });
     damage(file, [Number(second)]);
@@ -118,7 +118,11 @@ describe("A damaged page of a large file", () => {
     add("first");
     claimAllOfFirstPage();
     expect(claim("apart")).toBeUndefined();
+    now += 60_000;
+    expect(claim("apart")).toBeUndefined();
     for (const id of ["second", "third"]) add(id);
+    // After a second failure, it waits twice as long.
+    now += 60_000;
     expect(claim("apart")).toMatchObject([{ id: "second" }]);
     now += 60_000;
     add("fourth");

@@ -259,6 +259,27 @@ export const faults: readonly Fault[] = [
     tests: [ranges],
   },
   {
+    name: "a run that starts earlier derives nothing from before the last derived change",
+    file: "src/catch-up/accepted.ts",
+    find: "endsComparison: !isCompared && !isEarlier",
+    replace: "endsComparison: !isCompared",
+    tests: [catchUp],
+  },
+  {
+    name: "a delivery that arrives during a comparison does not undo what it derives",
+    file: "src/catch-up/endpoint-run.ts",
+    find: "const at = this.#readAt;",
+    replace: "const at = this.#parts.now();",
+    tests: [catchUp],
+  },
+  {
+    name: "earlier states of files are remembered after the clock was set back",
+    file: "src/catch-up/cursor.ts",
+    find: "{ paths, until: Number.POSITIVE_INFINITY }",
+    replace: "{ paths, until: now }",
+    tests: [ranges],
+  },
+  {
     name: "a delivery undoes what was derived after it was received",
     file: "src/catch-up/covered.ts",
     find: "change.at > receivedAt || !isUndone(change)",

@@ -430,10 +430,17 @@ export const faults: readonly Fault[] = [
     tests: ["test/inbox/sqlite/damaged-file.test.ts"],
   },
   {
+    name: "a delivery on a damaged page is claimed every minute",
+    file: "src/inbox/sqlite/delivery-table.ts",
+    find: "2 * (this.#damaged.get(sequence)?.waitMs ?? damagedRetryMs / 2)",
+    replace: "damagedRetryMs",
+    tests: ["test/inbox/sqlite/damaged-file.test.ts"],
+  },
+  {
     name: "a delivery beside a damaged page is never claimed again",
     file: "src/inbox/sqlite/delivery-table.ts",
-    find: "return until !== undefined && now < until && until - now <= damagedRetryMs;",
-    replace: "return until !== undefined;",
+    find: "return damaged !== undefined && now < damaged.until && damaged.until - now <= damaged.waitMs;",
+    replace: "return damaged !== undefined;",
     tests: ["test/inbox/sqlite/damaged-file.test.ts"],
   },
   {
