@@ -148,6 +148,20 @@ describe("A server", () => {
     );
   });
 
+  test("that is closed while it prepares opens no inbox", async () => {
+    inboxes.gate = Promise.resolve();
+    const prepared = Promise.withResolvers<void>();
+    vi.spyOn(ServerContext.prototype, "openLogger").mockReturnValueOnce(prepared.promise);
+    onTestFinished(() => void vi.restoreAllMocks());
+    const server = new WebhooksServer({ logger: createMemoryLogger(), inbox: "sqlite::memory:", secret: false });
+    server.webhook("background", { background: true }, () => {});
+    const ready = server.ready();
+    await server.close();
+    prepared.resolve();
+    await ready;
+    expect([inboxes.opening, inboxes.open.size]).toEqual([0, 0]);
+  });
+
   test("shares one grace period between requests and background deliveries", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
     onTestFinished(() => void vi.useRealTimers());
