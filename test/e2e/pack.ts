@@ -30,7 +30,9 @@ export async function dependOn(tarball: string, { project }: { project: string }
   const manifest: { dependencies: Record<string, string> } = JSON.parse(await readFile(path, "utf8"));
   if (manifest.dependencies["hub-webhooks"] === undefined) throw new Error(`${path} does not depend on hub-webhooks.`);
   manifest.dependencies["hub-webhooks"] = `file:${tarball}`;
-  await writeFile(path, JSON.stringify(manifest));
+  // As in this repository. `npm ci` fails if a newer version has an optional dependency that the registry does not have.
+  const { version } = JSON.parse(await readFile(join(root, "node_modules/vite/package.json"), "utf8"));
+  await writeFile(path, JSON.stringify({ ...manifest, overrides: { vite: version } }));
 }
 
 /** An npm registry that also contains this package. */
