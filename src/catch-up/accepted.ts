@@ -22,17 +22,10 @@ interface AcceptedDelivery {
 interface Comparable {
   /** The IDs of the deliveries that the cursor of the repository contains. `all` for a cursor that starts at the present state. */
   compared: readonly string[] | "all";
-  /** Whether the comparison starts before the cursor, so that what was derived since does not end the changes before it. */
-  isEarlier: boolean;
   readCoverage: () => Promise<Coverage>;
   listCommits: ListCommits;
   /** When the bucket was created. What was delivered before concerns an earlier one with its name. */
   after: number | undefined;
-}
-
-/** A change of a ref in an accepted delivery. */
-export interface AcceptedRefChange extends RefChange {
-  isDerived: boolean;
 }
 
 /** The changes of a repository that the accepted deliveries of an endpoint contain. */
@@ -44,7 +37,7 @@ export class AcceptedChanges {
   /** When the first delivery whose handler has not ended was received. */
   openSince: number | undefined;
   /** The changes of each ref since the last comparison, oldest first. */
-  readonly refs = new Map<string, AcceptedRefChange[]>();
+  readonly refs = new Map<string, RefChange[]>();
   /** The states of files in a bucket since the last comparison, by path. */
   readonly files = new Map<string, AcceptedFile[]>();
   /** When the last delivery was received that does not list all files. */
@@ -67,12 +60,11 @@ export class AcceptedChanges {
 
   /**
    * Adds a delivery that was accepted after those that were added before. `isCompared`: whether the cursor already contains its changes
-   * of refs. To follow them again would lead elsewhere if a force push restored an earlier commit. `endsComparison`: whether it is what a
-   * comparison has derived that did not store its cursor.
+   * of refs. To follow them again would lead elsewhere if a force push restored an earlier commit.
    */
   add(
     { id, payload, receivedAt }: Pick<AcceptedDelivery, "id" | "payload" | "receivedAt">,
-    { isCompared, endsComparison = false }: { isCompared: boolean; endsComparison?: boolean },
+    { isCompared }: { isCompared: boolean },
   ): void {
     const { event, updatedRefs = [], updatedFiles = [], movedTo, updatedConfig, discussion, repo } = payload;
     this.ids.push(id);
@@ -81,7 +73,7 @@ export class AcceptedChanges {
     const key = keyOf(payload);
     if (key !== undefined) this.keys.add(key);
     for (const { ref, oldSha, newSha } of isCompared ? [] : updatedRefs) {
-      const change = { ref, oldSha, newSha, isDerived: endsComparison };
+      const change = { ref, oldSha, newSha };
       const changes = this.refs.get(ref);
       if (changes) changes.push(change);
       else this.refs.set(ref, [change]);
@@ -156,7 +148,7 @@ export class AcceptedDeliveries {
    */
   async changesOf(
     repositoryId: string,
-    { compared, isEarlier, readCoverage, listCommits, after = Number.NEGATIVE_INFINITY }: Comparable,
+    { compared, readCoverage, listCommits, after = Number.NEGATIVE_INFINITY }: Comparable,
   ): Promise<AcceptedChanges> {
     const accepted = new AcceptedChanges();
     const known = compared === "all" ? undefined : new Set(compared);
@@ -170,7 +162,7 @@ export class AcceptedDeliveries {
       if (!delivery.hasEnded) accepted.openSince ??= receivedAt;
       const isCompared = known?.has(id) ?? true;
       if (isCompared || id.startsWith(derivedIdPrefix)) {
-        accepted.add(delivery, { isCompared, endsComparison: !isCompared && !isEarlier });
+        accepted.add(delivery, { isCompared });
         continue;
       }
       accepted.coverage ??= await readCoverage();

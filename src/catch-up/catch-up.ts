@@ -49,8 +49,8 @@ const maxCallsMs = 30_000;
  * Derives the deliveries that an endpoint missed, from the state that the Hub publishes.
  *
  * A cursor per endpoint and repository contains the state up to which the endpoint was informed. It only advances here: what the Hub
- * delivered in the meantime is read from the inbox, so that accepting a delivery costs nothing more. The ID of a derived delivery
- * depends only on its content, so that a run after a crash derives a duplicate, which the inbox recognizes.
+ * delivered in the meantime is read from the inbox, so that accepting a delivery costs nothing more. What is derived is stored with the
+ * cursor, and then accepted. After a crash in between, the next run accepts it again, and the inbox recognizes duplicates by their IDs.
  */
 export class CatchUp {
   readonly #options: CatchUpOptions;
@@ -73,26 +73,44 @@ export class CatchUp {
    */
   async run(target: CatchUpTarget, inbox: ReadInbox, options: RunOptions): Promise<CatchUpReport> {
     const { signal, since, onProgress, dryRun = false } = options;
+    const { now } = this.#options;
     const cursors = cursorsOf(inbox);
     const report: CatchUpReport = { isElsewhere: false, repositories: 0, total: 0, failed: 0, calls: 0, derived: [] };
     const claim = (forMs: number): Promise<boolean> =>
       dryRun ? Promise.resolve(true) : cursors.claim({ key: target.endpoint, holder: this.#holder, forMs });
-    let hasClaim = await claim(claimMs);
-    if (!hasClaim) return { ...report, isElsewhere: true };
+    let claimedUntil = 0;
+    const renew = async () => {
+      const from = now();
+      claimedUntil = (await claim(claimMs)) ? from + claimMs : 0;
+    };
+    // By the clock, because a process that was suspended learns later that another one has taken over.
+    const hasClaim = () => now() < claimedUntil;
+    await renew();
+    if (!hasClaim()) return { ...report, isElsewhere: true };
     // Renewed by a timer, because a run can wait for minutes until the rate limit allows another call.
-    const renewing = setInterval(async () => {
-      hasClaim = await claim(claimMs).catch(() => false);
-    }, claimMs / 4);
+    const renewing = setInterval(() => void renew().catch(() => {}), claimMs / 4);
     if (!dryRun) this.#comparing.add(target.endpoint);
     try {
       const ranges = this.#ranges;
       const holder = this.#holder;
-      const parts = { ...this.#options, target, inbox, cursors, holder, signal, dryRun, report, ranges, since };
+      const parts = {
+        ...this.#options,
+        target,
+        inbox,
+        cursors,
+        holder,
+        hasClaim,
+        signal,
+        dryRun,
+        report,
+        ranges,
+        since,
+      };
       const run = await EndpointRun.open(parts);
       for (const found of await run.list()) {
         signal.throwIfAborted();
         // Another process has taken over, because this one was suspended for a long time.
-        if (!hasClaim) return { ...report, isElsewhere: true };
+        if (!hasClaim()) return { ...report, isElsewhere: true };
         onProgress?.(report);
         await this.#takeTurn(`${target.endpoint} ${found.repository.id}`, signal, () => run.compare(found));
       }

@@ -3,7 +3,7 @@ import { commentsIn } from "../hub/repositories/read-discussions.ts";
 import type { KnownScope } from "../payload/names.ts";
 import { deepMerge, samplePayload } from "../payload/samples.ts";
 import type { WebhookPayload } from "../payload/schema.ts";
-import type { AcceptedChanges, AcceptedRefChange } from "./accepted.ts";
+import type { AcceptedChanges } from "./accepted.ts";
 import { type BucketFiles, listFiles, missedFiles, unpackFiles } from "./bucket-state.ts";
 import type { RefChange, RepositoryCursor } from "./cursor.ts";
 import type { ListedRepository, RefState } from "./repository-state.ts";
@@ -102,10 +102,8 @@ interface Range {
  * arrived and an earlier one not. Commits can occur several times, because a force push can restore an earlier commit. What was
  * accepted besides, such as a force push whose reversal was lost, is connected, so that its last change leads to the end.
  */
-export function missedRanges(accepted: readonly AcceptedRefChange[], range: Range): Range[] {
-  const { to } = range;
-  const { changes, from } = afterLastComparison(accepted, range.from);
-  const remaining = changes.map((change, order) => ({ ...change, order }));
+export function missedRanges(accepted: readonly RefChange[], { from, to }: Range): Range[] {
+  const remaining = accepted.map((change, order) => ({ ...change, order }));
   /** The order of the last accepted change that was followed. */
   let latest = -1;
   const take = (matches: (change: RefChange) => boolean) => {
@@ -153,34 +151,6 @@ export function missedRanges(accepted: readonly AcceptedRefChange[], range: Rang
   }
   moveTo(end);
   return missed;
-}
-
-/**
- * Leaves out the changes up to the last derived one, and returns the commit to which they lead: the state of the ref at the comparison that
- * derived it. A process that ends between the two accepts what it derives and does not store its cursor. A late delivery of an overwritten
- * commit would otherwise lead from the start to the end on another way, on which derived commits are missing.
- */
-function afterLastComparison(
-  accepted: readonly AcceptedRefChange[],
-  start: string | null,
-): { changes: readonly AcceptedRefChange[]; from: string | null } {
-  const last = accepted.findLastIndex(({ isDerived }) => isDerived);
-  if (last === -1) return { changes: accepted, from: start };
-  const earlier = accepted.slice(0, last + 1);
-  const real = earlier.filter(({ isDerived }) => !isDerived);
-  let from = start;
-  const follow = () => {
-    for (let index = 0; index !== -1; ) {
-      index = real.findIndex(({ oldSha }) => oldSha === from);
-      for (const { newSha } of index === -1 ? [] : real.splice(index, 1)) from = newSha;
-    }
-  };
-  for (const { newSha } of earlier.filter(({ isDerived }) => isDerived)) {
-    follow();
-    from = newSha;
-  }
-  follow();
-  return { changes: accepted.slice(last + 1), from };
 }
 
 async function missedDiscussionChanges(comparison: Comparison): Promise<MissedChange[]> {

@@ -21,8 +21,7 @@ interface Decision {
  * Returns what a delivery changes that catch-up has not derived: `all`, `nothing`, or some of the updated refs or files.
  *
  * A ref is compared by the ancestry of its commits, because catch-up combines several pushes into one change. A file is compared by its
- * content. A delivery only undoes what was derived before it was received: an earlier one was considered then, also if the process ended
- * before it stored this.
+ * content. A delivery only undoes what was derived before it was received: an earlier one was considered then.
  *
  * @param receivedAt milliseconds since the epoch.
  */

@@ -85,6 +85,9 @@ const coverage = z.object({
   comparing: z.optional(z.string()),
 });
 
+/** What a process has derived and not yet accepted. */
+const unaccepted = z.array(z.object({ id: z.string(), body: z.string() }));
+
 /** The state of the runs of an endpoint. */
 const endpointCursor = z.object({
   /** When the last run started, in milliseconds since the epoch. */
@@ -110,6 +113,8 @@ export function idOf({ type, name, id }: Pick<WebhookPayload["repo"], "type" | "
 /** The keys of the texts that catch-up stores for an endpoint. */
 export const cursorKeys = {
   endpoint: "endpoint",
+  /** What is stored with the cursor of a repository, and must be accepted before another one is compared. */
+  unaccepted: "unaccepted",
   repository: (id: string): string => `repository ${id}`,
   coverage: (id: string): string => `coverage ${id}`,
 };
@@ -133,6 +138,11 @@ export function readEndpointCursor(text: string | undefined): EndpointCursor | u
   return text === undefined ? undefined : endpointCursor.parse(JSON.parse(text));
 }
 
+/** Reads the stored deliveries that may not have been accepted. @throws like {@link readRepositoryCursor}. */
+export function readUnaccepted(text: string | undefined): z.output<typeof unaccepted> {
+  return text === undefined ? [] : unaccepted.parse(JSON.parse(text));
+}
+
 /** Reads the stored coverage of a repository. @throws like {@link readRepositoryCursor}. */
 export function readCoverage(text: string | undefined): Coverage {
   return text === undefined ? { changes: [], parts: {} } : coverage.parse(JSON.parse(text));
@@ -153,8 +163,8 @@ export interface CoverageStore {
 }
 
 /**
- * Changes the coverage of a repository while no other process changes it. `change` returns the new coverage, or `undefined` to leave it.
- * Returns whether it was changed. Stores `texts` at the same time in any case.
+ * Changes the coverage of a repository while no other process changes it, and stores `texts` at the same time. `change` returns the new
+ * coverage, or `undefined` to store nothing. Returns whether it was stored.
  */
 export async function changeCoverage(
   { cursors, endpoint, repositoryId, wait, signal }: CoverageStore,
@@ -167,9 +177,7 @@ export async function changeCoverage(
   try {
     const text = await cursors.get(endpoint, key);
     const next = change(readCoverage(text), text);
-    const changed = new Map(texts);
-    if (next) changed.set(key, JSON.stringify(next));
-    if (changed.size > 0) await cursors.set(endpoint, changed);
+    if (next) await cursors.set(endpoint, new Map([...texts, [key, JSON.stringify(next)]]));
     return next !== undefined;
   } finally {
     await cursors.claim({ ...claim, forMs: 0 }).catch(() => {});

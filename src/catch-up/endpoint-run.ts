@@ -23,6 +23,7 @@ import {
   readCoverage,
   readEndpointCursor,
   readRepositoryCursor,
+  readUnaccepted,
   remember,
 } from "./cursor.ts";
 import { RepositoryCursors } from "./repository-cursors.ts";
@@ -82,6 +83,8 @@ interface RunParts extends CatchUpOptions {
   cursors: Cursors;
   /** Identifies this process. */
   holder: string;
+  /** Whether this process still has the right to derive deliveries. */
+  hasClaim: () => boolean;
   signal: AbortSignal;
   dryRun: boolean;
   report: CatchUpReport;
@@ -123,7 +126,8 @@ export class EndpointRun {
   static async open(parts: RunParts): Promise<EndpointRun> {
     const { cursors, target, inbox, now } = parts;
     const startedAt = now();
-    const stored = await cursors.list(target.endpoint);
+    const stored = parts.dryRun ? await cursors.list(target.endpoint) : await takeOver(parts);
+    await acceptDerived(parts, readUnaccepted(stored.get(cursorKeys.unaccepted)));
     const endpoint = readEndpointCursor(stored.get(cursorKeys.endpoint));
     const accepted = new AcceptedDeliveries(target.endpoint, inbox);
     if (!endpoint && !parts.dryRun) {
@@ -215,7 +219,7 @@ export class EndpointRun {
 
   async #compare({ repository: listed, isFirst }: FoundRepository): Promise<void> {
     let repository = listed;
-    const { target, dryRun, now, since } = this.#parts;
+    const { target, now, since } = this.#parts;
     const stored = readRepositoryCursor(this.#stored.get(cursorKeys.repository(repository.id)));
     const isEarlier = since === "all" || (since instanceof Date && since.getTime() < (this.#endpoint?.ranAt ?? 0));
     const isReplaced = stored?.bucket !== undefined && stored.bucket.createdAt !== repository.createdAt;
@@ -228,7 +232,7 @@ export class EndpointRun {
       return isReplaced ? { ...coverage, changes: [] } : coverage;
     };
     // The clock of the Hub can be ahead, so without an earlier bucket, nothing is left out.
-    const inbox = { compared, isEarlier, readCoverage, hasEarlier: stored?.bucket !== undefined };
+    const inbox = { compared, readCoverage, hasEarlier: stored?.bucket !== undefined };
     let accepted = await this.#acceptedOf(repository, inbox);
     let present = await this.#repositoryCursors.readPresent(repository, { known, accepted });
     const cursor =
@@ -242,9 +246,9 @@ export class EndpointRun {
       });
     let missed = await find();
     // The list can be older than the refs. If a force push restores its commit, the next list must not look as if nothing has changed.
-    let isListCurrent = accepted.refs.size + accepted.files.size === 0;
+    let isCurrent = true;
     if (missed.length > 0) {
-      await this.#announce(repository.id);
+      if (!(await this.#announce(repository.id))) return this.#leave(repository.id);
       // Deliveries that arrived after the last read. Those that arrive from now on wait until the comparison has ended.
       const lastReadAt = this.#readAt;
       this.#readAt = now();
@@ -259,28 +263,32 @@ export class EndpointRun {
       // After two repositories were renamed, the name can be that of the other one.
       const after = await this.#reader.repository(repository);
       if (!after || !isSame(after, repository)) return this.#leave(repository.id);
-      isListCurrent = after.lastModified === latest.lastModified;
+      isCurrent = after.lastModified === latest.lastModified;
+    } else if (
+      (present.refs || present.files) &&
+      (accepted.refs.size + accepted.files.size > 0 || (known && known.lastModified !== repository.lastModified))
+    ) {
+      isCurrent = (await this.#reader.repository(repository))?.lastModified === repository.lastModified;
     }
     const first = Math.max(stored?.derived ?? 0, accepted.derived);
     const bucketId = accepted.repositoryId ?? cursor?.bucket?.id;
     const id = repository.type === "bucket" ? (bucketId ?? "") : repository.id;
     const deliveries = await this.#derive(missed, { present, first, id });
-    if (!(await this.#remember(deliveries, { accepted, isReplaced, repositoryId: repository.id }))) {
+    const ids = [...accepted.ids, ...deliveries.map(({ id }) => id)];
+    const derived = first + deliveries.length;
+    const next = await this.#repositoryCursors.nextCursor({ cursor, present, compared: ids, derived, bucketId });
+    const text = JSON.stringify(isCurrent ? next : { ...next, lastModified: undefined });
+    const key = cursorKeys.repository(repository.id);
+    const changed = text === this.#stored.get(key) ? [] : [[key, text] as const];
+    if (!(await this.#remember(deliveries, { accepted, isReplaced, repositoryId: repository.id, texts: changed }))) {
       return this.#leave(repository.id);
     }
-    await this.#accept(deliveries);
-    if (dryRun) return;
+    await acceptDerived(this.#parts, deliveries);
     // The next run finds out how it has ended, or whether its change was derived.
     if (accepted.openSince !== undefined && accepted.openSince > this.#startedAt - coveredMs) {
       this.#unfinished.set(repository.id, Math.min(this.#startedAt, accepted.openSince + overlapMs));
     }
-    const ids = [...accepted.ids, ...deliveries.map(({ id }) => id)];
-    const derived = first + deliveries.length;
-    const next = await this.#repositoryCursors.nextCursor({ cursor, present, compared: ids, derived, bucketId });
-    const text = JSON.stringify(isListCurrent ? next : { ...next, lastModified: undefined });
-    const key = cursorKeys.repository(repository.id);
-    const isChanged = text !== this.#stored.get(key);
-    if (isChanged || this.#announced !== undefined) await this.#withdraw(isChanged ? [[key, text]] : []);
+    if (deliveries.length > 0) await this.#withdraw([[cursorKeys.unaccepted, "[]"]]);
   }
 
   /** Whether a repository without a cursor was created since the last run. An older one could not be read before. */
@@ -296,7 +304,7 @@ export class EndpointRun {
     {
       hasEarlier,
       ...known
-    }: Pick<Parameters<AcceptedDeliveries["changesOf"]>[1], "compared" | "isEarlier" | "readCoverage"> & {
+    }: Pick<Parameters<AcceptedDeliveries["changesOf"]>[1], "compared" | "readCoverage"> & {
       hasEarlier: boolean;
     },
   ): Promise<AcceptedChanges> {
@@ -313,23 +321,24 @@ export class EndpointRun {
     return readCoverage(await cursors.get(target.endpoint, cursorKeys.coverage(repositoryId)));
   }
 
-  /** Lets the decisions of other processes about deliveries of a repository wait: see `CatchUp`. */
-  async #announce(repositoryId: string): Promise<void> {
-    const { holder, dryRun } = this.#parts;
-    if (dryRun) return;
+  /** Lets the decisions of other processes about deliveries of a repository wait: see `CatchUp`. Returns whether this process may do so. */
+  async #announce(repositoryId: string): Promise<boolean> {
+    const { holder, dryRun, hasClaim } = this.#parts;
+    if (dryRun) return true;
+    if (!hasClaim()) return false;
     await changeCoverage(this.#storeOf(repositoryId), (coverage) => ({ ...coverage, comparing: holder }));
     this.#announced = repositoryId;
+    return true;
   }
 
-  /** Stores texts, and lets other processes decide again what concerns the announced repository. */
-  async #withdraw(texts: readonly (readonly [string, string])[] = []): Promise<void> {
-    const { cursors, target, holder } = this.#parts;
+  /** Lets other processes decide again what concerns the announced repository, and stores texts unless another one has taken over. */
+  async #withdraw(texts?: readonly (readonly [string, string])[]): Promise<void> {
+    const { holder, dryRun } = this.#parts;
     const announced = this.#announced;
     this.#announced = undefined;
-    if (announced !== undefined) {
-      const withdraw = ({ comparing, ...coverage }: Coverage) => (comparing === holder ? coverage : undefined);
-      await changeCoverage(this.#storeOf(announced), withdraw, texts);
-    } else if (texts.length > 0) await cursors.set(target.endpoint, new Map(texts));
+    if (announced === undefined || dryRun) return;
+    const withdraw = ({ comparing, ...coverage }: Coverage) => (comparing === holder ? coverage : undefined);
+    await changeCoverage(this.#storeOf(announced), withdraw, texts);
   }
 
   #storeOf(repositoryId: string): CoverageStore {
@@ -356,26 +365,33 @@ export class EndpointRun {
     return Promise.all(missed.map(derive));
   }
 
-  /** Accepts derived deliveries in their order. */
-  async #accept(deliveries: readonly DerivedPayload[]): Promise<void> {
-    const { accept, target, report, dryRun } = this.#parts;
-    for (const { id, body, payload } of deliveries) {
-      const { event, repo, updatedRefs, updatedFiles } = payload;
-      if ((await accept(target, { id, body, dryRun })) !== "accepted") continue;
-      report.derived.push({ id, ...event, repository: `${repo.type}:${repo.name}`, updatedRefs, updatedFiles });
-    }
-  }
-
   /**
-   * Call this method before the changes are accepted, so that a late delivery does not run too if this process crashes in between.
-   * Returns `false` if this process was suspended for so long that another one has decided about deliveries meanwhile.
+   * Stores what is derived, and the state after it. Call this method before the deliveries are accepted, so that a late delivery does not
+   * run too if this process ends in between. The next run accepts them then.
+   *
+   * Returns `false` if this process was suspended for so long that another one has taken over.
    */
   async #remember(
     deliveries: readonly DerivedPayload[],
-    { accepted, isReplaced, repositoryId }: { accepted: AcceptedChanges; isReplaced: boolean; repositoryId: string },
+    {
+      accepted,
+      isReplaced,
+      repositoryId,
+      texts,
+    }: {
+      accepted: AcceptedChanges;
+      isReplaced: boolean;
+      repositoryId: string;
+      texts: readonly (readonly [string, string])[];
+    },
   ): Promise<boolean> {
-    const { holder, dryRun } = this.#parts;
-    if (dryRun || (deliveries.length === 0 && !accepted.undoes)) return true;
+    const { holder, dryRun, cursors, target, hasClaim } = this.#parts;
+    if (dryRun) return true;
+    if (!hasClaim()) return false;
+    if (this.#announced === undefined && !accepted.undoes) {
+      if (texts.length > 0) await cursors.set(target.endpoint, new Map(texts));
+      return true;
+    }
     // What was received later was not considered, and can undo what is derived.
     const at = this.#readAt;
     const added = deliveries.flatMap(({ payload }): CoveredChange[] => {
@@ -385,11 +401,13 @@ export class EndpointRun {
       const changed = keyOf(payload);
       return changed === undefined ? [] : [{ at, key: changed }];
     });
-    return changeCoverage(this.#storeOf(repositoryId), (stored) => {
+    const derived = [cursorKeys.unaccepted, JSON.stringify(deliveries.map(({ id, body }) => ({ id, body })))] as const;
+    const change = (stored: Coverage) => {
       if (this.#announced !== undefined && stored.comparing !== holder) return undefined;
       const changes = accepted.coverage?.changes ?? (isReplaced ? [] : stored.changes);
       return { ...stored, changes: remember(changes, added, at) };
-    });
+    };
+    return changeCoverage(this.#storeOf(repositoryId), change, deliveries.length > 0 ? [...texts, derived] : texts);
   }
 
   /** Stores that all repositories were compared. */
@@ -406,6 +424,35 @@ export class EndpointRun {
       unfinished: Object.fromEntries(this.#unfinished),
     };
     await cursors.set(target.endpoint, new Map([[cursorKeys.endpoint, JSON.stringify(cursor)]]));
+  }
+}
+
+/** Reads what is stored, after no other process can store what it derives any more. */
+async function takeOver({ cursors, target, wait, signal }: RunParts): Promise<ReadonlyMap<string, string>> {
+  const { endpoint } = target;
+  const stored = await cursors.list(endpoint);
+  let wasAnnounced = false;
+  for (const [key, text] of stored) {
+    const [, repositoryId] = /^coverage (.*)$/.exec(key) ?? [];
+    if (repositoryId === undefined || readCoverage(text).comparing === undefined) continue;
+    const withdraw = ({ comparing, ...coverage }: Coverage) => (comparing === undefined ? undefined : coverage);
+    await changeCoverage({ cursors, endpoint, repositoryId, wait, signal }, withdraw);
+    wasAnnounced = true;
+  }
+  return wasAnnounced ? cursors.list(endpoint) : stored;
+}
+
+/** Accepts derived deliveries in their order. */
+async function acceptDerived(
+  { accept, target, report, dryRun, inbox }: RunParts,
+  deliveries: readonly { id: string; body: string }[],
+): Promise<void> {
+  for (const { id, body } of deliveries) {
+    // A process has ended before it stored that it was accepted.
+    if (dryRun && (await inbox.get({ endpoint: target.endpoint, id }))) continue;
+    if ((await accept(target, { id, body, dryRun })) !== "accepted") continue;
+    const { event, repo, updatedRefs, updatedFiles } = parsePayload(JSON.parse(body));
+    report.derived.push({ id, ...event, repository: `${repo.type}:${repo.name}`, updatedRefs, updatedFiles });
   }
 }
 

@@ -316,29 +316,6 @@ describe("Catch-up of a bucket", () => {
     expect(await catchUp(server)).toMatchObject({ repositories: 0 });
   });
 
-  test("runs the handler once if the process ends before its cursor is stored", async () => {
-    const opened = await openInbox({ url: inbox, log: createMemoryLogger(), now: Date.now });
-    onTestFinished(async () => void (await opened.close(0)));
-    const { cursors } = opened;
-    if (!cursors) throw new Error("The inbox keeps no cursors.");
-    await catchUp(createServer({}, { inbox: opened }));
-    await put("a=1");
-    const { set } = cursors;
-    const crashing = vi
-      .spyOn(cursors, "set")
-      .mockImplementation((endpoint, texts) =>
-        [...texts.keys()].some((key) => key.startsWith("repository"))
-          ? Promise.reject(new Error("The process ended."))
-          : set.call(cursors, endpoint, texts),
-      );
-    await expect(catchUp(createServer({}, { inbox: opened }))).rejects.toThrow("The process ended.");
-    crashing.mockRestore();
-    const next = createServer({}, { inbox: opened });
-    await deliver(next, await changesOf("a"));
-    expect((await catchUp(next)).derived).toEqual([]);
-    expect(changes()).toEqual(["add a"]);
-  });
-
   test("reports a bucket that cannot be read, and derives its changes later", async () => {
     let isRefused = true;
     const refusing: typeof fetch = async (input, init) =>

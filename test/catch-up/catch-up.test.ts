@@ -385,6 +385,26 @@ describe("After force pushes that restore an earlier commit, catch-up", () => {
     expect(ranges().at(-1)).toMatchObject({ oldSha: await pushed.promise, newSha: second });
   });
 
+  test("compares a repository whose list was read before a force push to the known commit", async () => {
+    const first = await push("0");
+    const server = createServer({ watch: "user:local-user", scope: "repo.content" });
+    await catchUp(server);
+    const second = await push("1");
+    await catchUp(server);
+    await forcePush(first);
+    const send = HubClient.prototype.fetch;
+    vi.spyOn(HubClient.prototype, "fetch").mockImplementation(async function (this: HubClient, path, init) {
+      const response = await send.call(this, path, init);
+      if (path.startsWith("/api/datasets?")) await forcePush(second);
+      return response;
+    });
+    expect((await catchUp(server)).derived).toEqual([]);
+    vi.restoreAllMocks();
+    await forcePush(first);
+    await catchUp(server);
+    expect(ranges().at(-1)).toMatchObject({ oldSha: second, newSha: first });
+  });
+
   test("compares a repository whose list was read before a push that was delivered", async () => {
     const first = await push("0");
     const server = createServer({ watch: "user:local-user", scope: "repo.content" });
@@ -698,8 +718,8 @@ describe("A decision about a delivery", () => {
     });
   }
 
-  /** Lets a process compare, after a push that was missed, until it reads the refs again to derive it. */
-  async function startDeriving(now = Date.now) {
+  /** Lets a process compare, after a push that was missed, until it reads the refs to look for changes, or again to derive them. */
+  async function startDeriving(now = Date.now, { until = 2 } = {}) {
     const opened = await openInbox({ url: inbox, log: createMemoryLogger(), now });
     onTestFinished(async () => void (await opened.close(0)));
     const process = createProcess(now);
@@ -711,7 +731,7 @@ describe("A decision about a delivery", () => {
     let reads = 0;
     vi.spyOn(StateReader.prototype, "refs").mockImplementation(async function (this: StateReader, read) {
       reads += 1;
-      if (reads === 2) {
+      if (reads === until) {
         reading.resolve();
         await released.promise;
       }
@@ -796,6 +816,24 @@ describe("A decision about a delivery", () => {
     expect((await process.run(target, opened, options())).derived).toHaveLength(1);
   });
 
+  test.each([1, 2])(
+    "is not changed by a process that was suspended before read %s of the refs, after another one has compared",
+    async (until) => {
+      let now = Date.now();
+      vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+      onTestFinished(() => void vi.useRealTimers());
+      const { opened, running, release } = await startDeriving(() => now, { until });
+      now += 3 * 60_000;
+      expect((await createProcess(() => now).run(target, opened, options())).derived).toHaveLength(1);
+      await push("2");
+      const before = await opened.cursors?.list("bot");
+      release();
+      expect((await running).derived).toEqual([]);
+      const { endpoint, ...texts } = Object.fromEntries((await opened.cursors?.list("bot")) ?? []);
+      expect({ endpoint: before?.get("endpoint"), ...texts }).toEqual(Object.fromEntries(before ?? []));
+    },
+  );
+
   test("for a part of a delivery applies until the delivery has ended", async () => {
     const received: unknown[] = [];
     const ending = Promise.withResolvers<void>();
@@ -879,26 +917,62 @@ describe("A decision about a delivery", () => {
 });
 
 describe("A process that ends during catch-up", () => {
-  test("after a delivery was accepted and before the cursor is stored, runs the handler once", async () => {
+  test.each([
+    ["announces that it derives", 1],
+    ["stores what it derives", 2],
+    ["accepts it", 3],
+    ["stores that it was accepted", 4],
+  ])("before it %s, runs the handler once for each change", async (_what, nth) => {
     const first = await push("0");
     const opened = await openInbox({ url: inbox, log: createMemoryLogger(), now: Date.now });
     onTestFinished(async () => void (await opened.close(0)));
-    await catchUp(createServer({}, { inbox: opened }));
-    const second = await push("1");
     const { cursors } = opened;
     if (!cursors) throw new Error("The inbox keeps no cursors.");
+    await catchUp(createServer({}, { inbox: opened }));
+    // Its delivery is late, and the commit is overwritten.
+    const second = await push("1");
+    await forcePush(first);
+    const third = await push("2");
+    let writes = 0;
     const { set } = cursors;
-    vi.spyOn(cursors, "set").mockImplementation((endpoint, texts) =>
-      [...texts.keys()].some((key) => key.startsWith("repository"))
-        ? Promise.reject(new Error("The process ended."))
-        : set.call(cursors, endpoint, texts),
-    );
+    const { accept } = opened;
+    const write = <Result>(request: () => Promise<Result>): Promise<Result> => {
+      writes += 1;
+      return writes < nth ? request() : Promise.reject(new Error("The process ended."));
+    };
+    vi.spyOn(cursors, "set").mockImplementation((...given) => write(() => set.apply(cursors, given)));
+    vi.spyOn(opened, "accept").mockImplementation((...given) => write(() => accept.apply(opened, given)));
     await expect(catchUp(createServer({}, { inbox: opened }))).rejects.toThrow("The process ended.");
     vi.restoreAllMocks();
     const next = createServer({}, { inbox: opened });
-    await deliver(next, await pushPayload(first, second), "late");
+    await catchUp(next);
+    const late = [[first, second], [first, third]] as const; // biome-ignore format: a path
+    for (const [from, to] of late) await deliver(next, await pushPayload(from, to), `${from}-${to}`);
+    const fourth = await push("3");
+    await catchUp(next);
+    // The overwritten commit is connected with the others.
+    const steps = [[first, third], [first, second], [third, first], [second, fourth]]; // biome-ignore format: a path
+    expect(ranges().map(({ oldSha, newSha }) => [oldSha, newSha])).toEqual(steps);
     expect((await catchUp(next)).derived).toEqual([]);
-    await waitFor(() => expect(received).toHaveLength(1));
+  });
+
+  test("is followed by a run that reports with dryRun only what was not accepted", async () => {
+    await push("0");
+    const opened = await openInbox({ url: inbox, log: createMemoryLogger(), now: Date.now });
+    onTestFinished(async () => void (await opened.close(0)));
+    await catchUp(createServer({}, { inbox: opened }));
+    await push("1");
+    const { accept } = opened;
+    for (const isAccepted of [false, true]) {
+      vi.spyOn(opened, "accept").mockImplementation(async (...given) => {
+        if (isAccepted) await accept.apply(opened, given);
+        throw new Error("The process ended.");
+      });
+      await expect(catchUp(createServer({}, { inbox: opened }))).rejects.toThrow("The process ended.");
+      vi.restoreAllMocks();
+      const { derived } = await catchUp(createServer({}, { inbox: opened }), { dryRun: true });
+      expect(derived).toHaveLength(isAccepted ? 0 : 1);
+    }
   });
 
   test("keeps its claim while it waits for the rate limit", async () => {
