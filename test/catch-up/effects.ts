@@ -62,8 +62,8 @@ export function differences({ handled, initial, present, ...truth }: Effects): s
 
 /**
  * Compares the files of the bucket. The handler receives the present content of a file, and each content once, unless a file can get it
- * again. It can receive a later content first, because the Hub promises no order. The late delivery of a derived content can follow the
- * deletion of the file, and is then a change: nothing in it distinguishes it from one that restores the file.
+ * again. It can receive a later content first, because the Hub promises no order. The late delivery of a derived content can follow another
+ * change of the file, and is then a change: nothing in it distinguishes it from one that restores the content.
  */
 function fileDifferences(
   runs: readonly Handled[],
@@ -71,21 +71,17 @@ function fileDifferences(
 ): string[] {
   const found: string[] = [];
   const changes = new Map<string, (string | undefined)[]>();
-  const derived = new Set<string>();
-  /** The contents of each file, without the derived ones before a deletion. */
-  const written = new Map<string, string[]>();
+  /** The contents of each file, without the derived ones before another change. */
+  const written = new Map<string, { content: string; isDerived: boolean }[]>();
+  const repeated = new Set<string>();
   for (const { payload, origin } of runs) {
     for (const { path, action, xetHash = "" } of payload.updatedFiles ?? []) {
       const content = action === "delete" ? undefined : xetHash;
       changes.set(path, [...(changes.get(path) ?? []), content]);
-      const before = written.get(path) ?? [];
-      if (content !== undefined) written.set(path, [...before, content]);
-      else
-        written.set(
-          path,
-          before.filter((earlier) => !derived.has(`${path} ${earlier}`)),
-        );
-      if (origin === "catch-up") derived.add(`${path} ${content}`);
+      const known = (written.get(path) ?? []).filter((earlier) => !earlier.isDerived || earlier.content === content);
+      if (known.some((earlier) => earlier.content === content)) repeated.add(path);
+      if (content !== undefined) known.push({ content, isDerived: origin === "catch-up" });
+      written.set(path, known);
     }
   }
   for (const path of new Set([...changes.keys(), ...initial.files.keys(), ...present.files.keys()])) {
@@ -93,9 +89,7 @@ function fileDifferences(
     const content = present.files.get(path);
     if (content !== initial.files.get(path) && !contents.includes(content))
       found.push(`The file ${path} is ${content}, but the handler has received ${contents}.`);
-    const once = written.get(path) ?? [];
-    if (!forcePushes && new Set(once).size < once.length)
-      found.push(`A content of the file ${path} ran twice: ${contents}.`);
+    if (!forcePushes && repeated.has(path)) found.push(`A content of the file ${path} ran twice: ${contents}.`);
   }
   return found;
 }
