@@ -126,7 +126,7 @@ export class EndpointRun {
   static async open(parts: RunParts): Promise<EndpointRun> {
     const { cursors, target, inbox, now } = parts;
     const startedAt = now();
-    const stored = parts.dryRun ? await cursors.list(target.endpoint) : await takeOver(parts);
+    const stored = await cursors.list(target.endpoint);
     await acceptDerived(parts, readUnaccepted(stored.get(cursorKeys.unaccepted)));
     const endpoint = readEndpointCursor(stored.get(cursorKeys.endpoint));
     const accepted = new AcceptedDeliveries(target.endpoint, inbox);
@@ -248,7 +248,7 @@ export class EndpointRun {
     // The list can be older than the refs. If a force push restores its commit, the next list must not look as if nothing has changed.
     let isCurrent = true;
     if (missed.length > 0) {
-      if (!(await this.#announce(repository.id))) return this.#leave(repository.id);
+      await this.#announce(repository.id);
       // Deliveries that arrived after the last read. Those that arrive from now on wait until the comparison has ended.
       const lastReadAt = this.#readAt;
       this.#readAt = now();
@@ -321,14 +321,12 @@ export class EndpointRun {
     return readCoverage(await cursors.get(target.endpoint, cursorKeys.coverage(repositoryId)));
   }
 
-  /** Lets the decisions of other processes about deliveries of a repository wait: see `CatchUp`. Returns whether this process may do so. */
-  async #announce(repositoryId: string): Promise<boolean> {
-    const { holder, dryRun, hasClaim } = this.#parts;
-    if (dryRun) return true;
-    if (!hasClaim()) return false;
+  /** Lets the decisions of other processes about deliveries of a repository wait: see `CatchUp`. */
+  async #announce(repositoryId: string): Promise<void> {
+    const { holder, dryRun } = this.#parts;
+    if (dryRun) return;
     await changeCoverage(this.#storeOf(repositoryId), (coverage) => ({ ...coverage, comparing: holder }));
     this.#announced = repositoryId;
-    return true;
   }
 
   /** Lets other processes decide again what concerns the announced repository, and stores texts unless another one has taken over. */
@@ -425,21 +423,6 @@ export class EndpointRun {
     };
     await cursors.set(target.endpoint, new Map([[cursorKeys.endpoint, JSON.stringify(cursor)]]));
   }
-}
-
-/** Reads what is stored, after no other process can store what it derives any more. */
-async function takeOver({ cursors, target, wait, signal }: RunParts): Promise<ReadonlyMap<string, string>> {
-  const { endpoint } = target;
-  const stored = await cursors.list(endpoint);
-  let wasAnnounced = false;
-  for (const [key, text] of stored) {
-    const [, repositoryId] = /^coverage (.*)$/.exec(key) ?? [];
-    if (repositoryId === undefined || readCoverage(text).comparing === undefined) continue;
-    const withdraw = ({ comparing, ...coverage }: Coverage) => (comparing === undefined ? undefined : coverage);
-    await changeCoverage({ cursors, endpoint, repositoryId, wait, signal }, withdraw);
-    wasAnnounced = true;
-  }
-  return wasAnnounced ? cursors.list(endpoint) : stored;
 }
 
 /** Accepts derived deliveries in their order. */

@@ -719,10 +719,10 @@ describe("A decision about a delivery", () => {
   }
 
   /** Lets a process compare, after a push that was missed, until it reads the refs to look for changes, or again to derive them. */
-  async function startDeriving(now = Date.now, { until = 2 } = {}) {
+  async function startDeriving(now = Date.now, { until = 2, processNow = now } = {}) {
     const opened = await openInbox({ url: inbox, log: createMemoryLogger(), now });
     onTestFinished(async () => void (await opened.close(0)));
-    const process = createProcess(now);
+    const process = createProcess(processNow);
     const first = await push("0");
     await process.run(target, opened, options());
     const second = await push("1");
@@ -803,11 +803,13 @@ describe("A decision about a delivery", () => {
     expect(readCoverage(text)).toEqual({ changes: [], comparing: "a process", parts: { two: part } });
   });
 
-  test("does not wait for a process that was suspended, which then derives nothing", async () => {
-    let now = Date.now();
+  test("does not wait for a process that was suspended, which then derives nothing although its clock was set back", async () => {
+    const startedAt = Date.now();
+    let now = startedAt;
     vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
     onTestFinished(() => void vi.useRealTimers());
-    const { opened, process, running, release, delivery } = await startDeriving(() => now);
+    const clocks = { processNow: () => startedAt };
+    const { opened, process, running, release, delivery } = await startDeriving(() => now, clocks);
     now += 3 * 60_000;
     expect(await createProcess(() => now).uncovered(delivery, opened, options().signal)).toBe("all");
     release();
