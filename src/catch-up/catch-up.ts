@@ -31,7 +31,7 @@ export interface RunOptions {
 }
 
 /** A delivery of which catch-up can have derived a part. */
-interface DecidedDelivery {
+export interface DecidedDelivery {
   endpoint: string;
   payload: WebhookPayload;
   id: string;

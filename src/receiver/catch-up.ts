@@ -1,6 +1,6 @@
 import { followBucket } from "../catch-up/bucket-stream.ts";
 import { CallBudget } from "../catch-up/call-budget.ts";
-import { CatchUp, claimMs } from "../catch-up/catch-up.ts";
+import { CatchUp, claimMs, type DecidedDelivery } from "../catch-up/catch-up.ts";
 import type { CatchUpTarget } from "../catch-up/cursor.ts";
 import type { CatchUpReport, ReadInbox } from "../catch-up/endpoint-run.ts";
 import { derivableTypes } from "../catch-up/repository-state.ts";
@@ -150,10 +150,7 @@ export class ServerCatchUp {
   }
 
   /** See `CatchUp.uncovered`. Without an open inbox, such as in a job, nothing was derived. */
-  async uncovered(
-    delivery: Parameters<CatchUp["uncovered"]>[0],
-    signal: AbortSignal,
-  ): ReturnType<CatchUp["uncovered"]> {
+  async uncovered(delivery: DecidedDelivery, signal: AbortSignal): ReturnType<CatchUp["uncovered"]> {
     const inbox = await this.#parts.background.opened;
     return inbox ? this.#catchUp.uncovered(delivery, inbox, signal) : "all";
   }

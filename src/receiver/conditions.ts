@@ -1,3 +1,5 @@
+import type { DecidedDelivery } from "../catch-up/catch-up.ts";
+import type { DeliveryPart } from "../catch-up/cursor.ts";
 import type { Logger } from "../core/log.ts";
 import type { HubClient } from "../hub/client.ts";
 import { coveredReason, matchListedFiles, type PathFilter, pathsReason } from "../payload/filter.ts";
@@ -6,15 +8,9 @@ import type { WebhookPayload } from "../payload/schema.ts";
 import type { Endpoint } from "./endpoint.ts";
 import type { ServerHub } from "./hub.ts";
 
-/** The updated refs or files of a delivery for which the handler runs. */
-type ChangedPart = Pick<WebhookPayload, "updatedRefs" | "updatedFiles">;
-
 /** Finds out what a delivery changes that catch-up has not derived: see `CatchUp.uncovered`. */
 export interface CoverageCheck {
-  uncovered(
-    delivery: { endpoint: string; payload: WebhookPayload; id: string; receivedAt: Date },
-    signal: AbortSignal,
-  ): Promise<"all" | "nothing" | ChangedPart>;
+  uncovered(delivery: DecidedDelivery, signal: AbortSignal): Promise<"all" | "nothing" | DeliveryPart>;
 }
 
 interface CheckedDelivery {
@@ -30,7 +26,7 @@ interface CheckedDelivery {
 /** Why the handler does not run, or the part of the changes for which it runs. */
 interface CheckedConditions {
   ignored?: string;
-  part?: ChangedPart | undefined;
+  part?: DeliveryPart | undefined;
 }
 
 const backgroundLimitMs = 30_000;
@@ -67,7 +63,7 @@ async function check({
   catchUp: loadCatchUp,
 }: CheckedDelivery): Promise<CheckedConditions> {
   const { catchUp = false, ignoreSelf = false, paths } = endpoint.conditions ?? {};
-  let part: ChangedPart | undefined;
+  let part: DeliveryPart | undefined;
   if (catchUp) {
     const check = await loadCatchUp();
     // Has limits of its own, because it can wait for a comparison.
