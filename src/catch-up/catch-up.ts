@@ -78,35 +78,26 @@ export class CatchUp {
     const report: CatchUpReport = { isElsewhere: false, repositories: 0, total: 0, failed: 0, calls: 0, derived: [] };
     const claim = (forMs: number): Promise<boolean> =>
       dryRun ? Promise.resolve(true) : cursors.claim({ key: target.endpoint, holder: this.#holder, forMs });
-    let claimedUntil = 0;
+    let claimedUntil = Number.POSITIVE_INFINITY;
+    // By the clock, because a process that was suspended learns later that another one has taken over. What it has read is old then, so
+    // it does not go on even if it could claim again.
+    const hasClaim = () => now() < claimedUntil;
     const renew = async () => {
+      if (!hasClaim()) return;
       const from = now();
       claimedUntil = (await claim(claimMs)) ? from + claimMs : 0;
     };
-    // By the clock, because a process that was suspended learns later that another one has taken over.
-    const hasClaim = () => now() < claimedUntil;
     await renew();
     if (!hasClaim()) return { ...report, isElsewhere: true };
     // Renewed by a timer, because a run can wait for minutes until the rate limit allows another call.
     const renewing = setInterval(() => void renew().catch(() => {}), claimMs / 4);
     if (!dryRun) this.#comparing.add(target.endpoint);
     try {
-      const ranges = this.#ranges;
-      const holder = this.#holder;
-      const parts = {
+      const run = await EndpointRun.open({
         ...this.#options,
-        target,
-        inbox,
-        cursors,
-        holder,
-        hasClaim,
-        signal,
-        dryRun,
-        report,
-        ranges,
-        since,
-      };
-      const run = await EndpointRun.open(parts);
+        ...{ target, inbox, cursors, hasClaim, signal, dryRun, report, since },
+        ...{ holder: this.#holder, ranges: this.#ranges },
+      });
       for (const found of await run.list()) {
         signal.throwIfAborted();
         // Another process has taken over, because this one was suspended for a long time.
@@ -114,6 +105,7 @@ export class CatchUp {
         onProgress?.(report);
         await this.#takeTurn(`${target.endpoint} ${found.repository.id}`, signal, () => run.compare(found));
       }
+      if (!hasClaim()) return { ...report, isElsewhere: true };
       await run.finish();
       onProgress?.(report);
       return report;

@@ -1,4 +1,4 @@
-import { HubError } from "../core/errors.ts";
+import { HubError, WebhookError } from "../core/errors.ts";
 import type { Logger } from "../core/log.ts";
 import type { HubClient } from "../hub/client.ts";
 import type { Cursors, Inbox } from "../inbox/inbox.ts";
@@ -127,10 +127,10 @@ export class EndpointRun {
     const { cursors, target, inbox, now } = parts;
     const startedAt = now();
     const stored = await cursors.list(target.endpoint);
-    await acceptDerived(parts, readUnaccepted(stored.get(cursorKeys.unaccepted)));
+    await acceptStored(parts, readUnaccepted(stored.get(cursorKeys.unaccepted)));
     const endpoint = readEndpointCursor(stored.get(cursorKeys.endpoint));
     const accepted = new AcceptedDeliveries(target.endpoint, inbox);
-    if (!endpoint && !parts.dryRun) {
+    if (!endpoint && !parts.dryRun && parts.hasClaim()) {
       // If the first run is interrupted, the next one needs the deliveries since its start.
       const first: EndpointCursor = { ranAt: startedAt, watched: [], unfinished: {} };
       await cursors.set(target.endpoint, new Map([[cursorKeys.endpoint, JSON.stringify(first)]]));
@@ -188,7 +188,7 @@ export class EndpointRun {
 
   /** Derives and accepts what the endpoint missed of a repository. A repository that cannot be read is left to the next run. */
   async compare(found: FoundRepository): Promise<void> {
-    const { report, log, target, signal } = this.#parts;
+    const { report, log, target } = this.#parts;
     const { repository } = found;
     report.repositories += 1;
     if (report.repositories % reportEvery === 0) {
@@ -196,28 +196,35 @@ export class EndpointRun {
       log.info({ endpoint: target.endpoint, repositories, total, calls }, "Catch-up is comparing many repositories.");
     }
     try {
-      await this.#compare(found);
-    } catch (error) {
-      if (signal.aborted || !isAboutRepository(error)) throw error;
-      report.failed += 1;
-      this.#leave(repository.id);
-      log.warn(
-        { err: error, endpoint: target.endpoint, repository: `${repository.type}:${repository.name}` },
-        "Catch-up could not read a repository. The next run reads it again.",
-      );
+      // Other repositories must wait until what is stored was accepted, so that they cannot replace it.
+      await acceptStored(this.#parts, await this.#compare(found).catch((error) => this.#skip(repository, error)));
     } finally {
       await this.#withdraw();
     }
   }
 
+  /** Leaves a repository that could not be compared. @throws the error if it does not concern this repository alone. */
+  #skip(repository: ListedRepository, error: unknown): [] {
+    const { report, log, target, signal } = this.#parts;
+    if (signal.aborted || !isAboutRepository(error)) throw error;
+    report.failed += 1;
+    log.warn(
+      { err: error, endpoint: target.endpoint, repository: `${repository.type}:${repository.name}` },
+      "Catch-up could not read a repository. The next run reads it again.",
+    );
+    return this.#leave(repository.id);
+  }
+
   /** Leaves a repository to the next run, which then needs the deliveries since the last complete one. */
-  #leave(id: string): void {
+  #leave(id: string): [] {
     const { unfinished = {}, ranAt = this.#startedAt } = this.#endpoint ?? {};
     const since = unfinished[id] ?? ranAt;
     if (since > this.#startedAt - coveredMs) this.#unfinished.set(id, since);
+    return [];
   }
 
-  async #compare({ repository: listed, isFirst }: FoundRepository): Promise<void> {
+  /** Derives and stores what the endpoint missed of a repository. Returns the deliveries to accept. */
+  async #compare({ repository: listed, isFirst }: FoundRepository): Promise<readonly DerivedPayload[]> {
     let repository = listed;
     const { target, now, since } = this.#parts;
     const stored = readRepositoryCursor(this.#stored.get(cursorKeys.repository(repository.id)));
@@ -245,8 +252,7 @@ export class EndpointRun {
         ownerId: (name) => this.#reader.ownerId(name),
       });
     let missed = await find();
-    // The list can be older than the refs. If a force push restores its commit, the next list must not look as if nothing has changed.
-    let isCurrent = true;
+    let isListCurrent = true;
     if (missed.length > 0) {
       await this.#announce(repository.id);
       // Deliveries that arrived after the last read. Those that arrive from now on wait until the comparison has ended.
@@ -263,12 +269,15 @@ export class EndpointRun {
       // After two repositories were renamed, the name can be that of the other one.
       const after = await this.#reader.repository(repository);
       if (!after || !isSame(after, repository)) return this.#leave(repository.id);
-      isCurrent = after.lastModified === latest.lastModified;
+      isListCurrent = after.lastModified === latest.lastModified;
     } else if (
       (present.refs || present.files) &&
-      (accepted.refs.size + accepted.files.size > 0 || (known && known.lastModified !== repository.lastModified))
+      (accepted.refs.size + accepted.files.size > 0 ||
+        (stored && (isEarlier || stored.lastModified !== listed.lastModified)))
     ) {
-      isCurrent = (await this.#reader.repository(repository))?.lastModified === repository.lastModified;
+      // The list can be older than the refs. If a force push restores its commit, the next list must not look as if nothing has changed. A
+      // first run does not check this, because it would take twice as many calls.
+      isListCurrent = (await this.#reader.repository(repository))?.lastModified === listed.lastModified;
     }
     const first = Math.max(stored?.derived ?? 0, accepted.derived);
     const bucketId = accepted.repositoryId ?? cursor?.bucket?.id;
@@ -277,18 +286,17 @@ export class EndpointRun {
     const ids = [...accepted.ids, ...deliveries.map(({ id }) => id)];
     const derived = first + deliveries.length;
     const next = await this.#repositoryCursors.nextCursor({ cursor, present, compared: ids, derived, bucketId });
-    const text = JSON.stringify(isCurrent ? next : { ...next, lastModified: undefined });
+    const text = JSON.stringify(isListCurrent ? next : { ...next, lastModified: undefined });
     const key = cursorKeys.repository(repository.id);
     const changed = text === this.#stored.get(key) ? [] : [[key, text] as const];
     if (!(await this.#remember(deliveries, { accepted, isReplaced, repositoryId: repository.id, texts: changed }))) {
       return this.#leave(repository.id);
     }
-    await acceptDerived(this.#parts, deliveries);
     // The next run finds out how it has ended, or whether its change was derived.
     if (accepted.openSince !== undefined && accepted.openSince > this.#startedAt - coveredMs) {
       this.#unfinished.set(repository.id, Math.min(this.#startedAt, accepted.openSince + overlapMs));
     }
-    if (deliveries.length > 0) await this.#withdraw([[cursorKeys.unaccepted, "[]"]]);
+    return deliveries;
   }
 
   /** Whether a repository without a cursor was created since the last run. An older one could not be read before. */
@@ -329,14 +337,14 @@ export class EndpointRun {
     this.#announced = repositoryId;
   }
 
-  /** Lets other processes decide again what concerns the announced repository, and stores texts unless another one has taken over. */
-  async #withdraw(texts?: readonly (readonly [string, string])[]): Promise<void> {
+  /** Lets other processes decide again what concerns the announced repository. */
+  async #withdraw(): Promise<void> {
     const { holder, dryRun } = this.#parts;
     const announced = this.#announced;
     this.#announced = undefined;
     if (announced === undefined || dryRun) return;
     const withdraw = ({ comparing, ...coverage }: Coverage) => (comparing === holder ? coverage : undefined);
-    await changeCoverage(this.#storeOf(announced), withdraw, texts);
+    await changeCoverage(this.#storeOf(announced), withdraw);
   }
 
   #storeOf(repositoryId: string): CoverageStore {
@@ -425,18 +433,28 @@ export class EndpointRun {
   }
 }
 
-/** Accepts derived deliveries in their order. */
-async function acceptDerived(
-  { accept, target, report, dryRun, inbox }: RunParts,
+/** Accepts stored deliveries in their order, and then stores that they were accepted. */
+async function acceptStored(
+  { accept, target, report, dryRun, inbox, log, cursors, hasClaim }: RunParts,
   deliveries: readonly { id: string; body: string }[],
 ): Promise<void> {
+  const { endpoint } = target;
   for (const { id, body } of deliveries) {
-    // A process has ended before it stored that it was accepted.
-    if (dryRun && (await inbox.get({ endpoint: target.endpoint, id }))) continue;
-    if ((await accept(target, { id, body, dryRun })) !== "accepted") continue;
+    // A process has accepted it, and ended before it stored that.
+    if (dryRun && (await inbox.get({ endpoint, id }))) continue;
+    try {
+      if ((await accept(target, { id, body, dryRun })) !== "accepted") continue;
+    } catch (error) {
+      if (!WebhookError.isInstance(error) || error.code !== "PAYLOAD_INVALID") throw error;
+      log.warn({ err: error, endpoint, deliveryId: id }, "The endpoint refuses a derived delivery.");
+      continue;
+    }
     const { event, repo, updatedRefs, updatedFiles } = parsePayload(JSON.parse(body));
     report.derived.push({ id, ...event, repository: `${repo.type}:${repo.name}`, updatedRefs, updatedFiles });
   }
+  // Otherwise, another process has accepted them too, and can have stored further ones.
+  if (deliveries.length > 0 && !dryRun && hasClaim())
+    await cursors.set(endpoint, new Map([[cursorKeys.unaccepted, "[]"]]));
 }
 
 /** Whether two reads are of the same repository. */

@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
+import * as z from "zod/mini";
 import { CallBudget } from "../../src/catch-up/call-budget.ts";
 import { CatchUp } from "../../src/catch-up/catch-up.ts";
 import { changeCoverage, cursorKeys, readCoverage } from "../../src/catch-up/cursor.ts";
@@ -253,6 +254,17 @@ describe("Catch-up", () => {
         `discussion.comment create ${known} closed Second`,
       ].sort(),
     );
+  });
+
+  test("goes on after a delivery that the schema of the endpoint refuses, and does not derive it again", async () => {
+    const schema = z.object({ event: z.object({ scope: z.literal("repo.config") }) });
+    const server = createServer({ schema });
+    await push("0");
+    await catchUp(server);
+    await push("1");
+    await hubCall("PUT", "/api/datasets/local-user/data/settings", { private: true });
+    const scopes = (await catchUp(server)).derived.map(({ scope }) => scope);
+    expect([scopes, (await catchUp(server)).derived]).toEqual([["repo.config"], []]);
   });
 
   test("reports with dryRun what it would derive, and changes nothing", async () => {
@@ -829,10 +841,11 @@ describe("A decision about a delivery", () => {
       expect((await createProcess(() => now).run(target, opened, options())).derived).toHaveLength(1);
       await push("2");
       const before = await opened.cursors?.list("bot");
+      // The process could claim again, because the other one has ended.
+      await vi.advanceTimersByTimeAsync(60_000);
       release();
-      expect((await running).derived).toEqual([]);
-      const { endpoint, ...texts } = Object.fromEntries((await opened.cursors?.list("bot")) ?? []);
-      expect({ endpoint: before?.get("endpoint"), ...texts }).toEqual(Object.fromEntries(before ?? []));
+      expect(await running).toMatchObject({ isElsewhere: true, derived: [] });
+      expect(await opened.cursors?.list("bot")).toEqual(before);
     },
   );
 
@@ -948,6 +961,7 @@ describe("A process that ends during catch-up", () => {
     vi.restoreAllMocks();
     const next = createServer({}, { inbox: opened });
     await catchUp(next);
+    expect(await cursors.get("bot", cursorKeys.unaccepted)).toBe("[]");
     const late = [[first, second], [first, third]] as const; // biome-ignore format: a path
     for (const [from, to] of late) await deliver(next, await pushPayload(from, to), `${from}-${to}`);
     const fourth = await push("3");
@@ -956,6 +970,22 @@ describe("A process that ends during catch-up", () => {
     const steps = [[first, third], [first, second], [third, first], [second, fourth]]; // biome-ignore format: a path
     expect(ranges().map(({ oldSha, newSha }) => [oldSha, newSha])).toEqual(steps);
     expect((await catchUp(next)).derived).toEqual([]);
+  });
+
+  test("does not compare another repository before what is derived was accepted", async () => {
+    const other = { type: "dataset", name: "local-user/other" } as const;
+    await hubCall("POST", "/api/repos/create", { name: "other", type: "dataset" });
+    const opened = await openInbox({ url: inbox, log: createMemoryLogger(), now: Date.now });
+    onTestFinished(async () => void (await opened.close(0)));
+    const server = createServer({ watch: "user:local-user", scope: "repo.content" }, { inbox: opened });
+    await catchUp(server);
+    await push("1");
+    await client.repo(other).commit({ message: "Write", files: { "other.csv": "1" } });
+    const refused = new HubError("Not found", { code: "HUB_REFUSED", status: 404 });
+    vi.spyOn(opened, "accept").mockRejectedValueOnce(refused);
+    await expect(catchUp(server)).rejects.toThrow(refused);
+    await catchUp(server);
+    expect(received.map(({ payload }) => payload.repo.name).sort()).toEqual([repo.name, other.name]);
   });
 
   test("is followed by a run that reports with dryRun only what was not accepted", async () => {
