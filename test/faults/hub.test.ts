@@ -1,7 +1,7 @@
 import { inspect } from "node:util";
 import { beforeEach, describe, expect, test, vi } from "vitest";
 import { HubClient, type HubClientOptions, type HubError } from "../../src/client.ts";
-import { openHub, rejectionOf, type ScriptedAnswer } from "../hub/scripted-hub.ts";
+import { openSocketHub, rejectionOf, type ScriptedAnswer } from "../hub/scripted-hub.ts";
 import { holdsSecret } from "../support/secrets.ts";
 import { countRows } from "./rows.ts";
 
@@ -51,7 +51,7 @@ async function survives(
   options: HubClientOptions = {},
 ) {
   const repeated = Array.from({ length: attempts }, (_, index) => faults[index] ?? faults.at(-1) ?? {});
-  const hub = await openHub({ json: { webhook } }, ...repeated, { json: { webhook } });
+  const hub = await openSocketHub({ json: { webhook } }, ...repeated, { json: { webhook } });
   const client = new HubClient({ token, hubUrl: hub.url, ...options });
   const error = await rejectionOf(client.webhooks.update(webhook.id, { secret }));
   expect(error).toMatchObject({ name: "HubError", code, message: expect.stringMatching(says) });
@@ -117,7 +117,11 @@ describe("A failing Hub", () => {
 describe("A webhook that the Hub has suspended", () => {
   test("T5: is reported as suspended and can be enabled again", async () => {
     const suspended = { ...webhook, disabled: "suspended-after-failure" };
-    const hub = await openHub({ json: [webhook, suspended] }, { json: { webhook: suspended } }, { json: { webhook } });
+    const hub = await openSocketHub(
+      { json: [webhook, suspended] },
+      { json: { webhook: suspended } },
+      { json: { webhook } },
+    );
     const { webhooks } = new HubClient({ token, hubUrl: hub.url });
 
     const found = (await webhooks.list()).filter(({ disabled }) => disabled === "suspended-after-failure");

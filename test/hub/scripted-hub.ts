@@ -1,6 +1,7 @@
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http";
 import { text } from "node:stream/consumers";
 import { onTestFinished } from "vitest";
+import { HubClient, type HubClientOptions } from "../../src/client.ts";
 import { HubJobs } from "../../src/hub/jobs/jobs.ts";
 import { HubNotifications } from "../../src/hub/notifications.ts";
 import { HubOrganizations } from "../../src/hub/organizations/organizations.ts";
@@ -24,7 +25,7 @@ export interface Arrived {
   body: string;
 }
 
-/** A Hub on a loopback socket that sends scripted responses. */
+/** A Hub that sends scripted responses. */
 export interface ScriptedHub {
   url: string;
   requests: readonly Arrived[];
@@ -37,14 +38,27 @@ export interface ScriptedHub {
 /** The token of all tests that use this Hub. */
 export const token = "hf_PlantedToken7e11";
 
-/** The Hubs whose next response is a value, which {@link connect} gets without a socket. */
-const valueHubs = new Map<string, (request: Arrived) => Response | undefined>();
+/** The Hubs of the running tests by origin. A request in memory returns `undefined` if the response needs a socket. */
+const hubs = new Map<string, (request: Arrived) => Response | undefined>();
 
-/** Starts a Hub that sends these responses in order, the last one repeatedly. It closes after the test. */
+/**
+ * Opens a Hub that sends these responses in order, the last one repeatedly. {@link fetchScripted} requests responses that are values in
+ * memory. Only a Hub with a function listens on a socket. It closes after the test.
+ */
 export async function openHub(...answers: readonly ScriptedAnswer[]): Promise<ScriptedHub> {
-  const requests: Arrived[] = [];
-  const nextAnswer = () => answers[Math.min(requests.length, answers.length - 1)] ?? { status: 500 };
-  const server = createServer(async (request, response) => {
+  if (answers.some((answer) => typeof answer === "function")) return openSocketHub(...answers);
+  // Each Hub has a reserved port, on which no server of a test listens.
+  const url = Array.from({ length: 1_000 }, (_, index) => `http://127.0.0.1:${index + 100}`).find(
+    (free) => !hubs.has(free),
+  );
+  return register(url ?? "", answers).hub;
+}
+
+/** Opens a Hub for clients without {@link fetchScripted}. */
+export async function openSocketHub(...answers: readonly ScriptedAnswer[]): Promise<ScriptedHub> {
+  const server = createServer();
+  const { hub, requests, nextAnswer } = register((await listen(server)).url, answers);
+  server.on("request", async (request, response) => {
     const answer = nextAnswer();
     const arrived = { method: request.method, path: request.url, headers: request.headers, body: "" };
     requests.push(arrived);
@@ -54,16 +68,21 @@ export async function openHub(...answers: readonly ScriptedAnswer[]): Promise<Sc
     response.writeHead(status, headers);
     response.end(body);
   });
-  const { url } = await listen(server);
-  valueHubs.set(url, (request) => {
+  return hub;
+}
+
+function register(url: string, answers: readonly ScriptedAnswer[]) {
+  const requests: Arrived[] = [];
+  const nextAnswer = () => answers[Math.min(requests.length, answers.length - 1)] ?? { status: 500 };
+  hubs.set(url, (request) => {
     const answer = nextAnswer();
     if (typeof answer === "function") return undefined;
     requests.push(request);
     const { body, ...init } = contentOf(answer);
     return new Response([204, 304].includes(init.status) ? null : body, init);
   });
-  onTestFinished(() => void valueHubs.delete(url));
-  return {
+  onTestFinished(() => void hubs.delete(url));
+  const hub: ScriptedHub = {
     url,
     requests,
     get calls() {
@@ -73,6 +92,7 @@ export async function openHub(...answers: readonly ScriptedAnswer[]): Promise<Sc
       return JSON.parse(requests.at(-1)?.body ?? "");
     },
   };
+  return { hub, requests, nextAnswer };
 }
 
 function contentOf({ status = 200, headers = {}, json, text }: Exclude<ScriptedAnswer, (...args: never) => void>) {
@@ -84,19 +104,22 @@ function contentOf({ status = 200, headers = {}, json, text }: Exclude<ScriptedA
 }
 
 /** Gets a response that is a value from the Hub in this process, and any other response through a socket. */
-const fetchScripted: typeof fetch = async (input, init) => {
+export const fetchScripted: typeof fetch = async (input, init) => {
   const url = new URL(String(input));
   init?.signal?.throwIfAborted();
-  const body = typeof init?.body === "string" ? init.body : undefined;
   const request = {
     method: init?.method,
     path: `${url.pathname}${url.search}`,
     headers: Object.fromEntries(new Headers(init?.headers)),
-    body: body ?? "",
+    body: typeof init?.body === "string" ? init.body : "",
   };
-  const isText = init?.body === undefined || init.body === null || body !== undefined;
-  return (isText ? valueHubs.get(url.origin)?.(request) : undefined) ?? fetch(input, init);
+  return hubs.get(url.origin)?.(request) ?? fetch(input, init);
 };
+
+/** Creates a client that uses {@link fetchScripted}. */
+export function openClient(hub: { url: string }, options: HubClientOptions = {}): HubClient {
+  return new HubClient({ token, hubUrl: hub.url, fetch: fetchScripted, ...options });
+}
 
 /** The result of {@link connect}. */
 export interface Connected {

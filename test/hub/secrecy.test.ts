@@ -1,10 +1,11 @@
 import { inspect } from "node:util";
 import { describe, expect, test } from "vitest";
-import { HubClient, type WebhookRequest } from "../../src/client.ts";
+import type { WebhookRequest } from "../../src/client.ts";
 import { holdsSecret } from "../support/secrets.ts";
 import {
   closedAddress,
   connect,
+  openClient,
   openHub,
   rejectionOf,
   type ScriptedAnswer,
@@ -156,7 +157,7 @@ describe("Errors contain no secret", () => {
 
 test("Inspecting or serializing the client does not reveal its token", async () => {
   const hub = await openHub({ json: [] });
-  const client = new HubClient({ token, hubUrl: hub.url });
+  const client = openClient(hub);
   await client.webhooks.list();
   for (const value of [client, client.webhooks]) {
     expect(inspect(value, { depth: 10, showHidden: true })).not.toContain(token);

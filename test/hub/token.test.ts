@@ -4,7 +4,7 @@ import { inspect } from "node:util";
 import { beforeEach, describe, expect, test, vi } from "vitest";
 import { HubClient } from "../../src/client.ts";
 import { createFolder } from "../support/temporary-folder.ts";
-import { openHub, rejectionOf } from "./scripted-hub.ts";
+import { openClient, openHub, rejectionOf } from "./scripted-hub.ts";
 
 let home: string;
 
@@ -26,13 +26,13 @@ async function write(path: string, text: string): Promise<string> {
 /** Returns the token that the Hub receives. */
 async function tokenSent(option?: string): Promise<string | undefined> {
   const hub = await openHub({ json: [] });
-  await new HubClient({ token: option, hubUrl: hub.url }).webhooks.list();
+  await openClient(hub, { token: option }).webhooks.list();
   return hub.requests[0]?.headers.authorization?.replace(/^Bearer /, "");
 }
 
 async function refusal(option?: string): Promise<unknown> {
   const hub = await openHub({ json: [] });
-  const error = await rejectionOf(new HubClient({ token: option, hubUrl: hub.url }).webhooks.list());
+  const error = await rejectionOf(openClient(hub, { token: option }).webhooks.list());
   expect(hub.calls).toEqual([]);
   return error;
 }
@@ -82,7 +82,7 @@ describe("The token", () => {
 
   test("is not read again once a call has found it", async () => {
     const hub = await openHub({ json: [] });
-    const client = new HubClient({ hubUrl: hub.url });
+    const client = openClient(hub, { token: undefined });
     expect(await rejectionOf(client.webhooks.list())).toMatchObject({ code: "HUB_TOKEN_MISSING" });
     vi.stubEnv("HF_TOKEN", "hf_first");
     await client.webhooks.list();

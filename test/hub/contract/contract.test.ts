@@ -1,3 +1,4 @@
+import { inspect, isDeepStrictEqual } from "node:util";
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { describe, expect, test } from "vitest";
 import * as z from "zod/mini";
@@ -22,32 +23,28 @@ function namedFields(error: z.core.$ZodError): string {
   return [...new Set(paths.map(shownPath))].join(", ");
 }
 
-/** Returns the problem if a value was not parsed as expected. */
-function findProblem(title: string, test: () => void): string[] {
-  try {
-    test();
-    return [];
-  } catch (error) {
-    return [`${title}: ${error instanceof Error ? error.message.split("\n", 1)[0] : error}`];
-  }
+/** Returns the problem if a value was not parsed as expected. `expect` would take most of the time for thousands of cases. */
+function findProblem(title: string, actual: unknown, expected: unknown): string[] {
+  return isDeepStrictEqual(actual, expected) ? [] : [`${title}: ${inspect(actual)} is not ${inspect(expected)}`];
 }
 
 describe.each(bodyNames)("The facts of %s", (name) => {
+  const cases = casesOf(name);
+
   test("hold for the schema", () => {
     const schema = components[name] ?? z.never();
-    const problems = casesOf(name).flatMap(({ title, body, parsed, refused }) =>
-      findProblem(title, () => {
-        const { data, error } = schema.safeParse(body);
-        expect(error && namedFields(error)).toBe(refused);
-        if (refused === undefined) expect(data).toEqual(parsed);
-      }),
-    );
+    const problems = cases.flatMap(({ title, body, parsed, refused }) => {
+      const { data, error } = schema.safeParse(body);
+      return error || refused !== undefined
+        ? findProblem(title, error && namedFields(error), refused)
+        : findProblem(title, data, parsed);
+    });
     expect(problems).toEqual([]);
   });
 
   test("hold for the document", () => {
     const isValid = documentSchema(`/components/schemas/${name}`);
-    const wrong = casesOf(name).filter(
+    const wrong = cases.filter(
       ({ body, refused, isInvalidByDocument = false }) =>
         isValid(body) !== (refused === undefined && !isInvalidByDocument),
     );
@@ -76,19 +73,15 @@ describe.each(operations.filter(({ query }) => query))(
         const texts = accepted.slice(0, 2).map(({ text }) => text);
         const title = (value: unknown) => `${name} is ${kind}: ${JSON.stringify(value)}`;
         const refuse = (value: unknown, given = schema.safeParse({ [name]: value })) =>
-          findProblem(title(value), () => expect(given.error && namedFields(given.error)).toBe(name));
+          findProblem(title(value), given.error && namedFields(given.error), name);
         return [
-          ...accepted.flatMap(({ text, value }) =>
-            findProblem(title(text), () => {
-              expect(schema.parse({ [name]: text })).toEqual({ ...defaults, [name]: value });
-              expect(z.encode(z.partial(schema), { [name]: value })).toEqual({ [name]: text });
-            }),
-          ),
+          ...accepted.flatMap(({ text, value }) => [
+            ...findProblem(title(text), schema.parse({ [name]: text }), { ...defaults, [name]: value }),
+            ...findProblem(title(value), z.encode(z.partial(schema), { [name]: value }), { [name]: text }),
+          ]),
           ...refused.flatMap((text) => refuse(text)),
           ...(isList ? [] : refuse([...texts, ...texts])),
-          ...(isList
-            ? findProblem(title(texts), () => expect(schema.parse({ [name]: texts })[name]).toEqual(texts))
-            : []),
+          ...(isList ? findProblem(title(texts), schema.parse({ [name]: texts })[name], texts) : []),
           ...refusedValues.flatMap((value) => refuse(value, z.safeEncode(z.partial(schema), { [name]: value }))),
         ];
       });

@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { HubClient } from "../../../src/client.ts";
 import { KeyedQueue } from "../../../src/hub/repositories/repository-context.ts";
-import { allOf, openHub, rejectionOf, type ScriptedAnswer, token } from "../scripted-hub.ts";
+import { allOf, openClient, openHub, rejectionOf, type ScriptedAnswer } from "../scripted-hub.ts";
 
 const user = (name: string) => ({
   ...{ _id: "a".repeat(24), name, fullname: name, avatarUrl: "/a.svg", type: "user" },
@@ -46,7 +45,7 @@ const review = { title: "Review", marker: "review" };
 
 async function open(...answers: ScriptedAnswer[]) {
   const hub = await openHub({ json: whoami }, ...answers);
-  return { hub, repository: new HubClient({ token, hubUrl: hub.url, attempts: 1 }).repo(repo) };
+  return { hub, repository: openClient(hub, { attempts: 1 }).repo(repo) };
 }
 
 describe("The search for a marker", () => {
@@ -101,7 +100,7 @@ test("A list of discussions ends at an empty page, even if the Hub counts more",
     { json: { discussions: [discussion(2)], count: 1e308, start: 0 } },
     { json: { discussions: [], count: 1e308, start: 1 } },
   );
-  const repository = new HubClient({ token, hubUrl: hub.url }).repo(repo);
+  const repository = openClient(hub).repo(repo);
   expect(await allOf(repository.discussions({ status: "open" }))).toHaveLength(1);
   expect(hub.calls).toEqual([
     "GET /api/models/me/bot/discussions?p=0&status=open",

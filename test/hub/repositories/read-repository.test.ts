@@ -1,14 +1,13 @@
 import { describe, expect, test } from "vitest";
 import { HubClient } from "../../../src/client.ts";
 import { compareTrees, readDiff } from "../../../src/hub/repositories/changed-files.ts";
-import { allOf, openHub, rejectionOf, type ScriptedAnswer, token } from "../scripted-hub.ts";
+import { allOf, openClient, openHub, rejectionOf, type ScriptedAnswer, token } from "../scripted-hub.ts";
 
 const file = (path: string, oid: string) => ({ type: "file", path, oid, size: 1 });
 
 async function open(...answers: ScriptedAnswer[]) {
   const hub = await openHub(...answers);
-  const client = new HubClient({ token, hubUrl: hub.url, attempts: 1 });
-  return { hub, repo: client.repo({ type: "dataset", name: "acme/data" }) };
+  return { hub, repo: openClient(hub, { attempts: 1 }).repo({ type: "dataset", name: "acme/data" }) };
 }
 
 describe("changedFiles", () => {
@@ -86,7 +85,7 @@ describe("Files", () => {
     ["space", "/spaces/acme/data/resolve/refs%2Fpr%2F1/a/b%20c.txt"],
   ])("of a %s are read from %s", async (type, path) => {
     const hub = await openHub({ text: "grün" });
-    const repo = new HubClient({ token, hubUrl: hub.url }).repo({ type, name: "acme/data" });
+    const repo = openClient(hub).repo({ type, name: "acme/data" });
     expect(await repo.readText("a/b c.txt", { revision: "refs/pr/1" })).toBe("grün");
     expect(hub.calls).toEqual([`GET ${path}`]);
   });

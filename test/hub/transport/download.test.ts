@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test, vi } from "vitest";
 import * as z from "zod/mini";
 import { Transport, type TransportSettings } from "../../../src/hub/transport/transport.ts";
-import { openHub, rejectionOf, type ScriptedAnswer, token } from "../scripted-hub.ts";
+import { fetchScripted, openHub, rejectionOf, type ScriptedAnswer, token } from "../scripted-hub.ts";
 
 const readFile = {
   method: "get",
@@ -19,7 +19,7 @@ function open(hubUrl: string, settings: Partial<TransportSettings> = {}) {
   const transport = new Transport({
     hubUrl,
     findToken: async () => token,
-    fetch,
+    fetch: fetchScripted,
     timeoutMs: 2000,
     attempts: 2,
     wait: async () => {},

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { HubError } from "../../../src/client.ts";
 import { connect, openHub, rejectionOf, type ScriptedAnswer, token } from "../scripted-hub.ts";
 
 /** Returns the error of a call that gets this response and is not retried. */
@@ -27,7 +28,9 @@ test.each(Object.entries(codes).flatMap(([code, statuses]) => statuses.map((stat
   "The status %i is %s",
   async (status, code) => {
     const retryable = status === 429 || status >= 500;
-    expect(await refusal({ status })).toMatchObject({ name: "HubError", code, status, retryable });
+    const error = await refusal({ status });
+    expect(error).toBeInstanceOf(HubError);
+    expect(error).toMatchObject({ name: "HubError", code, status, retryable });
   },
 );
 

@@ -1,8 +1,16 @@
 import { inspect } from "node:util";
 import { describe, expect, test } from "vitest";
-import { HubClient, type HubFetchInit } from "../../../src/client.ts";
+import type { HubFetchInit } from "../../../src/client.ts";
 import { holdsSecret } from "../../support/secrets.ts";
-import { closedAddress, connect, openHub, rejectionOf, type ScriptedAnswer, token } from "../scripted-hub.ts";
+import {
+  closedAddress,
+  connect,
+  openClient,
+  openHub,
+  rejectionOf,
+  type ScriptedAnswer,
+  token,
+} from "../scripted-hub.ts";
 
 const path = "/api/datasets/acme/data/discussions";
 const post: HubFetchInit = { method: "POST", body: JSON.stringify({ title: "Hello" }) };
@@ -10,7 +18,7 @@ const post: HubFetchInit = { method: "POST", body: JSON.stringify({ title: "Hell
 describe("hub.fetch", () => {
   test("returns the response, and sends the token", async () => {
     const hub = await openHub({ json: { num: 4 }, headers: { "x-request-id": "r-1" } });
-    const client = new HubClient({ hubUrl: hub.url, token });
+    const client = openClient(hub);
     const response = await client.fetch(`${path}?author=ada&p=1`);
     expect([response.status, response.headers.get("x-request-id")]).toEqual([200, "r-1"]);
     expect(await response.json()).toEqual({ num: 4 });
@@ -129,7 +137,7 @@ describe("hub.fetch throws ARGUMENT_INVALID before it sends a request, for", () 
 
   test("and without a token", async () => {
     const hub = await openHub({});
-    const client = new HubClient({ hubUrl: hub.url, token: "with a space" });
+    const client = openClient(hub, { token: "with a space" });
     expect(await rejectionOf(client.fetch(path))).toMatchObject({ code: "HUB_TOKEN_INVALID" });
     expect(hub.calls).toEqual([]);
   });
