@@ -232,9 +232,10 @@ describe("The files of a patch", () => {
     const patch = (path: string) =>
       `diff --git a/${path} b/${path}\nindex 1..2 100644\n--- a/${path}\n+++ b/${path}\n@@ -1,100 +1,100 @@\n${"+line\n".repeat(100)}`;
     const diff = Array.from({ length: 5000 }, (_, index) => patch(`data/file-${index}.json`)).join("");
-    const start = performance.now();
+    // The time of the processor, since other processes delay this one.
+    const start = process.cpuUsage();
     expect(readDiff(diff)).toHaveLength(5000);
-    expect(performance.now() - start).toBeLessThan(1000);
+    expect(process.cpuUsage(start).user).toBeLessThan(1_000_000);
   });
 });
 
