@@ -5,7 +5,6 @@ import { openLocalHub, restart, secret, shareLocalHub, stateFile } from "./suppo
 import { jobRequests, organizationRequests, ownRequests } from "./support/sample-requests.ts";
 
 const requests = [...ownRequests, ...jobRequests, ...organizationRequests];
-const unknownId = "0123456789abcdef01234567";
 const organizations = ["free-org", "team-org", "enterprise-org", "acme"];
 
 /** For requests that change nothing: reads, and refused writes. */
@@ -16,43 +15,34 @@ test("The tests send a request to each of the 35 operations", () => {
   expect(requests.map(({ operationId }) => operationId).sort()).toEqual(
     routes.map(({ operationId }) => operationId).sort(),
   );
-  for (const { operationId, method, path } of routes) {
-    const request = requests.find((candidate) => candidate.operationId === operationId);
-    const [verb = "", target = ""] = request?.line("acme").split(" ") ?? [];
-    expect(verb.toLowerCase()).toBe(method);
-    expect(target).toMatch(new RegExp(`^${path.replace(/\{\w+\}/g, "[^/]+")}$`));
-    expect(organizationRequests.some((candidate) => candidate === request)).toBe(path.includes("/organizations/"));
-  }
 });
 
 describe("A request without a known bearer token gets 401", () => {
   test.each(requests)("$operationId", async ({ line, body }) => {
+    expect((await shared.request(line("acme"), { token: null, body })).status).toBe(401);
+  });
+
+  test("with a message that lists the known tokens, which all have the prefix", async () => {
     const presented: Record<string, string>[] = [
-      {},
-      { authorization: "hf_local" },
-      { authorization: `Basic ${Buffer.from("local-user:hf_local").toString("base64")}` },
-      { authorization: "Token hf_local" },
-      { authorization: "Bearer" },
+      ...["hf_local", `Basic ${Buffer.from("local-user:hf_local").toString("base64")}`, "Token hf_local", "Bearer"].map(
+        (authorization) => ({ authorization }),
+      ),
       ...["nobody", secret, "localx", "LOCAL", "local hf_other"].map((name) => ({
         authorization: `Bearer hf_${name}`,
       })),
       // A known token without its prefix, and a property of every object.
       ...["local", "HF_LOCAL", "constructor"].map((token) => ({ authorization: `Bearer ${token}` })),
-      { cookie: "token=hf_local" },
-      { "x-api-key": "hf_local" },
+      ...[{ cookie: "token=hf_local" }, { "x-api-key": "hf_local" }],
     ];
+    const path = "GET /api/notifications";
     for (const headers of presented) {
-      const answer = await shared.request(line("acme"), { token: null, body, headers });
+      const answer = await shared.request(path, { token: null, headers });
       expect(answer.status, JSON.stringify(headers)).toBe(401);
       expect(answer.headers.get("www-authenticate")).toBe("Bearer");
       expect(`${answer.text}${JSON.stringify([...answer.headers])}${shared.log.text()}`).not.toContain(secret);
     }
-    const asParameter = await shared.request(`${line("acme")}?access_token=hf_local`, { token: null, body });
-    expect(asParameter.status).toBe(401);
-  });
-
-  test("with a message that lists the known tokens, which all have the prefix", async () => {
-    const { text } = await shared.request("GET /api/notifications", { token: null });
+    const { status, text } = await shared.request(`${path}?access_token=hf_local`, { token: null });
+    expect(status).toBe(401);
     for (const { token } of developmentTokens) {
       expect(token).toMatch(/^hf_./);
       expect(text).toContain(token);
@@ -61,16 +51,6 @@ describe("A request without a known bearer token gets 401", () => {
 });
 
 describe("A token with the role read", () => {
-  test("gets 403 for a write", async () => {
-    for (const { line, body } of requests.filter(({ writes }) => writes)) {
-      for (const name of ["acme", "nobody", unknownId]) {
-        const error = "This token has read access only. Use hf_local to write.";
-        const answer = await shared.request(line(name), { token: "hf_read", body });
-        expect(answer, line(name)).toMatchObject({ status: 403, body: { error } });
-      }
-    }
-  });
-
   test("is accepted for a read", async () => {
     const hub = await openLocalHub();
     const { id } = await hub.create({ url: "http://127.0.0.1:1/" });
@@ -182,10 +162,12 @@ test("A refused write changes nothing", async () => {
   const before = await read();
   for (const request of requests.filter(({ writes }) => writes)) {
     const isOfOrganization = organizationRequests.includes(request);
-    for (const token of [null, "hf_read", ...(isOfOrganization ? ["hf_fine", "hf_other"] : [])]) {
+    for (const token of ["hf_read", ...(isOfOrganization ? ["hf_fine", "hf_other"] : [])]) {
       const { status } = await hub.request(request.line("acme"), { token, body: request.body });
-      expect(status, `${request.operationId} ${token}`).toBe(token === null ? 401 : 403);
+      expect(status, `${request.operationId} ${token}`).toBe(403);
     }
+    // A token that cannot write gets 403 for every name.
+    expect((await hub.request(request.line("nobody"), { token: "hf_read", body: request.body })).status).toBe(403);
   }
   expect(await read()).toEqual(before);
 });

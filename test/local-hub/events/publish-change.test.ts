@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { publishChange, type TriggerResult } from "../../../src/local-hub/events/publish-change.ts";
-import type { RepositoryChange } from "../../../src/local-hub/events/repository-change.ts";
+import { eventPayload, type RepositoryChange } from "../../../src/local-hub/events/repository-change.ts";
 import type { HubContext } from "../../../src/local-hub/hub-context.ts";
 import {
   addComment,
@@ -17,7 +17,7 @@ import {
 } from "../../../src/local-hub/resources/repositories/repository-changes.ts";
 import type { StoredRepository } from "../../../src/local-hub/store/repository-store.ts";
 import { pathsIn, readFixture, valueAt } from "../../support/payloads.ts";
-import { openContext, payloadsOf } from "../support/context.ts";
+import { openContext, payloadsOf, storedRepository } from "../support/context.ts";
 
 const user = "local-user";
 const text = { title: "Units?", description: "Which units are these?" };
@@ -104,6 +104,17 @@ test.each<[fixture: string, change: (context: HubContext) => TriggerResult]>([
   const expected = fixtures.split("+").map(readFixture);
   expect(payloads.map(({ event }) => event)).toEqual(expected.map((payload) => valueAt(payload, ["event"])));
   expect(payloads.map(shapeOf)).toEqual(expected.map(shapeOf));
+});
+
+test("A payload lists at most 10,000 changed files of a bucket", () => {
+  const bucket = storedRepository({ type: "bucket" });
+  const files = Array.from({ length: 10_001 }, (_, index) => ({ path: `${index}`, action: "delete" as const }));
+  const listed = [10_000, 10_001].map((count) => {
+    const change = { scope: "repo.content", action: "update", user, before: bucket, after: bucket };
+    return eventPayload({ ...change, updatedFiles: files.slice(0, count) }, { hubUrl: "http://127.0.0.1" });
+  });
+  expect(listed).toMatchObject([{ updatedFiles: { length: 10_000 } }, { updatedFiles: { length: 10_000 } }]);
+  expect(listed.map(({ updatedFilesTruncated }) => updatedFilesTruncated)).toEqual([undefined, true]);
 });
 
 describe("publishChange", () => {

@@ -67,7 +67,7 @@ describe("A running job", () => {
 
   test("can print an endless line, of which only the logged part is kept in memory", async () => {
     const script =
-      'const text = "x".repeat(1 << 20); for (let count = 0; count < 64; count += 1) fs.writeSync(1, text);';
+      'const text = "x".repeat(1 << 20); for (let count = 0; count < 32; count += 1) fs.writeSync(1, text);';
     setFlagsFromString("--expose-gc");
     const collectGarbage: () => void = runInNewContext("gc");
     const before = process.memoryUsage().heapUsed;

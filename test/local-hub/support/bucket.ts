@@ -1,4 +1,4 @@
-import { PutObjectCommand, S3Client, type S3ClientConfig } from "@aws-sdk/client-s3";
+import { GetObjectCommand, PutObjectCommand, S3Client, type S3ClientConfig } from "@aws-sdk/client-s3";
 import { onTestFinished } from "vitest";
 import * as z from "zod";
 import type { LocalHub } from "../../../src/local-hub.ts";
@@ -15,10 +15,23 @@ export function connectS3(hub: LocalHub, config: S3ClientConfig = {}): S3Client 
 export async function openBucket(options: TestHubOptions = {}) {
   const hub = await openLocalHub({ overSocket: true, ...options });
   hub.hub.createBucket("me/store");
-  const s3 = connectS3(hub.hub);
+  let s3: S3Client | undefined;
+  const connect = () => (s3 ??= connectS3(hub.hub));
   const put = (Key: string, Body: string | Uint8Array = "content") =>
-    s3.send(new PutObjectCommand({ Bucket: "store", Key, Body }));
-  return { hub, s3, put };
+    connect().send(new PutObjectCommand({ Bucket: "store", Key, Body }));
+  return {
+    ...{ hub, put },
+    /** The client takes longer to create than many tests. */
+    get s3() {
+      return connect();
+    },
+  };
+}
+
+/** Returns the content of an object in `me/store`. */
+export async function readObject(s3: S3Client, Key: string): Promise<string | undefined> {
+  const { Body } = await s3.send(new GetObjectCommand({ Bucket: "store", Key }));
+  return Body?.transformToString();
 }
 
 const files = z.tuple([z.object({ xetHash: z.string() })]);

@@ -116,11 +116,9 @@ describe("A commit", () => {
     expect(commit).toMatchObject({ id: commitOid, title: "Change files", message: "Why." });
   });
 
-  test("of 500 files is larger than other bodies can be", async () => {
-    const content = "x".repeat(30_000);
-    const lines = Array.from({ length: 500 }, (_, index) => write(`many/${index}.txt`, `${index}${content}`));
-    expect((await send([header, ...lines])).status).toBe(200);
-    expect(await json(`GET ${base}/tree/main/many`)).toHaveLength(500);
+  test("is larger than other bodies can be", async () => {
+    const content = "x".repeat(5_500_000);
+    expect((await send([header, write("many/1.txt", content), write("many/2.txt", content)])).status).toBe(200);
   });
 
   test("needs the current head as its parent", async () => {
