@@ -9,7 +9,7 @@ const id = expect.stringMatching(/^[0-9a-f]{24}$/);
 
 let hub: TestHub;
 beforeEach(async () => {
-  hub = await openLocalHub({ overSocket: true });
+  hub = await openLocalHub();
 });
 
 describe("Creating a webhook", () => {
@@ -201,7 +201,6 @@ describe("The list of webhooks", () => {
 });
 
 describe("Requests of Python", () => {
-  const path = "/api/settings/webhooks";
   const url = "http://127.0.0.1:1/a";
   /** The User-Agent of Python's client. */
   const userAgent = "unknown/None; hf_hub/1.29.0; python/3.13.1";
@@ -209,11 +208,6 @@ describe("Requests of Python", () => {
   function ask(hub: TestHub, line: string, body: object, agent = userAgent): Promise<Answer> {
     return hub.request(line, { body, headers: { "user-agent": agent } });
   }
-
-  let hub: TestHub;
-  beforeEach(async () => {
-    hub = await openLocalHub();
-  });
 
   describe("Python's client, huggingface_hub,", () => {
     test("can omit the domains of a new webhook, and gets a warning that the API requires them", async () => {

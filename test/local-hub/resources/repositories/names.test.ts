@@ -1,12 +1,12 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import { HubClient } from "../../../../src/client.ts";
-import { shareLocalHub } from "../../support/hub.ts";
+import { openLocalHub, type TestHub } from "../../support/hub.ts";
 import { openTarget } from "../../support/target.ts";
 
-/** Reset before each test. */
-const hub = await shareLocalHub();
-
-beforeEach(() => hub.hub.reset());
+let hub: TestHub;
+beforeEach(async () => {
+  hub = await openLocalHub();
+});
 
 const gpt2 = { type: "model", name: "gpt2" } as const;
 
@@ -45,22 +45,24 @@ describe("A repository without an owner", () => {
     expect(await repo.refs()).toMatchObject({ branches: [{ name: "main" }] });
   });
 
-  test.each([
-    ["/api/models/gpt2", 200],
-    ["/api/models/gpt2/revision/main", 200],
-    ["/api/models/gpt2/tree/main/b", 200],
-    ["/gpt2/resolve/main/b/a.txt", 200],
-    ["/datasets/squad/resolve/main/a.txt", 200],
-    ["/api/datasets/squad/commits/main", 200],
-    ["/api/spaces/gpt2", 404],
-    ["/gpt3/resolve/main/a.txt", 404],
-    ["/api/models/gpt3", 404],
-    ["/api/models/gpt3/commits/main", 404],
-  ])("at %s is answered with %i", async (path, status) => {
+  test("is found by its name only", async () => {
     await push("model", "gpt2", { "b/a.txt": "one" });
     await push("dataset", "squad");
-    const answer = await get(path);
-    expect([answer.status, answer.headers.has("x-error-code")]).toEqual([status, status !== 200]);
+    for (const [path, status] of [
+      ["/api/models/gpt2", 200],
+      ["/api/models/gpt2/revision/main", 200],
+      ["/api/models/gpt2/tree/main/b", 200],
+      ["/gpt2/resolve/main/b/a.txt", 200],
+      ["/datasets/squad/resolve/main/a.txt", 200],
+      ["/api/datasets/squad/commits/main", 200],
+      ["/api/spaces/gpt2", 404],
+      ["/gpt3/resolve/main/a.txt", 404],
+      ["/api/models/gpt3", 404],
+      ["/api/models/gpt3/commits/main", 404],
+    ] as const) {
+      const answer = await get(path);
+      expect([answer.status, answer.headers.has("x-error-code")], path).toEqual([status, status !== 200]);
+    }
   });
 
   test("does not hide the repositories of an owner with the same name", async () => {

@@ -1,14 +1,14 @@
 import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import * as z from "zod";
-import { type Answer, type RequestOptions, shareLocalHub } from "../../support/hub.ts";
+import { type Answer, openLocalHub, type RequestOptions, type TestHub } from "../../support/hub.ts";
 
 const create = "POST /api/repos/create";
 const sha = expect.stringMatching(/^[0-9a-f]{40}$/);
 
-/** Reset before each test. */
-const hub = await shareLocalHub();
-
-beforeEach(() => hub.hub.reset());
+let hub: TestHub;
+beforeEach(async () => {
+  hub = await openLocalHub();
+});
 
 /** Creates a model, and returns its ID. */
 async function createModel(name: string, fields: Record<string, unknown> = {}): Promise<string> {
