@@ -50,18 +50,18 @@ describe("A request without a known bearer token gets 401", () => {
   });
 });
 
-describe("A token with the role read", () => {
-  test("is accepted for a read", async () => {
-    const hub = await openLocalHub();
-    const { id } = await hub.create({ url: "http://127.0.0.1:1/" });
-    const job = await hub.runJob();
-    for (const request of requests.filter(({ writes }) => !writes)) {
-      const name = jobRequests.includes(request) ? job : ownRequests.includes(request) ? id : "acme";
-      const { status } = await hub.request(request.line(name), { token: "hf_read" });
-      // A read that requires a token with write permission.
-      expect(status, request.operationId).toBe(request.operationId === "getScimConfig" ? 403 : 200);
-    }
-  });
+test("A token with the role read is accepted for a read", async () => {
+  const hub = await openLocalHub();
+  const { id } = await hub.create({ url: "http://127.0.0.1:1/" });
+  const job = await hub.runJob();
+  for (const request of requests.filter(({ writes }) => !writes)) {
+    const name = jobRequests.includes(request) ? job : ownRequests.includes(request) ? id : "acme";
+    // The prefix can be in any case.
+    const headers = { authorization: "bearer hf_read" };
+    const { status } = await hub.request(request.line(name), { token: null, headers });
+    // A read that requires a token with write permission.
+    expect(status, request.operationId).toBe(request.operationId === "getScimConfig" ? 403 : 200);
+  }
 });
 
 describe("A token with the role fineGrained", () => {
@@ -107,8 +107,9 @@ function accessTo(operationId: string) {
   return found;
 }
 
-describe("The plan of an organization", () => {
-  test.each(organizations)("includes exactly the operations of the plan and lower ones: %s", async (organization) => {
+test.each(organizations)(
+  "The plan of an organization includes exactly the operations of the plan and lower ones: %s",
+  async (organization) => {
     const hub = await openLocalHub();
     for (const { line, body, operationId } of organizationRequests) {
       const { plan, names } = accessTo(operationId);
@@ -118,8 +119,8 @@ describe("The plan of an organization", () => {
       const refusal = new RegExp(`requires the ${names} plan.*${organization}.* Use the organization acme`);
       if (!isIncluded) expect(text).toMatch(refusal);
     }
-  });
-});
+  },
+);
 
 describe("A user", () => {
   test.each([

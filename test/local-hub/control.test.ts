@@ -178,48 +178,42 @@ describe("POST /_local/webhooks/{id}/replay/{logId}", () => {
   });
 });
 
-describe("POST /_local/reset", () => {
-  test("deletes webhooks, logs, repositories and jobs", async () => {
-    const target = await openTarget();
-    const made = await hub.create({ url: target.url });
-    await hub.create({ job: { flavor: "cpu-basic" } });
-    await hub.create({ url: target.url }, { token: "hf_other" });
-    await hub.trigger();
-    const answer = await hub.request("POST /_local/reset", { token: null, text: "{}" });
-    expect([answer.status, answer.text]).toEqual([200, "{}"]);
-    for (const token of ["hf_local", "hf_other"]) {
-      expect((await hub.request("GET /api/settings/webhooks", { token })).body).toEqual([]);
-    }
-    expect((await hub.request("GET /_local/jobs")).body).toEqual([]);
-    expect((await hub.request(`GET /_local/webhooks/${made.id}/deliveries`)).status).toBe(404);
-    expect(await hub.trigger()).toEqual([]);
-    await hub.create({ url: target.url });
-    await hub.trigger();
-    const [before, , after] = target.payloads;
-    expect(after?.repo.id).not.toBe(before?.repo.id);
-  });
+test("POST /_local/reset deletes webhooks, logs, repositories and jobs", async () => {
+  const target = await openTarget();
+  const made = await hub.create({ url: target.url });
+  await hub.create({ job: { flavor: "cpu-basic" } });
+  await hub.create({ url: target.url }, { token: "hf_other" });
+  await hub.trigger();
+  const answer = await hub.request("POST /_local/reset", { token: null, text: "{}" });
+  expect([answer.status, answer.text]).toEqual([200, "{}"]);
+  for (const token of ["hf_local", "hf_other"]) {
+    expect((await hub.request("GET /api/settings/webhooks", { token })).body).toEqual([]);
+  }
+  expect((await hub.request("GET /_local/jobs")).body).toEqual([]);
+  expect((await hub.request(`GET /_local/webhooks/${made.id}/deliveries`)).status).toBe(404);
+  expect(await hub.trigger()).toEqual([]);
+  await hub.create({ url: target.url });
+  await hub.trigger();
+  const [before, , after] = target.payloads;
+  expect(after?.repo.id).not.toBe(before?.repo.id);
 });
 
-describe("A control request from another site", () => {
-  test("is rejected, even as JSON, but one from the page is accepted", async () => {
-    const hub = await openLocalHub({ overSocket: true });
-    const reset = (origin: string) => hub.request("POST /_local/reset", { text: "{}", headers: { origin } });
-    expect(await reset("http://evil.example")).toMatchObject({ status: 403 });
-    expect(await reset("http://127.0.0.1:1")).toMatchObject({ status: 403 });
-    expect(await reset("null")).toMatchObject({ status: 403 });
-    expect(await reset(hub.url)).toMatchObject({ status: 200 });
-  });
+test("A control request from another site is rejected, even as JSON, but one from the page is accepted", async () => {
+  const hub = await openLocalHub({ overSocket: true });
+  const reset = (origin: string) => hub.request("POST /_local/reset", { text: "{}", headers: { origin } });
+  expect(await reset("http://evil.example")).toMatchObject({ status: 403 });
+  expect(await reset("http://127.0.0.1:1")).toMatchObject({ status: 403 });
+  expect(await reset("null")).toMatchObject({ status: 403 });
+  expect(await reset(hub.url)).toMatchObject({ status: 200 });
 });
 
-describe("A too deeply nested event", () => {
-  test.each(["[", '{"a":'])("returns 400 and changes nothing: %s", async (opener) => {
-    const depth = 50_000;
-    const deep = `${opener.repeat(depth)}1${(opener === "[" ? "]" : "}").repeat(depth)}`;
-    const text = JSON.stringify(pushed).replace(/}$/, `,"more":${deep}}`);
-    expect(await hub.request("POST /_local/events", { text })).toMatchObject({
-      status: 400,
-      body: { error: expect.stringContaining("nested too deeply") },
-    });
-    expect(hub.log.lines.filter(({ level }) => level === "error")).toEqual([]);
+test.each(["[", '{"a":'])("A too deeply nested event returns 400 and changes nothing: %s", async (opener) => {
+  const depth = 50_000;
+  const deep = `${opener.repeat(depth)}1${(opener === "[" ? "]" : "}").repeat(depth)}`;
+  const text = JSON.stringify(pushed).replace(/}$/, `,"more":${deep}}`);
+  expect(await hub.request("POST /_local/events", { text })).toMatchObject({
+    status: 400,
+    body: { error: expect.stringContaining("nested too deeply") },
   });
+  expect(hub.log.lines.filter(({ level }) => level === "error")).toEqual([]);
 });

@@ -10,33 +10,31 @@ async function open(options: Parameters<typeof openLocalHub>[0] = {}) {
   return { hub, client: await ConsoleClient.signIn(hub.hub.createConsoleLink()) };
 }
 
-describe("The repositories of the console", () => {
-  test("are listed with their refs and webhooks", async () => {
-    const { hub, client } = await open();
-    const { id } = await hub.create({ url: "http://127.0.0.1:1/" });
-    await hub.trigger();
-    await hub.trigger({
-      repo: { type: "dataset", name: "me/data" },
-      event: { scope: "discussion", action: "create" },
-      discussion: { title: "Where is it from?" },
-    });
-    const { body: list } = await client.get("repositories");
-    expect(list).toMatchObject({
-      repositories: expect.arrayContaining([
-        expect.objectContaining({ type: "dataset", name: "me/data", isPrivate: false, discussions: 1 }),
-      ]),
-      unlisted: 0,
-    });
-    expect((await client.get("repositories/one?type=dataset&name=me/data")).body).toMatchObject({
-      headSha: expect.stringMatching(/^[0-9a-f]{40}$/),
-      refs: [{ name: "refs/heads/main" }],
-      discussions: 1,
-      webhooks: [{ id }],
-      pushCommand: expect.stringContaining("trigger dataset:me/data"),
-    });
-    for (const query of ["type=dataset&name=me/none", "type=none&name=x", "type=dataset&name="])
-      expect(await client.get(`repositories/one?${query}`)).toMatchObject({ status: 404 });
+test("The repositories of the console are listed with their refs and webhooks", async () => {
+  const { hub, client } = await open();
+  const { id } = await hub.create({ url: "http://127.0.0.1:1/" });
+  await hub.trigger();
+  await hub.trigger({
+    repo: { type: "dataset", name: "me/data" },
+    event: { scope: "discussion", action: "create" },
+    discussion: { title: "Where is it from?" },
   });
+  const { body: list } = await client.get("repositories");
+  expect(list).toMatchObject({
+    repositories: expect.arrayContaining([
+      expect.objectContaining({ type: "dataset", name: "me/data", isPrivate: false, discussions: 1 }),
+    ]),
+    unlisted: 0,
+  });
+  expect((await client.get("repositories/one?type=dataset&name=me/data")).body).toMatchObject({
+    headSha: expect.stringMatching(/^[0-9a-f]{40}$/),
+    refs: [{ name: "refs/heads/main" }],
+    discussions: 1,
+    webhooks: [{ id }],
+    pushCommand: expect.stringContaining("trigger dataset:me/data"),
+  });
+  for (const query of ["type=dataset&name=me/none", "type=none&name=x", "type=dataset&name="])
+    expect(await client.get(`repositories/one?${query}`)).toMatchObject({ status: 404 });
 });
 
 describe("The events of the console", () => {
@@ -109,39 +107,35 @@ describe("The events of the console", () => {
   });
 });
 
-describe("The jobs of the console", () => {
-  test("are listed with their logs", async () => {
-    const { hub, client } = await open({ runJobs: true });
-    const id = await hub.runJob({ command: ["sh", "-c", "echo one; echo two; exit 3"], dockerImage: "python" });
-    await waitForJobs(hub);
-    expect((await client.get("jobs")).body).toMatchObject({
-      runsJobs: true,
-      jobs: [{ id, stage: "ERROR", isActive: false, command: expect.stringContaining("echo one"), message: /.+/ }],
-    });
-    const { body } = await client.get(`jobs/one?id=${id}`);
-    expect(body).toMatchObject({
-      logs: [{ number: 1 }, { number: 2, text: "one" }, { number: 3, text: "two" }],
-      image: "python",
-      flavor: "cpu-basic",
-    });
-    expect((await client.get(`jobs/one?id=${id}&after=2`)).body).toMatchObject({ logs: [{ text: "two" }] });
-    expect(await client.get("jobs/one?id=none")).toMatchObject({ status: 404 });
+test("The jobs of the console are listed with their logs", async () => {
+  const { hub, client } = await open({ runJobs: true });
+  const id = await hub.runJob({ command: ["sh", "-c", "echo one; echo two; exit 3"], dockerImage: "python" });
+  await waitForJobs(hub);
+  expect((await client.get("jobs")).body).toMatchObject({
+    runsJobs: true,
+    jobs: [{ id, stage: "ERROR", isActive: false, command: expect.stringContaining("echo one"), message: /.+/ }],
   });
+  const { body } = await client.get(`jobs/one?id=${id}`);
+  expect(body).toMatchObject({
+    logs: [{ number: 1 }, { number: 2, text: "one" }, { number: 3, text: "two" }],
+    image: "python",
+    flavor: "cpu-basic",
+  });
+  expect((await client.get(`jobs/one?id=${id}&after=2`)).body).toMatchObject({ logs: [{ text: "two" }] });
+  expect(await client.get("jobs/one?id=none")).toMatchObject({ status: 404 });
 });
 
-describe("The stream of the console", () => {
-  test("reports which features changed", async () => {
-    const { hub, client } = await open();
-    const stop = new AbortController();
-    onTestFinished(() => stop.abort());
-    const reader = (await client.stream({ signal: stop.signal })).getReader();
-    await reader.read();
-    await hub.create({ url: "http://127.0.0.1:1/" });
-    const { value } = await reader.read();
-    expect(JSON.parse(value?.replace("data: ", "") ?? "")).toEqual({
-      type: "changed",
-      features: ["webhooks", "events", "send"],
-    });
+test("The stream of the console reports which features changed", async () => {
+  const { hub, client } = await open();
+  const stop = new AbortController();
+  onTestFinished(() => stop.abort());
+  const reader = (await client.stream({ signal: stop.signal })).getReader();
+  await reader.read();
+  await hub.create({ url: "http://127.0.0.1:1/" });
+  const { value } = await reader.read();
+  expect(JSON.parse(value?.replace("data: ", "") ?? "")).toEqual({
+    type: "changed",
+    features: ["webhooks", "events", "send"],
   });
 });
 

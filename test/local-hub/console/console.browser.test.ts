@@ -393,26 +393,24 @@ describe("Repositories", () => {
   });
 });
 
-describe("Jobs", () => {
-  test("show their log while they run", async () => {
-    const hub = await openLocalHub({ runJobs: true });
-    const page = await signIn(hub);
-    await visit(page, "#/jobs", "Jobs");
-    // The job ends when its input file exists, so the test does not depend on timing.
-    const script = 'echo first; until [ -e "$DONE" ]; do sleep 0.05; done; echo second';
-    const done = `/tmp/hub-webhooks-${crypto.randomUUID()}`;
-    await hub.runJob({ command: ["sh", "-c", script], dockerImage: "python", environment: { DONE: done } });
-    await page.getByRole("link", { name: /echo first/ }).click();
-    const details = pane(page, "Job");
-    const log = details.getByRole("region", { name: "Lines of the log" });
-    await log.getByText("first").waitFor();
-    await details.locator(".delivery-title").getByText("Running").waitFor();
-    expect(await log.textContent()).not.toContain("second");
-    await hub.runJob({ command: ["touch", done], dockerImage: "python" });
-    await log.getByText("second").waitFor();
-    await details.locator(".delivery-title").getByText("Completed").waitFor();
-    await hub.runJob({ command: ["rm", done], dockerImage: "python" });
-  });
+test("Jobs show their log while they run", async () => {
+  const hub = await openLocalHub({ runJobs: true });
+  const page = await signIn(hub);
+  await visit(page, "#/jobs", "Jobs");
+  // The job ends when its input file exists, so the test does not depend on timing.
+  const script = 'echo first; until [ -e "$DONE" ]; do sleep 0.05; done; echo second';
+  const done = `/tmp/hub-webhooks-${crypto.randomUUID()}`;
+  await hub.runJob({ command: ["sh", "-c", script], dockerImage: "python", environment: { DONE: done } });
+  await page.getByRole("link", { name: /echo first/ }).click();
+  const details = pane(page, "Job");
+  const log = details.getByRole("region", { name: "Lines of the log" });
+  await log.getByText("first").waitFor();
+  await details.locator(".delivery-title").getByText("Running").waitFor();
+  expect(await log.textContent()).not.toContain("second");
+  await hub.runJob({ command: ["touch", done], dockerImage: "python" });
+  await log.getByText("second").waitFor();
+  await details.locator(".delivery-title").getByText("Completed").waitFor();
+  await hub.runJob({ command: ["rm", done], dockerImage: "python" });
 });
 
 describe("Events", () => {

@@ -50,25 +50,23 @@ async function send({ client, hub }: Opened, request: SendRequest) {
   return answer;
 }
 
-describe("The options", () => {
-  test("list the events, the repositories of webhooks first, and samples", async () => {
-    const { client } = await open();
-    const { body } = await client.get("send/options");
-    expect(body).toMatchObject({
-      defaultRepository: "dataset:me/data",
-      scopes: expect.arrayContaining([{ scope: "discussion.comment", actions: ["create", "update"] }]),
-      repositories: expect.arrayContaining(["dataset:me/data", "dataset:local-user/notes"]),
-      samples: expect.arrayContaining([
-        { name: "repo.content update (bucket)", scope: "repo.content", action: "update", repoType: "bucket" },
-      ]),
-    });
-    const { samples } = Object(body);
-    for (const { scope, action, repoType } of samples)
-      expect(JSON.parse(await draft(client, `${scope} ${action}`, `${repoType}:acme/data`))).toMatchObject({
-        event: { scope, action },
-        repo: { type: repoType, name: "acme/data" },
-      });
+test("The options list the events, the repositories of webhooks first, and samples", async () => {
+  const { client } = await open();
+  const { body } = await client.get("send/options");
+  expect(body).toMatchObject({
+    defaultRepository: "dataset:me/data",
+    scopes: expect.arrayContaining([{ scope: "discussion.comment", actions: ["create", "update"] }]),
+    repositories: expect.arrayContaining(["dataset:me/data", "dataset:local-user/notes"]),
+    samples: expect.arrayContaining([
+      { name: "repo.content update (bucket)", scope: "repo.content", action: "update", repoType: "bucket" },
+    ]),
   });
+  const { samples } = Object(body);
+  for (const { scope, action, repoType } of samples)
+    expect(JSON.parse(await draft(client, `${scope} ${action}`, `${repoType}:acme/data`))).toMatchObject({
+      event: { scope, action },
+      repo: { type: repoType, name: "acme/data" },
+    });
 });
 
 describe("A draft", () => {
@@ -257,26 +255,24 @@ describe("A payload with other edits", () => {
   });
 });
 
-describe("An invalid payload", () => {
-  test("is not sent, and its problems have paths", async () => {
-    const { client, target } = await open();
-    const base = JSON.parse(await draft(client, "repo.content update"));
-    const rows: [body: string, path: (string | number)[]][] = [
-      ["{", []],
-      ["[".repeat(200) + "]".repeat(200), []],
-      ["[]", []],
-      [JSON.stringify({ ...base, repo: { ...base.repo, private: "yes" } }), ["repo", "private"]],
-      [JSON.stringify({ ...base, updatedRefs: undefined }), ["updatedRefs"]],
-      [JSON.stringify({ ...base, updatedRefs: [{ ref: 1 }] }), ["updatedRefs", 0, "ref"]],
-    ];
-    for (const [body, path] of rows) {
-      const fields = expect.arrayContaining([expect.objectContaining({ path })]);
-      expect((await client.post("send/preview", { body })).body).toMatchObject({ problems: fields, recipients: [] });
-      const refused = { status: 422, body: { code: "PAYLOAD_INVALID", fields } };
-      expect(await client.post("send", { body }), body).toMatchObject(refused);
-    }
-    expect(target.requests).toEqual([]);
-  });
+test("An invalid payload is not sent, and its problems have paths", async () => {
+  const { client, target } = await open();
+  const base = JSON.parse(await draft(client, "repo.content update"));
+  const rows: [body: string, path: (string | number)[]][] = [
+    ["{", []],
+    ["[".repeat(200) + "]".repeat(200), []],
+    ["[]", []],
+    [JSON.stringify({ ...base, repo: { ...base.repo, private: "yes" } }), ["repo", "private"]],
+    [JSON.stringify({ ...base, updatedRefs: undefined }), ["updatedRefs"]],
+    [JSON.stringify({ ...base, updatedRefs: [{ ref: 1 }] }), ["updatedRefs", 0, "ref"]],
+  ];
+  for (const [body, path] of rows) {
+    const fields = expect.arrayContaining([expect.objectContaining({ path })]);
+    expect((await client.post("send/preview", { body })).body).toMatchObject({ problems: fields, recipients: [] });
+    const refused = { status: 422, body: { code: "PAYLOAD_INVALID", fields } };
+    expect(await client.post("send", { body }), body).toMatchObject(refused);
+  }
+  expect(target.requests).toEqual([]);
 });
 
 test("A request that chooses endpoints is refused, because the local Hub sends to webhooks", async () => {
@@ -350,17 +346,15 @@ describe("The preview", () => {
   });
 });
 
-describe("A console in memory", () => {
-  test("sends without a socket of its own", async () => {
-    const { context } = openContext();
-    const console = createHubConsole(context);
-    onTestFinished(() => console.close());
-    const client = await ConsoleClient.signIn(console.createSignInLink(context.hubUrl), (path, init) =>
-      console.fetch(new Request(`${context.hubUrl}${path}`, init)),
-    );
-    const body = await draft(client, "repo.content update");
-    expect((await client.post("send", { body, draft: body })).body).toMatchObject({
-      deliveries: [{ recipient: "http://127.0.0.1:1/" }],
-    });
+test("A console in memory sends without a socket of its own", async () => {
+  const { context } = openContext();
+  const console = createHubConsole(context);
+  onTestFinished(() => console.close());
+  const client = await ConsoleClient.signIn(console.createSignInLink(context.hubUrl), (path, init) =>
+    console.fetch(new Request(`${context.hubUrl}${path}`, init)),
+  );
+  const body = await draft(client, "repo.content update");
+  expect((await client.post("send", { body, draft: body })).body).toMatchObject({
+    deliveries: [{ recipient: "http://127.0.0.1:1/" }],
   });
 });

@@ -106,37 +106,34 @@ describe("The status of a response", () => {
   });
 });
 
-describe("A misbehaving receiver", () => {
-  test.each([
-    {
-      what: "closes the connection without a response",
-      answer: (_request: unknown, response: ServerResponse) => void response.destroy(),
-      reason: /hang up|ECONNRESET/,
-    },
-    {
-      what: "responds with bytes that are not HTTP",
-      answer: (request: IncomingMessage) => void request.socket.end("hello, this is a mail server\r\n\r\n"),
-      reason: /Parse Error/,
-    },
-    {
-      what: "closes the connection in the middle of its response",
-      answer: (request: IncomingMessage) =>
-        void request.socket.end("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf"),
-      reason: /ended early/,
-    },
-    {
-      what: "responds with an endless header",
-      answer: (request: IncomingMessage) =>
-        void request.socket.write(`HTTP/1.1 200 OK\r\nX: ${"x".repeat(200_000)}\r\n\r\n`),
-      reason: /Overflow|hang up|ECONNRESET/i,
-    },
-  ])("$what: the attempt fails, and the next one succeeds", async ({ answer, reason }) => {
-    const { hub, id } = await openWebhook([answer, 200], { timeout: 500 });
-    expect(await hub.trigger()).toMatchObject([{ status: 200 }]);
-    const [last, first] = await hub.entries(id);
-    expect(last).toMatchObject({ status: 200, attempt: 2 });
-    expect(first).toMatchObject({ status: null, response: null, attempt: 1, error: expect.stringMatching(reason) });
-  });
+test.each([
+  {
+    what: "closes the connection without a response",
+    answer: (_request: unknown, response: ServerResponse) => void response.destroy(),
+    reason: /hang up|ECONNRESET/,
+  },
+  {
+    what: "responds with bytes that are not HTTP",
+    answer: (request: IncomingMessage) => void request.socket.end("hello, this is a mail server\r\n\r\n"),
+    reason: /Parse Error/,
+  },
+  {
+    what: "closes the connection in the middle of its response",
+    answer: (request: IncomingMessage) => void request.socket.end("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf"),
+    reason: /ended early/,
+  },
+  {
+    what: "responds with an endless header",
+    answer: (request: IncomingMessage) =>
+      void request.socket.write(`HTTP/1.1 200 OK\r\nX: ${"x".repeat(200_000)}\r\n\r\n`),
+    reason: /Overflow|hang up|ECONNRESET/i,
+  },
+])("An attempt fails if the receiver $what, and the next one succeeds", async ({ answer, reason }) => {
+  const { hub, id } = await openWebhook([answer, 200], { timeout: 500 });
+  expect(await hub.trigger()).toMatchObject([{ status: 200 }]);
+  const [last, first] = await hub.entries(id);
+  expect(last).toMatchObject({ status: 200, attempt: 2 });
+  expect(first).toMatchObject({ status: null, response: null, attempt: 1, error: expect.stringMatching(reason) });
 });
 
 test.each([

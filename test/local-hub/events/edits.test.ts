@@ -114,29 +114,27 @@ describe("A reported delivery", () => {
   });
 });
 
-describe("A webhook that watches the repository but does not fire", () => {
-  test("is reported with the reason", async () => {
-    const hub = await openLocalHub({ triggersPerDay: 1 });
-    const url = "http://127.0.0.1:1/";
-    const used = await hub.create({ job: { flavor: "cpu-basic" } });
-    await hub.trigger();
-    const disabled = await hub.create({ url });
-    await hub.setState(disabled.id, "disable");
-    const domain = await hub.create({ url, domains: ["discussion"] });
-    const foreign = await hub.create({ url }, { token: "hf_other" });
-    await hub.create({ url, watched: [{ type: "model", name: "me/net" }] });
-    const body = { ...pushed, repo: { ...data, private: true } };
-    const { body: answer } = await hub.request("POST /_local/events?wait=true", { body });
-    const expected = [
-      { webhookId: disabled.id, url, reason: "disabled" },
-      { webhookId: domain.id, url, reason: "domain" },
-      { webhookId: foreign.id, url, reason: "private" },
-      { webhookId: used.id, url: `${hub.url}/_local/jobs`, reason: "daily-limit" },
-    ];
-    expect(answer).toEqual({ deliveries: [], notFired: expected, notified: [] });
-    const preview = await hub.request("POST /_local/events?dryRun=true", { body });
-    expect(preview.body).toMatchObject({ webhooks: [], notFired: expected });
-  });
+test("A webhook that watches the repository but does not fire is reported with the reason", async () => {
+  const hub = await openLocalHub({ triggersPerDay: 1 });
+  const url = "http://127.0.0.1:1/";
+  const used = await hub.create({ job: { flavor: "cpu-basic" } });
+  await hub.trigger();
+  const disabled = await hub.create({ url });
+  await hub.setState(disabled.id, "disable");
+  const domain = await hub.create({ url, domains: ["discussion"] });
+  const foreign = await hub.create({ url }, { token: "hf_other" });
+  await hub.create({ url, watched: [{ type: "model", name: "me/net" }] });
+  const body = { ...pushed, repo: { ...data, private: true } };
+  const { body: answer } = await hub.request("POST /_local/events?wait=true", { body });
+  const expected = [
+    { webhookId: disabled.id, url, reason: "disabled" },
+    { webhookId: domain.id, url, reason: "domain" },
+    { webhookId: foreign.id, url, reason: "private" },
+    { webhookId: used.id, url: `${hub.url}/_local/jobs`, reason: "daily-limit" },
+  ];
+  expect(answer).toEqual({ deliveries: [], notFired: expected, notified: [] });
+  const preview = await hub.request("POST /_local/events?dryRun=true", { body });
+  expect(preview.body).toMatchObject({ webhooks: [], notFired: expected });
 });
 
 describe("POST /_local/events?dryRun=true", () => {
@@ -173,24 +171,22 @@ describe("POST /_local/events?dryRun=true", () => {
   });
 });
 
-describe("GET /_local/webhooks", () => {
-  test("lists the webhooks of all users, without secrets", async () => {
-    const url = `http://bot:${secret}@127.0.0.1:1/?secret=${secret}`;
-    const mine = await hub.create({ url, secret });
-    const other = await hub.create({ job: { flavor: "cpu-basic", command: ["true"] } }, { token: "hf_other" });
-    const answer = await hub.request("GET /_local/webhooks", { token: null });
-    expect(answer.text).not.toContain(secret);
-    expect(answer.body).toMatchObject([
-      {
-        id: mine.id,
-        owner: "local-user",
-        state: "enabled",
-        target: { kind: "url", url: "http://bot:***@127.0.0.1:1/?secret=***" },
-        watched: [data],
-        domains: ["repo", "discussion"],
-        secretIsSet: true,
-      },
-      { id: other.id, owner: "other-user", target: { kind: "job", description: "true" }, secretIsSet: false },
-    ]);
-  });
+test("GET /_local/webhooks lists the webhooks of all users, without secrets", async () => {
+  const url = `http://bot:${secret}@127.0.0.1:1/?secret=${secret}`;
+  const mine = await hub.create({ url, secret });
+  const other = await hub.create({ job: { flavor: "cpu-basic", command: ["true"] } }, { token: "hf_other" });
+  const answer = await hub.request("GET /_local/webhooks", { token: null });
+  expect(answer.text).not.toContain(secret);
+  expect(answer.body).toMatchObject([
+    {
+      id: mine.id,
+      owner: "local-user",
+      state: "enabled",
+      target: { kind: "url", url: "http://bot:***@127.0.0.1:1/?secret=***" },
+      watched: [data],
+      domains: ["repo", "discussion"],
+      secretIsSet: true,
+    },
+    { id: other.id, owner: "other-user", target: { kind: "job", description: "true" }, secretIsSet: false },
+  ]);
 });

@@ -140,17 +140,6 @@ describe("A property name of every object, such as __proto__,", () => {
   });
 });
 
-describe("The methods of LocalHub", () => {
-  test("push() triggers a push with any fields of the payload", async () => {
-    const { hub, target, webhookId } = await openWatchedTarget();
-    const updatedRefs = [{ ref: "refs/pr/1", oldSha: null, newSha: "5" }];
-    expect(await hub.hub.push(data, { updatedRefs, note: 7 })).toMatchObject([
-      { webhookId, deliveryId: target.ids[0], logId: id, status: 200 },
-    ]);
-    expect(target.payloads[0]).toMatchObject({ event: pushed.event, updatedRefs, note: 7 });
-  });
-});
-
 async function hub200(hub: TestHub, text: string): Promise<void> {
   const answer = await hub.request("POST /_local/events?wait=true", { text });
   expect(answer.status, answer.text).toBe(200);

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { publishChange, type TriggerResult } from "../../../src/local-hub/events/publish-change.ts";
 import { eventPayload, type RepositoryChange } from "../../../src/local-hub/events/repository-change.ts";
 import type { HubContext } from "../../../src/local-hub/hub-context.ts";
@@ -117,18 +117,16 @@ test("A payload lists at most 10,000 changed files of a bucket", () => {
   expect(listed.map(({ updatedFilesTruncated }) => updatedFilesTruncated)).toEqual([undefined, true]);
 });
 
-describe("publishChange", () => {
-  test("only collects the change if the context collects changes", () => {
-    const { context } = openContext();
-    const collectedChanges: RepositoryChange[] = [];
-    const { result, repository } = createRepository(
-      { ...context, collectedChanges },
-      { type: "model", name: "acme/net", user },
-    );
-    expect(result).toEqual({ deliveries: [], notFired: [], notified: [] });
-    expect(collectedChanges).toMatchObject([{ scope: "repo", action: "create", after: repository }]);
-    expect(payloadsOf(context, publishChange(context, collectedChanges[0] ?? fail()))).toHaveLength(1);
-  });
+test("publishChange only collects the change if the context collects changes", () => {
+  const { context } = openContext();
+  const collectedChanges: RepositoryChange[] = [];
+  const { result, repository } = createRepository(
+    { ...context, collectedChanges },
+    { type: "model", name: "acme/net", user },
+  );
+  expect(result).toEqual({ deliveries: [], notFired: [], notified: [] });
+  expect(collectedChanges).toMatchObject([{ scope: "repo", action: "create", after: repository }]);
+  expect(payloadsOf(context, publishChange(context, collectedChanges[0] ?? fail()))).toHaveLength(1);
 });
 
 function fail(): never {

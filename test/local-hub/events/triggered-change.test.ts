@@ -161,27 +161,23 @@ describe("A triggered push", () => {
   });
 });
 
-describe("A triggered event on a missing repository", () => {
-  test("creates the repository with its first commit, without an event", () => {
-    const { content, trigger, stored } = openTrigger();
-    const payloads = trigger({ repo: { ...repo, private: true }, event: { scope: "repo.config", action: "update" } });
-    expect(payloads).toMatchObject([{ event: { scope: "repo.config" }, updatedConfig: {}, repo: { private: true } }]);
-    expect(stored().private).toBe(true);
-    expect(content.resolve(stored().id, "main")).toMatchObject({ title: "initial commit" });
-  });
+test("A triggered event on a missing repository creates the repository with its first commit, without an event", () => {
+  const { content, trigger, stored } = openTrigger();
+  const payloads = trigger({ repo: { ...repo, private: true }, event: { scope: "repo.config", action: "update" } });
+  expect(payloads).toMatchObject([{ event: { scope: "repo.config" }, updatedConfig: {}, repo: { private: true } }]);
+  expect(stored().private).toBe(true);
+  expect(content.resolve(stored().id, "main")).toMatchObject({ title: "initial commit" });
 });
 
-describe("A triggered change of a repository", () => {
-  test("moves it to the new name, replaces a repository of this name, and leaves a redirect", () => {
-    const { trigger, stored, repositories } = openTrigger();
-    trigger(pushed);
-    trigger({ ...pushed, repo: { ...repo, name: "acme/data" } });
-    const before = stored();
-    const payloads = trigger({ repo, event: { scope: "repo", action: "move" }, movedTo: { name: "acme/data" } });
-    expect(payloads).toMatchObject([{ repo: { name: "me/data", id: before.id }, movedTo: { name: "acme/data" } }]);
-    expect(repositories.all()).toEqual([{ ...before, name: "acme/data" }]);
-    expect(repositories.findMoved(repo)?.id).toBe(before.id);
-  });
+test("A triggered change of a repository moves it to the new name, replaces a repository of this name, and leaves a redirect", () => {
+  const { trigger, stored, repositories } = openTrigger();
+  trigger(pushed);
+  trigger({ ...pushed, repo: { ...repo, name: "acme/data" } });
+  const before = stored();
+  const payloads = trigger({ repo, event: { scope: "repo", action: "move" }, movedTo: { name: "acme/data" } });
+  expect(payloads).toMatchObject([{ repo: { name: "me/data", id: before.id }, movedTo: { name: "acme/data" } }]);
+  expect(repositories.all()).toEqual([{ ...before, name: "acme/data" }]);
+  expect(repositories.findMoved(repo)?.id).toBe(before.id);
 });
 
 test.each<[scope: string, action: string, further?: object]>([
@@ -207,12 +203,10 @@ test.each<[scope: string, action: string, further?: object]>([
   expect(Object.keys(fired ?? {}).sort()).toEqual(Object.keys(Object(payload)).sort());
 });
 
-describe("A repository", () => {
-  test("is only updated by an unknown narrower scope", async () => {
-    const heard = await openWatchedTarget();
-    const first = await triggerAndReceive(heard, pushed);
-    const narrower = await triggerAndReceive(heard, { repo: data, event: { scope: "repo.dois", action: "delete" } });
-    expect(narrower.event).toEqual({ scope: "repo.dois", action: "delete" });
-    expect((await triggerAndReceive(heard, pushed)).repo.id).toBe(first.repo.id);
-  });
+test("A repository is only updated by an unknown narrower scope", async () => {
+  const heard = await openWatchedTarget();
+  const first = await triggerAndReceive(heard, pushed);
+  const narrower = await triggerAndReceive(heard, { repo: data, event: { scope: "repo.dois", action: "delete" } });
+  expect(narrower.event).toEqual({ scope: "repo.dois", action: "delete" });
+  expect((await triggerAndReceive(heard, pushed)).repo.id).toBe(first.repo.id);
 });

@@ -39,26 +39,24 @@ function pathsOf(tree: string): string[] {
   return entries.filter(({ type }) => type === "file").map(({ path }) => path);
 }
 
-describe("Objects", () => {
-  test("have the IDs of git", () => {
-    const root = createFolder();
-    const git = (args: string[], input = "") =>
-      execFileSync("git", ["-C", root, "-c", "core.quotePath=off", ...args], { input, encoding: "utf8" }).trim();
-    git(["init", "--quiet"]);
-    const files = ["a.txt", "a/b.txt", "a-b", "a0", "ä/ö.txt", "z/y/x", "\u{1f917}", "\uff5e", "\uff5e-x"];
-    const made = commit(
-      files.map((path) => add(path)),
-      { title: "First", message: "More\nwords" },
-    );
-    const blobs = files.map((path) => `M 100644 inline "${path}"\ndata ${Buffer.byteLength(path)}\n${path}\n`);
-    const details = "committer me <me@users.noreply.localhost> 1767225601 +0000\ndata 18\nFirst\n\nMore\nwords\n";
-    git(["fast-import", "--quiet"], `commit refs/heads/main\n${details}${blobs.join("")}`);
-    expect(made.oid).toBe(git(["rev-parse", "refs/heads/main"]));
-    const entries = files.map((path) => `100644 blob ${content.find(made.tree, path)?.oid}\t${path}`);
-    const listed = git(["ls-tree", "-r", made.tree]).split("\n");
-    expect(listed.toSorted()).toEqual(entries.sort());
-    expect(pathsOf(made.tree)).toEqual(listed.map((line) => line.split("\t")[1]));
-  });
+test("Objects have the IDs of git", () => {
+  const root = createFolder();
+  const git = (args: string[], input = "") =>
+    execFileSync("git", ["-C", root, "-c", "core.quotePath=off", ...args], { input, encoding: "utf8" }).trim();
+  git(["init", "--quiet"]);
+  const files = ["a.txt", "a/b.txt", "a-b", "a0", "ä/ö.txt", "z/y/x", "\u{1f917}", "\uff5e", "\uff5e-x"];
+  const made = commit(
+    files.map((path) => add(path)),
+    { title: "First", message: "More\nwords" },
+  );
+  const blobs = files.map((path) => `M 100644 inline "${path}"\ndata ${Buffer.byteLength(path)}\n${path}\n`);
+  const details = "committer me <me@users.noreply.localhost> 1767225601 +0000\ndata 18\nFirst\n\nMore\nwords\n";
+  git(["fast-import", "--quiet"], `commit refs/heads/main\n${details}${blobs.join("")}`);
+  expect(made.oid).toBe(git(["rev-parse", "refs/heads/main"]));
+  const entries = files.map((path) => `100644 blob ${content.find(made.tree, path)?.oid}\t${path}`);
+  const listed = git(["ls-tree", "-r", made.tree]).split("\n");
+  expect(listed.toSorted()).toEqual(entries.sort());
+  expect(pathsOf(made.tree)).toEqual(listed.map((line) => line.split("\t")[1]));
 });
 
 describe("createCommit", () => {

@@ -218,33 +218,31 @@ test("A process that is canceled after its timeout keeps its reason, and is kill
   expect(timers.of(5_000)).toMatchObject([{ cleared: 1 }]);
 });
 
-describe("A job that exceeds its timeout", () => {
-  test("is stopped with all its processes, even those that ignore SIGTERM", async () => {
-    const { setTimeout } = globalThis;
-    // A process that ignores SIGTERM is killed 5 s later.
-    const timers = vi
-      .spyOn(globalThis, "setTimeout")
-      .mockImplementation((callback, milliseconds, ...given) =>
-        setTimeout(callback, milliseconds === 5_000 ? 100 : milliseconds, ...given),
-      );
-    onTestFinished(() => timers.mockRestore());
-    const hub = await openLocalHub({ runJobs: true });
-    const commands = {
-      willing: "sleep 600 & echo begun; sleep 600",
-      stubborn: `trap '' TERM; (while :; do sleep 0.1; done) & echo begun; while :; do sleep 0.1; done`,
-    };
-    for (const [name, script] of Object.entries(commands)) {
-      await hub.create({
-        watched: [{ type: "model", name: `me/${name}` }],
-        job: { flavor: "cpu-basic", command: ["sh", "-c", script], timeoutSeconds: 1 },
-      });
-      await hub.trigger({ ...pushed, repo: { type: "model", name: `me/${name}` } });
-    }
-    // The job ends only after the whole process group is gone, because then the outputs close.
-    for (const { status } of await waitForJobs(hub, 2)) {
-      expect(status).toEqual({ stage: "ERROR", message: expect.stringContaining("1 s"), failureCount: 1 });
-    }
-    expect(output(hub)).toEqual(["begun", "begun"]);
-    expect(timers.mock.calls.filter(([, milliseconds]) => milliseconds === 5_000)).not.toEqual([]);
-  });
+test("A job that exceeds its timeout is stopped with all its processes, even those that ignore SIGTERM", async () => {
+  const { setTimeout } = globalThis;
+  // A process that ignores SIGTERM is killed 5 s later.
+  const timers = vi
+    .spyOn(globalThis, "setTimeout")
+    .mockImplementation((callback, milliseconds, ...given) =>
+      setTimeout(callback, milliseconds === 5_000 ? 100 : milliseconds, ...given),
+    );
+  onTestFinished(() => timers.mockRestore());
+  const hub = await openLocalHub({ runJobs: true });
+  const commands = {
+    willing: "sleep 600 & echo begun; sleep 600",
+    stubborn: `trap '' TERM; (while :; do sleep 0.1; done) & echo begun; while :; do sleep 0.1; done`,
+  };
+  for (const [name, script] of Object.entries(commands)) {
+    await hub.create({
+      watched: [{ type: "model", name: `me/${name}` }],
+      job: { flavor: "cpu-basic", command: ["sh", "-c", script], timeoutSeconds: 1 },
+    });
+    await hub.trigger({ ...pushed, repo: { type: "model", name: `me/${name}` } });
+  }
+  // The job ends only after the whole process group is gone, because then the outputs close.
+  for (const { status } of await waitForJobs(hub, 2)) {
+    expect(status).toEqual({ stage: "ERROR", message: expect.stringContaining("1 s"), failureCount: 1 });
+  }
+  expect(output(hub)).toEqual(["begun", "begun"]);
+  expect(timers.mock.calls.filter(([, milliseconds]) => milliseconds === 5_000)).not.toEqual([]);
 });

@@ -91,15 +91,13 @@ describe("Settings", () => {
     hub = await openLocalHub();
   });
 
-  describe("The MCP tools", () => {
-    test("include those of the Hub and of Spaces, for every token that can read", async () => {
-      const { body } = await hub.request("GET /api/settings/mcp", { token: "hf_read" });
-      expect(body).toMatchObject({
-        builtInTools: expect.arrayContaining(["hub_repo_search"]),
-        spaceTools: [{ name: "acme/playground", subdomain: "acme-playground" }, {}],
-      });
-      expect((await hub.request("GET /api/settings/mcp", { token: null })).status).toBe(401);
+  test("The MCP tools include those of the Hub and of Spaces, for every token that can read", async () => {
+    const { body } = await hub.request("GET /api/settings/mcp", { token: "hf_read" });
+    expect(body).toMatchObject({
+      builtInTools: expect.arrayContaining(["hub_repo_search"]),
+      spaceTools: [{ name: "acme/playground", subdomain: "acme-playground" }, {}],
     });
+    expect((await hub.request("GET /api/settings/mcp", { token: null })).status).toBe(401);
   });
 
   test("change only where a request has values, of this user only", async () => {

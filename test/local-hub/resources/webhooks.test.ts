@@ -135,20 +135,18 @@ describe("Updating a webhook", () => {
   });
 });
 
-describe("Disabling and enabling a webhook", () => {
-  test("changes and returns its state, and can be repeated", async () => {
-    const made = await hub.create({ url: "http://127.0.0.1:1/" });
-    for (const [action, disabled] of [
-      ["disable", true],
-      ["disable", true],
-      ["enable", false],
-      ["enable", false],
-    ] as const) {
-      const answer = await hub.request(`POST ${path}/${made.id}/${action}`);
-      expect([answer.status, answer.body]).toEqual([200, { webhook: { ...made, disabled } }]);
-      expect(await hub.get(made.id)).toEqual({ ...made, disabled });
-    }
-  });
+test("Disabling and enabling a webhook changes and returns its state, and can be repeated", async () => {
+  const made = await hub.create({ url: "http://127.0.0.1:1/" });
+  for (const [action, disabled] of [
+    ["disable", true],
+    ["disable", true],
+    ["enable", false],
+    ["enable", false],
+  ] as const) {
+    const answer = await hub.request(`POST ${path}/${made.id}/${action}`);
+    expect([answer.status, answer.body]).toEqual([200, { webhook: { ...made, disabled } }]);
+    expect(await hub.get(made.id)).toEqual({ ...made, disabled });
+  }
 });
 
 describe("Deleting a webhook", () => {
@@ -172,32 +170,28 @@ describe("Deleting a webhook", () => {
   });
 });
 
-describe("lastTriggerAt", () => {
-  test("is set in UTC after the webhook fires", async () => {
-    const clock = { now: Date.UTC(2026, 0, 31, 9, 15, 27, 123) };
-    const target = await openTarget(500);
-    const hub = await openLocalHub({ now: () => clock.now });
-    const made = await hub.create({ url: target.url });
-    expect(made).not.toHaveProperty("lastTriggerAt");
-    await hub.trigger();
-    expect(await hub.get(made.id)).toEqual({ ...made, lastTriggerAt: "2026-01-31T09:15:27.123Z" });
-    clock.now += 3_600_000;
-    await hub.trigger({ ...pushed, repo: { type: "model", name: data.name } });
-    expect(await hub.get(made.id)).toMatchObject({ lastTriggerAt: "2026-01-31T09:15:27.123Z" });
-    await hub.trigger();
-    expect((await hub.request(`GET ${path}`)).body).toEqual([{ ...made, lastTriggerAt: "2026-01-31T10:15:27.123Z" }]);
-  });
+test("lastTriggerAt is set in UTC after the webhook fires", async () => {
+  const clock = { now: Date.UTC(2026, 0, 31, 9, 15, 27, 123) };
+  const target = await openTarget(500);
+  const hub = await openLocalHub({ now: () => clock.now });
+  const made = await hub.create({ url: target.url });
+  expect(made).not.toHaveProperty("lastTriggerAt");
+  await hub.trigger();
+  expect(await hub.get(made.id)).toEqual({ ...made, lastTriggerAt: "2026-01-31T09:15:27.123Z" });
+  clock.now += 3_600_000;
+  await hub.trigger({ ...pushed, repo: { type: "model", name: data.name } });
+  expect(await hub.get(made.id)).toMatchObject({ lastTriggerAt: "2026-01-31T09:15:27.123Z" });
+  await hub.trigger();
+  expect((await hub.request(`GET ${path}`)).body).toEqual([{ ...made, lastTriggerAt: "2026-01-31T10:15:27.123Z" }]);
 });
 
-describe("The list of webhooks", () => {
-  test("contains those of the user of the token only", async () => {
-    const mine = await hub.create({ url: "http://127.0.0.1:1/mine" });
-    const others = await hub.create({ url: "http://127.0.0.1:1/others" }, { token: "hf_other" });
-    expect((await hub.request(`GET ${path}`)).body).toEqual([mine]);
-    expect((await hub.request(`GET ${path}`, { token: "hf_read" })).body).toEqual([mine]);
-    expect((await hub.request(`GET ${path}/${mine.id}`, { token: "hf_read" })).body).toEqual({ webhook: mine });
-    expect((await hub.request(`GET ${path}`, { token: "hf_other" })).body).toEqual([others]);
-  });
+test("The list of webhooks contains those of the user of the token only", async () => {
+  const mine = await hub.create({ url: "http://127.0.0.1:1/mine" });
+  const others = await hub.create({ url: "http://127.0.0.1:1/others" }, { token: "hf_other" });
+  expect((await hub.request(`GET ${path}`)).body).toEqual([mine]);
+  expect((await hub.request(`GET ${path}`, { token: "hf_read" })).body).toEqual([mine]);
+  expect((await hub.request(`GET ${path}/${mine.id}`, { token: "hf_read" })).body).toEqual({ webhook: mine });
+  expect((await hub.request(`GET ${path}`, { token: "hf_other" })).body).toEqual([others]);
 });
 
 describe("Requests of Python", () => {

@@ -98,8 +98,9 @@ describe("A file that is not a state file", () => {
   });
 });
 
-describe("A state file with an invalid record", () => {
-  test.each(["webhooks", "jobs"])("is rejected, and the port and the file can be used again: %s", async (table) => {
+test.each(["webhooks", "jobs"])(
+  "A state file with an invalid record is rejected, and the port and the file can be used again: %s",
+  async (table) => {
     const state = stateFile();
     const hub = await LocalHub.launch({ state });
     await hub.close();
@@ -116,14 +117,12 @@ describe("A state file with an invalid record", () => {
     again.close();
     await using second = await LocalHub.launch({ state, port: hub.port });
     expect(second.port).toBe(hub.port);
-  });
-});
+  },
+);
 
-describe("A port in use", () => {
-  test("leaves no state file", async () => {
-    await using first = await LocalHub.launch();
-    const state = stateFile();
-    await expect(LocalHub.launch({ state, port: first.port })).rejects.toMatchObject({ code: "PORT_IN_USE" });
-    expect(existsSync(state)).toBe(false);
-  });
+test("A port in use leaves no state file", async () => {
+  await using first = await LocalHub.launch();
+  const state = stateFile();
+  await expect(LocalHub.launch({ state, port: first.port })).rejects.toMatchObject({ code: "PORT_IN_USE" });
+  expect(existsSync(state)).toBe(false);
 });

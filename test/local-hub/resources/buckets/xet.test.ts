@@ -170,24 +170,22 @@ test("An object is downloaded from Xet in segments, and in part", async () => {
   expect(part.subarray(0, 10)).toEqual(content.subarray(33_900_000, 33_900_010));
 });
 
-describe("A token for Xet", () => {
-  test("gives access only to its bucket, for an hour, and a read token cannot write", async () => {
-    let now = Date.now();
-    const { hub, put } = await openBucket({ now: () => now });
-    hub.hub.createBucket("me/other");
-    await put("file");
-    const xetHash = await xetHashOf(hub, "file");
-    const statusOf = async (token: Parameters<typeof callXet>[0], line: string) =>
-      (await callXet(token, line, line.startsWith("POST") ? toShard([]) : undefined)).status;
-    const read = await requestToken(hub, "read");
-    const line = `GET /v1/reconstructions/${xetHash}`;
-    expect(await statusOf(read, line)).toBe(200);
-    expect(await statusOf(await requestToken(hub, "read", "me/other"), line)).toBe(404);
-    expect(await statusOf({ ...read, accessToken: "hf_local" }, line)).toBe(401);
-    expect(await statusOf(read, "POST /v1/shards")).toBe(401);
-    expect(await statusOf(await requestToken(hub, "write"), "POST /v1/shards")).toBe(200);
-    expect(await statusOf(read, "POST /v2/shards")).toBe(404);
-    now += 60 * 60 * 1_000 + 1;
-    expect(await statusOf(read, line)).toBe(401);
-  });
+test("A token for Xet gives access only to its bucket, for an hour, and a read token cannot write", async () => {
+  let now = Date.now();
+  const { hub, put } = await openBucket({ now: () => now });
+  hub.hub.createBucket("me/other");
+  await put("file");
+  const xetHash = await xetHashOf(hub, "file");
+  const statusOf = async (token: Parameters<typeof callXet>[0], line: string) =>
+    (await callXet(token, line, line.startsWith("POST") ? toShard([]) : undefined)).status;
+  const read = await requestToken(hub, "read");
+  const line = `GET /v1/reconstructions/${xetHash}`;
+  expect(await statusOf(read, line)).toBe(200);
+  expect(await statusOf(await requestToken(hub, "read", "me/other"), line)).toBe(404);
+  expect(await statusOf({ ...read, accessToken: "hf_local" }, line)).toBe(401);
+  expect(await statusOf(read, "POST /v1/shards")).toBe(401);
+  expect(await statusOf(await requestToken(hub, "write"), "POST /v1/shards")).toBe(200);
+  expect(await statusOf(read, "POST /v2/shards")).toBe(404);
+  now += 60 * 60 * 1_000 + 1;
+  expect(await statusOf(read, line)).toBe(401);
 });

@@ -335,30 +335,26 @@ describe("Roles", () => {
     });
   });
 
-  describe("An organization", () => {
-    test("rejects the removal of its last admin with 400", async () => {
-      const { status, body } = await hub.request("PUT /api/organizations/team-org/members/local-user/role", {
-        body: { role: "write" },
-      });
-      expect({ status, body }).toEqual({
-        status: 400,
-        body: { error: "role: local-user is the last admin of team-org. Make another member an admin first" },
-      });
-      const same = await hub.request("PUT /api/organizations/team-org/members/local-user/role", {
-        body: { role: "admin" },
-      });
-      expect(same.status).toBe(200);
+  test("An organization rejects the removal of its last admin with 400", async () => {
+    const { status, body } = await hub.request("PUT /api/organizations/team-org/members/local-user/role", {
+      body: { role: "write" },
     });
+    expect({ status, body }).toEqual({
+      status: 400,
+      body: { error: "role: local-user is the last admin of team-org. Make another member an admin first" },
+    });
+    const same = await hub.request("PUT /api/organizations/team-org/members/local-user/role", {
+      body: { role: "admin" },
+    });
+    expect(same.status).toBe(200);
   });
 
-  describe("Changing the role of a member", () => {
-    test("returns 404 for an unknown member", async () => {
-      for (const user of ["nobody", "acme", "ADA-ADAMS", "__proto__", "a%2Fb"]) {
-        const { status, body } = await hub.request(`PUT ${acme}/members/${user}/role`, { body: { role: "read" } });
-        const error = `"acme" has no member "${decodeURIComponent(user)}".`;
-        expect({ status, body }).toEqual({ status: 404, body: { error } });
-      }
-    });
+  test("Changing the role of a member returns 404 for an unknown member", async () => {
+    for (const user of ["nobody", "acme", "ADA-ADAMS", "__proto__", "a%2Fb"]) {
+      const { status, body } = await hub.request(`PUT ${acme}/members/${user}/role`, { body: { role: "read" } });
+      const error = `"acme" has no member "${decodeURIComponent(user)}".`;
+      expect({ status, body }).toEqual({ status: 404, body: { error } });
+    }
   });
 
   test("Webhooks of a member who loses access no longer fire for private repositories", async () => {

@@ -79,16 +79,14 @@ describe("With requests,", () => {
     });
   });
 
-  describe("A tag", () => {
-    test("has the commit of its revision, and can be deleted", async () => {
-      const { "refs/heads/main": main } = await refsOf();
-      const line = `POST ${repo}/tag/main`;
-      expect(await outcome(line, { body: { tag: "v1.0", message: "First" } })).toEqual([200, null]);
-      expect(await refsOf()).toEqual({ "refs/heads/main": main, "refs/tags/v1.0": main });
-      expect(await outcome(`POST ${repo}/tag/none`, { body: { tag: "v2" } })).toEqual([404, "RevisionNotFound"]);
-      expect(await outcome(`DELETE ${repo}/tag/v1.0`)).toEqual([200, null]);
-      expect(await refsOf()).toEqual({ "refs/heads/main": main });
-    });
+  test("A tag has the commit of its revision, and can be deleted", async () => {
+    const { "refs/heads/main": main } = await refsOf();
+    const line = `POST ${repo}/tag/main`;
+    expect(await outcome(line, { body: { tag: "v1.0", message: "First" } })).toEqual([200, null]);
+    expect(await refsOf()).toEqual({ "refs/heads/main": main, "refs/tags/v1.0": main });
+    expect(await outcome(`POST ${repo}/tag/none`, { body: { tag: "v2" } })).toEqual([404, "RevisionNotFound"]);
+    expect(await outcome(`DELETE ${repo}/tag/v1.0`)).toEqual([200, null]);
+    expect(await refsOf()).toEqual({ "refs/heads/main": main });
   });
 
   test("Refs that exist, are missing, or are protected are refused with the messages that clients of the Hub recognize", async () => {
@@ -112,30 +110,26 @@ describe("With requests,", () => {
     }
   });
 
-  describe("A list of refs", () => {
-    test("contains pull requests only if the query asks for them", async () => {
-      const body = { title: "Change", pullRequest: true, description: "" };
-      expect((await hub.request(`POST ${repo}/discussions`, { body })).status).toBe(200);
-      expect(Object.keys(await refsOf())).toEqual(["refs/heads/main"]);
-      for (const query of ["?include_prs=1", "?include_prs=true"]) {
-        expect(Object.keys(await refsOf(query))).toEqual(["refs/heads/main", "refs/pr/1"]);
-      }
-      expect(await outcome(`GET ${repo}/revision/refs%2Fpr%2F1`)).toEqual([200, null]);
-    });
+  test("A list of refs contains pull requests only if the query asks for them", async () => {
+    const body = { title: "Change", pullRequest: true, description: "" };
+    expect((await hub.request(`POST ${repo}/discussions`, { body })).status).toBe(200);
+    expect(Object.keys(await refsOf())).toEqual(["refs/heads/main"]);
+    for (const query of ["?include_prs=1", "?include_prs=true"]) {
+      expect(Object.keys(await refsOf(query))).toEqual(["refs/heads/main", "refs/pr/1"]);
+    }
+    expect(await outcome(`GET ${repo}/revision/refs%2Fpr%2F1`)).toEqual([200, null]);
   });
 
-  describe("The commits of a branch", () => {
-    test("can be replaced with one commit that has the same files", async () => {
-      const { "refs/heads/main": before } = await refsOf();
-      const line = `POST ${repo}/super-squash/main`;
-      expect(await outcome(line, { body: { message: "All" } })).toEqual([200, null]);
-      const { "refs/heads/main": after } = await refsOf();
-      expect(after).not.toBe(before);
-      const { body } = await hub.request(`GET ${repo}/commits/main`);
-      expect(body).toMatchObject([{ id: after, title: "All", authors: [{ user: "local-user" }] }]);
-      expect(await filesOf("main")).toEqual([".gitattributes", "a.txt"]);
-      expect(await outcome(`POST ${repo}/super-squash/none`, { body: {} })).toEqual([404, "RevisionNotFound"]);
-    });
+  test("The commits of a branch can be replaced with one commit that has the same files", async () => {
+    const { "refs/heads/main": before } = await refsOf();
+    const line = `POST ${repo}/super-squash/main`;
+    expect(await outcome(line, { body: { message: "All" } })).toEqual([200, null]);
+    const { "refs/heads/main": after } = await refsOf();
+    expect(after).not.toBe(before);
+    const { body } = await hub.request(`GET ${repo}/commits/main`);
+    expect(body).toMatchObject([{ id: after, title: "All", authors: [{ user: "local-user" }] }]);
+    expect(await filesOf("main")).toEqual([".gitattributes", "a.txt"]);
+    expect(await outcome(`POST ${repo}/super-squash/none`, { body: {} })).toEqual([404, "RevisionNotFound"]);
   });
 });
 

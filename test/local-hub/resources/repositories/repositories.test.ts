@@ -216,17 +216,15 @@ describe("A read of a repository", () => {
   });
 });
 
-describe("The settings of a repository", () => {
-  test("change only where the request has values", async () => {
-    await createModel("net");
-    const line = "PUT /api/models/local-user/net/settings";
-    const first = await hub.request(line, { body: { visibility: "private", gated: "auto" } });
-    expect(first.body).toEqual({ private: true, visibility: "private", gated: "auto", discussionsDisabled: false });
-    const { body } = await hub.request(line, { body: { gated: false, discussionsDisabled: true } });
-    expect(body).toEqual({ private: true, visibility: "private", gated: false, discussionsDisabled: true });
-    expect((await hub.request("GET /api/models/local-user/net")).body).toMatchObject({ private: true, gated: false });
-    expect(await outcome(line, { body: { gated: "yes" } })).toEqual([400, "BadRequest"]);
-  });
+test("The settings of a repository change only where the request has values", async () => {
+  await createModel("net");
+  const line = "PUT /api/models/local-user/net/settings";
+  const first = await hub.request(line, { body: { visibility: "private", gated: "auto" } });
+  expect(first.body).toEqual({ private: true, visibility: "private", gated: "auto", discussionsDisabled: false });
+  const { body } = await hub.request(line, { body: { gated: false, discussionsDisabled: true } });
+  expect(body).toEqual({ private: true, visibility: "private", gated: false, discussionsDisabled: true });
+  expect((await hub.request("GET /api/models/local-user/net")).body).toMatchObject({ private: true, gated: false });
+  expect(await outcome(line, { body: { gated: "yes" } })).toEqual([400, "BadRequest"]);
 });
 
 test("The files of a gated repository are only for members of its owner, also in the check of access", async () => {
@@ -278,15 +276,13 @@ describe("A moved repository", () => {
   });
 });
 
-describe("A deleted repository", () => {
-  test("is gone", async () => {
-    await createModel("net");
-    const line = "DELETE /api/repos/delete";
-    expect(await outcome(line, { body: { name: "net" }, token: "hf_other" })).toEqual([404, "RepoNotFound"]);
-    expect((await hub.request(line, { body: { name: "net", organization: "local-user" } })).body).toEqual({});
-    expect(await outcome("GET /api/models/local-user/net")).toEqual([404, "RepoNotFound"]);
-    expect(await outcome(line, { body: { name: "local-user/net" } })).toEqual([404, "RepoNotFound"]);
-  });
+test("A deleted repository is gone", async () => {
+  await createModel("net");
+  const line = "DELETE /api/repos/delete";
+  expect(await outcome(line, { body: { name: "net" }, token: "hf_other" })).toEqual([404, "RepoNotFound"]);
+  expect((await hub.request(line, { body: { name: "net", organization: "local-user" } })).body).toEqual({});
+  expect(await outcome("GET /api/models/local-user/net")).toEqual([404, "RepoNotFound"]);
+  expect(await outcome(line, { body: { name: "local-user/net" } })).toEqual([404, "RepoNotFound"]);
 });
 
 describe("A list of repositories", () => {
@@ -345,16 +341,14 @@ describe("A list of repositories", () => {
   });
 });
 
-describe("The check of a card", () => {
-  test("returns all errors with status 400", async () => {
-    const check = (content: string) => hub.request("POST /api/validate-yaml", { token: null, body: { content } });
-    expect((await check("---\nlicense: mit\n---\n")).body).toEqual({ errors: [], warnings: [] });
-    const { status, body } = await check("---\nlicense: {}\ntags: a\n---\n");
-    expect([status, body]).toEqual([
-      400,
-      expect.objectContaining({
-        errors: [{ message: expect.stringContaining('"tags"') }, { message: expect.stringContaining('"license"') }],
-      }),
-    ]);
-  });
+test("The check of a card returns all errors with status 400", async () => {
+  const check = (content: string) => hub.request("POST /api/validate-yaml", { token: null, body: { content } });
+  expect((await check("---\nlicense: mit\n---\n")).body).toEqual({ errors: [], warnings: [] });
+  const { status, body } = await check("---\nlicense: {}\ntags: a\n---\n");
+  expect([status, body]).toEqual([
+    400,
+    expect.objectContaining({
+      errors: [{ message: expect.stringContaining('"tags"') }, { message: expect.stringContaining('"license"') }],
+    }),
+  ]);
 });

@@ -57,30 +57,28 @@ describe("A new repository", () => {
   });
 });
 
-describe("A repository that is moved", () => {
-  test("keeps its content, and is found by its previous names until another repository has them", () => {
-    const { context } = openContext();
-    const { repositories } = context.store;
-    const { repository } = createRepository(context, model);
-    const { repository: renamed } = moveRepository(context, { repository, name: "me/second", user });
-    const { repository: moved, result } = moveRepository(context, { repository: renamed, name: "acme/net", user });
-    expect(repositories.get({ type: "model", name: "acme/net" })).toEqual({ ...repository, name: "acme/net" });
-    expect(moved.headSha).toBe(repository.headSha);
-    expect(payloadsOf(context, result)).toMatchObject([
-      {
-        event: { scope: "repo", action: "move" },
-        repo: { name: "me/second", id: repository.id },
-        movedTo: { name: "acme/net", owner: { id: expect.any(String) } },
-      },
-    ]);
-    for (const name of ["me/net", "me/second"]) {
-      expect(repositories.get({ type: "model", name })).toBeUndefined();
-      expect(repositories.findMoved({ type: "model", name })).toEqual(moved);
-    }
-    const next = createRepository(context, model).repository;
-    expect(next.id).not.toBe(repository.id);
-    expect(repositories.findMoved(model)).toBeUndefined();
-  });
+test("A repository that is moved keeps its content, and is found by its previous names until another repository has them", () => {
+  const { context } = openContext();
+  const { repositories } = context.store;
+  const { repository } = createRepository(context, model);
+  const { repository: renamed } = moveRepository(context, { repository, name: "me/second", user });
+  const { repository: moved, result } = moveRepository(context, { repository: renamed, name: "acme/net", user });
+  expect(repositories.get({ type: "model", name: "acme/net" })).toEqual({ ...repository, name: "acme/net" });
+  expect(moved.headSha).toBe(repository.headSha);
+  expect(payloadsOf(context, result)).toMatchObject([
+    {
+      event: { scope: "repo", action: "move" },
+      repo: { name: "me/second", id: repository.id },
+      movedTo: { name: "acme/net", owner: { id: expect.any(String) } },
+    },
+  ]);
+  for (const name of ["me/net", "me/second"]) {
+    expect(repositories.get({ type: "model", name })).toBeUndefined();
+    expect(repositories.findMoved({ type: "model", name })).toEqual(moved);
+  }
+  const next = createRepository(context, model).repository;
+  expect(next.id).not.toBe(repository.id);
+  expect(repositories.findMoved(model)).toBeUndefined();
 });
 
 test("A repository that is deleted leaves neither content nor previous names behind", () => {
