@@ -153,30 +153,15 @@ describe("Settings", () => {
   });
 });
 
-describe("Papers", () => {
+describe("Claiming a paper", () => {
   const path = "POST /api/settings/papers/claim";
-  const objectId = z.string().regex(/^[0-9a-f]{24}$/);
   const papers = z.array(
-    z.strictObject({
+    z.object({
       paperId: z.string(),
-      objectId,
-      title: z.string(),
-      authors: z.array(z.strictObject({ id: objectId, name: z.string(), claimedBy: objectId.optional() })),
+      authors: z.array(z.strictObject({ id: z.string(), name: z.string(), claimedBy: z.string().optional() })),
     }),
   );
-
-  /** Returns the authors of a paper, as the control response lists them. */
-  async function authorsOf(hub: TestHub, paperId: string) {
-    const { body } = await hub.request("GET /_local/papers", { token: null });
-    const paper = papers.parse(body).find((known) => known.paperId === paperId);
-    return paper?.authors ?? [];
-  }
-
-  /** Returns the users who claimed the authors, in order. */
-  async function claimsOf(hub: TestHub, paperId: string): Promise<(string | undefined)[]> {
-    return (await authorsOf(hub, paperId)).map(({ claimedBy }) => claimedBy);
-  }
-
+  const [ada, alan, localUser, otherUser] = ["ada-adams", "alan-adams", "local-user", "other-user"].map(accountId);
   // Ada Adams (claimed), Alan Adams, Local User.
   const small = "2601.04211";
   // Other User, Local User.
@@ -186,92 +171,69 @@ describe("Papers", () => {
   // Ada Adams (claimed).
   const cards = "2509.20035";
 
-  const localUser = accountId("local-user");
-  const otherUser = accountId("other-user");
-  const ada = accountId("ada-adams");
-
   let hub: TestHub;
   beforeEach(async () => {
     hub = await openLocalHub();
   });
 
-  describe("Claiming a paper", () => {
-    test("assigns the caller to the author with the same name", async () => {
-      expect(await hub.request(path, { body: { paperId: reviewers } })).toMatchObject({
-        status: 200,
-        body: { ok: true, claimedPaperId: reviewers },
+  /** Returns the authors of a paper, as the control response lists them. */
+  async function authorsOf(paperId: string) {
+    const { body } = await hub.request("GET /_local/papers", { token: null });
+    return papers.parse(body).find((known) => known.paperId === paperId)?.authors ?? [];
+  }
+
+  /** Sends a claim, and returns the users who have claimed the authors afterwards. */
+  async function claim(body: { paperId: string } & Record<string, unknown>, { ok = true, token = "hf_local" } = {}) {
+    const answer = await hub.request(path, { body, token });
+    expect([answer.status, answer.body]).toEqual([200, { ok, claimedPaperId: body.paperId }]);
+    return (await authorsOf(body.paperId)).map(({ claimedBy }) => claimedBy);
+  }
+
+  test("assigns the caller to the author with the same name, or to the first unclaimed author, once", async () => {
+    expect(await claim({ paperId: reviewers })).toEqual([undefined, localUser]);
+    expect(await claim({ paperId: small }, { token: "hf_other" })).toEqual([ada, otherUser, undefined]);
+    for (let time = 0; time < 2; time += 1) expect(await claim({ paperId: rotary })).toEqual([localUser, undefined]);
+    const [author] = await authorsOf(rotary);
+    expect(await claim({ paperId: rotary, claimAuthorId: author?.id })).toEqual([localUser, undefined]);
+  });
+
+  test("accepts the ids of the author and of a user in any case, who is found by name without an author", async () => {
+    expect(await claim({ paperId: rotary, targetUserId: alan })).toEqual([undefined, alan]);
+    hub.hub.reset();
+    const [, second] = await authorsOf(rotary);
+    const ids = { claimAuthorId: second?.id.toUpperCase(), targetUserId: otherUser?.toUpperCase() };
+    expect(await claim({ paperId: rotary, ...ids })).toEqual([undefined, otherUser]);
+  });
+
+  test("is rejected for an author whom another user has claimed, and for unknown papers, authors, and users", async () => {
+    const [taken] = await authorsOf(small);
+    const [otherAuthor] = await authorsOf(rotary);
+    expect(await claim({ paperId: small, claimAuthorId: taken?.id }, { ok: false })).toEqual([
+      ada,
+      undefined,
+      undefined,
+    ]);
+    expect(await claim({ paperId: cards }, { ok: false })).toEqual([ada]);
+    const unknown = "0123456789abcdef01234567";
+    const invalid = [
+      ...[otherAuthor?.id, unknown].map((claimAuthorId) => ({ claimAuthorId })),
+      ...[unknown, accountId("acme"), accountId("nobody")].map((targetUserId) => ({ targetUserId })),
+    ];
+    for (const ids of invalid) {
+      const error = expect.stringMatching(new RegExp(`^${Object.keys(ids)[0]}: `));
+      expect(await hub.request(path, { body: { paperId: small, ...ids } })).toMatchObject({
+        status: 400,
+        body: { error },
       });
-      expect(await claimsOf(hub, reviewers)).toEqual([undefined, localUser]);
-    });
+    }
+    for (const paperId of ["2601.04212", "__proto__", taken?.id]) {
+      expect(await hub.request(path, { body: { paperId } })).toMatchObject({ status: 404 });
+    }
+    expect((await authorsOf(small)).map(({ claimedBy }) => claimedBy)).toEqual([ada, undefined, undefined]);
+  });
 
-    test("assigns the caller to the first unclaimed author if no name matches", async () => {
-      await hub.request(path, { body: { paperId: small }, token: "hf_other" });
-      expect(await claimsOf(hub, small)).toEqual([ada, otherUser, undefined]);
-      expect((await hub.request(path, { body: { paperId: rotary } })).body).toMatchObject({ ok: true });
-      expect(await claimsOf(hub, rotary)).toEqual([localUser, undefined]);
-    });
-
-    test("a second time changes nothing, and succeeds", async () => {
-      for (let time = 0; time < 2; time += 1) {
-        expect((await hub.request(path, { body: { paperId: rotary } })).body).toEqual({
-          ok: true,
-          claimedPaperId: rotary,
-        });
-        expect(await claimsOf(hub, rotary)).toEqual([localUser, undefined]);
-      }
-      const [author] = await authorsOf(hub, rotary);
-      const again = await hub.request(path, { body: { paperId: rotary, claimAuthorId: author?.id } });
-      expect(again.body).toEqual({ ok: true, claimedPaperId: rotary });
-      expect(await claimsOf(hub, rotary)).toEqual([localUser, undefined]);
-    });
-
-    test.each(["lower", "upper"])("accepts the ids of the author and the user in %s case", async (letters) => {
-      const cased = (id = "") => (letters === "upper" ? id.toUpperCase() : id);
-      const [first, second] = await authorsOf(hub, rotary);
-      const answer = await hub.request(path, {
-        body: { paperId: rotary, claimAuthorId: cased(second?.id), targetUserId: cased(otherUser) },
-      });
-      expect(answer.body).toEqual({ ok: true, claimedPaperId: rotary });
-      expect(await authorsOf(hub, rotary)).toEqual([first, { ...second, claimedBy: otherUser }]);
-    });
-
-    test("is possible for a member of an organization, by name", async () => {
-      await hub.request(path, { body: { paperId: rotary, targetUserId: accountId("alan-adams") } });
-      expect(await claimsOf(hub, rotary)).toEqual([undefined, accountId("alan-adams")]);
-    });
-
-    test("for an author whom another user has claimed is rejected, and changes nothing", async () => {
-      const [taken] = await authorsOf(hub, small);
-      const claimed = await hub.request(path, { body: { paperId: small, claimAuthorId: taken?.id } });
-      expect([claimed.status, claimed.body]).toEqual([200, { ok: false, claimedPaperId: small }]);
-      expect(await claimsOf(hub, small)).toEqual([ada, undefined, undefined]);
-      const full = await hub.request(path, { body: { paperId: cards } });
-      expect([full.status, full.body]).toEqual([200, { ok: false, claimedPaperId: cards }]);
-      expect(await claimsOf(hub, cards)).toEqual([ada]);
-    });
-
-    test("returns 404 for an unknown paper", async () => {
-      const hub = await openLocalHub({ overSocket: true });
-      const [author] = await authorsOf(hub, small);
-      // The last one is longer than a header can be.
-      for (const paperId of ["2601.04212", "__proto__", author?.id, "x".repeat(20_000)]) {
-        const answer = await hub.request(path, { body: { paperId } });
-        expect([answer.status, answer.body]).toEqual([404, { error: expect.stringContaining(String(paperId)) }]);
-      }
-    });
-
-    test("returns 400 for an unknown author and an unknown user", async () => {
-      const [otherAuthor] = await authorsOf(hub, rotary);
-      const unknown = "0123456789abcdef01234567";
-      for (const claimAuthorId of [otherAuthor?.id, unknown]) {
-        const answer = await hub.request(path, { body: { paperId: small, claimAuthorId } });
-        expect([answer.status, answer.body]).toEqual([400, { error: expect.stringMatching(/^claimAuthorId: /) }]);
-      }
-      for (const targetUserId of [unknown, accountId("acme"), accountId("nobody")]) {
-        const answer = await hub.request(path, { body: { paperId: small, targetUserId } });
-        expect([answer.status, answer.body]).toEqual([400, { error: expect.stringMatching(/^targetUserId: /) }]);
-      }
-      expect(await claimsOf(hub, small)).toEqual([ada, undefined, undefined]);
-    });
+  test("returns 404 for an ID that is longer than a header can be", async () => {
+    const hub = await openLocalHub({ overSocket: true });
+    expect(await hub.request(path, { body: { paperId: "x".repeat(20_000) } })).toMatchObject({ status: 404 });
   });
 });
