@@ -29,33 +29,16 @@ export function isOf<Type extends Notification["type"]>(type: Type) {
 
 /** Returns the id that deletes or marks a notification. */
 export function idOf(notification: Notification): string {
-  switch (notification.type) {
-    case "paper":
-      return notification.paperDiscussion.id;
-    case "repo":
-      return notification.discussion.id;
-    case "post":
-      return notification.post.id;
-    case "community_blog":
-      return notification.blog.id;
-  }
+  return discussionOf(notification).id;
 }
 
 /** Returns the participants of the discussion. */
 export function participantsOf(notification: Notification): string[] {
-  const { participating } = discussionOf(notification);
-  return participating.map(({ user }) => user);
+  return discussionOf(notification).participating.map(({ user }) => user);
 }
 
 function discussionOf(notification: Notification) {
-  switch (notification.type) {
-    case "paper":
-      return notification.paperDiscussion;
-    case "repo":
-      return notification.discussion;
-    case "post":
-      return notification.post;
-    case "community_blog":
-      return notification.blog;
-  }
+  if (notification.type === "paper") return notification.paperDiscussion;
+  if (notification.type === "repo") return notification.discussion;
+  return notification.type === "post" ? notification.post : notification.blog;
 }

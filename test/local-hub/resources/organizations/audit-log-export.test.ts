@@ -148,7 +148,7 @@ describe("An export", () => {
     expect(await new Response(stream).json()).toHaveLength(1_200);
   });
 
-  test.each([0, 1, 499, 500, 501, 1_000])("of %i events is complete", async (count) => {
+  test.each([0, 1, 500, 501, 1_000])("of %i events is complete", async (count) => {
     const store = openMemoryStore();
     addTo(store, eventsUpTo(count));
     const stream = openExport(store);

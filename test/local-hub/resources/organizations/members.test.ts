@@ -74,13 +74,12 @@ describe("The members of an organization", () => {
     expect(await following(all.at(-1) ?? "")).toEqual([]);
   });
 
-  test.each(["", "@@", "YWRh=", "YWRhL", "%FF", "_w", "ada-adams"])(
-    "are rejected with an error that names cursor for an invalid one: %j",
-    async (cursor) => {
+  test("are rejected with an error that names cursor for an invalid one", async () => {
+    for (const cursor of ["", "@@", "YWRh=", "YWRhL", "%FF", "_w", "ada-adams"]) {
       const { status, body } = await hub.request(`GET ${acme}?cursor=${cursor}`);
       expect({ status, body }).toEqual({ status: 400, body: { error: expect.stringMatching(/^cursor: /) } });
-    },
-  );
+    }
+  });
 
   test("have the next page at the requested address, because a client sends its token to one address only", async () => {
     const host = `localhost:${new URL(hub.url).port}`;
@@ -93,44 +92,41 @@ describe("The members of an organization", () => {
 });
 
 describe("A search for members", () => {
-  test.each([
-    ["ada-adams", ["ada-adams", "ada-adams2", "ada-adams3"]],
-    ["ADA-ADAMS", ["ada-adams", "ada-adams2", "ada-adams3"]],
-    ["a-adams2", ["ada-adams2", "barbara-adams2", "radia-adams2"]],
-    ["aDA aDAMS", ["ada-adams", "ada-adams2", "ada-adams3"]],
-    ["Adams2", 20],
-    ["Other U", ["other-user"]],
-    ["nobody", []],
-    ["%", []],
-    ["a.a", []],
-    ["", 1_200],
-  ])("matches a part of the name or the full name, in any case: %j", async (search, found) => {
-    const users = names(await hub.request(`GET ${acme}?limit=10000&search=${encodeURIComponent(search)}`));
-    if (typeof found === "number") expect(users).toHaveLength(found);
-    else expect(users).toEqual(found);
+  test("matches a part of the name or the full name, in any case", async () => {
+    const adas = ["ada-adams", "ada-adams2", "ada-adams3"];
+    const rows: [search: string, found: string[] | number][] = [
+      ...[...adas.slice(0, 1), "ADA-ADAMS", "aDA aDAMS"].map((search): [string, string[]] => [search, adas]),
+      ["a-adams2", ["ada-adams2", "barbara-adams2", "radia-adams2"]],
+      ["Adams2", 20],
+      ["Other U", ["other-user"]],
+      ...["nobody", "%", "a.a"].map((search): [string, string[]] => [search, []]),
+      ["", 1_200],
+    ];
+    for (const [search, found] of rows) {
+      const users = names(await hub.request(`GET ${acme}?limit=10000&search=${encodeURIComponent(search)}`));
+      expect(typeof found === "number" ? users.length : users, search).toEqual(found);
+    }
   });
 
-  test.each([
-    ["ada-adams@acme.example", ["ada-adams"]],
-    ["Ada-ADAMS@Acme.Example", ["ada-adams"]],
-    ["ada-adams@acme.examples", []],
-    ["a-adams@acme.example", []],
-    ["ada-adams@team-org.example", []],
-  ])("matches a complete e-mail address, in any case: %s", async (email, found) => {
-    expect(names(await hub.request(`GET ${acme}?email=${email}`))).toEqual(found);
-    expect(names(await hub.request(`GET ${acme}?email=${email}&search=ada`))).toEqual(found);
-    expect(names(await hub.request(`GET ${acme}?email=${email}&search=alan`))).toEqual([]);
-  });
-
-  test("matches e-mail addresses only for users who can see them", async () => {
-    const status = async (organization: string, token: string) =>
-      (await hub.request(`GET /api/organizations/${organization}/members?email=a@b.example`, { token })).status;
-    expect(await status("acme", "hf_local")).toBe(200);
-    expect(await status("acme", "hf_read")).toBe(200);
-    expect(await status("team-org", "hf_local")).toBe(200);
-    expect(await status("acme", "hf_other")).toBe(403);
-    expect(await status("team-org", "hf_other")).toBe(403);
-    expect(await status("free-org", "hf_local")).toBe(403);
+  test("matches a complete e-mail address, in any case, only for users who can see them", async () => {
+    const found = async (email: string, search = "") =>
+      names(await hub.request(`GET ${acme}?email=${email}&search=${search}`));
+    expect(await found("ada-adams@acme.example")).toEqual(["ada-adams"]);
+    expect(await found("Ada-ADAMS@Acme.Example", "ada")).toEqual(["ada-adams"]);
+    expect(await found("ada-adams@acme.example", "alan")).toEqual([]);
+    for (const email of ["ada-adams@acme.examples", "a-adams@acme.example", "ada-adams@team-org.example"])
+      expect(await found(email), email).toEqual([]);
+    for (const [organization, token, status] of [
+      ["acme", "hf_local", 200],
+      ["acme", "hf_read", 200],
+      ["team-org", "hf_local", 200],
+      ["acme", "hf_other", 403],
+      ["team-org", "hf_other", 403],
+      ["free-org", "hf_local", 403],
+    ] as const) {
+      const line = `GET /api/organizations/${organization}/members?email=a@b.example`;
+      expect((await hub.request(line, { token })).status, `${organization} ${token}`).toBe(status);
+    }
   });
 });
 
@@ -139,21 +135,24 @@ const forMembers = [...forAll, "isExternalCollaborator", "resourceGroups", "role
 const forAdmins = [...forMembers, "twoFaEnabled"];
 
 describe("A returned member", () => {
-  test.each([
-    ["an admin of an Enterprise Plus organization", "acme", "hf_local", [...forAdmins, "verifiedEmail"]],
-    ["an admin with a read token", "acme", "hf_read", [...forAdmins, "verifiedEmail"]],
-    ["an admin of an Enterprise organization", "enterprise-org", "hf_local", [...forAdmins, "verifiedEmail"]],
-    ["an admin of a Team organization", "team-org", "hf_local", [...forAdmins, "verifiedEmail"]],
-    ["an admin of a Free organization", "free-org", "hf_local", forAdmins],
-    ["another member", "acme", "hf_other", forMembers],
-    ["a user outside the organization", "enterprise-org", "hf_other", forAll],
-    ["a member without access", "acme", "hf_other", forAll],
-  ])("contains the fields for %s", async (who, organization, token, fields) => {
-    const isLocked = who === "a member without access";
-    const asked = isLocked ? await openLocalHub() : hub;
-    if (isLocked) await asked.request(`PUT ${acme}/other-user/role`, { body: { role: "no_access" } });
-    const returned = members(await asked.request(`GET /api/organizations/${organization}/members`, { token }));
-    for (const member of returned) expect(Object.keys(member).sort()).toEqual([...fields].sort());
+  test("contains the fields for the caller", async () => {
+    const rows: [organization: string, token: string, fields: string[]][] = [
+      ["acme", "hf_local", [...forAdmins, "verifiedEmail"]],
+      ["acme", "hf_read", [...forAdmins, "verifiedEmail"]],
+      ["enterprise-org", "hf_local", [...forAdmins, "verifiedEmail"]],
+      ["team-org", "hf_local", [...forAdmins, "verifiedEmail"]],
+      ["free-org", "hf_local", forAdmins],
+      ["acme", "hf_other", forMembers],
+      ["enterprise-org", "hf_other", forAll],
+    ];
+    const check = async (asked: TestHub, organization: string, token: string, fields: string[]) => {
+      for (const member of members(await asked.request(`GET /api/organizations/${organization}/members`, { token })))
+        expect(Object.keys(member).sort(), `${organization} ${token}`).toEqual([...fields].sort());
+    };
+    for (const row of rows) await check(hub, ...row);
+    const locked = await openLocalHub();
+    await locked.request(`PUT ${acme}/other-user/role`, { body: { role: "no_access" } });
+    await check(locked, "acme", "hf_other", forAll);
   });
 
   test("contains only the resource groups that the caller can access", async () => {
@@ -186,9 +185,6 @@ describe("A returned member", () => {
     for (const { id, name } of member?.resourceGroups ?? []) {
       expect(groups).toContainEqual(expect.objectContaining({ id, name }));
     }
-    expect(members(await hub.request(`GET ${acme}?search=other-user`))[0]?.resourceGroups).toMatchObject([
-      { name: "Reviews", numUsers: 4, role: "contributor" },
-    ]);
   });
 });
 
@@ -269,8 +265,20 @@ describe("Roles", () => {
       expect(await rolesOf(hub, "other-user")).toEqual({ role: "write", groups: { Reviews: "admin", People: "read" } });
     });
 
-    test("with a duplicate group uses the last role", async () => {
+    test("uses the last role of a duplicate group, and changes nothing with an unknown group", async () => {
       const { id } = await groupNamed(hub, "People");
+      const groups = async () => (await hub.request("GET /api/organizations/enterprise-org/resource-groups")).body;
+      const [foreign] = z.array(resourceGroup).parse(await groups());
+      for (const unknown of ["0123456789abcdef01234567", foreign?.id]) {
+        const resourceGroups = [id, unknown].map((group) => ({ id: group, role: "admin" }));
+        const answer = await hub.request(`PUT ${acme}/members/other-user/role`, {
+          body: { role: "write", resourceGroups },
+        });
+        const error = expect.stringMatching(/^resourceGroups\[1\]\.id: /);
+        expect(answer).toMatchObject({ status: 400, body: { error } });
+      }
+      expect(await rolesOf(hub, "other-user")).toEqual({ role: "read", groups: { Reviews: "contributor" } });
+
       const resourceGroups = ["admin", "read", "write"].map((role) => ({ id, role }));
       await setRole(hub, "other-user", { role: "read", resourceGroups });
       expect(await rolesOf(hub, "other-user")).toMatchObject({ groups: { People: "write" } });
@@ -278,23 +286,6 @@ describe("Roles", () => {
       const [event, ...others] = await auditEvents(hub, { organization: "acme", type: "resource_group.add_users" });
       expect(event?.data).toMatchObject({ users: [{ user: "other-user", role: "write" }] });
       expect(others.filter(({ message }) => message.includes("other-user to the resource group People"))).toEqual([]);
-    });
-
-    test("with an unknown group changes nothing, and returns its name", async () => {
-      const { id } = await groupNamed(hub, "People");
-      const { body: elsewhere } = await hub.request("GET /api/organizations/enterprise-org/resource-groups");
-      const [foreign] = z.array(resourceGroup).parse(elsewhere);
-      for (const unknown of ["0123456789abcdef01234567", foreign?.id]) {
-        const resourceGroups = [id, unknown].map((group) => ({ id: group, role: "admin" }));
-        const { status, body } = await hub.request(`PUT ${acme}/members/other-user/role`, {
-          body: { role: "write", resourceGroups },
-        });
-        expect({ status, body }).toEqual({
-          status: 400,
-          body: { error: expect.stringMatching(/^resourceGroups\[1\]\.id: /) },
-        });
-      }
-      expect(await rolesOf(hub, "other-user")).toEqual({ role: "read", groups: { Reviews: "contributor" } });
     });
 
     test("adds each change to the audit log, but not a role that stays the same", async () => {
@@ -335,26 +326,14 @@ describe("Roles", () => {
     });
   });
 
-  test("An organization rejects the removal of its last admin with 400", async () => {
-    const { status, body } = await hub.request("PUT /api/organizations/team-org/members/local-user/role", {
-      body: { role: "write" },
-    });
-    expect({ status, body }).toEqual({
-      status: 400,
-      body: { error: "role: local-user is the last admin of team-org. Make another member an admin first" },
-    });
-    const same = await hub.request("PUT /api/organizations/team-org/members/local-user/role", {
-      body: { role: "admin" },
-    });
-    expect(same.status).toBe(200);
-  });
-
-  test("Changing the role of a member returns 404 for an unknown member", async () => {
-    for (const user of ["nobody", "acme", "ADA-ADAMS", "__proto__", "a%2Fb"]) {
-      const { status, body } = await hub.request(`PUT ${acme}/members/${user}/role`, { body: { role: "read" } });
-      const error = `"acme" has no member "${decodeURIComponent(user)}".`;
-      expect({ status, body }).toEqual({ status: 404, body: { error } });
-    }
+  test("The role of the last admin cannot change, and an unknown member has no role", async () => {
+    const set = (organization: string, user: string, role: string) =>
+      hub.request(`PUT /api/organizations/${organization}/members/${user}/role`, { body: { role } });
+    const error = expect.stringMatching(/^role: .*last admin/);
+    expect(await set("team-org", "local-user", "write")).toMatchObject({ status: 400, body: { error } });
+    expect((await set("team-org", "local-user", "admin")).status).toBe(200);
+    for (const user of ["nobody", "acme", "ADA-ADAMS", "__proto__", "a%2Fb"])
+      expect((await set("acme", user, "read")).status, user).toBe(404);
   });
 
   test("Webhooks of a member who loses access no longer fire for private repositories", async () => {
@@ -373,12 +352,5 @@ describe("Roles", () => {
     expect([await happens(open), await happens(hidden)]).toEqual([[id], []]);
     await setRole(hub, "other-user", { role: "a-role-of-our-own" });
     expect([await happens(open), await happens(hidden)]).toEqual([[id], [id]]);
-    expect(target.payloads.map(({ repo }) => repo.name)).toEqual([
-      "acme/open",
-      "acme/hidden",
-      "acme/open",
-      "acme/open",
-      "acme/hidden",
-    ]);
   });
 });

@@ -1,7 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { beforeEach, describe, expect, test } from "vitest";
-import * as z from "zod";
 import { getNetworkSecurity } from "../../../../src/local-hub/resources/organizations/organization.ts";
 import { holdsSecret } from "../../../support/secrets.ts";
 import { openMemoryStore } from "../../support/context.ts";
@@ -38,20 +37,15 @@ describe("A token that an organization revoked", () => {
     for (const request of organizationRequests) {
       expect(await send(request), request.operationId).toMatchObject({ status: 403, body: { error } });
     }
-  });
-
-  test("works in other organizations, and other tokens of its user still work", async () => {
-    await promote(hub);
-    for (const token of ["hf_other", "hf_read"]) await revoke(hub, token);
+    // Other tokens of the user, and other organizations, are not affected.
+    await revoke(hub, "hf_read");
     const elsewhere = ["/api/organizations/enterprise-org/members", "/api/settings/webhooks", "/api/notifications"];
     for (const token of ["hf_other", "hf_read", "hf_local", "hf_fine"]) {
       for (const path of elsewhere) expect((await hub.request(`GET ${path}`, { token })).status, path).toBe(200);
       const inAcme = await hub.request("GET /api/organizations/acme/members", { token });
       expect(inAcme.status, token).toBe(token === "hf_other" || token === "hf_read" ? 403 : 200);
     }
-  });
-
-  test("can be the one that sent the request", async () => {
+    // A token can revoke itself.
     await revoke(hub, "hf_local");
     expect((await hub.request(`POST ${pathOf("acme")}`, { body: { token: "hf_local" } })).status).toBe(403);
   });
@@ -59,6 +53,10 @@ describe("A token that an organization revoked", () => {
 
 describe("Revoking a token", () => {
   test("requires a token of a member", async () => {
+    for (const token of ["other", "Bearer hf_other", "HF_OTHER", "0123456789abcdef01234567"]) {
+      const { status, body } = await hub.request(`POST ${pathOf("acme")}`, { body: { token } });
+      expect({ status, body }).toEqual({ status: 400, body: { error: expect.stringMatching(/^token: .*"hf_"/) } });
+    }
     for (const [organization, token] of [
       ["acme", "hf_nobody"],
       ["acme", "hf_"],
@@ -88,16 +86,6 @@ describe("Revoking a token", () => {
       message: "Revoked the access of a token of other-user",
     });
     expect(earlier.filter(({ data }) => JSON.stringify(data ?? "").includes(tokenId))).toEqual([]);
-  });
-
-  test("by its value does not accept its id", async () => {
-    await revoke(hub, "hf_other");
-    const [event] = await auditEvents(hub, { organization: "acme", type: revoked });
-    const { tokenId } = z.object({ tokenId: z.string() }).parse(event?.data);
-    for (const token of [tokenId, "other", "Bearer hf_other", "HF_OTHER"]) {
-      const { status, body } = await hub.request(`POST ${pathOf("acme")}`, { body: { token } });
-      expect({ status, body }).toEqual({ status: 400, body: { error: expect.stringMatching(/^token: .*"hf_"/) } });
-    }
   });
 });
 
