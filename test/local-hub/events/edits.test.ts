@@ -10,23 +10,13 @@ beforeEach(async () => {
 describe("The edits of an event", () => {
   test("are applied to the payload last, even to fields that the local Hub sets", async () => {
     const { hub, target } = await openWatchedTarget();
-    await hub.trigger({
-      ...pushed,
-      note: "given",
-      edits: [
-        { path: "note", value: "edited" },
-        { path: "repo.name", value: "you/other" },
-        { path: "webhook.version", value: 4 },
-        { path: "repo.owner", remove: true },
-        { path: "event.scope", value: "repo" },
-      ],
-    });
+    const values = { note: "edited", "repo.name": "you/other", "webhook.version": 4, "event.scope": "repo" };
+    const edits = Object.entries(values).map(([path, value]) => ({ path, value }));
+    await hub.trigger({ ...pushed, note: "given", edits: [...edits, { path: "repo.owner", remove: true }] });
     const payload = JSON.parse(target.requests[0]?.body ?? "");
     expect(payload).toMatchObject({
-      note: "edited",
-      repo: { type: "dataset", name: "you/other" },
-      webhook: { version: 4 },
-      event: { scope: "repo", action: "update" },
+      ...{ note: "edited", repo: { type: "dataset", name: "you/other" } },
+      ...{ webhook: { version: 4 }, event: { scope: "repo", action: "update" } },
     });
     expect(payload.repo).not.toHaveProperty("owner");
     expect(payload).not.toHaveProperty("edits");

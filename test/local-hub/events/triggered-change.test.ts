@@ -1,11 +1,10 @@
 import { describe, expect, test } from "vitest";
+import { accountId } from "../../../src/local-hub/accounts.ts";
 import { parseEvent } from "../../../src/local-hub/events/event-request.ts";
 import { previewEvent, triggerEvent } from "../../../src/local-hub/events/trigger.ts";
 import { commitChanges } from "../../../src/local-hub/resources/repositories/refs.ts";
 import type { HubEvent } from "../../../src/local-hub.ts";
 import { openContext, payloadsOf } from "../support/context.ts";
-import { data } from "../support/hub.ts";
-import { openWatchedTarget, triggerAndReceive } from "../support/target.ts";
 
 const repo = { type: "dataset", name: "me/data" } as const;
 const pushed = { repo, event: { scope: "repo.content", action: "update" } };
@@ -13,8 +12,10 @@ const main = "refs/heads/main";
 
 function openTrigger() {
   const { context, clock } = openContext();
-  const { content, repositories } = context.store;
+  const { content, discussions, repositories } = context.store;
   const trigger = (event: HubEvent) => payloadsOf(context, triggerEvent(context, parseEvent(event)));
+  const discuss = (action: string, fields: Partial<HubEvent> = {}, scope = "discussion") =>
+    trigger({ ...fields, repo, event: { scope, action } });
   const preview = (event: HubEvent) => previewEvent(context, parseEvent(event));
   const stored = (ref: HubEvent["repo"] = repo) => {
     const found = repositories.get(parseEvent({ ...pushed, repo: ref }).repo);
@@ -22,7 +23,23 @@ function openTrigger() {
     return found;
   };
   const refs = () => Object.fromEntries(content.refs(stored().id).map(({ name, oid }) => [name, oid]));
-  return { context, clock, content, repositories, trigger, preview, stored, refs };
+  const discussion = (num: number) => discussions.get({ repositoryId: stored().id, num });
+  const comments = (num: number) =>
+    discussions.events({ repositoryId: stored().id, num }).filter((event) => event.type === "comment");
+  return {
+    context,
+    clock,
+    content,
+    discussions,
+    repositories,
+    trigger,
+    discuss,
+    preview,
+    stored,
+    refs,
+    discussion,
+    comments,
+  };
 }
 
 describe("A triggered push", () => {
@@ -203,10 +220,136 @@ test.each<[scope: string, action: string, further?: object]>([
   expect(Object.keys(fired ?? {}).sort()).toEqual(Object.keys(Object(payload)).sort());
 });
 
-test("A repository is only updated by an unknown narrower scope", async () => {
-  const heard = await openWatchedTarget();
-  const first = await triggerAndReceive(heard, pushed);
-  const narrower = await triggerAndReceive(heard, { repo: data, event: { scope: "repo.dois", action: "delete" } });
-  expect(narrower.event).toEqual({ scope: "repo.dois", action: "delete" });
-  expect((await triggerAndReceive(heard, pushed)).repo.id).toBe(first.repo.id);
+test("A repository is only updated by an unknown narrower scope", () => {
+  const { trigger, stored } = openTrigger();
+  trigger(pushed);
+  const { id } = stored();
+  expect(trigger({ repo, event: { scope: "repo.dois", action: "delete" } })).toMatchObject([
+    { event: { scope: "repo.dois", action: "delete" } },
+  ]);
+  expect(stored().id).toBe(id);
+});
+
+describe("A triggered discussion", () => {
+  test("is opened with the title, text, and author of the event", () => {
+    const { discuss, discussion, comments, refs } = openTrigger();
+    const fields = { title: "Broken rows", author: { id: accountId("other-user") } };
+    const [payload] = discuss("create", { discussion: fields, comment: { content: "See row 7." } });
+    expect(discussion(1)).toMatchObject({ title: "Broken rows", author: "other-user", status: "open" });
+    expect(discussion(1)?.isPullRequest).toBe(false);
+    expect(comments(1)).toMatchObject([{ content: "See row 7.", id: payload?.comment?.id }]);
+    expect(payload?.discussion).toMatchObject({ id: discussion(1)?.id, num: 1, title: "Broken rows" });
+    expect(Object.keys(refs())).toEqual([main]);
+  });
+
+  test("is a pull request with a commit if the event describes one, and fires its ref and the push of its merge", () => {
+    const { content, discuss, discussion, refs, stored } = openTrigger();
+    const opened = discuss("create", { discussion: { isPullRequest: true, status: "draft" } });
+    const { [main]: oldSha = "", "refs/pr/1": pull } = refs();
+    expect(opened).toMatchObject([
+      { event: { scope: "discussion" }, discussion: { num: 1, status: "draft", changes: { base: main } } },
+      { event: { scope: "repo.content" }, updatedRefs: [{ ref: "refs/pr/1", oldSha: null, newSha: pull }] },
+    ]);
+    expect(discussion(1)).toMatchObject({ isPullRequest: true, status: "draft" });
+    expect(content.getCommit(stored().id, pull ?? "")?.parents).toEqual([oldSha]);
+
+    const merged = discuss("update", { discussion: { status: "merged" } });
+    const { [main]: newSha } = refs();
+    expect(newSha).not.toBe(oldSha);
+    expect(merged).toMatchObject([
+      { event: { scope: "discussion" }, discussion: { status: "merged", changes: { mergeCommitId: newSha } } },
+      { event: { scope: "repo.content" }, repo: { headSha: newSha }, updatedRefs: [{ ref: main, oldSha, newSha }] },
+    ]);
+    expect(discussion(1)).toMatchObject({ status: "merged" });
+  });
+
+  test("has the number of the event if this number is free, and the next one follows", () => {
+    const { discuss, discussion } = openTrigger();
+    discuss("create", { discussion: { num: 5 } });
+    discuss("create");
+    expect([discussion(5), discussion(6)]).toMatchObject([{ num: 5 }, { num: 6 }]);
+    const [used] = discuss("create", { discussion: { num: 5, title: "Again" } });
+    expect(used?.discussion).toMatchObject({ num: 5, title: "Again" });
+    expect(discussion(5)?.title).not.toBe("Again");
+    for (const num of [1.5, -1, 1e300]) {
+      expect(discuss("create", { discussion: { num } })[0]?.discussion?.num).toBe(num);
+      expect(discussion(num)).toBeUndefined();
+    }
+  });
+
+  test("is updated with the fields of the event that can be stored, with one event, and deleted", () => {
+    const { discuss, discussion } = openTrigger();
+    const [opened] = discuss("create");
+    const fields = { title: "New", status: "closed", pinned: true };
+    expect(discuss("update", { discussion: fields })).toMatchObject([
+      { event: { scope: "discussion", action: "update" }, discussion: fields },
+    ]);
+    expect(discussion(1)).toMatchObject(fields);
+    discuss("update", { discussion: { status: "open" } });
+    expect(discussion(1)).toMatchObject({ ...fields, status: "open" });
+    // Only a pull request can be merged.
+    for (const status of ["locked", "merged"]) {
+      expect(discuss("update", { discussion: { status } })).toMatchObject([{ discussion: { status } }]);
+      expect(discussion(1)?.status).toBe("open");
+    }
+    expect(discuss("delete")).toMatchObject([{ discussion: { id: opened?.discussion?.id } }]);
+    expect(discussion(1)).toBeUndefined();
+  });
+
+  test("is only in the payload if its number was never used", () => {
+    const { discuss, discussion, discussions, stored } = openTrigger();
+    const fields = { discussion: { num: 3 } };
+    for (const payloads of [
+      discuss("update", fields),
+      discuss("delete", fields),
+      discuss("create", fields, "discussion.comment"),
+    ])
+      expect(payloads).toMatchObject([{ discussion: { num: 3 } }]);
+    expect([discussion(3), discussions.list(stored().id)]).toEqual([undefined, []]);
+  });
+});
+
+describe("A triggered comment", () => {
+  const scope = "discussion.comment";
+
+  test("is added to the latest discussion, which is opened without an event if there is none", () => {
+    const { discuss, comments } = openTrigger();
+    const comment = { content: "@bot hello", author: { id: accountId("other-user") } };
+    const payloads = discuss("create", { comment }, scope);
+    expect(payloads).toMatchObject([{ event: { scope }, discussion: { num: 1 }, comment }]);
+    expect(comments(1)).toMatchObject([
+      { author: "local-user", content: expect.not.stringMatching("@bot hello") },
+      { id: payloads[0]?.comment?.id, content: "@bot hello", author: "other-user" },
+    ]);
+    discuss("create");
+    discuss("create", {}, scope);
+    discuss("create", { discussion: { num: 1 } }, scope);
+    expect([comments(1).length, comments(2).length]).toEqual([3, 2]);
+  });
+
+  test("is edited and hidden by its ID, and by default the latest comment", () => {
+    const { discuss, comments } = openTrigger();
+    const [first = "", second] = [1, 2].map(() => discuss("create", {}, scope)[0]?.comment?.id);
+    const update = (comment: HubEvent["comment"]) =>
+      discuss("update", { comment }, scope).map((payload) => payload.comment);
+    expect(update({ id: first, content: "Edited" })).toMatchObject([{ id: first, content: "Edited" }]);
+    const [hidden] = update({ hidden: true });
+    expect(hidden).toMatchObject({ id: second, hidden: true });
+    expect(hidden).not.toHaveProperty("content");
+    const [, one, other] = comments(1);
+    expect([one?.content, one?.edits.length, other?.hidden]).toEqual(["Edited", 1, true]);
+    expect(update({ content: "x" })).toHaveLength(1);
+    expect(comments(1)[2]?.hidden).toBe(true);
+  });
+});
+
+test("An undocumented event on a discussion changes nothing", () => {
+  const { discuss, discussion, comments } = openTrigger();
+  expect(discuss("create", {}, "discussion.reaction")).toMatchObject([{ discussion: { num: 1 } }]);
+  expect(discussion(1)).toBeUndefined();
+  const [opened] = discuss("create");
+  expect(discuss("create", {}, "discussion.reaction")[0]).not.toHaveProperty("comment");
+  const [reaction] = discuss("create", {}, "discussion.comment.reaction");
+  expect(reaction?.comment).toEqual(opened?.comment);
+  expect(comments(1)).toHaveLength(1);
 });
