@@ -55,19 +55,20 @@ describe("A new repository", () => {
   });
 
   test("has the visibility that the request sets", async () => {
-    const made = [
-      { name: "a", private: true },
-      { name: "b", private: null, organization: null },
-      { name: "c", visibility: "private" },
-      { name: "d", visibility: "public" },
+    const made: [body: object, isPrivate: boolean][] = [
+      [{ private: true }, true],
+      [{ private: null, organization: null }, false],
+      [{ visibility: "private" }, true],
+      [{ visibility: "public" }, false],
+      [{ sdk: "docker", visibility: "protected" }, true],
     ];
-    for (const body of made) await hub.request(create, { body });
-    await hub.request(create, { body: { name: "e", type: "space", sdk: "docker", visibility: "protected" } });
-    const paths = ["models/local-user/a", "models/local-user/b", "models/local-user/c", "models/local-user/d"];
-    const found = await Promise.all(
-      [...paths, "spaces/local-user/e"].map(async (path) => (await hub.request(`GET /api/${path}`)).body),
-    );
-    expect(found).toMatchObject([true, false, true, false, true].map((isPrivate) => ({ private: isPrivate })));
+    for (const [index, [body, isPrivate]] of made.entries()) {
+      const type = "sdk" in body ? "space" : "model";
+      await hub.request(create, { body: { name: `net${index}`, type, ...body } });
+      expect((await hub.request(`GET /api/${type}s/local-user/net${index}`)).body).toMatchObject({
+        private: isPrivate,
+      });
+    }
   });
 
   test("has a card with the license, or with the SDK of a Space, unless the request has a card", async () => {
@@ -203,16 +204,16 @@ describe("A read of a repository", () => {
     });
   });
 
-  test("checks the access to read and to write", async () => {
+  test("checks the access to read and to write, and to the files of a gated repository", async () => {
     await createModel("net");
     const check = "GET /api/models/local-user/net/auth-check";
-    const results = [
-      await outcome(check, { token: null }),
-      await outcome(`${check}/write`),
-      await outcome(`${check}/write`, { token: "hf_other" }),
-      await outcome(`${check}/write`, { token: "hf_read" }),
-    ];
-    expect(results.map(([status]) => status)).toEqual([200, 200, 403, 403]);
+    expect(await outcome(check, { token: null })).toEqual([200, null]);
+    expect(await outcome(`${check}/write`)).toEqual([200, null]);
+    for (const token of ["hf_other", "hf_read"])
+      expect(await outcome(`${check}/write`, { token })).toEqual([403, "Forbidden"]);
+    await hub.request("PUT /api/models/local-user/net/settings", { body: { gated: "auto" } });
+    expect(await outcome(check)).toEqual([200, null]);
+    expect(await outcome(check, { token: "hf_other" })).toEqual([403, "GatedRepo"]);
   });
 });
 
@@ -225,17 +226,6 @@ test("The settings of a repository change only where the request has values", as
   expect(body).toEqual({ private: true, visibility: "private", gated: false, discussionsDisabled: true });
   expect((await hub.request("GET /api/models/local-user/net")).body).toMatchObject({ private: true, gated: false });
   expect(await outcome(line, { body: { gated: "yes" } })).toEqual([400, "BadRequest"]);
-});
-
-test("The files of a gated repository are only for members of its owner, also in the check of access", async () => {
-  await createModel("net");
-  await hub.request("PUT /api/models/local-user/net/settings", { body: { gated: "auto" } });
-  const line = "GET /api/models/local-user/net/auth-check";
-  const outcomes = [await outcome(line), await outcome(line, { token: "hf_other" })];
-  expect(outcomes).toEqual([
-    [200, null],
-    [403, "GatedRepo"],
-  ]);
 });
 
 describe("A moved repository", () => {
