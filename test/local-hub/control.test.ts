@@ -106,13 +106,8 @@ describe("GET /_local/webhooks/{id}/deliveries", () => {
     const answer = await hub.request(`GET /_local/webhooks/${made.id}/deliveries`, { token: null });
     expect(answer.body).toEqual([
       {
-        logId: delivery?.logId,
-        deliveryId: delivery?.deliveryId,
-        attempt: 1,
-        at: "2026-01-31T00:00:00.000Z",
-        durationMs: 250,
-        url: `${target.url}?page=1`,
-        status: 200,
+        ...{ logId: delivery?.logId, deliveryId: delivery?.deliveryId, attempt: 1, status: 200, error: null },
+        ...{ at: "2026-01-31T00:00:00.000Z", durationMs: 250, url: `${target.url}?page=1` },
         request: {
           headers: {
             "content-type": "application/json",
@@ -126,7 +121,6 @@ describe("GET /_local/webhooks/{id}/deliveries", () => {
           body: "thanks",
           truncated: false,
         },
-        error: null,
       },
     ]);
     expect(hub.hub.deliveries(made.id)).toEqual(answer.body);
@@ -207,13 +201,13 @@ test("A control request from another site is rejected, even as JSON, but one fro
   expect(await reset(hub.url)).toMatchObject({ status: 200 });
 });
 
-test.each(["[", '{"a":'])("A too deeply nested event returns 400 and changes nothing: %s", async (opener) => {
+test("A too deeply nested event returns 400 and changes nothing", async () => {
   const depth = 50_000;
-  const deep = `${opener.repeat(depth)}1${(opener === "[" ? "]" : "}").repeat(depth)}`;
-  const text = JSON.stringify(pushed).replace(/}$/, `,"more":${deep}}`);
-  expect(await hub.request("POST /_local/events", { text })).toMatchObject({
-    status: 400,
-    body: { error: expect.stringContaining("nested too deeply") },
-  });
+  for (const [opener, closer] of ["[]", '{"a":}'].map((pair) => [pair.slice(0, -1), pair.slice(-1)] as const)) {
+    const deep = `${opener.repeat(depth)}1${closer.repeat(depth)}`;
+    const text = JSON.stringify(pushed).replace(/}$/, `,"more":${deep}}`);
+    const error = expect.stringContaining("nested too deeply");
+    expect(await hub.request("POST /_local/events", { text })).toMatchObject({ status: 400, body: { error } });
+  }
   expect(hub.log.lines.filter(({ level }) => level === "error")).toEqual([]);
 });

@@ -69,7 +69,7 @@ describe("A webhook with a job", () => {
     expect(JSON.stringify([answer, hub.log.lines, entry])).not.toContain(secret);
   });
 
-  test("records a new job for a replay", async () => {
+  test("records a new job for a replay, and jobs of the user of the webhook", async () => {
     const hub = await openLocalHub();
     const made = await hub.create({ job: { flavor: "cpu-basic" } });
     const [delivery] = await hub.trigger();
@@ -77,13 +77,10 @@ describe("A webhook with a job", () => {
     const [second, first] = await jobs(hub);
     expect(second?.id).not.toBe(first?.id);
     expect(second?.environment).toEqual(first?.environment);
-  });
-
-  test("of another user records a job of that user", async () => {
-    const hub = await openLocalHub();
-    await hub.create({ job: { flavor: "cpu-basic" } }, { token: "hf_other" });
-    await hub.trigger();
-    expect(await jobs(hub)).toMatchObject([{ owner: { name: "other-user" }, createdBy: { name: "other-user" } }]);
+    const repo = { type: "model", name: "me/other" } as const;
+    await hub.create({ job: { flavor: "cpu-basic" }, watched: [repo] }, { token: "hf_other" });
+    await hub.trigger({ ...pushed, repo });
+    expect((await jobs(hub))[0]).toMatchObject({ owner: { name: "other-user" }, createdBy: { name: "other-user" } });
   });
 });
 
@@ -203,8 +200,7 @@ describe("A webhook with the id of an earlier job", () => {
     const hub = await openLocalHub({ runJobs: true });
     await hub.create({ jobSourceId: "no-such-job" });
     expect(await hub.trigger()).toMatchObject([{ status: 200 }]);
-    expect(await jobs(hub)).toMatchObject([
-      { status: { stage: "ERROR", message: expect.stringContaining("no-such-job") } },
-    ]);
+    const status = { stage: "ERROR", message: expect.stringContaining("no-such-job") };
+    expect(await jobs(hub)).toMatchObject([{ status }]);
   });
 });

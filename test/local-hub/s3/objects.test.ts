@@ -1,12 +1,12 @@
 import { existsSync, readdirSync, readlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { DeleteObjectCommand, GetObjectCommand, PutObjectCommand, type S3Client } from "@aws-sdk/client-s3";
-import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { DeleteObjectCommand, PutObjectCommand, type S3Client } from "@aws-sdk/client-s3";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { BucketFaults } from "../../../src/local-hub/s3/faults.ts";
 import { ObjectBodies } from "../../../src/local-hub/store/object-store.ts";
 import type { LocalHub } from "../../../src/local-hub.ts";
 import { createFolder } from "../../support/temporary-folder.ts";
-import { connectS3 } from "../support/bucket.ts";
+import { connectS3, readObject } from "../support/bucket.ts";
 import { openLocalHub, restart, stateFile } from "../support/hub.ts";
 import { openTarget } from "../support/target.ts";
 
@@ -72,91 +72,73 @@ test("A large object is stored again after a reset", async () => {
   hub.createBucket("me/store");
   await s3.send(new PutObjectCommand(large));
   expect(files()).toHaveLength(1);
-  const { Body } = await s3.send(new GetObjectCommand({ Bucket: "store", Key: "large" }));
-  expect(await Body?.transformToString()).toBe(large.Body);
+  expect(await readObject(s3, "large")).toBe(large.Body);
 });
 
-describe("Buckets", () => {
-  const Bucket = "store";
-  const repo = { type: "bucket", name: "me/store" } as const;
-  const large = "0123456789".repeat(200_000);
+const Bucket = "store";
+const repo = { type: "bucket", name: "me/store" } as const;
 
-  async function get(s3: S3Client, key: string): Promise<string | undefined> {
-    const { Body } = await s3.send(new GetObjectCommand({ Bucket, Key: key }));
-    return Body?.transformToString();
-  }
+test("Writes and deletions of objects fire the webhooks of the bucket", async () => {
+  const target = await openTarget();
+  const hub = await openLocalHub();
+  hub.hub.createBucket(repo.name);
+  await hub.create({ url: target.url, watched: [repo], domains: ["repo"] });
+  const s3 = connectS3(hub.hub);
+  const Key = "data/train.txt";
+  await s3.send(new PutObjectCommand({ Bucket, Key, Body: "content" }));
+  await s3.send(new DeleteObjectCommand({ Bucket, Key }));
+  // These requests change nothing.
+  await s3.send(new DeleteObjectCommand({ Bucket, Key }));
+  await readObject(s3, Key).catch(() => undefined);
+  await hub.hub.settled();
+  const xetHash = expect.stringMatching(/^[\da-f]{64}$/);
+  expect(target.payloads).toMatchObject([
+    {
+      event: { scope: "repo.content", action: "update" },
+      repo: { ...repo, private: true, url: { web: `${hub.url}/buckets/me/store` } },
+      updatedFiles: [{ path: Key, action: "add", size: 7, xetHash }],
+    },
+    { updatedFiles: [{ path: Key, action: "delete" }] },
+  ]);
+  expect(target.payloads[0]).not.toHaveProperty("updatedRefs");
+});
 
-  test("Writes and deletions of objects fire the webhooks of the bucket", async () => {
-    const target = await openTarget();
-    const hub = await openLocalHub();
-    hub.hub.createBucket(repo.name);
-    await hub.create({ url: target.url, watched: [repo], domains: ["repo"] });
-    const s3 = connectS3(hub.hub);
-    await s3.send(new PutObjectCommand({ Bucket, Key: "data/train.txt", Body: "content" }));
-    await s3.send(new DeleteObjectCommand({ Bucket, Key: "data/train.txt" }));
-    // These requests change nothing.
-    await s3.send(new DeleteObjectCommand({ Bucket, Key: "data/train.txt" }));
-    await get(s3, "data/train.txt").catch(() => undefined);
-    await hub.hub.settled();
-    expect(target.payloads).toMatchObject([
-      {
-        event: { scope: "repo.content", action: "update" },
-        repo: { ...repo, private: true, url: { web: `${hub.url}/buckets/me/store` } },
-        updatedFiles: [
-          { path: "data/train.txt", action: "add", size: 7, xetHash: expect.stringMatching(/^[\da-f]{64}$/) },
-        ],
-      },
-      { updatedFiles: [{ path: "data/train.txt", action: "delete" }] },
-    ]);
-    expect(target.payloads[0]).not.toHaveProperty("updatedRefs");
-  });
+test("A new bucket fires an event once", async () => {
+  const target = await openTarget();
+  const hub = await openLocalHub();
+  await hub.create({ url: target.url, watched: [{ type: "user", name: "me" }], domains: ["repo"] });
+  const variables = hub.hub.createBucket(repo.name);
+  expect(hub.hub.createBucket(repo.name)).toEqual(variables);
+  expect(variables).toMatchObject({ INBOX_URL: "hf://buckets/me/store", AWS_ENDPOINT_URL_S3: `${hub.url}/s3/me` });
+  await hub.hub.settled();
+  expect(target.payloads).toMatchObject([{ event: { scope: "repo", action: "create" }, repo }]);
+  expect(hub.hub.createBucket("short").INBOX_URL).toBe("hf://buckets/local-user/short");
+  expect(() => hub.hub.createBucket("me/a/b")).toThrow(expect.objectContaining({ code: "ARGUMENT_INVALID" }));
+});
 
-  test("A new bucket fires an event once", async () => {
-    const target = await openTarget();
-    const hub = await openLocalHub();
-    await hub.create({ url: target.url, watched: [{ type: "user", name: "me" }], domains: ["repo"] });
-    const variables = hub.hub.createBucket(repo.name);
-    expect(hub.hub.createBucket(repo.name)).toEqual(variables);
-    expect(variables).toMatchObject({ INBOX_URL: "hf://buckets/me/store", AWS_ENDPOINT_URL_S3: `${hub.url}/s3/me` });
-    await hub.hub.settled();
-    expect(target.payloads).toMatchObject([{ event: { scope: "repo", action: "create" }, repo }]);
-    expect(hub.hub.createBucket("short").INBOX_URL).toBe("hf://buckets/local-user/short");
-    expect(() => hub.hub.createBucket("me/a/b")).toThrow(expect.objectContaining({ code: "ARGUMENT_INVALID" }));
-  });
-
-  describe("The objects of a bucket", () => {
-    test("are kept in the state file and next to it", async () => {
-      const state = stateFile();
-      const first = await openLocalHub({ state });
-      first.hub.createBucket(repo.name);
-      const s3 = connectS3(first.hub);
-      await s3.send(new PutObjectCommand({ Bucket, Key: "large", Body: large }));
-      await s3.send(new PutObjectCommand({ Bucket, Key: "small", Body: "small" }));
-      const folder = `${state}.objects`;
-      expect(readdirSync(folder)).toHaveLength(1);
-      const second = await restart(first, { state });
-      // A killed process leaves such a file.
-      writeFileSync(join(folder, "unused"), "");
-      const client = connectS3(second.hub);
-      expect([await get(client, "large"), await get(client, "small")]).toEqual([large, "small"]);
-      expect(existsSync(join(folder, "unused"))).toBe(false);
-      await client.send(new PutObjectCommand({ Bucket, Key: "large", Body: "small" }));
-      expect(readdirSync(folder)).toEqual([]);
-    });
-
-    test("are deleted with the bucket", async () => {
-      const state = stateFile();
-      const hub = await openLocalHub({ state });
-      hub.hub.createBucket(repo.name);
-      const s3 = connectS3(hub.hub);
-      await s3.send(new PutObjectCommand({ Bucket, Key: "large", Body: large }));
-      await hub.trigger({ repo, event: { scope: "repo", action: "delete" } });
-      expect(readdirSync(`${state}.objects`)).toEqual([]);
-      await expect(get(s3, "large")).rejects.toMatchObject({ name: "NoSuchBucket" });
-      hub.hub.createBucket(repo.name);
-      await expect(get(s3, "large")).rejects.toMatchObject({ name: "NoSuchKey" });
-    });
-  });
+test("The objects of a bucket are kept in the state file and next to it, and deleted with the bucket", async () => {
+  const state = stateFile();
+  const first = await openLocalHub({ state });
+  first.hub.createBucket(repo.name);
+  const s3 = connectS3(first.hub);
+  await s3.send(new PutObjectCommand(large));
+  await s3.send(new PutObjectCommand({ ...large, Key: "replaced" }));
+  await s3.send(new PutObjectCommand({ ...large, Key: "small", Body: "small" }));
+  const files = () => readdirSync(`${state}.objects`);
+  expect(files()).toHaveLength(2);
+  const hub = await restart(first, { state });
+  // A killed process leaves such a file.
+  writeFileSync(join(`${state}.objects`, "unused"), "");
+  const client = connectS3(hub.hub);
+  expect([await readObject(client, "large"), await readObject(client, "small")]).toEqual([large.Body, "small"]);
+  expect(files()).not.toContain("unused");
+  await client.send(new PutObjectCommand({ ...large, Key: "replaced", Body: "small" }));
+  expect(files()).toHaveLength(1);
+  await hub.trigger({ repo, event: { scope: "repo", action: "delete" } });
+  expect(files()).toEqual([]);
+  await expect(readObject(client, "large")).rejects.toMatchObject({ name: "NoSuchBucket" });
+  hub.hub.createBucket(repo.name);
+  await expect(readObject(client, "large")).rejects.toMatchObject({ name: "NoSuchKey" });
 });
 
 const halfMebibyte = new Uint8Array(512 * 1024);

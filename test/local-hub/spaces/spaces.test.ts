@@ -6,6 +6,7 @@ import { HubClient } from "../../../src/client.ts";
 import { LocalHub } from "../../../src/local-hub.ts";
 import { isRunning } from "../../support/program.ts";
 import { createFolder } from "../../support/temporary-folder.ts";
+import { openLocalHub } from "../support/hub.ts";
 
 const name = "me/bot";
 
@@ -247,32 +248,24 @@ describe("A Docker Space", () => {
 
 test("With a state file, a Space keeps its address, and a request wakes it after a restart of the local Hub", async () => {
   const options = { runSpaces: true, state: join(createFolder(), "hub.db") };
-  let url: string | undefined;
-  {
-    await using first = await LocalHub.launch(options);
-    const body = JSON.stringify({ name: "bot", organization: "me", type: "space", sdk: "docker" });
-    const headers = { authorization: "Bearer hf_local", "content-type": "application/json" };
-    await fetch(`${first.url}/api/repos/create`, { method: "POST", headers, body });
-    const files = { Dockerfile: dockerfile, "app.mjs": app("1") };
-    await new HubClient({ hubUrl: first.url, token: "hf_local" })
-      .repo({ type: "space", name })
-      .commit({ message: "Add", files });
-    ({ url } = await first.space(name));
-  }
+  const first = await openLocalHub(options);
+  const body = { name: "bot", organization: "me", type: "space", sdk: "docker" };
+  await first.request("POST /api/repos/create", { body });
+  const bot = new HubClient({ hubUrl: first.url, token: "hf_local" }).repo({ type: "space", name });
+  await bot.commit({ message: "Add", files: { Dockerfile: dockerfile, "app.mjs": app("1") } });
+  const { url } = await first.hub.space(name);
+  await first.hub.close();
   await using second = await LocalHub.launch(options);
   expect(await second.space(name)).toMatchObject({ url, stage: "SLEEPING" });
   expect((await fetch(`${url}/`)).status).toBe(200);
 });
 
 test("Without runSpaces, settings are stored, and nothing runs", async () => {
-  await using other = await LocalHub.launch();
-  const headers = { authorization: "Bearer hf_local", "content-type": "application/json" };
-  const post = (path: string, body: object) =>
-    fetch(other.url + path, { method: "POST", headers, body: JSON.stringify(body) });
-  await post("/api/repos/create", { name: "bot", organization: "me", type: "space", sdk: "docker" });
-  await post(`/api/spaces/${name}/variables`, { key: "MODE", value: "a" });
-  await post(`/api/spaces/${name}/restart`, {});
-  expect(await other.space(name)).toEqual({ url: undefined, stage: "STOPPED", errorMessage: undefined });
-  const logs = await fetch(`${other.url}/api/spaces/${name}/logs/run`, { headers });
-  expect(await logs.text()).not.toContain("data:");
+  const other = await openLocalHub();
+  const body = { name: "bot", organization: "me", type: "space", sdk: "docker" };
+  await other.request("POST /api/repos/create", { body });
+  await other.request(`POST /api/spaces/${name}/variables`, { body: { key: "MODE", value: "a" } });
+  await other.request(`POST /api/spaces/${name}/restart`, { body: {} });
+  expect(await other.hub.space(name)).toEqual({ url: undefined, stage: "STOPPED", errorMessage: undefined });
+  expect((await other.request(`GET /api/spaces/${name}/logs/run`)).text).not.toContain("data:");
 });
