@@ -136,26 +136,6 @@ describe("GET /_local/webhooks/{id}/deliveries", () => {
       expect([answer.status, answer.body]).toEqual([404, { error: expect.stringContaining(unknown) }]);
     }
   });
-
-  test("returns the latest hundred attempts of each webhook", async () => {
-    const target = await openTarget();
-    const made = await hub.create({ url: target.url });
-    const other = await hub.create({ url: target.url, watched: [{ type: "model", name: "me/net" }] });
-    await hub.trigger({ ...pushed, repo: { type: "model", name: "me/net" } });
-    const fired = [];
-    for (let push = 0; push < 103; push += 1) fired.push(...(await hub.hub.push(data)));
-    expect((await hub.entries(made.id)).map(({ logId }) => logId)).toEqual(
-      fired
-        .slice(3)
-        .reverse()
-        .map(({ logId }) => logId),
-    );
-    expect(await hub.entries(other.id)).toHaveLength(1);
-    const gone = await hub.request(`POST /_local/webhooks/${made.id}/replay/${fired[2]?.logId}`, {
-      headers: { "content-type": "application/json" },
-    });
-    expect(gone.status).toBe(404);
-  });
 });
 
 describe("POST /_local/webhooks/{id}/replay/{logId}", () => {

@@ -128,6 +128,18 @@ test("A listener is called for each table when all data is deleted", () => {
   ]);
 });
 
+test("The log of a webhook keeps its latest 100 attempts", () => {
+  const { deliveries } = openMemoryStore();
+  const result = { durationMs: 0, url: "", status: 200, response: null, error: null };
+  const attempt = { ...result, deliveryId: "d", attempt: 1, at: "", request: { headers: {}, body: "" } };
+  deliveries.addAttempt("other", { ...attempt, logId: "first" });
+  for (let index = 0; index < 103; index += 1) deliveries.addAttempt(webhook.id, { ...attempt, logId: `${index}` });
+  const kept = deliveries.attempts(webhook.id, { limit: 200 }).map(({ logId }) => Number(logId));
+  expect(kept).toEqual(Array.from({ length: 100 }, (_, index) => 102 - index));
+  expect(deliveries.attempt(webhook.id, "2")).toBeUndefined();
+  expect(deliveries.attempts("other")).toHaveLength(1);
+});
+
 function openJobs() {
   const store = openMemoryStore();
   const definition = { flavor: "cpu-basic", environment: {}, timeoutSeconds: null, attempts: 1 } as const;

@@ -8,6 +8,7 @@ import { undocumentedBody } from "../../../src/hub/schemas.ts";
 import { type Webhook, webhook } from "../../../src/hub/webhooks/schemas.ts";
 import { createHubApp } from "../../../src/local-hub/app.ts";
 import { createHubConsole } from "../../../src/local-hub/console/hub-console.ts";
+import type { HubDelivery, HubDeliveryAttempt } from "../../../src/local-hub/delivery/hub-delivery.ts";
 import { contextOf } from "../../../src/local-hub/hub-context.ts";
 import { openApiDocument } from "../../../src/local-hub/openapi.ts";
 import { routes } from "../../../src/local-hub/routes/index.ts";
@@ -47,46 +48,8 @@ export interface RequestOptions {
   headers?: Record<string, string>;
 }
 
-const objectId = z.string().regex(/^[0-9a-f]{24}$/);
-const headersSchema = z.record(z.string(), z.string());
-const target = { webhookId: objectId, url: z.string() };
-const fired = z.strictObject({
-  deliveries: z.array(
-    z.strictObject({
-      ...target,
-      deliveryId: objectId,
-      logId: objectId,
-      attempts: z.int().min(0),
-      status: z.int().nullable(),
-      durationMs: z.number().min(0).nullable(),
-      answer: z.string().nullable(),
-      error: z.string().nullable(),
-    }),
-  ),
-  notFired: z.array(
-    z.strictObject({ ...target, reason: z.enum(["domain", "private", "disabled", "suspended", "daily-limit"]) }),
-  ),
-  notified: z.array(z.string()),
-});
-const log = z.array(
-  z.strictObject({
-    logId: objectId,
-    deliveryId: objectId,
-    attempt: z.int().min(1),
-    at: z.iso.datetime(),
-    durationMs: z.number().min(0),
-    url: z.string(),
-    status: z.int().nullable(),
-    request: z.strictObject({ headers: headersSchema, body: z.string() }),
-    response: z.strictObject({ headers: headersSchema, body: z.string(), truncated: z.boolean() }).nullable(),
-    error: z.string().nullable(),
-  }),
-);
-
-/** A delivery in a control response. */
-export type Fired = z.output<typeof fired>["deliveries"][number];
-/** A log entry in a control response. */
-export type Entry = z.output<typeof log>[number];
+const fired = z.object({ deliveries: z.array(z.custom<HubDelivery>()) });
+const log = z.array(z.custom<HubDeliveryAttempt>());
 
 interface RunOptions {
   namespace?: string;
@@ -187,14 +150,14 @@ export class TestHub {
   }
 
   /** Triggers an event, and by default waits for its deliveries. */
-  async trigger(event: HubEvent = pushed, { wait = true }: { wait?: boolean } = {}): Promise<Fired[]> {
+  async trigger(event: HubEvent = pushed, { wait = true }: { wait?: boolean } = {}): Promise<HubDelivery[]> {
     const answer = await this.request(`POST /_local/events?wait=${wait}`, { token: null, body: event });
     expect(answer.status, answer.text).toBe(200);
     return fired.parse(answer.body).deliveries;
   }
 
   /** Returns the log of a webhook, newest first. */
-  async entries(id: string): Promise<Entry[]> {
+  async entries(id: string): Promise<HubDeliveryAttempt[]> {
     const answer = await this.request(`GET /_local/webhooks/${id}/deliveries`, { token: null });
     expect(answer.status, answer.text).toBe(200);
     return log.parse(answer.body);
