@@ -5,21 +5,30 @@ import { createHubConsole, hubResources } from "../../../src/local-hub/console/h
 import { contextOf } from "../../../src/local-hub/hub-context.ts";
 import { ConsoleClient } from "../support/console-client.ts";
 import { openContext } from "../support/context.ts";
-import { openLocalHub, type TestHub } from "../support/hub.ts";
-import { openTarget, type Target } from "../support/target.ts";
+import { openLocalHub } from "../support/hub.ts";
+import { openTarget } from "../support/target.ts";
 
-interface Opened {
-  hub: TestHub;
-  client: ConsoleClient;
-  target: Target;
-  webhookId: string;
-}
-
-async function open(): Promise<Opened> {
+/** Opens the console of a local Hub with a webhook of `me/data`. */
+async function open() {
   const hub = await openLocalHub({ attempts: 1 });
   const target = await openTarget();
-  const { id } = await hub.create({ url: target.url });
-  return { hub, client: await ConsoleClient.signIn(hub.hub.createConsoleLink()), target, webhookId: id };
+  const { id: webhookId } = await hub.create({ url: target.url });
+  const client = await ConsoleClient.signIn(hub.hub.createConsoleLink());
+  return {
+    ...{ hub, client, target, webhookId },
+    draft: (event: string, repository?: string) => draft(client, event, repository),
+    /** Reads a part of the repository, such as `commits/main`. */
+    async read(path: string): Promise<unknown> {
+      const { status, body } = await client.get(`repositories/read?type=dataset&name=me/data&path=${path}`);
+      return status === 404 ? [] : Reflect.get(Object(body), "value");
+    },
+    /** Sends, and waits for the deliveries. */
+    async send(request: SendRequest) {
+      const answer = await client.post("send", request);
+      await hub.hub.settled();
+      return answer;
+    },
+  };
 }
 
 /** Returns the payload that the console fills in. */
@@ -37,21 +46,8 @@ function edit(text: string, change: (payload: Record<string, Record<string, unkn
   return { body: JSON.stringify(payload), draft: text };
 }
 
-/** Reads a part of the repository, such as `commits/main`. */
-async function read(client: ConsoleClient, path: string): Promise<unknown> {
-  const { status, body } = await client.get(`repositories/read?type=dataset&name=me/data&path=${path}`);
-  return status === 404 ? [] : Reflect.get(Object(body), "value");
-}
-
-/** Sends, and waits for the deliveries. */
-async function send({ client, hub }: Opened, request: SendRequest) {
-  const answer = await client.post("send", request);
-  await hub.hub.settled();
-  return answer;
-}
-
 test("The options list the events, the repositories of webhooks first, and samples", async () => {
-  const { client } = await open();
+  const { client, draft } = await open();
   const { body } = await client.get("send/options");
   expect(body).toMatchObject({
     defaultRepository: "dataset:me/data",
@@ -63,7 +59,7 @@ test("The options list the events, the repositories of webhooks first, and sampl
   });
   const { samples } = Object(body);
   for (const { scope, action, repoType } of samples)
-    expect(JSON.parse(await draft(client, `${scope} ${action}`, `${repoType}:acme/data`))).toMatchObject({
+    expect(JSON.parse(await draft(`${scope} ${action}`, `${repoType}:acme/data`))).toMatchObject({
       event: { scope, action },
       repo: { type: repoType, name: "acme/data" },
     });
@@ -71,10 +67,10 @@ test("The options list the events, the repositories of webhooks first, and sampl
 
 describe("A draft", () => {
   test("changes nothing", async () => {
-    const { client, target } = await open();
-    await draft(client, "repo.content update");
-    await draft(client, "repo delete", "dataset:local-user/notes");
-    expect(await read(client, "commits/main")).toEqual([]);
+    const { client, target, draft, read } = await open();
+    await draft("repo.content update");
+    await draft("repo delete", "dataset:local-user/notes");
+    expect(await read("commits/main")).toEqual([]);
     expect((await client.get("repositories/one?type=dataset&name=local-user/notes")).status).toBe(200);
     expect((await client.get("events")).body).toMatchObject({ events: [] });
     expect(target.requests).toEqual([]);
@@ -92,21 +88,20 @@ describe("A draft", () => {
 
 describe("An unedited payload", () => {
   test("makes the change of the event, and sends the payload of this change", async () => {
-    const opened = await open();
-    const { client, target, webhookId } = opened;
-    const body = await draft(client, "repo.content update");
+    const { client, target, webhookId, draft, read, send } = await open();
+    const body = await draft("repo.content update");
     expect((await client.post("send/preview", { body, draft: body })).body).toMatchObject({
       problems: [],
       effect: "change",
       recipients: [{ kind: "webhook", url: target.url, webhookId }],
     });
-    expect(await read(client, "commits/main")).toEqual([]);
-    const sent = await send(opened, { body, draft: body });
+    expect(await read("commits/main")).toEqual([]);
+    const sent = await send({ body, draft: body });
     expect(sent).toMatchObject({
       status: 200,
       body: { eventId: expect.any(String), deliveries: [{ recipient: target.url, webhookId, id: expect.any(String) }] },
     });
-    const [commit] = Object(await read(client, "commits/main"));
+    const [commit] = Object(await read("commits/main"));
     const payload = JSON.parse(target.requests[0]?.body ?? "");
     expect(payload).toMatchObject({
       webhook: { id: webhookId },
@@ -120,13 +115,13 @@ describe("An unedited payload", () => {
   });
 
   test("of a pull request returns the requested event", async () => {
-    const opened = await open();
-    const body = await draft(opened.client, "discussion create");
+    const { client, draft, send } = await open();
+    const body = await draft("discussion create");
     const request = edit(body, ({ discussion = {} }) => {
       discussion.isPullRequest = true;
     });
-    const { eventId } = Object((await send(opened, request)).body);
-    expect((await opened.client.get(`events/one?id=${eventId}`)).body).toMatchObject({ scope: "discussion" });
+    const { eventId } = Object((await send(request)).body);
+    expect((await client.get(`events/one?id=${eventId}`)).body).toMatchObject({ scope: "discussion" });
   });
 });
 
@@ -146,25 +141,24 @@ describe("A payload with edits that describe the event", () => {
     },
     { event: "repo.config update", change: { updatedConfig: { private: true } }, path: "", check: { isPrivate: true } },
   ])("makes the change of $event with these edits", async ({ event, change, path, check }) => {
-    const opened = await open();
-    const { client, target } = opened;
-    const request = edit(await draft(client, event), (payload) => {
+    const { client, target, draft, read, send } = await open();
+    const request = edit(await draft(event), (payload) => {
       for (const [name, fields] of Object.entries(change)) payload[name] = { ...payload[name], ...fields };
     });
     expect((await client.post("send/preview", request)).body).toMatchObject({ effect: "change" });
-    await send(opened, request);
+    await send(request);
     const { body } = await client.get("repositories/one?type=dataset&name=me/data");
-    expect(path === "" ? body : await read(client, path)).toMatchObject(check);
+    expect(path === "" ? body : await read(path)).toMatchObject(check);
     expect(JSON.parse(target.requests[0]?.body ?? "")).toMatchObject(change);
   });
 
   test("moves a repository to the edited name", async () => {
-    const opened = await open();
-    const request = edit(await draft(opened.client, "repo move"), ({ movedTo = {} }) => {
+    const { client, draft, send } = await open();
+    const request = edit(await draft("repo move"), ({ movedTo = {} }) => {
       movedTo.name = "me/other";
     });
-    await send(opened, request);
-    expect((await opened.client.get("repositories/one?type=dataset&name=me/other")).status).toBe(200);
+    await send(request);
+    expect((await client.get("repositories/one?type=dataset&name=me/other")).status).toBe(200);
   });
 });
 
@@ -172,11 +166,10 @@ describe("Files", () => {
   const files = { "data/train.csv": "id;text\n", "logo.png": { base64: "iVBORw0KGgo=" } };
 
   test("are pushed by the change of the event", async () => {
-    const opened = await open();
-    const { client, hub, target } = opened;
-    const body = await draft(client, "repo.content update");
-    expect(await send(opened, { body, draft: body, files })).toMatchObject({ status: 200 });
-    expect(await send(opened, { body, draft: body, files: { "logo.png": null } })).toMatchObject({ status: 200 });
+    const { hub, target, draft, send } = await open();
+    const body = await draft("repo.content update");
+    expect(await send({ body, draft: body, files })).toMatchObject({ status: 200 });
+    expect(await send({ body, draft: body, files: { "logo.png": null } })).toMatchObject({ status: 200 });
     const { headSha } = JSON.parse(target.requests[1]?.body ?? "").repo;
     const listed = await hub.request(`GET /api/datasets/me/data/tree/${headSha}?recursive=true`);
     expect(JSON.stringify(listed.body)).toContain("data/train.csv");
@@ -184,8 +177,7 @@ describe("Files", () => {
   });
 
   test("are in a new pull request, whose two events decide who receives it", async () => {
-    const opened = await open();
-    const { client, hub, target } = opened;
+    const { hub, client, target, send } = await open();
     const { id: pushesOnly } = await hub.create({ url: target.url, domains: ["repo"] });
     const query = { scope: "discussion", action: "create", repository: "dataset:me/data", pr: "true" };
     const { body } = Object((await client.get(`send/payload?${new URLSearchParams(query)}`)).body);
@@ -194,7 +186,7 @@ describe("Files", () => {
     const { recipients } = Object((await client.post("send/preview", request)).body);
     const recipient = recipients.find(({ webhookId }: { webhookId: string }) => webhookId === pushesOnly);
     expect(recipient).toEqual({ kind: "webhook", name: target.url, url: target.url, webhookId: pushesOnly });
-    await send(opened, request);
+    await send(request);
     const refs = target.requests.map(({ body: sent }) => JSON.parse(sent).updatedRefs?.[0]?.ref);
     expect(refs.filter((ref) => ref === "refs/pr/1")).toHaveLength(2);
     const listed = await hub.request("GET /api/datasets/me/data/tree/refs%2Fpr%2F1?recursive=true");
@@ -202,8 +194,8 @@ describe("Files", () => {
   });
 
   test("are refused with an invalid path, and with a payload that is sent as it is", async () => {
-    const { client, target } = await open();
-    const body = await draft(client, "repo.content update");
+    const { client, target, draft } = await open();
+    const body = await draft("repo.content update");
     const edited = edit(body, (payload) => {
       payload.future = {};
     });
@@ -229,35 +221,34 @@ describe("A payload with other edits", () => {
     ["another action", { event: { action: "create" } }],
     ["another owner", { repo: { owner: { id: "f".repeat(24) } } }],
   ])("is sent as it is, without a change: %s", async (_what, change) => {
-    const opened = await open();
-    const { client, target, webhookId } = opened;
-    const request = edit(await draft(client, "repo.content update"), (payload) => {
+    const { client, target, webhookId, draft, read, send } = await open();
+    const request = edit(await draft("repo.content update"), (payload) => {
       for (const [name, fields] of Object.entries(change)) payload[name] = { ...payload[name], ...fields };
     });
     expect((await client.post("send/preview", request)).body).toMatchObject({
       effect: "payload",
       recipients: [{ webhookId }],
     });
-    const { eventId } = Object((await send(opened, request)).body);
+    const { eventId } = Object((await send(request)).body);
     const { webhook: _draft, ...edited } = JSON.parse(request.body);
     expect(JSON.parse(target.requests[0]?.body ?? "")).toEqual({ ...edited, webhook: { id: webhookId, version: 3 } });
-    expect(await read(client, "commits/main")).toEqual([]);
+    expect(await read("commits/main")).toEqual([]);
     expect((await client.get(`events/one?id=${eventId}`)).body).toMatchObject({ isPayloadOnly: true });
   });
 
   test("is sent as it is if it starts from a past delivery, without a draft", async () => {
-    const opened = await open();
-    await opened.hub.trigger();
-    const body = opened.target.requests[0]?.body ?? "";
-    await send(opened, { body });
-    expect(JSON.parse(opened.target.requests[1]?.body ?? "")).toEqual(JSON.parse(body));
-    expect(await read(opened.client, "commits/main")).toHaveLength(2);
+    const { hub, target, read, send } = await open();
+    await hub.trigger();
+    const body = target.requests[0]?.body ?? "";
+    await send({ body });
+    expect(JSON.parse(target.requests[1]?.body ?? "")).toEqual(JSON.parse(body));
+    expect(await read("commits/main")).toHaveLength(2);
   });
 });
 
 test("An invalid payload is not sent, and its problems have paths", async () => {
-  const { client, target } = await open();
-  const base = JSON.parse(await draft(client, "repo.content update"));
+  const { client, target, draft } = await open();
+  const base = JSON.parse(await draft("repo.content update"));
   const rows: [body: string, path: (string | number)[]][] = [
     ["{", []],
     ["[".repeat(200) + "]".repeat(200), []],
@@ -276,8 +267,8 @@ test("An invalid payload is not sent, and its problems have paths", async () => 
 });
 
 test("A request that chooses endpoints is refused, because the local Hub sends to webhooks", async () => {
-  const { client, target } = await open();
-  const body = await draft(client, "repo.content update");
+  const { client, target, draft } = await open();
+  const body = await draft("repo.content update");
   expect(await client.post("send", { body, endpoints: ["retrain"] })).toMatchObject({
     status: 400,
     body: { code: "ARGUMENT_INVALID" },
@@ -315,8 +306,8 @@ describe("The preview", () => {
   });
 
   test("names the endpoints of a dev session, and why their filters ignore the event", async () => {
-    const { hub, client, target } = await open();
-    const body = await draft(client, "repo.content update");
+    const { hub, target, draft } = await open();
+    const body = await draft("repo.content update");
     const app = new Hono();
     const source = {
       repositories: () => ["model:me/watched"],

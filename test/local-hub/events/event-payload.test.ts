@@ -110,8 +110,9 @@ describe("A payload", () => {
 
   test("contains its own webhook, regardless of the event's content", async () => {
     const heard = await openWatchedTarget();
-    const payload = await triggerAndReceive(heard, { ...pushed, webhook: { id: "another", version: 9 } });
-    expect(payload.webhook).toEqual({ id: heard.webhookId, version: 3 });
+    await heard.hub.hub.push(data, { webhook: { id: "another", version: 9 }, note: 7 });
+    const webhook = { id: heard.webhookId, version: 3 };
+    expect(heard.target.payloads).toMatchObject([{ event: pushed.event, note: 7, webhook }]);
   });
 });
 
