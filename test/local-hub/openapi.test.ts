@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { operationsOf, partsOf } from "../../scripts/contract-diff/compare.ts";
 import { endsWithField } from "../../scripts/contract-diff/explain.ts";
 import { type ChangedPart, contractRules, hubChanges, publishedOn } from "../../scripts/contract-diff/hub-changes.ts";
@@ -84,6 +84,21 @@ describe("npm run contract:diff", () => {
     });
   }
 
+  /** Runs the script in this process, which has loaded the local Hub. */
+  async function runHere(file: string) {
+    const [output, errors] = [vi.spyOn(console, "log"), vi.spyOn(console, "error")];
+    for (const spy of [output, errors]) spy.mockImplementation(() => {});
+    const { argv, exitCode } = process;
+    onTestFinished(() => {
+      for (const spy of [output, errors]) spy.mockRestore();
+      Object.assign(process, { argv, exitCode });
+    });
+    process.argv = [process.execPath, script, file];
+    await import("../../scripts/contract-diff.ts");
+    const [stdout = "", stderr = ""] = [output, errors].map(({ mock }) => mock.calls.join("\n"));
+    return { code: process.exitCode, stdout, stderr };
+  }
+
   function write(text: string): string {
     const file = join(createFolder(), "openapi.json");
     writeFileSync(file, text);
@@ -93,7 +108,7 @@ describe("npm run contract:diff", () => {
   test("exits with 0 without differences, with 1 and a line per difference, and with 2 after wrong arguments", async () => {
     const same = write(JSON.stringify(published()));
     const other = write(JSON.stringify(published((text) => text.replaceAll('"inf2x6"', '"b300"'))));
-    expect(await run(same)).toMatchObject({
+    expect(await runHere(same)).toEqual({
       code: 0,
       stdout: "",
       stderr: expect.stringMatching(/^0 unexplained differences/),
