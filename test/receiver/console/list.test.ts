@@ -227,7 +227,6 @@ describe("A filter", () => {
       "with-long-name": { repo: { type: "model", name: `acme/${"x".repeat(300)}` }, event },
       "with-empty-fields": { repo: { type: "", name: "" }, event: { scope: "", action: "" } },
       "with-other-types": { repo: { type: 1, name: ["acme/one"] }, event: { scope: null, action: {} } },
-      large: { ...payloadOf("acme/one"), text: "é".repeat(600_000) },
       list: ["acme/one"],
     };
     const names = Object.keys(bodies);
@@ -242,27 +241,38 @@ describe("A filter", () => {
       (await opened.ids(`?endpoint=${endpoint}&${query}`)).map((id) => id.replace(/-1$/, "")).sort();
     for (const [query, expected] of [
       ["", names],
-      ["repository=acme/one", ["large", "whole", "without-scope", "without-type"]],
+      ["repository=acme/one", ["whole", "without-scope", "without-type"]],
       ["repository=dataset:acme/one", ["whole"]],
       ["repository=:acme/one", []],
       [`repository=model:acme/${"x".repeat(300)}`, ["with-long-name"]],
       ["scope=repo", ["other", "with-long-name", "without-type"]],
       ["action=create", ["other", "with-long-name", "without-scope", "without-type"]],
       ["scope=repo.content&action=update", ["failing", "whole"]],
-      ["search=acme/one", ["large", "list", "whole", "with-other-types", "without-scope", "without-type"]],
-      ["search=large", ["large"]],
+      ["search=acme/one", ["list", "whole", "with-other-types", "without-scope", "without-type"]],
+      ["search=long-name", ["with-long-name"]],
       ["search=cafe", ["failing"]],
       ["search=handler+closed+two", ["failing"]],
       [`search=${"x".repeat(150)}`, ["with-long-name"]],
       [`from=${startedAt + 1_000}&until=${startedAt + 3_000}`, ["failing", "other"]],
-      [
-        `from=${startedAt + 1_000}&search=acme/one`,
-        ["large", "list", "with-other-types", "without-scope", "without-type"],
-      ],
+      [`from=${startedAt + 1_000}&search=acme/one`, ["list", "with-other-types", "without-scope", "without-type"]],
     ] as const) {
       const sorted = [...expected].sort();
       expect([query, await found("stored", query)]).toEqual([query, sorted]);
       expect([query, await found("inline", query)]).toEqual([query, sorted]);
+    }
+  });
+
+  test("finds a large delivery in the inbox and in memory", async () => {
+    const opened = await openServer();
+    const payload = { ...payloadOf("acme/one"), text: "é".repeat(600_000) };
+    for (const endpoint of ["inline", "background"]) await opened.deliver(endpoint, "large", { payload });
+    for (const [query, ids] of [
+      ["repository=acme/one", ["large", "large"]],
+      ["search=acme/one", ["large", "large"]],
+      ["search=large", ["large", "large"]],
+      ["scope=repo.content&action=update", []],
+    ] as const) {
+      expect([query, await opened.ids(`?${query}`)]).toEqual([query, ids]);
     }
   });
 

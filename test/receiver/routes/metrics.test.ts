@@ -62,27 +62,6 @@ describe("GET /metrics", () => {
     await expect(server.ready()).rejects.toMatchObject({ code: "OPTION_INVALID" });
   });
 
-  test("answers with a logged error until prom-client can be loaded", async () => {
-    vi.resetModules();
-    const { WebhookError } = await import("../../../src/core/errors.ts");
-    const missing = new WebhookError("prom-client is not installed.", { code: "OPTION_INVALID", status: 503 });
-    const openMetrics = vi
-      .fn()
-      .mockRejectedValueOnce(missing)
-      .mockResolvedValue(async () => new Response("hub_webhooks_up 1\n"));
-    vi.doMock("../../../src/receiver/metrics.ts", () => ({ openMetrics }));
-    onTestFinished(() => {
-      vi.doUnmock("../../../src/receiver/metrics.ts");
-      vi.resetModules();
-    });
-    const { WebhooksServer } = await import("../../../src/index.ts");
-    const logger = createMemoryLogger();
-    const server = new WebhooksServer({ logger, secret: false, consoleToken: token, metrics: true });
-    expect((await server.request("/metrics", { headers: asOwner })).status).toBe(503);
-    expect(logger.lines).toContainEqual(expect.objectContaining({ level: "error", code: "OPTION_INVALID" }));
-    expect(await (await server.request("/metrics", { headers: asOwner })).text()).toBe("hub_webhooks_up 1\n");
-  });
-
   test("answers 500 to an unexpected error, whose stack is only logged", async () => {
     const { server, logger } = openServer({ metrics: true });
     const { Registry } = await import("prom-client");
@@ -248,51 +227,43 @@ describe("GET /metrics", () => {
   });
 });
 
-describe("The package prom-client", () => {
-  /** Runs a script in a new process without loaded modules and parses the JSON that it prints. */
-  async function run(script: string): Promise<unknown> {
-    const { stdout } = await promisify(execFile)(process.execPath, ["--input-type=module", "--eval", script], {
-      cwd: fileURLToPath(new URL("../../../", import.meta.url)),
-      env: { ...process.env, METRICS: "", CONSOLE_TOKEN: token },
-    });
-    return JSON.parse(stdout.trim().split("\n").at(-1) ?? "");
-  }
-
-  const serverFor = (options: string) => `
-    import { createRequire } from "node:module";
+test("The package prom-client is loaded at startup only if metrics are enabled, and is named in errors while it is missing", async () => {
+  const script = `
+    import { createRequire, registerHooks } from "node:module";
     import { WebhooksServer } from "./src/index.ts";
-    const silent = { debug() {}, info() {}, warn() {}, error() {}, child: () => silent };
-    const server = new WebhooksServer({ logger: silent, ...${options} });
-    const status = async () =>
-      (await server.request("/metrics", { headers: ${JSON.stringify(asOwner)} })).status;
+    let isInstalled = false;
+    registerHooks({
+      resolve(name, context, next) {
+        if (name !== "prom-client" || isInstalled) return next(name, context);
+        throw Object.assign(new Error("Cannot find package 'prom-client'"), { code: "ERR_MODULE_NOT_FOUND" });
+      },
+    });
+    const errors = [];
+    const logger = { debug() {}, info() {}, warn() {}, error: ({ code }) => errors.push(code), child: () => logger };
     const isLoaded = () => Object.keys(createRequire(import.meta.url).cache).some((path) => path.includes("prom-client"));
-  `;
-
-  test("is loaded at startup only if metrics are enabled", async () => {
-    const loaded = await run(`${serverFor("{}")}
-      await server.ready();
-      const off = { isLoaded: isLoaded(), status: await status() };
-      await new WebhooksServer({ logger: silent, metrics: true }).ready();
-      console.log(JSON.stringify({ off, isLoaded: isLoaded() }));`);
-    expect(loaded).toEqual({ off: { isLoaded: false, status: 404 }, isLoaded: true });
+    const statusOf = async (server) =>
+      (await server.request("/metrics", { headers: ${JSON.stringify(asOwner)} })).status;
+    const off = new WebhooksServer({ logger });
+    await off.ready();
+    const disabled = { isLoaded: isLoaded(), status: await statusOf(off) };
+    const server = new WebhooksServer({ logger, metrics: true });
+    const { code, message } = await server.ready().catch((error) => error);
+    const missing = { code, message, status: await statusOf(server), errors };
+    isInstalled = true;
+    await server.ready();
+    console.log(JSON.stringify({ disabled, missing, installed: { isLoaded: isLoaded(), status: await statusOf(server) } }));`;
+  const { stdout } = await promisify(execFile)(process.execPath, ["--input-type=module", "--eval", script], {
+    cwd: fileURLToPath(new URL("../../../", import.meta.url)),
+    env: { ...process.env, METRICS: "", CONSOLE_TOKEN: token },
   });
-
-  test("is named in the error at the start, or in the response if the server was not started", async () => {
-    const told = await run(`
-      import { registerHooks } from "node:module";
-      registerHooks({
-        resolve(name, context, next) {
-          if (name !== "prom-client") return next(name, context);
-          throw Object.assign(new Error("Cannot find package 'prom-client'"), { code: "ERR_MODULE_NOT_FOUND" });
-        },
-      });
-      ${serverFor("{ metrics: true }")}
-      const { code, message } = await server.ready().catch((error) => error);
-      console.log(JSON.stringify({ code, message, status: await status() }));`);
-    expect(told).toEqual({
+  expect(JSON.parse(stdout.trim().split("\n").at(-1) ?? "")).toEqual({
+    disabled: { isLoaded: false, status: 404 },
+    missing: {
       code: "OPTION_INVALID",
       message: expect.stringContaining("npm install prom-client"),
       status: 503,
-    });
+      errors: ["OPTION_INVALID"],
+    },
+    installed: { isLoaded: true, status: 200 },
   });
 });

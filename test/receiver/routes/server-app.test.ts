@@ -249,27 +249,27 @@ describeOverBothTransports("The given app", (send) => {
     expect((await send(server, delivery("RETRAIN"))).status).toBe(403);
     expect(handled).not.toHaveBeenCalled();
   });
+});
 
-  test("may be an instance of another copy of Hono", async () => {
-    const folder = createFolder();
-    const isNeeded = (path: string) => !/\/dist\/(?:cjs|types)$/.test(path);
-    cpSync(join(root, "node_modules/hono"), folder, { recursive: true, filter: isNeeded });
-    const { Hono: OtherHono }: typeof import("hono") = await import(pathToFileURL(join(folder, "dist/index.js")).href);
-    const app = new OtherHono();
-    expect(app).not.toBeInstanceOf(Hono);
-    const seen = vi.fn();
-    app.use("*", async (_context, next) => {
-      seen();
-      await next();
-    });
-    const { server } = createServer({ app });
-    expect(await (await send(server, delivery())).json()).toEqual({ retrained: true });
-    expect((await send(server, get("/"))).status).toBe(200);
-    const parent = new OtherHono().route("/hub", server.app);
-    expect((await parent.fetch(delivery("none"))).status).toBe(404);
-    expect((await parent.request("/hub/health")).status).toBe(200);
-    expect(seen).toHaveBeenCalledTimes(3);
+test("The given app may be an instance of another copy of Hono", async () => {
+  const folder = createFolder();
+  const isNeeded = (path: string) => !/\/dist\/(?:cjs|types)$/.test(path);
+  cpSync(join(root, "node_modules/hono"), folder, { recursive: true, filter: isNeeded });
+  const { Hono: OtherHono }: typeof import("hono") = await import(pathToFileURL(join(folder, "dist/index.js")).href);
+  const app = new OtherHono();
+  expect(app).not.toBeInstanceOf(Hono);
+  const seen = vi.fn();
+  app.use("*", async (_context, next) => {
+    seen();
+    await next();
   });
+  const { server } = createServer({ app });
+  expect(await (await server.fetch(delivery())).json()).toEqual({ retrained: true });
+  expect((await server.fetch(get("/"))).status).toBe(200);
+  const parent = new OtherHono().route("/hub", server.app);
+  expect((await parent.fetch(delivery("none"))).status).toBe(404);
+  expect((await parent.request("/hub/health")).status).toBe(200);
+  expect(seen).toHaveBeenCalledTimes(3);
 });
 
 describe("Without middleware", () => {
