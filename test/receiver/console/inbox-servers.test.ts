@@ -4,7 +4,6 @@ import { WebhooksServer } from "../../../src/index.ts";
 import { deliveryRequest, webhookPayload } from "../../../src/testing.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 import { type PostgresServer, startPostgres } from "../../support/postgres-server.ts";
-import { hasRedis, type RedisServer, startRedis } from "../../support/redis-server.ts";
 import { waitFor } from "../../support/wait-for.ts";
 
 const secret = "Planted-5ecret-8b20";
@@ -33,7 +32,7 @@ async function readOverSocket(inbox: string): Promise<{ info: InboxInfo; text: s
 
 // Slow, because it starts PostgreSQL.
 const skipsServers = process.env.SLOW_TESTS !== "1";
-if (skipsServers) console.warn("Skipped: the console with Redis and PostgreSQL. Set SLOW_TESTS=1 to run it.");
+if (skipsServers) console.warn("Skipped: the console with PostgreSQL. Set SLOW_TESTS=1 to run it.");
 
 describe.skipIf(skipsServers)("The inbox in PostgreSQL", () => {
   let postgres: PostgresServer;
@@ -74,24 +73,5 @@ describe.skipIf(skipsServers)("The inbox in PostgreSQL", () => {
       expect(text).toContain("authentication failed");
       expect(text).not.toContain("pl4nted");
     });
-  });
-});
-
-describe.skipIf(skipsServers || !hasRedis)("The inbox in Redis", () => {
-  let redis: RedisServer;
-
-  beforeAll(async () => {
-    redis = await startRedis();
-    return () => redis[Symbol.asyncDispose]();
-  }, 60_000);
-
-  test("is shown with its database", async () => {
-    const url = await redis.emptyDatabase();
-    const { info } = await readOverSocket(url);
-    expect(info.location).toEqual({
-      ...{ engine: "redis", address: `127.0.0.1:${redis.port}`, database: new URL(url).pathname.slice(1) },
-      ...{ namespace: "hub-webhooks", keptUntil: "retention" },
-    });
-    expect(info).toMatchObject({ state: "open", warnings: [], contents: {} });
   });
 });

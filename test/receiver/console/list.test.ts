@@ -121,21 +121,18 @@ describe("A filter", () => {
   async function openFiltered() {
     const opened = await openServer();
     const { deliver, clock, untilStatus } = opened;
-    await deliver("inline", "inline-one", { payload: payloadOf("acme/one") });
-    clock.now += 1_000;
-    await deliver("background", "stored-one", { payload: payloadOf("acme/one") });
-    clock.now += 1_000;
-    await deliver("failing", "inline-two", {
-      payload: payloadOf("acme/two", { event: { scope: "repo", action: "create" } }),
-    });
-    clock.now += 1_000;
-    await deliver("dying", "stored-two", {
-      payload: payloadOf("acme/two", { event: { scope: "repo", action: "create" } }),
-    });
-    clock.now += 1_000;
-    await deliver("retried", "stored-again", { payload: payloadOf("acme/three") });
-    clock.now += 1_000;
-    await deliver("filtered", "inline-ignored", { payload: payloadOf("acme/three") });
+    const event = { scope: "repo", action: "create" };
+    for (const [endpoint, id, payload] of [
+      ["inline", "inline-one", payloadOf("acme/one")],
+      ["background", "stored-one", payloadOf("acme/one")],
+      ["failing", "inline-two", payloadOf("acme/two", { event })],
+      ["dying", "stored-two", payloadOf("acme/two", { event })],
+      ["retried", "stored-again", payloadOf("acme/three")],
+      ["filtered", "inline-ignored", payloadOf("acme/three")],
+    ] as const) {
+      await deliver(endpoint, id, { payload });
+      clock.now += 1_000;
+    }
     await untilStatus("background", "stored-one", "succeeded");
     await untilStatus("dying", "stored-two", "dead");
     await untilStatus("retried", "stored-again", "retrying");
