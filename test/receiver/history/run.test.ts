@@ -186,6 +186,16 @@ describe("The details of an attempt", () => {
   });
 });
 
+test("Logged lines and the result count in the memory of a run", () => {
+  const memoryOf = (result: string | null) => {
+    const { log, end } = createRecorder();
+    log.info("x".repeat(1_000));
+    return end(succeeded, result);
+  };
+  expect(memoryOf(null)).toBeGreaterThanOrEqual(2 * 1_000);
+  expect(memoryOf("r".repeat(500))).toBeGreaterThanOrEqual(2 * 1_500);
+});
+
 test("A long result takes little memory, and is marked as cut", () => {
   const { end, details } = createRecorder();
   const long = JSON.stringify("r".repeat(100_000));
