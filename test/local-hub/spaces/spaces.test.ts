@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import * as z from "zod";
@@ -19,7 +19,14 @@ const server = createServer((request, response) => {
   if (request.url === "/exit") process.exit(3);
   if (request.url === "/hang") return;
   if (request.url === "/half") return void response.writeHead(200).write("half", () => process.exit(4));
-  if (request.url === "/slow") return setTimeout(() => response.end("${version}"), 700);
+  if (request.url === "/slow") {
+    const waiting = setInterval(() => {
+      if (!existsSync("released")) return;
+      clearInterval(waiting);
+      response.end("${version}");
+    }, 10);
+    return;
+  }
   const wrote = existsSync("written");
   writeFileSync("written", "x");
   let body = "";
@@ -130,8 +137,9 @@ describe("A Docker Space", () => {
 
   test("serves the old version until the new one listens, without a request in vain", async () => {
     const { url } = await create();
-    await push({ "app.mjs": `await new Promise((resolve) => setTimeout(resolve, 300));${app("2")}` });
+    const { folder } = answer.parse(await (await fetch(`${url}/`)).json());
     const slow = fetch(`${url}/slow`).then((response) => response.text());
+    await push({ "app.mjs": `await new Promise((resolve) => setTimeout(resolve, 300));${app("2")}` });
     const versions: string[] = [];
     while (!versions.includes("2")) {
       const response = await fetch(`${url}/`);
@@ -143,6 +151,7 @@ describe("A Docker Space", () => {
       }
     }
     expect(versions[0]).toBe("1");
+    writeFileSync(join(folder, "released"), "");
     expect(await slow).toBe("1");
   });
 
