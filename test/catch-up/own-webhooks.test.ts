@@ -157,6 +157,7 @@ describe("A webhook that the Hub has suspended", () => {
     refusals = { "POST /api/settings/webhooks/{id}/enable": 403 };
     await launch("1m");
     await waitFor(() => expect(received).toEqual(["catch-up"]));
+    await untilCompared(1);
     now += 10 * minute;
     await pass(minute);
     await untilCompared(2);
@@ -172,6 +173,7 @@ describe("A webhook that could not be enabled because the Hub failed", () => {
     refusals = { "POST /api/settings/webhooks/{id}/enable": 400 };
     await launch();
     await waitFor(() => expect(received).toEqual(["catch-up"]));
+    await untilCompared(1);
     await pass(10 * minute);
     await untilCompared(2);
     const warnings = logger.lines.filter(({ msg }) => msg.includes("could not enable it"));
@@ -202,6 +204,7 @@ describe("A webhook that is enabled while the server runs", () => {
     expect(received).toEqual([]);
     await pass(10 * minute);
     await waitFor(() => expect(received).toEqual(["catch-up"]));
+    await untilCompared(3);
     await pass(20 * minute);
     expect(comparisons()).toBe(3);
   });
