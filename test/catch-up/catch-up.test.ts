@@ -831,7 +831,7 @@ describe("A decision about a delivery", () => {
   });
 
   test.each([1, 2])(
-    "is not changed by a process that was suspended before read %s of the refs, after another one has compared",
+    "and the cursors are not changed by a process that was suspended before read %s of the refs, after another one has compared",
     async (until) => {
       let now = Date.now();
       vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
