@@ -139,14 +139,18 @@ export function missedRanges(accepted: readonly RefChange[], { from, to }: Range
   const end = followBack(to, position);
   remaining.reverse();
   const followed = latest;
+  let isElsewhere = false;
   for (let other = remaining.shift(); other; other = remaining.shift()) {
     latest = other.order;
     const first = followBack(other.oldSha);
     const last = follow(other.newSha);
     // Others lead to where the handler already was, such as a push that arrived after its commit was compared.
-    const isKnown = last === from || (position === end && last === end);
+    const isKnown = (last === from && !isElsewhere) || (position === end && last === end);
     if (first === last || (isKnown && (last === end || latest < followed))) continue;
-    if (!isKnown) moveTo(first);
+    if (!isKnown) {
+      moveTo(first);
+      isElsewhere = true;
+    }
     position = last;
   }
   moveTo(end);

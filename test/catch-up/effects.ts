@@ -161,7 +161,7 @@ type Change = RefChange & { origin: string };
  * as a real and as a derived delivery, breaks them. Missed changes that together lead nowhere, such as a force push and its reversal,
  * are no difference. Nor is a missed force push if the handler received the changes that lead back to where it was.
  */
-function isTrail(
+export function isTrail(
   changes: readonly Change[],
   { from, to, forcePushes }: { from: string | null; to: string | null; forcePushes: boolean },
 ): boolean {

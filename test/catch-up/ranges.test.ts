@@ -2,9 +2,11 @@ import { describe, expect, test } from "vitest";
 import { CallBudget } from "../../src/catch-up/call-budget.ts";
 import { missedRanges } from "../../src/catch-up/changes.ts";
 import { uncoveredPart } from "../../src/catch-up/covered.ts";
-import { type CoveredChange, remember } from "../../src/catch-up/cursor.ts";
+import { type CoveredChange, type RefChange, remember } from "../../src/catch-up/cursor.ts";
 import { webhookPayload } from "../../src/payload/samples.ts";
 import type { WebhookPayload } from "../../src/payload/schema.ts";
+import { SeededRandom } from "../support/seeded-random.ts";
+import { isTrail } from "./effects.ts";
 
 const ref = "refs/heads/main";
 
@@ -38,6 +40,7 @@ describe("The part of a ref's history that no accepted delivery covers", () => {
     ["nothing, if a push arrived after its commit was compared", "A-B", "B-B", ""],
     ["nothing, if another push followed it", "A-B B-C", "B-C", ""],
     ["what the handler needs after a push that arrived late", "B-C A-B", "B-C", "B-C"],
+    ["what connects a late push to the compared commit after a late force push", "B-A X-D", "D-E", "D-B A-X D-E"],
     ["the creation of a ref", "", "0-A", "0-A"],
     ["the deletion of a ref", "A-B", "A-0", "B-0"],
     ["a deletion and a creation as one change", "", "A-B", "A-B"],
@@ -49,6 +52,39 @@ describe("The part of a ref's history that no accepted delivery covers", () => {
       changes(expected).map(({ oldSha, newSha }) => ({ from: oldSha, to: newSha })),
     );
   });
+});
+
+test("What was delivered, in any order, and what is missed lead from the first commit to the last", () => {
+  const random = new SeededRandom(1);
+  for (let history = 0; history < 5_000; history += 1) {
+    const commits = ["start"];
+    const pushes: RefChange[] = [];
+    for (let count = 1 + random.below(8); count > 0; count -= 1) {
+      const newSha = random.chance(0.35) ? random.pick(commits) : `commit ${commits.length}`;
+      const oldSha = pushes.at(-1)?.newSha ?? "start";
+      if (newSha === oldSha) continue;
+      commits.push(newSha);
+      pushes.push({ ref, oldSha, newSha });
+    }
+    const commitAfter = (count: number) => pushes[count - 1]?.newSha ?? "start";
+    const compared = random.below(pushes.length + 1);
+    const [from, to] = [commitAfter(compared), commitAfter(pushes.length)];
+    // The first comparison has derived one change. Deliveries of its pushes can be late, and later ones can be lost.
+    const late = pushes.slice(0, compared).filter(({ oldSha, newSha }) => {
+      return random.chance(0.35) && !(oldSha === "start" && newSha === from);
+    });
+    const delivered: RefChange[] = [];
+    for (const change of [...late, ...pushes.slice(compared).filter(() => random.chance(0.6))])
+      delivered.splice(random.below(delivered.length + 1), 0, change);
+    const derived = [{ from: "start", to: from }, ...missedRanges(delivered, { from, to })].map((range) => ({
+      ...{ ref, oldSha: range.from, newSha: range.to, origin: "catch-up" },
+    }));
+    const all = [...derived, ...delivered.map((change) => ({ ...change, origin: "webhook" }))];
+    expect(
+      isTrail(all, { from: "start", to, forcePushes: true }),
+      JSON.stringify({ pushes, compared, delivered }),
+    ).toBe(true);
+  }
 });
 
 test("The ranges of tens of thousands of accepted pushes are followed", () => {

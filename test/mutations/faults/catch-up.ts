@@ -135,8 +135,8 @@ export const faults: readonly Fault[] = [
   {
     name: "a push that arrives late is derived backwards",
     file: "src/catch-up/changes.ts",
-    find: "    if (!isKnown) moveTo(first);",
-    replace: "    moveTo(first);",
+    find: "    if (!isKnown) {\n      moveTo(first);",
+    replace: "    moveTo(first);\n    if (!isKnown) {",
     tests: [ranges],
   },
   {
@@ -300,6 +300,13 @@ export const faults: readonly Fault[] = [
     find: "      if (!hasClaim()) return { ...report, isElsewhere: true };\n      await run.finish();",
     replace: "      await run.finish();",
     tests: [catchUp],
+  },
+  {
+    name: "a late push to the compared commit is not connected with a late force push",
+    file: "src/catch-up/changes.ts",
+    find: "(last === from && !isElsewhere)",
+    replace: "last === from",
+    tests: [ranges],
   },
   {
     name: "a dry run reports what was accepted before a crash",
