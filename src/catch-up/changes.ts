@@ -139,6 +139,7 @@ export function missedRanges(accepted: readonly RefChange[], { from, to }: Range
   const end = followBack(to, position);
   remaining.reverse();
   const followed = latest;
+  /** Whether the handler was led away from where it was. */
   let isElsewhere = false;
   for (let other = remaining.shift(); other; other = remaining.shift()) {
     latest = other.order;

@@ -272,8 +272,7 @@ export class EndpointRun {
       isListCurrent = after.lastModified === latest.lastModified;
     } else if (
       (present.refs || present.files) &&
-      (accepted.refs.size + accepted.files.size > 0 ||
-        (stored && (isEarlier || stored.lastModified !== listed.lastModified)))
+      (accepted.refs.size + accepted.files.size > 0 || (stored && stored.lastModified !== listed.lastModified))
     ) {
       // The list can be older than the refs. If a force push restores its commit, the next list must not look as if nothing has changed. A
       // first run does not check this, because it would take twice as many calls.
@@ -339,10 +338,10 @@ export class EndpointRun {
 
   /** Lets other processes decide again what concerns the announced repository. */
   async #withdraw(): Promise<void> {
-    const { holder, dryRun } = this.#parts;
+    const { holder } = this.#parts;
     const announced = this.#announced;
     this.#announced = undefined;
-    if (announced === undefined || dryRun) return;
+    if (announced === undefined) return;
     const withdraw = ({ comparing, ...coverage }: Coverage) => (comparing === holder ? coverage : undefined);
     await changeCoverage(this.#storeOf(announced), withdraw);
   }

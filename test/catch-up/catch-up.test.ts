@@ -721,12 +721,12 @@ describe("A decision about a delivery", () => {
   const options = () => ({ signal: AbortSignal.timeout(20_000) });
 
   /** Creates the catch-up of a process. It accepts derived deliveries, but does not store them. */
-  function createProcess(now = Date.now): CatchUp {
+  function createProcess(now = Date.now, accept: () => Promise<"accepted"> = async () => "accepted"): CatchUp {
     const wait = async () => void (await new Promise(setImmediate));
     const budget = new CallBudget({ monotonicNow: () => 0, wait, limit: Number.POSITIVE_INFINITY });
     return new CatchUp({
       ...{ hub: client, budget, log: createMemoryLogger(), now, wait },
-      accept: async () => "accepted",
+      accept,
     });
   }
 
@@ -848,6 +848,53 @@ describe("A decision about a delivery", () => {
       expect(await opened.cursors?.list("bot")).toEqual(before);
     },
   );
+
+  test("and the cursors are not changed by a process that was suspended before its first write", async () => {
+    let now = Date.now();
+    const opened = await openInbox({ url: inbox, log: createMemoryLogger(), now: () => now });
+    onTestFinished(async () => void (await opened.close(0)));
+    const { cursors } = opened;
+    if (!cursors) throw new Error("The inbox keeps no cursors.");
+    const released = Promise.withResolvers<ReadonlyMap<string, string>>();
+    vi.spyOn(cursors, "list").mockReturnValueOnce(released.promise);
+    onTestFinished(() => void vi.restoreAllMocks());
+    const running = createProcess(() => now).run(target, opened, options());
+    await waitFor(() => expect(cursors.list).toHaveBeenCalled());
+    now += 3 * 60_000;
+    await createProcess(() => now).run(target, opened, options());
+    const before = await cursors.list("bot");
+    released.resolve(new Map());
+    expect(await running).toMatchObject({ isElsewhere: true });
+    expect(await cursors.list("bot")).toEqual(before);
+  });
+
+  test("and what another process has stored are not changed by one that was suspended while it accepted", async () => {
+    let now = Date.now();
+    const opened = await openInbox({ url: inbox, log: createMemoryLogger(), now: () => now });
+    onTestFinished(async () => void (await opened.close(0)));
+    const [accepting, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const suspended = createProcess(
+      () => now,
+      async () => {
+        accepting.resolve();
+        await released.promise;
+        return "accepted";
+      },
+    );
+    await push("0");
+    await suspended.run(target, opened, options());
+    await push("1");
+    const running = suspended.run(target, opened, options());
+    await accepting.promise;
+    now += 3 * 60_000;
+    await push("2");
+    const ended = new Error("The process ended.");
+    const accept = vi.fn<() => Promise<"accepted">>().mockResolvedValueOnce("accepted").mockRejectedValueOnce(ended);
+    await expect(createProcess(() => now, accept).run(target, opened, options())).rejects.toThrow(ended);
+    released.resolve();
+    await running;
+    expect((await createProcess(() => now).run(target, opened, options())).derived).toHaveLength(1);
+  });
 
   test("for a part of a delivery applies until the delivery has ended", async () => {
     const received: unknown[] = [];

@@ -15,6 +15,13 @@ test("The tests send a request to each of the 35 operations", () => {
   expect(requests.map(({ operationId }) => operationId).sort()).toEqual(
     routes.map(({ operationId }) => operationId).sort(),
   );
+  for (const { operationId, method, path } of routes) {
+    const request = requests.find((candidate) => candidate.operationId === operationId);
+    const [verb = "", target = ""] = request?.line("acme").split(" ") ?? [];
+    expect(verb.toLowerCase()).toBe(method);
+    expect(target).toMatch(new RegExp(`^${path.replace(/\{\w+\}/g, "[^/]+")}$`));
+    expect(organizationRequests.some((candidate) => candidate === request)).toBe(path.includes("/organizations/"));
+  }
 });
 
 describe("A request without a known bearer token gets 401", () => {
@@ -168,7 +175,8 @@ test("A refused write changes nothing", async () => {
       expect(status, `${request.operationId} ${token}`).toBe(403);
     }
     // A token that cannot write gets 403 for every name.
-    expect((await hub.request(request.line("nobody"), { token: "hf_read", body: request.body })).status).toBe(403);
+    for (const name of ["nobody", "0123456789abcdef01234567"])
+      expect((await hub.request(request.line(name), { token: "hf_read", body: request.body })).status).toBe(403);
   }
   expect(await read()).toEqual(before);
 });

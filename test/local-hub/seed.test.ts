@@ -7,7 +7,24 @@ import { openMemoryStore } from "./support/context.ts";
 import { openLocalHub, pushed, type TestHub } from "./support/hub.ts";
 import { openTarget } from "./support/target.ts";
 
-const repositories = z.array(z.looseObject({ name: z.string(), id: z.string(), headSha: z.string().optional() }));
+const repositories = z.array(
+  z.strictObject({
+    type: z.string(),
+    name: z.string(),
+    id: z.string().regex(/^[0-9a-f]{24}$/),
+    private: z.boolean(),
+    headSha: z
+      .string()
+      .regex(/^[0-9a-f]{40}$/)
+      .optional(),
+    discussions: z.int().min(0),
+    createdAt: z.int(),
+    lastModified: z.int(),
+    gated: z.literal(false),
+    discussionsDisabled: z.literal(false),
+    sdk: z.string().optional(),
+  }),
+);
 
 async function repositoriesOf(hub: TestHub) {
   const { status, body, text } = await hub.request("GET /_local/repositories", { token: null });

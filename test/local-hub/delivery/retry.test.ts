@@ -23,6 +23,7 @@ describe("A failed delivery", () => {
   test.each([
     [{}, 3],
     [{ attempts: 1 }, 1],
+    [{ attempts: 2 }, 2],
     [{ attempts: 5 }, 5],
   ])("fails permanently after its last attempt: %j allows %d", async (options, attempts) => {
     const { hub, target, id } = await openWebhook([500], options);
@@ -87,8 +88,11 @@ describe("A failed delivery", () => {
 });
 
 describe("The status of a response", () => {
-  const successes = [200, 204, 226, 299];
-  const failures = [300, 302, 404, 410, 429, 500, 999];
+  const successes = [200, 201, 202, 203, 204, 205, 206, 226, 299];
+  const failures = [
+    300, 301, 302, 303, 304, 307, 308, 400, 401, 403, 404, 405, 408, 410, 413, 415, 418, 422, 429, 451, 500, 501, 502,
+    503, 504, 599, 999,
+  ];
 
   test("from 200 to 299 is a success and is not retried, and any other one is a failure and is retried", async () => {
     const { hub, target, id } = await openWebhook();

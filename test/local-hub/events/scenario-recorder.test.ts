@@ -202,7 +202,7 @@ describe("A recorded scenario", () => {
         expect(second.payloads).toEqual(first.payloads);
         expect(contentOf(second.context)).toEqual(contentOf(first.context));
       }),
-      { numRuns: 25 },
+      { numRuns: 60 },
     );
   });
 
@@ -218,7 +218,7 @@ describe("A recorded scenario", () => {
           JSON.parse(JSON.stringify(payloads, (key, value) => (ignored.includes(key) ? undefined : value)));
         expect(known(second.payloads)).toEqual(known(first.payloads));
       }),
-      { numRuns: 25 },
+      { numRuns: 60 },
     );
   });
 

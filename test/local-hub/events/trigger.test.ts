@@ -44,9 +44,10 @@ describe("A webhook", () => {
   });
 
   test("that watches a known owner only fires if it watches the type of this owner", async () => {
-    const owners = { "local-user": "user", "other-user": "user", acme: "org", "free-org": "org" };
-    for (const [owner, type] of Object.entries(owners)) {
+    const organizations = ["acme", "enterprise-org", "team-org", "free-org"];
+    for (const owner of ["local-user", "other-user", ...organizations]) {
       const webhooks = watching([`user ${owner}`, `org ${owner}`]);
+      const type = organizations.includes(owner) ? "org" : "user";
       expect(await firing(webhooks, push("dataset", `${owner}/data`))).toEqual([`${type} ${owner}`]);
     }
   });

@@ -312,7 +312,7 @@ describe("A triggered discussion", () => {
 describe("A triggered comment", () => {
   const scope = "discussion.comment";
 
-  test("is added to the latest discussion, which is opened without an event if there is none", () => {
+  test("is added to the latest discussion, which is opened without an event if it is missing", () => {
     const { discuss, comments } = openTrigger();
     const comment = { content: "@bot hello", author: { id: accountId("other-user") } };
     const payloads = discuss("create", { comment }, scope);

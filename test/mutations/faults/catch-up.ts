@@ -309,6 +309,20 @@ export const faults: readonly Fault[] = [
     tests: [ranges],
   },
   {
+    name: "a process that was suspended before its first write starts all items again",
+    file: "src/catch-up/endpoint-run.ts",
+    find: "if (!endpoint && !parts.dryRun && parts.hasClaim()) {",
+    replace: "if (!endpoint && !parts.dryRun) {",
+    tests: [catchUp],
+  },
+  {
+    name: "a process that was suspended while it accepts clears what another one has stored",
+    file: "src/catch-up/endpoint-run.ts",
+    find: "if (deliveries.length > 0 && !dryRun && hasClaim())",
+    replace: "if (deliveries.length > 0 && !dryRun)",
+    tests: [catchUp],
+  },
+  {
     name: "a dry run reports what was accepted before a crash",
     file: "src/catch-up/endpoint-run.ts",
     find: "    if (dryRun && (await inbox.get({ endpoint, id }))) continue;\n",
