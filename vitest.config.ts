@@ -1,3 +1,4 @@
+import { globSync, readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import { transform } from "esbuild";
@@ -25,45 +26,13 @@ process.env.NODE_COMPILE_CACHE ??= fileURLToPath(new URL("./node_modules/.cache/
 // Tests request servers on this machine, also where NODE_USE_ENV_PROXY is set.
 process.env.NO_PROXY = "localhost,127.0.0.1,[::1],::1";
 
-/** `npm run faults` and `.ci/run` run these: faults, real browsers, and sessions that consist of many processes. */
-const takesLong = [
-  "test/faults/**/*.test.ts",
-  "test/**/*.browser.test.ts",
-  "test/catch-up/simulation.test.ts",
-  "test/cli/commands/deploy.test.ts",
-  "test/cli/commands/dev.test.ts",
-  "test/cli/commands/hub.test.ts",
-  "test/cli/commands/sync.test.ts",
-  "test/console/app/copied-test.test.ts",
-  "test/deploy/deploy.test.ts",
-  "test/deploy/workflow.test.ts",
-  "test/dev/console/direct-send-source.test.ts",
-  "test/dev/dev-session-real.test.ts",
-  "test/dev/dev-session.test.ts",
-  "test/dev/reloading-server.test.ts",
-  "test/doctor/doctor.test.ts",
-  "test/doctor/space.test.ts",
-  "test/e2e/audit.test.ts",
-  "test/e2e/template.test.ts",
-  "test/inbox/bucket/contract.test.ts",
-  "test/inbox/bullmq/lost-leases.test.ts",
-  "test/inbox/bullmq/redis.test.ts",
-  "test/inbox/sqlite/late-success.test.ts",
-  "test/inbox/sqlite/two-processes.test.ts",
-  "test/local-hub/s3/multipart.test.ts",
-  "test/local-hub/spaces/spaces.test.ts",
-  "test/server-file/load-failure.test.ts",
-  "test/server-file/server-process.test.ts",
-  "test/tunnel/program.test.ts",
-  "test/tunnel/reconnecting-tunnel.test.ts",
-  "test/tunnel/tunnel-failure.test.ts",
-];
-const excluded = process.env.SLOW_TESTS === "1" ? [] : takesLong;
+const withSlow = process.env.SLOW_TESTS === "1";
+/** Files whose tests are all slow would only be imported to skip them. */
+const isSlow = (path: string) => readFileSync(path, "utf8").includes("@module-tag slow");
+const excluded = withSlow ? [] : ["test/faults/**", ...globSync("{test,examples}/**/*.test.ts").filter(isSlow)];
 // The sessions of many processes install hundreds of megabytes, which belong on a disk.
-if (process.env.SLOW_TESTS !== "1") keepTemporaryFilesInMemory();
-if (excluded.length > 0) {
-  console.warn("Skipped: faults, browsers and multi-process sessions. Set SLOW_TESTS=1 to run them.");
-}
+if (!withSlow) keepTemporaryFilesInMemory();
+if (!withSlow) console.warn("Skipped: what takes long, and faults. Set SLOW_TESTS=1 to run it.");
 
 /** The tests that need a process of their own: browsers, signal handlers, standard streams. */
 const isolated = [
@@ -80,8 +49,9 @@ export default defineConfig({
     dangerouslyIgnoreUnhandledErrors: false,
     // Most tests wait for a socket or a process more than they compute: as many workers as cores leave them idle.
     maxWorkers: availableParallelism() + 2,
-    // The slow tests start a dozen processes each.
-    testTimeout: process.env.SLOW_TESTS === "1" ? 60_000 : 20_000,
+    testTimeout: 20_000,
+    // `.ci/run` runs them. Each starts a dozen processes, waits, or is large.
+    tags: [{ name: "slow", skip: !withSlow, timeout: 60_000 }],
     hookTimeout: 30_000,
     // Its own second is over before a process has started on a busy machine.
     expect: { poll: { timeout: 15_000 } },

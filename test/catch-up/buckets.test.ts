@@ -119,7 +119,9 @@ async function send(server: WebhooksServer, payload: object): Promise<string> {
 const changes = () =>
   received.flatMap(({ updatedFiles }) => updatedFiles?.map(({ path, action }) => `${action} ${path}`).join(", ") ?? []);
 
-test("A late delivery of an earlier content does not make the present one a change again", async () => {
+test("A late delivery of an earlier content does not make the present one a change again", {
+  tags: "slow",
+}, async () => {
   const server = createServer();
   await catchUp(server);
   await put("a=1");
@@ -408,7 +410,7 @@ describe("A bucket that was deleted and created again", () => {
   });
 });
 
-describe.each([1, 2])("With random writes of seed %i", (seed) => {
+describe.each([1, 2])("With random writes of seed %i", { tags: "slow" }, (seed) => {
   test.each(["lost", "late"] as const)(
     "the handler receives the state of the bucket if deliveries are %s",
     async (fate) => {
@@ -498,7 +500,7 @@ describe("The stream of a polled bucket", () => {
     return { streams, hubFetch };
   }
 
-  test("makes changes arrive without waiting for the interval", async () => {
+  test("makes changes arrive without waiting for the interval", { tags: "slow" }, async () => {
     const { streams, hubFetch } = recordStreams();
     const server = createServer({ catchUp: false }, { hubFetch });
     await server.launch(poll);
@@ -512,7 +514,9 @@ describe("The stream of a polled bucket", () => {
     expect(streams[0]?.signal?.aborted).toBe(true);
   });
 
-  test("is opened once for endpoints that watch the same bucket, and not without polling", async () => {
+  test("is opened once for endpoints that watch the same bucket, and not without polling", {
+    tags: "slow",
+  }, async () => {
     const { streams, hubFetch } = recordStreams();
     const server = createServer({ catchUp: false }, { hubFetch });
     server.webhook("other", { watch: ["bucket:me/store", "user:me"], background: true }, async () => {});
@@ -540,7 +544,7 @@ describe("The stream of a polled bucket", () => {
     await waitFor(() => expect(streams).toHaveLength(1));
   });
 
-  test("continues after its last cursor when it has ended", async () => {
+  test("continues after its last cursor when it has ended", { tags: "slow" }, async () => {
     const cut = Promise.withResolvers<void>();
     const { streams, hubFetch } = recordStreams((response, nth) => {
       if (nth > 1) return response;
@@ -567,7 +571,7 @@ describe("The stream of a polled bucket", () => {
     expect(streams.map(({ url }) => new URL(url).searchParams.has("cursor"))).toEqual([false, true]);
   });
 
-  test("survives a reset, an error, and a bucket that is created later", async () => {
+  test("survives a reset, an error, and a bucket that is created later", { tags: "slow" }, async () => {
     const { streams, hubFetch } = recordStreams((response, nth) => {
       if (nth > 1) return response;
       return new Response('event: reset\ndata: {"reason":"cursor_too_old"}\n\n');
@@ -581,7 +585,7 @@ describe("The stream of a polled bucket", () => {
     expect(streams.every(({ url }) => !new URL(url).searchParams.has("cursor"))).toBe(true);
   });
 
-  test("makes endpoints compare less often if they share the rate limit", async () => {
+  test("makes endpoints compare less often if they share the rate limit", { tags: "slow" }, async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"], shouldAdvanceTime: true });
     onTestFinished(() => {
       // The spy would otherwise restore the fake timer after the real one.

@@ -507,7 +507,7 @@ describe("Catch-up", () => {
       return { server, opened, first, expectRuns };
     }
 
-    test("connects it, and derives nothing when it has run", async () => {
+    test("connects it, and derives nothing when it has run", { tags: "slow" }, async () => {
       const { server, first, expectRuns } = await createPaused();
       await deliver(server, await pushPayload(removed, other), "waiting");
       await run(server);
@@ -519,7 +519,7 @@ describe("Catch-up", () => {
       ]);
     });
 
-    test("runs it, although the same change had to be derived", async () => {
+    test("runs it, although the same change had to be derived", { tags: "slow" }, async () => {
       const { server, first, expectRuns } = await createPaused();
       const present = await push("1");
       await deliver(server, await pushPayload(first, present), "waiting");
@@ -533,7 +533,9 @@ describe("Catch-up", () => {
       ]);
     });
 
-    test("runs it after hours of comparisons, although the same change was derived meanwhile", async () => {
+    test("runs it after hours of comparisons, although the same change was derived meanwhile", {
+      tags: "slow",
+    }, async () => {
       let now = Date.now();
       const { server, opened, first, expectRuns } = await createPaused(() => now);
       const present = await push("1");
@@ -575,7 +577,7 @@ describe("Catch-up", () => {
       ]);
     });
 
-    test("does not count it if it is a late delivery of a derived change", async () => {
+    test("does not count it if it is a late delivery of a derived change", { tags: "slow" }, async () => {
       const { server, first, expectRuns } = await createPaused();
       const present = await push("1");
       await run(server);

@@ -1,3 +1,5 @@
+// @module-tag slow
+
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { HubClient } from "../../src/client.ts";

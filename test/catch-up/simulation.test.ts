@@ -1,3 +1,5 @@
+// @module-tag slow
+
 import { writeFileSync } from "node:fs";
 import { cpus } from "node:os";
 import { expect, test } from "vitest";

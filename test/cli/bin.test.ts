@@ -1,3 +1,5 @@
+// @module-tag slow
+
 import { execFileSync } from "node:child_process";
 import { readFile, writeFile } from "node:fs/promises";
 import { delimiter, join, sep } from "node:path";

@@ -304,7 +304,7 @@ const usageErrors = [
 
 describe("A usage error", () => {
   /** The wording of the messages. After a change, run vitest with `-u` and review the diff. */
-  test("exits with 2 and a message of one or two lines, before any request to the Hub", async () => {
+  test("exits with 2 and a message of one or two lines, before any request to the Hub", { tags: "slow" }, async () => {
     const hub = await startStandInHub();
     const folder = createFolder();
     vi.spyOn(process, "cwd").mockReturnValue(folder);

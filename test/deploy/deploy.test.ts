@@ -1,3 +1,5 @@
+// @module-tag slow
+
 import { mkdir, readFile, rm, stat, symlink, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";

@@ -603,7 +603,7 @@ describe("The latest delivery", () => {
     expect(await proxy.replay()).toBeUndefined();
   });
 
-  test("is recorded up to 10 MiB", async () => {
+  test("is recorded up to 10 MiB", { tags: "slow" }, async () => {
     const { requests, proxy } = await openRecorded();
     await post(proxy.url, "x".repeat(10 * 1024 * 1024));
     expect((await post(proxy.url, "y".repeat(10 * 1024 * 1024 + 1))).status).toBe(200);

@@ -1,3 +1,5 @@
+// @module-tag slow
+
 import { getEventListeners, once } from "node:events";
 import { existsSync, readdirSync } from "node:fs";
 import { createServer } from "node:http";

@@ -1,3 +1,5 @@
+// @module-tag slow
+
 import { createServer, type IncomingHttpHeaders } from "node:http";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { webhookPayload } from "../../src/testing.ts";

@@ -124,7 +124,7 @@ test("A change that has just settled is not reported after close()", async () =>
   expect(changes).toEqual([]);
 });
 
-test("No files are watched after close(), even if files are added late", async () => {
+test("No files are watched after close(), even if files are added late", { tags: "slow" }, async () => {
   const module = new URL("../../src/dev/reloading-server.ts", import.meta.url).href;
   const script = `
     import { SourceWatcher } from ${JSON.stringify(module)};

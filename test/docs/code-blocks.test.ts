@@ -11,9 +11,6 @@ const root = fileURLToPath(new URL("../..", import.meta.url));
 
 const entryPoints = readEntryPoints();
 
-const skipped = process.env.SLOW_TESTS !== "1";
-if (skipped) console.warn("Skipped compiling the code in the docs, which takes time. Set SLOW_TESTS=1 to run it.");
-
 /** Declarations of names that blocks use from earlier blocks of the page. */
 const context: Record<string, string> = {
   server: 'declare const server: import("hub-webhooks").WebhooksServer;',
@@ -113,7 +110,7 @@ function writeImported(page: string, folder: string): void {
 }
 
 describe("The code in the docs", () => {
-  test.skipIf(skipped)("compiles in every block and in every doc comment example", { timeout: 120_000 }, async () => {
+  test("compiles in every block and in every doc comment example", { tags: "slow", timeout: 120_000 }, async () => {
     const folder = makeFolder();
     let blocks = 0;
     for (const [page, codes] of [

@@ -1,3 +1,5 @@
+// @module-tag slow
+
 import { createServer } from "node:http";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { HubClient, type WebhookRequest } from "../../src/client.ts";

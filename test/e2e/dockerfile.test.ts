@@ -1,3 +1,5 @@
+// @module-tag slow
+
 import { appendFile, chmod, cp, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -14,13 +16,8 @@ import { dependOn, pack } from "./pack.ts";
 const buildTimeout = 300_000;
 const secret = "s3cret";
 
-const skipReason =
-  process.env.SLOW_TESTS !== "1"
-    ? "they install packages, which takes a minute. SLOW_TESTS=1 runs them."
-    : process.getuid?.() !== 0
-      ? "only root can change users."
-      : undefined;
-if (skipReason) console.warn(`Skipped the Dockerfiles: ${skipReason}`);
+const skipped = process.getuid?.() !== 0;
+if (skipped) console.warn("Skipped the Dockerfiles: only root can change users.");
 
 const receivers = [
   {
@@ -49,7 +46,7 @@ async function buildForTests(context: string): Promise<Image> {
   return image;
 }
 
-describe.skipIf(skipReason).each(receivers)("$name", ({ endpoint, answer, build }) => {
+describe.skipIf(skipped).each(receivers)("$name", ({ endpoint, answer, build }) => {
   let context: string;
   let image: Image;
   let container: Container;
@@ -108,7 +105,7 @@ describe.skipIf(skipReason).each(receivers)("$name", ({ endpoint, answer, build 
   });
 });
 
-describe.skipIf(skipReason)("The Dockerfile of templates/space with an inbox in a bucket", () => {
+describe.skipIf(skipped)("The Dockerfile of templates/space with an inbox in a bucket", () => {
   test("loses no delivery when the disk is lost between two runs", { timeout: buildTimeout }, async () => {
     await using hub = await LocalHub.launch();
     const { folder, image } = await buildSpace();

@@ -5,8 +5,8 @@ import { type EndpointOptions, type Handler, WebhooksServer } from "../../src/in
 import { LocalHub } from "../../src/local-hub.ts";
 import { settled } from "../../src/testing.ts";
 import { createMemoryLogger } from "../support/memory-logger.ts";
-import { type PostgresServer, startPostgres } from "../support/postgres-server.ts";
-import { hasRedis, type RedisServer, startRedis } from "../support/redis-server.ts";
+import { startPostgres } from "../support/postgres-server.ts";
+import { hasRedis, startRedis } from "../support/redis-server.ts";
 import { createFolder } from "../support/temporary-folder.ts";
 import { waitFor } from "../support/wait-for.ts";
 
@@ -198,27 +198,9 @@ test("A handler with paths runs for pushes and pull requests that change these f
   expect(ran.toSorted()).toEqual(["refs/heads/main", "refs/heads/main", "refs/pr/1"]);
 });
 
-let redis: RedisServer | undefined;
-let postgres: PostgresServer | undefined;
-const withServers = process.env.SLOW_TESTS === "1";
-
-beforeAll(async () => {
-  if (!withServers) return;
-  [redis, postgres] = await Promise.all([hasRedis ? startRedis() : undefined, startPostgres()]);
-}, 60_000);
-afterAll(async () => {
-  await Promise.all([redis?.[Symbol.asyncDispose](), postgres?.[Symbol.asyncDispose]()]);
-});
-
-describe.each([
-  ["SQLite", false, async () => `sqlite:${join(createFolder(), "inbox.db")}`],
-  ["Redis", !withServers || !hasRedis, async () => redis?.emptyDatabase()],
-  ["PostgreSQL", !withServers, async () => postgres?.emptyDatabase()],
-] as const)("Two servers that share an inbox in %s", (_engine, isSkipped, createInbox) => {
-  test.skipIf(isSkipped)("recognize each other's changes by their IDs", async () => {
+describe("Two servers that share an inbox", () => {
+  const recognizesOwnChanges = async (inbox: string) => {
     const repo = await createModel();
-    const inbox = await createInbox();
-    if (inbox === undefined) throw new Error("The inbox server is not started.");
     // The servers have different names, so the markers are of no use.
     const first = await startBot({ repo, handler: () => {}, inbox, hubSignature: "first" });
     const other = new WebhooksServer({
@@ -239,5 +221,21 @@ describe.each([
       "repo.content update ignored",
       "repo.content update ignored",
     ]);
+  };
+
+  test("in SQLite recognize each other's changes by their IDs", async () => {
+    await recognizesOwnChanges(`sqlite:${join(createFolder(), "inbox.db")}`);
+  });
+
+  test.skipIf(!hasRedis)("in Redis recognize each other's changes by their IDs", { tags: "slow" }, async () => {
+    const server = await startRedis();
+    onTestFinished(() => server[Symbol.asyncDispose]());
+    await recognizesOwnChanges(await server.emptyDatabase());
+  });
+
+  test("in PostgreSQL recognize each other's changes by their IDs", { tags: "slow" }, async () => {
+    const server = await startPostgres();
+    onTestFinished(() => server[Symbol.asyncDispose]());
+    await recognizesOwnChanges(await server.emptyDatabase());
   });
 });

@@ -1,3 +1,5 @@
+// @module-tag slow
+
 import { mkdtemp, readFile, realpath, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -11,10 +13,7 @@ import { runProgram, startProgram } from "../support/program.ts";
 import { dependOn, pack } from "./pack.ts";
 
 const installTimeout = 120_000;
-const skipped = process.env.SLOW_TESTS !== "1";
-if (skipped) console.warn("Skipped hub-webhooks init, which installs packages. Set SLOW_TESTS=1 to run it.");
-
-describe.skipIf(skipped)("hub-webhooks init from the packed package, in an empty folder", () => {
+describe("hub-webhooks init from the packed package, in an empty folder", () => {
   let folder: string;
   let tarball: string;
   /** A finished project. The next one reuses its installed packages. */

@@ -1,3 +1,5 @@
+// @module-tag slow
+
 import { cp, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -8,10 +10,7 @@ import { root } from "../support/project-folder.ts";
 import { pack } from "./pack.ts";
 
 const installTimeout = 120_000;
-const skipped = process.env.SLOW_TESTS !== "1";
-if (skipped) console.warn("Skipped the packed package, because installing it takes time. Set SLOW_TESTS=1 to run it.");
-
-describe.skipIf(skipped)("The packed package, installed in an empty folder", () => {
+describe("The packed package, installed in an empty folder", () => {
   let folder: string;
   const environment = { PATH: process.env.PATH, HOME: process.env.HOME, WEBHOOK_SECRET: "s3cret" };
   beforeAll(async () => {

@@ -1,3 +1,5 @@
+// @module-tag slow
+
 import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -15,9 +17,6 @@ import { runProgram } from "../support/program.ts";
 import { root } from "../support/project-folder.ts";
 import { type PackageRegistry, pack, startPackageRegistry } from "./pack.ts";
 import { consoleToken, PageRunner } from "./page-runner.ts";
-
-const skipped = process.env.SLOW_TESTS !== "1";
-if (skipped) console.warn("Skipped the commands in the docs, which install packages. Set SLOW_TESTS=1 to run them.");
 
 /**
  * Runs the installed package directly, because npx takes longer than most commands. `dev` and packages that are not
@@ -81,7 +80,7 @@ function stepsOf(page: string): Block[] {
 
 const followed = pages.filter((page) => stepsOf(page).some(({ language }) => shellLanguages.includes(language)));
 
-describe.skipIf(skipped)("The commands of", () => {
+describe("The commands of", () => {
   let folder: string;
   let registry: PackageRegistry;
   let tunnel: LocaltunnelServer;

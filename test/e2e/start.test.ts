@@ -1,3 +1,5 @@
+// @module-tag slow
+
 import { once } from "node:events";
 import { createServer } from "node:net";
 import { describe, expect, onTestFinished, test } from "vitest";

@@ -227,7 +227,9 @@ test("packageVersion is the version in package.json", () => {
   expect(packageVersion).toBe(`${name} ${version}`);
 });
 
-test("In a runtime without Node the client loads, reads its token from the option, and throws without one", async () => {
+test("In a runtime without Node the client loads, reads its token from the option, and throws without one", {
+  tags: "slow",
+}, async () => {
   const vm = new EdgeVM();
   vm.evaluate(
     await bundleForWorker(`

@@ -112,7 +112,7 @@ test("Deliveries that are refused or interrupted", async () => {
   ).toMatchSnapshot();
 });
 
-test("Problems of an inbox in a file", async () => {
+test("Problems of an inbox in a file", { tags: "slow" }, async () => {
   const { inbox, file } = openInbox({ pollMs: 3_600_000 });
   const space = vi.spyOn(DiskSpace.prototype, "hasRoomFor");
   onTestFinished(() => space.mockRestore());

@@ -110,7 +110,7 @@ describe("A local Hub", () => {
     await closed;
   });
 
-  test("does not keep the process alive after it closes", async () => {
+  test("does not keep the process alive after it closes", { tags: "slow" }, async () => {
     const child = startReceiverProcess(new URL("./support/closing-script.ts", import.meta.url), {});
     expect(await child.says("closed")).toMatchObject({ fired: 1 });
     expect(await child.exited).toEqual({ code: 0, signal: null });

@@ -105,7 +105,9 @@ describe("npm run contract:diff", () => {
     return file;
   }
 
-  test("exits with 0 without differences, with 1 and a line per difference, and with 2 after wrong arguments", async () => {
+  test("exits with 0 without differences, with 1 and a line per difference, and with 2 after wrong arguments", {
+    tags: "slow",
+  }, async () => {
     const same = write(JSON.stringify(published()));
     const other = write(JSON.stringify(published((text) => text.replaceAll('"inf2x6"', '"b300"'))));
     expect(await runHere(same)).toEqual({

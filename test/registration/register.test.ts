@@ -95,7 +95,7 @@ describe("Registering a server", () => {
     expect(steps).toEqual([]);
   });
 
-  test("updates fields that differ, and reports each before and after", async () => {
+  test("updates fields that differ, and reports each before and after", { tags: "slow" }, async () => {
     const testHub = await openRegistered({ secret });
     const [before] = await testHub.webhooks();
     const server = serverOf({ retrain: { watch: ["model:me/net", "dataset:me/data"] } }, { secret: "another" });

@@ -152,7 +152,7 @@ describe("The state file", () => {
     expect(readFileSync(state.path, "utf8")).toBe(text);
   });
 
-  test("loses no change of concurrent processes", async () => {
+  test("loses no change of concurrent processes", { tags: "slow" }, async () => {
     const state = openState();
     const script = fileURLToPath(new URL("state-process.ts", import.meta.url));
     const children = ["left", "right"].map((name) =>
@@ -182,7 +182,7 @@ describe("The state file", () => {
     });
   });
 
-  test("is unlocked when the process that locked it exits", async () => {
+  test("is unlocked when the process that locked it exits", { tags: "slow" }, async () => {
     const state = openState();
     await add(state, "a");
     const script = fileURLToPath(new URL("lock-process.ts", import.meta.url));

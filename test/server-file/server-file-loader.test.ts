@@ -1,3 +1,5 @@
+// @module-tag slow
+
 import { describe, expect, test } from "vitest";
 import { describeFiles } from "./describe-files.ts";
 

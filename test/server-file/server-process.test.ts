@@ -1,3 +1,5 @@
+// @module-tag slow
+
 import { fork, spawn } from "node:child_process";
 import { getEventListeners, once } from "node:events";
 import { join } from "node:path";

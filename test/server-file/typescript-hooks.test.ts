@@ -1,3 +1,5 @@
+// @module-tag slow
+
 import { beforeAll, describe, expect, test } from "vitest";
 import { type DescribedFile, describeFiles, endpointsOf } from "./describe-files.ts";
 

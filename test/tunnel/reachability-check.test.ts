@@ -1,3 +1,5 @@
+// @module-tag slow
+
 import type { RequestListener } from "node:http";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import {

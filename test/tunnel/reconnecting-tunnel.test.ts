@@ -1,3 +1,5 @@
+// @module-tag slow
+
 import type { Socket } from "node:net";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { createReachabilityCheck } from "../../src/tunnel/reachability-check.ts";

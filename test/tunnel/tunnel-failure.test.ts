@@ -1,3 +1,5 @@
+// @module-tag slow
+
 import { inspect } from "node:util";
 import { describe, expect, test } from "vitest";
 import { WebhookError } from "../../src/core/errors.ts";

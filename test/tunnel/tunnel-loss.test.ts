@@ -1,3 +1,5 @@
+// @module-tag slow
+
 import { fork, spawn } from "node:child_process";
 import { once } from "node:events";
 import { connect, createServer, type Socket } from "node:net";

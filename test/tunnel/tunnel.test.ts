@@ -102,7 +102,7 @@ describe("A tunnel", () => {
 });
 
 describe("The options", () => {
-  test("request the given subdomain, or a new tunnel of the host in LOCALTUNNEL_HOST", async () => {
+  test("request the given subdomain, or a new tunnel of the host in LOCALTUNNEL_HOST", { tags: "slow" }, async () => {
     await using host = await startLocaltunnelServer();
     await (await openTunnel({ port: 1, host: host.url, subdomain: "my-bot" })).close();
     vi.stubEnv("LOCALTUNNEL_HOST", host.url);

@@ -73,7 +73,7 @@ async function push(content: string): Promise<void> {
 }
 
 describe("hub-webhooks catch-up", () => {
-  test("shows with --dry-run what is missing, then delivers it once", async () => {
+  test("shows with --dry-run what is missing, then delivers it once", { tags: "slow" }, async () => {
     expect(await catchUp("--dry-run")).toMatchObject({ exitCode: 0, stdout: "" });
     await catchUp();
     await push("1");
@@ -136,7 +136,7 @@ describe("hub-webhooks catch-up", () => {
     expect(await catchUp()).toMatchObject({ exitCode: 0, stderr: expect.stringContaining("run the command again") });
   });
 
-  test("starts with --since earlier than the last run, without what has run", async () => {
+  test("starts with --since earlier than the last run, without what has run", { tags: "slow" }, async () => {
     await catchUp();
     await push("1");
     await catchUp();

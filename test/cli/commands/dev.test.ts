@@ -1,3 +1,5 @@
+// @module-tag slow
+
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { createServer } from "node:http";

@@ -1,3 +1,5 @@
+// @module-tag slow
+
 import { createServer } from "node:http";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test, vi } from "vitest";

@@ -1,3 +1,5 @@
+// @module-tag slow
+
 import { readdirSync } from "node:fs";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { checkBucket } from "../../../src/inbox/bucket/bucket-check.ts";

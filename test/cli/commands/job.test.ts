@@ -1,3 +1,5 @@
+// @module-tag slow
+
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { webhookPayload } from "../../../src/testing.ts";

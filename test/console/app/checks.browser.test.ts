@@ -1,3 +1,5 @@
+// @module-tag slow
+
 import { expect, test } from "vitest";
 import { HubClient } from "../../../src/client.ts";
 import { openLocalHub } from "../../local-hub/support/hub.ts";

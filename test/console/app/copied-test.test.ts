@@ -1,3 +1,5 @@
+// @module-tag slow
+
 import { execFile } from "node:child_process";
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,3 +1,5 @@
+// @module-tag slow
+
 import { expect, onTestFinished, test } from "vitest";
 import { LocalHub } from "../../../src/local-hub.ts";
 import { openLocalHub } from "../../local-hub/support/hub.ts";

@@ -1,3 +1,5 @@
+// @module-tag slow
+
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { webhookPayload } from "../../../src/testing.ts";

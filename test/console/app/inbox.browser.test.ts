@@ -1,3 +1,5 @@
+// @module-tag slow
+
 import { createServer } from "node:http";
 import { getRequestListener } from "@hono/node-server";
 import { describe, expect, onTestFinished, test, vi } from "vitest";

@@ -1,3 +1,5 @@
+// @module-tag slow
+
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { narrow, wide } from "../../support/browser.ts";

@@ -193,7 +193,10 @@ const filters: readonly ListFilter[] = [{}, {}, { endpoint: "b" }, { status: "de
 /** Set `RUNS=2000` and `SEED` for a longer search. */
 const numRuns = Number(process.env.RUNS ?? 40);
 
-test("The list shows what a new one would show, whatever happens while it is open", { timeout: 600_000 }, async () => {
+test("The list shows what a new one would show, whatever happens while it is open", {
+  tags: "slow",
+  timeout: 600_000,
+}, async () => {
   await fc.assert(
     fc.asyncProperty(fc.nat(30), fc.constantFrom(...filters), steps, async (count, filter, taken) => {
       const opened = openSimulatedConsole();

@@ -1,3 +1,5 @@
+// @module-tag slow
+
 import { expect, test } from "vitest";
 import { waitFor } from "../../support/wait-for.ts";
 import { consoleToken, openInline, paneOf, rowsOf, secret, shareBrowser, visit } from "./open-console.ts";

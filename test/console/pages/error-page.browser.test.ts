@@ -1,3 +1,5 @@
+// @module-tag slow
+
 import { describe, expect, onTestFinished, test } from "vitest";
 import { startDev } from "../../../src/dev/dev-session.ts";
 import { WebhooksServer } from "../../../src/index.ts";

@@ -57,7 +57,7 @@ describe("The stream", () => {
     await waitFor(async () => expect((await client.get("stream")).status).toBe(200));
   });
 
-  test("ends for a client that does not read what waits, and for no other", async () => {
+  test("ends for a client that does not read what waits, and for no other", { tags: "slow" }, async () => {
     const megabyte = "x".repeat(1_000_000);
     const action = fc.oneof(
       { weight: 2, arbitrary: fc.record({ publish: fc.integer({ min: 1, max: 400 }) }) },

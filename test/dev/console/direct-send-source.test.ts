@@ -1,3 +1,5 @@
+// @module-tag slow
+
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import * as z from "zod";
 import type { SendResult } from "../../../src/console/protocol/send.ts";

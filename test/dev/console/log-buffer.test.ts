@@ -57,7 +57,7 @@ describe("Any other line", () => {
   });
 });
 
-test("Long lines do not stay in memory", () => {
+test("Long lines do not stay in memory", { tags: "slow" }, () => {
   setFlagsFromString("--expose-gc");
   const collectGarbage: () => void = runInNewContext("gc");
   const usedBytes = () => {

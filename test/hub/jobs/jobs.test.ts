@@ -144,7 +144,7 @@ describe("The log of a job", () => {
     expect(hub.calls).toEqual([`${target}?tail=1`, `${target}?tail=1`, target]);
   });
 
-  test("is continued until four connections in a row are lost without a new line", async () => {
+  test("is continued until four connections in a row are lost without a new line", { tags: "slow" }, async () => {
     const isLost = fc.constantFrom("with a new line", "without a new line");
     await fc.assert(
       fc.asyncProperty(fc.array(isLost, { maxLength: 14, size: "max" }), async (losses) => {

@@ -153,7 +153,9 @@ describe("A repository", () => {
 /** The number of bytes above which the Hub stores each file as a large file. */
 const size = 10_500_000;
 
-test("A large file that @huggingface/hub uploads is read, compared, and not committed again", async () => {
+test("A large file that @huggingface/hub uploads is read, compared, and not committed again", {
+  tags: "slow",
+}, async () => {
   const { repo, client, network } = await open();
   const content = new Uint8Array(size).fill(7);
   const target = { hubUrl: client.hubUrl, accessToken: "hf_local", repo: repo.ref };

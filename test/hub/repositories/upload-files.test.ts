@@ -15,7 +15,7 @@ const parquet = new Uint8Array([80, 65, 82, 49]);
 const sha256 = (content: Uint8Array) => createHash("sha256").update(content).digest("hex");
 
 describe("A large file", () => {
-  test("is uploaded before the commit, as bytes, text, or a blob from disk", async () => {
+  test("is uploaded before the commit, as bytes, text, or a blob from disk", { tags: "slow" }, async () => {
     const { repo } = await open();
     const large = Buffer.alloc(10_500_000, "ab");
     const path = join(await createFolder(), "disk.bin");

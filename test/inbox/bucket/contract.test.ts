@@ -1,3 +1,5 @@
+// @module-tag slow
+
 import { afterAll } from "vitest";
 import { BucketReader } from "../../../src/inbox/bucket/bucket-reader.ts";
 import { LocalHub } from "../../../src/local-hub.ts";

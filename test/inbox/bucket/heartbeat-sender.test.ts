@@ -1,3 +1,5 @@
+// @module-tag slow
+
 import { expect, onTestFinished, test } from "vitest";
 import { HeartbeatSender } from "../../../src/inbox/bucket/ownership.ts";
 import { FaultyS3 } from "../../support/faulty-s3.ts";

@@ -129,7 +129,7 @@ function createOperations(table: DeliveryTable, random: (limit: number) => numbe
 }
 
 describe("The replay of a log", () => {
-  test("produces the database that its owner had, for random transactions", async () => {
+  test("produces the database that its owner had, for random transactions", { tags: "slow" }, async () => {
     const changed = new Set<string>();
     const names = new Set<string>();
     for (const seed of [1, 2]) {
@@ -210,7 +210,7 @@ describe("The replay of a log", () => {
     expect(most).toBe(64);
   });
 
-  test("starts with any number of records", async () => {
+  test("starts with any number of records", { tags: "slow" }, async () => {
     const store = new MemoryObjectStore();
     for (let number = 1; number <= 150_000; number += 1)
       store.objects.set(recordKey(number), { body: new Uint8Array(), storedAt: 0 });

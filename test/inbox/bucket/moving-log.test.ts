@@ -1,3 +1,5 @@
+// @module-tag slow
+
 import { readdirSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { BucketReader } from "../../../src/inbox/bucket/bucket-reader.ts";

@@ -1,3 +1,5 @@
+// @module-tag slow
+
 import { expect, onTestFinished, test, vi } from "vitest";
 import { openInbox } from "../../../src/inbox/open-inbox.ts";
 import { WebhooksServer } from "../../../src/index.ts";

@@ -165,7 +165,9 @@ const commands = [
 ];
 const closing = fc.constant(command("close", (target) => target.close()));
 
-test("snapshots start when they are due, one at a time, are retried a minute after a failure, and end when the schedule closes", async () => {
+test("snapshots start when they are due, one at a time, are retried a minute after a failure, and end when the schedule closes", {
+  tags: "slow",
+}, async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.commands(commands, { maxCommands: 40, size: "max" }),

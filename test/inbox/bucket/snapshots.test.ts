@@ -50,7 +50,9 @@ test.each(["takeover", "unreadable record"])(
   },
 );
 
-test("an earlier process that was paused while it stored a snapshot does not delete the record that fences it", async () => {
+test("an earlier process that was paused while it stored a snapshot does not delete the record that fences it", {
+  tags: "slow",
+}, async () => {
   const store = new MemoryObjectStore();
   const { inbox: paused } = await openMemoryInbox(store, { minSnapshotRecords: 3 });
   const ids: string[] = [];

@@ -23,7 +23,7 @@ function open({ prefix = crypto.randomUUID(), ...changes }: Record<string, strin
 const bytes = (text: string) => new TextEncoder().encode(text);
 
 describe("A bucket of the local Hub", () => {
-  test("stores, lists, returns, and deletes objects below a prefix", async () => {
+  test("stores, lists, returns, and deletes objects below a prefix", { tags: "slow" }, async () => {
     const [store, other] = [await open(), await open()];
     const large = new Uint8Array(3_000_000).map((_, index) => index % 251);
     await Promise.all([
@@ -45,7 +45,7 @@ describe("A bucket of the local Hub", () => {
     expect(await store.get("log/3")).toBeUndefined();
   });
 
-  test("passes the check, and fails it while conditions are ignored", async () => {
+  test("passes the check, and fails it while conditions are ignored", { tags: "slow" }, async () => {
     const store = await open();
     await checkObjectStore(store);
     expect(await store.list("")).toEqual([]);

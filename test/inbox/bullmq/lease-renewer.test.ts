@@ -1,3 +1,5 @@
+// @module-tag slow
+
 import { spawnSync } from "node:child_process";
 import { Worker } from "node:worker_threads";
 import { Redis } from "ioredis";

@@ -6,9 +6,6 @@ import { type Engine, failed, incoming, openInbox, succeeded, waitForStatus, wor
 
 const script = new URL("./handler-process.ts", import.meta.url);
 
-const isThorough = process.env.SLOW_TESTS === "1";
-if (!isThorough) console.warn("Skipped: some lost leases. Set SLOW_TESTS=1 to run all of them.");
-
 /** Tests of deliveries whose process is blocked or frozen while it runs them. */
 export function describeLostLeases(engine: Engine): void {
   const start = (store: string, environment: Readonly<Record<string, string>> = {}) =>
@@ -33,7 +30,7 @@ export function describeLostLeases(engine: Engine): void {
       expect(runs).toEqual([]);
     });
 
-    test.skipIf(!isThorough)("for too long is run by another receiver", async () => {
+    test("for too long is run by another receiver", async () => {
       const leaseMs = 1_500;
       const { inbox, store } = await openInbox(engine, { leaseMs });
       const child = start(store, { LEASE_MS: `${leaseMs}`, MAX_BLOCKED_MS: `${leaseMs}` });
@@ -78,7 +75,7 @@ export function describeLostLeases(engine: Engine): void {
         { interval: 20 },
       );
 
-    test.skipIf(!isThorough)("succeeds if its first run does, even if the second one fails", async () => {
+    test("succeeds if its first run does, even if the second one fails", async () => {
       const hold = Promise.withResolvers<Outcome>();
       const { inbox, runs, thaw } = await takenOver(() => hold.promise);
       await thaw();
@@ -100,19 +97,16 @@ export function describeLostLeases(engine: Engine): void {
       expect(logger.lines.slice(before)).toEqual([]);
     });
 
-    test.skipIf(!isThorough)(
-      "succeeds as soon as its first run does, even if the second one waits for a retry",
-      async () => {
-        const retryAt = new Date(Date.now() + 3_600_000);
-        const { inbox, runs, thaw } = await takenOver(() => failed({ retryAt }));
-        await waitForStatus(inbox, "held-a", "queued");
-        await thaw();
-        await waitForStatus(inbox, "held-a", "succeeded");
-        expect(runs).toHaveLength(1);
-      },
-    );
+    test("succeeds as soon as its first run does, even if the second one waits for a retry", async () => {
+      const retryAt = new Date(Date.now() + 3_600_000);
+      const { inbox, runs, thaw } = await takenOver(() => failed({ retryAt }));
+      await waitForStatus(inbox, "held-a", "queued");
+      await thaw();
+      await waitForStatus(inbox, "held-a", "succeeded");
+      expect(runs).toHaveLength(1);
+    });
 
-    test.skipIf(!isThorough)("runs once if there is no other receiver", async () => {
+    test("runs once if there is no other receiver", async () => {
       const { inbox, store } = await openInbox(engine, { leaseMs });
       const child = start(store, { LEASE_MS: `${leaseMs}` });
       await child.says("ready");

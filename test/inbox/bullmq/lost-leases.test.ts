@@ -1,12 +1,11 @@
+// @module-tag slow
+
 import { beforeAll, describe } from "vitest";
 import { type PostgresServer, startPostgres } from "../../support/postgres-server.ts";
 import { hasRedis, type RedisServer, startRedis } from "../../support/redis-server.ts";
 import { describeCrashContract } from "../crash-contract.ts";
 import { openers } from "../openers.ts";
 import { describeLostLeases } from "./lost-lease-contract.ts";
-
-const skipped = process.env.SLOW_TESTS !== "1";
-if (skipped) console.warn("Skipped: lost leases on PostgreSQL. Set SLOW_TESTS=1 to run them.");
 
 describe.skipIf(!hasRedis)("Leases on Redis", () => {
   let server: RedisServer;
@@ -21,7 +20,7 @@ describe.skipIf(!hasRedis)("Leases on Redis", () => {
   describeCrashContract(redis);
 });
 
-describe.skipIf(skipped)("Leases on PostgreSQL", () => {
+describe("Leases on PostgreSQL", () => {
   let server: PostgresServer;
 
   beforeAll(async () => {

@@ -1,3 +1,5 @@
+// @module-tag slow
+
 import { Client, Pool } from "pg";
 import { beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { openBullmqInbox } from "../../../src/inbox/bullmq/bullmq-inbox.ts";
@@ -8,10 +10,7 @@ import { startTcpProxy } from "../../support/tcp-proxy.ts";
 import { waitFor } from "../../support/wait-for.ts";
 import { incoming, succeeded, work } from "../engine.ts";
 
-const skipped = process.env.SLOW_TESTS !== "1";
-if (skipped) console.warn("Skipped: PostgreSQL with few connections. Set SLOW_TESTS=1 to run it.");
-
-describe.skipIf(skipped)("A receiver on a PostgreSQL with few connections", () => {
+describe("A receiver on a PostgreSQL with few connections", () => {
   /**
    * Includes one connection of the test and those that PostgreSQL reserves for superusers. The receiver connects as a
    * superuser.

@@ -1,3 +1,5 @@
+// @module-tag slow
+
 import { EventEmitter } from "node:events";
 import { createPostgresBackend, Queue } from "bullmq";
 import { Client } from "pg";
@@ -11,14 +13,9 @@ import { describeClockSetBack } from "./clock-contract.ts";
 import { describeServerHealth } from "./health-contract.ts";
 import { describeEmptiedServer, describeServerTrouble } from "./outage-contract.ts";
 
-// Slow, because it starts three servers. The Redis tests run the same contracts with the same library.
-const skipped = process.env.SLOW_TESTS !== "1";
-if (skipped) console.warn("Skipped: the inbox on PostgreSQL. Set SLOW_TESTS=1 to run it.");
-
 let server: PostgresServer;
 
 beforeAll(async () => {
-  if (skipped) return;
   server = await startPostgres();
   return () => server[Symbol.asyncDispose]();
 }, 60_000);
@@ -39,7 +36,7 @@ async function query(
   }
 }
 
-describe.skipIf(skipped)("PostgreSQL", () => {
+describe("PostgreSQL", () => {
   describeInboxContract(postgres);
   describeServerHealth(
     () => server,
@@ -69,7 +66,7 @@ describe.skipIf(skipped)("PostgreSQL", () => {
   });
 });
 
-describe.skipIf(skipped)("A PostgreSQL that syncs each write", () => {
+describe("A PostgreSQL that syncs each write", () => {
   test("logs no warning", async () => {
     await using safe = await startPostgres({ isSafe: true });
     const { inbox, logger } = await openInbox({ ...postgres, emptyStore: () => safe.emptyDatabase() });
@@ -78,7 +75,7 @@ describe.skipIf(skipped)("A PostgreSQL that syncs each write", () => {
   });
 });
 
-describe.skipIf(skipped)("A PostgreSQL that may lose accepted deliveries", () => {
+describe("A PostgreSQL that may lose accepted deliveries", () => {
   test("logs a warning at the start", async () => {
     await using safe = await startPostgres({ isSafe: true });
     const store = await safe.emptyDatabase();

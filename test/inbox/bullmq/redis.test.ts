@@ -1,3 +1,5 @@
+// @module-tag slow
+
 import { Queue } from "bullmq";
 import { Redis } from "ioredis";
 import { beforeAll, describe, expect, onTestFinished, test } from "vitest";

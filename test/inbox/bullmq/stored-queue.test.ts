@@ -1,3 +1,5 @@
+// @module-tag slow
+
 import { Redis } from "ioredis";
 import { Client } from "pg";
 import { beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
@@ -13,9 +15,6 @@ import { hasRedis, startRedis } from "../../support/redis-server.ts";
 import { waitFor } from "../../support/wait-for.ts";
 import { type EngineOptions, failed, incoming, openInbox, succeeded, work } from "../engine.ts";
 import type { TestedServer } from "./outage-contract.ts";
-
-const withPostgres = process.env.SLOW_TESTS === "1";
-if (!withPostgres) console.warn("Skipped: steps on PostgreSQL. Set SLOW_TESTS=1 to run them.");
 
 const count = 450;
 const body = JSON.stringify({ text: "x".repeat(10_000) });
@@ -35,7 +34,7 @@ const redis = {
 const postgres = {
   name: "PostgreSQL",
   open,
-  isAvailable: withPostgres,
+  isAvailable: true,
   start: () => startPostgres(),
   connect: (url: string) => connectPostgres({ url, mustExist: false, startMs: 8_000, onError: () => {} }),
 };

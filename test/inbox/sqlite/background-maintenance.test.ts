@@ -1,3 +1,5 @@
+// @module-tag slow
+
 import { spawnSync } from "node:child_process";
 import { statSync } from "node:fs";
 import { dirname } from "node:path";

@@ -28,7 +28,7 @@ describe("The file of an inbox", () => {
     expect(readFileSync(join(folder, ".gitignore"), "utf8")).toBe("*\n");
   });
 
-  test("can be created by several processes at the same time", async () => {
+  test("can be created by several processes at the same time", { tags: "slow" }, async () => {
     const script = fileURLToPath(new URL("opening-process.ts", import.meta.url));
     const children = Array.from({ length: 3 }, () =>
       spawn(process.execPath, [script], { stdio: ["pipe", "pipe", "inherit"] }),

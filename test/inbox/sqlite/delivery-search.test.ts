@@ -44,7 +44,7 @@ async function allIds(inbox: Inbox, options: ListOptions): Promise<string[]> {
 const rare: ListOptions = { repository: "model:acme/rare" };
 
 describe("A search", () => {
-  test("finds the deliveries among many others, page by page", async () => {
+  test("finds the deliveries among many others, page by page", { tags: "slow" }, async () => {
     const { inbox, file } = openInbox();
     addMany(file, 12_000);
     expect(await allIds(inbox, { ...rare, limit: 7 })).toEqual(

@@ -102,7 +102,7 @@ describe("A delivery whose row cannot be read", () => {
 });
 
 describe("A prune of many deliveries", () => {
-  test("runs in steps with other writes in between, and removes all deliveries", async () => {
+  test("runs in steps with other writes in between, and removes all deliveries", { tags: "slow" }, async () => {
     const { inbox, file } = openInbox();
     fill(file, { count: 1_600, columns: "'succeeded', NULL, 1" });
     work(inbox, () => succeeded);

@@ -1,3 +1,5 @@
+// @module-tag slow
+
 import { statSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout } from "node:timers/promises";

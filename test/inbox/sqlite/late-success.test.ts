@@ -1,3 +1,5 @@
+// @module-tag slow
+
 import { dirname } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { RetryPolicy } from "../../../src/inbox/retry.ts";

@@ -34,7 +34,7 @@ test("A healthy inbox has no problems, without a test write", async () => {
   database.close();
 });
 
-test("An inbox is unavailable while it cannot be written", async () => {
+test("An inbox is unavailable while it cannot be written", { tags: "slow" }, async () => {
   const { inbox, file } = openInbox({ pollMs: 3_600_000 });
   const other = new DatabaseSync(file);
   other.exec("BEGIN IMMEDIATE");

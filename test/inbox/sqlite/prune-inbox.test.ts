@@ -121,7 +121,7 @@ describe("Unused space", () => {
     expect(statSync(file).size).toBeLessThan(1_000_000);
   });
 
-  test("is returned while the inbox is open, by a thread that checkpoints the WAL", async () => {
+  test("is returned while the inbox is open, by a thread that checkpoints the WAL", { tags: "slow" }, async () => {
     const { inbox, file } = openInbox();
     fill(file, { count: 1_000, status: "succeeded", bodyBytes: 50_000 });
     expect(await inbox.prune()).toBe(1_000);
@@ -130,7 +130,7 @@ describe("Unused space", () => {
 });
 
 describe("A prune of many deliveries", () => {
-  test("pauses after each step for longer than the step took", async () => {
+  test("pauses after each step for longer than the step took", { tags: "slow" }, async () => {
     const { inbox, file } = openInbox();
     fill(file, { count: 4_000, status: "succeeded" });
     const steps = vi.spyOn(DeliveryPruner.prototype, "prune");

@@ -1,3 +1,5 @@
+// @module-tag slow
+
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
 import { createRetryPolicy } from "../../../src/inbox/retry.ts";

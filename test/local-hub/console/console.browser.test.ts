@@ -1,3 +1,5 @@
+// @module-tag slow
+
 import { readFileSync } from "node:fs";
 import type { Browser, BrowserContextOptions, Locator, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";

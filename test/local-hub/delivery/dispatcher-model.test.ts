@@ -77,7 +77,9 @@ afterEach(() => void vi.useRealTimers());
 
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
-test("Each delivery is sent until its success or its last attempt, through restarts, and each caller gets a result", async () => {
+test("Each delivery is sent until its success or its last attempt, through restarts, and each caller gets a result", {
+  tags: "slow",
+}, async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 40, size: "max" }), async (steps) => {
       const { context, clock } = openContext();

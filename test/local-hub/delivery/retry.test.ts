@@ -94,7 +94,9 @@ describe("The status of a response", () => {
     503, 504, 599, 999,
   ];
 
-  test("from 200 to 299 is a success and is not retried, and any other one is a failure and is retried", async () => {
+  test("from 200 to 299 is a success and is not retried, and any other one is a failure and is retried", {
+    tags: "slow",
+  }, async () => {
     const { hub, target, id } = await openWebhook();
     for (const status of [...successes, ...failures]) {
       const success = { status, attempt: 1, error: null };

@@ -1,3 +1,5 @@
+// @module-tag slow
+
 import fc from "fast-check";
 import { describe, expect, test, vi } from "vitest";
 import { parseEvent, parseScenario } from "../../../src/local-hub/events/event-request.ts";

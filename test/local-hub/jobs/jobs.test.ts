@@ -77,7 +77,7 @@ describe("A job that the API starts", async () => {
     ).toBe("CANCELED");
   });
 
-  test("is canceled: its processes stop, and its stream ends", async () => {
+  test("is canceled: its processes stop, and its stream ends", { tags: "slow" }, async () => {
     const id = await hub.runJob({ command: ["sh", "-c", "sleep 60 & echo $!; wait"] });
     const child = await waitFor(
       async () => {
@@ -105,7 +105,7 @@ describe("A job that the API starts", async () => {
     expect(other.hub.jobs()).toEqual([]);
   });
 
-  test("is canceled before it runs, and never runs", async () => {
+  test("is canceled before it runs, and never runs", { tags: "slow" }, async () => {
     const running = await Promise.all([1, 2, 3, 4].map(() => hub.runJob(sleeping)));
     const waiting = await hub.runJob({ command: ["echo", "ran"] });
     expect((await read(hub, waiting)).status).toEqual({ stage: "SCHEDULING", message: null });

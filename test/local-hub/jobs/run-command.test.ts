@@ -1,3 +1,5 @@
+// @module-tag slow
+
 import { getEventListeners } from "node:events";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";

@@ -1,3 +1,5 @@
+// @module-tag slow
+
 import { createHash, randomBytes } from "node:crypto";
 import { existsSync, readdirSync } from "node:fs";
 import {

@@ -1,3 +1,5 @@
+// @module-tag slow
+
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeAll, describe, expect, onTestFinished, test } from "vitest";

@@ -160,7 +160,9 @@ function withoutOwner({ owner: _owner, durations: _durations, ...further }: Job)
   return further;
 }
 
-test("A local Hub that was killed leaves no process of a job behind, and the next one sends its deliveries and marks jobs as failed", async () => {
+test("A local Hub that was killed leaves no process of a job behind, and the next one sends its deliveries and marks jobs as failed", {
+  tags: "slow",
+}, async () => {
   const state = stateFile();
   const child = startReceiverProcess(new URL("../support/hub-script.ts", import.meta.url), { STATE: state });
   const { url } = await child.says("started");

@@ -1,3 +1,5 @@
+// @module-tag slow
+
 import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import type { InboxInfo } from "../../../src/console/protocol/inbox.ts";
 import { WebhooksServer } from "../../../src/index.ts";
@@ -31,10 +33,7 @@ async function readOverSocket(inbox: string): Promise<{ info: InboxInfo; text: s
 }
 
 // Slow, because it starts PostgreSQL.
-const skipsServers = process.env.SLOW_TESTS !== "1";
-if (skipsServers) console.warn("Skipped: the console with PostgreSQL. Set SLOW_TESTS=1 to run it.");
-
-describe.skipIf(skipsServers)("The inbox in PostgreSQL", () => {
+describe("The inbox in PostgreSQL", () => {
   let postgres: PostgresServer;
 
   beforeAll(async () => {

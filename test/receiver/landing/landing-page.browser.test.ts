@@ -1,3 +1,5 @@
+// @module-tag slow
+
 import type { Browser, BrowserContextOptions, Locator, Page, Route } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { expectAccessible, launchBrowser, looks, wide } from "../../support/browser.ts";

@@ -1,3 +1,5 @@
+// @module-tag slow
+
 import { expect, onTestFinished, test } from "vitest";
 import { WebhooksServer } from "../../../src/index.ts";
 import { launchBrowser, wide } from "../../support/browser.ts";

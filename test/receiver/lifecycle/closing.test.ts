@@ -62,7 +62,9 @@ const hanging = { handlerHangs: false, storeHangs: true, isHeld: false };
 const actions = ["launch", "ready", "close", "inline", "background", "release", "open", "turn", "tick"] as const;
 
 describe("A server", () => {
-  test("that is launched, used, and closed in any order closes in time, answers what it accepted, leaves nothing open, and can be launched again", async () => {
+  test("that is launched, used, and closed in any order closes in time, answers what it accepted, leaves nothing open, and can be launched again", {
+    tags: "slow",
+  }, async () => {
     const folder = createFolder();
     let runs = 0;
     await fc.assert(

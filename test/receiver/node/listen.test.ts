@@ -190,7 +190,7 @@ describe("A body on the direct path", () => {
     expect([(await socket.answer()).text, (await socket.answer()).text]).toEqual(["slow", "fast"]);
   });
 
-  test("is complete even if Node accepts a length in addition to chunks", async () => {
+  test("is complete even if Node accepts a length in addition to chunks", { tags: "slow" }, async () => {
     const program = `
       import { listen } from ${JSON.stringify(new URL("../../../src/receiver/node/listen.ts", import.meta.url).href)};
       const { port } = await listen({

@@ -1,3 +1,5 @@
+// @module-tag slow
+
 import { once } from "node:events";
 import { connect, Server } from "node:net";
 import { setImmediate as turn, setTimeout as wait } from "node:timers/promises";

@@ -1,3 +1,5 @@
+// @module-tag slow
+
 import { expect, test } from "vitest";
 import { inboxFile } from "../../inbox/inbox-file.ts";
 import { openInbox } from "../../inbox/sqlite/open-inbox.ts";

@@ -227,7 +227,9 @@ describe("GET /metrics", () => {
   });
 });
 
-test("The package prom-client is loaded at startup only if metrics are enabled, and is named in errors while it is missing", async () => {
+test("The package prom-client is loaded at startup only if metrics are enabled, and is named in errors while it is missing", {
+  tags: "slow",
+}, async () => {
   const script = `
     import { createRequire, registerHooks } from "node:module";
     import { WebhooksServer } from "./src/index.ts";

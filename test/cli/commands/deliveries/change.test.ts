@@ -248,7 +248,7 @@ describe("hub-webhooks deliveries with an inbox in a bucket", async () => {
     await server.close(0);
   });
 
-  test("replays only if no server owns the inbox, or on request", async () => {
+  test("replays only if no server owns the inbox, or on request", { tags: "slow" }, async () => {
     const server = await openAsServer();
     await server.accept(incoming("a"));
     const stderr = expect.stringContaining("--take-over");
@@ -260,7 +260,7 @@ describe("hub-webhooks deliveries with an inbox in a bucket", async () => {
     expect(await runCommand("deliveries replay b", { env })).toMatchObject({ exitCode: 0 });
   });
 
-  test("repairs damaged records", async () => {
+  test("repairs damaged records", { tags: "slow" }, async () => {
     const server = await openAsServer();
     for (const id of ["a", "b"]) await server.accept(incoming(id));
     await server.close(0);

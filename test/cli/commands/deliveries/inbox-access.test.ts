@@ -35,7 +35,7 @@ describe("The inbox of hub-webhooks deliveries", () => {
     expect(readdirSync(folder)).toEqual([]);
   });
 
-  test("causes an error with the existing inbox files if it is missing", async () => {
+  test("causes an error with the existing inbox files if it is missing", { tags: "slow" }, async () => {
     const folder = folderWith({ "dev-7870.db": 0 });
     const argv = [binPath, "deliveries", "list", "--inbox", "sqlite:./missing.db"];
     expect(await new CommandProcess(process.execPath, argv, {}, { cwd: folder }).ended).toMatchObject({

@@ -122,7 +122,7 @@ describe("hub-webhooks deliveries tail", () => {
 });
 
 describe("The process of hub-webhooks deliveries tail", () => {
-  test("prints the changes of a running server, and exits with 0 at SIGTERM", async () => {
+  test("prints the changes of a running server, and exits with 0 at SIGTERM", { tags: "slow" }, async () => {
     const { inbox, env } = livelyInbox();
     const command = startCommand(["deliveries", "tail", "--interval", "5ms", "--format", "json"], env);
     await inbox.accept(incoming("beside"));
@@ -316,7 +316,7 @@ describe("A follower of deliveries", () => {
   });
 
   // 2,400 deliveries run.
-  test.runIf(process.env.SLOW_TESTS === "1")("remembers an unfinished delivery longer than finished ones", async () => {
+  test("remembers an unfinished delivery longer than finished ones", { tags: "slow" }, async () => {
     const { inbox } = openInbox();
     const attempt = Promise.withResolvers<void>();
     await accept(inbox, 1, 1);
@@ -351,7 +351,7 @@ describe("A follower of deliveries", () => {
     expect(await follower.poll()).toMatchObject({ changed: [{ id: "1051" }], hasMissed: false });
   });
 
-  test("limits its memory without returning a change twice", async () => {
+  test("limits its memory without returning a change twice", { tags: "slow" }, async () => {
     const { inbox } = openInbox();
     const { look, asked } = await follow(inbox);
     for (const [from, to] of [

@@ -97,7 +97,7 @@ describe("hub-webhooks trigger --repeat", () => {
 });
 
 describe("Ctrl+C", () => {
-  test("stops a process of trigger: the summary so far, and exit code 1", async () => {
+  test("stops a process of trigger: the summary so far, and exit code 1", { tags: "slow" }, async () => {
     const target = await openTarget(200, 200, neverRespond);
     const argv = ["trigger", "model:me/net", "--url", target.url, "--repeat", "50"];
     const command = startCommand(argv);

@@ -157,7 +157,7 @@ async function download(hub: TestHub, xetHash: string, range?: string): Promise<
   return Buffer.concat(parts).subarray(offset_into_first_range);
 }
 
-test("An object is downloaded from Xet in segments, and in part", async () => {
+test("An object is downloaded from Xet in segments, and in part", { tags: "slow" }, async () => {
   const { hub } = await openBucket();
   const { objects, repositories } = contextOf(hub.hub).store;
   const bucketId = repositories.get({ type: "bucket", name: "me/store" })?.id ?? "";

@@ -93,7 +93,7 @@ async function settled(count: () => number): Promise<number> {
 }
 
 describe("The export of a long audit log", () => {
-  test("contains all matching events, even if the client pauses", async () => {
+  test("contains all matching events, even if the client pauses", { tags: "slow" }, async () => {
     const hub = await openLocalHub({ state });
     const { response, begun } = await beginReading(`${hub.url}${address}`);
     const all = z.array(z.object({ message: z.string() })).parse(JSON.parse(await restOf(response, begun)));
@@ -106,7 +106,7 @@ describe("The export of a long audit log", () => {
     expect(body).toMatchObject([{ message: `event 0${padding}` }]);
   });
 
-  test("contains the newest 100,000 matching events", async () => {
+  test("contains the newest 100,000 matching events", { tags: "slow" }, async () => {
     const store = openMemoryStore();
     const events = eventsUpTo(750).reverse();
     // A log without an end, whose pages have up to 750 events.

@@ -117,7 +117,7 @@ describe("A commit", () => {
     expect(commit).toMatchObject({ id: commitOid, title: "Change files", message: "Why." });
   });
 
-  test("is larger than other bodies can be", async () => {
+  test("is larger than other bodies can be", { tags: "slow" }, async () => {
     const content = "x".repeat(5_500_000);
     expect((await send([header, write("many/1.txt", content), write("many/2.txt", content)])).status).toBe(200);
   });
@@ -223,7 +223,9 @@ describe("The Python client", () => {
     expect(await preupload([max, max, max, max, small])).toEqual(["regular", "regular", "regular", "lfs", "regular"]);
   });
 
-  test("sends files in the commit that are stored in LFS like the uploads of other clients", async () => {
+  test("sends files in the commit that are stored in LFS like the uploads of other clients", {
+    tags: "slow",
+  }, async () => {
     const large = Buffer.alloc(10_000_001, "a");
     const files = { "inline.bin": Buffer.from("PK\0\0"), "inline.txt": large, "text.txt": Buffer.from("text") };
     await commit(Object.entries(files).map(([path, content]) => inline(path, content)));

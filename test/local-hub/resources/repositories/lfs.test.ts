@@ -36,7 +36,7 @@ async function uploadUrl(object: { oid: string; size: number }): Promise<string>
 
 const put = (url: string, body: Uint8Array) => fetch(url, { method: "PUT", body: new Uint8Array(body) });
 
-test("A large file is uploaded without a token, committed, and downloaded", async () => {
+test("A large file is uploaded without a token, committed, and downloaded", { tags: "slow" }, async () => {
   const answer = await (await request([file])).json();
   expect(answer).toMatchObject({ transfer: "basic", objects: [file] });
   const { upload, verify } = answer.objects[0].actions;

@@ -43,7 +43,7 @@ test.each([
   await expect(read(...lines)).rejects.toMatchObject({ status: 400 });
 });
 
-test("The size of each line is limited separately", async () => {
+test("The size of each line is limited separately", { tags: "slow" }, async () => {
   async function* emptyLines(): AsyncGenerator<Uint8Array> {
     yield Buffer.from(JSON.stringify(header));
     const line = Buffer.alloc(8 * 1024 * 1024, " ").fill("\n", 0, 1);
