@@ -47,8 +47,8 @@ export default defineConfig({
   test: {
     // An error that nobody handles fails the run: that is what it would do to a receiver.
     dangerouslyIgnoreUnhandledErrors: false,
-    // Most tests wait for a socket or a process more than they compute: as many workers as cores leave them idle.
-    maxWorkers: availableParallelism() + 2,
+    // Tests also wait for sockets and processes. A fourth worker on two cores takes more CPU time for its imports than it uses of theirs.
+    maxWorkers: availableParallelism() + 1,
     testTimeout: 20_000,
     // `.ci/run` runs them. Each starts a dozen processes, waits, or is large.
     tags: [{ name: "slow", skip: !withSlow, timeout: 60_000 }],
