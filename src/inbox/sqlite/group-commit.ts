@@ -8,6 +8,12 @@ const maxWaitMs = 3_000;
 const retryMs = 5;
 
 /**
+ * The maximum time that a transaction waits for more writes while some arrive in each turn of the event loop. With 64 connections, waiting
+ * as long as writes arrive increased the throughput by a tenth: the event loop is blocked during a sync, so fewer syncs leave it more time.
+ */
+const maxGatheringMs = 5;
+
+/**
  * After changes were stored outside the database, the next transaction waits for this share of the time that storing took, up to
  * `maxPauseMs`. The senders of the committed writes send their next ones in this time, which would otherwise miss the next
  * transaction. With 512 connections and 100 ms per record, this increased the throughput by half.
@@ -28,8 +34,8 @@ interface Write {
 }
 
 /**
- * Commits concurrent writes together. The writes then share one sync to disk, which takes most of the time. In benchmarks, a server
- * with this inbox is as fast as a server that stores no deliveries, so a thread for commits would not help.
+ * Commits concurrent writes together. The writes then share one sync to disk, which blocks the event loop. With a sync in another thread,
+ * a delivery took a fifth more CPU time: meanwhile, the event loop receives deliveries one by one instead of together.
  */
 export class GroupCommit {
   readonly #target: TransactionTarget;
@@ -71,7 +77,12 @@ export class GroupCommit {
   #schedule(delayMs: number): void {
     if (this.#isScheduled || this.#isStoring) return;
     this.#isScheduled = true;
+    const gatherUntil = performance.now() + maxGatheringMs;
+    let count = this.#waiting.length;
     const flush = () => {
+      const hasMore = this.#waiting.length > count;
+      count = this.#waiting.length;
+      if (hasMore && performance.now() < gatherUntil) return void setImmediate(flush);
       this.#isScheduled = false;
       this.#flush();
     };

@@ -1,5 +1,5 @@
 import { DatabaseSync } from "node:sqlite";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { GroupCommit, type TransactionTarget } from "../../../src/inbox/sqlite/group-commit.ts";
 import { waitFor } from "../../support/wait-for.ts";
 import { inboxFile } from "../inbox-file.ts";
@@ -48,6 +48,44 @@ test("rejects the whole group if an operation ends the transaction", async () =>
   await commit.write(() => insert.run(3));
   expect(values()).toEqual([3]);
   expect(commit.failure).toBeUndefined();
+});
+
+describe("The transaction of a write", () => {
+  /** Writes two values in a turn of the event loop, and one in each further turn. Returns the number of values after each transaction. */
+  async function writeInTurns({ turns, turnMs }: { turns: number; turnMs: number }): Promise<number[]> {
+    vi.useFakeTimers({ toFake: ["performance"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const { database, insert, values } = openDatabase();
+    const target = transactionsOf(database);
+    const committed: number[] = [];
+    const commit = new GroupCommit({
+      ...target,
+      get isTransaction() {
+        return target.isTransaction;
+      },
+      commit: () => {
+        target.commit();
+        committed.push(values().length);
+      },
+    });
+    const writes: Promise<unknown>[] = [];
+    writes.push(commit.write(() => insert.run(0)));
+    for (let turn = 1; turn <= turns; turn += 1) {
+      writes.push(commit.write(() => insert.run(turn)));
+      vi.advanceTimersByTime(turnMs);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    await Promise.all(writes);
+    return committed;
+  }
+
+  test("contains the writes of the turns that follow, as long as each has one", async () => {
+    expect(await writeInTurns({ turns: 4, turnMs: 1 })).toEqual([5]);
+  });
+
+  test("waits at most 5 ms for them", async () => {
+    expect(await writeInTurns({ turns: 10, turnMs: 2 })).toEqual([4, 5, 6, 7, 8, 9, 10, 11]);
+  });
 });
 
 test("rolls back a transaction that cannot be committed", async () => {

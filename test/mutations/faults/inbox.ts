@@ -23,6 +23,20 @@ export const faults: readonly Fault[] = [
     tests: ["test/receiver/background/accepted-first.test.ts"],
   },
   {
+    name: "a transaction starts before the deliveries have arrived that are on their way",
+    file: "src/inbox/sqlite/group-commit.ts",
+    find: "if (hasMore && performance.now() < gatherUntil)",
+    replace: "if (false)",
+    tests: ["test/inbox/sqlite/group-commit.test.ts"],
+  },
+  {
+    name: "a transaction waits as long as deliveries arrive",
+    file: "src/inbox/sqlite/group-commit.ts",
+    find: "if (hasMore && performance.now() < gatherUntil)",
+    replace: "if (hasMore)",
+    tests: ["test/inbox/sqlite/group-commit.test.ts"],
+  },
+  {
     name: "SQLite: a claim does not see the deliveries that are accepted after it",
     file: "src/inbox/sqlite/endpoint-worker.ts",
     find: "groupCommit.write(claim, { isLast: true })",
