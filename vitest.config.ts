@@ -47,11 +47,11 @@ export default defineConfig({
   test: {
     // An error that nobody handles fails the run: that is what it would do to a receiver.
     dangerouslyIgnoreUnhandledErrors: false,
-    // Tests also wait for sockets and processes. A fourth worker on two cores takes more CPU time for its imports than it uses of theirs.
-    maxWorkers: availableParallelism() + 1,
-    testTimeout: 20_000,
+    // Tests also wait for sockets, and slow ones for processes. More workers take more CPU time for their imports than the tests leave.
+    maxWorkers: availableParallelism() + (withSlow ? 2 : 1),
+    testTimeout: withSlow ? 60_000 : 20_000,
     // `.ci/run` runs them. Each starts a dozen processes, waits, or is large.
-    tags: [{ name: "slow", skip: !withSlow, timeout: 60_000 }],
+    tags: [{ name: "slow", skip: !withSlow }],
     hookTimeout: 30_000,
     // Its own second is over before a process has started on a busy machine.
     expect: { poll: { timeout: 15_000 } },
