@@ -29,7 +29,7 @@ process.env.NO_PROXY = "localhost,127.0.0.1,[::1],::1";
 const withSlow = process.env.SLOW_TESTS === "1";
 /** Files whose tests are all slow would only be imported to skip them. */
 const isSlow = (path: string) => readFileSync(path, "utf8").includes("@module-tag slow");
-const excluded = withSlow ? [] : ["test/faults/**", ...globSync("{test,examples}/**/*.test.ts").filter(isSlow)];
+const excluded = withSlow ? [] : ["test/faults/**", ...globSync("test/**/*.test.ts").filter(isSlow)];
 // The sessions of many processes install hundreds of megabytes, which belong on a disk.
 if (!withSlow) keepTemporaryFilesInMemory();
 if (!withSlow) console.warn("Skipped: what takes long, and faults. Set SLOW_TESTS=1 to run it.");

@@ -36,7 +36,7 @@ describe("The retraining", () => {
     expect(hub.jobs()).toEqual([]);
   });
 
-  test("starts a job with the commit that changed the data", { tags: "slow" }, async () => {
+  test("starts a job with the commit that changed the data", async () => {
     const revision = await commit({ "data/train.csv": "1" });
     const [job, ...others] = hub.jobs();
     expect(others).toEqual([]);

@@ -47,7 +47,7 @@ describe("The mirror", () => {
     expect((await client.repo(copy).info()).private).toBe(true);
   });
 
-  test("copies large files", { tags: "slow" }, async () => {
+  test("copies large files", async () => {
     const content = new Blob([new Uint8Array(11_000_000).fill(7)]);
     const options = { hubUrl: hub.url, accessToken: "hf_local" };
     await uploadFiles({ repo: data, files: [{ path: "data/large.parquet", content }], ...options });
