@@ -47,12 +47,15 @@ describe("The mirror", () => {
     expect((await client.repo(copy).info()).private).toBe(true);
   });
 
-  test("copies large files", async () => {
-    const content = new Blob([new Uint8Array(11_000_000).fill(7)]);
+  test("copies files in LFS", async () => {
+    const content = new Blob([new Uint8Array(100_000).fill(7)]);
     const options = { hubUrl: hub.url, accessToken: "hf_local" };
     await uploadFiles({ repo: data, files: [{ path: "data/large.parquet", content }], ...options });
     await allSettled();
     expect(await files(copy)).toEqual(await files(data));
+    for await (const file of client.repo(copy).listFiles({ folder: "data" })) {
+      if (file.path === "data/large.parquet") expect(file).toHaveProperty("lfs");
+    }
     expect((await files(copy)).has("data/large.parquet")).toBe(true);
   });
 
