@@ -62,10 +62,10 @@ describe("A receiver on a PostgreSQL with few connections", () => {
     return rows[0].count;
   }
 
-  test("runs 40 endpoints with at most 10 connections", { timeout: 60_000 }, async () => {
+  test("runs 20 endpoints with at most 10 connections", { timeout: 60_000 }, async () => {
     const url = await server.emptyDatabase();
     const { inbox } = await open(url);
-    const endpoints = Array.from({ length: 40 }, (_, index) => `endpoint-${index}`);
+    const endpoints = Array.from({ length: 20 }, (_, index) => `endpoint-${index}`);
     for (const endpoint of endpoints) work(inbox, () => succeeded, { endpoint });
     await Promise.all(endpoints.map((endpoint) => inbox.accept(incoming("a", { endpoint }))));
     await waitFor(

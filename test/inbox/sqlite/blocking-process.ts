@@ -20,8 +20,7 @@ inbox.startWorker({
   retentionMs: 60_000,
   run: async () => {
     process.stdout.write(`${JSON.stringify({ level: 30, msg: "started" })}\n`);
-    const until = performance.now() + Number(BLOCKED_MS);
-    while (performance.now() < until);
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, Number(BLOCKED_MS));
     return { status: "succeeded", result: undefined };
   },
 });

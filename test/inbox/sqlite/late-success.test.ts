@@ -113,7 +113,7 @@ describe("A success after another process has taken over the delivery", () => {
 describe("A handler that blocks the event loop for longer than a lease", () => {
   test("keeps its delivery, and its success is stored", { timeout: 60_000 }, async () => {
     // Long enough that a busy machine renews the lease in time.
-    const leaseMs = 3_000;
+    const leaseMs = 4_000;
     const { inbox, file } = openInbox({ leaseMs });
     const child = startReceiverProcess(new URL("blocking-process.ts", import.meta.url), {
       STORE: dirname(file),
