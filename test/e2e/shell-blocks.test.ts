@@ -3,6 +3,7 @@
 import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { exampleNames, projectExamples } from "../../src/cli/commands/init-project.ts";
 import { HubClient } from "../../src/hub/client.ts";
@@ -194,8 +195,15 @@ async function startWithDeliveries({ folder }: { folder: string }): Promise<void
   // The IDs that the pages use.
   for (const id of ["0f3c9a1e-7d52-4c8b-9f10-2b6a51f0c7de", "0f3c9a1e-delivery-id"]) await deliver(id);
   await expect.poll(() => server.inbox.counts()).toMatchObject({ retrain: { dead: 2 } });
-  const timer = setInterval(deliver, 500);
-  onTestFinished(() => clearInterval(timer));
+  const stop = new AbortController();
+  const delivering = (async () => {
+    for (; !stop.signal.aborted; await wait(500)) await deliver();
+  })();
+  // Before the server closes, which would reset the connection of a delivery.
+  onTestFinished(() => {
+    stop.abort();
+    return delivering;
+  });
 }
 
 async function start(server: WebhooksServer, port: number): Promise<{ url: string }> {

@@ -513,7 +513,11 @@ describe("Send", () => {
     expect(paths).toEqual(expect.arrayContaining(["a.bin", "data/train.csv", "dropped.txt"]));
     expect(paths).not.toContain("data/latest.txt");
 
+    // As long as it is in the list, the local Hub refuses each preview, because the file is gone.
+    const accepted = page.waitForResponse((answer) => answer.url().endsWith("send/preview") && answer.ok());
     await files.getByLabel("Remove data/latest.txt").click();
+    await accepted;
+    complaints = complaints.filter((text) => !text.includes("400 (Bad Request)"));
     await files.getByLabel("Content of data/train.csv").fill("id;other");
     await files.getByLabel("As a pull request").check();
     const editor = page.getByRole("textbox", { name: "Payload" });
