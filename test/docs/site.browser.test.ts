@@ -64,19 +64,19 @@ describe.skipIf(!isBuilt)("The docs site", () => {
     return page;
   }
 
-  test.each(looks)("is accessible and fits $width pixels in the $colorScheme theme", async (look) => {
-    for (const path of [
+  describe.each(looks)("in the $colorScheme theme, $width pixels wide", (look) => {
+    test.each([
       "/",
       "/quick-start",
       "/guides/background",
       "/guides/operate-deliveries",
       "/reference/answers",
       "/reference/api/",
-    ]) {
+    ])("has an accessible page %s without horizontal scrolling", async (path) => {
       const page = await open(path, look);
       await expectAccessible(page, { overlapped });
-      expect(await page.evaluate(() => document.documentElement.scrollWidth), path).toBe(look.width);
-    }
+      expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(look.width);
+    });
   });
 
   test.each(["suspended", "retry", "secret"])("finds “%s” with its search", async (words) => {
