@@ -43,7 +43,8 @@ describe("SIGTERM", () => {
   );
 
   test("X1: new connections are refused while running requests finish", async () => {
-    const { child, receiver } = await createFaultyProcess({ WORK_MS: String(workMs) });
+    // The handler still runs when a busy machine closes the socket late.
+    const { child, receiver } = await createFaultyProcess({ WORK_MS: String(10 * workMs) });
     const slow = receiver.post(toSlow);
     await child.says("work started");
     child.signal("SIGTERM");
