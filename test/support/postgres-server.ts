@@ -9,6 +9,9 @@ import { freePort } from "./free-port.ts";
 const isRoot = process.getuid?.() === 0;
 const modules = fileURLToPath(new URL("../../node_modules/", import.meta.url));
 
+/** The package exits the process at these signals, which tests of later files in the same process emit. */
+const exitSignals = ["SIGHUP", "SIGINT", "SIGTERM"] as const;
+
 /** A PostgreSQL server in a separate process. */
 export interface PostgresServer extends AsyncDisposable {
   port: number;
@@ -30,7 +33,11 @@ export async function startPostgres({
 } = {}): Promise<PostgresServer> {
   const folder = mkdtempSync(join(publicFolder(), "hub-webhooks-postgres-"));
   const port = await freePort();
+  const listeners = new Set(exitSignals.flatMap((signal) => process.listeners(signal)));
   const Embedded = await loadEmbedded(folder);
+  for (const signal of exitSignals) {
+    for (const listener of process.listeners(signal)) if (!listeners.has(listener)) process.off(signal, listener);
+  }
   const server = new Embedded({
     databaseDir: join(folder, "data"),
     port,
