@@ -93,8 +93,23 @@ function mark(name: string): void {
 
 const results: Record<string, Counts> = {};
 
+const reader = new DatabaseSync(file, { readOnly: true });
+const indexed = reader.prepare(
+  "SELECT delivery = (SELECT max(sequence) FROM deliveries) AS is_complete FROM event_index_end",
+);
+
+/** Waits until the thread has indexed all deliveries. It then rests, so a group does not wait for its lock. */
+async function untilIndexed(): Promise<void> {
+  for (let checks = 0; checks < 500 && indexed.get()?.is_complete !== 1; checks += 1) {
+    await new Promise((resolve) => wait(resolve, 5));
+  }
+  // Longer than the pause after which the thread finds that nothing is left.
+  await new Promise((resolve) => wait(resolve, 25));
+}
+
 async function measure(endpoint: string, sizes: readonly number[]): Promise<void> {
   for (const size of sizes) {
+    await untilIndexed();
     const name = `${endpoint}, ${size}`;
     const before = { ...counts };
     mark(name);
