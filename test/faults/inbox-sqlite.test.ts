@@ -284,10 +284,10 @@ describe("The sync of the disk", () => {
     const file = join(dirname(inboxFile()), "new", "folder", "inbox.db");
     const trace = await syncTrace(file);
     if (typeof trace === "string") skipFault("I1 sqlite (trace)", trace);
-    const { answers, writes, syncs, syncedFolders } = trace;
+    const { answers, writes, syncs, syncedPaths } = trace;
     // A power loss could otherwise remove the new file and its folders.
     const folders = [dirname(file), dirname(dirname(file)), dirname(dirname(dirname(file)))];
-    for (const folder of folders) expect(syncedFolders.get(folder)).toBeLessThan(answers[0]?.at ?? 0);
+    for (const folder of folders) expect(syncedPaths.get(folder)).toBeLessThan(answers[0]?.at ?? 0);
     // Five single deliveries, then twenty concurrent ones, some of which share a sync.
     expect(answers).toHaveLength(25);
     for (const { id, at } of answers) {

@@ -14,8 +14,8 @@ export interface SyncTrace {
   writes: readonly { text: string; at: number }[];
   /** Times at which a sync of the WAL returned. */
   syncs: readonly number[];
-  /** The time at which the first sync of each folder returned. */
-  syncedFolders: ReadonlyMap<string, number>;
+  /** The time at which the first sync of each file or folder returned. */
+  syncedPaths: ReadonlyMap<string, number>;
 }
 
 /** Runs a receiver under strace. Returns the reason if strace is unavailable. */
@@ -48,20 +48,20 @@ function readTrace(lines: readonly string[]): SyncTrace {
   const answers: { id: string; at: number }[] = [];
   const writes: { text: string; at: number }[] = [];
   const syncs: number[] = [];
-  const syncedFolders = new Map<string, number>();
+  const syncedPaths = new Map<string, number>();
   const unfinished = new Map<string, string>();
   for (const [at, line] of lines.entries()) {
     const [, thread = "", call = ""] = /^(\d+) +(.*)$/.exec(line) ?? [];
     if (/unfinished \.\.\.>$/.test(call)) unfinished.set(thread, call);
     const begun = /^<\.\.\. \w+ resumed>/.test(call) ? (unfinished.get(thread) ?? "") : call;
     const ofLog = /^(\w+)\(\d+<[^>]*-wal>/.exec(begun)?.[1];
-    const folder = /^fsync\(\d+<([^>]*)>\) += 0$/.exec(call)?.[1];
-    if (folder !== undefined && !syncedFolders.has(folder)) syncedFolders.set(folder, at);
+    const synced = /^fsync\(\d+<([^>]*)>/.exec(begun)?.[1];
+    if (synced !== undefined && /= 0$/.test(call) && !syncedPaths.has(synced)) syncedPaths.set(synced, at);
     if ((ofLog === "fsync" || ofLog === "fdatasync") && /= 0$/.test(call)) syncs.push(at);
     else if (ofLog !== undefined && begun === call) writes.push({ text: call, at });
     if (!/"HTTP\/1\.1 202/.test(call)) continue;
     const id = /deliveryId\\":\\"([\w-]+)/.exec(call)?.[1];
     answers.push({ id: id ?? `none in ${call}`, at });
   }
-  return { answers, writes, syncs, syncedFolders };
+  return { answers, writes, syncs, syncedPaths };
 }
