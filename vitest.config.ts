@@ -34,12 +34,12 @@ const excluded = withSlow ? [] : ["test/faults/**", ...globSync("test/**/*.test.
 if (!withSlow) keepTemporaryFilesInMemory();
 if (!withSlow) console.warn("Skipped: what takes long, and faults. Set SLOW_TESTS=1 to run it.");
 
-/** The tests that need a process of their own: browsers, signal handlers, standard streams. */
+/** The tests that need a process of their own: browsers, signal handlers, standard streams, mocked modules. */
 const isolated = [
   ...["test/**/*.browser.test.ts", "test/http-server/**/*.test.ts", "test/receiver/node/**/*.test.ts"],
   ...["test/dev/dev-session*.test.ts", "test/dev/reloading-server.test.ts", "test/tunnel/**/*.test.ts"],
   ...["test/server-file/load-failure.test.ts", "test/server-file/server-process.test.ts"],
-  "test/core/direct-fetch.test.ts",
+  ...["test/core/direct-fetch.test.ts", "test/inbox/bullmq/bullmq-inbox.test.ts"],
 ];
 
 export default defineConfig({

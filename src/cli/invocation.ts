@@ -95,8 +95,8 @@ export function processShell(): Shell {
   };
   for (const stream of [process.stdout, process.stderr]) {
     stream.on("error", (error: NodeJS.ErrnoException) => {
-      if (error.code !== "EPIPE") throw error;
-      // The reader, such as `| head -1`, closed the pipe, which is not a failure.
+      // The reader, such as `| head -1`, closed the pipe, or the terminal was closed. Neither is a failure.
+      if (error.code !== "EPIPE" && error.code !== "EIO") throw error;
       stop();
     });
   }

@@ -136,20 +136,20 @@ export class ReloadingServer {
 
   async #startProcess(): Promise<void> {
     const { path, launchResult, environment, onOutput, secret, inbox, consoleToken } = this.#options;
-    const started = ServerProcess.serve({
-      path,
-      launchResult: { ...launchResult, publicUrl: this.#publicUrl },
-      ...{ secret, inbox, consoleToken, consoleSnapshot: this.#consoleSnapshot },
-      onConsoleSnapshot: (snapshot) => {
-        this.#consoleSnapshot = snapshot;
-      },
-      onLoading: (loaded) => this.#watcher.add(loaded),
-      ...(environment && { environment }),
-      ...(onOutput && { onOutput }),
-    });
-    this.#process = started;
-    this.#starting = started;
     try {
+      const started = ServerProcess.serve({
+        path,
+        launchResult: { ...launchResult, publicUrl: this.#publicUrl },
+        ...{ secret, inbox, consoleToken, consoleSnapshot: this.#consoleSnapshot },
+        onConsoleSnapshot: (snapshot) => {
+          this.#consoleSnapshot = snapshot;
+        },
+        onLoading: (loaded) => this.#watcher.add(loaded),
+        ...(environment && { environment }),
+        ...(onOutput && { onOutput }),
+      });
+      this.#process = started;
+      this.#starting = started;
       const serving = await started.serving();
       if (!this.#isStale && !this.#isClosed) this.#handleServing(started, serving);
     } catch (error) {

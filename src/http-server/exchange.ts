@@ -209,6 +209,11 @@ export class Connection {
     if (previous && !previous.writableFinished) this.#pipelined.push(previous);
   }
 
+  /** The last response before the one of the current exchange, if it is not sent yet. */
+  get earlierResponse(): ServerResponse | undefined {
+    return this.#pipelined.findLast(({ writableFinished }) => !writableFinished);
+  }
+
   /** Whether the maximum number of requests is waiting for responses. */
   get isFull(): boolean {
     if (this.#pipelined.length < maxUnanswered) return false;

@@ -114,17 +114,22 @@ export function handleClientErrors(
     } else if (exchange.incoming.complete) {
       // The response to the valid request before the malformed data must be sent first.
       exchange.outgoing.once("close", () => refuse(socket, status, { code: error.code }));
-    } else if (exchange.outgoing.headersSent) {
-      socket.destroy();
-    } else if (exchange.hasBodyReader) {
-      socket.end(emptyResponse(status), () => {
-        // The body's reader logs this error.
-        exchange.incoming.destroy(bodyBroken(error, status));
-        // A request whose body stream was cancelled does not destroy its connection.
-        socket.destroy();
-      });
     } else {
-      refuse(socket, status, { code: error.code });
+      const refuseIncomplete = () => {
+        if (exchange.outgoing.headersSent) socket.destroy();
+        else if (!exchange.hasBodyReader) refuse(socket, status, { code: error.code });
+        else {
+          socket.end(emptyResponse(status), () => {
+            // The body's reader logs this error.
+            exchange.incoming.destroy(bodyBroken(error, status));
+            // A request whose body stream was cancelled does not destroy its connection.
+            socket.destroy();
+          });
+        }
+      };
+      // The client would take this response for the one to its earlier request.
+      if (connection?.earlierResponse) connection.earlierResponse.once("close", refuseIncomplete);
+      else refuseIncomplete();
     }
   });
 

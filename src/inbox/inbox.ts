@@ -347,6 +347,13 @@ export interface CursorClaim {
   forMs: number;
 }
 
+/**
+ * A claim that ends later than this time from now, in milliseconds, was made before the clock was set back, and is free. Otherwise, the
+ * claim of a killed process could last for as long as the clock was set back. Claims of catch-up last for two minutes, so the clocks of
+ * two machines can differ by several minutes.
+ */
+export const maxClaimMs = 10 * 60_000;
+
 /** The size of an inbox file before and after its unused space was returned to the disk. */
 export interface CompactedInbox {
   bytesBefore: number;

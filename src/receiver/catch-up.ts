@@ -95,11 +95,14 @@ export class ServerCatchUp {
   async start(option: Duration | undefined, listening?: Promise<unknown>): Promise<void> {
     const poll = option ?? environmentInterval();
     const targets = this.#targets(poll);
-    // `ready()` can be called several times, and before `launch()`.
-    await this.close();
-    if (targets.length === 0) return;
-    this.#assertDurable();
+    // `ready()` can be called several times, and before `launch()`. Of several calls, the last one counts.
+    this.#stop.abort();
+    this.#stop = new AbortController();
     const { signal } = this.#stop;
+    await this.#running;
+    // `close()` can be called in the meantime.
+    if (targets.length === 0 || signal.aborted) return;
+    this.#assertDurable();
     const { hub } = this.#parts;
     const onDue = (endpoint: string) => this.#wakes.get(endpoint)?.abort();
     const webhooks = new OwnWebhooks(this.#context, { hub, budget: this.#budget, onDue });
@@ -159,7 +162,6 @@ export class ServerCatchUp {
   async close(): Promise<void> {
     this.#stop.abort();
     await this.#running;
-    this.#stop = new AbortController();
   }
 
   #targets(poll: Duration | undefined): ScheduledTarget[] {
@@ -227,7 +229,8 @@ export class ServerCatchUp {
     try {
       for (;;) {
         await pause(listIntervalMs, signal);
-        await webhooks.check(signal);
+        // If the option `publicUrl` throws, the next comparison reports it.
+        await webhooks.check(signal).catch(() => signal.throwIfAborted());
       }
     } catch (error) {
       if (!signal.aborted) throw error;

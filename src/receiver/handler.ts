@@ -83,16 +83,16 @@ export function runHandler(options: RunOptions): Outcome | Promise<Outcome> {
   });
 }
 
+/** Without a status, as in `Response.error()`, or with a body of other chunks than bytes. */
+const unsendable = "The handler returned a Response that cannot be sent.";
+
 /** Reads the whole body before the response is sent, because the status cannot change if the body fails later. */
 async function readWhole(
   response: Response,
   onReader: (reader: ReadableStreamDefaultReader<Uint8Array>) => void,
 ): Promise<Response> {
   const { status, statusText } = response;
-  if (status === 0)
-    throw new TypeError(
-      "The handler returned Response.error(), which cannot be sent. Return a Response with a status.",
-    );
+  if (status === 0) throw new TypeError(unsendable);
   const headers = new Headers(response.headers);
   // A response from `fetch` has the framing headers of another connection. Node sets the headers of this connection.
   for (const name of hopByHopHeaders(headers.get("connection"))) headers.delete(name);
@@ -106,6 +106,8 @@ async function readWhole(
   for (;;) {
     const { done, value } = await reader.read();
     if (done) return new Response(concatenate(chunks), { status, statusText, headers });
+    // A stream can also contain strings and buffers. Bytes can be from another realm, such as in jsdom.
+    if (!value.subarray) throw new TypeError(unsendable);
     chunks.push(value);
   }
 }

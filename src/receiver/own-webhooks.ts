@@ -45,7 +45,7 @@ export class OwnWebhooks {
     this.#parts = parts;
   }
 
-  /** Lists the webhooks, and calls `onDue`. Rejects only if the signal aborts. */
+  /** Lists the webhooks, and calls `onDue`. Rejects if the signal aborts, or if the option `publicUrl` throws. */
   async check(signal: AbortSignal): Promise<void> {
     const { endpoints, now } = this.#context;
     for (const webhook of await this.#list(signal)) {

@@ -290,7 +290,8 @@ function secretUnreadable(id: string): HubError {
 /** Whether the error proves that the Hub changed nothing. After any other error, it may have made the change. */
 function isRejection(error: unknown): boolean {
   if (!HubError.isInstance(error)) return false;
-  if (error.status !== undefined) return error.status >= 400 && error.status <= 499;
+  // The cause is an earlier attempt, which the Hub may have processed.
+  if (error.status !== undefined) return error.status >= 400 && error.status <= 499 && error.cause === undefined;
   return ["ARGUMENT_INVALID", "HUB_TOKEN_MISSING", "HUB_TOKEN_INVALID"].includes(error.code);
 }
 

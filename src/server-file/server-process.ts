@@ -102,7 +102,6 @@ export class ServerProcess {
     // Kill the child, because a busy child process does not detect that its parent has exited.
     const killWithParent = () => void child.kill("SIGKILL");
     process.once("exit", killWithParent);
-    child.once("exit", () => process.off("exit", killWithParent));
     child.on("message", (message) => {
       const report = parseReport(message);
       if (report?.type === "loading") options.onLoading?.(report.path);
@@ -124,9 +123,10 @@ export class ServerProcess {
         type: "failed",
         reason: `The process of the server file exited with ${status} before the server was ready.`,
       });
+      process.off("exit", killWithParent);
       ended.resolve();
     });
-    // After a failed start, Node also emits "close".
+    // After a failed start, Node also emits "close", but not "exit".
     child.on("error", (error) => this.#report.reject(error));
     void this.#report.promise.catch(() => {});
     for (const stream of ["stdout", "stderr"] as const) {
@@ -208,8 +208,8 @@ export class ServerProcess {
   }
 
   #send(command: Command): void {
-    // Ignore errors of the channel. If the child has exited, its "close" event is enough.
-    this.#child.send(command, () => {});
+    // Ignore errors of the channel. If the child has exited, its "close" event is enough. A child that was not started has no channel.
+    if (this.#child.connected) this.#child.send(command, () => {});
   }
 }
 

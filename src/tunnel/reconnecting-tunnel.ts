@@ -145,6 +145,7 @@ export class ReconnectingTunnel {
         if (!(await isListening(this.#config.port))) throw portNotListening(this.#config.port);
         mayRecover = false;
         await this.#connection.close();
+        if (this.#isClosed) return;
         const name = this.#config.subdomain ?? this.#connection.name;
         const next = await this.#openWith(name);
         if (name === undefined || next.name === name || !requiresName) return await this.#resume(next);

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { HubClient } from "../../src/client.ts";
 import { LocalHub } from "../../src/local-hub.ts";
+import { ServerCatchUp } from "../../src/receiver/catch-up.ts";
 import { WebhooksServer } from "../../src/receiver/server.ts";
 import { freePort } from "../support/free-port.ts";
 import { createMemoryLogger, type MemoryLogger } from "../support/memory-logger.ts";
@@ -44,7 +45,7 @@ afterEach(async () => {
   await hub.close();
 });
 
-async function launch(every: "1m" | "6h" = "6h"): Promise<WebhooksServer> {
+async function launch(every: "1m" | "6h" = "6h", publicUrl?: () => string): Promise<WebhooksServer> {
   const send = async (input: string | URL | Request, init?: RequestInit) => {
     const { method, url } = new Request(input, init);
     const [path = ""] = /\/api\/settings\/webhooks.*/.exec(url) ?? [];
@@ -62,7 +63,7 @@ async function launch(every: "1m" | "6h" = "6h"): Promise<WebhooksServer> {
     { watch: "dataset:local-user/data", scope: "repo.content", background: true, catchUp: { every } },
     async (_payload, { delivery }) => void received.push(delivery.origin),
   );
-  await server.launch({ port, handleSignals: false });
+  await server.launch({ port, handleSignals: false, ...(publicUrl && { publicUrl }) });
   return server;
 }
 
@@ -236,4 +237,38 @@ test("The webhooks are listed once in ten minutes between the comparisons", asyn
     await pass(11 * minute);
     await waitFor(() => expect(calls).toHaveLength(count));
   }
+});
+
+describe("Catch-up", () => {
+  test("does not run in a server that is closed while catch-up starts", async () => {
+    const { start } = ServerCatchUp.prototype;
+    let closing: Promise<void> | undefined;
+    const starting = vi.spyOn(ServerCatchUp.prototype, "start").mockImplementation(function (
+      this: ServerCatchUp,
+      ...given
+    ) {
+      const started = start.apply(this, given);
+      closing = this.close();
+      return started;
+    });
+    onTestFinished(() => starting.mockRestore());
+    await register();
+    calls = [];
+    await launch("1m");
+    await closing;
+    await pass(5 * minute);
+    expect([calls, comparisons()]).toEqual([[], 0]);
+  });
+
+  test("goes on when the public URL of the server is not available, and the server can be closed", async () => {
+    let isKnown = true;
+    const server = await launch("6h", () => {
+      if (!isKnown) throw new Error("The tunnel is not open.");
+      return `http://127.0.0.1:${port}`;
+    });
+    await untilCompared(1);
+    isKnown = false;
+    await pass(11 * minute);
+    await expect(server.close()).resolves.toBeUndefined();
+  });
 });

@@ -161,9 +161,13 @@ describe("The shell of a process", () => {
     expect(process.listenerCount("SIGHUP")).toBe(before);
   });
 
-  test.each(["stdout", "stderr"] as const)("stops when the reader of its %s closes the pipe", async (stream) => {
+  test.each([
+    ["stdout", "pipe", "EPIPE"],
+    ["stderr", "pipe", "EPIPE"],
+    ["stderr", "terminal", "EIO"],
+  ] as const)("stops when the reader of its %s closes the %s", async (stream, _reader, code) => {
     const stopped = openShell().untilStopped();
-    process[stream].emit("error", Object.assign(new Error("write EPIPE"), { code: "EPIPE" }));
+    process[stream].emit("error", Object.assign(new Error(`write ${code}`), { code }));
     await stopped;
   });
 

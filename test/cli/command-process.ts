@@ -118,3 +118,9 @@ export function startOnTerminal(
   const variables = { HF_ENDPOINT: hub.url, HF_TOKEN: "hf_local", TERM: "xterm", SHELL: "/bin/sh", ...env };
   return new CommandProcess(terminalMaker, ["-qec", command, "/dev/null"], variables, cwd === undefined ? {} : { cwd });
 }
+
+/** Starts `full-process.ts`, which may open few files. */
+export function startFullProcess(...argv: readonly string[]): CommandProcess {
+  const script = fileURLToPath(new URL("../support/full-process.ts", import.meta.url));
+  return new CommandProcess("sh", ["-c", 'ulimit -n 200 && exec "$0" "$@"', process.execPath, script, ...argv]);
+}

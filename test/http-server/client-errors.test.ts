@@ -61,6 +61,22 @@ describe("Invalid HTTP", () => {
     expect(log.lines).toEqual([]);
   });
 
+  test("in the body of a pipelined request is answered after the request before it", async () => {
+    const { ask, log, url, finish } = await openHolding();
+    const socket = await openSocket(url);
+    const chunked = { ...headers, "Transfer-Encoding": "chunked" };
+    socket.send(
+      requestBytes({ path: "/webhooks/x", headers, body: "{}" }),
+      requestBytes({ path: "/webhooks/x", headers: chunked, body: "no length\r\n" }),
+    );
+    // When this request is answered, both have arrived.
+    await ask({ method: "GET", path: "/" });
+    finish.resolve();
+    expect([(await socket.answer()).status, (await socket.answer()).status]).toEqual([200, 400]);
+    await socket.ended;
+    expect(log.lines).toMatchObject([{ err: { code: "BODY_INCOMPLETE" } }]);
+  });
+
   test("in a body closes the connection if the route has cancelled the body and is still running", async () => {
     const [cancelled, finish] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const { listener, url } = await openListener({

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Cursors } from "../../src/inbox/inbox.ts";
+import { waitFor } from "../support/wait-for.ts";
 import { type Engine, type EngineOptions, openInbox } from "./engine.ts";
 
 /** Tests of the cursors that every inbox of this package must pass. */
@@ -55,6 +56,19 @@ export function describeCursors(engine: Engine): void {
         await cursors.claim(claim("one", 0));
         now += 1;
         expect(await other.claim(claim("two"))).toBe(true);
+      });
+
+      test("are claimed after the holder was killed and the clock was set back, but not if clocks differ by a few minutes", async () => {
+        let now = Date.now();
+        const { cursors, store } = await open({ now: () => now });
+        const { cursors: other } = await open({ store, now: () => now });
+        const claim = (holder: string) => ({ key: "a", holder, forMs: 2_000 });
+        expect(await cursors.claim(claim("killed"))).toBe(true);
+        now -= 5 * 60_000;
+        expect(await other.claim(claim("next"))).toBe(false);
+        now -= 3_600_000;
+        // In Redis, the claim expires by the clock of the server.
+        await waitFor(async () => expect(await other.claim(claim("next"))).toBe(true));
       });
     }
   });

@@ -30,12 +30,12 @@ export class TestHub {
   /** Forwards all requests, unless a test replaces it. */
   intercept: Intercept = (request, send) => send(request);
 
-  constructor(hub: LocalHub) {
+  constructor(hub: LocalHub, attempts: number) {
     this.hub = hub;
     this.client = new HubClient({
       hubUrl: hub.url,
       token: "hf_local",
-      attempts: 1,
+      attempts,
       fetch: async (input, init) => {
         const request = new Request(input, init);
         this.calls.push(`${request.method} ${new URL(request.url).pathname.replace("/api/settings/webhooks", "…")}`);
@@ -70,11 +70,11 @@ export class TestHub {
   }
 }
 
-/** Opens a test Hub and closes it after the test. */
-export async function openTestHub(options: LocalHubOptions = {}): Promise<TestHub> {
+/** Opens a test Hub and closes it after the test. `attempts`: those of the client for each request. */
+export async function openTestHub(options: LocalHubOptions = {}, attempts = 1): Promise<TestHub> {
   const hub = await LocalHub.launch({ backoff: 5, attempts: 1, ...options });
   onTestFinished(() => hub.close());
-  return new TestHub(hub);
+  return new TestHub(hub, attempts);
 }
 
 /** Creates a server with these endpoints. */

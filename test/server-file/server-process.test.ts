@@ -9,6 +9,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 
 import * as z from "zod";
 import { describeServerFile, ServerProcess } from "../../src/server-file/server-process.ts";
 import { deliveryRequest, webhookPayload } from "../../src/testing.ts";
+import { startFullProcess } from "../cli/command-process.ts";
 import { isRunning } from "../support/program.ts";
 import { makeProject, type Project } from "../support/project-folder.ts";
 import { watchTimers } from "../support/timers.ts";
@@ -195,6 +196,11 @@ describe("ServerProcess", () => {
     await expect(started.serving()).rejects.toMatchObject({ code: "ENOENT" });
     await started.ended;
     await expect(describeServerFile(join(project.path, "server.ts"))).rejects.toMatchObject({ code: "ENOENT" });
+  });
+
+  test("reports that no more files can be opened, and can be stopped", async () => {
+    const { ended } = startFullProcess("server", join(project.path, "server.ts"));
+    expect(await ended).toMatchObject({ exitCode: 0, stdout: "EMFILE\n0\n" });
   });
 
   test("waits for running handlers on stop, then exits", async () => {

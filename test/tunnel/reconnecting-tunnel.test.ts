@@ -300,6 +300,22 @@ describe("Closing a tunnel that is down", () => {
     expect(heard).toEqual(isDown);
   });
 
+  test("while it closes the lost connection opens no other one", async () => {
+    const clock = createManualClock();
+    await using local = await startLocalServer((_request, response) => response.end());
+    const url = `http://127.0.0.1:${local.port}`;
+    const lost = new AbortController();
+    const close = async () => void (tunnel.status === "down" && tunnel.close());
+    const open = vi.fn(async () => ({ url, name: "first", lost: lost.signal, close }));
+    const plan = resolveTunnelConfig({ port: local.port, existingUrl: url });
+    const tunnel = await ReconnectingTunnel.open({ ...plan, open }, { clock, signal: undefined });
+    lost.abort(plan.failure("The tunnel is lost."));
+    await clock.pass(1_000);
+    await expect.poll(() => tunnel.status).toBe("closed");
+    await tunnel.close();
+    expect(open).toHaveBeenCalledOnce();
+  });
+
   test("just after it has reconnected also closes the new connection", async () => {
     const clock = createManualClock();
     const sockets: Socket[] = [];

@@ -368,20 +368,22 @@ export class Transport {
     signal: AbortSignal | undefined,
     read: Read<Answer>,
   ): Promise<Answer> {
-    let maybeProcessed = false;
+    /** The failure of an earlier attempt that the Hub may have processed. */
+    let earlier: HubError | undefined;
     for (let attempt = 1; ; attempt += 1) {
       const outcome = await this.#attempt(prepared, { callerSignal: signal, read });
       if ("answer" in outcome) return outcome.answer;
       signal?.throwIfAborted();
       const { failure } = outcome;
       // An earlier attempt has probably deleted the resource, but the client did not receive the response.
-      if (failure.status === 404 && maybeProcessed && prepared.init.method === "DELETE") {
+      if (failure.status === 404 && earlier && prepared.init.method === "DELETE") {
         return read(new Response(null), new AbortController().signal);
       }
-      maybeProcessed ||= outcome.maybeProcessed;
-
+      // A caller must not conclude from a refusal that nothing was changed.
+      failure.cause ??= earlier;
       if (outcome.maybeProcessed && !prepared.idempotent) throw failure;
       if (!(await this.waitToRepeat(failure, { attempt, signal }))) throw failure;
+      if (outcome.maybeProcessed) earlier ??= failure;
     }
   }
 

@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { constants, DatabaseSync, type Session, type StatementSync } from "node:sqlite";
@@ -14,6 +14,9 @@ import { type ObjectStore, readObject } from "./object-store.ts";
 
 const prefix = "hub-webhooks-inbox-";
 
+/** The folders that this process has created. */
+const ownFolders = new Set<string>();
+
 /**
  * Creates a private folder for the working file of an inbox, and removes the folders of processes that no longer run. The file is built
  * from the bucket at each start, so it can be deleted.
@@ -21,6 +24,7 @@ const prefix = "hub-webhooks-inbox-";
 export function createWorkingFolder(parent: string = tmpdir()): Disposable & { file: string } {
   removeAbandoned(parent);
   const folder = mkdtempSync(join(parent, `${prefix}${process.pid}-`));
+  ownFolders.add(folder);
   return {
     file: join(folder, "inbox.db"),
     [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }),
@@ -31,13 +35,23 @@ export function createWorkingFolder(parent: string = tmpdir()): Disposable & { f
 function removeAbandoned(parent: string): void {
   for (const name of readdirSync(parent)) {
     const pid = Number(new RegExp(`^${prefix}(\\d+)-`).exec(name)?.[1]);
-    if (Number.isNaN(pid) || isRunning(pid)) continue;
+    if (Number.isNaN(pid)) continue;
+    const folder = join(parent, name);
     try {
-      rmSync(join(parent, name), { recursive: true, force: true });
+      const isUsed = pid === process.pid ? isOwn(folder) : isRunning(pid);
+      if (!isUsed) rmSync(folder, { recursive: true, force: true });
     } catch {
-      // The folder belongs to another user.
+      // The folder belongs to another user, or another process has removed it.
     }
   }
+}
+
+/**
+ * Whether this process has created a folder with its PID. In a container, a process usually has the same PID as the one before the
+ * restart. A folder that is newer than this process can belong to another copy of this module.
+ */
+function isOwn(folder: string): boolean {
+  return ownFolders.has(folder) || statSync(folder).mtimeMs >= performance.timeOrigin;
 }
 
 function isRunning(pid: number): boolean {

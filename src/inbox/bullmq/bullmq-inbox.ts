@@ -55,7 +55,7 @@ export interface BullmqInboxOptions {
 
 /** Opens an inbox in Redis or PostgreSQL. @throws `OPTION_INVALID` if the URL is invalid, `INBOX_UNUSABLE`. */
 export async function openBullmqInbox(options: BullmqInboxOptions): Promise<BullmqInbox> {
-  const { url, mustExist = false, startMs = 8_000, log, now } = options;
+  const { url, mustExist = false, startMs = 8_000, log } = options;
   if (!URL.canParse(url)) {
     // The message quotes neither the URL nor the parser error, because both can contain a password.
     throw optionError(
@@ -63,7 +63,7 @@ export async function openBullmqInbox(options: BullmqInboxOptions): Promise<Bull
     );
   }
   // Connections are retried every few seconds.
-  const errors = new RepeatedErrors(now);
+  const errors = new RepeatedErrors(() => performance.now());
   const onError = (error: Error) => {
     if (!errors.shouldLog(error)) return;
     log.error(

@@ -3,7 +3,7 @@ import type { Client } from "pg";
 import { WebhookError } from "../../core/errors.ts";
 import { withDeadline } from "../../core/time.ts";
 import { loadPackages } from "../errors.ts";
-import { maxOwnActions, ownActionRetentionMs } from "../inbox.ts";
+import { maxClaimMs, maxOwnActions, ownActionRetentionMs } from "../inbox.ts";
 import {
   ConnectionsExhaustedError,
   connectionHint,
@@ -330,9 +330,9 @@ function postgresCursors(pool: PostgresPool): QueueServer["cursors"] {
       const { rows } = await pool.query(
         `INSERT INTO cursor_claim VALUES ($1, $2, $3)
          ON CONFLICT (key) DO UPDATE SET holder = excluded.holder, ends_at = excluded.ends_at
-           WHERE cursor_claim.holder = excluded.holder OR cursor_claim.ends_at <= $4
+           WHERE cursor_claim.holder = excluded.holder OR cursor_claim.ends_at <= $4 OR cursor_claim.ends_at > $5
          RETURNING holder`,
-        [key, holder, new Date(now + forMs), new Date(now)],
+        [key, holder, new Date(now + forMs), new Date(now), new Date(now + maxClaimMs)],
       );
       return rows.length > 0;
     },

@@ -45,7 +45,7 @@ const retryMs = 3_000;
 
 const renewalsPerLease = 3;
 
-/** The interval and the time limit for retrying a failed write to the history. */
+/** The interval and the time limit for retrying a failed request that records the result of a run. */
 const recordRetryMs = 500;
 const recordTimeoutMs = 60_000;
 
@@ -185,7 +185,7 @@ export class QueueWorker {
       throw new server.errors.UnrecoverableError(storedCrashError.code);
     }
     if (hasCrashed) return this.#delayAfterCrash(job, token, history);
-    const permit = await this.#waitForPermit(job, isSuspect(history));
+    const permit = await this.#waitForPermit(job, token, { isSuspect: isSuspect(history) });
     if (permit === "closing") return this.#release(job, token);
     if (permit === "succeeded" || permit === "ignored") return this.#skip(job, permit);
     const counted = countedAttempts(history) + 1;
@@ -263,36 +263,48 @@ export class QueueWorker {
     return this.#requeue(job, token);
   }
 
-  /**
-   * Adds the result of a run to the history, and returns the number of entries in the history. Retries failed writes
-   * for up to a minute, because a run without a recorded result counts as a crash.
-   */
+  /** Adds the result of a run to the history, and returns the number of entries in the history. */
   async #record(job: DeliveryJob, entry: string): Promise<number> {
-    const { queue, server, log, onError } = this.#options;
+    const { queue, server, log } = this.#options;
+    try {
+      return await this.#retry(() => job.log(entry));
+    } catch (error) {
+      if (!isJobMissing(error)) throw error;
+      log.error(
+        { endpoint: queue.endpoint, deliveryId: job.data.id, code: "INBOX_DATA_LOST" },
+        "The inbox server has lost a delivery while its handler ran. The handler has ended, but its result is not stored, and a failed delivery is not retried.",
+      );
+      throw new server.errors.WaitingError();
+    }
+  }
+
+  /** Retries a failed request for up to a minute, because a run without a recorded result counts as a crash. */
+  async #retry<T>(request: () => Promise<T>): Promise<T> {
     const { signal } = this.#closing;
     const deadline = performance.now() + recordTimeoutMs;
     for (;;) {
       try {
-        return await job.log(entry);
+        return await request();
       } catch (error) {
-        if (error instanceof Error && "code" in error && error.code === jobMissing) {
-          log.error(
-            { endpoint: queue.endpoint, deliveryId: job.data.id, code: "INBOX_DATA_LOST" },
-            "The inbox server has lost a delivery while its handler ran. The handler has ended, but its result is not stored, and a failed delivery is not retried.",
-          );
-          throw new server.errors.WaitingError();
-        }
-        if (signal.aborted || performance.now() > deadline) throw error;
-        onError(toError(error));
+        if (isJobMissing(error) || signal.aborted || performance.now() > deadline) throw error;
+        this.#options.onError(toError(error));
       }
       // Closing the inbox aborts this pause. The loop then tries one last time.
       await wait(recordRetryMs, undefined, { signal }).catch(() => {});
     }
   }
 
-  /** Waits for a permit. Returns a reason instead if the inbox is closing, or an earlier run recorded its outcome in the meantime. */
-  async #waitForPermit(job: DeliveryJob, isSuspect: boolean): Promise<RunPermit | "closing" | "succeeded" | "ignored"> {
-    const { gate, onError } = this.#options;
+  /**
+   * Waits for a permit. Returns a reason instead if the inbox is closing, or an earlier run recorded its outcome in the meantime.
+   *
+   * @throws `WaitingError` if the lease was lost in the meantime.
+   */
+  async #waitForPermit(
+    job: DeliveryJob,
+    token: string,
+    { isSuspect }: { isSuspect: boolean },
+  ): Promise<RunPermit | "closing" | "succeeded" | "ignored"> {
+    const { server, gate, onError } = this.#options;
     const immediate = isSuspect ? undefined : gate.tryEnter();
     if (immediate) return immediate;
     const { signal } = this.#closing;
@@ -306,6 +318,8 @@ export class QueueWorker {
       if (signal.aborted) return "closing";
       const earlier = finalOutcome(await this.#history(job));
       if (earlier) return earlier;
+      // Another process may be running the delivery. `#renewLeases` aborts only runs that have started.
+      if (this.#leases.get(job.id ?? "")?.token !== token) throw new server.errors.WaitingError();
       await job.log(runStateEntry(job, permit.isAlone ? "alone" : "shared"));
       isReturned = true;
       return permit;
@@ -314,10 +328,19 @@ export class QueueWorker {
     }
   }
 
-  /** Whether this worker still has the lease for a run. Saves the request if the run took less than half of the lease duration. */
+  /**
+   * Whether this worker still has the lease for a run. Saves the request if the run took less than half of the lease duration.
+   * A lease that cannot be checked counts as lost.
+   */
   async #hasLease(job: DeliveryJob, token: string, { attempt }: HandlerRun): Promise<boolean> {
-    const { leaseMs } = this.#options;
-    return (attempt.durationMs ?? 0) < leaseMs / 2 || (await job.extendLock(token, leaseMs)) > 0;
+    const { leaseMs, onError } = this.#options;
+    if ((attempt.durationMs ?? 0) < leaseMs / 2) return true;
+    try {
+      return (await this.#retry(() => job.extendLock(token, leaseMs))) > 0;
+    } catch (error) {
+      onError(toError(error));
+      return false;
+    }
   }
 
   /** Records a run that lost its lease. A final outcome counts, even if the delivery has become dead or is running again. */
@@ -396,4 +419,8 @@ export class QueueWorker {
   async #history({ id = "" }: DeliveryJob): Promise<JobHistory> {
     return readHistory((await this.#worker.getBackend().getJobLogs(id, 0, -1, true)).logs);
   }
+}
+
+function isJobMissing(error: unknown): boolean {
+  return error instanceof Error && "code" in error && error.code === jobMissing;
 }

@@ -22,8 +22,9 @@ interface ClaimGateOptions {
  *
  * A suspect that is due waits until no delivery is running. In a busy process, the gate alternates between holding back other
  * deliveries and admitting them again. The gate doubles the hold time each time, up to a minute. If a handler still runs after
- * that, the suspect runs while other deliveries are running, and a crash does not identify its cause. After a suspect has run
- * alone, other deliveries run for the same length of time before the next suspect.
+ * that, the suspect runs while other deliveries are running, and a crash does not identify its cause. A suspect that runs alone
+ * also holds back other deliveries for at most a minute. After that, other deliveries run for the same length of time before the
+ * next suspect.
  */
 export class ClaimGate {
   readonly #options: ClaimGateOptions;
@@ -33,6 +34,8 @@ export class ClaimGate {
   #holdMs: number;
   /** When the gate can next hold back or admit other deliveries, in milliseconds of the monotonic clock. */
   #changesAt = 0;
+  /** When the last suspect started to run alone, in milliseconds of the monotonic clock. */
+  #aloneSince = 0;
 
   constructor(options: ClaimGateOptions) {
     this.#options = options;
@@ -60,6 +63,7 @@ export class ClaimGate {
   /** Finds suspects and runs one if possible. Call this method at regular intervals. */
   poll(): void {
     this.#suspects = this.#options.findSuspects();
+    if (this.#state === "alone" && this.#options.monotonicNow() - this.#aloneSince >= maxHoldMs) this.#endAlone();
     this.#advance();
   }
 
@@ -99,17 +103,25 @@ export class ClaimGate {
   }
 
   async #runAlone(suspect: Suspect): Promise<void> {
-    const { monotonicNow, firstHoldMs, findSuspects } = this.#options;
+    const { monotonicNow, findSuspects } = this.#options;
     this.#state = "alone";
-    const startedAt = monotonicNow();
+    this.#aloneSince = monotonicNow();
+    // Without this, another suspect could start alone after a minute if this one is not claimed by then.
+    this.#busy += 1;
     const hasRun = await suspect.run();
+    this.#busy -= 1;
     if (this.#state !== "alone") return;
     // If the suspect could not be claimed, the next poll tries again.
     this.#suspects = hasRun ? findSuspects() : [];
-    this.#holdMs = firstHoldMs;
-    this.#changesAt = monotonicNow() + Math.max(firstHoldMs, monotonicNow() - startedAt);
+    this.#endAlone();
     // If no worker claims a delivery, the next suspect can run immediately.
-    this.#open();
     if (this.#busy === 0) this.#advance();
+  }
+
+  #endAlone(): void {
+    const { monotonicNow, firstHoldMs } = this.#options;
+    this.#holdMs = firstHoldMs;
+    this.#changesAt = monotonicNow() + Math.max(firstHoldMs, monotonicNow() - this.#aloneSince);
+    this.#open();
   }
 }

@@ -7,6 +7,7 @@ import {
   type DeliveryKey,
   type DeliveryStatus,
   type IncomingDelivery,
+  maxClaimMs,
   maxOwnActions,
   type NextStep,
   ownActionRetentionMs,
@@ -62,7 +63,7 @@ function cursorTable(statements: Statements) {
       for (const [key, text] of texts) statements.setCursor().run(endpoint, key, text);
     },
     claim: ({ key, holder, forMs }: CursorClaim, now: number): boolean =>
-      statements.claimCursor().run({ key, holder, ends_at: now + forMs, now }).changes > 0,
+      statements.claimCursor().run({ key, holder, ends_at: now + forMs, now, max_ms: maxClaimMs }).changes > 0,
   };
 }
 

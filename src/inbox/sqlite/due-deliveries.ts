@@ -69,12 +69,18 @@ export class DueDeliveries {
     const wasSetBack = now < this.#lastPoll;
     this.#lastPoll = now;
     if (!wasSetBack) return;
-    for (const { endpoint } of committed.endpoints()) {
-      await groupCommit
-        .write(() => table.correctClock(endpoint, now))
-        .catch((error: unknown) => {
-          if (!damage.recordIfDamage(error, endpoint)) throw error;
-        });
+    try {
+      for (const { endpoint } of committed.endpoints()) {
+        await groupCommit
+          .write(() => table.correctClock(endpoint, now))
+          .catch((error: unknown) => {
+            if (!damage.recordIfDamage(error, endpoint)) throw error;
+          });
+      }
+    } catch (error) {
+      // The next poll corrects the times of all endpoints again.
+      this.#lastPoll = Number.POSITIVE_INFINITY;
+      throw error;
     }
   }
 

@@ -219,11 +219,11 @@ export function createStatements(database: DatabaseSync) {
     cursor: sql("SELECT text FROM cursors WHERE endpoint = ? AND key = ?"),
     cursors: sql("SELECT key, text FROM cursors WHERE endpoint = ?"),
     setCursor: sql("INSERT INTO cursors VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET text = excluded.text"),
-    // Takes a claim that is free, has ended, or is already the holder's.
+    // Takes a claim that is free, has ended, ends too late (see `maxClaimMs`), or is already the holder's.
     claimCursor: sql(
       `INSERT INTO cursor_claims VALUES (:key, :holder, :ends_at)
        ON CONFLICT DO UPDATE SET holder = excluded.holder, ends_at = excluded.ends_at
-         WHERE holder = excluded.holder OR ends_at <= :now`,
+         WHERE holder = excluded.holder OR ends_at <= :now OR ends_at > :now + :max_ms`,
     ),
     addOwnAction: sql("INSERT INTO own_actions (key, made_at) VALUES (?, ?) ON CONFLICT DO NOTHING"),
     ownAction: sql("SELECT 1 FROM own_actions WHERE key = ?"),

@@ -1,5 +1,5 @@
 import { type ChildProcess, type StdioOptions, spawn } from "node:child_process";
-import type { Readable } from "node:stream";
+import { Readable } from "node:stream";
 import { maxTimerMs } from "../../core/options.ts";
 
 /** The time between SIGTERM and SIGKILL. */
@@ -103,7 +103,8 @@ export function runCommand(options: CommandOptions): Promise<string | undefined>
         : setTimeout(() => stop(`timed out after ${timeoutSeconds} s`), Math.min(timeoutSeconds * 1000, maxTimerMs));
     signal.addEventListener("abort", cancel, { once: true });
     addRunning(child);
-    const streams = [child.stdout, child.stderr].filter((stream) => stream !== null);
+    // They are missing if there are too many open files.
+    const streams = [child.stdout, child.stderr].filter((stream) => stream instanceof Readable);
     for (const stream of streams) readLines(stream, onOutput);
     const finish = (outcome: string | undefined) => {
       clearTimeout(timeout);

@@ -1,7 +1,7 @@
 import { rm } from "node:fs/promises";
 import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from "node:http";
 import { messageOf } from "../../core/describe.ts";
-import { isLoopbackHost } from "../../core/urls.ts";
+import { hopByHopHeaders, isLoopbackHost } from "../../core/urls.ts";
 import { openSocket } from "../../http-server/server.ts";
 import type { SpaceRuntime } from "../../hub/spaces.ts";
 import type { Commit } from "../git/commit-store.ts";
@@ -295,12 +295,21 @@ function refuse(outgoing: ServerResponse, status: number, message: string): void
 
 /** Passes a request to the app, and its response back. */
 function forward(incoming: IncomingMessage, outgoing: ServerResponse, port: number): void {
-  const { method, url, headers } = incoming;
+  const { method, url } = incoming;
+  const headers = { ...incoming.headers };
+  // The app would accept a WebSocket, which this server does not forward.
+  for (const name of hopByHopHeaders(headers.connection)) if (name !== "transfer-encoding") delete headers[name];
   const passed = { ...headers, "x-forwarded-for": "127.0.0.1", "x-forwarded-proto": "http" };
   const onward = request({ host: "127.0.0.1", port, method, path: url, headers: passed, agent: false }, (answer) => {
-    outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
-    answer.pipe(outgoing);
     answer.on("error", () => outgoing.destroy());
+    try {
+      outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
+    } catch {
+      // Node reads a status such as 99, but does not write it.
+      answer.destroy();
+      return refuse(outgoing, 502, "The Space sent an invalid response.");
+    }
+    answer.pipe(outgoing);
   });
   onward.on("error", () => {
     if (outgoing.headersSent) outgoing.destroy();

@@ -133,30 +133,35 @@ export async function startServer(
   preloadPages();
   const url = `http://${reachableHost(host)}:${listener.port}`;
   let publicListener: PublicListener | undefined;
-  if (tunnel) {
-    const { openPublicListener } = await import("./tunnel.ts");
-    try {
+  const close = async () => {
+    const complete = await Promise.all([listener.close(graceMs), publicListener?.close() ?? true]);
+    return complete.every(Boolean);
+  };
+  const publicUrl = () => configuredUrl() ?? space?.url ?? publicListener?.url ?? url;
+  try {
+    if (tunnel) {
+      const { openPublicListener } = await import("./tunnel.ts");
       publicListener = await openPublicListener({
         ...{ fetch, log, refusalLog, secretCheck, graceMs, serverPort: listener.port },
         tunnel: { ...tunnel, signal: tunnel.signal ? AbortSignal.any([tunnel.signal, signal]) : signal },
       });
-    } catch (error) {
-      if (!signal.aborted) {
-        await listener.close(graceMs);
-        throw error;
-      }
     }
-  }
-  const publicUrl = () => configuredUrl() ?? space?.url ?? publicListener?.url ?? url;
-  const announce = options.announce ?? true;
-  if (!signal.aborted) parts.report.log(undefined, { announce });
-  if (announce && !signal.aborted) {
-    const isLocalOnly = publicUrl() === url && isLoopbackHost(reachableHost(host));
-    logReady(context, publicUrl(), isLocalOnly);
-    // Does not log the URL of the tunnel, which only serves webhooks.
-    void logConsole(context, { console: parts.console, url: space?.url ?? url, signal });
-    if (space) logSpaceAdvice(context);
-    void logMissingToken(context, space);
+    const announce = options.announce ?? true;
+    if (!signal.aborted) parts.report.log(undefined, { announce });
+    if (announce && !signal.aborted) {
+      const isLocalOnly = publicUrl() === url && isLoopbackHost(reachableHost(host));
+      logReady(context, publicUrl(), isLocalOnly);
+      // Does not log the URL of the tunnel, which only serves webhooks.
+      void logConsole(context, { console: parts.console, url: space?.url ?? url, signal });
+      if (space) logSpaceAdvice(context);
+      void logMissingToken(context, space);
+    }
+  } catch (error) {
+    // A server that is closed while its tunnel opens is closed with the others.
+    if (!signal.aborted) {
+      await close();
+      throw error;
+    }
   }
   return {
     port: listener.port,
@@ -164,10 +169,7 @@ export async function startServer(
     get publicUrl() {
       return publicUrl();
     },
-    async close() {
-      const complete = await Promise.all([listener.close(graceMs), publicListener?.close() ?? true]);
-      return complete.every(Boolean);
-    },
+    close,
   };
 }
 

@@ -12,8 +12,12 @@ const leaseMs = 30_000;
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
+function rethrow(error: Error): void {
+  throw error;
+}
+
 /** Opens a worker without an inbox server. The test claims jobs, and decides which leases are renewed. */
-function openWorker() {
+function openWorker({ gate = new RunGate(), onError = rethrow } = {}) {
   const runs: { signal: AbortSignal; end: (run: FinishedRun) => void }[] = [];
   const logs: string[] = [];
   const renewed: string[][] = [];
@@ -61,22 +65,20 @@ function openWorker() {
         };
       },
     },
-    gate: new RunGate(),
+    gate,
     leases: { hold: () => () => {} },
     leaseMs,
     now: Date.now,
     log: createMemoryLogger(),
-    onError: (error) => {
-      throw error;
-    },
+    onError,
   });
   const moveToWait = vi.fn(async () => 0);
+  const extendLock = vi.fn(async () => 1);
   const job = {
     ...{ id: "job", data: { id: "a", body: "{}" }, timestamp: 0, delay: 0, attemptsStarted: 1, returnvalue: undefined },
     log: async (entry: string) => logs.push(entry),
     getState: async () => "active",
-    extendLock: async () => 1,
-    ...{ moveToWait, promote: async () => {}, retry: async () => {}, moveToDelayed: async () => {} },
+    ...{ extendLock, moveToWait, promote: async () => {}, retry: async () => {}, moveToDelayed: async () => {} },
     ...{ isFailed: async () => false, updateData: async () => {}, clearLogs: async () => {} },
   } as unknown as DeliveryJob;
   const claim = (token: string) =>
@@ -84,7 +86,7 @@ function openWorker() {
       (result) => result ?? "succeeded",
       (error: Error) => error.name,
     );
-  return { worker, server, runs, logs, renewed, moveToWait, claim };
+  return { worker, server, runs, logs, renewed, moveToWait, extendLock, claim };
 }
 
 test("A run whose lease is refused is aborted, unless the delivery is not stored any longer", async () => {
@@ -185,4 +187,58 @@ test("A delivery that is claimed while the worker closes is queued again without
   expect([runs, logs.map((text) => JSON.parse(text))]).toEqual([[], [{ claim: 1, skipped: true }]]);
   expect(moveToWait).toHaveBeenCalledExactlyOnceWith("late");
   expect(vi.getTimerCount()).toBe(0);
+});
+
+const disconnected = new Error("connect ECONNREFUSED 127.0.0.1:5432");
+
+test("The result of a long run is recorded, although its lease cannot be checked at first", async () => {
+  const onError = vi.fn();
+  const { runs, logs, extendLock, claim } = openWorker({ onError });
+  const claimed = claim("one");
+  await vi.advanceTimersByTimeAsync(leaseMs / 2);
+  extendLock.mockRejectedValueOnce(disconnected);
+  runs[0]?.end(succeeded);
+  expect(await claimed).toBe("succeeded");
+  expect(logs.map((text) => JSON.parse(text))).toMatchObject([{ outcome: "succeeded", counts: true }]);
+  expect(onError).toHaveBeenCalledExactlyOnceWith(disconnected);
+});
+
+test("The result of a long run is recorded as late if its lease cannot be checked for a minute", async () => {
+  const { runs, logs, extendLock, moveToWait, claim } = openWorker({ onError: vi.fn() });
+  const claimed = claim("one");
+  await vi.advanceTimersByTimeAsync(leaseMs / 2);
+  extendLock.mockRejectedValue(disconnected);
+  const onStored = vi.fn();
+  runs[0]?.end({ ...succeeded, onStored });
+  await vi.advanceTimersByTimeAsync(0);
+  expect(logs).toEqual([]);
+  await vi.advanceTimersByTimeAsync(60_001);
+  expect(await claimed).toBe("WaitingError");
+  expect(logs.map((text) => JSON.parse(text))).toMatchObject([{ outcome: "succeeded", counts: true }]);
+  expect([onStored.mock.calls, moveToWait.mock.calls]).toEqual([[[{ status: "succeeded" }]], []]);
+});
+
+test("A delivery whose lease was lost while it waited for a permit is run only by the next claim", async () => {
+  const gate = new RunGate();
+  const { signal } = new AbortController();
+  const suspect = await gate.enterAlone(signal, () => {});
+  const { server, runs, logs, claim } = openWorker({ gate });
+  const first = claim("one");
+  server.refused = ["job"];
+  await vi.advanceTimersByTimeAsync(leaseMs / 3);
+  const second = claim("two");
+  server.refused = [];
+  suspect?.leave();
+  await vi.advanceTimersByTimeAsync(0);
+  expect(runs).toHaveLength(1);
+  expect(await first).toBe("WaitingError");
+  const states = logs.map((text) => JSON.parse(text).runState);
+  expect(states).toEqual(["waiting", "waiting", "shared"]);
+  runs[0]?.end(succeeded);
+  expect(await second).toBe("succeeded");
+  // Both claims have left their permits.
+  const entered = vi.fn();
+  void gate.enterAlone(signal, () => {}).then(entered);
+  await vi.advanceTimersByTimeAsync(0);
+  expect(entered).toHaveBeenCalledExactlyOnceWith(expect.objectContaining({ isAlone: true }));
 });

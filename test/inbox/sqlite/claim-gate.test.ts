@@ -58,6 +58,35 @@ describe("A suspect", () => {
     expect([woken, running.map(({ id }) => id)]).toEqual([[], ["s"]]);
   });
 
+  test("holds back others for at most a minute while it runs alone, and then does not for as long", () => {
+    const { gate, clock, suspects, running, woken } = openGate();
+    suspects.push({ id: "first", dueAt: 0 }, { id: "second", dueAt: 0 });
+    gate.poll();
+    const pollAt = (now: number) => {
+      clock.now = now;
+      gate.poll();
+      const isOpen = gate.enter();
+      if (isOpen) gate.leave();
+      return isOpen;
+    };
+    expect([1_000, 59_999, 60_000, 119_999, 120_000].map(pollAt)).toEqual([false, false, true, true, false]);
+    expect(woken).toEqual([60_000]);
+    expect(running).toMatchObject([{ id: "first" }]);
+  });
+
+  test("that ran for more than a minute lets the next one run alone", async () => {
+    const { gate, clock, suspects, running } = openGate();
+    suspects.push({ id: "first", dueAt: 0 }, { id: "second", dueAt: 0 });
+    gate.poll();
+    clock.now = 60_000;
+    gate.poll();
+    running[0]?.end();
+    await setImmediate();
+    gate.poll();
+    expect(running).toMatchObject([{ id: "first" }, { id: "second" }]);
+    expect(gate.enter()).toBe(false);
+  });
+
   test("waits until it is due", () => {
     const { gate, clock, suspects, running } = openGate();
     suspects.push({ id: "s", dueAt: 5 });

@@ -316,6 +316,21 @@ describe("A clock that is set back by an hour", () => {
     work(second.inbox, () => succeeded);
     await waitForStatus(second.inbox, "a", "succeeded");
   });
+
+  test("does not delay deliveries if the first correction of their due times fails", async () => {
+    const clock = { now: Date.UTC(2026, 0, 1, 12) };
+    const first = openInbox({ now: () => clock.now });
+    await first.inbox.accept(incoming("a"));
+    await first.inbox.close(0);
+    clock.now -= 3_600_000;
+    const correct = vi.spyOn(DeliveryTable.prototype, "correctClock").mockImplementationOnce(() => {
+      throw new Error("database is locked");
+    });
+    const second = openInbox({ file: first.file, now: () => clock.now });
+    work(second.inbox, () => succeeded);
+    await waitForStatus(second.inbox, "a", "succeeded");
+    expect(correct).toHaveBeenCalledTimes(2);
+  });
 });
 
 test("The result of a handler that ends after the shutdown is ignored", async () => {

@@ -7,6 +7,7 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { runCommand } from "../../../src/local-hub/jobs/run-command.ts";
+import { startFullProcess } from "../../cli/command-process.ts";
 import { isRunning } from "../../support/program.ts";
 import { createFolder } from "../../support/temporary-folder.ts";
 import { watchTimers } from "../../support/timers.ts";
@@ -95,6 +96,13 @@ describe("A running job", () => {
     const { hub, made } = await run({ command: ["true"], secrets: { TOKEN: "s3cret of the job\0" } });
     expect(made?.status).toMatchObject({ stage: "ERROR", message: expect.stringContaining("NUL") });
     expect(JSON.stringify(made) + hub.log.text()).not.toContain("s3cret");
+  });
+
+  test("fails, and does not end the local Hub, if no more files can be opened", async () => {
+    expect(await startFullProcess("job").ended).toMatchObject({
+      exitCode: 0,
+      stdout: "cannot start the program (EMFILE)\n",
+    });
   });
 
   test("gets its arguments unchanged, without a shell", async () => {

@@ -1,6 +1,8 @@
 // @module-tag slow
 
+import { once } from "node:events";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { request } from "node:http";
 import { join } from "node:path";
 import { afterEach, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import * as z from "zod";
@@ -20,6 +22,7 @@ console.log("Version ${version}, secret " + process.env.TOKEN);
 const server = createServer((request, response) => {
   if (request.url === "/exit") process.exit(3);
   if (request.url === "/hang") return;
+  if (request.url === "/odd") return void request.socket.end("HTTP/1.1 099 Odd\\r\\nContent-Length: 0\\r\\n\\r\\n");
   if (request.url === "/half") return void response.writeHead(200).write("half", () => process.exit(4));
   if (request.url === "/slow") {
     const waiting = setInterval(() => {
@@ -37,6 +40,7 @@ const server = createServer((request, response) => {
     response.end(JSON.stringify({ version: "${version}", body, wrote, folder: process.cwd(), TOKEN, MODE, SPACE_ID, SPACE_HOST, HF_ENDPOINT }));
   });
 });
+server.on("upgrade", (_request, socket) => socket.write("HTTP/1.1 101 Switching Protocols\\r\\nConnection: upgrade\\r\\nUpgrade: websocket\\r\\n\\r\\n"));
 server.listen(process.env.PORT, process.env.HOST);
 `;
 const dockerfile =
@@ -177,6 +181,20 @@ describe("A Docker Space", () => {
     await expect.poll(async () => (await hub.space(name)).errorMessage).toBe("exit code 4");
     await call(`POST /api/spaces/${name}/restart`);
     expect(await visit()).toMatchObject({ version: "1" });
+  });
+
+  test("with an invalid response is answered with 502, and the local Hub goes on", async () => {
+    await create();
+    expect(await visit("/odd")).toMatchObject({ status: 502 });
+    expect(await visit()).toMatchObject({ version: "1" });
+  });
+
+  test("gets the request for a WebSocket as an ordinary one, and answers it", async () => {
+    const { url = "" } = await create();
+    const headers = { connection: "upgrade", upgrade: "websocket" };
+    const [response] = await once(request(url, { headers }).end(), "response");
+    expect(response).toMatchObject({ statusCode: 200 });
+    response.resume();
   });
 
   test("is paused until it is restarted, also by a push", async () => {

@@ -667,4 +667,11 @@ export const faults: readonly Fault[] = [
     replace: "Math.max(pauseMs, error.retryAfterMs ?? 0)",
     tests: ["test/inbox/bucket/s3-object-store.test.ts"],
   },
+  {
+    name: "the working folder of a killed process with the same PID is never removed",
+    file: "src/inbox/bucket/working-database.ts",
+    find: "pid === process.pid ? isOwn(folder) : isRunning(pid)",
+    replace: "isRunning(pid)",
+    tests: ["test/inbox/bucket/working-folder.test.ts"],
+  },
 ];

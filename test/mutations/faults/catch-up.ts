@@ -483,4 +483,18 @@ export const faults: readonly Fault[] = [
     replace: "",
     tests: [ownWebhooks],
   },
+  {
+    name: "catch-up starts in a server that was closed",
+    file: "src/receiver/catch-up.ts",
+    find: "    const { signal } = this.#stop;\n    await this.#running;",
+    replace: "    await this.#running;\n    this.#stop = new AbortController();\n    const { signal } = this.#stop;",
+    tests: ["test/catch-up/own-webhooks.test.ts"],
+  },
+  {
+    name: "a public URL that is not available ends catch-up",
+    file: "src/receiver/catch-up.ts",
+    find: "check(signal).catch(() => signal.throwIfAborted())",
+    replace: "check(signal)",
+    tests: ["test/catch-up/own-webhooks.test.ts"],
+  },
 ];

@@ -211,4 +211,32 @@ export const faults: readonly Fault[] = [
     replace: 'process.off("SIGTERM", onSignal);',
     tests: ["test/job/run-job.test.ts"],
   },
+  {
+    name: "a server process that could not be started keeps its listener for the exit",
+    file: "src/server-file/server-process.ts",
+    find: '      process.off("exit", killWithParent);\n',
+    replace: "",
+    tests: ["test/server-file/server-process.test.ts"],
+  },
+  {
+    name: "a reload that cannot open files ends the session",
+    file: "src/server-file/server-process.ts",
+    find: "if (this.#child.connected) this.#child.send",
+    replace: "this.#child.send",
+    tests: ["test/server-file/server-process.test.ts"],
+  },
+  {
+    name: "a closed terminal ends a session without its cleanup",
+    file: "src/cli/invocation.ts",
+    find: ' && error.code !== "EIO"',
+    replace: "",
+    tests: ["test/cli/bin.test.ts"],
+  },
+  {
+    name: "a tunnel that is closed while it reconnects opens another connection",
+    file: "src/tunnel/reconnecting-tunnel.ts",
+    find: "        if (this.#isClosed) return;\n        const name",
+    replace: "        const name",
+    tests: ["test/tunnel/reconnecting-tunnel.test.ts"],
+  },
 ];

@@ -117,8 +117,8 @@ export const faults: readonly Fault[] = [
   {
     name: "a rate limit hides that an earlier attempt may have deleted the resource",
     file: "src/hub/transport/transport.ts",
-    find: "maybeProcessed ||= outcome.maybeProcessed;",
-    replace: "maybeProcessed = outcome.maybeProcessed;",
+    find: "if (outcome.maybeProcessed) earlier ??= failure;",
+    replace: "earlier = outcome.maybeProcessed ? failure : undefined;",
     tests: ["test/hub/transport/retry.test.ts"],
   },
   {

@@ -365,4 +365,25 @@ export const faults: readonly Fault[] = [
     replace: "",
     tests: ["test/local-hub/s3/objects.test.ts"],
   },
+  {
+    name: "a job that cannot open files ends the local Hub",
+    file: "src/local-hub/jobs/run-command.ts",
+    find: "filter((stream) => stream instanceof Readable)",
+    replace: "filter((stream) => stream !== null)",
+    tests: ["test/local-hub/jobs/run-command.test.ts"],
+  },
+  {
+    name: "an invalid response of a Space ends the local Hub",
+    file: "src/local-hub/spaces/space.ts",
+    find: 'return refuse(outgoing, 502, "The Space sent an invalid response.");',
+    replace: 'throw new TypeError("invalid");',
+    tests: ["test/local-hub/spaces/spaces.test.ts"],
+  },
+  {
+    name: "a request for a WebSocket is never answered by a Space",
+    file: "src/local-hub/spaces/space.ts",
+    find: 'if (name !== "transfer-encoding") delete headers[name];',
+    replace: "void name;",
+    tests: ["test/local-hub/spaces/spaces.test.ts"],
+  },
 ];

@@ -64,4 +64,11 @@ export const faults: readonly Fault[] = [
     replace: "for (const { entry } of duplicates.slice(0, 0)) {",
     tests: ["test/registration/reconcile-model.test.ts"],
   },
+  {
+    name: "a rotation that was lost and then refused counts as refused",
+    file: "src/registration/reconcile.ts",
+    find: " && error.cause === undefined",
+    replace: "",
+    tests: ["test/registration/register.test.ts"],
+  },
 ];

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test, vi } from "vitest";
 import { type LaunchOptions, WebhooksServer } from "../../../src/index.ts";
+import { freePort } from "../../support/free-port.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 
 beforeEach(() => {
@@ -46,6 +47,19 @@ describe("The public URL of a launch", () => {
     expect(await (await fetch(url)).text()).toContain("https://quiet-owl-12.loca.lt/webhooks/retrain");
     address = "https://loud-owl-13.loca.lt";
     expect(await (await fetch(url)).text()).toContain("https://loud-owl-13.loca.lt/webhooks/retrain");
+  });
+
+  test("that a function cannot return yet fails the launch, after which the port is free", async () => {
+    const { server, launch } = createReceiver();
+    await using _server = server;
+    const port = await freePort();
+    const error = new Error("The tunnel is not open.");
+    const publicUrl = vi.fn<() => string>().mockImplementationOnce(() => {
+      throw error;
+    });
+    await expect(launch({ port, publicUrl })).rejects.toBe(error);
+    publicUrl.mockReturnValue("https://bot.example.com");
+    expect((await launch({ port, publicUrl })).publicUrl).toBe("https://bot.example.com");
   });
 
   test.for([

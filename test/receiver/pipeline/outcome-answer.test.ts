@@ -73,10 +73,16 @@ describeOverBothTransports("The result of a handler", (send) => {
     expect(logger.lines).toContainEqual(expect.objectContaining({ outcome: "failed", status: 500, err: thrown }));
   });
 
-  test("is a failure if the body of the Response was already read, or if it is Response.error()", async () => {
+  test("is a failure if the body of the Response was already read or has no bytes, or if it is Response.error()", async () => {
     const used = new Response("used");
     await used.text();
-    for (const result of [used, Response.error()]) {
+    const text = new ReadableStream<string>({
+      start(stream) {
+        stream.enqueue("text");
+        stream.close();
+      },
+    });
+    for (const result of [used, Response.error(), new Response(text)]) {
       const { server, request } = createReturning(result);
       const response = await send(server, request);
       expect([response.status, await response.json()]).toMatchObject([500, { code: "HANDLER_FAILED" }]);
