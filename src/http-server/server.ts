@@ -128,7 +128,8 @@ export function handleClientErrors(
         }
       };
       // The client would take this response for the one to its earlier request.
-      if (connection?.earlierResponse) connection.earlierResponse.once("close", refuseIncomplete);
+      const earlier = connection?.earlierResponse;
+      if (earlier) earlier.once("close", refuseIncomplete);
       else refuseIncomplete();
     }
   });

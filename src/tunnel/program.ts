@@ -53,7 +53,6 @@ function createProgramProvider(program: TunnelProgram): Provider {
   const remedy = `Check the network, run ${name} manually to see its output, ${otherTunnels(name)}.`;
 
   return async ({ port, signal }) => {
-    signal.throwIfAborted();
     const file = findProgram(name);
     if (file === undefined) throw notInstalled(program);
     const child = startProcess([file, ...program.argumentsFor(port)]);

@@ -289,3 +289,15 @@ test("A load that fails while a change settles is repeated before the failure is
   expect(lines.filter((line) => line === "begins")).toHaveLength(2);
   expect(events).toHaveLength(1);
 });
+
+test("A process that cannot be started is reported, and the next change starts another one", async (context) => {
+  const serve = vi.spyOn(ServerProcess, "serve").mockImplementationOnce(() => {
+    throw Object.assign(new Error("spawn ENOMEM"), { code: "ENOMEM" });
+  });
+  onTestFinished(() => serve.mockRestore());
+  const { project, deliver, until } = await open(context);
+  await until("broken: The server process could not be started");
+  await project.write("server.ts", serverFile("two"));
+  await until("serves");
+  expect(await deliver("word")).toEqual(["two", "first"]);
+});

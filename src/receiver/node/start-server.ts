@@ -157,7 +157,7 @@ export async function startServer(
       void logMissingToken(context, space);
     }
   } catch (error) {
-    // A server that is closed while its tunnel opens is closed with the others.
+    // If the server was closed in the meantime, it also closes the result of this launch.
     if (!signal.aborted) {
       await close();
       throw error;

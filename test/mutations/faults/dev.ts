@@ -239,4 +239,12 @@ export const faults: readonly Fault[] = [
     replace: "        const name",
     tests: ["test/tunnel/reconnecting-tunnel.test.ts"],
   },
+  {
+    name: "a process that cannot be started ends the session",
+    file: "src/dev/reloading-server.ts",
+    find: "error: toWebhookError(error), isRestarted: false });",
+    replace:
+      "error: toWebhookError(error), isRestarted: false });\n      if (this.#process === undefined) throw error;",
+    tests: ["test/dev/reloading-server.test.ts"],
+  },
 ];
