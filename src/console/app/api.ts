@@ -20,6 +20,9 @@ export function apiUrl(path: string, query: Query = {}): string {
   return url.href;
 }
 
+/** A request that hangs must not block those after it. */
+const requestTimeoutMs = 60_000;
+
 /**
  * Reads a resource of the API.
  *
@@ -29,7 +32,8 @@ export async function getJson<Answer>(
   path: string,
   { query, signal }: { query?: Query; signal?: AbortSignal } = {},
 ): Promise<Answer> {
-  return await request(apiUrl(path, query), { signal: signal ?? null });
+  const timeout = AbortSignal.timeout(requestTimeoutMs);
+  return await request(apiUrl(path, query), { signal: signal ? AbortSignal.any([signal, timeout]) : timeout });
 }
 
 /**
@@ -42,17 +46,38 @@ export async function sendJson<Answer>(
   body: unknown,
   { method = "POST" }: { method?: "POST" | "DELETE" } = {},
 ): Promise<Answer> {
-  const csrfToken = session.value?.signedIn ? session.value.csrfToken : undefined;
-  return await request(apiUrl(path), {
-    method,
-    headers: { "content-type": "application/json", ...(csrfToken !== undefined && { "x-csrf-token": csrfToken }) },
-    body: JSON.stringify(body),
-  });
+  const send = () => {
+    const csrfToken = session.value?.signedIn ? session.value.csrfToken : undefined;
+    return request<Answer>(apiUrl(path), {
+      method,
+      headers: { "content-type": "application/json", ...(csrfToken !== undefined && { "x-csrf-token": csrfToken }) },
+      body: JSON.stringify(body),
+    });
+  };
+  try {
+    return await send();
+  } catch (error) {
+    if (toApiFailure(error).code !== "CSRF_TOKEN_INVALID") throw error;
+    // A sign-in in another tab has replaced the session.
+    await loadSession();
+    return await send();
+  }
+}
+
+/** How far the clock of the server is ahead of that of the browser, in milliseconds. */
+let clockLeadMs = 0;
+
+/** The time of the server. The clock of the browser can be wrong. */
+export function serverNow(): number {
+  return Date.now() + clockLeadMs;
 }
 
 async function request<Answer>(url: string, init: RequestInit): Promise<Answer> {
   try {
     const response = await fetch(url, init);
+    const leadMs = Date.parse(response.headers.get("date") ?? "") - Date.now();
+    // The server writes whole seconds, and its answer takes a while.
+    clockLeadMs = Math.abs(leadMs) > 5_000 ? leadMs : 0;
     if (!response.ok) throw await toFailure(response);
     const answer: Answer = await response.json();
     return answer;
@@ -69,12 +94,11 @@ async function toFailure(response: Response): Promise<ApiFailure> {
   if (answer.code === "SIGN_IN_REQUIRED" && session.value?.signedIn) {
     session.value = { signedIn: false, place: session.value.place, methods: undefined };
   }
-  const retryAfter = Number(response.headers.get("retry-after") ?? Number.NaN);
-  return new ApiFailure(answer.error ?? `The server answered with status ${response.status}.`, {
-    status: response.status,
-    code: answer.code ?? `STATUS_${response.status}`,
-    fields: answer.fields ?? [],
-    ...(Number.isFinite(retryAfter) && { retryAfterS: retryAfter }),
+  const { status } = response;
+  return new ApiFailure(answer.error ?? `The server answered with status ${status}.`, {
+    status,
+    code: answer.code ?? `STATUS_${status}`,
+    fields: answer.fields,
   });
 }
 
@@ -125,19 +149,16 @@ export class ApiFailure extends Error {
   /** A stable code, such as `DELIVERY_UNKNOWN`. `UNREACHABLE` if there was no response. */
   readonly code: string;
   readonly fields: readonly FieldProblem[];
-  /** The value of `Retry-After`, in seconds. */
-  readonly retryAfterS: number | undefined;
 
   constructor(
     message: string,
-    options: { status: number; code: string; fields?: readonly FieldProblem[]; retryAfterS?: number },
+    options: { status: number; code: string; fields?: readonly FieldProblem[] | undefined },
   ) {
     super(message);
     this.name = "ApiFailure";
     this.status = options.status;
     this.code = options.code;
     this.fields = options.fields ?? [];
-    this.retryAfterS = options.retryAfterS;
   }
 
   /** Whether the same request can succeed later: the server was not reachable, or was not able to answer. */
@@ -271,6 +292,6 @@ function readData(block: string): string {
   return block
     .split("\n")
     .filter((line) => line.startsWith("data:"))
-    .map((line) => line.slice(line.startsWith("data: ") ? 6 : 5))
+    .map((line) => line.replace(/^data: ?/, ""))
     .join("\n");
 }

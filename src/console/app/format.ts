@@ -62,15 +62,6 @@ export function formatPlural(count: number, one: string, many: string): string {
   return `${formatCount(count)} ${count === 1 ? one : many}`;
 }
 
-const sizeUnits = ["bytes", "kB", "MB", "GB", "TB"];
-
-/** Formats the size of a file: `812 bytes`, `12.3 kB`. */
-export function formatBytes(size: number): string {
-  if (size === 1) return "1 byte";
-  const power = Math.min(sizeUnits.length - 1, Math.floor(Math.log10(Math.max(size, 1)) / 3));
-  return `${formatCount(Math.round((size / 1_000 ** power) * 10) / 10)} ${sizeUnits[power]}`;
-}
-
 /** Writes a moment for an `<input type="datetime-local">`, in local time. */
 export function toLocalInput(at: number | undefined): string {
   if (at === undefined) return "";

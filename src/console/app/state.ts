@@ -1,6 +1,6 @@
 import { signal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
-import { toApiFailure } from "./api.ts";
+import { serverNow, toApiFailure } from "./api.ts";
 
 /** A route of the app, which is kept in the URL's hash: `#/deliveries/one?id=7`. */
 export interface Route {
@@ -174,9 +174,18 @@ export function useShortcut(key: ShortcutKey, handler: Handler): void {
 export function startKeyboard(): void {
   document.addEventListener("keydown", (event) => {
     if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
-    if (isTyping(event.target) || document.querySelector("dialog[open]")) return;
+    const { target } = event;
+    if (target instanceof HTMLElement && target.matches("input, textarea, select, [contenteditable]")) {
+      if (event.key === "Escape" && target.matches("[type=search]")) {
+        // The browser would empty the field, which the filter would not follow.
+        event.preventDefault();
+        target.blur();
+      }
+      return;
+    }
+    if (document.querySelector("dialog[open]")) return;
     // The browser handles Enter on a link or a button.
-    if (event.key === "Enter" && event.target instanceof Element && event.target.closest("a, button, summary")) return;
+    if (event.key === "Enter" && target instanceof Element && target.closest("a, button, summary")) return;
     for (const handler of handlers.get(event.key) ?? []) {
       if (handler() !== false) {
         event.preventDefault();
@@ -184,10 +193,6 @@ export function startKeyboard(): void {
       }
     }
   });
-}
-
-function isTyping(target: EventTarget | null): boolean {
-  return target instanceof HTMLElement && target.matches("input, textarea, select, [contenteditable]");
 }
 
 const themes = ["system", "light", "dark"] as const;
@@ -240,15 +245,21 @@ function readStored(): string | null {
   }
 }
 
-/** The current time in milliseconds, updated every second while the page is visible. */
-export const now = signal(Date.now());
+/** The time of the server in milliseconds, updated every second while the page is visible. */
+export const now = signal(serverNow());
 
-/** Starts {@link now}. */
+/** Whether the tab of the page is visible. */
+export const isVisible = signal(true);
+
+/** Starts {@link now} and {@link isVisible}. */
 export function startClock(): void {
+  const read = () => {
+    isVisible.value = !document.hidden;
+    now.value = serverNow();
+  };
+  read();
   setInterval(() => {
-    if (!document.hidden) now.value = Date.now();
+    if (isVisible.value) now.value = serverNow();
   }, 1_000);
-  document.addEventListener("visibilitychange", () => {
-    now.value = Date.now();
-  });
+  document.addEventListener("visibilitychange", read);
 }

@@ -2,7 +2,7 @@ import { useComputed } from "@preact/signals";
 import { type ComponentChildren, type ComponentType, Fragment } from "preact";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { escapeHidden } from "../../core/text.ts";
-import { type ApiFailure, toApiFailure } from "./api.ts";
+import { ApiFailure } from "./api.ts";
 import { formatDuration, formatMoment } from "./format.ts";
 import { announce, now, showFailure, showToast } from "./state.ts";
 
@@ -164,9 +164,9 @@ export function Loading() {
   );
 }
 
-/** Whether a URL is safe to link to. */
+/** Whether a URL is safe to link to. Node accepts some hosts that browsers refuse. */
 export function isWebUrl(url: string): boolean {
-  return /^https?:\/\//i.test(url);
+  return /^https?:\/\//i.test(url) && URL.canParse(url);
 }
 
 /** Whether a URL is on this machine. */
@@ -274,7 +274,10 @@ export function FailureState({ failure, onRetry }: { failure: ApiFailure; onRetr
   );
 }
 
-/** The content of a resource, when it is loaded. Until then, a placeholder or why it could not be loaded. */
+/**
+ * The content of a resource, when it is loaded. Until then, a placeholder or why it could not be loaded. If loading it again fails, the
+ * last content stays below the reason.
+ */
 export function Loaded<Answer>({
   resource: { data, failure, reload },
   children,
@@ -282,8 +285,17 @@ export function Loaded<Answer>({
   resource: { data: Answer | undefined; failure: ApiFailure | undefined; reload: () => void };
   children: (data: Answer) => ComponentChildren;
 }) {
-  if (data !== undefined) return <>{children(data)}</>;
-  return failure ? <FailureState failure={failure} onRetry={reload} /> : <Loading />;
+  if (data === undefined) return failure ? <FailureState failure={failure} onRetry={reload} /> : <Loading />;
+  return (
+    <>
+      {failure && (
+        <p class="notice notice-warning" role="status">
+          Not up to date: <Text value={failure.message} />
+        </p>
+      )}
+      {children(data)}
+    </>
+  );
 }
 
 /** Creates a view or a part of one whose code is loaded when it is opened, so that the first page is small. */
@@ -293,7 +305,8 @@ export function loadedLater<Props extends object>(load: () => Promise<ComponentT
     useEffect(() => {
       load().then(
         (data) => setState({ data }),
-        (error) => setState({ failure: toApiFailure(error) }),
+        // The server is away, or serves another version by now. A reconnect does not load the code.
+        () => setState({ failure: new ApiFailure("Reload the page.", { status: 0, code: "NOT_LOADED" }) }),
       );
     }, []);
     const { data, failure } = state;

@@ -50,8 +50,8 @@ const filterFields = {
   search: z.optional(z.string().check(z.maxLength(200))),
 };
 
-/** The filters of the list. The page keeps them in its URL under the same names. */
-export const deliveryFilter = z.object(filterFields);
+/** The filters of the list. The page keeps them in its URL under the same names. An unknown one could replay all deliveries. */
+export const deliveryFilter = z.strictObject(filterFields);
 export type DeliveryFilter = z.infer<typeof deliveryFilter>;
 
 /** The query of `GET /api/deliveries`. */

@@ -1,5 +1,6 @@
 import type { LogLevel, LogLine } from "../../console/protocol/session.ts";
 import { copyStart } from "../../core/text.ts";
+import { parseJson } from "../../http/body.ts";
 import type { OutputLine } from "../../server-file/server-process.ts";
 
 /** The maximum number of lines that are kept. */
@@ -81,7 +82,8 @@ function parseLine({ stream, text }: OutputLine, { sequence, now }: { sequence: 
   const rest = Object.entries(record).filter(([name]) => !shownElsewhere.has(name));
   return {
     sequence,
-    at: typeof time === "number" ? time : now,
+    // A program can write nanoseconds, which no `Date` can represent.
+    at: typeof time === "number" && Math.abs(time) <= 8.64e15 ? time : now,
     level: (typeof level === "number" ? levels[level] : undefined) ?? "info",
     message: typeof msg === "string" ? cut(msg) : "",
     ...(rest.length > 0 && { fields: cut(JSON.stringify(Object.fromEntries(rest))) }),
@@ -101,7 +103,8 @@ export type LogRecord = Readonly<Record<string, unknown>>;
 export function parseLogLine(text: string): LogRecord | undefined {
   if (!text.startsWith("{")) return undefined;
   try {
-    const parsed: unknown = JSON.parse(text);
+    // A deeply nested value could be parsed, but writing it would overflow the stack.
+    const parsed: unknown = parseJson(text);
     return typeof parsed === "object" && parsed !== null && "level" in parsed && "time" in parsed
       ? { ...parsed }
       : undefined;

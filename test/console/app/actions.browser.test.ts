@@ -88,6 +88,22 @@ test("A payload is edited: the server's problem is shown at its field, and the f
   expect(await read("deliveries/one?endpoint=dying&id=first")).toMatchObject({ status: "dead" });
 });
 
+test("An edited copy is sent once, also if the keys are held down or pressed again while it is sent", async () => {
+  const { openFirst } = await openFailing();
+  const page = await openFirst("dying", "dead");
+  const sent: string[] = [];
+  await page.route("**/api/deliveries/replay-edited", async (route) => {
+    sent.push(route.request().url());
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    await route.continue();
+  });
+  const { editor } = await openEditor(page);
+  await editor.focus();
+  for (let press = 0; press < 3; press += 1) await page.keyboard.press("Control+Enter");
+  await toastOf(page, "The edited copy was sent.").waitFor();
+  expect(sent).toHaveLength(1);
+});
+
 test("A syntax error is shown at its line, nothing is sent, and closing the editor by mistake loses nothing", async () => {
   const { openFirst } = await openFailing();
   const page = await openFirst("inline", "failed");

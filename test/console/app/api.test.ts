@@ -8,6 +8,7 @@ import {
   loadSession,
   runStream,
   sendJson,
+  serverNow,
   session,
   sessionFailure,
   signOut,
@@ -22,8 +23,8 @@ describe("A request", () => {
   const signedOut = { signedIn: false, place: "receiver", methods: { token: true, linkFrom: "log" } } as const;
   const answer = vi.fn<typeof fetch>();
   const succeed = (body: unknown) => answer.mockResolvedValueOnce(Response.json(body));
-  const fail = (status: number, code: string, headers = {}) =>
-    answer.mockResolvedValueOnce(Response.json({ error: code, code }, { status, headers }));
+  const fail = (status: number, code: string) =>
+    answer.mockResolvedValueOnce(Response.json({ error: code, code }, { status }));
 
   beforeEach(() => {
     session.value = { ...signedIn };
@@ -32,12 +33,12 @@ describe("A request", () => {
   });
 
   test.each([
-    [404, "DELIVERY_UNKNOWN", { isTemporary: false, retryAfterS: undefined }],
-    [429, "TOO_MANY_FAILURES", { isTemporary: false, retryAfterS: 7 }],
-    [500, "INTERNAL", { isTemporary: true, retryAfterS: undefined }],
-    [503, "INBOX_UNAVAILABLE", { isTemporary: true, retryAfterS: 7 }],
+    [404, "DELIVERY_UNKNOWN", { isTemporary: false }],
+    [429, "TOO_MANY_FAILURES", { isTemporary: false }],
+    [500, "INTERNAL", { isTemporary: true }],
+    [503, "INBOX_UNAVAILABLE", { isTemporary: true }],
   ])("with the answer %i fails with its code, and the session goes on", async (status, code, expected) => {
-    fail(status, code, expected.retryAfterS === undefined ? {} : { "retry-after": "7" });
+    fail(status, code);
     await expect(getJson("deliveries")).rejects.toMatchObject({ status, code, ...expected });
     expect(session.value).toMatchObject({ signedIn: true });
   });
@@ -63,6 +64,37 @@ describe("A request", () => {
     succeed({});
     await sendJson("session", { token: "x" });
     expect(answer.mock.calls.at(-1)?.[1]?.headers).not.toHaveProperty("x-csrf-token");
+  });
+
+  test("that changes something is sent again if a sign-in in another tab has replaced the session, once", async () => {
+    const tokens = () => answer.mock.calls.map(([, init]) => new Headers(init?.headers).get("x-csrf-token"));
+    fail(403, "CSRF_TOKEN_INVALID");
+    succeed({ ...signedIn, csrfToken: "newer" });
+    succeed({ done: true });
+    expect(await sendJson("endpoints/pause", {})).toEqual({ done: true });
+    expect(tokens()).toEqual(["t0ken", null, "newer"]);
+    fail(403, "CSRF_TOKEN_INVALID");
+    succeed(signedIn);
+    fail(403, "CSRF_TOKEN_INVALID");
+    await expect(sendJson("endpoints/pause", {})).rejects.toMatchObject({ code: "CSRF_TOKEN_INVALID" });
+  });
+
+  test("that changes something and is refused for another reason is not sent again", async () => {
+    fail(403, "CROSS_SITE_REFUSED");
+    await expect(sendJson("endpoints/pause", {})).rejects.toMatchObject({ code: "CROSS_SITE_REFUSED" });
+    expect(answer).toHaveBeenCalledOnce();
+  });
+
+  test("shows how far the clock of the browser is from that of the server", async () => {
+    vi.spyOn(Date, "now").mockReturnValue(Date.UTC(2026, 10, 23, 12));
+    const read = async (date?: string) => {
+      answer.mockResolvedValueOnce(Response.json({}, { ...(date !== undefined && { headers: { date } }) }));
+      await getJson("deliveries");
+      return new Date(serverNow()).toISOString().slice(11, 19);
+    };
+    expect(await read("Mon, 23 Nov 2026 10:00:00 GMT")).toBe("10:00:00");
+    expect(await read()).toBe("12:00:00");
+    expect(await read("Mon, 23 Nov 2026 11:59:57 GMT")).toBe("12:00:00");
   });
 
   test("that loads the session after a failure removes the failure", async () => {

@@ -150,6 +150,27 @@ test("Deliveries appear and change while the list is open", async () => {
   expect(await rowsOf(page).count()).toBe(1);
 });
 
+test("Any number of tabs can be open, because hidden ones leave their connections to the others", async () => {
+  const { url, deliver } = await openInline();
+  const first = await browser.open(url);
+  // Chromium reports each page of a test as visible.
+  const setHidden = (page: Page, isHidden: boolean) =>
+    page.evaluate((value) => {
+      Object.defineProperty(document, "hidden", { configurable: true, value });
+      document.dispatchEvent(new Event("visibilitychange"));
+    }, isHidden);
+  for (let page = first, tabs = 1; tabs <= 8; tabs += 1) {
+    await page.getByText("Live", { exact: true }).waitFor();
+    await setHidden(page, true);
+    page = await first.context().newPage();
+    await page.goto(`${url}/_console/`);
+  }
+  await deliver({ endpoint: "inline", id: "missed" });
+  expect(await idsOf(first)).toEqual([]);
+  await setHidden(first, false);
+  await expectIds(first, ["missed"]);
+});
+
 test("Rows do not move under the pointer: new ones wait behind a button", async () => {
   const { url, deliver } = await openInline();
   for (const id of ["first", "second"]) await deliver({ endpoint: "inline", id });

@@ -28,6 +28,7 @@ describe("The filter in the URL", () => {
   test("leaves out unknown statuses, windows, and times", () => {
     const query = { status: "dead,wrong,failed", last: "2y", from: "x", until: "5", other: "1" };
     expect(readFilter(query)).toEqual({ status: "dead,failed", until: 5 });
+    expect(readFilter({ from: "-9e15", until: "1e300" })).toEqual({});
   });
 
   test("is read as it was written, also while a delivery is open, whose endpoint is another one", () => {

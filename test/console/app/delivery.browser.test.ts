@@ -234,6 +234,22 @@ test("On a phone, a delivery is a page of its own", async () => {
   await paneOf(page).waitFor();
 });
 
+test("A delivery that is no longer stored stays open below a notice", async () => {
+  const { url, deliver } = await openInline();
+  await deliver({ endpoint: "inline", id: "first" });
+  browser.allow(/status of 404/);
+  const page = await browser.open(url, { hash: "#/deliveries/one?endpoint=inline&id=first" });
+  await paneOf(page).getByText("Attempt 1 succeeded").waitFor();
+  await page.getByText("Live", { exact: true }).waitFor();
+  expect(await paneOf(page).getByText("Not up to date").count()).toBe(0);
+  await page.route("**/api/deliveries/one?*", (route) =>
+    route.continue({ url: `${url}/_console/api/deliveries/one?endpoint=inline&id=gone` }),
+  );
+  await deliver({ endpoint: "inline", id: "first" });
+  await paneOf(page).getByText("Not up to date").waitFor();
+  expect(await paneOf(page).getByText("Attempt 1 succeeded").count()).toBe(1);
+});
+
 test("A server that stops and starts again is noticed, and the console continues", async () => {
   const { url, server, deliver } = await openInline({ inbox: "sqlite::memory:" });
   await deliver({ endpoint: "inline", id: "first" });

@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
 import {
-  formatBytes,
   formatCompact,
   formatCount,
   formatDuration,
   formatMoment,
   formatPlural,
 } from "../../../src/console/app/format.ts";
+import { formatBytes } from "../../../src/console/app/hub/repository-content.tsx";
 
 test.each([
   [0, "0 ms", "0 s"],

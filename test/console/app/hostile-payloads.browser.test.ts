@@ -80,6 +80,15 @@ test("Payloads, IDs, errors, logs, and results are shown as text and never run",
   await expectInert(page);
 });
 
+test("A repository whose URL the server accepts and the browser refuses has no link", async () => {
+  const { url, deliver } = await openInline();
+  const repo = { type: "dataset", name: "acme/data", url: { web: "https://a\u061db/", api: "https://a.co" } };
+  await deliver({ endpoint: "inline", payload: webhookPayload("repo.content", { repo }) });
+  const page = await browser.open(url);
+  await rowsOf(page).getByText("acme/data").waitFor();
+  expect(await rowsOf(page).locator("a.repository-link").count()).toBe(0);
+});
+
 test("Filters from the URL, searches, and toasts are shown as text", async () => {
   const { url, deliver } = await openServer((server) => void server.webhook("inline", { schema: null }, () => script));
   await deliver({ endpoint: "inline", id: "first", payload: hostile });

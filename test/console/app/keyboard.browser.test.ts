@@ -105,6 +105,17 @@ test("The slash goes to the search, and shortcuts do nothing while typing or wit
   expect(await focusedId(page)).toBeUndefined();
 });
 
+test("Escape leaves the search, and keeps what was typed", async () => {
+  const { page } = await openThree();
+  await page.keyboard.press("/");
+  await page.keyboard.type("acme");
+  await page.keyboard.press("Escape");
+  await page.waitForURL("**#/deliveries?search=acme");
+  const search = page.getByLabel("Search deliveries");
+  expect(await search.inputValue()).toBe("acme");
+  expect(await search.evaluate((field) => document.activeElement === field)).toBe(false);
+});
+
 test("Enter on a button uses the button, and the shortcuts of a view end with it", async () => {
   const { page } = await openThree();
   await page.keyboard.press("j");

@@ -5,7 +5,12 @@ import type { ListFilter } from "../../../src/console/app/deliveries/filter.ts";
 import { ListStore } from "../../../src/console/app/deliveries/list-store.ts";
 import { announcement } from "../../../src/console/app/state.ts";
 import { consoleStatuses, type DeliverySummary } from "../../../src/console/protocol/deliveries.ts";
-import { closeSimulatedConsole, openSimulatedConsole, type SimulatedConsole } from "./simulated-console.ts";
+import {
+  closeSimulatedConsole,
+  openSimulatedConsole,
+  type SimulatedConsole,
+  simulateRequestTimeouts,
+} from "./simulated-console.ts";
 
 const lists: OpenList[] = [];
 afterEach(() => {
@@ -530,11 +535,7 @@ test("Rows below the loaded pages that changed while the user pointed at the lis
 });
 
 test("A request that hangs for a minute fails, and the list is loaded again", async () => {
-  vi.spyOn(AbortSignal, "timeout").mockImplementation((ms) => {
-    const controller = new AbortController();
-    setTimeout(() => controller.abort(), ms);
-    return controller.signal;
-  });
+  simulateRequestTimeouts();
   const { opened, list, rows } = await openRows(1);
   const loading = list.store.load();
   opened.stored.add();
@@ -543,6 +544,26 @@ test("A request that hangs for a minute fails, and the list is loaded again", as
   expect(list.store.failure.value?.status).toBe(0);
   await opened.settle();
   expect([list.store.failure.value, rows()]).toEqual([undefined, opened.stored.rows.map(textOf)]);
+});
+
+test("The window of a list moves with the clock of the server, also if that of the browser is wrong", async () => {
+  const { opened, list } = await openRows(1, { last: "15m" });
+  /** Loads the list from a server whose clock is ahead. Returns how old deliveries can be, by the clock of the browser. */
+  const loadAhead = async (leadMs: number) => {
+    vi.stubGlobal("fetch", async (url: string, init: RequestInit) => {
+      const response = await opened.fetch(url, init);
+      response.headers.set("date", new Date(Date.now() + leadMs).toUTCString());
+      return response;
+    });
+    void list.store.load();
+    await opened.settle();
+    const loadedAt = Date.now();
+    void list.store.load();
+    await opened.settle();
+    return loadedAt - Number(new URL(opened.requests.at(-1) ?? "").searchParams.get("from"));
+  };
+  expect(await loadAhead(-7_200_000)).toBe(7_200_000 + 900_000);
+  expect(await loadAhead(0)).toBe(900_000);
 });
 
 test("An empty list shows what it missed at once, although the user points at it", async () => {

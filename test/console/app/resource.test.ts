@@ -3,7 +3,7 @@ import { afterEach, expect, test, vi } from "vitest";
 import type { ApiFailure } from "../../../src/console/app/api.ts";
 import { dev, followDev, followResource, ReloadTimer } from "../../../src/console/app/resource.ts";
 import type { DevInfo } from "../../../src/console/protocol/session.ts";
-import { closeSimulatedConsole, openSimulatedConsole } from "./simulated-console.ts";
+import { closeSimulatedConsole, openSimulatedConsole, simulateRequestTimeouts } from "./simulated-console.ts";
 
 afterEach(closeSimulatedConsole);
 
@@ -140,6 +140,16 @@ test("A resource is loaded again after an interval, and not after a request that
   await refused.opened.pass(10_000);
   expect([refused.shown.failure?.status, refused.opened.requests.length]).toEqual([404, length]);
   await refused.close();
+});
+
+test("A resource whose request hangs for a minute fails, and is loaded again", async () => {
+  simulateRequestTimeouts();
+  const page = openCounted();
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(page.shown).toMatchObject({ failure: { status: 0 } });
+  await page.opened.settle();
+  expect(page.shown).toEqual({ count: 0, failure: undefined });
+  await page.close();
 });
 
 test("The state of a session is not replaced by an older answer", async () => {

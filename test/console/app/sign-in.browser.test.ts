@@ -47,7 +47,7 @@ test("Too many wrong tokens are refused, and the owner can still sign in", async
   await page.getByRole("button", { name: "Sign in" }).click();
   await page
     .getByRole("alert")
-    .getByText(/^Too many failed sign-ins\. Wait \d+ s, then try again\.$/)
+    .getByText(/^Too many failed attempts to sign in\. Try again in \d+ s\.$/)
     .waitFor();
   await page.getByLabel("Console token").fill(consoleToken);
   await page.getByRole("button", { name: "Sign in" }).click();

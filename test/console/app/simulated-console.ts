@@ -272,6 +272,15 @@ export function openSimulatedConsole(resources: readonly ConsoleResource[] = [])
   return opened;
 }
 
+/** Makes requests time out by the simulated time. Each leaves a timer. */
+export function simulateRequestTimeouts(): void {
+  vi.spyOn(AbortSignal, "timeout").mockImplementation((ms) => {
+    const controller = new AbortController();
+    setTimeout(() => controller.abort(), ms);
+    return controller.signal;
+  });
+}
+
 /** Removes what {@link openSimulatedConsole} has replaced. */
 export function closeSimulatedConsole(): void {
   session.value = undefined;

@@ -36,6 +36,12 @@ describe("A line of the logger", () => {
     buffer.add(logged({ level, time: 5, msg: "" }));
     expect(buffer.after(0)[0]?.level).toBe(shown);
   });
+
+  test("whose time is in nanoseconds has the time at which it arrived", () => {
+    const { buffer } = openBuffer();
+    buffer.add(logged({ level: 30, time: 1.7e18, msg: "" }));
+    expect(buffer.after(0)[0]?.at).toBe(1_000);
+  });
 });
 
 describe("Any other line", () => {
@@ -48,6 +54,12 @@ describe("Any other line", () => {
     const { buffer } = openBuffer();
     buffer.add({ stream, text });
     expect(buffer.after(0)).toEqual([{ sequence: 1, at: 1_000, level, message: text }]);
+  });
+
+  test("is text if it is nested too deeply to be written again", () => {
+    const { buffer } = openBuffer();
+    buffer.add({ stream: "stdout", text: `{"level":30,"time":1,"x":${"[".repeat(9_000)}${"]".repeat(9_000)}}` });
+    expect(buffer.after(0)[0]?.level).toBe("output");
   });
 
   test("is cut if it is very long", () => {

@@ -221,6 +221,8 @@ describe("Dead deliveries", () => {
     const { change } = await openServer();
     expect((await change("count-dead", { status: "nope" })).status).toBe(400);
     expect((await change("replay-dead", { from: "yesterday" })).status).toBe(400);
+    // It would replay the deliveries of all endpoints.
+    expect((await change("replay-dead", { endpoints: "one" })).status).toBe(400);
   });
 });
 

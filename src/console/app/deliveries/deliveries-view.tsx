@@ -2,7 +2,7 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 import { toShellWord } from "../../../core/text.ts";
 import type { DeadCount, DeadReplayed, DeliveryKey, EndpointInfo, EndpointList } from "../../protocol/deliveries.ts";
 import type { ConsolePlace } from "../../protocol/session.ts";
-import { sendJson, session, toApiFailure } from "../api.ts";
+import { sendJson, serverNow, session, toApiFailure } from "../api.ts";
 import { DeliveryPane } from "../delivery/delivery-pane.tsx";
 import { formatCount, formatPlural } from "../format.ts";
 import { useResource } from "../resource.ts";
@@ -171,7 +171,7 @@ function ReplayDeadDialog({ filter, onClose }: { filter: ListFilter; onClose: ()
   const [problem, setProblem] = useState<string>();
   // All requests use the same moment, so that a moving window does not move between count and replay.
   const [body] = useState(() => {
-    const { status: _, ...rest } = toApiFilter(filter, Date.now());
+    const { status: _, ...rest } = toApiFilter(filter, serverNow());
     return rest;
   });
   const chips = listChips({ ...filter, status: undefined }, new Date());

@@ -121,7 +121,6 @@ function SearchField({ value, onChange }: { value: string; onChange: (search: st
         }}
         onKeyDown={(event) => {
           if (event.key === "Enter") submit();
-          if (event.key === "Escape") field.current?.blur();
         }}
       />
       <span class="key" aria-hidden="true">

@@ -33,7 +33,8 @@ export function readFilter(query: Readonly<Record<string, string>>): ListFilter 
   if (query.last && Object.hasOwn(timeWindows, query.last)) filter.last = query.last;
   for (const name of ["from", "until"] as const) {
     const at = Number(query[name] ?? Number.NaN);
-    if (Number.isFinite(at)) filter[name] = at;
+    // The maximum of a `Date`, beyond which the page could not show the time.
+    if (Math.abs(at) <= 8.64e15) filter[name] = at;
   }
   return filter;
 }

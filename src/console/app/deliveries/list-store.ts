@@ -1,7 +1,7 @@
 import { batch, signal } from "@preact/signals";
 import type { ConsoleStatus, DeliveryList, DeliverySummary } from "../../protocol/deliveries.ts";
 import type { StreamMessage } from "../../protocol/session.ts";
-import { type ApiFailure, getJson, type Query, subscribe, toApiFailure } from "../api.ts";
+import { type ApiFailure, getJson, type Query, serverNow, subscribe, toApiFailure } from "../api.ts";
 import { formatPlural } from "../format.ts";
 import { ReloadTimer } from "../resource.ts";
 import { announce } from "../state.ts";
@@ -19,8 +19,6 @@ const totalsIntervalMs = 1_000;
 const slowTotalsIntervalMs = 5_000;
 const slowTotalsMs = 500;
 const retryMs = 5_000;
-/** A request that hangs must not block those after it. */
-const requestTimeoutMs = 60_000;
 const empty: ListRows = { rows: [], waiting: [], isTrimmed: false };
 
 /** The number of deliveries per status, without filters. */
@@ -205,13 +203,12 @@ export class ListStore {
     return { ...page, deliveries };
   }
 
-  async #fetch(cursor: string | undefined): Promise<DeliveryList> {
-    return await this.#get({ ...toApiFilter(this.#filter, Date.now()), cursor, limit: this.#limits.pageSize });
+  #fetch(cursor: string | undefined): Promise<DeliveryList> {
+    return this.#get({ ...toApiFilter(this.#filter, serverNow()), cursor, limit: this.#limits.pageSize });
   }
 
-  async #get(query: Query): Promise<DeliveryList> {
-    const signal = AbortSignal.any([this.#stop.signal, AbortSignal.timeout(requestTimeoutMs)]);
-    return await getJson<DeliveryList>("deliveries", { query, signal });
+  #get(query: Query): Promise<DeliveryList> {
+    return getJson("deliveries", { query, signal: this.#stop.signal });
   }
 
   #receive(messages: readonly StreamMessage[]): void {
@@ -237,7 +234,7 @@ export class ListStore {
   #report(incoming: readonly DeliverySummary[]): void {
     if (incoming.length === 0) return;
     const isComplete = this.isLoaded.value && this.#refreshed === this.#missed;
-    const accepts = isComplete ? toPredicate(this.#filter, Date.now()) : () => false;
+    const accepts = isComplete ? toPredicate(this.#filter, serverNow()) : () => false;
     batch(() => {
       this.totals.value = moveTotals(this.totals.value, this.list.value, incoming);
       this.#merge(incoming, accepts);

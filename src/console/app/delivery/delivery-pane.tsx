@@ -315,7 +315,6 @@ function EditDialog({
   const send = async () => {
     setProblem(undefined);
     setFields([]);
-    if (findSyntaxProblem(text)) return;
     try {
       const request: EditedReplay = { endpoint, id, body: text };
       const started = await sendJson<ReplayStarted>("deliveries/replay-edited", request);
@@ -334,7 +333,7 @@ function EditDialog({
       <p class="quiet">
         Sends a copy with this payload to <bdi>{endpoint}</bdi>. The original delivery does not change.
       </p>
-      <JsonEditor label="Payload" value={text} fields={fields} onChange={change} onSubmit={() => void send()} />
+      <JsonEditor label="Payload" value={text} fields={fields} onChange={change} submitId="replay-edited" />
       {problem && problem.fields.length === 0 && (
         <p class="problem" role="alert">
           <Text value={problem.message} />
@@ -347,7 +346,14 @@ function EditDialog({
           </Button>
         )}
         <Button onClick={onClose}>Cancel</Button>
-        <Button kind="primary" icon="replay" disabled={isInvalid} title="Ctrl+Enter or Command+Enter" onClick={send}>
+        <Button
+          id="replay-edited"
+          kind="primary"
+          icon="replay"
+          disabled={isInvalid}
+          title="Ctrl+Enter or Command+Enter"
+          onClick={send}
+        >
           Replay edited copy
         </Button>
       </div>

@@ -152,9 +152,6 @@ function FilterField({ label }: { label: string }) {
           const { path, query } = route.value;
           navigate(formatRoute(path, { ...query, search: value }), { replace: true });
         }}
-        onKeyDown={(event) => {
-          if (event.key === "Escape") field.current?.blur();
-        }}
       />
     </div>
   );

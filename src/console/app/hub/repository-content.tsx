@@ -3,7 +3,7 @@ import { useState } from "preact/hooks";
 import type { ChangedFile, RepositoryChanges, RepositoryPage } from "../../protocol/hub.ts";
 import type { ConsoleFeature } from "../../protocol/session.ts";
 import { PaneContent } from "../delivery/pane.tsx";
-import { formatBytes, formatCount, formatPlural } from "../format.ts";
+import { formatCount, formatPlural } from "../format.ts";
 import { type Resource, useResource } from "../resource.ts";
 import { formatRoute, route } from "../state.ts";
 import { Button, Moment, Text } from "../ui.tsx";
@@ -113,6 +113,15 @@ export function Origin({ author, at }: { author: string; at: number | string }) 
       <Text value={author} />, <Moment at={new Date(at).getTime()} />
     </span>
   );
+}
+
+const sizeUnits = ["bytes", "kB", "MB", "GB", "TB"];
+
+/** Formats the size of a file: `812 bytes`, `12.3 kB`. */
+export function formatBytes(size: number): string {
+  if (size === 1) return "1 byte";
+  const power = Math.min(sizeUnits.length - 1, Math.floor(Math.log10(Math.max(size, 1)) / 3));
+  return `${formatCount(Math.round((size / 1_000 ** power) * 10) / 10)} ${sizeUnits[power]}`;
 }
 
 /** The files that a commit or a pull request changes. `children` shows the commit above them. */

@@ -5,11 +5,11 @@ import type { DiscussionDetails, DiscussionEvent, DiscussionSummary } from "../.
 import type { FileContent, RepositoryDetails } from "../../protocol/hub.ts";
 import { apiUrl } from "../api.ts";
 import { Facts, RawText, Section } from "../delivery/pane.tsx";
-import { formatBytes, formatCount, formatPlural } from "../format.ts";
+import { formatCount, formatPlural } from "../format.ts";
 import { formatRoute, navigate, route } from "../state.ts";
 import { Command, CopyButton, EmptyState, Icon, Moment, Text } from "../ui.tsx";
 import { ItemPane } from "./list-view.tsx";
-import { Changes, Limited, linkTo, Origin, Pages, Rows, Tags, useLive } from "./repository-content.tsx";
+import { Changes, formatBytes, Limited, linkTo, Origin, Pages, Rows, Tags, useLive } from "./repository-content.tsx";
 
 /** The open repository with its files, commits, and discussions. The route contains the part that is open. */
 export function RepositoryPane() {

@@ -103,13 +103,7 @@ function WebhookForm({
         : [...fields.domains, domain],
     });
   return (
-    <form
-      class="form"
-      onSubmit={(event) => {
-        event.preventDefault();
-        void submit();
-      }}
-    >
+    <form class="form" onSubmit={(event) => event.preventDefault()}>
       {fields.url === undefined ? (
         <p class="quiet">This webhook starts a job. To change the job, use the API.</p>
       ) : (
@@ -183,7 +177,8 @@ function WebhookForm({
       )}
       <div class="dialog-actions">
         <Button onClick={onCancel}>Cancel</Button>
-        <Button kind="primary" type="submit">
+        {/* Enter in a field presses the button, which ignores further clicks while it is pending. */}
+        <Button kind="primary" type="submit" onClick={submit}>
           {action}
         </Button>
       </div>

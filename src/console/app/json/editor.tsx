@@ -14,7 +14,7 @@ export function JsonEditor({
   rows = 22,
   goesToProblem = true,
   onChange,
-  onSubmit,
+  submitId = "",
 }: {
   label: string;
   value: string;
@@ -24,8 +24,8 @@ export function JsonEditor({
   /** Whether the cursor moves to the first invalid field. Not for fields that are checked while the user types. */
   goesToProblem?: boolean;
   onChange: (text: string) => void;
-  /** Called on Ctrl+Enter or Command+Enter. */
-  onSubmit?: () => void;
+  /** The ID of the button that Ctrl+Enter or Command+Enter presses. It ignores the keys while it is disabled or pending. */
+  submitId?: string;
 }) {
   const id = useId();
   const field = useRef<HTMLTextAreaElement>(null);
@@ -49,7 +49,7 @@ export function JsonEditor({
   const handleKey = (event: KeyboardEvent) => {
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
       event.preventDefault();
-      onSubmit?.();
+      document.getElementById(submitId)?.click();
       return;
     }
     if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;

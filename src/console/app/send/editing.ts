@@ -17,8 +17,6 @@ interface Editing {
   failure: ApiFailure | undefined;
   /** The latest preview. It stays while a newer one loads. */
   preview: SendPreview | undefined;
-  /** Whether the text has changed since the latest preview. */
-  isPreviewLoading: boolean;
   /** The invalid fields of the text. */
   fields: readonly FieldProblem[];
   /** Edits that a new start has replaced. */
@@ -64,11 +62,9 @@ export function useEditing(from: Draft | Past | undefined, files: SentFiles | un
   }, [address]);
 
   const request: SendRequest = { body: text, ...(start?.isDraft && { draft: start.text, ...(files && { files }) }) };
-  const { preview, isPreviewLoading } = usePreview(start && withoutContents(request), (problems) =>
-    setFields(problems),
-  );
+  const preview = usePreview(start && withoutContents(request), (problems) => setFields(problems));
   return {
-    ...{ start, text, failure, preview, isPreviewLoading, fields, replaced, request },
+    ...{ start, text, failure, preview, fields, replaced, request },
     change: (next) => {
       setFields((known) => (known.length === 0 ? known : keepUnchanged(known, { sent: text, current: next })));
       setText(next);
@@ -88,11 +84,10 @@ function withoutContents({ files, ...request }: SendRequest): SendRequest {
 function usePreview(
   request: SendRequest | undefined,
   onProblems: (fields: readonly FieldProblem[]) => void,
-): Pick<Editing, "preview" | "isPreviewLoading"> {
+): SendPreview | undefined {
   const [preview, setPreview] = useState<SendPreview>();
   const [changes, setChanges] = useState(0);
   const text = request && JSON.stringify(request);
-  const [checked, setChecked] = useState<string>();
   useEffect(
     () =>
       subscribe({
@@ -118,14 +113,13 @@ function usePreview(
       } catch {
         // Sending shows the failure. The next edit loads the preview again.
       }
-      if (isCurrent) setChecked(text);
     }, debounceMs);
     return () => {
       isCurrent = false;
       clearTimeout(timer);
     };
   }, [text, changes]);
-  return { preview, isPreviewLoading: text !== undefined && text !== checked };
+  return preview;
 }
 
 /** The first content of the editor: the payload of an event, or of a past delivery. */

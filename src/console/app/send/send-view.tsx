@@ -56,7 +56,7 @@ function SendForm({ options }: { options: SendOptions }) {
   const canPush = !options.isDirect && !past && hasFiles(draft);
   const { files, problem: filesProblem } = readFiles(canPush ? changes : []);
   const editing = useEditing(past ?? (hasEvent ? draft : undefined), files);
-  const { start, text, fields, preview, isPreviewLoading, replaced, failure } = editing;
+  const { start, text, fields, preview, replaced, failure } = editing;
   const choice = useChoice(past);
   const chosen = preview?.recipients.filter((recipient) => receives(recipient, choice)).map(({ name }) => name) ?? [];
   const [result, setResult] = useState<SendResult>();
@@ -82,7 +82,6 @@ function SendForm({ options }: { options: SendOptions }) {
   };
 
   const send = async () => {
-    if (isInvalid) return;
     setProblem(undefined);
     try {
       const sent = await sendJson<SendResult>("send", {
@@ -129,7 +128,7 @@ function SendForm({ options }: { options: SendOptions }) {
             fields={fields}
             goesToProblem={false}
             onChange={editing.change}
-            onSubmit={() => void send()}
+            submitId="send-event"
           />
         )}
         {!start && !failure && hasEvent && <Loading />}
@@ -142,9 +141,10 @@ function SendForm({ options }: { options: SendOptions }) {
         )}
         <div class="delivery-actions">
           <Button
+            id="send-event"
             kind="primary"
             icon="play"
-            disabled={isInvalid || isPreviewLoading}
+            disabled={isInvalid}
             title="Ctrl+Enter or Command+Enter in the editor"
             onClick={send}
           >

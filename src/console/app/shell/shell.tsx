@@ -15,6 +15,7 @@ import { dev, followDev } from "../resource.ts";
 import {
   announcement,
   closeToast,
+  isVisible,
   navigate,
   route,
   shortcuts,
@@ -60,11 +61,14 @@ const views: readonly View[] = [
 export function Shell({ session }: { session: SignedIn }) {
   const offered = views.filter(({ feature }) => session.features.includes(feature));
   const current = findView(offered, route.value.path);
+  // Browsers open at most six connections to a server, for all tabs together. A hidden tab must leave them to the others.
+  const hasStream = isVisible.value;
   useEffect(() => {
+    if (!hasStream) return;
     const stop = new AbortController();
     void runStream(stop.signal);
     return () => stop.abort();
-  }, []);
+  }, [hasStream]);
   useEffect(() => {
     if (route.value.path === "" && offered[0]) navigate(`#/${offered[0].path}`, { replace: true });
   });

@@ -11,14 +11,14 @@ export function SignInPage({ methods }: { methods: SignInMethods | undefined }) 
   const [problem, setProblem] = useState<string>();
   const token = useRef<HTMLInputElement>(null);
 
-  const send = async (request: SignInRequest, byLink: boolean) => {
+  const send = async (request: SignInRequest) => {
     setProblem(undefined);
     try {
       await signIn(request);
     } catch (error) {
-      setProblem(describeSignInFailure(toApiFailure(error), { byLink }));
+      setProblem(describeSignInFailure(toApiFailure(error), request));
       // A user who is signed in stays signed in.
-      if (byLink) await loadSession();
+      if ("code" in request) await loadSession();
       token.current?.focus();
       token.current?.select();
     }
@@ -28,7 +28,7 @@ export function SignInPage({ methods }: { methods: SignInMethods | undefined }) 
     document.title = "Sign in · hub-webhooks";
     if (code === undefined) return;
     // The code works once, so it must not stay in the history.
-    void send({ code }, true).finally(() => navigate("#/", { replace: true }));
+    void send({ code }).finally(() => navigate("#/", { replace: true }));
   }, [code]);
 
   if (code !== undefined || methods === undefined) return <Loading />;
@@ -47,7 +47,7 @@ export function SignInPage({ methods }: { methods: SignInMethods | undefined }) 
           class="sign-in-form"
           onSubmit={(event) => {
             event.preventDefault();
-            void send({ token: token.current?.value ?? "" }, false);
+            void send({ token: token.current?.value ?? "" });
           }}
         >
           <label for="token">Console token</label>
@@ -107,15 +107,9 @@ export function readSignInCode(path: string): string | undefined {
 }
 
 /** Describes why a sign-in failed. */
-function describeSignInFailure(failure: ApiFailure, { byLink }: { byLink: boolean }): string {
-  if (failure.code === "TOO_MANY_FAILURES") {
-    const wait = failure.retryAfterS === undefined ? "Wait a minute" : `Wait ${failure.retryAfterS} s`;
-    return `Too many failed sign-ins. ${wait}, then try again.`;
-  }
-  if (failure.code === "SIGN_IN_INVALID") {
-    return byLink
-      ? "This sign-in link was used already or has expired. Get a new one."
-      : "Wrong token. Check the value of CONSOLE_TOKEN on the server.";
-  }
-  return failure.message;
+function describeSignInFailure({ code, message }: ApiFailure, request: SignInRequest): string {
+  if (code !== "SIGN_IN_INVALID") return message;
+  return "code" in request
+    ? "This sign-in link was used already or has expired. Get a new one."
+    : "Wrong token. Check the value of CONSOLE_TOKEN on the server.";
 }
