@@ -12,7 +12,7 @@ import type { ServerDescription } from "../receiver/control.ts";
 import { registerDescription } from "../registration/reconcile.ts";
 import { formatStep } from "../registration/report.ts";
 import { deployFailed, EnvironmentFile, type ProjectFiles, readProject } from "./project.ts";
-import { findDeployedSpace, RemoteSpace, rememberSpace, type SpaceInfo, visibilityFor } from "./remote-space.ts";
+import { RemoteSpace, readDeployState, rememberDeployment, type SpaceInfo, visibilityFor } from "./remote-space.ts";
 import { startSpace, untilAvailable, type WaitOptions, waitForStart } from "./start-space.ts";
 
 /**
@@ -97,6 +97,7 @@ export async function* rotateSecret(options: DeployOptions): AsyncGenerator<Depl
   deployment.assertExists();
   return yield* deployment.explaining(async function* () {
     const url = yield* deployment.untilReady();
+    yield* deployment.finishRotation(url);
     yield* deployment.rotate(url);
     yield* deployment.prove(url);
     return { url };
@@ -150,6 +151,8 @@ class Deployment {
   #secret: string | undefined;
   /** Values that were generated or asked for in this run. */
   readonly #given = new Map<string, string>();
+  /** The file whose secrets the Space has. `undefined`: this folder was not deployed to this Space. */
+  #deployedFile: string | undefined;
   /** Whether an earlier rotation was interrupted. */
   #isRotating = false;
   /** The commit that the Space has to run. `undefined`: any. */
@@ -168,17 +171,23 @@ class Deployment {
 
   static async open(options: DeployOptions): Promise<Deployment> {
     const { client, folder, signal } = options;
-    const name = options.space ?? (await findDeployedSpace(folder));
+    const last = await readDeployState(folder);
+    const name = options.space ?? last?.space;
     if (name === undefined || !/^[^/]+\/[^/]+$/.test(name)) {
       throw deployFailed('Which Space? Add its name, such as "hub-webhooks deploy me/my-bot"');
     }
     const { environmentFile = ".env" } = options;
     const files = await readProject(folder, { environmentFile });
-    const environment = await EnvironmentFile.open(resolve(folder, environmentFile));
+    const environmentPath = resolve(folder, environmentFile);
+    const environment = await EnvironmentFile.open(environmentPath);
+    if (options.environmentFile !== undefined && environment.changedAt === 0) {
+      throw deployFailed(`There is no file ${environmentPath}. Create it, or correct --env-file`);
+    }
     const space = new RemoteSpace(client, name, { signal });
     const deployment = new Deployment(options, { space, server: await options.describe(), files, environment });
     deployment.#info = await space.info();
     deployment.#secret = environment.get("WEBHOOK_SECRET");
+    if (last?.space === name) deployment.#deployedFile = last.environmentFile ?? ".env";
     return deployment;
   }
 
@@ -211,6 +220,9 @@ class Deployment {
     try {
       return yield* steps();
     } catch (error) {
+      if (error instanceof DOMException && error.name === "NotReadableError") {
+        throw deployFailed("A file of the project changed while it was deployed. Run the command again", error);
+      }
       if (!HubError.isInstance(error)) throw error;
       const { status, message, retryable } = error;
       if (status === 404 && this.#info && !(await this.#space.info().catch(() => true))) throw this.#space.gone();
@@ -229,6 +241,7 @@ class Deployment {
   async *createSpace(): AsyncGenerator<DeployEvent, void> {
     const { name } = this.#space;
     if (this.#info) await this.#space.current();
+    await this.#confirmRemoval();
     const question = `Anyone can see the code of a public Space. Make ${name} public? The Hub cannot deliver to a private one.`;
     if (this.#info && !this.#info.private) {
       yield { step: "space", status: "unchanged", message: `${name} exists` };
@@ -254,9 +267,33 @@ class Deployment {
         yield* await set("public");
       }
     }
-    if (this.#isPlan) return;
-    this.#info = await this.#space.current();
-    await rememberSpace(this.#options.folder, name);
+    if (!this.#isPlan) this.#info = await this.#space.current();
+  }
+
+  /** Asks before the first change, because the Space can be another one with a similar name. */
+  async #confirmRemoval(): Promise<void> {
+    if (this.#isPlan || this.#deployedFile !== undefined) return;
+    const [first, ...others] = await this.#listRemoved();
+    if (first === undefined) return;
+    const { name } = this.#space;
+    const files =
+      others.length === 0 ? first : `${first} and ${others.length} other file${others.length === 1 ? "" : "s"}`;
+    const question = `The Space ${name} was not deployed from this folder. Delete ${files} on it, and deploy this project instead?`;
+    if (!(await this.#options.confirm(question))) {
+      throw deployFailed(`The Space ${name} contains other files. Deploy to a Space with another name`);
+    }
+  }
+
+  /** Returns the files of the Space that the project does not have. */
+  async #listRemoved(): Promise<string[]> {
+    const removed: string[] = [];
+    if (!this.#info) return removed;
+    const { client, signal } = this.#options;
+    const repo = client.repo({ type: "space", name: this.#space.name });
+    for await (const { path, type } of repo.listFiles({ recursive: true, signal })) {
+      if (type === "file" && path !== ".gitattributes" && !this.#files.has(path)) removed.push(path);
+    }
+    return removed;
   }
 
   async #create(visibility: "protected" | "public"): Promise<void> {
@@ -297,20 +334,27 @@ class Deployment {
       yield* this.#change("secrets", `set ${name}`, () => this.#space.setSecret(name, value));
     }
     if (changed === 0) yield { step: "secrets", status: "unchanged", message: `${remote.size} secrets are set` };
+    const deployed = { space: this.#space.name, environmentFile: this.#file };
+    if (!this.#isPlan) await rememberDeployment(this.#options.folder, deployed);
     return this.#secret !== undefined && !this.#isRotating;
   }
 
   /**
    * Whether to set a secret. The Hub returns no values, and neither values nor hashes of them are kept here. So a secret is set again if
-   * the file was changed after the secret was set, although its own value may be the same. Only the secret of the deliveries can be
-   * compared: the running server accepts it, and no other one.
+   * the file was changed after the secret was set, or is another one, although its own value may be the same. Only the secret of the
+   * deliveries can be compared: the running server accepts it, and no other one.
    */
   async #isDue(name: string, value: string, setAt: number | undefined): Promise<boolean> {
     if (setAt === undefined || this.#given.has(name)) return true;
-    if (setAt >= this.#environment.changedAt) return false;
+    const { environmentFile = this.#deployedFile } = this.#options;
+    const isOther = this.#deployedFile !== undefined && environmentFile !== this.#deployedFile;
+    const isNewer = isOther || setAt < this.#environment.changedAt;
     const url = this.#info?.host;
-    if (name !== "WEBHOOK_SECRET" || url === undefined) return true;
+    if (name !== "WEBHOOK_SECRET" || url === undefined) return isNewer;
     const server = this.#serverAt(url);
+    const [first] = this.#server.endpoints;
+    // A clock that is behind, or a restored file, hides the change.
+    if (!isNewer) return first !== undefined && (await server.probe(first.name, value)).code === "SECRET_INVALID";
     const probes = this.#server.endpoints.map(async (endpoint) => {
       const [own, other] = await Promise.all(
         [value, randomBytes(32).toString("base64url")].map((secret) => server.probe(endpoint.name, secret)),
@@ -380,12 +424,7 @@ class Deployment {
   async *upload(): AsyncGenerator<DeployEvent, void> {
     const { client, signal } = this.#options;
     const repo = client.repo({ type: "space", name: this.#space.name });
-    const removed: string[] = [];
-    if (this.#info) {
-      for await (const { path, type } of repo.listFiles({ recursive: true, signal })) {
-        if (type === "file" && path !== ".gitattributes" && !this.#files.has(path)) removed.push(path);
-      }
-    }
+    const removed = await this.#listRemoved();
     const manifest = (await this.#files.get("package.json")?.text()) ?? "";
     if (/"(?:file|link):/.test(manifest)) {
       const message =
@@ -479,6 +518,13 @@ class Deployment {
       await this.#space.deleteSecret("WEBHOOK_SECRET_PREVIOUS");
       await this.#untilAccepted(url, secret);
     });
+  }
+
+  /** Ends an interrupted rotation, because the webhooks may have its secret already. */
+  async *finishRotation(url: string): AsyncGenerator<DeployEvent, void> {
+    this.#isRotating = (await this.#space.secrets()).has("WEBHOOK_SECRET_PREVIOUS");
+    if (this.#isRotating) yield* this.rotate(url);
+    this.#isRotating = false;
   }
 
   /** Waits until the Space, which restarts with a changed secret, accepts it. */

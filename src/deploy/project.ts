@@ -1,15 +1,13 @@
-import { openAsBlob } from "node:fs";
-import { chmod, readdir, readFile, stat, writeFile } from "node:fs/promises";
-import { join, resolve } from "node:path";
+import { constants, openAsBlob } from "node:fs";
+import { access, readdir, readFile, realpath, rename, rm, stat, writeFile } from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
 import { parseEnv } from "node:util";
 import { WebhookError } from "../core/errors.ts";
-import { createIgnore } from "../local-hub/resources/repositories/upload-mode.ts";
+import { createIgnore, parsePattern } from "../local-hub/resources/repositories/upload-mode.ts";
 
 /** What never leaves the machine, whatever the ignore files say. */
 const alwaysIgnored = createIgnore(
-  [".git", "node_modules", ".env", ".env.*", "!.env.example", ".hub-webhooks", ".npmrc", "*.pem", ".DS_Store"].join(
-    "\n",
-  ),
+  [".git", "node_modules", ".env*", "!.env.example", ".hub-webhooks", ".npmrc", "*.pem", ".DS_Store"].join("\n"),
 );
 /** What a Space needs, even if `.dockerignore` leaves it out of the image. */
 const alwaysUploaded = new Set(["Dockerfile", "README.md", ".dockerignore", ".gitattributes", ".gitignore"]);
@@ -28,21 +26,26 @@ export async function readProject(
   { environmentFile }: { environmentFile: string },
 ): Promise<ProjectFiles> {
   const files = new Map<string, Blob>();
-  const isOutsideImage = createIgnore(anchored(await readText(join(folder, ".dockerignore"))));
+  const isOutsideImage = createDockerIgnore(await readText(join(folder, ".dockerignore")));
+  const root = await realPath(folder);
+  const secretsPath = await realPath(resolve(folder, environmentFile));
   const add = async (path: string, isIgnoredAbove: (path: string) => boolean): Promise<void> => {
     const ignored = createIgnore(await readText(join(folder, path, ".gitignore")));
     const isIgnored = (name: string) =>
       isIgnoredAbove(name) || ignored(path === "" ? name : name.slice(path.length + 1));
-    const entries = await readdir(join(folder, path), { withFileTypes: true });
+    const entries = await readdir(join(folder, path), { withFileTypes: true }).catch(throwUnusable);
     for (const entry of entries.sort((one, other) => (one.name < other.name ? -1 : 1))) {
       const name = path === "" ? entry.name : `${path}/${entry.name}`;
       // A rule for folders only applies to a path with another segment.
       const probe = entry.isDirectory() ? `${name}/x` : name;
       if (isIgnored(probe) || alwaysIgnored(probe)) continue;
-      if (resolve(folder, name) === resolve(folder, environmentFile)) continue;
+      if (join(root, name) === secretsPath) continue;
       if (entry.isDirectory()) await add(name, isIgnored);
-      else if (entry.isFile() && (alwaysUploaded.has(name) || !isOutsideImage(name)))
+      else if (entry.isFile() && (alwaysUploaded.has(name) || !isOutsideImage(name))) {
+        // The error of a `Blob` names no file.
+        await access(join(folder, name), constants.R_OK).catch(throwUnusable);
         files.set(name, await openAsBlob(join(folder, name)));
+      }
     }
   };
   await add("", () => false);
@@ -50,9 +53,25 @@ export async function readProject(
   return files;
 }
 
-/** Patterns of `.dockerignore` are relative to the folder, also without a slash. */
-function anchored(dockerignore: string): string {
-  return dockerignore.replace(/^(\s*!?)\/?(?=[^\s#!/])/gm, "$1/");
+/**
+ * Returns a function that decides whether `.dockerignore` excludes a file. Unlike in `.gitignore`, the last rule that matches the file or
+ * a folder above it decides, and patterns without a slash are relative to the folder too.
+ */
+function createDockerIgnore(dockerignore: string): (path: string) => boolean {
+  const rules = dockerignore.split("\n").flatMap((line) => {
+    const [, negation, pattern = ""] = /^\s*(!?)\s*(?:\.?\/)*(.*?)\/*\s*$/.exec(line) ?? [];
+    if (pattern === "" || line.startsWith("#")) return [];
+    return [{ isNegated: negation === "!", matches: parsePattern(`/${pattern}`) }];
+  });
+  return (path) => {
+    const above = path.split("/").map((_, index, parts) => parts.slice(0, index + 1).join("/"));
+    return rules.findLast(({ matches }) => above.some(matches))?.isNegated === false;
+  };
+}
+
+/** Returns the path without symbolic links, or the unchanged path if nothing is there. */
+function realPath(path: string): Promise<string> {
+  return realpath(path).catch(() => path);
 }
 
 async function checkProject(files: ProjectFiles): Promise<void> {
@@ -74,6 +93,11 @@ export function deployFailed(message: string, cause?: unknown): WebhookError {
   return new WebhookError(message, { code: "DEPLOY_FAILED", ...(cause !== undefined && { cause }) });
 }
 
+/** Adds the next step to an error of the file system, whose message contains the path. */
+function throwUnusable(cause: Error): never {
+  throw deployFailed(`${cause.message}. Check the path and its permissions`, cause);
+}
+
 /** The variables in a file such as `.env`. */
 export class EnvironmentFile {
   readonly #path: string;
@@ -87,9 +111,10 @@ export class EnvironmentFile {
 
   static async open(path: string): Promise<EnvironmentFile> {
     const file = new EnvironmentFile(path);
-    file.#values = parseEnv(await readText(path));
+    file.#values = parseEnv((await readText(path)).replace(/^\uFEFF/, ""));
     file.changedAt = await stat(path).then(
-      ({ mtimeMs }) => mtimeMs,
+      // A file that replaces another one keeps the time of its content.
+      ({ mtimeMs, ctimeMs }) => Math.max(mtimeMs, ctimeMs),
       () => 0,
     );
     return file;
@@ -109,8 +134,16 @@ export class EnvironmentFile {
     if (lines.at(-1) === "") lines.pop();
     const index = lines.findLastIndex((line) => line.trimStart().startsWith(`${name}=`));
     lines.splice(index === -1 ? lines.length : index, 1, `${name}=${value}`);
-    await writeFile(this.#path, `${lines.join("\n")}\n`, { mode: 0o600 });
-    await chmod(this.#path, 0o600);
+    const path = await realPath(this.#path);
+    // A full disk or an interruption must not destroy the other values. The name is never uploaded.
+    const temporary = join(dirname(path), ".env.tmp");
+    await rm(temporary, { force: true });
+    await writeFile(temporary, `${lines.join("\n")}\n`, { mode: 0o600, flag: "wx", flush: true })
+      .then(() => rename(temporary, path))
+      .catch(async (error: Error) => {
+        await rm(temporary, { force: true });
+        throwUnusable(error);
+      });
     this.#values = { ...this.#values, [name]: value };
   }
 }
@@ -118,6 +151,6 @@ export class EnvironmentFile {
 async function readText(path: string): Promise<string> {
   return readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return "";
-    throw error;
+    throw deployFailed(`Cannot read ${path} (${error.code}). Check the path and its permissions`, error);
   });
 }

@@ -1,25 +1,35 @@
-import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import * as z from "zod/mini";
 import { HubError } from "../core/errors.ts";
+import { makePrivateFolder } from "../core/files.ts";
 import type { Whoami } from "../hub/account.ts";
 import type { HubClient } from "../hub/client.ts";
-import { type SpaceRuntime, spaceOperations, spaceRuntime } from "../hub/spaces.ts";
 import { deployFailed } from "./project.ts";
 
-const info = z.object({
-  id: z.optional(z.string()),
-  private: z.boolean(),
-  host: z.optional(z.string()),
-  sha: z.optional(z.string()),
+// The Hub documents none of these answers, and leaves out fields in some stages. Another form of a field counts as missing.
+const text = z.catch(z.optional(z.string()), undefined);
+const info = z.object({ id: text, private: z.boolean(), host: text });
+const runtime = z.looseObject({
+  stage: z.string(),
+  /** Why the Space does not run. */
+  errorMessage: text,
+  /** The commit that runs. */
+  sha: text,
+  hardware: z.catch(z.optional(z.object({ current: text, requested: text })), undefined),
 });
+const secrets = z.record(z.string(), z.object({ updatedAt: text }));
+const variables = z.record(z.string(), z.object({ value: z.string() }));
 /** The number of lines that are recognized when a log is opened again. */
 const maxSeen = 20_000;
 const eventData = z.object({ data: z.string() });
 
 /** What the Hub says about a Space. */
 export type SpaceInfo = z.output<typeof info>;
+
+/** Whether a Space runs, and why not. */
+type SpaceRuntime = z.output<typeof runtime>;
 
 /** The calls for one Space. */
 export class RemoteSpace {
@@ -36,7 +46,7 @@ export class RemoteSpace {
   /** Returns the Space, or `undefined` if it does not exist. */
   async info(): Promise<SpaceInfo | undefined> {
     try {
-      return info.parse(await this.#json("GET", "/api/spaces/{name}"));
+      return await this.#read(info, "/api/spaces/{name}");
     } catch (error) {
       if (HubError.isInstance(error) && error.status === 404) return undefined;
       throw error;
@@ -75,8 +85,8 @@ export class RemoteSpace {
 
   /** Returns when each secret was set, by name. Milliseconds since the epoch. */
   async secrets(): Promise<ReadonlyMap<string, number>> {
-    const found = spaceOperations.listSecrets.response.parse(await this.#json("GET", "/api/spaces/{name}/secrets"));
-    return new Map(Object.entries(found).map(([key, { updatedAt }]) => [key, updatedAt ? Date.parse(updatedAt) : 0]));
+    const found = await this.#read(secrets, "/api/spaces/{name}/secrets");
+    return new Map(Object.entries(found).map(([key, { updatedAt }]) => [key, Date.parse(updatedAt ?? "") || 0]));
   }
 
   async setSecret(key: string, value: string): Promise<void> {
@@ -88,7 +98,7 @@ export class RemoteSpace {
   }
 
   async variables(): Promise<ReadonlyMap<string, string>> {
-    const found = spaceOperations.listVariables.response.parse(await this.#json("GET", "/api/spaces/{name}/variables"));
+    const found = await this.#read(variables, "/api/spaces/{name}/variables");
     return new Map(Object.entries(found).map(([key, { value }]) => [key, value]));
   }
 
@@ -97,7 +107,7 @@ export class RemoteSpace {
   }
 
   async runtime(): Promise<SpaceRuntime> {
-    return spaceRuntime.parse(await this.#json("GET", "/api/spaces/{name}/runtime"));
+    return this.#read(runtime, "/api/spaces/{name}/runtime");
   }
 
   async restart(): Promise<void> {
@@ -140,6 +150,17 @@ export class RemoteSpace {
     return linesOf(response);
   }
 
+  async #read<Answer>(schema: z.ZodMiniType<Answer>, path: string): Promise<Answer> {
+    const answer = z.safeParse(schema, await this.#json("GET", path));
+    if (answer.success) return answer.data;
+    const message = `The Hub returned an unexpected response to GET ${this.#placeOf(path)}. Check HF_ENDPOINT, or update hub-webhooks.`;
+    throw new HubError(message, { code: "HUB_RESPONSE_INVALID", cause: answer.error });
+  }
+
+  #placeOf(path: string): string {
+    return path.replace("{name}", this.name);
+  }
+
   async #json(method: "GET" | "POST" | "DELETE", path: string, body?: object): Promise<unknown> {
     const response = await this.#client.fetch(path, {
       method,
@@ -148,8 +169,16 @@ export class RemoteSpace {
       // Each call sets a state, or creates what has a name.
       ...{ idempotent: true, signal: this.#signal },
     });
-    const text = await response.text();
-    return text === "" ? {} : JSON.parse(text);
+    const text = await response.text().catch((cause: unknown) => {
+      this.#signal?.throwIfAborted();
+      const message = `The Hub broke off its response to ${method} ${this.#placeOf(path)}.`;
+      throw new HubError(message, { code: "HUB_UNREACHABLE", retryable: true, cause });
+    });
+    try {
+      return JSON.parse(text);
+    } catch {
+      return undefined;
+    }
   }
 }
 
@@ -168,20 +197,26 @@ export function visibilityFor(space: string, user: Whoami): "protected" | "publi
 
 /** Names only: no secret is stored here. */
 const stateFile = ".hub-webhooks/deploy.json";
-const state = z.object({ space: z.string() });
+const state = z.object({ space: z.string(), environmentFile: z.optional(z.string()) });
+type DeployState = z.output<typeof state>;
+
+/** Returns what the last deployment from a folder recorded. */
+export async function readDeployState(folder: string): Promise<DeployState | undefined> {
+  const text = readFile(join(folder, stateFile), "utf8");
+  const value: unknown = await text.then(JSON.parse).catch(() => undefined);
+  return z.safeParse(state, value).data;
+}
 
 /** Returns the Space of the last deployment from a folder. */
 export async function findDeployedSpace(folder: string): Promise<string | undefined> {
-  const text = readFile(join(folder, stateFile), "utf8");
-  const value: unknown = await text.then(JSON.parse).catch(() => undefined);
-  return z.safeParse(state, value).data?.space;
+  return (await readDeployState(folder))?.space;
 }
 
-/** Records the Space of a deployment. */
-export async function rememberSpace(folder: string, space: string): Promise<void> {
+/** Records the Space of a deployment, and the file whose secrets it has. */
+export async function rememberDeployment(folder: string, deployed: DeployState): Promise<void> {
   const path = join(folder, stateFile);
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-  await writeFile(path, `${JSON.stringify({ space })}\n`, { mode: 0o600 });
+  makePrivateFolder(dirname(path), "DEPLOY_FAILED");
+  await writeFile(path, `${JSON.stringify(deployed)}\n`, { mode: 0o600 });
 }
 
 async function* linesOf(response: Response): AsyncGenerator<string, void> {

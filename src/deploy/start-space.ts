@@ -20,6 +20,9 @@ export interface WaitOptions {
 /** The time that a Space has to build and to start. */
 const startTimeoutMs = 20 * 60_000;
 
+/** The number of polls with an error after which a start fails. After a commit, the Hub can still report how the earlier version ended. */
+const maxErrors = 5;
+
 /** Yields until the time of a start is over, with a pause after each turn. */
 export async function* waitForStart(options: WaitOptions): AsyncGenerator<undefined, void> {
   const { signal, pollMs = 1_000, clock = systemClock } = options;
@@ -59,6 +62,7 @@ export async function* startSpace(options: StartOptions): AsyncGenerator<StartEv
     let isStarted = false;
     let said: string | undefined;
     let lastStage = "unknown";
+    let errors = 0;
     for await (const _turn of waitForStart(options)) {
       for (const message of lines.splice(0)) yield { step: "build", status: "log", message };
       const runtime = await untilAvailable(() => space.runtime());
@@ -66,9 +70,9 @@ export async function* startSpace(options: StartOptions): AsyncGenerator<StartEv
       const { stage, errorMessage, sha } = runtime;
       lastStage = stage;
       const isCurrent = commit === undefined || sha === undefined || sha === commit;
-      if (stage.endsWith("ERROR") || stage === "NO_APP_FILE") {
-        if (isCurrent || stage !== "RUNTIME_ERROR") throw notRunning(stage, errorMessage);
-      }
+      const isError = stage === "RUNTIME_ERROR" ? isCurrent : stage.endsWith("ERROR") || stage === "NO_APP_FILE";
+      errors = isError ? errors + 1 : 0;
+      if (errors === maxErrors) throw notRunning(stage, errorMessage);
       if (["PAUSED", "STOPPED"].includes(stage) && !isStarted) {
         isStarted = true;
         await space.restart();
@@ -77,6 +81,8 @@ export async function* startSpace(options: StartOptions): AsyncGenerator<StartEv
       const url = info?.host;
       if (url === undefined || !(stage === "SLEEPING" || (stage === "RUNNING" && isCurrent))) continue;
       const problem = await serverAt(url).findProblem();
+      // The request woke an earlier version.
+      if (problem === undefined && !isCurrent) continue;
       if (problem === undefined) {
         yield { step: "build", status: "done", message: `ready at ${url}` };
         return url;

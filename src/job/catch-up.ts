@@ -61,11 +61,9 @@ async function catchUp({ path, ...options }: CatchUpFileOptions): Promise<Caught
   const derived = [...reports].flatMap(([endpoint, report]) =>
     report.derived.map(({ id }): Expected => ({ id, endpoint, attempts: 0 })),
   );
-  const paused = await server.inbox.pausedEndpoints();
   for (const expected of [...earlier, ...derived]) {
-    if (paused.includes(expected.endpoint)) continue;
     const status = await untilAttempted(server, expected, signal);
-    statuses[status] = (statuses[status] ?? 0) + 1;
+    if (status) statuses[status] = (statuses[status] ?? 0) + 1;
   }
   return { reports, statuses };
 }
@@ -94,12 +92,12 @@ async function listDue(server: WebhooksServer, startedAt: number): Promise<Expec
   return due;
 }
 
-/** Waits until the next attempt of a delivery has ended, and returns its status. */
+/** Waits until the next attempt of a delivery has ended, and returns its status. `undefined`: its endpoint is paused. */
 async function untilAttempted(
   { inbox }: WebhooksServer,
   { id, endpoint, attempts: before }: Expected,
   signal: AbortSignal,
-): Promise<DeliveryStatus> {
+): Promise<DeliveryStatus | undefined> {
   for (;;) {
     signal.throwIfAborted();
     const stored = await inbox.get(id, { endpoint });
@@ -107,6 +105,8 @@ async function untilAttempted(
     if (!stored) return "succeeded";
     const { status, attempts } = stored;
     if (status !== "running" && (status !== "queued" || attempts.length > before)) return status;
+    // A person can pause it at any time.
+    if (status === "queued" && (await inbox.pausedEndpoints()).includes(endpoint)) return undefined;
     await wait(pollMs, undefined, { signal }).catch(() => signal.throwIfAborted());
   }
 }

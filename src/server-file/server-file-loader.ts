@@ -65,7 +65,7 @@ export class ServerFileLoader {
     try {
       if (!existsSync(path)) throw serverFileInvalid("The file was removed. Restore it, or specify another file.");
       const loaded: { default?: unknown } = await import(pathToFileURL(path).href);
-      return chooseServer({ exported: loaded.default, launched, shared });
+      return chooseServer({ exported: defaultExport(loaded), launched, shared });
     } finally {
       stopIntercepting();
     }
@@ -82,6 +82,12 @@ export class ServerFileLoader {
       ...(frame && { frame: { ...frame, lines: frame.lines.map((line) => ({ ...line, text: mask(line.text) })) } }),
     };
   }
+}
+
+/** Returns the default export, also of a module that was compiled to CommonJS, which Node wraps in another one. */
+function defaultExport({ default: exported }: { default?: unknown }): unknown {
+  const isCompiled = typeof exported === "object" && exported !== null && "__esModule" in exported;
+  return isCompiled && "default" in exported ? exported.default : exported;
 }
 
 function chooseServer({

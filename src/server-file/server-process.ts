@@ -52,13 +52,15 @@ const defaultUrl = `http://localhost:${defaultPort}`;
  * server.
  */
 const killAfterMs = 5_000;
+/** The time that a file has to load when it is only described. */
+const describeTimeoutMs = 60_000;
 /** How long to read the remaining output after the child has exited. */
 const lastOutputMs = 500;
 
 /**
  * Loads a server file in a child process and describes its server. The server does not listen.
  *
- * @throws `SERVER_FILE_INVALID` when the file throws or creates no server.
+ * @throws `SERVER_FILE_INVALID` when the file throws, creates no server, or does not finish loading within 60 s.
  * @example
  * ```ts
  * const { endpoints } = await describeServerFile(findServerFile({ file: "server.ts" }));
@@ -158,6 +160,11 @@ export class ServerProcess {
     const started = new ServerProcess(options);
     const kill = () => started.kill();
     signal?.addEventListener("abort", kill, { once: true });
+    const timer = setTimeout(() => {
+      const reason = "It did not finish loading within 60 s. Look for an await at the top level that never settles.";
+      started.#report.resolve({ type: "failed", reason });
+      kill();
+    }, describeTimeoutMs);
     const { path, launchResult } = options;
     started.#send({ type: "describe", path, launchResult });
     try {
@@ -167,6 +174,7 @@ export class ServerProcess {
       if (report.type === "described") return report.description;
       throw toLoadError(options.path, report);
     } finally {
+      clearTimeout(timer);
       signal?.removeEventListener("abort", kill);
     }
   }

@@ -237,6 +237,35 @@ describe("A deployment", () => {
     expect((await hubCall("POST", `/api/spaces/${space}/restart`)).status).toBe(404);
   });
 
+  test("to a Space with other files asks before its first change", async () => {
+    await hubCall("POST", "/api/repos/create", { ...bot, sdk: "docker", private: false });
+    await client
+      .repo({ type: "space", name: space })
+      .commit({ message: "Demo", files: { "app.py": "", "data.txt": "" } });
+    const folder = await createProject();
+    await expect(run(deploy(optionsFor(folder, { confirm: async () => false })))).rejects.toMatchObject({
+      code: "DEPLOY_FAILED",
+    });
+    expect(await (await client.fetch(`/api/spaces/${space}/secrets`)).json()).toEqual({});
+    const questions: string[] = [];
+    const confirm = async (question: string) => questions.push(question) > 0;
+    await run(deploy(optionsFor(folder, { confirm })));
+    expect(questions).toEqual([expect.stringContaining("Delete app.py and 1 other file on it")]);
+    await rm(join(folder, "private-but-public.txt"));
+    await run(deploy(optionsFor(folder, { confirm })));
+    expect(questions).toHaveLength(1);
+  });
+
+  test("explains that a file changed after it was listed", async () => {
+    const folder = await createProject();
+    const savesSecrets = undefined;
+    const confirm = async () => (await writeFile(join(folder, "server.ts"), serverFile("edited"))) === undefined;
+    await expect(run(deploy(optionsFor(folder, { savesSecrets, confirm })))).rejects.toMatchObject({
+      code: "DEPLOY_FAILED",
+      cause: { name: "NotReadableError" },
+    });
+  });
+
   test("fails if the server does not accept the secret of the Space", async () => {
     const own = serverFile().replace("WebhooksServer()", 'WebhooksServer({ secret: "another-5ecret" })');
     const folder = await createProject({ "server.ts": own });
@@ -263,6 +292,7 @@ describe("A deployment", () => {
     await writeFile(join(folder, "src/.gitignore"), "/local.txt\n");
     await writeFile(join(folder, "src/local.txt"), "x");
     await writeFile(join(folder, ".env.production"), "A=1");
+    await writeFile(join(folder, ".envrc"), "export A=1");
     await symlink("/etc/hostname", join(folder, "link.txt"));
     await run(deploy(optionsFor(folder)));
     expect((await endState(folder)).paths).toEqual(
@@ -337,6 +367,39 @@ describe("A deployment", () => {
     expect(await run(deploy(options))).toContain("secrets unchanged");
     expect((await endState(folder)).paths).toEqual(expected.paths);
   });
+
+  test("sets every variable of another file, even an older one", async () => {
+    const secretOf = (name: string) => `WEBHOOK_SECRET=the-secret-of-${name}\nAPI_KEY=${name}\n`;
+    const folder = await createProject({ ".env": secretOf("development"), "production.txt": secretOf("production") });
+    await utimes(join(folder, "production.txt"), new Date(), new Date(0));
+    const messagesOf = async (changes: Partial<DeployOptions> = {}) => {
+      const messages: string[] = [];
+      for await (const { step, message } of deploy(optionsFor(folder, changes)))
+        if (step === "secrets") messages.push(message);
+      return messages;
+    };
+    await messagesOf();
+    await messagesOf({ environmentFile: ".env" });
+    expect(await messagesOf({ environmentFile: "production.txt" })).toEqual([...["set API_KEY", "set WEBHOOK_SECRET"]]);
+    expect((await hub.push(repo)).map(({ status }) => status)).toEqual([200]);
+    expect(await messagesOf({ environmentFile: "production.txt" })).toEqual(["3 secrets are set"]);
+  });
+
+  test("sets the webhook secret again if another process changed it on the Space", async () => {
+    const folder = await createProject();
+    await run(deploy(optionsFor(folder)));
+    await hubCall("POST", `/api/spaces/${space}/secrets`, { key: "WEBHOOK_SECRET", value: "of-another-process" });
+    expect(await run(deploy(optionsFor(folder)))).toContain("secrets done");
+    expect((await hub.push(repo)).map(({ status }) => status)).toEqual([200]);
+  });
+
+  test("with a file of secrets that does not exist fails before any change", async () => {
+    const folder = await createProject();
+    await expect(run(deploy(optionsFor(folder, { environmentFile: ".env.prodution" })))).rejects.toMatchObject({
+      message: expect.stringContaining("--env-file"),
+    });
+    expect((await hubCall("POST", `/api/spaces/${space}/restart`)).status).toBe(404);
+  });
 });
 
 test("A rotation under load refuses no delivery", async () => {
@@ -390,6 +453,19 @@ test.each([1, 2, 3, 4])("A rotation that ends after event %i is finished by the 
   expect(await endState(folder)).toEqual(expected);
   const secrets = await (await client.fetch(`/api/spaces/${space}/secrets`)).json();
   expect(Object.keys(secrets).sort()).toEqual(["CONSOLE_TOKEN", "WEBHOOK_SECRET"]);
+});
+
+test("A rotation after an interrupted one refuses no delivery, and ends with a new secret", async () => {
+  const folder = await createProject();
+  await run(deploy(optionsFor(folder)));
+  for await (const { step } of rotateSecret(optionsFor(folder))) if (step === "webhooks") break;
+  const interrupted = await readFile(join(folder, ".env"), "utf8");
+  const statuses: (number | null)[] = [];
+  for await (const _event of rotateSecret(optionsFor(folder))) {
+    if (statuses.length === 0) statuses.push(...(await hub.push(repo)).map(({ status }) => status));
+  }
+  expect(statuses).toEqual([200]);
+  expect(await readFile(join(folder, ".env"), "utf8")).not.toBe(interrupted);
 });
 
 test("A Space with its inbox in a bucket loses nothing while it sleeps, wakes, and loses its disk", async () => {

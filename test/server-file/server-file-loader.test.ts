@@ -55,6 +55,16 @@ describe.concurrent("The server of a file", () => {
     expect(description.endpoints.map(({ name }) => name)).toEqual(["meant"]);
   });
 
+  test("is the default export of a file that was compiled to CommonJS", async () => {
+    const source = `
+      exports.__esModule = true;
+      const { WebhooksServer } = require("hub-webhooks");
+      exports.default = new WebhooksServer();
+      exports.default.webhook("meant", () => {});`;
+    const { description } = await describeFiles({ "server.cjs": source });
+    expect(description.endpoints.map(({ name }) => name)).toEqual(["meant"]);
+  });
+
   test("is the server that the file launches: it does not listen, and launch() returns its future URL", async () => {
     const source = `${head}
       server.webhook("meant", () => {});

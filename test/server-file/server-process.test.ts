@@ -265,6 +265,20 @@ describe("ServerProcess", () => {
     await expect(late).rejects.toThrow("no longer wanted");
   });
 
+  test("is killed when a file that is only described does not finish loading", async () => {
+    const { setTimeout } = globalThis;
+    const lines: string[] = [];
+    const shortened = vi
+      .spyOn(globalThis, "setTimeout")
+      .mockImplementation(((run: () => void, ms = 0) =>
+        setTimeout(run, ms === 60_000 ? 500 : ms)) as typeof setTimeout);
+    onTestFinished(() => shortened.mockRestore());
+    await expect(
+      describeServerFile(join(project.path, "stuck.ts"), { onOutput: ({ text }) => lines.push(text) }),
+    ).rejects.toMatchObject({ code: "SERVER_FILE_INVALID", message: expect.stringContaining("never settles") });
+    expect(lines.every((line) => !isRunning(processIn([line])))).toBe(true);
+  });
+
   test("exits if its parent disconnects before it has loaded", async () => {
     const child = fork(new URL("../../src/server-file/server-process-child.ts", import.meta.url), { stdio: "ignore" });
     onTestFinished(() => void child.kill("SIGKILL"));

@@ -196,7 +196,7 @@ async function printStatus(
       key: title.toLowerCase(),
       title,
     })),
-    rows: [[space.name, stage, errorMessage, url, hardware.current ?? hardware.requested ?? "", sha.slice(0, 7)]],
+    rows: [[space.name, stage, errorMessage, url, hardware?.current ?? hardware?.requested ?? "", sha.slice(0, 7)]],
   });
   if (/ERROR|NO_APP_FILE/.test(stage)) invocation.exitCode = 1;
 }

@@ -1,6 +1,8 @@
 import type { Fault } from "../fault.ts";
 
 const deploy = "test/deploy/deploy.test.ts";
+const project = "test/deploy/project.test.ts";
+const remoteSpace = "test/deploy/remote-space.test.ts";
 const spaces = "test/local-hub/spaces/spaces.test.ts";
 
 export const faults: readonly Fault[] = [
@@ -96,6 +98,146 @@ export const faults: readonly Fault[] = [
     tests: [deploy],
   },
   {
+    name: "a deployment deletes the files of another Space without a question",
+    file: "src/deploy/deploy.ts",
+    find: "await this.#confirmRemoval();",
+    replace: "",
+    tests: [deploy],
+  },
+  {
+    name: "a deployment sets the webhook secret on the webhooks only",
+    file: "src/deploy/deploy.ts",
+    find: "if (!isNewer) return first !== undefined",
+    replace: "if (!isNewer) return false && first !== undefined",
+    tests: [deploy],
+  },
+  {
+    name: "the secrets of another file are not set",
+    file: "src/deploy/deploy.ts",
+    find: "const isNewer = isOther ||",
+    replace: "const isNewer =",
+    tests: [deploy],
+  },
+  {
+    name: "a missing file of secrets counts as empty",
+    file: "src/deploy/deploy.ts",
+    find: "if (options.environmentFile !== undefined && environment.changedAt === 0) {",
+    replace: "if (environment.changedAt < 0) {",
+    tests: [deploy],
+  },
+  {
+    name: "a file that changes during a deployment counts as a bug",
+    file: "src/deploy/deploy.ts",
+    find: 'error.name === "NotReadableError"',
+    replace: "error.code < 0",
+    tests: [deploy],
+  },
+  {
+    name: "the file of secrets is uploaded through a link",
+    file: "src/deploy/project.ts",
+    find: "const secretsPath = await realPath(resolve(folder, environmentFile));",
+    replace: "const secretsPath = resolve(folder, environmentFile);",
+    tests: [project],
+  },
+  {
+    name: "a folder that .dockerignore includes again is not deployed",
+    file: "src/deploy/project.ts",
+    find: "above.some(matches)",
+    replace: "matches(path)",
+    tests: [project],
+  },
+  {
+    name: "a full disk destroys the file of secrets",
+    file: "src/deploy/project.ts",
+    find: ".then(() => rename(temporary, path))",
+    replace: ".then(async () => writeFile(path, await readFile(temporary)))",
+    tests: [project],
+  },
+  {
+    name: "an older file that replaces the file of secrets counts as unchanged",
+    file: "src/deploy/project.ts",
+    find: "Math.max(mtimeMs, ctimeMs)",
+    replace: "Math.min(mtimeMs, ctimeMs)",
+    tests: [project],
+  },
+  {
+    name: "the first secret after a byte order mark is missing",
+    file: "src/deploy/project.ts",
+    find: '.replace(/^\\uFEFF/, "")',
+    replace: "",
+    tests: [project],
+  },
+  {
+    name: "a folder that does not exist counts as a bug",
+    file: "src/deploy/project.ts",
+    find: "{ withFileTypes: true }).catch(throwUnusable);",
+    replace: "{ withFileTypes: true });",
+    tests: [project],
+  },
+  {
+    name: "a file of secrets that cannot be read counts as a bug",
+    file: "src/deploy/project.ts",
+    find: "throw deployFailed(`Cannot read",
+    replace: "throw error ?? deployFailed(`Cannot read",
+    tests: [project],
+  },
+  {
+    name: "a deployment prepares a folder for deliveries that git does not ignore",
+    file: "src/deploy/remote-space.ts",
+    find: 'makePrivateFolder(dirname(path), "DEPLOY_FAILED");',
+    replace: 'await (await import("node:fs/promises")).mkdir(dirname(path), { recursive: true });',
+    tests: [project],
+  },
+  {
+    name: "a rotation after an interrupted one refuses deliveries",
+    file: "src/deploy/deploy.ts",
+    find: "yield* deployment.finishRotation(url);",
+    replace: "",
+    tests: [deploy],
+  },
+  {
+    name: "the error of an earlier version ends a start",
+    file: "src/deploy/start-space.ts",
+    find: "const maxErrors = 5;",
+    replace: "const maxErrors = 1;",
+    tests: [remoteSpace],
+  },
+  {
+    name: "an earlier version that was woken counts as deployed",
+    file: "src/deploy/start-space.ts",
+    find: "if (problem === undefined && !isCurrent) continue;",
+    replace: "",
+    tests: [remoteSpace],
+  },
+  {
+    name: "a field that the Hub leaves out ends a deployment",
+    file: "src/deploy/remote-space.ts",
+    find: "const text = z.catch(z.optional(z.string()), undefined);",
+    replace: "const text = z.string();",
+    tests: [remoteSpace],
+  },
+  {
+    name: "a broken answer of the Hub counts as a bug",
+    file: "src/deploy/remote-space.ts",
+    find: "    } catch {\n      return undefined;\n    }\n",
+    replace: "    } finally {\n    }\n",
+    tests: [remoteSpace],
+  },
+  {
+    name: "a server file that never finishes loading blocks a command forever",
+    file: "src/server-file/server-process.ts",
+    find: "    }, describeTimeoutMs);",
+    replace: "    }, 2 ** 30);",
+    tests: ["test/server-file/server-process.test.ts"],
+  },
+  {
+    name: "a server file that was compiled to CommonJS exports no server",
+    file: "src/server-file/server-file-loader.ts",
+    find: 'return isCompiled && "default" in exported ? exported.default : exported;',
+    replace: "return exported;",
+    tests: ["test/server-file/server-file-loader.test.ts"],
+  },
+  {
     name: "a push stops the old version of a Space before the new one listens",
     file: "src/local-hub/spaces/spaces.ts",
     find: "this.#open(after)?.update();",
@@ -125,8 +267,8 @@ export const faults: readonly Fault[] = [
   },
   {
     name: "the log of a Space contains its secrets",
-    file: "src/local-hub/spaces/space.ts",
-    find: 'masked.replaceAll(value, "***")',
+    file: "src/local-hub/jobs/run-command.ts",
+    find: 'masked.replaceAll(text, "***")',
     replace: "masked",
     tests: [spaces],
   },

@@ -1,0 +1,97 @@
+import { mkdir, open, readFile, rename, symlink, utimes, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { EnvironmentFile, readProject } from "../../src/deploy/project.ts";
+import { findDeployedSpace, rememberDeployment } from "../../src/deploy/remote-space.ts";
+import { createFolder } from "../support/temporary-folder.ts";
+
+const env = "SOME_OTHER=value-of-another-variable\n";
+
+async function createProject(changes: Readonly<Record<string, string>> = {}): Promise<string> {
+  const folder = createFolder();
+  const files = { Dockerfile: "FROM node", "README.md": "---\nsdk: docker\n---\n", "server.ts": "", ".env": env };
+  for (const [path, content] of Object.entries({ ...files, ...changes })) await writeFile(join(folder, path), content);
+  return folder;
+}
+
+describe("The files of a project", () => {
+  const listFiles = async (ignored: string) => {
+    const folder = await createProject({ ".dockerignore": ignored, "notes.md": "" });
+    await mkdir(join(folder, "src/tools"), { recursive: true });
+    await writeFile(join(folder, "src/tools/a.ts"), "");
+    const paths = [...(await readProject(folder, { environmentFile: ".env" })).keys()];
+    return paths.filter((path) => /^(?:notes|server|src)/.test(path));
+  };
+
+  test.each([
+    ["*\n!src\n", ["src/tools/a.ts"]],
+    ["**\n!src/tools\n", ["src/tools/a.ts"]],
+    ["src\n!src/tools/a.ts\n", ["notes.md", "server.ts", "src/tools/a.ts"]],
+    ["./notes.md\n# server.ts\nsrc/tools/ \n", ["server.ts"]],
+  ])("are those of the image: %j", async (ignored, paths) => {
+    expect(await listFiles(ignored)).toEqual(paths);
+  });
+
+  test("do not contain the file with the secrets, even if its path goes through a link", async () => {
+    const folder = await createProject({ "secrets.txt": "A=1" });
+    const link = join(createFolder(), "link");
+    await symlink(folder, link);
+    for (const [from, to] of [
+      [folder, link],
+      [link, folder],
+    ] as const) {
+      const read = await readProject(from, { environmentFile: join(to, "secrets.txt") });
+      expect([...read.keys()]).toContain("server.ts");
+      expect([...read.keys()]).not.toContain("secrets.txt");
+    }
+  });
+});
+
+describe("The folder of a project", () => {
+  test("that does not exist, or whose files cannot be read, is named in the error", async () => {
+    const missing = join(createFolder(), "missing");
+    await expect(readProject(missing, { environmentFile: ".env" })).rejects.toMatchObject({
+      code: "DEPLOY_FAILED",
+      message: expect.stringContaining(missing),
+    });
+    const unwritable = await EnvironmentFile.open(join(missing, ".env"));
+    await expect(unwritable.set("A", "1")).rejects.toMatchObject({ code: "DEPLOY_FAILED" });
+    const env = join(createFolder(), ".env");
+    await mkdir(env);
+    await expect(EnvironmentFile.open(env)).rejects.toMatchObject({
+      code: "DEPLOY_FAILED",
+      message: expect.stringContaining(env),
+    });
+  });
+
+  test("keeps the state of a deployment out of git", async () => {
+    const folder = await createProject();
+    await rememberDeployment(folder, { space: "me/bot" });
+    expect(await findDeployedSpace(folder)).toBe("me/bot");
+    expect(await readFile(join(folder, ".hub-webhooks/.gitignore"), "utf8")).toBe("*\n");
+  });
+});
+
+describe("A file of secrets", () => {
+  test("is replaced in one step, also behind a link, so that no value can be lost", async () => {
+    const folder = await createProject();
+    await symlink(join(folder, ".env"), join(folder, "link"));
+    await using before = await open(join(folder, ".env"));
+    await (await EnvironmentFile.open(join(folder, "link"))).set("A", "1");
+    expect(await before.readFile("utf8")).toBe(env);
+    expect(await readFile(join(folder, ".env"), "utf8")).toBe(`${env}A=1\n`);
+  });
+
+  test("can start with a byte order mark", async () => {
+    const folder = await createProject({ ".env": "\uFEFFA=1\n" });
+    expect((await EnvironmentFile.open(join(folder, ".env"))).get("A")).toBe("1");
+  });
+
+  test("counts as changed when an older file replaces it", async () => {
+    const folder = await createProject({ older: "A=1\n" });
+    await utimes(join(folder, "older"), new Date(0), new Date(0));
+    const { changedAt } = await EnvironmentFile.open(join(folder, ".env"));
+    await rename(join(folder, "older"), join(folder, ".env"));
+    expect((await EnvironmentFile.open(join(folder, ".env"))).changedAt).toBeGreaterThanOrEqual(changedAt);
+  });
+});
