@@ -70,9 +70,15 @@ export function getAccountKind(name: string): "user" | "org" | undefined {
   return name === localUser || name === otherUser ? "user" : undefined;
 }
 
+/** Returns the name of a user or an organization in its own case, because the Hub compares names regardless of case. */
+export function toAccountName(name: string): string {
+  const lowercase = name.toLowerCase();
+  return getAccountKind(lowercase) ? lowercase : name;
+}
+
 /** Returns the user or organization that owns a repository. Empty for repositories without an owner, such as `gpt2`. */
 export function getOwner({ name }: { name: string }): string {
-  return name.slice(0, Math.max(name.indexOf("/"), 0));
+  return toAccountName(name.slice(0, Math.max(name.indexOf("/"), 0)));
 }
 
 /** Derives the ID of a user or an organization from the name. The ID is the same in every local Hub. */

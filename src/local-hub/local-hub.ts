@@ -5,6 +5,7 @@ import type { Console } from "../console/server/console.ts";
 import { WebhookError } from "../core/errors.ts";
 import { createSafeLogger, type Logger } from "../core/log.ts";
 import { checkCount, checkOptionNames, checkPort, type Duration, toMilliseconds } from "../core/options.ts";
+import { readJson } from "../core/text.ts";
 import type { Job } from "../hub/jobs/schemas.ts";
 import { type Listener, listen } from "../receiver/node/listen.ts";
 import { createId, createSha, deriveAccessKey, findCaller, localUser } from "./accounts.ts";
@@ -233,7 +234,8 @@ export class LocalHub {
    * ```
    */
   async run(scenario: Scenario | string): Promise<HubDelivery[]> {
-    const given: unknown = typeof scenario === "string" ? JSON.parse(await readFile(scenario, "utf8")) : scenario;
+    const given: unknown = typeof scenario === "string" ? readJson(await readFile(scenario, "utf8")) : scenario;
+    if (given === undefined) throw new WebhookError(`"${scenario}" is not valid JSON.`, { code: "ARGUMENT_INVALID" });
     const deliveries: HubDelivery[] = [];
     for (const event of parseScenario(given)) deliveries.push(...(await this.#trigger(event)));
     return deliveries;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { developmentTokens } from "../../src/local-hub/accounts.ts";
 import { specifiedRoutes as routes } from "../../src/local-hub/routes/index.ts";
-import { openLocalHub, restart, secret, shareLocalHub, stateFile } from "./support/hub.ts";
+import { openLocalHub, pushed, restart, secret, shareLocalHub, stateFile } from "./support/hub.ts";
 import { jobRequests, organizationRequests, ownRequests } from "./support/sample-requests.ts";
 
 const requests = [...ownRequests, ...jobRequests, ...organizationRequests];
@@ -90,6 +90,31 @@ describe("A token with the role fineGrained", () => {
       expect(status, text).toBe(isRefused ? 403 : 200);
       if (isRefused) expect(text).toContain("hf_local");
     }
+  });
+
+  test("cannot write to an organization whose name is sent in another case", async () => {
+    for (const [line, body] of [
+      ["POST /api/datasets/ACME/reviews/discussions", { title: "Question", description: "Why?" }],
+      ["POST /api/datasets/ACME/reviews/discussions/12/pin", { pinned: true }],
+      ["POST /api/repos/create", { type: "dataset", name: "new", organization: "Acme" }],
+      ["POST /api/repos/move", { type: "dataset", fromRepo: "local-user/notes", toRepo: "ACME/notes" }],
+    ] as const)
+      expect(await shared.request(line, { token: "hf_fine", body }), line).toMatchObject({ status: 403 });
+  });
+});
+
+test("The name of an account can be sent in any case", async () => {
+  const hub = await openLocalHub();
+  await hub.request("PUT /api/organizations/acme/members/other-user/role", { body: { role: "write" } });
+  const created = { type: "dataset", name: "new", organization: "ACME", private: true };
+  expect(await hub.request("POST /api/repos/create", { token: "hf_other", body: created })).toMatchObject({
+    body: { name: "acme/new" },
+  });
+  const line = "POST /api/datasets/ACME/reviews/discussions/12/pin";
+  expect(await hub.request(line, { token: "hf_other", body: { pinned: true } })).toMatchObject({ status: 200 });
+  await hub.trigger({ repo: { type: "dataset", name: "Acme/hidden", private: true }, event: pushed.event });
+  expect(await hub.request("GET /api/datasets?author=Acme&search=hidden", { token: "hf_other" })).toMatchObject({
+    body: [{ author: "acme" }],
   });
 });
 

@@ -63,6 +63,7 @@ describe("POST /_local/events", () => {
       ["movedTo.name", { repo, event: { scope: "repo", action: "move" }, movedTo: { name: "data" } }],
       ["discussion.num", { repo, event: { scope: "discussion", action: "create" }, discussion: { num: "7" } }],
       ["updatedRefs", { repo, event, updatedRefs: "main" }],
+      ["updatedRefs[0].ref", { repo, event, updatedRefs: [{ ref: "main", newSha: "" }] }],
       ["updatedRefs[0].newSha", { repo, event, updatedRefs: [{ ref: "refs/heads/main", newSha: 5 }] }],
       [
         "updatedConfig.private",

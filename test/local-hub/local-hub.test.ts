@@ -1,12 +1,15 @@
 import { once } from "node:events";
+import { writeFileSync } from "node:fs";
 import { createServer as createHttpServer } from "node:http";
 import { createServer, Server } from "node:net";
+import { join } from "node:path";
 import { PutObjectCommand } from "@aws-sdk/client-s3";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { BucketFaults } from "../../src/local-hub/s3/faults.ts";
 import { LocalHub, type LocalHubOptions } from "../../src/local-hub.ts";
 import { listen } from "../support/listen.ts";
 import { startReceiverProcess } from "../support/receiver-process.ts";
+import { createFolder } from "../support/temporary-folder.ts";
 import { connectS3 } from "./support/bucket.ts";
 import { ConsoleClient } from "./support/console-client.ts";
 import { data, openLocalHub } from "./support/hub.ts";
@@ -34,6 +37,13 @@ describe("A local Hub", () => {
       servers: [{ url: hub.url }],
       paths: { "/api/settings/webhooks": { get: expect.anything(), post: expect.anything() } },
     });
+  });
+
+  test("rejects a scenario file that is not JSON", async () => {
+    const file = join(createFolder(), "broken.json");
+    writeFileSync(file, '{ "events": [');
+    const { hub } = await openLocalHub();
+    await expect(hub.run(file)).rejects.toMatchObject({ code: "ARGUMENT_INVALID" });
   });
 
   test("is settled after the retries of all deliveries, and without deliveries", async () => {

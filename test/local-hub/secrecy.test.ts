@@ -71,7 +71,7 @@ test("A receiver that returns its secret does not expose it in the log", async (
   });
   const hub = await openLocalHub();
   const url = `${target.url}?Secret=${encodeURIComponent("in the/query")}`;
-  const { id } = await hub.create({ url, secret });
+  const { id } = await hub.create({ url, secret: `"${secret}"` });
   await hub.trigger();
   const { text } = await hub.request(`GET /_local/webhooks/${id}/deliveries`);
   expect(text).toContain('"location":"/hook/?Secret=***"');

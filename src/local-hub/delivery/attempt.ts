@@ -70,7 +70,8 @@ async function recordAttempt(
       deliveryId,
       attempt,
       at: new Date(startedAt).toISOString(),
-      durationMs: now() - startedAt,
+      // The clock can be set back during the attempt.
+      durationMs: Math.max(0, now() - startedAt),
       url,
       status,
       request: { headers, body },
@@ -104,7 +105,8 @@ async function post(context: PostContext, { delivery, url, secret }: PostOptions
     return { ...logged, status: null, response: null, error: result.failure, retryable: true };
   }
   const { status, truncated } = result.response;
-  const secrets = [...secretsInUrl(url), ...(secret === undefined ? [] : [secret])];
+  const written = [...secretsInUrl(url), ...(secret === undefined ? [] : [secret])];
+  const secrets = written.flatMap((text) => [text, JSON.stringify(text).slice(1, -1)]);
   const maskHeader = (value: string) => maskSecrets(maskUrl(value), secrets);
   const response = {
     headers: Object.fromEntries(
@@ -135,7 +137,7 @@ function startJob({ jobs, hubUrl }: AttemptContext, { webhook, delivery }: Attem
 /** Shorter secrets are not masked, because they occur within ordinary words, where a mask would reveal the secret. */
 const minMaskedLength = 4;
 
-/** Masks the secrets of the request in a response, so that they are not logged if the receiver echoes them. */
+/** Masks the secrets of the request in a response, so that they are not logged if the receiver echoes them, also as JSON. */
 function maskSecrets(text: string, secrets: readonly string[]): string {
   return secrets
     .filter((secret) => secret.length >= minMaskedLength)

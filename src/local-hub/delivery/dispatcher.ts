@@ -90,11 +90,14 @@ export class Dispatcher {
       }
       onStored(deliveries);
     });
-    for (const delivery of deliveries) {
-      const waitMs = this.#options.deliveryFaults.delayMs();
-      if (waitMs > 0) this.#schedule({ ...delivery, dueAt: dueAt + waitMs });
-      else this.#enqueue(delivery);
-    }
+    // The caller can roll back the change of the event.
+    store.afterCommit(() => {
+      for (const delivery of deliveries) {
+        const waitMs = this.#options.deliveryFaults.delayMs();
+        if (waitMs > 0) this.#schedule({ ...delivery, dueAt: dueAt + waitMs });
+        else this.#enqueue(delivery);
+      }
+    });
     return deliveries;
   }
 
@@ -185,6 +188,7 @@ export class Dispatcher {
   }
 
   #schedule(scheduled: ScheduledDelivery): void {
+    if (this.#closing.signal.aborted) return;
     const waitMs = Math.max(0, scheduled.dueAt - this.#options.now());
     const onTimer = () => {
       this.#timers.delete(scheduled.deliveryId);
@@ -195,12 +199,15 @@ export class Dispatcher {
   }
 
   #enqueue({ deliveryId, webhookId }: { deliveryId: string; webhookId: string }): void {
+    const { limits, now, log } = this.#options;
     this.#queues.add(webhookId, () =>
       this.#deliver(deliveryId).catch((error: unknown) => {
-        this.#options.log.error(
+        log.error(
           { err: error, deliveryId },
-          "A delivery could not be processed. With a state file, the delivery is retried when the local Hub restarts.",
+          `A delivery could not be processed. It is sent again in ${limits.timeoutMs / 1000} s.`,
         );
+        // The store can be full for a while. The pause is long, because the receiver can have processed the delivery.
+        this.#schedule({ deliveryId, webhookId, dueAt: now() + limits.timeoutMs });
       }),
     );
   }
@@ -329,7 +336,8 @@ export class Dispatcher {
 }
 
 function isSameDay({ dayBeganAt }: StoredWebhook, at: number): boolean {
-  return at - dayBeganAt < dayMs;
+  // The clock can have been set back since.
+  return Math.abs(at - dayBeganAt) < dayMs;
 }
 
 /** Runs deliveries in one queue per webhook, so that a slow receiver does not delay other webhooks. */

@@ -39,6 +39,8 @@ function changesFiles(given: {
   return hasContent(given.repo.type) && (isPullRequest || (isPush && isFilled));
 }
 
+const fullRef = z.string().check(z.regex(/^refs\/./, 'expected a full name such as "refs/heads/main"'));
+
 /** An event to trigger: the repository, the event, and other fields of the payload. */
 export const eventRequest = z
   .looseObject({
@@ -54,7 +56,7 @@ export const eventRequest = z
     movedTo: z.optional(z.looseObject({ name: z.string().check(z.regex(/^[^/]+\/[^/]+$/, 'expected "owner/name"')) })),
     discussion: z.optional(z.looseObject({ num: z.optional(z.number()) })),
     updatedConfig: z.optional(z.looseObject({ private: z.optional(z.boolean()) })),
-    updatedRefs: z.optional(z.array(z.looseObject({ ref: z.string(), newSha: z.nullable(z.string()) }))),
+    updatedRefs: z.optional(z.array(z.looseObject({ ref: fullRef, newSha: z.nullable(z.string()) }))),
     files: z.optional(changedFiles),
     silent: z.optional(z.boolean()),
     edits: z.optional(z.array(edit).check(z.maxLength(1_000))),
@@ -133,6 +135,12 @@ export function describeRecordedEvent(options: RecordOptions): RepositoryChange 
     overrides: overridesOf(event),
     edits: event.edits,
   };
+}
+
+/** Adds the current commit to each ref of an event without `oldSha`, which payloads always contain. */
+export function withOldShas(event: ParsedEvent, headOf: (ref: string) => string | undefined): ParsedEvent {
+  const updatedRefs = event.updatedRefs?.map(({ ref, ...given }) => ({ ref, oldSha: headOf(ref) ?? null, ...given }));
+  return { ...event, updatedRefs };
 }
 
 /** Returns the fields of an event that override fields of the payload. */
@@ -223,10 +231,11 @@ function inventRepository(
  * @throws `ARGUMENT_INVALID` if the event is nested too deeply, or the edits do not fit the payload.
  */
 export function serializeEvent(
-  event: ParsedEvent,
+  given: ParsedEvent,
   { hubUrl, createId, createSha }: { hubUrl: string; createId: () => string; createSha: () => string },
 ): (webhookId: string) => string {
-  const repository = inventRepository(event, { createId, createSha, now: 0 });
+  const repository = inventRepository(given, { createId, createSha, now: 0 });
+  const event = withOldShas(given, (ref) => (ref === mainRef ? repository.headSha : undefined));
   const change = describeRecordedEvent({ event, repository, newSha: createSha() });
   return payloadSerializer(eventPayload(change, { hubUrl }), { edits: event.edits ?? [], createId });
 }

@@ -8,9 +8,9 @@ import {
   moveRepository,
   updateRepositorySettings,
 } from "../resources/repositories/repository-changes.ts";
-import { hasContent, type StoredRepository } from "../store/repository-store.ts";
+import { hasContent, mainRef, type StoredRepository } from "../store/repository-store.ts";
 import { maskedTargetUrl } from "../store/webhook-store.ts";
-import { describeRecordedEvent, findNewHead, overridesOf, type ParsedEvent } from "./event-request.ts";
+import { describeRecordedEvent, findNewHead, overridesOf, type ParsedEvent, withOldShas } from "./event-request.ts";
 import {
   describeLimited,
   eventOf,
@@ -104,9 +104,15 @@ interface Trigger {
  */
 function makeTriggeredChanges(
   context: HubContext,
-  event: ParsedEvent,
+  given: ParsedEvent,
 ): readonly [RepositoryChange, ...RepositoryChange[]] {
-  const repository = findOrCreate(context, event);
+  const repository = findOrCreate(context, given);
+  const { content } = context.store;
+  // The content of kernels is not stored.
+  const event = withOldShas(
+    given,
+    (ref) => content.getRef(repository.id, ref) ?? (ref === mainRef ? repository.headSha : undefined),
+  );
   const knownScope = findKnownScope(event.event.scope);
   if (!hasContent(repository.type)) return [recordEvent(context, { event, repository })];
   const collectedChanges: RepositoryChange[] = [];

@@ -1,5 +1,6 @@
 import { HTTPException } from "hono/http-exception";
 import { readOwnField } from "../../core/describe.ts";
+import { WebhookError } from "../../core/errors.ts";
 import { sampleTexts } from "../../payload/samples.ts";
 import { findUserById } from "../access.ts";
 import { localUser } from "../accounts.ts";
@@ -18,7 +19,7 @@ import {
   setPinned,
 } from "../resources/repositories/discussions.ts";
 import { mergePullRequest, openPullRequest } from "../resources/repositories/pull-requests.ts";
-import { commitChanges, updateRefs } from "../resources/repositories/refs.ts";
+import { updateRefs } from "../resources/repositories/refs.ts";
 import type { StoredComment, StoredDiscussion } from "../store/discussion-store.ts";
 import { mainRef, type StoredRepository } from "../store/repository-store.ts";
 import type { ParsedEvent } from "./event-request.ts";
@@ -35,8 +36,11 @@ interface TriggeredPush {
 }
 
 /**
- * Pushes to refs: adds a commit to each branch, and creates and deletes branches and tags. If the new commit of a ref exists, the
- * ref is set to this commit. Refs of pull requests that do not exist stay missing, and the main branch is not deleted.
+ * Pushes to refs: adds a commit to each branch, even if it has the same files, and creates and deletes branches and tags. If the new
+ * commit of a ref exists, the ref is set to this commit. Refs of pull requests that do not exist stay missing, and the main branch is
+ * not deleted.
+ *
+ * @throws `ARGUMENT_INVALID` if a new commit is for a pull request that does not exist.
  */
 export function pushToRefs(
   context: HubContext,
@@ -48,7 +52,10 @@ export function pushToRefs(
     const set = (sha: string | null) =>
       updateRefs(context, { repository, user, updatedRefs: [{ ref, oldSha, newSha: sha }] });
     const head = content.resolve(repository.id, oldSha === null ? mainRef : ref);
-    if (!head || (oldSha === null && /^refs\/pr\//.test(ref))) continue;
+    if (!head || (oldSha === null && /^refs\/pr\//.test(ref))) {
+      if (newSha !== "") continue;
+      throw new WebhookError(`There is no "${ref}". Open a pull request first.`, { code: "ARGUMENT_INVALID" });
+    }
     if (newSha === null) {
       if (oldSha !== null && ref !== mainRef) set(null);
       continue;
@@ -58,9 +65,9 @@ export function pushToRefs(
       set((target ?? head).oid);
       continue;
     }
-    if (oldSha === null) set(head.oid);
     const changes = files ? toFileChanges(files) : createPush(content, { head, name: repository.name });
-    commitChanges(context, { repository, ref, changes, title: "Update the data", message: "", user });
+    const details = { title: "Update the data", message: "", author: user, date: context.now() };
+    set(content.createCommit(repository.id, { parents: [head.oid], changes, ...details }).oid);
   }
 }
 
@@ -130,17 +137,20 @@ export function changeDiscussionOf(context: HubContext, trigger: DiscussionTrigg
   }
 }
 
+/** Far below the numbers with ten digits, which have no path in the API. */
+const maxGivenNum = 1e8;
+
 function openDiscussionOf(
   context: HubContext,
   { event, repository }: DiscussionTrigger,
 ): TriggeredDiscussion | undefined {
   const { content } = context.store;
   const { num = repository.discussions + 1 } = event.discussion ?? {};
-  // The numbers up to the latest are used, and a number that cannot be stored is only in the payload.
+  // The numbers up to the latest are used. A number for which the API has no path is only in the payload.
   const isUsed = event.silent
     ? context.store.discussions.get({ repositoryId: repository.id, num }) !== undefined
     : num <= repository.discussions;
-  if (!Number.isSafeInteger(num) || num < 1 || isUsed) return undefined;
+  if (!Number.isInteger(num) || num < 1 || num >= maxGivenNum || isUsed) return undefined;
   const opened = {
     repository,
     num,

@@ -1,5 +1,14 @@
 import { createHash, randomUUID } from "node:crypto";
-import { createReadStream, createWriteStream, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from "node:fs";
+import {
+  createReadStream,
+  createWriteStream,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  renameSync,
+  rmSync,
+} from "node:fs";
 import { rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -78,7 +87,8 @@ export class LargeFiles {
   open(oid: string, range: Partial<ByteRange> = {}): Readable {
     const path = this.#find(oid);
     if (path === undefined) throw mismatch(oid, "is not stored");
-    return createReadStream(path, range);
+    // In the same tick, so that a missing file has an error before the response starts, and a file that is deleted later can be read.
+    return createReadStream("", { ...range, fd: openSync(path, "r") });
   }
 
   delete(oid: string): void {

@@ -4,7 +4,7 @@ import type { JobStage } from "../../hub/jobs/schemas.ts";
 import type { JobStore, StoredJob, StoredLogLine } from "../store/job-store.ts";
 import type { StoredWebhook } from "../store/webhook-store.ts";
 import { Changes } from "./event-stream.ts";
-import { runCommand } from "./run-command.ts";
+import { createMask, runCommand } from "./run-command.ts";
 
 /** The maximum number of jobs that run at the same time. Other jobs wait. */
 const maxConcurrentProcesses = 4;
@@ -177,7 +177,14 @@ export class JobRunner {
     const lines = log.child({ job: id });
     const command = [...(definition.command ?? []), ...(definition.arguments ?? [])];
     const onStored = () => this.changes.notify(id);
-    const output = new JobOutput({ store, jobId: id, secrets: Object.values(secrets), now, onStored });
+    const output = new JobOutput({
+      store,
+      jobId: id,
+      mask: createMask(Object.values(secrets)),
+      now,
+      onStored,
+      log: lines,
+    });
     const setStage = (stage: StoredJob["stage"], message: string | null, failureCount: number) => {
       output.flush();
       this.#update(id, { stage, message, failureCount });
@@ -216,11 +223,12 @@ export class JobRunner {
 interface JobOutputOptions {
   store: JobStore;
   jobId: string;
-  /** The values of the secrets of the job. */
-  secrets: readonly string[];
+  /** Masks the secrets of the job. */
+  mask: (line: string) => string;
   now: () => number;
   /** Called after lines were stored. */
   onStored: () => void;
+  log: Logger;
 }
 
 /**
@@ -237,7 +245,7 @@ class JobOutput {
 
   /** Adds a line, and returns the line with masked secrets. */
   add(line: string): string {
-    const data = this.#mask(line);
+    const data = this.#options.mask(line);
     if (this.#pending.length === 0) queueMicrotask(() => this.flush());
     this.#pending.push({ timestamp: this.#options.now(), data });
     return data;
@@ -245,18 +253,17 @@ class JobOutput {
 
   /** Stores the lines that were added. */
   flush(): void {
-    const { store, jobId, onStored } = this.#options;
+    const { store, jobId, onStored, log } = this.#options;
     const lines = this.#pending;
     if (lines.length === 0) return;
     this.#pending = [];
-    store.addLines(jobId, lines);
+    try {
+      store.addLines(jobId, lines);
+    } catch (error) {
+      // A full disk must not end the local Hub.
+      log.error({ err: error }, "The output of a job could not be stored.");
+    }
     onStored();
-  }
-
-  #mask(line: string): string {
-    return this.#options.secrets
-      .filter((value) => value !== "")
-      .reduce((masked, value) => masked.replaceAll(value, "***"), line);
   }
 }
 

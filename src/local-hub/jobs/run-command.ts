@@ -6,6 +6,8 @@ import { maxTimerMs } from "../../core/options.ts";
 const killAfterMs = 5_000;
 /** The timeout for reading the remaining output after the process exits. Child processes can keep the pipes open. */
 const outputTimeoutMs = 500;
+/** The minimum length of the lines that are masked of a secret with several lines. */
+const minMaskedLength = 4;
 /** The maximum length of a line of output. Longer lines are truncated. */
 const maxLineLength = 2_000;
 /**
@@ -125,6 +127,17 @@ export function runCommand(options: CommandOptions): Promise<string | undefined>
       finish(code === 0 ? undefined : killedBy ? `killed by ${killedBy}` : `exit code ${code}`);
     });
   });
+}
+
+/** Returns a function that masks secrets in a line of output. */
+export function createMask(secrets: readonly string[]): (line: string) => string {
+  const texts = secrets
+    // A secret with several lines is printed in several lines. Short lines such as "}" are also in other output.
+    .flatMap((secret) => [secret, ...secret.split(/[\r\n]+/).filter(({ length }) => length >= minMaskedLength)])
+    .filter((text) => text !== "")
+    // A secret that contains another one must be masked as a whole.
+    .sort((one, other) => other.length - one.length);
+  return (line) => texts.reduce((masked, text) => masked.replaceAll(text, "***"), line);
 }
 
 function start({ command: [program = "", ...values], environment, folder }: CommandOptions): ChildProcess | string {

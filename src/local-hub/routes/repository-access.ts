@@ -2,7 +2,7 @@ import { HTTPException } from "hono/http-exception";
 import { type RepositoryPath, toRepoRef } from "../../hub/repositories/repository-path.ts";
 import type { KnownRepoRef } from "../../hub/schemas.ts";
 import { canReadPrivate } from "../access.ts";
-import { type Caller, getAccountKind, getOwner, localUser } from "../accounts.ts";
+import { type Caller, getAccountKind, getOwner, localUser, toAccountName } from "../accounts.ts";
 import { CodedException } from "../error-response.ts";
 import type { Commit } from "../git/commit-store.ts";
 import type { HubContext } from "../hub-context.ts";
@@ -106,8 +106,9 @@ export function checkGate(
  */
 export function checkNamespaceAccess(
   store: Store,
-  { caller, namespace }: { caller: Caller | undefined; namespace: string },
+  { caller, namespace: given }: { caller: Caller | undefined; namespace: string },
 ): void {
+  const namespace = toAccountName(given);
   if (!caller) throw tokenMissing();
   if (caller.tokenRole === "read") {
     throw new HTTPException(403, { message: "This token has read access only. Use hf_local to write." });
@@ -168,10 +169,9 @@ export function findDiscussed(
       message: "Discussions are disabled for this repository. Enable them in its settings.",
     });
   }
-  const isLimited = caller?.tokenRole === "fineGrained" && getAccountKind(path.namespace) === "org";
-  if (access === "write" && (!caller || isLimited)) {
-    checkNamespaceAccess(hub.store, { caller, namespace: path.namespace });
-  }
+  const namespace = getOwner(repository);
+  const isLimited = caller?.tokenRole === "fineGrained" && getAccountKind(namespace) === "org";
+  if (access === "write" && (!caller || isLimited)) checkNamespaceAccess(hub.store, { caller, namespace });
   return repository;
 }
 

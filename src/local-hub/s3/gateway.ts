@@ -52,6 +52,8 @@ export function s3Gateway(hub: HubContext): Hono<ApiEnvironment> {
       if (!isOpen) throw new S3Error("SlowDown", { message: "The local Hub is shutting down." });
       if (!isStored) throw noSuchBucket(read);
       const response = prepared.execute(faults);
+      // Without a reader, the file of a large object would stay open.
+      if (faults.isAnswerLost || error) await response.body?.cancel();
       if (faults.isAnswerLost) return closeConnection(context);
       if (error) throw faultError(error);
       response.headers.set("date", new Date(hub.now()).toUTCString());

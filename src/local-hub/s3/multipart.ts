@@ -12,7 +12,7 @@ const minPartBytes = 5 * 1024 * 1024;
 const uploadMs = 24 * 60 * 60 * 1_000;
 /** The maximum size of all parts of uploads that are not complete, in bytes. */
 const maxUnfinishedBytes = 50 * 1024 ** 3;
-/** The maximum number of uploads that are not deleted yet, so that a list fits on one page. */
+/** The maximum number of uploads that are not complete, so that a list fits on one page. */
 const maxUploads = 1_000;
 const partsPerPage = 1_000;
 
@@ -50,7 +50,7 @@ export interface PreparedRequest {
   keys: readonly string[];
   execute: (faults: AppliedFaults) => Response;
   /** The received body, which is deleted if the request does not store it. */
-  body?: ReceivedBody;
+  body?: ReceivedBody | undefined;
 }
 
 /**
@@ -88,10 +88,18 @@ interface UploadName {
 function createUpload({ hub, repository, bucket, request }: MultipartRequest, key: string): Response {
   const { objects } = hub.store;
   deleteExpired({ hub });
-  if (objects.bucketIds("upload:").length >= maxUploads) {
-    throw new S3Error("QuotaExceeded", {
-      message: `There are ${maxUploads} uploads that are not deleted yet. Abort uploads that you do not complete.`,
-    });
+  const stored = objects.bucketIds("upload:");
+  if (stored.length >= maxUploads) {
+    // A completed upload only answers clients that complete it again.
+    const completed = stored
+      .flatMap((partsId) => readUpload(objects, partsId) ?? [])
+      .filter(({ record }) => record.completed !== undefined);
+    if (completed.length === 0) {
+      throw new S3Error("QuotaExceeded", {
+        message: `There are ${maxUploads} uploads that are not complete. Complete or abort uploads.`,
+      });
+    }
+    for (const { partsId } of completed) objects.deleteFiles(objects.deleteBucket(partsId));
   }
   const id = randomUUID();
   const contentType = request.headers.get("content-type") ?? "application/octet-stream";
@@ -152,11 +160,19 @@ async function prepareCompletion(multipart: MultipartRequest, name: UploadName):
   if (upload.record.completed === tag) return { keys: [name.key], execute: result };
   if (upload.record.completed !== undefined) throw noSuchUpload();
   const parts = findParts(objects, upload, listed);
-  const body = await objects.receive(contentOf(objects, { bucketId: upload.partsId, parts }));
+  const isCompleted = () => readUpload(objects, upload.partsId)?.record.completed === tag;
+  const body = await objects
+    .receive(contentOf(objects, { bucketId: upload.partsId, parts }))
+    .catch((error: unknown) => {
+      if (!isCompleted()) throw error;
+      return undefined;
+    });
   return {
     keys: [name.key],
     body,
     execute: ({ isConditionIgnored: areConditionsIgnored }) => {
+      // A client that waited for too long sent the request again, and the other one was faster.
+      if (!body || isCompleted()) return result();
       const { record, partsId, ...details } = findUpload(multipart, name);
       const { headers } = request;
       const { contentType } = details;

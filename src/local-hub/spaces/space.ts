@@ -7,6 +7,7 @@ import type { SpaceRuntime } from "../../hub/spaces.ts";
 import type { Commit } from "../git/commit-store.ts";
 import type { ContentStore } from "../git/content-store.ts";
 import type { Changes } from "../jobs/event-stream.ts";
+import { createMask } from "../jobs/run-command.ts";
 import { buildImage, Container, type Image, NoAppFile } from "./container.ts";
 
 /** The maximum number of lines per log. Older lines are deleted. */
@@ -30,7 +31,10 @@ class SpaceLog {
 
   add(line: LogLine): void {
     this.#lines.push(line);
-    if (this.#lines.length > maxLines) this.#deleted += this.#lines.splice(0, this.#lines.length - maxLines).length;
+    if (this.#lines.length <= maxLines) return;
+    // Not `splice`, which copies all lines: an app that prints without end would block the local Hub.
+    this.#lines.shift();
+    this.#deleted += 1;
   }
 
   /** Returns the lines after the line with the number `after`. */
@@ -124,13 +128,13 @@ export class Space {
 
   /** Starts the current version beside the one that runs. */
   update(): void {
-    this.#begin(this.#serving !== undefined);
+    this.#begin();
   }
 
   /** Stops what runs, whose disk is lost, and starts the current version. */
   restart(): void {
     this.#stopServing();
-    this.#begin(false);
+    this.#begin();
   }
 
   /** Stops what runs, until the next request. */
@@ -202,27 +206,30 @@ export class Space {
     this.#options.changes.notify(this.#options.id);
   }
 
-  #begin(isBeside: boolean): void {
+  /** Sets the stage of the start in progress. */
+  #setStartStage({ container }: Start): void {
+    this.#setStage(`${this.#serving ? "RUNNING_" : ""}${container ? "APP_STARTING" : "BUILDING"}`);
+  }
+
+  #begin(): void {
     this.#giveUpStart();
     const start: Start = {};
     this.#start = start;
-    const prefix = isBeside ? "RUNNING_" : "";
-    this.#setStage(`${prefix}BUILDING` as const);
-    this.#startDone = this.#run(start, prefix).catch((error: unknown) => {
+    this.#setStartStage(start);
+    this.#startDone = this.#run(start).catch((error: unknown) => {
       if (this.#start === start)
         this.#halt(error instanceof NoAppFile ? "NO_APP_FILE" : "BUILD_ERROR", messageOf(error));
     });
   }
 
-  async #run(start: Start, prefix: "RUNNING_" | ""): Promise<void> {
+  async #run(start: Start): Promise<void> {
     const { version: read, now } = this.#options;
     await this.#listen();
     if (this.#start !== start) return;
     const version = read();
     if ("stage" in version) return this.#halt(version.stage, version.message);
     const { commit, content, environment, secrets, modulesFolder } = version;
-    const mask = (line: string) =>
-      secrets.filter((value) => value !== "").reduce((masked, value) => masked.replaceAll(value, "***"), line);
+    const mask = createMask(secrets);
     const log = (target: SpaceLog) => (line: string) => {
       target.add({ timestamp: now(), data: mask(line) });
       this.#options.changes.notify(this.#options.id);
@@ -244,7 +251,7 @@ export class Space {
     start.container = container;
     this.#sha = commit.oid;
     log(this.run)(`===== Application Startup at ${at} =====`);
-    this.#setStage(`${prefix}APP_STARTING`);
+    this.#setStartStage(start);
     const reason = await container.ready();
     if (this.#start !== start) return;
     if (reason !== undefined) return this.#halt("RUNTIME_ERROR", reason);
@@ -257,7 +264,9 @@ export class Space {
     void container.ended.then((why) => {
       if (this.#serving !== container) return;
       this.#serving = undefined;
-      this.#halt("RUNTIME_ERROR", why ?? "exit code 0");
+      // A newer version that starts beside it still replaces it.
+      if (this.#start) this.#setStartStage(this.#start);
+      else this.#halt("RUNTIME_ERROR", why ?? "exit code 0");
     });
   }
 
@@ -279,7 +288,7 @@ export class Space {
       this.#openRequests -= 1;
       this.#awaitSleep();
     });
-    if (this.#stage === "SLEEPING") this.#begin(false);
+    if (this.#stage === "SLEEPING") this.#begin();
     if (!this.#serving) await this.settled();
     const container = this.#serving;
     if (outgoing.destroyed) return;

@@ -94,7 +94,8 @@ export class JobStore {
       database.prepare("DELETE FROM job_logs WHERE job_id = ? AND number <= ?").run(jobId, number - maxLines);
       database.exec("COMMIT");
     } catch (error) {
-      database.exec("ROLLBACK");
+      // SQLite itself rolls back if the disk is full.
+      if (database.isTransaction) database.exec("ROLLBACK");
       throw error;
     }
   }

@@ -328,11 +328,12 @@ export class ObjectBodies {
 
   /** Opens a file for reading. A file that is deleted later can be read to its end. */
   open(file: string, range: Partial<ByteRange> = {}): Readable {
-    return createReadStream("", { ...range, fd: openSync(this.#path(file), "r") });
+    return createReadStream("", { ...range, fd: openSync(join(this.#open(), file), "r") });
   }
 
   delete(file: string): void {
-    rmSync(this.#path(file), { force: true });
+    // Not `#open`, which would create a temporary folder after `close`.
+    if (this.#folder !== undefined) rmSync(join(this.#folder, file), { force: true });
   }
 
   /** Deletes all files. */
@@ -351,10 +352,6 @@ export class ObjectBodies {
     const file = randomUUID();
     const handle = await open(join(this.#open(), file), "wx", 0o600);
     return { file, handle };
-  }
-
-  #path(file: string): string {
-    return join(this.#open(), file);
   }
 
   #open(): string {

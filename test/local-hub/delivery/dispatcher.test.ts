@@ -1,11 +1,14 @@
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { createHubApp } from "../../../src/local-hub/app.ts";
 import { createHubConsole } from "../../../src/local-hub/console/hub-console.ts";
+import { contextOf } from "../../../src/local-hub/hub-context.ts";
+import { createRepository } from "../../../src/local-hub/resources/repositories/repository-changes.ts";
+import { DeliveryStore } from "../../../src/local-hub/store/delivery-store.ts";
 import { JobStore } from "../../../src/local-hub/store/job-store.ts";
 import { createMemoryLogger, type LogLine } from "../../support/memory-logger.ts";
 import { openContext } from "../support/context.ts";
 import { data, openLocalHub, pushed, secret, type TestHub } from "../support/hub.ts";
-import { neverRespond, openTarget, openWebhook } from "../support/target.ts";
+import { neverRespond, openTarget, openWebhook, type TargetAnswer } from "../support/target.ts";
 
 describe("A delivery", () => {
   test("is a JSON POST request with its id and the secret", async () => {
@@ -35,6 +38,27 @@ describe("A delivery", () => {
       expect(target.requests.at(-1)?.headers["x-webhook-secret"]).toBe(unusual);
     }
   });
+});
+
+test("The duration of an attempt is not negative if the clock is set back", async () => {
+  const clock = { now: Date.UTC(2026, 0, 31) };
+  const setBack: TargetAnswer = (_request, response) => {
+    clock.now -= 1_000;
+    response.end();
+  };
+  const { hub } = await openWebhook([setBack], { now: () => clock.now });
+  expect(await hub.trigger()).toMatchObject([{ durationMs: 0 }]);
+});
+
+test("An event whose change is rolled back is not delivered", async () => {
+  const { hub, target } = await openWebhook();
+  const context = contextOf(hub.hub);
+  context.store.transaction((rollBack) => {
+    createRepository(context, { ...data, user: "local-user" });
+    rollBack();
+  });
+  await hub.trigger();
+  expect(target.payloads).toMatchObject([{ event: pushed.event }]);
 });
 
 test("A secret that is invalid in an HTTP header is logged as a failed delivery without a request", async () => {
@@ -106,25 +130,17 @@ describe("The log of a local Hub", () => {
     expect(alarms(hub)).toHaveLength(2);
   });
 
-  test("contains the error of a delivery that could not be processed, and the next one is delivered", async () => {
-    const failure = new Error("The clock is broken.");
-    const clock = { isBroken: false };
-    const target = await openTarget((_request, response) => {
-      clock.isBroken = target.requests.length === 1;
-      response.end();
+  test("contains the error of a delivery whose result could not be stored, which is sent again", async () => {
+    const failure = new Error("The disk is full.");
+    const { hub, target } = await openWebhook([], { timeout: "500ms" });
+    const addAttempt = vi.spyOn(DeliveryStore.prototype, "addAttempt").mockImplementationOnce(() => {
+      throw failure;
     });
-    const hub = await openLocalHub({
-      now() {
-        if (clock.isBroken) throw failure;
-        return 0;
-      },
-    });
-    await hub.create({ url: target.url });
-    const [delivery] = await hub.trigger(pushed, { wait: false });
-    await expect.poll(() => alarms(hub)).toHaveLength(1);
+    onTestFinished(() => void addAttempt.mockRestore());
+    const [delivery] = await hub.trigger();
+    expect(delivery).toMatchObject({ status: 200, attempts: 1 });
     expect(alarms(hub)).toMatchObject([{ level: "error", err: failure, deliveryId: delivery?.deliveryId }]);
-    clock.isBroken = false;
-    expect(await hub.trigger()).toMatchObject([{ status: 200 }]);
+    expect(target.ids).toEqual([delivery?.deliveryId, delivery?.deliveryId]);
   });
 
   test("contains the error of a job that could not be run, and the next one is run", async () => {

@@ -1,4 +1,5 @@
 import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { contextOf } from "../../../src/local-hub/hub-context.ts";
 import { DeliveryStore } from "../../../src/local-hub/store/delivery-store.ts";
 import { watchTimers } from "../../support/timers.ts";
 import { waitFor } from "../../support/wait-for.ts";
@@ -100,6 +101,17 @@ describe("A delivery that waits for its next attempt", () => {
     expect(timers.of(3_600_000)).toMatchObject([{ cleared: 1 }]);
     expect(await waiting).toMatchObject([{ status: 500 }]);
   });
+});
+
+test("An event during the close of a local Hub leaves no timer", async () => {
+  const { hub } = await openWebhook([], { deliveryFaults: { delay: "1h" }, now: () => 0 });
+  const { dispatcher, store } = contextOf(hub.hub);
+  const timers = watchTimers();
+  const closed = hub.hub.close();
+  const [delivery] = dispatcher.fire(store.webhooks.all(), () => "{}");
+  expect(store.deliveries.getPending(delivery?.deliveryId ?? "")).toBeDefined();
+  await closed;
+  expect(timers.of(3_600_000)).toEqual([]);
 });
 
 test("A completed delivery leaves nothing to clean up when the local Hub closes", async () => {

@@ -111,6 +111,15 @@ describe("The daily limit of triggers", () => {
     expect(target.requests).toHaveLength(6);
   });
 
+  test("does not apply to a day in the future, from which the clock was set back", async () => {
+    const clock = { now: Date.UTC(2030, 0, 31) };
+    const { hub } = await openWebhook([], { triggersPerDay: 1, now: () => clock.now });
+    await hub.trigger();
+    clock.now = Date.UTC(2026, 0, 31);
+    expect(await hub.trigger()).toHaveLength(1);
+    expect(await hub.trigger()).toEqual([]);
+  });
+
   test("applies to each webhook separately, and does not count retries and replays", async () => {
     const { hub, target, id } = await openWebhook([500, 500, 200], { triggersPerDay: 1 });
     const [delivery] = await hub.trigger();

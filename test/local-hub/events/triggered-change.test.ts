@@ -83,6 +83,19 @@ describe("A triggered push", () => {
       expect(onBranch).not.toHaveProperty("old.csv");
     });
 
+    test("adds a commit even if they are the same, and one commit to a new branch", () => {
+      const { trigger, refs } = openTrigger();
+      trigger({ ...pushed, files: { a: "1" } });
+      const { [main]: oldSha } = refs();
+      const [again] = trigger({ ...pushed, files: { a: "1" } });
+      const { [main]: newSha } = refs();
+      expect(newSha).not.toBe(oldSha);
+      expect(again?.updatedRefs).toEqual([{ ref: main, oldSha, newSha }]);
+      const ref = "refs/heads/dev";
+      const [created] = trigger({ ...pushed, updatedRefs: [{ ref, newSha: "" }], files: { a: "2" } });
+      expect(created?.updatedRefs).toEqual([{ ref, oldSha: null, newSha: refs()[ref] }]);
+    });
+
     test("opens a pull request with them", () => {
       const opened = openTrigger();
       const discussion = { isPullRequest: true, title: "Fix the header" };
@@ -100,6 +113,7 @@ describe("A triggered push", () => {
       ["that are not in Base64", { files: { a: { base64: "?" } } }],
       ["whose paths leave the repository", { files: { "../a": "1" } }],
       ["to delete that do not exist", { files: { missing: null } }],
+      ["of a missing pull request", { updatedRefs: [{ ref: "refs/pr/9", newSha: "" }] }],
     ])("is refused, and changes nothing: %s", (_what, changes) => {
       const { trigger, repositories } = openTrigger();
       const before = repositories.all();
@@ -161,6 +175,30 @@ describe("A triggered push", () => {
     for (const ref of ["refs/heads/dev", "refs/tags/v1", "refs/heads/missing", main]) push(ref, null);
     push("refs/pr/1", "1");
     expect(refs()).toEqual({ [main]: head, "refs/convert/parquet": expect.anything() });
+  });
+
+  test("contains the previous commit of each ref", () => {
+    const { trigger, refs } = openTrigger();
+    trigger({ ...pushed, updatedRefs: [{ ref: "refs/heads/dev", newSha: "" }] });
+    const { [main]: head, "refs/heads/dev": dev } = refs();
+    const updatedRefs = [
+      { ref: "refs/heads/dev", newSha: null },
+      { ref: main, newSha: "a".repeat(40) },
+      { ref: "refs/tags/v1", newSha: "b".repeat(40) },
+    ];
+    expect(trigger({ ...pushed, updatedRefs })).toMatchObject([
+      {
+        updatedRefs: [{ oldSha: dev }, { oldSha: head }, { oldSha: null }].map((ref, i) => ({
+          ...updatedRefs[i],
+          ...ref,
+        })),
+      },
+    ]);
+    const kernel = { ...pushed, repo: { type: "kernel", name: "acme/rotary" } };
+    const oldSha = trigger(kernel)[0]?.repo.headSha;
+    expect(trigger({ ...kernel, updatedRefs: [{ ref: main, newSha: "c".repeat(40) }] })).toMatchObject([
+      { updatedRefs: [{ oldSha }] },
+    ]);
   });
 
   test("contains invented commits, but does not store them", () => {
@@ -271,7 +309,7 @@ describe("A triggered discussion", () => {
     const [used] = discuss("create", { discussion: { num: 5, title: "Again" } });
     expect(used?.discussion).toMatchObject({ num: 5, title: "Again" });
     expect(discussion(5)?.title).not.toBe("Again");
-    for (const num of [1.5, -1, 1e300]) {
+    for (const num of [1.5, -1, 1e300, Number.MAX_SAFE_INTEGER, 1e9]) {
       expect(discuss("create", { discussion: { num } })[0]?.discussion?.num).toBe(num);
       expect(discussion(num)).toBeUndefined();
     }

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -166,6 +166,15 @@ describe("Files in LFS", () => {
     const [stored = ""] = storedFiles(state);
     expect(statSync(stored).mode & 0o777).toBe(0o600);
     for (const folder of [dirname(stored), `${state}.files`]) expect(statSync(folder).mode & 0o777).toBe(0o700);
+  });
+
+  test("have an error before the first byte if they are missing, and can be read if they are deleted later", async () => {
+    const state = openStateFile();
+    await store.content.saveLarge(repositoryId, file, chunks(value));
+    const opened = store.content.openLarge(file.oid);
+    for (const path of storedFiles(state)) rmSync(path);
+    expect(await text(opened)).toBe(value);
+    expect(() => store.content.openLarge(file.oid)).toThrow(expect.objectContaining({ code: "ENOENT" }));
   });
 
   test("leave no incomplete upload of a killed process", async () => {

@@ -1,6 +1,6 @@
 import { setTimeout } from "node:timers/promises";
 import * as fc from "fast-check";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { createId } from "../../../src/local-hub/accounts.ts";
 import { JobRunner } from "../../../src/local-hub/jobs/job-runner.ts";
 import { streamJobEvents } from "../../../src/local-hub/jobs/job-streams.ts";
@@ -117,6 +117,16 @@ test("The last line of a job is stored before the end of the job", async () => {
   await setTimeout(0);
   expect(store.jobs.lines(id, { after: 1, limit: 10 })).toMatchObject([{ data: "last" }]);
   expect(changed.at(-1)).toBe("jobs");
+});
+
+test("A job whose output cannot be stored runs to its end, and does not end the local Hub", async () => {
+  const { store, log, run } = openRunner();
+  vi.spyOn(store.jobs, "addLines").mockImplementation(() => {
+    throw new Error("database or disk is full");
+  });
+  const id = run(["printf", "one\ntwo"]);
+  await waitFor(() => expect(store.jobs.get(id)).toMatchObject({ stage: "COMPLETED" }), { interval: 5 });
+  expect(log.lines).toContainEqual(expect.objectContaining({ level: "error", job: id }));
 });
 
 test("The stream of a job has an event for each change of its status, and then ends", async () => {

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { runCommand } from "../../../src/local-hub/jobs/run-command.ts";
+import { createMask, runCommand } from "../../../src/local-hub/jobs/run-command.ts";
 import { startFullProcess } from "../../cli/command-process.ts";
 import { isRunning } from "../../support/program.ts";
 import { createFolder } from "../../support/temporary-folder.ts";
@@ -215,6 +215,12 @@ describe("The process of a job", () => {
     const onOutput = () => expect.unreachable("It was started.");
     expect(await runCommand({ ...options, signal: AbortSignal.abort(), onOutput })).toBe("canceled");
   });
+});
+
+test("A secret is masked as a whole, also if it contains another secret or has several lines", () => {
+  const mask = createMask(["", "pass", "password-1234", "-----BEGIN-----\r\nkey\nof the job\n"]);
+  const lines = ["pass password-1234", "-----BEGIN-----", "of the job", "key"];
+  expect(lines.map(mask)).toEqual(["*** ***", "***", "***", "key"]);
 });
 
 test("A process that is canceled after its timeout keeps its reason, and is killed once", async () => {

@@ -2,6 +2,7 @@ import { GetObjectCommand, ListObjectsV2Command, PutObjectCommand, S3Client } fr
 import { AwsClient } from "aws4fetch";
 import { afterAll, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { BucketFaults } from "../../../src/local-hub/s3/faults.ts";
+import { ObjectStore } from "../../../src/local-hub/store/object-store.ts";
 import type { BucketFault } from "../../../src/local-hub.ts";
 import { openBucket, readObject } from "../support/bucket.ts";
 import { openLocalHub, shareLocalHub } from "../support/hub.ts";
@@ -69,6 +70,20 @@ describe("A fault", () => {
     hub.setBucketFaults([{ kind: "answer-lost", keys: "lost", count: 1 }]);
     await expect(put("lost", "stored")).rejects.toMatchObject({ code: "ECONNRESET" });
     expect(await get("lost")).toBe("stored");
+  });
+
+  test("that drops a response closes the file of its object", async () => {
+    await put("large", "x".repeat(2_000_000));
+    const read = vi.spyOn(ObjectStore.prototype, "read");
+    onTestFinished(() => read.mockRestore());
+    hub.setBucketFaults([
+      { kind: "error", status: 500, isExecuted: true, operations: ["GET"], count: 1 },
+      { kind: "answer-lost", operations: ["GET"], count: 1 },
+    ]);
+    await expect(get("large")).rejects.toMatchObject({ name: "InternalError" });
+    await expect(get("large")).rejects.toMatchObject({ code: "ECONNRESET" });
+    const files = read.mock.results.map(({ value }) => value);
+    expect(files).toMatchObject([{ destroyed: true }, { destroyed: true }]);
   });
 
   test("stores half of the body", async () => {

@@ -16,6 +16,7 @@ import {
   UploadPartCommand,
 } from "@aws-sdk/client-s3";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { contextOf } from "../../../src/local-hub/hub-context.ts";
 import { BucketFaults } from "../../../src/local-hub/s3/faults.ts";
 import { ObjectStore } from "../../../src/local-hub/store/object-store.ts";
 import type { LocalHub } from "../../../src/local-hub.ts";
@@ -191,6 +192,41 @@ describe("An upload in parts", () => {
     expect(target.requests).toHaveLength(1);
   });
 
+  test.each<[string, (completeFirst: () => Promise<unknown>) => unknown]>([
+    [
+      "joins the parts",
+      (completeFirst) => {
+        const stream = vi.spyOn(ObjectStore.prototype, "stream").mockImplementationOnce(async function* (
+          this: ObjectStore,
+          ...part
+        ) {
+          stream.mockRestore();
+          await completeFirst();
+          yield* this.stream(...part);
+        });
+      },
+    ],
+    [
+      "stores the object",
+      (completeFirst) => {
+        const wait = vi.spyOn(BucketFaults.prototype, "wait").mockImplementationOnce(async () => {
+          wait.mockRestore();
+          await completeFirst();
+          return true;
+        });
+      },
+    ],
+  ])("can be completed by two requests at once, of which one is faster before the other %s", async (_, prepare) => {
+    const { start, files } = await openBucket();
+    const upload = await start();
+    const parts = await upload.putBoth();
+    prepare(() => upload.complete(parts));
+    const { ETag } = await upload.complete(parts);
+    expect((await upload.complete(parts)).ETag).toBe(ETag);
+    expect(Buffer.compare(await upload.read(), Buffer.concat([upload.first, upload.last]))).toBe(0);
+    expect(files()).toBe(1);
+  });
+
   test("is deleted when it is aborted, also while a part or the end arrives", async () => {
     const { start, files } = await openBucket();
     const upload = await start();
@@ -245,6 +281,19 @@ describe("Uploads that are not complete", () => {
     onTestFinished(() => sizes.mockRestore());
     // A large body could still be sent when the connection closes.
     await expect(upload.put(1, Buffer.from("x"))).rejects.toEqual(named("QuotaExceeded"));
+  });
+
+  test("are not limited by completed uploads", async () => {
+    const { hub, start } = await openBucket();
+    const upload = await start();
+    await upload.complete([await upload.put(1, upload.last)]);
+    const stored = contextOf(hub).store.objects.bucketIds("upload:");
+    const ids = vi
+      .spyOn(ObjectStore.prototype, "bucketIds")
+      .mockReturnValue(Array.from({ length: 1_000 }, () => stored).flat());
+    onTestFinished(() => ids.mockRestore());
+    await expect(start()).resolves.toMatchObject({ id: expect.any(String) });
+    await expect(start()).rejects.toEqual(named("QuotaExceeded"));
   });
 
   test("are listed with their parts, on pages", async () => {

@@ -1,11 +1,15 @@
 import { existsSync, readdirSync, readlinkSync, writeFileSync } from "node:fs";
+import { type ClientRequest, request } from "node:http";
 import { join } from "node:path";
 import { DeleteObjectCommand, PutObjectCommand, type S3Client } from "@aws-sdk/client-s3";
+import { AwsClient } from "aws4fetch";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { BucketFaults } from "../../../src/local-hub/s3/faults.ts";
 import { ObjectBodies } from "../../../src/local-hub/store/object-store.ts";
 import type { LocalHub } from "../../../src/local-hub.ts";
+import type { MemoryLogger } from "../../support/memory-logger.ts";
 import { createFolder } from "../../support/temporary-folder.ts";
+import { waitFor } from "../../support/wait-for.ts";
 import { connectS3, readObject } from "../support/bucket.ts";
 import { openLocalHub, restart, stateFile } from "../support/hub.ts";
 import { openTarget } from "../support/target.ts";
@@ -14,6 +18,7 @@ import { openTarget } from "../support/target.ts";
 interface OpenedBucket {
   hub: LocalHub;
   s3: S3Client;
+  log: MemoryLogger;
   /** Returns the names of the files that contain bodies. */
   files(): string[];
 }
@@ -23,11 +28,11 @@ const large = { Bucket: "store", Key: "large", Body: "0123456789".repeat(150_000
 
 async function openBucket(): Promise<OpenedBucket> {
   const state = stateFile();
-  const { hub } = await openLocalHub({ state });
+  const { hub, log } = await openLocalHub({ state });
   hub.createBucket("me/store");
   const s3 = connectS3(hub);
   const folder = `${state}.objects`;
-  return { hub, s3, files: () => (existsSync(folder) ? readdirSync(folder) : []) };
+  return { hub, s3, log, files: () => (existsSync(folder) ? readdirSync(folder) : []) };
 }
 
 test.each<[reason: string, code: string, conditions: Partial<PutObjectCommand["input"]>]>([
@@ -39,6 +44,27 @@ test.each<[reason: string, code: string, conditions: Partial<PutObjectCommand["i
   if (code === "SlowDown") hub.setBucketFaults([{ kind: "error", status: 503 }]);
   await expect(s3.send(new PutObjectCommand({ ...large, ...conditions }))).rejects.toMatchObject({ name: code });
   expect(files()).toEqual([]);
+});
+
+test.each<[string, (sending: ClientRequest) => unknown]>([
+  ["ends its connection", (sending) => sending.destroy()],
+  ["resets its connection", (sending) => sending.socket?.resetAndDestroy()],
+])("A large object whose client %s leaves no file behind, and is no failure of the local Hub", async (_, stop) => {
+  const { hub, files, log } = await openBucket();
+  const { endpoint, credentials } = hub.bucketConnection("me");
+  const client = new AwsClient({ ...credentials, service: "s3", region: "us-east-1" });
+  const headers = { "x-amz-content-sha256": "UNSIGNED-PAYLOAD" };
+  const signed = await client.sign(`${endpoint}/store/large`, { method: "PUT", headers });
+  const sending = request(signed.url, {
+    method: "PUT",
+    headers: { ...Object.fromEntries(signed.headers), "content-length": 2_000_000 },
+  }).on("error", () => {});
+  sending.write(large.Body);
+  await waitFor(() => expect(files()).toHaveLength(1), { interval: 5 });
+  stop(sending);
+  await waitFor(() => expect(files()).toEqual([]), { interval: 5 });
+  await hub.close();
+  expect(log.lines.filter(({ level }) => level === "error")).toEqual([]);
 });
 
 test("A large object is refused and leaves no file behind if its bucket is deleted during the upload", async () => {
@@ -152,6 +178,21 @@ test.each([0, 1, 3, 5])("An upload that is interrupted after %i chunks leaves no
   const folder = createFolder();
   const bodies = new ObjectBodies({ folder, isUsed: () => true });
   await expect(bodies.receive(interruptedAfter(chunks))).rejects.toThrow("disconnected");
+  expect(readdirSync(folder)).toEqual([]);
+});
+
+test("An upload that is interrupted after the local Hub has closed leaves no folder behind", async () => {
+  const folder = createFolder();
+  vi.stubEnv("TMPDIR", folder);
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const bodies = new ObjectBodies({ folder: undefined, isUsed: () => false });
+  async function* interrupted() {
+    yield Buffer.from(large.Body);
+    expect(readdirSync(folder)).toHaveLength(1);
+    bodies.close();
+    throw new Error("aborted");
+  }
+  await expect(bodies.receive(interrupted())).rejects.toThrow("aborted");
   expect(readdirSync(folder)).toEqual([]);
 });
 

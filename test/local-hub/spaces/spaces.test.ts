@@ -161,6 +161,21 @@ describe("A Docker Space", () => {
     expect(await slow).toBe("1");
   });
 
+  test("is replaced by a push although the old version ends in the meantime", async () => {
+    const { url } = await create();
+    await push({ "app.mjs": `await new Promise((resolve) => setTimeout(resolve, 500));${app("2")}` });
+    expect((await fetch(`${url}/exit`)).status).toBe(502);
+    const runtime = async () => (await call(`GET /api/spaces/${name}/runtime`)).body;
+    await expect.poll(runtime).toMatchObject({ stage: expect.stringMatching(/^(BUILDING|APP_STARTING)$/) });
+    expect(await visit()).toMatchObject({ version: "2" });
+    expect(await stage()).toBe("RUNNING");
+  });
+
+  test("that prints many lines does not block the local Hub", { timeout: 10_000 }, async () => {
+    await create({ Dockerfile: dockerfile, "app.mjs": `process.stdout.write("y\\n".repeat(200_000));${app("1")}` });
+    expect(await visit()).toMatchObject({ version: "1" });
+  });
+
   test("sleeps, and is woken by a request, which waits", async () => {
     await create();
     hub.sleepSpace(name);

@@ -2,6 +2,8 @@ import { createHash } from "node:crypto";
 import { readdirSync } from "node:fs";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { AuditFilter, StoredAuditEvent } from "../../../src/local-hub/store/audit-log-store.ts";
+import { openDatabase } from "../../../src/local-hub/store/database.ts";
+import { JobStore } from "../../../src/local-hub/store/job-store.ts";
 import { openStore } from "../../../src/local-hub/store/store.ts";
 import type { StoredWebhook } from "../../../src/local-hub/store/webhook-store.ts";
 import { createFolder } from "../../support/temporary-folder.ts";
@@ -140,14 +142,13 @@ test("The log of a webhook keeps its latest 100 attempts", () => {
   expect(deliveries.attempts("other")).toHaveLength(1);
 });
 
-function openJobs() {
-  const store = openMemoryStore();
+function openJobs(jobs = openMemoryStore().jobs) {
   const definition = { flavor: "cpu-basic", environment: {}, timeoutSeconds: null, attempts: 1 } as const;
   const add = (id: string) => {
     const account = { owner: "local-user", createdBy: "local-user" };
-    store.jobs.add({ ...account, id, createdAt: 0, definition, secretNames: [], stage: "RUNNING", message: null }, {});
+    jobs.add({ ...account, id, createdAt: 0, definition, secretNames: [], stage: "RUNNING", message: null }, {});
   };
-  return { jobs: store.jobs, add };
+  return { jobs, add };
 }
 
 const lines = (from: number, to: number) =>
@@ -171,6 +172,17 @@ describe("The output of a job", () => {
     jobs.addLines("b", lines(7, 7));
     expect(jobs.lines("a", { after: 1, limit: 1 })).toEqual([{ number: 2, timestamp: 0, data: "2" }]);
     expect(jobs.lines("b", { after: 0, limit: 9 })).toEqual([{ number: 1, timestamp: 0, data: "7" }]);
+  });
+
+  test("that does not fit on the disk is not stored, and the reason is thrown", () => {
+    const database = openDatabase(undefined);
+    onTestFinished(() => database.close());
+    const { jobs, add } = openJobs(new JobStore(database));
+    add("a");
+    database.exec("PRAGMA max_page_count = 1");
+    // SQLite rolls back the transaction.
+    expect(() => jobs.addLines("a", lines(1, 10_000))).toThrow(/full/);
+    expect(jobs.lineCount("a")).toBe(0);
   });
 
   test("is deleted with its job, and ignored for a deleted job", () => {

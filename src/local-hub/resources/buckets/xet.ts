@@ -7,7 +7,7 @@ import * as z from "zod/mini";
 import { streamOf } from "../../../core/fetch.ts";
 import type { HubContext } from "../../hub-context.ts";
 import { type ApiEnvironment, limitBytes } from "../../routes/route.ts";
-import type { StoredObject } from "../../store/object-store.ts";
+import { bodyOf, type StoredObject } from "../../store/object-store.ts";
 import type { StoredRepository } from "../../store/repository-store.ts";
 import { readRange } from "../repositories/files.ts";
 import { UrlSigner } from "../repositories/lfs.ts";
@@ -44,12 +44,12 @@ export class XetStorage {
   }
 
   /** Creates a token for the files of a bucket. */
-  async issueToken({ id }: StoredRepository, scope: "read" | "write", origin: string) {
+  issueToken({ id }: StoredRepository, scope: "read" | "write", origin: string) {
     const { expires, signature } = this.#signer.sign([scope, id]);
     return {
       accessToken: [scope, id, expires, signature].join("."),
       exp: Math.floor(Number(expires) / 1_000),
-      casUrl: `${origin}${xetPath}${await this.#uploads.open()}`,
+      casUrl: `${origin}${xetPath}${this.#uploads.open()}`,
     };
   }
 
@@ -163,7 +163,7 @@ class UploadArea {
   }
 
   /** Returns the ID of the area for new uploads, and deletes old areas. */
-  async open(): Promise<string> {
+  open(): string {
     const { now, store } = this.#hub;
     const { objects } = store;
     const [newest] = this.#areas;
@@ -176,7 +176,9 @@ class UploadArea {
     for (const bucketId of objects.bucketIds("xet:")) {
       if (!kept.includes(bucketId)) objects.deleteFiles(objects.deleteBucket(bucketId));
     }
-    await this.#save(area.id, "area", []);
+    const details = { contentType: "application/octet-stream", modifiedAt: now() };
+    // In the same tick, so that tokens that are requested at once have the same area.
+    objects.put({ bucketId: bucketIdOf(area.id), key: "area" }, bodyOf(Buffer.alloc(0)), details);
     return area.id;
   }
 

@@ -35,7 +35,7 @@ import {
 import type { StoredRepository } from "../../store/repository-store.ts";
 import { hashAsBlob, saveFile } from "./lfs.ts";
 import { openPullRequest } from "./pull-requests.ts";
-import { commitChanges } from "./refs.ts";
+import { checkParent, commitChanges } from "./refs.ts";
 import {
   checkPath,
   maxCommitBytes,
@@ -136,7 +136,9 @@ export const commitApi = {
         const mode = modeOf({ path, size, sample: Buffer.from(sample, "base64") });
         const uploadMode = inlineModeOf?.(mode, size) ?? mode;
         const current = content.find(tree, path);
-        const { lfs, oid } = current?.type === "file" ? current : {};
+        // Without the ID, the client uploads the content again that was lost with the folder of the state file.
+        const isLost = current?.lfs && !content.hasLarge(repository.id, current.lfs);
+        const { lfs, oid } = current?.type === "file" && !isLost ? current : {};
         // The client compares the ID with the ID of its file in this mode.
         const isInline = lfs?.size === size && uploadMode === "regular";
         const currentId = isInline ? await hashAsBlob(content, lfs) : (lfs?.oid ?? oid);
@@ -235,7 +237,11 @@ interface CommitRequest extends CommitTarget {
   user: string;
 }
 
-/** Returns the commit to which the changes are applied, the full name of the branch, and the ID of the required parent. */
+/**
+ * Returns the commit to which the changes are applied, the full name of the branch, and the ID of the required parent.
+ *
+ * @throws HTTPException 404 if the branch does not exist, 412 if the parent is not its head.
+ */
 function findBase({ store: { content } }: HubContext, { repository, rev, createPullRequest, header }: CommitTarget) {
   const ref = rev.startsWith("refs/") ? rev : `refs/heads/${rev}`;
   const parentId = header.parentCommit ?? undefined;
@@ -245,6 +251,8 @@ function findBase({ store: { content } }: HubContext, { repository, rev, createP
   const base =
     content.resolve(repository.id, ref) && content.resolve(repository.id, createPullRequest ? (parent ?? ref) : ref);
   if (!base) throw revisionNotFound(rev);
+  // Before the changes are read, which can be invalid for the new head.
+  if (!createPullRequest) checkParent(base, { ref, parent });
   return { base, ref, parent };
 }
 

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { HTTPException } from "hono/http-exception";
 import { discussionId } from "../../events/event-request.ts";
 import { joinResults, noResult, publishChange, type TriggerResult } from "../../events/publish-change.ts";
@@ -110,7 +111,7 @@ export function addComment(
 }
 
 /**
- * Replaces the text of a comment. Fires `discussion.comment` update.
+ * Replaces the text of a comment. Fires `discussion.comment` update, unless the comment already has the text.
  *
  * @throws HTTPException 400 if the comment is hidden.
  */
@@ -121,6 +122,7 @@ export function editComment(
   if (comment.hidden) {
     throw new HTTPException(400, { message: "The comment is hidden. Write another comment instead." });
   }
+  if (content === comment.content) return { discussion: target.discussion, event: comment, result: noResult() };
   const edited = { ...comment, content, updatedAt: context.now(), edits: [...comment.edits, target.user] };
   return updateComment(context, { ...target, comment: edited });
 }
@@ -220,11 +222,17 @@ export function publishUpdate(context: HubContext, { repository, discussion, use
   return publishChange(context, { ...change, scope: "discussion", action: "update" });
 }
 
-/** Stores changed fields of a discussion with the event that records the change. Fires `discussion` update. */
+/**
+ * Stores changed fields of a discussion with the event that records the change. Fires `discussion` update. Does nothing if the
+ * discussion already has the fields.
+ */
 function changeDiscussion<Event extends StoredDiscussionEvent>(
   context: HubContext,
   { event, fields, ...target }: DiscussionTarget & ChangedFields<Event>,
 ): DiscussionChange<Event> {
+  if (isDeepStrictEqual({ ...target.discussion, ...fields }, target.discussion)) {
+    return { discussion: target.discussion, event, result: noResult() };
+  }
   const discussion = context.store.transaction(() => storeFields(context, { ...target, event, fields }));
   return { discussion, event, result: publishUpdate(context, { ...target, discussion }) };
 }

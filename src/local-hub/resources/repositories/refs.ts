@@ -106,12 +106,7 @@ export function commitChanges(context: HubContext, commit: NewCommit): { commit:
   const stored = store.transaction((rollBack) => {
     const head = content.resolve(repository.id, ref);
     if (!head) throw revisionNotFound(ref);
-    if (parent !== undefined && parent !== head.oid) {
-      throw new HTTPException(412, {
-        // The first two sentences are those of the Hub.
-        message: `The branch was updated since you opened this page. Please refresh and try again. The head of "${ref}" is ${head.oid}, not ${parent}.`,
-      });
-    }
+    checkParent(head, { ref, parent });
     const made = content.createCommit(repository.id, {
       ...{ parents: [head.oid], changes, title, message, author: user, date: now() },
     });
@@ -123,6 +118,15 @@ export function commitChanges(context: HubContext, commit: NewCommit): { commit:
   if (stored.isUnchanged) return { commit: stored.commit, result: noResult() };
   const updatedRefs = [{ ref, oldSha: stored.oldSha, newSha: stored.commit.oid }];
   return { commit: stored.commit, result: publishRefs(context, { repository, user, updatedRefs }) };
+}
+
+/** @throws HTTPException 412 if the parent that a commit requires is not the head of its branch. */
+export function checkParent(head: Commit, { ref, parent }: Pick<NewCommit, "ref" | "parent">): void {
+  if (parent === undefined || parent === head.oid) return;
+  throw new HTTPException(412, {
+    // The first two sentences are those of the Hub.
+    message: `The branch was updated since you opened this page. Please refresh and try again. The head of "${ref}" is ${head.oid}, not ${parent}.`,
+  });
 }
 
 /** A branch or a tag. */

@@ -19,7 +19,7 @@ import {
   repositorySettingsResult,
 } from "../../../hub/repositories/repositories.ts";
 import { type RepositoryPath, toRepoRef, toRepositoryPath } from "../../../hub/repositories/repository-path.ts";
-import { getOwner } from "../../accounts.ts";
+import { getOwner, toAccountName } from "../../accounts.ts";
 import { errorResponse, invalidRequest } from "../../error-response.ts";
 import type { FileChange } from "../../git/content-store.ts";
 import type { HubContext } from "../../hub-context.ts";
@@ -98,8 +98,9 @@ function serveChanges(app: Hono<ApiEnvironment>, hub: HubContext): void {
 
   serveRoute(app, repositoryRoutes.create, ({ body }, context) => {
     const { user } = context.var.caller;
-    const repo = { type: body.type, name: `${body.organization ?? user}/${body.name}` };
-    checkNamespaceAccess(store, { caller: context.var.caller, namespace: body.organization ?? user });
+    const namespace = toAccountName(body.organization ?? user);
+    const repo = { type: body.type, name: `${namespace}/${body.name}` };
+    checkNamespaceAccess(store, { caller: context.var.caller, namespace });
     const isPrivate = readVisibility(body);
     if (body.type === "space" && body.sdk === undefined) {
       throw invalidRequest(["sdk: expected the SDK of the Space: gradio, docker, or static"]);
@@ -284,7 +285,7 @@ const fileFields: ReadonlySet<string> = new Set(["siblings", "usedStorage"]);
 type Search = ListOptions["search"];
 
 function hasName(repository: StoredRepository, { author, search }: Search): boolean {
-  if (author !== undefined && getOwner(repository) !== author) return false;
+  if (author !== undefined && getOwner(repository) !== toAccountName(author)) return false;
   const name = repository.name.toLowerCase();
   return search.every((text) => name.includes(text.toLowerCase()));
 }

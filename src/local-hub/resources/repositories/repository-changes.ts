@@ -56,7 +56,8 @@ export function createRepository(
 }
 
 /**
- * Gives a repository another name or owner. The previous name redirects to the repository. Fires `repo` move.
+ * Gives a repository another name or owner. The previous name redirects to the repository. Fires `repo` move. Does nothing if the
+ * repository already has the name.
  *
  * @throws HTTPException 409 if a repository has the new name.
  */
@@ -65,6 +66,7 @@ export function moveRepository(
   { repository, name, user }: { repository: StoredRepository; name: string; user: string },
 ): ChangedRepository {
   const { store } = context;
+  if (name === repository.name) return { repository, result: noResult() };
   const moved = store.transaction(() => {
     checkFree(store, { ...repository, name });
     store.repositories.move(repository, name);

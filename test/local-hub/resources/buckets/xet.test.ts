@@ -86,6 +86,12 @@ describe("A file that is uploaded to Xet", () => {
     expect((await requestToken(hub, "write")).casUrl).not.toBe(casUrl);
   });
 
+  test("can be uploaded with each of the first tokens that were requested at once", async () => {
+    const { hub } = await openBucket({ overSocket: false });
+    const [one, other] = await Promise.all([requestToken(hub, "write"), requestToken(hub, "write")]);
+    expect(one.casUrl).toBe(other.casUrl);
+  });
+
   test("leaves no file on the disk if it is not added to a bucket for two days, or until a restart", async () => {
     let now = Date.now();
     const state = stateFile();

@@ -1,8 +1,9 @@
 import { createHash } from "node:crypto";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { readDiff } from "../../../../src/hub/repositories/changed-files.ts";
 import { createHubApp } from "../../../../src/local-hub/app.ts";
 import { createHubConsole } from "../../../../src/local-hub/console/hub-console.ts";
+import { LargeFiles } from "../../../../src/local-hub/git/large-files.ts";
 import {
   createRepository,
   moveRepository,
@@ -131,6 +132,13 @@ describe("A commit", () => {
     expect((await response.json()).error).toContain(text);
   });
 
+  test("that moves a file which the new head does not have needs another parent, too", async () => {
+    const moved = { key: "file", value: { path: "moved.txt", oldPath: "b.txt" } };
+    const parent = { key: "header", value: { ...header.value, parentCommit: first } };
+    expect((await send([parent, moved])).status).toBe(412);
+    expect((await send([header, moved])).status).toBe(400);
+  });
+
   test("can open a pull request against a branch, but not against a commit", async () => {
     const options = { query: "?create_pr=1", rev: first };
     const refused = await send([header, write("pr2.txt", "p")], options);
@@ -253,6 +261,17 @@ describe("The Python client", () => {
     // `git hash-object` prints this ID.
     expect(await idOf(6)).toBe("ce013625030ba8dba906f756967f9e9ca394464a");
     expect(await idOf(7)).toBe(createHash("sha256").update("hello\n").digest("hex"));
+  });
+
+  test("gets no ID of a file in LFS whose content was lost, and uploads it again", async () => {
+    await commit([inline("lost.bin", Buffer.from("lost\n"))]);
+    const files = [{ path: "lost.bin", size: 5, sample: "AAAA" }];
+    const has = vi.spyOn(LargeFiles.prototype, "has").mockReturnValue(false);
+    onTestFinished(() => has.mockRestore());
+    for (const options of [{ headers }, {}]) {
+      const answer = await json(`POST ${base}/preupload/main`, { body: { files }, ...options });
+      expect(answer.files).toEqual([{ path: "lost.bin", uploadMode: expect.any(String), shouldIgnore: false }]);
+    }
   });
 
   test("sends large files in the commit of a pull request to a repository of another user", async () => {

@@ -2,10 +2,12 @@ import { describe, expect, test } from "vitest";
 import {
   addComment,
   changeStatus,
+  changeTitle,
   deleteDiscussion,
   editComment,
   hideComment,
   openDiscussion,
+  setPinned,
 } from "../../../../src/local-hub/resources/repositories/discussions.ts";
 import {
   findConflicts,
@@ -59,6 +61,23 @@ describe("A discussion", () => {
     const repository = { ...discuss().repository, discussions: 0 };
     const next = openDiscussion(context, { repository, user, title: "Next", description: "-" });
     expect([next.discussion.num, stored(1)?.title]).toEqual([2, "A question"]);
+  });
+
+  test("stays the same and fires nothing if it already has the status, title, text, or pin", () => {
+    const { context, discussions, discuss } = open();
+    const target = discuss();
+    const { status, title } = target.discussion;
+    const before = discussions.events(target.discussion);
+    const [comment] = before.filter((event) => event.type === "comment");
+    if (status !== "open" || !comment) throw new Error("The discussion is not open, or has no comment.");
+    for (const { result } of [
+      changeStatus(context, { ...target, status }),
+      changeTitle(context, { ...target, title }),
+      setPinned(context, { ...target, pinned: false }),
+      editComment(context, { ...target, comment, content: comment.content }),
+    ])
+      expect(result.deliveries).toEqual([]);
+    expect(discussions.events(target.discussion)).toEqual(before);
   });
 
   test("can be closed with a comment, which fires first, but cannot be merged", () => {
