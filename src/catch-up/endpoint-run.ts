@@ -122,6 +122,8 @@ export class EndpointRun {
   readonly #seen = new Set<string>();
   /** The ID of the repository that this process has announced to derive deliveries of. */
   #announced: string | undefined;
+  /** The last failure of the Hub that can concern one repository alone, and the number of that repository in the run. */
+  #failure: { at: number; error: unknown } | undefined;
 
   static async open(parts: RunParts): Promise<EndpointRun> {
     const { cursors, target, inbox, now } = parts;
@@ -206,7 +208,12 @@ export class EndpointRun {
   /** Leaves a repository that could not be compared. @throws the error if it does not concern this repository alone. */
   #skip(repository: ListedRepository, error: unknown): [] {
     const { report, log, target, signal } = this.#parts;
-    if (signal.aborted || !isAboutRepository(error)) throw error;
+    if (signal.aborted) throw error;
+    if (!isAboutRepository(error)) {
+      // A repository for which the Hub always fails must not prevent the others from being compared.
+      if (!isFailure(error) || this.#failure?.at === report.repositories - 1) throw error;
+      this.#failure = { at: report.repositories, error };
+    }
     report.failed += 1;
     log.warn(
       { err: error, endpoint: target.endpoint, repository: `${repository.type}:${repository.name}` },
@@ -415,7 +422,7 @@ export class EndpointRun {
     return changeCoverage(this.#storeOf(repositoryId), change, deliveries.length > 0 ? [...texts, derived] : texts);
   }
 
-  /** Stores that all repositories were compared. */
+  /** Stores that all repositories were compared. @throws the last failure of the Hub, so that the next run follows soon. */
   async finish(): Promise<void> {
     const { cursors, target, dryRun } = this.#parts;
     if (dryRun) return;
@@ -429,6 +436,7 @@ export class EndpointRun {
       unfinished: Object.fromEntries(this.#unfinished),
     };
     await cursors.set(target.endpoint, new Map([[cursorKeys.endpoint, JSON.stringify(cursor)]]));
+    if (this.#failure) throw this.#failure.error;
   }
 }
 
@@ -461,7 +469,12 @@ function isSame(one: ListedRepository, other: ListedRepository): boolean {
   return one.id === other.id && (one.type !== "bucket" || one.createdAt === other.createdAt);
 }
 
-/** Whether an error concerns one repository. If the Hub is down or refuses the token, the next repository fails too. */
+/** Whether the Hub has failed. If it is down, the next repository fails too. */
+function isFailure(error: unknown): boolean {
+  return HubError.isInstance(error) && (error.code === "HUB_FAILED" || error.code === "HUB_TIMED_OUT");
+}
+
+/** Whether an error concerns one repository. If the Hub refuses the token, the next repository fails too. */
 function isAboutRepository(error: unknown): boolean {
   if (!HubError.isInstance(error)) return false;
   return (

@@ -718,6 +718,43 @@ describe("A repository that was created since the last run and could not be read
   });
 });
 
+describe("Repositories for which the Hub fails", () => {
+  const failure = new HubError("Broken", { code: "HUB_FAILED", status: 500 });
+
+  /** Compares repositories, lets them be written, and lets the Hub fail for some of them. */
+  async function open(names: string[], fails: (name: string) => boolean) {
+    const server = createServer({ watch: "user:local-user", scope: "repo.content" });
+    for (const name of names) await hubCall("POST", "/api/repos/create", { name, type: "dataset" });
+    await catchUp(server);
+    for (const name of names) {
+      const written = client.repo({ type: "dataset", name: `local-user/${name}` });
+      await written.commit({ message: "Write", files: { "data.csv": name } });
+    }
+    const { refs } = StateReader.prototype;
+    const reading = vi.spyOn(StateReader.prototype, "refs").mockImplementation(function (this: StateReader, read) {
+      if (fails(read.name)) throw failure;
+      return refs.call(this, read);
+    });
+    onTestFinished(() => reading.mockRestore());
+    return { server, reading, handled: () => received.map(({ payload }) => payload.repo.name).sort() };
+  }
+
+  test("do not prevent the others from being compared, and are compared by the next run", async () => {
+    const { server, reading, handled } = await open(["a", "b", "c"], (name) => name.endsWith("/b"));
+    await expect(catchUp(server)).rejects.toThrow(failure);
+    await waitFor(() => expect(handled()).toEqual(["local-user/a", "local-user/c"]));
+    reading.mockRestore();
+    await catchUp(server);
+    expect(handled()).toEqual(["local-user/a", "local-user/b", "local-user/c"]);
+  });
+
+  test("end the run if they follow each other", async () => {
+    const { server, reading } = await open(["a", "b", "c"], () => true);
+    await expect(catchUp(server)).rejects.toThrow(failure);
+    expect(reading).toHaveBeenCalledTimes(2);
+  });
+});
+
 describe("A decision about a delivery", () => {
   const target = { endpoint: "bot", watch: [repo], domains: ["repo"], since: "now" } as const;
   const options = () => ({ signal: AbortSignal.timeout(20_000) });

@@ -278,6 +278,16 @@ function describeClosing(engine: Engine): void {
       expect(again).toHaveLength(3);
     });
 
+    test("ends changes that are made later with an error", async () => {
+      const { inbox } = await openInbox(engine);
+      const key = { id: "a", endpoint: "retrain" };
+      await inbox.accept(incoming("a"));
+      await inbox.close(0);
+      const changes = [inbox.replay(key), inbox.discard(key), inbox.pause("retrain"), inbox.resume("retrain")];
+      const results = await Promise.allSettled(changes);
+      expect(results).toMatchObject(changes.map(() => ({ reason: { code: "INBOX_UNAVAILABLE" } })));
+    });
+
     test("waits for handlers that finish before the timeout", async () => {
       const first = await openInbox(engine);
       const runs = work(first.inbox, (_claimed, signal) => {

@@ -2,8 +2,8 @@ import { describeError } from "../../core/describe.ts";
 import { WebhookError } from "../../core/errors.ts";
 import type { Logger } from "../../core/log.ts";
 import { optionError } from "../../core/options.ts";
-import { resolvesWithin, shareRun, withDeadline } from "../../core/time.ts";
-import { deliveryUnknown, inboxUnavailable, RepeatedErrors, unavailable } from "../errors.ts";
+import { resolvesWithin, shareRun, untilAborted, withDeadline } from "../../core/time.ts";
+import { deliveryUnknown, inboxClosing, inboxUnavailable, RepeatedErrors, unavailable } from "../errors.ts";
 import type {
   Cursors,
   DeliveryCounts,
@@ -121,6 +121,8 @@ export class BullmqInbox implements Inbox {
   /** Compares the clocks, and checks that the server can store deliveries. @throws if the server cannot store deliveries. */
   readonly #checkStorage = shareRun(() => this.#checkOnce());
   #closed: Promise<{ interrupted: number }> | undefined;
+  /** Aborted when the queues are closed. */
+  readonly #stopped = new AbortController();
 
   constructor(server: QueueServer, onError: (error: Error) => void, options: BullmqInboxOptions) {
     this.#server = server;
@@ -181,29 +183,35 @@ export class BullmqInbox implements Inbox {
     return this.#reading(async () => (await this.#find(endpoint))?.get(id));
   }
 
-  async replay(key: DeliveryKey): Promise<void> {
-    const queue = await this.#find(key.endpoint);
-    if (!queue) throw deliveryUnknown(key);
-    await queue.replay(key.id);
+  replay(key: DeliveryKey): Promise<void> {
+    return this.#change(async () => {
+      const queue = await this.#find(key.endpoint);
+      if (!queue) throw deliveryUnknown(key);
+      await queue.replay(key.id);
+    });
   }
 
-  async replayDead(endpoint: string): Promise<number> {
-    return (await this.#find(endpoint))?.replayDead() ?? 0;
+  replayDead(endpoint: string): Promise<number> {
+    return this.#change(async () => (await this.#find(endpoint))?.replayDead() ?? 0);
   }
 
-  async discard(key: DeliveryKey): Promise<void> {
-    const queue = await this.#find(key.endpoint);
-    if (!queue) throw deliveryUnknown(key, "discarded");
-    await queue.discard(key.id, this.#options.now());
+  discard(key: DeliveryKey): Promise<void> {
+    return this.#change(async () => {
+      const queue = await this.#find(key.endpoint);
+      if (!queue) throw deliveryUnknown(key, "discarded");
+      await queue.discard(key.id, this.#options.now());
+    });
   }
 
-  async pause(endpoint: string): Promise<void> {
-    await this.#endpoints.add(endpoint);
-    await this.#queue(endpoint).queue.pause();
+  pause(endpoint: string): Promise<void> {
+    return this.#change(async () => {
+      await this.#endpoints.add(endpoint);
+      await this.#queue(endpoint).queue.pause();
+    });
   }
 
-  async resume(endpoint: string): Promise<void> {
-    await (await this.#find(endpoint))?.queue.resume();
+  resume(endpoint: string): Promise<void> {
+    return this.#change(async () => (await this.#find(endpoint))?.queue.resume());
   }
 
   pausedEndpoints(): Promise<readonly string[]> {
@@ -268,6 +276,7 @@ export class BullmqInbox implements Inbox {
         "The inbox server did not respond during the shutdown. Unfinished deliveries will run again after their leases have expired.",
       );
     }
+    this.#stopped.abort(inboxUnavailable(inboxClosing()));
     await Promise.all([resolvesWithin(this.#server.close(), deadlineMs), this.#leases?.close()]);
     return { interrupted: [...this.#workers.values()].reduce((sum, { interrupted }) => sum + interrupted, 0) };
   }
@@ -301,6 +310,11 @@ export class BullmqInbox implements Inbox {
   /** Adds a timeout to a read. Without a timeout, the read would wait forever if the server did not respond. */
   #reading<T>(read: () => Promise<T>): Promise<T> {
     return withDeadline(read(), this.#options.readMs, () => inboxUnavailable(serverSlow()));
+  }
+
+  /** Makes a change. BullMQ never ends an operation of a PostgreSQL queue that was closed in the meantime. */
+  #change<T>(change: () => Promise<T>): Promise<T> {
+    return untilAborted(change(), this.#stopped.signal);
   }
 
   /** Stores the endpoints of this process and their retentions, unless they are stored. */

@@ -287,6 +287,9 @@ function dueAt({ timestamp, delay }: DeliveryJob, history: JobHistory): Date {
   return (delay > 0 ? next : undefined) ?? new Date(timestamp);
 }
 
+/** The code of BullMQ's error if a job is in another state. */
+const wrongState = -3;
+
 /** Queues a finished job again and records the replay. Returns whether the job was still in `state`. */
 export async function retryFinished(job: DeliveryJob, state: "failed" | "completed"): Promise<boolean> {
   await job.log(replayEntry(job));
@@ -294,7 +297,8 @@ export async function retryFinished(job: DeliveryJob, state: "failed" | "complet
     await job.retry(state);
     return true;
   } catch (error) {
-    // Another process may have replayed the job first.
+    // Another caller has replayed the job first. It can already have finished again.
+    if (error instanceof Error && "code" in error && error.code === wrongState) return false;
     if ((await job.getState()) !== state) return false;
     throw error;
   }

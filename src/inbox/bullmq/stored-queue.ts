@@ -211,7 +211,7 @@ export class StoredQueue {
     for (let attempt = 0; ended && attempt < 100; attempt += 1) {
       const state = await job.getState();
       if (state === "failed" || state === "completed") {
-        await job.retry(state);
+        await retryFinished(job, state);
         await this.#server.forgetIgnored(this.queue, [String(job.id)]);
       }
       if (state !== "active") return;

@@ -83,7 +83,10 @@ export class TotalsTable {
     this.add(endpoint, to, count);
   }
 
-  /** Stores the counts. Call this method at the end of each transaction. */
+  /**
+   * Stores the counts. Call this method at the end of each transaction, and before a statement whose changes a trigger counts: a trigger
+   * only subtracts from a total that is stored.
+   */
   store(): void {
     for (const [endpoint, added] of this.#added) {
       for (const [status, count] of added) if (count !== 0) this.#statements.addToTotal().run(endpoint, status, count);

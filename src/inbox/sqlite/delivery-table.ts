@@ -166,6 +166,7 @@ export class DeliveryTable {
     if (!known) throw inboxFull(endpoint);
     if (known.status !== "dead") return true;
     const sequence = Number(known.sequence);
+    this.totals.store();
     this.statements.revive().run(body, headersText, now, now, sequence);
     if (known.body !== body) this.index.replace(sequence, body);
     return false;
@@ -285,6 +286,7 @@ export class DeliveryTable {
     const isQueued = next.status === "queued";
     const isUncounted = isQueued && !next.counts ? 1 : 0;
     const times = [isQueued ? next.dueAt : null, now, isQueued ? null : now] as const;
+    if (from !== "running") this.totals.store();
     const isReplayed = this.statements.end().run(next.status, ...times, isUncounted, sequence).changes === 0;
     if (isReplayed) this.statements.endReplayed().run(now, isUncounted, sequence);
     if (from === "running") this.totals.move(endpoint, from, isReplayed ? "queued" : next.status);
@@ -304,11 +306,13 @@ export class DeliveryTable {
 
   /** Queues a delivery again, a running one when its attempt ends. Returns `false` if the delivery or its body is not stored. */
   replay({ endpoint, id }: DeliveryKey, now: number): boolean {
+    this.totals.store();
     return this.statements.replay().run({ now, endpoint, id }).changes > 0;
   }
 
   /** See `Inbox.discard`. */
   discard({ endpoint, id }: DeliveryKey, now: number): void {
+    this.totals.store();
     if (this.statements.discard().run({ endpoint, id, now }).changes > 0) return;
     const row = this.statements.find().get(endpoint, id);
     if (!row) throw deliveryUnknown({ endpoint, id }, "discarded");
@@ -327,6 +331,7 @@ export class DeliveryTable {
     endpoint: string,
     { after, last, now }: { after: number; last: number; now: number },
   ): { count: number; next: number | undefined } {
+    this.totals.store();
     const until = performance.now() + maxReplayMs;
     const found = this.statements.dead().all(endpoint, after, last, maxReplayRows);
     let count = 0;

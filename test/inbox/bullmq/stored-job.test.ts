@@ -11,13 +11,13 @@ test.each(["\u0000", "\ud83d", "\udf32\ud83d"])("A job encodes the body %j, whic
 });
 
 describe("A dead delivery that cannot be queued again", () => {
-  const refused = new Error("Job is not in the failed state.");
+  const refused = new Error("The job cannot be retried.");
 
-  function jobIn(state: string): DeliveryJob {
+  function jobIn(state: string, error = refused): DeliveryJob {
     const job: Partial<DeliveryJob> = {
       attemptsStarted: 1,
       log: async () => 1,
-      retry: () => Promise.reject(refused),
+      retry: () => Promise.reject(error),
       getState: async () => state as "failed",
     };
     return job as DeliveryJob;
@@ -25,6 +25,11 @@ describe("A dead delivery that cannot be queued again", () => {
 
   test("was replayed by another process if it is no longer dead", async () => {
     expect(await retryFinished(jobIn("waiting"), "failed")).toBe(false);
+  });
+
+  test("was replayed by another process if it is dead again", async () => {
+    const error = Object.assign(new Error("Job is not in the failed state."), { code: -3 });
+    expect(await retryFinished(jobIn("failed", error), "failed")).toBe(false);
   });
 
   test("is an error if it is still dead", async () => {

@@ -222,7 +222,7 @@ describe("A delivery that changes at the same time", () => {
   });
 
   test("is queued again after its recorded end if it is replayed before BullMQ has finished it", async () => {
-    const states = ["active", "active", "completed"];
+    const states = ["active", "active", "completed", "active", "active", "completed"];
     const logs = [attemptEntry({ claim: 1, attempt: { number: 1, outcome: "ignored" }, counts: true })];
     const [retry, forgetIgnored] = [vi.fn(async () => {}), vi.fn(async () => {})];
     const getState = async () => states.shift();
@@ -231,6 +231,9 @@ describe("A delivery that changes at the same time", () => {
     await endpoint.replay("a");
     expect(retry).toHaveBeenCalledExactlyOnceWith("completed");
     expect(forgetIgnored).toHaveBeenCalledExactlyOnceWith(expect.anything(), ["job"]);
+    // Another replay was first.
+    retry.mockRejectedValue(Object.assign(new Error("Job is not in the completed state."), { code: -3 }));
+    await endpoint.replay("a");
   });
 });
 

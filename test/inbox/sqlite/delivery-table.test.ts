@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { DatabaseSync, StatementSync } from "node:sqlite";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { openInboxDatabase } from "../../../src/inbox/sqlite/database.ts";
-import { DeliveryTable } from "../../../src/inbox/sqlite/delivery-table.ts";
+import { type ClaimedRow, DeliveryTable } from "../../../src/inbox/sqlite/delivery-table.ts";
 import { countAllSql } from "../../../src/inbox/sqlite/schema.ts";
 import { createStatements } from "../../../src/inbox/sqlite/statements.ts";
 import { createFolder } from "../../support/temporary-folder.ts";
@@ -98,6 +98,40 @@ describe("A delivery whose row cannot be read", () => {
     expect(claim).toThrow(error);
     expect(claim()).toMatchObject([{ id: "a", attempt: 1 }]);
     expect(damages).toEqual([]);
+  });
+});
+
+describe("A delivery that changes twice in one transaction is counted once:", () => {
+  const key = { id: "a", endpoint: "retrain" };
+  const arrival = { ...key, body: "{}", receivedAt: new Date(1) };
+  const here = { processId: "here", now: 1 };
+  const end = (table: DeliveryTable, row: ClaimedRow, status: "dead" | "succeeded") => {
+    const outcome = status === "dead" ? "failed" : status;
+    table.recordEnd(
+      row,
+      { attempt: { number: 1, startedAt: new Date(1), durationMs: 0, outcome }, next: { status } },
+      here,
+    );
+  };
+
+  test.each<[string, (table: DeliveryTable, row: ClaimedRow) => unknown]>([
+    ["is dead and arrives again", (table) => table.add(arrival, { now: 1, maxQueued: 10 })],
+    ["is dead and is replayed", (table) => table.replay(key, 1)],
+    ["is dead and is replayed with others", (table) => table.replayDeadStep("retrain", { after: 0, last: 1, now: 1 })],
+    ["is dead and is discarded", (table) => table.discard(key, 1)],
+    ["is dead and succeeds late", (table, row) => end(table, row, "succeeded")],
+  ])("%s", (_name, change) => {
+    const table = new DeliveryTable(openInboxDatabase(":memory:"));
+    table.add(arrival, { now: 1, maxQueued: 10 });
+    const [row] = table.claim("retrain", { limit: 1, claimant: here, onDamage: () => {} });
+    if (!row) throw new Error("Nothing was claimed.");
+    end(table, row, "dead");
+    change(table, row);
+    table.totals.store();
+    const counts = table.reader.counts().retrain;
+    table.database.exec(countAllSql);
+    expect(counts).toEqual(table.reader.counts().retrain);
+    expect(counts?.dead).toBe(0);
   });
 });
 
