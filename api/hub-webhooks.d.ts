@@ -3607,7 +3607,7 @@ declare function readConditions(options: EndpointOptions): {
   paths: {
     paths: readonly string[];
     matches: (path: string) => boolean;
-    acceptsRef: (ref: string) => boolean;
+    acceptsRef: (ref: unknown) => boolean;
   } | undefined;
 } | undefined;
 /**

@@ -12,6 +12,7 @@ if (major < 22 || (major === 22 && minor < 18)) {
   import("./main.ts")
     .then(({ run }) => run(process.argv.slice(2)))
     .then((exitCode) => {
-      process.exitCode = exitCode;
+      // It is set if the output could not be written.
+      process.exitCode ||= exitCode;
     });
 }

@@ -123,15 +123,23 @@ async function readText(
     name?: string;
   } = {},
 ): Promise<string> {
-  const decoder = new TextDecoder();
+  const decoder = new TextDecoder("utf-8", { fatal: true });
+  // A secret with replaced or missing characters is another secret.
+  const decode = (chunk?: Uint8Array) => {
+    try {
+      return decoder.decode(chunk, { stream: chunk !== undefined });
+    } catch {
+      throw usageError(`${name} is not valid UTF-8. Convert the text to UTF-8.`);
+    }
+  };
   let text = "";
   for await (const chunk of stream) {
-    text += typeof chunk === "string" ? chunk : decoder.decode(chunk, { stream: true });
+    text += typeof chunk === "string" ? chunk : decode(chunk);
     if (text.length > maxMebibytes * 1_048_576)
       throw usageError(`${name} is too large. The maximum is ${maxMebibytes} MiB.`);
-    if (untilLineEnd && text.includes("\n")) break;
+    if (untilLineEnd && text.includes("\n")) return text;
   }
-  return text;
+  return text + decode();
 }
 
 /** Whether standard input and standard error are terminals, so that a prompt can be answered. */

@@ -86,8 +86,12 @@ export interface Shell {
 /** Returns the streams, environment variables, and signals of this process. */
 export function processShell(): Shell {
   const stopped = Promise.withResolvers<void>();
+  let isStopped = false;
   // Stops the run at the first signal. The second signal exits the process immediately.
   const stop = () => {
+    // Each write to a closed stream causes another error.
+    if (isStopped) return;
+    isStopped = true;
     // Add the new listener before the old one is removed. Otherwise, a signal between the two calls has no listener.
     for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => process.exit(1)).off(signal, stop);
     process.on("SIGHUP", () => {}).off("SIGHUP", stop);
@@ -96,7 +100,12 @@ export function processShell(): Shell {
   for (const stream of [process.stdout, process.stderr]) {
     stream.on("error", (error: NodeJS.ErrnoException) => {
       // The reader, such as `| head -1`, closed the pipe, or the terminal was closed. Neither is a failure.
-      if (error.code !== "EPIPE" && error.code !== "EIO") throw error;
+      if (error.code !== "EPIPE" && error.code !== "EIO" && !process.exitCode) {
+        process.exitCode = 1;
+        process.stderr.write(
+          `error: The output could not be written (${error.message}). Check what the command has changed before you run it again.\n`,
+        );
+      }
       stop();
     });
   }

@@ -1,4 +1,4 @@
-import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
+import { Command, CommanderError, Option } from "commander";
 import { messageOf } from "../core/describe.ts";
 import { HubError, WebhookError } from "../core/errors.ts";
 import { packageVersion } from "../core/files.ts";
@@ -18,7 +18,7 @@ import { addSync } from "./commands/sync.ts";
 import { addTrigger } from "./commands/trigger.ts";
 import { addWebhookCommands } from "./commands/webhooks.ts";
 import { extraStackLines, formats, type GlobalOptions, Invocation, processShell, type Shell } from "./invocation.ts";
-import { examples, helpHint } from "./usage.ts";
+import { examples, helpHint, notEmpty } from "./usage.ts";
 
 /** The commands, grouped and ordered as in the help. Most modules are imported only when a command runs. */
 const commandGroups = {
@@ -65,8 +65,12 @@ function createProgram(shell: Shell): Command {
     .version(packageVersion(), "-V, --version", "show the version")
     .helpOption("-h, --help", "show this help")
     .helpCommand("help [command]", "show the help of a command")
-    .option("--token <token>", "Hub access token (default: HF_TOKEN, else the token of `hf auth login`)", parseToken)
-    .option("--hub-url <url>", "URL of the Hub (default: HF_ENDPOINT, else https://huggingface.co)")
+    .option(
+      "--token <token>",
+      "Hub access token (default: HF_TOKEN, else the token of `hf auth login`)",
+      notEmpty("token"),
+    )
+    .option("--hub-url <url>", "URL of the Hub (default: HF_ENDPOINT, else https://huggingface.co)", notEmpty("URL"))
     .addOption(
       new Option("--format <format>", "output format (default: table on a terminal, tab-separated when piped)").choices(
         formats,
@@ -100,14 +104,6 @@ function withoutValues(text: string): string {
   return text
     .replace(/^(error: too many arguments.* but got \d+): .*$/s, "$1. Quote values that contain spaces.")
     .replace(/^(error: unknown option '[^'=]+)=.*?('\n|'$)/s, "$1$2");
-}
-
-/**
- * Rejects an empty token, which is most likely an unset variable. The default token could belong to another account.
- */
-function parseToken(token: string): string {
-  if (token === "") throw new InvalidArgumentError("The token is empty. Pass a token, or omit the option.");
-  return token;
 }
 
 const usageErrorCodes: ReadonlySet<string> = new Set([

@@ -59,8 +59,16 @@ export function numberBetween(min: number, max: number): (text: string) => numbe
   };
 }
 
+/** Returns a parser that rejects an empty value, which is most likely an unset variable, instead of using a default. */
+export function notEmpty(what: string): (text: string) => string {
+  return (text) => {
+    if (text !== "") return text;
+    throw new InvalidArgumentError(`The ${what} is empty. Pass a ${what}, or omit the option.`);
+  };
+}
+
 /** @throws `InvalidArgumentError` if the text is not a duration. */
 export function parseDuration(text: string): Duration {
   if (isDuration(text)) return text;
-  throw new InvalidArgumentError('Use a duration such as "300ms", "5s" or "2h".');
+  throw new InvalidArgumentError('Use a duration such as "300ms", "5s" or "2h", up to 24 days.');
 }

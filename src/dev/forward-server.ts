@@ -11,6 +11,8 @@ import { forwardVariable } from "./dev-options.ts";
 
 const target = process.env[forwardVariable] ?? "";
 const maxShownChars = 500;
+/** As on a local Hub. The rest of a longer answer, which can be endless, is not read. */
+const maxReadChars = 64 * 1024;
 /** More than a program can be down for. */
 const maxAttempts = 1_000_000;
 /** The pause between two attempts to reach the program. It starts at 1 second. */
@@ -23,13 +25,23 @@ server.webhook(
   { background: true, attempts: maxAttempts, timeout: "35s" },
   async (_payload, { delivery, signal }) => {
     const response = await send(delivery, signal);
-    const text = (await response.text()).slice(0, maxShownChars);
+    const text = (await readStart(response)).slice(0, maxShownChars);
     if (response.ok) return { status: response.status, answer: text };
     throw new NonRetriableError(
       `${target} answered ${response.status}${text === "" ? "" : `: ${text}`}. Fix the program, and replay the delivery.`,
     );
   },
 );
+
+async function readStart({ body }: Response): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = "";
+  for await (const chunk of body ?? []) {
+    text += decoder.decode(chunk, { stream: true });
+    if (text.length > maxReadChars) break;
+  }
+  return text;
+}
 
 async function send(delivery: { id: string; body: string; attempt: number }, signal: AbortSignal): Promise<Response> {
   const secret = process.env.WEBHOOK_SECRET;

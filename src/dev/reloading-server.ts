@@ -233,6 +233,8 @@ export class SourceWatcher {
   readonly #options: Required<SourceWatcherOptions>;
   readonly #files = new Set<string>();
   readonly #folders = new Map<string, FSWatcher>();
+  /** The folders that do not exist. The watchers of their parents report when they are created. */
+  readonly #missing = new Set<string>();
   readonly #changed = new Set<string>();
   #timer: NodeJS.Timeout | undefined;
   #isClosed = false;
@@ -269,18 +271,33 @@ export class SourceWatcher {
     try {
       const watcher = watch(folder, (_event, name) => {
         if (name === null) return;
-        this.#recordChange(join(folder, basename(name)));
+        const path = join(folder, basename(name));
+        this.#recordChange(path);
+        this.#watchCreated(path);
         // The folder itself has changed. If it was deleted, this watcher reports nothing more, even if the folder is created again.
         if (name !== basename(folder)) return;
         forget();
         this.#watch(folder);
       });
       this.#folders.set(folder, watcher);
+      this.#missing.delete(folder);
       // A folder that is forgotten is watched again when one of its files is added again.
       watcher.on("error", forget);
     } catch {
       // The folder no longer exists, or the system allows no more watchers. Continue to watch the other folders.
+      this.#missing.add(folder);
+      const parent = dirname(folder);
+      if (!this.#folders.has(parent) && !this.#missing.has(parent)) this.#watch(parent);
     }
+  }
+
+  /** Watches a folder that was missing. Its files and folders may have been created before. */
+  #watchCreated(folder: string): void {
+    if (!this.#missing.has(folder)) return;
+    this.#watch(folder);
+    if (this.#missing.has(folder)) return;
+    for (const file of this.#files) if (dirname(file) === folder) this.#recordChange(file);
+    for (const other of [...this.#missing]) if (dirname(other) === folder) this.#watchCreated(other);
   }
 
   #recordChange(path: string): void {

@@ -1,3 +1,4 @@
+import { readOwnField } from "../core/describe.ts";
 import { readEnvironment } from "../core/environment.ts";
 import { HubError } from "../core/errors.ts";
 
@@ -45,21 +46,24 @@ async function readTokenFile(): Promise<TokenSource | undefined> {
   const system = node?.getBuiltinModule?.("node:os");
   if (!files || !paths || !system) return undefined;
 
-  const path = tokenPath(system.homedir(), paths.join);
+  let path = "";
   try {
+    path = tokenPath(system.homedir, paths.join);
     return { name: `the file ${path}`, text: await files.readFile(path, "utf8") };
   } catch (error) {
-    const code = error instanceof Error && "code" in error ? error.code : undefined;
-    if (code === "ENOENT" || code === "ENOTDIR") return undefined;
+    const code = readOwnField(error, "code");
+    // A user without a home folder has no token file.
+    if (code === "ENOENT" || code === "ENOTDIR" || code === "ERR_SYSTEM_ERROR") return undefined;
     throw new HubError(
-      `Could not read the token file "${path}" (${String(code)}). Make the file readable, set HF_TOKEN, or pass a token (--token, or "token" in code).`,
+      `Could not read the token file "${path}" (${code}). Make the file readable, set HF_TOKEN, or pass a token (--token, or "token" in code).`,
       { code: "HUB_TOKEN_MISSING" },
     );
   }
 }
 
-function tokenPath(homeFolder: string, join: (...parts: string[]) => string): string {
-  const read = (name: string) => readEnvironment(name)?.replace(/^~(?=[/\\]|$)/, () => homeFolder);
-  const cacheFolder = read("XDG_CACHE_HOME") ?? join(homeFolder, ".cache");
-  return read("HF_TOKEN_PATH") ?? join(read("HF_HOME") ?? join(cacheFolder, "huggingface"), "token");
+function tokenPath(homeFolder: () => string, join: (...parts: string[]) => string): string {
+  const read = (name: string) => readEnvironment(name)?.replace(/^~(?=[/\\]|$)/, homeFolder);
+  // A user without a home folder can set one of these variables.
+  const cacheFolder = () => read("XDG_CACHE_HOME") ?? join(homeFolder(), ".cache");
+  return read("HF_TOKEN_PATH") ?? join(read("HF_HOME") ?? join(cacheFolder(), "huggingface"), "token");
 }

@@ -151,6 +151,8 @@ export class TemporaryWebhooks {
   readonly #client: HubConnection;
   readonly #file: RegistrationFile;
   readonly #session: RegistrationSession;
+  /** The recorded webhooks, because the user can delete the state file. */
+  #recorded: readonly ManagedWebhook[] = [];
   #last: Promise<unknown> = Promise.resolve();
   #closed: Promise<void> | undefined;
 
@@ -197,8 +199,9 @@ export class TemporaryWebhooks {
       const message = "The webhooks of this session were deleted. Start a new session.";
       return Promise.reject(new WebhookError(message, { code: "CLOSING" }));
     }
-    return this.#enqueue(async () =>
-      reconcileWebhooks({
+    return this.#enqueue(async () => {
+      await this.#restoreFile();
+      const report = await reconcileWebhooks({
         client: this.#client,
         file: this.#file,
         session: this.#session,
@@ -208,8 +211,10 @@ export class TemporaryWebhooks {
         publicUrl: validatePublicUrl(publicUrl, { hubUrl: this.#client.hubUrl }),
         // `null` removes existing secrets, because users do not set secrets of temporary webhooks on the Hub.
         secret: secret === null ? null : validateSecret(secret),
-      }),
-    );
+      });
+      this.#recorded = this.#file.read().webhooks.filter(({ session }) => session?.id === this.#session.id);
+      return report;
+    });
   }
 
   /**
@@ -223,7 +228,14 @@ export class TemporaryWebhooks {
     return this.#closed;
   }
 
+  async #restoreFile(): Promise<void> {
+    const { webhooks } = this.#file.read();
+    const missing = this.#recorded.filter((known) => !webhooks.some(({ id }) => id === known.id));
+    if (missing.length > 0) await this.#file.change((draft) => void draft.webhooks.push(...missing));
+  }
+
   async #deleteAll(): Promise<void> {
+    await this.#restoreFile();
     const failed: FailedDeletion[] = [];
     await deleteSessionWebhooks({
       client: this.#client,

@@ -1,6 +1,7 @@
 // @module-tag slow
 
 import { execFileSync } from "node:child_process";
+import { existsSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
 import { delimiter, join, sep } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -70,6 +71,18 @@ describe("The script hub-webhooks", () => {
     command.closeStdout();
     expect(await command.ended).toMatchObject({ exitCode: 0, signal: null, stderr: "" });
   });
+
+  test.runIf(existsSync("/dev/full")).each(["list", "hub --port 0"])(
+    "stops and fails without a stack if the disk is full: %s",
+    async (words) => {
+      const hub = await startStandInHub([wireWebhook()]);
+      const argv = ["-c", 'exec "$0" "$@" > /dev/full', process.execPath, binPath, ...words.split(" ")];
+      const env = { HF_ENDPOINT: hub.url, HF_TOKEN: "hf_local" };
+      const { exitCode, stderr } = await new CommandProcess("sh", argv, env, { cwd: createFolder() }).ended;
+      expect({ exitCode, stderr }).toEqual({ exitCode: 1, stderr: expect.stringMatching(/^error: .*ENOSPC.*\n/) });
+      expect(stderr).not.toContain("    at ");
+    },
+  );
 
   test("requires the same Node version as package.json", async () => {
     const source = await readFile(binPath, "utf8");
@@ -166,16 +179,35 @@ describe("The shell of a process", () => {
     ["stderr", "pipe", "EPIPE"],
     ["stderr", "terminal", "EIO"],
   ] as const)("stops when the reader of its %s closes the %s", async (stream, _reader, code) => {
+    const { exitCode } = process;
+    onTestFinished(() => {
+      process.exitCode = exitCode;
+    });
     const stopped = openShell().untilStopped();
     process[stream].emit("error", Object.assign(new Error(`write ${code}`), { code }));
     await stopped;
+    expect(process.exitCode).toBe(exitCode);
   });
 
-  test.each(["stdout", "stderr"] as const)("fails at any other error of its %s", (stream) => {
-    openShell();
-    const error = Object.assign(new Error("no space left"), { code: "ENOSPC" });
-    expect(() => process[stream].emit("error", error)).toThrow(error);
-  });
+  test.each(["stdout", "stderr"] as const)(
+    "stops and fails at any other error of its %s, and reports it once",
+    async (stream) => {
+      const { exitCode } = process;
+      const write = vi.spyOn(process.stderr, "write").mockReturnValue(true);
+      onTestFinished(() => {
+        process.exitCode = exitCode;
+        write.mockRestore();
+      });
+      const stopped = openShell().untilStopped();
+      const before = process.listenerCount("SIGINT");
+      const error = Object.assign(new Error("no space left"), { code: "ENOSPC" });
+      for (let writes = 0; writes < 3; writes += 1) process[stream].emit("error", error);
+      await stopped;
+      expect(process.exitCode).toBe(1);
+      expect(write).toHaveBeenCalledOnce();
+      expect(process.listenerCount("SIGINT")).toBe(before);
+    },
+  );
 });
 
 /** Records all loaded modules and prints them at exit. */

@@ -197,6 +197,7 @@ const usageErrors = [
   "list --format yaml",
   "list --format",
   'list --token ""',
+  'list --hub-url ""',
   "list --token hf_a_b",
   "list --hub-url nowhere",
   "info",
@@ -290,16 +291,19 @@ const usageErrors = [
   "deliveries list --limit 0",
   "deliveries list --limit 1001",
   "deliveries list --limit 1e2",
+  'deliveries list --cursor ""',
   'deliveries --inbox "" list',
   "deliveries show",
   "deliveries replay",
   "deliveries replay a --dead --endpoint b",
   "deliveries replay --dead",
   "deliveries replay --dead --endpoint b",
+  "deliveries replay --failed-since 30d",
   "deliveries tail --status x",
   "deliveries tail --interval 5",
   "deliveries tail --interval 0s",
   "deliveries tail --last 101",
+  "catch-up --since 30d",
 ];
 
 describe("A usage error", () => {

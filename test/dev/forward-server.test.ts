@@ -1,7 +1,9 @@
 // @module-tag slow
 
 import { createServer, type IncomingHttpHeaders } from "node:http";
+import { Readable } from "node:stream";
 import { expect, onTestFinished, test, vi } from "vitest";
+import type { DevEvent } from "../../src/dev/dev-event.ts";
 import { webhookPayload } from "../../src/testing.ts";
 import { freePort, listenOnPort } from "../support/free-port.ts";
 import { openProject, push, startIn } from "./dev-project.ts";
@@ -45,6 +47,10 @@ test("A session passes deliveries on to a program, and keeps what arrives while 
   }
 });
 
+/** Returns the outcomes that the server logged. */
+const outcomesIn = (events: readonly DevEvent[]) =>
+  events.flatMap((event) => (event.event === "output" ? (/"outcome":"(\w+)"/.exec(event.text)?.[1] ?? []) : []));
+
 test.each([500, 302])(
   "A session does not send a delivery again after the program responded with %i",
   async (status) => {
@@ -53,12 +59,22 @@ test.each([500, 302])(
     onTestFinished(() => void program.close());
     const { session, events } = await openForward(port);
     await push(session);
-    const outcomes = () =>
-      events.flatMap((event) => (event.event === "output" ? (/"outcome":"(\w+)"/.exec(event.text)?.[1] ?? []) : []));
-    await expect.poll(outcomes, { timeout: 20_000 }).toEqual(["dead"]);
+    await expect.poll(() => outcomesIn(events), { timeout: 20_000 }).toEqual(["dead"]);
     expect(received).toHaveLength(1);
   },
 );
+
+test("A session does not wait for the end of an endless answer of the program", async () => {
+  const answer = function* () {
+    for (;;) yield "x".repeat(1_024);
+  };
+  const program = createServer((_request, response) => void Readable.from(answer()).pipe(response));
+  const port = await listenOnPort(program);
+  onTestFinished(() => void program.close());
+  const { session, events } = await openForward(port);
+  await push(session);
+  await expect.poll(() => outcomesIn(events), { timeout: 20_000 }).toEqual(["succeeded"]);
+});
 
 test.each(["ftp://localhost/hook", "localhost:8000", ""])(
   "A session refuses to pass deliveries on to %j",

@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import fs, { type FSWatcher, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { syncBuiltinESMExports } from "node:module";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { setImmediate, setTimeout } from "node:timers/promises";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { SourceWatcher } from "../../src/dev/reloading-server.ts";
@@ -40,6 +40,18 @@ test.each(["before the deletion is reported", "after it"])(
     await expect.poll(() => changes.length, { interval: 1 }).toBeGreaterThan(before);
   },
 );
+
+test.each(["the folder", "the folder and its parent"])("Files are reported when %s is created again", async (which) => {
+  const { folder, file, changes } = openWatcher();
+  const removed = which === "the folder" ? folder : dirname(folder);
+  rmSync(removed, { recursive: true });
+  await expect.poll(() => changes, { interval: 1 }).toContainEqual({ paths: [file], isLoaded: true });
+  await setTimeout(20);
+  changes.length = 0;
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(file, "");
+  await expect.poll(() => changes, { interval: 1 }).toContainEqual({ paths: [file], isLoaded: true });
+});
 
 /** Records the watchers of folders. */
 function recordWatchers(): FSWatcher[] {

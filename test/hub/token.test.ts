@@ -1,7 +1,8 @@
 import { mkdir, writeFile } from "node:fs/promises";
+import os from "node:os";
 import { dirname, join } from "node:path";
 import { inspect } from "node:util";
-import { beforeEach, describe, expect, test, vi } from "vitest";
+import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { HubClient } from "../../src/client.ts";
 import { createFolder } from "../support/temporary-folder.ts";
 import { openClient, openHub, rejectionOf } from "./scripted-hub.ts";
@@ -21,6 +22,14 @@ async function write(path: string, text: string): Promise<string> {
   await mkdir(dirname(file), { recursive: true });
   await writeFile(file, text);
   return file;
+}
+
+/** Makes Node fail as for a user without `HOME` and without an entry in /etc/passwd. */
+function stubMissingHome(): void {
+  const stub = vi.spyOn(os, "homedir").mockImplementation(() => {
+    throw Object.assign(new Error("uv_os_homedir returned ENOENT"), { code: "ERR_SYSTEM_ERROR" });
+  });
+  onTestFinished(() => stub.mockRestore());
 }
 
 /** Returns the token that the Hub receives. */
@@ -70,6 +79,13 @@ describe("The token", () => {
     expect(await tokenSent(" ")).toBe("hf_cache");
   });
 
+  test("is read from $HF_HOME/token by a user without a home folder", async () => {
+    stubMissingHome();
+    vi.stubEnv("HF_HOME", home);
+    await write("token", "hf_home");
+    expect(await tokenSent()).toBe("hf_home");
+  });
+
   test("is trimmed", async () => {
     expect(await tokenSent(" hf_option\n")).toBe("hf_option");
   });
@@ -102,6 +118,13 @@ describe("Without a token, the client throws HUB_TOKEN_MISSING", () => {
   ])("%s", async (_when, prepare) => {
     await prepare();
     expect(await refusal()).toMatchObject({ name: "HubError", code: "HUB_TOKEN_MISSING" });
+  });
+
+  test("if the user has no home folder, without an error of the system", async () => {
+    stubMissingHome();
+    const error = await refusal();
+    expect(error).toMatchObject({ name: "HubError", code: "HUB_TOKEN_MISSING" });
+    expect(inspect(error)).not.toContain("ERR_SYSTEM_ERROR");
   });
 });
 

@@ -168,6 +168,15 @@ describe("The ref of a filter", () => {
     expect(reason({ ref: "**" }, webhookPayload("repo"))).toBe("no updated ref is **");
     expect(reason({ ref: "**" }, parsePayload(readFixture("content-update-bucket")))).toBe("no updated ref is **");
   });
+
+  test.each([{ main: 1 }, [null], [{ name: "main" }], [{ ref: 1 }]])(
+    "does not match the refs of a future scope in another form: %j",
+    (updatedRefs) => {
+      const { event, ...payload } = webhookPayload("repo");
+      const future = parsePayload({ ...payload, event: { ...event, scope: "repo.refs" }, updatedRefs });
+      expect(reason({ ref: "**" }, future)).toBe("no updated ref is **");
+    },
+  );
 });
 
 describe("Several fields of a filter", () => {

@@ -2,7 +2,9 @@
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { rmSync } from "node:fs";
 import { createServer, type RequestListener } from "node:http";
+import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { LocalHubOptions } from "../../src/local-hub.ts";
@@ -90,6 +92,18 @@ describe("The webhooks of a session", () => {
     await webhooks.close();
     expect(await testHub.webhooks()).toEqual([]);
     expect(JSON.parse(testHub.stateText())).toEqual({ version: 1, hubs: {} });
+  });
+
+  test("are updated and deleted although the state file was deleted in between", async () => {
+    const { testHub, webhooks } = await openSession();
+    await webhooks.reconcile(target);
+    const deleteFile = () => rmSync(dirname(testHub.state), { recursive: true });
+    deleteFile();
+    const moved = await webhooks.reconcile({ ...target, publicUrl: "http://127.0.0.1:9000" });
+    expect(moved.done.map(({ action }) => action)).toEqual(["update", "update"]);
+    deleteFile();
+    await webhooks.close();
+    expect(await testHub.webhooks()).toEqual([]);
   });
 
   test("may have no secret", async () => {

@@ -38,7 +38,9 @@ function parseSince(text: string): Date | "all" {
   const date = /^\d{4}-/.test(text) ? Date.parse(text) : Number.NaN;
   const time = isDuration(text) ? Date.now() - toMilliseconds(text, "--since") : date;
   if (Number.isNaN(time) || time > Date.now()) {
-    throw new InvalidArgumentError("Expected a duration such as 2d, a past date such as 2026-01-31, or all.");
+    throw new InvalidArgumentError(
+      "Expected a duration such as 2d (up to 24 days), a past date such as 2026-01-31, or all.",
+    );
   }
   return new Date(time);
 }

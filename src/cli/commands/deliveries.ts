@@ -4,7 +4,7 @@ import { indentJson, toShellWord } from "../../core/text.ts";
 import { defaultInboxUrl } from "../../core/urls.ts";
 import type { DeliveryCounts, DeliveryStatus, StoredDelivery } from "../../inbox/inbox.ts";
 import type { Invocation, Output } from "../invocation.ts";
-import { examples, helpHint, helpWithoutHubOptions, numberBetween } from "../usage.ts";
+import { examples, helpHint, helpWithoutHubOptions, notEmpty, numberBetween } from "../usage.ts";
 import { addCompact, addRepair, addReplayDeliveries } from "./deliveries/change.ts";
 import {
   deliveriesResult,
@@ -13,13 +13,7 @@ import {
   listDeliveries,
   statusColor,
 } from "./deliveries/delivery-list.ts";
-import {
-  type DeliveriesContext,
-  endpointOption,
-  InboxAccess,
-  parseInboxUrl,
-  statusOption,
-} from "./deliveries/inbox-access.ts";
+import { type DeliveriesContext, endpointOption, InboxAccess, statusOption } from "./deliveries/inbox-access.ts";
 import { addTailDeliveries } from "./deliveries/tail.ts";
 
 const subcommands = [
@@ -42,7 +36,7 @@ export function addDeliveries(program: Command, invocation: Invocation): void {
     .option(
       "--inbox <url>",
       `URL of the inbox (default: INBOX_URL, else ${defaultInboxUrl}); put a URL with a password in INBOX_URL, since options are visible in the process list`,
-      parseInboxUrl,
+      notEmpty("URL"),
     )
     .addHelpText(
       "after",
@@ -136,7 +130,11 @@ function addListDeliveries(deliveries: Command, { invocation, access }: Deliveri
     .addOption(endpointOption("only list deliveries of this endpoint"))
     .addOption(statusOption("only list deliveries with this status"))
     .option("--limit <number>", "maximum number of deliveries, 1 to 1000", numberBetween(1, 1_000), 50)
-    .option("--cursor <cursor>", "list the next page; use the cursor that the previous page printed")
+    .option(
+      "--cursor <cursor>",
+      "list the next page; use the cursor that the previous page printed",
+      notEmpty("cursor"),
+    )
     .addOption(new Option("--all", "list all deliveries").conflicts("limit"))
     .addHelpText(
       "after",

@@ -210,7 +210,12 @@ async function* readJobLogs(
         // The Hub marks the start of each attempt with this line, which the job did not print.
         if (!data.startsWith("===== Job started")) yield { timestamp, line: data };
       }
-      return;
+      if (!follow) return;
+      const { status } = await transport.call(jobOperations.get, { params }, { signal });
+      if (!/ING$/.test(status.stage)) return;
+      // The log of a scheduled or running job can end early, such as before the job starts.
+      lost = 0;
+      await transport.waitBeforeRetry(5, signal);
     } catch (error) {
       signal?.throwIfAborted();
       if (!follow || !HubError.isInstance(error) || !error.retryable || lost >= maxLostConnections) throw error;
@@ -222,26 +227,27 @@ async function* readJobLogs(
 
 /** Recognizes lines by their times, because a new connection starts with earlier lines. */
 class ResumedLines {
-  #latest = Number.NEGATIVE_INFINITY;
+  #latest = 0;
   /** The number of lines with the latest time. */
   #count = 0;
-  /** The number of lines with the latest time that this connection must skip. */
+  /** The latest time before this connection. */
+  #from = 0;
+  /** The number of lines with this time that this connection must skip. */
   #skip = 0;
-  #isResuming = false;
 
   get isEmpty(): boolean {
     return this.#count === 0;
   }
 
   restart(): void {
-    this.#isResuming = true;
+    this.#from = this.#latest;
     this.#skip = this.#count;
   }
 
   isRepeated(timestamp: string): boolean {
     const time = Date.parse(timestamp);
-    if (this.#isResuming && time < this.#latest) return true;
-    if (this.#isResuming && time === this.#latest && this.#skip > 0) {
+    if (time < this.#from) return true;
+    if (time === this.#from && this.#skip > 0) {
       this.#skip -= 1;
       return true;
     }

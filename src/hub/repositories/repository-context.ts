@@ -118,11 +118,9 @@ export class KeyedQueue {
 
   /** Runs a function after all earlier functions with this key have ended. */
   async run<Result>(key: string, task: () => Promise<Result>): Promise<Result> {
-    const previous = this.#last.get(key);
-    const current = (async () => {
-      await previous?.catch(() => {});
-      return task();
-    })();
+    const current = Promise.resolve(this.#last.get(key))
+      .catch(() => {})
+      .then(task);
     this.#last.set(key, current);
     try {
       return await current;

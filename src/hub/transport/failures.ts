@@ -184,19 +184,20 @@ export function retryDelayMs({
   return Math.max(requestedSeconds * 1000, Math.floor(random * exponentialBackoff(attempt, backoff)));
 }
 
-const connectFailureCodes = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "UND_ERR_CONNECT_TIMEOUT"]);
+const connectFailureCodes: ReadonlySet<unknown> = new Set([
+  "ECONNREFUSED",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  "UND_ERR_CONNECT_TIMEOUT",
+]);
 
 /** Whether `fetch` failed before a connection was open, so that the Hub received no part of the request. */
 export function isConnectFailure(error: unknown): boolean {
   const cause = error instanceof Error ? (error.cause ?? error) : error;
-  if (typeof cause !== "object" || cause === null) return false;
   const failed = cause instanceof AggregateError && cause.errors.length > 0 ? cause.errors : [cause];
   return failed.every(
     (failure: unknown) =>
-      typeof failure === "object" &&
-      failure !== null &&
-      (("code" in failure && typeof failure.code === "string" && connectFailureCodes.has(failure.code)) ||
-        ("syscall" in failure && failure.syscall === "connect")),
+      connectFailureCodes.has(readOwnField(failure, "code")) || readOwnField(failure, "syscall") === "connect",
   );
 }
 

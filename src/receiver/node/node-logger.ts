@@ -84,11 +84,28 @@ export function createNodeLogger(redact: (line: string) => string = (line) => li
     );
   }
   if (!process.stdout.isTTY) {
-    const stdout = pino.destination(1);
+    const stdout = openOutput();
     const write = (line: string) => void stdout.write(isPlain(line) ? line : escapeHidden(line));
     return pino({ level }, { write: (line) => write(redact(line)) });
   }
   return pino({ level }, { write: (line) => void process.stdout.write(formatForTerminal(redact(line))) });
+}
+
+/** The lines that wait for a full disk or a stopped reader. Further lines are lost. */
+const maxWaitingBytes = 16 * 1024 * 1024;
+
+/** Opens standard output. Lines that cannot be written, such as on a full disk, are written with a later line. */
+function openOutput() {
+  const output = pino.destination({ dest: 1, maxLength: maxWaitingBytes });
+  const { flushSync } = output;
+  // Without a listener, an error would end the process, and at its exit pino would try again until there is space.
+  output.on("error", () => {
+    output.flushSync = () => {};
+  });
+  output.on("write", () => {
+    output.flushSync = flushSync;
+  });
+  return output;
 }
 
 /** Whether a line is ASCII without DEL. Most lines are, because pino escapes control characters, and this check is fast. */

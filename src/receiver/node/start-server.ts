@@ -265,6 +265,9 @@ async function logMissingToken(
   }
 }
 
+/** More in the same second are not logged: the logger itself can cause them, so that each line would cause the next one. */
+const maxRejectionsPerSecond = 10;
+
 export type ProcessManager = ReturnType<typeof manageProcess>;
 
 /**
@@ -297,7 +300,11 @@ export function manageProcess(close: () => Promise<boolean>, log: Logger) {
       },
     );
   };
+  let rejections = 0;
   const onRejection = (reason: unknown) => {
+    if (rejections === 0) setTimeout(() => (rejections = 0), 1_000).unref();
+    rejections += 1;
+    if (rejections > maxRejectionsPerSecond) return;
     log.error(
       { err: reason },
       "Unhandled promise rejection. The server keeps running. Await the promise, or handle its rejection.",

@@ -122,6 +122,18 @@ describe("hub-webhooks catch-up", () => {
     expect(await statuses()).toEqual([0, {}]);
   });
 
+  test("does not wait for the deliveries of an endpoint that is paused meanwhile", async () => {
+    const body = JSON.stringify(webhookPayload("repo.content"));
+    for (const id of ["1", "2"]) {
+      await changeInbox((inbox) => inbox.accept({ id, endpoint: "bot", body, receivedAt: new Date() }));
+    }
+    const pausing = serverFile
+      .replace("() => {", '() => {\n  return server.inbox.pause("bot");')
+      .replace("catchUp:", "concurrency: 1, catchUp:");
+    writeFileSync(join(folder, "server.ts"), pausing);
+    expect(await statuses()).toEqual([0, { succeeded: 1 }]);
+  });
+
   test("does not wait for the deliveries of an endpoint that no longer runs in the background", async () => {
     const body = JSON.stringify(webhookPayload("repo.content"));
     await changeInbox((inbox) => inbox.accept({ id: "1", endpoint: "other", body, receivedAt: new Date() }));

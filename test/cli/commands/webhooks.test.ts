@@ -233,6 +233,7 @@ describe("The secret of a new webhook", () => {
     ["", "empty"],
     ["\n", "empty"],
     ["x".repeat(1_100_000), "too large. The maximum is 1 MiB"],
+    [Readable.from([Buffer.from("horse\u00e9", "latin1")]), "not valid UTF-8"],
   ])("is refused if standard input is not a valid secret", async (input, expected) => {
     const { exitCode, stderr, hub } = await runOn([], fromInput, { input });
     expect({ exitCode, requests: hub.requests }).toEqual({ exitCode: 2, requests: [] });
@@ -288,6 +289,7 @@ describe("The job of a new webhook", () => {
 
   test.each([
     ["is not valid JSON", '{"flavor": cpu}', "is not valid JSON"],
+    ["is not valid UTF-8", Readable.from([Buffer.from('{"flavor": "cpu-basic\u00e9"}', "latin1")]), "not valid UTF-8"],
     ["is no object", "[]", "is not a valid job: job:"],
     ["lacks its flavor", "{}", "flavor: "],
     ["has a variable of one letter", '{"flavor": "cpu-basic", "environment": {"A": "1"}}', "environment.A: "],

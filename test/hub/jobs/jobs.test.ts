@@ -16,6 +16,7 @@ const started = {
   flavor: "cpu-basic",
   status: { stage: "SCHEDULING", message: null },
 };
+const completed = { json: { ...started, status: { stage: "COMPLETED", message: null } } };
 const whoami = {
   ...{ type: "user", id, name: "ada", fullname: "Ada", avatarUrl: "/a.svg", isPro: false, orgs: [] },
   auth: { type: "access_token" },
@@ -116,7 +117,11 @@ describe("The log of a job", () => {
 
   test("continues after a lost connection, and contains each line once", async () => {
     const first = event(1, "a") + event(2, "b") + event(2, "b");
-    const { jobs } = await open(stream(first, { isCut: true }), stream(first + event(2, "b") + event(3, "c")));
+    const { jobs } = await open(
+      stream(first, { isCut: true }),
+      stream(first + event(2, "b") + event(3, "c")),
+      completed,
+    );
     const lines = await allOf(jobs.logs(id, { ...options, follow: true }));
     expect(lines.map(({ line }) => line)).toEqual(["a", "b", "b", "b", "c"]);
   });
@@ -127,6 +132,7 @@ describe("The log of a job", () => {
       stream(first, { isCut: true }),
       stream(": stream\n\n", { isCut: true }),
       stream(first + event(1, "b")),
+      completed,
     );
     const lines = await allOf(jobs.logs(id, { ...options, follow: true }));
     expect(lines.map(({ line }) => line)).toEqual(["a", "b"]);
@@ -137,11 +143,33 @@ describe("The log of a job", () => {
       stream(": stream\n\n", { isCut: true }),
       stream(event(4, "d"), { isCut: true }),
       stream(event(4, "d") + event(5, "e") + event(6, "f")),
+      completed,
     );
     const lines = await allOf(jobs.logs(id, { ...options, follow: true, tail: 1 }));
     expect(lines.map(({ line }) => line)).toEqual(["d", "e", "f"]);
     const target = `GET /api/jobs/ada/${id}/logs`;
-    expect(hub.calls).toEqual([`${target}?tail=1`, `${target}?tail=1`, target]);
+    expect(hub.calls).toEqual([`${target}?tail=1`, `${target}?tail=1`, target, `GET /api/jobs/ada/${id}`]);
+  });
+
+  test("continues if it ends before the job", async () => {
+    const { jobs } = await open(
+      stream(event(1, "===== Job started at x =====")),
+      { json: started },
+      stream(event(1, "===== Job started at x =====") + event(2, "a")),
+      completed,
+    );
+    const lines = await allOf(jobs.logs(id, { ...options, follow: true }));
+    expect(lines.map(({ line }) => line)).toEqual(["a"]);
+  });
+
+  test("contains new lines that are out of order after a lost connection", async () => {
+    const { jobs } = await open(
+      stream(event(1, "a"), { isCut: true }),
+      stream(event(1, "a") + event(3, "c") + event(2, "b")),
+      completed,
+    );
+    const lines = await allOf(jobs.logs(id, { ...options, follow: true }));
+    expect(lines.map(({ line }) => line)).toEqual(["a", "c", "b"]);
   });
 
   test("is continued until four connections in a row are lost without a new line", { tags: "slow" }, async () => {
@@ -158,7 +186,8 @@ describe("The log of a job", () => {
           return text;
         });
         let connections = 0;
-        const fetch = async () => {
+        const fetch = async (url: unknown) => {
+          if (!String(url).endsWith("/logs")) return Response.json(completed.json);
           connections += 1;
           const isCut = connections <= losses.length;
           const parts = [texts[connections - 1] ?? text];

@@ -138,7 +138,7 @@ test("A function waits for the second of two earlier ones, although the first ha
   });
   await first;
   const third = queue.run("a", async () => log.push("third"));
-  gate.resolve();
+  setImmediate(gate.resolve);
   await Promise.all([second, third]);
   expect(log).toEqual(["first", "second ends", "third"]);
 });

@@ -191,6 +191,27 @@ export const faults: readonly Fault[] = [
     tests: ["test/dev/source-watcher.test.ts"],
   },
   {
+    name: "a watched source folder that is created some time after its deletion is not noticed",
+    file: "src/dev/reloading-server.ts",
+    find: "        this.#watchCreated(path);\n",
+    replace: "",
+    tests: ["test/dev/source-watcher.test.ts"],
+  },
+  {
+    name: "a watched source folder is not noticed if its parent was deleted too",
+    file: "src/dev/reloading-server.ts",
+    find: "    for (const other of [...this.#missing]) if (dirname(other) === folder) this.#watchCreated(other);\n",
+    replace: "",
+    tests: ["test/dev/source-watcher.test.ts"],
+  },
+  {
+    name: "an endless answer of a program fails its delivery and fills the memory",
+    file: "src/dev/forward-server.ts",
+    find: "    if (text.length > maxReadChars) break;\n",
+    replace: "",
+    tests: ["test/dev/forward-server.test.ts"],
+  },
+  {
     name: "the relay of dev keeps the connection of a refused stream",
     file: "src/dev/console/dev-console.ts",
     find: "return response.body?.cancel();",
@@ -246,5 +267,26 @@ export const faults: readonly Fault[] = [
     replace:
       "error: toWebhookError(error), isRestarted: false });\n      if (this.#process === undefined) throw error;",
     tests: ["test/dev/reloading-server.test.ts"],
+  },
+  {
+    name: "a full disk ends a session without its cleanup",
+    file: "src/cli/invocation.ts",
+    find: "        process.exitCode = 1;\n",
+    replace: "        throw error;\n",
+    tests: ["test/cli/bin.test.ts"],
+  },
+  {
+    name: "a command whose output could not be written exits with 0",
+    file: "src/cli/bin.ts",
+    find: "process.exitCode ||= exitCode",
+    replace: "process.exitCode = exitCode",
+    tests: ["test/cli/bin.test.ts"],
+  },
+  {
+    name: "each write to a full disk adds another handler of signals",
+    file: "src/cli/invocation.ts",
+    find: "    if (isStopped) return;\n",
+    replace: "",
+    tests: ["test/cli/bin.test.ts"],
   },
 ];

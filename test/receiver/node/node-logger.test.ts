@@ -1,4 +1,4 @@
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { beforeEach, describe, expect, test, vi } from "vitest";
 import { createNodeLogger } from "../../../src/receiver/node/node-logger.ts";
 
@@ -47,6 +47,43 @@ describe("The logger of a launched server", () => {
       { title, msg: "delivery succeeded" },
     ]);
   });
+
+  test.each([true, false])(
+    "does not end or hold up the process on a full disk (space before the exit: %s)",
+    (isFreed) => {
+      const file = new URL("../../../src/receiver/node/node-logger.ts", import.meta.url);
+      const script = `import fs from "node:fs";
+      import { setImmediate } from "node:timers/promises";
+      const { createNodeLogger } = await import(${JSON.stringify(file.href)});
+      const { write, writeSync } = fs;
+      const full = Object.assign(new Error(), { code: "ENOSPC" });
+      fs.write = (...given) => process.nextTick(given.at(-1), full);
+      fs.writeSync = () => { throw full; };
+      const log = createNodeLogger();
+      for (const line of ["first", "second"]) {
+        log.info(line);
+        await setImmediate();
+      }
+      if (${isFreed}) {
+        fs.writeSync = writeSync;
+        await new Promise((resolve) => {
+          fs.write = (fd, text, callback) => write(fd, text, (...result) => {
+            callback(...result);
+            if (String(text).includes("third")) resolve();
+          });
+          log.info("third");
+        });
+      }
+      // The first of these is being written when the process exits.
+      for (const line of ["fourth", "last"]) log.info(line);
+      process.exit(3);`;
+      const exited = spawnSync(process.execPath, ["--input-type=module", "--eval", script], { timeout: 5_000 });
+      const lines = exited.stdout.toString().split("\n");
+      const written = lines.flatMap((line) => (line === "" ? [] : JSON.parse(line).msg));
+      expect(written.filter((line) => line !== "fourth")).toEqual(isFreed ? ["first", "second", "third", "last"] : []);
+      expect(exited.status).toBe(3);
+    },
+  );
 
   test.each(["verbose", "20"])("rejects the LOG_LEVEL %s, with the valid ones", (level) => {
     vi.stubEnv("LOG_LEVEL", level);

@@ -2,6 +2,7 @@ import { createServer } from "node:http";
 import { join } from "node:path";
 import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { type EndpointOptions, type LaunchOptions, WebhooksServer } from "../../../src/index.ts";
+import { manageProcess } from "../../../src/receiver/node/start-server.ts";
 import { deliveryRequest, webhookPayload } from "../../../src/testing.ts";
 import { listenOnPort } from "../../support/free-port.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
@@ -384,4 +385,19 @@ test("A launch that failed because of a setting succeeds after the setting is fi
   vi.stubEnv("LOG_LEVEL", "silent");
   const { url } = await server.launch(anyPort);
   expect((await fetch(`${url}/health`)).status).toBe(200);
+});
+
+test("A logger that causes unhandled rejections is not called for each of them", () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const logger = createMemoryLogger();
+  const { release } = manageProcess(async () => true, logger);
+  onTestFinished(release);
+  const onRejection = process.listeners("unhandledRejection").at(-1);
+  const reject = () => onRejection?.(new Error("no log host"), Promise.resolve());
+  for (let count = 0; count < 100; count += 1) reject();
+  expect(logger.lines).toHaveLength(10);
+  vi.advanceTimersByTime(1_000);
+  reject();
+  expect(logger.lines).toHaveLength(11);
 });

@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { messageOf } from "../../../core/describe.ts";
+import { messageOf, readField } from "../../../core/describe.ts";
 import { WebhookError } from "../../../core/errors.ts";
 import { directFetch } from "../../../core/fetch.ts";
 import { consolePath, defaultPort, readBaseUrl, webhooksPath } from "../../../core/urls.ts";
@@ -83,9 +83,8 @@ function readerOf(source: string, { env }: Shell): Read {
     const signal = AbortSignal.timeout(timeoutMs);
     const headers = { authorization: `Bearer ${token}` };
     const response = await directFetch(url, { headers, redirect: "manual", signal }).catch((cause: unknown) => {
-      throw new WebhookError(`${source} did not respond (${messageOf(cause)}). Check the URL.`, {
-        code: "NO_RESPONSE",
-      });
+      const reason = messageOf(readField(cause, "cause") ?? cause);
+      throw new WebhookError(`${source} did not respond (${reason}). Check the URL.`, { code: "NO_RESPONSE" });
     });
     const answer: unknown = await response.json().catch(() => undefined);
     const parsed = schema.safeParse(answer);
@@ -96,6 +95,9 @@ function readerOf(source: string, { env }: Shell): Read {
       });
     }
     if (response.status === 404 && path === "deliveries/one") throw unknown(query.id ?? "");
+    if (response.status === 429 || response.status >= 500) {
+      throw new WebhookError(`${source} responded with ${response.status}. Try again later.`, { code: "NO_RESPONSE" });
+    }
     throw new WebhookError(
       `${source} has no console of this version (status ${response.status}). Check the URL, and update the package there.`,
       { code: "NO_RESPONSE" },

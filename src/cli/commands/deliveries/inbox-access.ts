@@ -216,12 +216,6 @@ export function statusOption(description: string): Option {
   return new Option("--status <status>", description).choices(Object.keys(statuses));
 }
 
-/** Parses `--inbox`. Rejects an empty value, which is most likely an unset variable. */
-export function parseInboxUrl(text: string): string {
-  if (text === "") throw new InvalidArgumentError("The URL is empty. Pass a URL, or omit the option.");
-  return text;
-}
-
 /** Parses a duration. Rejects a number without a unit, which could mean seconds or milliseconds. */
 export function parseDuration(text: string): Duration {
   if (isDuration(text)) return text;

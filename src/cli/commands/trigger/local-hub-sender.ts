@@ -242,8 +242,10 @@ async function request<Schema extends z.ZodType>(options: RequestOptions<Schema>
   const read = schema.safeParse(answer);
   if (response.ok && read.success) return read.data;
   const rejected = rejection.safeParse(answer);
-  if (response.status === 400 && rejected.success) {
-    throw new HubError(`The local Hub rejected the request: ${rejected.data.error}`, { code: "ARGUMENT_INVALID" });
+  // Only a request with a body follows a request that a local Hub has answered.
+  if (body !== undefined && rejected.success) {
+    const code = response.status < 500 ? "ARGUMENT_INVALID" : "HUB_FAILED";
+    throw new HubError(`The local Hub rejected the request: ${rejected.data.error}`, { code });
   }
   throw notALocalHub(hubUrl);
 }

@@ -332,6 +332,18 @@ describe("The Hub of trigger", () => {
     expect(stderr).toMatch(expected);
   });
 
+  test.each([
+    [413, 2],
+    [500, 1],
+  ])("prints why it rejects an event with %i", async (status, expected) => {
+    const reject = greet((_request, response) => response.writeHead(status).end('{"error":"Too large."}'));
+    const { exitCode, stderr } = await runTrigger(toData, { hub: await listen(createServer(reject)) });
+    expect({ exitCode, stderr }).toEqual({
+      exitCode: expected,
+      stderr: "error: The local Hub rejected the request: Too large.\n",
+    });
+  });
+
   test("does not redirect to another Hub", async () => {
     const { url } = await openLocalHub();
     const otherServer = createServer((request, response) => {
