@@ -2,12 +2,14 @@ import { promisify } from "node:util";
 import { gunzip, gzip } from "node:zlib";
 import * as z from "zod/mini";
 import { HubError } from "../core/errors.ts";
-import { nextQuery } from "../hub/pages.ts";
 import type { WebhookPayload } from "../payload/schema.ts";
 import { type CoveredChange, idOf, withoutFiles } from "./cursor.ts";
 
-/** Sends a GET request to the Hub within the budget. @throws `HubError` */
-export type Get = (path: string) => Promise<Response>;
+/** Sends a GET request to the Hub within the budget. `next`: the query of the next page. @throws `HubError` */
+export type Get = <Schema extends z.ZodMiniType>(
+  path: string,
+  schema: Schema,
+) => Promise<{ answer: z.output<Schema>; next: URLSearchParams | undefined }>;
 
 /** A file as the Hub lists it. */
 export interface BucketFile {
@@ -69,14 +71,11 @@ const treeEntry = z.object({
 type ListedBucket = ReturnType<typeof toListed>;
 
 export async function readBucket(get: Get, name: string): Promise<ListedBucket> {
-  return toListed(bucketInfo.parse(await (await get(`/api/buckets/${name}`)).json()));
+  return toListed((await get(`/api/buckets/${name}`, bucketInfo)).answer);
 }
 
 export async function listBuckets(get: Get, owner: string): Promise<ListedBucket[]> {
-  return z
-    .array(bucketInfo)
-    .parse(await (await get(`/api/buckets/${owner}`)).json())
-    .map(toListed);
+  return (await get(`/api/buckets/${owner}`, z.array(bucketInfo))).answer.map(toListed);
 }
 
 function toListed({ id: name, createdAt, updatedAt, size, totalFiles, ...info }: z.output<typeof bucketInfo>) {
@@ -107,13 +106,13 @@ export async function readFiles(
   let query: URLSearchParams | undefined = new URLSearchParams({ recursive: "true", limit: `${pageEntries}` });
   for (let pages = 0; query; pages += 1) {
     if (pages === maxPages) refuse(`The list of the files in bucket "${name}" does not end after ${maxPages} pages.`);
-    const response = await get(`/api/buckets/${name}/tree?${query}`);
-    const page = z.array(treeEntry).parse(await response.json());
-    for (const { type, path, size = 0, xetHash, uploadedAt } of page) {
+    const path: string = `/api/buckets/${name}/tree?${query}`;
+    const { answer, next } = await get(path, z.array(treeEntry));
+    for (const { type, path, size = 0, xetHash, uploadedAt } of answer) {
       if (type === "file" && xetHash !== undefined)
         files.set(path, { xetHash, size, uploadedAt: Date.parse(uploadedAt) });
     }
-    query = nextQuery(response.headers.get("link"));
+    query = next;
   }
   return files;
 }

@@ -471,7 +471,7 @@ function isSame(one: ListedRepository, other: ListedRepository): boolean {
 
 /** Whether the Hub has failed. If it is down, the next repository fails too. */
 function isFailure(error: unknown): boolean {
-  return HubError.isInstance(error) && (error.code === "HUB_FAILED" || error.code === "HUB_TIMED_OUT");
+  return HubError.isInstance(error) && ["HUB_FAILED", "HUB_TIMED_OUT", "HUB_UNREACHABLE"].includes(error.code);
 }
 
 /** Whether an error concerns one repository. If the Hub refuses the token, the next repository fails too. */

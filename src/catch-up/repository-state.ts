@@ -1,4 +1,5 @@
 import * as z from "zod/mini";
+import { messageOf } from "../core/describe.ts";
 import { HubError } from "../core/errors.ts";
 import type { HubClient } from "../hub/client.ts";
 import { nextQuery } from "../hub/pages.ts";
@@ -8,8 +9,9 @@ import {
   discussionOperations,
 } from "../hub/repositories/discussions.ts";
 import type { RepoRef } from "../hub/schemas.ts";
+import { readText } from "../hub/transport/response-body.ts";
 import type { WatchedItem } from "../payload/watch.ts";
-import { type BucketFiles, listBuckets, readBucket, readFiles } from "./bucket-state.ts";
+import { type BucketFiles, type Get, listBuckets, readBucket, readFiles } from "./bucket-state.ts";
 
 /** The types of repositories with commits. */
 const gitTypes = ["model", "dataset", "space"] as const;
@@ -63,6 +65,10 @@ interface StateReaderOptions {
   ranges: Map<string, readonly string[]>;
 }
 
+/** The maximum time until the body of an answer has arrived. */
+const maxBodyMs = 60_000;
+const maxAnswerBytes = 50_000_000;
+const maxAttempts = 3;
 /** The maximum number of ranges whose commits are kept. */
 const maxKeptRanges = 50;
 
@@ -90,8 +96,8 @@ export class StateReader {
   /** Returns a repository by its name, or `undefined` if it does not exist or the token cannot read it. */
   async repository({ type, name }: { type: DerivableType; name: string }): Promise<ListedRepository | undefined> {
     if (type === "bucket") return unlessMissing(readBucket(this.#get, name));
-    const response = await unlessMissing(this.#get(`/api/${type}s/${name}`));
-    return response && toListed(type, listedRepository.parse(await response.json()));
+    const read = await unlessMissing(this.#get(`/api/${type}s/${name}`, listedRepository));
+    return read && toListed(type, read.answer);
   }
 
   /** Reads the files of a bucket. */
@@ -107,10 +113,10 @@ export class StateReader {
       limit: "1000",
     });
     while (query) {
-      const response = await this.#get(`/api/${type}s?${query}`);
-      const page = z.array(listedRepository).parse(await response.json());
-      found.push(...page.map((item) => toListed(type, item)));
-      query = nextQuery(response.headers.get("link"));
+      const path: string = `/api/${type}s?${query}`;
+      const { answer, next } = await this.#get(path, z.array(listedRepository));
+      found.push(...answer.map((item) => toListed(type, item)));
+      query = next;
     }
     return found;
   }
@@ -128,9 +134,9 @@ export class StateReader {
     const found: DiscussionSummary[] = [];
     for (let page = 0; ; page += 1) {
       const path = `/api/${repository.type}s/${repository.name}/discussions?p=${page}`;
-      const response = await unlessMissing(this.#get(path));
-      if (!response) return undefined;
-      const { discussions, count } = discussionOperations.list.response.parse(await response.json());
+      const read = await unlessMissing(this.#get(path, discussionOperations.list.response));
+      if (!read) return undefined;
+      const { discussions, count } = read.answer;
       found.push(...discussions);
       if (discussions.length === 0 || found.length >= count) return found;
     }
@@ -204,17 +210,48 @@ export class StateReader {
     return (await this.#ownerIds).get(name) ?? "";
   }
 
-  readonly #get = async (path: string): Promise<Response> => {
+  /** The client reads no bodies of these requests, so a body that does not arrive is requested again here. */
+  readonly #get: Get = async (path, schema) => {
     const { hub, signal, onHeaders } = this.#options;
-    const response = await this.#call(() => hub.fetch(path, { signal }));
-    onHeaders(response.headers);
-    return response;
+    for (let attempt = 1; ; attempt += 1) {
+      const response = await this.#call(() => hub.fetch(path, { signal }));
+      onHeaders(response.headers);
+      const body = await readBody(response, signal);
+      if ("text" in body)
+        return { answer: parseAnswer(path, body.text, schema), next: nextQuery(response.headers.get("link")) };
+      signal.throwIfAborted();
+      if (attempt === maxAttempts) throw failed(path, "HUB_UNREACHABLE", `did not arrive completely (${body.problem})`);
+    }
   };
 
   async #call<Result>(call: () => Promise<Result>): Promise<Result> {
     await this.#options.beforeCall();
     return call();
   }
+}
+
+/** Returns the text of an answer, or why it did not arrive. */
+async function readBody(response: Response, signal: AbortSignal): Promise<{ text: string } | { problem: string }> {
+  try {
+    const limited = AbortSignal.any([signal, AbortSignal.timeout(maxBodyMs)]);
+    const body = await readText(response, { limit: maxAnswerBytes, signal: limited });
+    return "text" in body ? body : { problem: `more than ${maxAnswerBytes} bytes` };
+  } catch (error) {
+    return { problem: messageOf(error) };
+  }
+}
+
+function parseAnswer<Schema extends z.ZodMiniType>(path: string, text: string, schema: Schema): z.output<Schema> {
+  try {
+    return schema.parse(JSON.parse(text));
+  } catch {
+    throw failed(path, "HUB_RESPONSE_INVALID", "has an unexpected format");
+  }
+}
+
+function failed(path: string, code: "HUB_UNREACHABLE" | "HUB_RESPONSE_INVALID", problem: string): HubError {
+  const message = `The response of the Hub to ${path} ${problem}. Try again later, and check the URL of the Hub (HF_ENDPOINT).`;
+  return new HubError(message, { code, retryable: code === "HUB_UNREACHABLE" });
 }
 
 function isDerivable(type: string): type is DerivableType {

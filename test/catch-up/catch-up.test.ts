@@ -719,7 +719,7 @@ describe("A repository that was created since the last run and could not be read
 });
 
 describe("Repositories for which the Hub fails", () => {
-  const failure = new HubError("Broken", { code: "HUB_FAILED", status: 500 });
+  const failure = new HubError("Broken", { code: "HUB_UNREACHABLE" });
 
   /** Compares repositories, lets them be written, and lets the Hub fail for some of them. */
   async function open(names: string[], fails: (name: string) => boolean) {
@@ -752,6 +752,42 @@ describe("Repositories for which the Hub fails", () => {
     const { server, reading } = await open(["a", "b", "c"], () => true);
     await expect(catchUp(server)).rejects.toThrow(failure);
     expect(reading).toHaveBeenCalledTimes(2);
+  });
+});
+
+describe("An answer of the Hub", () => {
+  const known = { _id: "1", id: "me/data" };
+  /** A body that contains the start of an answer, and then fails or sends nothing more. */
+  const partial = (end: "cut" | "stalled") =>
+    new ReadableStream({
+      start: (controller) => controller.enqueue(new TextEncoder().encode("[{")),
+      pull: (controller) => (end === "cut" ? controller.error(new TypeError("terminated")) : new Promise(() => {})),
+    });
+
+  /** Reads a repository from a Hub that sends these bodies. */
+  function read(bodies: BodyInit[]) {
+    const send = vi.fn(async () => new Response(bodies.shift()));
+    const { timeout } = AbortSignal;
+    vi.spyOn(AbortSignal, "timeout").mockImplementation(() => timeout(1));
+    onTestFinished(() => void vi.restoreAllMocks());
+    const reader = new StateReader({
+      hub: new HubClient({ hubUrl: "https://hub.test", token: "hf_local", fetch: send }),
+      ...{ beforeCall: async () => {}, onHeaders: () => {}, ranges: new Map() },
+      signal: new AbortController().signal,
+    });
+    return { send, repository: reader.repository({ type: "dataset", name: "me/data" }) };
+  }
+
+  test.each(["cut", "stalled"] as const)("that is %s is requested again, and fails the third time", async (end) => {
+    const { send, repository } = read([partial(end), partial(end), JSON.stringify(known)]);
+    expect(await repository).toMatchObject({ name: "me/data", id: "1" });
+    expect(send).toHaveBeenCalledTimes(3);
+    const failing = read([partial(end), partial(end), partial(end), JSON.stringify(known)]);
+    await expect(failing.repository).rejects.toMatchObject({ code: "HUB_UNREACHABLE", retryable: true });
+  });
+
+  test.each(["<html>", "{}", "[]"])("in another format is invalid: %s", async (body) => {
+    await expect(read([body]).repository).rejects.toMatchObject({ code: "HUB_RESPONSE_INVALID" });
   });
 });
 

@@ -288,6 +288,18 @@ function describeClosing(engine: Engine): void {
       expect(results).toMatchObject(changes.map(() => ({ reason: { code: "INBOX_UNAVAILABLE" } })));
     });
 
+    test("ends reads that are made later with an error", async () => {
+      const { inbox } = await openInbox(engine);
+      await inbox.accept(incoming("a"));
+      await inbox.close(0);
+      const reads = [
+        ...[inbox.get({ id: "a", endpoint: "retrain" }), inbox.list(), inbox.list({ search: "a" }), inbox.counts()],
+        ...[inbox.pausedEndpoints(), inbox.cursors?.get("retrain", "key"), inbox.ownActions?.find(["key"])],
+      ];
+      const results = await Promise.allSettled(reads);
+      expect(results).toMatchObject(reads.map(() => ({ reason: { code: "INBOX_UNAVAILABLE" } })));
+    });
+
     test("waits for handlers that finish before the timeout", async () => {
       const first = await openInbox(engine);
       const runs = work(first.inbox, (_claimed, signal) => {

@@ -309,7 +309,8 @@ export class BullmqInbox implements Inbox {
 
   /** Adds a timeout to a read. Without a timeout, the read would wait forever if the server did not respond. */
   #reading<T>(read: () => Promise<T>): Promise<T> {
-    return withDeadline(read(), this.#options.readMs, () => inboxUnavailable(serverSlow()));
+    const reading = untilAborted(read(), this.#stopped.signal);
+    return withDeadline(reading, this.#options.readMs, () => inboxUnavailable(serverSlow()));
   }
 
   /** Makes a change. BullMQ never ends an operation of a PostgreSQL queue that was closed in the meantime. */

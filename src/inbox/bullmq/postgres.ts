@@ -169,6 +169,18 @@ export async function connectPostgres(
         jobId,
       ]);
     },
+    async emptyFinished({ name }, jobId, data) {
+      const { rows } = await pool.query(
+        `WITH emptied AS (
+           UPDATE job SET data = $3 WHERE queue = $1 AND id = $2 AND state IN ('completed', 'waiting-children') RETURNING id
+         ), cleared AS (
+           DELETE FROM job_log WHERE queue = $1 AND job_id IN (SELECT id FROM emptied)
+         )
+         SELECT id FROM emptied`,
+        [name, jobId, JSON.stringify(data)],
+      );
+      return rows.length > 0;
+    },
     async countIgnored({ name }) {
       const { rows } = await pool.query<{ count: string }>(`SELECT count(*) FROM job WHERE ${conditions.ignored}`, [
         name,

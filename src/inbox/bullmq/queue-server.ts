@@ -66,6 +66,8 @@ export interface QueueServer {
   discard(queue: DeliveryQueue, jobId: string, now: number): Promise<boolean>;
   /** Marks a discarded job as failed. Has no effect if the job is in another state. */
   failDiscarded(queue: DeliveryQueue, jobId: string): Promise<void>;
+  /** Replaces the data of a job, and removes its log. Returns `false` without a change if the job was queued again. */
+  emptyFinished(queue: DeliveryQueue, jobId: string, data: JobData): Promise<boolean>;
   countIgnored(queue: DeliveryQueue): Promise<number>;
   /** Called after completed jobs were removed or queued again. */
   forgetIgnored(queue: DeliveryQueue, jobIds: readonly string[]): Promise<void>;

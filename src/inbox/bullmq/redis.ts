@@ -158,6 +158,10 @@ export async function connectRedis({ url, mustExist, startMs, onError }: QueueSe
       const keys = [discardedList, "failed"].map((name) => queue.toKey(name));
       await commands.eval(failDiscardedScript, keys.length, ...keys, jobId);
     },
+    async emptyFinished(queue, jobId, data) {
+      const keys = [jobId, `${jobId}:logs`].map((name) => queue.toKey(name));
+      return (await commands.eval(emptyFinishedScript, keys.length, ...keys, JSON.stringify(data))) === 1;
+    },
     countIgnored: (queue) => commands.zcard(queue.toKey(ignoredSet)),
     async forgetIgnored(queue, jobIds) {
       const keys = [ignoredSet, ...jobIds].map((name) => queue.toKey(name));
@@ -342,4 +346,12 @@ const failDiscardedScript = `
     redis.call("ZREM", KEYS[1], ARGV[1])
     redis.call("ZADD", KEYS[2], time, ARGV[1])
   end
+`;
+
+/** Keys: the job and its log. Arguments: the new data. */
+const emptyFinishedScript = `
+  if redis.call("HEXISTS", KEYS[1], "finishedOn") == 0 then return 0 end
+  redis.call("HSET", KEYS[1], "data", ARGV[1])
+  redis.call("DEL", KEYS[2])
+  return 1
 `;

@@ -290,16 +290,22 @@ function dueAt({ timestamp, delay }: DeliveryJob, history: JobHistory): Date {
 /** The code of BullMQ's error if a job is in another state. */
 const wrongState = -3;
 
-/** Queues a finished job again and records the replay. Returns whether the job was still in `state`. */
-export async function retryFinished(job: DeliveryJob, state: "failed" | "completed"): Promise<boolean> {
-  await job.log(replayEntry(job));
+/**
+ * Queues a finished job again and records the replay. Returns whether the job was still in `state`, or `undefined` if it is no longer
+ * stored.
+ */
+export async function retryFinished(job: DeliveryJob, state: "failed" | "completed"): Promise<boolean | undefined> {
   try {
+    await job.log(replayEntry(job));
     await job.retry(state);
     return true;
   } catch (error) {
     // Another caller has replayed the job first. It can already have finished again.
     if (error instanceof Error && "code" in error && error.code === wrongState) return false;
-    if ((await job.getState()) !== state) return false;
+    const found = await job.getState();
+    // Another process has pruned the job.
+    if (found === "unknown") return undefined;
+    if (found !== state) return false;
     throw error;
   }
 }

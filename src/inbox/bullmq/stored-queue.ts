@@ -67,7 +67,7 @@ const maxDiscarded = 100_000;
 
 export type StoredQueueServer = Pick<
   QueueServer,
-  "replayDead" | "discard" | "failDiscarded" | "countIgnored" | "forgetIgnored" | "listJobs"
+  "replayDead" | "discard" | "failDiscarded" | "emptyFinished" | "countIgnored" | "forgetIgnored" | "listJobs"
 >;
 
 /** Stores and reads the deliveries of one endpoint, which are the jobs of one BullMQ queue. */
@@ -128,7 +128,8 @@ export class StoredQueue {
     // Another process may have pruned the delivery after `#add` read it.
     if (!job) return this.#add(delivery, jobId, maxQueued);
     await job.updateData(toJobData(delivery));
-    return !(await retryFinished(job, "failed"));
+    const isQueued = await retryFinished(job, "failed");
+    return isQueued === undefined ? this.#add(delivery, jobId, maxQueued) : !isQueued;
   }
 
   async get(id: string): Promise<StoredDelivery | undefined> {
@@ -162,16 +163,17 @@ export class StoredQueue {
 
   /** Runs a delivery again. @throws `DELIVERY_UNKNOWN` if the delivery or its body is not stored. */
   async replay(id: string): Promise<void> {
+    const unknown = () => deliveryUnknown({ id, endpoint: this.endpoint });
     const job = await this.queue.getJob(jobIdOf(id));
-    if (!job || bodyOf(job.data) === undefined) throw deliveryUnknown({ id, endpoint: this.endpoint });
+    if (!job || bodyOf(job.data) === undefined) throw unknown();
     const state = await job.getState();
-    if (state === "completed") {
-      await retryFinished(job, state);
-      await this.#server.forgetIgnored(this.queue, [jobIdOf(id)]);
-    } else if (state === "failed") await retryFinished(job, state);
-    else if (state === "waiting-children") {
-      await this.#server.failDiscarded(this.queue, jobIdOf(id));
-      await retryFinished(job, "failed");
+    if (state === "unknown") throw unknown();
+    if (state === "completed" || state === "failed" || state === "waiting-children") {
+      // A prune can have removed the body in the meantime. If it has removed the job too, the retry finds this.
+      if (state !== "failed") await job.updateData(job.data).catch(() => {});
+      if (state === "waiting-children") await this.#server.failDiscarded(this.queue, jobIdOf(id));
+      if ((await retryFinished(job, state === "completed" ? state : "failed")) === undefined) throw unknown();
+      if (state === "completed") await this.#server.forgetIgnored(this.queue, [jobIdOf(id)]);
     } else if (state === "active") await this.#replayRunning(job);
     else {
       if (job.attemptsStarted > 0) await job.log(replayEntry(job));
@@ -317,14 +319,11 @@ export class StoredQueue {
     }
   }
 
-  /** Removes the body and the history of a completed delivery, unless the body was already removed. */
+  /** Removes the body and the history of a finished delivery, unless the body was already removed or the delivery was replayed. */
   async #empty(id: string): Promise<{ isEmptied: boolean; finishedOn: number | undefined }> {
     const job = await this.queue.getJob(id);
-    const isEmptied = job !== undefined && bodyOf(job.data) !== undefined;
-    if (isEmptied) {
-      await job.updateData({ id: job.data.id });
-      await job.clearLogs();
-    }
+    const hasBody = job !== undefined && bodyOf(job.data) !== undefined;
+    const isEmptied = hasBody && (await this.#server.emptyFinished(this.queue, id, { id: job.data.id }));
     return { isEmptied, finishedOn: job?.finishedOn };
   }
 

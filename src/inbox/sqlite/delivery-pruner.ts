@@ -1,6 +1,7 @@
 import type { DatabaseSync } from "node:sqlite";
 import { setTimeout as wait } from "node:timers/promises";
-import { isDamage } from "../../core/files.ts";
+import { readField } from "../../core/describe.ts";
+import { isDamage, isFull } from "../../core/files.ts";
 import { defaultRetention, retentionOf } from "../retry.ts";
 import type { BackgroundMaintenance } from "./background-maintenance.ts";
 import type { InboxContext } from "./context.ts";
@@ -160,7 +161,11 @@ export async function pruneInbox(
   await groupCommit.write(() => table.ownActions.prune(now()));
   await groupCommit.write(() => table.leases.removeProcessesBefore(now() - processRetentionMs));
   for (let isDone = false; !isDone && !tasks.isClosed; ) {
-    ({ isDone } = await step(() => pruner.shrink()));
+    ({ isDone } = await step(() => pruner.shrink()).catch((error) => {
+      // Moving pages needs space in the WAL. Later deliveries use the unused pages.
+      if (!isFull(readField(error, "cause"))) throw error;
+      return { isDone: true };
+    }));
   }
   // The file shrinks only when the WAL is checkpointed.
   if (steps > 0) await maintenance.checkpoint(0);

@@ -121,8 +121,8 @@ function toAttempt(row: Record<string, unknown>): DeliveryAttempt {
 export type Row = Record<string, unknown>;
 
 const scanBatch = 250;
-/** Deliveries that are received at the same time are not always stored in the same order. This is the tolerance. */
-const disorderMs = 60_000;
+/** Deliveries that are received at the same time are not always stored in the same order. This tolerance is added to `disorder`. */
+export const toleranceMs = 60_000;
 
 /** What a search looks for. Can be sent to a thread. */
 export interface SearchRequest {
@@ -296,6 +296,7 @@ export class DeliveryReader {
     const limit = pageSize(options);
     const stopAt = performance.now() + maxMs;
     const { receivedFrom, receivedUntil } = filter;
+    const disorderMs = toleranceMs + this.disorderMs;
     const from = receivedFrom === undefined ? 0 : this.#firstReceivedAt(receivedFrom - disorderMs);
     const until =
       receivedUntil === undefined ? Number.POSITIVE_INFINITY : this.#firstReceivedAt(receivedUntil + disorderMs);
@@ -347,7 +348,12 @@ export class DeliveryReader {
     });
   }
 
-  /** Returns the first sequence that was received at a time or later. Uses a binary search. */
+  /** See the table `disorder`. */
+  get disorderMs(): number {
+    return Number(this.#statements.disorder().get()?.max_ms ?? 0);
+  }
+
+  /** Returns the first sequence that was received at a time or later, if all are in order. Uses a binary search. */
   #firstReceivedAt(time: number): number {
     let low = 0;
     let high = Number(this.#statements.lastSequence().get()?.sequence ?? 0) + 1;

@@ -21,6 +21,7 @@ import {
   type TimedAttempt,
   TotalsTable,
   toAttemptRow,
+  toleranceMs,
   toStatus,
 } from "./delivery-reader.ts";
 import { EventIndex } from "./event-index.ts";
@@ -131,6 +132,8 @@ export class DeliveryTable {
   readonly #damaged = new Map<number, { until: number; waitMs: number }>();
   /** Whether a delivery on a damaged page was found. Deliveries are then claimed one by one. */
   #isDamaged = false;
+  /** The last delivery that was added, and the newest time up to it. `disorderMs`: see the table `disorder`. */
+  #last = { sequence: Number.NaN, newest: 0, disorderMs: 0 };
 
   constructor(database: DatabaseSync) {
     this.database = database;
@@ -155,11 +158,11 @@ export class DeliveryTable {
     const headersText = encodeHeaders(headers) ?? null;
     const maxStored = maxQueued - this.totals.added(endpoint, "queued");
     const times = [receivedAt.getTime(), now] as const;
-    if (
-      maxStored > 0 &&
-      this.statements.add().run(endpoint, id, body, ...times, headersText, replayOf ?? null, maxStored).changes > 0
-    ) {
+    const rest = [headersText, replayOf ?? null, maxStored] as const;
+    const added = maxStored > 0 ? this.statements.add().run(endpoint, id, body, ...times, ...rest) : undefined;
+    if (added && added.changes > 0) {
       this.totals.add(endpoint, "queued");
+      this.#noticeDisorder(Number(added.lastInsertRowid), times[0]);
       return false;
     }
     const known = this.statements.find().get(endpoint, id);
@@ -170,6 +173,21 @@ export class DeliveryTable {
     this.statements.revive().run(body, headersText, now, now, sequence);
     if (known.body !== body) this.index.replace(sequence, body);
     return false;
+  }
+
+  /** Records that a delivery was received long before an earlier one. Costs a delivery that is in order no statement. */
+  #noticeDisorder(sequence: number, receivedAt: number): void {
+    let { newest, disorderMs } = this.#last;
+    // Another process has added deliveries, or a transaction was rolled back.
+    if (sequence !== this.#last.sequence + 1) {
+      disorderMs = this.reader.disorderMs;
+      newest = disorderMs + Number(this.statements.lastBefore().get(sequence)?.received_at ?? 0);
+    }
+    if (newest - receivedAt > disorderMs + toleranceMs) {
+      disorderMs = newest - receivedAt;
+      this.statements.addDisorder().run(disorderMs);
+    }
+    this.#last = { sequence, newest: Math.max(newest, receivedAt), disorderMs };
   }
 
   /**

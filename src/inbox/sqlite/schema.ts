@@ -60,6 +60,9 @@
  *                           `sequence` of the delivery. See `EventIndex`.
  *
  * event_index_end           The `sequence` up to which deliveries are indexed.
+ *
+ * disorder                  The maximum time by which a delivery was received before an earlier one, if that was noticed: the clock was
+ *                           set back, or a delivery was recovered. A search by time allows for it.
  */
 export const currentTables = `
   CREATE TABLE deliveries (
@@ -176,6 +179,11 @@ export const currentTables = `
     delivery INTEGER NOT NULL
   ) STRICT;
   INSERT INTO event_index_end VALUES (1, 0);
+  CREATE TABLE disorder (
+    id INTEGER PRIMARY KEY CHECK (id = 1),
+    max_ms INTEGER NOT NULL
+  ) STRICT;
+  INSERT INTO disorder VALUES (1, 0);
 `;
 
 /**
@@ -351,6 +359,13 @@ export const migrations: readonly string[] = [
     holder TEXT NOT NULL,
     ends_at INTEGER NOT NULL
   ) STRICT, WITHOUT ROWID;
+`,
+  `
+  CREATE TABLE disorder (
+    id INTEGER PRIMARY KEY CHECK (id = 1),
+    max_ms INTEGER NOT NULL
+  ) STRICT;
+  INSERT INTO disorder VALUES (1, 0);
 `,
 ];
 

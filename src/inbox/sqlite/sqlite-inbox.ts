@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { messageOf } from "../../core/describe.ts";
 import { shareRun, withDeadline } from "../../core/time.ts";
-import { deliveryUnknown, inboxUnavailable, unavailable } from "../errors.ts";
+import { deliveryUnknown, inboxClosing, inboxUnavailable, unavailable } from "../errors.ts";
 import { maxSearchMs, readFilter } from "../filter.ts";
 import type {
   Cursors,
@@ -21,6 +21,7 @@ import { retentionOf } from "../retry.ts";
 import { BackgroundMaintenance } from "./background-maintenance.ts";
 import { BackgroundTasks, DamageTracker, type InboxContext } from "./context.ts";
 import { DeliveryPruner, pruneInbox } from "./delivery-pruner.ts";
+import type { DeliveryTable } from "./delivery-table.ts";
 import { DueDeliveries, LeaseRecovery } from "./due-deliveries.ts";
 import { EndpointWorker } from "./endpoint-worker.ts";
 import { checkFileSystem } from "./file-system.ts";
@@ -74,11 +75,11 @@ const stalledAfterMs = 10_000;
 export class SqliteInbox implements Inbox {
   readonly ownActions: OwnActions = {
     add: (keys) => this.write(() => this.#context.table.ownActions.add(keys, this.#context.now())),
-    find: async (keys) => this.#context.committed.ownActions.find(keys),
+    find: async (keys) => this.#committed.ownActions.find(keys),
   };
   readonly cursors: Cursors = {
-    get: async (endpoint, key) => this.#context.committed.cursors.get(endpoint, key),
-    list: async (endpoint) => this.#context.committed.cursors.list(endpoint),
+    get: async (endpoint, key) => this.#committed.cursors.get(endpoint, key),
+    list: async (endpoint) => this.#committed.cursors.list(endpoint),
     set: (endpoint, texts) => this.write(() => this.#context.table.cursors.set(endpoint, texts)),
     claim: (claim) => this.write(() => this.#context.table.cursors.claim(claim, this.#context.now())),
   };
@@ -94,6 +95,7 @@ export class SqliteInbox implements Inbox {
     const parts = { pruner: this.#pruner, workers: this.#workers, maintenance: this.#maintenance };
     return pruneInbox(this.#context, parts);
   });
+  #isClosed = false;
   #closed: Promise<{ interrupted: number }> | undefined;
 
   /** @throws `INBOX_UNUSABLE` if the file cannot be opened. */
@@ -178,18 +180,18 @@ export class SqliteInbox implements Inbox {
 
   async list(options: ListOptions = {}): Promise<DeliveryPage> {
     const filter = readFilter(options);
-    const { reader } = this.#context.committed;
+    const { reader } = this.#committed;
     if (!filter) return reader.list(options);
     const request = { filter, options, maxMs: maxSearchMs };
     const found =
       this.#workers.size === 0
         ? reader.find(request)
         : ((await this.#maintenance.search(request)) ?? reader.find({ ...request, maxMs: maxBlockingSearchMs }));
-    return reader.page(found);
+    return this.#committed.reader.page(found);
   }
 
   async get(key: DeliveryKey): Promise<StoredDelivery | undefined> {
-    return this.#context.committed.reader.get(key);
+    return this.#committed.reader.get(key);
   }
 
   async replay(key: DeliveryKey): Promise<void> {
@@ -199,7 +201,7 @@ export class SqliteInbox implements Inbox {
   }
 
   async replayDead(endpoint: string): Promise<number> {
-    const last = this.#context.committed.lastSequence();
+    const last = this.#committed.lastSequence();
     let count = 0;
     for (let after: number | undefined = 0; after !== undefined && this.#closed === undefined; ) {
       const from: number = after;
@@ -229,11 +231,11 @@ export class SqliteInbox implements Inbox {
   }
 
   async pausedEndpoints(): Promise<readonly string[]> {
-    return this.#context.committed.pausedEndpoints();
+    return this.#committed.pausedEndpoints();
   }
 
   async counts(): Promise<Readonly<Record<string, DeliveryCounts>>> {
-    return this.#context.committed.reader.counts();
+    return this.#committed.reader.counts();
   }
 
   async problems(): Promise<readonly InboxProblem[]> {
@@ -252,6 +254,7 @@ export class SqliteInbox implements Inbox {
     const interrupted = await Promise.all([...this.#workers.values()].map((worker) => worker.close(graceMs)));
     await this.#maintenance.close();
     await this.write(() => this.#context.table.leases.removeProcess(this.#context.processId)).catch(() => {});
+    this.#isClosed = true;
     this.#file.close();
     return { interrupted: interrupted.reduce((sum, count) => sum + count, 0) };
   }
@@ -264,6 +267,12 @@ export class SqliteInbox implements Inbox {
     await this.#due.poll();
     await this.#leaseRecovery.poll();
     this.#due.gate.poll();
+  }
+
+  /** @throws `INBOX_UNAVAILABLE` after the inbox was closed. */
+  get #committed(): DeliveryTable {
+    if (this.#isClosed) throw inboxUnavailable(inboxClosing());
+    return this.#context.committed;
   }
 
   #wake(endpoint: string): void {

@@ -72,6 +72,9 @@ export function createStatements(database: DatabaseSync) {
       "SELECT delivery FROM event_index WHERE action = ? AND delivery < ? ORDER BY delivery DESC LIMIT 1",
     ),
     firstFrom: sql("SELECT sequence, received_at FROM deliveries WHERE sequence >= ? ORDER BY sequence LIMIT 1"),
+    disorder: sql("SELECT max_ms FROM disorder"),
+    addDisorder: sql("UPDATE disorder SET max_ms = max(max_ms, ?)"),
+    lastBefore: sql("SELECT received_at FROM deliveries WHERE sequence < ? ORDER BY sequence DESC LIMIT 1"),
     totals: sql("SELECT * FROM totals WHERE deliveries > 0"),
     addToTotal: sql(
       "INSERT INTO totals VALUES (?1, ?2, ?3) ON CONFLICT DO UPDATE SET deliveries = deliveries + excluded.deliveries",

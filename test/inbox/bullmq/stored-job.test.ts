@@ -32,6 +32,10 @@ describe("A dead delivery that cannot be queued again", () => {
     expect(await retryFinished(jobIn("failed", error), "failed")).toBe(false);
   });
 
+  test("was pruned by another process if it is no longer stored", async () => {
+    expect(await retryFinished(jobIn("unknown"), "failed")).toBeUndefined();
+  });
+
   test("is an error if it is still dead", async () => {
     await expect(retryFinished(jobIn("failed"), "failed")).rejects.toBe(refused);
   });

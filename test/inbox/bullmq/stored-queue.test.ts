@@ -51,13 +51,13 @@ describe.each([redis, postgres].filter(({ isAvailable }) => isAvailable))(
     }, 60_000);
 
     /** Opens a queue without a worker in which all deliveries are finished. */
-    async function openEnded({ outcome }: { outcome: typeof succeeded }) {
+    async function openEnded({ outcome, size = count }: { outcome: typeof succeeded; size?: number }) {
       const store = await tested.emptyDatabase();
       const { inbox } = await openInbox({ ...engine, emptyStore: () => store }, { store });
       work(inbox, () => outcome, { concurrency: 50, policy: createRetryPolicy({ attempts: 1 }) });
-      const ids = Array.from({ length: count }, (_, index) => `delivery-${index}`);
+      const ids = Array.from({ length: size }, (_, index) => `delivery-${index}`);
       await Promise.all(ids.map((id) => inbox.accept(incoming(id, { body }))));
-      const done = outcome.status === "failed" ? { dead: count } : { succeeded: count };
+      const done = outcome.status === "failed" ? { dead: size } : { succeeded: size };
       await waitFor(async () => expect((await inbox.counts()).retrain).toMatchObject(done), { timeout: 30_000 });
       await inbox.close(0);
       const server = await engine.connect(store);
@@ -115,6 +115,31 @@ describe.each([redis, postgres].filter(({ isAvailable }) => isAvailable))(
       expect(mostOpen).toBeLessThanOrEqual(20);
     });
 
+    test("keeps the body of a delivery that is pruned and replayed at the same time", async () => {
+      const { queue, endpoint } = await openEnded({ outcome: succeeded, size: 2 });
+      const prune = () => endpoint.prune({ bodiesBefore: Date.now() + hourMs, idsBefore: 0 });
+      const { getRanges, getJob } = queue;
+      const listing = vi.spyOn(queue, "getRanges").mockImplementation(async (types, from, until = 0, ...rest) => {
+        const listed = await getRanges.call(queue, types, from, until, ...rest);
+        // The binary search reads single deliveries before the list.
+        if (until > 1) await endpoint.replay("delivery-0");
+        return listed;
+      });
+      expect(await prune()).toBe(1);
+      listing.mockRestore();
+      await queue
+        .getJob(jobIdOf("delivery-1"))
+        .then((job) => job?.updateData(toJobData(incoming("delivery-1", { body }))));
+      vi.spyOn(queue, "getJob").mockImplementationOnce(async (id) => {
+        const job = await getJob.call(queue, id);
+        expect(await prune()).toBe(1);
+        return job;
+      });
+      await endpoint.replay("delivery-1");
+      for (const id of ["delivery-0", "delivery-1"])
+        expect(await endpoint.get(id)).toMatchObject({ status: "queued", body });
+    });
+
     test.skipIf(engine !== postgres)(
       "removes the bodies of deliveries that finished in the same millisecond",
       async () => {
@@ -142,6 +167,7 @@ const server: StoredQueueServer = {
   replayDead: async () => 0,
   discard: async () => false,
   failDiscarded: async () => {},
+  emptyFinished: async () => true,
   countIgnored: async () => 0,
   forgetIgnored: async () => {},
   listJobs: async () => [],
@@ -211,6 +237,28 @@ describe("A delivery that changes at the same time", () => {
     expect(await endpoint.add(incoming("a"), 10)).toBe(false);
     expect(add).toHaveBeenCalledOnce();
   });
+
+  const pruned = () => Promise.reject(Object.assign(new Error("Missing key for job."), { code: -1 }));
+
+  test("is added if it was dead, and is pruned while it is queued again", async () => {
+    const dead = jobWith({ finishedOn: 1, isFailed: async () => true, updateData: async () => {} });
+    const jobs = [dead, { ...dead, log: pruned, getState: async () => "unknown" }];
+    const add = vi.fn(async () => dead);
+    const endpoint = open({ getJob: async () => jobs.shift(), getJobCounts: async () => ({ wait: 1 }), add });
+    expect(await endpoint.add(incoming("a"), 10)).toBe(false);
+    expect(add).toHaveBeenCalledOnce();
+  });
+
+  test.each(["completed", "failed", "waiting-children", "unknown"])(
+    "cannot be replayed if it is pruned: %s",
+    async (state) => {
+      const states = [state, "unknown"];
+      const changes = { updateData: pruned, log: async () => 1, retry: pruned };
+      const job = jobWith({ getState: async () => states.shift(), ...changes });
+      const endpoint = open({ getJob: async () => job });
+      await expect(endpoint.replay("a")).rejects.toMatchObject({ code: "DELIVERY_UNKNOWN" });
+    },
+  );
 
   test("is discarded if it is queued again after the first try, unless it runs", async () => {
     const results = [false, true];

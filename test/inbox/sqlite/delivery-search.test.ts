@@ -132,6 +132,52 @@ describe("A search", () => {
   });
 });
 
+describe("A search by time finds deliveries that were stored", () => {
+  const orders: readonly [string, number[]][] = [
+    ["while the clock was ahead", [0, 1, 70, 71, 2, 3, 4, 5, 6, 7, 8, 9]],
+    ["long after they were received", [100, 101, 102, 103, 104, 105, 0, 1, 2, 3]],
+    ["with times that fall several times", [200, 100, 101, 102, 103, 0, 1, 2, 3, 150, 151, 152]],
+  ];
+  /** Adds deliveries that were received at some minutes, and compares searches from and until each minute with the times. */
+  async function expectFound(minutes: number[], inboxOf: (index: number) => Inbox): Promise<void> {
+    const timeOf = (minute: number) => new Date(Date.UTC(2026, 0, 1, 0, minute));
+    for (const [index, minute] of minutes.entries()) {
+      const id = String(minute).padStart(3, "0");
+      await inboxOf(index).accept({ id, endpoint: "retrain", body: "{}", receivedAt: timeOf(minute) });
+    }
+    for (const minute of minutes) {
+      const later = await ids(inboxOf(0), { receivedFrom: timeOf(minute) });
+      const earlier = await ids(inboxOf(0), { receivedUntil: timeOf(minute) });
+      expect(later.map(Number).sort()).toEqual(minutes.filter((one) => one >= minute).sort());
+      expect(earlier.map(Number).sort()).toEqual(minutes.filter((one) => one < minute).sort());
+    }
+  }
+
+  test.each(orders)("%s", async (_when, minutes) => {
+    const { inbox } = openInbox();
+    await expectFound(minutes, () => inbox);
+  });
+
+  test.each(orders)("%s, by two processes", async (_when, minutes) => {
+    const { inbox, file } = openInbox();
+    const other = openInbox({ file }).inbox;
+    await expectFound(minutes, (index) => (index === 2 || index === 3 ? other : inbox));
+  });
+
+  test("in order, without further statements", async () => {
+    const { inbox } = openInbox();
+    const [add, notice] = [
+      vi.spyOn(DeliveryTable.prototype, "add"),
+      vi.spyOn(DeliveryReader.prototype, "disorderMs", "get"),
+    ];
+    for (let minute = 0; minute < 3; minute += 1) {
+      await inbox.accept({ id: `d${minute}`, endpoint: "retrain", body: "{}", receivedAt: new Date(60_000 * minute) });
+    }
+    expect(add).toHaveBeenCalledTimes(3);
+    expect(notice).toHaveBeenCalledOnce();
+  });
+});
+
 test("The search index of an older release is deleted", async () => {
   const { inbox, file } = openInbox();
   await inbox.close(0);

@@ -275,6 +275,19 @@ describe("A replay of many dead deliveries", () => {
   });
 });
 
+test("Pruning succeeds if the disk is too full to return unused space, and fails for other reasons", async () => {
+  const { inbox, file } = openInbox();
+  fill(file, { count: 2, status: "dead" });
+  const shrink = vi.spyOn(DeliveryPruner.prototype, "shrink").mockImplementation(() => {
+    throw Object.assign(new Error("database or disk is full"), { errcode: 13 });
+  });
+  expect(await inbox.prune()).toBe(2);
+  shrink.mockImplementation(() => {
+    throw new Error("disk I/O error");
+  });
+  await expect(inbox.prune()).rejects.toMatchObject({ code: "INBOX_UNAVAILABLE" });
+});
+
 test("Pruning fails if it cannot write, unless the reason is a damaged page", async () => {
   const { inbox, file } = openInbox();
   fill(file, { count: 1, status: "succeeded" });
