@@ -7,7 +7,7 @@ import type { Console } from "../console/server/console.ts";
 import { WebhookError } from "../core/errors.ts";
 import { consolePath, isLoopbackHost } from "../core/urls.ts";
 import { accountId, deriveTokenId, developmentTokens } from "./accounts.ts";
-import { CodedException, errorResponse } from "./error-response.ts";
+import { CodedException, errorResponse, incompleteBody, isIncompleteBody } from "./error-response.ts";
 import type { HubContext } from "./hub-context.ts";
 import { openApiDocument } from "./openapi.ts";
 import { xetPath } from "./resources/buckets/xet.ts";
@@ -120,6 +120,7 @@ export function createHubApp(hub: HubContext, { console }: { console: Console })
         ...(error instanceof CodedException && { code: error.code }),
       });
     }
+    if (isIncompleteBody(error)) return errorResponse({ status: 400, message: incompleteBody });
     log.error({ err: error }, "A request to the local Hub failed with an unexpected error.");
     return errorResponse({ status: 500, message: "The local Hub failed. See the log of the local Hub for the cause." });
   });

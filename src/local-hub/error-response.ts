@@ -24,6 +24,14 @@ export function invalidRequest(problems: readonly string[]): HTTPException {
   return new HTTPException(400, { message: problems.slice(0, maxListedProblems).join("; ") });
 }
 
+/** The message for a body whose client stopped halfway. */
+export const incompleteBody = "The body ended too early. Send the request again.";
+
+/** Whether reading a body failed because its client stopped halfway. */
+export function isIncompleteBody(error: unknown): boolean {
+  return error instanceof Error && "code" in error && ["BODY_INCOMPLETE", "ECONNRESET"].includes(String(error.code));
+}
+
 /**
  * Parses a part of a request. `name` is the name of the part.
  *

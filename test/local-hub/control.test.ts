@@ -88,6 +88,12 @@ describe("POST /_local/events", () => {
     expect((await hub.request("GET /_local/repositories")).body).not.toContainEqual(expect.objectContaining(repo));
   });
 
+  test("rejects the delivery of a webhook that points to it, which would be delivered again", async () => {
+    const made = await hub.create({ url: `${hub.url}/_local/events` });
+    await hub.trigger();
+    expect(await hub.entries(made.id)).toMatchObject([3, 2, 1].map((attempt) => ({ attempt, status: 400 })));
+  });
+
   test("rejects a value of wait other than true and false", async () => {
     const answer = await hub.request("POST /_local/events?wait=1", { body: pushed });
     expect([answer.status, answer.body]).toEqual([400, { error: expect.stringContaining("wait: ") }]);

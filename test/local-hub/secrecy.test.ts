@@ -77,3 +77,15 @@ test("A receiver that returns its secret does not expose it in the log", async (
   expect(text).toContain('"location":"/hook/?Secret=***"');
   for (const hidden of [secret, "in the/query", encodeURIComponent("in the/query")]) expect(text).not.toContain(hidden);
 });
+
+test("A truncated response does not expose the start of a secret in the log", async () => {
+  const start = secret.slice(0, 12);
+  const target = await openTarget((_request, response) => {
+    response.end(`${start.padStart(64 * 1024, "x")}${secret.slice(12)}`);
+  });
+  const hub = await openLocalHub();
+  const { id } = await hub.create({ url: target.url, secret });
+  await hub.trigger();
+  const body = (await hub.entries(id))[0]?.response?.body;
+  expect(body?.replace(/^x+/, "")).toBe("***");
+});

@@ -1,9 +1,13 @@
 import { maskUrl, secretsInUrl } from "../../core/urls.ts";
 import type { JobRunner } from "../jobs/job-runner.ts";
+import { maskEnd } from "../jobs/run-command.ts";
 import type { PendingDelivery } from "../store/delivery-store.ts";
 import type { StoredWebhook } from "../store/webhook-store.ts";
 import type { HttpSender } from "./http-sender.ts";
 import type { HubDeliveryAttempt } from "./hub-delivery.ts";
+
+/** The user agent of deliveries. */
+export const deliveryUserAgent = "hub-webhooks local Hub";
 
 interface PostContext {
   sender: HttpSender;
@@ -84,7 +88,7 @@ async function recordAttempt(
 async function post(context: PostContext, { delivery, url, secret }: PostOptions): Promise<SendResult> {
   const headers = {
     "content-type": "application/json",
-    "user-agent": "hub-webhooks local Hub",
+    "user-agent": deliveryUserAgent,
     "webhook-id": delivery.deliveryId,
   };
   const logged = {
@@ -108,11 +112,12 @@ async function post(context: PostContext, { delivery, url, secret }: PostOptions
   const written = [...secretsInUrl(url), ...(secret === undefined ? [] : [secret])];
   const secrets = written.flatMap((text) => [text, JSON.stringify(text).slice(1, -1)]);
   const maskHeader = (value: string) => maskSecrets(maskUrl(value), secrets);
+  const { body } = result.response;
   const response = {
     headers: Object.fromEntries(
       Object.entries(result.response.headers).map(([name, value]) => [name, maskHeader(value)]),
     ),
-    body: maskSecrets(result.response.body, secrets),
+    body: maskSecrets(truncated ? maskEnd(body, secrets) : body, secrets),
     truncated,
   };
   return { ...logged, status, response, error: describeFailure(status), retryable: true };

@@ -66,7 +66,12 @@ export class Dispatcher {
 
   constructor(options: DispatcherOptions) {
     this.#options = options;
-    for (const scheduled of options.store.deliveries.allScheduled()) this.#schedule(scheduled);
+    const { store, limits, now } = options;
+    // The clock can have been set back since.
+    const latest = now() + exponentialBackoff(limits.attempts - 1, { firstMs: limits.backoffMs });
+    for (const { dueAt, ...delivery } of store.deliveries.allScheduled()) {
+      this.#schedule({ ...delivery, dueAt: Math.min(dueAt, latest) });
+    }
   }
 
   /**

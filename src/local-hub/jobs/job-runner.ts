@@ -61,7 +61,7 @@ export class JobRunner {
 
   /**
    * Creates and stores the job for a delivery. With `runJobs`, also starts or queues its process. If the webhook refers
-   * to an unknown job, the new job has the stage `ERROR`.
+   * to an unknown job, or the job of another user, the new job has the stage `ERROR`.
    */
   start({ webhook, deliveryId, body }: JobStart): StoredJob {
     const started = { owner: webhook.owner, createdBy: webhook.owner, webhookId: webhook.id };
@@ -69,7 +69,7 @@ export class JobRunner {
     if (!template) {
       const now = this.#options.now();
       const definition = { flavor: "cpu-basic", environment: {}, timeoutSeconds: null, attempts: 1 } as const;
-      const message = `job "${webhook.definition.jobSourceId}" does not exist`;
+      const message = `you have no job "${webhook.definition.jobSourceId}"`;
       return this.#store(
         { ...started, definition, stage: "ERROR", message, createdAt: now, finishedAt: now, secretNames: [] },
         {},
@@ -286,14 +286,14 @@ interface JobTemplate {
   secrets: Readonly<Record<string, string>>;
 }
 
-/** Returns the job of a webhook, or `undefined` if the webhook refers to an unknown job. */
-function templateOfWebhook({ definition }: StoredWebhook, store: JobStore): JobTemplate | undefined {
+/** Returns the job of a webhook, or `undefined` if the webhook refers to an unknown job, or the job of another user. */
+function templateOfWebhook({ owner, definition }: StoredWebhook, store: JobStore): JobTemplate | undefined {
   if (definition.job) {
     const { secrets = {}, ...further } = definition.job;
     return { definition: further, secrets };
   }
   const source = store.get(definition.jobSourceId ?? "");
-  if (!source) return undefined;
+  if (source?.createdBy !== owner) return undefined;
   // The secret of the webhook that started the earlier job is not passed on.
   const { WEBHOOK_SECRET: _secret, ...secrets } = store.secretsOf(source.id);
   return { definition: source.definition, secrets };

@@ -6,10 +6,14 @@ import { maxTimerMs } from "../../core/options.ts";
 const killAfterMs = 5_000;
 /** The timeout for reading the remaining output after the process exits. Child processes can keep the pipes open. */
 const outputTimeoutMs = 500;
-/** The minimum length of the lines that are masked of a secret with several lines. */
+/** The number of timeouts after which a process that still prints loses its output. */
+const maxOutputTimeouts = 10;
+/** The minimum length of the parts of a secret that are masked. Shorter parts are also in other output. */
 const minMaskedLength = 4;
 /** The maximum length of a line of output. Longer lines are truncated. */
 const maxLineLength = 2_000;
+/** The maximum number of characters to read at once. Many short lines would otherwise block the local Hub. */
+const maxReadLength = 4_096;
 /**
  * The environment variables that a job inherits. Other variables are not passed on, because they can contain tokens of the
  * developer.
@@ -116,11 +120,13 @@ export function runCommand(options: CommandOptions): Promise<string | undefined>
       resolve(reason ?? outcome);
     };
     child.on("error", (error) => finish(describeStartError(error)));
-    child.on("exit", () => {
-      setTimeout(() => {
-        for (const stream of streams) stream.destroy();
-      }, outputTimeoutMs).unref();
-    });
+    const endOutput = (timeouts: number) => {
+      const isReading = streams.some(({ readableLength }) => readableLength > 0);
+      if (isReading && timeouts < maxOutputTimeouts) return waitForOutput(timeouts + 1);
+      for (const stream of streams) stream.destroy();
+    };
+    const waitForOutput = (timeouts: number) => void setTimeout(endOutput, outputTimeoutMs, timeouts).unref();
+    child.on("exit", () => waitForOutput(1));
     child.on("close", (code, killedBy) => {
       // Kill child processes that are still running.
       kill();
@@ -132,12 +138,26 @@ export function runCommand(options: CommandOptions): Promise<string | undefined>
 /** Returns a function that masks secrets in a line of output. */
 export function createMask(secrets: readonly string[]): (line: string) => string {
   const texts = secrets
-    // A secret with several lines is printed in several lines. Short lines such as "}" are also in other output.
+    // A secret with several lines is printed in several lines.
     .flatMap((secret) => [secret, ...secret.split(/[\r\n]+/).filter(({ length }) => length >= minMaskedLength)])
     .filter((text) => text !== "")
     // A secret that contains another one must be masked as a whole.
     .sort((one, other) => other.length - one.length);
-  return (line) => texts.reduce((masked, text) => masked.replaceAll(text, "***"), line);
+  return (line) => {
+    const printed = line.length < maxLineLength ? line : maskEnd(line, texts);
+    return texts.reduce((masked, text) => masked.replaceAll(text, "***"), printed);
+  };
+}
+
+/** Masks the start of a secret at the end of a truncated text. */
+export function maskEnd(text: string, secrets: readonly string[]): string {
+  const starts = secrets.map((secret) => {
+    let { length } = secret;
+    while (length >= minMaskedLength && !text.endsWith(secret.slice(0, length))) length -= 1;
+    return length;
+  });
+  const longest = Math.max(0, ...starts);
+  return longest < minMaskedLength ? text : `${text.slice(0, -longest)}***`;
 }
 
 function start({ command: [program = "", ...values], environment, folder }: CommandOptions): ChildProcess | string {
@@ -159,7 +179,12 @@ function readLines(stream: Readable, onLine: (line: string) => void): void {
   let line = "";
   stream.setEncoding("utf8");
   stream.on("data", (text: string) => {
-    const [first = "", ...further] = text.split("\n");
+    if (text.length > maxReadLength) {
+      stream.pause();
+      stream.unshift(text.slice(maxReadLength));
+      setImmediate(() => stream.resume());
+    }
+    const [first = "", ...further] = text.slice(0, maxReadLength).split("\n");
     line += first.slice(0, maxLineLength - line.length);
     for (const next of further) {
       onLine(line);

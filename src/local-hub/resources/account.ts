@@ -184,7 +184,7 @@ function fineGrainedOf(user: string): NonNullable<NonNullable<Whoami["auth"]["ac
 type WatchedItem = StoredSettings["watched"][number];
 
 /** The user of a request. */
-export interface UserOptions {
+interface UserOptions {
   store: Store;
   user: string;
 }

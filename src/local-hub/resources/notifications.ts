@@ -14,12 +14,13 @@ import { objectId } from "../../hub/schemas.ts";
 import type { NotificationWatchItem } from "../../hub/settings.ts";
 import { coversScope } from "../../payload/schema.ts";
 import { canReadPrivate, findUserById } from "../access.ts";
-import { accountId, getAccountKind, getAvatarUrl, getOwner, tokenUsers } from "../accounts.ts";
+import { accountId, type Caller, getAccountKind, getAvatarUrl, getOwner, tokenUsers } from "../accounts.ts";
+import { canRead } from "../routes/repository-access.ts";
 import { describeRoutes, type ResourceApi, serveRoute } from "../routes/route.ts";
 import type { KeyedRecord, StoredNotification } from "../store/records.ts";
 import type { StoredRepository } from "../store/repository-store.ts";
 import type { Store } from "../store/store.ts";
-import { getSettings, type UserOptions } from "./account.ts";
+import { getSettings } from "./account.ts";
 
 const notificationRoutes = describeRoutes(notificationOperations, "notifications", {
   list: { success: "A page of notifications, the newest first." },
@@ -41,22 +42,19 @@ export const notificationApi = {
   },
   serve(app, { store, hubUrl }) {
     serveRoute(app, notificationRoutes.list, ({ query }, context) => {
-      const { user } = context.var.caller;
-      return listNotifications({ store, user, hubUrl }, query);
+      return listNotifications({ store, caller: context.var.caller, hubUrl }, query);
     });
 
     serveRoute(app, notificationRoutes.delete, ({ query, body }, context) => {
-      const { user } = context.var.caller;
       const { applyToAll, ...search } = query;
       const { discussionIds = [] } = body;
-      deleteNotifications({ store, user }, { discussionIds, applyToAll, search });
+      deleteNotifications({ store, caller: context.var.caller }, { discussionIds, applyToAll, search });
       return {};
     });
 
     serveRoute(app, notificationRoutes.markAsRead, ({ query, body }, context) => {
-      const { user } = context.var.caller;
       const { applyToAll, ...search } = query;
-      markNotifications({ store, user }, { ...body, applyToAll, search });
+      markNotifications({ store, caller: context.var.caller }, { ...body, applyToAll, search });
       return {};
     });
   },
@@ -73,14 +71,19 @@ export interface NotificationSelection {
   search: NotificationSearch;
 }
 
+interface CallerOptions {
+  store: Store;
+  caller: Caller;
+}
+
 type KeyedNotification = KeyedRecord<StoredNotification>;
 
 /** Returns a page of a user's notifications, newest first. */
 function listNotifications(
-  { store, user, hubUrl }: UserOptions & { hubUrl: string },
+  { store, caller, hubUrl }: CallerOptions & { hubUrl: string },
   { p = 0, ...search }: NotificationSearch,
 ): NotificationPage {
-  const all = readableNotifications({ store, user });
+  const all = readableNotifications({ store, caller });
   const matching = all
     .filter((notification) => matches(notification, { search, store }))
     .sort((one, other) => other.record.updatedAt - one.record.updatedAt);
@@ -96,7 +99,7 @@ function listNotifications(
 
 /** Marks a user's notifications as read or unread. */
 function markNotifications(
-  options: UserOptions,
+  options: CallerOptions,
   { read, ...selection }: NotificationSelection & { read: boolean },
 ): void {
   const marked = select(options, selection).map((notification) => ({
@@ -107,7 +110,7 @@ function markNotifications(
 }
 
 /** Deletes a user's notifications. */
-function deleteNotifications(options: UserOptions, selection: NotificationSelection): void {
+function deleteNotifications(options: CallerOptions, selection: NotificationSelection): void {
   const { notifications, transaction } = options.store;
   const selected = select(options, selection);
   transaction(() => {
@@ -116,22 +119,22 @@ function deleteNotifications(options: UserOptions, selection: NotificationSelect
 }
 
 function select(
-  { store, user }: UserOptions,
+  { store, caller }: CallerOptions,
   { discussionIds, applyToAll, search }: NotificationSelection,
 ): KeyedNotification[] {
   const ids = new Set(discussionIds);
-  return readableNotifications({ store, user }).filter((notification) =>
+  return readableNotifications({ store, caller }).filter((notification) =>
     applyToAll ? matches(notification, { search, store }) : ids.has(notification.id),
   );
 }
 
 /**
- * Returns a user's notifications, without notifications about private repositories that the user can no longer read.
+ * Returns a user's notifications, without notifications about private repositories that the token can no longer read.
  */
-function readableNotifications({ store, user }: UserOptions): KeyedNotification[] {
-  return store.notifications.listByOwner(user).filter(({ record: { about } }) => {
-    if (about.type !== "repo" || !store.repositories.get(about.repo)?.private) return true;
-    return canReadPrivate(store, { user, owner: getOwner(about.repo) });
+function readableNotifications({ store, caller }: CallerOptions): KeyedNotification[] {
+  return store.notifications.listByOwner(caller.user).filter(({ record: { about } }) => {
+    const repository = about.type === "repo" && store.repositories.get(about.repo);
+    return !repository || canRead(store, { repository, caller });
   });
 }
 

@@ -4,6 +4,7 @@ import * as z from "zod/mini";
 import { jsonBody, type Operation } from "../../hub/operation.ts";
 import { flag } from "../../hub/schemas.ts";
 import { tokenUsers } from "../accounts.ts";
+import { deliveryUserAgent } from "../delivery/attempt.ts";
 import { eventRequest } from "../events/event-request.ts";
 import { previewEvent, triggerEvent } from "../events/trigger.ts";
 import type { HubContext } from "../hub-context.ts";
@@ -58,7 +59,12 @@ export function controlApi(hub: HubContext): Hono<ApiEnvironment> {
     await next();
   });
 
-  serveRoute(app, triggerOperation, async ({ query: { wait, dryRun }, body: event }) => {
+  serveRoute(app, triggerOperation, async ({ query: { wait, dryRun }, body: event }, context) => {
+    if (context.req.header("user-agent") === deliveryUserAgent) {
+      const message =
+        "A delivery cannot trigger an event, which would be delivered again. Change the URL of the webhook.";
+      throw new HTTPException(400, { message });
+    }
     if (dryRun) return previewEvent(hub, event);
     const { deliveries: fired, ...further } = triggerEvent(hub, event);
     const deliveries = wait ? await Promise.all(fired.map((delivery) => dispatcher.waitUntilSettled(delivery))) : fired;

@@ -386,8 +386,7 @@ export function objectResponse(
   const headers = {
     "accept-ranges": "bytes",
     "content-type": contentType,
-    // The server derives the length of a GET response from the body.
-    ...(request.method === "HEAD" && { "content-length": String(end - start + 1) }),
+    "content-length": String(end - start + 1),
     etag: `"${md5}"`,
     "last-modified": new Date(modifiedAt).toUTCString(),
     // Objects come from any user and have the same origin as the page of the local Hub, so browsers must not run scripts in them.

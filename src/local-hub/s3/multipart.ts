@@ -198,9 +198,12 @@ function listParts(multipart: MultipartRequest, name: UploadName): Response {
   const limit = Math.min(readCount(query.get("max-parts")) ?? partsPerPage, partsPerPage);
   const rest = [...hub.store.objects.list(partsId, { prefix: "part/", after: partKey(after) })];
   const page = rest.slice(0, limit);
+  const next = page.at(-1);
+  const isTruncated = rest.length > limit;
   return xmlResponse("ListPartsResult", {
     ...{ Bucket: shortName(bucket), Key: name.key, UploadId: name.id, PartNumberMarker: after, MaxParts: limit },
-    ...{ IsTruncated: rest.length > limit, NextPartNumberMarker: page.length > 0 ? numberOf(page.at(-1)) : after },
+    // AWS's client for JavaScript requests pages until none has this marker.
+    ...{ IsTruncated: isTruncated, NextPartNumberMarker: isTruncated ? numberOf(next) : undefined },
     Part: page.map((part) => ({
       ...{ PartNumber: numberOf(part), LastModified: new Date(part.modifiedAt).toISOString() },
       ...{ ETag: `"${part.md5}"`, Size: part.size },

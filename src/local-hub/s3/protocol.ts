@@ -2,6 +2,7 @@ import { timingSafeEqual } from "node:crypto";
 import { AwsV4Signer } from "aws4fetch";
 import { HTTPException } from "hono/http-exception";
 import { type Caller, findAccessKey } from "../accounts.ts";
+import { incompleteBody, isIncompleteBody } from "../error-response.ts";
 
 /** The status of each error code. The codes are those of S3. */
 const statuses = {
@@ -58,15 +59,10 @@ function isKnown(code: string): code is S3ErrorCode {
   return Object.hasOwn(statuses, code);
 }
 
-/** The codes of bodies whose client stopped halfway. */
-const stoppedCodes: ReadonlySet<unknown> = new Set(["BODY_INCOMPLETE", "ECONNRESET"]);
-
 /** Converts the error of a check that other APIs share. Returns `undefined` for unexpected errors. */
 export function toS3Error(error: unknown): S3Error | undefined {
   if (error instanceof S3Error) return error;
-  if (error instanceof Error && "code" in error && stoppedCodes.has(error.code)) {
-    return new S3Error("IncompleteBody", { message: "The body ended too early. Send the request again." });
-  }
+  if (isIncompleteBody(error)) return new S3Error("IncompleteBody", { message: incompleteBody });
   if (!(error instanceof HTTPException)) return undefined;
   const { message } = error;
   return new S3Error(error.status === 404 ? "NoSuchBucket" : "AccessDenied", { message });

@@ -88,6 +88,7 @@ export class Space {
   #message: string | undefined;
   #sha: string | undefined;
   #server: Server | undefined;
+  #listening: Promise<void> | undefined;
   #port: number | undefined;
   #serving: Container | undefined;
   #start: Start | undefined;
@@ -165,8 +166,15 @@ export class Space {
   }
 
   /** Makes the address work, if possible the one of an earlier run, because webhooks contain it. */
-  async #listen(): Promise<void> {
-    if (this.#server) return;
+  #listen(): Promise<void> {
+    this.#listening ??= this.#openServer().catch((error: unknown) => {
+      this.#listening = undefined;
+      throw error;
+    });
+    return this.#listening;
+  }
+
+  async #openServer(): Promise<void> {
     const server = createServer((incoming, outgoing) => void this.#handle(incoming, outgoing));
     server.on("clientError", (_error, socket) => socket.destroy());
     this.#server = server;

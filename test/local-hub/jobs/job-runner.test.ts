@@ -213,4 +213,14 @@ describe("A webhook with the id of an earlier job", () => {
     const status = { stage: "ERROR", message: expect.stringContaining("no-such-job") };
     expect(await jobs(hub)).toMatchObject([{ status }]);
   });
+
+  test("does not run the job of another user", async () => {
+    const hub = await openLocalHub();
+    const jobSourceId = await hub.runJob({ command: ["true"], secrets: { API_KEY: secret } });
+    await hub.create({ jobSourceId }, { token: "hf_other" });
+    await hub.trigger();
+    const [made] = await jobs(hub);
+    expect(made).toMatchObject({ owner: { name: "other-user" }, status: { stage: "ERROR" } });
+    expect([made?.command, made?.secrets]).toEqual([undefined, undefined]);
+  });
 });

@@ -223,6 +223,50 @@ test("A secret is masked as a whole, also if it contains another secret or has s
   expect(lines.map(mask)).toEqual(["*** ***", "***", "***", "key"]);
 });
 
+test("The part of a secret before the end of a truncated line is masked", () => {
+  const mask = createMask(["password-1234", "word"]);
+  const filled = (end: string) => end.padStart(2_000, "x");
+  const masked = ["password-12", "pass", "pas", "password-1234 word"].map((end) =>
+    mask(filled(end)).replace(/^x+/, ""),
+  );
+  expect(masked).toEqual(["***", "***", "pas", "*** ***"]);
+  expect(mask("pass")).toBe("pass");
+});
+
+test("A job that prints without end lets the local Hub respond", async () => {
+  const controller = new AbortController();
+  let lines = 0;
+  let linesPerTurn = 0;
+  const running = runCommand({
+    ...{ command: ["yes"], environment: {}, timeoutSeconds: null, signal: controller.signal },
+    onOutput: () => {
+      if (lines === 0) {
+        setImmediate(() => {
+          linesPerTurn = lines;
+        });
+      }
+      lines += 1;
+      if (lines > 10_000) controller.abort();
+    },
+  });
+  await running;
+  expect(linesPerTurn).toBeLessThan(5_000);
+});
+
+test("A job that exits loses none of its output, even if storing the output takes longer", async () => {
+  const lines: string[] = [];
+  await runCommand({
+    ...{ command: ["sh", "-c", "yes | head -20000; echo last"], environment: {}, timeoutSeconds: null },
+    signal: new AbortController().signal,
+    onOutput: (line) => {
+      const end = performance.now() + 0.05;
+      while (performance.now() < end);
+      lines.push(line);
+    },
+  });
+  expect([lines.length, lines.at(-1)]).toEqual([20_001, "last"]);
+});
+
 test("A process that is canceled after its timeout keeps its reason, and is killed once", async () => {
   const timers = watchTimers();
   const controller = new AbortController();

@@ -189,6 +189,16 @@ describe("Watching", () => {
     expect(await unread()).toBe(1);
   });
 
+  test("hides notifications from a token that the owner of the repository revoked", async () => {
+    await watch(hub, await itemOf(hub, "org", "acme"));
+    await added(hub, { ...opened, repo: { type: "model", name: "acme/hidden", private: true } });
+    const seen = async (token: string) => (await pageOf(hub, "?repoName=acme/hidden", { token })).count.view;
+    expect(await seen("hf_read")).toBe(1);
+    const body = { token: "hf_read" };
+    expect((await hub.request("POST /api/organizations/acme/settings/tokens/revoke", { body })).status).toBe(200);
+    expect([await seen("hf_read"), await seen("hf_local")]).toEqual([0, 1]);
+  });
+
   test("notifies every user who watches the repository by its id, and returns the notified users, unless it is a dry run", async () => {
     for (const [type, id] of [
       ["org", "acme"],

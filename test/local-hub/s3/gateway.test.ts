@@ -87,7 +87,8 @@ describe("An object", () => {
   test("can be larger than the database stores", async () => {
     const large = new Uint8Array(3 * 1024 * 1024).map((_, index) => index % 251);
     await put("large", large);
-    const { Body } = await s3.send(new GetObjectCommand({ Bucket, Key: "large" }));
+    const { Body, ContentLength } = await s3.send(new GetObjectCommand({ Bucket, Key: "large" }));
+    expect(ContentLength).toBe(large.byteLength);
     expect(Buffer.compare((await Body?.transformToByteArray()) ?? large.subarray(1), large)).toBe(0);
     const part = await s3.send(new GetObjectCommand({ Bucket, Key: "large", Range: "bytes=2000000-2000003" }));
     expect(part).toMatchObject({ ContentRange: "bytes 2000000-2000003/3145728" });

@@ -7,6 +7,8 @@ import { join } from "node:path";
 import { afterEach, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import * as z from "zod";
 import { HubClient } from "../../../src/client.ts";
+import { Changes } from "../../../src/local-hub/jobs/event-stream.ts";
+import { Space } from "../../../src/local-hub/spaces/space.ts";
 import { LocalHub } from "../../../src/local-hub.ts";
 import { isRunning } from "../../support/program.ts";
 import { createFolder } from "../../support/temporary-folder.ts";
@@ -302,6 +304,23 @@ test("With a state file, a Space keeps its address, and a request wakes it after
   await using second = await LocalHub.launch(options);
   expect(await second.space(name)).toMatchObject({ url, stage: "SLEEPING" });
   expect((await fetch(`${url}/`)).status).toBe(200);
+});
+
+test("A Space that starts again before it listens gets its address", async () => {
+  const ports: (number | undefined)[] = [];
+  const space = new Space({
+    ...{ id: "bot", port: undefined, onPort: () => {}, changes: new Changes(), now: () => 0 },
+    ...{ isAllowed: () => true, sleepAfterMs: () => undefined },
+    version: () => {
+      ports.push(space.port);
+      return { stage: "NO_APP_FILE", message: "" };
+    },
+  });
+  onTestFinished(() => space.close());
+  space.resume();
+  space.restart();
+  await space.settled();
+  expect(ports).toEqual([expect.any(Number)]);
 });
 
 test("Without runSpaces, settings are stored, and nothing runs", async () => {

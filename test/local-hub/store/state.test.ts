@@ -6,6 +6,7 @@ import type { Job } from "../../../src/hub/jobs/schemas.ts";
 import { isRunning } from "../../support/program.ts";
 import { startReceiverProcess } from "../../support/receiver-process.ts";
 import { createFolder } from "../../support/temporary-folder.ts";
+import { watchTimers } from "../../support/timers.ts";
 import { waitFor } from "../../support/wait-for.ts";
 import { data, jobs, openLocalHub, pushed, restart, secret, stateFile, TestHub, waitForJobs } from "../support/hub.ts";
 import { neverRespond, openTarget } from "../support/target.ts";
@@ -108,6 +109,20 @@ describe("A state file", () => {
     clock.now += day;
     wakeAfter(day);
     await waitFor(async () => expect(await second.entries(id)).toMatchObject([{ attempt: 2, status: 200 }, {}]));
+  });
+
+  test("keeps a retry, which does not wait longer if the clock is set back", async () => {
+    const state = stateFile();
+    const clock = { now: Date.UTC(2026, 0, 31) };
+    const options = { state, backoff: "1h", attempts: 2, now: () => clock.now } as const;
+    const first = await openLocalHub(options);
+    const { id } = await first.create({ url: (await openTarget(500)).url });
+    await first.trigger(pushed, { wait: false });
+    await waitFor(async () => expect(await first.entries(id)).toHaveLength(1));
+    clock.now -= 86_400_000;
+    const timers = watchTimers();
+    await restart(first, options);
+    expect(timers.of(3_600_000)).toHaveLength(1);
   });
 
   test("is cleared by a reset", async () => {

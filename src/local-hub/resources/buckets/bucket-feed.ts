@@ -117,6 +117,10 @@ export class BucketFeed {
       isReady = true;
       if (batches.length === 0 && !(await changed)) yield ": ping\n\n";
       stop.abort();
+      if (after < this.#dropped.sequence) {
+        yield format("reset", { reason: "cursor_too_old" });
+        return;
+      }
     }
     if (this.#closing.signal.aborted) yield format("reconnect", { cursor: this.#cursor(after) });
   }

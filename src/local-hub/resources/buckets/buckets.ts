@@ -196,12 +196,15 @@ function serveFiles(app: Hono<ApiEnvironment>, hub: HubContext, xet: XetStorage)
     const { origin } = new URL(context.req.url);
     const refreshUrl = `${origin}/api/buckets/${repository.name}/xet-read-token`;
     const { md5, size, xetHash: hash, contentType } = object;
-    if (context.req.header("accept")?.includes("application/vnd.xet-fileinfo+json")) {
+    // The JavaScript client also accepts the content, and requires version 2 of the Xet API to download the file from Xet.
+    if (context.req.header("accept") === "application/vnd.xet-fileinfo+json") {
       const reconstructionUrl = `${origin}${xetPath}files/v1/reconstructions/${hash}`;
       return context.json({ hash, refreshUrl, reconstructionUrl, etag: `"${md5}"`, size, contentType });
     }
     const request = context.req.raw;
     const response = objectResponse(objects, { object, bucketId: repository.id, request });
+    // The JavaScript client reads the size from this header, also if the file is empty.
+    if (size === 0 && request.headers.has("range")) response.headers.set("content-range", "bytes */0");
     response.headers.set("x-xet-hash", hash);
     response.headers.set("link", `<${refreshUrl}>; rel="xet-auth"`);
     return response;

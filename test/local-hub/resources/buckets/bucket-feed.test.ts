@@ -65,12 +65,20 @@ test("A feed keeps changes for 15 minutes", async () => {
   expect(await read({ cursor })).toMatchObject({ paths: [], isReset: false });
 });
 
+const many = (length: number) => Array.from({ length }, () => ({ path: "many", op: "delete" }) as const);
+
 test("A feed keeps at most 10,000 changes", async () => {
   const { feed, read } = openFeed();
-  const change = { path: "many", op: "delete" } as const;
-  feed.publish(
-    "me",
-    Array.from({ length: 9_999 }, () => change),
-  );
+  feed.publish("me", many(9_999));
   expect((await read({ since: minute + 0 })).isReset).toBe(true);
+});
+
+test("A stream that missed changes is reset", async () => {
+  const { feed } = openFeed();
+  const stream: ReadableStream = feed.stream("me", { cursor: undefined, since: undefined, isOpen: () => true });
+  const reader = stream.pipeThrough(new TextDecoderStream()).getReader();
+  for (let text = ""; !text.includes("event: ready"); ) text = (await reader.read()).value ?? "";
+  feed.publish("me", many(10_001));
+  expect((await reader.read()).value).toContain("event: reset");
+  expect((await reader.read()).done).toBe(true);
 });

@@ -155,7 +155,13 @@ describe("The files of a bucket", () => {
       fetch(`${hub.url}${line.slice(4)}`, { headers: { authorization: "Bearer hf_local", ...further } });
     const part = await get({ range: "bytes=2-4" });
     expect([part.status, await part.text()]).toEqual([206, "234"]);
-    expect(await (await get({ accept: "application/vnd.xet-fileinfo+json" })).json()).toMatchObject({ hash, size: 10 });
+    const accept = "application/vnd.xet-fileinfo+json";
+    expect(await (await get({ accept })).json()).toMatchObject({ hash, size: 10 });
+    const first = await get({ accept: `${accept}, */*`, range: "bytes=0-0" });
+    expect([first.headers.get("content-range"), await first.text()]).toEqual(["bytes 0-0/10", "0"]);
+    await put("empty", "");
+    const empty = await hub.request("GET /buckets/me/store/resolve/empty", { headers: { range: "bytes=0-0" } });
+    expect([empty.headers.get("content-range"), empty.text]).toEqual(["bytes */0", ""]);
     const missing = await hub.request("GET /buckets/me/store/resolve/none");
     expect([missing.status, missing.headers.get("x-error-code")]).toEqual([404, "EntryNotFound"]);
   });

@@ -159,6 +159,23 @@ describe("A commit", () => {
     expect(statuses).toEqual([422, 422]);
   });
 
+  test.each(["BODY_INCOMPLETE", "ECONNRESET"])(
+    "whose client stops halfway is no failure of the local Hub: %s",
+    async (code) => {
+      const { context } = openContext();
+      const app = createHubApp(context, { console: createHubConsole(context) });
+      createRepository(context, { type: "dataset", name: "local-user/data", user: "local-user" });
+      const log = vi.spyOn(context.log, "error");
+      const { status } = await app.request(`${base}/commit/main`, {
+        ...{ method: "POST", headers: { host: "localhost", authorization: "Bearer hf_local" }, duplex: "half" },
+        body: new ReadableStream({
+          start: (controller) => controller.error(Object.assign(new Error("stopped"), { code })),
+        }),
+      });
+      expect([status, log.mock.calls]).toEqual([400, []]);
+    },
+  );
+
   test("finds the repository again if it was moved or made private while the body arrived", async () => {
     const { context } = openContext();
     const app = createHubApp(context, { console: createHubConsole(context) });
