@@ -142,6 +142,16 @@ async function readText(
   return text + decode();
 }
 
+/**
+ * Checks that a command that runs a server file gets no options for the Hub, which the server would not use.
+ *
+ * @throws `ARGUMENT_INVALID` if `--token` or `--hub-url` is given.
+ */
+export function refuseHubOptions({ hubOptions }: Invocation): void {
+  if (Object.keys(hubOptions).length === 0) return;
+  throw usageError("The server file chooses the Hub. Set HF_TOKEN and HF_ENDPOINT instead of --token and --hub-url.");
+}
+
 /** Whether standard input and standard error are terminals, so that a prompt can be answered. */
 export function canPrompt({ stdin, stderr }: Shell): boolean {
   return stdin.isTTY === true && stderr.isTTY === true;

@@ -88,7 +88,7 @@ function checkWebhookOptions(options: WebhookOptions): void {
 }
 
 /**
- * Parses a value of `--watch` and appends it to the previous values.
+ * Parses a value of `--watch` and appends it to the previous values, unless it is one of them.
  *
  * @throws `InvalidArgumentError` if the value is not `type:name` or the type is unknown.
  * @example
@@ -98,7 +98,11 @@ function checkWebhookOptions(options: WebhookOptions): void {
  */
 function collectWatched(text: string, previous: readonly WatchedItem[] | undefined): readonly WatchedItem[] {
   const watched = parseWatch(text);
-  if ("type" in watched) return [...(previous ?? []), watched];
+  if ("type" in watched) {
+    const before = previous ?? [];
+    const isRepeated = before.some(({ type, name }) => type === watched.type && name === watched.name);
+    return isRepeated ? before : [...before, watched];
+  }
   rejectWebhookId(text, "--watch");
   throw new InvalidArgumentError(watched.problem);
 }

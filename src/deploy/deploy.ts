@@ -7,7 +7,7 @@ import { isOnThisMachine } from "../core/urls.ts";
 import { runDoctor, summarize } from "../doctor/doctor.ts";
 import type { HubClient } from "../hub/client.ts";
 import type { CommitResult } from "../hub/repositories/create-commit.ts";
-import { describeAnswer, isProof, RemoteServer } from "../receiver/checks/remote-server.ts";
+import { describeAnswer, isProof, RemoteServer, type ServerAnswer } from "../receiver/checks/remote-server.ts";
 import type { ServerDescription } from "../receiver/control.ts";
 import { registerDescription } from "../registration/reconcile.ts";
 import { formatStep } from "../registration/report.ts";
@@ -79,6 +79,7 @@ export async function* deploy(options: DeployOptions): AsyncGenerator<DeployEven
     yield* deployment.upload();
     if (options.dryRun) return void (yield* deployment.planWebhooks());
     const url = yield* deployment.untilReady();
+    yield* deployment.untilRestarted(url);
     if (isKnown) yield* deployment.register(url);
     else yield* deployment.rotate(url);
     yield* deployment.prove(url);
@@ -103,6 +104,9 @@ export async function* rotateSecret(options: DeployOptions): AsyncGenerator<Depl
     return { url };
   });
 }
+
+/** The time within which the Hub starts to restart a Space with another secret. */
+const restartTimeoutMs = 60_000;
 
 /** The state file of `sync`. */
 const registrationsFile = ".hub-webhooks/registrations.json";
@@ -149,6 +153,8 @@ class Deployment {
   /** `undefined`: the Space does not exist yet. */
   #info: SpaceInfo | undefined;
   #secret: string | undefined;
+  /** The secret that this run has set on the Space. */
+  #setSecret: string | undefined;
   /** Values that were generated or asked for in this run. */
   readonly #given = new Map<string, string>();
   /** The file whose secrets the Space has. `undefined`: this folder was not deployed to this Space. */
@@ -220,7 +226,10 @@ class Deployment {
     try {
       return yield* steps();
     } catch (error) {
-      if (error instanceof DOMException && error.name === "NotReadableError") {
+      const isChanged = HubError.isInstance(error)
+        ? error.fields.includes("files")
+        : error instanceof DOMException && error.name === "NotReadableError";
+      if (isChanged) {
         throw deployFailed("A file of the project changed while it was deployed. Run the command again", error);
       }
       if (!HubError.isInstance(error)) throw error;
@@ -331,6 +340,7 @@ class Deployment {
       const value = this.#given.get(name) ?? this.#environment.get(name);
       if (value === undefined || !(await this.#isDue(name, value, remote.get(name)))) continue;
       changed += 1;
+      if (name === "WEBHOOK_SECRET") this.#setSecret = value;
       yield* this.#change("secrets", `set ${name}`, () => this.#space.setSecret(name, value));
     }
     if (changed === 0) yield { step: "secrets", status: "unchanged", message: `${remote.size} secrets are set` };
@@ -390,6 +400,21 @@ class Deployment {
     const secrets = this.#info ? await this.#space.secrets() : new Map<string, number>();
     const has = (name: string) =>
       secrets.has(name) || this.#environment.get(name) !== undefined || this.#given.has(name);
+    const bucket = `${this.#space.name}-inbox`;
+    const variables = {
+      INBOX_URL: `hf://buckets/${bucket}`,
+      ...(isOnThisMachine(new URL(client.hubUrl).hostname) && {
+        AWS_ENDPOINT_URL_S3: `${client.hubUrl}/s3/${bucket.split("/")[0]}`,
+      }),
+    };
+    const remote = this.#info ? await this.#space.variables() : new Map<string, string>();
+    if (inbox === "disk") {
+      for (const [name, value] of Object.entries(variables)) {
+        if (remote.get(name) !== value) continue;
+        const message = `delete the variable ${name}: deliveries in the bucket stay there, and do not run`;
+        yield* this.#change("inbox", message, () => this.#space.deleteVariable(name));
+      }
+    }
     if (inbox === "disk" || has("INBOX_URL") || !isDurable) return;
     for (const name of ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"]) {
       if (has(name)) continue;
@@ -404,14 +429,6 @@ class Deployment {
       }
       yield* this.#change("secrets", `set ${name}`, () => this.#space.setSecret(name, value));
     }
-    const bucket = `${this.#space.name}-inbox`;
-    const variables = {
-      INBOX_URL: `hf://buckets/${bucket}`,
-      ...(isOnThisMachine(new URL(client.hubUrl).hostname) && {
-        AWS_ENDPOINT_URL_S3: `${client.hubUrl}/s3/${bucket.split("/")[0]}`,
-      }),
-    };
-    const remote = this.#info ? await this.#space.variables() : new Map<string, string>();
     const differing = Object.entries(variables).filter(([name, value]) => remote.get(name) !== value);
     if (differing.length === 0)
       return void (yield { step: "inbox", status: "unchanged", message: `in ${variables.INBOX_URL}` });
@@ -451,6 +468,26 @@ class Deployment {
   untilReady(): AsyncGenerator<DeployEvent, string> {
     const serverAt = (url: string) => this.#serverAt(url);
     return startSpace({ ...this.#options, space: this.#space, commit: this.#commit, serverAt });
+  }
+
+  /**
+   * Waits until the server no longer refuses the secret that this run has set. The Hub can report that the Space runs before it restarts
+   * the Space with this secret.
+   */
+  async *untilRestarted(url: string): AsyncGenerator<DeployEvent, void> {
+    const secret = this.#setSecret;
+    if (secret === undefined) return;
+    for await (const _turn of waitForStart(this.#options, restartTimeoutMs)) {
+      const answers = await this.#probe(url, secret);
+      if (answers.every(isProof)) return;
+      const isRefused = answers.some(({ code = "" }) => ["SECRET_INVALID", "TOO_MANY_FAILURES"].includes(code));
+      if (!isRefused) return void (yield* this.untilReady());
+    }
+  }
+
+  #probe(url: string, secret: string): Promise<ServerAnswer[]> {
+    const server = this.#serverAt(url);
+    return Promise.all(this.#server.endpoints.map(({ name }) => server.probe(name, secret)));
   }
 
   #serverAt(url: string): RemoteServer {
@@ -529,12 +566,10 @@ class Deployment {
 
   /** Waits until the Space, which restarts with a changed secret, accepts it. */
   async #untilAccepted(url: string, secret: string): Promise<void> {
-    const server = this.#serverAt(url);
     for await (const _turn of waitForStart(this.#options)) {
       const runtime = await untilAvailable(() => this.#space.runtime());
       if (runtime?.stage !== "RUNNING" && runtime?.stage !== "SLEEPING") continue;
-      const answers = await Promise.all(this.#server.endpoints.map(({ name }) => server.probe(name, secret)));
-      if (answers.every(isProof)) return;
+      if ((await this.#probe(url, secret)).every(isProof)) return;
     }
     throw deployFailed("The Space did not accept the new secret within 20 minutes. Run the command again");
   }

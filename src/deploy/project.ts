@@ -12,6 +12,9 @@ const alwaysIgnored = createIgnore(
 /** What a Space needs, even if `.dockerignore` leaves it out of the image. */
 const alwaysUploaded = new Set(["Dockerfile", "README.md", ".dockerignore", ".gitattributes", ".gitignore"]);
 
+/** A segment of a path that no file has, and that no rule ignores: `data/*` does not ignore the folder itself. */
+const unnamed = "\0";
+
 /** The files of a project that belong on its Space, by path. */
 export type ProjectFiles = ReadonlyMap<string, Blob>;
 
@@ -29,18 +32,17 @@ export async function readProject(
   const isOutsideImage = createDockerIgnore(await readText(join(folder, ".dockerignore")));
   const root = await realPath(folder);
   const secretsPath = await realPath(resolve(folder, environmentFile));
-  const add = async (path: string, isIgnoredAbove: (path: string) => boolean): Promise<void> => {
-    const ignored = createIgnore(await readText(join(folder, path, ".gitignore")));
-    const isIgnored = (name: string) =>
-      isIgnoredAbove(name) || ignored(path === "" ? name : name.slice(path.length + 1));
+  const add = async (path: string, rulesAbove: readonly string[]): Promise<void> => {
+    const rules = [...rulesAbove, ...rulesOf(await readText(join(folder, path, ".gitignore")), path)];
+    const isIgnored = createIgnore([...rules, `!${unnamed}`].join("\n"));
     const entries = await readdir(join(folder, path), { withFileTypes: true }).catch(throwUnusable);
     for (const entry of entries.sort((one, other) => (one.name < other.name ? -1 : 1))) {
       const name = path === "" ? entry.name : `${path}/${entry.name}`;
       // A rule for folders only applies to a path with another segment.
-      const probe = entry.isDirectory() ? `${name}/x` : name;
+      const probe = entry.isDirectory() ? `${name}/${unnamed}` : name;
       if (isIgnored(probe) || alwaysIgnored(probe)) continue;
       if (join(root, name) === secretsPath) continue;
-      if (entry.isDirectory()) await add(name, isIgnored);
+      if (entry.isDirectory()) await add(name, rules);
       else if (entry.isFile() && (alwaysUploaded.has(name) || !isOutsideImage(name))) {
         // The error of a `Blob` names no file.
         await access(join(folder, name), constants.R_OK).catch(throwUnusable);
@@ -48,9 +50,21 @@ export async function readProject(
       }
     }
   };
-  await add("", () => false);
+  await add("", []);
   await checkProject(files);
   return files;
+}
+
+/** Returns the rules of a `.gitignore` as rules of the root, where they override those of the folders above. */
+function rulesOf(gitignore: string, path: string): string[] {
+  const folder = path === "" ? "" : `/${path.replace(/[\\*?[\]]/g, "\\$&")}`;
+  const rules = gitignore.matchAll(/^[^\S\n]*(?!#)(!?)(\S.*?)\s*$/gm);
+  return [...rules].map(([, negation, pattern = ""]) => {
+    const isAnchored = pattern.slice(0, -1).includes("/");
+    // The folder itself is not in `folder/**`.
+    const below = pattern.replace(/^\//, "").replace(/\/\*\*$/, "/**/*");
+    return `${negation}${folder}/${isAnchored ? "" : "**/"}${below}`;
+  });
 }
 
 /**
@@ -84,7 +98,7 @@ async function checkProject(files: ProjectFiles): Promise<void> {
       : undefined;
   if (problem === undefined) return;
   throw deployFailed(
-    `${problem}. Run the command in the folder of a bot, or create one with: npx hub-webhooks init --template space`,
+    `${problem}. Run the command in the folder of a bot, or create one with: npx hub-webhooks init my-bot --template space`,
   );
 }
 
@@ -94,7 +108,7 @@ export function deployFailed(message: string, cause?: unknown): WebhookError {
 }
 
 /** Adds the next step to an error of the file system, whose message contains the path. */
-function throwUnusable(cause: Error): never {
+export function throwUnusable(cause: Error): never {
   throw deployFailed(`${cause.message}. Check the path and its permissions`, cause);
 }
 

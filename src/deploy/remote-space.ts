@@ -6,7 +6,7 @@ import { HubError } from "../core/errors.ts";
 import { makePrivateFolder } from "../core/files.ts";
 import type { Whoami } from "../hub/account.ts";
 import type { HubClient } from "../hub/client.ts";
-import { deployFailed } from "./project.ts";
+import { deployFailed, throwUnusable } from "./project.ts";
 
 // The Hub documents none of these answers, and leaves out fields in some stages. Another form of a field counts as missing.
 const text = z.catch(z.optional(z.string()), undefined);
@@ -104,6 +104,10 @@ export class RemoteSpace {
 
   async setVariable(key: string, value: string): Promise<void> {
     await this.#json("POST", "/api/spaces/{name}/variables", { key, value });
+  }
+
+  async deleteVariable(key: string): Promise<void> {
+    await this.#json("DELETE", "/api/spaces/{name}/variables", { key });
   }
 
   async runtime(): Promise<SpaceRuntime> {
@@ -216,7 +220,7 @@ export async function findDeployedSpace(folder: string): Promise<string | undefi
 export async function rememberDeployment(folder: string, deployed: DeployState): Promise<void> {
   const path = join(folder, stateFile);
   makePrivateFolder(dirname(path), "DEPLOY_FAILED");
-  await writeFile(path, `${JSON.stringify(deployed)}\n`, { mode: 0o600 });
+  await writeFile(path, `${JSON.stringify(deployed)}\n`, { mode: 0o600 }).catch(throwUnusable);
 }
 
 async function* linesOf(response: Response): AsyncGenerator<string, void> {

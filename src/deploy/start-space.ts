@@ -24,9 +24,9 @@ const startTimeoutMs = 20 * 60_000;
 const maxErrors = 5;
 
 /** Yields until the time of a start is over, with a pause after each turn. */
-export async function* waitForStart(options: WaitOptions): AsyncGenerator<undefined, void> {
+export async function* waitForStart(options: WaitOptions, timeoutMs = startTimeoutMs): AsyncGenerator<undefined, void> {
   const { signal, pollMs = 1_000, clock = systemClock } = options;
-  for (const until = clock.now() + startTimeoutMs; clock.now() < until; await clock.sleep(pollMs, signal)) yield;
+  for (const until = clock.now() + timeoutMs; clock.now() < until; await clock.sleep(pollMs, signal)) yield;
 }
 
 type StartEvent = { step: "build"; status: "done" | "warning" | "log"; message: string };

@@ -62,6 +62,13 @@ describe("The script hub-webhooks", () => {
     expect(hub.requests).toMatchObject([{ body: { secret: "correct horse" } }]);
   });
 
+  test("exits although the server file has left a timer", async () => {
+    const folder = createFolder();
+    await writeFile(join(folder, "server.mjs"), "setInterval(() => {}, 1_000);\nexport default 1;\n");
+    const command = startCommand(["catch-up", join(folder, "server.mjs")]);
+    expect(await command.ended).toMatchObject({ exitCode: 1, signal: null });
+  });
+
   test("exits without an error when its output is closed", async () => {
     const hub = await startStandInHub(
       Array.from({ length: 5_000 }, () => wireWebhook({ url: `https://example.com/${"x".repeat(500)}` })),

@@ -2,6 +2,7 @@
 
 import { mkdir, readFile, rm, stat, symlink, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { HubClient } from "../../src/client.ts";
 import { type DeployEvent, type DeployOptions, deploy, rotateSecret } from "../../src/deploy/deploy.ts";
@@ -262,14 +263,15 @@ describe("A deployment", () => {
     const confirm = async () => (await writeFile(join(folder, "server.ts"), serverFile("edited"))) === undefined;
     await expect(run(deploy(optionsFor(folder, { savesSecrets, confirm })))).rejects.toMatchObject({
       code: "DEPLOY_FAILED",
-      cause: { name: "NotReadableError" },
+      message: expect.stringContaining("changed while it was deployed"),
     });
   });
 
   test("fails if the server does not accept the secret of the Space", async () => {
     const own = serverFile().replace("WebhooksServer()", 'WebhooksServer({ secret: "another-5ecret" })');
     const folder = await createProject({ "server.ts": own });
-    await expect(run(deploy(optionsFor(folder)))).rejects.toMatchObject({
+    const clock = { now: () => 100 * performance.now(), sleep: (ms: number) => delay(ms) };
+    await expect(run(deploy(optionsFor(folder, { clock })))).rejects.toMatchObject({
       message: expect.stringContaining("SECRET_REFUSED"),
     });
   });
@@ -352,6 +354,26 @@ describe("A deployment", () => {
     expect(await deployEdited((text) => `${text}HF_TOKEN=hf_other\n`)).toEqual(["set CONSOLE_TOKEN", "set HF_TOKEN"]);
     const changed = await deployEdited((text) => text.replace(/^WEBHOOK_SECRET=.*/m, "WEBHOOK_SECRET=another"));
     expect(changed).toContain("set WEBHOOK_SECRET");
+    expect((await hub.push(repo)).map(({ status }) => status)).toEqual([200]);
+  });
+
+  test("waits for a restart with a new secret that the Hub starts late", async () => {
+    const folder = await createProject();
+    await run(deploy(optionsFor(folder)));
+    await writeFile(join(folder, ".env"), "WEBHOOK_SECRET=the-next-5ecret\n");
+    let restart: (() => void) | undefined;
+    const send: typeof fetch = async (input, init) => {
+      if (!/secrets$/.test(String(input)) || !/next-5ecret/.test(String(init?.body))) return fetch(input, init);
+      restart = () => void fetch(input, init);
+      return Response.json({});
+    };
+    const late = new HubClient({ hubUrl: hub.url, token: "hf_local", fetch: send });
+    const lines: string[] = [];
+    for await (const { step, status } of deploy(optionsFor(folder, { client: late }))) {
+      if (step === "build" && status === "done") setTimeout(() => restart?.(), 200);
+      lines.push(`${step} ${status}`);
+    }
+    expect(lines).toContain("delivery done");
     expect((await hub.push(repo)).map(({ status }) => status)).toEqual([200]);
   });
 
@@ -501,6 +523,8 @@ export default server;
   await expect.poll(async () => new Set(await lines()).size).toBe(3);
   const variables = await (await client.fetch(`/api/spaces/${space}/variables`)).json();
   expect(variables).toMatchObject({ INBOX_URL: { value: "hf://buckets/local-user/bot-inbox" } });
+  expect(await run(deploy(optionsFor(folder, { inbox: "disk" })))).toContain("inbox done");
+  expect(await (await client.fetch(`/api/spaces/${space}/variables`)).json()).toEqual({});
 });
 
 function credentialsOf(localHub: LocalHub) {

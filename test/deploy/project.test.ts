@@ -32,6 +32,20 @@ describe("The files of a project", () => {
     expect(await listFiles(ignored)).toEqual(paths);
   });
 
+  test.each([
+    ["a rule of a folder overrides one above", { ".gitignore": "*.csv\n", "src/.gitignore": "!sample.csv\n" }],
+    ["a rule of a folder starts there", { "src/.gitignore": "/server.ts\n*.csv\n!sample.csv\n" }],
+    ["the files of a folder", { ".gitignore": "src/*\n!src/sample.csv\n" }],
+    ["the files below a folder", { ".gitignore": "src/**\n!src/sample.csv\n" }],
+  ])("are those that git includes: %s", async (_what, rules) => {
+    const folder = await createProject();
+    await mkdir(join(folder, "src"));
+    for (const path of ["src/sample.csv", "src/other.csv"]) await writeFile(join(folder, path), "");
+    for (const [path, content] of Object.entries(rules)) await writeFile(join(folder, path), content);
+    const paths = [...(await readProject(folder, { environmentFile: ".env" })).keys()];
+    expect(paths.filter((path) => /csv|server/.test(path))).toEqual(["server.ts", "src/sample.csv"]);
+  });
+
   test("do not contain the file with the secrets, even if its path goes through a link", async () => {
     const folder = await createProject({ "secrets.txt": "A=1" });
     const link = join(createFolder(), "link");
@@ -61,6 +75,15 @@ describe("The folder of a project", () => {
     await expect(EnvironmentFile.open(env)).rejects.toMatchObject({
       code: "DEPLOY_FAILED",
       message: expect.stringContaining(env),
+    });
+  });
+
+  test("in which the state of a deployment cannot be written is named in the error", async () => {
+    const folder = await createProject();
+    await mkdir(join(folder, ".hub-webhooks/deploy.json"), { recursive: true, mode: 0o700 });
+    await expect(rememberDeployment(folder, { space: "me/bot" })).rejects.toMatchObject({
+      code: "DEPLOY_FAILED",
+      message: expect.stringContaining(folder),
     });
   });
 

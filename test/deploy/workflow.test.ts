@@ -55,7 +55,11 @@ test("the workflow of init --ci tests the project, deploys it, and reports what 
   // `test/e2e/template.test.ts` runs these scripts.
   expect(commands).toEqual(["npm ci --ignore-scripts", "npm run types", "npm test"]);
   const { run = "", env = {} } = deploy?.steps.find(({ name }) => name === "Deploy") ?? {};
-  const values: Record<string, string> = { SPACE: "local-user/bot", HF_TOKEN: "hf_local", WEBHOOK_SECRET: "a%s'$x" };
+  const values: Record<string, string> = {
+    SPACE: "local-user/bot",
+    HF_TOKEN: "hf_local",
+    WEBHOOK_SECRET: "a%s'$x # \\\"b",
+  };
   const filled = Object.fromEntries(
     Object.entries(env).map(([name, expression]) => {
       expect(expression).toBe(`\${{ ${name === "SPACE" ? "vars" : "secrets"}.${name} }}`);
@@ -83,5 +87,10 @@ test("the workflow of init --ci tests the project, deploys it, and reports what 
     // The Space accepts the secret of the first run, so the second one does not restart it.
     expect(output.includes("set WEBHOOK_SECRET")).toBe(time === "first");
   }
+  const { url } = await hub.space("local-user/bot");
+  const headers = { "content-type": "application/json", "x-webhook-secret": values.WEBHOOK_SECRET ?? "" };
+  expect(await fetch(`${url}/webhooks/on_new_data`, { method: "POST", headers, body: "{}" })).toMatchObject({
+    status: 422,
+  });
   expect((await hub.push({ type: "dataset", name: "local-user/data" })).map(({ status }) => status)).toEqual([200]);
 });

@@ -1,6 +1,7 @@
 import { type Command, InvalidArgumentError } from "commander";
 import type { CatchUpReport, DerivedDelivery } from "../../catch-up/endpoint-run.ts";
 import { isDuration, toMilliseconds } from "../../core/options.ts";
+import { refuseHubOptions } from "../input.ts";
 import type { Invocation } from "../invocation.ts";
 import { examples, helpWithoutHubOptions } from "../usage.ts";
 import { Progress } from "./trigger/results.ts";
@@ -50,6 +51,7 @@ async function run(
   { file, dryRun, since }: { file: string | undefined; dryRun: boolean; since: Date | "all" | undefined },
 ): Promise<void> {
   const { output, shell } = invocation;
+  refuseHubOptions(invocation);
   // The log of the server would be mixed with the result for a program.
   if (!output.isText) process.env.LOG_LEVEL ??= "silent";
   const stop = new AbortController();

@@ -198,7 +198,11 @@ async function printStatus(
     })),
     rows: [[space.name, stage, errorMessage, url, hardware?.current ?? hardware?.requested ?? "", sha.slice(0, 7)]],
   });
-  if (/ERROR|NO_APP_FILE/.test(stage)) invocation.exitCode = 1;
+  if (isError(stage)) invocation.exitCode = 1;
+}
+
+function isError(stage: string): boolean {
+  return /ERROR|NO_APP_FILE/.test(stage);
 }
 
 function noSuchSpace(name: string) {
@@ -207,6 +211,8 @@ function noSuchSpace(name: string) {
 
 /** The time without a new line after which a log is complete, because the Hub keeps the stream open. */
 const quietMs = 1_000;
+/** The time after which a log to which the Space keeps adding lines ends. */
+const maxLogMs = 10_000;
 
 async function printLogs(
   invocation: Invocation,
@@ -216,17 +222,25 @@ async function printLogs(
   const stop = new AbortController();
   void invocation.shell.untilStopped().then(() => stop.abort());
   const space = await openSpace(invocation, given, stop.signal);
-  let timer: NodeJS.Timeout | undefined;
+  let [timer, limit]: (NodeJS.Timeout | undefined)[] = [];
   const endWhenQuiet = () => {
     clearTimeout(timer);
     if (!follow) timer = setTimeout(() => stop.abort(), quietMs);
   };
+  const endBusyLog = () => {
+    invocation.output.log("note: The Space keeps adding lines. To print all of them, add --follow.");
+    stop.abort();
+  };
   try {
     if (!(await space.info())) throw noSuchSpace(space.name);
+    const { stage } = await space.runtime();
+    if (!build && isError(stage) && stage !== "RUNTIME_ERROR")
+      invocation.output.log(`note: The Space does not build (${stage}). To print the log of the build, add --build.`);
     const kind = build ? "build" : "run";
     const { signal } = stop;
     const lines = follow ? space.follow(kind, { signal }) : await space.logs(kind, { signal });
     endWhenQuiet();
+    if (!follow) limit = setTimeout(endBusyLog, maxLogMs);
     for await (const line of lines) {
       endWhenQuiet();
       invocation.output.print(invocation.output.isText ? plainText(line) : JSON.stringify({ line }));
@@ -235,5 +249,6 @@ async function printLogs(
     if (!stop.signal.aborted) throw error;
   } finally {
     clearTimeout(timer);
+    clearTimeout(limit);
   }
 }

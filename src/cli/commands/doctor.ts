@@ -3,6 +3,7 @@ import type { Command } from "commander";
 import type { CheckResult } from "../../console/protocol/checks.ts";
 import { packageVersion } from "../../core/files.ts";
 import { plainText } from "../../core/terminal.ts";
+import { toShellWord } from "../../core/text.ts";
 import { readBaseUrl } from "../../core/urls.ts";
 import { confirm, requireConfirmable } from "../input.ts";
 import type { Invocation, Output } from "../invocation.ts";
@@ -40,14 +41,22 @@ async function doctor(invocation: Invocation, file: string | undefined, options:
   const { describeServerFile } = await import("../../server-file/server-process.ts");
   const environment = await EnvironmentFile.open(join(folder, ".env"));
   const read = (name: string) => shell.env[name] || environment.get(name);
+  const { hubUrl } = invocation.hubOptions;
+  const enter = options.folder === "." ? "" : `cd ${toShellWord(options.folder)} && `;
+  const atHub = hubUrl === undefined ? "" : ` --hub-url ${toShellWord(hubUrl)}`;
   const results: CheckResult[] = [];
-  for await (const result of runDoctor({
+  for await (const found of runDoctor({
     ...{ client: await invocation.connect(), url, space, file, version: packageVersion() },
     ...{ secret: read("WEBHOOK_SECRET"), consoleToken: read("CONSOLE_TOKEN") },
     state: options.state ?? join(folder, ".hub-webhooks/registrations.json"),
     describe: async () => describeServerFile(findServerFile({ file, folder })),
     confirm: options.fix ? async (question) => skipsPrompts || confirm(shell, question) : undefined,
   })) {
+    // The command works where it is pasted: in the folder in which doctor runs.
+    const command = found.command
+      ?.replace(/^.*\bnp[mx] .*$/, (text) => `${enter}${text}`)
+      .replace(/npx hub-webhooks .*$/, (text) => `${text}${atHub}`);
+    const result = { ...found, ...(command !== undefined && { command }) };
     results.push(result);
     output.print(output.isText ? format(output, result) : JSON.stringify(result));
     if (result.status === "problem") invocation.exitCode = 1;

@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import { WebhookError } from "../../core/errors.ts";
+import { refuseHubOptions } from "../input.ts";
 import type { Invocation } from "../invocation.ts";
 import { examples, helpWithoutHubOptions, usageError } from "../usage.ts";
 
@@ -21,10 +22,9 @@ export function addJob(program: Command, invocation: Invocation): void {
     .action((file: string, options: { endpoint?: string }) => run(invocation, { file, ...options }));
 }
 
-async function run(
-  { output, shell }: Invocation,
-  { file, endpoint }: { file: string; endpoint?: string },
-): Promise<void> {
+async function run(invocation: Invocation, { file, endpoint }: { file: string; endpoint?: string }): Promise<void> {
+  const { output, shell } = invocation;
+  refuseHubOptions(invocation);
   const stopped = shell.untilStopped();
   const { runJobFile } = await import("../../job/run-job.ts");
   const outcome = await runJobFile({ file, endpoint, environment: shell.env, stopped }).catch(asUsageError);

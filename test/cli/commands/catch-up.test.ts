@@ -1,3 +1,4 @@
+import { type EventEmitter, once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -161,10 +162,29 @@ describe("hub-webhooks catch-up", () => {
     expect(await pushes("all")).toBe(0);
   });
 
+  test("refuses options for the Hub, which the server would not use", async () => {
+    const { exitCode, stderr } = await catchUp("--hub-url", "http://127.0.0.1:1");
+    expect({ exitCode, stderr }).toEqual({ exitCode: 2, stderr: expect.stringContaining("HF_ENDPOINT") });
+  });
+
   test("exits with 1 if it is stopped", async () => {
     const stopped = Promise.resolve();
     const { exitCode, stderr } = await runCommand(["catch-up", join(folder, "server.ts")], { stopped });
     expect([exitCode, stderr]).toEqual([1, "Stopped. The next run continues.\n"]);
+  });
+
+  test("exits with 1 if it is stopped while the file loads", async () => {
+    const slow = `
+const released = new Promise((resolve) => process.once("test:release", resolve));
+process.emit("test:loading");
+await released;
+process.emit("test:loaded");`;
+    writeFileSync(join(folder, "server.ts"), `${serverFile}${slow}`);
+    const [loaded, stopped] = [once(process, "test:loaded"), once(process, "test:loading").then(() => {})];
+    const { exitCode, stderr } = await runCommand(["catch-up", join(folder, "server.ts")], { stopped });
+    expect([exitCode, stderr]).toEqual([1, "Stopped. The next run continues.\n"]);
+    (process as EventEmitter).emit("test:release");
+    await loaded;
   });
 
   test.each([

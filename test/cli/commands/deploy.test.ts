@@ -1,9 +1,11 @@
 // @module-tag slow
 
 import { readFile, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
 import { join } from "node:path";
 import { beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { LocalHub } from "../../../src/local-hub.ts";
+import { listen } from "../../support/listen.ts";
 import { root } from "../../support/project-folder.ts";
 import { createFolder } from "../../support/temporary-folder.ts";
 import { runCommand } from "../run-command.ts";
@@ -65,6 +67,24 @@ describe("hub-webhooks deploy", () => {
     for (const secret of secrets) expect(everything).not.toContain(secret);
   });
 
+  test("ends a log to which the Space keeps adding lines", async () => {
+    const busy = createServer((request, response) => {
+      if (!request.url?.endsWith("/logs/run")) return response.end('{"private":false,"stage":"RUNNING"}');
+      const lines = setInterval(() => response.write('data: {"data":"tick"}\n'), 5);
+      return response.on("close", () => clearInterval(lines));
+    });
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const { url } = await listen(busy);
+    const { exitCode, stdout, stderr } = await runCommand(["deploy", "logs", "me/bot"], {
+      ...{ hub: { url }, stopped: neverStopped },
+      // A third of the time that counts as quiet.
+      onOutput: () => void vi.advanceTimersByTime(300),
+    });
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: expect.stringContaining("--follow") });
+    expect(stdout.match(/^tick$/gm)?.length).toBeGreaterThan(30);
+  });
+
   test("shows the progress of an upload in one line of a terminal", async () => {
     const folder = await createProject();
     await writeFile(join(folder, "model.bin"), new Uint8Array(2e6));
@@ -112,6 +132,10 @@ describe("hub-webhooks deploy", () => {
     await writeFile(join(folder, "Dockerfile"), "FROM node");
     const failed = await deploy("me/broken", "--folder", folder, "--yes", "--no-save-env");
     expect(failed).toMatchObject({ exitCode: 1, stderr: expect.stringContaining("BUILD_ERROR") });
+    expect(await deploy("logs", "me/broken")).toMatchObject({
+      exitCode: 0,
+      stderr: expect.stringContaining("--build"),
+    });
     const status = await deploy("status", "me/broken", "--format", "quiet");
     expect(status).toMatchObject({ exitCode: 1, stdout: "BUILD_ERROR\n" });
   });

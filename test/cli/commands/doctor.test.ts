@@ -41,7 +41,8 @@ describe("hub-webhooks doctor", () => {
     expect(found.exitCode).toBe(1);
     expect(found.stdout).toContain("✓ Test delivery           Each endpoint proved address, routing, and secret");
     expect(found.stdout).toContain("✗ Webhooks                WEBHOOK_MISSING An endpoint has no webhook");
-    expect(found.stdout).toMatch(/\n {26}\$ npx hub-webhooks sync --public-url http:\S+ --adopt\n/);
+    expect(found.stdout).toContain(`\n${" ".repeat(26)}$ cd ${folder} && npx hub-webhooks sync --public-url http://`);
+    expect(found.stdout).toContain(` --adopt --hub-url ${testHub.hub.url}\n`);
     expect(found.stdout).toContain("11 passed, 0 fixed, 2 skipped, 1 problem");
     const fixed = await runCommand([...words, "--fix", "--yes", "--format", "json"], testHub);
     const results = fixed.stdout
@@ -73,7 +74,7 @@ describe("hub-webhooks doctor", () => {
     const { exitCode, stdout } = await runCommand(["doctor", "--folder", folder], testHub);
     expect(exitCode).toBe(1);
     expect(stdout).toContain("SPACE_NOT_FOUND");
-    expect(stdout).toContain("$ npx hub-webhooks deploy local-user/deleted\n");
+    expect(stdout).toContain("npx hub-webhooks deploy local-user/deleted --hub-url ");
   });
 
   test.each([

@@ -95,6 +95,11 @@ server.webhook("retrain", (_payload, { signal }) => new Promise((_resolve, rejec
     expect({ exitCode, signal }).toEqual({ exitCode: 1, signal: null });
   });
 
+  test("refuses options for the Hub, which the server would not use", async () => {
+    const { exitCode, stderr } = await runCommand("job server.ts --token hf_other");
+    expect({ exitCode, stderr }).toEqual({ exitCode: 2, stderr: expect.stringContaining("Set HF_TOKEN") });
+  });
+
   test("requires a file", async () => {
     expect(await runCommand("job")).toMatchObject({ exitCode: 2, stderr: expect.stringContaining("'file'") });
   });

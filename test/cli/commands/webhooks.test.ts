@@ -186,12 +186,14 @@ describe("hub-webhooks create", () => {
     expect(copy.stdout).toContain("\tcopy of job job-1\t");
   });
 
-  test("accepts several values for one --watch, and several --watch options", async () => {
-    const { body } = await runOn([], "create --url https://a.example --watch model:a org:b --watch bucket:c:d");
+  test("accepts several values for one --watch, and several --watch options, and sends each value once", async () => {
+    const words = "create --url https://a.example --watch model:a org:b model:a --watch org:b bucket:c:d dataset:a";
+    const { body } = await runOn([], words);
     const watched = [
       { type: "model", name: "a" },
       { type: "org", name: "b" },
       { type: "bucket", name: "c:d" },
+      { type: "dataset", name: "a" },
     ];
     expect(body).toMatchObject({ watched });
   });

@@ -2,6 +2,7 @@ import * as z from "zod/mini";
 import { messageOf, readField } from "../../../core/describe.ts";
 import { WebhookError } from "../../../core/errors.ts";
 import { directFetch } from "../../../core/fetch.ts";
+import { readJson } from "../../../core/text.ts";
 import { consolePath, defaultPort, readBaseUrl, webhooksPath } from "../../../core/urls.ts";
 import { findSessionSecret } from "../../../dev/session-file.ts";
 import { HttpSender } from "../../../local-hub/delivery/http-sender.ts";
@@ -82,11 +83,12 @@ function readerOf(source: string, { env }: Shell): Read {
     const url = `${source}${consolePath}/api/${path}?${new URLSearchParams(query)}`;
     const signal = AbortSignal.timeout(timeoutMs);
     const headers = { authorization: `Bearer ${token}` };
-    const response = await directFetch(url, { headers, redirect: "manual", signal }).catch((cause: unknown) => {
+    const noResponse = (cause: unknown) => {
       const reason = messageOf(readField(cause, "cause") ?? cause);
       throw new WebhookError(`${source} did not respond (${reason}). Check the URL.`, { code: "NO_RESPONSE" });
-    });
-    const answer: unknown = await response.json().catch(() => undefined);
+    };
+    const response = await directFetch(url, { headers, redirect: "manual", signal }).catch(noResponse);
+    const answer = readJson(await response.text().catch(noResponse));
     const parsed = schema.safeParse(answer);
     if (response.ok && parsed.success) return parsed.data;
     if (response.status === 401) {
@@ -98,8 +100,16 @@ function readerOf(source: string, { env }: Shell): Read {
     if (response.status === 429 || response.status >= 500) {
       throw new WebhookError(`${source} responded with ${response.status}. Try again later.`, { code: "NO_RESPONSE" });
     }
+    const problem =
+      response.status >= 300 && response.status < 400
+        ? "redirects"
+        : answer === undefined
+          ? "does not respond with JSON"
+          : undefined;
     throw new WebhookError(
-      `${source} has no console of this version (status ${response.status}). Check the URL, and update the package there.`,
+      problem === undefined
+        ? `${source} has no console of this version (status ${response.status}). Check the URL, and update the package there.`
+        : `${source} ${problem} (status ${response.status}), so it is no receiver with a console. Check the URL.`,
       { code: "NO_RESPONSE" },
     );
   };

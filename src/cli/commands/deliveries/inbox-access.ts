@@ -7,7 +7,7 @@ import type { Logger } from "../../../core/log.ts";
 import type { Duration } from "../../../core/options.ts";
 import { plainText } from "../../../core/terminal.ts";
 import { maskSecretsOf } from "../../../core/urls.ts";
-import type { DeliveryStatus } from "../../../inbox/inbox.ts";
+import type { DeliveryStatus, Inbox } from "../../../inbox/inbox.ts";
 import type { ServerInbox } from "../../../receiver/inbox.ts";
 import type { Invocation, Shell } from "../../invocation.ts";
 
@@ -46,7 +46,7 @@ export class InboxAccess {
    * @throws `INBOX_UNUSABLE`, `INBOX_IN_USE`, `OPTION_INVALID`, and the errors of `work`.
    */
   use(
-    work: (inbox: ServerInbox) => Promise<void>,
+    work: (inbox: ServerInbox, opened: Inbox) => Promise<void>,
     options: { access: "read" } | ({ access: "write" } & TakeOverOptions) = { access: "read" },
   ): Promise<void> {
     return this.useUrl(async (url) => {
@@ -56,7 +56,7 @@ export class InboxAccess {
       ]);
       const inbox = await openInbox({ url, mustExist: true, ...options, ...this.settings });
       try {
-        await work(new ServerInbox(async () => inbox));
+        await work(new ServerInbox(async () => inbox), inbox);
       } finally {
         await inbox.close(0);
       }

@@ -40,7 +40,8 @@ export function addTailDeliveries(deliveries: Command, { invocation, access }: D
       const stop = new AbortController();
       const onStop = () => stop.abort();
       shell.untilStopped().then(onStop);
-      await access.use(async (inbox) => {
+      await access.use(async (inbox, opened) => {
+        const warned = new Set<string>();
         const follower = new DeliveryFollower({ inbox, endpoint });
         const printer = new DeliveryPrinter(output);
         for (const delivery of await follower.start({ last, status })) printer.print(delivery);
@@ -53,6 +54,11 @@ export function addTailDeliveries(deliveries: Command, { invocation, access }: D
             output.log(
               "Some deliveries were missed, because more arrived than one poll reads. Use a shorter --interval.",
             );
+          for (const { message } of await opened.problems()) {
+            if (!warned.has(message))
+              output.log(`warning: ${message} To follow another inbox, run this command again.`);
+            warned.add(message);
+          }
           // Wait for a slow reader. Otherwise, the output accumulates in memory.
           if (shell.stdout.writableNeedDrain) await once(shell.stdout, "drain", { signal: stop.signal }).catch(onStop);
         }

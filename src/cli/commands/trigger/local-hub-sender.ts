@@ -76,7 +76,7 @@ export class LocalHubSender implements EventSender {
    * Connects to the local Hub.
    *
    * @throws `OPTION_INVALID` if the URL is not on this machine, `HUB_UNREACHABLE` if no server listens at the URL,
-   * `HUB_RESPONSE_INVALID` if the server is not a local Hub.
+   * `HUB_TIMED_OUT` if the server does not answer in time, `HUB_RESPONSE_INVALID` if the server is not a local Hub.
    */
   static async connect(options: LocalHubSenderOptions): Promise<LocalHubSender> {
     const { hubUrl } = options;
@@ -224,7 +224,7 @@ const rejection = z.object({ error: z.string() });
 /**
  * Sends a request to the API of a local Hub, and parses the response.
  *
- * @throws `HUB_UNREACHABLE` if no server listens, `HUB_RESPONSE_INVALID` if the server is not a local Hub,
+ * @throws `HUB_UNREACHABLE` if no server listens, `HUB_TIMED_OUT` if it does not answer in time, `HUB_RESPONSE_INVALID` if the server is not a local Hub,
  * `ARGUMENT_INVALID` if the local Hub rejects the request.
  */
 async function request<Schema extends z.ZodType>(options: RequestOptions<Schema>): Promise<z.output<Schema>> {
@@ -236,6 +236,7 @@ async function request<Schema extends z.ZodType>(options: RequestOptions<Schema>
     response = await directFetch(`${hubUrl}${path}`, { ...post, redirect: "manual", signal });
     text = await response.text();
   } catch (error) {
+    if (error instanceof DOMException && error.name === "TimeoutError") throw tooSlow(hubUrl);
     throw isConnectionRefused(error) ? nothingListens(hubUrl) : onNoResponse();
   }
   const answer = readJson(text);
@@ -261,6 +262,14 @@ function nothingListens(hubUrl: string): HubError {
   return new HubError(
     `No local Hub is running at ${hubUrl}. Start a local Hub with "npx hub-webhooks dev server.ts" or "npx hub-webhooks hub", or set the URL of a running local Hub with --hub-url.`,
     { code: "HUB_UNREACHABLE" },
+  );
+}
+
+/** Creates the error for a server that is slow, or that waits for something else than HTTP. */
+function tooSlow(hubUrl: string): HubError {
+  return new HubError(
+    `The server at ${hubUrl} did not answer within ${timeoutMs / 1_000} s. If it is a local Hub, check its output, and try again.`,
+    { code: "HUB_TIMED_OUT" },
   );
 }
 

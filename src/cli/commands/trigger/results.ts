@@ -34,7 +34,7 @@ export interface EventSender {
   /**
    * Sends the event once, then waits until its deliveries are finished.
    *
-   * @throws `HUB_UNREACHABLE`, `HUB_RESPONSE_INVALID`, `ARGUMENT_INVALID`; any error after the signal is aborted.
+   * @throws `HUB_UNREACHABLE`, `HUB_TIMED_OUT`, `HUB_RESPONSE_INVALID`, `ARGUMENT_INVALID`; any error after the signal is aborted.
    */
   trigger(signal: AbortSignal): Promise<TriggerOutcome>;
   /** Returns the payload and its destinations, without sending anything. */

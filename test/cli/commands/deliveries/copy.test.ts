@@ -1,4 +1,4 @@
-import { createServer } from "node:http";
+import { createServer, type RequestListener, type ServerResponse } from "node:http";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { WebhooksServer } from "../../../../src/index.ts";
 import { deliveryRequest, webhookPayload } from "../../../../src/testing.ts";
@@ -25,6 +25,10 @@ async function launch(endpoints: readonly string[]) {
   const { url } = await server.launch({ port: 0, host: "127.0.0.1" });
   onTestFinished(() => server.close());
   return { server, url, ran };
+}
+
+function cut(response: ServerResponse): void {
+  response.writeHead(200, { "content-length": 100 }).write("{", () => response.destroy());
 }
 
 async function openBoth(endpoints: readonly string[] = ["retrain"]) {
@@ -94,6 +98,21 @@ describe("hub-webhooks deliveries replay --from", () => {
     const words = `deliveries replay d-1 --from ${source.url}`;
     const { exitCode, stderr } = await runCommand(words, { env, stopped: neverStopped });
     expect({ exitCode, stderr }).toEqual({ exitCode: 1, stderr: expect.stringContaining("503. Try again later") });
+  });
+
+  test.each<[what: string, answer: RequestListener, message: RegExp]>([
+    ["a page", (_request, response) => response.end("<html>"), /does not respond with JSON \(status 200\)/],
+    ["nothing", (_request, response) => response.end(), /does not respond with JSON \(status 200\)/],
+    ["a redirect", (_request, response) => response.writeHead(302, { location: "/login" }).end(), /redirects .*302/],
+    ["half of an answer", (_request, response) => cut(response), /did not respond \(.+\)/],
+    ["other JSON", (_request, response) => response.end("{}"), /has no console of this version/],
+  ])("exits with 1 if the source answers with %s", async (_what, answer, message) => {
+    const { url } = await listen(createServer(answer));
+    const { exitCode, stderr } = await runCommand(`deliveries replay d-1 --from ${url}`, {
+      env,
+      stopped: neverStopped,
+    });
+    expect({ exitCode, stderr }).toEqual({ exitCode: 1, stderr: expect.stringMatching(message) });
   });
 
   test("says what is missing if no server listens, at the source or on this machine", async () => {

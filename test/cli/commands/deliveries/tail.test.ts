@@ -1,3 +1,4 @@
+import { renameSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { PassThrough, Readable, Writable } from "node:stream";
 import { describe, expect, test } from "vitest";
@@ -98,6 +99,18 @@ describe("hub-webhooks deliveries tail", () => {
     database.close();
     await command.says("n1001\n");
     expect((await command.stop()).stderr).toMatch(/missed.*--interval/);
+  });
+
+  test("warns once when the inbox is deleted or moved", { tags: "slow" }, async () => {
+    const { inbox, env, file } = livelyInbox();
+    await inbox.accept(incoming("one"));
+    let notices = "";
+    const command = tail("--format quiet", { env, onNotice: (text) => (notices += text) });
+    await command.says("one\n");
+    renameSync(file, `${file}-moved`);
+    await expect.poll(() => notices, slowPoll).toContain("warning: ");
+    const { stderr } = await command.stop();
+    expect(stderr).toMatch(/^warning: .* was deleted, moved, or replaced .* run this command again\.\n$/);
   });
 
   test("prints one JSON object per line, without the body", async () => {

@@ -357,6 +357,7 @@ describe("The Hub of trigger", () => {
   test.each([
     ["greeting", toData, () => {}],
     ["dry run", `${toData} --dry-run`, greet(() => {})],
+    ["greeting of a dry run", `${toData} --dry-run`, () => {}],
   ])("is waited for ten seconds, and no longer: %s", async (_what, words, answer) => {
     const { timeout } = AbortSignal;
     const deadlines: number[] = [];
@@ -366,7 +367,8 @@ describe("The Hub of trigger", () => {
     });
     onTestFinished(() => void vi.restoreAllMocks());
     const hub = await listen(createServer(answer));
-    expect(await runTrigger(words, { hub })).toMatchObject({ exitCode: 1 });
+    const stderr = expect.stringMatching(/^error: .*did not answer within 10 s/);
+    expect(await runTrigger(words, { hub })).toMatchObject({ exitCode: 1, stdout: "", stderr });
     expect(deadlines.at(-1)).toBe(10_000);
   });
 });
