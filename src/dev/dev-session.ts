@@ -464,13 +464,22 @@ export class OpenParts {
 
   async #close(): Promise<void> {
     this.#closing.abort(new WebhookError("The session was closed while it started.", { code: "CLOSING" }));
-    await this.#closeOpened();
-    await Promise.allSettled(this.#opening);
-    // Close again, because parts that were still opening may have added closers.
-    await this.#closeOpened();
+    try {
+      await this.#closeOpened();
+    } finally {
+      await Promise.allSettled(this.#opening);
+      // Close again, because parts that were still opening may have added closers.
+      await this.#closeOpened();
+    }
   }
 
+  /** Closes all parts, even if one of them cannot be closed. */
   async #closeOpened(): Promise<void> {
-    for (let closer = this.#closers.pop(); closer; closer = this.#closers.pop()) await closer();
+    const closer = this.#closers.pop();
+    try {
+      await closer?.();
+    } finally {
+      if (closer) await this.#closeOpened();
+    }
   }
 }

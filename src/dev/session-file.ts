@@ -6,6 +6,7 @@ import { isLoopbackHost } from "../core/urls.ts";
 
 const sessionFile = z.object({
   pid: z.int().positive(),
+  startedAt: z.optional(z.string()),
   folder: z.string(),
   localHubUrl: z.optional(z.string()),
   secret: z.optional(z.string()),
@@ -36,7 +37,8 @@ export function writeSessionFile({ port, ...session }: SessionRecord): () => voi
   const file = join(folder, fileName(port));
   // Delete an existing file first, because `mode` applies only when a file is created.
   rmSync(file, { force: true });
-  writeFileSync(file, JSON.stringify({ pid: process.pid, ...session }), { mode: 0o600, flag: "wx" });
+  const { pid } = process;
+  writeFileSync(file, JSON.stringify({ pid, startedAt: startOf(pid), ...session }), { mode: 0o600, flag: "wx" });
   return () => rmSync(file, { force: true });
 }
 
@@ -78,7 +80,19 @@ function readSessionFile(name: string): (z.output<typeof sessionFile> & { writte
     const session = sessionFile.parse(JSON.parse(readFileSync(file, "utf8")));
     // Throws if the process of the session no longer exists, for example because it was killed.
     process.kill(session.pid, 0);
+    // Another process can have its PID now.
+    if (session.startedAt !== startOf(session.pid)) return undefined;
     return { ...session, writtenAt: statSync(file).mtimeMs };
+  } catch {
+    return undefined;
+  }
+}
+
+/** Returns when a process started, in ticks since the start of the machine. `undefined` on other systems than Linux. */
+function startOf(pid: number): string | undefined {
+  try {
+    // The name of the program, in parentheses, can contain spaces and parentheses.
+    return readFileSync(`/proc/${pid}/stat`, "utf8").split(") ").at(-1)?.split(" ")[19];
   } catch {
     return undefined;
   }

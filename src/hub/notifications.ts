@@ -5,7 +5,7 @@ import { jsonBody } from "./operation.ts";
 import type { RepoRef, SearchOf } from "./schemas.ts";
 import { flag, objectId, repoRef, responseEnum, timestamp, undocumentedBody, wholeNumber } from "./schemas.ts";
 import type { Transport } from "./transport/transport.ts";
-import { argumentInvalid } from "./validation/arguments.ts";
+import { fieldInvalid } from "./validation/arguments.ts";
 
 /** The status of a discussion in a notification. */
 export const discussionStatus = responseEnum(discussionStatuses);
@@ -224,10 +224,5 @@ function isBounded({ applyToAll, lastUpdate }: NotificationSelection): boolean {
  */
 function checkSelection<Selection extends NotificationSelection>(selection: Selection): Selection {
   if (selection?.discussionIds !== undefined || selection?.applyToAll === true) return selection;
-  throw argumentInvalid([
-    {
-      field: "discussionIds",
-      problem: 'pass the IDs of discussions, or "applyToAll": true to select all notifications that match the search',
-    },
-  ]);
+  throw fieldInvalid("discussionIds", 'pass IDs, or "applyToAll": true for all notifications that match the search');
 }

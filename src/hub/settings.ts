@@ -46,7 +46,7 @@ export const notificationSettingsChange = withJsonRule(
     .check(
       z.refine((change) => change.notifications.launch_prepaid_credits !== true || change.prepaidAmount !== undefined, {
         path: ["prepaidAmount"],
-        error: 'enabling "launch_prepaid_credits" requires an amount',
+        error: 'required to enable "launch_prepaid_credits"',
       }),
     ),
   {

@@ -1,6 +1,7 @@
 import { setTimeout as wait } from "node:timers/promises";
 import type { RunOptions } from "../catch-up/catch-up.ts";
 import type { CatchUpReport } from "../catch-up/endpoint-run.ts";
+import { untilAborted } from "../core/time.ts";
 import type { DeliveryStatus } from "../inbox/inbox.ts";
 import { serverControl } from "../receiver/control.ts";
 import type { WebhooksServer } from "../receiver/server.ts";
@@ -49,13 +50,14 @@ export async function catchUpFile(options: CatchUpFileOptions): Promise<CaughtUp
 }
 
 async function catchUp({ path, ...options }: CatchUpFileOptions): Promise<CaughtUp> {
-  await using server = await loadServer(path);
+  const { signal } = options;
+  signal.throwIfAborted();
+  await using server = await untilAborted(loadServer(path), signal);
   const startedAt = Date.now();
   const earlier: Expected[] = [];
   // During the comparison, the inbox already runs them.
   const onOpened = async () => void (options.dryRun || earlier.push(...(await listDue(server, startedAt))));
   const reports = await server[serverControl].catchUp({ ...options, onOpened });
-  const { signal } = options;
   const statuses: CaughtUp["statuses"] = {};
   if (options.dryRun) return { reports, statuses };
   const derived = [...reports].flatMap(([endpoint, report]) =>

@@ -131,12 +131,10 @@ async function deliver(server: ControllableServer, job: JobDelivery): Promise<Ou
 const url = `http://localhost:${defaultPort}`;
 /** The result of `launch()` in the server file. In a job, `launch()` does not start a server. */
 const launchResult = { port: defaultPort, url, publicUrl: url };
-/** The delay before the process exits after the job. Open timers and connections do not keep the process running. */
-const exitAfterMs = 250;
 
 /**
- * Loads the server from a file, runs the job in this process, then exits the process. If the file or a handler exits
- * the process before the job is finished, the exit code is 1.
+ * Loads the server from a file, and runs the job in this process. If the file or a handler exits the process before the job is
+ * finished, the exit code is 1.
  *
  * @param options.file The file that creates the server.
  * @param options.stopped Resolves when the job should stop.
@@ -163,7 +161,6 @@ export async function runJobFile({
     return await runJob(server, { ...options, signal: controller.signal });
   } finally {
     process.off("exit", failUnfinished);
-    setTimeout(() => process.exit(), exitAfterMs).unref();
   }
 }
 

@@ -1,14 +1,14 @@
 import { readOwnField } from "../core/describe.ts";
 import { optionError } from "../core/options.ts";
 import { type Action, actions, type RepoType, repoTypes, type Scope, scopes } from "./names.ts";
-import { actionOf, coversScope, hasShapeOf, type WebhookPayload } from "./schema.ts";
+import { actionOf, coversScope, hasShapeOf, schemaOf, type WebhookPayload } from "./schema.ts";
 
 /** Returns the values of an option that takes one text or a list. @throws `OPTION_INVALID` if there is no value or an empty value. */
 function listOf(option: string, value: string | readonly string[]): readonly string[] {
   const list = [value].flat();
   if (list.length > 0 && list.every((item) => typeof item === "string" && item !== "")) return list;
   throw optionError(
-    `Option "${option}" contains no value or an empty value. Set at least one value, or omit the option to match everything.`,
+    `Option "${option}" contains no value or an empty value. Set a value, or omit the option to match everything.`,
   );
 }
 
@@ -81,8 +81,11 @@ export function createPathFilter({ paths: given, ref }: FilterOptions) {
  */
 export function matchListedFiles(
   filter: PathFilter,
-  { updatedFiles, updatedFilesTruncated, updatedRefs }: WebhookPayload,
+  payload: WebhookPayload,
 ): boolean | NonNullable<WebhookPayload["updatedRefs"]> {
+  const { updatedFiles, updatedFilesTruncated, updatedRefs } = payload;
+  // The fields of other repository types and of unknown scopes can have other forms.
+  if (!schemaOf(contentScope, undefined).safeParse(payload).success) return true;
   if (updatedFiles) return updatedFilesTruncated === true || updatedFiles.some(({ path }) => filter.matches(path));
   if (!updatedRefs) return true;
   const refs = updatedRefs.filter(

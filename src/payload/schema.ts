@@ -200,22 +200,14 @@ export function schemaOf(scope: unknown, repoType: unknown): z.ZodMiniType<Commo
   return repoType === "model" || repoType === "dataset" || repoType === "space" ? gitContentPayload : contentPayload;
 }
 
-const none: readonly string[] = [];
-
 /** Lists the unknown names in a payload: a new scope, action, repository type, or version. */
 export function unknownNames({ event, repo, webhook }: WebhookPayload): readonly string[] {
-  const known =
-    isOneOf(scopes, event.scope) &&
-    isOneOf(actions, event.action) &&
-    isOneOf(repoTypes, repo.type) &&
-    webhook.version === 3;
-  if (known) return none;
-  return [
-    isOneOf(scopes, event.scope) ? "" : `scope ${event.scope}`,
-    isOneOf(actions, event.action) ? "" : `action ${event.action}`,
-    isOneOf(repoTypes, repo.type) ? "" : `repository type ${repo.type}`,
-    webhook.version === 3 ? "" : `payload version ${webhook.version}`,
-  ].filter((name) => name !== "");
+  const names: string[] = [];
+  if (!isOneOf(scopes, event.scope)) names.push(`scope ${event.scope}`);
+  if (!isOneOf(actions, event.action)) names.push(`action ${event.action}`);
+  if (!isOneOf(repoTypes, repo.type)) names.push(`repository type ${repo.type}`);
+  if (webhook.version !== 3) names.push(`payload version ${webhook.version}`);
+  return names;
 }
 
 function isOneOf<Known extends string>(known: readonly Known[], name: unknown): name is Known {

@@ -176,7 +176,7 @@ export class BackgroundWork {
     const { interrupted } = closed;
     this.#context.log.warn(
       { interrupted },
-      `The shutdown interrupted ${interrupted === 1 ? "1 background delivery" : `${interrupted} background deliveries`}. Interrupted deliveries will run again, and the interrupted attempts do not count.`,
+      `Background deliveries interrupted by the shutdown: ${interrupted}. Interrupted deliveries will run again, and the interrupted attempts do not count.`,
     );
   }
 

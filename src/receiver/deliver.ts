@@ -133,7 +133,7 @@ export class DeliveryPipeline {
       this.#loggedNames.add(name);
       this.#context.log.info(
         { unknown: name },
-        "The Hub sent a value that is unknown to this release. Handlers receive it unchanged.",
+        "The Hub sent a value unknown to this release. Handlers receive it unchanged.",
       );
     }
     return parsed;

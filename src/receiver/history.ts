@@ -381,8 +381,9 @@ export class RecentDeliveries {
     return ageMs >= 0 && ageMs < 1_000;
   }
 
-  /** Adds a run, and drops the oldest runs beyond the limits. */
+  /** Adds a run, and drops the oldest runs beyond the limits. A run that is itself too large is not kept. */
   add(run: Run): void {
+    if (run.bytes > maxBytes) return;
     if (this.#count === maxRuns) this.#dropOldest();
     this.#ring[this.#next] = run;
     this.#next = (this.#next + 1) % maxRuns;

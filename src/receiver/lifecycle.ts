@@ -36,7 +36,7 @@ export class StartupReport {
     if (redaction.shortNames.length > 0) {
       log.warn(
         { code: "SECRET_TOO_SHORT" },
-        `Secrets with fewer than ${minRedactedLength} characters are not redacted in logs: ${redaction.shortNames.join(", ")}. Use longer secrets, such as the output of "openssl rand -hex 32".`,
+        `Secrets with fewer than ${minRedactedLength} characters are not redacted in logs: ${redaction.shortNames.join(", ")}. Use longer ones, such as from "openssl rand -hex 32".`,
       );
     }
     const problem = secretCheck.problem(bindings);
@@ -76,7 +76,7 @@ export class StartupReport {
 
   #warnUnapplied(call: string): void {
     this.#context.log.warn(
-      `${call} has no handler, so it registers no endpoint. Pass the handler as the last argument, or use the call as a decorator of a method.`,
+      `${call} has no handler, so it registers no endpoint. Pass the handler as the last argument, or decorate a method with the call.`,
     );
   }
 
@@ -104,6 +104,8 @@ export class ServerLifecycle {
     await this.#parts.metrics.open();
   });
   #launching: Promise<RunningServer> | undefined;
+  /** Set while the server closes. */
+  #closing: Promise<boolean> | undefined;
   /** Set if missed deliveries are derived. */
   #catchUp: Promise<ServerCatchUp> | undefined;
   /** Set if the server manages the process (see `LaunchOptions.handleSignals`). */
@@ -117,9 +119,8 @@ export class ServerLifecycle {
 
   /** Prepares the server and opens the inbox if necessary, without listening. */
   async ready(): Promise<void> {
-    this.#reopen();
-    await this.#open();
-    await this.#startCatchUp();
+    const signal = await this.#reopen();
+    await this.#open(signal);
     this.#parts.report.log();
   }
 
@@ -149,84 +150,89 @@ export class ServerLifecycle {
    * Closes the listener, and then the inbox. Returns whether all requests in progress finished in time. Interrupted
    * background deliveries have no effect on the result, because they run again.
    */
-  async close(): Promise<boolean> {
-    const { background, console } = this.#parts;
+  close(): Promise<boolean> {
     this.#context.closing.abort();
+    // A second call shares the result of the first one, unless the server was launched in between.
+    if (!this.#closing || this.#launching) {
+      const closing = this.#close().finally(() => {
+        if (this.#closing === closing) this.#closing = undefined;
+      });
+      this.#closing = closing;
+    }
+    return this.#closing;
+  }
+
+  async #close(): Promise<boolean> {
+    const { background, console } = this.#parts;
+    const launching = this.#launching;
+    this.#launching = undefined;
     await (await this.#catchUp?.catch(() => undefined))?.close();
     background.stopOpening();
     const startedAt = performance.now();
-    const launching = this.#launching;
     const launched = await launching?.catch(() => undefined);
     const [complete] = await Promise.all([launched?.close() ?? true, console.close(this.#graceMs)]);
     // Closes the inbox after the last request, because the request may still store a delivery. Both share one grace period.
     await background.close(Math.max(0, this.#graceMs - (performance.now() - startedAt)));
     this.#context.refusalLog.flush();
-    if (launched && this.#launching === launching) {
-      this.#launching = undefined;
-      this.#context.launched = undefined;
-      this.#processManager?.release();
-    }
+    this.#context.launched = undefined;
+    this.#processManager?.release();
     return complete;
   }
 
   /** Logs an error that needs a restart. A server that manages the process exits. */
   fail(error: unknown): void {
     this.#processManager?.exitAfter(error);
-    this.#context.log.error(
-      { err: error },
-      "The server cannot open its inbox. Fix the problem, then restart the server.",
-    );
+    this.#context.log.error({ err: error }, "The server cannot open its inbox. Fix the problem, then restart.");
   }
 
-  /** Prepares the server and opens the inbox if there is a background endpoint. */
-  async #open(): Promise<void> {
+  /**
+   * Prepares the server, opens the inbox if there is a background endpoint, and starts to derive missed deliveries if an endpoint or
+   * the launch has the option. `listening`: see `ServerCatchUp.start`.
+   */
+  async #open(signal: AbortSignal, listening?: Promise<unknown>): Promise<void> {
     await this.prepare();
-    const { secretCheck, ownerCheck } = this.#context;
+    const { secretCheck, ownerCheck, endpoints, launchOptions } = this.#context;
     secretCheck.assertUsable();
     ownerCheck.assertUsable();
     // A server that was closed in the meantime must not open its inbox, which nothing would close.
-    if (!this.#context.isClosed) await this.#parts.background.openIfNeeded();
-  }
-
-  /** Starts to derive missed deliveries, if an endpoint or the launch has the option. `listening`: see `ServerCatchUp.start`. */
-  async #startCatchUp(listening?: Promise<unknown>): Promise<void> {
-    const { endpoints, launchOptions, isClosed } = this.#context;
+    if (!signal.aborted) await this.#parts.background.openIfNeeded();
     const { poll } = launchOptions;
     const isPolling = (poll ?? readEnvironment("POLL")) !== undefined;
-    if (isClosed || (!isPolling && endpoints.all.every(({ catchUp }) => catchUp === undefined))) return;
+    if (signal.aborted || (!isPolling && endpoints.all.every(({ catchUp }) => !catchUp))) return;
     this.#catchUp = this.#parts.catchUp();
     await (await this.#catchUp).start(poll, listening);
   }
 
-  #reopen(): void {
-    if (this.#context.isClosed) this.#context.closing = new AbortController();
+  /** Returns the signal that the next `close()` aborts, after an earlier one has ended. */
+  async #reopen(): Promise<AbortSignal> {
+    const context = this.#context;
+    if (context.isClosed) context.closing = new AbortController();
+    const { signal } = context.closing;
+    await this.#closing?.catch(() => {});
+    return signal;
   }
 
   async #launch(options: LaunchOptions, mayExit: boolean): Promise<RunningServer> {
     const context = this.#context;
     const { background } = this.#parts;
+    const signal = await this.#reopen();
     const wasOpen = background.opened !== undefined;
     context.launchOptions = options;
-    this.#reopen();
-    const { signal } = context.closing;
     const listening = Promise.withResolvers<void>();
     let processManager: ProcessManager | undefined;
     try {
       const { manageProcess, startServer } = await this.#parts.loadStart();
-      if (options.handleSignals ?? !isTestRun()) {
-        // Before the inbox opens, because queued deliveries then run while the tunnel opens.
-        processManager = manageProcess(() => this.close(), context.log);
-      }
+      // Before the inbox opens, because queued deliveries then run while the tunnel opens.
+      if (options.handleSignals ?? !isTestRun()) processManager = manageProcess(() => this.close(), context.log);
       this.#processManager = processManager;
-      await this.#open();
       this.#graceMs = toMilliseconds(options.shutdownGrace ?? defaultGrace, "shutdownGrace");
-      await this.#startCatchUp(listening.promise);
+      await this.#open(signal, listening.promise);
       const running = await startServer(context, { parts: this.#parts, graceMs: this.#graceMs, signal });
       context.launched = running;
       listening.resolve();
       return running;
     } catch (error) {
-      this.#launching = undefined;
+      if (!signal.aborted) this.#launching = undefined;
       await (await this.#catchUp?.catch(() => undefined))?.close();
       // A server that is not listening must not run deliveries.
       if (!wasOpen) await background.close(this.#graceMs);

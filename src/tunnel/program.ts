@@ -146,7 +146,11 @@ async function waitForExit(child: ChildProcess): Promise<number | null> {
 
 async function stopProcess(child: ChildProcess, exited: Promise<unknown>): Promise<void> {
   if (child.connected) child.disconnect();
-  const timer = setTimeout(() => killGroup(child), stopTimeoutMs);
+  const timer = setTimeout(() => {
+    killGroup(child);
+    // A process that has left the group can keep the output open.
+    for (const stream of [child.stdout, child.stderr]) stream?.destroy();
+  }, stopTimeoutMs);
   await exited;
   clearTimeout(timer);
 }

@@ -58,9 +58,11 @@ describe("The stored secret of a session", () => {
     expect(findSessionSecret(url)).toBe(secret);
   });
 
-  test("is not read for a killed session, nor from an invalid file", () => {
+  test("is not read for a killed session, also if another process has its PID, nor from an invalid file", () => {
     store({ secret });
-    for (const text of [JSON.stringify({ pid: 2 ** 30, folder: "/bot", secret }), JSON.stringify({ secret }), "{"]) {
+    const reused = { pid: process.pid, startedAt: "1", folder: "/bot", secret };
+    const killed = { pid: 2 ** 30, folder: "/bot", secret };
+    for (const text of [JSON.stringify(reused), JSON.stringify(killed), JSON.stringify({ secret }), "{"]) {
       writeFileSync(join(folder(), "dev-7860.json"), text);
       expect(findSessionSecret(url)).toBeUndefined();
     }

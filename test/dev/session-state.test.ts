@@ -51,6 +51,20 @@ test("Open parts are closed once, in reverse order, before the onClosed callback
   expect(parts.signal.reason).toMatchObject({ code: "CLOSING" });
 });
 
+test("Parts that cannot be closed do not keep earlier and later parts open", async () => {
+  const parts = new OpenParts();
+  const closed: string[] = [];
+  const opening = Promise.withResolvers<void>();
+  void parts.track(opening.promise.then(() => parts.addCloser(async () => void closed.push("late"))));
+  parts.addCloser(async () => void closed.push("first"));
+  const fail = () => Promise.reject(new Error("The disk is full."));
+  for (const closer of [fail, fail]) parts.addCloser(closer);
+  const closing = parts.close();
+  opening.resolve();
+  await expect(closing).rejects.toThrow("The disk is full.");
+  expect(closed.toSorted()).toEqual(["first", "late"]);
+});
+
 test("A part that opens after the session was closed is closed immediately, and not used", async () => {
   const parts = new OpenParts();
   await parts.close();

@@ -91,6 +91,13 @@ describe("A secret that the Hub repeats is redacted in errors", () => {
     expect(inspect(rejection)).not.toMatch(/Plan.{0,3}ted/);
   });
 
+  test("that is the value of a secret of a Space", async () => {
+    const hub = await openHub({ status: 400, json: { error: `bad value ${secret}` } });
+    const body = JSON.stringify({ key: "WEBHOOK_SECRET", value: secret });
+    const set = openClient(hub).fetch("/api/spaces/me/bot/secrets", { method: "POST", body });
+    expectClean(await rejectionOf(set));
+  });
+
   test("that was read from the Hub and written back", async () => {
     const hub = await openHub(
       { json: { webhook: { ...urlWebhook, secret } } },

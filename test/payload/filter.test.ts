@@ -214,7 +214,7 @@ describe("Invalid options", () => {
     expect(() => createFilter(options)).toThrow(
       expect.objectContaining({
         code: "OPTION_INVALID",
-        message: `Option "${field}" contains no value or an empty value. Set at least one value, or omit the option to match everything.`,
+        message: `Option "${field}" contains no value or an empty value. Set a value, or omit the option to match everything.`,
       }),
     );
   });

@@ -115,6 +115,16 @@ describe("The prediction of a filter", () => {
     expect(predictFilter({ ...none, ...filter }, payload)).toEqual(prediction);
   });
 
+  test.each<Record<string, unknown>>([
+    { updatedFiles: {} },
+    { updatedFiles: [{ name: "a" }] },
+    { updatedRefs: {} },
+    { updatedRefs: [null] },
+  ])("with files or refs of another form, which the schema of the scope does not check: %j", (changes) => {
+    const payload = { ...push, event: { action: "update", scope: "repo.content.lfs" }, ...changes } as const;
+    expect(predictFilter({ ...none, paths: ["a"] }, payload)).toEqual({});
+  });
+
   test("compares known files, unless no changed ref is accepted", () => {
     const filter = { ...none, paths: ["data/**"] };
     const ignored = { ignored: "no changed file is data/**" };

@@ -2,6 +2,7 @@
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { inspect } from "node:util";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
@@ -212,6 +213,18 @@ describe("A tunnel's program", () => {
       code: "TUNNEL_FAILED",
       message: expect.stringContaining("did not print a URL in time"),
     });
+  });
+
+  test("that leaves a process that keeps its output open can be stopped", async () => {
+    const file = join(createFolder(), "pid");
+    await using program = await installProgram(
+      "ngrok",
+      `const other = require("node:child_process").spawn("sleep", ["60"], { detached: true, stdio: "inherit" });
+      require("node:fs").writeFileSync(${JSON.stringify(file)}, String(other.pid));`,
+    );
+    onTestFinished(() => void process.kill(Number(readFileSync(file, "utf8")), "SIGKILL"));
+    expect(await failureOf("ngrok", program)).toMatchObject({ code: "TUNNEL_FAILED" });
+    expect(await program.isAlive()).toBe(false);
   });
 
   test("is also found in node_modules/.bin of a parent folder", async () => {

@@ -6,7 +6,7 @@ import { accountOperations } from "../account.ts";
 import type { CallOptions } from "../operation.ts";
 import { Pages } from "../pages.ts";
 import type { Transport } from "../transport/transport.ts";
-import { argumentInvalid } from "../validation/arguments.ts";
+import { fieldInvalid } from "../validation/arguments.ts";
 import type { jobRequest } from "./definition.ts";
 import { type Job, type JobHardware, type JobStage, jobLogEvent, jobOperations } from "./schemas.ts";
 
@@ -89,7 +89,7 @@ export class HubJobs {
   async run(request: JobRequest, options?: CallOptions): Promise<Job> {
     const { image, space, flavor = "cpu-basic", timeout, namespace, ...further } = request;
     if ((image === undefined) === (space === undefined)) {
-      throw argumentInvalid([{ field: "image", problem: "pass either an image or a space" }]);
+      throw fieldInvalid("image", "pass either an image or a space");
     }
     const timeoutSeconds = timeout === undefined ? undefined : toSeconds(timeout);
     const body = { ...further, flavor, timeoutSeconds, dockerImage: image, spaceId: space };
@@ -169,7 +169,7 @@ function toSeconds(timeout: Duration): number {
   try {
     return Math.ceil(toMilliseconds(timeout, "timeout") / 1000);
   } catch (error) {
-    throw argumentInvalid([{ field: "timeout", problem: messageOf(error) }]);
+    throw fieldInvalid("timeout", messageOf(error));
   }
 }
 

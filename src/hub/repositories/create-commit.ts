@@ -1,6 +1,6 @@
 import { HubError } from "../../core/errors.ts";
 import type { CallOptions } from "../operation.ts";
-import { argumentInvalid } from "../validation/arguments.ts";
+import { argumentInvalid, fieldInvalid } from "../validation/arguments.ts";
 import { commitOperations, fileOperations, type RepositoryFile } from "./contents.ts";
 import type { DiscussionSummary } from "./discussions.ts";
 import { type FileContent, hashFile, readStart, sizeOf, toBase64 } from "./file-content.ts";
@@ -120,20 +120,21 @@ export async function openPullRequest(
   const marker = markerOf(context, checkMarker(name));
   const writes = readCommitFiles(files);
   const query: CommitQuery = { create_pr: true };
+  const branch = "main";
   const find = () => findMarked(context, { marker, title, type: "pull_request", signal });
-  return client.markedCalls.run(`pull request ${repositoryKey(context)} ${name}`, async () => {
+  return client.markedCalls.run(`pull request ${repositoryKey(context)} ${name}`, signal, async () => {
     const found = await find();
     if (found && isOpen(found)) {
       await createCommit(context, { message: title, files, branch: refOf(found.num), marker: name, signal });
     }
     // A closed pull request was rejected. A merged pull request does not prevent another one with newer files.
     if (found && found.status !== "merged") return toOpened(found);
-    const { needed } = await compareWithHead(context, { writes, branch: "main", signal });
+    const { needed } = await compareWithHead(context, { writes, branch, signal });
     if (needed.length === 0) return found && toOpened(found);
-    const uploaded = await uploadLargeFiles(context, { needed, branch: "main", query, signal });
+    const uploaded = await uploadLargeFiles(context, { needed, branch, query, signal });
     const description = markDescription(text, marker);
     const encodedBody = await encodeCommit({ message: title, description }, { needed, uploaded });
-    const input = { params: { ...path, rev: "main" }, query };
+    const input = { params: { ...path, rev: branch }, query };
     const { opened } = await observe(context, {
       async send() {
         const answer = await client.transport.call(commitOperations.create, input, { signal, encodedBody });
@@ -169,7 +170,7 @@ function toOpened({ num, status }: Pick<DiscussionSummary, "num" | "status">, cr
 function numberIn(url: string | undefined): number {
   const [, number] = /\/discussions\/(\d+)\/?$/.exec(url ?? "") ?? [];
   if (number !== undefined) return Number(number);
-  throw new HubError("The Hub opened a pull request, but did not return its number. Look for it on the Hub.", {
+  throw new HubError("The Hub opened a pull request, but returned no number. Look for it on the Hub.", {
     code: "HUB_RESPONSE_INVALID",
   });
 }
@@ -183,7 +184,7 @@ async function compareWithHead(
   const params = { ...path, rev: branch };
   const { sha } = await transport.call(repositoryOperations.infoAtRevision, { params }, { signal });
   if (sha === undefined) {
-    throw new HubError(`The Hub returned no commit for the branch ${JSON.stringify(branch)}. Check the branch.`, {
+    throw new HubError(`The Hub returned no commit. Check the branch ${JSON.stringify(branch)}.`, {
       code: "HUB_RESPONSE_INVALID",
     });
   }
@@ -257,7 +258,7 @@ async function encodeCommit(
 /** @throws `ARGUMENT_INVALID` */
 function checkMessage(message: string): void {
   if (typeof message === "string" && message.trim() !== "") return;
-  throw argumentInvalid([{ field: "message", problem: "expected a text" }]);
+  throw fieldInvalid("message", "expected a text");
 }
 
 /** Finds a commit by its message among the newest commits after the commit `until`. */
@@ -304,7 +305,7 @@ interface NeededWrite extends FileWrite {
  */
 export function readCommitFiles(files: CommitFiles): FileWrite[] {
   const entries = Object.entries(typeof files === "object" && files !== null ? files : {});
-  if (entries.length === 0) throw argumentInvalid([{ field: "files", problem: "expected at least one file" }]);
+  if (entries.length === 0) throw fieldInvalid("files", "expected at least one file");
   const problems = entries.flatMap(([path, content]) => {
     const problem = problemOf(path, content);
     return problem === undefined ? [] : [{ field: `files[${JSON.stringify(path)}]`, problem }];

@@ -1,4 +1,5 @@
-import { argumentInvalid } from "../validation/arguments.ts";
+import { HubError } from "../../core/errors.ts";
+import { fieldInvalid } from "../validation/arguments.ts";
 
 /** The content of a file to write. */
 export type FileContent = Uint8Array | Blob;
@@ -21,11 +22,19 @@ export function sizeOf(content: FileContent): number {
   return content instanceof Blob ? content.size : content.byteLength;
 }
 
-/** Reads the start of a file. */
+/**
+ * Reads the start of a file.
+ *
+ * @throws `ARGUMENT_INVALID` if the file of a blob was changed or deleted.
+ */
 export async function readStart(content: FileContent, bytes: number): Promise<Uint8Array> {
-  return content instanceof Blob
-    ? new Uint8Array(await content.slice(0, bytes).arrayBuffer())
-    : content.subarray(0, bytes);
+  if (!(content instanceof Blob)) return content.subarray(0, bytes);
+  return new Uint8Array(await content.slice(0, bytes).arrayBuffer().catch(throwUnreadable));
+}
+
+function throwUnreadable(): never {
+  const message = "A file was changed or deleted after it was opened. Try again.";
+  throw new HubError(message, { code: "ARGUMENT_INVALID", fields: ["files"] });
 }
 
 /** Encodes bytes as base64. */
@@ -41,7 +50,8 @@ export function toBase64(bytes: Uint8Array): string {
 /**
  * Returns the IDs of a file. Reads a blob in parts on Node, Bun, and Deno.
  *
- * @throws `ARGUMENT_INVALID` for a blob of more than 100 MB in another runtime, because WebCrypto cannot hash parts.
+ * @throws `ARGUMENT_INVALID` for a blob of more than 100 MB in another runtime, because WebCrypto cannot hash parts, and if the file of a
+ *   blob was changed or deleted.
  */
 export async function hashFile(content: FileContent): Promise<FileHashes> {
   const size = sizeOf(content);
@@ -57,12 +67,16 @@ async function hashBlob(header: Uint8Array, content: Blob): Promise<[blob: strin
   if (!crypto) {
     if (content.size <= maxHashedBytes) return hashBytes(header, await readStart(content, content.size));
     const problem = `expected a Blob of at most ${maxHashedBytes} bytes, because this runtime cannot hash larger files`;
-    throw argumentInvalid([{ field: "files", problem }]);
+    throw fieldInvalid("files", problem);
   }
   const [blob, sha256] = [crypto.createHash("sha1").update(header), crypto.createHash("sha256")];
-  for await (const chunk of content.stream()) {
-    blob.update(chunk);
-    sha256.update(chunk);
+  try {
+    for await (const chunk of content.stream()) {
+      blob.update(chunk);
+      sha256.update(chunk);
+    }
+  } catch {
+    throwUnreadable();
   }
   return [blob.digest("hex"), sha256.digest("hex")];
 }

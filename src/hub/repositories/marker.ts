@@ -1,4 +1,4 @@
-import { argumentInvalid } from "../validation/arguments.ts";
+import { fieldInvalid } from "../validation/arguments.ts";
 
 /** A part of a text that identifies a comment, discussion, pull request, or commit of this package. */
 export interface Marker {
@@ -58,7 +58,7 @@ export function isSameMarker(left: Marker | undefined, right: Marker): boolean {
 export function checkMarker(marker: string): string {
   if (typeof marker === "string" && marker !== "" && marker.length <= maxMarkerChars && marker.isWellFormed())
     return marker;
-  throw argumentInvalid([{ field: "marker", problem: `expected a string of 1 to ${maxMarkerChars} characters` }]);
+  throw fieldInvalid("marker", `expected a string of 1 to ${maxMarkerChars} characters`);
 }
 
 /** Encodes spaces, and characters that could end the surrounding HTML comment. */

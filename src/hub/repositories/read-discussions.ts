@@ -1,5 +1,5 @@
 import type { CallOptions } from "../operation.ts";
-import { argumentInvalid } from "../validation/arguments.ts";
+import { fieldInvalid } from "../validation/arguments.ts";
 import {
   type DiscussionDetails,
   type DiscussionEvent,
@@ -57,7 +57,7 @@ export function commentsIn(events: readonly DiscussionEvent[]): CommentEvent[] {
  */
 export function checkNumber(num: number): string {
   if (Number.isSafeInteger(num) && num > 0) return String(num);
-  throw argumentInvalid([{ field: "num", problem: "expected the number of a discussion" }]);
+  throw fieldInvalid("num", "expected the number of a discussion");
 }
 
 /** The maximum number of the newest discussions in which the marker is searched. */

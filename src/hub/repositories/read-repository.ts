@@ -1,6 +1,6 @@
 import { HubError } from "../../core/errors.ts";
 import type { CallOptions } from "../operation.ts";
-import { argumentInvalid } from "../validation/arguments.ts";
+import { fieldInvalid } from "../validation/arguments.ts";
 import { type ChangedFile, compareTrees, readDiff } from "./changed-files.ts";
 import {
   commitOperations,
@@ -97,7 +97,7 @@ export async function readBytes(
   file: string,
   { revision: rev = "main", maxBytes = defaultMaxBytes, signal }: ReadFileOptions,
 ): Promise<Uint8Array> {
-  if (!(maxBytes >= 0)) throw argumentInvalid([{ field: "maxBytes", problem: "expected a number of bytes" }]);
+  if (!(maxBytes >= 0)) throw fieldInvalid("maxBytes", "expected a number of bytes");
   const { repoType, ...name } = path;
   const options = { maxBytes, signal };
   return repoType === "models"
@@ -148,19 +148,12 @@ async function readComparison(
   try {
     return readDiff(await client.transport.call(commitOperations.compare, { params }, { signal }));
   } catch (error) {
-    if (HubError.isInstance(error) && incomparable.has(error.code)) return undefined;
+    if (HubError.isInstance(error) && incomparable.test(error.code)) return undefined;
     throw error;
   }
 }
 
-const incomparable: ReadonlySet<string> = new Set([
-  "HUB_FAILED",
-  "HUB_NOT_FOUND",
-  "HUB_REFUSED",
-  "HUB_REQUEST_INVALID",
-  "HUB_RESPONSE_INVALID",
-  "HUB_TIMED_OUT",
-]);
+const incomparable = /^HUB_(?:FAILED|NOT_FOUND|REFUSED|REQUEST_INVALID|RESPONSE_INVALID|TIMED_OUT)$/;
 
 async function readTree(
   context: RepositoryContext,

@@ -1,4 +1,5 @@
 import { HubError } from "../../core/errors.ts";
+import { untilAborted } from "../../core/time.ts";
 import { accountOperations } from "../account.ts";
 import type { KnownRepoRef } from "../schemas.ts";
 import type { Transport } from "../transport/transport.ts";
@@ -116,16 +117,21 @@ function isAnswerLost(error: unknown): error is HubError {
 export class KeyedQueue {
   readonly #last = new Map<string, Promise<unknown>>();
 
-  /** Runs a function after all earlier functions with this key have ended. */
-  async run<Result>(key: string, task: () => Promise<Result>): Promise<Result> {
-    const current = Promise.resolve(this.#last.get(key))
+  /**
+   * Runs a function after all earlier functions with this key have ended.
+   *
+   * @throws the signal's abort reason, if the signal is aborted before. The function starts later, and must check the signal itself.
+   */
+  async run<Result>(key: string, signal: AbortSignal | undefined, task: () => Promise<Result>): Promise<Result> {
+    const earlier = Promise.resolve(this.#last.get(key));
+    const current = earlier.then(task);
+    const ended = current
       .catch(() => {})
-      .then(task);
-    this.#last.set(key, current);
-    try {
-      return await current;
-    } finally {
-      if (this.#last.get(key) === current) this.#last.delete(key);
-    }
+      .then(() => {
+        if (this.#last.get(key) === ended) this.#last.delete(key);
+      });
+    this.#last.set(key, ended);
+    if (signal) await untilAborted(earlier, signal);
+    return current;
   }
 }

@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { repositoryName } from "../../payload/names.ts";
 import type { KnownRepoRef, RepoRef } from "../schemas.ts";
-import { argumentInvalid } from "../validation/arguments.ts";
+import { fieldInvalid } from "../validation/arguments.ts";
 
 /** The types of repositories with commits, as in paths of the API. */
 export const repositoryPathTypes = ["models", "datasets", "spaces"] as const;
@@ -37,9 +37,9 @@ const types = { models: "model", datasets: "dataset", spaces: "space" } as const
  */
 export function toRepositoryPath({ type, name }: RepoRef): RepositoryPath {
   const repoType = repositoryPathTypes.find((pathType) => types[pathType] === type);
-  if (!repoType) throw argumentInvalid([{ field: "type", problem: "expected model, dataset, or space" }]);
+  if (!repoType) throw fieldInvalid("type", "expected model, dataset, or space");
   const [, namespace = "", repo] = repositoryName.exec(name) ?? [];
-  if (!repo) throw argumentInvalid([{ field: "name", problem: 'expected "owner/name"' }]);
+  if (!repo) throw fieldInvalid("name", 'expected "owner/name"');
   return { repoType, namespace, repo };
 }
 

@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { HubError } from "../../core/errors.ts";
 import type { CallOptions, Operation } from "../operation.ts";
-import { type FileContent, hashFile, sizeOf } from "./file-content.ts";
+import { type FileContent, hashFile, readStart, sizeOf } from "./file-content.ts";
 import type { RepositoryContext } from "./repository-context.ts";
 import { repositoryPath } from "./repository-path.ts";
 
@@ -27,20 +27,14 @@ const batchObject = z.object({
 
 type UploadActions = NonNullable<z.output<typeof batchObject>["actions"]>;
 
+/** The URLs of models have no `repoType`. */
 const batchOperation = {
   method: "post",
   path: "/{repoType}/{namespace}/{repo}.git/info/lfs/objects/batch",
   operationId: "startUploads",
   summary: "Upload files",
-  request: { params: repositoryPath },
+  request: { params: z.object({ ...repositoryPath.shape, repoType: z.string() }) },
   response: z.object({ objects: z.array(batchObject) }),
-} as const satisfies Operation;
-
-const { repoType: _, ...modelPath } = repositoryPath.shape;
-const modelBatchOperation = {
-  ...batchOperation,
-  path: "/{namespace}/{repo}.git/info/lfs/objects/batch",
-  request: { params: z.object(modelPath) },
 } as const satisfies Operation;
 
 const mediaType = "application/vnd.git-lfs+json";
@@ -94,7 +88,13 @@ export async function uploadFiles(
           },
         );
       }
-      if (actions) await uploadFile(context, { ...found, actions, onSent: report, signal });
+      if (actions) {
+        await uploadFile(context, { ...found, actions, onSent: report, signal }).catch(async (error: unknown) => {
+          // The upload also fails if the file has changed.
+          if (!signal?.aborted) await readStart(found.content, 1);
+          throw error;
+        });
+      }
       if (!actions?.upload) report(found.file.size);
     }
   }
@@ -113,12 +113,9 @@ async function requestUploads(
     ...(ref !== undefined && { ref: { name: ref } }),
   };
   const encodedBody = { type: mediaType, accept: mediaType, text: JSON.stringify(body) };
+  const params = { ...path, repoType: path.repoType === "models" ? "" : path.repoType };
   const options = { signal, idempotent: true, encodedBody };
-  const { namespace, repo } = path;
-  const answer = await (path.repoType === "models"
-    ? client.transport.call(modelBatchOperation, { params: { namespace, repo } }, options)
-    : client.transport.call(batchOperation, { params: path }, options));
-  return answer.objects;
+  return (await client.transport.call(batchOperation, { params }, options)).objects;
 }
 
 interface FileUpload extends CallOptions {
@@ -168,7 +165,8 @@ async function uploadFile(
 function partsOf(header: Readonly<Record<string, string | number>>, count: number) {
   // The Hub names the parts "1" or "00001".
   const urls = new Map(Object.entries(header).map(([name, url]) => [Number(name), String(url)]));
-  return Array.from({ length: count }, (_, index) => {
+  // Without a valid size of the parts, the count is infinite, negative, or NaN.
+  return Array.from({ length: Math.min(count > 0 ? count : Infinity, urls.size + 1) }, (_, index) => {
     const url = urls.get(index + 1);
     if (url !== undefined) return { partNumber: index + 1, url };
     throw new HubError(`The Hub returned no URL for part ${index + 1} of a file. Try again, or update the package.`, {

@@ -56,7 +56,7 @@ export async function openDiscussion(
     const found = await findMarked(context, { marker, title, type: "discussion", signal });
     return found && { num: found.num, created: false, status: found.status };
   };
-  return client.markedCalls.run(`discussion ${repositoryKey(context)} ${name}`, async () => {
+  return client.markedCalls.run(`discussion ${repositoryKey(context)} ${name}`, signal, async () => {
     const found = await find();
     if (found) return found;
     return observe<OpenedDiscussion>(context, {
@@ -113,7 +113,7 @@ export async function upsertComment(
   const marker = markerOf(context, checkMarker(name));
   const marked = markComment(text, marker);
   const { markedCalls } = context.client;
-  return markedCalls.run(`comment ${repositoryKey(context)} ${checkNumber(num)} ${name}`, async () => {
+  return markedCalls.run(`comment ${repositoryKey(context)} ${checkNumber(num)} ${name}`, signal, async () => {
     const found = await findComment(context, num, { marker, signal });
     if (found) {
       // Hidden comments stay hidden, because a person has hidden them.

@@ -9,8 +9,8 @@ const minRedactedChars = 4;
 /** The maximum length of a redacted text, in characters. Longer texts are truncated. */
 const maxShownChars = 500;
 
-/** Fields and query parameters whose values must not appear in errors. */
-const secretName = /^(?:secrets?|token|password)$/i;
+/** Fields and query parameters whose values must not appear in errors. `value`: the secret of a Space. */
+const secretName = /^(?:secrets?|token|password|value)$/i;
 
 /**
  * Makes a text from the Hub or from `fetch` safe to print: removes secrets, line breaks, and control characters, and truncates the

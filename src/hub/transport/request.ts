@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { describeIssue } from "../../core/describe.ts";
 import type { CallOptions, Operation } from "../operation.ts";
-import { argumentInvalid, checkArgument, fieldProblems } from "../validation/arguments.ts";
+import { argumentInvalid, checkArgument, fieldInvalid, fieldProblems } from "../validation/arguments.ts";
 import { acceptUnknown } from "../validation/lenient.ts";
 import { findUnknownParts, type UnknownPart } from "../validation/unknown-parts.ts";
 import { createRedact, type Redact, secretsIn } from "./request-secrets.ts";
@@ -88,7 +88,7 @@ export function actionOf({ summary }: Operation): string {
 
 /**
  * Inserts the parameters into the path. Each value remains a single path segment, regardless of the characters in the value. Only the
- * parameter `path`, the path of a file, can have several segments, or none for the root folder. An empty `namespace` has no segment.
+ * parameter `path`, the path of a file, can have several segments, or none for the root folder. An empty `namespace` or `repoType` has no segment.
  */
 function pathOf({ path, request }: Operation, value: unknown): string {
   if (!request?.params) return path;
@@ -108,7 +108,7 @@ function pathOf({ path, request }: Operation, value: unknown): string {
 }
 
 function segmentsOf(name: string, value: string): string[] {
-  if (value === "" && (name === "path" || name === "namespace")) return [];
+  if (value === "" && /^(?:path|namespace|repoType)$/.test(name)) return [];
   return name === "path" ? value.split("/") : [value];
 }
 
@@ -187,10 +187,11 @@ export async function prepareFetch(
 ): Promise<HubRequest> {
   const path = fillParams(template, params);
   const url = resolveUrl(path, hubUrl);
-  if (!methods.has(method)) throw invalid("method", `expected one of ${[...methods].join(", ")}`);
+  if (!methods.has(method)) throw fieldInvalid("method", `expected one of ${[...methods].join(", ")}`);
   if (body !== undefined && typeof body !== "string")
-    throw invalid("body", "expected a string, such as the result of JSON.stringify()");
-  if (body !== undefined && (method === "GET" || method === "HEAD")) throw invalid("body", `not allowed for ${method}`);
+    throw fieldInvalid("body", "expected a string, such as the result of JSON.stringify()");
+  if (body !== undefined && (method === "GET" || method === "HEAD"))
+    throw fieldInvalid("body", `not allowed for ${method}`);
   const headers = readHeaders(customHeaders);
   if (body !== undefined && !headers.has("content-type")) headers.set("content-type", "application/json");
   const token = await readToken();
@@ -216,13 +217,13 @@ export async function prepareFetch(
 function fillParams(template: string, params: HubFetchInit["params"]): string {
   if (typeof template !== "string" || params === undefined) return template;
   return template.replaceAll(/\{(\w+)\}/g, (_braces, name: string) => {
-    if (!Object.hasOwn(params, name)) throw invalid(`params.${name}`, "required by the path");
+    if (!Object.hasOwn(params, name)) throw fieldInvalid(`params.${name}`, "required by the path");
     const segments = String(params[name]).split("/");
-    if (segments.includes("")) throw invalid(`params.${name}`, "expected a name without empty segments");
+    if (segments.includes("")) throw fieldInvalid(`params.${name}`, "expected a name without empty segments");
     try {
       return segments.map(encodeURIComponent).join("/");
     } catch {
-      throw invalid(`params.${name}`, "expected well-formed Unicode");
+      throw fieldInvalid(`params.${name}`, "expected well-formed Unicode");
     }
   });
 }
@@ -234,7 +235,7 @@ function resolveUrl(path: string, hubUrl: string): URL {
   const url = /^\/(?!\/)[^#]*$/.test(path) ? URL.parse(`${hubUrl}${path}`) : null;
   // The two paths differ if the parser removed, resolved, or encoded a part of the path.
   if (url?.origin === base.origin && url.pathname === `${base.pathname.replace(/\/$/, "")}${pathname}`) return url;
-  throw invalid(
+  throw fieldInvalid(
     "path",
     'expected a path that starts with a single "/", without ".." or "#". Insert names with params or encodeURIComponent()',
   );
@@ -253,9 +254,9 @@ const connectionHeaders = [
 
 function readHeaders(given: HeadersSource): Headers {
   const headers = copyHeaders(given);
-  if (headers.has("authorization")) throw invalid("headers", 'omit "authorization": the client sends the token');
+  if (headers.has("authorization")) throw fieldInvalid("headers", 'omit "authorization": the client sends the token');
   const [name] = connectionHeaders.filter((name) => headers.has(name));
-  if (name !== undefined) throw invalid("headers", `omit "${name}": the runtime sets it`);
+  if (name !== undefined) throw fieldInvalid("headers", `omit "${name}": the runtime sets it`);
   return headers;
 }
 
@@ -264,7 +265,7 @@ function copyHeaders(given: HeadersSource): Headers {
     return new Headers(given);
   } catch {
     // The original message is omitted, because it quotes the value.
-    throw invalid("headers", "expected valid names and values for HTTP headers");
+    throw fieldInvalid("headers", "expected valid names and values for HTTP headers");
   }
 }
 
@@ -282,8 +283,4 @@ function parseBody(body: string | undefined): unknown {
   } catch {
     return [body, Object.fromEntries(new URLSearchParams(body))];
   }
-}
-
-function invalid(field: string, problem: string) {
-  return argumentInvalid([{ field, problem }]);
 }

@@ -1,3 +1,5 @@
+import { untilAborted } from "../../core/time.ts";
+
 /** The text of a body, or `tooLong` if the body exceeds the limit. */
 export type BodyText = { text: string } | { tooLong: true };
 
@@ -65,23 +67,6 @@ async function readParts(
   }
 }
 
-/**
- * Waits for a promise until the signal is aborted. This function is necessary because a custom `fetch` can ignore the signal.
- *
- * @throws the signal's abort reason.
- */
-export async function untilAborted<Value>(promise: Promise<Value>, signal: AbortSignal): Promise<Value> {
-  const aborted = Promise.withResolvers<never>();
-  const stop = () => aborted.reject(signal.reason);
-  if (signal.aborted) stop();
-  signal.addEventListener("abort", stop, { once: true });
-  try {
-    return await Promise.race([promise, aborted.promise]);
-  } finally {
-    signal.removeEventListener("abort", stop);
-  }
-}
-
 /** Whether a text is HTML, such as a page from a proxy or a captive portal. */
 export function isWebPage(text: string): boolean {
   return /^\s*<(?:!doctype|html|head|body|\?xml|!--)/i.test(text);
@@ -119,14 +104,15 @@ export async function* readArrayElements(
 
 interface EventOptions extends ElementOptions {
   /**
-   * The maximum length of a line in UTF-16 code units. Default `1_000_000`, which is much longer than the lines that the Hub sends.
+   * The maximum length of a line, and of an event, in UTF-16 code units. Default `1_000_000`, which is much longer than the events that
+   * the Hub sends.
    */
   maxLineChars?: number;
 }
 
 /**
- * Yields the data of server-sent events as they arrive. Skips comments, events whose data is not a JSON object, and events with a
- * line that is too long. Exiting the loop cancels the response.
+ * Yields the data of server-sent events as they arrive. Skips comments, events whose data is not a JSON object, and events that
+ * are too long. Exiting the loop cancels the response.
  *
  * @throws `ResponseStalledError` if no data arrives for `timeoutMs`, the signal's abort reason, and connection errors.
  */
@@ -135,20 +121,21 @@ export async function* readEvents(
   { maxLineChars = 1_000_000, ...options }: EventOptions,
 ): AsyncGenerator<unknown, void, undefined> {
   let rest = "";
-  let data: string[] = [];
+  let data = "";
   let isTooLong = false;
   for await (const text of textParts(response, options)) {
     const lines = (rest + text).split(/\r?\n/);
     rest = lines.pop() ?? "";
     for (const line of lines) {
-      if (line.startsWith("data:")) data.push(line.slice(5));
+      if (line.startsWith("data:")) data += `${line.slice(5)}\n`;
       if (line !== "") continue;
-      const event = isTooLong ? undefined : parseObject(data.join("\n"));
-      data = [];
+      const event = isTooLong ? undefined : parseObject(data);
+      data = "";
       isTooLong = false;
       if (event !== undefined) yield event;
     }
-    isTooLong ||= rest.length > maxLineChars;
+    isTooLong ||= data.length + rest.length > maxLineChars;
+    if (isTooLong) data = "";
     rest = rest.slice(0, maxLineChars);
   }
 }

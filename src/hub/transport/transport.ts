@@ -2,6 +2,7 @@ import type * as z from "zod/mini";
 import { describeIssue } from "../../core/describe.ts";
 import { HubError } from "../../core/errors.ts";
 import type { Logger } from "../../core/log.ts";
+import { untilAborted } from "../../core/time.ts";
 import type { CallOptions, InputOf, Operation, ResponseOf } from "../operation.ts";
 import { nextQuery } from "../pages.ts";
 import { undocumentedBody } from "../schemas.ts";
@@ -28,7 +29,6 @@ import {
   readBytes,
   readEvents,
   readText,
-  untilAborted,
 } from "./response-body.ts";
 
 /** The maximum size of a response in bytes, which is much larger than the lists that the Hub returns. */
@@ -133,7 +133,6 @@ export class Transport {
     input: InputOf<Called>,
     options: OperationOptions = {},
   ): Promise<ResponseOf<Called>> {
-    options.signal?.throwIfAborted();
     const prepared = await this.#prepare(operation, { input, options });
     const schema = lenient<Called["response"]>(operation.response);
     const answer = await this.#repeat(prepared, options.signal, (response, signal) =>
@@ -156,10 +155,8 @@ export class Transport {
     const requested = new Set<string>();
     let query: URLSearchParams | undefined;
     do {
-      options.signal?.throwIfAborted();
       const prepared = await this.#prepare(operation, { input, options, query });
-      if (requested.has(prepared.url))
-        throw this.#responseInvalid(prepared, "pages that link to each other in a cycle");
+      if (requested.has(prepared.url)) throw this.#responseInvalid(prepared, "pages in a cycle");
       requested.add(prepared.url);
       const { answer, next } = await this.#repeat(prepared, options.signal, async (response, signal) => ({
         answer: await this.#readJson(response, { prepared, operation, signal }),
@@ -182,7 +179,6 @@ export class Transport {
     { item, ...input }: OperationInput & { item: Item },
     options: CallOptions = {},
   ): AsyncGenerator<z.output<Item>, void, undefined> {
-    options.signal?.throwIfAborted();
     const prepared = await this.#prepare(operation, { input, options });
     const response = await this.#repeat(prepared, options.signal, async (started) => started);
     const { timeoutMs } = this.#settings;
@@ -204,7 +200,6 @@ export class Transport {
     { item, idleMs, endsWhenIdle, ...input }: OperationInput & { item: Item; idleMs: number; endsWhenIdle?: boolean },
     { signal }: CallOptions = {},
   ): AsyncGenerator<z.output<Item>, void, undefined> {
-    signal?.throwIfAborted();
     const prepared = await this.#prepare(operation, { input, options: { signal } });
     prepared.init.headers.accept = "text/event-stream";
     const response = await this.#repeat(prepared, signal, async (started) => started);
@@ -213,9 +208,9 @@ export class Transport {
   }
 
   /** Waits before a call is repeated by the caller. `attempt` is the number of the failed attempt. */
-  waitBeforeRetry(attempt: number, signal: AbortSignal | undefined): Promise<void> {
+  waitBeforeRetry(attempt: number, signal: AbortSignal | undefined, requestedSeconds?: number): Promise<void> {
     const { wait, random } = this.#settings;
-    return wait(retryDelayMs({ attempt, random: random(), requestedSeconds: undefined }), signal);
+    return wait(retryDelayMs({ attempt, random: random(), requestedSeconds }), signal);
   }
 
   /** Yields the validated elements of a response. */
@@ -251,15 +246,14 @@ export class Transport {
     input: InputOf<Called>,
     { maxBytes, signal }: DownloadOptions,
   ): Promise<Uint8Array> {
-    signal?.throwIfAborted();
-    const prepared = await this.#prepare(operation, { input, options: {} });
-    const headers = { ...prepared.init.headers, accept: "*/*" };
-    const request = { ...prepared, init: { ...prepared.init, headers }, followsRedirects: true };
-    return this.#repeat(request, signal, async (response, attemptSignal) => {
+    const prepared = await this.#prepare(operation, { input, options: { signal } });
+    prepared.init.headers.accept = "*/*";
+    prepared.followsRedirects = true;
+    return this.#repeat(prepared, signal, async (response, attemptSignal) => {
       const bytes = await readBytes(response, { limit: maxBytes, signal: attemptSignal });
       if (bytes !== undefined) return bytes;
       throw new HubError(
-        `Could not ${prepared.action}: the file has more than ${maxBytes} bytes. Raise "maxBytes", or download the file with the package @huggingface/hub.`,
+        `Could not ${prepared.action}: the file has more than ${maxBytes} bytes. Raise "maxBytes", or download the file with @huggingface/hub.`,
         { code: "FILE_TOO_LARGE" },
       );
     });
@@ -277,7 +271,7 @@ export class Transport {
     const [target, hub] = [URL.parse(url), new URL(hubUrl)];
     if (target === null || !isAllowed(target, hub)) {
       throw new HubError(
-        "Could not upload a file: the Hub returned a URL that the client does not call. Check the URL of the Hub (HF_ENDPOINT).",
+        "Could not upload a file: the Hub returned a URL that is not allowed. Check the URL of the Hub (HF_ENDPOINT).",
         { code: "HUB_REFUSED" },
       );
     }
@@ -287,7 +281,7 @@ export class Transport {
     const prepared = {
       ...{ operationId: "uploadFile", action: "upload a file", url, idempotent: true, unknownParts: [] },
       init: { method, headers: { ...headers, ...(token !== undefined && { authorization: `Bearer ${token}` }) }, body },
-      redact: createRedact([...signed, ...(token === undefined ? [] : [token])]),
+      redact: createRedact([...signed, token ?? ""]),
       addedTimeoutMs: typeof body === "string" ? 0 : body.size / minUploadSpeed,
     };
     return this.#repeat(prepared, signal, async (response) => {
@@ -321,10 +315,9 @@ export class Transport {
     { retryable, retryAfterSeconds }: HubError,
     { attempt, signal }: { attempt: number; signal: AbortSignal | undefined },
   ): Promise<boolean> {
-    const { attempts, random } = this.#settings;
-    if (!retryable || attempt >= attempts || (retryAfterSeconds ?? 0) > maxRetryAfterSeconds) return false;
-    const delayMs = retryDelayMs({ attempt, random: random(), requestedSeconds: retryAfterSeconds });
-    await this.#settings.wait(delayMs, signal);
+    if (!retryable || attempt >= this.#settings.attempts || (retryAfterSeconds ?? 0) > maxRetryAfterSeconds)
+      return false;
+    await this.waitBeforeRetry(attempt, signal, retryAfterSeconds);
     return true;
   }
 
@@ -342,6 +335,7 @@ export class Transport {
       query,
     }: { input: OperationInput; options: OperationOptions; query?: URLSearchParams | undefined },
   ): Promise<PreparedRequest> {
+    options.signal?.throwIfAborted();
     const request = await prepareRequest(operation, {
       hubUrl: this.#settings.hubUrl,
       input,
@@ -377,7 +371,7 @@ export class Transport {
       const { failure } = outcome;
       // An earlier attempt has probably deleted the resource, but the client did not receive the response.
       if (failure.status === 404 && earlier && prepared.init.method === "DELETE") {
-        return read(new Response(null), new AbortController().signal);
+        return read(new Response(null), AbortSignal.any([]));
       }
       // A caller must not conclude from a refusal that nothing was changed.
       failure.cause ??= earlier;

@@ -34,6 +34,11 @@ export function argumentInvalid(problems: readonly FieldProblem[]): HubError {
   );
 }
 
+/** Creates the `ARGUMENT_INVALID` error for one field. */
+export function fieldInvalid(field: string, problem: string): HubError {
+  return argumentInvalid([{ field, problem }]);
+}
+
 /** An invalid field and the problem with its value. */
 export interface FieldProblem {
   /** The path in JavaScript notation, such as `watched[0].type`. */

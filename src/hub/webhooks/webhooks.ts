@@ -10,7 +10,7 @@ import {
 import type { CallOptions } from "../operation.ts";
 import { createRedact } from "../transport/request-secrets.ts";
 import type { Transport } from "../transport/transport.ts";
-import { argumentInvalid, checkArgument } from "../validation/arguments.ts";
+import { checkArgument, fieldInvalid } from "../validation/arguments.ts";
 import { lenient } from "../validation/lenient.ts";
 import { findUnknownParts, type UnknownPart } from "../validation/unknown-parts.ts";
 import {
@@ -178,7 +178,7 @@ function checkChanges(changes: unknown): { checked: WebhookChanges; unknownParts
   if (Object.values(checked).some((value) => value !== undefined)) {
     return { checked, unknownParts: findUnknownParts(webhookChanges, changes) };
   }
-  throw argumentInvalid([{ field: "changes", problem: "expected at least one field" }]);
+  throw fieldInvalid("changes", "expected at least one field");
 }
 
 /**

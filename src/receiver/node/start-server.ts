@@ -266,7 +266,7 @@ async function logMissingToken(
 }
 
 /** More in the same second are not logged: the logger itself can cause them, so that each line would cause the next one. */
-const maxRejectionsPerSecond = 10;
+const maxRejectionsPerSecond = 100;
 
 export type ProcessManager = ReturnType<typeof manageProcess>;
 
@@ -301,8 +301,13 @@ export function manageProcess(close: () => Promise<boolean>, log: Logger) {
     );
   };
   let rejections = 0;
+  const endSecond = () => {
+    const omitted = rejections - maxRejectionsPerSecond;
+    rejections = 0;
+    if (omitted > 0) log.error({ count: omitted }, "More promise rejections in the same second were not logged.");
+  };
   const onRejection = (reason: unknown) => {
-    if (rejections === 0) setTimeout(() => (rejections = 0), 1_000).unref();
+    if (rejections === 0) setTimeout(endSecond, 1_000).unref();
     rejections += 1;
     if (rejections > maxRejectionsPerSecond) return;
     log.error(

@@ -112,32 +112,46 @@ test("Functions with the same key run one after the other, also after a failure"
   const queue = new KeyedQueue();
   const log: string[] = [];
   const gate = Promise.withResolvers<void>();
-  const first = queue.run("a", async () => {
+  const first = queue.run("a", undefined, async () => {
     log.push("first starts");
     await gate.promise;
     log.push("first fails");
     throw new Error("first");
   });
-  const second = queue.run("a", async () => log.push("second"));
-  const third = queue.run("a", async () => log.push("third"));
-  await queue.run("b", async () => log.push("other key"));
+  const second = queue.run("a", undefined, async () => log.push("second"));
+  const third = queue.run("a", undefined, async () => log.push("third"));
+  await queue.run("b", undefined, async () => log.push("other key"));
   gate.resolve();
   await expect(first).rejects.toThrow("first");
   await Promise.all([second, third]);
   expect(log).toEqual(["first starts", "other key", "first fails", "second", "third"]);
 });
 
+test("A call that waits for another one with the same key ends when its signal is aborted", async () => {
+  const queue = new KeyedQueue();
+  const gate = Promise.withResolvers<void>();
+  const first = queue.run("a", undefined, () => gate.promise);
+  const abort = new AbortController();
+  const second = queue.run("a", abort.signal, async () => abort.signal.throwIfAborted());
+  const third = queue.run("a", undefined, async () => "third");
+  abort.abort(new Error("stopped"));
+  await expect(second).rejects.toThrow("stopped");
+  gate.resolve();
+  await first;
+  expect(await third).toBe("third");
+});
+
 test("A function waits for the second of two earlier ones, although the first has ended", async () => {
   const queue = new KeyedQueue();
   const log: string[] = [];
   const gate = Promise.withResolvers<void>();
-  const first = queue.run("a", async () => log.push("first"));
-  const second = queue.run("a", async () => {
+  const first = queue.run("a", undefined, async () => log.push("first"));
+  const second = queue.run("a", undefined, async () => {
     await gate.promise;
     log.push("second ends");
   });
   await first;
-  const third = queue.run("a", async () => log.push("third"));
+  const third = queue.run("a", undefined, async () => log.push("third"));
   setImmediate(gate.resolve);
   await Promise.all([second, third]);
   expect(log).toEqual(["first", "second ends", "third"]);

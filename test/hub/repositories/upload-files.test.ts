@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { openAsBlob } from "node:fs";
+import { openAsBlob, writeFileSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
@@ -59,6 +59,23 @@ describe("A large file", () => {
     const refused = other.commit({ message: "Add data", files: { "a.parquet": parquet } });
     expect(await rejectionOf(refused)).toMatchObject({ code: "HUB_FORBIDDEN" });
   });
+});
+
+test("A file on disk that changes before its upload ends is not committed, and the error names the cause", async () => {
+  const { repo, network } = await open();
+  const path = join(await createFolder(), "a.parquet");
+  await writeFile(path, parquet);
+  const blob = await openAsBlob(path);
+  const files = { "a.parquet": blob };
+  const onUpload = () => writeFileSync(path, "changed");
+  const changed = { code: "ARGUMENT_INVALID", retryable: false, fields: ["files"] };
+  expect(await rejectionOf(repo.commit({ message: "Add", files, onUpload }))).toMatchObject(changed);
+  for (const name of ["a.parquet", ".gitattributes"]) {
+    expect(await rejectionOf(repo.commit({ message: "Add", files: { [name]: blob } }))).toMatchObject(changed);
+  }
+  expect(network.calls.some((call) => call.includes("/commit/"))).toBe(false);
+  const signal = AbortSignal.abort(new Error("stopped"));
+  await expect(repo.commit({ message: "Add", files, signal })).rejects.toThrow("stopped");
 });
 
 /** Commits a file of 7 bytes to a Hub that answers its upload with this object. Returns the requests. */
@@ -133,6 +150,11 @@ test.each([
     { actions: { upload: { href: "https://hub.example/", header: { chunk_size: "3" } } } },
     "HUB_RESPONSE_INVALID",
   ],
+  ...[0, -3, "x"].map((chunk_size): [string, object, string] => [
+    `in parts of the size ${chunk_size}`,
+    { actions: { upload: { href: "https://hub.example/", header: { chunk_size, 1: "https://s3.example/1" } } } },
+    "HUB_RESPONSE_INVALID",
+  ]),
 ])("A file %s is not committed", async (_, object, code) => {
   const { result, requests } = await commitTo(object);
   expect(result).toMatchObject({ code });

@@ -155,6 +155,14 @@ describe("readEvents", () => {
     expect(await read(60)).toEqual([{ a: "x".repeat(40) }, { b: 2 }]);
   });
 
+  test("skips an event with too many lines", async () => {
+    const lines = Array.from({ length: 4 }, () => `data:${" ".repeat(10)}\n`);
+    const pieces = ["data: {\n", ...lines, "data: }\n\n", 'data: {"b":2}\n\n'];
+    const read = (maxLineChars: number) => allOf(readEvents(answer(pieces), { ...options, maxLineChars }));
+    expect(await read(30)).toEqual([{ b: 2 }]);
+    expect(await read(60)).toEqual([{}, { b: 2 }]);
+  });
+
   test("yields the same event wherever its bytes are divided, also within a character", async () => {
     for (const pieces of halves('data: {"a":"né 🤗"}\r\n\r\n')) {
       expect(await allOf(readEvents(answer(pieces), options))).toEqual([{ a: "né 🤗" }]);

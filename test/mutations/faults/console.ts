@@ -795,4 +795,11 @@ export const faults: readonly Fault[] = [
     replace: "",
     tests: ["test/receiver/history/delivery-history.test.ts"],
   },
+  {
+    name: "a delivery with files or refs of another form cannot be opened",
+    file: "src/payload/filter.ts",
+    find: "  if (!schemaOf(contentScope, undefined).safeParse(payload).success) return true;\n",
+    replace: "",
+    tests: ["test/payload/path-filter.test.ts"],
+  },
 ];

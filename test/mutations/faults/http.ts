@@ -207,7 +207,7 @@ export const faults: readonly Fault[] = [
   {
     name: "a server that was closed while it prepared opens its inbox",
     file: "src/receiver/lifecycle.ts",
-    find: "if (!this.#context.isClosed) await this.#parts.background.openIfNeeded();",
+    find: "if (!signal.aborted) await this.#parts.background.openIfNeeded();",
     replace: "await this.#parts.background.openIfNeeded();",
     tests: ["test/receiver/lifecycle/closing.test.ts"],
   },

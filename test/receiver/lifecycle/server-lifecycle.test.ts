@@ -1,10 +1,14 @@
 import { createServer } from "node:net";
+import { setImmediate as turn } from "node:timers/promises";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { SqliteInbox } from "../../../src/inbox/sqlite/sqlite-inbox.ts";
 import { type LaunchOptions, WebhooksServer } from "../../../src/index.ts";
 import { serverControl } from "../../../src/receiver/control.ts";
+import { deliveryRequest, webhookPayload } from "../../../src/testing.ts";
 import { listenOnPort } from "../../support/free-port.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
+import { createFolder } from "../../support/temporary-folder.ts";
+import { waitFor } from "../../support/wait-for.ts";
 
 const local = { port: 0, host: "127.0.0.1" };
 
@@ -94,6 +98,45 @@ test("A launch after one of two concurrent closes is not affected by the other c
   await closes[1];
   expect(await server.launch(local)).toMatchObject({ port: launched.port });
   expect(process.listenerCount("SIGTERM")).toBe(before + 1);
+});
+
+test.each<[string, ("launch" | "close" | "ready")[]]>([
+  ["closes", ["close"]],
+  ["closes, launches, and closes again", ["close", "launch", "close"]],
+  ["closes, gets ready, and closes again", ["close", "ready", "close"]],
+])("A launch of a server that %s at the same time listens again, and runs deliveries", async (_what, earlier) => {
+  const logger = createMemoryLogger();
+  const inbox = `sqlite:${createFolder()}/inbox.db`;
+  const server = new WebhooksServer({ secret: false, inbox, logger });
+  onTestFinished(() => server.close());
+  const ran = vi.fn();
+  server.webhook("retrain", { background: true }, () => ran());
+  const [started, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  server.webhook("slow", () => {
+    started.resolve();
+    return released.promise;
+  });
+  const payload = webhookPayload("repo.content");
+  const first = await server.launch(local);
+  const slow = fetch(deliveryRequest({ endpoint: "slow", payload, baseUrl: first.url }));
+  await started.promise;
+  const others = earlier.map(
+    (action): Promise<unknown> => (action === "launch" ? server.launch(local) : server[action]()),
+  );
+  const launching = server.launch(local);
+  for (let turns = 0; turns < 20; turns += 1) await turn();
+  released.resolve();
+  expect((await slow).status).toBe(200);
+  const { url, port } = await launching;
+  await Promise.all(others);
+  const { status } = await fetch(deliveryRequest({ endpoint: "retrain", payload, baseUrl: url }));
+  expect(status).toBe(202);
+  await waitFor(() => expect(ran).toHaveBeenCalledOnce(), { interval: 5 });
+  expect(port).not.toBe(first.port);
+  server.webhook("late", () => {});
+  expect(logger.lines).toContainEqual(expect.objectContaining({ endpoint: "late", url: `${url}/webhooks/late` }));
+  await server.close();
+  await expect(fetch(url)).rejects.toThrow();
 });
 
 test.each([
