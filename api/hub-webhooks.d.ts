@@ -120,7 +120,7 @@ interface WebhookErrorCodes {
   SIGN_IN_INVALID: "response";
   /** 403: a change in the console was sent without a valid `X-CSRF-Token` header. Reload the console. */
   CSRF_TOKEN_INVALID: "response";
-  /** 503: more than 50 tabs of the console are open. Close some of them. */
+  /** 503: more than 50 tabs show the console. Close some of them. */
   TOO_MANY_STREAMS: "response";
   /** The files of the console are missing. Build the package with `npm run build`. */
   CONSOLE_NOT_BUILT: "response";
@@ -3529,6 +3529,8 @@ interface CatchUpReport {
   total: number;
   /** The number of repositories that could not be read. The next run reads them again. */
   failed: number;
+  /** The last failure of the Hub that can concern one repository alone. The next run should follow soon. */
+  failure?: unknown;
   /** The number of calls to the Hub. */
   calls: number;
   /** The derived deliveries, without those that the filter ignores. */

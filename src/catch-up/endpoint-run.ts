@@ -55,6 +55,8 @@ export interface CatchUpReport {
   total: number;
   /** The number of repositories that could not be read. The next run reads them again. */
   failed: number;
+  /** The last failure of the Hub that can concern one repository alone. The next run should follow soon. */
+  failure?: unknown;
   /** The number of calls to the Hub. */
   calls: number;
   /** The derived deliveries, without those that the filter ignores. */
@@ -122,8 +124,8 @@ export class EndpointRun {
   readonly #seen = new Set<string>();
   /** The ID of the repository that this process has announced to derive deliveries of. */
   #announced: string | undefined;
-  /** The last failure of the Hub that can concern one repository alone, and the number of that repository in the run. */
-  #failure: { at: number; error: unknown } | undefined;
+  /** The number of the last repository for which the Hub has failed. */
+  #failedAt: number | undefined;
 
   static async open(parts: RunParts): Promise<EndpointRun> {
     const { cursors, target, inbox, now } = parts;
@@ -211,8 +213,9 @@ export class EndpointRun {
     if (signal.aborted) throw error;
     if (!isAboutRepository(error)) {
       // A repository for which the Hub always fails must not prevent the others from being compared.
-      if (!isFailure(error) || this.#failure?.at === report.repositories - 1) throw error;
-      this.#failure = { at: report.repositories, error };
+      if (!isFailure(error) || this.#failedAt === report.repositories - 1) throw error;
+      this.#failedAt = report.repositories;
+      report.failure = error;
     }
     report.failed += 1;
     log.warn(
@@ -422,7 +425,7 @@ export class EndpointRun {
     return changeCoverage(this.#storeOf(repositoryId), change, deliveries.length > 0 ? [...texts, derived] : texts);
   }
 
-  /** Stores that all repositories were compared. @throws the last failure of the Hub, so that the next run follows soon. */
+  /** Stores that all repositories were compared. */
   async finish(): Promise<void> {
     const { cursors, target, dryRun } = this.#parts;
     if (dryRun) return;
@@ -436,7 +439,6 @@ export class EndpointRun {
       unfinished: Object.fromEntries(this.#unfinished),
     };
     await cursors.set(target.endpoint, new Map([[cursorKeys.endpoint, JSON.stringify(cursor)]]));
-    if (this.#failure) throw this.#failure.error;
   }
 }
 

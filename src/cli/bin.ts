@@ -14,7 +14,7 @@ if (major < 22 || (major === 22 && minor < 18)) {
     .then((exitCode) => {
       // It is set if the output could not be written.
       process.exitCode ||= exitCode;
-      // A server file can leave a timer or a connection open. Where pipes are written asynchronously, the end of the output must not be lost.
-      setTimeout(() => process.stdout.writableLength === 0 && process.exit(), 250).unref();
+      // A server file can leave a timer or a connection open. A slow reader must still get the end of the output.
+      setTimeout(() => process.stdout.write("", () => process.exit()), 250).unref();
     });
 }

@@ -116,7 +116,7 @@ export interface WebhookErrorCodes {
   SIGN_IN_INVALID: "response";
   /** 403: a change in the console was sent without a valid `X-CSRF-Token` header. Reload the console. */
   CSRF_TOKEN_INVALID: "response";
-  /** 503: more than 50 tabs of the console are open. Close some of them. */
+  /** 503: more than 50 tabs show the console. Close some of them. */
   TOO_MANY_STREAMS: "response";
   /** The files of the console are missing. Build the package with `npm run build`. */
   CONSOLE_NOT_BUILT: "response";

@@ -170,7 +170,9 @@ async function checkStage(facts: Facts): Promise<Outcome> {
   };
   const isStartable = code === "SPACE_ASLEEP" || code === "SPACE_STOPPED";
   const repair = isStartable ? { question: `Start the Space ${space.name}?`, run } : undefined;
-  return [{ code, detail: errorMessage, repair }];
+  // The Space has no other log then.
+  const values = { option: stage === "BUILD_ERROR" ? "--build" : undefined };
+  return [{ code, detail: errorMessage, values, repair }];
 }
 
 async function checkWebhooks(facts: Facts): Promise<Outcome> {

@@ -170,10 +170,13 @@ export class BackgroundWork {
     const inbox = await opened?.catch(() => undefined);
     const isFirstCall = this.#inbox !== undefined;
     this.#inbox = undefined;
-    const closed = await inbox?.close(graceMs);
-    if (this.#opening === opened) this.#opening = undefined;
-    if (!closed || closed.interrupted === 0 || !isFirstCall) return;
-    const { interrupted } = closed;
+    let interrupted: number | undefined;
+    try {
+      interrupted = (await inbox?.close(graceMs))?.interrupted;
+    } finally {
+      if (this.#opening === opened) this.#opening = undefined;
+    }
+    if (!interrupted || !isFirstCall) return;
     this.#context.log.warn(
       { interrupted },
       `Background deliveries interrupted by the shutdown: ${interrupted}. Interrupted deliveries will run again, and the interrupted attempts do not count.`,

@@ -256,7 +256,8 @@ export class ServerCatchUp {
           await (await this.#parts.background.open()).pausedEndpoints();
           await webhooks.enableSuspended(target, signal);
         }
-        const { isElsewhere, calls } = await this.#runOnce(target, signal);
+        const { isElsewhere, calls, failure } = await this.#runOnce(target, signal);
+        if (failure) throw failure;
         soonestAt = performance.now() + this.#budget.shortestInterval(calls * targetCount);
         failures = 0;
         // Another process may have crashed during its run.

@@ -232,10 +232,10 @@ export class ServerLifecycle {
       listening.resolve();
       return running;
     } catch (error) {
-      if (!signal.aborted) this.#launching = undefined;
       await (await this.#catchUp?.catch(() => undefined))?.close();
       // A server that is not listening must not run deliveries.
-      if (!wasOpen) await background.close(this.#graceMs);
+      if (!wasOpen) await background.close(this.#graceMs).catch(() => {});
+      if (!signal.aborted) this.#launching = undefined;
       processManager?.release();
       // A signal stopped the launch, and its handler exits the process.
       if (mayExit && !processManager?.exiting) processManager?.exitAfter(error);

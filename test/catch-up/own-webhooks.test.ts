@@ -2,7 +2,8 @@
 
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
-import { HubClient } from "../../src/client.ts";
+import { StateReader } from "../../src/catch-up/repository-state.ts";
+import { HubClient, HubError } from "../../src/client.ts";
 import { LocalHub } from "../../src/local-hub.ts";
 import { ServerCatchUp } from "../../src/receiver/catch-up.ts";
 import { WebhooksServer } from "../../src/receiver/server.ts";
@@ -240,6 +241,21 @@ test("The webhooks are listed once in ten minutes between the comparisons", asyn
 });
 
 describe("Catch-up", () => {
+  test("compares again soon after the Hub has failed for a repository", async () => {
+    await register();
+    await launch();
+    await untilCompared(1);
+    const failure = new HubError("Broken", { code: "HUB_FAILED" });
+    const reading = vi.spyOn(StateReader.prototype, "refs").mockRejectedValue(failure);
+    onTestFinished(() => reading.mockRestore());
+    await push();
+    await pass(10 * minute);
+    await untilCompared(2);
+    reading.mockRestore();
+    await pass(5 * minute);
+    await untilCompared(3);
+  });
+
   test("does not run in a server that is closed while catch-up starts", async () => {
     const { start } = ServerCatchUp.prototype;
     let closing: Promise<void> | undefined;

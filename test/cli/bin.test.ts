@@ -4,6 +4,7 @@ import { execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
 import { delimiter, join, sep } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { transform } from "esbuild";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
@@ -62,11 +63,19 @@ describe("The script hub-webhooks", () => {
     expect(hub.requests).toMatchObject([{ body: { secret: "correct horse" } }]);
   });
 
-  test("exits although the server file has left a timer", async () => {
-    const folder = createFolder();
-    await writeFile(join(folder, "server.mjs"), "setInterval(() => {}, 1_000);\nexport default 1;\n");
-    const command = startCommand(["catch-up", join(folder, "server.mjs")]);
-    expect(await command.ended).toMatchObject({ exitCode: 1, signal: null });
+  test("exits although the server file has left a timer, after a slow reader has read the output", async () => {
+    const file = join(createFolder(), "server.mjs");
+    const output = "x".repeat(5_000_000);
+    await writeFile(
+      file,
+      'setInterval(() => {}, 1_000);\nprocess.stdout.write("x".repeat(5_000_000));\nexport default 1;\n',
+    );
+    const command = startCommand(["catch-up", file]);
+    command.pauseStdout();
+    await command.says("error: ");
+    await delay(1_000);
+    command.resumeStdout();
+    expect(await command.ended).toMatchObject({ exitCode: 1, signal: null, stdout: output });
   });
 
   test("exits without an error when its output is closed", async () => {

@@ -88,6 +88,14 @@ export class CommandProcess {
     this.#child.stdout.destroy();
   }
 
+  pauseStdout(): void {
+    this.#child.stdout.pause();
+  }
+
+  resumeStdout(): void {
+    this.#child.stdout.resume();
+  }
+
   #wake(): void {
     this.#changed.resolve();
     this.#changed = Promise.withResolvers<void>();

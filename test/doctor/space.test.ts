@@ -139,6 +139,16 @@ describe("The doctor of a Space", () => {
     expect(findings(results)).toEqual([code]);
   });
 
+  test.each([
+    ["BUILD_ERROR", " --build"],
+    ["RUNTIME_ERROR", ""],
+  ] as const)("recommends the log that shows the cause of %s", async (stage, option) => {
+    const results = await examine({ client: clientInStage(stage) });
+    expect(results.find(({ code }) => code === "SPACE_FAILED")).toMatchObject({
+      command: `npx hub-webhooks deploy logs ${space}${option}`,
+    });
+  });
+
   test("shows why a Space does not start", async () => {
     const start = async () => Promise.reject(new TypeError("fetch failed"));
     hub.sleepSpace(space);

@@ -116,6 +116,8 @@ test("The name of an account can be sent in any case", async () => {
   expect(await hub.request("GET /api/datasets?author=Acme&search=hidden", { token: "hf_other" })).toMatchObject({
     body: [{ author: "acme" }],
   });
+  await hub.request("POST /api/buckets/ACME/store");
+  expect((await hub.request("GET /api/buckets/Acme?search=store")).body).toMatchObject([{ id: "acme/store" }]);
 });
 
 /** The lowest plan that includes each organization operation according to hub-api.md, and the required access. */

@@ -82,7 +82,10 @@ async function run(
   const { reports, statuses } = done;
   const all = [...reports].flatMap(([endpoint, { derived }]) => derived.map((delivery) => ({ endpoint, ...delivery })));
   output.printResult({
-    json: { endpoints: Object.fromEntries(reports), statuses },
+    json: {
+      endpoints: Object.fromEntries([...reports].map(([endpoint, { failure: _, ...report }]) => [endpoint, report])),
+      statuses,
+    },
     quiet: all.map(({ id }) => id),
     columns: [
       { key: "endpoint", title: "Endpoint" },

@@ -124,7 +124,7 @@ export class ConsoleEvents {
   }
 }
 
-/** The maximum number of open streams: one per tab. The limit prevents forgotten tabs from exhausting the connections. */
+/** The maximum number of open streams: one per visible tab. The limit prevents forgotten tabs from exhausting the connections. */
 const maxStreams = 50;
 /** Proxies close idle connections after a minute or less. A client that has not read one heartbeat at the next one is stalled. */
 const heartbeatMs = 15_000;
@@ -219,7 +219,7 @@ function closing(): WebhookError {
 }
 
 function tooManyStreams(): WebhookError {
-  return new WebhookError("Too many consoles are open. Close other tabs of the console.", {
+  return new WebhookError("Too many consoles are shown. Close other windows of the console.", {
     code: "TOO_MANY_STREAMS",
     status: 503,
     retryAfterSeconds: 30,

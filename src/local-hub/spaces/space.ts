@@ -121,10 +121,8 @@ export class Space {
 
   /** Makes the address of an earlier run work. The next request wakes the Space. */
   resume(): void {
-    this.#startDone = this.#listen().then(
-      () => this.#setStage("SLEEPING"),
-      (error: unknown) => this.#setStage("RUNTIME_ERROR", messageOf(error)),
-    );
+    this.#setStage("SLEEPING");
+    this.#startDone = this.#listen().catch((error: unknown) => this.#setStage("RUNTIME_ERROR", messageOf(error)));
   }
 
   /** Starts the current version beside the one that runs. */

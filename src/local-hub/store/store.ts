@@ -107,7 +107,8 @@ function createStore(database: DatabaseSync, file: string | undefined): Store {
       const earlierTasks = tasks.length;
       const rollBack = () => {
         tasks.length = earlierTasks;
-        for (const statement of statements.rollBack) statement.run();
+        // SQLite itself rolls back if the disk is full.
+        if (database.isTransaction) for (const statement of statements.rollBack) statement.run();
         webhooks.reload();
         content.reload();
       };
@@ -122,7 +123,7 @@ function createStore(database: DatabaseSync, file: string | undefined): Store {
         if (!isNested) for (const task of tasks.splice(0)) task();
         return result;
       } catch (error) {
-        if (database.isTransaction) rollBack();
+        rollBack();
         throw error;
       }
     },

@@ -44,7 +44,7 @@ export const findingKinds = {
   SPACE_STOPPED: { cause: "The Space is paused or stopped.", ...fixSpace },
   SPACE_ASLEEP: { cause: "The Space is asleep, so the next delivery waits until it has started.", ...fixSpace },
   SPACE_STARTING: { cause: "The Space is building or starting.", command: `${cli} deploy status {space}` },
-  SPACE_FAILED: { cause: "The Space does not build or run.", command: `${cli} deploy logs {space}` },
+  SPACE_FAILED: { cause: "The Space does not build or run.", command: `${cli} deploy logs {space} {option}` },
   ADDRESS_UNREACHABLE: { cause: "The server does not answer at its address.", ...health },
   ADDRESS_REDIRECTS: { cause: "The address redirects, and the Hub needs a direct 2xx response.", ...health },
   ADDRESS_WRONG: { cause: "Another program answers at the address.", ...health },
@@ -99,7 +99,7 @@ export interface Finding {
 export function explain({ code, detail = "", values = {} }: Finding): { message: string; command: string } {
   const { cause, command }: FindingKind = findingKinds[code];
   const commands = typeof command === "string" ? [command] : command;
-  const isKnown = ([, name = ""]: RegExpMatchArray) => name === "file" || values[name] !== undefined;
+  const isKnown = ([, name = ""]: RegExpMatchArray) => ["file", "option"].includes(name) || values[name] !== undefined;
   const fitting = commands.find((text) => [...text.matchAll(/\{(\w+)\}/g)].every(isKnown)) ?? commands[0] ?? "";
   const filled = fitting.replace(/ ?\{(\w+)\}/g, (part, name: string) => {
     const value = values[name];

@@ -186,12 +186,14 @@ describe("Webhooks", () => {
     await dialog.getByLabel("Name 2").fill("acme");
     await dialog.getByLabel("discussion:").uncheck();
     await dialog.getByLabel("Secret").fill(secret);
+    const pressed = Promise.withResolvers<void>();
     await page.route("**/api/webhooks", async (route) => {
-      await new Promise((resolve) => setTimeout(resolve, 300));
+      await pressed.promise;
       await route.continue();
     });
     // A second press while the webhook is created must not create another one.
     for (let press = 0; press < 2; press += 1) await dialog.getByLabel("Secret").press("Enter");
+    pressed.resolve();
     await pane(page, "Webhook").getByText("Nothing is delivered yet.").waitFor();
     expect((await hub.request("GET /api/settings/webhooks")).body).toMatchObject([
       {

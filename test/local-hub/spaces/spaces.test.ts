@@ -165,10 +165,13 @@ describe("A Docker Space", () => {
 
   test("is replaced by a push although the old version ends in the meantime", async () => {
     const { url } = await create();
-    await push({ "app.mjs": `await new Promise((resolve) => setTimeout(resolve, 500));${app("2")}` });
+    const released = JSON.stringify(join(createFolder(), "released"));
+    const wait = `while (!existsSync(${released})) await new Promise((resolve) => setTimeout(resolve, 10));`;
+    await push({ "app.mjs": `${wait}${app("2")}` });
     expect((await fetch(`${url}/exit`)).status).toBe(502);
     const runtime = async () => (await call(`GET /api/spaces/${name}/runtime`)).body;
     await expect.poll(runtime).toMatchObject({ stage: expect.stringMatching(/^(BUILDING|APP_STARTING)$/) });
+    writeFileSync(JSON.parse(released), "");
     expect(await visit()).toMatchObject({ version: "2" });
     expect(await stage()).toBe("RUNNING");
   });
@@ -306,13 +309,13 @@ test("With a state file, a Space keeps its address, and a request wakes it after
   expect((await fetch(`${url}/`)).status).toBe(200);
 });
 
-test("A Space that starts again before it listens gets its address", async () => {
-  const ports: (number | undefined)[] = [];
+test("A Space that starts again or pauses before it listens gets its address, and keeps its stage", async () => {
+  const starts: unknown[] = [];
   const space = new Space({
     ...{ id: "bot", port: undefined, onPort: () => {}, changes: new Changes(), now: () => 0 },
     ...{ isAllowed: () => true, sleepAfterMs: () => undefined },
     version: () => {
-      ports.push(space.port);
+      starts.push([space.stage, space.port]);
       return { stage: "NO_APP_FILE", message: "" };
     },
   });
@@ -320,7 +323,11 @@ test("A Space that starts again before it listens gets its address", async () =>
   space.resume();
   space.restart();
   await space.settled();
-  expect(ports).toEqual([expect.any(Number)]);
+  expect(starts).toEqual([["BUILDING", expect.any(Number)]]);
+  space.resume();
+  space.pause();
+  await space.settled();
+  expect(space.stage).toBe("PAUSED");
 });
 
 test("Without runSpaces, settings are stored, and nothing runs", async () => {

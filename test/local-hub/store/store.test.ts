@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { readdirSync } from "node:fs";
+import { DatabaseSync } from "node:sqlite";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { AuditFilter, StoredAuditEvent } from "../../../src/local-hub/store/audit-log-store.ts";
 import { openDatabase } from "../../../src/local-hub/store/database.ts";
@@ -37,6 +38,26 @@ test("A transaction that throws is rolled back, and the next one works", () => {
 
   store.transaction(() => store.repositories.put(repository));
   expect(store.repositories.all()).toEqual([repository]);
+});
+
+test("A transaction that SQLite rolls back, because the disk is full, leaves nothing behind", () => {
+  const prepare = vi.spyOn(DatabaseSync.prototype, "prepare");
+  const store = openMemoryStore();
+  const [database] = prepare.mock.contexts;
+  prepare.mockRestore();
+  if (!(database instanceof DatabaseSync)) throw new Error("The store has no database.");
+  database.exec("PRAGMA max_page_count = 1");
+  const task = vi.fn();
+  const failed = () =>
+    store.transaction(() => {
+      store.webhooks.put(webhook);
+      store.afterCommit(task);
+      for (let i = 0; ; i += 1) store.repositories.put(storedRepository({ name: `me/${i}` }));
+    });
+  expect(failed).toThrow(/full/);
+  expect(store.webhooks.all()).toEqual([]);
+  store.transaction(() => {});
+  expect(task).not.toHaveBeenCalled();
 });
 
 test("A transaction within a transaction is rolled back alone, and otherwise committed with the outer one", () => {

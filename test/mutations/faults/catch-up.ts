@@ -493,16 +493,16 @@ export const faults: readonly Fault[] = [
   {
     name: "all repositories are read although the Hub fails",
     file: "src/catch-up/endpoint-run.ts",
-    find: " || this.#failure?.at === report.repositories - 1",
+    find: " || this.#failedAt === report.repositories - 1",
     replace: "",
     tests: [catchUp],
   },
   {
     name: "a repository for which the Hub has failed waits for the interval",
-    file: "src/catch-up/endpoint-run.ts",
-    find: "    if (this.#failure) throw this.#failure.error;\n",
+    file: "src/receiver/catch-up.ts",
+    find: "        if (failure) throw failure;\n",
     replace: "",
-    tests: [catchUp],
+    tests: ["test/catch-up/own-webhooks.test.ts"],
   },
   {
     name: "a command waits for an endpoint that is paused meanwhile",

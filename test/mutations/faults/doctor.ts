@@ -115,4 +115,11 @@ export const faults: readonly Fault[] = [
     replace: 'true ? "" :',
     tests: ["test/cli/commands/doctor.test.ts"],
   },
+  {
+    name: "the doctor recommends the empty log of a Space that does not build",
+    file: "src/doctor/checks.ts",
+    find: 'stage === "BUILD_ERROR" ? "--build" : undefined',
+    replace: "undefined",
+    tests: ["test/doctor/space.test.ts"],
+  },
 ];

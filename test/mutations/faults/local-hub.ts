@@ -752,4 +752,25 @@ export const faults: readonly Fault[] = [
     replace: "numberOf(next)",
     tests: ["test/local-hub/s3/multipart.test.ts"],
   },
+  {
+    name: "a bucket whose owner is sent in another case is not listed",
+    file: "src/local-hub/resources/buckets/buckets.ts",
+    find: "return toAccountName(namespace);",
+    replace: "return namespace;",
+    tests: ["test/local-hub/access.test.ts"],
+  },
+  {
+    name: "changes that a full disk rolled back stay in memory",
+    file: "src/local-hub/store/store.ts",
+    find: "rollBack();\n        throw error;",
+    replace: "if (database.isTransaction) rollBack();\n        throw error;",
+    tests: ["test/local-hub/store/store.test.ts"],
+  },
+  {
+    name: "a Space that builds before it listens counts as asleep",
+    file: "src/local-hub/spaces/space.ts",
+    find: 'this.#setStage("SLEEPING");\n    this.#startDone = this.#listen()',
+    replace: 'this.#startDone = this.#listen().then(() => this.#setStage("SLEEPING"))',
+    tests: ["test/local-hub/spaces/spaces.test.ts"],
+  },
 ];

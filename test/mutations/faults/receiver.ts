@@ -445,4 +445,27 @@ export const faults: readonly Fault[] = [
     replace: "",
     tests: ["test/receiver/history/recent-deliveries.test.ts"],
   },
+  {
+    name: "a launch while a failed one closes its inbox uses that inbox",
+    file: "src/receiver/lifecycle.ts",
+    find: "      await (await this.#catchUp?.catch(() => undefined))?.close();\n      // A server",
+    replace: `      this.#launching = undefined;
+      await (await this.#catchUp?.catch(() => undefined))?.close();
+      // A server`,
+    tests: ["test/receiver/lifecycle/server-lifecycle.test.ts"],
+  },
+  {
+    name: "a launch after an inbox could not be closed uses that inbox",
+    file: "src/receiver/background.ts",
+    find: "    } finally {\n      if (this.#opening === opened)",
+    replace: "    } finally {\n      if (interrupted !== undefined && this.#opening === opened)",
+    tests: ["test/receiver/lifecycle/server-lifecycle.test.ts"],
+  },
+  {
+    name: "a failed launch whose inbox cannot be closed either hides why, and cannot be tried again",
+    file: "src/receiver/lifecycle.ts",
+    find: "await background.close(this.#graceMs).catch(() => {});",
+    replace: "await background.close(this.#graceMs);",
+    tests: ["test/receiver/lifecycle/server-lifecycle.test.ts"],
+  },
 ];

@@ -45,6 +45,25 @@ describe("A launch that fails", () => {
     expect(close).toHaveBeenCalledOnce();
   });
 
+  test("is the result of a launch before it has closed the inbox, and not of a later one", async () => {
+    const { server, inbox } = createBackgroundServer();
+    const failed = vi.fn();
+    vi.spyOn(inbox, "close").mockImplementationOnce(async () => {
+      server.launch(local).catch(failed);
+      return { interrupted: 0 };
+    });
+    await expect(server.launch({ ...local, port: await takenPort() })).rejects.toMatchObject({ code: "PORT_IN_USE" });
+    await waitFor(() => expect(failed).toHaveBeenCalledWith(expect.objectContaining({ code: "PORT_IN_USE" })));
+    await expect(server.launch(local)).resolves.toMatchObject({ port: expect.any(Number) });
+  });
+
+  test("has its own error if the inbox cannot be closed either, and can be tried again", async () => {
+    const { server, inbox } = createBackgroundServer();
+    vi.spyOn(inbox, "close").mockRejectedValueOnce(new Error("The disk was removed."));
+    await expect(server.launch({ ...local, port: await takenPort() })).rejects.toMatchObject({ code: "PORT_IN_USE" });
+    await expect(server.launch(local)).resolves.toMatchObject({ port: expect.any(Number) });
+  });
+
   test("removes its process handlers if the process goes on", async () => {
     const { server, inbox } = createBackgroundServer();
     const countListeners = () =>
@@ -137,6 +156,24 @@ test.each<[string, ("launch" | "close" | "ready")[]]>([
   expect(logger.lines).toContainEqual(expect.objectContaining({ endpoint: "late", url: `${url}/webhooks/late` }));
   await server.close();
   await expect(fetch(url)).rejects.toThrow();
+});
+
+test("A launch after an inbox could not be closed opens an inbox again", async () => {
+  const inbox = `sqlite:${createFolder()}/inbox.db`;
+  const server = new WebhooksServer({ secret: false, inbox, logger: createMemoryLogger() });
+  onTestFinished(() => server.close());
+  server.webhook("retrain", { background: true }, () => {});
+  await server.launch(local);
+  const { close } = SqliteInbox.prototype;
+  vi.spyOn(SqliteInbox.prototype, "close").mockImplementationOnce(async function (this: SqliteInbox, graceMs) {
+    await close.call(this, graceMs);
+    throw new Error("The disk was removed.");
+  });
+  await expect(server.close()).rejects.toThrow("The disk was removed.");
+  const { url } = await server.launch(local);
+  const payload = webhookPayload("repo.content");
+  const { status } = await fetch(deliveryRequest({ endpoint: "retrain", payload, baseUrl: url }));
+  expect(status).toBe(202);
 });
 
 test.each([

@@ -12,7 +12,7 @@ import {
   createdBucket,
   xetToken,
 } from "../../../hub/buckets.ts";
-import { getAccountKind, getOwner, localUser } from "../../accounts.ts";
+import { getAccountKind, getOwner, localUser, toAccountName } from "../../accounts.ts";
 import { errorResponse, invalidRequest, parseRequestJson } from "../../error-response.ts";
 import type { HubContext } from "../../hub-context.ts";
 import { canRead, checkNamespaceAccess, findByName, repositoryUrl } from "../../routes/repository-access.ts";
@@ -234,7 +234,7 @@ function serveFiles(app: Hono<ApiEnvironment>, hub: HubContext, xet: XetStorage)
 
 /** @throws `HTTPException` 401 for the namespace `me` without a token. */
 function ownerOf(namespace: string, { var: { optionalCaller } }: Request): string {
-  if (namespace !== "me") return namespace;
+  if (namespace !== "me") return toAccountName(namespace);
   if (!optionalCaller) throw tokenMissing();
   return optionalCaller.user;
 }
