@@ -77,7 +77,7 @@ async function request<Answer>(url: string, init: RequestInit): Promise<Answer> 
     const response = await fetch(url, init);
     const leadMs = Date.parse(response.headers.get("date") ?? "") - Date.now();
     // The server writes whole seconds, and its answer takes a while. The time must not move with each answer.
-    if (!(Math.abs(leadMs - clockLeadMs) <= 5_000)) clockLeadMs = Math.abs(leadMs) > 5_000 ? leadMs : 0;
+    if (Math.abs(leadMs - clockLeadMs) > 5_000) clockLeadMs = leadMs;
     if (!response.ok) throw await toFailure(response);
     const answer: Answer = await response.json();
     return answer;
