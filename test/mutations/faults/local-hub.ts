@@ -641,7 +641,7 @@ export const faults: readonly Fault[] = [
     tests: ["test/local-hub/s3/objects.test.ts"],
   },
   {
-    name: "a local Hub that is slow is none for trigger",
+    name: "trigger takes a slow local Hub for another server",
     file: "src/cli/commands/trigger/local-hub-sender.ts",
     find: 'if (error instanceof DOMException && error.name === "TimeoutError") throw tooSlow(hubUrl);',
     replace: "",
