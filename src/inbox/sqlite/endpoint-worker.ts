@@ -172,8 +172,10 @@ export class EndpointWorker {
     let hasSlot = true;
     this.#occupiedSlots += 1;
     const freeSlot = () => {
-      if (hasSlot) this.#occupiedSlots -= 1;
+      if (!hasSlot) return;
       hasSlot = false;
+      this.#occupiedSlots -= 1;
+      if (!this.#closing) this.wake();
     };
     // Before the handler can block the event loop, the heartbeat thread must start, and the senders of the deliveries that the same
     // transaction has accepted must be answered.
@@ -184,7 +186,6 @@ export class EndpointWorker {
         // The delivery can already be running again, because the transaction that stored the end can also claim the delivery.
         if (this.#running.get(row.id)?.controller === controller) this.#running.delete(row.id);
         onRunningChange();
-        if (!this.#closing) this.wake();
         gate.leave();
       });
     this.#running.set(row.id, { row, controller, done });
@@ -223,7 +224,6 @@ export class EndpointWorker {
     const stored = this.#end(row, { attempt, next }, outcome.onStored);
     // The next claim is then part of the transaction that stores this result.
     freeSlot();
-    if (!this.#closing) this.wake();
     await stored;
   }
 
