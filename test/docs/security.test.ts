@@ -27,13 +27,13 @@ const guarantees: Readonly<Record<string, string>> = {
     "S7 in `test/faults/other-site.test.ts`; U3 in `test/faults/pages.test.ts`",
   "All pages and the console escape text from payloads and run no inline scripts": "U1 in `test/faults/pages.test.ts`",
   "Terminals, pages, and the log show no control characters or bidirectional overrides":
-    "`test/core/escape.test.ts`; `test/receiver/node/node-logger.test.ts`",
+    "`test/core/text.test.ts`; `test/receiver/node/node-logger.test.ts`",
   "Only the owner can read payloads: after signing in with the token or a one-time link, also on the same machine":
     "U4 in `test/faults/pages.test.ts`; `test/console/server/access.test.ts`",
   "A console token shorter than 16 characters is refused at the start; after 20 wrong ones within a minute, every sign-in with a token waits, right or wrong":
     "C1 in `test/faults/pages.test.ts`; `test/core/guess-limiter.test.ts`",
   "The console stores and shows no values of headers whose names can stand for a secret":
-    "`test/receiver/history/request-headers.test.ts`",
+    "`test/receiver/history/run.test.ts`",
   "Clients never receive the message of an error that a handler throws": "R1 in `test/faults/handler.test.ts`",
   "The server refuses a `.hub-webhooks` folder that is a symbolic link or that others can write to":
     "`test/core/private-folder.test.ts`",

@@ -1,8 +1,16 @@
+import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { type FilterOptions, parsePayload, type RepoPattern, type WebhookPayload } from "../../src/index.ts";
-import { createFilter } from "../../src/payload/filter.ts";
+import {
+  createFilter,
+  createPathFilter,
+  type FilterPrediction,
+  type FilterValues,
+  lintFilter,
+  predictFilter,
+} from "../../src/payload/filter.ts";
 import { webhookPayload } from "../../src/testing.ts";
-import { readFixture } from "../support/payloads.ts";
+import { fixtureNames, readFixture } from "../support/payloads.ts";
 
 /** Returns the reason why a payload does not match, or `undefined`. */
 function reason(options: FilterOptions, payload: WebhookPayload): string | undefined {
@@ -249,6 +257,243 @@ describe("Invalid options", () => {
   test("are rejected if one of several values is invalid", () => {
     expect(() => createFilter({ repo: ["dataset:acme/data", ":"] })).toThrow(
       expect.objectContaining({ code: "OPTION_INVALID" }),
+    );
+  });
+});
+
+describe("The option paths", () => {
+  test.each([
+    ["README.md", "README.md", true],
+    ["README.md", "docs/README.md", false],
+    ["README.md", "READMEXmd", false],
+    ["*.md", "docs/README.md", false],
+    ["**.md", "docs/README.md", true],
+    ["data/**", "data/a/b.parquet", true],
+    ["data/**", "data.txt", false],
+    ["data/*", "data/a/b.parquet", false],
+    ["**/a*/c", "x/ab/c/ab/c", true],
+    ["**/a*/c", "x/ab/b/c", false],
+    ["*/*.md", "docs/.md", true],
+    ["data/**", "data/", true],
+    ["data/**", `data/${"x".repeat(2_000)}`, true],
+    ["README.md", `data/${"x".repeat(2_000)}`, true],
+  ])("%j on %.20j: %s", (paths, path, matches) => {
+    expect(createPathFilter({ paths })?.matches(path)).toBe(matches);
+  });
+
+  test("matches in a short time, whatever the path is", { timeout: 500 }, () => {
+    // With a regular expression, this path takes 10 seconds.
+    expect(createPathFilter({ paths: "*-*-*-*-*.json" })?.matches("-".repeat(200))).toBe(false);
+    expect(createPathFilter({ paths: "*-*-*-*-*.json" })?.matches(`${"-".repeat(200)}.json`)).toBe(true);
+  });
+
+  test("takes a list, of which one path must match", () => {
+    const filter = createPathFilter({ paths: ["README.md", "data/**"] });
+    expect(["README.md", "data/a", "other"].map((path) => filter?.matches(path))).toEqual([true, true, false]);
+  });
+
+  test("counts the changes of refs that the option ref accepts", () => {
+    const accepts = (ref?: string) =>
+      ["refs/heads/main", "refs/pr/1"].map(
+        createPathFilter({ paths: "a", ...(ref && { ref }) })?.acceptsRef ?? Boolean,
+      );
+    expect([accepts(), accepts("refs/heads/*")]).toEqual([
+      [true, true],
+      [true, false],
+    ]);
+  });
+
+  test.each([[""], [[]], [["a", ""]]])("may not be %j", (paths) => {
+    expect(() => createPathFilter({ paths })).toThrow(expect.objectContaining({ code: "OPTION_INVALID" }));
+  });
+
+  test("ignores all events but changes of content", () => {
+    const filter = createFilter({ paths: "README.md" });
+    const reasons = (["repo.content", "repo.config", "discussion"] as const).map((scope) =>
+      filter?.(webhookPayload(scope)),
+    );
+    expect(reasons).toEqual([
+      undefined,
+      "scope repo.config has no changed files",
+      "scope discussion has no changed files",
+    ]);
+  });
+
+  test.each([
+    [undefined, 1],
+    ["repo", 1],
+    [["repo.content", "discussion"], 1],
+    ["repo.content", 0],
+    [["repo.content", "repo.content.lfs"], 0],
+  ] as const)("with scope %j has %i warnings about other events", (scope, count) => {
+    const warnings = lintFilter({ paths: "README.md", ...(scope && { scope }) });
+    expect(warnings.filter((warning) => warning.includes('Option "paths"'))).toHaveLength(count);
+  });
+});
+
+describe("The prediction of a filter", () => {
+  const none: FilterValues = { scopes: [], actions: [], repos: [], refs: [], paths: [] };
+  const repo = { type: "dataset", name: "me/data" } as const;
+  const [oldSha, newSha] = ["a".repeat(40), "b".repeat(40)];
+  const push = webhookPayload("repo.content", { repo, updatedRefs: [{ ref: "refs/heads/main", oldSha, newSha }] });
+  const deleted = webhookPayload("repo.content", {
+    repo,
+    updatedRefs: [{ ref: "refs/heads/main", oldSha, newSha: null }],
+  });
+  const bucket = webhookPayload("repo.content", { repo: { type: "bucket", name: "me/files" } });
+  const truncated = { ...bucket, updatedFilesTruncated: true };
+
+  test.each<[string, Partial<FilterValues>, WebhookPayload, FilterPrediction]>([
+    ["no filter", {}, push, {}],
+    ["a broader scope", { scopes: ["repo"] }, push, {}],
+    ["another scope", { scopes: ["discussion"] }, push, { ignored: "scope repo.content is not discussion" }],
+    ["a pattern of repositories", { repos: ["dataset:me/*"] }, push, {}],
+    ["another repository", { repos: ["model:*"] }, push, { ignored: "repo dataset:me/data is not model:*" }],
+    ["another action", { actions: ["create"] }, push, { ignored: "action update is not create" }],
+    ["another ref", { refs: ["refs/pr/*"] }, push, { ignored: "no updated ref is refs/pr/*" }],
+    ["unknown files", { paths: ["a", "b/**"] }, push, { condition: "if a changed file matches a or b/**" }],
+    ["a deleted ref", { paths: ["a"] }, deleted, { ignored: "no changed file is a" }],
+    ["a listed file", { paths: ["data/**"] }, bucket, {}],
+    ["other listed files", { paths: ["docs/**", "a"] }, bucket, { ignored: "no changed file is docs/** or a" }],
+    ["an incomplete list of files", { paths: ["docs/**"] }, truncated, {}],
+    [
+      "paths and an event without files",
+      { paths: ["a"] },
+      webhookPayload("repo"),
+      { ignored: "scope repo has no changed files" },
+    ],
+  ])("with %s", (_what, filter, payload, prediction) => {
+    expect(predictFilter({ ...none, ...filter }, payload)).toEqual(prediction);
+  });
+
+  test.each<Record<string, unknown>>([
+    { updatedFiles: {} },
+    { updatedFiles: [{ name: "a" }] },
+    { updatedRefs: {} },
+    { updatedRefs: [null] },
+  ])("with files or refs of another form, which the schema of the scope does not check: %j", (changes) => {
+    const payload = { ...push, event: { action: "update", scope: "repo.content.lfs" }, ...changes } as const;
+    expect(predictFilter({ ...none, paths: ["a"] }, payload)).toEqual({});
+  });
+
+  test("compares known files, unless no changed ref is accepted", () => {
+    const filter = { ...none, paths: ["data/**"] };
+    const ignored = { ignored: "no changed file is data/**" };
+    expect(predictFilter(filter, push, ["README.md", "data/train.csv"])).toEqual({});
+    expect(predictFilter(filter, push, ["README.md"])).toEqual(ignored);
+    expect(predictFilter(filter, deleted, ["data/train.csv"])).toEqual(ignored);
+  });
+});
+
+const takes = (options: FilterOptions, payload: WebhookPayload) => createFilter(options)?.(payload) === undefined;
+
+/** Characters with a meaning in patterns, surrogate pairs, combined characters, and line breaks. */
+const character = fc.oneof(
+  fc.constantFrom(...".*+?^$()[]{}|\\/-,:=!<>#&~ \n\r\u2028\u{1f917}aA0\u00e9e\u0301"),
+  fc.string({ unit: "binary", minLength: 1, maxLength: 1 }),
+);
+const text = fc.array(character, { minLength: 1, maxLength: 12 }).map((characters) => characters.join(""));
+const withoutStars = text.map((value) => value.replaceAll("*", "x"));
+const withoutSlashes = text.map((value) => value.replaceAll("/", "x"));
+
+describe("For any characters, a glob", () => {
+  test("without stars matches itself", () => {
+    fc.assert(fc.property(withoutStars, (ref) => takes({ ref }, updating(ref))));
+    fc.assert(fc.property(withoutStars, (name) => takes({ repo: `dataset:${name}` }, named("dataset", name))));
+  });
+
+  test("without stars matches nothing else", () => {
+    fc.assert(fc.property(withoutStars, text, (ref, other) => takes({ ref }, updating(other)) === (ref === other)));
+    const nearly = withoutStars.chain((ref) =>
+      fc.tuple(character, fc.nat(ref.length)).map(([extra, at]) => ({
+        ref,
+        longer: ref.slice(0, at) + extra + ref.slice(at),
+      })),
+    );
+    fc.assert(fc.property(nearly, ({ ref, longer }) => !takes({ ref }, updating(longer))));
+  });
+
+  test("of two stars matches any name", () => {
+    fc.assert(fc.property(text, (name) => takes({ repo: "dataset:**" }, named("dataset", name))));
+    fc.assert(fc.property(text, (name) => takes({ repo: "*:**" }, named("dataset", name))));
+  });
+
+  test("of one star matches everything except a slash", () => {
+    fc.assert(
+      fc.property(text, (name) => takes({ repo: "dataset:*" }, named("dataset", name)) === !name.includes("/")),
+    );
+    fc.assert(
+      fc.property(
+        withoutStars,
+        text,
+        (owner, name) =>
+          takes({ repo: `dataset:${owner}/*` }, named("dataset", `${owner}/${name}`)) === !name.includes("/"),
+      ),
+    );
+  });
+
+  test("matches any text in place of its stars", () => {
+    fc.assert(
+      fc.property(withoutStars, withoutStars, withoutSlashes, text, (beginning, end, segment, path) => {
+        expect(takes({ ref: `${beginning}*${end}` }, updating(beginning + segment + end))).toBe(true);
+        expect(takes({ ref: `${beginning}**${end}` }, updating(beginning + path + end))).toBe(true);
+        expect(takes({ ref: `${beginning}*${end}` }, updating(beginning + end))).toBe(true);
+      }),
+    );
+  });
+});
+
+const payload = fc.oneof(
+  fc.constantFrom(...fixtureNames).map((name) => parsePayload(readFixture(name))),
+  fc
+    .constantFrom("repo", "repo.content", "repo.config", "discussion", "discussion.comment")
+    .map((scope) => webhookPayload(scope)),
+);
+
+const several = <Value>(...values: Value[]) => fc.array(fc.constantFrom(...values), { minLength: 1, maxLength: 4 });
+
+const scopes = several(
+  "repo",
+  "repo.content",
+  "repo.config",
+  "repo.config.dois",
+  "discussion",
+  "discussion.comment",
+  "x",
+);
+const actions = several("create", "delete", "update", "move", "archive");
+const repos = several<RepoPattern>("dataset:**", "*:acme/*", "model:*/clouds", "bucket:ada/checkpoints", "space:*");
+const refs = several("refs/heads/main", "refs/heads/*", "refs/pr/*", "**", "main");
+
+describe("For any payload, a filter", () => {
+  test("with a list matches if a filter with one of the values does", () => {
+    fc.assert(
+      fc.property(payload, scopes, actions, repos, refs, (value, scope, action, repo, ref) => {
+        expect(takes({ scope }, value)).toBe(scope.some((one) => takes({ scope: one }, value)));
+        expect(takes({ action }, value)).toBe(action.some((one) => takes({ action: one }, value)));
+        expect(takes({ repo }, value)).toBe(repo.some((one) => takes({ repo: one }, value)));
+        expect(takes({ ref }, value)).toBe(ref.some((one) => takes({ ref: one }, value)));
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  test("with several fields matches if a filter with each of them does", () => {
+    fc.assert(
+      fc.property(payload, scopes, actions, repos, refs, (value, scope, action, repo, ref) => {
+        const each = [{ scope }, { action }, { repo }, { ref }];
+        expect(takes({ scope, action, repo, ref }, value)).toBe(each.every((options) => takes(options, value)));
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  test("does not depend on the order of its values", () => {
+    fc.assert(
+      fc.property(payload, scopes, repos, (value, scope, repo) => {
+        const options = { scope: scope.toReversed(), repo: repo.toReversed() };
+        expect(takes(options, value)).toBe(takes({ scope, repo }, value));
+      }),
     );
   });
 });

@@ -91,14 +91,14 @@ export const faults: readonly Fault[] = [
     file: "src/payload/filter.ts",
     find: "return refs.length > 0 && refs;",
     replace: "return true;",
-    tests: ["test/payload/path-filter.test.ts"],
+    tests: ["test/payload/filter.test.ts"],
   },
   {
     name: "a prediction of a push ignores the paths of its files",
     file: "src/payload/filter.ts",
     find: "changedPaths.some(filter.matches) : listed",
     replace: "listed : listed",
-    tests: ["test/payload/path-filter.test.ts"],
+    tests: ["test/payload/filter.test.ts"],
   },
   {
     name: "a webhook that receives only the push of a new pull request is shown as skipped",
@@ -281,7 +281,7 @@ export const faults: readonly Fault[] = [
     file: "src/receiver/console/deliveries.ts",
     find: "const isMore = cursor !== undefined || keys.length > maxDead",
     replace: "const isMore = keys.length > maxDead",
-    tests: ["test/receiver/console/count-dead.test.ts"],
+    tests: ["test/receiver/console/actions.test.ts"],
   },
   {
     name: "resuming an endpoint notifies no other console",
@@ -793,14 +793,14 @@ export const faults: readonly Fault[] = [
     file: "src/receiver/history.ts",
     find: "      if (!run.isKept) this.recent.add(run);",
     replace: "",
-    tests: ["test/receiver/history/delivery-history.test.ts"],
+    tests: ["test/receiver/history/history.test.ts"],
   },
   {
     name: "a delivery with files or refs of another form cannot be opened",
     file: "src/payload/filter.ts",
     find: "  if (!schemaOf(contentScope, undefined).safeParse(payload).success) return true;\n",
     replace: "",
-    tests: ["test/payload/path-filter.test.ts"],
+    tests: ["test/payload/filter.test.ts"],
   },
   {
     name: "the time of a server with another clock runs backwards",

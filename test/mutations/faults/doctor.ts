@@ -90,7 +90,7 @@ export const faults: readonly Fault[] = [
     ...{ name: "any client hides its refused deliveries from the console", file: "src/receiver/end.ts" },
     find: ' === probeAgent &&\n      secretCheck.isSet(request.bindings) &&\n      secretCheck.accepts(request.header("x-webhook-secret"));',
     replace: " === probeAgent;\n    void secretCheck;",
-    tests: ["test/receiver/console/refused.test.ts"],
+    tests: ["test/receiver/console/endpoints.test.ts"],
   },
   {
     ...{ name: "the checks of a server fail with its Hub", file: selfChecks, tests: [inside] },

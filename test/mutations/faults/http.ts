@@ -111,7 +111,7 @@ export const faults: readonly Fault[] = [
     file: "src/receiver/node/listen.ts",
     find: "if (!URL.canParse(request.url))",
     replace: "if (false)",
-    tests: ["test/http-server/request-head.test.ts"],
+    tests: ["test/http-server/client-errors.test.ts"],
   },
   {
     name: "dev leaves a connection open after an early response",
@@ -132,14 +132,14 @@ export const faults: readonly Fault[] = [
     file: "src/http-server/exchange.ts",
     find: "if (httpVersionMinor === 0)",
     replace: "if (false)",
-    tests: ["test/http-server/request-head.test.ts"],
+    tests: ["test/http-server/client-errors.test.ts"],
   },
   {
     name: "a password without a username in the URL of a request is accepted",
     file: "src/http-server/exchange.ts",
     find: "return Boolean(username || password);",
     replace: "return Boolean(username);",
-    tests: ["test/http-server/request-head.test.ts"],
+    tests: ["test/http-server/client-errors.test.ts"],
   },
   {
     name: "half-encoded dot segments match another route",
@@ -265,7 +265,7 @@ export const faults: readonly Fault[] = [
     file: "src/http-server/exchange.ts",
     find: "if (!outgoing.headersSent) outgoing.writeContinue();",
     replace: "outgoing.writeContinue();",
-    tests: ["test/http-server/expect-continue.test.ts"],
+    tests: ["test/http-server/half-open.test.ts"],
   },
   {
     name: "an HTTP/1.0 client receives 100 Continue instead of its response",
@@ -286,7 +286,7 @@ export const faults: readonly Fault[] = [
     file: "src/http-server/exchange.ts",
     find: 'const keepsLength = method === "HEAD" || status === 304 || hasOwnLengths;',
     replace: "const keepsLength = status === 304 || hasOwnLengths;",
-    tests: ["test/receiver/node/send-answer.test.ts"],
+    tests: ["test/receiver/node/direct-request.test.ts"],
   },
   {
     name: "a broken pipelined request is answered before an earlier one",

@@ -20,7 +20,7 @@ export const faults: readonly Fault[] = [
     file: "src/inbox/sqlite/endpoint-worker.ts",
     find: "const done = nextTurn()",
     replace: "const done = Promise.resolve()",
-    tests: ["test/receiver/background/accepted-first.test.ts"],
+    tests: ["test/receiver/background/background-work.test.ts"],
   },
   {
     name: "a transaction starts before the deliveries have arrived that are on their way",

@@ -1,9 +1,9 @@
 import { existsSync } from "node:fs";
 import { dirname } from "node:path";
-import { DatabaseSync } from "node:sqlite";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { WebhookError } from "../../../src/core/errors.ts";
+import type { EndpointQueue, Inbox } from "../../../src/inbox/inbox.ts";
 import { SqliteInbox } from "../../../src/inbox/sqlite/sqlite-inbox.ts";
 import { NonRetriableError, RetryAfterError, WebhooksServer } from "../../../src/index.ts";
 import { BackgroundWork } from "../../../src/receiver/background.ts";
@@ -276,20 +276,6 @@ describe("A background endpoint", () => {
     expect(await server.inbox.prune()).toBe(0);
   });
 
-  test("does not run on a server that could not listen", async () => {
-    const blocker = openServer().server;
-    const { port } = await blocker.launch({ port: 0, host: "127.0.0.1" });
-    const { server } = openServer();
-    const handler = vi.fn();
-    server.webhook("retrain", { background: true }, handler);
-    await expect(server.launch({ port, host: "127.0.0.1" })).rejects.toMatchObject({ code: "PORT_IN_USE" });
-    const database = new DatabaseSync(file);
-    // This fails unless all other connections to the file are closed.
-    expect(database.prepare("PRAGMA journal_mode = DELETE").get()).toEqual({ journal_mode: "delete" });
-    database.close();
-    expect(handler).not.toHaveBeenCalled();
-  });
-
   test("can be registered while the server runs", async () => {
     const { server } = openServer();
     server.webhook("first", { background: true }, () => {});
@@ -464,4 +450,82 @@ test("A server without a background endpoint creates no inbox file", async () =>
   await server.fetch(deliveryRequest({ endpoint: "inline", payload, secret }));
   await server.close();
   expect(existsSync(file)).toBe(false);
+});
+
+describe("An inbox whose worker the test runs", () => {
+  /** Creates a server on an inbox with other methods in place of some of its own, and returns its queue. */
+  function openQueue(methods: Partial<Inbox> = {}) {
+    const logger = createMemoryLogger();
+    const stored: Inbox = new SqliteInbox({ file: ":memory:", now: Date.now, log: logger });
+    const opened: { queue?: EndpointQueue } = {};
+    const inbox: Inbox = Object.assign(Object.create(stored), {
+      startWorker: (queue: EndpointQueue) => void Object.assign(opened, { queue }),
+      close: (graceMs: number) => stored.close(graceMs),
+      counts: () => stored.counts(),
+      ...methods,
+    });
+    const server = new WebhooksServer({ secret: false, inbox, logger });
+    onTestFinished(() => server.close());
+    return { server, opened, logger };
+  }
+  const claim = { attempt: 1, isLastAttempt: false, retryDelayMs: 1 };
+  const never = new AbortController().signal;
+
+  test("logs that a delivery is accepted before its handler runs, even if it runs it earlier", async () => {
+    const { server, opened, logger } = openQueue({
+      async accept(delivery) {
+        const run = opened.queue?.run({ ...delivery, ...claim }, never);
+        void run?.then(({ onStored }) => onStored?.({ status: "succeeded" }));
+        for (let turn = 0; turn < 3; turn += 1) await nextTurn();
+        return { duplicate: false };
+      },
+    });
+    server.webhook("retrain", { background: true }, () => {});
+    await server.fetch(deliveryRequest({ endpoint: "retrain", payload, id: "first" }));
+    const messages = () => logger.lines.map(({ msg }) => msg).filter((message) => message.startsWith("delivery "));
+    await waitFor(() => expect(messages()).toEqual(["delivery accepted", "delivery succeeded"]));
+  });
+
+  test("logs and counts an attempt only after it is stored, with the step that the inbox has decided", async () => {
+    const { server, opened, logger } = openQueue();
+    server.webhook("retrain", { background: true }, () => {
+      throw new Error("No GPU is free.");
+    });
+    await server.ready();
+    const body = JSON.stringify(payload);
+    const outcomes = () => logger.lines.flatMap(({ outcome }) => (outcome === undefined ? [] : [outcome]));
+    const run = await opened.queue?.run(
+      { id: "a", endpoint: "retrain", body, receivedAt: new Date(), ...claim },
+      never,
+    );
+    await nextTurn();
+    expect(outcomes()).toEqual([]);
+    run?.onStored?.({ status: "dead" });
+    expect(outcomes()).toEqual(["dead"]);
+  });
+});
+
+test("Answers a delivery before its handler runs, which can block the event loop", async () => {
+  const { server } = openServer();
+  const order: string[] = [];
+  server.webhook("retrain", { background: true }, ({ repo }) => void order.push(`ran ${repo.name}`));
+  const deliver = async (name: string) => {
+    await server.fetch(
+      deliveryRequest({ endpoint: "retrain", payload: webhookPayload("repo", { repo: { name } }), secret }),
+    );
+    order.push(`answered ${name}`);
+  };
+  await server.ready();
+  await Promise.all(["me/a", "me/b", "me/c"].map(deliver));
+  await waitFor(() => expect(order).toHaveLength(6));
+  expect(order.slice(0, 3).sort()).toEqual(["answered me/a", "answered me/b", "answered me/c"]);
+});
+
+test("Ordering log lines uses no memory after a delivery is stored", async () => {
+  const { server } = openServer();
+  server.webhook("retrain", { background: true }, () => {});
+  const deleted = vi.spyOn(Map.prototype, "delete");
+  onTestFinished(() => deleted.mockRestore());
+  await server.fetch(deliveryRequest({ endpoint: "retrain", payload, secret, id: "only-once" }));
+  expect(deleted.mock.calls).toContainEqual(["retrain only-once"]);
 });

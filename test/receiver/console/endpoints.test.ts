@@ -1,11 +1,17 @@
 import { createServer } from "node:http";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { HubClient } from "../../../src/client.ts";
+import type { ActivityWindow, EndpointList } from "../../../src/console/protocol/deliveries.ts";
+import { ConsoleEvents } from "../../../src/console/server/events.ts";
 import { LocalHub, type LocalHubOptions } from "../../../src/local-hub.ts";
+import { activityHistory } from "../../../src/receiver/console/endpoints.ts";
+import { Activity, EndpointActivity } from "../../../src/receiver/counts.ts";
+import { probeAgent } from "../../../src/receiver/request.ts";
+import { deliveryRequest } from "../../../src/testing.ts";
 import { codeOf } from "../../console/server/open-test-console.ts";
 import { listen } from "../../support/listen.ts";
 import { createFolder } from "../../support/temporary-folder.ts";
-import { openReceiverConsole, payloadOf, startedAt } from "./open-receiver-console.ts";
+import { openReceiverConsole, payloadOf, secret, startedAt } from "./open-receiver-console.ts";
 
 const minute = 60_000;
 const none = { deliveries: 0, failures: 0, attempts: 0, failedAttempts: 0 };
@@ -276,4 +282,139 @@ test("The row of an endpoint is not affected by other endpoints with a similar n
     ["a/b", 1],
     ["constructor", 0],
   ]);
+});
+
+const hour = 3_600_000;
+const start = Date.UTC(2026, 8, 1, 12, 30);
+
+/** Creates an activity whose clock the test sets. */
+function begin() {
+  const clock = { now: start };
+  const endpoint = new EndpointActivity();
+  const history = (window: ActivityWindow) => activityHistory(endpoint, { window, now: clock.now });
+  return { clock, activity: new Activity(() => clock.now), endpoint, history };
+}
+
+test.for([
+  ["15m", 15, 60_000],
+  ["1h", 12, 300_000],
+  ["24h", 24, hour],
+] as const)("The activity of an endpoint divides %s into %i parts, oldest first", ([window, length, partMs]) => {
+  const { clock, endpoint, history } = begin();
+  endpoint.addArrival(clock.now);
+  clock.now += (length - 1) * partMs;
+  endpoint.addArrival(clock.now);
+  const deliveries = () => history(window).map((part) => part.deliveries);
+  expect(deliveries()).toEqual([1, ...Array(length - 2).fill(0), 1]);
+  clock.now += partMs;
+  expect(deliveries()).toEqual([...Array(length - 2).fill(0), 1, 0]);
+});
+
+async function openServer() {
+  const opened = await openReceiverConsole(
+    (server) => {
+      server.webhook("inline", () => {});
+      server.webhook("background", { background: true }, () => {});
+    },
+    { bodyLimit: 4_096 },
+  );
+  const refused = async () => ((await opened.client.read("endpoints")) as EndpointList).refused;
+  const refuse = (given: Partial<Parameters<typeof deliveryRequest>[0]>) =>
+    opened.server.fetch(deliveryRequest({ endpoint: "inline", secret, payload: payloadOf("acme/data"), ...given }));
+  return { ...opened, refused, refuse };
+}
+
+test.for([
+  ["a wrong secret", { secret: "Wrong-5ecret-71" }, "inline", 403, "SECRET_INVALID"],
+  ["no secret", { secret: undefined }, "inline", 401, "SECRET_MISSING"],
+  ["an invalid payload", { payload: { repo: 7 } }, "inline", 422, "PAYLOAD_INVALID"],
+  [
+    "an invalid payload of a background endpoint",
+    { endpoint: "background", payload: {} },
+    "background",
+    422,
+    "PAYLOAD_INVALID",
+  ],
+  ["a large body", { payload: payloadOf("a".repeat(9_000)) }, "inline", 413, "BODY_TOO_LARGE"],
+  ["an unknown endpoint", { endpoint: "retrian" }, "retrian", 404, "ENDPOINT_UNKNOWN"],
+] as const)("A delivery with %s is listed with its reason", async ([, request, endpoint, status, code], { expect }) => {
+  const { refuse, refused, list } = await openServer();
+  expect((await refuse(request)).status).toBe(status);
+  expect(await refused()).toEqual([
+    { endpoint, status, code, message: expect.any(String), count: 1, lastAt: startedAt },
+  ]);
+  expect(await list()).toEqual([]);
+});
+
+test("Accepted deliveries and requests of browsers are not listed", async () => {
+  const { server, deliver, refused } = await openServer();
+  await deliver("inline", "a");
+  expect((await server.request("/webhooks/inline")).status).toBe(405);
+  expect(await refused()).toEqual([]);
+});
+
+test.for([
+  ["with the secret", {}, 0],
+  ["with a wrong secret", { secret: "Wrong-5ecret-71" }, 1],
+  ["without a secret", { secret: undefined }, 1],
+] as const)(
+  "A test delivery %s is listed as refused if it could be of an attacker",
+  async ([, request, listed], { expect }) => {
+    const { server, refused } = await openServer();
+    const delivery = deliveryRequest({ endpoint: "inline", secret, payload: {}, ...request });
+    delivery.headers.set("user-agent", probeAgent);
+    await server.fetch(delivery);
+    expect(await refused()).toHaveLength(listed);
+  },
+);
+
+test("A server without a secret lists what any client calls a test delivery", async () => {
+  const { server, client } = await openReceiverConsole((one) => one.webhook("open", () => {}), { secret: false });
+  const delivery = deliveryRequest({ endpoint: "open", payload: {} });
+  delivery.headers.set("user-agent", probeAgent);
+  await server.fetch(delivery);
+  expect((await client.read("endpoints")).refused).toHaveLength(1);
+});
+
+test("Deliveries that were refused for the same reason are one entry, and the latest entry is first", async () => {
+  const { clock, refuse, refused } = await openServer();
+  await refuse({ secret: "Wrong-5ecret-71" });
+  await refuse({ endpoint: "one" });
+  clock.now += 1_000;
+  await refuse({ secret: "Wrong-5ecret-72" });
+  expect(await refused()).toMatchObject([
+    { code: "SECRET_INVALID", count: 2, lastAt: startedAt + 1_000 },
+    { code: "ENDPOINT_UNKNOWN", count: 1 },
+  ]);
+  await refuse({ endpoint: "two" });
+  expect((await refused())[0]).toMatchObject({ endpoint: "two", code: "ENDPOINT_UNKNOWN", count: 2 });
+  clock.now += 86_400_000;
+  expect(await refused()).toEqual([]);
+});
+
+test("A sender can fill neither the memory nor the page, and no entry contains a secret", async () => {
+  let sent = 0;
+  const echo = (): { issues: { message: string }[] } => {
+    sent += 1;
+    return { issues: [{ message: `${sent} ${secret.repeat(500)}` }] };
+  };
+  const { client, deliver } = await openReceiverConsole((server) => {
+    server.webhook("strict", { schema: { "~standard": { version: 1, vendor: "test", validate: echo } } }, () => {});
+  });
+  for (let id = 0; id < 30; id += 1) await deliver("strict", `${id}`);
+  await deliver(secret.repeat(100), "unknown");
+  const { refused }: EndpointList = await client.read("endpoints");
+  expect(refused).toHaveLength(20);
+  expect(refused.map(({ endpoint }) => endpoint.length)).toEqual([200, ...Array(19).fill("strict".length)]);
+  for (const { message } of refused) expect(message.length).toBeLessThanOrEqual(500);
+  expect(JSON.stringify(refused)).not.toContain(secret.slice(0, 6));
+});
+
+test("An open page loads the reasons again after a refused delivery", async () => {
+  const changed = vi.spyOn(ConsoleEvents.prototype, "changed");
+  onTestFinished(() => changed.mockRestore());
+  const { refuse, client } = await openServer();
+  await client.get("stream");
+  await refuse({ secret: "Wrong-5ecret-71" });
+  expect(changed).toHaveBeenCalledExactlyOnceWith("endpoints");
 });

@@ -1,6 +1,7 @@
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { CheckResult } from "../../../src/console/protocol/checks.ts";
 import { type EndpointOptions, WebhooksServer, type WebhooksServerOptions } from "../../../src/index.ts";
+import { explain } from "../../../src/receiver/checks/findings.ts";
 import { serverControl } from "../../../src/receiver/control.ts";
 import { openTestHub, secret, type TestHub } from "../../registration/test-hub.ts";
 import { ConsoleClient } from "../../support/console-client.ts";
@@ -169,4 +170,23 @@ describe("A server that checks itself", () => {
     const { client } = await openReceiverConsole(() => {});
     expect((await change(client).post("checks", {})).status).toBe(status);
   });
+});
+
+const url = "https://bot.example";
+
+test.each([
+  ["SECRET_REFUSED", "on a Space", { space: "me/bot", url }, "npx hub-webhooks deploy rotate-secret me/bot"],
+  ["SECRET_REFUSED", "elsewhere", { url }, `env WEBHOOK_SECRET=SECRET npx hub-webhooks doctor --url ${url}`],
+  [
+    ...(["SECRET_REFUSED", "elsewhere, of a file"] as const),
+    { url, file: "my bot.ts" },
+    `env WEBHOOK_SECRET=SECRET npx hub-webhooks doctor 'my bot.ts' --url ${url}`,
+  ],
+  ["TOKEN_INVALID", "on the Hub", {}, "hf auth login --force"],
+  ["TOKEN_INVALID", "on a local Hub", { localToken: "hf_local" }, "export HF_TOKEN=hf_local"],
+  ["SERVER_TOKEN_INVALID", "elsewhere", { url }, "env HF_TOKEN=TOKEN npm start"],
+  ["ENDPOINT_NOT_SERVED", "elsewhere", { url }, "npm start"],
+  ["INBOX_NOT_DURABLE", "elsewhere", { url }, "env INBOX_URL=sqlite:.hub-webhooks/inbox.db npm start"],
+] as const)("The command of %s fits a server %s", (code, _where, values, command) => {
+  expect(explain({ code, values }).command).toBe(command);
 });

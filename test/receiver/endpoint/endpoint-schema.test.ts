@@ -1,5 +1,5 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
-import { expect, test, vi } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import * as z from "zod";
 import { WebhooksServer } from "../../../src/index.ts";
 import { deliveryRequest, webhookPayload } from "../../../src/testing.ts";
@@ -36,30 +36,15 @@ describeOverBothTransports("An endpoint with `schema: null`", (send) => {
     ["a form", "a=1&b=2", { "content-type": "application/x-www-form-urlencoded" }],
     ["a body of no type", "<x/>", { "content-type": "" }],
     ["an empty body", "", {}],
+    ["no body", null, {}],
     ["deep nesting", "[".repeat(7_000), { "content-type": "application/json" }],
   ])("accepts %s, and passes it to the handler as the delivery's body", async (_what, body, headers) => {
     const response = await send(echo(), post(body, headers));
-    expect([response.status, await response.json()]).toEqual([200, { payload: null, body }]);
-  });
-
-  test("accepts a request without a body", async () => {
-    const response = await send(echo(), post(null));
-    expect([response.status, await response.json()]).toEqual([200, { payload: null, body: "" }]);
-  });
-
-  test("requires UTF-8, the body limit and the secret", async () => {
-    const server = new WebhooksServer({ logger: createMemoryLogger(), secret: "s3cret", bodyLimit: 10 });
-    const handler = vi.fn();
-    server.webhook("inbox", { schema: null }, handler);
-    const secret = { "x-webhook-secret": "s3cret" };
-    expect((await send(server, post(Uint8Array.of(0xff, 0xfe), secret))).status).toBe(400);
-    expect((await send(server, post("eleven char", secret))).status).toBe(413);
-    expect((await send(server, post("short"))).status).toBe(401);
-    expect(handler).not.toHaveBeenCalled();
+    expect([response.status, await response.json()]).toEqual([200, { payload: null, body: body ?? "" }]);
   });
 });
 
-describeOverBothTransports("An endpoint with its own schema", (send) => {
+describe("An endpoint with its own schema", () => {
   const json = { "content-type": "application/json" };
 
   test("passes the output of a zod schema to the handler", async () => {
@@ -69,7 +54,7 @@ describeOverBothTransports("An endpoint with its own schema", (send) => {
       rest: z.string().default("none"),
     });
     server.webhook("inbox", { schema }, (payload) => [payload.at, payload.rest]);
-    const response = await send(server, post('{"at":"2026-09-01","unknown":1}', json));
+    const response = await server.fetch(post('{"at":"2026-09-01","unknown":1}', json));
     expect([response.status, await response.json()]).toEqual([200, [2026, "none"]]);
   });
 
@@ -77,7 +62,7 @@ describeOverBothTransports("An endpoint with its own schema", (send) => {
     const server = new WebhooksServer({ logger: createMemoryLogger() });
     const handler = vi.fn();
     server.webhook("inbox", { schema: z.object({ list: z.array(z.object({ size: z.number() })) }) }, handler);
-    const response = await send(server, post('{"list":[{"size":1},{"size":"planted"}]}', json));
+    const response = await server.fetch(post('{"list":[{"size":1},{"size":"planted"}]}', json));
     const { error, code } = await response.json();
     expect([response.status, code]).toEqual([422, "PAYLOAD_INVALID"]);
     expect(error).toMatch(/^Invalid payload: list\.1\.size: /);
@@ -88,9 +73,9 @@ describeOverBothTransports("An endpoint with its own schema", (send) => {
   test("accepts a hand-written Standard Schema", async () => {
     const server = new WebhooksServer({ logger: createMemoryLogger() });
     server.webhook("inbox", { schema: halved }, ({ half }) => half);
-    const fits = await send(server, post("42", json));
+    const fits = await server.fetch(post("42", json));
     expect([fits.status, await fits.json()]).toEqual([200, 21]);
-    const odd = await send(server, post("43", json));
+    const odd = await server.fetch(post("43", json));
     expect([odd.status, await odd.json()]).toEqual([
       422,
       { error: "Invalid payload: payload: expected an even number.", code: "PAYLOAD_INVALID" },
@@ -101,9 +86,9 @@ describeOverBothTransports("An endpoint with its own schema", (send) => {
     const server = new WebhooksServer({ logger: createMemoryLogger() });
     const schema = z.string().refine(async (name) => name !== "taken", "already taken");
     server.webhook("inbox", { schema }, (name) => name);
-    const fits = await send(server, post('"free"', json));
+    const fits = await server.fetch(post('"free"', json));
     expect([fits.status, await fits.json()]).toEqual([200, "free"]);
-    const taken = await send(server, post('"taken"', json));
+    const taken = await server.fetch(post('"taken"', json));
     expect([taken.status, await taken.json()]).toMatchObject([
       422,
       { error: "Invalid payload: payload: already taken." },
@@ -117,7 +102,7 @@ describeOverBothTransports("An endpoint with its own schema", (send) => {
       throw new Error("the schema is broken");
     });
     server.webhook("inbox", { schema }, () => "never");
-    const response = await send(server, post("1", json));
+    const response = await server.fetch(post("1", json));
     expect([response.status, await response.json()]).toEqual([
       500,
       { error: "An internal error occurred. See the server's log.", code: "INTERNAL" },
@@ -126,36 +111,20 @@ describeOverBothTransports("An endpoint with its own schema", (send) => {
       expect.objectContaining({ level: "error", endpoint: "inbox", err: new Error("the schema is broken") }),
     );
   });
-
-  test("requires JSON", async () => {
-    const server = new WebhooksServer({ logger: createMemoryLogger() });
-    server.webhook("inbox", { schema: z.unknown() }, () => "taken");
-    expect((await send(server, post("{}", { "content-type": "text/plain" }))).status).toBe(415);
-    expect((await send(server, post("{", json))).status).toBe(400);
-    expect((await send(server, post("", json))).status).toBe(400);
-  });
 });
 
-describeOverBothTransports("An endpoint with a schema and a filter", (send) => {
+describe("An endpoint with a schema and a filter", () => {
   const schema = z.object({ repo: z.object({ name: z.templateLiteral([z.string(), "/data"]) }) });
 
   async function answer(payload: unknown) {
     const server = new WebhooksServer({ logger: createMemoryLogger() });
     server.webhook("inbox", { schema, repo: "dataset:acme/**" }, (output) => output);
-    const response = await send(server, deliveryRequest({ endpoint: "inbox", payload }));
+    const response = await server.fetch(deliveryRequest({ endpoint: "inbox", payload }));
     return { status: response.status, body: await response.json() };
   }
 
   test("passes the schema's output to the handler if both match", async () => {
     expect(await answer(webhookPayload("repo"))).toEqual({ status: 200, body: { repo: { name: "acme/data" } } });
-  });
-
-  test("ignores a delivery that the filter does not match, without validating it", async () => {
-    const payload = webhookPayload("repo", { repo: { name: "other/net" } });
-    expect(await answer(payload)).toEqual({
-      status: 200,
-      body: { ignored: "repo dataset:other/net is not dataset:acme/**" },
-    });
   });
 
   test("answers 422 to a body that matches the schema but is not a payload of the Hub", async () => {

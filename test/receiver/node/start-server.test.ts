@@ -1,19 +1,20 @@
+import { globSync, readFileSync } from "node:fs";
 import { createServer } from "node:http";
-import { join } from "node:path";
+import { basename, join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { type EndpointOptions, type LaunchOptions, WebhooksServer } from "../../../src/index.ts";
-import { manageProcess } from "../../../src/receiver/node/start-server.ts";
+import { manageProcess, readTunnelSetting } from "../../../src/receiver/node/start-server.ts";
 import { deliveryRequest, webhookPayload } from "../../../src/testing.ts";
-import { listenOnPort } from "../../support/free-port.ts";
+import { freePort, listenOnPort } from "../../support/free-port.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 import { requestBytes } from "../../support/raw-socket.ts";
 import { createFolder } from "../../support/temporary-folder.ts";
 import { openSocket } from "./open-listener.ts";
 
 beforeEach(() => {
-  for (const name of ["HOST", "PORT", "TUNNEL", "SPACE_ID", "SPACE_HOST", "WEBHOOK_SECRET", "INBOX_URL"]) {
-    vi.stubEnv(name, undefined);
-  }
+  const names = ["HOST", "PORT", "TUNNEL", "SPACE_ID", "SPACE_HOST", "WEBHOOK_SECRET", "INBOX_URL", "PUBLIC_URL"];
+  for (const name of names) vi.stubEnv(name, undefined);
 });
 
 function countListeners(): number[] {
@@ -27,8 +28,9 @@ function createReceiver() {
   const server = new WebhooksServer({ logger });
   onTestFinished(() => server.close());
   server.webhook("retrain", () => "done");
+  const launch = (options: LaunchOptions = {}) => server.launch({ ...anyPort, ...options });
   const readyLines = () => logger.lines.filter(({ msg }) => msg.startsWith("The server is ready"));
-  return { server, logger, readyLines };
+  return { server, logger, launch, readyLines };
 }
 
 const deliverTo = (baseUrl: string) =>
@@ -86,16 +88,6 @@ describe("A launched server", () => {
     expect(readyLines()).toHaveLength(1);
   });
 
-  test("can be launched again after it is closed", async () => {
-    const { server, readyLines } = createReceiver();
-    const { url: former } = await server.launch(anyPort);
-    await server.close();
-    const { url } = await server.launch(anyPort);
-    expect((await deliverTo(url)).status).toBe(200);
-    expect(readyLines()).toHaveLength(2);
-    if (url !== former) await expect(deliverTo(former)).rejects.toThrow();
-  });
-
   test("answers at the URL that launch() returns, and is closed at the end of an `await using`", async () => {
     let url = "";
     {
@@ -113,38 +105,6 @@ describe("A launched server", () => {
       expect(await (await deliverTo(url)).json()).toBe("done");
     }
     await expect(deliverTo(url)).rejects.toThrow();
-  });
-
-  test("finishes requests in progress before it closes", async () => {
-    const { server } = createReceiver();
-    const work = Promise.withResolvers<string>();
-    const began = Promise.withResolvers<void>();
-    server.webhook("slow", () => {
-      began.resolve();
-      return work.promise;
-    });
-    const { url } = await server.launch(anyPort);
-    const answer = fetch(deliveryRequest({ endpoint: "slow", payload: webhookPayload("repo"), baseUrl: url }));
-    await began.promise;
-    const closed = server.close();
-    work.resolve("finished");
-    expect(await (await answer).json()).toBe("finished");
-    await closed;
-  });
-
-  test("aborts requests in progress after shutdownGrace", async () => {
-    const { server } = createReceiver();
-    const began = Promise.withResolvers<void>();
-    server.webhook("endless", () => {
-      began.resolve();
-      return new Promise(() => {});
-    });
-    const { url } = await server.launch({ ...anyPort, shutdownGrace: 10 });
-    const answer = fetch(deliveryRequest({ endpoint: "endless", payload: webhookPayload("repo"), baseUrl: url }));
-    const broken = expect(answer).rejects.toThrow();
-    await began.promise;
-    await server.close();
-    await broken;
   });
 
   test.each<[string, LaunchOptions, number]>([
@@ -267,16 +227,6 @@ describe("The host and port of a server", () => {
 });
 
 describe("A server that cannot listen", () => {
-  test("reports that the port is in use, and can be launched on another one", async () => {
-    await using taken = await takePort();
-    const { server } = createReceiver();
-    await expect(server.launch({ port: taken.port, host: "127.0.0.1" })).rejects.toMatchObject({
-      code: "PORT_IN_USE",
-      cause: expect.objectContaining({ code: "EADDRINUSE" }),
-    });
-    expect((await deliverTo((await server.launch(anyPort)).url)).status).toBe(200);
-  });
-
   test("can be closed without a log line", async () => {
     await using taken = await takePort();
     const { server } = createReceiver();
@@ -401,4 +351,127 @@ test("A logger that causes unhandled rejections is not called for each of them",
   expect(logger.lines.at(-1)).toMatchObject({ level: "error", count: 900 });
   reject();
   expect(logger.lines).toHaveLength(102);
+});
+
+describe("The public URL of a launch", () => {
+  test("is in the log and on the landing page, without a trailing slash", async () => {
+    const { server, logger, launch } = createReceiver();
+    const { url, publicUrl } = await launch({ publicUrl: "https://bot.example.com/behind/" });
+    expect(server.endpointNames).toEqual(["retrain"]);
+    expect(publicUrl).toBe("https://bot.example.com/behind");
+    expect(logger.text()).toContain("POST https://bot.example.com/behind/webhooks/retrain");
+    expect(await (await fetch(url)).text()).toContain("https://bot.example.com/behind/webhooks/retrain");
+  });
+
+  test("is that of PUBLIC_URL by default, which overrides that of the Space", async () => {
+    vi.stubEnv("PUBLIC_URL", "https://bot.example.com");
+    vi.stubEnv("SPACE_ID", "acme/rain-bot");
+    vi.stubEnv("SPACE_HOST", "acme-rain-bot.hf.space");
+    const first = createReceiver();
+    expect((await first.launch({})).publicUrl).toBe("https://bot.example.com");
+    const second = createReceiver();
+    expect((await second.launch({ publicUrl: "https://other.example.com" })).publicUrl).toBe(
+      "https://other.example.com",
+    );
+  });
+
+  test("may change if it is a function", async () => {
+    const { launch } = createReceiver();
+    let address = "https://quiet-owl-12.loca.lt";
+    const { url } = await launch({ publicUrl: () => address });
+    expect(await (await fetch(url)).text()).toContain("https://quiet-owl-12.loca.lt/webhooks/retrain");
+    address = "https://loud-owl-13.loca.lt";
+    expect(await (await fetch(url)).text()).toContain("https://loud-owl-13.loca.lt/webhooks/retrain");
+  });
+
+  test("that a function cannot return yet fails the launch, after which the port is free", async () => {
+    const { launch } = createReceiver();
+    const port = await freePort();
+    const error = new Error("The tunnel is not open.");
+    const publicUrl = vi.fn<() => string>().mockImplementationOnce(() => {
+      throw error;
+    });
+    await expect(launch({ port, publicUrl })).rejects.toBe(error);
+    publicUrl.mockReturnValue("https://bot.example.com");
+    expect((await launch({ port, publicUrl })).publicUrl).toBe("https://bot.example.com");
+  });
+
+  test.for([
+    "bot.example.com",
+    "ftp://bot.example.com",
+    "https://me:Planted-5ecret@bot.example.com",
+    "https://bot.example.com/?token=Planted-5ecret",
+    "https://bot.example.com/#top",
+  ])("is refused as %s, which is not repeated", async (publicUrl) => {
+    const { launch } = createReceiver();
+    const refused = await launch({ publicUrl }).catch((error: unknown) => error);
+    expect(refused).toMatchObject({ code: "OPTION_INVALID" });
+    expect(String(refused)).not.toContain("Planted-5ecret");
+  });
+});
+
+describe("A launch with announce: false", () => {
+  test("does not log the URLs and whether a secret is set", async () => {
+    const quiet = createReceiver();
+    await quiet.launch({ announce: false });
+    expect(quiet.logger.lines.filter(({ level }) => level === "info")).toEqual([]);
+    const loud = createReceiver();
+    await loud.launch({});
+    expect(loud.logger.text()).toContain("The server is ready");
+  });
+
+  test("logs warnings", async () => {
+    const logger = createMemoryLogger();
+    await using server = new WebhooksServer({ logger, secret: "two lines\n" });
+    server.webhook("retrain", () => "done");
+    await server.launch({ port: 0, announce: false });
+    expect(logger.lines.map(({ level }) => level)).toEqual(["warn"]);
+  });
+});
+
+test.each([
+  ["", false],
+  ["0", false],
+  ["false", false],
+  ["1", true],
+  ["true", true],
+  ["localtunnel", { provider: "localtunnel" }],
+  ["cloudflared", { provider: "cloudflared" }],
+  ["ngrok", { provider: "ngrok" }],
+])("TUNNEL=%s is parsed as %j", (value, setting) => {
+  vi.stubEnv("TUNNEL", value);
+
+  expect(readTunnelSetting()).toEqual(setting);
+});
+
+test("There is no tunnel without TUNNEL", () => {
+  vi.stubEnv("TUNNEL", undefined);
+
+  expect(readTunnelSetting()).toBe(false);
+});
+
+test.each(["yes", "cloudflare", "https://me:planted@hooks.example.com"])("TUNNEL=%s is rejected", (value) => {
+  vi.stubEnv("TUNNEL", value);
+
+  expect(() => readTunnelSetting()).toThrow(expect.objectContaining({ code: "OPTION_INVALID" }));
+  expect(() => readTunnelSetting()).not.toThrow(/planted/);
+});
+
+const folder = fileURLToPath(new URL("../../../src/receiver/", import.meta.url));
+
+/** Returns the files that these load on first use. */
+function importedLater(paths: readonly string[]): Set<string> {
+  const imports = paths.flatMap((path) => [
+    ...readFileSync(`${folder}${path}`, "utf8").matchAll(/\bimport\("([^"]+)"\)/g),
+  ]);
+  return new Set(imports.map(([, path = ""]) => basename(path)));
+}
+
+// Node 22 caches a failed import, such as one without free file descriptors, so the page would fail permanently.
+test("A launched server preloads every page that is loaded on first use", () => {
+  const pages = importedLater(globSync(["*.ts", "{console,landing,lifecycle,routes}/*.ts"], { cwd: folder }));
+  const ahead = importedLater(["node/start-server.ts"]);
+  const shown = [...pages].filter((name) => /page|console/.test(name));
+  expect(shown.length).toBeGreaterThan(2);
+  expect(shown.filter((name) => !ahead.has(name))).toEqual([]);
 });

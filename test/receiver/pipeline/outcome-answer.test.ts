@@ -98,29 +98,6 @@ describeOverBothTransports("The result of a handler", (send) => {
     expect(cancel).toHaveBeenCalledExactlyOnceWith(expect.objectContaining({ code: "HANDLER_TIMED_OUT" }));
   });
 
-  test.each(["with its length", "in chunks"])(
-    "may be fetched from a server that compresses its responses, %s",
-    async (how) => {
-      const text = JSON.stringify({ trained: "yes".repeat(1_000) });
-      const packed = gzipSync(text);
-      const elsewhere = createServer((_request, response) => {
-        const length = how === "with its length" ? { "content-length": packed.length } : {};
-        response.writeHead(201, { "content-type": "application/json", "content-encoding": "gzip", ...length });
-        response.end(packed);
-      });
-      const { url } = await listen(elsewhere);
-      const server = new WebhooksServer({ logger: createMemoryLogger() });
-      server.webhook("answer", () => fetch(url));
-      const response = await send(server, deliveryRequest({ endpoint: "answer", payload: webhookPayload("repo") }));
-      expect([response.status, response.headers.get("content-type"), await response.text()]).toEqual([
-        201,
-        "application/json",
-        text,
-      ]);
-      expect(response.headers.get("content-encoding")).toBeNull();
-    },
-  );
-
   test("keeps its Content-Encoding if the handler has compressed it", async () => {
     const headers = { "content-encoding": "gzip" };
     const { server, request } = createReturning(new Response(gzipSync("trained"), { headers }));
@@ -160,4 +137,42 @@ test("A Response of the handler loses its Content-Length, which may be that of a
   const { server, request } = createReturning(new Response("three", { headers: { "content-length": "1234" } }));
   const response = await server.fetch(request);
   expect([response.headers.get("content-length"), await response.text()]).toEqual([null, "three"]);
+});
+
+const payload = webhookPayload("repo");
+
+describeOverBothTransports("The Response of a handler", (send) => {
+  test("has no body and no length from a HEAD request", async () => {
+    const upstream = createServer((_request, response) => response.setHeader("content-length", "1234").end());
+    const { url } = await listen(upstream);
+    const server = new WebhooksServer({ logger: createMemoryLogger() });
+    server.webhook("head", () => fetch(url, { method: "HEAD" }));
+    const response = await send(server, deliveryRequest({ endpoint: "head", payload }));
+    expect([response.status, await response.text()]).toEqual([200, ""]);
+  });
+
+  test("counts as a failure if its status is not 2xx", async () => {
+    const logger = createMemoryLogger();
+    const server = new WebhooksServer({ logger });
+    server.webhook("busy", () => new Response("later", { status: 503 }));
+    expect((await send(server, deliveryRequest({ endpoint: "busy", payload }))).status).toBe(503);
+    expect(logger.lines.find(({ status }) => status === 503)).toMatchObject({
+      level: "error",
+      outcome: "failed",
+      endpoint: "busy",
+    });
+    expect(await (await server.request("/")).text()).toContain("failed");
+  });
+});
+
+test("A Response that the handler returns after the timeout is cancelled", async () => {
+  const [work, cancelled] = [Promise.withResolvers<Response>(), Promise.withResolvers<void>()];
+  const server = new WebhooksServer({ logger: createMemoryLogger() });
+  server.webhook("late", { timeout: 1 }, () => work.promise);
+  expect((await server.fetch(deliveryRequest({ endpoint: "late", payload }))).status).toBe(504);
+  const pull = vi.fn();
+  const cancel = () => cancelled.resolve();
+  work.resolve(new Response(new ReadableStream({ pull, cancel }, { highWaterMark: 0 })));
+  await cancelled.promise;
+  expect(pull).not.toHaveBeenCalled();
 });

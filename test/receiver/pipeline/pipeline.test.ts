@@ -1,3 +1,5 @@
+import { setImmediate } from "node:timers/promises";
+import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { expect, test, vi } from "vitest";
 import { WebhooksServer, type WebhooksServerOptions } from "../../../src/index.ts";
 import { deliveryRequest, webhookPayload } from "../../../src/testing.ts";
@@ -189,13 +191,8 @@ describeOverBothTransports("The id of a delivery", (send) => {
     return (await send(server, post("/webhooks/retrain", { ...json, ...headers }))).json();
   }
 
-  test("is its Webhook-Id", async () => {
-    expect(await idOf({ "webhook-id": "0b3f-42" })).toBe("0b3f-42");
-  });
-
-  test("may be one printable character long, or 200", async () => {
-    expect(await idOf({ "webhook-id": "7" })).toBe("7");
-    expect(await idOf({ "webhook-id": "~".repeat(200) })).toBe("~".repeat(200));
+  test.each(["0b3f-42", "7", "~".repeat(200)])("is its Webhook-Id: %s", async (id) => {
+    expect(await idOf({ "webhook-id": id })).toBe(id);
   });
 
   test.each([
@@ -235,13 +232,6 @@ describeOverBothTransports("The context of a handler", (send) => {
     });
   });
 
-  test("has the request with its headers", async () => {
-    const server = new WebhooksServer({ logger: createMemoryLogger() });
-    server.webhook("retrain", (_payload, { request }) => request?.headers.get("x-forwarded-for") ?? null);
-    const response = await send(server, post("/webhooks/retrain", { ...json, "x-forwarded-for": "192.0.2.7" }));
-    expect(await response.json()).toBe("192.0.2.7");
-  });
-
   test("has the request without its secret, so that it can be logged", async () => {
     const server = new WebhooksServer({ logger: createMemoryLogger(), secret: "s3cret", secretInQuery: true });
     server.webhook("retrain", (_payload, { request }) => [
@@ -253,5 +243,117 @@ describeOverBothTransports("The context of a handler", (send) => {
     expect(await withHeader.json()).toEqual(["POST", "/webhooks/retrain?run=7", false]);
     const inQuery = await send(server, post("/webhooks/retrain?secret=s3cret&run=7"));
     expect(await inQuery.json()).toEqual(["POST", "/webhooks/retrain?run=7", false]);
+  });
+});
+
+/** Returns a schema that accepts any value and resolves `reached` when this number of deliveries has arrived. */
+function countArrivals(expected: number) {
+  const reached = Promise.withResolvers<void>();
+  let arrivals = 0;
+  const schema: StandardSchemaV1 = {
+    "~standard": {
+      version: 1,
+      vendor: "test",
+      validate(value) {
+        arrivals += 1;
+        if (arrivals === expected) reached.resolve();
+        return { value };
+      },
+    },
+  };
+  return {
+    schema,
+    async reached() {
+      await reached.promise;
+      await setImmediate();
+    },
+  };
+}
+
+describeOverBothTransports("A delivery that arrives again while it is running", (send) => {
+  const again = () => deliveryRequest({ endpoint: "train", payload: {}, id: "d-1" });
+
+  async function arriveTwice(end: (work: PromiseWithResolvers<unknown>) => void) {
+    const logger = createMemoryLogger();
+    const server = new WebhooksServer({ logger });
+    const arrivals = countArrivals(2);
+    const work = Promise.withResolvers<unknown>();
+    const handler = vi.fn(() => work.promise);
+    server.webhook("train", { schema: arrivals.schema }, handler);
+    const answers = Promise.all([send(server, again()), send(server, again())]);
+    await arrivals.reached();
+    end(work);
+    const responses = await answers;
+    // Over a socket, the responses can arrive in either order.
+    responses.sort((left, right) => left.status - right.status);
+    return { responses, handler, server, logger };
+  }
+
+  test("is not run again, and is answered with 202 after the run succeeds", async () => {
+    const { responses, handler, logger } = await arriveTwice((work) => work.resolve({ trained: true }));
+    expect(responses.map(({ status }) => status)).toEqual([200, 202]);
+    expect(await Promise.all(responses.map((response) => response.json()))).toEqual([
+      { trained: true },
+      { deliveryId: "d-1", duplicate: true },
+    ]);
+    expect(handler).toHaveBeenCalledOnce();
+    const lines = logger.lines.filter(({ msg }) => msg === "delivery succeeded");
+    expect(lines.map(({ status, duplicate }) => ({ status, duplicate }))).toEqual(
+      expect.arrayContaining([
+        { status: 200, duplicate: undefined },
+        { status: 202, duplicate: true },
+      ]),
+    );
+  });
+
+  test("is answered with the error response of the handler to both senders", async () => {
+    const refusal = new Response("no GPU is free", { status: 409 });
+    const { responses } = await arriveTwice((work) => work.resolve(refusal));
+    expect(responses.map(({ status }) => status)).toEqual([409, 409]);
+    const texts = await Promise.all(responses.map((response) => response.text()));
+    expect(texts.sort()).toEqual(["", "no GPU is free"]);
+  });
+
+  test.each([
+    ["throws", (work: PromiseWithResolvers<unknown>) => work.reject(new Error("no GPU is free"))],
+    ["ends with something that is not JSON", (work: PromiseWithResolvers<unknown>) => work.resolve({ steps: 10n })],
+    [
+      "returns an error response",
+      (work: PromiseWithResolvers<unknown>) => work.resolve(new Response("no GPU is free", { status: 500 })),
+    ],
+  ])("is answered with the failure where the handler %s, so that the Hub sends it once more", async (_how, end) => {
+    const { responses, handler } = await arriveTwice(end);
+    expect(responses.map(({ status }) => status)).toEqual([500, 500]);
+    expect(handler).toHaveBeenCalledOnce();
+  });
+
+  test("is run again if the first run has ended", async () => {
+    const { handler, server } = await arriveTwice((work) => work.resolve("trained"));
+    expect((await send(server, again())).status).toBe(200);
+    expect(handler).toHaveBeenCalledTimes(2);
+  });
+});
+
+describeOverBothTransports("Two deliveries at the same time", (send) => {
+  async function runs(first: { endpoint: string; id: string }, second: { endpoint: string; id: string }) {
+    const server = new WebhooksServer({ logger: createMemoryLogger() });
+    const arrivals = countArrivals(2);
+    const work = Promise.withResolvers<string>();
+    const handler = vi.fn(() => work.promise);
+    server.webhook("train", { schema: arrivals.schema }, handler);
+    server.webhook("test", { schema: arrivals.schema }, handler);
+    const answers = [first, second].map((one) => send(server, deliveryRequest({ ...one, payload: {} })));
+    await arrivals.reached();
+    work.resolve("done");
+    expect((await Promise.all(answers)).map(({ status }) => status)).toEqual([200, 200]);
+    return handler.mock.calls.length;
+  }
+
+  test("are both run if their IDs differ", async () => {
+    expect(await runs({ endpoint: "train", id: "d-1" }, { endpoint: "train", id: "d-2" })).toBe(2);
+  });
+
+  test("are both run if they have the same ID and different endpoints", async () => {
+    expect(await runs({ endpoint: "train", id: "d-1" }, { endpoint: "test", id: "d-1" })).toBe(2);
   });
 });

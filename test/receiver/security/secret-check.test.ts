@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test, vi } from "vitest";
+import { isCrossSite } from "../../../src/http/answer.ts";
 import { WebhooksServer, type WebhooksServerOptions } from "../../../src/index.ts";
 import { serverControl } from "../../../src/receiver/control.ts";
 import { SecretCheck } from "../../../src/receiver/secret.ts";
@@ -29,6 +30,12 @@ function delivery(headers: Record<string, string>, query = "") {
 }
 
 const withSecret = (secret: string, query?: string) => delivery({ "x-webhook-secret": secret }, query);
+
+/** Returns the statuses of deliveries with these secrets, of which `undefined` is none. */
+async function statusesOf(server: WebhooksServer, secrets: readonly (string | undefined)[], bindings?: object) {
+  const requests = secrets.map((secret) => (secret === undefined ? delivery({}) : withSecret(secret)));
+  return Promise.all(requests.map(async (request) => (await server.fetch(request, bindings)).status));
+}
 
 describeOverBothTransports("A receiver with a secret", (send) => {
   test.each([
@@ -113,26 +120,17 @@ describeOverBothTransports("A receiver that also accepts the secret in the URL",
 });
 
 describe("The secret", () => {
-  test("is WEBHOOK_SECRET or WEBHOOK_SECRET_PREVIOUS if no option is given", async () => {
+  test("is WEBHOOK_SECRET or WEBHOOK_SECRET_PREVIOUS, or only the option if it is given", async () => {
     vi.stubEnv("WEBHOOK_SECRET", "from-environment");
     vi.stubEnv("WEBHOOK_SECRET_PREVIOUS", "former");
-    const { server } = createServer();
-    expect((await server.fetch(withSecret("from-environment"))).status).toBe(200);
-    expect((await server.fetch(withSecret("former"))).status).toBe(200);
-    expect((await server.fetch(withSecret("other"))).status).toBe(403);
-  });
-
-  test("is only the option if it is given", async () => {
-    vi.stubEnv("WEBHOOK_SECRET", "from-environment");
-    const { server } = createServer({ secret: "s3cret" });
-    expect((await server.fetch(withSecret("s3cret"))).status).toBe(200);
-    expect((await server.fetch(withSecret("from-environment"))).status).toBe(403);
+    const secrets = ["from-environment", "former", "s3cret"];
+    expect(await statusesOf(createServer().server, secrets)).toEqual([200, 200, 403]);
+    expect(await statusesOf(createServer({ secret: "s3cret" }).server, secrets)).toEqual([403, 403, 200]);
   });
 
   test("is optional: the server is open without one, with a warning", async () => {
     const { server, warnings } = createServer();
-    expect((await server.fetch(delivery({}))).status).toBe(200);
-    expect((await server.fetch(withSecret("any"))).status).toBe(200);
+    expect(await statusesOf(server, [undefined, "any"])).toEqual([200, 200]);
     expect(warnings()).toEqual([expect.stringContaining("No webhook secret is set")]);
   });
 
@@ -187,12 +185,6 @@ describe("An empty WEBHOOK_SECRET", () => {
     expect(logger.lines[0]).toMatchObject({ level: "error", code: "OPTION_INVALID" });
   });
 
-  test("of a worker refuses deliveries only until a secret is set", async () => {
-    const { server } = createServer();
-    expect((await server.fetch(withSecret("s3cret"), { WEBHOOK_SECRET: "" })).status).toBe(503);
-    expect((await server.fetch(withSecret("s3cret"), { WEBHOOK_SECRET: "s3cret" })).status).toBe(200);
-  });
-
   test("is ignored once a session secret is in use", () => {
     vi.stubEnv("WEBHOOK_SECRET", "");
     const secret = new SecretCheck({ secret: undefined, secretInQuery: false, now: Date.now });
@@ -221,68 +213,50 @@ describe("An empty WEBHOOK_SECRET", () => {
     vi.stubEnv("WEBHOOK_SECRET_PREVIOUS", "");
     const { server } = createServer();
     await server.ready();
-    expect((await server.fetch(withSecret("present"))).status).toBe(200);
-    expect((await server.fetch(withSecret(""))).status).toBe(403);
+    expect(await statusesOf(server, ["present", ""])).toEqual([200, 403]);
   });
 });
 
-describe("A secret option that is undefined", () => {
-  test("refuses deliveries without WEBHOOK_SECRET, because the variable that was passed is missing", async () => {
-    const { server } = createServer({ secret: undefined });
-    await expect(server.ready()).rejects.toMatchObject({ code: "OPTION_INVALID" });
-    expect((await server.fetch(withSecret("s3cret"))).status).toBe(503);
-  });
-
-  test("uses WEBHOOK_SECRET", async () => {
-    vi.stubEnv("WEBHOOK_SECRET", "s3cret");
-    const { server } = createServer({ secret: undefined });
-    await server.ready();
-    expect((await server.fetch(withSecret("s3cret"))).status).toBe(200);
-  });
-
-  test("uses the binding of a worker", async () => {
-    const { server } = createServer({ secret: undefined });
-    expect((await server.fetch(withSecret("s3cret"), { WEBHOOK_SECRET: "s3cret" })).status).toBe(200);
-  });
+test("A secret option that is undefined refuses deliveries without WEBHOOK_SECRET, because the variable that was passed is missing", async () => {
+  const { server } = createServer({ secret: undefined });
+  await expect(server.ready()).rejects.toMatchObject({ code: "OPTION_INVALID" });
+  expect(await statusesOf(server, ["s3cret"])).toEqual([503]);
+  expect(await statusesOf(server, ["s3cret"], { WEBHOOK_SECRET: "s3cret" })).toEqual([200]);
+  vi.stubEnv("WEBHOOK_SECRET", "s3cret");
+  const { server: configured } = createServer({ secret: undefined });
+  await configured.ready();
+  expect(await statusesOf(configured, ["s3cret", "other"])).toEqual([200, 403]);
 });
 
 describe("The secret in a worker", () => {
   test("is WEBHOOK_SECRET of each request's bindings", async () => {
     const { server } = createServer();
     const bindings = { WEBHOOK_SECRET: "from-worker", WEBHOOK_SECRET_PREVIOUS: "former" };
-    expect((await server.fetch(withSecret("from-worker"), bindings)).status).toBe(200);
-    expect((await server.fetch(withSecret("former"), bindings)).status).toBe(200);
-    expect((await server.fetch(withSecret("other"), bindings)).status).toBe(403);
-    expect((await server.fetch(delivery({}), bindings)).status).toBe(401);
+    expect(await statusesOf(server, ["from-worker", "former", "other", undefined], bindings)).toEqual([
+      200, 200, 403, 401,
+    ]);
   });
 
   test("takes precedence over the environment, and the option over both", async () => {
     vi.stubEnv("WEBHOOK_SECRET", "from-environment");
     const bindings = { WEBHOOK_SECRET: "from-worker" };
-    expect((await createServer().server.fetch(withSecret("from-environment"), bindings)).status).toBe(403);
-    expect((await createServer().server.fetch(withSecret("from-worker"), bindings)).status).toBe(200);
-    const { server } = createServer({ secret: "s3cret" });
-    expect((await server.fetch(withSecret("from-worker"), bindings)).status).toBe(403);
-    expect((await server.fetch(withSecret("s3cret"), bindings)).status).toBe(200);
+    const secrets = ["from-environment", "from-worker", "s3cret"];
+    expect(await statusesOf(createServer().server, secrets, bindings)).toEqual([403, 200, 403]);
+    expect(await statusesOf(createServer({ secret: "s3cret" }).server, secrets, bindings)).toEqual([403, 403, 200]);
   });
 
-  test("is read again when it changes between two requests", async () => {
+  test("is read again when it, or only the previous one, changes between two requests", async () => {
     const { server } = createServer();
-    expect((await server.fetch(withSecret("first"), { WEBHOOK_SECRET: "first" })).status).toBe(200);
-    expect((await server.fetch(withSecret("first"), { WEBHOOK_SECRET: "second" })).status).toBe(403);
-    expect((await server.fetch(withSecret("second"), { WEBHOOK_SECRET: "second" })).status).toBe(200);
-  });
-
-  test("and the previous one are read again when only the previous one changes", async () => {
-    const { server } = createServer();
-    const current = { WEBHOOK_SECRET: "current" };
-    expect((await server.fetch(withSecret("former"), { ...current, WEBHOOK_SECRET_PREVIOUS: "former" })).status).toBe(
-      200,
-    );
-    expect((await server.fetch(withSecret("former"), current)).status).toBe(403);
-    expect((await server.fetch(withSecret("older"), { ...current, WEBHOOK_SECRET_PREVIOUS: "older" })).status).toBe(
-      200,
-    );
+    for (const [variables, accepted] of [
+      [{ WEBHOOK_SECRET: "" }, 503],
+      [{ WEBHOOK_SECRET: "s3cret" }, 200],
+      [{ WEBHOOK_SECRET: "second" }, 403],
+      [{ WEBHOOK_SECRET: "second", WEBHOOK_SECRET_PREVIOUS: "s3cret" }, 200],
+      [{ WEBHOOK_SECRET: "second" }, 403],
+      [{ WEBHOOK_SECRET: "second", WEBHOOK_SECRET_PREVIOUS: "older" }, 403],
+    ] as const) {
+      expect([variables, await statusesOf(server, ["s3cret"], variables)]).toEqual([variables, [accepted]]);
+    }
   });
 
   test("must be a string: other bindings of that name are ignored", async () => {
@@ -416,4 +390,41 @@ describe("The log line about the secret, once at the first request or at startup
     await server.ready();
     expect(warnings()).toEqual(expected.map((pattern) => expect.stringMatching(pattern)));
   });
+});
+
+/** Whether a request with these headers, whose `Host` a proxy may have replaced, comes from another site. */
+function isFromElsewhere(headers: Record<string, string>): boolean {
+  const sent = new Headers({ host: "hook.example", ...headers });
+  return isCrossSite({ url: "https://hook.example/webhooks/retrain", header: (name) => sent.get(name) });
+}
+
+const own = { origin: "https://hook.example" };
+const sameSite = { "sec-fetch-site": "same-origin", ...own };
+
+test.for([
+  ["no browser", {}, false],
+  ["the own page", sameSite, false],
+  ["the own page behind a proxy that replaces the host", { ...sameSite, host: "127.0.0.1:7860" }, false],
+  ["a page of another site", { "sec-fetch-site": "cross-site", origin: "https://evil.example" }, true],
+  ["a page of a sibling host", { "sec-fetch-site": "same-site", origin: "https://evil.hook.example" }, true],
+  ["the address bar", { "sec-fetch-site": "none" }, true],
+  ["a page of another site in an old browser", { origin: "https://evil.example" }, true],
+  ["a page without an origin in an old browser", { origin: "null" }, true],
+  ["the own page in an old browser", own, false],
+] as const)("A request of %s is cross-site: %s", ([, headers, expected]) => {
+  expect(isFromElsewhere(headers)).toBe(expected);
+});
+
+test("A page of another site is refused by an endpoint for any body without a secret, and accepted with the secret, which no other site has", async () => {
+  for (const [secret, status, body] of [
+    [false, 403, { code: "CROSS_SITE_REFUSED" }],
+    ["Planted-5ecret", 200, null],
+  ] as const) {
+    const { server } = createServer({ secret });
+    server.webhook("any", { schema: null }, () => null);
+    const headers = { "content-type": "text/plain", "sec-fetch-site": "cross-site", "x-webhook-secret": `${secret}` };
+    const response = await server.request("/webhooks/any", { method: "POST", headers, body: "{}" });
+    expect(response.status).toBe(status);
+    expect(await response.json()).toEqual(body && expect.objectContaining(body));
+  }
 });

@@ -2,8 +2,46 @@ import { execFileSync } from "node:child_process";
 import { describe, expect, test } from "vitest";
 import { sanitizeLine } from "../../src/cli/commands/dev/dev-lines.ts";
 import { plainJson, plainText } from "../../src/core/terminal.ts";
-import { deceptiveCharacters, escapeHidden, quoteShellWord, toShellWord } from "../../src/core/text.ts";
+import {
+  copyStart,
+  cutAt,
+  deceptiveCharacters,
+  escapeHidden,
+  quoteShellWord,
+  shorten,
+  toShellWord,
+} from "../../src/core/text.ts";
 import { formatForTerminal } from "../../src/receiver/node/node-logger.ts";
+
+test("A text is cut to a length, without splitting a character", () => {
+  expect([shorten("four", 4), shorten("longer", 4)]).toEqual(["four", "lon…"]);
+  expect([cutAt("ab😀", 3), cutAt("ab😀", 4)]).toEqual(["ab", "ab😀"]);
+  expect([copyStart("longer", 4), copyStart("four", 10)]).toEqual(["long", "four"]);
+});
+
+describe("Plain text", () => {
+  test.each([
+    ["a color", "\u001b[31mred\u001b[0m", "red"],
+    ["a title of the window", "\u001b]0;owned\u0007name", "name"],
+    ["a one-byte escape code", "\u009b2Jname", "name"],
+    ["line ends and tabs", "one\r\n\ttwo", "one two"],
+    ["control characters", "a\u0000b\u0008c\u007f", "abc"],
+    ["what turns the direction of writing", "a\u202eb\u2066c", "abc"],
+  ])("is free of %s", (_name, text, plain) => {
+    expect(plainText(text)).toBe(plain);
+  });
+
+  test("keeps the letters of every language", () => {
+    expect(plainText("données/数据 🤗")).toBe("données/数据 🤗");
+  });
+});
+
+test("Plain JSON contains no control characters, and keeps its meaning", () => {
+  const value = { name: "\u001b[31m\u009b2J\u202ename\u007f" };
+  const text = plainJson(value);
+  expect(text).toMatch(/^[\x20-\x7e]*$/);
+  expect(JSON.parse(text)).toEqual(value);
+});
 
 test.each([
   { what: "colours of a terminal", text: "\u001b[31mred", shown: "\\u001b[31mred" },
@@ -50,11 +88,8 @@ describe("Deceptive characters", () => {
   });
 });
 
-test("An argument without special characters is not quoted", () => {
+test("A shell parses each quoted text as a single argument, and simple words are not quoted", () => {
   expect(toShellWord("http://127.0.0.1:5050")).toBe("http://127.0.0.1:5050");
-});
-
-test("A shell parses each quoted text as a single argument", () => {
   const texts = ["", "it's", "a b", "$(echo pwned)", "`echo pwned`", "a;b", "~", "a\nb", "\\", "*", "'; echo pwned; '"];
   const words = [...texts.map(toShellWord), ...texts.map(quoteShellWord)].join(" ");
   const printed = execFileSync("/bin/sh", ["-c", `printf '%s\\0' ${words}`], { encoding: "utf8" });
