@@ -144,8 +144,9 @@ export type NextStep =
     };
 
 /**
- * Returns the next step after an attempt. An inbox decides it once, stores it unless the delivery was replayed meanwhile, and passes
- * the stored step to `FinishedRun.onStored`.
+ * Returns the next step after a handler has ended. The inbox stores it, unless the delivery was replayed or another process has taken it
+ * over, and passes the stored step to `FinishedRun.onStored`. Attempts whose handler has not ended take another path: the inbox queues
+ * them again when it closes, and `leases.ts` decides after a crash.
  *
  * - A delivery that the handler processed has succeeded, and one that a condition ignored is ignored.
  * - If the attempt was interrupted, the delivery runs again immediately.

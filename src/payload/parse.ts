@@ -44,6 +44,11 @@ export function originOf(id: string): Delivery["origin"] {
   return id.startsWith(derivedIdPrefix) ? "catch-up" : "webhook";
 }
 
+/** Returns a text that identifies a delivery. Its ID alone does not: two endpoints can have a delivery with the same ID. */
+export function keyOf({ endpoint, id }: Pick<Delivery, "endpoint" | "id">): string {
+  return `${endpoint} ${id}`;
+}
+
 /** A delivery whose body is not parsed yet. */
 export type UnparsedDelivery = Omit<Delivery, "payload" | "origin">;
 

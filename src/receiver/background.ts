@@ -1,68 +1,7 @@
 import { WebhookError } from "../core/errors.ts";
-import { withDeadline } from "../core/time.ts";
-import type { ClaimedDelivery, DeliveryCounts, FinishedRun, Inbox, IncomingDelivery } from "../inbox/inbox.ts";
+import type { ClaimedDelivery, FinishedRun, Inbox, IncomingDelivery } from "../inbox/inbox.ts";
 import type { ServerContext } from "./context.ts";
 import type { Endpoint } from "./endpoint.ts";
-
-interface InboxReaderOptions<Value> {
-  now: () => number;
-  timeoutMs: number;
-  fallback: Value;
-  read: (opened: Promise<Inbox>) => Promise<Value>;
-}
-
-const freshMs = 1_000;
-
-/**
- * Reads a value that is expensive to read and that unauthenticated clients can request. The value is read at most once a second, and
- * only one read is in progress at a time. A read never opens the inbox.
- */
-export class InboxReader<Value> {
-  readonly #background: Pick<BackgroundWork, "opened">;
-  readonly #options: InboxReaderOptions<Value>;
-  /** The latest read. `at`: when it started. */
-  #last: { opened: Promise<Inbox>; at: number; isPending: boolean; value: Promise<Value> } | undefined;
-
-  constructor(background: Pick<BackgroundWork, "opened">, options: InboxReaderOptions<Value>) {
-    this.#background = background;
-    this.#options = options;
-  }
-
-  /** Returns the value, or `undefined` while no inbox is open. Never rejects. */
-  async read(): Promise<Value | undefined> {
-    const { opened } = this.#background;
-    if (!opened) return undefined;
-    const { timeoutMs, fallback } = this.#options;
-    const late = () => new Error("The inbox did not respond in time.");
-    return withDeadline(this.#shared(opened), timeoutMs, late).catch(() => fallback);
-  }
-
-  #shared(opened: Promise<Inbox>): Promise<Value> {
-    const { now, read } = this.#options;
-    const last = this.#last;
-    const age = now() - (last?.at ?? 0);
-    // The age is negative if the clock was set back.
-    if (last?.opened === opened && (last.isPending || (age >= 0 && age < freshMs))) return last.value;
-    const value = read(opened).finally(() => {
-      latest.isPending = false;
-    });
-    const latest = { opened, at: now(), isPending: true, value };
-    this.#last = latest;
-    return value;
-  }
-}
-
-/** The number of deliveries by endpoint and status, or `unknown` if the inbox failed or did not respond in time. */
-export type InboxCounts = Readonly<Record<string, DeliveryCounts>> | "unknown";
-
-/** Creates a reader of the number of deliveries in the inbox, for metrics and pages. */
-export function createCountsReader(
-  background: Pick<BackgroundWork, "opened">,
-  { now, timeoutMs = 1_000 }: { now: () => number; timeoutMs?: number },
-): InboxReader<InboxCounts> {
-  const read = async (opened: Promise<Inbox>) => (await opened).counts();
-  return new InboxReader<InboxCounts>(background, { now, timeoutMs, fallback: "unknown", read });
-}
 
 interface BackgroundWorkOptions {
   /** Loads the built-in inbox. `undefined` if this runtime does not support it. */

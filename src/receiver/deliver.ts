@@ -2,7 +2,7 @@ import { WebhookError } from "../core/errors.ts";
 import { type Answer, internalError, isCrossSite } from "../http/answer.ts";
 import { readBodyLimit } from "../http/body.ts";
 import type { ClaimedDelivery, FinishedRun } from "../inbox/inbox.ts";
-import { derivedIdPrefix, type Outcome, type ParsedDelivery } from "../payload/parse.ts";
+import { derivedIdPrefix, keyOf, type Outcome, type ParsedDelivery } from "../payload/parse.ts";
 import { unknownNames, type WebhookPayload } from "../payload/schema.ts";
 import type { BackgroundWork } from "./background.ts";
 import { type CoverageCheck, checkConditions } from "./conditions.ts";
@@ -22,6 +22,11 @@ import type { Run } from "./history.ts";
 import type { ServerHub } from "./hub.ts";
 import type { DeliveryRequest } from "./request.ts";
 import type { SecretCheck } from "./secret.ts";
+
+/*
+ * The delivery pipeline, in reading order: this file, `end.ts` (answers, log lines, and counts), `handler.ts` (one run of a handler),
+ * `background.ts` (the inbox of the server), and `inbox/sqlite/endpoint-worker.ts` (how an inbox runs the stored deliveries).
+ */
 
 interface PipelineParts {
   background: BackgroundWork;
@@ -48,8 +53,6 @@ export class DeliveryPipeline {
   readonly #bodyLimit: number;
   readonly #createId: () => string;
   readonly #recorder: DeliveryRecorder;
-  /** The names of the endpoints without middleware, whose deliveries skip Hono on Node. */
-  readonly direct = new Set<string>();
   readonly #loggedNames = new Set<string>();
   /** The runs in progress, by endpoint and delivery ID. */
   readonly #running = new Map<string, Promise<Outcome>>();
@@ -68,10 +71,6 @@ export class DeliveryPipeline {
     this.#recorder = new DeliveryRecorder(context);
   }
 
-  /** Answers a request that has skipped Hono, or returns `undefined` if it must go through the router and middleware of the app. */
-  readonly handleDirect = (request: DeliveryRequest): Promise<Answer> | undefined =>
-    this.direct.has(request.endpointName) ? this.handle(request) : undefined;
-
   /** Answers an HTTP request. Never rejects. */
   async handle(request: DeliveryRequest): Promise<Answer> {
     const startedAt = performance.now();
@@ -85,16 +84,14 @@ export class DeliveryPipeline {
       // Most bodies are parsed synchronously, and `await` would take as long as several steps of a delivery.
       const id = usableId(request.header("webhook-id"));
       const parsing = this.#parse(endpoint, { body, id });
-      let parsed = parsing instanceof Promise ? await parsing : parsing;
+      const parsed = this.#ignoreOwnInbox(endpoint, parsing instanceof Promise ? await parsing : parsing);
       // Only a Hub sends an ID. The command on the landing page does not.
       if (id !== undefined && parsed.hubPayload) endpoint.activity.registration = "registered";
       if (endpoint.queue && parsed.ignored === undefined) {
-        if (!this.#isFromInbox(parsed)) {
-          const { duplicate } = await this.#store(endpoint, parsed, { startedAt, request });
-          return answerAccepted({ id: parsed.delivery.id, duplicate });
-        }
-        parsed = { ...parsed, ignored: "The event comes from the bucket that stores the inbox of this server." };
+        const { duplicate } = await this.#store(endpoint, parsed, { startedAt, request });
+        return answerAccepted({ id: parsed.delivery.id, duplicate });
       }
+      // An ignored delivery of a background endpoint is not stored, and is answered like an inline one.
       const ranAt = performance.now();
       const { running, duplicate, run } = this.#runOnce(endpoint, parsed, request);
       const { outcome, answer: first } = answerOutcome(await running, endpoint.name);
@@ -107,10 +104,15 @@ export class DeliveryPipeline {
     }
   }
 
-  /** Whether an event comes from the bucket of the inbox. Storing the event would cause the next one. */
-  #isFromInbox({ hubPayload }: ParsedDelivery): boolean {
-    const repo = hubPayload?.repo;
-    return repo?.type === "bucket" && repo.name === this.#parts.background.bucket;
+  /**
+   * Ignores an event from the bucket of the inbox, because storing it would cause the next one. Deliveries from the console and from
+   * catch-up are not checked.
+   */
+  #ignoreOwnInbox(endpoint: Endpoint, parsed: ParsedDelivery): ParsedDelivery {
+    const repo = parsed.hubPayload?.repo;
+    const isOwn = repo?.type === "bucket" && repo.name === this.#parts.background.bucket;
+    if (!isOwn || !endpoint.queue || parsed.ignored !== undefined) return parsed;
+    return { ...parsed, ignored: "The event comes from the bucket that stores the inbox of this server." };
   }
 
   /** Returns a promise only if the endpoint's schema is asynchronous. */
@@ -362,8 +364,4 @@ function refuseCrossSite(request: DeliveryRequest): void {
 /** Returns a delivery ID if it can be used in logs and paths. The Hub sends UUIDs, and other senders may send other IDs. */
 function usableId(id: string | null | undefined): string | undefined {
   return id != null && /^[!-~]{1,200}$/.test(id) && !id.startsWith(derivedIdPrefix) ? id : undefined;
-}
-
-function keyOf({ endpoint, id }: { endpoint: string; id: string }): string {
-  return `${endpoint} ${id}`;
 }

@@ -87,7 +87,7 @@ function handlerReturnedError(endpoint: string, status: number): WebhookError {
 }
 
 /** A run without an inbox that has ended. Its times are those of `performance.now()`. */
-interface EndedRun extends AnsweredOutcome {
+interface AnsweredRun extends AnsweredOutcome {
   /** Missing for another arrival of a delivery that was running, and in edge workers. */
   run: Run | undefined;
   /** Whether the outcome belongs to an earlier arrival of the same delivery. Default `false`. */
@@ -165,7 +165,7 @@ export class DeliveryRecorder {
   recordAnswered(
     endpoint: Endpoint,
     parsed: ParsedDelivery,
-    { outcome, answer, run, duplicate = false, status, startedAt, ranAt }: EndedRun,
+    { outcome, answer, run, duplicate = false, status, startedAt, ranAt }: AnsweredRun,
   ): void {
     const endedAt = performance.now();
     const handlerMs = endedAt - ranAt;

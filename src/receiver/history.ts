@@ -1,9 +1,9 @@
+import type { RefusedGroup } from "../console/protocol/deliveries.ts";
 import { describeError, type ErrorDescription, isInstanceOf, messageOf } from "../core/describe.ts";
 import { createLogger, type Logger, toPlainFields, writeLine } from "../core/log.ts";
-import { copyStart } from "../core/text.ts";
+import { copyStart, shorten } from "../core/text.ts";
 import type { AttemptDetails, AttemptLog, DeliveryAttempt, DeliveryKey, StoredDelivery } from "../inbox/inbox.ts";
-import type { Delivery, Outcome } from "../payload/parse.ts";
-import { type Refusal, RefusedDeliveries } from "./logs.ts";
+import { type Delivery, keyOf, type Outcome } from "../payload/parse.ts";
 import { type HeaderEntries, recordHeaders } from "./request.ts";
 
 /** The maximum size of the details of one attempt, in characters of JSON text. */
@@ -50,7 +50,7 @@ export interface RecentAttempt extends Omit<DeliveryAttempt, "details"> {
   readonly details: AttemptDetails | undefined;
 }
 
-type EndedRun = Omit<RecentAttempt, "number" | "details">;
+type UnnumberedAttempt = Omit<RecentAttempt, "number" | "details">;
 
 /**
  * Records one run of a handler for the console: the lines that the handler logs, its result, and the stack of its error, at most 16 KiB in
@@ -76,7 +76,7 @@ export class Run implements RecordedDelivery {
   #size = 0;
   #isFull = false;
   #isTruncated = false;
-  #ended: EndedRun | undefined = undefined;
+  #ended: UnnumberedAttempt | undefined = undefined;
   #result: string | null = null;
   #thrown: unknown = undefined;
   /** The details that another process has recorded. */
@@ -109,7 +109,7 @@ export class Run implements RecordedDelivery {
   end({ outcome, resultText, durationMs, responseStatus }: RunEnd): number {
     // To a tenth of a millisecond.
     const ms = Math.round(durationMs * 10) / 10;
-    const ended: EndedRun = { startedAt: this.receivedAt, durationMs: ms, outcome: outcome.status };
+    const ended: UnnumberedAttempt = { startedAt: this.receivedAt, durationMs: ms, outcome: outcome.status };
     if (responseStatus !== undefined) ended.responseStatus = responseStatus;
     if (outcome.status === "ignored") ended.reason = outcome.reason;
     if (outcome.status === "failed") {
@@ -215,6 +215,37 @@ function isOwnLine(line: string): boolean {
   return !/^\s+at .*(?:\bnode:|[\\/]node_modules[\\/])/.test(line);
 }
 
+/** Why a delivery was refused. The sender can choose the endpoint and parts of the message. */
+type Refusal = Omit<RefusedGroup, "count" | "lastAt">;
+
+const maxGroups = 20;
+const maxEndpointLength = 200;
+const maxMessageLength = 500;
+const refusedMaxAgeMs = 86_400_000;
+
+/** The latest reasons why deliveries were refused, at most 20. A flood of refused deliveries must not use more memory. */
+class RefusedDeliveries {
+  readonly #groups = new Map<string, RefusedGroup>();
+
+  add(refusal: Refusal, at: number): void {
+    const endpoint = shorten(refusal.endpoint, maxEndpointLength);
+    const message = shorten(refusal.message, maxMessageLength);
+    // Unknown endpoints are one group, because a scanner can request any number of them.
+    const key = `${refusal.code === "ENDPOINT_UNKNOWN" ? "" : endpoint} ${refusal.code} ${message}`;
+    const count = (this.#groups.get(key)?.count ?? 0) + 1;
+    // The latest group becomes the last, so that the first is the one to drop.
+    this.#groups.delete(key);
+    this.#groups.set(key, { ...refusal, endpoint, message, count, lastAt: at });
+    const [oldest] = this.#groups.keys();
+    if (this.#groups.size > maxGroups && oldest !== undefined) this.#groups.delete(oldest);
+  }
+
+  /** The groups of the last 24 hours, latest first. */
+  groups(now: number): readonly RefusedGroup[] {
+    return [...this.#groups.values()].filter(({ lastAt }) => now - lastAt < refusedMaxAgeMs).reverse();
+  }
+}
+
 interface HistoryObserver {
   onChange: (key: DeliveryKey) => void;
   onRefused: () => void;
@@ -289,11 +320,6 @@ export class DeliveryHistory {
 
 const maxIds = 2_000;
 
-interface Key {
-  endpoint: string;
-  id: string;
-}
-
 /**
  * The latest inline deliveries that failed, at most 4,000: the Hub sends these again. Keeping the IDs of all
  * deliveries would take 1 µs for each of them. There are two generations, so that no entry must be removed alone.
@@ -302,22 +328,18 @@ export class FailedIds {
   #current = new Set<string>();
   #previous: ReadonlySet<string> = new Set<string>();
 
-  add(key: Key): void {
-    this.#current.add(textOf(key));
+  add(key: DeliveryKey): void {
+    this.#current.add(keyOf(key));
     if (this.#current.size < maxIds) return;
     this.#previous = this.#current;
     this.#current = new Set();
   }
 
-  has(key: Key): boolean {
+  has(key: DeliveryKey): boolean {
     if (this.#current.size + this.#previous.size === 0) return false;
-    const text = textOf(key);
+    const text = keyOf(key);
     return this.#current.has(text) || this.#previous.has(text);
   }
-}
-
-function textOf({ endpoint, id }: Key): string {
-  return `${endpoint} ${id}`;
 }
 
 const maxRuns = 500;
@@ -358,7 +380,7 @@ export class RecentDeliveries {
   values(): Iterable<RecentDelivery> {
     const deliveries = new Map<string, Run[]>();
     for (const run of this.#runs()) {
-      const key = textOf(run);
+      const key = keyOf(run);
       const earlier = deliveries.get(key) ?? [];
       deliveries.delete(key);
       deliveries.set(key, [...earlier, run]);

@@ -1,4 +1,3 @@
-import type { RefusedGroup } from "../console/protocol/deliveries.ts";
 import { describeError, readField } from "../core/describe.ts";
 import { isTestRun, readEnvironment } from "../core/environment.ts";
 import { WebhookError } from "../core/errors.ts";
@@ -12,7 +11,7 @@ import {
   minRedactedLength,
   toPlainFields,
 } from "../core/log.ts";
-import { escapeHidden, shorten } from "../core/text.ts";
+import { escapeHidden } from "../core/text.ts";
 import { secretsInUrl } from "../core/urls.ts";
 import type { Outcome } from "../payload/parse.ts";
 import type { WebhooksServerOptions } from "./options.ts";
@@ -186,37 +185,6 @@ export class RefusalLog implements Logger {
 /** Converts "delivery refused: …" to "deliveries refused: …". */
 function inPlural(message: string): string {
   return message.replace(/y? refused\b/, (found) => (found.startsWith("y") ? "ies refused" : "s refused"));
-}
-
-/** Why a delivery was refused. The sender can choose the endpoint and parts of the message. */
-export type Refusal = Omit<RefusedGroup, "count" | "lastAt">;
-
-const maxGroups = 20;
-const maxEndpointLength = 200;
-const maxMessageLength = 500;
-const refusedMaxAgeMs = 86_400_000;
-
-/** The latest reasons why deliveries were refused, at most 20. A flood of refused deliveries must not use more memory. */
-export class RefusedDeliveries {
-  readonly #groups = new Map<string, RefusedGroup>();
-
-  add(refusal: Refusal, at: number): void {
-    const endpoint = shorten(refusal.endpoint, maxEndpointLength);
-    const message = shorten(refusal.message, maxMessageLength);
-    // Unknown endpoints are one group, because a scanner can request any number of them.
-    const key = `${refusal.code === "ENDPOINT_UNKNOWN" ? "" : endpoint} ${refusal.code} ${message}`;
-    const count = (this.#groups.get(key)?.count ?? 0) + 1;
-    // The latest group becomes the last, so that the first is the one to drop.
-    this.#groups.delete(key);
-    this.#groups.set(key, { ...refusal, endpoint, message, count, lastAt: at });
-    const [oldest] = this.#groups.keys();
-    if (this.#groups.size > maxGroups && oldest !== undefined) this.#groups.delete(oldest);
-  }
-
-  /** The groups of the last 24 hours, latest first. */
-  groups(now: number): readonly RefusedGroup[] {
-    return [...this.#groups.values()].filter(({ lastAt }) => now - lastAt < refusedMaxAgeMs).reverse();
-  }
 }
 
 /** Environment variables and bindings of edge workers that contain a secret. */

@@ -1,8 +1,8 @@
 import type { Registry } from "prom-client";
 import { WebhookError } from "../core/errors.ts";
-import type { InboxCounts, InboxReader } from "./background.ts";
 import type { ServerContext } from "./context.ts";
 import { activityOutcomes } from "./counts.ts";
+import type { InboxCounts, InboxReader } from "./inbox.ts";
 
 /** The buckets of handler durations, in seconds: up to 25 s before a response, and up to an hour in the background. */
 const durationBuckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 25, 60, 300, 900, 3600];

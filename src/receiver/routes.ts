@@ -7,9 +7,10 @@ import { webhooksPath } from "../core/urls.ts";
 import { errorAnswer, isResponse, toResponse } from "../http/answer.ts";
 import type { Inbox, InboxProblem } from "../inbox/inbox.ts";
 import type { MountPoint } from "./app.ts";
-import { type BackgroundWork, type InboxCounts, InboxReader } from "./background.ts";
+import type { BackgroundWork } from "./background.ts";
 import type { ServerContext } from "./context.ts";
 import type { EndpointActivity } from "./counts.ts";
+import { type InboxCounts, InboxReader } from "./inbox.ts";
 import type { LandingActivity, LandingEndpoint, LandingInfo } from "./options.ts";
 
 const timeoutMs = 3_000;
@@ -63,6 +64,7 @@ async function readProblems(opened: Promise<Inbox>): Promise<Problems> {
   }
 }
 
+/** Like the function in `inbox/errors.ts`, which is only loaded with an inbox. */
 function unavailable(message: string, code = "INBOX_UNAVAILABLE"): InboxProblem {
   return { code, severity: "unavailable", message };
 }

@@ -5,7 +5,7 @@ import { toResponse } from "../http/answer.ts";
 import type { HubClient } from "../hub/client.ts";
 import type { Outcome } from "../payload/parse.ts";
 import { ServerApp } from "./app.ts";
-import { BackgroundWork, createCountsReader } from "./background.ts";
+import { BackgroundWork } from "./background.ts";
 import type { ServerCatchUp } from "./catch-up.ts";
 import { ServerContext } from "./context.ts";
 import {
@@ -18,7 +18,7 @@ import {
 import { DeliveryPipeline } from "./deliver.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { ServerHub } from "./hub.ts";
-import { ServerInbox } from "./inbox.ts";
+import { createCountsReader, ServerInbox } from "./inbox.ts";
 import { ServerLifecycle, StartupReport } from "./lifecycle.ts";
 import { checkServerOptions, type LaunchedServer, type LaunchOptions, type WebhooksServerOptions } from "./options.ts";
 import * as platform from "./platform.node.ts";
@@ -62,6 +62,8 @@ export class WebhooksServer {
   readonly #console: platform.ReceiverConsole;
   readonly #report: StartupReport;
   readonly #lifecycle: ServerLifecycle;
+  /** The names of the endpoints without middleware, whose deliveries skip Hono on Node. */
+  readonly #direct = new Set<string>();
   /** Answers every request that is not a direct delivery: from `listen`, from other runtimes, and through the default export. */
   readonly #fetch: WebhooksServer["fetch"] = (request, environment, context) => {
     this.#context.redaction.addBindings(environment);
@@ -100,7 +102,7 @@ export class WebhooksServer {
     this.#lifecycle = new ServerLifecycle(context, {
       ...{ background, catchUp, metrics, console: this.#console, report: this.#report, fetch: this.#fetch },
       ...{ loadNodeLogger: platform.loadNodeLogger, loadStart: platform.loadStart },
-      deliver: this.#pipeline.handleDirect,
+      deliver: (request) => (this.#direct.has(request.endpointName) ? this.#pipeline.handle(request) : undefined),
     });
     this.#app.add((app) => {
       app.all(`${webhooksPath}*`, async (routed) => {
@@ -264,7 +266,7 @@ export class WebhooksServer {
     endpoints.assertNew(name);
     this.#background.add(endpoint);
     endpoints.add(endpoint);
-    if (this.#app.isDirect(`${webhooksPath}${name}`)) this.#pipeline.direct.add(name);
+    if (this.#app.isDirect(`${webhooksPath}${name}`)) this.#direct.add(name);
     this.#report.added(endpoint);
     if (launched) log.info({ endpoint: name, url: `${launched.publicUrl}${webhooksPath}${name}` }, "Endpoint added.");
   }

@@ -111,7 +111,7 @@ export class LogReplay {
   lastWriter: string | undefined;
   /** The age of the newest record that the last call of `catchUp` has read, in milliseconds. Infinite if it has read none. */
   newestAgeMs = Number.POSITIVE_INFINITY;
-  /** The numbers of the takeovers and unreadable objects that were found. See `log_fences` in `sqlite/database.ts`. */
+  /** The numbers of the takeovers and unreadable objects that were found. See `log_fences` in `sqlite/schema.ts`. */
   readonly fences: number[] = [];
   #unreadable: Gap[] = [];
   #found = new Map<number, Gap["reason"]>();

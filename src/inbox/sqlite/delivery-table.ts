@@ -74,7 +74,7 @@ const maxRows = 200;
 /** A claimed delivery as read from its row, before the retry policy is applied. */
 export interface ClaimedRow extends Omit<ClaimedDelivery, "isLastAttempt" | "retryDelayMs"> {
   sequence: number;
-  /** The number of attempts so far that count, including this attempt. See `uncounted_attempts` in `database.ts`. */
+  /** The number of attempts so far that count, including this attempt. See `uncounted_attempts` in `schema.ts`. */
   countedAttempts: number;
   /** When this attempt started, in milliseconds since the epoch. */
   startedAt: number;

@@ -20,7 +20,7 @@ import {
   openSocket,
 } from "../../http-server/server.ts";
 import { showErrorPage } from "../app.ts";
-import type { DeliveryRequest } from "../request.ts";
+import type { DeliveryRequest, HeaderEntries } from "../request.ts";
 
 /*
  * The HTTP listener of a server on Node. A request goes through these steps:
@@ -290,7 +290,7 @@ class DirectRequest implements DeliveryRequest {
     return (Array.isArray(value) ? value.join(", ") : value) ?? null;
   }
 
-  captureHeaders(): () => Iterable<readonly [name: string, value: string]> {
+  captureHeaders(): () => HeaderEntries {
     const { rawHeaders } = this.#exchange.incoming;
     return () => headerPairs(rawHeaders);
   }
@@ -300,7 +300,7 @@ class DirectRequest implements DeliveryRequest {
   }
 }
 
-function* headerPairs(rawHeaders: readonly string[]): Iterable<readonly [name: string, value: string]> {
+function* headerPairs(rawHeaders: readonly string[]): HeaderEntries {
   for (let index = 0; index + 1 < rawHeaders.length; index += 2) {
     yield [rawHeaders[index] ?? "", rawHeaders[index + 1] ?? ""];
   }

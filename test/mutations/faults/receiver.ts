@@ -290,7 +290,7 @@ export const faults: readonly Fault[] = [
   },
   {
     name: "a read of a former inbox that ends late allows two concurrent reads of the current inbox",
-    file: "src/receiver/background.ts",
+    file: "src/receiver/inbox.ts",
     find: "latest.isPending = false;",
     replace: "if (this.#last) this.#last.isPending = false;",
     tests: ["test/receiver/background/inbox-reader.test.ts"],

@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { Inbox } from "../../../src/inbox/inbox.ts";
 import { SqliteInbox } from "../../../src/inbox/sqlite/sqlite-inbox.ts";
-import { createCountsReader, InboxReader } from "../../../src/receiver/background.ts";
+import { createCountsReader, InboxReader } from "../../../src/receiver/inbox.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 
 const neverOpened = () => new Promise<Inbox>(() => {});
