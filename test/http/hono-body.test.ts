@@ -302,13 +302,6 @@ describe("The option bodyLimit", () => {
     expect((await post(length + 1)).status).toBe(413);
   });
 
-  test("may be one byte", async () => {
-    const { server } = createEcho({ bodyLimit: 1 });
-    const post = (text: string) => server.fetch(streamedRequest("/webhooks/any", {}, streamed([encode(text)])));
-    expect((await post("1")).status).toBe(200);
-    expect((await post("12")).status).toBe(413);
-  });
-
   test.each([0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY])("may not be %d", (bodyLimit) => {
     expect(() => new WebhooksServer({ bodyLimit })).toThrow(expect.objectContaining({ code: "OPTION_INVALID" }));
   });

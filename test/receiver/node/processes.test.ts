@@ -83,9 +83,10 @@ describe("webhookEndpoint()", () => {
   test("launches nothing for a call without a handler, and warns about it", async () => {
     const script = runScript(["webhookEndpoint('retrain', { scope: 'repo' });"]);
     expect(await script.exited).toEqual({ code: 0, signal: null });
-    expect(script.lines).toEqual([
+    expect(script.lines).toContainEqual(
       expect.objectContaining({ level: "warn", msg: expect.stringContaining('webhook("retrain", { scope }) has no') }),
-    ]);
+    );
+    expect(script.lines.filter(({ msg }) => msg.startsWith("The server is ready"))).toEqual([]);
   });
 
   test("launches nothing if the script exits", async () => {
