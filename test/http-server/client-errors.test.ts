@@ -154,6 +154,7 @@ test("An unknown Expect header is answered with 417, logged, and its connection 
 const host = { Host: "receiver.example" };
 const chunked = { "Transfer-Encoding": "chunked" };
 const chunksIn10 = "Transfer-Encoding in HTTP/1.0";
+const coded = (coding: string | string[]) => ({ headers: { ...host, "Transfer-Encoding": coding }, body: chunk("") });
 
 describe.each([
   ["short", "/webhooks/retrain"],
@@ -163,21 +164,9 @@ describe.each([
     ["of HTTP/2.0", { version: "HTTP/2.0" }, "Unsupported HTTP version"],
     ["of HTTP/0.9", { version: "HTTP/0.9" }, "Unsupported HTTP version"],
     ["with two hosts", { headers: { Host: ["receiver.example", "other.example"] } }, "Multiple Host headers"],
-    [
-      "with the same host twice",
-      { headers: { Host: ["receiver.example", "receiver.example"] } },
-      "Multiple Host headers",
-    ],
-    [
-      "with chunks inside gzip",
-      { headers: { ...host, "Transfer-Encoding": "gzip, chunked" }, body: chunk("") },
-      "Unsupported Transfer-Encoding",
-    ],
-    [
-      "with chunks inside gzip, in two headers",
-      { headers: { ...host, "Transfer-Encoding": ["gzip", "chunked"] }, body: chunk("") },
-      "Unsupported Transfer-Encoding",
-    ],
+    ["with the same host twice", { headers: { Host: ["a.example", "a.example"] } }, "Multiple Host headers"],
+    ["with chunks inside gzip", coded("gzip, chunked"), "Unsupported Transfer-Encoding"],
+    ["with chunks inside gzip, in two headers", coded(["gzip", "chunked"]), "Unsupported Transfer-Encoding"],
     ["of HTTP/1.0 with chunks", { version: "HTTP/1.0", headers: { ...host, ...chunked }, body: chunk("") }, chunksIn10],
   ])("%s is answered 400, and the connection is closed", async (_what, request, reason) => {
     const { url, delivered, log } = await openListener();

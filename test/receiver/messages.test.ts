@@ -105,43 +105,21 @@ test("Invalid options of launch", async () => {
   ).toMatchSnapshot();
 });
 
+// The tests of the checks contain the other answers.
 test("Answers to deliveries", async () => {
-  const server = createServer({ bodyLimit: 20_000 });
-  server.webhook("retrain", () => {});
+  const server = createServer();
   server.webhook("fails", () => {
     throw new Error("no GPU");
   });
-  server.webhook("slow", { timeout: 5 }, () => new Promise(() => {}));
-  server.webhook("bigint", () => ({ count: 1n }));
-  const answers: Record<string, string> = {};
-  const valid = { endpoint: "retrain", payload, secret: "s3cret" };
-  const requests: Record<string, Request> = {
-    "no secret": deliveryRequest({ ...valid, secret: undefined }),
-    "wrong secret": deliveryRequest({ ...valid, secret: "wrong" }),
-    "unknown endpoint": deliveryRequest({ ...valid, endpoint: "retrian" }),
-    "unknown path": new Request("http://localhost/nowhere"),
-    "another method": new Request(deliveryRequest(valid).url, { method: "PUT" }),
-    "another media type": changed({ headers: { "content-type": "text/plain" } }),
-    "compressed body": changed({ headers: { "content-encoding": "gzip" } }),
-    "body too large": changed({ body: JSON.stringify({ ...payload, extra: "x".repeat(30_000) }) }),
-    "body that is not JSON": changed({ body: "{" }),
-    "body nested too deep": changed({ body: "[".repeat(2_000) + "]".repeat(2_000) }),
-    "payload without fields": changed({ body: "{}" }),
-    "payload with invalid fields": changed({ body: JSON.stringify({ ...payload, event: { action: 1 }, repo: 2 }) }),
-    "handler that throws": deliveryRequest({ ...valid, endpoint: "fails" }),
-    "handler that times out": deliveryRequest({ ...valid, endpoint: "slow" }),
-    "result that is not JSON": deliveryRequest({ ...valid, endpoint: "bigint" }),
+  const answerTo = async (sent: unknown) => {
+    const response = await server.fetch(deliveryRequest({ endpoint: "fails", payload: sent, secret: "s3cret" }));
+    return `${response.status} ${await response.text()}`;
   };
-  function changed({ headers, body }: { headers?: Record<string, string>; body?: string }): Request {
-    const request = deliveryRequest(valid);
-    for (const [name, value] of Object.entries(headers ?? {})) request.headers.set(name, value);
-    return new Request(request, { body: body ?? JSON.stringify(payload) });
-  }
-  for (const [name, request] of Object.entries(requests)) {
-    const response = await server.fetch(request);
-    answers[name] = `${response.status} ${await response.text()}`;
-  }
-  expect(answers).toMatchSnapshot();
+  expect({
+    "handler that throws": await answerTo(payload),
+    "payload without fields": await answerTo({}),
+    "payload with invalid fields": await answerTo({ ...payload, event: { action: 1 }, repo: 2 }),
+  }).toMatchSnapshot();
 });
 
 test("Invalid results of handlers", async () => {

@@ -85,24 +85,17 @@ describe("receive", () => {
   });
 
   test.each([
-    ["no endpoint", [], {}, { code: "ENDPOINT_REQUIRED" }],
-    [
-      "several endpoints",
-      ["first", "second"],
-      {},
-      { code: "ENDPOINT_REQUIRED", message: expect.stringContaining('endpoint: "first"') },
-    ],
-    [
-      "an unknown endpoint",
-      ["first", "second"],
-      { endpoint: "third" },
-      { code: "ENDPOINT_UNKNOWN", message: 'Unknown endpoint "third". Valid endpoints: first, second.' },
-    ],
-    ["none of any name", [], { endpoint: "third" }, { code: "ENDPOINT_UNKNOWN" }],
-  ])("rejects a call with %s", async (_what, names, options, expected) => {
+    ["no endpoint", [], {}, "ENDPOINT_REQUIRED", /./],
+    ["several endpoints", ["a", "b"], {}, "ENDPOINT_REQUIRED", /endpoint: "a"/],
+    ["an unknown endpoint", ["a", "b"], { endpoint: "c" }, "ENDPOINT_UNKNOWN", /"c"\. Valid endpoints: a, b\.$/],
+    ["none of any name", [], { endpoint: "c" }, "ENDPOINT_UNKNOWN", /no endpoints/],
+  ])("rejects a call with %s", async (_what, names, options, code, message) => {
     const server = new WebhooksServer({ logger: createMemoryLogger() });
     for (const name of names) server.webhook(name, () => {});
-    await expect(server.receive(payload, options)).rejects.toMatchObject(expected);
+    await expect(server.receive(payload, options)).rejects.toMatchObject({
+      code,
+      message: expect.stringMatching(message),
+    });
   });
 
   test("rejects an invalid payload with the invalid paths", async () => {

@@ -324,17 +324,13 @@ async function openServer() {
   return { ...opened, refused, refuse };
 }
 
+const background = { endpoint: "background" };
+
 test.for([
   ["a wrong secret", { secret: "Wrong-5ecret-71" }, "inline", 403, "SECRET_INVALID"],
   ["no secret", { secret: undefined }, "inline", 401, "SECRET_MISSING"],
   ["an invalid payload", { payload: { repo: 7 } }, "inline", 422, "PAYLOAD_INVALID"],
-  [
-    "an invalid payload of a background endpoint",
-    { endpoint: "background", payload: {} },
-    "background",
-    422,
-    "PAYLOAD_INVALID",
-  ],
+  ["an invalid payload in the background", { ...background, payload: {} }, "background", 422, "PAYLOAD_INVALID"],
   ["a large body", { payload: payloadOf("a".repeat(9_000)) }, "inline", 413, "BODY_TOO_LARGE"],
   ["an unknown endpoint", { endpoint: "retrian" }, "retrian", 404, "ENDPOINT_UNKNOWN"],
 ] as const)("A delivery with %s is listed with its reason", async ([, request, endpoint, status, code], { expect }) => {

@@ -154,11 +154,7 @@ describe("The watch and domains of an endpoint", () => {
     ["no text", { watch: { type: "org", name: "acme" } }, "Use type:name"],
     ["a mistyped domain", { domains: ["discusion"] }, 'Did you mean "discussion"?'],
     ["no domain", { domains: [] }, 'Option "domains" is empty'],
-    [
-      "a domain of which the scope takes nothing",
-      { scope: "repo.content", domains: ["discussion"] },
-      "set it to repo.",
-    ],
+    ["a domain without the scope", { scope: "repo.content", domains: ["discussion"] }, "set it to repo."],
   ])("is refused at registration, with what to write, where it is %s", (_what, options, remedy) => {
     expect(() => detailsOf(options)).toThrow(
       expect.objectContaining({ code: "OPTION_INVALID", message: expect.stringContaining(remedy) }),
