@@ -2,7 +2,9 @@
 
 import type { Browser, BrowserContextOptions, Locator, Page, Route } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { WebhooksServer } from "../../../src/index.ts";
 import { expectAccessible, launchBrowser, looks, wide } from "../../support/browser.ts";
+import { createMemoryLogger } from "../../support/memory-logger.ts";
 import { answer, fullInfo, hostileInfo, hostileTexts, servePages, sixInfo } from "./sample-info.ts";
 
 const large = { width: 1920, height: 1080 };
@@ -215,6 +217,32 @@ describe("In a frame", () => {
     await expect.poll(() => complaints.splice(0)).toEqual([expect.stringContaining("frame-ancestors")]);
     expect(await page.frameLocator("iframe").getByRole("heading").count()).toBe(0);
   });
+});
+
+test("The console of a launched server opens in a new tab, below the prefix, also from a frame", async () => {
+  await using launched = new WebhooksServer({
+    ...{ logger: createMemoryLogger(), secret: "s3cret", inbox: "sqlite::memory:", basePath: "/hub" },
+  });
+  for (const background of [false, true]) launched.webhook(`background-${background}`, { background }, () => "done");
+  const { url } = await launched.launch({ port: 0, host: "127.0.0.1", handleSignals: false });
+  // The content security policy of the landing page allows no frames in it.
+  const page = await open(`${url}/hub/health`);
+  page.on("requestfailed", (request) => complaints.push(request.url()));
+  page.on("response", (response) => {
+    if (response.status() >= 400) complaints.push(`${response.status()} ${response.url()}`);
+  });
+  await page.evaluate(() => {
+    const frame = Object.assign(document.createElement("iframe"), { src: "./", width: "1000", height: "600" });
+    document.body.append(frame);
+  });
+  const frame = page.frameLocator("iframe");
+  await frame.getByRole("heading", { name: "2 endpoints, ready" }).waitFor();
+  const opening = page.waitForEvent("popup");
+  await frame.getByRole("navigation").getByRole("link", { name: "Console" }).click();
+  const tab = await opening;
+  await tab.waitForLoadState();
+  expect(tab.url()).toContain(`${url}/hub/_console/`);
+  expect(await tab.title()).toContain("hub-webhooks");
 });
 
 /** Whether the whole element is visible without scrolling. */

@@ -5,7 +5,7 @@ import { scopes } from "../../../src/payload/names.ts";
 import { parsePayload } from "../../../src/payload/parse.ts";
 import { landingPage } from "../../../src/receiver/landing/landing-page.ts";
 import { doneSteps, firstDeliveryCommand, nextSteps } from "../../../src/receiver/landing/steps.ts";
-import type { LandingInfo } from "../../../src/receiver/options.ts";
+import type { LandingActivity, LandingEndpoint, LandingInfo } from "../../../src/receiver/options.ts";
 import { deliveryRequest, webhookPayload } from "../../../src/testing.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 import {
@@ -31,42 +31,25 @@ async function sectionOf(info: LandingInfo): Promise<string> {
 }
 
 describe("The next steps", () => {
+  const one = (changes: Partial<LandingEndpoint>) => ({ endpoints: [sampleEndpoint(changes)] });
+  const missing = sampleEndpoint({ registration: "missing" });
+  const failed = { ...registered, last: { outcome: "failed", at } } as const;
+  const queued = (queue: LandingActivity["queue"]) => ({ activity: { hours: sampleHours(1), queue } });
+  const dead = queued({ queued: 0, running: 0, dead: 2 });
+
   test.each<[string, Partial<LandingInfo>, string[]]>([
     ["of a new server", { endpoints: [], secretIsSet: false }, ["secret", "endpoint"]],
     ["of a server with a secret and no endpoint", { endpoints: [] }, ["endpoint"]],
     ["before the first delivery", {}, ["register", "first-delivery"]],
     ["on this machine", { baseUrl: "http://127.0.0.1:7860" }, ["public-url", "first-delivery"]],
     ["on localhost", { baseUrl: "http://localhost:7860/hub" }, ["public-url", "first-delivery"]],
-    ["of a registered server", { endpoints: [sampleEndpoint({ registration: "registered" })] }, ["first-delivery"]],
-    [
-      "of a server that only received a test delivery",
-      { endpoints: [sampleEndpoint({ deliveries: 1, lastDay: 1 })] },
-      ["register"],
-    ],
-    [
-      "of a server with an endpoint without a webhook",
-      { endpoints: [registered, sampleEndpoint({ registration: "missing" })] },
-      ["register"],
-    ],
+    ["of a registered server", one({ registration: "registered" }), ["first-delivery"]],
+    ["of a server that only received a test delivery", one({ deliveries: 1, lastDay: 1 }), ["register"]],
+    ["of a server with an endpoint without a webhook", { endpoints: [registered, missing] }, ["register"]],
     ["of a registered server that received a delivery", { endpoints: [registered] }, []],
-    [
-      "of a server with dead deliveries",
-      {
-        endpoints: [{ ...registered, background: true, last: { outcome: "failed", at } }],
-        activity: { hours: sampleHours(1), queue: { queued: 0, running: 0, dead: 2 } },
-      },
-      ["dead"],
-    ],
-    [
-      "of a server whose inbox does not respond",
-      { endpoints: [registered], activity: { hours: sampleHours(1), queue: "unknown" } },
-      ["inbox"],
-    ],
-    [
-      "of a server whose inline endpoint failed",
-      { endpoints: [{ ...registered, last: { outcome: "failed", at } }] },
-      ["failed"],
-    ],
+    ["of a server with dead deliveries", { endpoints: [{ ...failed, background: true }], ...dead }, ["dead"]],
+    ["of a server whose inbox does not respond", { endpoints: [registered], ...queued("unknown") }, ["inbox"]],
+    ["of a server whose inline endpoint failed", { endpoints: [failed] }, ["failed"]],
     ["near the limit", { endpoints: [{ ...registered, lastDay: 800 }] }, ["daily-limit"]],
     ["below the limit", { endpoints: [{ ...registered, lastDay: 799 }] }, []],
   ])("%s", async (_what, changes, steps) => {
@@ -74,8 +57,7 @@ describe("The next steps", () => {
   });
 
   test("do not ask for a first delivery while the inbox contains deliveries from before a restart", () => {
-    const activity = { hours: sampleHours(1), queue: { queued: 3, running: 0, dead: 0 } };
-    expect(idsOf(sampleInfo({ activity }))).toEqual(["register"]);
+    expect(idsOf(sampleInfo(queued({ queued: 3, running: 0, dead: 0 })))).toEqual(["register"]);
   });
 
   test("are in the order in which to take them", () => {

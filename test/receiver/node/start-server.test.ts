@@ -80,12 +80,14 @@ describe("A launched server", () => {
     expect(logger.text()).not.toContain("The server is ready");
   });
 
-  test("launches once for several calls, concurrent or later", async () => {
-    const { server, readyLines } = createReceiver();
+  test("prepares itself and launches once for several calls, concurrent or later", async () => {
+    const { server, logger, readyLines } = createReceiver();
+    await Promise.all([server.ready(), server.ready()]);
     const [first, second] = await Promise.all([server.launch(anyPort), server.launch({ ...anyPort, port: 1 })]);
     expect(second).toEqual(first);
     expect(await server.launch(anyPort)).toEqual(first);
     expect(readyLines()).toHaveLength(1);
+    expect(logger.lines.filter(({ msg }) => msg.includes("secret is set"))).toHaveLength(1);
   });
 
   test("answers at the URL that launch() returns, and is closed at the end of an `await using`", async () => {
@@ -118,14 +120,6 @@ describe("A launched server", () => {
     expect(countListeners()).toEqual(before.map((count) => count + added));
     await server.close();
     expect(countListeners()).toEqual(before);
-  });
-
-  test("prepares itself once for several calls of ready() and launch()", async () => {
-    const { server, logger } = createReceiver();
-    await Promise.all([server.ready(), server.ready()]);
-    await server.ready();
-    await server.launch(anyPort);
-    expect(logger.lines.filter(({ msg }) => msg.includes("secret is set"))).toHaveLength(1);
   });
 
   const page = requestBytes({ method: "GET", path: "/health", headers: { Host: "localhost" } });
