@@ -18,8 +18,8 @@ const logger = createMemoryLogger();
 
 /** Called when a tunnel is closed. */
 const tunnelCloses = vi.hoisted(() => vi.fn());
-/** Loses the tunnel that was opened last, for its listeners. */
-const openedTunnel = vi.hoisted(() => ({ lose: (_error: WebhookError) => {} }));
+/** Loses the tunnel that was opened last, for its listeners. `onOpened` is called before the server receives it. */
+const openedTunnel = vi.hoisted(() => ({ lose: (_error: WebhookError) => {}, onOpened: () => {} }));
 
 vi.mock(import("../../../src/tunnel/tunnel.ts"), async (importOriginal) => {
   const original = await importOriginal();
@@ -41,6 +41,7 @@ vi.mock(import("../../../src/tunnel/tunnel.ts"), async (importOriginal) => {
         };
       };
       openedTunnel.lose = (error) => listeners.emit("down", error);
+      openedTunnel.onOpened();
       return opened;
     },
   };
@@ -48,6 +49,7 @@ vi.mock(import("../../../src/tunnel/tunnel.ts"), async (importOriginal) => {
 
 afterEach(() => {
   vi.restoreAllMocks();
+  openedTunnel.onOpened = () => {};
   logger.lines.length = 0;
 });
 
@@ -366,6 +368,16 @@ describe("A server launched with a tunnel", () => {
     expect(publicUrl).toBe(url);
     await expect(deliver(url)).rejects.toThrow();
     expect(logger.text()).not.toContain("The server is ready");
+    expect(logger.text()).not.toContain("webhook secret is set");
+  });
+
+  test("does not report its secret if it is closed when the tunnel has just opened", async () => {
+    await using host = await startLocaltunnelServer();
+    const server = serverWithSecret("s3cret-of-ours");
+    openedTunnel.onOpened = () => void server.close();
+    await launchThrough(server, host);
+    await server.close();
+    expect(logger.text()).toContain("reachable through a tunnel");
     expect(logger.text()).not.toContain("webhook secret is set");
   });
 
