@@ -8,6 +8,8 @@ const createServer = () => new WebhooksServer({ logger: createMemoryLogger() });
 const dataset = webhookPayload("repo");
 const model = webhookPayload("repo", { repo: { type: "model", name: "acme/net" } });
 
+const errorOf = (code: string) => expect.objectContaining({ code });
+
 async function answerOf(server: WebhooksServer, endpoint: string, payload: unknown = dataset): Promise<unknown> {
   const response = await server.fetch(deliveryRequest({ endpoint, payload }));
   expect(response.status).toBe(200);
@@ -29,7 +31,7 @@ describe("An endpoint's name", () => {
     ...["a?b", "a#b", "a%20b", "a:b", "a\nb", "a*", "bound on_change"],
   ])("may not be %j", (name) => {
     const server = createServer();
-    expect(() => server.webhook(name, () => {})).toThrow(expect.objectContaining({ code: "ENDPOINT_NAME_INVALID" }));
+    expect(() => server.webhook(name, () => {})).toThrow(errorOf("ENDPOINT_NAME_INVALID"));
     expect(server.endpointNames).toEqual([]);
   });
 
@@ -41,7 +43,7 @@ describe("An endpoint's name", () => {
   ])("written as %j is %j and unique: the first endpoint stays registered", async (written, name) => {
     const server = createServer();
     server.webhook(written, () => "first");
-    expect(() => server.webhook(name, () => "second")).toThrow(expect.objectContaining({ code: "ENDPOINT_EXISTS" }));
+    expect(() => server.webhook(name, () => "second")).toThrow(errorOf("ENDPOINT_EXISTS"));
     expect(server.endpointNames).toEqual([name]);
     expect(await answerOf(server, name)).toBe("first");
   });
@@ -57,9 +59,7 @@ describe("An endpoint's name", () => {
   });
 
   test("must not be empty", () => {
-    expect(() => createServer().webhook("", function on_change() {})).toThrow(
-      expect.objectContaining({ code: "ENDPOINT_NAME_MISSING" }),
-    );
+    expect(() => createServer().webhook("", function on_change() {})).toThrow(errorOf("ENDPOINT_NAME_MISSING"));
   });
 
   test("is required for a method whose key is a symbol", () => {
@@ -69,7 +69,7 @@ describe("An endpoint's name", () => {
       @server.webhook()
       [secretly]() {}
     }
-    expect(() => new Bot()).toThrow(expect.objectContaining({ code: "ENDPOINT_NAME_INVALID" }));
+    expect(() => new Bot()).toThrow(errorOf("ENDPOINT_NAME_INVALID"));
   });
 });
 
@@ -125,7 +125,7 @@ describe("webhook with a handler", () => {
   test.each([undefined, null, "handler", {}])("rejects %j as a handler", (handler) => {
     const server = createServer();
     expect(() => Reflect.apply(server.webhook, undefined, ["retrain", { scope: "repo" }, handler])).toThrow(
-      expect.objectContaining({ code: "OPTION_INVALID" }),
+      errorOf("OPTION_INVALID"),
     );
     expect(server.endpointNames).toEqual([]);
   });
@@ -229,9 +229,7 @@ describe("webhook as a decorator", () => {
     const server = createServer();
     const addInitializer = vi.fn();
     const call = [() => {}, { kind, name: "on_change", addInitializer }];
-    expect(() => Reflect.apply(server.webhook(), undefined, call)).toThrow(
-      expect.objectContaining({ code: "DECORATOR_INVALID" }),
-    );
+    expect(() => Reflect.apply(server.webhook(), undefined, call)).toThrow(errorOf("DECORATOR_INVALID"));
     expect(addInitializer).not.toHaveBeenCalled();
   });
 });
