@@ -109,9 +109,9 @@ export class DeliveryPipeline {
    * catch-up are not checked.
    */
   #ignoreOwnInbox(endpoint: Endpoint, parsed: ParsedDelivery): ParsedDelivery {
+    if (!endpoint.queue || parsed.ignored !== undefined) return parsed;
     const repo = parsed.hubPayload?.repo;
-    const isOwn = repo?.type === "bucket" && repo.name === this.#parts.background.bucket;
-    if (!isOwn || !endpoint.queue || parsed.ignored !== undefined) return parsed;
+    if (repo?.type !== "bucket" || repo.name !== this.#parts.background.bucket) return parsed;
     return { ...parsed, ignored: "The event comes from the bucket that stores the inbox of this server." };
   }
 

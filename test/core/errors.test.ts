@@ -102,7 +102,7 @@ describe("The description of a thrown value", () => {
       Object.assign(new AggregateError([new Error("refused")]), { stack: 1 }),
       { name: "AggregateError", message: "refused" },
     ],
-  ])("says what it is where it is %s", (_what, thrown, described) => {
+  ])("has a name and a message where it is %s", (_what, thrown, described) => {
     expect(describeError(thrown)).toEqual(described);
   });
 
