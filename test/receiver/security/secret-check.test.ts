@@ -31,7 +31,7 @@ function delivery(headers: Record<string, string>, query = "") {
 
 const withSecret = (secret: string, query?: string) => delivery({ "x-webhook-secret": secret }, query);
 
-/** Returns the statuses of deliveries with these secrets, `undefined` sends none. */
+/** Returns the statuses of deliveries with these secrets. `undefined` sends none. */
 async function statusesOf(server: WebhooksServer, secrets: readonly (string | undefined)[], bindings?: object) {
   const requests = secrets.map((secret) => (secret === undefined ? delivery({}) : withSecret(secret)));
   return Promise.all(requests.map(async (request) => (await server.fetch(request, bindings)).status));
