@@ -105,8 +105,8 @@ export class DeliveryPipeline {
   }
 
   /**
-   * Ignores an event from the bucket of the inbox, because storing it would cause the next one. Deliveries from the console and from
-   * catch-up are not checked.
+   * Ignores an event from the bucket of the inbox, because storing it would cause the next one. Catch-up does not compare this bucket, and
+   * a delivery from the console is sent once.
    */
   #ignoreOwnInbox(endpoint: Endpoint, parsed: ParsedDelivery): ParsedDelivery {
     if (!endpoint.queue || parsed.ignored !== undefined) return parsed;
