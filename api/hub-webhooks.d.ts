@@ -1332,35 +1332,6 @@ declare const scimConfig: z.ZodMiniObject<{
 }, z.core.$loose>;
 /** The SCIM configuration of an organization. */
 type ScimConfig = z.output<typeof scimConfig>;
-/** A claim to be an author of a paper. */
-declare const paperClaim: z.ZodMiniObject<{
-  paperId: z.ZodMiniString<string>;
-  claimAuthorId: z.ZodMiniOptional<z.ZodMiniString<string>>;
-  targetUserId: z.ZodMiniOptional<z.ZodMiniString<string>>;
-}, z.core.$strip>;
-/** The result of a claim. */
-declare const paperClaimResult: z.ZodMiniObject<{
-  ok: z.ZodMiniBoolean<boolean>;
-  claimedPaperId: z.ZodMiniString<string>;
-}, z.core.$strict>;
-/** A claim to be an author of a paper. */
-type PaperClaim = z.input<typeof paperClaim>;
-/** The result of a claim. */
-type PaperClaimResult = z.output<typeof paperClaimResult>;
-/** The methods of `hub.papers` for papers (docs/reference/hub-api.md, Papers). */
-declare class HubPapers {
-  #private;
-  /**
-   * Claims that the user of the token, or the user `targetUserId`, is an author of a paper. `ok` is `true` if the Hub accepted the
-   * claim.
-   *
-   * @example
-   * ```ts
-   * const { ok } = await hub.papers.claim({ paperId: "2401.12345" });
-   * ```
-   */
-  claim(claim: PaperClaim, options?: CallOptions): Promise<PaperClaimResult>;
-}
 /** A change that a client made on the Hub. */
 interface MadeChange {
   kind: "commit" | "discussion" | "comment";
@@ -2326,6 +2297,35 @@ declare class HubSettings {
    * ```
    */
   updateWatch(change: NotificationWatchChange, options?: CallOptions): Promise<void>;
+}
+/** A claim to be an author of a paper. */
+declare const paperClaim: z.ZodMiniObject<{
+  paperId: z.ZodMiniString<string>;
+  claimAuthorId: z.ZodMiniOptional<z.ZodMiniString<string>>;
+  targetUserId: z.ZodMiniOptional<z.ZodMiniString<string>>;
+}, z.core.$strip>;
+/** The result of a claim. */
+declare const paperClaimResult: z.ZodMiniObject<{
+  ok: z.ZodMiniBoolean<boolean>;
+  claimedPaperId: z.ZodMiniString<string>;
+}, z.core.$strict>;
+/** A claim to be an author of a paper. */
+type PaperClaim = z.input<typeof paperClaim>;
+/** The result of a claim. */
+type PaperClaimResult = z.output<typeof paperClaimResult>;
+/** The methods of `hub.papers` for papers (docs/reference/hub-api.md, Papers). */
+declare class HubPapers {
+  #private;
+  /**
+   * Claims that the user of the token, or the user `targetUserId`, is an author of a paper. `ok` is `true` if the Hub accepted the
+   * claim.
+   *
+   * @example
+   * ```ts
+   * const { ok } = await hub.papers.claim({ paperId: "2401.12345" });
+   * ```
+   */
+  claim(claim: PaperClaim, options?: CallOptions): Promise<PaperClaimResult>;
 }
 /** A webhook as the Hub returns it. */
 declare const webhook$1: z.ZodMiniObject<{

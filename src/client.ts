@@ -41,7 +41,6 @@ export type {
   ResourceGroupRequest,
 } from "./hub/organizations/resource-groups.ts";
 export type { Pages } from "./hub/pages.ts";
-export type { HubPapers, PaperClaim, PaperClaimResult } from "./hub/papers.ts";
 export type { ChangedFile } from "./hub/repositories/changed-files.ts";
 export type { RepositoryCommit, RepositoryFile, RepositoryRefs } from "./hub/repositories/contents.ts";
 export type {
@@ -70,11 +69,14 @@ export type {
 } from "./hub/repositories/write-discussions.ts";
 export type { OrganizationRole, RepoRef as RepoId } from "./hub/schemas.ts";
 export type {
+  HubPapers,
   HubSettings,
   McpSettings,
   NotificationSettingsChange,
   NotificationWatchChange as WatchChange,
   NotificationWatchItem as WatchItem,
+  PaperClaim,
+  PaperClaimResult,
 } from "./hub/settings.ts";
 export type { HubFetchInit } from "./hub/transport/request.ts";
 export type { Webhook, WebhookRequest } from "./hub/webhooks/schemas.ts";

@@ -1,10 +1,15 @@
-import { maskUrl } from "../core/urls.ts";
 import type { Webhook } from "../hub/webhooks/schemas.ts";
 import { hasHiddenSecret } from "../hub/webhooks/webhooks.ts";
-import { formatWatched } from "../payload/watch.ts";
 import type { EnableStep, FieldChange, RegistrationReport, RegistrationStep, SkippedWebhook } from "./report.ts";
-import type { ManagedWebhook, WebhookFields } from "./state.ts";
-import { type DesiredWebhook, fieldsOf, isSameSet, isSameUrl, isSameWatched } from "./webhook.ts";
+import type { ManagedWebhook } from "./state.ts";
+import {
+  type DesiredWebhook,
+  fieldRules,
+  fieldsOf,
+  isSameUrl,
+  type WebhookFields,
+  webhookFieldNames,
+} from "./webhook.ts";
 
 export interface PlanInput {
   desired: readonly DesiredWebhook[];
@@ -184,32 +189,17 @@ function planEnabling({
 function findTargetChanges({ entry: { written, returned }, webhook }: Existing, wanted: DesiredWebhook): FieldChange[] {
   const found = fieldsOf(webhook);
   const desired = fieldsOf(wanted);
-  const isInSync = <Field extends keyof WebhookFields>(
-    field: Field,
-    isSame: (one: WebhookFields[Field], other: WebhookFields[Field]) => boolean,
-  ) =>
-    isSame(found[field], desired[field]) ||
-    (written !== undefined &&
+  const changesOf = <Field extends keyof WebhookFields>(field: Field): FieldChange[] => {
+    const { isSame, format } = fieldRules[field];
+    const isNormalized =
+      written !== undefined &&
       returned !== undefined &&
       isSame(written[field], desired[field]) &&
-      isSame(returned[field], found[field]));
-  const changes: FieldChange[] = [];
-  if (!isSameUrl(found.url, desired.url) && !isInSync("url", (one, other) => one === other)) {
-    const before = found.url === "" ? "none (it runs a job)" : maskUrl(found.url);
-    changes.push({ field: "url", before, after: desired.url });
-  }
-  if (!isInSync("watched", isSameWatched)) {
-    const before = formatList(formatWatched(found.watched));
-    changes.push({ field: "watched", before, after: formatList(formatWatched(desired.watched)) });
-  }
-  if (!isInSync("domains", isSameSet)) {
-    changes.push({ field: "domains", before: formatList(found.domains), after: formatList(desired.domains) });
-  }
-  return changes;
-}
-
-function formatList(texts: readonly string[]): string {
-  return [...texts].sort().join(", ");
+      isSame(returned[field], found[field]);
+    if (isNormalized || isSame(found[field], desired[field])) return [];
+    return [{ field, before: format(found[field]), after: format(desired[field]) }];
+  };
+  return webhookFieldNames.flatMap((field) => changesOf(field));
 }
 
 /**

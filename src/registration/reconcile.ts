@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { HubError } from "../core/errors.ts";
 import { optionError } from "../core/options.ts";
 import { webhooksPath } from "../core/urls.ts";
-import type { Webhook, WebhookRequest } from "../hub/webhooks/schemas.ts";
+import type { Webhook } from "../hub/webhooks/schemas.ts";
 import {
   type ControllableServer,
   type EndpointDetails,
@@ -19,6 +19,8 @@ import {
   type PendingWebhook,
   RegistrationFile,
   type RegistrationSession,
+  recordResolved,
+  resolvePending,
   type SecretHash,
   SecretHasher,
   uncertainSecret,
@@ -28,8 +30,6 @@ import {
   fieldsOf,
   type HubConnection,
   type RegisterOptions,
-  recordResolved,
-  resolvePending,
   validatePublicUrl,
   validateSecret,
 } from "./webhook.ts";
@@ -202,10 +202,7 @@ async function createWebhook(
   });
   let webhook: Webhook;
   try {
-    webhook = await client.webhooks.create(
-      { ...toRequest(step), ...(typeof secret === "string" && { secret }) },
-      { signal },
-    );
+    webhook = await client.webhooks.create({ ...written, ...(typeof secret === "string" && { secret }) }, { signal });
   } catch (error) {
     if (isRejection(error)) await file.change((draft) => removePending(draft, key));
     throw error;
@@ -225,7 +222,8 @@ async function updateWebhook(
   if (!wanted) return;
   if (unreadableSecretIds.has(id)) throw secretUnreadable(id);
   // The Hub replaces the whole webhook. If `secret` is omitted, the client sends the webhook's current secret.
-  const changes = { ...toRequest(wanted), ...(secret !== undefined && { secret }) };
+  const written = fieldsOf(wanted);
+  const changes = { ...written, ...(secret !== undefined && { secret }) };
   const former = file.read().webhooks.find((managed) => managed.id === id)?.secret;
   const isSecretRecorded = former !== undefined && planned.some(({ field }) => field === "secret");
   // Otherwise, if the response is lost and the change is then undone, the former hash would match.
@@ -237,7 +235,7 @@ async function updateWebhook(
     if (isSecretRecorded && isRejection(error)) await file.change((draft) => setSecret(draft, { id, secret: former }));
     throw error;
   }
-  const entry = { id, endpoint, written: fieldsOf(wanted), returned: fieldsOf(webhook), session };
+  const entry = { id, endpoint, written, returned: fieldsOf(webhook), session };
   const newSecret = secret === undefined ? {} : { secret: await hasher.hash() };
   await file.change((draft) => {
     const previous = draft.webhooks.find((managed) => managed.id === id)?.secret;
@@ -262,10 +260,6 @@ export async function deleteWebhook(
   await file.change((draft) => {
     draft.webhooks = draft.webhooks.filter(({ id }) => id !== webhookId);
   });
-}
-
-function toRequest({ url, watched, domains }: DesiredWebhook): Pick<WebhookRequest, "url" | "watched" | "domains"> {
-  return { url, watched: watched.map(({ type, name }) => ({ type, name })), domains: [...domains] };
 }
 
 function putWebhook(state: HubState, webhook: ManagedWebhook): void {

@@ -9,6 +9,8 @@ import { messageOf, readOwnField } from "../core/describe.ts";
 import { WebhookError } from "../core/errors.ts";
 import { checkPrivateFolder, isBusy, makePrivateFolder, syncFolder } from "../core/files.ts";
 import { loadOnce } from "../core/time.ts";
+import type { Webhook } from "../hub/webhooks/schemas.ts";
+import { fieldsOf, isSameUrl, isSameWatched, webhookFields } from "./webhook.ts";
 
 // An `import` would fail in old versions of Node before `errors.ts` can say which version is required.
 const sqlite = process.getBuiltinModule("node:sqlite");
@@ -109,11 +111,6 @@ export class SecretHasher {
   }
 }
 
-const watched = z.array(z.strictObject({ type: z.string(), name: z.string() }));
-
-/** The fields of a webhook that determine the deliveries and their destination. */
-const webhookFields = z.strictObject({ url: z.string(), watched, domains: z.array(z.string()) });
-
 /** The process that owns a temporary webhook. */
 const registrationSession = z.strictObject({
   id: z.string().check(z.minLength(1)),
@@ -153,9 +150,68 @@ const registrationState = z.strictObject({ version: z.literal(1), hubs: z.record
 export type ManagedWebhook = z.output<typeof managedWebhook>;
 export type PendingWebhook = z.output<typeof pendingWebhook>;
 export type RegistrationSession = z.output<typeof registrationSession>;
-export type WebhookFields = z.output<typeof webhookFields>;
 export type HubState = z.output<typeof hubState>;
 type RegistrationState = z.output<typeof registrationState>;
+
+/** How long an interrupted request can still create a webhook. */
+const maxCreationMs = 10 * 60_000;
+
+interface ResolvedCreation {
+  pending: PendingWebhook;
+  /** The created webhook. Absent if the Hub did not create a webhook. */
+  created?: ManagedWebhook;
+}
+
+/**
+ * Finds the outcomes of interrupted creations, for example after a crash. A webhook was created if the Hub lists a
+ * webhook with the same URL and watched items that did not exist before. Otherwise, a creation remains unresolved for
+ * 10 minutes, because the Hub can still create the webhook during this time.
+ */
+export function resolvePending({
+  pending,
+  state,
+  listed,
+  now,
+}: {
+  pending: readonly PendingWebhook[];
+  state: HubState;
+  listed: readonly Webhook[];
+  /** The current time in milliseconds since the epoch. */
+  now: number;
+}): ResolvedCreation[] {
+  const assigned = new Set(state.webhooks.map(({ id }) => id));
+  const resolved: ResolvedCreation[] = [];
+  for (const entry of pending) {
+    const webhook = listed.find((candidate) => !assigned.has(candidate.id) && isCreatedFrom(entry, candidate));
+    if (webhook) {
+      assigned.add(webhook.id);
+      const { endpoint, secret, written, session } = entry;
+      const returned = fieldsOf(webhook);
+      resolved.push({ pending: entry, created: { id: webhook.id, endpoint, secret, written, returned, session } });
+    } else if (now - Date.parse(entry.startedAt) > maxCreationMs) {
+      resolved.push({ pending: entry });
+    }
+  }
+  return resolved;
+}
+
+/** Removes resolved creations from `pending`, and records the created webhooks as managed. */
+export function recordResolved(state: HubState, resolved: readonly ResolvedCreation[]): void {
+  const keys = new Set(resolved.map(({ pending }) => pending.key));
+  state.pending = state.pending.filter(({ key }) => !keys.has(key));
+  for (const { created } of resolved) {
+    if (created && !state.webhooks.some(({ id }) => id === created.id)) state.webhooks.push(created);
+  }
+}
+
+function isCreatedFrom({ written, existingIds }: PendingWebhook, { id, url, watched }: Webhook): boolean {
+  return (
+    !existingIds.includes(id) &&
+    url !== undefined &&
+    isSameUrl(url, written.url) &&
+    isSameWatched(watched, written.watched)
+  );
+}
 
 const defaultPath = join(".hub-webhooks", "registrations.json");
 

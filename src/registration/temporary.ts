@@ -4,8 +4,15 @@ import { optionError } from "../core/options.ts";
 import { isLoopbackHost } from "../core/urls.ts";
 import { deleteWebhook, type ReconcileOptions, reconcileWebhooks } from "./reconcile.ts";
 import type { RegistrationReport } from "./report.ts";
-import { type ManagedWebhook, type PendingWebhook, RegistrationFile, type RegistrationSession } from "./state.ts";
-import { type HubConnection, recordResolved, resolvePending, validatePublicUrl, validateSecret } from "./webhook.ts";
+import {
+  type ManagedWebhook,
+  type PendingWebhook,
+  RegistrationFile,
+  type RegistrationSession,
+  recordResolved,
+  resolvePending,
+} from "./state.ts";
+import { type HubConnection, validatePublicUrl, validateSecret } from "./webhook.ts";
 
 const aliveTimeoutMs = 5_000;
 

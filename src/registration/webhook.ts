@@ -1,10 +1,9 @@
+import * as z from "zod/mini";
 import { optionError } from "../core/options.ts";
-import { isLoopbackHost, readBaseUrl } from "../core/urls.ts";
-import type { Webhook } from "../hub/webhooks/schemas.ts";
+import { isLoopbackHost, maskUrl, readBaseUrl } from "../core/urls.ts";
 import type { HubWebhooks } from "../hub/webhooks/webhooks.ts";
 import { formatWatched, type Watched } from "../payload/watch.ts";
 import type { EndpointDetails } from "../receiver/control.ts";
-import type { HubState, ManagedWebhook, PendingWebhook, WebhookFields } from "./state.ts";
 
 /** The webhook that an endpoint declares, with the same fields as a webhook on the Hub. */
 export interface DesiredWebhook {
@@ -89,10 +88,41 @@ export interface HubConnection {
 }
 
 /**
- * Returns the fields of a webhook that determine the deliveries and their destination. The URL is empty for a webhook
- * that runs a job.
+ * The fields of a webhook that determine the deliveries and their destination. A new field also needs a rule in `fieldRules` and a
+ * value in `fieldsOf`, and is then compared, sent, recorded, and reported.
  */
-export function fieldsOf({ url = "", watched, domains }: Webhook | DesiredWebhook): WebhookFields {
+export const webhookFields = z.strictObject({
+  url: z.string(),
+  watched: z.array(z.strictObject({ type: z.string(), name: z.string() })),
+  domains: z.array(z.string()),
+});
+export type WebhookFields = z.output<typeof webhookFields>;
+
+/** The names of the fields. */
+export const webhookFieldNames: readonly (keyof WebhookFields)[] = z.keyof(webhookFields).options;
+
+/** How the values of a field are compared and shown. */
+interface FieldRules<Value> {
+  isSame: (one: Value, other: Value) => boolean;
+  format: (value: Value) => string;
+}
+
+export const fieldRules: { readonly [Field in keyof WebhookFields]: FieldRules<WebhookFields[Field]> } = {
+  url: { isSame: isSameUrl, format: (url) => (url === "" ? "none (it runs a job)" : maskUrl(url)) },
+  watched: { isSame: isSameWatched, format: (watched) => formatList(formatWatched(watched)) },
+  domains: { isSame: isSameSet, format: formatList },
+};
+
+/** Returns the fields of a webhook, which are also the fields of a request. The URL is empty for a webhook that runs a job. */
+export function fieldsOf({
+  url = "",
+  watched,
+  domains,
+}: {
+  url?: string | undefined;
+  watched: readonly Watched[];
+  domains: readonly string[];
+}): WebhookFields {
   return { url, watched: watched.map(({ type, name }) => ({ type, name })), domains: [...domains] };
 }
 
@@ -114,66 +144,10 @@ export function isSameWatched(one: readonly Watched[], other: readonly Watched[]
 }
 
 /** Whether both lists contain the same values. The order and duplicates do not matter. */
-export function isSameSet(one: readonly string[], other: readonly string[]): boolean {
+function isSameSet(one: readonly string[], other: readonly string[]): boolean {
   return one.every((text) => other.includes(text)) && other.every((text) => one.includes(text));
 }
 
-/** How long an interrupted request can still create a webhook. */
-const maxCreationMs = 10 * 60_000;
-
-interface ResolvedCreation {
-  pending: PendingWebhook;
-  /** The created webhook. Absent if the Hub did not create a webhook. */
-  created?: ManagedWebhook;
-}
-
-/**
- * Finds the outcomes of interrupted creations, for example after a crash. A webhook was created if the Hub lists a
- * webhook with the same URL and watched items that did not exist before. Otherwise, a creation remains unresolved for
- * 10 minutes, because the Hub can still create the webhook during this time.
- */
-export function resolvePending({
-  pending,
-  state,
-  listed,
-  now,
-}: {
-  pending: readonly PendingWebhook[];
-  state: HubState;
-  listed: readonly Webhook[];
-  /** The current time in milliseconds since the epoch. */
-  now: number;
-}): ResolvedCreation[] {
-  const assigned = new Set(state.webhooks.map(({ id }) => id));
-  const resolved: ResolvedCreation[] = [];
-  for (const entry of pending) {
-    const webhook = listed.find((candidate) => !assigned.has(candidate.id) && isCreatedFrom(entry, candidate));
-    if (webhook) {
-      assigned.add(webhook.id);
-      const { endpoint, secret, written, session } = entry;
-      const returned = fieldsOf(webhook);
-      resolved.push({ pending: entry, created: { id: webhook.id, endpoint, secret, written, returned, session } });
-    } else if (now - Date.parse(entry.startedAt) > maxCreationMs) {
-      resolved.push({ pending: entry });
-    }
-  }
-  return resolved;
-}
-
-/** Removes resolved creations from `pending`, and records the created webhooks as managed. */
-export function recordResolved(state: HubState, resolved: readonly ResolvedCreation[]): void {
-  const keys = new Set(resolved.map(({ pending }) => pending.key));
-  state.pending = state.pending.filter(({ key }) => !keys.has(key));
-  for (const { created } of resolved) {
-    if (created && !state.webhooks.some(({ id }) => id === created.id)) state.webhooks.push(created);
-  }
-}
-
-function isCreatedFrom({ written, existingIds }: PendingWebhook, { id, url, watched }: Webhook): boolean {
-  return (
-    !existingIds.includes(id) &&
-    url !== undefined &&
-    isSameUrl(url, written.url) &&
-    isSameWatched(watched, written.watched)
-  );
+function formatList(texts: readonly string[]): string {
+  return [...texts].sort().join(", ");
 }

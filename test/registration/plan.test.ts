@@ -1,8 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Webhook } from "../../src/client.ts";
 import { type PlanInput, planSteps } from "../../src/registration/plan.ts";
-import type { HubState, PendingWebhook } from "../../src/registration/state.ts";
-import { recordResolved, resolvePending } from "../../src/registration/webhook.ts";
+import { type HubState, type PendingWebhook, recordResolved, resolvePending } from "../../src/registration/state.ts";
 
 const [first, second] = ["654bbbc16f2ec14d77f109c1", "654bbbc16f2ec14d77f109c2"];
 const url = "https://bot.example/webhooks/retrain";

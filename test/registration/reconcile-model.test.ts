@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { HubError, type Webhook, type WebhookRequest } from "../../src/client.ts";
 import { type ReconcileOptions, reconcileWebhooks } from "../../src/registration/reconcile.ts";
 import { type HubState, RegistrationFile } from "../../src/registration/state.ts";
-import type { HubConnection } from "../../src/registration/webhook.ts";
+import { fieldsOf, type HubConnection } from "../../src/registration/webhook.ts";
 
 /*
  * Random sequences of registrations whose endpoints and URL change, on a Hub that loses answers, applies requests late, and is changed
@@ -29,8 +29,8 @@ class ModelHub {
     webhooks: {
       list: async () => structuredClone([...this.all.values()]),
       create: async (request) => this.#change(() => this.create(request)),
-      update: async (id, { url, watched = [], domains = [] }) =>
-        this.#change(() => this.#put({ ...this.#get(id), ...(url !== undefined && { url }), watched, domains })),
+      update: async (id, changes) =>
+        this.#change(() => this.#put({ ...this.#get(id), ...fieldsOf({ ...this.#get(id), ...changes }) })),
       enable: async (id) => this.#change(() => this.#put({ ...this.#get(id), disabled: false })),
       delete: async (id) => this.#change(() => void (this.#get(id) && this.all.delete(id))),
     },
@@ -42,10 +42,10 @@ class ModelHub {
     this.#calls = 0;
   }
 
-  create({ url, watched, domains }: WebhookRequest): Webhook {
+  create(request: WebhookRequest): Webhook {
     this.#created += 1;
     const id = this.#created.toString(16).padStart(24, "0");
-    return this.#put({ id, disabled: false, ...(url !== undefined && { url }), watched: [...watched], domains });
+    return this.#put({ id, disabled: false, ...fieldsOf(request) });
   }
 
   applyLate(): void {

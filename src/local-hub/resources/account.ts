@@ -10,13 +10,16 @@ import {
   type Whoami,
   whoami,
 } from "../../hub/account.ts";
-import { type PaperClaimResult, paperClaim, paperClaimResult, paperOperations } from "../../hub/papers.ts";
 import {
   type McpSettings,
   mcpSettings,
   notificationSettingsChange,
   notificationWatchChange,
   notificationWatchItem,
+  type PaperClaimResult,
+  paperClaim,
+  paperClaimResult,
+  paperOperations,
   settingsOperations,
 } from "../../hub/settings.ts";
 import { findUserById } from "../access.ts";

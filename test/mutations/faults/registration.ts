@@ -45,14 +45,14 @@ export const faults: readonly Fault[] = [
   },
   {
     name: "a webhook whose creation was interrupted is not found, and another one is created",
-    file: "src/registration/webhook.ts",
+    file: "src/registration/state.ts",
     find: "!existingIds.includes(id) &&",
     replace: "existingIds.includes(id) &&",
     tests: ["test/registration/reconcile-model.test.ts"],
   },
   {
     name: "a webhook that the Hub creates minutes after an interrupted request stays forever",
-    file: "src/registration/webhook.ts",
+    file: "src/registration/state.ts",
     find: "now - Date.parse(entry.startedAt) > maxCreationMs",
     replace: "now - Date.parse(entry.startedAt) >= 0",
     tests: ["test/registration/reconcile-model.test.ts"],
