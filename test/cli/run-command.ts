@@ -118,3 +118,17 @@ export async function payloadOf(argv: readonly string[], options: RunOptions = {
   if (exitCode !== 0) throw new Error(stderr);
   return JSON.parse(stdout).payload;
 }
+
+/** Returns the help of the command with this name and of its subcommands, by name such as `deliveries list`. */
+export async function readHelps(name = ""): Promise<Map<string, string>> {
+  const { stdout } = await runCommand([...name.split(" ").filter((word) => word !== ""), "--help"]);
+  const helps = new Map([[name, stdout]]);
+  // Only command groups have lines that start with a word.
+  for (const [, list = ""] of stdout.matchAll(/\n(?!Arguments|Examples?)[A-Z][a-z ]*:\n(.*?)\n(?=\n|$)/gs)) {
+    for (const [, part = ""] of list.matchAll(/^ {2}(\w[\w-]*)/gm)) {
+      if (part === "help") continue;
+      for (const entry of await readHelps(`${name} ${part}`.trim())) helps.set(...entry);
+    }
+  }
+  return helps;
+}

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { renderErrors } from "../../docs/scripts/errors.ts";
+import { HubClient } from "../../src/client.ts";
 import { WebhooksServer } from "../../src/index.ts";
 import { deliveryRequest, webhookPayload } from "../../src/testing.ts";
 import { createMemoryLogger } from "../support/memory-logger.ts";
@@ -51,6 +52,20 @@ describe("The page of options lists", () => {
     expect(fields.length).toBeGreaterThan(3);
     expect(optionsIn(text).sort()).toEqual([...fields].sort());
   });
+});
+
+/** Returns the methods of an area of a client, such as `hub.webhooks`, and of its parts. */
+function methodsOf(name: string, area: object): [string, string[]][] {
+  const methods = Object.getOwnPropertyNames(Object.getPrototypeOf(area)).filter((method) => method !== "constructor");
+  const parts = Object.entries(area).filter(([, part]) => typeof part === "object");
+  return [[name, methods.sort()], ...parts.flatMap(([part, value]) => methodsOf(`${name}.${part}`, value))];
+}
+
+test("The guide to webhooks lists every method of a client", () => {
+  const rows = readPage("docs/guides/manage-webhooks.md").matchAll(/^\| `(hub[\w.]*)` \| (.*) \|$/gm);
+  const listed = [...rows].map(([, area = "", methods = ""]) => [area, methods.match(/\w+/g)?.sort()]);
+  const hub = new HubClient({ token: "hf_local" });
+  expect(listed.sort()).toEqual(methodsOf("hub", hub).sort());
 });
 
 test("The page of errors joins the lines of a doc comment", () => {

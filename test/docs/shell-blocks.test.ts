@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { runCommand } from "../cli/run-command.ts";
+import { readHelps } from "../cli/run-command.ts";
 import { root } from "../support/project-folder.ts";
 import { type Block, commandsOf, pages, readBlocks, readPage, reasonsNotToRun, shellLanguages } from "./doc-page.ts";
 
@@ -13,20 +13,7 @@ const optionsOfNpm: readonly string[] = ["--save-exact"];
 
 /** The options in the help of each command, by command name such as `deliveries list`. */
 const known = new Map<string, ReadonlySet<string>>();
-
-/** Reads the help of a command and its subcommands, starting with `hub-webhooks`. */
-async function readHelp(words: readonly string[]): Promise<void> {
-  const { stdout } = await runCommand([...words, "--help"]);
-  known.set(words.join(" "), new Set(stdout.match(/--[a-z][a-z-]*/g)));
-  // Only command groups have lines that start with a word.
-  const groups = stdout.matchAll(/\n(?!Arguments|Examples?)[A-Z][a-z ]*:\n(.*?)\n(?=\n|$)/gs);
-  for (const [, list = ""] of groups) {
-    for (const [, name = ""] of list.matchAll(/^ {2}(\w[\w-]*)/gm)) {
-      if (name !== "help") await readHelp([...words, name]);
-    }
-  }
-}
-await readHelp([]);
+for (const [name, help] of await readHelps()) known.set(name, new Set(help.match(/--[a-z][a-z-]*/g)));
 
 /** Returns the arguments of each `hub-webhooks` call in a text. */
 function callsIn(text: string): string[] {

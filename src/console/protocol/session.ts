@@ -19,6 +19,9 @@ export const consoleFeatures = [
 ] as const;
 export type ConsoleFeature = (typeof consoleFeatures)[number];
 
+/** The features of the console of a server. The console of a session forwards them to its server. */
+export const serverFeatures = ["deliveries", "endpoints", "inbox"] as const satisfies readonly ConsoleFeature[];
+
 /** The body of `POST /api/session`: the console token, or the code of a one-time sign-in link. */
 export const signInRequest = z.union([
   z.strictObject({ token: z.string().check(z.maxLength(1_000)) }),

@@ -12,6 +12,7 @@ import {
   logQuery,
   openEditorRequest,
   type StreamMessage,
+  serverFeatures,
 } from "../../console/protocol/session.ts";
 import { ConsoleAccess } from "../../console/server/access.ts";
 import { type ConsoleResource, readBody, readQuery } from "../../console/server/api.ts";
@@ -106,7 +107,7 @@ export class DevConsole {
       port,
       token: this.serverToken,
       publish: (message) => this.#events.publish(message),
-      onConnected: () => this.#events.changed("deliveries", "endpoints", "inbox"),
+      onConnected: () => this.#events.changed(...serverFeatures),
       signal: AbortSignal.any([this.#closing.signal, this.#relaying.signal]),
     });
   }
@@ -121,7 +122,7 @@ export class DevConsole {
     const { serverPort, onProblem } = this.#options;
     return new Console({
       place: "dev",
-      features: () => ["deliveries", "endpoints", "inbox", ...features, "logs", ...this.#tunnelFeature()],
+      features: () => [...serverFeatures, ...features, "logs", ...this.#tunnelFeature()],
       version: packageVersion(),
       access: this.#access,
       resources: [forwardToServer({ serverPort, token: this.serverToken }), this.#sessionApi(), ...resources],

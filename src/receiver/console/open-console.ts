@@ -1,3 +1,4 @@
+import { serverFeatures } from "../../console/protocol/session.ts";
 import { ConsoleAccess } from "../../console/server/access.ts";
 import { checksApi, deliveriesApi, endpointsApi, inboxApi } from "../../console/server/api.ts";
 import { Console } from "../../console/server/console.ts";
@@ -69,7 +70,7 @@ export function openConsole(
   const logLink = createLinkLogger(source);
   const console = new Console({
     place: "receiver",
-    features: () => ["deliveries", "endpoints", "inbox"],
+    features: () => serverFeatures,
     version: packageVersion(),
     access: new ConsoleAccess({
       token: toolToken ?? ownerCheck.token,
