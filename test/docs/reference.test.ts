@@ -1,8 +1,16 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { renderErrors } from "../../docs/scripts/errors.ts";
+import { renderHubOperations } from "../../docs/scripts/hub-operations.ts";
+import { hubChanges } from "../../scripts/contract-diff/hub-changes.ts";
 import { HubClient } from "../../src/client.ts";
+import { formatDuration } from "../../src/core/options.ts";
+import { defaultLimits } from "../../src/http-server/server.ts";
+import { auditLogTypes } from "../../src/hub/organizations/audit-log-types.ts";
+import { createRetryPolicy } from "../../src/inbox/retry.ts";
 import { WebhooksServer } from "../../src/index.ts";
+import { openApiDocument } from "../../src/local-hub/openapi.ts";
+import { routes as hubRoutes } from "../../src/local-hub/routes/index.ts";
 import { deliveryRequest, webhookPayload } from "../../src/testing.ts";
 import { createMemoryLogger } from "../support/memory-logger.ts";
 import { readPage } from "./doc-page.ts";
@@ -142,4 +150,78 @@ describe("The page of answers", () => {
     expect(documented.get("TOO_MANY_FAILURES")).toBe(String(response.status));
     expect((await server.fetch(request({}))).status).toBe(200);
   });
+});
+
+describe("The generated page of operations", () => {
+  const page = renderHubOperations();
+  /** The cells of the rows of all tables whose first cell is code, by this cell. */
+  const rows = page
+    .split("\n")
+    .filter((line) => line.startsWith("| `"))
+    .map((line) => line.split(/(?<!\\)\|/).map((cell) => cell.trim()));
+
+  test("has one row for each operation, with its error statuses", () => {
+    const { paths } = openApiDocument({ serverUrl: "http://localhost", routes: hubRoutes });
+    const documented = rows.flatMap(([, name = "", , , , errors = ""]) =>
+      /^`[A-Z]+ \//.test(name) ? [`${name.replaceAll("`", "")}: ${errors}`] : [],
+    );
+    const known = hubRoutes.map(({ method, path }) => {
+      const statuses = Object.keys(paths[path]?.[method]?.responses ?? {});
+      const errors = statuses.filter((status) => !["200", "302", "307", "401", "413"].includes(status));
+      return `${method.toUpperCase()} ${path}: ${errors.join(", ") || "–"}`;
+    });
+    expect(documented.sort()).toEqual(known.sort());
+  });
+
+  test("has a section for each schema that it links to, with fields", () => {
+    const linked = new Set([...page.matchAll(/\]\(#(\w+)\)/g)].map(([, anchor = ""]) => anchor));
+    expect(linked.size).toBeGreaterThan(30);
+    const sections = new Map(
+      page.split(/^### /m).map((section) => [section.split("\n", 1)[0]?.toLowerCase() ?? "", section]),
+    );
+    for (const anchor of linked) expect(sections.get(anchor), anchor).toMatch(/^\| `\w+\??` \| \S/m);
+  });
+
+  test("lists nested fields, limits, and every type of audit log event", () => {
+    expect(page).toContain("| `watched[].name` | string | at least 1 character |");
+    expect(page).toContain("| `name` | string | 1 to 200 characters |");
+    for (const type of auditLogTypes) expect(page).toContain(`\`${type}\``);
+  });
+
+  test("contains each recorded change of the Hub", () => {
+    for (const { client } of hubChanges) expect(page).toContain(`| ${client.replaceAll("|", "\\|")} |`);
+    expect(page.match(/^\| \d{4}-\d\d-\d\d \|/gm)).toHaveLength(hubChanges.length);
+  });
+});
+
+/** Returns the cells of each row in the table whose first heading is `heading`. */
+function tableIn(page: string, firstHeading: string): string[][] {
+  const lines = readPage(page).split("\n");
+  const start = lines.findIndex((line) => line.startsWith(`| ${firstHeading} `));
+  const end = lines.findIndex((line, index) => index > start && !line.startsWith("|"));
+  return lines.slice(start + 2, end).map((line) =>
+    line
+      .split("|")
+      .slice(1, -1)
+      .map((cell) => cell.trim()),
+  );
+}
+
+test("The docs list the default backoff", () => {
+  const { maxAttempts, waitAfter } = createRetryPolicy({}, () => 0.5);
+  const waits = Array.from({ length: maxAttempts - 1 }, (_, index) => formatDuration(waitAfter(index + 1)));
+  const rows = tableIn("docs/guides/background.md", "attempt");
+  expect(rows.map(([attempt, wait]) => [attempt, wait])).toEqual(
+    ["none", ...waits].map((wait, index) => [String(index + 1), wait]),
+  );
+});
+
+test("The docs list the default limits of a launched server", () => {
+  const page = readPage("docs/reference/options.md");
+  const rows = new Map(
+    [...page.matchAll(/^\| (`[\w.]+`) \|.*\| ([^|]+) \|$/gm)].map(([, option, value]) => [option, value]),
+  );
+  expect(rows.get("`maxConnections`")).toBe(defaultLimits.maxConnections.toLocaleString("en-US"));
+  expect(rows.get("`maxRequestsPerSocket`")).toBe(defaultLimits.maxRequestsPerSocket.toLocaleString("en-US"));
+  expect(rows.get("`timeouts.write`")).toBe(formatDuration(defaultLimits.writeTimeoutMs));
 });

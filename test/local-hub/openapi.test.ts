@@ -8,8 +8,7 @@ import { endsWithField } from "../../scripts/contract-diff/explain.ts";
 import { type ChangedPart, contractRules, hubChanges, publishedOn } from "../../scripts/contract-diff/hub-changes.ts";
 import { formatDifference, reportOn } from "../../scripts/contract-diff/report.ts";
 import type { Fact, JsonObject } from "../../scripts/contract-diff/schema-facts.ts";
-import { currentDocument } from "../hub/contract/current-document.ts";
-import { document } from "../hub/contract/document.ts";
+import { currentDocument, document } from "../hub/contract/document.ts";
 import { createFolder } from "../support/temporary-folder.ts";
 
 const contract: JsonObject = JSON.parse(JSON.stringify(document));

@@ -11,6 +11,7 @@ import { RegistrationFile, SecretHasher, withFileLock } from "../../src/registra
 import { createFolder } from "../support/temporary-folder.ts";
 
 const hub = "https://hub.example";
+const script = fileURLToPath(new URL("state-process.ts", import.meta.url));
 
 function statePath(): string {
   return join(createFolder(), ".hub-webhooks", "registrations.json");
@@ -154,7 +155,6 @@ describe("The state file", () => {
 
   test("loses no change of concurrent processes", { tags: "slow" }, async () => {
     const state = openState();
-    const script = fileURLToPath(new URL("state-process.ts", import.meta.url));
     const children = ["left", "right"].map((name) =>
       spawn(process.execPath, [script, state.path, hub, name, "25"], { stdio: ["ignore", "ignore", "inherit"] }),
     );
@@ -185,8 +185,7 @@ describe("The state file", () => {
   test("is unlocked when the process that locked it exits", { tags: "slow" }, async () => {
     const state = openState();
     await add(state, "a");
-    const script = fileURLToPath(new URL("lock-process.ts", import.meta.url));
-    const child = spawn(process.execPath, [script, `${state.path}.lock`], { stdio: ["ignore", "pipe", "inherit"] });
+    const child = spawn(process.execPath, [script, state.path], { stdio: ["ignore", "pipe", "inherit"] });
     await once(child.stdout, "data");
     const free = await withFileLock({ file: `${state.path}.lock`, timeoutMs: 0 }, () => "mine");
     expect(free).toBeUndefined();

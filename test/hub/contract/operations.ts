@@ -1,5 +1,5 @@
+import { repoTypes, stages } from "./bodies.ts";
 import type { Fields } from "./facts.ts";
-import { repoTypes, stages } from "./values.ts";
 
 /** The facts of an operation. Every operation requires a bearer token, and succeeds with 200. */
 export interface OperationFacts {

@@ -1,9 +1,9 @@
 import type { ServerResponse } from "node:http";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { HubClient } from "../../../src/client.ts";
-import { LocalHub } from "../../../src/local-hub.ts";
-import { allOf, connect, openHub, rejectionOf, type ScriptedAnswer } from "../scripted-hub.ts";
+import { HubClient } from "../../src/client.ts";
+import { LocalHub } from "../../src/local-hub.ts";
+import { allOf, connect, openHub, rejectionOf, type ScriptedAnswer } from "./scripted-hub.ts";
 
 const id = "0123456789abcdef01234567";
 const started = {

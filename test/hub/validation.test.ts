@@ -1,6 +1,209 @@
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { createMemoryLogger } from "../../support/memory-logger.ts";
-import { allOf, type Connected, connect, jobWebhook, openHub, rejectionOf, urlWebhook } from "../scripted-hub.ts";
+import * as z from "zod";
+import { describeIssue } from "../../src/core/describe.ts";
+import { webhookJobRequest } from "../../src/hub/jobs/definition.ts";
+import { memberOperations } from "../../src/hub/organizations/organizations.ts";
+import { timestamp, wholeNumber } from "../../src/hub/schemas.ts";
+import { fieldProblems } from "../../src/hub/validation/arguments.ts";
+import { lenient } from "../../src/hub/validation/lenient.ts";
+import { createMemoryLogger } from "../support/memory-logger.ts";
+import {
+  allOf,
+  type Connected,
+  connect,
+  jobWebhook,
+  openHub,
+  rejectionOf,
+  sourceWebhook,
+  urlWebhook,
+} from "./scripted-hub.ts";
+
+/** Returns the problems that `fieldProblems` reports for a value. */
+function problemsOf(schema: z.core.$ZodType, value: unknown) {
+  const { error } = z.safeParse(schema, value, { error: describeIssue });
+  return error && fieldProblems(error, { name: "body" }).map(({ field, problem }) => `${field}: ${problem}`);
+}
+
+const query = z.strictObject({ p: wholeNumber({ minimum: 0, maximum: 9, fallback: 0 }), name: z.string().optional() });
+
+describe("fieldProblems", () => {
+  test.each<[what: string, schema: z.core.$ZodType, value: unknown, problems: string[]]>([
+    ["that is empty", z.object({ name: z.string().min(1) }), { name: "" }, ["name: must not be empty"]],
+    [
+      "that has no items",
+      z.object({ names: z.array(z.string()).min(1) }),
+      { names: [] },
+      ["names: expected at least one item"],
+    ],
+    ["that is missing", z.object({ name: z.string() }), {}, ["name: required"]],
+    ["that is unknown", z.strictObject({}), { "a b": 1 }, ['["a b"]: unknown field']],
+    ["of another type", z.object({ on: z.boolean() }), { on: "yes" }, ["on: expected boolean, received string"]],
+    ["of an enumeration", z.object({ a: z.enum(["x", "y"]) }), { a: "z" }, ['a: expected "x" or "y"']],
+    ["of a query that is given twice", query, { name: ["a", "b"] }, ["name: expected only one value"]],
+    ["that is not a whole number", query, { p: "1.5" }, ["p: expected a whole number from 0 to 9"]],
+    [
+      "that is above the maximum and the safe integers",
+      query,
+      { p: "9007199254740993" },
+      ["p: expected a whole number from 0 to 9"],
+    ],
+    [
+      "that is a time with another UTC offset",
+      z.object({ at: timestamp }),
+      { at: "2026-01-31T09:15:27+01:00" },
+      ["at: expected a time in UTC that ends in Z, as in 2026-01-31T09:15:27Z"],
+    ],
+    [
+      "that is an incomplete email address",
+      memberOperations.list.request.query,
+      { email: "ada@" },
+      ["email: expected a complete email address"],
+    ],
+    [
+      "that is a name in a map",
+      webhookJobRequest,
+      { flavor: "h200", environment: { A: "x" }, secrets: { _: "x" }, labels: { "": "x" } },
+      [
+        "environment.A: expected at least two characters: a letter, then letters, digits, or _",
+        "secrets._: expected a letter, then letters, digits, or _",
+        'labels[""]: expected 1 to 100 letters, digits, dots, _, or -',
+      ],
+    ],
+    ["that is the body itself", z.object({}), [], ["body: expected object, received array"]],
+  ])("describes a field %s", (_what, schema, value, expected) => {
+    expect(problemsOf(schema, value)).toEqual(expected);
+  });
+});
+
+async function read(webhook: unknown): Promise<unknown> {
+  const hub = await openHub({ json: { webhook } });
+  return connect(hub.url).webhooks.get("w1");
+}
+
+describe("A response of a newer Hub is accepted", () => {
+  test.each([urlWebhook, jobWebhook, sourceWebhook])("unchanged: $id", async (webhook) => {
+    expect(await read(webhook)).toEqual(webhook);
+  });
+
+  test.each([
+    ["an unknown field", { ...urlWebhook, hasSecret: true, owner: { id: 1 } }],
+    ["an unknown field deep inside", { ...urlWebhook, watched: [{ name: "a", type: "user", since: 2026 }] }],
+    ["an unknown type of watched item", { ...urlWebhook, watched: [{ name: "2401.1", type: "paper" }] }],
+    ["another domain", { ...urlWebhook, domains: ["wiki"] }],
+    ["another state", { ...urlWebhook, disabled: "paused" }],
+    ["an id of another form", { ...urlWebhook, id: "wh_1" }],
+    ["an invalid URL", { ...urlWebhook, url: "somewhere" }],
+    ["a time of another form", { ...urlWebhook, lastTriggerAt: "2026-01-31 09:15" }],
+    ["nothing watched", { ...urlWebhook, watched: [], domains: [] }],
+    ["another flavor", { ...jobWebhook, job: { ...jobWebhook.job, flavor: "h9000" } }],
+    [
+      "names and values of another form",
+      { ...jobWebhook, job: { ...jobWebhook.job, environment: { "a b": "" }, labels: { "": "ü" } } },
+    ],
+    ["a timeout that is not a whole number", { ...jobWebhook, job: { ...jobWebhook.job, timeoutSeconds: 0.5 } }],
+  ])("with %s", async (_what, webhook) => {
+    expect(await read(webhook)).toEqual(webhook);
+  });
+
+  test("with null in optional fields, which counts as absent", async () => {
+    const { id, disabled, watched, domains } = sourceWebhook;
+    const nulls = { url: null, job: null, jobSourceId: null, secret: null, lastTriggerAt: null };
+    const webhook = await read({
+      id,
+      disabled,
+      watched: watched.map((item) => ({ ...item, avatarUrl: null })),
+      domains,
+      ...nulls,
+    });
+    expect(webhook).toStrictEqual({ id, disabled, watched, domains });
+  });
+
+  test("with defaults for missing fields of a job", async () => {
+    expect(await read({ ...jobWebhook, job: { flavor: "cpu-basic" } })).toStrictEqual({
+      ...jobWebhook,
+      job: { flavor: "cpu-basic", environment: {}, timeoutSeconds: null },
+    });
+    expect(
+      await read({ ...jobWebhook, job: { flavor: "cpu-basic", environment: null, timeoutSeconds: null } }),
+    ).toMatchObject({ job: { environment: {}, timeoutSeconds: null } });
+  });
+
+  test("without changing prototypes", async () => {
+    const hub = await openHub({
+      text: `{"webhook": ${JSON.stringify(urlWebhook).replace("{", '{"__proto__": {"polluted": true}, ')}}`,
+    });
+    const webhook = await connect(hub.url).webhooks.get("w1");
+    expect(webhook).toMatchObject({ id: urlWebhook.id });
+    expect("polluted" in webhook || "polluted" in {}).toBe(false);
+  });
+});
+
+test("keeps null in nullable fields", () => {
+  const schema = lenient(
+    z.strictObject({ description: z.string().nullable().optional(), owner: z.string().optional() }),
+  );
+  expect(schema.parse({ description: null, owner: null })).toStrictEqual({ description: null });
+});
+
+test("accepts other numbers and booleans, but no other types", () => {
+  const schema = lenient(
+    z.strictObject({ version: z.literal(3), enabled: z.literal(true), ready: z.enum({ no: 0, yes: 1 }) }),
+  );
+  const newer = { version: 4, enabled: false, ready: 2 };
+  expect(schema.parse(newer)).toEqual(newer);
+  for (const field of ["version", "enabled", "ready"]) {
+    expect(schema.safeParse({ ...newer, [field]: "text" }).error?.issues).toMatchObject([{ path: [field] }]);
+  }
+});
+
+describe("An unusable response is HUB_RESPONSE_INVALID", () => {
+  const { id: _id, ...withoutId } = urlWebhook;
+  test.each<[string, unknown, string]>([
+    ["not an object", "text", "webhook"],
+    ["null", null, "webhook"],
+    ["a list", [urlWebhook], "webhook"],
+    ["no id", withoutId, "webhook.id"],
+    ["an id that is null", { ...urlWebhook, id: null }, "webhook.id"],
+    ["an id that is a number", { ...urlWebhook, id: 7 }, "webhook.id"],
+    ["watched that is not a list", { ...urlWebhook, watched: {} }, "webhook.watched"],
+    ["watched that is null", { ...urlWebhook, watched: null }, "webhook.watched"],
+    ["a watched item without a name", { ...urlWebhook, watched: [{ type: "user" }] }, "webhook.watched.0.name"],
+    ["a job that is a string", { ...jobWebhook, job: "job-1" }, "webhook.job"],
+  ])("%s", async (_what, webhook, field) => {
+    const error = await rejectionOf(read(webhook));
+    expect(error).toMatchObject({ name: "HubError", code: "HUB_RESPONSE_INVALID", retryable: false });
+    expect(error).toHaveProperty("message", expect.stringContaining(`(${field}: `));
+  });
+
+  test("text that is not JSON, without a retry", async () => {
+    const hub = await openHub({ text: '[{"id":' });
+    expect(await rejectionOf(connect(hub.url).webhooks.get("w1"))).toMatchObject({ code: "HUB_RESPONSE_INVALID" });
+    expect(hub.calls).toHaveLength(1);
+  });
+
+  test("an object instead of a list", async () => {
+    const hub = await openHub({ json: { webhooks: [] } });
+    expect(await rejectionOf(connect(hub.url).webhooks.list())).toMatchObject({ code: "HUB_RESPONSE_INVALID" });
+  });
+
+  test("an endless body, which is canceled", async () => {
+    const closed = Promise.withResolvers<void>();
+    const hub = await openHub((_request, response) => {
+      response.on("close", closed.resolve);
+      const chunk = Buffer.alloc(1_000_000, " ");
+      const write = () => {
+        while (!response.destroyed && response.write(chunk));
+      };
+      response.on("drain", write);
+      write();
+    });
+    expect(await rejectionOf(connect(hub.url).webhooks.list())).toMatchObject({
+      code: "HUB_RESPONSE_INVALID",
+      message: expect.stringContaining("a response of more than"),
+    });
+    await closed.promise;
+  });
+});
 
 const id = "65b2f0a1c3d4e5f60718293a";
 const webhook = {
