@@ -15,6 +15,7 @@ import {
   rejectionOf,
   token,
   urlWebhook,
+  webhookCalls,
 } from "./scripted-hub.ts";
 
 /** Returns the number of timers that keep this process alive. */
@@ -128,16 +129,8 @@ describe("An abort", () => {
       },
     });
     const signal = AbortSignal.abort(reason);
-    const request = { watched: [{ type: "user", name: "ada" }], domains: ["repo"], url: "https://a.example" };
     const calls = [
-      webhooks.list({ signal }),
-      webhooks.get("w", { signal }),
-      webhooks.create(request, { signal }),
-      webhooks.update("w", { domains: ["repo"] }, { signal }),
-      webhooks.enable("w", { signal }),
-      webhooks.disable("w", { signal }),
-      webhooks.delete("w", { signal }),
-      webhooks.replay("w", "l", { signal }),
+      ...Object.values(webhookCalls).map((call) => call(webhooks, { signal })),
       organizations.members("acme", {}, { signal }).pages().next(),
       organizations.auditLog("acme", {}, { signal }).next(),
       fetch("/api/whoami-v2", { signal }),

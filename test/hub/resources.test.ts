@@ -12,37 +12,17 @@ const search = {
 const encodedSearch =
   "p=2&readStatus=unread&postAuthor=ada&paperId=2401.1&articleId=b&mention=mentions&lastUpdate=2026-01-31T09%3A15%3A27Z";
 const groups = `${organization}/resource-groups`;
-const security = `${organization}/settings/network-security`;
-const claim = { paperId: "2401.12345", claimAuthorId: id.toUpperCase() };
-const ranges = { ipRanges: ["192.0.2.0/24"] };
-
 /** A call, and the body that it must send. */
 type Row = readonly [call: (hub: Connected) => Promise<unknown>, body?: unknown];
 
-/** The operations that return the response, each by the name of its facts and by the request that the call must send. */
+/** The operations whose request differs from the arguments, by the name of their response and the request that the call must send. */
 const returning: Readonly<Record<string, Row>> = {
-  "NotificationPage GET /api/notifications": [(hub) => hub.notifications.list()],
   [`NotificationPage GET /api/notifications?${encodedSearch}`]: [(hub) => hub.notifications.list(search)],
-  "McpSettings GET /api/settings/mcp": [(hub) => hub.settings.mcp()],
-  "PaperClaimResult POST /api/settings/papers/claim": [(hub) => hub.papers.claim(claim), claim],
-  [`ResourceGroup[] GET ${groups}`]: [(hub) => hub.organizations.resourceGroups.list("acme")],
   [`ResourceGroup POST ${groups}`]: [
     (hub) => hub.organizations.resourceGroups.create("acme", { name: "vision" }),
     { name: "vision", users: [], repos: [] },
   ],
-  [`NetworkSecurity GET ${security}`]: [(hub) => hub.organizations.networkSecurity.get("acme")],
-  [`NetworkSecurity PATCH ${security}`]: [(hub) => hub.organizations.networkSecurity.update("acme", ranges), ranges],
-  [`OrganizationAvatar GET ${organization}/avatar`]: [(hub) => hub.organizations.avatar("acme")],
-  [`ScimServiceProviderConfig GET ${organization}/scim/v2/ServiceProviderConfig`]: [
-    (hub) => hub.organizations.scimConfig("acme"),
-  ],
 };
-
-/** Returns the response that the facts describe. */
-function responseOf(name: string): unknown {
-  const sample = sampleOf(variantsOf(name.replace("[]", ""))[0] ?? []);
-  return name.endsWith("[]") ? [sample] : sample;
-}
 
 const role = { role: "reviewer", resourceGroups: [{ id, role: "admin" }] };
 const settings = { notifications: { announcements: false, product_updates_after: "2026-01-31T09:15:27Z" } };
@@ -78,7 +58,7 @@ describe("An operation", () => {
   test.each([
     ...Object.entries(returning).map(([given, [run, body]]) => {
       const [name = "", ...sends] = given.split(" ");
-      const answer = responseOf(name);
+      const answer = sampleOf(variantsOf(name)[0] ?? []);
       return { sends: sends.join(" "), run, body, answer, result: answer };
     }),
     ...Object.entries(silent).map(([sends, [run, body]]) => ({ sends, run, body, answer: {}, result: undefined })),
@@ -86,7 +66,7 @@ describe("An operation", () => {
     const hub = await openHub({ json: answer });
     expect(await run(connect(hub.url))).toEqual(result);
     expect(hub.calls).toEqual([sends]);
-    expect(hub.requests[0]?.headers).toMatchObject({ authorization: `Bearer ${token}` });
+    expect(hub.requests[0]?.headers).toMatchObject({ authorization: `Bearer ${token}`, accept: "application/json" });
     expect(hub.requests[0]?.body).toBe(body === undefined ? "" : JSON.stringify(body));
     expect(hub.requests[0]?.headers["content-type"]).toBe(body === undefined ? undefined : "application/json");
   });
@@ -105,8 +85,6 @@ describe("An operation", () => {
 
 describe("An invalid argument throws before a request is sent", () => {
   test.each<[string, string[], (hub: Connected) => Promise<unknown>]>([
-    ["a page below 0", ["p"], (hub) => hub.notifications.list({ p: -1 })],
-    ["ids in upper case", ["discussionIds[0]"], (hub) => hub.notifications.delete({ discussionIds: ["A"] })],
     [
       "a search that would delete nothing",
       ["discussionIds"],
@@ -121,11 +99,6 @@ describe("An invalid argument throws before a request is sent", () => {
       "an incomplete token",
       ["token"],
       ({ organizations }) => organizations.revokeToken("acme", { token: "Planted-not-a-token" }),
-    ],
-    [
-      "an address without a prefix length",
-      ["ipRanges[0]"],
-      ({ organizations }) => organizations.networkSecurity.update("acme", { ipRanges: ["192.0.2.0"] }),
     ],
     ["a limit of 9", ["limit"], ({ organizations }) => allOf(organizations.members("acme", { limit: 9 }))],
     [

@@ -4,6 +4,7 @@ import { onTestFinished } from "vitest";
 import { HubClient, type HubClientOptions } from "../../src/client.ts";
 import { HubJobs } from "../../src/hub/jobs/jobs.ts";
 import { HubNotifications } from "../../src/hub/notifications.ts";
+import type { CallOptions } from "../../src/hub/operation.ts";
 import { HubOrganizations } from "../../src/hub/organizations/organizations.ts";
 import { HubPapers, HubSettings } from "../../src/hub/settings.ts";
 import { Transport, type TransportSettings } from "../../src/hub/transport/transport.ts";
@@ -194,6 +195,21 @@ export const urlWebhook = {
   secret: "s3cret-of-acme",
   domains: ["repo", "discussion"],
   lastTriggerAt: "2026-01-31T09:15:27.123Z",
+};
+
+/** A valid call of each method of `hub.webhooks`. A missing method does not compile. */
+export const webhookCalls: Readonly<
+  Record<keyof HubWebhooks, (webhooks: HubWebhooks, options?: CallOptions) => Promise<unknown>>
+> = {
+  list: (webhooks, options) => webhooks.list(options),
+  get: (webhooks, options) => webhooks.get(urlWebhook.id, options),
+  create: (webhooks, options) =>
+    webhooks.create({ watched: [{ type: "user", name: "ada" }], domains: ["repo"], url: urlWebhook.url }, options),
+  update: (webhooks, options) => webhooks.update(urlWebhook.id, { domains: ["repo"] }, options),
+  enable: (webhooks, options) => webhooks.enable(urlWebhook.id, options),
+  disable: (webhooks, options) => webhooks.disable(urlWebhook.id, options),
+  delete: (webhooks, options) => webhooks.delete(urlWebhook.id, options),
+  replay: (webhooks, options) => webhooks.replay(urlWebhook.id, "log-1", options),
 };
 
 /** A webhook that runs a job: secrets by name only, and neither `arch` nor `attempts` nor `volumes`. */

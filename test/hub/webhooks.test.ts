@@ -8,8 +8,8 @@ import {
   rejectionOf,
   type ScriptedHub,
   sourceWebhook,
-  token,
   urlWebhook,
+  webhookCalls,
 } from "./scripted-hub.ts";
 
 const { id } = urlWebhook;
@@ -20,23 +20,12 @@ const request: WebhookRequest = {
   secret: "s3cret-of-acme",
 };
 
-const all = [urlWebhook, jobWebhook, sourceWebhook];
-const disabled = { ...urlWebhook, disabled: true };
-
 describe("An operation", () => {
-  test.each<[sends: string, call: (webhooks: HubWebhooks) => Promise<unknown>, answer: unknown, result: unknown]>([
-    ["GET ", (webhooks) => webhooks.list(), all, all],
-    [`GET /${id}`, (webhooks) => webhooks.get(id), { webhook: urlWebhook }, urlWebhook],
-    ["POST ", (webhooks) => webhooks.create(request), { webhook: urlWebhook }, urlWebhook],
-    [`POST /${id}/enable`, (webhooks) => webhooks.enable(id), { webhook: urlWebhook }, urlWebhook],
-    [`POST /${id}/disable`, (webhooks) => webhooks.disable(id), { webhook: disabled }, disabled],
-    [`DELETE /${id}`, (webhooks) => webhooks.delete(id), {}, undefined],
-    [`POST /${id}/replay/log-1`, (webhooks) => webhooks.replay(id, "log-1"), { status: 502 }, { status: 502 }],
-  ])("sends %s, and returns the result", async (sends, call, answer, result) => {
-    const hub = await openHub({ json: answer });
-    expect(await call(connect(hub.url).webhooks)).toEqual(result);
-    expect(hub.calls).toEqual([sends.replace(" ", " /api/settings/webhooks")]);
-    expect(hub.requests[0]?.headers).toMatchObject({ authorization: `Bearer ${token}`, accept: "application/json" });
+  // The test of the contract sends all of them.
+  test.each(["enable", "disable"] as const)("%s sends its own name, and returns the webhook", async (name) => {
+    const hub = await openHub({ json: { webhook: urlWebhook } });
+    expect(await webhookCalls[name](connect(hub.url).webhooks)).toEqual(urlWebhook);
+    expect(hub.calls).toEqual([`POST /api/settings/webhooks/${id}/${name}`]);
   });
 
   test("delete accepts a response without a body", async () => {
@@ -58,17 +47,25 @@ describe("A webhook id", () => {
     expect(hub.calls).toEqual([`GET /api/settings/webhooks/${part}`]);
   });
 
-  const methods: readonly [string, (webhooks: HubWebhooks, id: string) => Promise<unknown>, string][] = [
-    ["get", (webhooks, webhookId) => webhooks.get(webhookId), "webhookId"],
-    ["update", (webhooks, webhookId) => webhooks.update(webhookId, { domains: ["repo"] }), "webhookId"],
-    ["enable", (webhooks, webhookId) => webhooks.enable(webhookId), "webhookId"],
-    ["disable", (webhooks, webhookId) => webhooks.disable(webhookId), "webhookId"],
-    ["delete", (webhooks, webhookId) => webhooks.delete(webhookId), "webhookId"],
-    ["replay", (webhooks, webhookId) => webhooks.replay(webhookId, "log"), "webhookId"],
-    ["replay", (webhooks, logId) => webhooks.replay("id", logId), "logId"],
+  // A missing method does not compile.
+  const methods: Record<
+    Exclude<keyof HubWebhooks, "list" | "create">,
+    (webhooks: HubWebhooks, id: string) => Promise<unknown>
+  > = {
+    get: (webhooks, webhookId) => webhooks.get(webhookId),
+    update: (webhooks, webhookId) => webhooks.update(webhookId, { domains: ["repo"] }),
+    enable: (webhooks, webhookId) => webhooks.enable(webhookId),
+    disable: (webhooks, webhookId) => webhooks.disable(webhookId),
+    delete: (webhooks, webhookId) => webhooks.delete(webhookId),
+    replay: (webhooks, webhookId) => webhooks.replay(webhookId, "log"),
+  };
+  const replayLog = (webhooks: HubWebhooks, logId: string) => webhooks.replay("id", logId);
+  const calls = [
+    ...Object.entries(methods).map((method) => [...method, "webhookId"] as const),
+    ["replay", replayLog, "logId"] as const,
   ];
   const unusable = ["", ".", "..", "\ud800"];
-  test.each(methods.flatMap(([name, call, field]) => unusable.map((part) => [name, field, part, call] as const)))(
+  test.each(calls.flatMap(([name, call, field]) => unusable.map((part) => [name, field, part, call] as const)))(
     "in %s (%s) throws before a request is sent if it is %j",
     async (_name, field, part, call) => {
       const hub = await openHub({ json: {} });
@@ -86,12 +83,8 @@ describe("An invalid argument throws before a request is sent", () => {
 
   test.each<[unknown, string[]]>([
     [undefined, ["request"]],
-    ["text", ["request"]],
-    [{ ...request, watched: [{ type: 1, name: "a" }] }, ["watched[0].type"]],
-    [{ ...request, watched: [{ type: "user", name: "a" }, { type: "user" }] }, ["watched[1].name"]],
     [{ ...request, url: undefined }, ["url"]],
     [withJob({ secrets: { "1A": "x" } }), ['job.secrets["1A"]']],
-    [withJob({ labels: { "a b": "x" } }), ['job.labels["a b"]']],
     [withJob({ volumes: [{ ...volume, type: "bucket", revision: "main" }] }), ["job.volumes[0].revision"]],
     [{ ...request, watched: [{ type: "x", name: "" }], domains: [] }, ["watched[0].name", "domains"]],
   ])("%j: the error lists %j", async (argument, fields) => {

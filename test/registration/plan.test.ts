@@ -31,6 +31,17 @@ describe("The plan of a registration", () => {
     const inSync = { steps: [], skipped: [], unchanged: [{ endpoint: "retrain", id: first }] };
     expect(plan()).toMatchObject(inSync);
     expect(plan({ listed: [webhook({ watched: [{ type: "dataset", name: "Me/Data" }] })] })).toMatchObject(inSync);
+    const desired = [
+      { endpoint: "retrain", url, watched: [...watched, ...watched], domains: ["repo", "discussion"] } as const,
+    ];
+    expect(plan({ desired, listed: [webhook({ domains: ["discussion", "repo"] })] })).toMatchObject(inSync);
+  });
+
+  test("reports other webhooks that deliver to the URL of an endpoint, which the Hub can normalize", () => {
+    const other = webhook({ id: second, url: `${url.replace("https:", "HTTPS:")}/` });
+    const skipped = [{ reason: "not-managed", endpoint: "retrain", id: second }];
+    expect(plan({ listed: [other] })).toMatchObject({ steps: [], skipped });
+    expect(plan({ listed: [webhook(), other], adopt: true, prune: true })).toMatchObject({ steps: [], skipped });
   });
 
   test("masks secrets in URLs", () => {

@@ -18,19 +18,20 @@ interface CurrentHub {
   fetch: typeof fetch;
   /** The operation IDs of the requests. */
   readonly called: readonly string[];
+  /** The bodies of the answers. */
+  readonly answers: readonly unknown[];
   /** Fields of requests that this Hub does not have, and therefore ignored. */
   readonly ignored: readonly string[];
 }
 
 function openCurrentHub(): CurrentHub {
-  const called: string[] = [];
-  const ignored: string[] = [];
-  return { called, ignored, fetch: async (input, init) => answer(new Request(input, init), { called, ignored }) };
+  const seen = { called: [] as string[], answers: [] as unknown[], ignored: [] as string[] };
+  return { ...seen, fetch: async (input, init) => answer(new Request(input, init), seen) };
 }
 
 async function answer(
   request: Request,
-  { called, ignored }: { called: string[]; ignored: string[] },
+  { called, answers, ignored }: { called: string[]; answers: unknown[]; ignored: string[] },
 ): Promise<Response> {
   const url = new URL(request.url);
   const text = await request.text();
@@ -52,7 +53,8 @@ async function answer(
     ignored.push(...fieldsOf(body).filter((path) => !isKnown(path)));
   }
   if (facts.mediaType !== undefined) return new Response("", { headers: { "content-type": facts.mediaType } });
-  return Response.json(responseTo(facts, body));
+  answers.push(responseTo(facts, body));
+  return Response.json(answers.at(-1));
 }
 
 function refuse(status: number, error: string): Response {
@@ -182,7 +184,7 @@ const clientCalls: Readonly<Record<string, Call>> = {
     webhooks.update(webhookId, { url: "https://acme-bot.hf.space/webhooks/other", watched, secret: null }),
   setWebhookState: async ({ webhooks }, { webhookId }) => {
     await webhooks.disable(webhookId);
-    await webhooks.enable(webhookId);
+    return webhooks.enable(webhookId);
   },
   replayWebhookDelivery: ({ webhooks }, { webhookId, logId }) => webhooks.replay(webhookId, logId),
   listNotifications: ({ notifications }) =>
@@ -282,6 +284,13 @@ async function localWorld(hub: LocalHub): Promise<World> {
   };
 }
 
+/** Returns what the client returns for an answer. */
+function resultOf(answer: unknown, response: OperationFacts["response"] = {}): unknown {
+  if (typeof response === "string" || "status" in response) return answer;
+  const [onlyField = ""] = Object.keys(response);
+  return asObject(answer)[onlyField];
+}
+
 test("There is one call for each operation of the current Hub", () => {
   const ids = operations.filter(({ change }) => change !== "removed").map(({ operationId }) => operationId);
   expect(Object.keys(clientCalls).sort()).toEqual(ids.sort());
@@ -290,8 +299,10 @@ test("There is one call for each operation of the current Hub", () => {
 describe("The client, against the current Hub and against the local Hub,", () => {
   test.each(Object.entries(clientCalls))("succeeds: %s", async (operationId, run) => {
     const { hub, client, warnings } = openClient();
-    await run(client, current);
+    const result = await run(client, current);
     expect(hub.called).toContain(operationId);
+    const facts = operations.find((candidate) => candidate.operationId === operationId);
+    if (facts?.mediaType === undefined) expect(result).toEqual(resultOf(hub.answers.at(-1), facts?.response));
     expect(hub.ignored).toEqual([]);
     expect(warnings).toEqual([]);
 

@@ -4,9 +4,17 @@ import { describe, expect, test } from "vitest";
 import { wait } from "../../../src/hub/transport/failures.ts";
 import type { HubWebhooks } from "../../../src/hub/webhooks/webhooks.ts";
 import { watchTimers } from "../../support/timers.ts";
-import { closedAddress, connect, openHub, rejectionOf, type ScriptedAnswer, urlWebhook } from "../scripted-hub.ts";
+import {
+  closedAddress,
+  connect,
+  openHub,
+  rejectionOf,
+  type ScriptedAnswer,
+  urlWebhook,
+  webhookCalls,
+} from "../scripted-hub.ts";
 
-const { id, url } = urlWebhook;
+const { id } = urlWebhook;
 const now = Date.UTC(2026, 0, 31, 12);
 const reset: ScriptedAnswer = (request) => request.socket.resetAndDestroy();
 const halfAnAnswer: ScriptedAnswer = (_request, response) => {
@@ -14,19 +22,9 @@ const halfAnAnswer: ScriptedAnswer = (_request, response) => {
   response.write("[", () => response.destroy());
 };
 
-type Call = readonly [string, (webhooks: HubWebhooks) => Promise<unknown>];
-
-const repeatable: readonly Call[] = [
-  ["list", (webhooks) => webhooks.list()],
-  ["get", (webhooks) => webhooks.get(id)],
-  ["enable", (webhooks) => webhooks.enable(id)],
-  ["disable", (webhooks) => webhooks.disable(id)],
-  ["delete", (webhooks) => webhooks.delete(id)],
-];
-const onceOnly: readonly Call[] = [
-  ["create", (webhooks) => webhooks.create({ watched: [{ type: "user", name: "ada" }], domains: ["repo"], url })],
-  ["replay", (webhooks) => webhooks.replay(id, "log-1")],
-];
+const onceOnly = (["create", "replay"] as const).map((name) => [name, webhookCalls[name]] as const);
+/** All other methods. An update sends two requests. */
+const repeatable = Object.entries(webhookCalls).filter(([name]) => !["create", "replay", "update"].includes(name));
 
 /** Returns the given failures, and then a valid response for each call. */
 function thenSuccess(...refusals: readonly ScriptedAnswer[]): ScriptedAnswer[] {
