@@ -247,15 +247,4 @@ describe("hub.organizations.auditLog", () => {
     );
     expect([error, seen]).toEqual([reason, ["first"]]);
   });
-
-  test("throws the reason of its signal in the middle of the response", async () => {
-    const hub = await openHub(byHand((response) => response.write(`[${JSON.stringify(event("first"))},`)));
-    const controller = new AbortController();
-    const events = connect(hub.url).organizations.auditLog("acme", {}, { signal: controller.signal });
-    await events.next();
-    const reason = new Error("enough");
-    const rejection = rejectionOf(events.next());
-    controller.abort(reason);
-    expect(await rejection).toBe(reason);
-  });
 });
