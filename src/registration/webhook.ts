@@ -89,7 +89,7 @@ export interface HubConnection {
 
 /**
  * The fields of a webhook that determine the deliveries and their destination. A new field also needs a rule in `fieldRules` and a
- * value in `fieldsOf`, and is then compared, sent, recorded, and reported.
+ * value in `fieldsOf`, and is then compared, sent, recorded, and reported. It needs a default, for state files of earlier releases.
  */
 export const webhookFields = z.strictObject({
   url: z.string(),
