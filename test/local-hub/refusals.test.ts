@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { specifiedRoutes } from "../../src/local-hub/routes/index.ts";
 import { RawSocket, requestBytes } from "../support/raw-socket.ts";
 import { type Answer, data, openLocalHub, secret, shareLocalHub } from "./support/hub.ts";
 
@@ -7,14 +8,15 @@ const unknownId = "0123456789abcdef01234567";
 const valid = { watched: [data], domains: ["repo"], url: "http://127.0.0.1:1/" };
 
 /** The operations on one webhook. */
-const operations = [
-  { line: (id: string) => `GET ${path}/${id}`, body: undefined },
-  { line: (id: string) => `POST ${path}/${id}`, body: valid },
-  { line: (id: string) => `DELETE ${path}/${id}`, body: undefined },
-  { line: (id: string) => `POST ${path}/${id}/enable`, body: undefined },
-  { line: (id: string) => `POST ${path}/${id}/disable`, body: undefined },
-  { line: (id: string) => `POST ${path}/${id}/replay/x`, body: undefined },
-];
+const operations = specifiedRoutes
+  .filter(({ path }) => path.includes("{webhookId}"))
+  .flatMap(({ operationId, method, path }) =>
+    (path.includes("{action}") ? ["enable", "disable"] : [""]).map((action) => ({
+      line: (id: string) =>
+        `${method.toUpperCase()} ${path.replace("{webhookId}", id).replace("{action}", action).replace("{logId}", "x")}`,
+      body: operationId === "updateWebhook" ? valid : undefined,
+    })),
+  );
 
 /** For requests that change nothing. */
 const hub = await shareLocalHub({ overSocket: true });
