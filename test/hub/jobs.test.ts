@@ -65,7 +65,6 @@ describe("Starting a job", () => {
     [{}, ["image"]],
     [{ image, space: "acme/demo" }, ["image"]],
     [{ image, timeout: 0 }, ["timeout"]],
-    [{ image, command: [] }, ["command"]],
     [{ image, secrets: { "1A": "x" } }, ['secrets["1A"]']],
   ])("sends no request if the job is invalid: %j", async (request, fields) => {
     const { hub, jobs } = await open({ json: started });
@@ -115,27 +114,33 @@ describe("The log of a job", () => {
     expect(hub.requests[0]?.headers.accept).toBe("text/event-stream");
   });
 
-  test("continues after a lost connection, and contains each line once", async () => {
-    const first = event(1, "a") + event(2, "b") + event(2, "b");
-    const { jobs } = await open(
-      stream(first, { isCut: true }),
-      stream(first + event(2, "b") + event(3, "c")),
-      completed,
-    );
+  const attemptStarts = event(1, "===== Job started at x =====");
+  const first = event(1, "a") + event(2, "b") + event(2, "b");
+  test.each<[when: string, answers: ScriptedAnswer[], lines: string[]]>([
+    [
+      "after a lost connection, with each line once",
+      [stream(first, { isCut: true }), stream(first + event(2, "b") + event(3, "c"))],
+      ["a", "b", "b", "b", "c"],
+    ],
+    [
+      "after a connection that is lost before the lines are repeated",
+      [stream(first, { isCut: true }), stream(": stream\n\n", { isCut: true }), stream(first + event(2, "c"))],
+      ["a", "b", "b", "c"],
+    ],
+    [
+      "if it ends before the job",
+      [stream(attemptStarts), { json: started }, stream(attemptStarts + event(2, "a"))],
+      ["a"],
+    ],
+    [
+      "with new lines that are out of order",
+      [stream(event(1, "a"), { isCut: true }), stream(event(1, "a") + event(3, "c") + event(2, "b"))],
+      ["a", "c", "b"],
+    ],
+  ])("continues %s", async (_when, answers, expected) => {
+    const { jobs } = await open(...answers, completed);
     const lines = await allOf(jobs.logs(id, { ...options, follow: true }));
-    expect(lines.map(({ line }) => line)).toEqual(["a", "b", "b", "b", "c"]);
-  });
-
-  test("continues after a connection that is lost before the lines are repeated", async () => {
-    const first = event(1, "a");
-    const { jobs } = await open(
-      stream(first, { isCut: true }),
-      stream(": stream\n\n", { isCut: true }),
-      stream(first + event(1, "b")),
-      completed,
-    );
-    const lines = await allOf(jobs.logs(id, { ...options, follow: true }));
-    expect(lines.map(({ line }) => line)).toEqual(["a", "b"]);
+    expect(lines.map(({ line }) => line)).toEqual(expected);
   });
 
   test("starts with the last lines, and continues with all lines", async () => {
@@ -149,27 +154,6 @@ describe("The log of a job", () => {
     expect(lines.map(({ line }) => line)).toEqual(["d", "e", "f"]);
     const target = `GET /api/jobs/ada/${id}/logs`;
     expect(hub.calls).toEqual([`${target}?tail=1`, `${target}?tail=1`, target, `GET /api/jobs/ada/${id}`]);
-  });
-
-  test("continues if it ends before the job", async () => {
-    const { jobs } = await open(
-      stream(event(1, "===== Job started at x =====")),
-      { json: started },
-      stream(event(1, "===== Job started at x =====") + event(2, "a")),
-      completed,
-    );
-    const lines = await allOf(jobs.logs(id, { ...options, follow: true }));
-    expect(lines.map(({ line }) => line)).toEqual(["a"]);
-  });
-
-  test("contains new lines that are out of order after a lost connection", async () => {
-    const { jobs } = await open(
-      stream(event(1, "a"), { isCut: true }),
-      stream(event(1, "a") + event(3, "c") + event(2, "b")),
-      completed,
-    );
-    const lines = await allOf(jobs.logs(id, { ...options, follow: true }));
-    expect(lines.map(({ line }) => line)).toEqual(["a", "c", "b"]);
   });
 
   test("is continued until four connections in a row are lost without a new line", { tags: "slow" }, async () => {
