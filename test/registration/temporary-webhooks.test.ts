@@ -1,18 +1,12 @@
-// @module-tag slow
-
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { rmSync } from "node:fs";
 import { createServer, type RequestListener } from "node:http";
 import { dirname } from "node:path";
-import { fileURLToPath } from "node:url";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { LocalHubOptions } from "../../src/local-hub.ts";
 import { RegistrationFile } from "../../src/registration/state.ts";
 import type { FailedDeletion } from "../../src/registration/temporary.ts";
 import { deleteStaleWebhooks, TemporaryWebhooks } from "../../src/registration/temporary.ts";
 import { listen } from "../support/listen.ts";
-import { processEnvironment } from "../support/program.ts";
 import { openTestHub, publicUrl, secret, serverOf, type TestHub, urlOf } from "./test-hub.ts";
 
 const alive = { url: "http://127.0.0.1:9/alive", answer: "it lives" };
@@ -59,21 +53,6 @@ async function recordPending({ hub, state }: TestHub, startedAt = new Date().toI
 async function listenWith(listener: RequestListener): Promise<string> {
   const { url } = await listen(createServer(listener));
   return `${url}/alive`;
-}
-
-/** Starts a session in a separate process. */
-function startSession(testHub: TestHub, environment: Record<string, string>) {
-  const script = fileURLToPath(new URL("session-process.ts", import.meta.url));
-  const child = spawn(process.execPath, [script], {
-    env: { ...processEnvironment, HUB: testHub.hub.url, STATE: testHub.state, ...environment },
-    stdio: ["ignore", "pipe", "inherit"],
-  });
-  const ended = once(child, "exit");
-  onTestFinished(async () => {
-    child.kill("SIGKILL");
-    await ended;
-  });
-  return { child, ended, said: once(child.stdout, "data") };
 }
 
 describe("The webhooks of a session", () => {
@@ -206,14 +185,26 @@ describe("The webhooks of a session", () => {
 
 describe("A webhook that a session left behind", () => {
   test.each(["recorded", "created"])(
-    "is deleted at the next start if the session was killed right after it was %s",
-    async (die) => {
+    "is deleted at the next start if the session ended right after it was %s",
+    async (last) => {
       const testHub = await openTestHub();
-      const { ended } = startSession(testHub, { DIE: die });
-      expect(await ended).toEqual([null, "SIGKILL"]);
+      const [controller, reached] = [new AbortController(), Promise.withResolvers<void>()];
+      testHub.intercept = async (request, send) => {
+        if (request.method !== "POST") return send(request);
+        if (last === "created") await send(request);
+        reached.resolve();
+        return new Promise(() => {});
+      };
+      const session = await open(testHub);
+      const input = { ...target, endpoints: [retrain], secret };
+      const ended = session.reconcile({ ...input, signal: controller.signal }).catch(() => {});
+      await reached.promise;
+      controller.abort();
+      await ended;
+      testHub.intercept = (request, send) => send(request);
       expect(JSON.parse(testHub.stateText()).hubs[testHub.hub.url]).toMatchObject({ webhooks: [], pending: [{}] });
       const made = await testHub.webhooks();
-      expect(made).toHaveLength(die === "created" ? 1 : 0);
+      expect(made).toHaveLength(last === "created" ? 1 : 0);
       expect((await cleanUp(testHub)).map(({ id }) => id)).toEqual(made.map(({ id }) => id));
       expect(await testHub.webhooks()).toEqual([]);
       expect(testHub.stateText()).not.toContain(secret);
@@ -237,26 +228,21 @@ describe("A webhook that a session left behind", () => {
     expect(JSON.parse(testHub.stateText()).hubs).toEqual({});
   });
 
-  test("is deleted at the next start if the session was killed while running", async () => {
+  test("is kept while the session is running, and then deleted at the next start", async () => {
     const testHub = await openTestHub();
-    let answer = "it lives";
-    const url = await listenWith((_request, response) => void response.end(answer));
-    const { child, ended, said } = startSession(testHub, { ALIVE: url });
-    await said;
+    let answer = alive.answer;
+    await leaveBehind(testHub, await listenWith((_request, response) => void response.end(answer)));
     expect(await cleanUp(testHub)).toEqual([]);
-    expect(await testHub.webhooks()).toHaveLength(1);
-    child.kill("SIGKILL");
-    await ended;
+    expect(await testHub.webhooks()).toHaveLength(2);
     answer = "it is gone";
-    expect(await cleanUp(testHub, { dryRun: true })).toMatchObject([{ endpoint: "retrain" }]);
-    expect(await testHub.webhooks()).toHaveLength(1);
-    expect(await cleanUp(testHub)).toMatchObject([{ endpoint: "retrain" }]);
+    expect(await cleanUp(testHub, { dryRun: true })).toHaveLength(2);
+    expect(await testHub.webhooks()).toHaveLength(2);
+    expect(await cleanUp(testHub)).toMatchObject([{ endpoint: "retrain" }, { endpoint: "other" }]);
     expect(await testHub.webhooks()).toEqual([]);
   });
 
   test.each([
     ["nothing answers", () => alive.url],
-    ["another process answers", () => serveAlive("hello")],
     ["the response is longer", () => serveAlive(longAnswer)],
     ["the response is an error", () => serveAlive("it lives", 404)],
   ])("is deleted if %s", async (_what, address) => {
