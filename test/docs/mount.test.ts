@@ -137,7 +137,10 @@ describe("The programs on the page mount.md", () => {
     expect([first.status, first.headers.get("x-content-type-options")]).toEqual([200, "nosniff"]);
     await waitFor(() => expect(output()).toMatch(/^POST \/webhooks\/retrain took \d+ ms$/m));
     const statuses = new Set<number>();
-    for (let sent = 0; sent <= maxPerMinute; sent += 1) statuses.add((await post(`${url}/webhooks/retrain`)).status);
+    // Twice as many, because a minute can end meanwhile.
+    for (let sent = 0; sent <= 2 * maxPerMinute && !statuses.has(429); sent += 1) {
+      statuses.add((await post(`${url}/webhooks/retrain`)).status);
+    }
     expect(statuses).toEqual(new Set([200, 429]));
     expect((await fetch(`${url}/health`)).status).toBe(200);
   });
