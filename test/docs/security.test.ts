@@ -12,7 +12,7 @@ const guarantees: Readonly<Record<string, string>> = {
   "The secret is compared in constant time; after 100 wrong secrets within a minute, wrong secrets get 429, and the valid secret still works":
     "S2, S6 in `test/faults/secret.test.ts`",
   "No log line, page, error response, or stored error of the server contains its secret or token of 8 or more characters, even if a handler throws it":
-    "S5 in `test/faults/secret.test.ts`; S8, S10 in `test/faults/secret-kept.test.ts`; `test/hub/secrecy.test.ts`; `test/local-hub/secrecy.test.ts`",
+    "S5 in `test/faults/secret.test.ts`; S8, S10 in `test/faults/secret-kept.test.ts`; `test/hub/secrecy.test.ts`; `test/local-hub/delivery/attempts.test.ts`",
   "A body is never decompressed, never larger than `bodyLimit`, never deeper than 100 levels":
     "P2, P3, P4 in `test/faults/body.test.ts`",
   "`__proto__` in a payload changes no prototype": "P6 in `test/faults/payload.test.ts`",

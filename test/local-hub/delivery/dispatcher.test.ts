@@ -1,11 +1,15 @@
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { createHubApp } from "../../../src/local-hub/app.ts";
 import { createHubConsole } from "../../../src/local-hub/console/hub-console.ts";
+import { FaultyDelivery } from "../../../src/local-hub/delivery/faults.ts";
 import { contextOf } from "../../../src/local-hub/hub-context.ts";
 import { createRepository } from "../../../src/local-hub/resources/repositories/repository-changes.ts";
 import { DeliveryStore } from "../../../src/local-hub/store/delivery-store.ts";
 import { JobStore } from "../../../src/local-hub/store/job-store.ts";
+import type { DeliveryFaults } from "../../../src/local-hub.ts";
 import { createMemoryLogger, type LogLine } from "../../support/memory-logger.ts";
+import { watchTimers } from "../../support/timers.ts";
+import { waitFor } from "../../support/wait-for.ts";
 import { openContext } from "../support/context.ts";
 import { data, openLocalHub, pushed, secret, type TestHub } from "../support/hub.ts";
 import { neverRespond, openTarget, openWebhook, type TargetAnswer } from "../support/target.ts";
@@ -171,4 +175,209 @@ describe("The log of a local Hub", () => {
     expect(await response.text()).not.toContain("disk");
     expect(log.lines).toEqual([{ level: "error", err: failure, msg: expect.any(String) }]);
   });
+});
+
+describe("While an attempt is in progress,", () => {
+  test.each(["delete", "disable", "reset"])("a %s ends its retries, and returns to waiting callers", async (how) => {
+    const release = Promise.withResolvers<void>();
+    const target = await openTarget((_request, response) => {
+      release.promise.then(() => response.writeHead(500).end());
+    });
+    const hub = await openLocalHub();
+    const { id } = await hub.create({ url: target.url });
+    const fired = hub.trigger();
+    await target.hasReceived(1);
+    if (how === "delete") await hub.delete(id);
+    else if (how === "disable") await hub.setState(id, "disable");
+    else await hub.request("POST /_local/reset", { text: "{}" });
+    // The trigger returns without waiting for the attempt, because no other one follows.
+    expect(await fired).toMatchObject([{ status: null }]);
+    release.resolve();
+    // The log of a deleted webhook is deleted.
+    const entries = how === "disable" ? [{ status: 500 }] : [];
+    await waitFor(() => expect(hub.hub.deliveries(id)).toMatchObject(entries));
+    await hub.create({ url: (await openTarget()).url });
+    expect(await hub.trigger()).toMatchObject([{ status: 200 }]);
+    expect(target.requests).toHaveLength(1);
+  });
+
+  test("closing the local Hub aborts the attempt immediately and returns to waiting callers", async () => {
+    const { hub, target } = await openWebhook([neverRespond], { overSocket: true });
+    const inCode = hub.hub.push(data);
+    const overHttp = hub.trigger();
+    await target.hasReceived(2);
+    const startedAt = performance.now();
+    await hub.hub.close();
+    // Without it, the attempt ends after 30 s.
+    expect(performance.now() - startedAt).toBeLessThan(15_000);
+    expect(await inCode).toMatchObject([{ status: null }]);
+    expect(await overHttp).toMatchObject([{ status: null }]);
+  });
+
+  test("closing the local Hub waits for the attempts before it closes the store", async () => {
+    const target = await openTarget(neverRespond);
+    const local = await openLocalHub();
+    await local.create({ url: target.url });
+    // More than may run at the same time: the others stay in the queue.
+    for (let event = 0; event < 20; event += 1) await local.trigger(pushed, { wait: false });
+    await target.hasReceived(16);
+    const getPending = vi.spyOn(DeliveryStore.prototype, "getPending");
+    onTestFinished(() => void getPending.mockRestore());
+    await local.hub.close();
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    expect(getPending).not.toHaveBeenCalled();
+    expect(local.log.lines.filter(({ level }) => level === "error")).toEqual([]);
+  });
+
+  test("a receiver that does not respond does not block other webhooks", async () => {
+    const silent = await openTarget(neverRespond);
+    const hub = await openLocalHub();
+    await hub.create({ url: silent.url });
+    for (let event = 0; event < 40; event += 1) await hub.trigger(pushed, { wait: false });
+    await silent.hasReceived(16);
+    const other = await openTarget();
+    await hub.create({ url: other.url, watched: [{ type: "dataset", name: "me/other" }] });
+    const event = { ...pushed, repo: { ...data, name: "me/other" } };
+    expect(await hub.trigger(event)).toMatchObject([{ status: 200 }]);
+    expect(silent.requests).toHaveLength(16);
+  });
+});
+
+describe("A delivery that waits for its next attempt", () => {
+  test.each(["disable", "delete", "reset"])(
+    "is dropped immediately by %s, and waiting callers get its last result",
+    async (how) => {
+      const { hub, target, id } = await openWebhook([500], { backoff: "1h" });
+      const waiting = hub.trigger();
+      await waitFor(async () => expect(await hub.entries(id)).toHaveLength(1));
+      const [entry] = await hub.entries(id);
+      if (how === "disable") await hub.request(`POST /api/settings/webhooks/${id}/disable`);
+      else if (how === "delete") await hub.delete(id);
+      else await hub.request("POST /_local/reset", { text: "{}" });
+      expect(await waiting).toMatchObject([{ webhookId: id, logId: entry?.logId, status: 500 }]);
+      expect(target.requests).toHaveLength(1);
+    },
+  );
+
+  test.each(["reset", "close"] as const)("leaves no timer after a %s", async (how) => {
+    const target = await openTarget(500);
+    const local = await openLocalHub({ backoff: "1h", now: () => 0 });
+    const { id } = await local.create({ url: target.url });
+    const timers = watchTimers();
+    const waiting = local.hub.push(data);
+    await waitFor(() => expect(local.hub.deliveries(id)).toHaveLength(1));
+    expect(timers.of(3_600_000)).toMatchObject([{ cleared: 0 }]);
+    await local.hub[how]();
+    await local.hub.close();
+    expect(timers.of(3_600_000)).toMatchObject([{ cleared: 1 }]);
+    expect(await waiting).toMatchObject([{ status: 500 }]);
+  });
+});
+
+test("An event during the close of a local Hub leaves no timer", async () => {
+  const { hub } = await openWebhook([], { deliveryFaults: { delay: "1h" }, now: () => 0 });
+  const { dispatcher, store } = contextOf(hub.hub);
+  const timers = watchTimers();
+  const closed = hub.hub.close();
+  const [delivery] = dispatcher.fire(store.webhooks.all(), () => "{}");
+  expect(store.deliveries.getPending(delivery?.deliveryId ?? "")).toBeDefined();
+  await closed;
+  expect(timers.of(3_600_000)).toEqual([]);
+});
+
+test("A completed delivery leaves nothing to clean up when the local Hub closes", async () => {
+  const latestAttempt = vi.spyOn(DeliveryStore.prototype, "latestAttempt");
+  onTestFinished(() => void latestAttempt.mockRestore());
+  const timers = watchTimers();
+  const target = await openTarget(500, 200);
+  const local = await openLocalHub({ backoff: 13, timeout: "19s", now: () => 0 });
+  await local.create({ url: target.url });
+  expect(await local.hub.push(data)).toMatchObject([{ status: 200, attempts: 2 }]);
+  expect(timers.of(19_000)).toMatchObject([{ cleared: 1 }, { cleared: 1 }]);
+  latestAttempt.mockClear();
+  await local.hub.close();
+  expect(timers.of(13)).toMatchObject([{ cleared: 0 }]);
+  expect(latestAttempt).not.toHaveBeenCalled();
+});
+
+/** Opens a local Hub with faults and a target, and pushes. */
+async function pushWith(faults: DeliveryFaults, status = 200) {
+  const hub = await openLocalHub({ deliveryFaults: faults });
+  const target = await openTarget(status);
+  const { id } = await hub.create({ url: target.url });
+  const [delivery] = await hub.hub.push(data);
+  return { hub, target, id, delivery };
+}
+
+describe("The deliveries of a local Hub", () => {
+  test("are lost with drop: neither sent nor retried, and not counted as failures", async () => {
+    const { hub, target, id, delivery } = await pushWith({ drop: 1 });
+    expect(delivery).toMatchObject({ status: null, attempts: 1, error: expect.stringContaining("lost on purpose") });
+    expect(target.requests).toEqual([]);
+    expect(hub.hub.deliveries(id)).toHaveLength(1);
+    for (let count = 0; count < 5; count += 1) await hub.hub.push(data);
+    hub.hub.setDeliveryFaults({});
+    expect(await hub.hub.push(data)).toMatchObject([{ status: 200 }]);
+  });
+
+  test("are sent twice with duplicate, with the same ID", async () => {
+    const { hub, target, id } = await pushWith({ duplicate: 1 });
+    const ids = target.requests.map(({ headers }) => headers["webhook-id"]);
+    expect(ids).toEqual([ids[0], ids[0]]);
+    expect(hub.hub.deliveries(id)).toMatchObject([{ attempt: 2 }, { attempt: 1 }]);
+  });
+
+  test("are retried after a duplicate that failed, and count as one failure", async () => {
+    const { hub, target, id } = await pushWith({ duplicate: 1 }, 500);
+    expect(target.requests).toHaveLength(4);
+    expect(hub.hub.deliveries(id).map(({ attempt }) => attempt)).toEqual([4, 3, 2, 1]);
+  });
+
+  test("wait with delay", async () => {
+    const startedAt = performance.now();
+    const { target } = await pushWith({ delay: "80ms" });
+    expect(target.requests).toHaveLength(1);
+    expect(performance.now() - startedAt).toBeGreaterThanOrEqual(79);
+  });
+
+  test("have the faults of PUT /_local/delivery-faults until they are reset", async () => {
+    const { hub, target } = await pushWith({});
+    const control = (method: string, path: string, body: object) =>
+      fetch(`${hub.url}/_local/${path}`, {
+        method,
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify(body),
+      });
+    expect((await control("PUT", "delivery-faults", { drop: 2 })).status).toBe(400);
+    expect((await control("PUT", "delivery-faults", { drop: 1 })).status).toBe(200);
+    await hub.hub.push(data);
+    expect(target.requests).toHaveLength(1);
+    await control("POST", "reset", {});
+    await hub.create({ url: target.url });
+    await hub.hub.push(data);
+    expect(target.requests).toHaveLength(2);
+  });
+
+  test.each<[string, unknown]>([
+    ["a share above 1", { drop: 1.1 }],
+    ["a share below 0", { duplicate: -0.1 }],
+    ["no duration", { delay: "soon" }],
+    ["an unknown fault", { lose: 1 }],
+    ["nothing", undefined],
+  ])("refuse faults with %s", (_what, faults) => {
+    const refuse = () => new FaultyDelivery(Math.random).set(faults);
+    expect(refuse).toThrow(expect.objectContaining({ code: "ARGUMENT_INVALID" }));
+  });
+});
+
+test("The shares of faults are exact at their borders, and reorder waits for a part of the delay", () => {
+  let random = 0.25;
+  const faulty = new FaultyDelivery(() => random);
+  faulty.set({ drop: 0.25, duplicate: 0.26, delay: "8s", reorder: true });
+  expect([faulty.isDropped(), faulty.isDuplicated(), faulty.delayMs()]).toEqual([false, true, 2_000]);
+  faulty.set({ reorder: true });
+  expect([faulty.isDropped(), faulty.isDuplicated(), faulty.delayMs()]).toEqual([false, false, 250]);
+  random = 0;
+  faulty.set({});
+  expect([faulty.isDropped(), faulty.isDuplicated(), faulty.delayMs()]).toEqual([false, false, 0]);
 });

@@ -1,5 +1,3 @@
-// @module-tag slow
-
 import { once } from "node:events";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { request } from "node:http";
@@ -8,6 +6,7 @@ import { afterEach, beforeAll, describe, expect, onTestFinished, test } from "vi
 import * as z from "zod";
 import { HubClient } from "../../../src/client.ts";
 import { Changes } from "../../../src/local-hub/jobs/event-stream.ts";
+import { readStartCommand } from "../../../src/local-hub/spaces/dockerfile.ts";
 import { Space } from "../../../src/local-hub/spaces/space.ts";
 import { LocalHub } from "../../../src/local-hub.ts";
 import { isRunning } from "../../support/program.ts";
@@ -52,16 +51,6 @@ const answer = z.looseObject({ version: z.string(), wrote: z.boolean(), folder: 
 
 let hub: LocalHub;
 let client: HubClient;
-
-beforeAll(async () => {
-  hub = await LocalHub.launch({ runSpaces: true });
-  client = new HubClient({ hubUrl: hub.url, token: "hf_local" });
-  return () => hub.close();
-});
-
-afterEach(async () => {
-  await call("DELETE /api/repos/delete", { name: "bot", organization: "me", type: "space" });
-});
 
 async function call(line: string, body?: object, token = "hf_local"): Promise<{ status: number; body: unknown }> {
   const [method = "", path = ""] = line.split(" ");
@@ -111,7 +100,17 @@ async function logOf(kind: "run" | "build"): Promise<string> {
   return text;
 }
 
-describe("A Docker Space", () => {
+describe("A Docker Space", { tags: "slow" }, () => {
+  beforeAll(async () => {
+    hub = await LocalHub.launch({ runSpaces: true });
+    client = new HubClient({ hubUrl: hub.url, token: "hf_local" });
+    return () => hub.close();
+  });
+
+  afterEach(async () => {
+    await call("DELETE /api/repos/delete", { name: "bot", organization: "me", type: "space" });
+  });
+
   test("runs its start command with its secrets and variables, which no log contains", async () => {
     await call("POST /api/repos/create", {
       ...{ name: "bot", organization: "me", type: "space", sdk: "docker" },
@@ -203,20 +202,6 @@ describe("A Docker Space", () => {
     expect(await visit()).toMatchObject({ version: "1" });
   });
 
-  test("with an invalid response is answered with 502, and the local Hub goes on", async () => {
-    await create();
-    expect(await visit("/odd")).toMatchObject({ status: 502 });
-    expect(await visit()).toMatchObject({ version: "1" });
-  });
-
-  test("gets the request for a WebSocket as an ordinary one, and answers it", async () => {
-    const { url = "" } = await create();
-    const headers = { connection: "upgrade", upgrade: "websocket" };
-    const [response] = await once(request(url, { headers }).end(), "response");
-    expect(response).toMatchObject({ statusCode: 200 });
-    response.resume();
-  });
-
   test("is paused until it is restarted, also by a push", async () => {
     await create();
     expect((await call(`POST /api/spaces/${name}/pause`)).body).toMatchObject({ stage: "PAUSED" });
@@ -258,22 +243,6 @@ describe("A Docker Space", () => {
     expect((await create(files)).stage).toBe(expected);
   });
 
-  test("that is private answers only its members, not the deliveries of the Hub", async () => {
-    await create();
-    await call(`PUT /api/spaces/${name}/settings`, { private: true });
-    expect(await visit()).toMatchObject({ status: 404 });
-    expect(await visit("/", { headers: { authorization: "Bearer hf_local" } })).toMatchObject({ version: "1" });
-  });
-
-  test("cannot be reached under another name (DNS rebinding)", async () => {
-    const { url } = await create();
-    const { request } = await import("node:http");
-    const status = await new Promise((resolve) =>
-      request(`${url}/`, { headers: { host: "evil.example" } }, (response) => resolve(response.statusCode)).end(),
-    );
-    expect(status).toBe(404);
-  });
-
   test("ends when it is deleted, also with an open request", async () => {
     const { url } = await create();
     const open = fetch(`${url}/hang`).catch(() => "broken off");
@@ -281,9 +250,37 @@ describe("A Docker Space", () => {
     expect(await open).toBe("broken off");
     await expect.poll(() => fetch(`${url}/`).catch(() => "gone")).toBe("gone");
   });
+});
+
+describe("A Docker Space that runs", { tags: "slow" }, () => {
+  beforeAll(async () => {
+    hub = await LocalHub.launch({ runSpaces: true });
+    client = new HubClient({ hubUrl: hub.url, token: "hf_local" });
+    await create();
+    return () => hub.close();
+  });
+
+  test("with an invalid response is answered with 502, and the local Hub goes on", async () => {
+    expect(await visit("/odd")).toMatchObject({ status: 502 });
+    expect(await visit()).toMatchObject({ version: "1" });
+  });
+
+  test("gets the request for a WebSocket as an ordinary one, and answers it", async () => {
+    const { url = "" } = await hub.space(name);
+    const headers = { connection: "upgrade", upgrade: "websocket" };
+    const [response] = await once(request(url, { headers }).end(), "response");
+    expect(response).toMatchObject({ statusCode: 200 });
+    response.resume();
+  });
+
+  test("cannot be reached under another name (DNS rebinding)", async () => {
+    const { url = "" } = await hub.space(name);
+    const [response] = await once(request(url, { headers: { host: "evil.example" } }).end(), "response");
+    expect(response).toMatchObject({ statusCode: 404 });
+    response.resume();
+  });
 
   test("has a runtime with hardware and sleep time", async () => {
-    await create();
     const line = `POST /api/spaces/${name}/hardware`;
     expect((await call(line, { flavor: "cpu-upgrade", sleepTimeSeconds: 600 })).body).toMatchObject({ gcTimeout: 600 });
     expect((await call(line, { flavor: "huge" })).status).toBe(400);
@@ -293,9 +290,17 @@ describe("A Docker Space", () => {
     expect((await call(line, { flavor: "cpu-basic" })).body).toMatchObject({ gcTimeout: 172_800 });
     expect((await call(line, { flavor: "cpu-basic" }, "hf_other")).status).toBe(403);
   });
+
+  test("that is private answers only its members, not the deliveries of the Hub", async () => {
+    await call(`PUT /api/spaces/${name}/settings`, { private: true });
+    expect(await visit()).toMatchObject({ status: 404 });
+    expect(await visit("/", { headers: { authorization: "Bearer hf_local" } })).toMatchObject({ version: "1" });
+  });
 });
 
-test("With a state file, a Space keeps its address, and a request wakes it after a restart of the local Hub", async () => {
+test("With a state file, a Space keeps its address, and a request wakes it after a restart of the local Hub", {
+  tags: "slow",
+}, async () => {
   const options = { runSpaces: true, state: join(createFolder(), "hub.db") };
   const first = await openLocalHub(options);
   const body = { name: "bot", organization: "me", type: "space", sdk: "docker" };
@@ -309,7 +314,9 @@ test("With a state file, a Space keeps its address, and a request wakes it after
   expect((await fetch(`${url}/`)).status).toBe(200);
 });
 
-test("A Space that starts again or pauses before it listens gets its address, and keeps its stage", async () => {
+test("A Space that starts again or pauses before it listens gets its address, and keeps its stage", {
+  tags: "slow",
+}, async () => {
   const starts: unknown[] = [];
   const space = new Space({
     ...{ id: "bot", port: undefined, onPort: () => {}, changes: new Changes(), now: () => 0 },
@@ -330,7 +337,7 @@ test("A Space that starts again or pauses before it listens gets its address, an
   expect(space.stage).toBe("PAUSED");
 });
 
-test("Without runSpaces, settings are stored, and nothing runs", async () => {
+test("Without runSpaces, settings are stored, and nothing runs", { tags: "slow" }, async () => {
   const other = await openLocalHub();
   const body = { name: "bot", organization: "me", type: "space", sdk: "docker" };
   await other.request("POST /api/repos/create", { body });
@@ -338,4 +345,39 @@ test("Without runSpaces, settings are stored, and nothing runs", async () => {
   await other.request(`POST /api/spaces/${name}/restart`, { body: {} });
   expect(await other.hub.space(name)).toEqual({ url: undefined, stage: "STOPPED", errorMessage: undefined });
   expect((await other.request(`GET /api/spaces/${name}/logs/run`)).text).not.toContain("data:");
+});
+
+test.each([
+  ["a list", 'CMD ["node", "start.ts"]', { command: ["node", "start.ts"] }],
+  ["a line for a shell", "CMD node start.ts", { command: ["/bin/sh", "-c", "node start.ts"] }],
+  ["the last of several", 'CMD ["a"]\nCMD ["b"]', { command: ["b"] }],
+  ["an entry point with arguments", 'ENTRYPOINT ["node"]\nCMD ["start.ts"]', { command: ["node", "start.ts"] }],
+  ["several lines", 'CMD ["node", \\\n  "start.ts"]', { command: ["node", "start.ts"] }],
+  ["small letters, with comments", '# CMD ["no"]\ncmd ["yes"]\r\n', { command: ["yes"] }],
+])("The command is %s", (_what, dockerfile, expected) => {
+  expect(readStartCommand(dockerfile)).toMatchObject(expected);
+});
+
+test.each([
+  ["ENV A=1 B=two", { A: "1", B: "two" }],
+  [`ENV A="1 2" B='3 4' C=5\\ 6`, { A: "1 2", B: "3 4", C: "5 6" }],
+  ["ENV A 1 2", { A: "1 2" }],
+  [`ENV A=1\nENV B=$A C=\${A}x D=\${E:-else} F=$G`, { A: "1", B: "1", C: "1x", D: "else", F: "" }],
+  ["ENV A=1\nFROM node\nENV B=2", { B: "2" }],
+])("The variables of %j are those of the last stage, with inserted values", (lines, environment) => {
+  expect(readStartCommand(`${lines}\nCMD ["a"]`).environment).toEqual(environment);
+});
+
+test.each([
+  ["", "/"],
+  ["WORKDIR /app", "/app"],
+  ["WORKDIR /app\nWORKDIR src", "/app/src"],
+  ["ENV HOME=/home/user\nWORKDIR $HOME/app", "/home/user/app"],
+  ["WORKDIR /build\nFROM node", "/"],
+])("The folder of %j is the last one", (lines, folder) => {
+  expect(readStartCommand(`${lines}\nCMD ["a"]`).folder).toBe(folder);
+});
+
+test.each(["", "FROM node", "FROM a\nCMD a\nFROM b"])("A file that starts nothing is refused: %j", (dockerfile) => {
+  expect(() => readStartCommand(dockerfile)).toThrow(expect.objectContaining({ code: "OPTION_INVALID" }));
 });

@@ -284,7 +284,7 @@ export const faults: readonly Fault[] = [
     file: "src/local-hub/app.ts",
     find: "return isOther ? path :",
     replace: "return false ? path :",
-    tests: ["test/local-hub/resources/repositories/names.test.ts"],
+    tests: ["test/local-hub/resources/repositories/repositories.test.ts"],
   },
   {
     name: "a rule of a nested .gitignore does not override the rules above",
