@@ -1,6 +1,6 @@
 import { maskUrl, secretsInUrl } from "../../core/urls.ts";
 import type { JobRunner } from "../jobs/job-runner.ts";
-import { maskEnd } from "../jobs/run-command.ts";
+import { createMask, minMaskedLength } from "../jobs/run-command.ts";
 import type { PendingDelivery } from "../store/delivery-store.ts";
 import type { StoredWebhook } from "../store/webhook-store.ts";
 import type { HttpSender } from "./http-sender.ts";
@@ -110,14 +110,18 @@ async function post(context: PostContext, { delivery, url, secret }: PostOptions
   }
   const { status, truncated } = result.response;
   const written = [...secretsInUrl(url), ...(secret === undefined ? [] : [secret])];
-  const secrets = written.flatMap((text) => [text, JSON.stringify(text).slice(1, -1)]);
-  const maskHeader = (value: string) => maskSecrets(maskUrl(value), secrets);
+  // A receiver can return its request, also as JSON. Shorter secrets occur in ordinary words, where a mask would reveal them.
+  const secrets = written
+    .flatMap((text) => [text, JSON.stringify(text).slice(1, -1)])
+    .filter(({ length }) => length >= minMaskedLength);
+  const maskHeader = createMask(secrets, { maxLength: Number.POSITIVE_INFINITY });
   const { body } = result.response;
+  const maskBody = createMask(secrets, { maxLength: truncated ? body.length : Number.POSITIVE_INFINITY });
   const response = {
     headers: Object.fromEntries(
-      Object.entries(result.response.headers).map(([name, value]) => [name, maskHeader(value)]),
+      Object.entries(result.response.headers).map(([name, value]) => [name, maskHeader(maskUrl(value))]),
     ),
-    body: maskSecrets(truncated ? maskEnd(body, secrets) : body, secrets),
+    body: maskBody(body),
     truncated,
   };
   return { ...logged, status, response, error: describeFailure(status), retryable: true };
@@ -137,14 +141,4 @@ function startJob({ jobs, hubUrl }: AttemptContext, { webhook, delivery }: Attem
   const { id } = jobs.start({ webhook, deliveryId: delivery.deliveryId, body: delivery.body });
   const response = { headers: {}, body: JSON.stringify({ jobId: id }), truncated: false };
   return { url: `${hubUrl}/_local/jobs#${id}`, headers: {}, status: 200, response, error: null, retryable: false };
-}
-
-/** Shorter secrets are not masked, because they occur within ordinary words, where a mask would reveal the secret. */
-const minMaskedLength = 4;
-
-/** Masks the secrets of the request in a response, so that they are not logged if the receiver echoes them, also as JSON. */
-function maskSecrets(text: string, secrets: readonly string[]): string {
-  return secrets
-    .filter((secret) => secret.length >= minMaskedLength)
-    .reduce((masked, secret) => masked.replaceAll(secret, "***"), text);
 }

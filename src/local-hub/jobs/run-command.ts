@@ -9,7 +9,7 @@ const outputTimeoutMs = 500;
 /** The number of timeouts after which a process that still prints loses its output. */
 const maxOutputTimeouts = 10;
 /** The minimum length of the parts of a secret that are masked. Shorter parts are also in other output. */
-const minMaskedLength = 4;
+export const minMaskedLength = 4;
 /** The maximum length of a line of output. Longer lines are truncated. */
 const maxLineLength = 2_000;
 /** The maximum number of characters to read at once. Many short lines would otherwise block the local Hub. */
@@ -135,22 +135,25 @@ export function runCommand(options: CommandOptions): Promise<string | undefined>
   });
 }
 
-/** Returns a function that masks secrets in a line of output. */
-export function createMask(secrets: readonly string[]): (line: string) => string {
+/** Returns a function that masks secrets in a text. A text with the maximum length was truncated, and can end with the start of a secret. */
+export function createMask(
+  secrets: readonly string[],
+  { maxLength = maxLineLength }: { maxLength?: number } = {},
+): (text: string) => string {
   const texts = secrets
     // A secret with several lines is printed in several lines.
     .flatMap((secret) => [secret, ...secret.split(/[\r\n]+/).filter(({ length }) => length >= minMaskedLength)])
     .filter((text) => text !== "")
     // A secret that contains another one must be masked as a whole.
     .sort((one, other) => other.length - one.length);
-  return (line) => {
-    const printed = line.length < maxLineLength ? line : maskEnd(line, texts);
-    return texts.reduce((masked, text) => masked.replaceAll(text, "***"), printed);
+  return (text) => {
+    const printed = text.length < maxLength ? text : maskEnd(text, texts);
+    return texts.reduce((masked, secret) => masked.replaceAll(secret, "***"), printed);
   };
 }
 
 /** Masks the start of a secret at the end of a truncated text. */
-export function maskEnd(text: string, secrets: readonly string[]): string {
+function maskEnd(text: string, secrets: readonly string[]): string {
   const starts = secrets.map((secret) => {
     let { length } = secret;
     while (length >= minMaskedLength && !text.endsWith(secret.slice(0, length))) length -= 1;

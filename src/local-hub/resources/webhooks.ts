@@ -1,6 +1,7 @@
 import type { MiddlewareHandler } from "hono";
 import { HTTPException } from "hono/http-exception";
 import * as z from "zod";
+import type { WebhookInfo } from "../../console/protocol/hub.ts";
 import { readJson } from "../../core/text.ts";
 import { maskUrl } from "../../core/urls.ts";
 import { webhookJob, webhookJobRequest } from "../../hub/jobs/definition.ts";
@@ -85,14 +86,7 @@ export const webhookApi = {
 type WebhookDefinition = StoredWebhook["definition"];
 
 /** A webhook with masked secrets, for pages, logs, and the control API. */
-export interface WebhookSummary {
-  id: string;
-  /** The name of the user. */
-  owner: string;
-  target: { kind: "url"; url: string } | { kind: "job"; description: string } | { kind: "jobSource"; id: string };
-  state: "enabled" | "disabled" | "suspended";
-  watched: readonly { type: string; name: string }[];
-  domains: readonly string[];
+export interface WebhookSummary extends Pick<WebhookInfo, "id" | "owner" | "target" | "state" | "watched" | "domains"> {
   secretIsSet: boolean;
   /** ISO 8601. */
   lastTriggerAt?: string;

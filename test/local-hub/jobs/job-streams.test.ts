@@ -3,7 +3,7 @@ import timers from "node:timers/promises";
 import { afterAll, afterEach, expect, test, vi } from "vitest";
 import { createId } from "../../../src/local-hub/accounts.ts";
 import { JobRunner } from "../../../src/local-hub/jobs/job-runner.ts";
-import { streamJobLogs } from "../../../src/local-hub/jobs/job-streams.ts";
+import { streamJobLogs } from "../../../src/local-hub/resources/jobs.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 import { openMemoryStore } from "../support/context.ts";
 

@@ -6,7 +6,7 @@ import { hardwareFlavors } from "../../../src/hub/jobs/definition.ts";
 import { job, jobHardware } from "../../../src/hub/jobs/schemas.ts";
 import { createId } from "../../../src/local-hub/accounts.ts";
 import { JobRunner } from "../../../src/local-hub/jobs/job-runner.ts";
-import { streamJobEvents } from "../../../src/local-hub/jobs/job-streams.ts";
+import { streamJobEvents } from "../../../src/local-hub/resources/jobs.ts";
 import type { StoredJob } from "../../../src/local-hub/store/job-store.ts";
 import { openStore } from "../../../src/local-hub/store/store.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";

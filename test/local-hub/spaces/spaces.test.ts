@@ -6,7 +6,7 @@ import { afterEach, beforeAll, describe, expect, onTestFinished, test } from "vi
 import * as z from "zod";
 import { HubClient } from "../../../src/client.ts";
 import { Changes } from "../../../src/local-hub/jobs/event-stream.ts";
-import { readStartCommand } from "../../../src/local-hub/spaces/dockerfile.ts";
+import { readStartCommand } from "../../../src/local-hub/spaces/container.ts";
 import { Space } from "../../../src/local-hub/spaces/space.ts";
 import { LocalHub } from "../../../src/local-hub.ts";
 import { isRunning } from "../../support/program.ts";

@@ -73,7 +73,7 @@ export const faults: readonly Fault[] = [
   },
   {
     name: "the stream of a job repeats lines if its oldest lines were deleted",
-    file: "src/local-hub/jobs/job-streams.ts",
+    file: "src/local-hub/resources/jobs.ts",
     find: "after = lines.at(-1)?.number ?? after;",
     replace: "after += lines.length;",
     tests: ["test/local-hub/jobs/job-streams.test.ts"],
@@ -466,7 +466,7 @@ export const faults: readonly Fault[] = [
   },
   {
     name: "the stream of a job has no event for a further failed attempt",
-    file: "src/local-hub/jobs/job-streams.ts",
+    file: "src/local-hub/resources/jobs.ts",
     find: "[job?.stage, job?.message, job?.failureCount]",
     replace: "[job?.stage, job?.message]",
     tests: ["test/local-hub/jobs/jobs.test.ts"],
@@ -692,15 +692,15 @@ export const faults: readonly Fault[] = [
   {
     name: "the start of a secret at the end of a truncated line is printed",
     file: "src/local-hub/jobs/run-command.ts",
-    find: "line.length < maxLineLength ? line : maskEnd(line, texts)",
-    replace: "line",
+    find: "text.length < maxLength ? text : maskEnd(text, texts)",
+    replace: "text",
     tests: ["test/local-hub/jobs/run-command.test.ts"],
   },
   {
     name: "the start of a secret at the end of a truncated response is logged",
     file: "src/local-hub/delivery/attempt.ts",
-    find: "truncated ? maskEnd(body, secrets) : body",
-    replace: "body",
+    find: "truncated ? body.length : Number.POSITIVE_INFINITY",
+    replace: "Number.POSITIVE_INFINITY",
     tests: ["test/local-hub/delivery/attempts.test.ts"],
   },
   {
