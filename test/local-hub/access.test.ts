@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
 import { developmentTokens } from "../../src/local-hub/accounts.ts";
-import { specifiedRoutes as routes } from "../../src/local-hub/routes/index.ts";
 import { openLocalHub, pushed, restart, secret, shareLocalHub, stateFile } from "./support/hub.ts";
 import { jobRequests, organizationRequests, ownRequests } from "./support/sample-requests.ts";
 
@@ -9,20 +8,6 @@ const organizations = ["free-org", "team-org", "enterprise-org", "acme"];
 
 /** For requests that change nothing: reads, and refused writes. */
 const shared = await shareLocalHub();
-
-test("The tests send a request to each of the 35 operations", () => {
-  expect(routes).toHaveLength(35);
-  expect(requests.map(({ operationId }) => operationId).sort()).toEqual(
-    routes.map(({ operationId }) => operationId).sort(),
-  );
-  for (const { operationId, method, path } of routes) {
-    const request = requests.find((candidate) => candidate.operationId === operationId);
-    const [verb = "", target = ""] = request?.line("acme").split(" ") ?? [];
-    expect(verb.toLowerCase()).toBe(method);
-    expect(target).toMatch(new RegExp(`^${path.replace(/\{\w+\}/g, "[^/]+")}$`));
-    expect(organizationRequests.some((candidate) => candidate === request)).toBe(path.includes("/organizations/"));
-  }
-});
 
 describe("A request without a known bearer token gets 401", () => {
   test.each(requests)("$operationId", async ({ line, body }) => {
