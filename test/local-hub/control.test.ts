@@ -159,26 +159,6 @@ describe("POST /_local/webhooks/{id}/replay/{logId}", () => {
   });
 });
 
-test("POST /_local/reset deletes webhooks, logs, repositories and jobs", async () => {
-  const target = await openTarget();
-  const made = await hub.create({ url: target.url });
-  await hub.create({ job: { flavor: "cpu-basic" } });
-  await hub.create({ url: target.url }, { token: "hf_other" });
-  await hub.trigger();
-  const answer = await hub.request("POST /_local/reset", { token: null, text: "{}" });
-  expect([answer.status, answer.text]).toEqual([200, "{}"]);
-  for (const token of ["hf_local", "hf_other"]) {
-    expect((await hub.request("GET /api/settings/webhooks", { token })).body).toEqual([]);
-  }
-  expect((await hub.request("GET /_local/jobs")).body).toEqual([]);
-  expect((await hub.request(`GET /_local/webhooks/${made.id}/deliveries`)).status).toBe(404);
-  expect(await hub.trigger()).toEqual([]);
-  await hub.create({ url: target.url });
-  await hub.trigger();
-  const [before, , after] = target.payloads;
-  expect(after?.repo.id).not.toBe(before?.repo.id);
-});
-
 test("A control request from another site is rejected, even as JSON, but one from the page is accepted", async () => {
   const hub = await openLocalHub({ overSocket: true });
   const reset = (origin: string) => hub.request("POST /_local/reset", { text: "{}", headers: { origin } });

@@ -93,8 +93,7 @@ describe("A local Hub", () => {
     onTestFinished(() => hub.close());
     hub.createBucket("me/store");
     hub.setBucketFaults([{ kind: "latency", latency: "1h" }]);
-    const wait = vi.spyOn(BucketFaults.prototype, "wait");
-    onTestFinished(() => wait.mockRestore());
+    using wait = vi.spyOn(BucketFaults.prototype, "wait");
     const put = connectS3(hub).send(new PutObjectCommand({ Bucket: "store", Key: "delayed", Body: "content" }));
     const refused = expect(put).rejects.toMatchObject({ name: "SlowDown", $metadata: { httpStatusCode: 503 } });
     await expect.poll(() => wait.mock.calls.length, { interval: 5 }).toBe(1);
@@ -126,7 +125,7 @@ describe("A local Hub", () => {
   });
 
   test("does not keep the process alive after it closes", { tags: "slow" }, async () => {
-    const child = startReceiverProcess(new URL("./support/closing-script.ts", import.meta.url), {});
+    const child = startReceiverProcess(new URL("./support/hub-script.ts", import.meta.url), { CLOSES: "1" });
     expect(await child.says("closed")).toMatchObject({ fired: 1 });
     expect(await child.exited).toEqual({ code: 0, signal: null });
     expect(child.errorOutput).toBe("");
@@ -144,11 +143,10 @@ describe("A local Hub that cannot start", () => {
 
   test("throws the reason of any other failure to listen", async () => {
     const denied = Object.assign(new Error("listen EACCES"), { code: "EACCES" });
-    const listen = vi.spyOn(Server.prototype, "listen").mockImplementation(function (this: Server) {
+    using _listen = vi.spyOn(Server.prototype, "listen").mockImplementation(function (this: Server) {
       queueMicrotask(() => this.emit("error", denied));
       return this;
     });
-    onTestFinished(() => listen.mockRestore());
     await expect(LocalHub.launch({ port: 0 })).rejects.toMatchObject({ code: "LISTEN_FAILED" });
   });
 
@@ -167,24 +165,7 @@ describe("A local Hub that cannot start", () => {
   });
 });
 
-const repositories = z.array(
-  z.strictObject({
-    type: z.string(),
-    name: z.string(),
-    id: z.string().regex(/^[0-9a-f]{24}$/),
-    private: z.boolean(),
-    headSha: z
-      .string()
-      .regex(/^[0-9a-f]{40}$/)
-      .optional(),
-    discussions: z.int().min(0),
-    createdAt: z.int(),
-    lastModified: z.int(),
-    gated: z.literal(false),
-    discussionsDisabled: z.literal(false),
-    sdk: z.string().optional(),
-  }),
-);
+const repositories = z.array(z.looseObject({ name: z.string(), id: z.string(), headSha: z.string().optional() }));
 
 async function repositoriesOf(hub: TestHub) {
   const { status, body, text } = await hub.request("GET /_local/repositories", { token: null });

@@ -44,8 +44,7 @@ describe("A failed delivery", () => {
   });
 
   test("waits twice as long before each later attempt", async () => {
-    const timers = vi.spyOn(globalThis, "setTimeout");
-    onTestFinished(() => timers.mockRestore());
+    using timers = vi.spyOn(globalThis, "setTimeout");
     const { hub, target } = await openWebhook([500], { attempts: 4, backoff: 13, now: () => 0 });
     await hub.trigger();
     expect(target.requests).toHaveLength(4);
@@ -161,11 +160,10 @@ test.each([
 
 describe("The logged response", () => {
   test("contains its headers, including repeated ones", async () => {
-    const target = await openTarget((_request, response) => {
-      response.writeHead(200, { "set-cookie": ["a=1", "b=2"], "x-empty": "" }).end("größer");
-    });
-    const hub = await openLocalHub();
-    const { id } = await hub.create({ url: target.url });
+    const headers = { "set-cookie": ["a=1", "b=2"], "x-empty": "" };
+    const { hub, id } = await openWebhook([
+      (_request, response) => void response.writeHead(200, headers).end("größer"),
+    ]);
     await hub.trigger();
     expect((await hub.entries(id))[0]?.response).toMatchObject({
       headers: { "set-cookie": "a=1, b=2", "x-empty": "" },
@@ -388,11 +386,8 @@ test("A receiver that returns its secret does not expose it in the log", async (
 
 test("A truncated response does not expose the start of a secret in the log", async () => {
   const start = secret.slice(0, 12);
-  const target = await openTarget((_request, response) => {
-    response.end(`${start.padStart(64 * 1024, "x")}${secret.slice(12)}`);
-  });
-  const hub = await openLocalHub();
-  const { id } = await hub.create({ url: target.url, secret });
+  const text = `${start.padStart(64 * 1024, "x")}${secret.slice(12)}`;
+  const { hub, id } = await openWebhook([(_request, response) => void response.end(text)], {}, { secret });
   await hub.trigger();
   const body = (await hub.entries(id))[0]?.response?.body;
   expect(body?.replace(/^x+/, "")).toBe("***");

@@ -1,4 +1,4 @@
-import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { createHubApp } from "../../../src/local-hub/app.ts";
 import { createHubConsole } from "../../../src/local-hub/console/hub-console.ts";
 import { FaultyDelivery } from "../../../src/local-hub/delivery/faults.ts";
@@ -137,10 +137,9 @@ describe("The log of a local Hub", () => {
   test("contains the error of a delivery whose result could not be stored, which is sent again", async () => {
     const failure = new Error("The disk is full.");
     const { hub, target } = await openWebhook([], { timeout: "500ms" });
-    const addAttempt = vi.spyOn(DeliveryStore.prototype, "addAttempt").mockImplementationOnce(() => {
+    using _addAttempt = vi.spyOn(DeliveryStore.prototype, "addAttempt").mockImplementationOnce(() => {
       throw failure;
     });
-    onTestFinished(() => void addAttempt.mockRestore());
     const [delivery] = await hub.trigger();
     expect(delivery).toMatchObject({ status: 200, attempts: 1 });
     expect(alarms(hub)).toMatchObject([{ level: "error", err: failure, deliveryId: delivery?.deliveryId }]);
@@ -149,10 +148,9 @@ describe("The log of a local Hub", () => {
 
   test("contains the error of a job that could not be run, and the next one is run", async () => {
     const failure = new Error("The disk is full.");
-    const update = vi.spyOn(JobStore.prototype, "update").mockImplementationOnce(() => {
+    using _update = vi.spyOn(JobStore.prototype, "update").mockImplementationOnce(() => {
       throw failure;
     });
-    onTestFinished(() => void update.mockRestore());
     const hub = await openLocalHub({ runJobs: true });
     await hub.create({ job: { flavor: "cpu-basic", command: ["true"] } });
     await hub.trigger();
@@ -215,14 +213,11 @@ describe("While an attempt is in progress,", () => {
   });
 
   test("closing the local Hub waits for the attempts before it closes the store", async () => {
-    const target = await openTarget(neverRespond);
-    const local = await openLocalHub();
-    await local.create({ url: target.url });
+    const { hub: local, target } = await openWebhook([neverRespond]);
     // More than may run at the same time: the others stay in the queue.
     for (let event = 0; event < 20; event += 1) await local.trigger(pushed, { wait: false });
     await target.hasReceived(16);
-    const getPending = vi.spyOn(DeliveryStore.prototype, "getPending");
-    onTestFinished(() => void getPending.mockRestore());
+    using getPending = vi.spyOn(DeliveryStore.prototype, "getPending");
     await local.hub.close();
     await new Promise((resolve) => setTimeout(resolve, 20));
     expect(getPending).not.toHaveBeenCalled();
@@ -230,9 +225,7 @@ describe("While an attempt is in progress,", () => {
   });
 
   test("a receiver that does not respond does not block other webhooks", async () => {
-    const silent = await openTarget(neverRespond);
-    const hub = await openLocalHub();
-    await hub.create({ url: silent.url });
+    const { hub, target: silent } = await openWebhook([neverRespond]);
     for (let event = 0; event < 40; event += 1) await hub.trigger(pushed, { wait: false });
     await silent.hasReceived(16);
     const other = await openTarget();
@@ -244,25 +237,8 @@ describe("While an attempt is in progress,", () => {
 });
 
 describe("A delivery that waits for its next attempt", () => {
-  test.each(["disable", "delete", "reset"])(
-    "is dropped immediately by %s, and waiting callers get its last result",
-    async (how) => {
-      const { hub, target, id } = await openWebhook([500], { backoff: "1h" });
-      const waiting = hub.trigger();
-      await waitFor(async () => expect(await hub.entries(id)).toHaveLength(1));
-      const [entry] = await hub.entries(id);
-      if (how === "disable") await hub.request(`POST /api/settings/webhooks/${id}/disable`);
-      else if (how === "delete") await hub.delete(id);
-      else await hub.request("POST /_local/reset", { text: "{}" });
-      expect(await waiting).toMatchObject([{ webhookId: id, logId: entry?.logId, status: 500 }]);
-      expect(target.requests).toHaveLength(1);
-    },
-  );
-
   test.each(["reset", "close"] as const)("leaves no timer after a %s", async (how) => {
-    const target = await openTarget(500);
-    const local = await openLocalHub({ backoff: "1h", now: () => 0 });
-    const { id } = await local.create({ url: target.url });
+    const { hub: local, id } = await openWebhook([500], { backoff: "1h", now: () => 0 });
     const timers = watchTimers();
     const waiting = local.hub.push(data);
     await waitFor(() => expect(local.hub.deliveries(id)).toHaveLength(1));
@@ -286,12 +262,9 @@ test("An event during the close of a local Hub leaves no timer", async () => {
 });
 
 test("A completed delivery leaves nothing to clean up when the local Hub closes", async () => {
-  const latestAttempt = vi.spyOn(DeliveryStore.prototype, "latestAttempt");
-  onTestFinished(() => void latestAttempt.mockRestore());
+  using latestAttempt = vi.spyOn(DeliveryStore.prototype, "latestAttempt");
   const timers = watchTimers();
-  const target = await openTarget(500, 200);
-  const local = await openLocalHub({ backoff: 13, timeout: "19s", now: () => 0 });
-  await local.create({ url: target.url });
+  const { hub: local } = await openWebhook([500, 200], { backoff: 13, timeout: "19s", now: () => 0 });
   expect(await local.hub.push(data)).toMatchObject([{ status: 200, attempts: 2 }]);
   expect(timers.of(19_000)).toMatchObject([{ cleared: 1 }, { cleared: 1 }]);
   latestAttempt.mockClear();
@@ -342,17 +315,12 @@ describe("The deliveries of a local Hub", () => {
 
   test("have the faults of PUT /_local/delivery-faults until they are reset", async () => {
     const { hub, target } = await pushWith({});
-    const control = (method: string, path: string, body: object) =>
-      fetch(`${hub.url}/_local/${path}`, {
-        method,
-        headers: { "content-type": "application/json" },
-        body: JSON.stringify(body),
-      });
-    expect((await control("PUT", "delivery-faults", { drop: 2 })).status).toBe(400);
-    expect((await control("PUT", "delivery-faults", { drop: 1 })).status).toBe(200);
+    const set = (faults: object) => hub.request("PUT /_local/delivery-faults", { token: null, body: faults });
+    expect(await set({ drop: 2 })).toMatchObject({ status: 400 });
+    expect(await set({ drop: 1 })).toMatchObject({ status: 200 });
     await hub.hub.push(data);
     expect(target.requests).toHaveLength(1);
-    await control("POST", "reset", {});
+    hub.hub.reset();
     await hub.create({ url: target.url });
     await hub.hub.push(data);
     expect(target.requests).toHaveLength(2);

@@ -18,13 +18,10 @@ describe("A webhook whose deliveries fail", () => {
     expect((await hub.request("GET /api/settings/webhooks")).body).toMatchObject([{ disabled: suspended }]);
   });
 
-  test.each([1, 2, 7, Number.POSITIVE_INFINITY])("is suspended after %d failures", async (suspendAfter) => {
-    const { hub, id } = await openWebhook([404], { suspendAfter, attempts: 1 });
-    for (let delivery = 1; delivery < Math.min(suspendAfter, 9); delivery += 1) await hub.trigger();
+  test("is never suspended without a limit", async () => {
+    const { hub, id } = await openWebhook([404], { suspendAfter: Number.POSITIVE_INFINITY, attempts: 1 });
+    for (let delivery = 1; delivery < 9; delivery += 1) await hub.trigger();
     expect(await hub.get(id)).toMatchObject({ disabled: false });
-    if (suspendAfter === Number.POSITIVE_INFINITY) return;
-    await hub.trigger();
-    expect(await hub.get(id)).toMatchObject({ disabled: suspended });
   });
 
   test("starts counting again after a success", async () => {
@@ -63,9 +60,7 @@ describe("A webhook whose deliveries fail", () => {
 
 describe("A suspended webhook", () => {
   test("does not fire, and drops the retries of earlier deliveries", async () => {
-    const hub = await openLocalHub({ suspendAfter: 1, attempts: 2, backoff: 300 });
-    const target = await openTarget(500);
-    const { id } = await hub.create({ url: target.url });
+    const { hub, target, id } = await openWebhook([500], { suspendAfter: 1, attempts: 2, backoff: 300 });
     const first = hub.trigger();
     await target.hasReceived(1);
     // A secret that is not valid in a header is not retried, so this delivery fails immediately and suspends the
@@ -200,14 +195,12 @@ describe("A replay", () => {
   });
 
   test("is attempted once, and does not change the state of the webhook", async () => {
-    const target = await openTarget(200, 500);
-    const hub = await openLocalHub({ suspendAfter: 1 });
-    const made = await hub.create({ url: target.url });
+    const { hub, target, id } = await openWebhook([200, 500], { suspendAfter: 1 });
     const [delivery] = await hub.trigger();
-    const before = await hub.get(made.id);
-    expect(await hub.replay(made.id, delivery?.logId)).toEqual({ status: 500 });
+    const before = await hub.get(id);
+    expect(await hub.replay(id, delivery?.logId)).toEqual({ status: 500 });
     expect(target.requests).toHaveLength(2);
-    expect(await hub.get(made.id)).toEqual(before);
+    expect(await hub.get(id)).toEqual(before);
   });
 
   test.each(["suspended", "disabled"])("works while the webhook is %s", async (state) => {

@@ -1,16 +1,18 @@
-import { setTimeout } from "node:timers/promises";
+import { syncBuiltinESMExports } from "node:module";
+import timers, { setTimeout } from "node:timers/promises";
 import * as fc from "fast-check";
-import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, type MockInstance, onTestFinished, test, vi } from "vitest";
 import * as z from "zod";
 import { hardwareFlavors } from "../../../src/hub/jobs/definition.ts";
 import { job, jobHardware } from "../../../src/hub/jobs/schemas.ts";
 import { createId } from "../../../src/local-hub/accounts.ts";
 import { JobRunner } from "../../../src/local-hub/jobs/job-runner.ts";
-import { streamJobEvents } from "../../../src/local-hub/resources/jobs.ts";
+import { streamJobEvents, streamJobLogs } from "../../../src/local-hub/resources/jobs.ts";
 import type { StoredJob } from "../../../src/local-hub/store/job-store.ts";
 import { openStore } from "../../../src/local-hub/store/store.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 import { waitFor } from "../../support/wait-for.ts";
+import { openMemoryStore } from "../support/context.ts";
 import {
   jobs,
   openLocalHub,
@@ -442,5 +444,105 @@ describe("A webhook with the id of an earlier job", () => {
     const [made] = await jobs(hub);
     expect(made).toMatchObject({ owner: { name: "other-user" }, status: { stage: "ERROR" } });
     expect([made?.command, made?.secrets]).toEqual([undefined, undefined]);
+  });
+});
+
+describe("The stream of a log", () => {
+  let pauses: MockInstance<typeof timers.setTimeout>;
+  // The stream imports the function by name.
+  beforeAll(() => {
+    pauses = vi.spyOn(timers, "setTimeout");
+    syncBuiltinESMExports();
+  });
+  afterEach(() => pauses.mockReset());
+  afterAll(() => {
+    pauses.mockRestore();
+    syncBuiltinESMExports();
+  });
+
+  /** Opens the stream of a job that is running. Each pause ends when its signal is aborted, or when `endPause` is called. */
+  function openStream() {
+    let endPause = () => {};
+    pauses.mockImplementation((_milliseconds, value, { signal } = {}) => {
+      const { promise, resolve, reject } = Promise.withResolvers<typeof value>();
+      endPause = () => resolve(value);
+      signal?.addEventListener("abort", () => reject(signal.reason));
+      return promise;
+    });
+    const store = openMemoryStore();
+    const runner = new JobRunner({
+      ...{ store: store.jobs, runJobs: false, createId, log: createMemoryLogger(), now: () => 1 },
+    });
+    const definition = { flavor: "cpu-basic", environment: {}, timeoutSeconds: null, attempts: 1 } as const;
+    const job = { id: "job", owner: "me", createdBy: "me", createdAt: 1, definition, secretNames: [], message: null };
+    store.jobs.add({ ...job, stage: "RUNNING" }, {});
+    const reader = streamJobLogs({ store: store.jobs, runner }, { jobId: "job", tail: undefined }).getReader();
+    return {
+      reader,
+      read: async () => new TextDecoder().decode((await reader.read()).value),
+      print(...lines: readonly string[]) {
+        store.jobs.addLines(
+          "job",
+          lines.map((data) => ({ timestamp: 0, data })),
+        );
+        runner.changes.notify("job");
+      },
+      /** Marks the job as completed. */
+      complete() {
+        store.jobs.update({ ...job, stage: "COMPLETED" });
+        runner.changes.notify("job");
+      },
+      endPause: () => endPause(),
+      /** Returns the pauses that have not ended. */
+      openPauses: () => pauses.mock.calls.filter(([, , options]) => options?.signal?.aborted !== true).length,
+    };
+  }
+
+  const line = (data: string) => `data: ${JSON.stringify({ timestamp: "1970-01-01T00:00:00.000Z", data })}\n\n`;
+
+  test("without new lines has a comment after each pause of 30 s", async () => {
+    const { read, endPause, print } = openStream();
+    expect(await read()).toBe(": stream\n\n");
+    for (let comment = 1; comment <= 2; comment += 1) {
+      const next = read();
+      await vi.waitFor(() => expect(pauses).toHaveBeenCalledTimes(comment), { interval: 1 });
+      expect(pauses).toHaveBeenLastCalledWith(30_000, false, expect.anything());
+      endPause();
+      expect(await next).toBe(": keep-alive\n\n");
+    }
+    print("later");
+    expect(await read()).toBe(line("later"));
+  });
+
+  test("continues with a new line without a pause", async () => {
+    const { read, print, openPauses } = openStream();
+    await read();
+    for (const data of ["first", "second"]) {
+      const next = read();
+      await vi.waitFor(() => expect(openPauses()).toBe(1), { interval: 1 });
+      print(data);
+      expect(await next).toBe(line(data));
+    }
+  });
+
+  test("contains each kept line once if the oldest lines were deleted", async () => {
+    const { read, print, complete } = openStream();
+    const lines = Array.from({ length: 10_600 }, (_, index) => `${index}`);
+    print(...lines);
+    complete();
+    await read();
+    let text = "";
+    for (let part = await read(); part !== ""; part = await read()) text += part;
+    expect(text).toBe(lines.slice(600).map(line).join(""));
+  });
+
+  test("ends its pause when the client disconnects", async () => {
+    const { reader, read, openPauses } = openStream();
+    await read();
+    const next = reader.read();
+    await vi.waitFor(() => expect(openPauses()).toBe(1), { interval: 1 });
+    await reader.cancel();
+    expect(openPauses()).toBe(0);
+    expect(await next).toMatchObject({ done: true });
   });
 });

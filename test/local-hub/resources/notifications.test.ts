@@ -98,40 +98,31 @@ describe("A search of notifications", () => {
   const titled = (title: string) => (notification: Notification) =>
     isOf("paper")(notification) && notification.paper.title.startsWith(title);
 
-  test.each<[query: string, isWanted: (notification: Notification) => boolean]>([
-    ["readStatus=unread", ({ read }) => !read],
-    ["repoType=dataset", (notification) => isOf("repo")(notification) && notification.repo.type === "dataset"],
-    ["repoType=model", (notification) => isOf("repo")(notification) && notification.repo.type === "model"],
-    ["repoType=space", (notification) => isOf("repo")(notification) && notification.repo.type === "space"],
-    ["repoType=bucket", (notification) => isOf("repo")(notification) && notification.repo.type === "bucket"],
-    ["repoType=kernel", (notification) => isOf("repo")(notification) && notification.repo.type === "kernel"],
-    [
-      "repoName=acme/reviews",
-      (notification) => isOf("repo")(notification) && notification.repo.name === "acme/reviews",
-    ],
-    [
-      "postAuthor=local-user",
-      (notification) => isOf("post")(notification) && notification.post.authorName === "local-user",
-    ],
+  type IsWanted = (notification: Notification) => boolean;
+  const ofRepository =
+    (isSelected: (repo: { type: string; name: string }) => boolean): IsWanted =>
+    (notification) =>
+      isOf("repo")(notification) && isSelected(notification.repo);
+  const isMine: IsWanted = (notification) => participantsOf(notification).includes("local-user");
+  const isUnread: IsWanted = ({ read }) => !read;
+  const isDataset = ofRepository(({ type }) => type === "dataset");
+  const isSentiment = ofRepository(({ name }) => name === "acme/sentiment");
+
+  test.each<[query: string, ...conditions: IsWanted[]]>([
+    ["readStatus=unread", isUnread],
+    ...["dataset", "model", "space", "bucket", "kernel"].map((wanted): [string, IsWanted] => [
+      `repoType=${wanted}`,
+      ofRepository(({ type }) => type === wanted),
+    ]),
+    ["repoName=acme/reviews", ofRepository(({ name }) => name === "acme/reviews")],
+    ["postAuthor=local-user", (one) => isOf("post")(one) && one.post.authorName === "local-user"],
     [`paperId=${preprint}`, titled("Small Models")],
-    [
-      "articleId=kernels-by-hand",
-      (notification) => isOf("community_blog")(notification) && notification.blog.slug === "kernels-by-hand",
-    ],
-    ["mention=participating", (notification) => participantsOf(notification).includes("local-user")],
-    [
-      "repoType=dataset&readStatus=unread",
-      (notification) => isOf("repo")(notification) && notification.repo.type === "dataset" && !notification.read,
-    ],
-    [
-      "repoName=acme/sentiment&mention=participating",
-      (notification) =>
-        isOf("repo")(notification) &&
-        notification.repo.name === "acme/sentiment" &&
-        participantsOf(notification).includes("local-user"),
-    ],
-  ])("returns exactly the matching ones: %s", async (query, isWanted) => {
-    const wanted = all.filter(isWanted);
+    ["articleId=kernels-by-hand", (one) => isOf("community_blog")(one) && one.blog.slug === "kernels-by-hand"],
+    ["mention=participating", isMine],
+    ["repoType=dataset&readStatus=unread", isDataset, isUnread],
+    ["repoName=acme/sentiment&mention=participating", isSentiment, isMine],
+  ])("returns exactly the matching ones: %s", async (query, ...conditions) => {
+    const wanted = all.filter((notification) => conditions.every((isWanted) => isWanted(notification)));
     expect(wanted.length).toBeGreaterThan(0);
     expect(wanted.length).toBeLessThan(20);
     const page = await pageOf(shared, `?${query}`);

@@ -92,12 +92,11 @@ test.each<[string, (sending: ClientRequest) => unknown]>([
 test("A large object is refused and leaves no file behind if its bucket is deleted during the upload", async () => {
   const { hub, s3, files } = await openBucket();
   const repo = { type: "bucket", name: "me/store" } as const;
-  const wait = vi.spyOn(BucketFaults.prototype, "wait").mockImplementationOnce(async () => {
+  using _wait = vi.spyOn(BucketFaults.prototype, "wait").mockImplementationOnce(async () => {
     await hub.trigger({ repo, event: { scope: "repo", action: "delete" } });
     hub.createBucket(repo.name);
     return true;
   });
-  onTestFinished(() => wait.mockRestore());
   await expect(s3.send(new PutObjectCommand(large))).rejects.toMatchObject({ name: "NoSuchBucket" });
   expect(files()).toEqual([]);
 });
@@ -480,8 +479,7 @@ describe("Uploads that are not complete", { tags: "slow" }, () => {
     listThousand(["upload:x"]);
     await expect(start()).rejects.toEqual(named("QuotaExceeded"));
     const totals = { count: 1, size: 50 * 1024 * mebibyte, modifiedAt: 0 };
-    const sizes = vi.spyOn(ObjectStore.prototype, "totals").mockReturnValue(totals);
-    onTestFinished(() => sizes.mockRestore());
+    using _sizes = vi.spyOn(ObjectStore.prototype, "totals").mockReturnValue(totals);
     // A large body could still be sent when the connection closes.
     await expect(upload.put(1, Buffer.from("x"))).rejects.toEqual(named("QuotaExceeded"));
   });

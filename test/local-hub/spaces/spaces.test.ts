@@ -52,6 +52,12 @@ const answer = z.looseObject({ version: z.string(), wrote: z.boolean(), folder: 
 let hub: LocalHub;
 let client: HubClient;
 
+async function launch() {
+  hub = await LocalHub.launch({ runSpaces: true });
+  client = new HubClient({ hubUrl: hub.url, token: "hf_local" });
+  return () => hub.close();
+}
+
 async function call(line: string, body?: object, token = "hf_local"): Promise<{ status: number; body: unknown }> {
   const [method = "", path = ""] = line.split(" ");
   const response = await fetch(hub.url + path, {
@@ -101,11 +107,7 @@ async function logOf(kind: "run" | "build"): Promise<string> {
 }
 
 describe("A Docker Space", { tags: "slow" }, () => {
-  beforeAll(async () => {
-    hub = await LocalHub.launch({ runSpaces: true });
-    client = new HubClient({ hubUrl: hub.url, token: "hf_local" });
-    return () => hub.close();
-  });
+  beforeAll(launch);
 
   afterEach(async () => {
     await call("DELETE /api/repos/delete", { name: "bot", organization: "me", type: "space" });
@@ -254,10 +256,9 @@ describe("A Docker Space", { tags: "slow" }, () => {
 
 describe("A Docker Space that runs", { tags: "slow" }, () => {
   beforeAll(async () => {
-    hub = await LocalHub.launch({ runSpaces: true });
-    client = new HubClient({ hubUrl: hub.url, token: "hf_local" });
+    const close = await launch();
     await create();
-    return () => hub.close();
+    return close;
   });
 
   test("with an invalid response is answered with 502, and the local Hub goes on", async () => {

@@ -114,6 +114,12 @@ export class TestHub {
     return answer;
   }
 
+  /** Returns the status of a request, and the code of an error. */
+  async outcome(line: string, options?: RequestOptions): Promise<[status: number, code: string | null]> {
+    const { status, headers } = await this.request(line, options);
+    return [status, headers.get("x-error-code")];
+  }
+
   /** Creates a webhook that watches {@link data}, with changes. */
   async create(changes: Record<string, unknown>, { token }: Pick<RequestOptions, "token"> = {}): Promise<Webhook> {
     const body = { watched: [data], domains: ["repo", "discussion"], ...changes };

@@ -1,3 +1,4 @@
+import { afterAll } from "vitest";
 import { LocalHub } from "../../../src/local-hub.ts";
 
 /** A file, and `null` for a deleted file. */
@@ -11,17 +12,18 @@ export interface CallOptions {
 }
 
 /** A local Hub with one repository, `me/data`, for tests of files and commits. Requests go over a socket. */
-export class RepositoryApi implements AsyncDisposable {
+export class RepositoryApi {
   readonly url: string;
-  readonly #hub: LocalHub;
 
-  private constructor(hub: LocalHub) {
-    this.#hub = hub;
-    this.url = hub.url;
+  private constructor(url: string) {
+    this.url = url;
   }
 
-  static async open(): Promise<RepositoryApi> {
-    const api = new RepositoryApi(await LocalHub.launch());
+  /** Launches the local Hub for all tests of a file. */
+  static async share(): Promise<RepositoryApi> {
+    const hub = await LocalHub.launch();
+    afterAll(() => hub.close());
+    const api = new RepositoryApi(hub.url);
     await api.create("data");
     return api;
   }
@@ -59,10 +61,6 @@ export class RepositoryApi implements AsyncDisposable {
     const answer = await response.json();
     if (!response.ok) throw new Error(JSON.stringify(answer));
     return answer.commitOid;
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.#hub.close();
   }
 }
 

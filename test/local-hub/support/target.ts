@@ -76,14 +76,15 @@ export async function openTarget(...answers: readonly TargetAnswer[]): Promise<T
 /** Leaves the request without a response. */
 export const neverRespond: TargetAnswer = () => {};
 
-/** Opens a local Hub with a webhook that watches the dataset "me/data", and its target with these answers. */
+/** Opens a local Hub with a webhook that watches the dataset "me/data", with changes, and its target with these answers. */
 export async function openWebhook(
   answers: readonly TargetAnswer[] = [],
   options: TestHubOptions = {},
+  changes: Record<string, unknown> = {},
 ): Promise<{ hub: TestHub; target: Target; id: string }> {
   const target = await openTarget(...answers);
   const hub = await openLocalHub(options);
-  const { id } = await hub.create({ url: target.url });
+  const { id } = await hub.create({ url: target.url, ...changes });
   return { hub, target, id };
 }
 

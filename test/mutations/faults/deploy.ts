@@ -268,7 +268,7 @@ export const faults: readonly Fault[] = [
   {
     name: "the log of a Space contains its secrets",
     file: "src/local-hub/jobs/run-command.ts",
-    find: 'masked.replaceAll(text, "***")',
+    find: 'masked.replaceAll(secret, "***")',
     replace: "masked",
     tests: [spaces],
   },

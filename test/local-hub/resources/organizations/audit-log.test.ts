@@ -336,11 +336,10 @@ describe("The export of a long audit log", () => {
     const store = openMemoryStore();
     const events = eventsUpTo(750).reverse();
     // A log without an end, whose pages have up to 750 events.
-    const page = vi.spyOn(AuditLogStore.prototype, "page").mockImplementation(({ before = 1_000_000, limit }) => ({
+    using _page = vi.spyOn(AuditLogStore.prototype, "page").mockImplementation(({ before = 1_000_000, limit }) => ({
       events: events.slice(0, limit),
       before: before - limit,
     }));
-    onTestFinished(() => page.mockRestore());
     const text = await new Response(openExport(store)).text();
     expect(text.match(/"createdAt"/g)).toHaveLength(100_000);
     expect(JSON.parse(`[${text.slice(text.lastIndexOf(',{"_id"') + 1)}`)).toMatchObject([
@@ -350,8 +349,7 @@ describe("The export of a long audit log", () => {
 
   test("reads from the store as the client reads, and stops when the client disconnects", async () => {
     const hub = await openLocalHub({ state });
-    const page = vi.spyOn(AuditLogStore.prototype, "page");
-    onTestFinished(() => page.mockRestore());
+    using page = vi.spyOn(AuditLogStore.prototype, "page");
     const pages = () => page.mock.calls.length;
     const { response, begun } = await beginReading(`${hub.url}${address}`);
     expect(begun).toMatch(/^\[\{"_id":/);
@@ -384,8 +382,7 @@ describe("An export", () => {
 
   test("is aborted without an error message if the server closes", async () => {
     const store = openStore({ file: state });
-    const error = vi.spyOn(console, "error");
-    onTestFinished(() => error.mockRestore());
+    using error = vi.spyOn(console, "error");
     const listener = await listenWith(store);
     const { response } = await beginReading(`http://127.0.0.1:${listener.port}${address}`);
     await listener.close(0);

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { readDiff } from "../../../../src/hub/repositories/changed-files.ts";
 import { createHubApp } from "../../../../src/local-hub/app.ts";
 import { createHubConsole } from "../../../../src/local-hub/console/hub-console.ts";
@@ -20,17 +20,9 @@ import { jsonLines, RepositoryApi } from "../../support/repository-api.ts";
 
 const base = "/api/datasets/local-user/data";
 const header = { key: "header", value: { summary: "Change files", description: "Why." } };
-let api: RepositoryApi;
-let first: string;
-let second: string;
-
-beforeAll(async () => {
-  api = await RepositoryApi.open();
-  first = await api.commit({ "a.txt": "one\n", "b.txt": "two\n" });
-  second = await api.commit({ "a.txt": "<b>\n", "b.txt": null, "c.txt": "three\n" });
-});
-
-afterAll(() => api[Symbol.asyncDispose]());
+const api = await RepositoryApi.share();
+const first = await api.commit({ "a.txt": "one\n", "b.txt": "two\n" });
+const second = await api.commit({ "a.txt": "<b>\n", "b.txt": null, "c.txt": "three\n" });
 
 const json = async (line: string, options = {}) => (await api.call(line, options)).json();
 const send = (lines: readonly object[], { query = "", token = "hf_local", rev = "main" } = {}) =>
@@ -289,8 +281,7 @@ describe("The Python client", () => {
   test("gets no ID of a file in LFS whose content was lost, and uploads it again", async () => {
     await commit([inline("lost.bin", Buffer.from("lost\n"))]);
     const files = [{ path: "lost.bin", size: 5, sample: "AAAA" }];
-    const has = vi.spyOn(LargeFiles.prototype, "has").mockReturnValue(false);
-    onTestFinished(() => has.mockRestore());
+    using _has = vi.spyOn(LargeFiles.prototype, "has").mockReturnValue(false);
     for (const options of [{ headers }, {}]) {
       const answer = await json(`POST ${base}/preupload/main`, { body: { files }, ...options });
       expect(answer.files).toEqual([{ path: "lost.bin", uploadMode: expect.any(String), shouldIgnore: false }]);

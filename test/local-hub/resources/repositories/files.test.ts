@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { request as httpRequest } from "node:http";
-import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
+import { beforeEach, describe, expect, test, vi } from "vitest";
 import { ContentStore } from "../../../../src/local-hub/git/content-store.ts";
 import { LargeFiles } from "../../../../src/local-hub/git/large-files.ts";
 import { listsTag, readRange } from "../../../../src/local-hub/resources/repositories/files.ts";
@@ -9,16 +9,9 @@ import { jsonLines, RepositoryApi } from "../../support/repository-api.ts";
 
 const base = "/api/datasets/local-user/data";
 const html = "<script>alert(1)</script>";
-let api: RepositoryApi;
-let head: string;
-
-beforeAll(async () => {
-  api = await RepositoryApi.open();
-  await api.commit({ "data/b.txt": "b", "data/deep/c.txt": "c", "page.html": html, empty: "" });
-  head = await api.commit({ "data/a.txt": "0123456789", "grüße 1.txt": "ü" });
-});
-
-afterAll(() => api[Symbol.asyncDispose]());
+const api = await RepositoryApi.share();
+await api.commit({ "data/b.txt": "b", "data/deep/c.txt": "c", "page.html": html, empty: "" });
+const head = await api.commit({ "data/a.txt": "0123456789", "grüße 1.txt": "ü" });
 
 const json = async (line: string, options = {}) => (await api.call(line, options)).json();
 const paths = (entries: { path: string }[]) => entries.map(({ path }) => path);
@@ -304,12 +297,8 @@ describe("An upload to a deleted repository", () => {
   });
 
   test("is refused with 404 if the repository is deleted during the upload, and leaves no file behind", async () => {
-    const saveLarge = vi.spyOn(ContentStore.prototype, "saveLarge");
-    const deleteFile = vi.spyOn(LargeFiles.prototype, "delete");
-    onTestFinished(() => {
-      saveLarge.mockRestore();
-      deleteFile.mockRestore();
-    });
+    using saveLarge = vi.spyOn(ContentStore.prototype, "saveLarge");
+    using deleteFile = vi.spyOn(LargeFiles.prototype, "delete");
     const upload = httpRequest(url, { method: "PUT" });
     const responded = once(upload, "response");
     upload.write("go");

@@ -1,7 +1,7 @@
-import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
+import { beforeEach, describe, expect, test, vi } from "vitest";
 import * as z from "zod";
 import { HubClient } from "../../../../src/client.ts";
-import { type Answer, openLocalHub, type RequestOptions, type TestHub } from "../../support/hub.ts";
+import { type Answer, openLocalHub, type TestHub } from "../../support/hub.ts";
 import { openTarget } from "../../support/target.ts";
 
 const create = "POST /api/repos/create";
@@ -16,12 +16,6 @@ beforeEach(async () => {
 async function createModel(name: string, fields: Record<string, unknown> = {}): Promise<string> {
   const { body, text } = await hub.request(create, { body: { name, ...fields } });
   return z.object({ id: z.string() }, text).parse(body).id;
-}
-
-/** Returns the status of a request, and the code of an error. */
-async function outcome(line: string, options?: RequestOptions): Promise<[number, string | null]> {
-  const { status, headers } = await hub.request(line, options);
-  return [status, headers.get("x-error-code")];
 }
 
 /** Returns the names of listed repositories. */
@@ -161,8 +155,8 @@ describe("A write to a repository", () => {
     await createModel("closed", { private: true });
     const body = { discussionsDisabled: true };
     const settings = (name: string) => `PUT /api/models/local-user/${name}/settings`;
-    expect(await outcome(settings("open"), { token: "hf_other", body })).toEqual([403, "Forbidden"]);
-    expect(await outcome(settings("closed"), { token: "hf_other", body })).toEqual([404, "RepoNotFound"]);
+    expect(await hub.outcome(settings("open"), { token: "hf_other", body })).toEqual([403, "Forbidden"]);
+    expect(await hub.outcome(settings("closed"), { token: "hf_other", body })).toEqual([404, "RepoNotFound"]);
   });
 });
 
@@ -170,7 +164,7 @@ describe("A read of a repository", () => {
   test("works without a token, unless the repository is private", async () => {
     await createModel("open");
     await createModel("closed", { private: true });
-    const read = (name: string, token: string | null) => outcome(`GET /api/models/local-user/${name}`, { token });
+    const read = (name: string, token: string | null) => hub.outcome(`GET /api/models/local-user/${name}`, { token });
     expect(await read("open", null)).toEqual([200, null]);
     expect(await read("closed", null)).toEqual([401, "RepoNotFound"]);
     expect(await read("none", null)).toEqual([401, "RepoNotFound"]);
@@ -188,7 +182,7 @@ describe("A read of a repository", () => {
     for (const rev of ["HEAD", head, head.slice(0, 8), "refs%2Fheads%2Fmain"]) {
       expect((await hub.request(at(rev))).body).toEqual(body);
     }
-    expect(await outcome(at("none"))).toEqual([404, "RevisionNotFound"]);
+    expect(await hub.outcome(at("none"))).toEqual([404, "RevisionNotFound"]);
   });
 
   test("returns only the fields of expand", async () => {
@@ -209,13 +203,13 @@ describe("A read of a repository", () => {
   test("checks the access to read and to write, and to the files of a gated repository", async () => {
     await createModel("net");
     const check = "GET /api/models/local-user/net/auth-check";
-    expect(await outcome(check, { token: null })).toEqual([200, null]);
-    expect(await outcome(`${check}/write`)).toEqual([200, null]);
+    expect(await hub.outcome(check, { token: null })).toEqual([200, null]);
+    expect(await hub.outcome(`${check}/write`)).toEqual([200, null]);
     for (const token of ["hf_other", "hf_read"])
-      expect(await outcome(`${check}/write`, { token })).toEqual([403, "Forbidden"]);
+      expect(await hub.outcome(`${check}/write`, { token })).toEqual([403, "Forbidden"]);
     await hub.request("PUT /api/models/local-user/net/settings", { body: { gated: "auto" } });
-    expect(await outcome(check)).toEqual([200, null]);
-    expect(await outcome(check, { token: "hf_other" })).toEqual([403, "GatedRepo"]);
+    expect(await hub.outcome(check)).toEqual([200, null]);
+    expect(await hub.outcome(check, { token: "hf_other" })).toEqual([403, "GatedRepo"]);
   });
 });
 
@@ -227,7 +221,7 @@ test("The settings of a repository change only where the request has values", as
   const { body } = await hub.request(line, { body: { gated: false, discussionsDisabled: true } });
   expect(body).toEqual({ private: true, visibility: "private", gated: false, discussionsDisabled: true });
   expect((await hub.request("GET /api/models/local-user/net")).body).toMatchObject({ private: true, gated: false });
-  expect(await outcome(line, { body: { gated: "yes" } })).toEqual([400, "BadRequest"]);
+  expect(await hub.outcome(line, { body: { gated: "yes" } })).toEqual([400, "BadRequest"]);
 });
 
 describe("A moved repository", () => {
@@ -246,7 +240,7 @@ describe("A moved repository", () => {
     const settings = "PUT /api/models/local-user/net/settings";
     expect((await hub.request(settings, { body: { private: true } })).body).toMatchObject({ private: true });
     // The previous name does not reveal a private repository.
-    expect(await outcome("GET /api/models/local-user/net", { token: null })).toEqual([401, "RepoNotFound"]);
+    expect(await hub.outcome("GET /api/models/local-user/net", { token: null })).toEqual([401, "RepoNotFound"]);
   });
 
   test("keeps its name if the move is rejected", async () => {
@@ -271,17 +265,16 @@ describe("A moved repository", () => {
 test("A deleted repository is gone", async () => {
   await createModel("net");
   const line = "DELETE /api/repos/delete";
-  expect(await outcome(line, { body: { name: "net" }, token: "hf_other" })).toEqual([404, "RepoNotFound"]);
+  expect(await hub.outcome(line, { body: { name: "net" }, token: "hf_other" })).toEqual([404, "RepoNotFound"]);
   expect((await hub.request(line, { body: { name: "net", organization: "local-user" } })).body).toEqual({});
-  expect(await outcome("GET /api/models/local-user/net")).toEqual([404, "RepoNotFound"]);
-  expect(await outcome(line, { body: { name: "local-user/net" } })).toEqual([404, "RepoNotFound"]);
+  expect(await hub.outcome("GET /api/models/local-user/net")).toEqual([404, "RepoNotFound"]);
+  expect(await hub.outcome(line, { body: { name: "local-user/net" } })).toEqual([404, "RepoNotFound"]);
 });
 
 describe("A list of repositories", () => {
   test("contains the repositories that the caller can read, latest change first", async () => {
     let now = Date.now();
-    const clock = vi.spyOn(Date, "now").mockImplementation(() => now);
-    onTestFinished(() => clock.mockRestore());
+    using _clock = vi.spyOn(Date, "now").mockImplementation(() => now);
     for (const name of ["b", "a", "c"]) {
       now += 1_000;
       await createModel(name, { private: name === "c" });
@@ -328,8 +321,8 @@ describe("A list of repositories", () => {
       next = /<(.+)>; rel="next"/.exec(response.headers.get("link") ?? "")?.[1];
     }
     expect(pages).toEqual([["local-user/page-a", "local-user/page-b"], ["local-user/page-c"]]);
-    expect(await outcome("GET /api/models?cursor=x")).toEqual([400, "BadRequest"]);
-    expect(await outcome("GET /api/models?limit=0")).toEqual([400, "BadRequest"]);
+    expect(await hub.outcome("GET /api/models?cursor=x")).toEqual([400, "BadRequest"]);
+    expect(await hub.outcome("GET /api/models?limit=0")).toEqual([400, "BadRequest"]);
   });
 });
 

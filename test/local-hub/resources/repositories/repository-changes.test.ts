@@ -14,7 +14,7 @@ import {
 } from "../../../../src/local-hub/resources/repositories/repository-changes.ts";
 import { parseCard, tagsOf, validateCard } from "../../../../src/local-hub/resources/repositories/repository-info.ts";
 import { openContext, payloadsOf } from "../../support/context.ts";
-import { openLocalHub, type RequestOptions, type TestHub } from "../../support/hub.ts";
+import { openLocalHub, type TestHub } from "../../support/hub.ts";
 
 const model = { type: "model", name: "me/net", user: "ada-adams" } as const;
 const user = "ada-adams";
@@ -164,12 +164,6 @@ async function refsOf(query = ""): Promise<Record<string, string>> {
   return Object.fromEntries(all.map(({ ref, targetCommit }) => [ref, targetCommit]));
 }
 
-/** Returns the status of a request, and the code of an error. */
-async function outcome(line: string, options?: RequestOptions): Promise<[number, string | null]> {
-  const { status, headers } = await hub.request(line, options);
-  return [status, headers.get("x-error-code")];
-}
-
 async function filesOf(rev: string): Promise<string[]> {
   const { body } = await hub.request(`GET ${repo}/revision/${encodeURIComponent(rev)}`);
   const { siblings } = z.object({ siblings: z.array(z.object({ rfilename: z.string() })) }).parse(body);
@@ -217,7 +211,7 @@ describe("With requests,", () => {
         ["a%20b", {}, 400, "BadRequest"],
       ];
       for (const [name, body, status, code] of rejected) {
-        expect(await outcome(`POST ${repo}/branch/${name}`, { body })).toEqual([status, code]);
+        expect(await hub.outcome(`POST ${repo}/branch/${name}`, { body })).toEqual([status, code]);
       }
     });
   });
@@ -225,10 +219,10 @@ describe("With requests,", () => {
   test("A tag has the commit of its revision, and can be deleted", async () => {
     const { "refs/heads/main": main } = await refsOf();
     const line = `POST ${repo}/tag/main`;
-    expect(await outcome(line, { body: { tag: "v1.0", message: "First" } })).toEqual([200, null]);
+    expect(await hub.outcome(line, { body: { tag: "v1.0", message: "First" } })).toEqual([200, null]);
     expect(await refsOf()).toEqual({ "refs/heads/main": main, "refs/tags/v1.0": main });
-    expect(await outcome(`POST ${repo}/tag/none`, { body: { tag: "v2" } })).toEqual([404, "RevisionNotFound"]);
-    expect(await outcome(`DELETE ${repo}/tag/v1.0`)).toEqual([200, null]);
+    expect(await hub.outcome(`POST ${repo}/tag/none`, { body: { tag: "v2" } })).toEqual([404, "RevisionNotFound"]);
+    expect(await hub.outcome(`DELETE ${repo}/tag/v1.0`)).toEqual([200, null]);
     expect(await refsOf()).toEqual({ "refs/heads/main": main });
   });
 
@@ -260,19 +254,19 @@ describe("With requests,", () => {
     for (const query of ["?include_prs=1", "?include_prs=true"]) {
       expect(Object.keys(await refsOf(query))).toEqual(["refs/heads/main", "refs/pr/1"]);
     }
-    expect(await outcome(`GET ${repo}/revision/refs%2Fpr%2F1`)).toEqual([200, null]);
+    expect(await hub.outcome(`GET ${repo}/revision/refs%2Fpr%2F1`)).toEqual([200, null]);
   });
 
   test("The commits of a branch can be replaced with one commit that has the same files", async () => {
     const { "refs/heads/main": before } = await refsOf();
     const line = `POST ${repo}/super-squash/main`;
-    expect(await outcome(line, { body: { message: "All" } })).toEqual([200, null]);
+    expect(await hub.outcome(line, { body: { message: "All" } })).toEqual([200, null]);
     const { "refs/heads/main": after } = await refsOf();
     expect(after).not.toBe(before);
     const { body } = await hub.request(`GET ${repo}/commits/main`);
     expect(body).toMatchObject([{ id: after, title: "All", authors: [{ user: "local-user" }] }]);
     expect(await filesOf("main")).toEqual([".gitattributes", "a.txt"]);
-    expect(await outcome(`POST ${repo}/super-squash/none`, { body: {} })).toEqual([404, "RevisionNotFound"]);
+    expect(await hub.outcome(`POST ${repo}/super-squash/none`, { body: {} })).toEqual([404, "RevisionNotFound"]);
   });
 });
 
