@@ -167,11 +167,7 @@ describe("A local Hub that cannot start", () => {
 
 const repositories = z.array(z.looseObject({ name: z.string(), id: z.string(), headSha: z.string().optional() }));
 
-async function repositoriesOf(hub: TestHub) {
-  const { status, body, text } = await hub.request("GET /_local/repositories", { token: null });
-  expect(status, text).toBe(200);
-  return repositories.parse(body);
-}
+const repositoriesOf = (hub: TestHub) => hub.read("GET /_local/repositories", repositories, { token: null });
 
 describe("The repositories of a new local Hub", () => {
   test("are the same in every local Hub, and a reset restores them", async () => {

@@ -6,11 +6,7 @@ import { openLocalHub, shareLocalHub, type TestHub } from "../support/hub.ts";
 
 const shared = await shareLocalHub();
 
-async function getWhoami(hub: TestHub, token = "hf_local") {
-  const { status, body, text } = await hub.request("GET /api/whoami-v2", { token });
-  expect(status, text).toBe(200);
-  return whoami.parse(body);
-}
+const getWhoami = (hub: TestHub, token = "hf_local") => hub.read("GET /api/whoami-v2", whoami, { token });
 
 describe("whoami", () => {
   test("returns the user and the role of a token", async () => {
@@ -77,11 +73,7 @@ describe("Settings", () => {
   const other = { token: "hf_other" };
 
   /** Returns the settings of local-user and of other-user, as the control response lists them. */
-  async function getSettings(hub: TestHub): Promise<unknown> {
-    const { status, body, text } = await hub.request("GET /_local/settings", { token: null });
-    expect(status, text).toBe(200);
-    return body;
-  }
+  const getSettings = (hub: TestHub) => hub.read("GET /_local/settings", z.array(z.unknown()), { token: null });
 
   const watchPath = "PATCH /api/settings/watch";
   const notificationsPath = "PATCH /api/settings/notifications";
@@ -101,7 +93,7 @@ describe("Settings", () => {
   });
 
   test("change only where a request has values, of this user only", async () => {
-    const [mine] = z.array(z.unknown()).parse(await getSettings(hub));
+    const [mine] = await getSettings(hub);
     const enabled = {
       launch_prepaid_credits: true,
       user_follows: false,
@@ -131,7 +123,7 @@ describe("Settings", () => {
   });
 
   test("contain the watched items that requests add and do not delete, each once", async () => {
-    const [mine] = z.array(z.unknown()).parse(await getSettings(hub));
+    const [mine] = await getSettings(hub);
     const [org, user] = [
       { type: "org", id: "acme" },
       { type: "user", id: "acme" },

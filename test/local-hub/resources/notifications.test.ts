@@ -9,10 +9,8 @@ import { openLocalHub, pushed, type RequestOptions, shareLocalHub, type TestHub 
 type As = Pick<RequestOptions, "token">;
 
 /** Returns a page of notifications for a query such as `?p=1`. */
-async function pageOf(hub: TestHub, query = "", as: As = {}): Promise<NotificationPage> {
-  const { status, body, text } = await hub.request(`GET /api/notifications${query}`, as);
-  expect(status, text).toBe(200);
-  return notificationPage.parse(body);
+function pageOf(hub: TestHub, query = "", as: As = {}): Promise<NotificationPage> {
+  return hub.read(`GET /api/notifications${query}`, notificationPage, as);
 }
 
 /** Returns the notifications on all pages. */

@@ -120,53 +120,62 @@ export class TestHub {
     return [status, headers.get("x-error-code")];
   }
 
+  /** Sends a request that must succeed, and returns its parsed response. */
+  async read<Output>(
+    line: string,
+    schema: { parse(value: unknown): Output },
+    options?: RequestOptions,
+  ): Promise<Output> {
+    const { status, body, text } = await this.request(line, options);
+    expect(status, `${line}: ${text}`).toBe(200);
+    return schema.parse(body);
+  }
+
   /** Creates a webhook that watches {@link data}, with changes. */
   async create(changes: Record<string, unknown>, { token }: Pick<RequestOptions, "token"> = {}): Promise<Webhook> {
     const body = { watched: [data], domains: ["repo", "discussion"], ...changes };
-    return oneWebhook(await this.request(`POST ${path}`, { body, ...(token !== undefined && { token }) }));
+    return this.#webhook(`POST ${path}`, { body, ...(token !== undefined && { token }) });
   }
 
   /** Starts a job, and returns its id. */
   async runJob(request: object = {}, { namespace = "local-user", ...options }: RunOptions = {}): Promise<string> {
     const body = { flavor: "cpu-basic", ...request };
-    return job.parse((await this.request(`POST /api/jobs/${namespace}`, { ...options, body })).body).id;
+    return (await this.read(`POST /api/jobs/${namespace}`, job, { ...options, body })).id;
   }
 
-  async get(id: string): Promise<Webhook> {
-    return oneWebhook(await this.request(`GET ${path}/${id}`));
+  get(id: string): Promise<Webhook> {
+    return this.#webhook(`GET ${path}/${id}`);
   }
 
-  async update(id: string, body: Record<string, unknown>): Promise<Webhook> {
-    const whole = { watched: [data], domains: ["repo", "discussion"], ...body };
-    return oneWebhook(await this.request(`POST ${path}/${id}`, { body: whole }));
+  update(id: string, changes: Record<string, unknown>): Promise<Webhook> {
+    const body = { watched: [data], domains: ["repo", "discussion"], ...changes };
+    return this.#webhook(`POST ${path}/${id}`, { body });
   }
 
-  async setState(id: string, action: "enable" | "disable"): Promise<Webhook> {
-    return oneWebhook(await this.request(`POST ${path}/${id}/${action}`));
+  setState(id: string, action: "enable" | "disable"): Promise<Webhook> {
+    return this.#webhook(`POST ${path}/${id}/${action}`);
   }
 
   async delete(id: string): Promise<void> {
     expect(await this.request(`DELETE ${path}/${id}`)).toMatchObject({ status: 200, body: {} });
   }
 
-  async replay(id: string, logId: string | undefined): Promise<unknown> {
-    const answer = await this.request(`POST ${path}/${id}/replay/${logId}`);
-    expect(answer.status, answer.text).toBe(200);
-    return answer.body;
+  replay(id: string, logId: string | undefined): Promise<unknown> {
+    return this.read(`POST ${path}/${id}/replay/${logId}`, z.unknown());
   }
 
   /** Triggers an event, and by default waits for its deliveries. */
   async trigger(event: HubEvent = pushed, { wait = true }: { wait?: boolean } = {}): Promise<HubDelivery[]> {
-    const answer = await this.request(`POST /_local/events?wait=${wait}`, { token: null, body: event });
-    expect(answer.status, answer.text).toBe(200);
-    return fired.parse(answer.body).deliveries;
+    return (await this.read(`POST /_local/events?wait=${wait}`, fired, { token: null, body: event })).deliveries;
   }
 
   /** Returns the log of a webhook, newest first. */
-  async entries(id: string): Promise<HubDeliveryAttempt[]> {
-    const answer = await this.request(`GET /_local/webhooks/${id}/deliveries`, { token: null });
-    expect(answer.status, answer.text).toBe(200);
-    return log.parse(answer.body);
+  entries(id: string): Promise<HubDeliveryAttempt[]> {
+    return this.read(`GET /_local/webhooks/${id}/deliveries`, log, { token: null });
+  }
+
+  async #webhook(line: string, options?: RequestOptions): Promise<Webhook> {
+    return (await this.read(line, z.strictObject({ webhook }), options)).webhook;
   }
 }
 
@@ -209,11 +218,6 @@ function toExpression(path: string): string {
     .replace("{repoType}", "(?:models|datasets|spaces)")
     .replace("{path}", ".+")
     .replace(/\{\w+\}/g, "[^/]+");
-}
-
-function oneWebhook({ status, body, text }: Answer): Webhook {
-  expect(status, text).toBe(200);
-  return z.strictObject({ webhook }).parse(body).webhook;
 }
 
 /** How to launch a local Hub for a test. */
@@ -262,8 +266,8 @@ export async function restart(before: TestHub, options: TestHubOptions): Promise
 }
 
 /** Returns the jobs of a local Hub, newest first. */
-export async function jobs(hub: TestHub): Promise<Job[]> {
-  return z.array(job).parse((await hub.request("GET /_local/jobs", { token: null })).body);
+export function jobs(hub: TestHub): Promise<Job[]> {
+  return hub.read("GET /_local/jobs", z.array(job), { token: null });
 }
 
 /** Waits until every job has ended, and returns them, newest first. */
@@ -285,13 +289,9 @@ export function output(hub: TestHub): unknown[] {
 }
 
 /** Returns the events of one type in the audit log of an organization, newest first. */
-export async function auditEvents(
+export function auditEvents(
   hub: TestHub,
   { organization, type }: { organization: string; type: AuditLogType },
 ): Promise<AuditLogEvent[]> {
-  const { status, body, text } = await hub.request(
-    `GET /api/organizations/${organization}/audit-log/export?q=type:${type}`,
-  );
-  expect(status, text).toBe(200);
-  return z.array(auditLogEvent).parse(body);
+  return hub.read(`GET /api/organizations/${organization}/audit-log/export?q=type:${type}`, z.array(auditLogEvent));
 }

@@ -200,21 +200,15 @@ describe("Roles", () => {
 
   /** Returns the role of a member in acme, and in its resource groups by name. */
   async function rolesOf(hub: TestHub, user: string): Promise<{ role: string | undefined; groups: object }> {
-    const { body } = await hub.request(`GET ${acme}/members?search=${user}`);
-    const member = z
-      .array(organizationMember)
-      .parse(body)
-      .find((found) => found.user === user);
+    const body = await hub.read(`GET ${acme}/members?search=${user}`, z.array(organizationMember));
+    const member = body.find((found) => found.user === user);
     const groups = (member?.resourceGroups ?? []).map(({ name, role }) => [name, role]);
     return { role: member?.role, groups: Object.fromEntries(groups) };
   }
 
   async function groupNamed(hub: TestHub, name: string): Promise<z.output<typeof resourceGroup>> {
-    const { body } = await hub.request(`GET ${acme}/resource-groups`);
-    const group = z
-      .array(resourceGroup)
-      .parse(body)
-      .find((found) => found.name === name);
+    const groups = await hub.read(`GET ${acme}/resource-groups`, z.array(resourceGroup));
+    const group = groups.find((found) => found.name === name);
     if (!group) throw new Error(`There is no group ${name}.`);
     return group;
   }
@@ -226,8 +220,7 @@ describe("Roles", () => {
 
   describe("Changing the role of a member", () => {
     test("does not change other members, or other fields of the member", async () => {
-      const read = async () =>
-        z.array(organizationMember).parse((await hub.request(`GET ${acme}/members?limit=10000`)).body);
+      const read = () => hub.read(`GET ${acme}/members?limit=10000`, z.array(organizationMember));
       const before = await read();
       const guest = before.find(({ isExternalCollaborator }) => isExternalCollaborator)?.user ?? "";
       await setRole(hub, guest, { role: "contributor" });

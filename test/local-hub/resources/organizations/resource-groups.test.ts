@@ -9,20 +9,11 @@ import { auditEvents, openLocalHub, type TestHub } from "../../support/hub.ts";
 
 const pathOf = (organization: string) => `/api/organizations/${organization}/resource-groups`;
 
-async function listed(
-  hub: TestHub,
-  { organization = "acme", token = "hf_local" } = {},
-): Promise<ReturnedResourceGroup[]> {
-  const { status, body, text } = await hub.request(`GET ${pathOf(organization)}`, { token });
-  expect(status, text).toBe(200);
-  return z.array(resourceGroup).parse(body);
-}
+const listed = (hub: TestHub, { organization = "acme", token = "hf_local" } = {}) =>
+  hub.read(`GET ${pathOf(organization)}`, z.array(resourceGroup), { token });
 
-async function created(hub: TestHub, body: object, organization = "acme"): Promise<ReturnedResourceGroup> {
-  const answer = await hub.request(`POST ${pathOf(organization)}`, { body });
-  expect(answer.status, answer.text).toBe(200);
-  return resourceGroup.parse(answer.body);
-}
+const created = (hub: TestHub, body: object, organization = "acme") =>
+  hub.read(`POST ${pathOf(organization)}`, resourceGroup, { body });
 
 /** Returns the error message for a group that cannot be created. */
 async function refused(hub: TestHub, body: object, organization = "acme"): Promise<string> {

@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, test, vi } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import * as z from "zod";
 import { HubClient } from "../../../../src/client.ts";
 import { type Answer, openLocalHub, type TestHub } from "../../support/hub.ts";
@@ -274,7 +274,7 @@ test("A deleted repository is gone", async () => {
 describe("A list of repositories", () => {
   test("contains the repositories that the caller can read, latest change first", async () => {
     let now = Date.now();
-    using _clock = vi.spyOn(Date, "now").mockImplementation(() => now);
+    hub = await openLocalHub({ now: () => now });
     for (const name of ["b", "a", "c"]) {
       now += 1_000;
       await createModel(name, { private: name === "c" });
