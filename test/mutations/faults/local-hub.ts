@@ -510,7 +510,7 @@ export const faults: readonly Fault[] = [
     name: "a Space that prints many lines blocks the local Hub",
     file: "src/local-hub/spaces/space.ts",
     find: "this.#lines.shift();",
-    replace: "this.#lines.splice(0, 1);",
+    replace: "this.#lines.reverse().pop();\n    this.#lines.reverse();",
     tests: ["test/local-hub/spaces/spaces.test.ts"],
   },
   {
