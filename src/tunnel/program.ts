@@ -185,11 +185,8 @@ function notInstalled({ name, installUrl }: TunnelProgram): WebhookError {
   );
 }
 
-/**
- * Opens a trycloudflare.com tunnel with the `cloudflared` program. The service requires no account and assigns random
- * names.
- */
-export const openCloudflared = createProgramProvider({
+/** The program of trycloudflare.com. The service requires no account and assigns random names. */
+export const cloudflared: TunnelProgram = {
   name: "cloudflared",
   installUrl: "https://developers.cloudflare.com/cloudflare-one/connections/connect-networks/downloads/",
   argumentsFor: (port) => ["tunnel", "--no-autoupdate", "--url", `http://127.0.0.1:${port}`],
@@ -206,7 +203,10 @@ export const openCloudflared = createProgramProvider({
       return { hint: url === undefined ? findHint(line) : notConnected };
     };
   },
-});
+};
+
+/** Opens a tunnel with {@link cloudflared}. */
+export const openCloudflared: Provider = createProgramProvider(cloudflared);
 
 const notConnected =
   "The tunnel has a name but is not connected to Cloudflare yet. Check that no firewall blocks port 7844.";
@@ -221,11 +221,8 @@ function findHint(line: string): string | undefined {
   return undefined;
 }
 
-/**
- * Opens a tunnel with the `ngrok` program, which requires an account. Set the account's token in ngrok's configuration
- * file or in `NGROK_AUTHTOKEN`.
- */
-export const openNgrok = createProgramProvider({
+/** The program of ngrok, which requires an account. Set its token in ngrok's configuration or in `NGROK_AUTHTOKEN`. */
+export const ngrok: TunnelProgram = {
   name: "ngrok",
   installUrl: "https://ngrok.com/download",
   argumentsFor: (port) => ["http", `127.0.0.1:${port}`, "--log", "stdout", "--log-format", "json"],
@@ -234,7 +231,10 @@ export const openNgrok = createProgramProvider({
     const hint = code && `ngrok reported ${code}. See https://ngrok.com/docs/errors/${code.toLowerCase()}.`;
     return { url: findPublicUrl(line), hint };
   },
-});
+};
+
+/** Opens a tunnel with {@link ngrok}. */
+export const openNgrok: Provider = createProgramProvider(ngrok);
 
 /** Returns the public URL from the line "started tunnel". Other lines contain URLs of ngrok's own services. */
 function findPublicUrl(line: string): string | undefined {

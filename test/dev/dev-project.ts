@@ -42,12 +42,16 @@ export function watchingFileWith(options?: string): string {
   return serverFile({ retrain: { options: '{ watch: "dataset:me/data" }' } }, options);
 }
 
-/** Creates a project that is deleted after the test. */
-export async function openProject(files: Readonly<Record<string, string>> = {}): Promise<Project> {
-  // The environment of the developer's machine must not affect the test.
+/** The environment of the developer's machine must not affect a session. */
+export function clearEnvironment(): void {
   for (const name of ["HF_ENDPOINT", "HF_TOKEN", "PORT", "TUNNEL", "PUBLIC_URL", "WEBHOOK_SECRET"]) {
     vi.stubEnv(name, undefined);
   }
+}
+
+/** Creates a project that is deleted after the test. */
+export async function openProject(files: Readonly<Record<string, string>> = {}): Promise<Project> {
+  clearEnvironment();
   const project = await makeProject({ "server.ts": watchingFile, ...files });
   onTestFinished(async () => {
     vi.unstubAllEnvs();
@@ -147,10 +151,16 @@ export async function openFailingHub(hubUrl: string, intercept: Intercept): Prom
   return (await listen(server)).url;
 }
 
-/** Launches a Hub that outlives the sessions and stands for the real one, and returns the options to start them with. */
+/** Opens a Hub as {@link launchRealHub}, and closes it after the test. */
 export async function openRealHub() {
+  const opened = await launchRealHub();
+  onTestFinished(() => opened.hub.close());
+  return opened;
+}
+
+/** Launches a Hub that outlives the sessions and stands for the real one, and returns the options to start them with. */
+export async function launchRealHub() {
   const hub = await LocalHub.launch({ attempts: 1, suspendAfter: 1 });
-  onTestFinished(() => hub.close());
   const client = new HubClient({ hubUrl: hub.url, token: "hf_local" });
   const webhooks = (): Promise<Webhook[]> => client.webhooks.list();
   const urls = async () => (await webhooks()).map(({ url }) => url);

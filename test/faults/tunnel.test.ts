@@ -5,9 +5,7 @@ import { describe, expect, test, vi } from "vitest";
 import { openReconnectingTunnel } from "../../src/tunnel/tunnel.ts";
 import { type ServerFault, startLocaltunnelServer } from "../support/localtunnel-server.ts";
 import { holdsSecret } from "../support/secrets.ts";
-import { startLocalServer } from "../tunnel/local-server.ts";
-import { createManualClock } from "../tunnel/manual-clock.ts";
-import { runningProcesses } from "../tunnel/tunnel-processes.ts";
+import { createManualClock, runningProcesses, startLocalServer } from "../tunnel/support.ts";
 import { packageEnvironment } from "./on-built-package.ts";
 import { countRows, inOwnProcess } from "./rows.ts";
 

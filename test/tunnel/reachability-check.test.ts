@@ -10,9 +10,7 @@ import {
 import { openReconnectingTunnel } from "../../src/tunnel/tunnel.ts";
 import { freePort } from "../support/free-port.ts";
 import { startLocaltunnelServer } from "../support/localtunnel-server.ts";
-import { startCheckedServer, startLocalServer } from "./local-server.ts";
-import { createManualClock } from "./manual-clock.ts";
-import { newestProcess, runningProcesses } from "./tunnel-processes.ts";
+import { createManualClock, newestProcess, runningProcesses, startCheckedServer, startLocalServer } from "./support.ts";
 
 test("Each reachability check is new and unguessable", () => {
   const { path, answer } = createReachabilityCheck();

@@ -11,9 +11,14 @@ import {
   type Tunnel,
 } from "../../src/tunnel/tunnel.ts";
 import { startLocaltunnelServer } from "../support/localtunnel-server.ts";
-import { startCheckedServer, startLocalServer } from "./local-server.ts";
-import { createManualClock, recordEvents } from "./manual-clock.ts";
-import { newestProcess, runningProcesses } from "./tunnel-processes.ts";
+import {
+  createManualClock,
+  newestProcess,
+  recordEvents,
+  runningProcesses,
+  startCheckedServer,
+  startLocalServer,
+} from "./support.ts";
 
 const heartbeat = 15_000;
 

@@ -1,13 +1,27 @@
 import { readFile } from "node:fs/promises";
 import type { RequestListener } from "node:http";
 import { buffer } from "node:stream/consumers";
-import { beforeAll, describe, expect, test, vi } from "vitest";
+import { inspect } from "node:util";
+import { beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { openTunnel, type Tunnel } from "../../src/dev.ts";
+import { requestTunnel } from "../../src/tunnel/localtunnel.ts";
 import { openReconnectingTunnel } from "../../src/tunnel/tunnel.ts";
-import { type LocaltunnelServer, startLocaltunnelServer } from "../support/localtunnel-server.ts";
-import { type LocalServer, startCheckedServer, startLocalServer } from "./local-server.ts";
-import { createManualClock, openHosted, recordEvents } from "./manual-clock.ts";
-import { newestProcess, runningProcesses, tunnelProcesses } from "./tunnel-processes.ts";
+import {
+  type LocaltunnelServer,
+  type LocaltunnelServerOptions,
+  startLocaltunnelServer,
+} from "../support/localtunnel-server.ts";
+import {
+  createManualClock,
+  type LocalServer,
+  newestProcess,
+  openHosted,
+  recordEvents,
+  runningProcesses,
+  startCheckedServer,
+  startLocalServer,
+  tunnelProcesses,
+} from "./support.ts";
 
 describe("An open tunnel", () => {
   let local: LocalServer;
@@ -249,5 +263,106 @@ describe("A tunnel with existingUrl", () => {
   ])("cannot be combined with the option %s", async (name, options) => {
     const opening = openTunnel({ existingUrl: "https://hooks.example.com", port: 1, ...options });
     await expect(opening).rejects.toMatchObject({ code: "OPTION_INVALID", message: expect.stringContaining(name) });
+  });
+});
+
+const options = { subdomain: undefined, signal: new AbortController().signal };
+
+test.each([
+  ["a public address", "203.0.113.7", "203.0.113.7"],
+  ["an address of this machine", "127.0.0.2", "127.0.0.1"],
+  ["an address of the private network", "192.168.1.1", "127.0.0.1"],
+  ["the address of a cloud's metadata", "169.254.169.254", "127.0.0.1"],
+  ["an IPv6 address", "::1", "127.0.0.1"],
+  ["a host name", "localhost", "127.0.0.1"],
+  ["a number", 7, "127.0.0.1"],
+])("A server that sends %s (%s) as its own address is contacted at %s", async (_name, ip, remoteHost) => {
+  await using host = await startLocaltunnelServer({ answer: { ip } });
+  expect((await requestTunnel(host.url, options)).remoteHost).toBe(remoteHost);
+});
+
+test.each([
+  [undefined, 1],
+  [0, 1],
+  ["10", 1],
+  [3, 3],
+  [1e9, 10],
+])("A server that allows %s connections gets %s", async (max_conn_count, connections) => {
+  await using host = await startLocaltunnelServer({ answer: { max_conn_count } });
+  expect((await requestTunnel(host.url, options)).connections).toBe(connections);
+});
+
+test.each([
+  ["the id", { id: "my-bot" }, "my-bot"],
+  ["the first label of the URL", { id: undefined, url: "https://quiet-owl.example.com" }, "quiet-owl"],
+  ["undefined if the id is a path and the URL an IP address", { id: "../admin" }, undefined],
+  ["undefined if the id is not a string", { id: { length: 5 } }, undefined],
+])("The name of a tunnel is %s", async (_name, answer, name) => {
+  await using host = await startLocaltunnelServer({ answer });
+  expect((await requestTunnel(host.url, options)).name).toBe(name);
+});
+
+test.each([
+  ["never ends", "x".repeat(70_000), /more than 64 KiB/],
+  ["is a JSON string", `"https://example.com"`, /an unknown response instead of a tunnel/],
+  ["is null", "null", /an unknown response instead of a tunnel/],
+  ["is empty", "", /an unknown response instead of a tunnel/],
+])("A response that %s is rejected", async (_name, answer, reason) => {
+  await using server = await startLocalServer((_request, response) => {
+    response.write(answer);
+    if (answer.length < 70_000) response.end();
+  });
+
+  const registering = requestTunnel(`http://127.0.0.1:${server.port}`, options);
+  await expect(registering).rejects.toMatchObject({ code: "TUNNEL_FAILED", message: expect.stringMatching(reason) });
+});
+
+const badServers: [name: string, reason: RegExp, server: LocaltunnelServerOptions][] = [
+  ["is down", /is not reachable \(ECONNREFUSED\)/, { mode: "refuse" }],
+  ["answers 403", /returned status 403/, { mode: "forbidden" }],
+  ["answers 500", /returned status 500/, { mode: "broken" }],
+  ["redirects", /redirected \(status 302\)/, { mode: "redirect" }],
+  ["answers with a web page", /a web page \(HTML\) instead of a tunnel/, { mode: "html" }],
+  ["does not speak HTTP", /is not reachable/, { mode: "garbage" }],
+  ["assigns no URL", /without a valid http or https URL/, { mode: "no-url" }],
+  [
+    "assigns a URL that is not http(s)",
+    /without a valid http or https URL/,
+    { answer: { url: "javascript:alert(1)" } },
+  ],
+  ["assigns no port", /without a valid port/, { answer: { port: undefined } }],
+  ["assigns an invalid port", /without a valid port/, { answer: { port: 99_999 } }],
+];
+
+test.each(badServers)(
+  "A server that %s assigns no tunnel, and its text is not repeated",
+  async (_name, reason, server) => {
+    await using host = await startLocaltunnelServer(server);
+    const error: unknown = await requestTunnel(host.url, options).catch((error: unknown) => error);
+    expect(error).toMatchObject({ code: "TUNNEL_FAILED", retryable: true, message: expect.stringMatching(reason) });
+    expect(inspect(error)).not.toContain("captive portal");
+  },
+);
+
+test("A response with another status is closed without reading its body", async () => {
+  const canceled = vi.spyOn(ReadableStream.prototype, "cancel");
+  onTestFinished(() => canceled.mockRestore());
+  await using server = await startLocalServer((_request, response) => void response.writeHead(500).write("endless"));
+  await expect(requestTunnel(`http://127.0.0.1:${server.port}`, options)).rejects.toMatchObject({
+    code: "TUNNEL_FAILED",
+  });
+  expect(canceled).toHaveBeenCalledOnce();
+});
+
+test("A response that ends early is reported as such", async () => {
+  await using server = await startLocalServer((_request, response) => {
+    response.writeHead(200, { "content-length": 1_000 });
+    response.write(`{ "url": `, () => response.destroy());
+  });
+
+  const registering = requestTunnel(`http://127.0.0.1:${server.port}`, options);
+  await expect(registering).rejects.toMatchObject({
+    code: "TUNNEL_FAILED",
+    message: expect.stringMatching(/closed the connection before the end/),
   });
 });

@@ -88,16 +88,26 @@ interface Sent {
 /** A server on a socket. */
 export type OpenServer = Awaited<ReturnType<typeof openServer>>;
 
-/** Launches a server with a SQLite inbox. It closes after the test. */
+/** Launches a server with a SQLite file, and closes it after the test. */
 export async function openServer(
+  declare: (server: WebhooksServer) => void,
+  options: WebhooksServerOptions = {},
+  port?: number,
+) {
+  const opened = await launchServer(declare, { inbox: `sqlite:${inboxFile()}`, ...options }, port);
+  onTestFinished(() => opened.server.close());
+  return opened;
+}
+
+/** Launches a server, by default with an inbox in memory. */
+export async function launchServer(
   declare: (server: WebhooksServer) => void,
   options: WebhooksServerOptions = {},
   port = 0,
 ) {
   const logger = createMemoryLogger();
-  const server = new WebhooksServer({ secret, consoleToken, logger, inbox: `sqlite:${inboxFile()}`, ...options });
+  const server = new WebhooksServer({ secret, consoleToken, logger, inbox: "sqlite::memory:", ...options });
   declare(server);
-  onTestFinished(() => server.close());
   const { url } = await server.launch({ port, host: "127.0.0.1", handleSignals: false });
   /** Reads a resource of the console's API. */
   const read = async (path: string): Promise<unknown> => {
@@ -123,9 +133,14 @@ export async function openServer(
   };
 }
 
+/** Declares the endpoint `inline`. */
+export function declareInline(server: WebhooksServer): void {
+  server.webhook("inline", ({ repo }) => ({ rows: 3, name: repo.name }));
+}
+
 /** Launches a server with the endpoint `inline`. */
 export function openInline(options: WebhooksServerOptions = {}): Promise<OpenServer> {
-  return openServer((server) => void server.webhook("inline", ({ repo }) => ({ rows: 3, name: repo.name })), options);
+  return openServer(declareInline, options);
 }
 
 /** Returns the rows of the list of deliveries, newest first. */

@@ -27,14 +27,14 @@ export const faults: readonly Fault[] = [
     file: listStore,
     find: "rows[row] = keeps(delivery) ? delivery : undefined;",
     replace: "rows[row] = delivery;",
-    tests: ["test/console/app/list-rows.test.ts"],
+    tests: ["test/console/app/deliveries.test.ts"],
   },
   {
     name: "a row that left the list moves its end, so that it cannot come back",
     file: listStore,
     find: "isTrimmed, oldest: end };",
     replace: "isTrimmed };",
-    tests: ["test/console/app/list-rows.test.ts"],
+    tests: ["test/console/app/deliveries.test.ts"],
   },
   {
     name: "rows that a held list no longer contains on the server stay after a burst",
@@ -69,7 +69,7 @@ export const faults: readonly Fault[] = [
     file: "src/console/app/deliveries/delivery-table.tsx",
     find: "place.current - (step === 1 ? 1 : 0)",
     replace: "place.current",
-    tests: ["test/console/app/actions.browser.test.ts"],
+    tests: ["test/console/app/delivery.browser.test.ts"],
     needsBuild: true,
   },
   {
@@ -126,7 +126,7 @@ export const faults: readonly Fault[] = [
     file: "src/console/app/delivery/copies.ts",
     find: "text.replaceAll(JSON.stringify(sha), variable)",
     replace: "text",
-    tests: ["test/console/app/copied-test.test.ts"],
+    tests: ["test/console/app/delivery.test.ts"],
     needsBuild: true,
   },
   {
@@ -177,7 +177,7 @@ export const faults: readonly Fault[] = [
     file: "src/console/server/events.ts",
     find: "if (this.#changedDeliveries.size + this.#changedFeatures.size > 0) this.#schedule();",
     replace: "if (this.#changedDeliveries.size > 0) this.#schedule();",
-    tests: ["test/console/server/events.test.ts"],
+    tests: ["test/console/server/stream.test.ts"],
   },
   {
     name: "an error that was closed hides the next one",
@@ -224,7 +224,7 @@ export const faults: readonly Fault[] = [
     file: "src/console/app/state.ts",
     find: "filter((other) => other !== entry)",
     replace: "filter(() => true)",
-    tests: ["test/console/app/keyboard.browser.test.ts"],
+    tests: ["test/console/app/page.browser.test.ts"],
     needsBuild: true,
   },
   {
@@ -274,7 +274,7 @@ export const faults: readonly Fault[] = [
     file: "src/console/server/events.ts",
     find: "    if (this.#isSending) return;\n",
     replace: "",
-    tests: ["test/console/server/events.test.ts"],
+    tests: ["test/console/server/stream.test.ts"],
   },
   {
     name: "counting dead deliveries that runs out of time reports that there are no more",
@@ -302,14 +302,14 @@ export const faults: readonly Fault[] = [
     file: merge,
     find: "isComplete && !current.isTrimmed ? ",
     replace: "isComplete ? ",
-    tests: ["test/console/app/list-rows.test.ts"],
+    tests: ["test/console/app/deliveries.test.ts"],
   },
   {
     name: "rows that wait are dropped without a mark",
     file: merge,
     find: "current.isTrimmed || keptWaiting.length > max",
     replace: "current.isTrimmed",
-    tests: ["test/console/app/list-rows.test.ts"],
+    tests: ["test/console/app/deliveries.test.ts"],
   },
   {
     name: "rows of the list are dropped without a mark",
@@ -470,7 +470,7 @@ export const faults: readonly Fault[] = [
     file: "src/console/app/deliveries/list-store.ts",
     find: "const isTrimmed = current.isTrimmed || all.length > max;",
     replace: "const isTrimmed = all.length > max;",
-    tests: ["test/console/app/list-rows.test.ts"],
+    tests: ["test/console/app/deliveries.test.ts"],
   },
   {
     name: "a burst that is longer than the list during a request leaves the list incomplete",
@@ -498,7 +498,7 @@ export const faults: readonly Fault[] = [
     file: "src/console/app/state.ts",
     find: '  if (toast.kind === "done") setTimeout',
     replace: "  setTimeout",
-    tests: ["test/console/app/state.test.ts"],
+    tests: ["test/console/app/views.test.ts"],
   },
   {
     name: "a closed list loads the totals later",
@@ -597,14 +597,14 @@ export const faults: readonly Fault[] = [
     find: `      waitingIndex.set(key, waiting.length);
 `,
     replace: "",
-    tests: ["test/console/app/list-rows.test.ts"],
+    tests: ["test/console/app/deliveries.test.ts"],
   },
   {
     name: "a page adds a row that waits already",
     file: "src/console/app/deliveries/list-store.ts",
     find: "...current.rows, ...current.waiting].map(keyText)",
     replace: "...current.rows].map(keyText)",
-    tests: ["test/console/app/list-rows.test.ts"],
+    tests: ["test/console/app/deliveries.test.ts"],
   },
   {
     name: "a stopped resource requests again after its interval",
@@ -635,7 +635,7 @@ export const faults: readonly Fault[] = [
     find: `    pending = undefined;
 `,
     replace: "",
-    tests: ["test/console/app/state.test.ts"],
+    tests: ["test/console/app/views.test.ts"],
   },
   {
     name: "reconnects to a server that is away do not slow down",
@@ -711,7 +711,7 @@ export const faults: readonly Fault[] = [
     file: "src/console/app/ui.tsx",
     find: " && URL.canParse(url)",
     replace: "",
-    tests: ["test/console/app/hostile-payloads.browser.test.ts"],
+    tests: ["test/console/app/security.browser.test.ts"],
     needsBuild: true,
   },
   {
@@ -726,14 +726,14 @@ export const faults: readonly Fault[] = [
     file: "src/dev/console/log-buffer.ts",
     find: " && Math.abs(time) <= 8.64e15",
     replace: "",
-    tests: ["test/dev/console/log-buffer.test.ts"],
+    tests: ["test/dev/console/dev-console.test.ts"],
   },
   {
     name: "a deeply nested log line ends the dev session",
     file: "src/dev/console/log-buffer.ts",
     find: "parseJson(text)",
     replace: "JSON.parse(text)",
-    tests: ["test/dev/console/log-buffer.test.ts"],
+    tests: ["test/dev/console/dev-console.test.ts"],
   },
   {
     name: "after a sign-in in another tab, this one refuses all changes",
@@ -762,7 +762,7 @@ export const faults: readonly Fault[] = [
     file: "src/console/app/state.ts",
     find: "        event.preventDefault();\n        target.blur();",
     replace: "        target.blur();",
-    tests: ["test/console/app/keyboard.browser.test.ts"],
+    tests: ["test/console/app/page.browser.test.ts"],
     needsBuild: true,
   },
   {
@@ -785,7 +785,7 @@ export const faults: readonly Fault[] = [
     file: "src/console/app/ui.tsx",
     find: "if (isPending || disabled) return;",
     replace: "if (disabled) return;",
-    tests: ["test/console/app/actions.browser.test.ts"],
+    tests: ["test/console/app/delivery.browser.test.ts"],
     needsBuild: true,
   },
   {

@@ -209,7 +209,7 @@ export const faults: readonly Fault[] = [
     file: "src/dev/forward-server.ts",
     find: "    if (text.length > maxReadChars) break;\n",
     replace: "",
-    tests: ["test/dev/forward-server.test.ts"],
+    tests: ["test/dev/dev-session-real.test.ts"],
   },
   {
     name: "the relay of dev keeps the connection of a refused stream",
@@ -306,7 +306,7 @@ export const faults: readonly Fault[] = [
     file: "src/dev/session-file.ts",
     find: "    if (session.startedAt !== startOf(session.pid)) return undefined;\n",
     replace: "",
-    tests: ["test/dev/session-file.test.ts"],
+    tests: ["test/dev/session-state.test.ts"],
   },
   {
     name: "a session never closes after its tunnel's program has left a process that keeps its output open",

@@ -12,7 +12,7 @@ import { freePort } from "../../support/free-port.ts";
 import { type LocaltunnelServer, startLocaltunnelServer } from "../../support/localtunnel-server.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 import { waitFor } from "../../support/wait-for.ts";
-import { startLocalServer } from "../../tunnel/local-server.ts";
+import { startLocalServer } from "../../tunnel/support.ts";
 
 const logger = createMemoryLogger();
 
