@@ -19,7 +19,7 @@ export const consoleFeatures = [
 ] as const;
 export type ConsoleFeature = (typeof consoleFeatures)[number];
 
-/** The features of the console of a server. The console of a session forwards them to its server. */
+/** The features of a receiver. A dev session forwards their requests to its server. */
 export const serverFeatures = ["deliveries", "endpoints", "inbox"] as const satisfies readonly ConsoleFeature[];
 
 /** The body of `POST /api/session`: the console token, or the code of a one-time sign-in link. */

@@ -44,7 +44,7 @@ import type { ApiError, FieldProblem } from "../protocol/session.ts";
 export type ConsoleResource = (app: Hono) => void;
 
 /** The maximum size of a request, in bytes. An edited payload can be as large as the largest delivery. */
-const maxRequestBytes = 11 * 1024 * 1024;
+export const maxRequestBytes = 11 * 1024 * 1024;
 
 /**
  * Reads the query of a request.

@@ -15,7 +15,7 @@ import {
   serverFeatures,
 } from "../../console/protocol/session.ts";
 import { ConsoleAccess } from "../../console/server/access.ts";
-import { type ConsoleResource, readBody, readQuery } from "../../console/server/api.ts";
+import { type ConsoleResource, maxRequestBytes, readBody, readQuery } from "../../console/server/api.ts";
 import { Console } from "../../console/server/console.ts";
 import { ConsoleEvents } from "../../console/server/events.ts";
 import { WebhookError } from "../../core/errors.ts";
@@ -240,12 +240,11 @@ export interface ForwardOptions {
 }
 
 const timeoutMs = 60_000;
-const maxRequestBytes = 11 * 1024 * 1024;
 
 /** Forwards the routes of deliveries, endpoints, the inbox, and the checks to the API of the server's own console. */
 function forwardToServer(options: ForwardOptions): ConsoleResource {
   return (app) => {
-    for (const pattern of ["/deliveries", "/deliveries/*", "/endpoints", "/endpoints/*", "/inbox", "/checks"]) {
+    for (const pattern of [...serverFeatures.flatMap((name) => [`/${name}`, `/${name}/*`]), "/checks"]) {
       app.all(pattern, (context) => forward(context, options));
     }
   };

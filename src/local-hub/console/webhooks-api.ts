@@ -20,6 +20,7 @@ import { suspendedAfterFailure, webhookRequest, webhookUpdate } from "../../hub/
 import { summarizeEvent } from "../../payload/names.ts";
 import { developmentTokens, localUser } from "../accounts.ts";
 import type { HubDeliveryAttempt } from "../delivery/hub-delivery.ts";
+import type { UnfiredWebhook } from "../events/publish-change.ts";
 import { triggerArguments } from "../events/trigger.ts";
 import type { HubContext } from "../hub-context.ts";
 import {
@@ -250,9 +251,9 @@ const texts: Readonly<Record<string, string>> = {
   disabled: "Disabled.",
   suspended: "Suspended after failed deliveries.",
   "daily-limit": "Has reached its daily limit.",
-};
+} satisfies Record<UnfiredWebhook["reason"] | "not-watched", string>;
 
-/** Describes why a webhook does not fire. */
+/** Describes why a webhook does not fire. `reason`: also one that another version of the package has stored. */
 export function skipReasonText(reason: string): string {
   return texts[reason] ?? reason;
 }

@@ -193,7 +193,7 @@ export function WebhookTarget({ target }: Pick<WebhookInfo, "target">) {
   if (target.kind === "url") return <UrlText value={target.url} />;
   return (
     <>
-      <span class="tag">job</span> <Text value={target.kind === "job" ? target.description : target.id} />
+      <span class="tag">job</span> <Text value={targetText({ target })} />
     </>
   );
 }

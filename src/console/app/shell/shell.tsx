@@ -34,27 +34,25 @@ const SendView = loadedLater(async () => (await import("../send/send-view.tsx"))
 
 /** A view of the console. */
 interface View {
-  /** The view is shown where the server offers this feature. */
+  /** The view is shown where the server offers this feature, which is the first part of its routes, such as `#/deliveries/one`. */
   feature: ConsoleFeature;
   /** The name in the navigation and in the document's title. */
   label: string;
-  /** The first part of its routes: `deliveries` for `#/deliveries` and `#/deliveries/one`. */
-  path: string;
   component: ComponentType;
 }
 
 /** The views, in the order of the navigation. To add a view, add an entry. */
 const views: readonly View[] = [
-  { feature: "deliveries", label: "Deliveries", path: "deliveries", component: DeliveriesView },
-  { feature: "endpoints", label: "Endpoints", path: "endpoints", component: EndpointsView },
-  { feature: "inbox", label: "Inbox", path: "inbox", component: InboxView },
-  { feature: "webhooks", label: "Webhooks", path: "webhooks", component: WebhooksView },
-  { feature: "events", label: "Events", path: "events", component: EventsView },
-  { feature: "send", label: "Send", path: "send", component: SendView },
-  { feature: "repositories", label: "Repositories", path: "repositories", component: RepositoriesView },
-  { feature: "jobs", label: "Jobs", path: "jobs", component: JobsView },
-  { feature: "logs", label: "Logs", path: "logs", component: LogsView },
-  { feature: "tunnel", label: "Tunnel", path: "tunnel", component: TunnelView },
+  { feature: "deliveries", label: "Deliveries", component: DeliveriesView },
+  { feature: "endpoints", label: "Endpoints", component: EndpointsView },
+  { feature: "inbox", label: "Inbox", component: InboxView },
+  { feature: "webhooks", label: "Webhooks", component: WebhooksView },
+  { feature: "events", label: "Events", component: EventsView },
+  { feature: "send", label: "Send", component: SendView },
+  { feature: "repositories", label: "Repositories", component: RepositoriesView },
+  { feature: "jobs", label: "Jobs", component: JobsView },
+  { feature: "logs", label: "Logs", component: LogsView },
+  { feature: "tunnel", label: "Tunnel", component: TunnelView },
 ];
 
 /** The frame around the views, for a signed-in user. */
@@ -70,7 +68,7 @@ export function Shell({ session }: { session: SignedIn }) {
     return () => stop.abort();
   }, [hasStream]);
   useEffect(() => {
-    if (route.value.path === "" && offered[0]) navigate(`#/${offered[0].path}`, { replace: true });
+    if (route.value.path === "" && offered[0]) navigate(`#/${offered[0].feature}`, { replace: true });
   });
   useEffect(() => (session.place === "dev" ? followDev() : undefined), [session.place]);
   useViewFocus(current);
@@ -95,7 +93,7 @@ export function Shell({ session }: { session: SignedIn }) {
 
 function findView(offered: readonly View[], path: string): View | undefined {
   const [first] = path.split("/");
-  return offered.find((view) => view.path === first);
+  return offered.find((view) => view.feature === first);
 }
 
 let lastView: View | undefined;
@@ -164,7 +162,7 @@ function Header({ views, current, session }: { views: readonly View[]; current: 
       </a>
       <nav class="navigation" ref={navigation} aria-label="Views">
         {views.map((view) => (
-          <a key={view.path} href={`#/${view.path}`} aria-current={view === current ? "page" : undefined}>
+          <a key={view.feature} href={`#/${view.feature}`} aria-current={view === current ? "page" : undefined}>
             {view.label}
           </a>
         ))}
