@@ -10,7 +10,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { beforeEach, describe, expect, test, vi } from "vitest";
+import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { type DevEvent, SessionEvents } from "../../src/dev/dev-event.ts";
 import { OpenParts } from "../../src/dev/dev-session.ts";
 import {
@@ -59,6 +59,26 @@ test("A session that is closed reports only the output of its server and problem
   isClosed = true;
   for (const event of all) events.emit(event);
   expect(names).toEqual(["down", "delivery", "output", "problem", "output", "problem"]);
+});
+
+test("A listener that throws or rejects is a warning", async () => {
+  const warned = vi.spyOn(process, "emitWarning").mockImplementation(() => {});
+  onTestFinished(() => warned.mockRestore());
+  const events = new SessionEvents({
+    onEvent({ event }) {
+      if (event === "up") throw new Error("thrown");
+      return Promise.reject(new Error("rejected"));
+    },
+    isClosed: () => false,
+  });
+  events.emit({ event: "up", publicUrl: "https://bot.example" });
+  events.emit({ event: "urlChanged", publicUrl: "https://bot.example" });
+  await expect
+    .poll(() => warned.mock.calls.map(([message]) => String(message).split("\n")[0]))
+    .toEqual([
+      'The listener of the session event "up" failed: Error: thrown',
+      'The listener of the session event "urlChanged" failed: Error: rejected',
+    ]);
 });
 
 test("Open parts are closed once, in reverse order, before the onClosed callbacks run", async () => {

@@ -304,17 +304,6 @@ async function openEditor(page: Page) {
   return { dialog, editor, original: await editor.inputValue() };
 }
 
-test("A dead delivery is replayed, and its pane shows the new attempt", async () => {
-  const { openFirst, fix } = await openFailing();
-  const page = await openFirst("dying", "dead");
-  await paneOf(page).getByText("Attempt 1 failed").waitFor();
-  fix();
-  await paneOf(page).getByRole("button", { name: "Replay", exact: true }).click();
-  await toastOf(page, "The delivery runs again.").waitFor();
-  await paneOf(page).getByText("Attempt 2 succeeded").waitFor();
-  await rowsOf(page).getByText("Succeeded").waitFor();
-});
-
 test("A replay of an inline delivery is a copy, and the toast links to it", async () => {
   const { openFirst, fix } = await openFailing();
   const page = await openFirst("inline", "failed");

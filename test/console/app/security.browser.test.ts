@@ -18,13 +18,20 @@ import {
 
 const browser = shareBrowser();
 
-test("The console token opens the console at the requested route", async () => {
+test("A wrong token is explained at its field, and the right one opens the console at the requested route", async () => {
   const { url, deliver } = await openInline();
   await deliver({ endpoint: "inline", id: "hidden-id" });
   const page = await browser.open(url, { hash: "#/endpoints", isSignedIn: false });
   await page.getByRole("heading", { name: "hub-webhooks console" }).waitFor();
   expect(await page.content()).not.toContain("hidden-id");
-  await page.getByLabel("Console token").fill(consoleToken);
+  const token = page.getByLabel("Console token");
+  browser.allow(/status of 401/);
+  await token.fill("wrong");
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.getByRole("alert").getByText("Wrong token.").waitFor();
+  expect(await token.evaluate((field) => document.activeElement === field)).toBe(true);
+  expect(await token.getAttribute("aria-describedby")).toContain("sign-in-problem");
+  await token.fill(consoleToken);
   await page.keyboard.press("Enter");
   await page.getByRole("heading", { name: "Endpoints", level: 1 }).waitFor();
   const [cookie] = await page.context().cookies();
@@ -34,18 +41,6 @@ test("The console token opens the console at the requested route", async () => {
   expect(await page.content()).not.toContain(consoleToken);
   await page.reload();
   await page.getByRole("heading", { name: "Endpoints", level: 1 }).waitFor();
-});
-
-test("A wrong token is explained at its field", async () => {
-  const { url } = await openInline();
-  browser.allow(/status of 401/);
-  const page = await browser.open(url, { isSignedIn: false });
-  const token = page.getByLabel("Console token");
-  await token.fill("wrong");
-  await page.getByRole("button", { name: "Sign in" }).click();
-  await page.getByRole("alert").getByText("Wrong token.").waitFor();
-  expect(await token.evaluate((field) => document.activeElement === field)).toBe(true);
-  expect(await token.getAttribute("aria-describedby")).toContain("sign-in-problem");
 });
 
 test("Too many wrong tokens are refused, and the owner can still sign in", async () => {
