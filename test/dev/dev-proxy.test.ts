@@ -623,33 +623,23 @@ describe("The cleanup of the dev proxy", () => {
   });
 });
 
-/** Listens on ports for which `taken` returns `false` and records the tried ports. */
-function listener(taken: (port: number) => boolean) {
+test.each<[what: string, first: number, isTaken: (port: number) => boolean, tried: number[]]>([
+  ["the next free port if the first one is in use", 7860, (port) => port < 7863, [7860, 7861, 7862, 7863]],
+  [
+    "the choice of the system if the first port and the next 20 are in use",
+    7860,
+    (port) => port !== 0,
+    [...Array.from({ length: 21 }, (_, index) => 7860 + index), 0],
+  ],
+  ["no port that fetch refuses", 5058, (port) => port < 5063, [5058, 5059, 5062, 5063]],
+])("listenOnFreePort uses %s", async (_what, first, isTaken, expected) => {
   const tried: number[] = [];
-  const listen = async (port: number) => {
+  const listening = listenOnFreePort(first, async (port) => {
     tried.push(port);
-    if (taken(port)) throw new WebhookError("The port is in use.", { code: "PORT_IN_USE" });
+    if (isTaken(port)) throw new WebhookError("The port is in use.", { code: "PORT_IN_USE" });
     return port;
-  };
-  return { tried, listen };
-}
-
-test("listenOnFreePort uses the next free port if the first one is in use", async () => {
-  const { tried, listen } = listener((port) => port < 7863);
-  expect(await listenOnFreePort(7860, listen)).toBe(7863);
-  expect(tried).toEqual([7860, 7861, 7862, 7863]);
-});
-
-test("listenOnFreePort lets the system choose if the first port and the next 20 are in use", async () => {
-  const { tried, listen } = listener((port) => port !== 0);
-  expect(await listenOnFreePort(7860, listen)).toBe(0);
-  expect(tried).toHaveLength(22);
-});
-
-test("listenOnFreePort uses no port that fetch refuses", async () => {
-  const { tried, listen } = listener((port) => port < 5063);
-  expect(await listenOnFreePort(5058, listen)).toBe(5063);
-  expect(tried).toEqual([5058, 5059, 5062, 5063]);
+  });
+  expect([await listening, tried]).toEqual([expected.at(-1), expected]);
 });
 
 test("listenOnFreePort throws any other error", async () => {

@@ -263,11 +263,3 @@ test("A session does not wait for the end of an endless answer of the program", 
   await push(session);
   await expect.poll(() => outcomesIn(events), { timeout: 20_000 }).toEqual(["succeeded"]);
 });
-
-test.each(["ftp://localhost/hook", "localhost:8000", ""])(
-  "A session refuses to pass deliveries on to %j",
-  async (forward) => {
-    const project = await openProject();
-    await expect(startIn(project, { file: undefined, forward })).rejects.toMatchObject({ code: "OPTION_INVALID" });
-  },
-);

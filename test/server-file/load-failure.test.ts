@@ -102,7 +102,6 @@ describe.concurrent("The failure of a server file", () => {
   });
 
   test.for([
-    ["process.exit(3)", "code 3"],
     ["process.exit()", "code 0"],
     ['process.kill(process.pid, "SIGKILL")', "SIGKILL"],
   ])("contains the exit code or signal after %s", async ([statement = "", how]) => {
@@ -123,7 +122,6 @@ describe.concurrent("The failure of a server file", () => {
 
   test.for([
     ["exports nothing", "export const server = 1;", 'The file exports no server. Add "export default server;".'],
-    ["is empty", "", 'The file exports no server. Add "export default server;".'],
     [
       "exports something else",
       "export default { port: 7860 };",

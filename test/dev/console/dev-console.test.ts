@@ -8,7 +8,7 @@ import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import type { DevInfo, LogLine, StreamMessage } from "../../../src/console/protocol/session.ts";
 import { DevConsole, relayStream } from "../../../src/dev/console/dev-console.ts";
 import { examplesOf, repositoriesOf } from "../../../src/dev/console/hub-parts.ts";
-import { LogBuffer, parseLogLine } from "../../../src/dev/console/log-buffer.ts";
+import { LogBuffer } from "../../../src/dev/console/log-buffer.ts";
 import { WebhookError, WebhooksServer } from "../../../src/index.ts";
 import { serverControl } from "../../../src/receiver/control.ts";
 import { deliveryRequest, webhookPayload } from "../../../src/testing.ts";
@@ -365,6 +365,9 @@ describe("Any other line", () => {
     ["stderr", "Error: boom", "error"],
     ["stdout", "{not json", "output"],
     ["stdout", '{"level":30,"msg":"no time"}', "output"],
+    ["stdout", '{"time":1}', "output"],
+    ["stdout", "[1]", "output"],
+    ["stdout", "null", "output"],
   ] as const)("on %s is shown as it is: %s", ([stream, text, level]) => {
     const { buffer } = openBuffer();
     buffer.add({ stream, text });
@@ -424,18 +427,6 @@ test("New lines are published together, and each line once", () => {
     vi.useRealTimers();
   }
 });
-
-test("The fields of a line of a JSON logger are parsed", () => {
-  const fields = { level: 30, time: 1, msg: "hello", err: { message: "boom" } };
-  expect(parseLogLine(JSON.stringify(fields))).toEqual(fields);
-});
-
-test.for(["plain text", "{ not json", "{}", "[1]", "null", '{"level":30}', '{"time":1}'])(
-  "Text that is not from a JSON logger is ignored: %s",
-  (text) => {
-    expect(parseLogLine(text)).toBeUndefined();
-  },
-);
 
 describe("The repositories of an endpoint", () => {
   test("are those that it watches and those that its filter names, without owners and patterns", () => {

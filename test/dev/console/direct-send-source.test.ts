@@ -49,8 +49,8 @@ function sentTo({ status, body, text }: ConsoleAnswer): Map<string, SendResult["
 }
 
 describe("A session with the real Hub", () => {
-  test("offers to send, and suggests the repositories of its endpoints", async () => {
-    const { client } = await openSession();
+  test("offers to send, suggests the repositories of its endpoints, fills in each event with the URLs of the Hub, and checks the repository", async () => {
+    const { client, hubUrl } = await openSession();
     expect((await client.get("session")).body).toMatchObject({
       features: expect.arrayContaining(["send"]),
     });
@@ -61,10 +61,7 @@ describe("A session with the real Hub", () => {
       scopes: expect.arrayContaining([{ scope: "discussion.comment", actions: ["create", "update"] }]),
       samples: expect.arrayContaining([expect.objectContaining({ name: "repo.content update (bucket)" })]),
     });
-  });
 
-  test("fills in each event with the URLs of the Hub, and checks the repository", async () => {
-    const { client, hubUrl } = await openSession();
     const { body: options } = await client.get("send/options");
     for (const { scope, action, repoType } of Object(options).samples) {
       const query = new URLSearchParams({ scope, action, repository: `${repoType}:acme/data` });
@@ -82,10 +79,10 @@ describe("A session with the real Hub", () => {
     }
   });
 
-  test("shows which endpoints receive an event, and why their filters ignore it", async () => {
-    const { client } = await openSession();
-    const { body } = await client.post("send/preview", { body: await draft(client) });
-    expect(body).toEqual({
+  test("shows which endpoints receive an event, why their filters ignore it, and refuses unknown endpoints and invalid payloads", async () => {
+    const { client, names } = await openSession();
+    const body = await draft(client);
+    expect((await client.post("send/preview", { body })).body).toEqual({
       problems: [],
       recipients: [
         {
@@ -97,6 +94,20 @@ describe("A session with the real Hub", () => {
         expect.objectContaining({ kind: "endpoint", name: "fail" }),
       ],
     });
+
+    const { repo: _repo, ...incomplete } = JSON.parse(body);
+    expect(
+      await Promise.all([
+        client.post("send", { body, endpoints: ["retrain", "other"] }),
+        client.post("send", { body, endpoints: [] }),
+        client.post("send", { body: JSON.stringify(incomplete) }),
+      ]),
+    ).toMatchObject([
+      { status: 404, body: { code: "ENDPOINT_UNKNOWN" } },
+      { status: 400, body: { code: "ARGUMENT_INVALID" } },
+      { status: 422, body: { code: "PAYLOAD_INVALID", fields: [{ path: ["repo"] }] } },
+    ]);
+    expect(names()).not.toContain("delivery");
   });
 
   test("sends an event directly to the server, with new IDs each time, and nothing happens on the Hub", async () => {
@@ -154,24 +165,6 @@ describe("A session with the real Hub", () => {
       for (const text of [answer.text, failed.text, logs.text, JSON.stringify(events)])
         expect(text).not.toContain(planted);
     }
-  });
-
-  test("refuses unknown endpoints and invalid payloads", async () => {
-    const { client, names } = await openSession();
-    const body = await draft(client);
-    const { repo: _repo, ...incomplete } = JSON.parse(body);
-    expect(
-      await Promise.all([
-        client.post("send", { body, endpoints: ["retrain", "other"] }),
-        client.post("send", { body, endpoints: [] }),
-        client.post("send", { body: JSON.stringify(incomplete) }),
-      ]),
-    ).toMatchObject([
-      { status: 404, body: { code: "ENDPOINT_UNKNOWN" } },
-      { status: 400, body: { code: "ARGUMENT_INVALID" } },
-      { status: 422, body: { code: "PAYLOAD_INVALID", fields: [{ path: ["repo"] }] } },
-    ]);
-    expect(names()).not.toContain("delivery");
   });
 
   test("refuses to send while the server file does not load, and sends after it is fixed", async () => {
