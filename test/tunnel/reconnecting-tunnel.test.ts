@@ -39,6 +39,44 @@ async function openTestTunnel(options: Partial<OpenTunnelOptions> = {}, { hasRea
   return { clock, local, host, tunnel, heard: recordEvents(tunnel) };
 }
 
+/** A connection that the test provides. `name`: which the tunnel reads once the connection is open. */
+interface ProvidedConnection {
+  readonly name: string;
+  onClose?: () => void;
+}
+
+/** Opens a tunnel whose connections the test provides, to a server that answers each request. */
+async function openProvided(connections: readonly ProvidedConnection[]) {
+  const clock = createManualClock();
+  const sockets: Socket[] = [];
+  const local = await startLocalServer((_request, response) => response.end(), {
+    onConnection: (socket) => sockets.push(socket),
+  });
+  const url = `http://127.0.0.1:${local.port}`;
+  const plan = resolveTunnelConfig({ port: local.port, existingUrl: url });
+  const [opened, closed, requested]: [AbortController[], string[], (string | undefined)[]] = [[], [], []];
+  const open = async ({ subdomain }: { subdomain: string | undefined }) => {
+    const connection = connections[opened.length];
+    if (!connection) throw new Error("It was opened too many times.");
+    requested.push(subdomain);
+    const lost = new AbortController();
+    opened.push(lost);
+    const close = async () => {
+      closed.push(connection.name);
+      connection.onClose?.();
+    };
+    return Object.assign(connection, { url, lost: lost.signal, close });
+  };
+  const tunnel = await ReconnectingTunnel.open({ ...plan, open }, { clock, signal: undefined });
+  onTestFinished(async () => {
+    await tunnel.close();
+    await local[Symbol.asyncDispose]();
+  });
+  /** Loses the last connection. */
+  const lose = () => opened.at(-1)?.abort(plan.failure("The tunnel is lost."));
+  return { clock, tunnel, heard: recordEvents(tunnel), opened, closed, requested, sockets, lose };
+}
+
 async function pong(tunnel: Tunnel): Promise<string> {
   return (await fetch(`${tunnel.url}/ping`)).text();
 }
@@ -115,24 +153,12 @@ describe("A tunnel whose server crashes", () => {
 });
 
 test("A tunnel that gets another name is closed, and its name requested again, before that name is accepted", async () => {
-  const clock = createManualClock();
-  await using local = await startLocalServer((_request, response) => response.end());
-  const url = `http://127.0.0.1:${local.port}`;
-  const closed: string[] = [];
-  const lost = new AbortController();
-  const connectionOf = (name: string, signal = new AbortController().signal) => {
-    return { url, name, lost: signal, close: async () => void closed.push(name) };
-  };
-  const connections = [connectionOf("first", lost.signal), connectionOf("second"), connectionOf("third")];
-  const requested: (string | undefined)[] = [];
-  const plan = resolveTunnelConfig({ port: local.port, existingUrl: url });
-  const open = async ({ subdomain }: { subdomain: string | undefined }) => {
-    requested.push(subdomain);
-    return connections.shift() ?? Promise.reject(new Error("It was opened too many times."));
-  };
-  await using tunnel = await ReconnectingTunnel.open({ ...plan, open }, { clock, signal: undefined });
-  const heard = recordEvents(tunnel);
-  lost.abort(plan.failure("The tunnel is lost."));
+  const { clock, heard, closed, requested, lose } = await openProvided([
+    { name: "first" },
+    { name: "second" },
+    { name: "third" },
+  ]);
+  lose();
   await clock.pass(1_000);
   await expect.poll(() => closed).toEqual(["first", "second"]);
   await clock.pass(2_000);
@@ -306,71 +332,52 @@ describe("Closing a tunnel that is down", () => {
   });
 
   test("while it closes the lost connection opens no other one", async () => {
-    const clock = createManualClock();
-    await using local = await startLocalServer((_request, response) => response.end());
-    const url = `http://127.0.0.1:${local.port}`;
-    const lost = new AbortController();
-    const close = async () => void (tunnel.status === "down" && tunnel.close());
-    const open = vi.fn(async () => ({ url, name: "first", lost: lost.signal, close }));
-    const plan = resolveTunnelConfig({ port: local.port, existingUrl: url });
-    const tunnel = await ReconnectingTunnel.open({ ...plan, open }, { clock, signal: undefined });
-    lost.abort(plan.failure("The tunnel is lost."));
-    await clock.pass(1_000);
-    await expect.poll(() => tunnel.status).toBe("closed");
-    await tunnel.close();
-    expect(open).toHaveBeenCalledOnce();
+    const onClose = () => void (provided.tunnel.status === "down" && provided.tunnel.close());
+    const provided = await openProvided([{ name: "first", onClose }, { name: "second" }]);
+    provided.lose();
+    await provided.clock.pass(1_000);
+    await expect.poll(() => provided.tunnel.status).toBe("closed");
+    await provided.tunnel.close();
+    expect(provided.opened).toHaveLength(1);
   });
 
   test("just after it has reconnected also closes the new connection", async () => {
-    const clock = createManualClock();
-    const sockets: Socket[] = [];
-    await using local = await startLocalServer((_request, response) => response.end(), {
-      onConnection: (socket) => sockets.push(socket),
-    });
-    const url = `http://127.0.0.1:${local.port}`;
-    const lost = new AbortController();
-    const closed: string[] = [];
-    const first = { url, name: "first", lost: lost.signal, close: async () => void closed.push("first") };
+    const onClose = vi.fn();
     const second = {
-      ...{ url, lost: new AbortController().signal, close: async () => void closed.push("second") },
-      // Read the connection when it is open and has not yet replaced the lost one.
+      onClose,
+      // Read when the connection is open and has not yet replaced the lost one.
       get name() {
-        void tunnel.close();
+        if (provided.opened.length === 2) void provided.tunnel.close();
         return "first";
       },
     };
-    const connections = [first, second];
-    const plan = resolveTunnelConfig({ port: local.port, existingUrl: url });
-    const open = async () => connections.shift() ?? Promise.reject(new Error("It was opened too many times."));
-    const tunnel = await ReconnectingTunnel.open({ ...plan, open }, { clock, signal: undefined });
-    const heard = recordEvents(tunnel);
-    lost.abort(plan.failure("The tunnel is lost."));
-    await clock.pass(1_000);
-    await expect.poll(() => closed).toContain("second");
-    await tunnel.close();
-    expect(tunnel.status).toBe("closed");
-    expect(connections).toEqual([]);
-    expect(heard).toEqual(isDown);
+    const provided = await openProvided([{ name: "first" }, second]);
+    provided.lose();
+    await provided.clock.pass(1_000);
+    await expect.poll(() => onClose.mock.calls).not.toEqual([]);
+    await provided.tunnel.close();
+    expect(provided.tunnel.status).toBe("closed");
+    expect(provided.opened).toHaveLength(2);
+    expect(provided.heard).toEqual(isDown);
     // Includes the socket of the check whether the port is open.
-    await expect.poll(() => sockets.map((socket) => socket.closed)).toEqual([true, true]);
+    await expect.poll(() => provided.sockets.map((socket) => socket.closed)).toEqual([true, true]);
   });
 
   test("works in a listener", async () => {
-    const { clock, tunnel, heard } = await openTestTunnel();
+    const { clock, tunnel, heard, closed, lose } = await openProvided([{ name: "first" }]);
     tunnel.on("down", () => tunnel.close());
     tunnel.on("down", () => heard.push("the next listener"));
-    newestProcess().kill("SIGKILL");
+    lose();
     await expect.poll(() => heard).toEqual([...isDown, "the next listener"]);
     await tunnel.close();
-    expect(runningProcesses()).toEqual([]);
-    expect(clock.pauses).toEqual([heartbeat]);
+    expect([closed, clock.pauses]).toEqual([["first"], [heartbeat]]);
   });
 });
 
 test("A tunnel that a listener closes emits no more events", async () => {
-  const { tunnel, heard } = await openTestTunnel();
+  const { tunnel, heard, lose } = await openProvided([{ name: "first" }]);
   tunnel.on("error", () => tunnel.close());
-  newestProcess().kill("SIGKILL");
+  lose();
   await expect.poll(() => tunnel.status).toBe("closed");
   await tunnel.close();
   expect(heard).toEqual([expect.stringMatching(/^error TUNNEL_FAILED/)]);
@@ -379,7 +386,7 @@ test("A tunnel that a listener closes emits no more events", async () => {
 describe("Listeners that fail", () => {
   test("do not affect other listeners or the tunnel, and are reported as warnings", async () => {
     const warn = vi.spyOn(process, "emitWarning").mockReturnValue(undefined);
-    const { clock, tunnel } = await openTestTunnel();
+    const { clock, tunnel, lose } = await openProvided([{ name: "first" }, { name: "first" }]);
     const heard: string[] = [];
     for (const event of ["error", "down", "up"] as const) {
       tunnel.on(event, () => {
@@ -390,7 +397,7 @@ describe("Listeners that fail", () => {
       });
       tunnel.on(event, () => heard.push(event));
     }
-    newestProcess().kill("SIGKILL");
+    lose();
     await clock.pass(1_000);
     await expect.poll(() => heard).toEqual(["error", "down", "up"]);
     expect(tunnel.status).toBe("up");

@@ -182,6 +182,7 @@ test("A value, its path, and the whole payload can be copied", async () => {
   const payload = webhookPayload("repo.content", { repo: { name: "acme/data" } });
   await deliver({ endpoint: "inline", id: "first", payload });
   const page = await openDelivery(url, { endpoint: "inline", id: "first" });
+  await page.clock.install();
   const pane = paneOf(page);
   const tools = pane.locator("section").filter({ hasText: /^Payload/ });
   const expectCopied = async (button: Locator, text: string) => {
@@ -195,6 +196,8 @@ test("A value, its path, and the whole payload can be copied", async () => {
   await expectCopied(copy("Copy path"), "repo.name");
   await expectCopied(copy("Copy value"), "acme/data");
   await tools.getByRole("treeitem", { name: /^updatedRefs/ }).click();
+  // The button confirms the first copy for some seconds.
+  await page.clock.fastForward(10_000);
   await expectCopied(copy("Copy value"), JSON.stringify(Reflect.get(payload, "updatedRefs")));
   await expectCopied(pane.getByRole("button", { name: "Copy ID" }), "first");
 
@@ -346,14 +349,16 @@ test("An edited copy is sent once, also if the keys are held down or pressed aga
   const { openFirst } = await openFailing();
   const page = await openFirst("dying", "dead");
   const sent: string[] = [];
+  const pressed = Promise.withResolvers<void>();
   await page.route("**/api/deliveries/replay-edited", async (route) => {
     sent.push(route.request().url());
-    await new Promise((resolve) => setTimeout(resolve, 300));
+    await pressed.promise;
     await route.continue();
   });
   const { editor } = await openEditor(page);
   await editor.focus();
   for (let press = 0; press < 3; press += 1) await page.keyboard.press("Control+Enter");
+  pressed.resolve();
   await toastOf(page, "The edited copy was sent.").waitFor();
   expect(sent).toHaveLength(1);
 });
