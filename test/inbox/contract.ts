@@ -2,15 +2,10 @@ import { describe, expect, test, vi } from "vitest";
 import type { Outcome } from "../../src/payload/parse.ts";
 import { startReceiverProcess } from "../support/receiver-process.ts";
 import { waitFor } from "../support/wait-for.ts";
-import { describeCursors } from "./cursors-contract.ts";
-import { describeDiscarding } from "./discard-contract.ts";
 import { type Engine, failed, hold, incoming, lend, openInbox, succeeded, waitForStatus, work } from "./engine.ts";
-import { describeIgnoring } from "./ignored-contract.ts";
-import { describeOwnActions } from "./own-actions-contract.ts";
-import { describePausing } from "./pause-contract.ts";
-import { describeRecordedData } from "./recorded-data-contract.ts";
+import { describeCursors, describeOwnActions, describePausing, describeRecordedData } from "./kept-data-contract.ts";
 import { describeSearch } from "./search-contract.ts";
-import { describeStoredDeliveries } from "./stored-deliveries-contract.ts";
+import { describeDiscarding, describeIgnoring, describeStoredDeliveries } from "./stored-deliveries-contract.ts";
 
 /** Tests that every inbox must pass. */
 export function describeInboxContract(engine: Engine): void {

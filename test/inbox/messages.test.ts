@@ -13,8 +13,7 @@ import { DiskSpace } from "../../src/inbox/sqlite/file-system.ts";
 import { errorsOf, maskAddresses } from "../support/error-messages.ts";
 import { createMemoryLogger } from "../support/memory-logger.ts";
 import { inboxFile } from "./inbox-file.ts";
-import { hurry } from "./sqlite/fast-clock.ts";
-import { incoming, openInbox } from "./sqlite/open-inbox.ts";
+import { hurry, incoming, openInbox } from "./sqlite/open-inbox.ts";
 
 /**
  * The snapshot contains the wording of the inbox's messages. After a change, run vitest with `-u` and review the diff.

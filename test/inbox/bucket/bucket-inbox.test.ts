@@ -6,8 +6,7 @@ import { createFolder } from "../../support/temporary-folder.ts";
 import { waitFor } from "../../support/wait-for.ts";
 import { incoming, succeeded, waitForStatus, work } from "../engine.ts";
 import { World } from "./bucket-world.ts";
-import { MemoryObjectStore, type StoreFault } from "./memory-object-store.ts";
-import { openMemoryInbox, storesRecord } from "./open-memory-inbox.ts";
+import { MemoryObjectStore, openMemoryInbox, type StoreFault, storesRecord } from "./memory-object-store.ts";
 
 const key = (id: string) => ({ id, endpoint: "retrain" });
 

@@ -6,8 +6,7 @@ import { createMemoryLogger } from "../../support/memory-logger.ts";
 import { createFolder } from "../../support/temporary-folder.ts";
 import { waitFor } from "../../support/wait-for.ts";
 import { incoming } from "../engine.ts";
-import { MemoryObjectStore } from "./memory-object-store.ts";
-import { openMemoryInbox } from "./open-memory-inbox.ts";
+import { MemoryObjectStore, openMemoryInbox } from "./memory-object-store.ts";
 
 /** Stores an inbox with one delivery, and opens it for reading. `folders`: the folders of its copies, which contain payloads. */
 async function openReader({ minSnapshotRecords = 1_000 } = {}) {

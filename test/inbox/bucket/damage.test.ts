@@ -2,8 +2,7 @@ import { setImmediate } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { decodeRecord, quarantineKey, recordKey } from "../../../src/inbox/bucket/log.ts";
 import { failed, incoming, succeeded, waitForStatus, work } from "../engine.ts";
-import { MemoryObjectStore } from "./memory-object-store.ts";
-import { lastRecord, listIds, openMemoryInbox, storesRecord } from "./open-memory-inbox.ts";
+import { lastRecord, listIds, MemoryObjectStore, openMemoryInbox, storesRecord } from "./memory-object-store.ts";
 
 /** Stores deliveries one by one and closes the inbox. Returns the number of the record of each delivery. */
 async function storeDeliveries(store: MemoryObjectStore, ids: readonly string[]): Promise<Map<string, number>> {

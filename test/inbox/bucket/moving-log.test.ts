@@ -10,8 +10,18 @@ import { createMemoryLogger } from "../../support/memory-logger.ts";
 import { createFolder } from "../../support/temporary-folder.ts";
 import { waitFor } from "../../support/wait-for.ts";
 import { incoming } from "../engine.ts";
-import { MemoryObjectStore, type StoreFault, type StoreRequest, viewOf } from "./memory-object-store.ts";
-import { lastRecord, listIds, manifests, openMemoryInbox, storeSnapshots, storesRecord } from "./open-memory-inbox.ts";
+import {
+  lastRecord,
+  listIds,
+  MemoryObjectStore,
+  manifests,
+  openMemoryInbox,
+  type StoreFault,
+  type StoreRequest,
+  storeSnapshots,
+  storesRecord,
+  viewOf,
+} from "./memory-object-store.ts";
 
 function isRecord({ key }: StoreRequest): boolean {
   return recordNumber(key) !== undefined;

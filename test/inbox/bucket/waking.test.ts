@@ -3,8 +3,13 @@ import { recordKey } from "../../../src/inbox/bucket/log.ts";
 import { readAhead } from "../../../src/inbox/bucket/object-store.ts";
 import { incoming } from "../engine.ts";
 import { World } from "./bucket-world.ts";
-import { MemoryObjectStore, type StoreFault, type StoreRequest } from "./memory-object-store.ts";
-import { listIds, openMemoryInbox } from "./open-memory-inbox.ts";
+import {
+  listIds,
+  MemoryObjectStore,
+  openMemoryInbox,
+  type StoreFault,
+  type StoreRequest,
+} from "./memory-object-store.ts";
 
 /** A bucket whose owner has stored deliveries and stopped. */
 async function sleepingWorld(deliveries: number): Promise<World> {

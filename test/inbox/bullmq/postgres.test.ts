@@ -9,9 +9,12 @@ import { type PostgresServer, startPostgres } from "../../support/postgres-serve
 import { describeInboxContract } from "../contract.ts";
 import { openInbox } from "../engine.ts";
 import { openers } from "../openers.ts";
-import { describeClockSetBack } from "./clock-contract.ts";
-import { describeServerHealth } from "./health-contract.ts";
-import { describeEmptiedServer, describeServerTrouble } from "./outage-contract.ts";
+import {
+  describeClockSetBack,
+  describeEmptiedServer,
+  describeServerHealth,
+  describeServerTrouble,
+} from "./server-contract.ts";
 
 let server: PostgresServer;
 
@@ -66,29 +69,21 @@ describe("PostgreSQL", () => {
   });
 });
 
-describe("A PostgreSQL that syncs each write", () => {
-  test("logs no warning", async () => {
-    await using safe = await startPostgres({ isSafe: true });
-    const { inbox, logger } = await openInbox({ ...postgres, emptyStore: () => safe.emptyDatabase() });
-    await inbox.close(0);
-    expect(logger.lines).toEqual([]);
-  });
-});
-
-describe("A PostgreSQL that may lose accepted deliveries", () => {
-  test("logs a warning at the start", async () => {
+describe("A connection to PostgreSQL at the start", () => {
+  test("logs a warning only if accepted deliveries can be lost", async () => {
     await using safe = await startPostgres({ isSafe: true });
     const store = await safe.emptyDatabase();
-    const client = new Client({ connectionString: store });
-    await client.connect();
-    await client.query(`ALTER DATABASE ${new URL(store).pathname.slice(1)} SET synchronous_commit = off`);
-    await client.end();
     const { inbox, logger } = await openInbox(postgres, { store });
-    expect(logger.lines).toMatchObject([{ level: "warn", msg: expect.stringContaining("synchronous_commit = on") }]);
     await inbox.close(0);
+    expect(logger.lines).toEqual([]);
+    await query(store, `ALTER DATABASE ${new URL(store).pathname.slice(1)} SET synchronous_commit = off`);
+    const unsafe = await openInbox(postgres, { store });
+    await unsafe.inbox.close(0);
+    const warning = { level: "warn", msg: expect.stringContaining("synchronous_commit = on") };
+    expect(unsafe.logger.lines).toMatchObject([warning]);
   });
 
-  test("rejects a wrong password at startup, without showing it", async () => {
+  test("fails with a wrong password, without showing it", async () => {
     const url = Object.assign(new URL(await server.emptyDatabase()), { password: "Planted-5ecret" }).href;
     const opening = openInbox(postgres, { store: url });
     await expect(opening).rejects.toMatchObject({

@@ -11,9 +11,12 @@ import { waitFor } from "../../support/wait-for.ts";
 import { describeInboxContract } from "../contract.ts";
 import { incoming, openInbox, succeeded, waitForStatus, work } from "../engine.ts";
 import { openers } from "../openers.ts";
-import { describeClockSetBack } from "./clock-contract.ts";
-import { describeServerHealth } from "./health-contract.ts";
-import { describeEmptiedServer, describeServerTrouble } from "./outage-contract.ts";
+import {
+  describeClockSetBack,
+  describeEmptiedServer,
+  describeServerHealth,
+  describeServerTrouble,
+} from "./server-contract.ts";
 
 const redis = { name: "Redis", open: openers.Redis, emptyStore: () => "" };
 

@@ -1,5 +1,4 @@
-// @module-tag slow
-
+import { setTimeout } from "node:timers/promises";
 import { Redis } from "ioredis";
 import { Client } from "pg";
 import { beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
@@ -8,13 +7,50 @@ import { connectPostgres } from "../../../src/inbox/bullmq/postgres.ts";
 import type { DeliveryQueue } from "../../../src/inbox/bullmq/queue-server.ts";
 import { connectRedis } from "../../../src/inbox/bullmq/redis.ts";
 import { attemptEntry, jobIdOf, replayEntry, toJobData } from "../../../src/inbox/bullmq/stored-job.ts";
-import { StoredQueue, type StoredQueueServer } from "../../../src/inbox/bullmq/stored-queue.ts";
+import { Backlog, StoredQueue, type StoredQueueServer } from "../../../src/inbox/bullmq/stored-queue.ts";
 import { createRetryPolicy } from "../../../src/inbox/retry.ts";
 import { startPostgres } from "../../support/postgres-server.ts";
 import { hasRedis, startRedis } from "../../support/redis-server.ts";
 import { waitFor } from "../../support/wait-for.ts";
 import { type EngineOptions, failed, incoming, openInbox, succeeded, work } from "../engine.ts";
-import type { TestedServer } from "./outage-contract.ts";
+import type { TestedServer } from "./server-contract.ts";
+
+test("A backlog with room is counted at most once a second", async () => {
+  let now = 1_000;
+  const clock = vi.spyOn(performance, "now").mockImplementation(() => now);
+  onTestFinished(() => clock.mockRestore());
+  const count = vi.fn(async () => 3);
+  const backlog = new Backlog(count);
+  for (const _ of [1, 2, 3]) expect(await backlog.isFull(10)).toBe(false);
+  now += 999;
+  await backlog.isFull(10);
+  expect(count).toHaveBeenCalledTimes(1);
+  now += 1;
+  await backlog.isFull(10);
+  expect(count).toHaveBeenCalledTimes(2);
+});
+
+test("A full backlog is not counted again for four times as long as counting took", async () => {
+  const times: number[] = [];
+  const backlog = new Backlog(async () => {
+    times.push(performance.now());
+    await setTimeout(20);
+    times.push(performance.now());
+    return 10;
+  });
+  for (const _ of [1, 2]) expect(await backlog.isFull(10)).toBe(true);
+  const [startedAt = 0, endedAt = 0, startedAgainAt = 0] = times;
+  expect(startedAgainAt - endedAt).toBeGreaterThanOrEqual(4 * (endedAt - startedAt) - 2);
+});
+
+test("A delivery that is added during a count counts as queued", async () => {
+  const counted = Promise.withResolvers<number>();
+  const backlog = new Backlog(() => counted.promise);
+  const isFull = backlog.isFull(10);
+  backlog.added();
+  counted.resolve(9);
+  expect(await isFull).toBe(true);
+});
 
 const count = 450;
 const body = JSON.stringify({ text: "x".repeat(10_000) });
@@ -41,6 +77,7 @@ const postgres = {
 
 describe.each([redis, postgres].filter(({ isAvailable }) => isAvailable))(
   "The queue of an endpoint on $name",
+  { tags: "slow" },
   (engine) => {
     let tested: TestedServer;
 
@@ -52,7 +89,7 @@ describe.each([redis, postgres].filter(({ isAvailable }) => isAvailable))(
 
     /** Opens a queue without a worker in which all deliveries are finished. */
     async function openEnded({ outcome, size = count }: { outcome: typeof succeeded; size?: number }) {
-      const store = await tested.emptyDatabase();
+      const store = await tested.emptyDatabase({ isNew: true });
       const { inbox } = await openInbox({ ...engine, emptyStore: () => store }, { store });
       work(inbox, () => outcome, { concurrency: 50, policy: createRetryPolicy({ attempts: 1 }) });
       const ids = Array.from({ length: size }, (_, index) => `delivery-${index}`);

@@ -13,9 +13,8 @@ import type { Outcome } from "../../../src/payload/parse.ts";
 import { waitFor } from "../../support/wait-for.ts";
 import { failed } from "../engine.ts";
 import { inboxFile } from "../inbox-file.ts";
-import { fastClock } from "./fast-clock.ts";
 import { damage, makeLargeFile, pagesWith, waiting } from "./large-file.ts";
-import { incoming, openInbox, succeeded, waitForStatus, work } from "./open-inbox.ts";
+import { fastClock, incoming, openInbox, succeeded, waitForStatus, work } from "./open-inbox.ts";
 
 const hourMs = 3_600_000;
 

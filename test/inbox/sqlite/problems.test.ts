@@ -1,9 +1,10 @@
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, expect, onTestFinished, test, vi } from "vitest";
+import { BackgroundTasks, DamageTracker } from "../../../src/inbox/sqlite/context.ts";
 import { DiskSpace } from "../../../src/inbox/sqlite/file-system.ts";
+import { createMemoryLogger } from "../../support/memory-logger.ts";
 import { waitFor } from "../../support/wait-for.ts";
-import { fastClock, hurry } from "./fast-clock.ts";
-import { incoming, openInbox, succeeded, waitForStatus, work } from "./open-inbox.ts";
+import { fastClock, hurry, incoming, openInbox, succeeded, waitForStatus, work } from "./open-inbox.ts";
 
 afterEach(() => {
   vi.useRealTimers();
@@ -127,4 +128,69 @@ test("A stalled worker recovers even if no delivery is left", async () => {
   database.close();
   allow();
   await waitFor(async () => expect(await inbox.problems()).toEqual([]));
+});
+
+function openTasks() {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const log = createMemoryLogger();
+  const tasks = new BackgroundTasks({ log, monotonicNow: () => performance.now() });
+  onTestFinished(() => tasks.close());
+  return { log, tasks };
+}
+
+test("A background task that fails repeatedly is logged once a minute", async () => {
+  const { log, tasks } = openTasks();
+  const fail = () => Promise.reject(new Error("disk I/O error"));
+  tasks.run(fail);
+  await vi.advanceTimersByTimeAsync(59_999);
+  tasks.run(fail);
+  await vi.advanceTimersByTimeAsync(0);
+  expect(log.lines).toMatchObject([{ level: "error", err: { message: "disk I/O error" } }]);
+  await vi.advanceTimersByTimeAsync(1);
+  tasks.run(fail);
+  await vi.advanceTimersByTimeAsync(0);
+  expect(log.lines).toHaveLength(2);
+});
+
+test("A task that fails because the inbox has been closed is not logged", async () => {
+  const { log, tasks } = openTasks();
+  const file = Promise.withResolvers<void>();
+  tasks.run(() => file.promise);
+  tasks.close();
+  file.reject(new Error("database is not open"));
+  await vi.advanceTimersByTimeAsync(0);
+  expect(log.lines).toEqual([]);
+});
+
+test("A task that has run leaves no timer to cancel", async () => {
+  const { tasks } = openTasks();
+  const run = vi.fn(async () => {});
+  tasks.runAfter(1_000, run);
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(run).toHaveBeenCalledTimes(1);
+  const cleared = vi.spyOn(globalThis, "clearTimeout");
+  onTestFinished(() => cleared.mockRestore());
+  tasks.close();
+  expect(cleared).not.toHaveBeenCalled();
+});
+
+const damage = Object.assign(new Error("database disk image is malformed"), { errcode: 11 });
+
+test("Damage is logged once for each endpoint, and again every ten minutes", () => {
+  const log = createMemoryLogger();
+  let now = 0;
+  const tracker = new DamageTracker({ file: "inbox.db", log, monotonicNow: () => now });
+  const logged = () => log.lines.map(({ code, endpoint }) => [code, endpoint]);
+  for (const endpoint of ["retrain", "retrain", "greet"]) expect(tracker.recordIfDamage(damage, endpoint)).toBe(true);
+  now = 599_999;
+  tracker.recordIfDamage(damage, "retrain");
+  const both = [
+    ["INBOX_DAMAGED", "retrain"],
+    ["INBOX_DAMAGED", "greet"],
+  ];
+  expect(logged()).toEqual(both);
+  now = 600_000;
+  tracker.recordIfDamage(damage, "retrain");
+  expect(logged()).toEqual([...both, ["INBOX_DAMAGED", "retrain"]]);
 });

@@ -4,7 +4,7 @@ const model = "test/inbox/bucket/protocol-model.test.ts";
 const movingLog = "test/inbox/bucket/moving-log.test.ts";
 const snapshots = "test/inbox/bucket/snapshots.test.ts";
 const replay = "test/inbox/bucket/log-replay.test.ts";
-const schedule = "test/inbox/bucket/snapshot-schedule.test.ts";
+const schedule = "test/inbox/bucket/snapshots.test.ts";
 const waking = "test/inbox/bucket/waking.test.ts";
 const ownership = "test/inbox/bucket/ownership.test.ts";
 
@@ -15,7 +15,7 @@ export const faults: readonly Fault[] = [
     find: `        clearTimeout(timer);
 `,
     replace: "",
-    tests: ["test/inbox/bucket/closing.test.ts"],
+    tests: ["test/inbox/bucket/open-bucket.test.ts"],
   },
   {
     name: "an inbox that closes while the bucket is away waits for the bucket without a limit",
@@ -23,7 +23,7 @@ export const faults: readonly Fault[] = [
     find: `          gate.close();
           writer.close();`,
     replace: "          gate.close();",
-    tests: ["test/inbox/bucket/closing.test.ts"],
+    tests: ["test/inbox/bucket/open-bucket.test.ts"],
   },
   {
     name: "a closed inbox waits for requests to yield",
@@ -31,7 +31,7 @@ export const faults: readonly Fault[] = [
     find: `          gate.close();
           writer.close();`,
     replace: "          writer.close();",
-    tests: ["test/inbox/bucket/closing.test.ts"],
+    tests: ["test/inbox/bucket/open-bucket.test.ts"],
   },
   {
     name: "an inbox that was closed while it took over keeps the inbox in use",
@@ -39,7 +39,7 @@ export const faults: readonly Fault[] = [
     find: `        await owned.close(0);
         return undefined;`,
     replace: "        return undefined;",
-    tests: ["test/inbox/bucket/closing.test.ts"],
+    tests: ["test/inbox/bucket/open-bucket.test.ts"],
   },
   {
     name: "a closed inbox leaves the timer that limits its close",
@@ -47,14 +47,14 @@ export const faults: readonly Fault[] = [
     find: `    late.abort();
 `,
     replace: "",
-    tests: ["test/inbox/bucket/closing.test.ts"],
+    tests: ["test/inbox/bucket/open-bucket.test.ts"],
   },
   {
     name: "a close waits without a limit for a request of the start",
     file: "src/inbox/bucket/bucket-inbox.ts",
     find: "await Promise.race([this.#running, this.#options.wait(maxStopMs, late.signal).catch(() => {})]);",
     replace: "await this.#running;",
-    tests: ["test/inbox/bucket/closing.test.ts"],
+    tests: ["test/inbox/bucket/open-bucket.test.ts"],
   },
   {
     name: "a close during the start is reported as a failure",
@@ -64,7 +64,7 @@ export const faults: readonly Fault[] = [
 `,
     replace: `      } catch (error) {
 `,
-    tests: ["test/inbox/bucket/closing.test.ts"],
+    tests: ["test/inbox/bucket/open-bucket.test.ts"],
   },
   {
     name: "the signal of a start closes an inbox that is open",
@@ -179,14 +179,14 @@ export const faults: readonly Fault[] = [
     find: `  await sending;
 `,
     replace: "",
-    tests: ["test/inbox/bucket/heartbeat-sender.test.ts"],
+    tests: ["test/inbox/bucket/ownership.test.ts"],
   },
   {
     name: "a thread sends heartbeats for a process that counts as hung",
     file: "src/inbox/bucket/heartbeat-sender-thread.ts",
     find: " || blockedMs > maxBlockedMs",
     replace: "",
-    tests: ["test/inbox/bucket/heartbeat-sender.test.ts"],
+    tests: ["test/inbox/bucket/ownership.test.ts"],
   },
   {
     name: "a command tries without a limit to open an inbox that it has taken over",
@@ -517,7 +517,7 @@ export const faults: readonly Fault[] = [
     file: "src/inbox/bucket/object-store.ts",
     find: "const maxViolations = 3;",
     replace: "const maxViolations = 1;",
-    tests: ["test/inbox/bucket/store-check.test.ts"],
+    tests: ["test/inbox/bucket/object-store.test.ts"],
   },
   {
     name: "the inbox is released before the heartbeat in flight is stored",
@@ -538,7 +538,7 @@ export const faults: readonly Fault[] = [
     file: "src/inbox/bucket/heartbeat-sender-thread.ts",
     find: "blockedMs < intervalMs / 4",
     replace: "blockedMs >= 0",
-    tests: ["test/inbox/bucket/heartbeat-sender.test.ts"],
+    tests: ["test/inbox/bucket/ownership.test.ts"],
   },
   {
     name: "a check of a bucket accepts two successful conditional writes for one key",
@@ -672,6 +672,6 @@ export const faults: readonly Fault[] = [
     file: "src/inbox/bucket/working-database.ts",
     find: "pid === process.pid ? isOwn(folder) : isRunning(pid)",
     replace: "isRunning(pid)",
-    tests: ["test/inbox/bucket/working-folder.test.ts"],
+    tests: ["test/inbox/bucket/snapshots.test.ts"],
   },
 ];

@@ -76,7 +76,7 @@ export const faults: readonly Fault[] = [
     file: "src/inbox/sqlite/context.ts",
     find: "if (this.#isClosed || !this.#failures",
     replace: "if (!this.#failures",
-    tests: ["test/inbox/sqlite/background-tasks.test.ts"],
+    tests: ["test/inbox/sqlite/problems.test.ts"],
   },
   {
     name: "SQLite: a search that fails ends the thread of the inbox",
@@ -195,7 +195,7 @@ export const faults: readonly Fault[] = [
     file: "src/inbox/bullmq/lease-renewer.ts",
     find: "this.#freeSlots.pop() ?? this.#slots++",
     replace: "this.#slots++",
-    tests: ["test/inbox/bullmq/lease-renewer.test.ts"],
+    tests: ["test/inbox/bullmq/leases.test.ts"],
   },
   {
     name: "BullMQ: the end of an interrupted attempt is not reported",
@@ -276,7 +276,7 @@ export const faults: readonly Fault[] = [
     file: "src/inbox/bullmq/health.ts",
     find: "last.server - this.#origins.server > maxSkewMs",
     replace: "false",
-    tests: ["test/inbox/bullmq/clock-skew.test.ts"],
+    tests: ["test/inbox/bullmq/health.test.ts"],
   },
   {
     name: "Redis: a retry waits an hour longer after the clock was set back by an hour",
@@ -297,7 +297,7 @@ export const faults: readonly Fault[] = [
     file: "src/inbox/bullmq/health.ts",
     find: "last.identity === history.identity && ",
     replace: "",
-    tests: ["test/inbox/bullmq/data-loss.test.ts"],
+    tests: ["test/inbox/bullmq/health.test.ts"],
   },
   {
     name: "a delivery that starts while the inbox closes is not interrupted",
@@ -406,7 +406,7 @@ export const faults: readonly Fault[] = [
     file: "src/inbox/bullmq/stored-queue.ts",
     find: "    this.#addedSince = 0;\n    this.#counted = await this.#count();\n",
     replace: "    this.#counted = await this.#count();\n    this.#addedSince = 0;\n",
-    tests: ["test/inbox/bullmq/backlog.test.ts"],
+    tests: ["test/inbox/bullmq/stored-queue.test.ts"],
   },
   {
     name: "SQLite: a gate that was closed while a suspect ran alone opens again",

@@ -1,6 +1,12 @@
 import { describe, expect, test } from "vitest";
 import type { AttemptDetails, AttemptLog } from "../../src/inbox/inbox.ts";
-import { decodeDetails, encodeDetails, maxDetailsBytes } from "../../src/inbox/records.ts";
+import {
+  decodeDetails,
+  decodeHeaders,
+  encodeDetails,
+  encodeHeaders,
+  maxDetailsBytes,
+} from "../../src/inbox/records.ts";
 
 function cutOf(details: AttemptDetails): AttemptDetails {
   const text = encodeDetails(details) ?? "";
@@ -49,5 +55,23 @@ describe("The details of an attempt", () => {
 
   test.each(["", "no JSON", "[]", '{"logs":[{}]}'])("are ignored if they are unreadable: %j", (text) => {
     expect(decodeDetails(text)).toBeUndefined();
+  });
+});
+
+describe("Recorded headers", () => {
+  test("are stored unchanged if they fit", () => {
+    const headers = { "user-agent": "Hub/1.0", "x-text": "\u0000\ud800" };
+    expect(decodeHeaders(encodeHeaders(headers) ?? "")).toEqual(headers);
+    expect(encodeHeaders(undefined)).toBeUndefined();
+  });
+
+  test("do not include the last headers if they are too large", () => {
+    const text = encodeHeaders({ first: "1", second: "2".repeat(5_000), third: "3" }) ?? "";
+    expect(decodeHeaders(text)).toEqual({ first: "1" });
+    expect(Buffer.byteLength(text)).toBeLessThanOrEqual(4_096);
+  });
+
+  test.each(["", "no JSON", "[]", '{"a":1}'])("are ignored if they are unreadable: %j", (text) => {
+    expect(decodeHeaders(text)).toBeUndefined();
   });
 });

@@ -1,5 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { type Backoff, createRetryPolicy } from "../../src/inbox/retry.ts";
+import { nextStep } from "../../src/inbox/inbox.ts";
+import { type Backoff, createRetryPolicy, minIdRetentionMs, retentionOf } from "../../src/inbox/retry.ts";
+import { failed, succeeded } from "./engine.ts";
 
 const second = 1_000;
 const minute = 60 * second;
@@ -91,5 +93,72 @@ describe("A retry policy", () => {
     expect(() => createRetryPolicy(options)).toThrow(
       expect.objectContaining({ code: "OPTION_INVALID", message: expect.stringContaining(`"${name}"`) }),
     );
+  });
+});
+
+const dayMs = 24 * 3_600_000;
+
+describe("The IDs of finished deliveries", () => {
+  test("are kept for a week if all retries take less", () => {
+    expect(retentionOf({ retentionMs: 1, policy: createRetryPolicy({}) })).toEqual({ bodiesMs: 1, idsMs: 7 * dayMs });
+    expect(minIdRetentionMs).toBe(7 * dayMs);
+  });
+
+  test.each([
+    ["the default waits, with more attempts", { attempts: 40 }],
+    ["a list of waits", { backoff: ["6d", "6d"] as const }],
+    ["a list of waits whose last one repeats", { attempts: 9, backoff: ["1s", "3d"] as const }],
+    ["exponential waits", { attempts: 30, backoff: { first: "1h", max: "2d" } as const }],
+  ])("are kept for a day longer than all retries can take: %s", (_what, options) => {
+    const policy = createRetryPolicy(options, () => 1);
+    const waits = Array.from({ length: policy.maxAttempts - 1 }, (_, index) => policy.waitAfter(index + 1));
+    const longestMs = waits.reduce((sum, wait) => sum + wait, 0);
+    expect(longestMs).toBeGreaterThan(7 * dayMs);
+    expect(policy.totalWaitMs).toBe(longestMs);
+    expect(retentionOf({ retentionMs: 1, policy }).idsMs).toBe(longestMs + dayMs);
+  });
+
+  test("is a whole number of at most ten years, also with attempts without end", () => {
+    const policy = createRetryPolicy({ attempts: Number.MAX_SAFE_INTEGER });
+    expect(retentionOf({ retentionMs: 1, policy }).idsMs).toBe(3_650 * dayMs);
+  });
+});
+
+const claimed = { isLastAttempt: false, retryDelayMs: 10_000 };
+const attempt = { claimed, isInterrupted: false, now: 100 };
+
+describe("The next step of a delivery", () => {
+  test.each([["succeeded", succeeded], ["ignored", { status: "ignored", reason: "scope" }] as const])(
+    "is the outcome %s, even if its signal was aborted",
+    (status, outcome) => {
+      expect(nextStep(outcome, attempt)).toEqual({ status });
+      expect(nextStep(outcome, { ...attempt, isInterrupted: true })).toEqual({ status });
+    },
+  );
+
+  test("is a retry at the time that the handler requested", () => {
+    const outcome = failed({ retryAt: new Date(5) });
+    expect(nextStep(outcome, attempt)).toEqual({ status: "queued", dueAt: 5, counts: true });
+  });
+
+  test.each([undefined, new Date("soon")])(
+    "is a retry after the wait of the policy if the requested time is %s",
+    (retryAt) => {
+      const outcome = failed({ ...(retryAt && { retryAt }) });
+      expect(nextStep(outcome, attempt)).toEqual({ status: "queued", dueAt: 10_100, counts: true });
+    },
+  );
+
+  test("is dead after the last attempt and after an error that cannot be retried", () => {
+    expect(nextStep(failed(), { ...attempt, claimed: { ...claimed, isLastAttempt: true } })).toEqual({
+      status: "dead",
+    });
+    expect(nextStep(failed({ retryable: false }), attempt)).toEqual({ status: "dead" });
+  });
+
+  test("is an immediate run that does not count the attempt if the attempt was interrupted", () => {
+    const last = { claimed: { ...claimed, isLastAttempt: true }, isInterrupted: true, now: 100 };
+    const outcome = failed({ retryable: false, retryAt: new Date(5) });
+    expect(nextStep(outcome, last)).toEqual({ status: "queued", dueAt: 100, counts: false });
   });
 });
