@@ -1,8 +1,7 @@
 import { describe, expect, test, vi } from "vitest";
 import type { Outcome } from "../../src/payload/parse.ts";
-import { startReceiverProcess } from "../support/receiver-process.ts";
 import { waitFor } from "../support/wait-for.ts";
-import { type Engine, failed, hold, incoming, lend, openInbox, succeeded, waitForStatus, work } from "./engine.ts";
+import { type Engine, failed, hold, incoming, openInbox, succeeded, waitForStatus, work } from "./engine.ts";
 import { describeCursors, describeOwnActions, describePausing, describeRecordedData } from "./kept-data-contract.ts";
 import { describeSearch } from "./search-contract.ts";
 import { describeDiscarding, describeIgnoring, describeStoredDeliveries } from "./stored-deliveries-contract.ts";
@@ -22,7 +21,6 @@ export function describeInboxContract(engine: Engine): void {
     describeCursors(engine);
     describeClosing(engine);
     if (engine.openReader === undefined) describeSharing(engine);
-    describeKilledProcesses(engine);
   });
 }
 
@@ -368,65 +366,4 @@ function describeSharing(engine: Engine): void {
       expect(taken).toEqual([]);
     });
   });
-}
-
-function describeKilledProcesses(engine: Engine): void {
-  describe("after its process was killed", () => {
-    test("runs all unfinished deliveries in another process", { timeout: 60_000 }, async () => {
-      const opened = await openInbox(engine, { leaseMs: 300 });
-      const ids = Array.from({ length: 30 }, (_, index) => `d${index}`);
-      for (const id of ids) await opened.inbox.accept(incoming(id));
-      const { takeBack } = await lend(engine, opened);
-      const victim = startHangingProcess({ engine: engine.name, store: opened.store });
-      await victim.says("claimed", 3);
-      victim.signal("SIGKILL");
-      await victim.exited;
-      const inbox = await takeBack();
-      const runs = work(inbox, () => succeeded);
-      for (const id of ids) await waitForStatus(inbox, id, "succeeded");
-      const outcomes = await Promise.all(
-        ids.map(async (id) => (await inbox.get({ id, endpoint: "retrain" }))?.attempts.map(({ outcome }) => outcome)),
-      );
-      const interrupted = outcomes.filter((attempts) => attempts?.includes("abandoned"));
-      expect(interrupted).toEqual(interrupted.map(() => ["abandoned", "succeeded"]));
-      expect(interrupted.length).toBeGreaterThanOrEqual(3);
-      expect(runs).toHaveLength(30);
-    });
-
-    test("marks a delivery as dead whose crashes have used up its attempts", { timeout: 60_000 }, async () => {
-      const policy = { maxAttempts: 2, waitAfter: () => 1, totalWaitMs: 0 };
-      const opened = await openInbox(engine, { leaseMs: 300 });
-      await opened.inbox.accept(incoming("a"));
-      const { reader, takeBack } = await lend(engine, opened);
-      const died = waitFor(
-        async () => expect(await reader.get({ id: "a", endpoint: "retrain" })).toMatchObject({ status: "dead" }),
-        { timeout: 50_000, interval: 20 },
-      );
-      died.catch(() => {});
-      // Some inboxes do not record that no other delivery was running at the first crash. That crash then does not
-      // count.
-      for (let kills = 0; kills < policy.maxAttempts + 1; kills += 1) {
-        const victim = startHangingProcess({ engine: engine.name, store: opened.store });
-        const isDead = await Promise.race([died.then(() => true), victim.says("claimed").then(() => false)]);
-        victim.signal("SIGKILL");
-        await victim.exited;
-        if (isDead) break;
-      }
-      const inbox = await takeBack();
-      const runs = work(inbox, () => succeeded, { policy });
-      const stored = await waitForStatus(inbox, "a", "dead");
-      const outcomes = stored?.attempts.map(({ outcome }) => outcome) ?? [];
-      expect(new Set(outcomes)).toEqual(new Set(["abandoned"]));
-      expect(outcomes.length - policy.maxAttempts).toBeOneOf([0, 1]);
-      expect(runs).toEqual([]);
-      await inbox.replay({ id: "a", endpoint: "retrain" });
-      await waitForStatus(inbox, "a", "succeeded");
-      expect(runs).toMatchObject([{ attempt: outcomes.length + 1, isLastAttempt: false }]);
-    });
-  });
-}
-
-/** Starts a process that claims deliveries of "retrain" and never finishes them. */
-function startHangingProcess({ engine, store }: { engine: string; store: string }) {
-  return startReceiverProcess(new URL("hanging-process.ts", import.meta.url), { ENGINE: engine, STORE: store });
 }

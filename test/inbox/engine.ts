@@ -1,16 +1,18 @@
 import { expect, onTestFinished } from "vitest";
 import { WebhookError } from "../../src/core/errors.ts";
+import type { Logger } from "../../src/core/log.ts";
 import type { ClaimedDelivery, EndpointQueue, FinishedRun, Inbox } from "../../src/inbox/inbox.ts";
 import { createRetryPolicy } from "../../src/inbox/retry.ts";
 import type { Outcome } from "../../src/payload/parse.ts";
 import { createMemoryLogger, type MemoryLogger } from "../support/memory-logger.ts";
+import { type ReceiverProcess, startReceiverProcess } from "../support/receiver-process.ts";
 import { waitFor } from "../support/wait-for.ts";
 
 /** Options of an inbox under test. */
 export interface EngineOptions {
   /** A file or URL. Inboxes with the same store share their deliveries. */
   store: string;
-  log: MemoryLogger;
+  log: Logger;
   maxQueued?: number;
   leaseMs?: number;
   /** Default `Date.now`. */
@@ -61,6 +63,16 @@ export async function lend(engine: Engine, { inbox, store }: OpenedInbox): Promi
   const reader = await engine.openReader(store);
   onTestFinished(async () => void (await reader.close(0)));
   return { reader, takeBack: async () => (await openInbox(engine, { store })).inbox };
+}
+
+/** Starts a process that runs deliveries. See `inbox-process.ts`. */
+export function startProcess(
+  { name }: Pick<Engine, "name">,
+  store: string,
+  variables: Readonly<Record<string, string>>,
+): ReceiverProcess {
+  const script = new URL("inbox-process.ts", import.meta.url);
+  return startReceiverProcess(script, { ENGINE: name, STORE: store, ...variables });
 }
 
 export const succeeded: Outcome = { status: "succeeded", result: undefined };

@@ -105,7 +105,7 @@ function describeReplaying(engine: Engine): void {
 
     test("of all dead deliveries runs each once, even if it fails again in the meantime", async () => {
       const { inbox } = await openInbox(engine);
-      const ids = Array.from({ length: 250 }, (_, index) => `d${index}`);
+      const ids = Array.from({ length: 120 }, (_, index) => `d${index}`);
       const runs = work(inbox, () => failed({ retryable: false }), { concurrency: 20 });
       await Promise.all(ids.map((id) => inbox.accept(incoming(id))));
       const areDead = async () => expect(await inbox.counts()).toMatchObject({ retrain: { dead: ids.length } });

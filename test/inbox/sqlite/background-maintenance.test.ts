@@ -10,9 +10,8 @@ import { readFilter } from "../../../src/inbox/filter.ts";
 import { BackgroundMaintenance } from "../../../src/inbox/sqlite/background-maintenance.ts";
 import { schemaVersion } from "../../../src/inbox/sqlite/schema.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
-import { startReceiverProcess } from "../../support/receiver-process.ts";
 import { waitFor } from "../../support/wait-for.ts";
-import { failed } from "../engine.ts";
+import { failed, startProcess } from "../engine.ts";
 import { inboxFile } from "../inbox-file.ts";
 import { incoming, openInbox, succeeded, waitForStatus, work } from "./open-inbox.ts";
 
@@ -266,31 +265,25 @@ test("An inbox in memory starts no thread", async () => {
 test("If threads are not permitted, the event loop renews the lease of a long delivery", async () => {
   const leaseMs = 900;
   const { inbox, file } = openInbox({ leaseMs });
-  const child = startReceiverProcess(new URL("waiting-process.ts", import.meta.url), {
-    STORE: dirname(file),
-    WAIT_MS: String(3 * leaseMs),
+  const child = startProcess({ name: "SQLite" }, dirname(file), {
     LEASE_MS: String(leaseMs),
     NODE_OPTIONS: "--permission --allow-fs-read=* --allow-fs-write=*",
   });
-  await inbox.accept(incoming("a"));
+  const id = `waits-${3 * leaseMs}`;
+  await inbox.accept(incoming(id));
   await child.says("started");
   const taken = work(inbox, () => succeeded);
-  expect((await waitForStatus(inbox, "a", "succeeded"))?.attempts).toMatchObject([{ outcome: "succeeded" }]);
+  expect((await waitForStatus(inbox, id, "succeeded"))?.attempts).toMatchObject([{ outcome: "succeeded" }]);
   expect(taken).toEqual([]);
   await child.says(/The thread of the inbox has stopped/);
 });
 
 test("An inbox and its thread do not keep the process alive", async () => {
   const { inbox, file } = openInbox();
-  await inbox.accept(incoming("a"));
-  const child = startReceiverProcess(new URL("waiting-process.ts", import.meta.url), {
-    STORE: dirname(file),
-    WAIT_MS: "300",
-    LEASE_MS: "300",
-    EXIT_AFTER: "a",
-  });
+  await inbox.accept(incoming("waits-300-last"));
+  const child = startProcess({ name: "SQLite" }, dirname(file), {});
   expect(await child.exited).toEqual({ code: 0, signal: null });
-  expect(await inbox.get({ id: "a", endpoint: "retrain" })).toMatchObject({ status: "succeeded" });
+  expect(await inbox.get({ id: "waits-300-last", endpoint: "retrain" })).toMatchObject({ status: "succeeded" });
 });
 
 test("A closed inbox leaves no timer", async () => {

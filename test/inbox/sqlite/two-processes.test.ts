@@ -1,11 +1,9 @@
 // @module-tag slow
 
-import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
 import { createRetryPolicy, type RetryPolicy } from "../../../src/inbox/retry.ts";
 import type { Outcome } from "../../../src/payload/parse.ts";
-import { startReceiverProcess } from "../../support/receiver-process.ts";
 import { waitFor } from "../../support/wait-for.ts";
 import { failed } from "../engine.ts";
 import { fastClock, hold, incoming, openInbox, succeeded, waitForStatus, work } from "./open-inbox.ts";
@@ -264,44 +262,5 @@ describe("A success after another process has taken over the delivery", () => {
     other.resolve(succeeded);
     // Each of the two processes can run the replay.
     await waitFor(() => expect(runs.length + taken.length).toBeGreaterThanOrEqual(3));
-  });
-});
-
-describe("A handler that blocks the event loop for longer than a lease", () => {
-  test("keeps its delivery, and its success is stored", { timeout: 60_000 }, async () => {
-    // Long enough that a busy machine renews the lease in time.
-    const leaseMs = 4_000;
-    const { inbox, file } = openInbox({ leaseMs });
-    const child = startReceiverProcess(new URL("blocking-process.ts", import.meta.url), {
-      STORE: dirname(file),
-      BLOCKED_MS: String(2.5 * leaseMs),
-      LEASE_MS: String(leaseMs),
-    });
-    await inbox.accept(incoming("a"));
-    await child.says("started");
-    const watching = work(inbox, () => succeeded);
-    expect((await waitForStatus(inbox, "a", "succeeded"))?.attempts).toMatchObject([
-      { number: 1, outcome: "succeeded" },
-    ]);
-    expect(watching).toEqual([]);
-  });
-
-  test("loses its delivery if the process counts as hung", { timeout: 60_000 }, async () => {
-    const leaseMs = 600;
-    const { inbox, file } = openInbox({ leaseMs });
-    const child = startReceiverProcess(new URL("blocking-process.ts", import.meta.url), {
-      STORE: dirname(file),
-      BLOCKED_MS: "600000",
-      LEASE_MS: String(leaseMs),
-      MAX_BLOCKED_MS: String(leaseMs),
-    });
-    await inbox.accept(incoming("a"));
-    await child.says("started");
-    const runs = work(inbox, () => succeeded);
-    expect((await waitForStatus(inbox, "a", "succeeded"))?.attempts).toMatchObject([
-      { number: 1, outcome: "abandoned" },
-      { number: 2, outcome: "succeeded" },
-    ]);
-    expect(runs).toHaveLength(1);
   });
 });

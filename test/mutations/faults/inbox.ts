@@ -195,7 +195,7 @@ export const faults: readonly Fault[] = [
     file: "src/inbox/bullmq/lease-renewer.ts",
     find: "this.#freeSlots.pop() ?? this.#slots++",
     replace: "this.#slots++",
-    tests: ["test/inbox/bullmq/leases.test.ts"],
+    tests: ["test/inbox/leases.test.ts"],
   },
   {
     name: "BullMQ: the end of an interrupted attempt is not reported",
