@@ -1,16 +1,13 @@
 import { createHash } from "node:crypto";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { listFiles, packFiles, unpackFiles } from "../../src/catch-up/bucket-state.ts";
 import { followBucket } from "../../src/catch-up/bucket-stream.ts";
 import { CallBudget } from "../../src/catch-up/call-budget.ts";
 import { HubClient } from "../../src/client.ts";
-import { openInbox } from "../../src/inbox/open-inbox.ts";
-import { LocalHub } from "../../src/local-hub.ts";
 import { coveredReason } from "../../src/payload/filter.ts";
 import { webhookPayload } from "../../src/payload/samples.ts";
 import type { WebhookPayload } from "../../src/payload/schema.ts";
-import { serverControl } from "../../src/receiver/control.ts";
 import type { EndpointOptions } from "../../src/receiver/endpoint.ts";
 import { WebhooksServer } from "../../src/receiver/server.ts";
 import { changeFile } from "../support/bucket-files.ts";
@@ -18,25 +15,28 @@ import { createMemoryLogger } from "../support/memory-logger.ts";
 import { SeededRandom } from "../support/seeded-random.ts";
 import { createFolder } from "../support/temporary-folder.ts";
 import { waitFor } from "../support/wait-for.ts";
+import {
+  catchUp,
+  client,
+  deliver,
+  hub,
+  hubCall,
+  inbox,
+  openOwnInbox,
+  secret,
+  settled,
+  useLocalHub,
+} from "./local-hub.ts";
 
-const secret = "a-secret-of-the-test";
 const bucketId = "6366c000a2abcdf2fd69a080";
 
-let hub: LocalHub;
-let client: HubClient;
-let inbox: string;
 /** What the handler received, in all runs of a test. */
 let received: WebhookPayload[];
 
-beforeEach(async () => {
-  hub = await LocalHub.launch();
-  client = new HubClient({ hubUrl: hub.url, token: "hf_local" });
-  inbox = `sqlite:${join(createFolder(), "inbox.db")}`;
+useLocalHub(() => {
   received = [];
   hub.createBucket("me/store");
 });
-
-afterEach(() => hub.close());
 
 type ServerOptions = ConstructorParameters<typeof WebhooksServer>[0] & { hubFetch?: typeof fetch };
 
@@ -52,22 +52,6 @@ function createServer(options: EndpointOptions = {}, { hubFetch = fetch, ...othe
   return server;
 }
 
-/** Compares once, and waits until the handler has run for everything that was derived. */
-async function catchUp(server: WebhooksServer, options: { dryRun?: boolean; since?: Date | "all" } = {}) {
-  const reports = await server[serverControl].catchUp({ signal: AbortSignal.timeout(20_000), ...options });
-  const report = reports.get("bot");
-  if (!report) throw new Error("The endpoint was not compared.");
-  await settled(server);
-  return report;
-}
-
-async function settled(server: WebhooksServer): Promise<void> {
-  await waitFor(async () => {
-    const { bot } = await server.inbox.counts();
-    expect((bot?.queued ?? 0) + (bot?.running ?? 0)).toBe(0);
-  });
-}
-
 /** Writes files, such as `a=content`. */
 async function put(...files: string[]): Promise<void> {
   for (const file of files) {
@@ -77,11 +61,6 @@ async function put(...files: string[]): Promise<void> {
 }
 
 const remove = (path: string) => changeFile(hub, `store/${path}`, { method: "DELETE" });
-
-async function hubCall(method: "POST" | "PUT" | "DELETE", path: string, body: object = {}): Promise<void> {
-  const response = await client.fetch(path, { method, body: JSON.stringify(body) });
-  await response.body?.cancel();
-}
 
 async function read(): Promise<{ path: string; xetHash: string; size: number }[]> {
   return (await client.fetch("/api/buckets/me/store/tree")).json();
@@ -98,7 +77,7 @@ async function changesOf(...paths: string[]): Promise<UpdatedFile[]> {
   });
 }
 
-async function deliver(server: WebhooksServer, updatedFiles: UpdatedFile[], more: object = {}): Promise<string> {
+async function deliverFiles(server: WebhooksServer, updatedFiles: UpdatedFile[], more: object = {}): Promise<string> {
   const repo = { type: "bucket", name: "me/store", id: bucketId } as const;
   return send(server, { ...webhookPayload("repo.content", { repo, updatedFiles }), ...more });
 }
@@ -108,8 +87,7 @@ let deliveries = 0;
 async function send(server: WebhooksServer, payload: object): Promise<string> {
   deliveries += 1;
   const id = `delivery-${deliveries}`;
-  const headers = { "content-type": "application/json", "x-webhook-secret": secret, "webhook-id": id };
-  const response = await server.request("/webhooks/bot", { method: "POST", headers, body: JSON.stringify(payload) });
+  const response = await deliver(server, payload, id);
   if (!response.ok) throw new Error(await response.text());
   await settled(server);
   return id;
@@ -127,9 +105,9 @@ test("A late delivery of an earlier content does not make the present one a chan
   await put("a=1");
   const late = await changesOf("a");
   await put("a=2");
-  await deliver(server, await changesOf("a"));
+  await deliverFiles(server, await changesOf("a"));
   await catchUp(server);
-  await deliver(server, late);
+  await deliverFiles(server, late);
   expect((await catchUp(server)).derived).toEqual([]);
 });
 
@@ -186,10 +164,10 @@ describe("Catch-up of a bucket", () => {
     await put("a=1");
     const first = await changesOf("a");
     await put("a=2", "b=1");
-    await deliver(server, await changesOf("a", "b"));
-    await deliver(server, first);
+    await deliverFiles(server, await changesOf("a", "b"));
+    await deliverFiles(server, first);
     await remove("b");
-    await deliver(server, await changesOf("b"));
+    await deliverFiles(server, await changesOf("b"));
     expect((await catchUp(server)).derived).toEqual([]);
   });
 
@@ -197,9 +175,9 @@ describe("Catch-up of a bucket", () => {
     const server = createServer();
     await catchUp(server);
     await put("a=1");
-    await deliver(server, await changesOf("a"));
+    await deliverFiles(server, await changesOf("a"));
     await put("a=2");
-    await deliver(server, await changesOf("a"));
+    await deliverFiles(server, await changesOf("a"));
     const other = await changesOf("a");
     await put("a=1");
     await catchUp(server);
@@ -227,9 +205,9 @@ describe("Catch-up of a bucket", () => {
     await remove("old");
     await catchUp(server);
     received = [];
-    const id = await deliver(server, await changesOf("a", "old"));
+    const id = await deliverFiles(server, await changesOf("a", "old"));
     await put("c=1");
-    await deliver(server, await changesOf("b", "c"));
+    await deliverFiles(server, await changesOf("b", "c"));
     expect(changes()).toEqual(["add c"]);
     const late = await server.inbox.get(id);
     expect([late?.status, late?.attempts.at(-1)?.reason]).toEqual(["ignored", coveredReason]);
@@ -245,8 +223,8 @@ describe("Catch-up of a bucket", () => {
     await catchUp(server);
     const second = await changesOf("a");
     received = [];
-    await deliver(server, first);
-    await deliver(server, second);
+    await deliverFiles(server, first);
+    await deliverFiles(server, second);
     expect(received.map(({ updatedFiles }) => updatedFiles)).toEqual([first, second]);
     expect((await catchUp(server)).derived).toEqual([]);
   });
@@ -255,7 +233,7 @@ describe("Catch-up of a bucket", () => {
     const server = createServer();
     await catchUp(server);
     await put("a=1");
-    await deliver(server, await changesOf("a"));
+    await deliverFiles(server, await changesOf("a"));
     await catchUp(server);
     await put("b=1");
     await catchUp(server);
@@ -279,7 +257,7 @@ describe("Catch-up of a bucket", () => {
     await catchUp(server);
     await put("a=1");
     await catchUp(server);
-    await deliver(server, await changesOf("a"), { updatedFilesTruncated: true });
+    await deliverFiles(server, await changesOf("a"), { updatedFilesTruncated: true });
     expect(changes()).toEqual(["add a", "add a"]);
   });
 
@@ -287,7 +265,7 @@ describe("Catch-up of a bucket", () => {
     const server = createServer();
     await catchUp(server);
     await put("a=1", "b=1");
-    await deliver(server, await changesOf("a"), { updatedFilesTruncated: true });
+    await deliverFiles(server, await changesOf("a"), { updatedFilesTruncated: true });
     expect((await catchUp(server)).derived).toEqual([]);
     await put("c=1");
     await catchUp(server);
@@ -312,8 +290,7 @@ describe("Catch-up of a bucket", () => {
   });
 
   test("does not compare the bucket of its inbox", async () => {
-    const opened = await openInbox({ url: inbox, log: createMemoryLogger(), now: Date.now });
-    onTestFinished(async () => void (await opened.close(0)));
+    const { opened } = await openOwnInbox();
     const server = createServer({ watch: "user:me" }, { inbox: Object.assign(opened, { bucket: "me/store" }) });
     expect(await catchUp(server)).toMatchObject({ repositories: 0 });
   });
@@ -377,10 +354,10 @@ describe("A bucket that was deleted and created again", () => {
     await put("a=1", "b=1");
     await catchUp(server);
     await put("c=1");
-    await deliver(server, await changesOf("c"));
+    await deliverFiles(server, await changesOf("c"));
     await catchUp(server);
     await remove("a");
-    await deliver(server, await changesOf("a"));
+    await deliverFiles(server, await changesOf("a"));
     const before = Date.now();
     await waitFor(() => expect(Date.now()).toBeGreaterThan(before + 2));
     await hubCall("DELETE", "/api/buckets/me/store");
@@ -405,7 +382,7 @@ describe("A bucket that was deleted and created again", () => {
     const repo = { type: "bucket", name: "me/store", id: bucketId } as const;
     await send(server, webhookPayload("repo", { event: { action: "delete" }, repo }));
     received = [];
-    await deliver(server, await changesOf("a"));
+    await deliverFiles(server, await changesOf("a"));
     expect(changes()).toEqual(["add a"]);
   });
 });
@@ -423,13 +400,13 @@ describe.each([1, 2])("With random writes of seed %i", { tags: "slow" }, (seed) 
         if (random.chance(0.25)) await remove(path);
         else await put(`${path}=${random.pick(["1", "2"])}`);
         const delivered = await changesOf(path);
-        if (random.chance(0.5)) await deliver(server, delivered);
+        if (random.chance(0.5)) await deliverFiles(server, delivered);
         else if (fate === "late") late.push(delivered);
         const [waiting] = random.chance(0.3) ? late.splice(random.below(late.length), 1) : [];
-        if (waiting) await deliver(server, waiting);
+        if (waiting) await deliverFiles(server, waiting);
         if (random.chance(0.2)) await catchUp(server);
       }
-      for (const waiting of late) await deliver(server, waiting);
+      for (const waiting of late) await deliverFiles(server, waiting);
       await catchUp(server);
       expect((await catchUp(server)).derived).toEqual([]);
       const present = new Map((await read()).map(({ path, xetHash }) => [path, xetHash]));

@@ -1,6 +1,5 @@
 import { existsSync } from "node:fs";
-import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import * as z from "zod/mini";
 import { CallBudget } from "../../src/catch-up/call-budget.ts";
 import { CatchUp } from "../../src/catch-up/catch-up.ts";
@@ -9,9 +8,7 @@ import { StateReader } from "../../src/catch-up/repository-state.ts";
 import { HubClient } from "../../src/client.ts";
 import { HubError, WebhookError } from "../../src/core/errors.ts";
 import type { StoredDelivery } from "../../src/inbox/inbox.ts";
-import { openInbox } from "../../src/inbox/open-inbox.ts";
 import { SqliteInbox } from "../../src/inbox/sqlite/sqlite-inbox.ts";
-import { LocalHub } from "../../src/local-hub.ts";
 import { coveredReason } from "../../src/payload/filter.ts";
 import { webhookPayload } from "../../src/payload/samples.ts";
 import type { WebhookPayload } from "../../src/payload/schema.ts";
@@ -20,27 +17,17 @@ import type { EndpointOptions } from "../../src/receiver/endpoint.ts";
 import type { LaunchOptions } from "../../src/receiver/options.ts";
 import { WebhooksServer } from "../../src/receiver/server.ts";
 import { createMemoryLogger } from "../support/memory-logger.ts";
-import { createFolder } from "../support/temporary-folder.ts";
 import { waitFor } from "../support/wait-for.ts";
+import { catchUp, client, deliver, hub, hubCall, inbox, openOwnInbox, secret, useLocalHub } from "./local-hub.ts";
 
 const repo = { type: "dataset", name: "local-user/data" } as const;
-const secret = "a-secret-of-the-test";
-
-let hub: LocalHub;
-let client: HubClient;
-let inbox: string;
 /** What the handler received, in all runs of a test. */
 let received: { payload: WebhookPayload; origin: string }[];
 
-beforeEach(async () => {
-  hub = await LocalHub.launch();
-  client = new HubClient({ hubUrl: hub.url, token: "hf_local" });
-  inbox = `sqlite:${join(createFolder(), "inbox.db")}`;
+useLocalHub(async () => {
   received = [];
   await hubCall("POST", "/api/repos/create", { name: "data", type: "dataset" });
 });
-
-afterEach(() => hub.close());
 
 /** Creates a server whose endpoint `bot` watches the dataset. */
 function createServer(options: EndpointOptions = {}, url: ConstructorParameters<typeof WebhooksServer>[0] = {}) {
@@ -56,36 +43,23 @@ function createServer(options: EndpointOptions = {}, url: ConstructorParameters<
   return server;
 }
 
-/** Compares once, and waits until the handler has run for everything that was derived. */
-async function catchUp(server: WebhooksServer, { dryRun = false } = {}) {
-  const reports = await server[serverControl].catchUp({ signal: AbortSignal.timeout(20_000), dryRun });
-  const report = reports.get("bot");
-  if (!report) throw new Error("The endpoint was not compared.");
-  await waitFor(async () => {
-    const { bot } = await server.inbox.counts();
-    expect((bot?.queued ?? 0) + (bot?.running ?? 0)).toBe(0);
-  });
-  return report;
-}
-
 /** Pushes a file, and returns the commit. */
 async function push(content: string, branch = "main"): Promise<string> {
   return (await client.repo(repo).commit({ message: `Write ${content}`, files: { "data.csv": content }, branch })).oid;
 }
 
-async function hubCall(method: "POST" | "PUT" | "DELETE", path: string, body: object = {}): Promise<void> {
-  const headers = { authorization: "Bearer hf_local", "content-type": "application/json" };
-  const response = await fetch(hub.url + path, { method, headers, body: JSON.stringify(body) });
-  if (!response.ok) throw new Error(await response.text());
-}
-
-function deliver(server: WebhooksServer, payload: object, id: string): Promise<Response> {
-  const headers = { "content-type": "application/json", "x-webhook-secret": secret, "webhook-id": id };
-  return server.request("/webhooks/bot", { method: "POST", headers, body: JSON.stringify(payload) });
-}
-
 async function stored(server: WebhooksServer): Promise<readonly StoredDelivery[]> {
   return (await server.inbox.list({ endpoint: "bot" })).deliveries;
+}
+
+/** Does something after each request for a list, before its response is used. */
+function afterCall(start: string, act: () => Promise<void>): void {
+  const send = HubClient.prototype.fetch;
+  vi.spyOn(HubClient.prototype, "fetch").mockImplementation(async function (this: HubClient, path, init) {
+    const response = await send.call(this, path, init);
+    if (path.startsWith(start)) await act();
+    return response;
+  });
 }
 
 const ranges = () => received.flatMap(({ payload }) => payload.updatedRefs ?? []);
@@ -143,7 +117,7 @@ describe("Catch-up", () => {
     await catchUp(server);
     const second = await push("1");
     await deliver(server, await pushPayload(first, second), "second");
-    await hubCall("POST", "/api/datasets/local-user/data/branch/main", { startingPoint: first, overwrite: true });
+    await forcePush(first);
     await catchUp(server);
     expect(ranges().slice(1)).toEqual([{ ref: "refs/heads/main", oldSha: second, newSha: first }]);
   });
@@ -186,12 +160,9 @@ describe("Catch-up", () => {
 
   test("derives the same change again after it was undone and repeated", async () => {
     const server = createServer({ scope: "repo.config" });
-    const { setVisibility } = {
-      setVisibility: (value: "private" | "public") => client.repo(repo).setVisibility(value),
-    };
     await catchUp(server);
     for (const visibility of ["private", "public", "private"] as const) {
-      await setVisibility(visibility);
+      await client.repo(repo).setVisibility(visibility);
       await catchUp(server);
     }
     expect(received.map(({ payload }) => payload.updatedConfig)).toEqual([
@@ -209,17 +180,8 @@ describe("Catch-up", () => {
     await hubCall("POST", "/api/repos/create", { name: "new", type: "model" });
     await catchUp(server);
     expect(await catchUp(server)).toMatchObject({ derived: [] });
-    expect(
-      received.map(
-        ({
-          payload: {
-            event,
-            repo: { name },
-            movedTo,
-          },
-        }) => [event.action, name, movedTo?.name],
-      ),
-    ).toEqual(
+    const found = received.map(({ payload }) => [payload.event.action, payload.repo.name, payload.movedTo?.name]);
+    expect(found).toEqual(
       expect.arrayContaining([
         ["create", "local-user/new", undefined],
         ["move", "local-user/data", "local-user/renamed"],
@@ -383,13 +345,8 @@ describe("After force pushes that restore an earlier commit, catch-up", () => {
     const server = createServer({ watch: "user:local-user", scope: "repo.content" });
     await catchUp(server);
     const second = await push("1");
-    const send = HubClient.prototype.fetch;
     const pushed = Promise.withResolvers<string>();
-    vi.spyOn(HubClient.prototype, "fetch").mockImplementation(async function (this: HubClient, path, init) {
-      const response = await send.call(this, path, init);
-      if (path.startsWith("/api/datasets?")) pushed.resolve(await push("2"));
-      return response;
-    });
+    afterCall("/api/datasets?", async () => pushed.resolve(await push("2")));
     await catchUp(server);
     vi.restoreAllMocks();
     await forcePush(second);
@@ -404,12 +361,7 @@ describe("After force pushes that restore an earlier commit, catch-up", () => {
     const second = await push("1");
     await catchUp(server);
     await forcePush(first);
-    const send = HubClient.prototype.fetch;
-    vi.spyOn(HubClient.prototype, "fetch").mockImplementation(async function (this: HubClient, path, init) {
-      const response = await send.call(this, path, init);
-      if (path.startsWith("/api/datasets?")) await forcePush(second);
-      return response;
-    });
+    afterCall("/api/datasets?", () => forcePush(second));
     expect((await catchUp(server)).derived).toEqual([]);
     vi.restoreAllMocks();
     await forcePush(first);
@@ -421,12 +373,8 @@ describe("After force pushes that restore an earlier commit, catch-up", () => {
     const first = await push("0");
     const server = createServer({ watch: "user:local-user", scope: "repo.content" });
     await catchUp(server);
-    const send = HubClient.prototype.fetch;
-    vi.spyOn(HubClient.prototype, "fetch").mockImplementation(async function (this: HubClient, path, init) {
-      const response = await send.call(this, path, init);
-      if (path.startsWith("/api/spaces?"))
-        await deliver(server, await pushPayload(first, await push("1")), "delivered");
-      return response;
+    afterCall("/api/spaces?", async () => {
+      await deliver(server, await pushPayload(first, await push("1")), "delivered");
     });
     // The delivery is read with the second list.
     await deliver(server, await pushPayload(first, first), "other");
@@ -494,8 +442,7 @@ describe("Catch-up", () => {
       const server = createServer({ scope: "repo.content", concurrency: 1 }, { now });
       const first = await push("0");
       await catchUp(server);
-      const opened = await openInbox({ url: inbox, log: createMemoryLogger(), now: Date.now });
-      onTestFinished(async () => void (await opened.close(0)));
+      const { opened } = await openOwnInbox();
       await opened.pause("bot");
       /** Lets the handler run, and expects that nothing else needs to be derived. */
       const expectRuns = async (changes: readonly (readonly string[])[]) => {
@@ -582,7 +529,7 @@ describe("Catch-up", () => {
       const present = await push("1");
       await run(server);
       await deliver(server, await pushPayload(first, present), "late");
-      await hubCall("POST", "/api/datasets/local-user/data/branch/main", { startingPoint: first, overwrite: true });
+      await forcePush(first);
       const last = await push("2");
       await run(server);
       await expectRuns([
@@ -593,8 +540,7 @@ describe("Catch-up", () => {
   });
 
   test("recognizes deliveries with an earlier name of the repository, and derives the new name", async () => {
-    const opened = await openInbox({ url: inbox, log: createMemoryLogger(), now: Date.now });
-    onTestFinished(async () => void (await opened.close(0)));
+    const { opened } = await openOwnInbox();
     const server = createServer({ watch: "user:local-user" }, { inbox: opened });
     await catchUp(server);
     await hubCall("POST", "/api/repos/create", { name: "new", type: "dataset" });
@@ -615,8 +561,7 @@ describe("Catch-up", () => {
   });
 
   test("derives no reversal of a push that arrives during the comparison", async () => {
-    const opened = await openInbox({ url: inbox, log: createMemoryLogger(), now: Date.now });
-    onTestFinished(async () => void (await opened.close(0)));
+    const { opened } = await openOwnInbox();
     const first = await push("0");
     const server = createServer({}, { inbox: opened });
     await catchUp(server);
@@ -807,8 +752,7 @@ describe("A decision about a delivery", () => {
 
   /** Lets a process compare, after a push that was missed, until it reads the refs to look for changes, or again to derive them. */
   async function startDeriving(now = Date.now, { until = 2, processNow = now } = {}) {
-    const opened = await openInbox({ url: inbox, log: createMemoryLogger(), now });
-    onTestFinished(async () => void (await opened.close(0)));
+    const { opened } = await openOwnInbox(now);
     const process = createProcess(processNow);
     const first = await push("0");
     await process.run(target, opened, options());
@@ -875,10 +819,7 @@ describe("A decision about a delivery", () => {
   });
 
   test("is not lost if another process changes the coverage at the same time", async () => {
-    const opened = await openInbox({ url: inbox, log: createMemoryLogger(), now: Date.now });
-    onTestFinished(async () => void (await opened.close(0)));
-    const { cursors } = opened;
-    if (!cursors) throw new Error("The inbox keeps no cursors.");
+    const { cursors } = await openOwnInbox();
     const wait = async () => void (await new Promise(setImmediate));
     const store = { cursors, endpoint: "bot", repositoryId: "one", wait, signal: options().signal };
     const part = { updatedRefs: [{ ref: "refs/heads/main", oldSha: null, newSha: "a".repeat(40) }] };
@@ -926,10 +867,7 @@ describe("A decision about a delivery", () => {
 
   test("and the cursors are not changed by a process that was suspended before its first write", async () => {
     let now = Date.now();
-    const opened = await openInbox({ url: inbox, log: createMemoryLogger(), now: () => now });
-    onTestFinished(async () => void (await opened.close(0)));
-    const { cursors } = opened;
-    if (!cursors) throw new Error("The inbox keeps no cursors.");
+    const { opened, cursors } = await openOwnInbox(() => now);
     const released = Promise.withResolvers<ReadonlyMap<string, string>>();
     vi.spyOn(cursors, "list").mockReturnValueOnce(released.promise);
     onTestFinished(() => void vi.restoreAllMocks());
@@ -945,8 +883,7 @@ describe("A decision about a delivery", () => {
 
   test("and what another process has stored are not changed by one that was suspended while it accepted", async () => {
     let now = Date.now();
-    const opened = await openInbox({ url: inbox, log: createMemoryLogger(), now: () => now });
-    onTestFinished(async () => void (await opened.close(0)));
+    const { opened } = await openOwnInbox(() => now);
     const [accepting, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const suspended = createProcess(
       () => now,
@@ -1004,8 +941,7 @@ describe("A decision about a delivery", () => {
   });
 
   test("waits for a comparison, also after the wait of another one was aborted", async () => {
-    const opened = await openInbox({ url: inbox, log: createMemoryLogger(), now: Date.now });
-    onTestFinished(async () => void (await opened.close(0)));
+    const { opened } = await openOwnInbox();
     const comparison = createProcess();
     const reading = Promise.withResolvers<void>();
     const started = Promise.withResolvers<void>();
@@ -1061,10 +997,7 @@ describe("A process that ends during catch-up", () => {
     ["stores that it was accepted", 4],
   ])("before it %s, runs the handler once for each change", async (_what, nth) => {
     const first = await push("0");
-    const opened = await openInbox({ url: inbox, log: createMemoryLogger(), now: Date.now });
-    onTestFinished(async () => void (await opened.close(0)));
-    const { cursors } = opened;
-    if (!cursors) throw new Error("The inbox keeps no cursors.");
+    const { opened, cursors } = await openOwnInbox();
     await catchUp(createServer({}, { inbox: opened }));
     // Its delivery is late, and the commit is overwritten.
     const second = await push("1");
@@ -1097,8 +1030,7 @@ describe("A process that ends during catch-up", () => {
   test("does not compare another repository before what is derived was accepted", async () => {
     const other = { type: "dataset", name: "local-user/other" } as const;
     await hubCall("POST", "/api/repos/create", { name: "other", type: "dataset" });
-    const opened = await openInbox({ url: inbox, log: createMemoryLogger(), now: Date.now });
-    onTestFinished(async () => void (await opened.close(0)));
+    const { opened } = await openOwnInbox();
     const server = createServer({ watch: "user:local-user", scope: "repo.content" }, { inbox: opened });
     await catchUp(server);
     await push("1");
@@ -1112,8 +1044,7 @@ describe("A process that ends during catch-up", () => {
 
   test("is followed by a run that reports with dryRun only what was not accepted", async () => {
     await push("0");
-    const opened = await openInbox({ url: inbox, log: createMemoryLogger(), now: Date.now });
-    onTestFinished(async () => void (await opened.close(0)));
+    const { opened } = await openOwnInbox();
     await catchUp(createServer({}, { inbox: opened }));
     await push("1");
     const { accept } = opened;
@@ -1131,8 +1062,7 @@ describe("A process that ends during catch-up", () => {
 
   test("keeps its claim while it waits for the rate limit", async () => {
     let now = Date.now();
-    const opened = await openInbox({ url: inbox, log: createMemoryLogger(), now: () => now });
-    onTestFinished(async () => void (await opened.close(0)));
+    const { opened } = await openOwnInbox(() => now);
     vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
     onTestFinished(() => void vi.useRealTimers());
     const others: (boolean | undefined)[] = [];
@@ -1155,8 +1085,7 @@ describe("A process that ends during catch-up", () => {
   test("returns the claim of another process only when it has ended", async () => {
     const server = createServer();
     await catchUp(server);
-    const opened = await openInbox({ url: inbox, log: createMemoryLogger(), now: Date.now });
-    onTestFinished(async () => void (await opened.close(0)));
+    const { opened } = await openOwnInbox();
     const claim = { key: "bot", holder: "another process", forMs: 60_000 };
     expect(await opened.cursors?.claim(claim)).toBe(true);
     expect(await catchUp(server)).toMatchObject({ isElsewhere: true, calls: 0 });
@@ -1223,8 +1152,7 @@ describe("A server with catchUp", () => {
   ])("compares again %s", async (_name, afterMs, isRefused) => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"], shouldAdvanceTime: true });
     onTestFinished(() => void vi.useRealTimers());
-    const opened = await openInbox({ url: inbox, log: createMemoryLogger(), now: Date.now });
-    onTestFinished(async () => void (await opened.close(0)));
+    const { opened } = await openOwnInbox();
     const logger = createMemoryLogger();
     const server = createServer({ scope: "repo.content" }, { inbox: opened, logger });
     await server.ready();

@@ -135,13 +135,6 @@ describe.skipIf(!hasRedis)("A Redis without an inbox", () => {
   });
 });
 
-describe("A Redis URL whose path is not a number", () => {
-  test("is rejected", async () => {
-    const opening = openInbox({ ...redis, emptyStore: () => "" }, { store: "redis://127.0.0.1:1/db" });
-    await expect(opening).rejects.toMatchObject({ code: "OPTION_INVALID" });
-  });
-});
-
 describe.skipIf(!hasRedis)("A Redis that may lose accepted deliveries", () => {
   test.each([
     ["does not save", ["--appendonly", "no"], /does not save data to disk.*"appendonly yes" and "appendfsync always"/],

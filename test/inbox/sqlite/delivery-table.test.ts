@@ -6,7 +6,7 @@ import { type ClaimedRow, DeliveryTable } from "../../../src/inbox/sqlite/delive
 import { countAllSql } from "../../../src/inbox/sqlite/schema.ts";
 import { createStatements } from "../../../src/inbox/sqlite/statements.ts";
 import { createFolder } from "../../support/temporary-folder.ts";
-import { incoming, openInbox, succeeded, waitForStatus, work } from "./open-inbox.ts";
+import { incoming, openInbox } from "./open-inbox.ts";
 
 /** Adds many deliveries to a file. */
 function fill(file: string, { count, columns }: { count: number; columns: string }): void {
@@ -132,25 +132,6 @@ describe("A delivery that changes twice in one transaction is counted once:", ()
     table.database.exec(countAllSql);
     expect(counts).toEqual(table.reader.counts().retrain);
     expect(counts?.dead).toBe(0);
-  });
-});
-
-describe("A prune of many deliveries", () => {
-  test("runs in steps with other writes in between, and removes all deliveries", { tags: "slow" }, async () => {
-    const { inbox, file } = openInbox();
-    fill(file, { count: 1_600, columns: "'succeeded', NULL, 1" });
-    work(inbox, () => succeeded);
-    const done: string[] = [];
-    const pruned = inbox.prune().finally(() => done.push("pruned"));
-    await inbox.accept(incoming("meanwhile"));
-    done.push("accepted");
-    expect(await pruned).toBe(1_600);
-    expect(done).toEqual(["accepted", "pruned"]);
-    await waitForStatus(inbox, "meanwhile", "succeeded");
-    expect((await inbox.list({ limit: 1_000 })).deliveries.map(({ id }) => id)).toEqual(["meanwhile"]);
-    expect(await inbox.counts()).toEqual({
-      retrain: { queued: 0, running: 0, succeeded: 1, ignored: 0, dead: 0, cancelled: 0 },
-    });
   });
 });
 

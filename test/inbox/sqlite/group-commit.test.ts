@@ -167,10 +167,8 @@ test.each([
 );
 
 test("commits concurrent writes together, and rejects only the one that fails", async () => {
-  const database = new DatabaseSync(":memory:");
-  database.exec("CREATE TABLE t (a INTEGER PRIMARY KEY)");
+  const { database, insert, values } = openDatabase();
   const commit = new GroupCommit(transactionsOf(database));
-  const insert = database.prepare("INSERT INTO t VALUES (?)");
   const wasInTransaction: boolean[] = [];
   const write = (value: number) =>
     commit.write(() => {
@@ -180,8 +178,7 @@ test("commits concurrent writes together, and rejects only the one that fails", 
   const results = await Promise.allSettled([write(1), write(1), write(2)]);
   expect(results.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled"]);
   expect(wasInTransaction).toEqual([true, true, true]);
-  expect(database.prepare("SELECT a FROM t").all()).toEqual([{ a: 1 }, { a: 2 }]);
-  database.close();
+  expect(values()).toEqual([1, 2]);
 });
 
 test("rejects writes that do not fit on the disk, and stores none of them", async () => {
