@@ -48,10 +48,13 @@ export function deliver(server: WebhooksServer, payload: object, id: string): Pr
 
 /** Waits until the handler of `bot` has run for everything in the inbox. */
 export async function settled(server: WebhooksServer): Promise<void> {
-  await waitFor(async () => {
-    const { bot } = await server.inbox.counts();
-    expect((bot?.queued ?? 0) + (bot?.running ?? 0)).toBe(0);
-  });
+  await waitFor(
+    async () => {
+      const { bot } = await server.inbox.counts();
+      expect((bot?.queued ?? 0) + (bot?.running ?? 0)).toBe(0);
+    },
+    { interval: 5 },
+  );
 }
 
 /** Compares once, and waits until the handler has run for everything that was derived. */

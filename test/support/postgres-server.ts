@@ -59,6 +59,8 @@ export async function startPostgres({
     persistent: false,
     // PostgreSQL refuses to run as root.
     createPostgresUser: isRoot,
+    // Tests lose nothing, and the new files take long to sync.
+    initdbFlags: ["--no-sync"],
     postgresFlags: [
       "-c",
       "listen_addresses=127.0.0.1",

@@ -4,6 +4,7 @@ import { startBucketInbox } from "../../../src/inbox/bucket/open-bucket.ts";
 import { openInbox } from "../../../src/inbox/open-inbox.ts";
 import { WebhooksServer } from "../../../src/index.ts";
 import { webhookPayload } from "../../../src/payload/samples.ts";
+import type { WebhookPayload } from "../../../src/payload/schema.ts";
 import { serverControl } from "../../../src/receiver/control.ts";
 import { denied, FaultyS3 } from "../../support/faulty-s3.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
@@ -111,6 +112,13 @@ test("An inbox that is closed while a request of its start has no answer does no
   expect(await inbox.close(0)).toEqual({ interrupted: 0 });
 });
 
+/** Delivers a payload to the endpoint `bot`. */
+async function deliver(server: WebhooksServer, payload: WebhookPayload): Promise<Response> {
+  const headers = { "Content-Type": "application/json", "X-Webhook-Secret": "s" };
+  const body = JSON.stringify(payload);
+  return server.fetch(new Request("http://localhost/webhooks/bot", { method: "POST", headers, body }));
+}
+
 test.each([
   ["ignores events of the bucket that stores its inbox", "me/inbox", 200],
   ["stores events of other buckets", "me/data", 202],
@@ -118,37 +126,38 @@ test.each([
   const store = new MemoryObjectStore("hf://buckets/me/inbox/receiver");
   const { inbox } = await openMemoryInbox(store);
   const server = new WebhooksServer({ inbox, secret: "s", logger: createMemoryLogger() });
-  server.webhook("sync", { background: true }, () => {});
+  server.webhook("bot", { background: true }, () => {});
   await server.ready();
   const before = store.requests.length;
-  const response = await server.fetch(
-    new Request("http://localhost/webhooks/sync", {
-      method: "POST",
-      headers: { "Content-Type": "application/json", "X-Webhook-Secret": "s" },
-      body: JSON.stringify(webhookPayload("repo.content", { repo: { type: "bucket", name: bucket } })),
-    }),
-  );
+  const response = await deliver(server, webhookPayload("repo.content", { repo: { type: "bucket", name: bucket } }));
   expect(response.status).toBe(status);
   // An ignored event must not change the bucket, because the change would cause the next event.
   expect(store.requests.length === before).toBe(status === 200);
 });
 
 describe("A command or server that opens a bucket", { tags: "slow" }, () => {
-  test("a command retries an unavailable bucket until it is stopped", async () => {
-    const variables: Record<string, string> = {
-      AWS_ENDPOINT_URL_S3: "http://127.0.0.1:1",
-      AWS_ACCESS_KEY_ID: "key",
-      AWS_SECRET_ACCESS_KEY: "secret",
-    };
+  /** Opens the inbox of a command, which these variables describe. */
+  function openCommand(variables: Record<string, string>, signal?: AbortSignal) {
     const log = createMemoryLogger();
+    const readVariable = (name: string) => variables[name];
+    const url = variables.INBOX_URL ?? "hf://buckets/me/inbox";
+    return { log, opening: openInbox({ url, log, now: Date.now, readVariable, ...(signal && { signal }) }) };
+  }
+
+  /** Creates a server whose inbox is in the bucket. */
+  function createServer(s3: FaultyS3, run: () => void = () => {}) {
+    for (const [name, value] of Object.entries(s3.variables())) vi.stubEnv(name, value);
+    const logger = createMemoryLogger();
+    const server = new WebhooksServer({ inbox: s3.variables().INBOX_URL, secret: "s", logger });
+    onTestFinished(() => server.close());
+    server.webhook("bot", { background: true }, run);
+    return { server, logger };
+  }
+
+  test("a command retries an unavailable bucket until it is stopped", async () => {
+    const key = { AWS_ACCESS_KEY_ID: "key", AWS_SECRET_ACCESS_KEY: "secret" };
     const stop = new AbortController();
-    const opening = openInbox({
-      url: "hf://buckets/me/inbox",
-      log,
-      now: Date.now,
-      readVariable: (name) => variables[name],
-      signal: stop.signal,
-    });
+    const { log, opening } = openCommand({ ...key, AWS_ENDPOINT_URL_S3: "http://127.0.0.1:1" }, stop.signal);
     opening.catch(() => {});
     await waitFor(() => expect(log.lines).toMatchObject([{ level: "error", code: "INBOX_UNAVAILABLE" }]));
     stop.abort();
@@ -157,15 +166,8 @@ describe("A command or server that opens a bucket", { tags: "slow" }, () => {
 
   test("the inbox of a command that has started is not closed when the signal of the start is aborted", async () => {
     await using s3 = await FaultyS3.start();
-    const variables = s3.variables();
     const start = new AbortController();
-    const inbox = await openInbox({
-      url: variables.INBOX_URL,
-      log: createMemoryLogger(),
-      now: Date.now,
-      readVariable: (name) => variables[name],
-      signal: start.signal,
-    });
+    const inbox = await openCommand(s3.variables(), start.signal).opening;
     const close = vi.spyOn(inbox, "close");
     start.abort();
     expect(close).not.toHaveBeenCalled();
@@ -177,8 +179,7 @@ describe("A command or server that opens a bucket", { tags: "slow" }, () => {
     await using s3 = await FaultyS3.start();
     const variables = s3.variables();
     s3.accessKeys.clear();
-    const options = { log: createMemoryLogger(), now: Date.now, readVariable: (name: string) => variables[name] };
-    await expect(openInbox({ url: variables.INBOX_URL, ...options })).rejects.toMatchObject({
+    await expect(openCommand(variables).opening).rejects.toMatchObject({
       code: "INBOX_UNUSABLE",
       message: expect.stringContaining("AWS_ACCESS_KEY_ID"),
     });
@@ -187,10 +188,7 @@ describe("A command or server that opens a bucket", { tags: "slow" }, () => {
   test("a server does not start if the bucket does not support conditional writes, and does not end the process", async () => {
     await using s3 = await FaultyS3.start();
     s3.faults = [{ kind: "error", status: 501, code: "NotImplemented", operations: ["PUT"] }];
-    for (const [name, value] of Object.entries(s3.variables())) vi.stubEnv(name, value);
-    const logger = createMemoryLogger();
-    await using server = new WebhooksServer({ inbox: s3.variables().INBOX_URL, secret: "s", logger });
-    server.webhook("retrain", { background: true }, () => {});
+    const { server, logger } = createServer(s3);
     const exit = vi.spyOn(process, "exit").mockImplementation(() => expect.unreachable("exited"));
     onTestFinished(() => exit.mockRestore());
     // Tools such as `dev` report the error.
@@ -198,27 +196,18 @@ describe("A command or server that opens a bucket", { tags: "slow" }, () => {
       code: "INBOX_UNUSABLE",
     });
     expect(logger.lines.filter(({ level }) => level === "error")).toEqual([]);
+    await server.close();
   });
 
   test("a server starts while its access key is revoked, and accepts deliveries after that", async () => {
     await using s3 = await FaultyS3.start();
     s3.faults = [denied];
-    for (const [name, value] of Object.entries(s3.variables())) vi.stubEnv(name, value);
-    const logger = createMemoryLogger();
-    await using server = new WebhooksServer({ inbox: s3.variables().INBOX_URL, secret: "s", logger });
     const ran = Promise.withResolvers<void>();
-    server.webhook("retrain", { background: true }, () => ran.resolve());
+    const { server, logger } = createServer(s3, ran.resolve);
     await server.ready();
-    const deliver = () =>
-      server.fetch(
-        new Request("http://localhost/webhooks/retrain", {
-          method: "POST",
-          headers: { "Content-Type": "application/json", "X-Webhook-Secret": "s" },
-          body: JSON.stringify(webhookPayload("repo.content")),
-        }),
-      );
+    const send = () => deliver(server, webhookPayload("repo.content"));
     const ready = async () => (await server.fetch(new Request("http://localhost/ready"))).status;
-    const refused = await deliver();
+    const refused = await send();
     expect([refused.status, refused.headers.get("retry-after"), await ready()]).toEqual([503, "5", 503]);
     expect(logger.lines).toContainEqual(
       expect.objectContaining({
@@ -227,8 +216,9 @@ describe("A command or server that opens a bucket", { tags: "slow" }, () => {
       }),
     );
     s3.faults = [];
-    await waitFor(async () => expect((await deliver()).status).toBe(202));
+    await waitFor(async () => expect((await send()).status).toBe(202));
     await ran.promise;
     await waitFor(async () => expect(await ready()).toBe(200));
+    await server.close();
   });
 });

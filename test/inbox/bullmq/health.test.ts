@@ -154,6 +154,6 @@ test("A process reports a loss only if its last check is lost, and always if it 
         expect(loss.problem !== undefined).toBe(observer.reported > 0);
       }
     }),
-    { numRuns: 500 },
+    { numRuns: 200 },
   );
 });

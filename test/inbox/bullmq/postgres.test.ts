@@ -9,12 +9,7 @@ import { type PostgresServer, startPostgres } from "../../support/postgres-serve
 import { describeInboxContract } from "../contract.ts";
 import { openInbox } from "../engine.ts";
 import { openers } from "../openers.ts";
-import {
-  describeClockSetBack,
-  describeEmptiedServer,
-  describeServerHealth,
-  describeServerTrouble,
-} from "./server-contract.ts";
+import { describeServer } from "./server-contract.ts";
 
 let server: PostgresServer;
 
@@ -41,26 +36,17 @@ async function query(
 
 describe("PostgreSQL", () => {
   describeInboxContract(postgres);
-  describeServerHealth(
-    () => server,
-    (url, name) =>
-      new Queue(
-        name,
-        { connection: { connectionString: url, schema: "hub_webhooks" } },
-        createPostgresBackend,
-      ) as never,
-  );
-  describeServerTrouble(() => server);
-  describeEmptiedServer(postgres, async (store) => {
-    await query(store, "DROP SCHEMA hub_webhooks CASCADE");
-  });
-  describeClockSetBack(postgres, {
+  describeServer({
+    engine: postgres,
+    getServer: () => server,
+    openQueue: (url, name) => {
+      const connection = { connectionString: url, schema: "hub_webhooks" };
+      return new Queue(name, { connection }, createPostgresBackend) as never;
+    },
+    empty: async (store) => void (await query(store, "DROP SCHEMA hub_webhooks CASCADE")),
     orphanLease: async (store) => {
-      await query(
-        store,
-        "UPDATE hub_webhooks.job SET lock_token = 'gone', locked_until_ms = $1 WHERE state = 'active'",
-        [Date.now() + 3_600_000],
-      );
+      const sql = "UPDATE hub_webhooks.job SET lock_token = 'gone', locked_until_ms = $1 WHERE state = 'active'";
+      await query(store, sql, [Date.now() + 3_600_000]);
     },
     leaseEnd: async (store) => {
       const [row] = await query(store, "SELECT locked_until_ms FROM hub_webhooks.job WHERE state = 'active'");

@@ -11,13 +11,9 @@ import { waitFor } from "../../support/wait-for.ts";
 import { describeInboxContract } from "../contract.ts";
 import { incoming, openInbox, succeeded, waitForStatus, work } from "../engine.ts";
 import { openers } from "../openers.ts";
-import {
-  describeClockSetBack,
-  describeEmptiedServer,
-  describeServerHealth,
-  describeServerTrouble,
-} from "./server-contract.ts";
+import { describeServer } from "./server-contract.ts";
 
+const hourMs = 3_600_000;
 const redis = { name: "Redis", open: openers.Redis, emptyStore: () => "" };
 
 /** Connects to a server, by port or URL, until the test ends. */
@@ -36,35 +32,29 @@ describe.skipIf(!hasRedis)("A Redis that syncs each write", () => {
     return () => server[Symbol.asyncDispose]();
   }, 60_000);
 
-  describeServerTrouble(() => server);
-  describeServerHealth(
-    () => server,
-    (url, name) => new Queue(name, { connection: { url }, prefix: "hub-webhooks" }),
-  );
-  describeEmptiedServer({ ...redis, emptyStore: () => server.emptyDatabase() }, async (store) => {
-    await connect(store).flushdb();
-  });
-  describeClockSetBack(
-    { ...redis, emptyStore: () => server.emptyDatabase() },
-    {
-      orphanLease: async (store) => {
-        const client = connect(store);
-        const [lease = ""] = await client.keys("hub-webhooks:retrain:*:lock");
-        await client.set(lease, "gone", "PX", 3_600_000);
-        await client.set("hub-webhooks:retrain:stalled-check", "", "PX", 3_600_000);
-      },
-      leaseEnd: async (store) => {
-        const client = connect(store);
-        const [lease = ""] = await client.keys("hub-webhooks:retrain:*:lock");
-        const remainingMs = await client.pttl(lease);
-        return remainingMs < 0 ? undefined : performance.now() + remainingMs;
-      },
+  const engine = { ...redis, emptyStore: () => server.emptyDatabase() };
+  const lock = async (client: Redis) => (await client.keys("hub-webhooks:retrain:*:lock"))[0] ?? "";
+
+  describeInboxContract(engine);
+  describeServer({
+    engine,
+    getServer: () => server,
+    openQueue: (url, name) => new Queue(name, { connection: { url }, prefix: "hub-webhooks" }),
+    empty: async (store) => void (await connect(store).flushdb()),
+    orphanLease: async (store) => {
+      const client = connect(store);
+      await client.set(await lock(client), "gone", "PX", hourMs);
+      await client.set("hub-webhooks:retrain:stalled-check", "", "PX", hourMs);
     },
-  );
-  describeInboxContract({ ...redis, emptyStore: () => server.emptyDatabase() });
+    leaseEnd: async (store) => {
+      const client = connect(store);
+      const remainingMs = await client.pttl(await lock(client));
+      return remainingMs < 0 ? undefined : performance.now() + remainingMs;
+    },
+  });
 
   test("An inbox logs no warning", async () => {
-    const { logger } = await openInbox({ ...redis, emptyStore: () => server.emptyDatabase() });
+    const { logger } = await openInbox(engine);
     expect(logger.lines).toEqual([]);
   });
 });

@@ -16,13 +16,49 @@ export interface TestedServer {
   emptyDatabase(options?: { isNew?: boolean }): Promise<string>;
 }
 
-/** Tests of an inbox whose server is unavailable or does not respond. */
-export function describeServerTrouble(getServer: () => TestedServer): void {
-  const open = async ({ url, deadlineMs = 5_000 }: { url: string; deadlineMs?: number }) => {
+/** An engine whose inboxes are on a server, and what its tests do to the server. */
+export interface ServerEngine {
+  engine: Engine;
+  getServer: () => TestedServer;
+  openQueue: (url: string, name: string) => Queue;
+  /** Deletes all data of an inbox. */
+  empty: (store: string) => Promise<void>;
+  /** Makes the lease of the running delivery belong to a process that is gone, and end in an hour, as after a clock was set back. */
+  orphanLease: (store: string) => Promise<void>;
+  /** Returns when the lease of the running delivery ends, or `undefined` if it has ended. */
+  leaseEnd: (store: string) => Promise<number | undefined>;
+}
+
+const hourMs = 3_600_000;
+const realSetInterval = globalThis.setInterval;
+
+/**
+ * Tests of inboxes on a server that is unavailable, does not respond, or comes back empty, of reported problems and scheduled maintenance,
+ * and of clocks that are set back by an hour while deliveries wait or run.
+ */
+export function describeServer({ engine, getServer, openQueue, empty, orphanLease, leaseEnd }: ServerEngine): void {
+  const open = async (options: Partial<BullmqInboxOptions> = {}) => {
     const logger = createMemoryLogger();
-    const inbox = await openBullmqInbox({ url, deadlineMs, log: logger, now: Date.now });
+    const url = options.url ?? (await getServer().emptyDatabase());
+    const inbox = await openBullmqInbox({ log: logger, now: Date.now, ...options, url });
     onTestFinished(async () => void (await inbox.close(0)));
-    return { inbox, logger };
+    return { inbox, logger, url };
+  };
+  /** Fakes `setInterval` until the test ends. Call this before the inbox opens. */
+  const fakeIntervals = () => {
+    vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+    onTestFinished(() => void vi.useRealTimers());
+  };
+  const rawQueue = (url: string, name: string) => {
+    const queue = openQueue(url, name);
+    onTestFinished(() => queue.close());
+    return queue;
+  };
+  /** Opens an inbox behind a proxy that the test can freeze or cut. */
+  const openProxied = async (options: Partial<BullmqInboxOptions> = {}) => {
+    const proxy = await startTcpProxy(getServer().port);
+    const url = proxy.urlOf(await getServer().emptyDatabase());
+    return { proxy, ...(await open({ deadlineMs: 5_000, ...options, url })) };
   };
 
   describe("An unavailable server", () => {
@@ -38,8 +74,7 @@ export function describeServerTrouble(getServer: () => TestedServer): void {
     });
 
     test("rejects a delivery immediately, and accepts the next when it is available again", async () => {
-      const proxy = await startTcpProxy(getServer().port);
-      const { inbox, logger } = await open({ url: proxy.urlOf(await getServer().emptyDatabase()) });
+      const { inbox, logger, proxy } = await openProxied();
       const runs = work(inbox, () => succeeded);
       await inbox.accept(incoming("before"));
       await waitForStatus(inbox, "before", "succeeded");
@@ -59,8 +94,7 @@ export function describeServerTrouble(getServer: () => TestedServer): void {
     ["the first delivery of an endpoint is sent", ["another"]],
     ["the first delivery of an inbox is sent", []],
   ])("A server that is unavailable when %s accepts it when it is available again", async (_when, endpoints) => {
-    const proxy = await startTcpProxy(getServer().port);
-    const { inbox } = await open({ url: proxy.urlOf(await getServer().emptyDatabase()) });
+    const { inbox, proxy } = await openProxied();
     for (const endpoint of endpoints) await inbox.accept(incoming("before", { endpoint }));
     await proxy.cut();
     await expect(inbox.accept(incoming("a"))).rejects.toMatchObject({ code: "INBOX_UNAVAILABLE" });
@@ -88,8 +122,7 @@ export function describeServerTrouble(getServer: () => TestedServer): void {
 
   describe("A closing inbox", () => {
     test.each(["freeze", "cut"] as const)("does not wait for an unavailable server: %s", async (trouble) => {
-      const proxy = await startTcpProxy(getServer().port);
-      const { inbox, logger } = await open({ url: proxy.urlOf(await getServer().emptyDatabase()), deadlineMs: 300 });
+      const { inbox, logger, proxy } = await openProxied({ deadlineMs: 300 });
       const started = Promise.withResolvers<void>();
       work(inbox, (_claimed, signal) => {
         started.resolve();
@@ -110,8 +143,7 @@ export function describeServerTrouble(getServer: () => TestedServer): void {
 
   describe("A server that stops responding", () => {
     test("and then disconnects does not end the process", async () => {
-      const proxy = await startTcpProxy(getServer().port);
-      const { inbox } = await open({ url: proxy.urlOf(await getServer().emptyDatabase()), deadlineMs: 200 });
+      const { inbox, proxy } = await openProxied({ deadlineMs: 200 });
       const started = Promise.withResolvers<void>();
       const hold = Promise.withResolvers<void>();
       work(inbox, async () => {
@@ -133,8 +165,7 @@ export function describeServerTrouble(getServer: () => TestedServer): void {
     });
 
     test("rejects a delivery after a timeout, and does not run it twice if it was stored", async () => {
-      const proxy = await startTcpProxy(getServer().port);
-      const { inbox } = await open({ url: proxy.urlOf(await getServer().emptyDatabase()), deadlineMs: 200 });
+      const { inbox, proxy } = await openProxied({ deadlineMs: 200 });
       // The first request opens connections, which can take longer than the deadline.
       await waitFor(() => inbox.accept(incoming("before")), { interval: 50 });
       proxy.freeze();
@@ -146,10 +177,7 @@ export function describeServerTrouble(getServer: () => TestedServer): void {
       expect(runs.filter(({ id }) => id === "a")).toHaveLength(1);
     });
   });
-}
 
-/** Tests of a server that comes back empty. `empty` deletes all data of an inbox. */
-export function describeEmptiedServer(engine: Engine, empty: (store: string) => Promise<void>): void {
   const isLoss = ({ code, deliveryId }: LogLine) => code === "INBOX_DATA_LOST" && deliveryId === undefined;
 
   test("A server that comes back empty is logged once, and later deliveries run", { timeout: 60_000 }, async () => {
@@ -186,32 +214,6 @@ export function describeEmptiedServer(engine: Engine, empty: (store: string) => 
     expect(await next.problems()).toEqual([]);
     expect(nextLogger.lines.filter(isLoss)).toEqual([]);
   });
-}
-
-const hourMs = 3_600_000;
-
-/** Tests of timeouts, reported problems, and scheduled maintenance. */
-export function describeServerHealth(
-  getServer: () => TestedServer,
-  openQueue: (url: string, name: string) => Queue,
-): void {
-  const open = async (options: Partial<BullmqInboxOptions> = {}) => {
-    const logger = createMemoryLogger();
-    const url = options.url ?? (await getServer().emptyDatabase());
-    const inbox = await openBullmqInbox({ log: logger, now: Date.now, ...options, url });
-    onTestFinished(async () => void (await inbox.close(0)));
-    return { inbox, logger, url };
-  };
-  /** Fakes `setInterval` until the test ends. Call this before the inbox opens. */
-  const fakeIntervals = () => {
-    vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
-    onTestFinished(() => void vi.useRealTimers());
-  };
-  const rawQueue = (url: string, name: string) => {
-    const queue = openQueue(url, name);
-    onTestFinished(() => queue.close());
-    return queue;
-  };
 
   describe("A server that does not respond", () => {
     test("is an error at the start, after a timeout", async () => {
@@ -225,8 +227,7 @@ export function describeServerHealth(
     });
 
     test("is an error for reads, after a timeout", async () => {
-      const proxy = await startTcpProxy(getServer().port);
-      const { inbox } = await open({ url: proxy.urlOf(await getServer().emptyDatabase()), readMs: 100 });
+      const { inbox, proxy } = await openProxied({ readMs: 100 });
       await inbox.accept(incoming("a"));
       proxy.freeze();
       const unavailable = { code: "INBOX_UNAVAILABLE" };
@@ -240,8 +241,7 @@ export function describeServerHealth(
     test.each(["freeze", "cut"] as const)(
       "include an unavailable server within 3 s, until it is available again: %s",
       async (trouble) => {
-        const proxy = await startTcpProxy(getServer().port);
-        const { inbox } = await open({ url: proxy.urlOf(await getServer().emptyDatabase()) });
+        const { inbox, proxy } = await openProxied();
         await proxy[trouble]();
         // The first result can be slow on a busy machine.
         await waitFor(async () => {
@@ -400,20 +400,7 @@ export function describeServerHealth(
     const left = before.mock.calls.filter(([timer]) => !(timer as { _destroyed?: boolean })._destroyed);
     expect(left).toEqual([]);
   });
-}
 
-const realSetInterval = globalThis.setInterval;
-
-/** Changes the leases of an inbox as a clock that is set back does. */
-export interface LeaseTampering {
-  /** Makes the lease of the running delivery belong to a process that is gone, and end in an hour. */
-  orphanLease: (store: string) => Promise<void>;
-  /** Returns when the lease of the running delivery ends, or `undefined` if it has ended. */
-  leaseEnd: (store: string) => Promise<number | undefined>;
-}
-
-/** Tests of clocks that are set back by an hour while deliveries wait or run. */
-export function describeClockSetBack(engine: Engine, { orphanLease, leaseEnd }: LeaseTampering): void {
   /** Lets the test set the clock of this process back by an hour. Timers are not affected. */
   const controlClock = () => {
     const realNow = Date.now;

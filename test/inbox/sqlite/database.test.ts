@@ -3,7 +3,6 @@ import { once } from "node:events";
 import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { fileURLToPath } from "node:url";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { openInboxDatabase } from "../../../src/inbox/sqlite/database.ts";
 import { InboxFile } from "../../../src/inbox/sqlite/inbox-file.ts";
@@ -31,9 +30,19 @@ describe("The file of an inbox", () => {
   });
 
   test("can be created by several processes at the same time", { tags: "slow" }, async () => {
-    const script = fileURLToPath(new URL("opening-process.ts", import.meta.url));
+    const source = new URL("../../../src/inbox/sqlite/database.ts", import.meta.url).href;
+    // Reads a path and a time, creates an inbox at that time, simultaneously with the other processes, and repeats this.
+    const script = `
+      import { openInboxDatabase } from ${JSON.stringify(source)};
+      process.stdout.write("ready");
+      process.stdin.setEncoding("utf8").on("data", (text) => {
+        const { file, at } = JSON.parse(text);
+        while (Date.now() < at);
+        openInboxDatabase(file).close();
+        process.stdout.write("ready");
+      });`;
     const children = Array.from({ length: 3 }, () =>
-      spawn(process.execPath, [script], { stdio: ["pipe", "pipe", "inherit"] }),
+      spawn(process.execPath, ["--input-type=module", "--eval", script], { stdio: ["pipe", "pipe", "inherit"] }),
     );
     // A process that fails exits without an answer.
     const answers = () => Promise.all(children.map(({ stdout }) => once(stdout, "data")));
