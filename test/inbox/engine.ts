@@ -1,7 +1,14 @@
 import { expect, onTestFinished } from "vitest";
 import { WebhookError } from "../../src/core/errors.ts";
 import type { Logger } from "../../src/core/log.ts";
-import type { ClaimedDelivery, EndpointQueue, FinishedRun, Inbox } from "../../src/inbox/inbox.ts";
+import type {
+  ClaimedDelivery,
+  EndpointQueue,
+  FinishedRun,
+  Inbox,
+  ListOptions,
+  StoredDelivery,
+} from "../../src/inbox/inbox.ts";
 import { createRetryPolicy } from "../../src/inbox/retry.ts";
 import type { Outcome } from "../../src/payload/parse.ts";
 import { createMemoryLogger, type MemoryLogger } from "../support/memory-logger.ts";
@@ -129,6 +136,17 @@ export async function hold(inbox: Inbox, { ids = ["a"], ...queue }: Partial<Endp
 /** Returns a delivery that was received now. */
 export function incoming(id: string, { endpoint = "retrain", body = `{"id":"${id}"}` } = {}) {
   return { id, endpoint, body, receivedAt: new Date() };
+}
+
+/** Returns the deliveries of all pages. */
+export async function listAll(inbox: Inbox, options: ListOptions): Promise<StoredDelivery[]> {
+  const found: StoredDelivery[] = [];
+  for (let cursor: string | undefined; ; ) {
+    const page = await inbox.list({ ...options, ...(cursor !== undefined && { cursor }) });
+    found.push(...page.deliveries);
+    cursor = page.next;
+    if (cursor === undefined) return found;
+  }
 }
 
 /** Waits until a delivery has this status and returns it. */

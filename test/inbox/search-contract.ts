@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Inbox, ListOptions } from "../../src/inbox/inbox.ts";
-import { type Engine, failed, incoming, lend, openInbox, succeeded, waitForStatus, work } from "./engine.ts";
+import { type Engine, failed, incoming, lend, listAll, openInbox, succeeded, waitForStatus, work } from "./engine.ts";
 
 /** Returns the body of an event. */
 export function eventBody({
@@ -122,14 +122,8 @@ export function describeSearch(engine: Engine): void {
         const repository = index % 2 ? "model:acme/net" : "dataset:acme/data";
         await inbox.accept({ ...incoming(id, { body: eventBody({ repository }) }), receivedAt: time(index) });
       }
-      const found: string[] = [];
-      for (let cursor: string | undefined; ; ) {
-        const page = await inbox.list({ repository: "model:acme/net", limit: 5, ...(cursor && { cursor }) });
-        found.push(...page.deliveries.map(({ id }) => id));
-        cursor = page.next;
-        if (cursor === undefined) break;
-      }
-      expect(found).toEqual(names.filter((_, index) => index % 2).reverse());
+      const found = await listAll(inbox, { repository: "model:acme/net", limit: 5 });
+      expect(found.map(({ id }) => id)).toEqual(names.filter((_, index) => index % 2).reverse());
     });
 
     test("rejects an invalid time", async () => {

@@ -1,8 +1,8 @@
 import { describe, expect, test, vi } from "vitest";
-import type { DeliveryKey, StoredDelivery } from "../../src/inbox/inbox.ts";
+import type { DeliveryKey } from "../../src/inbox/inbox.ts";
 import type { Outcome } from "../../src/payload/parse.ts";
 import { waitFor } from "../support/wait-for.ts";
-import { type Engine, failed, hold, incoming, openInbox, succeeded, waitForStatus, work } from "./engine.ts";
+import { type Engine, failed, hold, incoming, listAll, openInbox, succeeded, waitForStatus, work } from "./engine.ts";
 
 /** Tests of stored deliveries that every inbox must pass. */
 export function describeStoredDeliveries(engine: Engine): void {
@@ -146,13 +146,7 @@ function describeListing(engine: Engine): void {
         const { deliveries } = await inbox.list({ endpoint: "retrain" });
         expect(deliveries.every(({ attempts }) => attempts.length === 1)).toBe(true);
       });
-      const found: StoredDelivery[] = [];
-      for (let cursor: string | undefined; ; ) {
-        const page = await inbox.list({ limit: 2, ...(cursor && { cursor }) });
-        found.push(...page.deliveries);
-        cursor = page.next;
-        if (cursor === undefined) break;
-      }
+      const found = await listAll(inbox, { limit: 2 });
       expect(found.map(({ id }) => id).sort()).toEqual([...ids].sort());
     });
 
@@ -357,16 +351,8 @@ export function describeIgnoring(engine: Engine): void {
       expect(await inbox.counts()).toEqual({
         retrain: { queued: 0, running: 0, succeeded: 2, ignored: 4, dead: 0, cancelled: 0 },
       });
-      const listed = async (status: "succeeded" | "ignored", limit: number) => {
-        const found: string[] = [];
-        let next: string | undefined;
-        do {
-          const page = await inbox.list({ status, limit, ...(next !== undefined && { cursor: next }) });
-          found.push(...page.deliveries.map(({ id }) => id));
-          next = page.next;
-        } while (next !== undefined);
-        return found;
-      };
+      const listed = async (status: "succeeded" | "ignored", limit: number) =>
+        (await listAll(inbox, { status, limit })).map(({ id }) => id);
       for (const limit of [1, 2, 50]) {
         expect(await listed("ignored", limit)).toEqual(["skip-4", "skip-3", "skip-2", "skip-1"]);
         expect(await listed("succeeded", limit)).toEqual(["run-2", "run-1"]);

@@ -6,6 +6,7 @@ import { type ClaimedRow, DeliveryTable } from "../../../src/inbox/sqlite/delive
 import { countAllSql } from "../../../src/inbox/sqlite/schema.ts";
 import { createStatements } from "../../../src/inbox/sqlite/statements.ts";
 import { createFolder } from "../../support/temporary-folder.ts";
+import { listAll } from "../engine.ts";
 import { incoming, openInbox } from "./open-inbox.ts";
 
 /** Adds many deliveries to a file. */
@@ -141,14 +142,11 @@ describe("A list of many deliveries", () => {
     fill(file, { count: 30, columns: "iif(number % 3, 'succeeded', 'dead'), NULL, 1" });
     await inbox.accept(incoming("waits"));
     await inbox.accept(incoming("elsewhere", { endpoint: "other" }));
-    const ids: string[] = [];
-    for (let cursor: string | undefined; ; ) {
-      const page = await inbox.list({ endpoint: "retrain", limit: 7, ...(cursor !== undefined && { cursor }) });
-      ids.push(...page.deliveries.map(({ id }) => id));
-      cursor = page.next;
-      if (cursor === undefined) break;
-    }
-    expect(ids).toEqual(["waits", ...Array.from({ length: 30 }, (_, index) => `filled-${30 - index}`)]);
+    const found = await listAll(inbox, { endpoint: "retrain", limit: 7 });
+    expect(found.map(({ id }) => id)).toEqual([
+      "waits",
+      ...Array.from({ length: 30 }, (_, index) => `filled-${30 - index}`),
+    ]);
     expect((await inbox.list({ status: "dead" })).deliveries).toHaveLength(10);
   });
 });

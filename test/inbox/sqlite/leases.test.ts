@@ -26,15 +26,19 @@ function openTable() {
     if (!claimed) throw new Error("Nothing is due.");
     return { claimed, isSuspect: ordinary === undefined };
   };
+  const running = () => {
+    const [row] = table.leases.running("retrain", onDamage).rows;
+    if (!row) throw new Error("The delivery is not running.");
+    return row;
+  };
   /** Claims the delivery, then recovers it as if its process had crashed. */
   const crash = (crashPolicy = policy, { wasAlone = false } = {}) => {
     const { isSuspect } = claim();
-    const [row] = table.leases.running("retrain", onDamage).rows;
-    if (!row) throw new Error("The delivery is not running.");
+    const row = running();
     const back = table.leases.recover(row, { wasAlone, policy: crashPolicy, now, lastHeartbeatAt: now });
     return { ...back, isSuspect, waitMs: (table.nextSuspect("retrain", now)?.dueAt ?? now) - now };
   };
-  return { table, claim, crash, now: () => now };
+  return { table, claim, running, crash, now: () => now };
 }
 
 const beside = (crash: ReturnType<typeof openTable>["crash"]) => crash(policy, { wasAlone: false });
@@ -87,11 +91,10 @@ describe("A delivery that was running when its process crashed", () => {
   });
 
   test("is queued again if it was replayed while running, even after its last attempt", () => {
-    const { claim, table, now } = openTable();
+    const { claim, now, running, table } = openTable();
     claim();
     table.replay(key, now());
-    const [row] = table.leases.running("retrain", () => {}).rows;
-    if (!row) throw new Error("The delivery is not running.");
+    const row = running();
     const once = { maxAttempts: 1, waitAfter: () => 1, totalWaitMs: 0 };
     expect(
       table.leases.recover(row, { wasAlone: true, policy: once, now: now(), lastHeartbeatAt: now() }),
@@ -112,10 +115,9 @@ describe("A delivery that was running when its process crashed", () => {
   });
 
   test("is recovered only once", () => {
-    const { claim, table, now } = openTable();
+    const { claim, now, running, table } = openTable();
     claim();
-    const [row] = table.leases.running("retrain", () => {}).rows;
-    if (!row) throw new Error("The delivery is not running.");
+    const row = running();
     const taken = { wasAlone: true, policy, now: now(), lastHeartbeatAt: now() };
     expect(table.leases.recover(row, taken)).toBeDefined();
     expect(table.leases.recover(row, taken)).toBeUndefined();
@@ -124,14 +126,13 @@ describe("A delivery that was running when its process crashed", () => {
 
 describe("A process without heartbeats", () => {
   test("has its running deliveries counted once, and is removed after the last of them is recovered", () => {
-    const { claim, table, now } = openTable();
+    const { claim, now, running, table } = openTable();
     table.leases.addHeartbeat({ processId: "me", now: now() });
     claim();
     expect(table.leases.markProcessGone("me", { heartbeats: 1 })).toMatchObject({ running: 1, lastHeartbeatAt: 1_000 });
     table.leases.removeProcess("me");
     expect(table.leases.heartbeats()).toEqual(new Map([["me", 1]]));
-    const [row] = table.leases.running("retrain", () => {}).rows;
-    if (!row) throw new Error("The delivery is not running.");
+    const row = running();
     table.leases.recover(row, { wasAlone: true, policy, now: now(), lastHeartbeatAt: now() });
     // Another process does this later.
     expect(table.leases.markProcessGone("me", { heartbeats: 1 })).toMatchObject({ running: 1 });

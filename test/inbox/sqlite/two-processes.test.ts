@@ -17,10 +17,21 @@ function processesIn(file: string) {
   return processes;
 }
 
+/** Opens an inbox that runs a delivery. */
+async function openHeld() {
+  const opened = openInbox({ leaseMs: hourMs });
+  await hold(opened.inbox);
+  return opened;
+}
+
+/** Opens an inbox for which a lease ends after four polls. */
+function openHurried(file: string) {
+  return openInbox({ file, leaseMs: hourMs, monotonicNow: fastClock(hourMs / 4).now });
+}
+
 describe("Two inboxes on one file", () => {
   test("take over a delivery of a process without heartbeats, as a new attempt", async () => {
-    const first = openInbox({ leaseMs: hourMs });
-    await hold(first.inbox);
+    const first = await openHeld();
     await waitFor(() => expect(processesIn(first.file)).toHaveLength(1));
     const [gone] = processesIn(first.file);
     const clock = fastClock();
@@ -43,8 +54,7 @@ describe("Two inboxes on one file", () => {
   });
 
   test("take over no delivery for the length of a lease after a time in which no process could write heartbeats", async () => {
-    const first = openInbox({ leaseMs: hourMs });
-    await hold(first.inbox);
+    const first = await openHeld();
     await waitFor(() => expect(processesIn(first.file)).toHaveLength(1));
     const database = new DatabaseSync(first.file, { timeout: 5_000 });
     database.exec("CREATE TRIGGER refuse BEFORE UPDATE ON processes BEGIN SELECT RAISE(ABORT, 'Not now.'); END");
@@ -69,7 +79,7 @@ describe("Two inboxes on one file", () => {
   test("log that a crash while other deliveries were running does not count", async () => {
     const first = openInbox({ leaseMs: hourMs });
     await hold(first.inbox, { ids: ["a", "b"] });
-    const second = openInbox({ file: first.file, leaseMs: hourMs, monotonicNow: fastClock(hourMs / 4).now });
+    const second = openHurried(first.file);
     work(second.inbox, () => succeeded);
     for (const id of ["a", "b"]) await waitForStatus(second.inbox, id, "succeeded");
     const uncounted = { level: "warn", code: "ABANDONED", msg: expect.stringContaining("does not count") };
@@ -81,11 +91,10 @@ describe("Two inboxes on one file", () => {
   });
 
   test("log a takeover that cannot be stored, and try it again", async () => {
-    const first = openInbox({ leaseMs: hourMs });
-    await hold(first.inbox);
+    const first = await openHeld();
     const database = new DatabaseSync(first.file, { timeout: 5_000 });
     database.exec("CREATE TRIGGER refuse BEFORE UPDATE ON deliveries BEGIN SELECT RAISE(ABORT, 'Not now.'); END");
-    const second = openInbox({ file: first.file, leaseMs: hourMs, monotonicNow: fastClock(hourMs / 4).now });
+    const second = openHurried(first.file);
     work(second.inbox, () => succeeded);
     const failed = { level: "error", msg: expect.stringContaining("background task of the inbox failed") };
     await waitFor(() => expect(second.logger.lines[0]).toMatchObject(failed));
@@ -99,7 +108,7 @@ describe("Two inboxes on one file", () => {
     const policy = createRetryPolicy({ attempts: 1 });
     const first = openInbox({ leaseMs: hourMs });
     await hold(first.inbox, { policy });
-    const second = openInbox({ file: first.file, leaseMs: hourMs, monotonicNow: fastClock(hourMs / 4).now });
+    const second = openHurried(first.file);
     const taken = work(second.inbox, () => succeeded, { policy });
     expect((await waitForStatus(second.inbox, "a", "dead"))?.attempts).toMatchObject([{ outcome: "abandoned" }]);
     expect(taken).toEqual([]);
@@ -128,8 +137,7 @@ describe("Two inboxes on one file", () => {
   });
 
   test("take over a delivery even if the system clock is set back", async () => {
-    const first = openInbox({ leaseMs: hourMs });
-    await hold(first.inbox);
+    const first = await openHeld();
     const second = openInbox({
       file: first.file,
       leaseMs: hourMs,
@@ -192,7 +200,7 @@ async function takenOver({
   );
   await first.inbox.accept(incoming("a"));
   await waitFor(() => expect(runs).toHaveLength(1));
-  const second = openInbox({ file: first.file, leaseMs: hourMs, monotonicNow: fastClock(hourMs / 4).now });
+  const second = openHurried(first.file);
   const taken = work(second.inbox, run, { policy });
   await waitFor(() => expect(second.logger.lines).toMatchObject([{ code: "ABANDONED" }]));
   return { first, second, runs, taken, signals, release };
