@@ -126,7 +126,7 @@ test("A process reports a loss only if its last check is lost, and always if it 
 }, () => {
   fc.assert(
     fc.property(fc.array(event, { maxLength: 60, size: "max" }), (events) => {
-      /** The numbers of all checks that the server knows. The first one is its identity. */
+      /** The numbers of all checks that the server has stored. The first one is its identity. */
       let server: readonly number[] = [];
       let saved = server;
       let number = 0;
