@@ -340,7 +340,7 @@ export const faults: readonly Fault[] = [
     file: "templates/deploy.yml",
     find: '%s%s%s\\n\' "$quote" "$WEBHOOK_SECRET" "$quote"',
     replace: '%s\\n\' "$WEBHOOK_SECRET"',
-    tests: ["test/deploy/workflow.test.ts"],
+    tests: ["test/e2e/init.test.ts"],
   },
   {
     name: "a state of a deployment that cannot be written is reported as a bug",
