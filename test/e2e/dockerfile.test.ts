@@ -1,16 +1,19 @@
-// @module-tag slow
-
-import { appendFile, chmod, cp, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { chmod, cp, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { LocalHub } from "hub-webhooks/local-hub";
 import { deliveryRequest, webhookPayload } from "hub-webhooks/testing";
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
-import { buildImage, type Container, type Image, startContainer } from "../support/dockerfile.ts";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import {
+  buildImage,
+  type Container,
+  type Image,
+  parseDockerfile,
+  parseDockerIgnore,
+  startContainer,
+} from "../support/dockerfile.ts";
 import { freePort } from "../support/free-port.ts";
 import { runProgram } from "../support/program.ts";
 import { root } from "../support/project-folder.ts";
-import { waitFor } from "../support/wait-for.ts";
 import { dependOn, pack } from "./pack.ts";
 
 const buildTimeout = 300_000;
@@ -46,7 +49,7 @@ async function buildForTests(context: string): Promise<Image> {
   return image;
 }
 
-describe.skipIf(skipped).each(receivers)("$name", ({ endpoint, answer, build }) => {
+describe.skipIf(skipped).each(receivers)("$name", { tags: "slow" }, ({ endpoint, answer, build }) => {
   let context: string;
   let image: Image;
   let container: Container;
@@ -105,86 +108,21 @@ describe.skipIf(skipped).each(receivers)("$name", ({ endpoint, answer, build }) 
   });
 });
 
-describe.skipIf(skipped)("The Dockerfile of templates/space with an inbox in a bucket", () => {
-  test("loses no delivery when the disk is lost between two runs", { timeout: buildTimeout }, async () => {
-    await using hub = await LocalHub.launch();
-    const { folder, image } = await buildSpace();
-    const temporary = join(folder, "temporary");
-    await wipe(temporary);
-    const start = async (environment: Record<string, string>) => {
-      const port = await freePort();
-      const container = startContainer(image, {
-        PORT: String(port),
-        WEBHOOK_SECRET: secret,
-        SPACE_ID: "local-user/space",
-        TMPDIR: temporary,
-        ...hub.createBucket("local-user/inbox"),
-        ...environment,
-      });
-      onTestFinished(() => void container.stop("SIGKILL"));
-      await container.healthy();
-      return { container, baseUrl: `http://127.0.0.1:${port}` };
-    };
-    const first = await start({ HOLD: "1" });
-    const ids = Array.from({ length: 20 }, (_, index) => `delivery-${index}`);
-    for (const id of ids) {
-      const payload = webhookPayload("repo.content");
-      const request = deliveryRequest({ endpoint: "stored", payload, secret, baseUrl: first.baseUrl });
-      request.headers.set("Webhook-Id", id);
-      expect((await fetch(request)).status).toBe(202);
-    }
-    await first.container.stop("SIGKILL");
-    await wipe(temporary);
-    await wipe(join(image.root, image.workdir, ".hub-webhooks"));
-    const second = await start({});
-    await waitFor(() => {
-      const output = second.container.output();
-      expect(ids.filter((id) => !output.includes(`ran ${id}.`))).toEqual([]);
-    });
-  });
-});
-
-/** Replaces a folder with an empty one that every user can write to. */
-async function wipe(folder: string): Promise<void> {
-  await rm(folder, { recursive: true, force: true });
-  await mkdir(folder);
-  await chmod(folder, 0o777);
-}
-
-const backgroundEndpoint = `
-server.webhook("stored", { background: true }, async (_payload, { delivery, log }) => {
-  if (process.env.HOLD === "1") await new Promise(() => {});
-  log.info("ran " + delivery.id + ".");
-});
-`;
-
-interface BuiltSpace {
-  folder: string;
-  context: string;
-  image: Image;
-}
-
-let space: Promise<BuiltSpace> | undefined;
-
-/** Builds a Space with a background endpoint, and with the package from this repository instead of the registry. Builds it once. */
-function buildSpace(): Promise<BuiltSpace> {
-  space ??= (async () => {
-    const folder = await mkdtemp(join(tmpdir(), "dockerfile-test-"));
-    removals.push(() => rm(folder, { recursive: true, force: true }));
-    await chmod(folder, 0o755);
-    const tarball = await pack(folder);
-    const context = join(folder, "space");
-    await cp(join(root, "templates", "space"), context, { recursive: true });
-    await appendFile(join(context, "server.ts"), backgroundEndpoint);
-    await dependOn(tarball, { project: context });
-    // Docker builds of a project with secrets must not copy them into the image.
-    await writeFile(join(context, ".npmrc"), "omit-lockfile-registry-resolved=true\n");
-    await writeFile(join(context, "key.pem"), "private");
-    const lock = await runProgram(["npm", "install", "--package-lock-only"], { cwd: context });
-    expect(lock.code, lock.output).toBe(0);
-    return { folder, context, image: await buildForTests(context) };
-  })();
-  return space;
+/** Builds a Space with the package from this repository instead of the registry. */
+async function buildSpace(): Promise<{ context: string; image: Image }> {
+  const folder = await mkdtemp(join(tmpdir(), "dockerfile-test-"));
+  removals.push(() => rm(folder, { recursive: true, force: true }));
+  await chmod(folder, 0o755);
+  const tarball = await pack(folder);
+  const context = join(folder, "space");
+  await cp(join(root, "templates", "space"), context, { recursive: true });
+  await dependOn(tarball, { project: context });
+  // Docker builds of a project with secrets must not copy them into the image.
+  await writeFile(join(context, ".npmrc"), "omit-lockfile-registry-resolved=true\n");
+  await writeFile(join(context, "key.pem"), "private");
+  const lock = await runProgram(["npm", "install", "--package-lock-only"], { cwd: context });
+  expect(lock.code, lock.output).toBe(0);
+  return { context, image: await buildForTests(context) };
 }
 
 async function developmentDependencies(folder: string): Promise<string[]> {
@@ -193,3 +131,23 @@ async function developmentDependencies(folder: string): Promise<string[]> {
   );
   return Object.keys(devDependencies).filter((name) => !Object.hasOwn(peerDependencies, name));
 }
+
+test.each([
+  ["an unknown instruction", "ARG VERSION"],
+  ["another base image", "FROM debian:12"],
+  ["a variable", "WORKDIR $HOME/app"],
+  ["an unknown flag", "COPY --chmod=755 . ."],
+  ["a path of this machine", "RUN mkdir data && ls /data"],
+  ["an unknown user", "USER postgres"],
+  ["a CMD for a shell", "CMD node server.ts"],
+])("The Dockerfile runner refuses %s", (_what, line) => {
+  expect(() => parseDockerfile(`FROM node:24-slim\n${line}\n`)).toThrow(line);
+});
+
+test("The last matching rule of a .dockerignore applies", () => {
+  const ignore = parseDockerIgnore("*\n!src\n!package.json\nsrc/**/*.test.ts\n");
+  const paths = [".env", "package.json", "src/index.ts", "src/server/launch.test.ts", "node_modules/hono/package.json"];
+  expect(paths.filter((path) => !ignore.ignores(path))).toEqual(["package.json", "src/index.ts"]);
+  expect(ignore.ignoresAllBelow("node_modules")).toBe(true);
+  expect(ignore.ignoresAllBelow("src")).toBe(false);
+});

@@ -1,9 +1,16 @@
+import { writeFileSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { type EndpointOptions, type Handler, WebhooksServer } from "../../src/index.ts";
 import { type RunJobOptions, runJob } from "../../src/job.ts";
 import { interceptLaunches, serverControl } from "../../src/receiver/control.ts";
 import { webhookPayload } from "../../src/testing.ts";
+import { CommandProcess } from "../cli/command-process.ts";
+import { openLocalHub, secret, waitForJobs } from "../local-hub/support/hub.ts";
 import { createMemoryLogger } from "../support/memory-logger.ts";
+import { makeProject, root } from "../support/project-folder.ts";
+import { createFolder } from "../support/temporary-folder.ts";
 
 const WEBHOOK_PAYLOAD = JSON.stringify(webhookPayload("repo.content"), null, 1);
 
@@ -227,4 +234,91 @@ test("runJob() throws in a file that a tool of this package runs, because the jo
   onTestFinished(interceptLaunches({ onLaunch: () => ({ port: 0, url: "", publicUrl: "" }), onSharedServer() {} }));
   await expect(run()).rejects.toMatchObject({ code: "SERVER_FILE_INVALID" });
   expect(handler).not.toHaveBeenCalled();
+});
+
+const script = `
+import { WebhooksServer } from ${JSON.stringify(join(root, "src/index.ts"))};
+import { runJob } from ${JSON.stringify(join(root, "src/job.ts"))};
+
+const server = new WebhooksServer();
+const [, , behaviour] = process.argv;
+
+server.webhook("retrain", (_payload, { signal }) => {
+  if (behaviour === "succeeds") return "done";
+  if (behaviour === "fails") throw new Error("no GPU is free");
+  return new Promise((_resolve, reject) => {
+    signal.addEventListener("abort", () => {
+      console.log(signal.reason.code);
+      if (behaviour === "listens") reject(signal.reason);
+    });
+    console.log("waiting");
+  });
+});
+
+await runJob(server);
+`;
+
+/** Starts a file whose last line is `await runJob(server)`. */
+function startJob(behaviour: "succeeds" | "fails" | "listens" | "goes on"): CommandProcess {
+  const path = join(createFolder(), "job.ts");
+  writeFileSync(path, script);
+  return new CommandProcess(process.execPath, [path, behaviour], { WEBHOOK_PAYLOAD });
+}
+
+describe("A file that ends with `await runJob(server)`", { tags: "slow" }, () => {
+  test("exits with 0 when the job is done, and with 1 when it has failed", async () => {
+    const [done, failed] = await Promise.all([startJob("succeeds").ended, startJob("fails").ended]);
+    expect(done).toMatchObject({ exitCode: 0, stderr: "" });
+    expect(failed).toMatchObject({ exitCode: 1, stderr: expect.stringContaining("no GPU is free") });
+  });
+
+  test("aborts the handler's signal on SIGTERM, and fails with what the handler throws", async () => {
+    const job = startJob("listens");
+    await job.says("waiting");
+    job.signal("SIGTERM");
+    expect(await job.ended).toMatchObject({ exitCode: 1, signal: null, stdout: expect.stringContaining("CLOSING") });
+  });
+
+  test("exits on the second signal, even when the handler ignores the first", async () => {
+    const job = startJob("goes on");
+    await job.says("waiting");
+    job.signal("SIGINT");
+    await job.says("CLOSING");
+    job.signal("SIGINT");
+    expect(await job.ended).toMatchObject({ exitCode: 1, signal: null });
+  });
+});
+
+const source = `
+import { writeFile } from "node:fs/promises";
+import { WebhooksServer } from "hub-webhooks";
+
+const server = new WebhooksServer();
+server.webhook("retrain", { scope: "repo.content", repo: "dataset:me/*", background: true }, async (payload, { delivery }) => {
+  await writeFile(new URL("./seen.json", import.meta.url), JSON.stringify({ repo: payload.repo.name, id: delivery.id }));
+});
+export default server;
+await server.launch();
+`;
+
+test("A local Hub runs the handler on a push if the job of a webhook is `hub-webhooks job server.ts`", {
+  tags: "slow",
+}, async () => {
+  await using project = await makeProject({ "server.ts": source });
+  const hub = await openLocalHub({ runJobs: true });
+  const bin = join(project.path, "node_modules/hub-webhooks/dist/cli/bin.js");
+  const { NODE_COMPILE_CACHE = "" } = process.env;
+  await hub.create({
+    secret,
+    job: {
+      flavor: "cpu-basic",
+      command: [process.execPath, bin, "job", join(project.path, "server.ts"), "--endpoint", "retrain"],
+      environment: { NODE_COMPILE_CACHE },
+    },
+  });
+  const [delivery] = await hub.trigger();
+  const [job] = await waitForJobs(hub);
+  expect(job?.status, hub.log.text()).toEqual({ stage: "COMPLETED", message: null, failureCount: 0 });
+  const seen: unknown = JSON.parse(await readFile(join(project.path, "seen.json"), "utf8"));
+  expect(seen).toEqual({ repo: "me/data", id: delivery?.deliveryId });
 });

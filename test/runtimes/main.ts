@@ -1,11 +1,11 @@
 import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { pack } from "../e2e/pack.ts";
 import { runProgram } from "../support/program.ts";
 import { root } from "../support/project-folder.ts";
-import { pnpm, refusedCommands, runtimeCases } from "./cases.ts";
-import { type Check, runCase } from "./run-case.ts";
+import { type Check, type RuntimeCase, runCase } from "./run-case.ts";
 
 /*
  * Runs the program of docs/guides/deploy-worker.md, from the packed package, on every supported runtime. The runtimes
@@ -15,6 +15,58 @@ import { type Check, runCase } from "./run-case.ts";
 if (process.platform !== "linux" || process.arch !== "x64") {
   throw new Error("The runtimes are pinned for Linux on x64: run this there.");
 }
+
+const packages = fileURLToPath(new URL("node_modules/", import.meta.url));
+
+/** The runtimes, from npm packages that contain the program and have no install script. */
+const programs = {
+  node22: join(packages, "node-22/bin/node"),
+  node24: join(packages, "node-24/bin/node"),
+  node26: join(packages, "node-26/bin/node"),
+  bun: join(packages, "@oven/bun-linux-x64/bin/bun"),
+  deno: join(packages, "@deno/linux-x64-glibc/deno"),
+};
+
+/** pnpm, run by Node 24. It refuses to install packages that have an install script. */
+const pnpm = [programs.node24, join(packages, "pnpm/bin/pnpm.mjs")];
+
+/** Removes the launch from the documented program, because the runtime serves the default export. */
+const withoutLaunch = (program: string) => program.replace(/^await server\.launch\(\);.*$/m, "");
+
+const runtimeCases: readonly RuntimeCase[] = [
+  { name: "Node 22", command: () => [programs.node22] },
+  { name: "Node 24", command: () => [programs.node24] },
+  { name: "Node 26", command: () => [programs.node26] },
+  { name: "Bun", command: () => [programs.bun] },
+  {
+    // Bun would listen on port 3000 by default.
+    name: "Bun, port in the program",
+    command: () => [programs.bun],
+    change: (program, port) => program.replace("server.launch()", `server.launch({ port: ${port} })`),
+    setsPort: false,
+  },
+  {
+    name: "Bun, launch() without await",
+    command: () => [programs.bun],
+    change: (program) => program.replace("await server.launch", "void server.launch"),
+  },
+  { name: "Bun, without launch()", command: () => [programs.bun], change: withoutLaunch, endsItself: false },
+  { name: "Deno", command: () => [programs.deno, "run", "--allow-all"] },
+  { name: "deno serve", command: () => [programs.deno, "serve", "--allow-all"] },
+  {
+    name: "deno serve, without launch()",
+    command: (port) => [programs.deno, "serve", "--allow-all", "--host", "127.0.0.1", "--port", String(port)],
+    change: withoutLaunch,
+    setsPort: false,
+    endsItself: false,
+  },
+];
+
+/** Commands that load a server file on a runtime that cannot. */
+const refusedCommands: readonly { name: string; command: readonly string[] }[] = [
+  { name: "Bun, hub-webhooks dev", command: [programs.bun, "--bun"] },
+  { name: "Deno, hub-webhooks dev", command: [programs.deno, "run", "--allow-all"] },
+];
 
 const folder = await mkdtemp(join(tmpdir(), "hub-webhooks-runtimes-"));
 const rows: { name: string; checks: readonly Check[]; seconds: number }[] = [];

@@ -5,7 +5,19 @@ import { setTimeout as pause } from "node:timers/promises";
 import { deliveryRequest, webhookPayload } from "../../src/testing.ts";
 import { freePort } from "../support/free-port.ts";
 import { startProgram } from "../support/program.ts";
-import type { RuntimeCase } from "./cases.ts";
+
+/** A way to run the documented program. */
+export interface RuntimeCase {
+  name: string;
+  /** The runtime and its arguments, without the file. */
+  command: (port: number) => readonly string[];
+  /** Changes the program for this case. */
+  change?: (program: string, port: number) => string;
+  /** Whether `PORT` is set. Default `true`. */
+  setsPort?: boolean;
+  /** Whether the server exits with 0 on SIGTERM, as a launched one does. Default `true`. */
+  endsItself?: boolean;
+}
 
 /** The result of a check; `problem` is `undefined` if it passed. */
 export interface Check {

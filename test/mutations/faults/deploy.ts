@@ -2,7 +2,6 @@ import type { Fault } from "../fault.ts";
 
 const deploy = "test/deploy/deploy.test.ts";
 const project = "test/deploy/project.test.ts";
-const remoteSpace = "test/deploy/remote-space.test.ts";
 const spaces = "test/local-hub/spaces/spaces.test.ts";
 
 export const faults: readonly Fault[] = [
@@ -200,28 +199,28 @@ export const faults: readonly Fault[] = [
     file: "src/deploy/start-space.ts",
     find: "const maxErrors = 5;",
     replace: "const maxErrors = 1;",
-    tests: [remoteSpace],
+    tests: [project],
   },
   {
     name: "an earlier version that was woken counts as deployed",
     file: "src/deploy/start-space.ts",
     find: "if (problem === undefined && !isCurrent) continue;",
     replace: "",
-    tests: [remoteSpace],
+    tests: [project],
   },
   {
     name: "a field that the Hub leaves out ends a deployment",
     file: "src/deploy/remote-space.ts",
     find: "const text = z.catch(z.optional(z.string()), undefined);",
     replace: "const text = z.string();",
-    tests: [remoteSpace],
+    tests: [project],
   },
   {
     name: "a broken answer of the Hub counts as a bug",
     file: "src/deploy/remote-space.ts",
     find: "    } catch {\n      return undefined;\n    }\n",
     replace: "    } finally {\n    }\n",
-    tests: [remoteSpace],
+    tests: [project],
   },
   {
     name: "a server file that never finishes loading blocks a command forever",

@@ -575,7 +575,7 @@ export const faults: readonly Fault[] = [
     file: "src/cli/commands/deliveries/copy.ts",
     find: "|| response.status >= 500",
     replace: "",
-    tests: ["test/cli/commands/deliveries/copy.test.ts"],
+    tests: ["test/cli/commands/deliveries/change.test.ts"],
   },
   {
     name: "SQLite: a search by time misses deliveries that are out of order",
@@ -617,14 +617,14 @@ export const faults: readonly Fault[] = [
     file: "src/cli/commands/deliveries/copy.ts",
     find: "response.text().catch(noResponse)",
     replace: 'response.text().catch(() => "")',
-    tests: ["test/cli/commands/deliveries/copy.test.ts"],
+    tests: ["test/cli/commands/deliveries/change.test.ts"],
   },
   {
     name: "a page instead of a delivery is a console of another version",
     file: "src/cli/commands/deliveries/copy.ts",
     find: ": answer === undefined",
     replace: ": false",
-    tests: ["test/cli/commands/deliveries/copy.test.ts"],
+    tests: ["test/cli/commands/deliveries/change.test.ts"],
   },
   {
     name: "BullMQ: a delivery that was pruned seems to be replayed",

@@ -6,6 +6,6 @@ export const faults: readonly Fault[] = [
     file: "scripts/audit.ts",
     find: "message: z.string(), error",
     replace: "message: z.any().optional(), error",
-    tests: ["test/e2e/audit.test.ts"],
+    tests: ["test/e2e/supply.test.ts"],
   },
 ];
