@@ -142,6 +142,19 @@ export interface Column {
   color?: (value: string) => "green" | "yellow" | "red" | undefined;
 }
 
+/** A column with the function that returns its value of an item. */
+export interface ItemColumn<Item> extends Column {
+  cell: (item: Item) => string;
+}
+
+/** Returns the columns and rows of a list of items. */
+export function tableOf<Item>(
+  columns: readonly ItemColumn<Item>[],
+  items: readonly Item[],
+): Pick<Result, "columns" | "rows"> {
+  return { columns, rows: items.map((item) => columns.map(({ cell }) => cell(item))) };
+}
+
 /** The result of a command, for each format. */
 export interface Result {
   json: unknown;

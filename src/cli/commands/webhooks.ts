@@ -6,9 +6,10 @@ import type { Webhook } from "../../hub/webhooks/schemas.ts";
 import type { WebhookChanges } from "../../hub/webhooks/webhooks.ts";
 import { formatWatched, webhookDomains } from "../../payload/watch.ts";
 import { requestConfirmation, requireConfirmable } from "../input.ts";
-import type { Column, Invocation, Output, Result } from "../invocation.ts";
+import { type Invocation, type ItemColumn, type Output, type Result, tableOf } from "../invocation.ts";
 import { examples, usageError } from "../usage.ts";
 import { addWebhookOptions, givenDestinations, readWebhookOptions, type WebhookOptions } from "../webhook-options.ts";
+import { isSuccess } from "./trigger/results.ts";
 
 const idDescription = "webhook ID, as shown by list";
 const exampleId = "654bbbc16f2ec14d77f109cc";
@@ -244,24 +245,20 @@ function addReplay(program: Command, invocation: Invocation): void {
     });
 }
 
-function isSuccess(status: number): boolean {
-  return status >= 200 && status <= 299;
-}
-
 const stateColors: Readonly<Record<string, "green" | "yellow" | "red">> = {
   enabled: "green",
   disabled: "yellow",
   suspended: "red",
 };
 
-const columns: readonly Column[] = [
-  { key: "id", title: "ID" },
-  { key: "state", title: "State", color: (state) => stateColors[state] },
-  { key: "target", title: "Target" },
-  { key: "watched", title: "Watched" },
-  { key: "domains", title: "Domains" },
-  { key: "secret", title: "Secret" },
-  { key: "lastTrigger", title: "Last trigger", empty: "never" },
+const columns: readonly ItemColumn<Webhook>[] = [
+  { key: "id", title: "ID", cell: ({ id }) => id },
+  { key: "state", title: "State", color: (state) => stateColors[state], cell: stateOf },
+  { key: "target", title: "Target", cell: describeDestination },
+  { key: "watched", title: "Watched", cell: describeWatched },
+  { key: "domains", title: "Domains", cell: ({ domains }) => domains.join(",") },
+  { key: "secret", title: "Secret", cell: (webhook) => (isSecretSet(webhook) ? "set" : "not set") },
+  { key: "lastTrigger", title: "Last trigger", empty: "never", cell: ({ lastTriggerAt }) => lastTriggerAt ?? "" },
 ];
 
 /** Prints a list of webhooks, then how to create the first webhook or how to enable suspended webhooks. */
@@ -295,20 +292,7 @@ function describeWatched({ watched }: Webhook): string {
 }
 
 function webhookResult(webhooks: readonly Webhook[], { json }: { json: unknown }): Result {
-  return {
-    json,
-    quiet: webhooks.map(({ id }) => id),
-    columns,
-    rows: webhooks.map((webhook) => [
-      webhook.id,
-      stateOf(webhook),
-      describeDestination(webhook),
-      describeWatched(webhook),
-      webhook.domains.join(","),
-      isSecretSet(webhook) ? "set" : "not set",
-      webhook.lastTriggerAt ?? "",
-    ]),
-  };
+  return { json, quiet: webhooks.map(({ id }) => id), ...tableOf(columns, webhooks) };
 }
 
 /** Returns a webhook without its secret. A job in it contains only the names of secrets. */

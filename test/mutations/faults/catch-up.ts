@@ -506,7 +506,7 @@ export const faults: readonly Fault[] = [
   },
   {
     name: "a command waits for an endpoint that is paused meanwhile",
-    file: "src/job/catch-up.ts",
+    file: "src/job/run-job.ts",
     find: 'if (status === "queued" && (await inbox.pausedEndpoints()).includes(endpoint)) return undefined;',
     replace: "",
     tests: ["test/cli/commands/catch-up.test.ts"],
@@ -555,7 +555,7 @@ export const faults: readonly Fault[] = [
   },
   {
     name: "the command that catches up does not stop while its file loads",
-    file: "src/job/catch-up.ts",
+    file: "src/job/run-job.ts",
     find: "await untilAborted(loadServer(path), signal)",
     replace: "await loadServer(path)",
     tests: ["test/cli/commands/catch-up.test.ts"],

@@ -2,7 +2,6 @@ import type { Fault } from "../fault.ts";
 
 const doctor = "test/doctor/doctor.test.ts";
 const space = "test/doctor/space.test.ts";
-const checks = "src/doctor/checks.ts";
 const doctorFile = "src/doctor/doctor.ts";
 const runner = "src/receiver/checks/checks.ts";
 const inside = "test/receiver/console/self-checks.test.ts";
@@ -48,12 +47,12 @@ export const faults: readonly Fault[] = [
     replace: "void isOpen;",
   },
   {
-    ...{ name: "webhooks get a secret that the server refuses", file: checks, tests: [doctor] },
+    ...{ name: "webhooks get a secret that the server refuses", file: doctorFile, tests: [doctor] },
     find: "secret: this.acceptedSecret,",
     replace: "secret: this.target.secret,",
   },
   {
-    ...{ name: "a webhook is created for a server whose secret is unknown", file: checks, tests: [doctor] },
+    ...{ name: "a webhook is created for a server whose secret is unknown", file: doctorFile, tests: [doctor] },
     find: "const isProven = facts.acceptedSecret !== undefined;",
     replace: "const isProven = true;",
   },
@@ -63,17 +62,17 @@ export const faults: readonly Fault[] = [
     replace: "protocol !== hostname",
   },
   {
-    ...{ name: "a webhook of an endpoint without a watch list stays disabled", file: checks, tests: [doctor] },
+    ...{ name: "a webhook of an endpoint without a watch list stays disabled", file: doctorFile, tests: [doctor] },
     find: "const found = [...planned, ...enabled];",
     replace: "const found = [...planned];\n  void enabled;",
   },
   {
-    ...{ name: "a Space without an address stops the doctor", file: checks, tests: [doctor] },
+    ...{ name: "a Space without an address stops the doctor", file: doctorFile, tests: [doctor] },
     find: 'async function checkWebhooks(facts: Facts): Promise<Outcome> {\n  if ((await facts.url()) === "") return noAddress;',
     replace: "async function checkWebhooks(facts: Facts): Promise<Outcome> {",
   },
   {
-    ...{ name: "a Space that sleeps is healthy", file: checks, tests: [space] },
+    ...{ name: "a Space that sleeps is healthy", file: doctorFile, tests: [space] },
     find: 'if (stage.startsWith("RUNNING"))',
     replace: 'if (stage.startsWith("RUNNING") || stage === "SLEEPING")',
   },
@@ -117,7 +116,7 @@ export const faults: readonly Fault[] = [
   },
   {
     name: "the doctor recommends the empty log of a Space that does not build",
-    file: "src/doctor/checks.ts",
+    file: doctorFile,
     find: 'stage === "BUILD_ERROR" ? "--build" : undefined',
     replace: "undefined",
     tests: ["test/doctor/space.test.ts"],

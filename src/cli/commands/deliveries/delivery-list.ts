@@ -3,10 +3,10 @@ import { formatDuration } from "../../../core/options.ts";
 import type { ListOptions, StoredDelivery } from "../../../inbox/inbox.ts";
 import { summarizeEvent } from "../../../payload/names.ts";
 import type { ServerInbox } from "../../../receiver/inbox.ts";
-import type { Column, Result } from "../../invocation.ts";
+import { type ItemColumn, type Result, tableOf } from "../../invocation.ts";
 
 /** A delivery without its body, its headers, and the details of its attempts, which can be large. */
-export interface DeliverySummary extends Omit<StoredDelivery, "body" | "headers"> {
+export interface ListedDelivery extends Omit<StoredDelivery, "body" | "headers"> {
   /** The event, such as `repo.content update`. Absent if the body was removed or contains no event. */
   event?: string;
   /** The repository, such as `dataset:me/data`. */
@@ -30,42 +30,26 @@ export function statusColor(status: string): "green" | "yellow" | "red" | undefi
 }
 
 /** The columns of a list of deliveries. */
-export const deliveryColumns: readonly Column[] = [
-  { key: "id", title: "ID" },
-  { key: "endpoint", title: "Endpoint" },
-  { key: "status", title: "Status", color: statusColor },
-  { key: "event", title: "Event" },
-  { key: "repo", title: "Repository" },
-  { key: "subject", title: "Subject" },
-  { key: "receivedAt", title: "Received" },
-  { key: "duration", title: "Duration" },
-  { key: "attempts", title: "Attempts" },
-  { key: "note", title: "Last error, reason, or next attempt" },
+export const deliveryColumns: readonly ItemColumn<ListedDelivery>[] = [
+  { key: "id", title: "ID", cell: ({ id }) => id },
+  { key: "endpoint", title: "Endpoint", cell: ({ endpoint }) => endpoint },
+  { key: "status", title: "Status", color: statusColor, cell: ({ status }) => status },
+  { key: "event", title: "Event", cell: ({ event = "" }) => event },
+  { key: "repo", title: "Repository", cell: ({ repo = "" }) => repo },
+  { key: "subject", title: "Subject", cell: ({ subject = "" }) => subject },
+  { key: "receivedAt", title: "Received", cell: ({ receivedAt }) => receivedAt.toISOString() },
+  { key: "duration", title: "Duration", cell: durationOf },
+  { key: "attempts", title: "Attempts", cell: ({ attempts }) => String(attempts.length) },
+  { key: "note", title: "Last error, reason, or next attempt", cell: noteFor },
 ];
 
-/** Formats a delivery as a row of {@link deliveryColumns}. */
-export function deliveryRow(delivery: DeliverySummary): readonly string[] {
-  const { id, endpoint, status, event = "", repo = "", subject = "", receivedAt, attempts } = delivery;
-  const durationMs = attempts.at(-1)?.durationMs;
-  const duration = durationMs === undefined ? "" : formatDuration(durationMs);
-  return [
-    ...[id, endpoint, status, event, repo, subject, receivedAt.toISOString()],
-    ...[duration, String(attempts.length), noteFor(delivery)],
-  ];
-}
-
 /** Creates the result for a list of deliveries. */
-export function deliveriesResult(deliveries: readonly DeliverySummary[]): Result {
-  return {
-    json: deliveries,
-    quiet: deliveries.map(({ id }) => id),
-    columns: deliveryColumns,
-    rows: deliveries.map(deliveryRow),
-  };
+export function deliveriesResult(deliveries: readonly ListedDelivery[]): Result {
+  return { json: deliveries, quiet: deliveries.map(({ id }) => id), ...tableOf(deliveryColumns, deliveries) };
 }
 
 /** Replaces the body of a delivery with its event, repository, and subject, and removes other data that can be large. */
-export function summarize({ body, headers: _headers, ...delivery }: StoredDelivery): DeliverySummary {
+export function toListedDelivery({ body, headers: _headers, ...delivery }: StoredDelivery): ListedDelivery {
   const { scope, action, repoType, repoName, subject } = summarizeEvent(body);
   const event = [scope, action].filter((text) => text !== undefined).join(" ");
   const repo = [repoType, repoName].filter((text) => text !== undefined).join(":");
@@ -86,8 +70,8 @@ export function summarize({ body, headers: _headers, ...delivery }: StoredDelive
 export async function listDeliveries(
   inbox: ServerInbox,
   { limit, ...options }: ListOptions & { limit: number },
-): Promise<{ deliveries: DeliverySummary[]; next?: string }> {
-  const deliveries: DeliverySummary[] = [];
+): Promise<{ deliveries: ListedDelivery[]; next?: string }> {
+  const deliveries: ListedDelivery[] = [];
   let next = options.cursor;
   do {
     const page = await inbox.list({
@@ -95,7 +79,7 @@ export async function listDeliveries(
       limit: Math.min(pageSize, limit - deliveries.length),
       ...(next !== undefined && { cursor: next }),
     });
-    for (const delivery of page.deliveries) deliveries.push(summarize(delivery));
+    for (const delivery of page.deliveries) deliveries.push(toListedDelivery(delivery));
     next = page.next;
   } while (next !== undefined && deliveries.length < limit);
   return { deliveries, ...(next !== undefined && { next }) };
@@ -112,7 +96,12 @@ export async function describeEmptyList(inbox: ServerInbox, { endpoint }: { endp
   return `The inbox contains no deliveries for endpoint "${endpoint}". Endpoints with deliveries: ${known.join(", ")}.`;
 }
 
-function noteFor({ status, dueAt, attempts }: DeliverySummary): string {
+function durationOf({ attempts }: ListedDelivery): string {
+  const durationMs = attempts.at(-1)?.durationMs;
+  return durationMs === undefined ? "" : formatDuration(durationMs);
+}
+
+function noteFor({ status, dueAt, attempts }: ListedDelivery): string {
   const last = attempts.at(-1);
   const message = last?.error?.message ?? last?.reason;
   const due = status === "queued" && dueAt ? `due ${dueAt.toISOString()}` : undefined;

@@ -7,7 +7,7 @@ import type { DeliveryKey, DeliveryStatus } from "../../../inbox/inbox.ts";
 import type { ServerInbox } from "../../../receiver/inbox.ts";
 import { type Output, padColumn } from "../../invocation.ts";
 import { examples, numberBetween } from "../../usage.ts";
-import { type DeliverySummary, deliveryColumns, deliveryRow, listDeliveries, summarize } from "./delivery-list.ts";
+import { deliveryColumns, type ListedDelivery, listDeliveries, toListedDelivery } from "./delivery-list.ts";
 import { type DeliveriesContext, endpointOption, parseDuration, statusOption } from "./inbox-access.ts";
 
 interface TailOptions {
@@ -101,11 +101,11 @@ class DeliveryPrinter {
     this.#output = output;
   }
 
-  print(delivery: DeliverySummary): void {
+  print(delivery: ListedDelivery): void {
     const { format } = this.#output;
     if (format === "json") this.#output.print(plainJson(delivery));
     else if (format === "quiet") this.#output.print(plainText(delivery.id));
-    else this.#printRow(deliveryRow(delivery).map(plainText));
+    else this.#printRow(deliveryColumns.map(({ cell }) => plainText(cell(delivery))));
   }
 
   #printRow(row: readonly string[]): void {
@@ -137,7 +137,7 @@ const maxFollowed = 2_000;
 /** The result of a poll. */
 export interface PollResult {
   /** New or changed deliveries, oldest first. */
-  changed: readonly DeliverySummary[];
+  changed: readonly ListedDelivery[];
   /** Whether some deliveries were missed because more arrived since the previous poll than one poll reads. */
   hasMissed: boolean;
 }
@@ -168,7 +168,7 @@ export class DeliveryFollower {
    * Starts to follow deliveries. Returns the latest `last` existing deliveries, optionally with one status, oldest
    * first.
    */
-  async start({ last, status }: { last: number; status: DeliveryStatus | undefined }): Promise<DeliverySummary[]> {
+  async start({ last, status }: { last: number; status: DeliveryStatus | undefined }): Promise<ListedDelivery[]> {
     const { deliveries } = await listDeliveries(this.#inbox, { ...this.#filter, limit: pageSize });
     this.#record(deliveries.reverse());
     if (last === 0) return [];
@@ -189,9 +189,9 @@ export class DeliveryFollower {
    * Reads the newest deliveries back to the oldest followed delivery. Older deliveries arrived before the follower
    * started.
    */
-  async #readNewest(): Promise<{ newest: DeliverySummary[]; hasMissed: boolean }> {
-    const isFollowed = (delivery: DeliverySummary) => this.#followed.has(keyOf(delivery));
-    const newest: DeliverySummary[] = [];
+  async #readNewest(): Promise<{ newest: ListedDelivery[]; hasMissed: boolean }> {
+    const isFollowed = (delivery: ListedDelivery) => this.#followed.has(keyOf(delivery));
+    const newest: ListedDelivery[] = [];
     let next: string | undefined;
     do {
       const page = await listDeliveries(this.#inbox, {
@@ -210,19 +210,19 @@ export class DeliveryFollower {
   }
 
   /** Reads the unfinished deliveries that are no longer among the newest. */
-  async #readUnfinished(seen: ReadonlySet<string>): Promise<DeliverySummary[]> {
-    const found: DeliverySummary[] = [];
+  async #readUnfinished(seen: ReadonlySet<string>): Promise<ListedDelivery[]> {
+    const found: ListedDelivery[] = [];
     for (const [key, { id, endpoint, isDone }] of this.#followed) {
       if (isDone || seen.has(key)) continue;
       const delivery = await this.#inbox.get(id, { endpoint });
-      if (delivery) found.push(summarize(delivery));
+      if (delivery) found.push(toListedDelivery(delivery));
       else this.#followed.delete(key);
     }
     return found;
   }
 
   /** Adds deliveries to the followed ones, and returns those that have changed. */
-  #record(deliveries: readonly DeliverySummary[]): DeliverySummary[] {
+  #record(deliveries: readonly ListedDelivery[]): ListedDelivery[] {
     const changed = deliveries.filter((delivery) => {
       const { id, endpoint, status, attempts } = delivery;
       const key = keyOf(delivery);

@@ -2,7 +2,7 @@ import { plainText } from "../../../core/terminal.ts";
 import { shorten } from "../../../core/text.ts";
 import type { HubDelivery } from "../../../local-hub/delivery/hub-delivery.ts";
 import type { UnfiredWebhook } from "../../../local-hub/events/publish-change.ts";
-import type { OutputStream, Result } from "../../invocation.ts";
+import { type ItemColumn, type OutputStream, type Result, tableOf } from "../../invocation.ts";
 
 /** A delivery that was sent. A delivery that was sent without a Hub has no webhook ID and no log ID. */
 export type TriggeredDelivery = Omit<HubDelivery, "webhookId" | "logId"> &
@@ -62,8 +62,8 @@ export interface TriggerSummary {
 /** The maximum number of deliveries to list. If there are more, only failed deliveries are listed. */
 const maxListed = 10;
 
-/** Whether the response status is 2xx. */
-function isSuccessful({ status }: Pick<TriggeredDelivery, "status">): boolean {
+/** Whether a response status is 2xx. `null`: there was no response. */
+export function isSuccess(status: number | null): boolean {
   return status !== null && status >= 200 && status <= 299;
 }
 
@@ -96,7 +96,7 @@ export class Tally {
     this.#byStatus.set(status, (this.#byStatus.get(status) ?? 0) + 1);
     if (delivery.durationMs !== null) this.#durations.push(delivery.durationMs);
     if (this.#keepAll || this.#kept.length < maxListed) this.#kept.push(delivery);
-    if (isSuccessful(delivery)) return;
+    if (isSuccess(delivery.status)) return;
     this.#failures += 1;
     if (this.#failed.length < maxListed) this.#failed.push(delivery);
   }
@@ -136,28 +136,22 @@ function percentile(sorted: readonly number[], percent: number): number | null {
 /** The maximum number of characters of a response in a table. */
 const maxAnswerLength = 200;
 
+const deliveryColumns: readonly ItemColumn<TriggeredDelivery>[] = [
+  { key: "url", title: "URL", cell: ({ url }) => url },
+  {
+    ...{ key: "status", title: "Status", empty: "none", cell: ({ status }) => String(status ?? "") },
+    // The placeholder is not a number.
+    color: (status) => (isSuccess(Number(status)) ? "green" : "red"),
+  },
+  { key: "durationMs", title: "Duration (ms)", cell: ({ durationMs }) => String(durationMs ?? "") },
+  { key: "attempts", title: "Attempts", cell: ({ attempts }) => String(attempts) },
+  { key: "deliveryId", title: "Delivery", cell: ({ deliveryId }) => deliveryId },
+  { key: "answer", title: "Response", cell: describeAnswer },
+];
+
 /** Creates the result for deliveries. `json` is the complete output for programs. */
 export function deliveriesResult(deliveries: readonly TriggeredDelivery[], { json }: { json: unknown }): Result {
-  return {
-    json,
-    quiet: deliveries.map(({ deliveryId }) => deliveryId),
-    columns: [
-      { key: "url", title: "URL" },
-      { key: "status", title: "Status", empty: "none", color: (status) => (isSuccessText(status) ? "green" : "red") },
-      { key: "durationMs", title: "Duration (ms)" },
-      { key: "attempts", title: "Attempts" },
-      { key: "deliveryId", title: "Delivery" },
-      { key: "answer", title: "Response" },
-    ],
-    rows: deliveries.map((delivery) => [
-      delivery.url,
-      String(delivery.status ?? ""),
-      String(delivery.durationMs ?? ""),
-      String(delivery.attempts),
-      delivery.deliveryId,
-      describeAnswer(delivery),
-    ]),
-  };
+  return { json, quiet: deliveries.map(({ deliveryId }) => deliveryId), ...tableOf(deliveryColumns, deliveries) };
 }
 
 /** Formats the summary on one line. */
@@ -178,11 +172,7 @@ export function describeSummary(summary: TriggerSummary): string {
 /** Returns the text of the response, or the reason why the server did not respond. */
 function describeAnswer({ status, answer, error }: TriggeredDelivery): string {
   const text = plainText(answer ?? "").trim();
-  return shorten(isSuccessful({ status }) ? text : text || (error ?? ""), maxAnswerLength);
-}
-
-function isSuccessText(status: string): boolean {
-  return status !== "none" && isSuccessful({ status: Number(status) });
+  return shorten(isSuccess(status) ? text : text || (error ?? ""), maxAnswerLength);
 }
 
 interface ProgressOptions {
