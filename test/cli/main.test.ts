@@ -1,5 +1,6 @@
-import { readdirSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { PassThrough, Readable } from "node:stream";
+import { fileURLToPath } from "node:url";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import manifest from "../../package.json" with { type: "json" };
 import { type Column, formats, Output, type Result } from "../../src/cli/invocation.ts";
@@ -180,138 +181,20 @@ describe("The output", () => {
   );
 });
 
-const id = "654bbbc16f2ec14d77f109cc";
-const data = "dataset:me/data";
-const url = "https://a.example";
-const local = "http://127.0.0.1:1/";
-
-/** Invalid command lines, as words. `""` is an empty word, and `_` is a space in a word. */
-const usageErrors = [
-  // Every command
-  "creat",
-  "create --wach org:a",
-  "list --tokn x",
-  "list --format yaml",
-  "list --format",
-  'list --token ""',
-  'list --hub-url ""',
-  "list --token hf_a_b",
-  "list --hub-url nowhere",
-  "info",
-  "info a b",
-  "hub --port http",
-  "hub --port 65536",
-  "hub --port 5060",
-  // Webhooks
-  "create --watch org:a",
-  `create --url ${url}`,
-  `create --watch org:a --url ${url} --job-source-id b`,
-  ...["orgs:a", "models:me/m", "Space:me/s", "organisation:acme", "constructor:x", ":me/data", "org:"].map(
-    (watch) => `create --watch ${watch}`,
-  ),
-  "create --watch me/data",
-  ...["discusion", "repos", "everything", "toString", "repo,discussion"].map((domain) => `create --domain ${domain}`),
-  `update --watch org:a ${id}`,
-  `update --domain repo ${id}`,
-  "update a --secret b --secret-stdin",
-  'update a --secret ""',
-  "update a --secret b --no-secret",
-  "update a --no-secret --secret b",
-  "update a --job - --secret-stdin",
-  "update a",
-  "update a --job /nonexistent.json",
-  `delete ${id}`,
-  "sync",
-  `sync --prune --public-url ${url}`,
-  "sync server.ts --clean --prune",
-  // Development
-  "dev --hub remote",
-  "dev --hub-url http://127.0.0.1:5050",
-  "dev --hub real --hub-port 5051",
-  `dev --tunnel ngrok --public-url ${url}`,
-  "dev --tunnel ssh",
-  "dev --port 70000",
-  "dev --hub-port 6666",
-  "dev --watch data:me/data",
-  "job",
-  "init",
-  'init ""',
-  "init /nonexistent/new",
-  "init new --template docker",
-  "init new --template space --example auto-retrian",
-  "init new --template space --example constructor",
-  "init new --example auto-retrain",
-  "init new --template space --name My_Bot",
-  "init new --template space --name fs",
-  "init new --template space --name hub-webhooks",
-  `init new --template space --name ${"a".repeat(215)}`,
-  // Events
-  "trigger",
-  "trigger me/data",
-  "trigger user:me",
-  "trigger datset:me/data",
-  "trigger space:data",
-  `trigger ${data} --scope papers`,
-  `trigger ${data} --scope comment`,
-  `trigger ${data} --scope discusion`,
-  `trigger ${data} --scope repo --action move`,
-  `trigger ${data} --scope repo --action move --set movedTo.name=new`,
-  `trigger --set a=1 ${data}`,
-  `trigger --unset a ${data}`,
-  `trigger ${data} --set =1`,
-  `trigger ${data} --set repo.private`,
-  `trigger ${data} --set repo.name.x=1`,
-  `trigger ${data} --unset repo.private=true`,
-  `trigger ${data} --file /nonexistent.json`,
-  `trigger ${data} --file /`,
-  `trigger ${data} --secret b`,
-  `trigger ${data} --url http://a --hub-url http://b`,
-  `trigger ${data} --url horse`,
-  `trigger ${data} --url localhost:7860/horse`,
-  `trigger ${data} --url file:///horse`,
-  `trigger ${data} --url ${local} --secret horse --secret-stdin`,
-  `trigger ${data} --url ${local} --secret ""`,
-  `trigger ${data} --url ${local} --secret-stdin`,
-  `trigger ${data} --url ${local} --secret hörse`,
-  `trigger ${data} --url ${local} --file - --secret-stdin`,
-  `trigger ${data} --hub-url https://huggingface.co`,
-  `trigger ${data} --hub-url http://10.0.0.1:5050`,
-  `trigger ${data} --repeat 0`,
-  `trigger ${data} --repeat 10001`,
-  `trigger ${data} --concurrency 101`,
-  // Deliveries
-  "deliveries shw",
-  "deliveries lst",
-  "deliveries list --stats dead",
-  "deliveries list --status failed",
-  "deliveries list --all --limit 5",
-  "deliveries list --limit 0",
-  "deliveries list --limit 1001",
-  "deliveries list --limit 1e2",
-  'deliveries list --cursor ""',
-  'deliveries --inbox "" list',
-  "deliveries show",
-  "deliveries replay",
-  "deliveries replay a --dead --endpoint b",
-  "deliveries replay --dead",
-  "deliveries replay --dead --endpoint b",
-  "deliveries replay --failed-since 30d",
-  "deliveries tail --status x",
-  "deliveries tail --interval 5",
-  "deliveries tail --interval 0s",
-  "deliveries tail --last 101",
-  "catch-up --since 30d",
-];
+/**
+ * Invalid command lines, each after `$`, and their messages. `""` is an empty word, and `_` is a space in a word. To add a command line or to
+ * change a message, change this file or run vitest with `-u`, and review the diff.
+ */
+const usageErrors = fileURLToPath(new URL("./usage-errors.txt", import.meta.url));
 
 describe("A usage error", () => {
-  /** The wording of the messages. After a change, run vitest with `-u` and review the diff. */
   test("exits with 2 and a message of one or two lines, before any request to the Hub", { tags: "slow" }, async () => {
     const hub = await startStandInHub();
     const folder = createFolder();
     vi.spyOn(process, "cwd").mockReturnValue(folder);
     onTestFinished(() => void vi.restoreAllMocks());
     const messages: string[] = [];
-    for (const line of usageErrors) {
+    for (const [, line = ""] of readFileSync(usageErrors, "utf8").matchAll(/^\$ (.*)$/gm)) {
       const argv = line.split(" ").map((word) => (word === '""' ? "" : word.replaceAll(/(?<!hf)_/g, " ")));
       const env = { HF_ENDPOINT: hub.url, HF_TOKEN: "hf_local" };
       const { exitCode, stdout, stderr } = await runCommand(argv, { env });
@@ -320,8 +203,9 @@ describe("A usage error", () => {
       expect(stderr, "possible secrets").not.toMatch(/h[oö]rse/);
       messages.push(`$ ${line}\n${stderr}`);
     }
+    expect(messages.length).toBeGreaterThan(100);
     // Neither requests nor files of a new project.
     expect({ requests: hub.requests, files: readdirSync(folder) }).toEqual({ requests: [], files: [] });
-    expect(`\n${messages.join("")}`).toMatchSnapshot();
+    await expect(messages.join("")).toMatchFileSnapshot(usageErrors);
   });
 });

@@ -4,6 +4,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { join } from "node:path";
 import { beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
+import { HubClient } from "../../../src/client.ts";
 import { LocalHub } from "../../../src/local-hub.ts";
 import { listen } from "../../support/listen.ts";
 import { root } from "../../support/project-folder.ts";
@@ -123,15 +124,17 @@ describe("hub-webhooks deploy", () => {
       exitCode: 2,
       stderr: expect.stringContaining("me/missing"),
     });
-    const folder = await createProject();
     // The client does not wait between its attempts.
     const random = vi.spyOn(Math, "random").mockReturnValue(0);
     onTestFinished(() => random.mockRestore());
     const unreachable = { hub: { url: "http://127.0.0.1:1" }, stopped: neverStopped };
     expect(await runCommand(["deploy", "logs", "me/bot"], unreachable)).toMatchObject({ exitCode: 1, stdout: "" });
-    await writeFile(join(folder, "Dockerfile"), "FROM node");
-    const failed = await deploy("me/broken", "--folder", folder, "--yes", "--no-save-env");
-    expect(failed).toMatchObject({ exitCode: 1, stderr: expect.stringContaining("BUILD_ERROR") });
+    const client = new HubClient({ hubUrl: hub.url, token: "hf_local" });
+    const body = JSON.stringify({ name: "broken", organization: "me", type: "space", sdk: "docker" });
+    await client.fetch("/api/repos/create", { method: "POST", body });
+    const files = { Dockerfile: "FROM node" };
+    await client.repo({ type: "space", name: "me/broken" }).commit({ message: "Break it", files });
+    await hub.space("me/broken");
     expect(await deploy("logs", "me/broken")).toMatchObject({
       exitCode: 0,
       stderr: expect.stringContaining("--build"),
