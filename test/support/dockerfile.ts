@@ -2,6 +2,7 @@ import { chmod, chown, copyFile, cp, mkdir, mkdtemp, readFile, rm, stat, symlink
 import { tmpdir } from "node:os";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { runProgram, startProgram } from "./program.ts";
+import { root as checkout } from "./project-folder.ts";
 import { waitFor } from "./wait-for.ts";
 
 /** A built stage. Its file system is a folder, without isolation from this machine. */
@@ -45,6 +46,9 @@ const forms: Readonly<Record<string, RegExp>> = {
   HEALTHCHECK: /^(?:--[\w-]+=\w+ )*CMD (?<command>\[".+"\])$/,
   CMD: /^(?<command>\[".+"\])$/,
 };
+
+/** The checkout was installed with this command and the same lock file, which takes longer than all other steps. */
+const installCommand = "npm ci --ignore-scripts";
 
 /**
  * Parses a Dockerfile.
@@ -119,6 +123,10 @@ async function runSteps(context: string, folder: string): Promise<Stage> {
         break;
       }
       case "RUN": {
+        if (command === installCommand) {
+          await symlink(join(checkout, "node_modules"), join(workdir, "node_modules"));
+          break;
+        }
         const environment = { ...(await machineSettings()), ...stage.environment };
         const { code, output } = await runProgram(
           ["/bin/sh", "-c", command],
