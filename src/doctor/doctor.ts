@@ -97,7 +97,7 @@ export interface DoctorOptions extends WaitOptions {
 const checkResults = z.array(z.object({ check: z.string(), status: z.string(), message: z.string() }));
 
 /** What the checks share. Each fact is read once, and again after a repair, with new `Facts`. */
-export class Facts implements ServerFacts {
+class Facts implements ServerFacts {
   readonly target: DoctorOptions;
   readonly space: RemoteSpace | undefined;
   readonly description: () => Promise<ServerDescription>;
@@ -159,7 +159,7 @@ export class Facts implements ServerFacts {
 }
 
 /** The checks in their order. Each code belongs to one of them. */
-export const checks = {
+const checks = {
   hub: { title: "Hub", needs: [], run: async ({ account }) => `The token belongs to ${(await account()).name}.` },
   rights: { title: "Rights of the token", needs: ["hub"], run: checkRights },
   space: { title: "Visibility of the Space", needs: ["hub"], run: checkVisibility },

@@ -20,6 +20,7 @@ import { findDeployedSpace, RemoteSpace } from "../../src/deploy/remote-space.ts
 import { WebhooksServer } from "../../src/index.ts";
 import { Container } from "../../src/local-hub/spaces/container.ts";
 import { LocalHub } from "../../src/local-hub.ts";
+import { RemoteServer } from "../../src/receiver/checks/remote-server.ts";
 import { describeServerFile } from "../../src/server-file/server-process.ts";
 import { root } from "../support/project-folder.ts";
 import { createFolder } from "../support/temporary-folder.ts";
@@ -414,11 +415,18 @@ describe("A deployment", () => {
       return Response.json({});
     };
     const late = new HubClient({ hubUrl: hub.url, token: "hf_local", fetch: send });
-    const lines: string[] = [];
-    for await (const { step, status } of deploy(optionsFor(folder, { client: late }))) {
-      if (step === "build" && status === "done") setTimeout(() => restart?.(), 200);
-      lines.push(`${step} ${status}`);
-    }
+    const { probe } = RemoteServer.prototype;
+    const probes = vi.spyOn(RemoteServer.prototype, "probe").mockImplementation(async function (
+      this: RemoteServer,
+      endpoint,
+      secret,
+    ) {
+      const answer = await probe.call(this, endpoint, secret);
+      if (secret === "the-next-5ecret" && answer.code === "SECRET_INVALID") restart?.();
+      return answer;
+    });
+    onTestFinished(() => probes.mockRestore());
+    const lines = await run(deploy(optionsFor(folder, { client: late })));
     expect(lines).toContain("delivery done");
     expect((await hub.push(repo)).map(({ status }) => status)).toEqual([200]);
   });

@@ -81,7 +81,8 @@ describe("hub-webhooks init from the packed package", () => {
     expect(code, output).toBe(0);
   }
 
-  test("creates projects whose tests pass", async () => {
+  // Of eight projects.
+  test("creates projects whose tests pass", { timeout: 240_000 }, async () => {
     const names = [...templateNames, ...exampleNames];
     for (const name of names)
       expect((await readManifest(projectOf(name))).scripts).toMatchObject({ test: "vitest run" });
