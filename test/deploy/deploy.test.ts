@@ -522,9 +522,9 @@ test("A rotation after an interrupted one refuses no delivery, and ends with a n
   const interrupted = await readFile(join(folder, ".env"), "utf8");
   const statuses: (number | null)[] = [];
   for await (const _event of rotateSecret(optionsFor(folder))) {
-    if (statuses.length === 0) statuses.push(...(await hub.push(repo)).map(({ status }) => status));
+    statuses.push(...(await hub.push(repo)).map(({ status }) => status));
   }
-  expect(statuses).toEqual([200]);
+  expect(new Set(statuses)).toEqual(new Set([200]));
   expect(await readFile(join(folder, ".env"), "utf8")).not.toBe(interrupted);
 });
 
