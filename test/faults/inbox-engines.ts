@@ -4,15 +4,15 @@ import { beforeAll, onTestFinished } from "vitest";
 import { inboxFile } from "../inbox/inbox-file.ts";
 import { type PostgresServer, startPostgres } from "../support/postgres-server.ts";
 import { hasRedis, type RedisServer, startRedis } from "../support/redis-server.ts";
-import { startTcpProxy, type TcpProxy } from "../support/tcp-proxy.ts";
+import { startTcpProxy } from "../support/tcp-proxy.ts";
 
 /** An inbox engine to test. */
 export interface InboxEngine {
   name: string;
   /** Creates an empty store, which is deleted after the test, and returns its URL. */
   url: () => Promise<string>;
-  /** Stops a store from answering until the returned function is called. */
-  freeze: (url: string) => Promise<() => Promise<void>>;
+  /** Creates an empty store. `freeze` stops it from answering until the function that it returns is called. */
+  freezable: () => Promise<{ url: string; freeze: () => Promise<() => Promise<void>> }>;
   /** Ids of rows that this engine skips, with the reason. */
   unsupported: Readonly<Record<string, string>>;
 }
@@ -24,30 +24,32 @@ if (!withServers) console.log("Skipped the faults of PostgreSQL and Redis. Set S
 const machineClock = { I10: "BullMQ uses the system clock" };
 
 export const engines: readonly InboxEngine[] = [
-  { name: "sqlite", url: async () => `sqlite:${inboxFile()}`, freeze: lockFile, unsupported: {} },
+  { name: "sqlite", url: async () => `sqlite:${inboxFile()}`, freezable: lockableFile, unsupported: {} },
   ...(withServers ? [{ name: "postgres", ...onServer(startPostgres), unsupported: machineClock }] : []),
   ...(withServers && hasRedis ? [{ name: "redis", ...onServer(startRedis), unsupported: machineClock }] : []),
 ];
 
-/** Starts a database server behind a proxy that tests can freeze. Each store is a new database. */
-function onServer(start: () => Promise<PostgresServer | RedisServer>): Pick<InboxEngine, "url" | "freeze"> {
-  const proxies = new Map<string, TcpProxy>();
+/** Starts a database server. Each store is a new database. */
+function onServer(start: () => Promise<PostgresServer | RedisServer>): Pick<InboxEngine, "url" | "freezable"> {
   let server: PostgresServer | RedisServer | undefined;
   beforeAll(async () => {
     server = await start();
     return () => server?.[Symbol.asyncDispose]();
   }, 60_000);
+  const started = () => {
+    if (!server) throw new Error("The server is not started before the first test.");
+    return server;
+  };
   return {
-    async url() {
-      if (!server) throw new Error("The server is not started before the first test.");
-      const proxy = await startTcpProxy(server.port);
-      const url = proxy.urlOf(await server.emptyDatabase());
-      proxies.set(url, proxy);
-      return url;
-    },
-    async freeze(url) {
-      proxies.get(url)?.freeze();
-      return async () => proxies.get(url)?.thaw();
+    url: () => started().emptyDatabase(),
+    // Only here, because a proxy forwards in the process of the tests, which takes as long as the work of a receiver.
+    async freezable() {
+      const proxy = await startTcpProxy(started().port);
+      const freeze = async () => {
+        proxy.freeze();
+        return async () => proxy.thaw();
+      };
+      return { url: proxy.urlOf(await started().emptyDatabase()), freeze };
     },
   };
 }
@@ -61,8 +63,12 @@ const locking = `
   process.stdin.resume().on("end", () => process.exit());
 `;
 
-async function lockFile(url: string): Promise<() => Promise<void>> {
-  const file = url.replace(/^sqlite:/, "");
+async function lockableFile() {
+  const file = inboxFile();
+  return { url: `sqlite:${file}`, freeze: () => lockFile(file) };
+}
+
+async function lockFile(file: string): Promise<() => Promise<void>> {
   const child: ChildProcess = spawn(process.execPath, ["--input-type=module", "--eval", locking, file]);
   const closed = once(child, "close");
   const release = async () => {

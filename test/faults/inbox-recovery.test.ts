@@ -22,14 +22,15 @@ describe.each(engines)("Receivers on an inbox in $name", ({ name, url: createUrl
     if (reason !== undefined) skipFault(`${row} ${name}`, reason);
   }
 
-  test.each([1, 2])(
+  // `inbox-servers.test.ts` has a stricter test of two receivers on the other engines.
+  test.each(name === "sqlite" ? [1, 2] : [1])(
     "I13: store the success of a handler that blocks for longer than a lease: %i",
     slowTest,
     async (n) => {
       skipIfUnsupported("I13");
       const url = await createUrl();
       const ledger = new Ledger(url);
-      const start = () => startInboxReceiver({ url, ledger, LEASE_MS, BLOCKED_MS: 3 * LEASE_MS });
+      const start = () => startInboxReceiver({ url, ledger, LEASE_MS, BLOCKED_MS: 2 * LEASE_MS });
       const [receiver] = await Promise.all(Array.from({ length: n }, start));
       const sent = { id: "blocks", endpoint: "blocking" };
       await receiver?.deliver(sent);

@@ -28,9 +28,11 @@ server.webhook("blocking", { background: true, timeout: "10m" }, (_payload, { de
 });
 
 let fails = true;
-server.webhook("failing", { background: true, attempts: 1, concurrency: 50, retention: "1ms" }, () => {
+server.webhook("failing", { background: true, attempts: 1, concurrency: 1 }, () => {
   if (fails) throw new Error("It fails.");
 });
+
+server.webhook("brief", { background: true, retention: "1ms" }, () => {});
 
 for (let index = 0; index < Number(ENDPOINTS); index += 1) {
   server.webhook(`numbered-${index}`, { background: true }, (_payload, { log }) => {
@@ -54,6 +56,7 @@ server.app.post("/control/replay-dead", async (context) => {
   return context.json(await measure(() => server.inbox.replayDead("failing")));
 });
 
+server.app.post("/control/counts", async (context) => context.json(await server.inbox.counts()));
 server.app.post("/control/prune", async (context) => context.json(await measure(() => server.inbox.prune())));
 
 await server.launch();

@@ -11,7 +11,7 @@ countRows("inbox");
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 
-describe.each(engines)("An inbox in $name", ({ name, url: createUrl, freeze, unsupported }) => {
+describe.each(engines)("An inbox in $name", ({ name, url: createUrl, freezable, unsupported }) => {
   function skipIfUnsupported(row: string): void {
     const reason = unsupported[row];
     if (reason !== undefined) skipFault(`${row} ${name}`, reason);
@@ -21,10 +21,10 @@ describe.each(engines)("An inbox in $name", ({ name, url: createUrl, freeze, uns
     timeout: 120_000,
   }, async () => {
     skipIfUnsupported("I4");
-    const url = await createUrl();
+    const { url, freeze } = await freezable();
     const receiver = await startInboxReceiver({ url });
     await receiver.stillWorks();
-    const thaw = await freeze(url);
+    const thaw = await freeze();
     const answers: RawAnswer[] = [];
     // The first response can be slow on a busy machine.
     await waitFor(

@@ -86,10 +86,10 @@ export const rows = [
   { id: "B6", file: "bucket", what: "a start without a usable bucket is answered 503, and recovered from" },
   { id: "B7", file: "bucket", what: "a handler that blocks the event loop beyond the lease keeps the inbox" },
   { id: "B8", file: "bucket", what: "a record whose answer is lost and that is read back short is stored once" },
-  { id: "B9", file: "bucket-kills", what: "kills, pauses, wipes and races on a faulty bucket lose nothing" },
+  { id: "B9", file: "bucket-load", what: "kills, pauses, wipes and races on a faulty bucket lose nothing" },
   {
     id: "B10",
-    file: "bucket",
+    file: "bucket-load",
     what: "every fault of the bucket during load is answered 202 or 503, and recovered from",
   },
   { id: "I1", file: "inbox-crash", what: "10 kills around the write lose nothing, and each 202 follows a sync" },

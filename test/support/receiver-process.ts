@@ -18,6 +18,9 @@ export class ReceiverProcess {
   readonly exited: Promise<Exit>;
   readonly #child: ChildProcess;
   #output = "";
+  /** The number of characters of the output that are in `#lines`. */
+  #parsed = 0;
+  readonly #lines: LogLine[] = [];
   #errorOutput = "";
   #hasExited = false;
   #changed = Promise.withResolvers<void>();
@@ -43,9 +46,13 @@ export class ReceiverProcess {
   }
 
   /** The lines logged so far. */
-  get lines(): LogLine[] {
-    const whole = this.#output.slice(0, this.#output.lastIndexOf("\n") + 1);
-    return whole.split("\n").filter(Boolean).map(parseLine);
+  get lines(): readonly LogLine[] {
+    const end = this.#output.lastIndexOf("\n") + 1;
+    for (const text of this.#output.slice(this.#parsed, end).split("\n")) {
+      if (text !== "") this.#lines.push(parseLine(text));
+    }
+    this.#parsed = end;
+    return this.#lines;
   }
 
   /** The text written to standard error. A healthy process writes nothing. */

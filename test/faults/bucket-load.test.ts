@@ -7,12 +7,13 @@ import { webhookPayload } from "../../src/testing.ts";
 import { denied, FaultyS3, full, type S3Fault, slowDown, storedAlthough500 } from "../support/faulty-s3.ts";
 import { addressOf, type ReceiverProcess, startReceiverProcess } from "../support/receiver-process.ts";
 import { SeededRandom } from "../support/seeded-random.ts";
+import { waitFor } from "../support/wait-for.ts";
 import { Ledger } from "./inbox-ledger.ts";
-import { inboxEnvironment, inboxScript } from "./inbox-receiver.ts";
+import { inboxEnvironment, inboxScript, startInboxReceiver } from "./inbox-receiver.ts";
 import { secret } from "./receiver.ts";
 import { countRows } from "./rows.ts";
 
-countRows("bucket-kills");
+countRows("bucket-load");
 
 /** The number of killed receivers. Each takes about two seconds. `npm run kills` sets KILLS. */
 const kills = Number(process.env.KILLS ?? 6);
@@ -444,4 +445,58 @@ test(`B9: lose nothing and run nothing twice when receivers on a faulty bucket a
   await ledger.account("B9", "Bucket", { queued: 0, dead: 0 });
   expect(run.findings).toEqual([]);
   expect(repeated).toEqual([]);
+});
+
+const isRecord = { operations: ["PUT"], keys: "/log/" } as const;
+const someWrites = { ...isRecord, chance: 0.4 };
+
+test.each<{ name: string; faults: S3Fault[]; isRefusing: boolean }>([
+  { name: "a latency with a long tail", faults: [{ kind: "latency", ms: 5, maxMs: 2_000 }], isRefusing: false },
+  { name: "SlowDown", faults: [{ ...slowDown, retryAfterSeconds: 1, ...isRecord, chance: 0.2 }], isRefusing: false },
+  { name: "lost answers", faults: [{ kind: "lost answer", ...someWrites }], isRefusing: false },
+  { name: "errors of stored records", faults: [{ ...storedAlthough500, ...someWrites }], isRefusing: false },
+  { name: "late writes", faults: [{ kind: "late", maxMs: 3_000, ...someWrites }], isRefusing: false },
+  { name: "false 412", faults: [{ kind: "false 412", ...someWrites }], isRefusing: false },
+  { name: "redirected reads", faults: [{ kind: "redirect" }], isRefusing: false },
+  { name: "a full bucket", faults: [full], isRefusing: true },
+  { name: "a revoked access key", faults: [denied], isRefusing: true },
+])("B10: are available again after $name during load", { timeout: 90_000 }, async ({ name, faults, isRefusing }) => {
+  await using s3 = await FaultyS3.start();
+  // The ledger reads the bucket in this process.
+  const variables = s3.variables();
+  Object.assign(process.env, variables);
+  const ledger = new Ledger(variables.INBOX_URL ?? "");
+  // With less than the default of 20 s, a few failures in a row would be answered 503 too.
+  const receiver = await startInboxReceiver({
+    ...variables,
+    ...{ url: variables.INBOX_URL ?? "", ledger, SPACE_ID: "me/receiver", SNAPSHOT_RECORDS: 20 },
+    ...(isRefusing && { MAX_WAIT_MS: 5_000 }),
+  });
+  await receiver.stillWorks();
+  s3.faults = faults;
+  const statuses = new Map<number, number>();
+  let longestMs = 0;
+  const until = performance.now() + 1_500;
+  await Promise.all(
+    Array.from({ length: 8 }, async () => {
+      while (performance.now() < until) {
+        const startedAt = performance.now();
+        const { status } = await receiver.deliver();
+        longestMs = Math.max(longestMs, performance.now() - startedAt);
+        statuses.set(status, (statuses.get(status) ?? 0) + 1);
+        if (status !== 202) await wait(20);
+      }
+    }),
+  );
+  s3.faults = [];
+  await waitFor(async () => expect((await receiver.deliver()).status).toBe(202));
+  await receiver.stillWorks();
+  const account = await ledger.account("B10", "Bucket", { queued: 0, dead: 0 });
+  console.log(
+    `B10 Bucket, ${name}: ${JSON.stringify(Object.fromEntries(statuses))}, longest answer ${Math.round(longestMs)} ms, ${account.lost} lost`,
+  );
+  expect([...statuses.keys()].filter((status) => status !== 202 && status !== 503)).toEqual([]);
+  expect(statuses.has(503)).toBe(isRefusing);
+  // A receiver with the limits above waits up to 5 s, others up to 20 s. The Hub waits 30 s.
+  expect(longestMs).toBeLessThan(isRefusing ? 10_000 : 30_000);
 });
