@@ -51,7 +51,8 @@ export default defineConfig({
     // Node runs the built files without transformation.
     server: { deps: { external: [/\/dist\/.*\.js$/] } },
     dangerouslyIgnoreUnhandledErrors: false,
-    maxWorkers: availableParallelism() + 1,
+    // Most tests wait for a process, a lease, or a timeout.
+    maxWorkers: availableParallelism() + 2,
     sequence: { sequencer: LongestFirst },
     // A busy machine needs three times as long as an idle one.
     testTimeout: 60_000,
