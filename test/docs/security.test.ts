@@ -12,9 +12,9 @@ const guarantees: Readonly<Record<string, string>> = {
   "The secret is compared in constant time; after 100 wrong secrets within a minute, wrong secrets get 429, and the valid secret still works":
     "S2, S6 in `test/faults/secret.test.ts`",
   "No log line, page, error response, or stored error of the server contains its secret or token of 8 or more characters, even if a handler throws it":
-    "S5 in `test/faults/secret.test.ts`; S8, S10 in `test/faults/secret-kept.test.ts`; `test/hub/secrecy.test.ts`; `test/local-hub/delivery/attempts.test.ts`",
+    "S5, S8, S10 in `test/faults/secret.test.ts`; `test/hub/secrecy.test.ts`; `test/local-hub/delivery/attempts.test.ts`",
   "A body is never decompressed, never larger than `bodyLimit`, never deeper than 100 levels":
-    "P2, P3, P4 in `test/faults/body.test.ts`",
+    "P2, P3, P4 in `test/faults/payload.test.ts`",
   "`__proto__` in a payload changes no prototype": "P6 in `test/faults/payload.test.ts`",
   "The server rejects ambiguous requests and closes slow connections":
     "H2, H6, H19 in `test/faults/http.test.ts`; H13 in `test/faults/protocol.test.ts`",
@@ -24,7 +24,7 @@ const guarantees: Readonly<Record<string, string>> = {
   "One client cannot block the process: connections, pipelined requests, and unread responses are limited, and a delivery on a new connection is accepted beside any number of idle ones":
     "H21 in `test/faults/http.test.ts`; H12 in `test/faults/protocol.test.ts`; `test/http-server/connection.test.ts`",
   "A page on another site cannot post to an endpoint or replay a delivery":
-    "S7 in `test/faults/other-site.test.ts`; U3 in `test/faults/pages.test.ts`",
+    "S7 in `test/faults/secret.test.ts`; U3 in `test/faults/pages.test.ts`",
   "All pages and the console escape text from payloads and run no inline scripts": "U1 in `test/faults/pages.test.ts`",
   "Terminals, pages, and the log show no control characters or bidirectional overrides":
     "`test/core/text.test.ts`; `test/receiver/node/node-logger.test.ts`",
