@@ -47,8 +47,9 @@ export default defineConfig({
   test: {
     // An error that nobody handles fails the run: that is what it would do to a receiver.
     dangerouslyIgnoreUnhandledErrors: false,
-    // Tests also wait for sockets. More workers take more CPU time for their imports than the tests leave, and slow tests time out.
-    maxWorkers: availableParallelism() + 1,
+    // Tests also wait for sockets, and slow tests also for processes. More workers take more CPU time for their imports than the tests
+    // leave, and tests time out.
+    maxWorkers: availableParallelism() + (withSlow ? 2 : 1),
     testTimeout: withSlow ? 60_000 : 20_000,
     // `.ci/run` runs them. Each starts a dozen processes, waits, or is large.
     tags: [{ name: "slow", skip: !withSlow }],
