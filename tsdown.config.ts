@@ -100,6 +100,19 @@ export default defineConfig({
           name: "platform.node",
           test: /src\/receiver\/(?:platform\.node|history|console\/receiver-console)\.ts$/,
         },
+        // Modules that run together are one file to load instead of several.
+        { name: "deploy", test: /src\/deploy\/[\w-]+\.ts$/ },
+        { name: "inbox", test: /src\/inbox\/(?:errors|filter|inbox|records)\.ts$/ },
+        { name: "server-file", test: /src\/server-file\/(?!server-process-child)[\w-]+\.ts$/ },
+        {
+          name: "trigger",
+          test: /src\/cli\/commands\/trigger\/(?:event|local-hub-sender|run-trigger|url-sender)\.ts$/,
+        },
+        { name: "registration", test: /src\/registration\/(?:report|temporary)\.ts$/ },
+        {
+          name: "write-repository",
+          test: /src\/hub\/repositories\/(?:create-commit|file-content|upload-files|write-discussions)\.ts$/,
+        },
       ],
     },
     chunkFileNames: ({ name }) => (replacedChunks.includes(name) ? "[name].js" : "[name]-[hash].js"),

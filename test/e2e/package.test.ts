@@ -25,6 +25,14 @@ describe("The packed package, installed in an empty folder", () => {
   }, installTimeout);
   afterAll(() => rm(folder, { recursive: true, force: true }));
 
+  test("has at most 250 files, and installs at most 25 packages", async () => {
+    const modules = join(folder, "node_modules");
+    const files = await readdir(join(modules, "hub-webhooks"), { recursive: true, withFileTypes: true });
+    expect(files.filter((file) => file.isFile()).length).toBeLessThanOrEqual(250);
+    const { packages } = JSON.parse(await readFile(join(modules, ".package-lock.json"), "utf8"));
+    expect(Object.keys(packages).length).toBeLessThanOrEqual(25);
+  });
+
   test("has types that every example compiles with", async () => {
     const settings = {
       compilerOptions: {
