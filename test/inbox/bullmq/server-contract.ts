@@ -443,7 +443,8 @@ export function describeServer({ engine, getServer, openQueue, empty, orphanLeas
     const isRenewed = await waitFor(async () => {
       const now = await leaseEnd(store);
       if (now === undefined) return false;
-      expect(Math.abs(now - (before ?? 0))).toBeGreaterThan(100);
+      // A renewal changes it by a second. On a busy machine, two readings of the same lease can differ by some 100 ms.
+      expect(Math.abs(now - (before ?? 0))).toBeGreaterThan(700);
       return true;
     });
     expect(isRenewed).toBe(true);
