@@ -311,9 +311,9 @@ export class DeliveryTable {
     return isReplayed ? { status: "queued", dueAt: now, counts: isUncounted === 0 } : next;
   }
 
-  /** Returns when the next delivery of an endpoint that is not a suspect is due. */
-  nextDueAt(endpoint: string): number | undefined {
-    const dueAt = this.statements.nextDue().get(endpoint)?.due_at;
+  /** Returns when the next delivery of an endpoint that is not a suspect is due, of those that are due after a time. */
+  nextDueAt(endpoint: string, { after = -1 }: { after?: number } = {}): number | undefined {
+    const dueAt = this.statements.nextDue().get(endpoint, after)?.due_at;
     return typeof dueAt === "number" ? dueAt : undefined;
   }
 

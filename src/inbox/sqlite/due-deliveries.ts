@@ -89,9 +89,11 @@ export class DueDeliveries {
     const now = this.#context.now();
     for (const [endpoint, worker] of this.#workers) {
       const dueAt = this.#read(endpoint, () => committed.nextDueAt(endpoint));
+      const isDue = dueAt !== undefined && dueAt <= now;
       // A worker whose last claim failed claims again even if no delivery is due, to check whether claims succeed again.
-      if (worker.failingMs > 0 || (dueAt !== undefined && dueAt <= now)) worker.wake();
-      else if (dueAt !== undefined) this.wakeBy(dueAt);
+      if (isDue || worker.failingMs > 0) worker.wake();
+      const nextDueAt = isDue ? this.#read(endpoint, () => committed.nextDueAt(endpoint, { after: now })) : dueAt;
+      if (nextDueAt !== undefined) this.wakeBy(nextDueAt);
     }
   }
 

@@ -102,7 +102,8 @@ export function createStatements(database: DatabaseSync) {
        ORDER BY due_at, sequence LIMIT ?3 + 0`,
     ),
     nextDue: sql(
-      `SELECT min(due_at) AS due_at FROM deliveries WHERE status = 'queued' AND crashes = 0 AND endpoint = ?1 AND ${notPaused}`,
+      `SELECT min(due_at) AS due_at FROM deliveries
+       WHERE status = 'queued' AND crashes = 0 AND endpoint = ?1 AND due_at > ?2 AND ${notPaused}`,
     ),
     suspects: sql(
       `SELECT sequence, due_at FROM deliveries WHERE status = 'queued' AND crashes > 0 AND endpoint = ?1 AND ${notPaused}

@@ -420,6 +420,15 @@ describe("Without waiting for the next poll,", () => {
     await waitForStatus(inbox, "b", "succeeded");
   });
 
+  test("a retry runs that is due shortly after another one of its endpoint", async () => {
+    const { inbox } = openInbox({ pollMs });
+    work(inbox, ({ id, attempt }) =>
+      attempt > 1 ? succeeded : failed({ retryAt: new Date(Date.now() + (id === "a" ? 200 : 600)) }),
+    );
+    await Promise.all([inbox.accept(incoming("a")), inbox.accept(incoming("b"))]);
+    await waitForStatus(inbox, "b", "succeeded");
+  });
+
   test.each<[string, (inbox: Inbox) => Promise<unknown>]>([
     ["a replayed delivery", (inbox) => inbox.replay({ id: "a", endpoint: "retrain" })],
     ["all replayed deliveries", (inbox) => inbox.replayDead("retrain")],

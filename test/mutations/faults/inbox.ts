@@ -286,6 +286,13 @@ export const faults: readonly Fault[] = [
     tests: ["test/inbox/bullmq/redis.test.ts"],
   },
   {
+    name: "SQLite: a retry waits for the next poll if another one of its endpoint is due shortly before",
+    file: "src/inbox/sqlite/due-deliveries.ts",
+    find: "const nextDueAt = isDue ? this.#read(endpoint, () => committed.nextDueAt(endpoint, { after: now })) : dueAt;",
+    replace: "const nextDueAt = dueAt;",
+    tests: ["test/inbox/sqlite/sqlite-inbox.test.ts"],
+  },
+  {
     name: "Redis: a lease is not renewed for an hour after the clock was set back by an hour",
     file: "src/inbox/bullmq/queue-worker.ts",
     find: "    if (held.size === 0) return;\n",
