@@ -676,6 +676,7 @@ describe("Answers of the Hub in the middle of a deployment", () => {
     ["preupload", "503", "run the command again"],
     ["commit", "402", "This needs PRO"],
     ["runtime", "503", "within 20 minutes"],
+    ["runtime", "401", "was revoked"],
     [
       "runtime",
       "building",

@@ -221,6 +221,9 @@ describe("With a local Hub,", () => {
       await page.getByRole("button", { name: "Show the error" }).waitFor();
       await expectUsable(page, { overlapped });
     }
+    // The other tests share the session.
+    await session.write(working);
+    for (const page of pages) await page.getByRole("button", { name: "Show the error" }).waitFor({ state: "detached" });
   });
 });
 

@@ -29,7 +29,7 @@ export const engines: readonly InboxEngine[] = [
   ...(withServers && hasRedis ? [{ name: "redis", ...onServer(startRedis), unsupported: machineClock }] : []),
 ];
 
-/** Starts a database server. Each store is a new database. */
+/** Starts a database server. Each store is an empty database. */
 function onServer(start: () => Promise<PostgresServer | RedisServer>): Pick<InboxEngine, "url" | "freezable"> {
   let server: PostgresServer | RedisServer | undefined;
   beforeAll(async () => {

@@ -264,6 +264,7 @@ test("A truncated body is answered with 400, and the handler is not run", async 
 
 test.each([
   ["the secret is missing", "POST", "/webhooks/json", json, 401],
+  ["the secret is missing, for an endpoint that takes any body", "POST", "/webhooks/any", {}, 401],
   ["the secret is wrong", "POST", "/webhooks/json", { ...json, "x-webhook-secret": "other" }, 403],
   ["the endpoint is unknown", "POST", "/webhooks/none", json, 404],
   ["the method is wrong", "PUT", "/webhooks/json", json, 405],
@@ -300,6 +301,12 @@ describe("The option bodyLimit", () => {
       server.fetch(streamedRequest("/webhooks/any", { "content-length": String(claimed) }, streamed([encode("{}")])));
     expect((await post(length)).status).toBe(200);
     expect((await post(length + 1)).status).toBe(413);
+  });
+
+  test("may be one byte", async () => {
+    const { server } = createEcho({ bodyLimit: 1 });
+    const post = (text: string) => server.fetch(streamedRequest("/webhooks/any", {}, streamed([encode(text)])));
+    expect([(await post("1")).status, (await post("12")).status]).toEqual([200, 413]);
   });
 
   test.each([0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY])("may not be %d", (bodyLimit) => {

@@ -71,7 +71,8 @@ export function describeRecordedData(engine: Engine): void {
       await first.inbox.accept({ ...incoming("c"), replayOf: "\u0000 \ud800" });
       await first.inbox.close(0);
       const { inbox } = await openInbox(engine, { store: first.store });
-      expect(await inbox.get(key)).toMatchObject({ headers, replayOf: "original" });
+      const stored = await inbox.get(key);
+      expect([stored?.headers, stored?.replayOf]).toEqual([headers, "original"]);
       const plain = await inbox.get({ ...key, id: "b" });
       for (const property of ["headers", "replayOf"]) expect(plain).not.toHaveProperty(property);
       const { deliveries } = await inbox.list();

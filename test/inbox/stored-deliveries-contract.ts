@@ -67,7 +67,8 @@ function describeReplaying(engine: Engine): void {
       const again = { ...incoming("a", { body: "again" }), headers: { "x-again": "2" } };
       expect(await inbox.accept(again)).toEqual({ duplicate: false });
       const stored = await waitForStatus(inbox, "a", "succeeded");
-      expect(stored).toMatchObject({ headers: again.headers, attempts: Array(6).fill({}) });
+      expect(stored?.attempts).toHaveLength(6);
+      expect(stored?.headers).toEqual(again.headers);
       expect(runs.map(({ body }) => body)).toEqual([...Array(3).fill('{"id":"a"}'), ...Array(3).fill("again")]);
     });
 

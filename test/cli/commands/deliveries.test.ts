@@ -164,6 +164,17 @@ describe("hub-webhooks deliveries show", () => {
     expect(body).toBe('{\n  "id": "bad"\n}\n');
   });
 
+  test("prints tab-separated values when its output is piped", async () => {
+    const [delivery, attempts = "", body] = (await runOn("show bad")).stdout.split("\n\n");
+    expect(delivery).toBe(
+      `id\tendpoint\tstatus\treceivedAt\tdueAt\tfinishedAt\tattempts\torigin\nbad\tretrain\tdead\t${hour}\t\t${hour}\t2\twebhook`,
+    );
+    const [heading, , second] = attempts.split("\n");
+    expect(heading).toBe("attempt\tstartedAt\tdurationMs\toutcome\tcode\terror");
+    expect(second).toMatch(/^2\t\S+\t\d+\tfailed\tHANDLER_FAILED\tThe trainer is gone\.$/);
+    expect(body).toBe('{\n  "id": "bad"\n}\n');
+  });
+
   test("shows when the next attempt is due", async () => {
     const { stdout } = await runOn("show new", { isTerminal: true });
     expect(stdout).toMatch(new RegExp(`^Next attempt {2}${hour}$`, "m"));

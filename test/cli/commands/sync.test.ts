@@ -363,6 +363,18 @@ describe("hub-webhooks sync on a terminal", () => {
     expect(await project.testHub.webhooks()).toEqual([]);
   });
 
+  test("keeps webhooks of removed endpoints after no", async () => {
+    const project = await openProject();
+    await project.sync("");
+    project.write({});
+    const before = await project.testHub.webhooks();
+    const words = `sync ${project.file} --public-url ${publicUrl} --state ${project.state} --prune`;
+    const prompts = [["Permanently delete webhook", "n"]] as const;
+    const { exitCode, stderr } = await runWithPrompts(words, prompts, { hub: project.testHub.hub });
+    expect({ exitCode, stderr }).toEqual({ exitCode: 1, stderr: expect.stringContaining("Nothing was changed.") });
+    expect(await project.testHub.webhooks()).toEqual(before);
+  });
+
   test.each([
     ["y", 0],
     ["n", 1],

@@ -20,7 +20,7 @@ function storeOf(name: string): MemoryObjectStore {
 
 describeInboxContract({
   name: "Bucket",
-  emptyStore: () => `bucket ${stores.size}`,
+  emptyStore: () => `bucket ${crypto.randomUUID()}`,
   open: ({ store, leaseMs: _unused, ...options }) => {
     const owner = { spaceId: "acme/receiver", takeOver: false };
     return openBucketInbox({ store: storeOf(store), ...owner, now: Date.now, pollMs: 20, ...options });

@@ -226,6 +226,35 @@ describe("A receiver on a PostgreSQL with few connections", { tags: "slow" }, ()
     expect(await pool.query("SELECT 1 AS one")).toMatchObject({ rows: [{ one: 1 }] });
   });
 
+  test("uses its open connections if another one is rejected, and opens more after 5 s", async () => {
+    const address = await server.emptyDatabase({ isNew: true });
+    const owner = new Client({ connectionString: address });
+    await owner.connect();
+    onTestFinished(() => owner.end());
+    await owner.query("CREATE ROLE limited LOGIN PASSWORD 'password' CONNECTION LIMIT 1");
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const connectionString = Object.assign(new URL(address), { username: "limited" }).href;
+    const errors: Error[] = [];
+    const pool = new PostgresPool(new Pool({ connectionString, max: 10 }), (error) => errors.push(error));
+    onTestFinished(() => pool.end());
+    const readPid = () => pool.query<{ pid: number }>("SELECT pg_backend_pid() AS pid");
+    /** Returns the number of connections that two concurrent queries use. */
+    const countUsed = async () => {
+      const results = await Promise.all([readPid(), readPid()]);
+      return new Set(results.map(({ rows }) => rows[0]?.pid)).size;
+    };
+    await readPid();
+    expect(await countUsed()).toBe(1);
+    expect(errors).toMatchObject([{ code: "ECONNREFUSED" }]);
+    await owner.query("ALTER ROLE limited CONNECTION LIMIT -1");
+    vi.advanceTimersByTime(4_999);
+    expect(await countUsed()).toBe(1);
+    vi.advanceTimersByTime(1);
+    expect(await countUsed()).toBe(2);
+    expect(errors).toHaveLength(1);
+  });
+
   test("is notified of deliveries again after the listening connection was lost", { timeout: 60_000 }, async () => {
     const url = await server.emptyDatabase({ isNew: true });
     const { inbox } = await open(url);
@@ -260,11 +289,14 @@ describe("A receiver on a PostgreSQL with few connections", { tags: "slow" }, ()
     });
   });
 
-  test("cannot start if the start times out, with a hint how many connections it needs", async () => {
+  test.each([
+    ["the whole start", 200],
+    ["a connection", 60_000],
+  ])("cannot start if %s times out, with a hint how many connections it needs", async (_what, startMs) => {
     const proxy = await startTcpProxy(server.port);
     const url = proxy.urlOf(await server.emptyDatabase({ isNew: true }));
     proxy.freeze();
-    await expect(open(url, { startMs: 200 })).rejects.toMatchObject({
+    await expect(open(url, { startMs })).rejects.toMatchObject({
       code: "INBOX_UNUSABLE",
       message: expect.stringMatching(/up to 10.*at least 2.*max_connections/),
     });

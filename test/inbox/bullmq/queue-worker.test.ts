@@ -216,6 +216,18 @@ describe.skipIf(!hasRedis)("The worker of an endpoint", () => {
     other?.leave();
   });
 
+  test("clears its timer if the handlers finish before the timeout", async () => {
+    const { start } = await startWorker();
+    const worker = start();
+    const clear = vi.spyOn(globalThis, "clearTimeout");
+    const set = vi.spyOn(globalThis, "setTimeout");
+    onTestFinished(() => void vi.restoreAllMocks());
+    await worker.close(60_000);
+    const graceTimer = set.mock.results[set.mock.calls.findIndex(([, ms]) => ms === 60_000)]?.value;
+    expect(graceTimer).toBeDefined();
+    expect(clear).toHaveBeenCalledWith(graceTimer);
+  });
+
   test("counts the fourth crash of a delivery while others were running", async () => {
     const { start, addCrashed, runs, queue, client, logger } = await startWorker({ attempts: 1 });
     const job = await addCrashed({ crashes: 3, counts: false });

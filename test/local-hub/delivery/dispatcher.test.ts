@@ -237,16 +237,23 @@ describe("While an attempt is in progress,", () => {
 });
 
 describe("A delivery that waits for its next attempt", () => {
-  test.each(["reset", "close"] as const)("leaves no timer after a %s", async (how) => {
+  test.each<[string, (local: TestHub, id: string) => unknown]>([
+    ["disabling its webhook", (local, id) => local.setState(id, "disable")],
+    ["deleting its webhook", (local, id) => local.delete(id)],
+    ["a reset", (local) => local.hub.reset()],
+    ["a close", (local) => local.hub.close()],
+  ])("leaves no timer after %s, and waiting callers get its last result", async (_what, end) => {
     const { hub: local, id } = await openWebhook([500], { backoff: "1h", now: () => 0 });
     const timers = watchTimers();
     const waiting = local.hub.push(data);
     await waitFor(() => expect(local.hub.deliveries(id)).toHaveLength(1));
+    const [entry] = local.hub.deliveries(id);
     expect(timers.of(3_600_000)).toMatchObject([{ cleared: 0 }]);
-    await local.hub[how]();
+    await end(local, id);
+    expect(timers.of(3_600_000)).toMatchObject([{ cleared: 1 }]);
+    expect(await waiting).toMatchObject([{ webhookId: id, logId: entry?.logId, status: 500 }]);
     await local.hub.close();
     expect(timers.of(3_600_000)).toMatchObject([{ cleared: 1 }]);
-    expect(await waiting).toMatchObject([{ status: 500 }]);
   });
 });
 

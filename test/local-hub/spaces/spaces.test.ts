@@ -299,6 +299,7 @@ describe("A Docker Space that runs", { tags: "slow" }, () => {
   });
 
   test("that is private answers only its members, not the deliveries of the Hub", async () => {
+    onTestFinished(async () => void (await call(`PUT /api/spaces/${name}/settings`, { private: false })));
     await call(`PUT /api/spaces/${name}/settings`, { private: true });
     expect(await visit()).toMatchObject({ status: 404 });
     expect(await visit("/", { headers: { authorization: "Bearer hf_local" } })).toMatchObject({ version: "1" });

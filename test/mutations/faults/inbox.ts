@@ -289,7 +289,7 @@ export const faults: readonly Fault[] = [
     name: "SQLite: a retry waits for the next poll if another one of its endpoint is due shortly before",
     file: "src/inbox/sqlite/due-deliveries.ts",
     find: "const nextDueAt = isDue ? this.#read(endpoint, () => committed.nextDueAt(endpoint, { after: now })) : dueAt;",
-    replace: "const nextDueAt = dueAt;",
+    replace: "const nextDueAt = isDue ? undefined : dueAt;",
     tests: ["test/inbox/sqlite/sqlite-inbox.test.ts"],
   },
   {

@@ -183,6 +183,16 @@ describe("A background endpoint", () => {
     );
   });
 
+  test("limits the wait before a retry with limitRetryWaits()", async () => {
+    const { server } = openServer();
+    server.webhook("retrain", { background: true, backoff: ["1h"] }, (_payload, { delivery }) => {
+      if (delivery.attempt === 1) throw new Error("not yet");
+    });
+    server[serverControl].limitRetryWaits(1);
+    await server.fetch(deliveryRequest({ endpoint: "retrain", payload, secret }));
+    expect((await reached(server, "succeeded"))?.attempts).toHaveLength(2);
+  });
+
   test.each([503, 404, 302])("retries after the handler returns status %s", async (status) => {
     const { server } = openServer();
     server.webhook("retrain", { background: true, attempts: 1 }, () => new Response("busy", { status }));

@@ -172,6 +172,9 @@ describe("webhook as a decorator", () => {
     expect(await answerOf(server, "on_change")).toBe("hello acme/data");
     // The method itself is not changed.
     expect(bot.on_change).toBe(Bot.prototype.on_change);
+    // Another instance would receive no deliveries.
+    expect(() => new Bot("again")).toThrow(errorOf("ENDPOINT_EXISTS"));
+    expect(await answerOf(server, "on_change")).toBe("hello acme/data");
   });
 
   test("registers a static method with its class, with `this` bound to the class", async () => {

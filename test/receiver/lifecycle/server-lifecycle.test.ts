@@ -165,7 +165,10 @@ test("A launch after an inbox could not be closed opens an inbox again", async (
   server.webhook("retrain", { background: true }, () => {});
   await server.launch(local);
   const { close } = SqliteInbox.prototype;
-  vi.spyOn(SqliteInbox.prototype, "close").mockImplementationOnce(async function (this: SqliteInbox, graceMs) {
+  const closes = vi.spyOn(SqliteInbox.prototype, "close");
+  // Otherwise, it is also a spy in the tests that run later.
+  onTestFinished(() => closes.mockRestore());
+  closes.mockImplementationOnce(async function (this: SqliteInbox, graceMs) {
     await close.call(this, graceMs);
     throw new Error("The disk was removed.");
   });

@@ -225,7 +225,10 @@ describe("A server that cannot listen", () => {
     await using taken = await takePort();
     const { server } = createReceiver();
     await Promise.all([
-      expect(server.launch({ port: taken.port, host: "127.0.0.1" })).rejects.toMatchObject({ code: "PORT_IN_USE" }),
+      expect(server.launch({ port: taken.port, host: "127.0.0.1" })).rejects.toMatchObject({
+        code: "PORT_IN_USE",
+        cause: expect.objectContaining({ code: "EADDRINUSE" }),
+      }),
       expect(server.close()).resolves.toBeUndefined(),
     ]);
   });

@@ -119,6 +119,15 @@ describe.each(Object.entries(mounts))("Mounted by %s", (_name, { prefix, options
     expect([response.status, await response.json()]).toEqual([200, { length }]);
   });
 
+  test("a delivery with a wrong secret or too large a body is refused, as without a mount", async () => {
+    const send = await open(createReceiver({ ...options, bodyLimit: 100 }).server);
+    const url = `http://localhost${prefix}/webhooks/acme/echo`;
+    const guessed = await send(url, { ...delivery(), headers: { "x-webhook-secret": "wrong" } });
+    expect([guessed.status, await guessed.json()]).toMatchObject([403, { code: "SECRET_INVALID" }]);
+    const large = await send(url, delivery(101));
+    expect([large.status, await large.json()]).toMatchObject([413, { code: "BODY_TOO_LARGE" }]);
+  });
+
   test("the landing page shows working URLs, links and assets", async () => {
     const send = await open(createReceiver(options).server);
     const response = await send(`http://localhost${prefix}`);
