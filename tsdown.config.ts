@@ -104,10 +104,7 @@ export default defineConfig({
         { name: "deploy", test: /src\/deploy\/[\w-]+\.ts$/ },
         { name: "inbox", test: /src\/inbox\/(?:errors|filter|inbox|records)\.ts$/ },
         { name: "server-file", test: /src\/server-file\/(?!server-process-child)[\w-]+\.ts$/ },
-        {
-          name: "trigger",
-          test: /src\/cli\/commands\/trigger\/(?:event|local-hub-sender|run-trigger|url-sender)\.ts$/,
-        },
+        { name: "trigger", test: /src\/cli\/commands\/trigger\/(?:event|local-hub-sender|run-trigger)\.ts$/ },
         { name: "registration", test: /src\/registration\/(?:report|temporary)\.ts$/ },
         {
           name: "write-repository",
