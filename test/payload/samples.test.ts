@@ -230,9 +230,9 @@ describe("An edit", () => {
     ["updatedRefs.2", '"updatedRefs" is a list whose next index is 1'],
     ["updatedRefs.first", '"updatedRefs" is a list whose next index is 1'],
     ["updatedRefs.-1", '"updatedRefs" is a list'],
-  ])("whose path does not exist is refused: %s", (path, told) => {
+  ])("whose path does not exist is refused: %s", (path, message) => {
     expect(() => edited({ path, value: 1 })).toThrow(
-      expect.objectContaining({ code: "ARGUMENT_INVALID", message: expect.stringContaining(told) }),
+      expect.objectContaining({ code: "ARGUMENT_INVALID", message: expect.stringContaining(message) }),
     );
   });
 

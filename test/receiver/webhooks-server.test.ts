@@ -207,7 +207,7 @@ describe("The landing page", () => {
 });
 
 describe("The landing info", () => {
-  async function told({ secret = "", path = "/" } = {}) {
+  async function openPage({ secret = "", path = "/" } = {}) {
     const infos: unknown[] = [];
     const server = new WebhooksServer({
       logger: createMemoryLogger(),
@@ -227,7 +227,7 @@ describe("The landing info", () => {
   }
 
   test("contains the endpoints with their URLs, and the server", async () => {
-    const { infos } = await told();
+    const { infos } = await openPage();
     expect(infos).toEqual([
       {
         endpoints: [
@@ -254,7 +254,7 @@ describe("The landing info", () => {
   });
 
   test("contains the outcome of the last delivery, and the count", async () => {
-    const { server, infos, deliver } = await told();
+    const { server, infos, deliver } = await openPage();
     const at = "2026-09-01T00:00:00.000Z";
     const outcomes = [];
     for (const sent of [webhookPayload("repo.content"), webhookPayload("repo.config"), webhookPayload("repo")]) {
@@ -270,7 +270,7 @@ describe("The landing info", () => {
   });
 
   test("contains whether a secret is set, and not the secret", async () => {
-    const { infos } = await told({ secret: "s3cret" });
+    const { infos } = await openPage({ secret: "s3cret" });
     expect(infos).toMatchObject([{ secretIsSet: true }]);
     expect(JSON.stringify(infos)).not.toContain("s3cret");
   });
@@ -280,7 +280,7 @@ describe("The landing info", () => {
     ["dark", { theme: "dark" }],
     ["purple", {}],
   ])("contains the theme that the Hub requests, if it is valid: %s", async (theme, expected) => {
-    const { infos } = await told({ path: `/?__theme=${theme}` });
+    const { infos } = await openPage({ path: `/?__theme=${theme}` });
     expect(infos).toEqual([expect.objectContaining(expected)]);
     expect(Object.keys(Object(infos[0])).includes("theme")).toBe("theme" in expected);
   });

@@ -297,7 +297,7 @@ describe("ServerProcess", () => {
     const lines: string[] = [];
     for await (const line of createInterface({ input: parent.stdout })) {
       lines.push(line);
-      if (["serving ", "pid "].every((begun) => lines.some((told) => told.startsWith(begun)))) break;
+      if (["serving ", "pid "].every((begun) => lines.some((line) => line.startsWith(begun)))) break;
     }
     const pid = processIn(lines);
     expect(isRunning(pid)).toBe(true);

@@ -310,26 +310,26 @@ describe("A delivery to a host name", () => {
 });
 
 /** Returns the URL with the secret in every place that can contain one. */
-function telling(url: string): string {
-  const told = new URL(url);
-  told.username = "bot";
-  told.password = secret;
-  told.search = `?a=1&secret=${secret}&b=2`;
-  return told.href;
+function withSecrets(url: string): string {
+  const secretUrl = new URL(url);
+  secretUrl.username = "bot";
+  secretUrl.password = secret;
+  secretUrl.search = `?a=1&secret=${secret}&b=2`;
+  return secretUrl.href;
 }
 
 describe("A secret", () => {
   test("is in no log line, log entry or control response", async () => {
     const target = await openTarget(500, 301, 200);
     const hub = await openLocalHub({ suspendAfter: 2, overSocket: true });
-    const { id } = await hub.create({ url: telling(target.url), secret });
+    const { id } = await hub.create({ url: withSecrets(target.url), secret });
     const [delivery] = await hub.trigger();
     await hub.replay(id, delivery?.logId);
-    await hub.update(id, { url: telling("http://127.0.0.1:1/"), secret });
+    await hub.update(id, { url: withSecrets("http://127.0.0.1:1/"), secret });
     await hub.trigger();
-    await hub.update(id, { url: telling("http://10.0.0.1/"), secret });
+    await hub.update(id, { url: withSecrets("http://10.0.0.1/"), secret });
     await hub.trigger();
-    await hub.update(id, { url: telling("http://nobody.invalid/"), secret: `${secret}\x7f` });
+    await hub.update(id, { url: withSecrets("http://nobody.invalid/"), secret: `${secret}\x7f` });
     await hub.trigger();
     expect(target.requests).toHaveLength(4);
     for (const { headers, line } of target.requests) {
@@ -352,7 +352,7 @@ describe("A secret", () => {
   test("is in no error response", async () => {
     const hub = await openLocalHub({ overSocket: true });
     const answers = await Promise.all([
-      hub.request("POST /api/settings/webhooks", { body: { url: telling("ftp://x/"), secret, [secret]: secret } }),
+      hub.request("POST /api/settings/webhooks", { body: { url: withSecrets("ftp://x/"), secret, [secret]: secret } }),
       hub.request("POST /api/settings/webhooks", { text: `{"secret":"${secret}` }),
       hub.request("POST /_local/events", { body: { ...pushed, event: { scope: secret, action: 1 } } }),
     ]);

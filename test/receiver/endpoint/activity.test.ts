@@ -142,11 +142,11 @@ function serve(options: EndpointOptions, handler: (attempt: number, signal: Abor
   });
   onTestFinished(() => server.close());
   server.webhook("retrain", options, (_payload, { delivery, signal }) => handler(delivery.attempt, signal));
-  const told = async () => {
+  const landingInfo = async () => {
     await server.request("/");
     const info = infos.at(-1);
     const [endpoint] = info?.endpoints ?? [];
-    if (!info || !endpoint) throw new Error("The landing page was told nothing.");
+    if (!info || !endpoint) throw new Error("The landing page received nothing.");
     const sum = (outcome: keyof typeof nothing) => info.activity.hours.reduce((all, hour) => all + hour[outcome], 0);
     const counted = {
       ...{ succeeded: sum("succeeded"), ignored: sum("ignored") },
@@ -156,7 +156,7 @@ function serve(options: EndpointOptions, handler: (attempt: number, signal: Abor
   };
   const send = (id?: string, secret = "s3cret") =>
     server.fetch(deliveryRequest({ endpoint: "retrain", payload, secret, ...(id !== undefined && { id }) }));
-  return { server, logger, told, send };
+  return { server, logger, landingInfo, send };
 }
 
 describe("The landing page shows, for a background endpoint,", () => {
@@ -166,15 +166,15 @@ describe("The landing page shows, for a background endpoint,", () => {
 
   test("a delivery when it is received, and each attempt when it ends", async () => {
     const failing = Promise.withResolvers<void>();
-    const { told, send, logger } = serve({ background: true, backoff: { first: 1 } }, async (attempt) => {
+    const { landingInfo, send, logger } = serve({ background: true, backoff: { first: 1 } }, async (attempt) => {
       await failing.promise;
       if (attempt < 3) throw new Error("not yet");
     });
     expect((await send("a")).status).toBe(202);
-    expect(await told()).toMatchObject({ counted: nothing, endpoint: { deliveries: 1, lastDay: 1 } });
+    expect(await landingInfo()).toMatchObject({ counted: nothing, endpoint: { deliveries: 1, lastDay: 1 } });
     failing.resolve();
-    await waitFor(async () => expect((await told()).counted).toEqual({ ...nothing, retrying: 2, succeeded: 1 }));
-    expect(await told()).toMatchObject({
+    await waitFor(async () => expect((await landingInfo()).counted).toEqual({ ...nothing, retrying: 2, succeeded: 1 }));
+    expect(await landingInfo()).toMatchObject({
       endpoint: { deliveries: 1, lastDay: 1, last: { outcome: "succeeded" } },
       activity: { handlerTime: { p50: expect.any(Number), p95: expect.any(Number), runs: 3 } },
     });
@@ -182,11 +182,11 @@ describe("The landing page shows, for a background endpoint,", () => {
   });
 
   test("a dead delivery, which is logged as an error", async () => {
-    const { told, send, logger } = serve({ background: true, attempts: 2, backoff: { first: 1 } }, () => {
+    const { landingInfo, send, logger } = serve({ background: true, attempts: 2, backoff: { first: 1 } }, () => {
       throw new Error("no GPU");
     });
     await send("a");
-    await waitFor(async () => expect((await told()).counted).toEqual({ ...nothing, retrying: 1, failed: 1 }));
+    await waitFor(async () => expect((await landingInfo()).counted).toEqual({ ...nothing, retrying: 1, failed: 1 }));
     const failures = logger.lines.filter(({ outcome }) => outcome !== undefined);
     expect(failures).toMatchObject([
       { level: "warn", attempt: 1, outcome: "retrying", code: "HANDLER_FAILED", deliveryId: "a" },
@@ -195,9 +195,9 @@ describe("The landing page shows, for a background endpoint,", () => {
   });
 
   test("its death at the first attempt where the handler returns a value that is not JSON", async () => {
-    const { told, send } = serve({ background: true }, () => 1n);
+    const { landingInfo, send } = serve({ background: true }, () => 1n);
     await send("a");
-    await waitFor(async () => expect((await told()).counted).toEqual({ ...nothing, failed: 1 }));
+    await waitFor(async () => expect((await landingInfo()).counted).toEqual({ ...nothing, failed: 1 }));
   });
 
   test("a dead delivery that no longer matches the schema", async () => {
@@ -209,26 +209,26 @@ describe("The landing page shows, for a background endpoint,", () => {
         validate: (value) => (checks++ === 0 ? { value } : { issues: [{ message: "is another by now" }] }),
       },
     };
-    const { told, send, logger } = serve({ background: true, schema }, () => "never");
+    const { landingInfo, send, logger } = serve({ background: true, schema }, () => "never");
     await send("a");
-    await waitFor(async () => expect((await told()).counted).toEqual({ ...nothing, failed: 1 }));
+    await waitFor(async () => expect((await landingInfo()).counted).toEqual({ ...nothing, failed: 1 }));
     expect(logger.lines).toContainEqual(
       expect.objectContaining({ level: "error", outcome: "dead", deliveryId: "a", code: "PAYLOAD_INVALID" }),
     );
     // Its handler did not run.
-    expect((await told()).activity).not.toHaveProperty("handlerTime");
+    expect((await landingInfo()).activity).not.toHaveProperty("handlerTime");
   });
 
   test("no failure for an attempt that the shutdown interrupted", async () => {
     const begun = Promise.withResolvers<void>();
-    const { server, told, send, logger } = serve({ background: true, attempts: 1 }, (_attempt, signal) => {
+    const { server, landingInfo, send, logger } = serve({ background: true, attempts: 1 }, (_attempt, signal) => {
       begun.resolve();
       return new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
     });
     await send("a");
     await begun.promise;
     await server.close();
-    expect((await told()).counted).toEqual(nothing);
+    expect((await landingInfo()).counted).toEqual(nothing);
     expect(logger.lines).toContainEqual(
       expect.objectContaining({ level: "warn", outcome: "abandoned", deliveryId: "a" }),
     );
@@ -238,14 +238,14 @@ describe("The landing page shows, for a background endpoint,", () => {
     const file = inboxFile();
     vi.stubEnv("INBOX_URL", `sqlite:${file}`);
     const work = Promise.withResolvers<void>();
-    const { server, told, send } = serve({ background: true, concurrency: 1 }, () => work.promise);
-    expect((await told()).activity).not.toHaveProperty("queue");
+    const { server, landingInfo, send } = serve({ background: true, concurrency: 1 }, () => work.promise);
+    expect((await landingInfo()).activity).not.toHaveProperty("queue");
     const other = new SqliteInbox({ file, log: createMemoryLogger(), now: Date.now });
     await other.accept({ id: "a", endpoint: "of-another-server", body: "{}", receivedAt: new Date() });
     await other.close(0);
     for (const id of ["a", "b", "c"]) await send(id);
     await waitFor(async () => expect(await server.inbox.counts()).toMatchObject({ retrain: { running: 1 } }));
-    expect((await told()).activity.queue).toEqual({ queued: 2, running: 1, dead: 0 });
+    expect((await landingInfo()).activity.queue).toEqual({ queued: 2, running: 1, dead: 0 });
     work.resolve();
   });
 });

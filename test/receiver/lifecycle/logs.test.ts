@@ -96,8 +96,10 @@ describe("Logging to the console", () => {
       const lines = spyOnConsole("error");
       const err = new TypeError("no GPU");
       createConsoleLogger().error({ err, causes: [err] }, "failed");
-      const told = { type: "TypeError", message: "no GPU", stack: expect.stringContaining("no GPU") };
-      expect(lines()).toEqual([{ level: "error", time: expect.any(Number), msg: "failed", err: told, causes: [told] }]);
+      const described = { type: "TypeError", message: "no GPU", stack: expect.stringContaining("no GPU") };
+      expect(lines()).toEqual([
+        { level: "error", time: expect.any(Number), msg: "failed", err: described, causes: [described] },
+      ]);
     });
 
     const circular: { self?: unknown } = {};

@@ -19,7 +19,7 @@ server.webhook("own", async () => new Response("made", { status: 201, headers: {
 server.webhook("nothing", async () => undefined);
 server.webhook("hello", async () => "Grüße 🪝");
 server.webhook("fails", async () => {
-  throw new Error("not told");
+  throw new Error("not shown");
 });
 server.webhook("picky", { scope: "discussion" }, async () => "never");
 

@@ -67,7 +67,7 @@ describe("The direct path", () => {
   });
 
   test.each<[string, ListenOptions["deliver"]]>([
-    ["fails", () => Promise.reject(new Error("not told"))],
+    ["fails", () => Promise.reject(new Error("not shown"))],
     ["answers with what HTTP cannot carry", async () => ({ status: 99, content: null })],
   ])("answers 500 also where the receiver %s", async (_what, deliver) => {
     const { ask, log } = await open({ deliver });
@@ -84,7 +84,7 @@ describe("The direct path", () => {
       throw new Error("The disk is full.");
     };
     const { ask } = await open({
-      deliver: () => Promise.reject(new Error("not told")),
+      deliver: () => Promise.reject(new Error("not shown")),
       log: { ...createMemoryLogger(), error: broken },
     });
     expect((await ask()).status).toBe(500);

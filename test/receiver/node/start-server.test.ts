@@ -273,11 +273,11 @@ describe("A server in a Space", () => {
     });
     server.webhook("retrain", { background }, () => {});
     await server.launch(anyPort);
-    const told = logger.lines.map(({ level, msg }) => `${level} ${msg}`);
-    expect(told).toContainEqual(expect.stringMatching(/^info .*public or protected Space.*sleeps after 48 hours/));
+    const logged = logger.lines.map(({ level, msg }) => `${level} ${msg}`);
+    expect(logged).toContainEqual(expect.stringMatching(/^info .*public or protected Space.*sleeps after 48 hours/));
     const warning = expect.stringMatching(/^warn The inbox is on the disk of this Space.*INBOX_URL/);
-    if (warns) expect(told).toContainEqual(warning);
-    else expect(told).not.toContainEqual(warning);
+    if (warns) expect(logged).toContainEqual(warning);
+    else expect(logged).not.toContainEqual(warning);
   });
 
   test.each<[what: string, level: string | undefined, options: EndpointOptions, token: string, isSpace: boolean]>([

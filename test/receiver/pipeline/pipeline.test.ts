@@ -312,7 +312,7 @@ describeOverBothTransports("A delivery that arrives again while it is running", 
       "returns an error response",
       (work: PromiseWithResolvers<unknown>) => work.resolve(new Response("no GPU is free", { status: 500 })),
     ],
-  ])("is answered with the failure where the handler %s, so that the Hub sends it once more", async (_how, end) => {
+  ])("is answered with the failure where the handler %s, so that the Hub sends it again", async (_how, end) => {
     const { responses, handler } = await arriveTwice(end);
     expect(responses.map(({ status }) => status)).toEqual([500, 500]);
     expect(handler).toHaveBeenCalledOnce();
