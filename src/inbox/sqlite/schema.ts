@@ -1,13 +1,96 @@
+/*
+ * Tables and triggers that are the same in `currentTables` as in the migration that created them. If a later migration changes one,
+ * write the new one in `currentTables`.
+ */
+
+const totalsTable = `
+  CREATE TABLE totals (
+    endpoint TEXT NOT NULL,
+    status TEXT NOT NULL,
+    deliveries INTEGER NOT NULL,
+    PRIMARY KEY (endpoint, status)
+  ) STRICT, WITHOUT ROWID;
+  CREATE TRIGGER deliveries_forgotten AFTER DELETE ON deliveries BEGIN
+    UPDATE totals SET deliveries = deliveries - 1 WHERE endpoint = old.endpoint AND status = old.status;
+    DELETE FROM attempts WHERE delivery = old.sequence;
+  END;
+`;
+const movedTrigger = `
+  CREATE TRIGGER deliveries_moved AFTER UPDATE OF status ON deliveries
+  WHEN old.status <> new.status AND 'running' NOT IN (old.status, new.status) BEGIN
+    UPDATE totals SET deliveries = deliveries - 1 WHERE endpoint = old.endpoint AND status = old.status;
+    INSERT INTO totals VALUES (new.endpoint, new.status, 1)
+      ON CONFLICT DO UPDATE SET deliveries = deliveries + 1;
+  END;
+`;
+const logTables = `
+  CREATE TABLE log_position (
+    id INTEGER PRIMARY KEY CHECK (id = 1),
+    number INTEGER NOT NULL
+  ) STRICT;
+  INSERT INTO log_position VALUES (1, 0);
+  CREATE TABLE log_gaps (
+    number INTEGER PRIMARY KEY,
+    reason TEXT NOT NULL,
+    found_at INTEGER NOT NULL,
+    repaired_at INTEGER
+  ) STRICT;
+  CREATE TABLE log_fences (
+    number INTEGER PRIMARY KEY
+  ) STRICT;
+`;
+const ownActionsTable = `
+  CREATE TABLE own_actions (
+    sequence INTEGER PRIMARY KEY AUTOINCREMENT,
+    key TEXT NOT NULL UNIQUE,
+    made_at INTEGER NOT NULL
+  ) STRICT;
+`;
+const cursorTables = `
+  CREATE TABLE cursors (
+    endpoint TEXT NOT NULL,
+    key TEXT NOT NULL,
+    text TEXT NOT NULL,
+    PRIMARY KEY (endpoint, key)
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE cursor_claims (
+    key TEXT PRIMARY KEY,
+    holder TEXT NOT NULL,
+    ends_at INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+`;
+const eventIndexTables = `
+  CREATE TABLE event_index (
+    delivery INTEGER PRIMARY KEY,
+    repository INTEGER,
+    scope INTEGER,
+    action INTEGER
+  ) STRICT;
+  CREATE INDEX event_index_repository ON event_index (repository);
+  CREATE INDEX event_index_scope ON event_index (scope);
+  CREATE INDEX event_index_action ON event_index (action);
+  CREATE TABLE event_index_end (
+    id INTEGER PRIMARY KEY CHECK (id = 1),
+    delivery INTEGER NOT NULL
+  ) STRICT;
+  INSERT INTO event_index_end VALUES (1, 0);
+`;
+const disorderTable = `
+  CREATE TABLE disorder (
+    id INTEGER PRIMARY KEY CHECK (id = 1),
+    max_ms INTEGER NOT NULL
+  ) STRICT;
+  INSERT INTO disorder VALUES (1, 0);
+`;
+
 /**
  * Creates the current tables in an empty file. Running all migrations instead takes five times as long. Times are milliseconds since the
  * epoch.
  *
  * deliveries                One row per delivery.
  *   sequence                The order in which deliveries were stored, and the cursor of lists.
- *   endpoint, id            Identify the delivery.
  *   status                  See `DeliveryStatus`.
  *   body                    NULL after the retention period, when only the ID is kept to detect duplicates.
- *   received_at             When the delivery was received.
  *   attempts                The number of attempts so far, which is also the number of the running attempt.
  *   uncounted_attempts      The number of attempts that do not count, because they were before a replay or were interrupted by a
  *                           shutdown or by a crash while other deliveries were running.
@@ -108,22 +191,8 @@ export const currentTables = `
   CREATE TABLE paused_endpoints (
     endpoint TEXT PRIMARY KEY
   ) STRICT, WITHOUT ROWID;
-  CREATE TABLE totals (
-    endpoint TEXT NOT NULL,
-    status TEXT NOT NULL,
-    deliveries INTEGER NOT NULL,
-    PRIMARY KEY (endpoint, status)
-  ) STRICT, WITHOUT ROWID;
-  CREATE TRIGGER deliveries_moved AFTER UPDATE OF status ON deliveries
-  WHEN old.status <> new.status AND 'running' NOT IN (old.status, new.status) BEGIN
-    UPDATE totals SET deliveries = deliveries - 1 WHERE endpoint = old.endpoint AND status = old.status;
-    INSERT INTO totals VALUES (new.endpoint, new.status, 1)
-      ON CONFLICT DO UPDATE SET deliveries = deliveries + 1;
-  END;
-  CREATE TRIGGER deliveries_forgotten AFTER DELETE ON deliveries BEGIN
-    UPDATE totals SET deliveries = deliveries - 1 WHERE endpoint = old.endpoint AND status = old.status;
-    DELETE FROM attempts WHERE delivery = old.sequence;
-  END;
+  ${totalsTable}
+  ${movedTrigger}
   CREATE TABLE processes (
     process_id TEXT PRIMARY KEY,
     heartbeats INTEGER NOT NULL,
@@ -135,55 +204,11 @@ export const currentTables = `
     retention_ms INTEGER NOT NULL,
     ids_kept_ms INTEGER NOT NULL
   ) STRICT, WITHOUT ROWID;
-  CREATE TABLE log_position (
-    id INTEGER PRIMARY KEY CHECK (id = 1),
-    number INTEGER NOT NULL
-  ) STRICT;
-  INSERT INTO log_position VALUES (1, 0);
-  CREATE TABLE log_gaps (
-    number INTEGER PRIMARY KEY,
-    reason TEXT NOT NULL,
-    found_at INTEGER NOT NULL,
-    repaired_at INTEGER
-  ) STRICT;
-  CREATE TABLE log_fences (
-    number INTEGER PRIMARY KEY
-  ) STRICT;
-  CREATE TABLE own_actions (
-    sequence INTEGER PRIMARY KEY AUTOINCREMENT,
-    key TEXT NOT NULL UNIQUE,
-    made_at INTEGER NOT NULL
-  ) STRICT;
-  CREATE TABLE cursors (
-    endpoint TEXT NOT NULL,
-    key TEXT NOT NULL,
-    text TEXT NOT NULL,
-    PRIMARY KEY (endpoint, key)
-  ) STRICT, WITHOUT ROWID;
-  CREATE TABLE cursor_claims (
-    key TEXT PRIMARY KEY,
-    holder TEXT NOT NULL,
-    ends_at INTEGER NOT NULL
-  ) STRICT, WITHOUT ROWID;
-  CREATE TABLE event_index (
-    delivery INTEGER PRIMARY KEY,
-    repository INTEGER,
-    scope INTEGER,
-    action INTEGER
-  ) STRICT;
-  CREATE INDEX event_index_repository ON event_index (repository);
-  CREATE INDEX event_index_scope ON event_index (scope);
-  CREATE INDEX event_index_action ON event_index (action);
-  CREATE TABLE event_index_end (
-    id INTEGER PRIMARY KEY CHECK (id = 1),
-    delivery INTEGER NOT NULL
-  ) STRICT;
-  INSERT INTO event_index_end VALUES (1, 0);
-  CREATE TABLE disorder (
-    id INTEGER PRIMARY KEY CHECK (id = 1),
-    max_ms INTEGER NOT NULL
-  ) STRICT;
-  INSERT INTO disorder VALUES (1, 0);
+  ${logTables}
+  ${ownActionsTable}
+  ${cursorTables}
+  ${eventIndexTables}
+  ${disorderTable}
 `;
 
 /**
@@ -224,12 +249,7 @@ export const migrations: readonly string[] = [
     message TEXT,
     PRIMARY KEY (delivery, number)
   ) STRICT, WITHOUT ROWID;
-  CREATE TABLE totals (
-    endpoint TEXT NOT NULL,
-    status TEXT NOT NULL,
-    deliveries INTEGER NOT NULL,
-    PRIMARY KEY (endpoint, status)
-  ) STRICT, WITHOUT ROWID;
+  ${totalsTable}
   CREATE TRIGGER deliveries_counted AFTER INSERT ON deliveries BEGIN
     INSERT INTO totals VALUES (new.endpoint, new.status, 1)
       ON CONFLICT DO UPDATE SET deliveries = deliveries + 1;
@@ -238,10 +258,6 @@ export const migrations: readonly string[] = [
     UPDATE totals SET deliveries = deliveries - 1 WHERE endpoint = old.endpoint AND status = old.status;
     INSERT INTO totals VALUES (new.endpoint, new.status, 1)
       ON CONFLICT DO UPDATE SET deliveries = deliveries + 1;
-  END;
-  CREATE TRIGGER deliveries_forgotten AFTER DELETE ON deliveries BEGIN
-    UPDATE totals SET deliveries = deliveries - 1 WHERE endpoint = old.endpoint AND status = old.status;
-    DELETE FROM attempts WHERE delivery = old.sequence;
   END;
 `,
   "ALTER TABLE deliveries ADD COLUMN started_at INTEGER;",
@@ -275,29 +291,8 @@ export const migrations: readonly string[] = [
   ALTER TABLE processes RENAME COLUMN beat_at TO last_heartbeat_at;
   ALTER TABLE processes RENAME COLUMN running_at_death TO running_when_gone;
 `,
-  `
-  CREATE TABLE own_actions (
-    sequence INTEGER PRIMARY KEY AUTOINCREMENT,
-    key TEXT NOT NULL UNIQUE,
-    made_at INTEGER NOT NULL
-  ) STRICT;
-`,
-  `
-  CREATE TABLE log_position (
-    id INTEGER PRIMARY KEY CHECK (id = 1),
-    number INTEGER NOT NULL
-  ) STRICT;
-  INSERT INTO log_position VALUES (1, 0);
-  CREATE TABLE log_gaps (
-    number INTEGER PRIMARY KEY,
-    reason TEXT NOT NULL,
-    found_at INTEGER NOT NULL,
-    repaired_at INTEGER
-  ) STRICT;
-  CREATE TABLE log_fences (
-    number INTEGER PRIMARY KEY
-  ) STRICT;
-`,
+  ownActionsTable,
+  logTables,
   `
   ALTER TABLE attempts ADD COLUMN details TEXT;
   ALTER TABLE deliveries ADD COLUMN headers TEXT;
@@ -324,49 +319,11 @@ export const migrations: readonly string[] = [
   CREATE INDEX deliveries_running ON deliveries (status, endpoint) WHERE status = 'running';
   DROP TRIGGER deliveries_counted;
   DROP TRIGGER deliveries_moved;
-  CREATE TRIGGER deliveries_moved AFTER UPDATE OF status ON deliveries
-  WHEN old.status <> new.status AND 'running' NOT IN (old.status, new.status) BEGIN
-    UPDATE totals SET deliveries = deliveries - 1 WHERE endpoint = old.endpoint AND status = old.status;
-    INSERT INTO totals VALUES (new.endpoint, new.status, 1)
-      ON CONFLICT DO UPDATE SET deliveries = deliveries + 1;
-  END;
+  ${movedTrigger}
 `,
-  `
-  CREATE TABLE event_index (
-    delivery INTEGER PRIMARY KEY,
-    repository INTEGER,
-    scope INTEGER,
-    action INTEGER
-  ) STRICT;
-  CREATE INDEX event_index_repository ON event_index (repository);
-  CREATE INDEX event_index_scope ON event_index (scope);
-  CREATE INDEX event_index_action ON event_index (action);
-  CREATE TABLE event_index_end (
-    id INTEGER PRIMARY KEY CHECK (id = 1),
-    delivery INTEGER NOT NULL
-  ) STRICT;
-  INSERT INTO event_index_end VALUES (1, 0);
-`,
-  `
-  CREATE TABLE cursors (
-    endpoint TEXT NOT NULL,
-    key TEXT NOT NULL,
-    text TEXT NOT NULL,
-    PRIMARY KEY (endpoint, key)
-  ) STRICT, WITHOUT ROWID;
-  CREATE TABLE cursor_claims (
-    key TEXT PRIMARY KEY,
-    holder TEXT NOT NULL,
-    ends_at INTEGER NOT NULL
-  ) STRICT, WITHOUT ROWID;
-`,
-  `
-  CREATE TABLE disorder (
-    id INTEGER PRIMARY KEY CHECK (id = 1),
-    max_ms INTEGER NOT NULL
-  ) STRICT;
-  INSERT INTO disorder VALUES (1, 0);
-`,
+  eventIndexTables,
+  cursorTables,
+  disorderTable,
 ];
 
 export const schemaVersion = migrations.length;
