@@ -20,20 +20,6 @@ import type { Statements } from "./statements.ts";
 /** An attempt with its start time and duration, which SQLite always stores. */
 export type TimedAttempt = DeliveryAttempt & { startedAt: Date; durationMs: number };
 
-function listAttempts(statements: Statements, sequence: number): DeliveryAttempt[] {
-  return statements.attempts().all(sequence).map(toAttempt);
-}
-
-function listAttemptsWithDetails(statements: Statements, sequence: number): DeliveryAttempt[] {
-  return statements
-    .attemptsWithDetails()
-    .all(sequence)
-    .map((row) => {
-      const details = typeof row.details === "string" ? decodeDetails(row.details) : undefined;
-      return { ...toAttempt(row), ...(details && { details }) };
-    });
-}
-
 /** Whether this attempt is stored with the same start time, duration, outcome, and error code. */
 export function hasAttempt(
   statements: Statements,
@@ -107,7 +93,8 @@ function toStoredDuration(durationMs: number): number {
 const outcomes = ["succeeded", "ignored", "failed", "abandoned"] as const;
 
 /** The column `message` contains the error message or, without a code, why the delivery was ignored. */
-function toAttempt(row: Record<string, unknown>): DeliveryAttempt {
+function toAttempt(row: Row): DeliveryAttempt {
+  const details = typeof row.details === "string" ? decodeDetails(row.details) : undefined;
   return {
     number: Number(row.number),
     startedAt: new Date(Number(row.started_at)),
@@ -115,6 +102,7 @@ function toAttempt(row: Record<string, unknown>): DeliveryAttempt {
     outcome: outcomes.find((known) => known === row.outcome) ?? "failed",
     ...(row.code !== null && { error: { code: String(row.code), message: String(row.message) } }),
     ...(row.code === null && typeof row.message === "string" && { reason: row.message }),
+    ...(details && { details }),
   };
 }
 
@@ -177,11 +165,7 @@ export class DeliveryReader {
     const row = this.#statements.find().get(endpoint, id);
     if (!row) return undefined;
     const headers = typeof row.headers === "string" ? decodeHeaders(row.headers) : undefined;
-    return {
-      ...this.#toStored(row),
-      ...(headers && { headers }),
-      attempts: listAttemptsWithDetails(this.#statements, Number(row.sequence)),
-    };
+    return { ...this.#toStored(row, this.#statements.attemptsWithDetails()), ...(headers && { headers }) };
   }
 
   /** @throws `OPTION_INVALID` if the limit or the cursor is invalid. */
@@ -189,7 +173,7 @@ export class DeliveryReader {
     const limit = pageSize(options);
     const before = readCursor(options);
     return this.#atOneTime(() => {
-      const sequences = this.#sequences({ ...options, before, limit });
+      const sequences = this.#sequences(options, before, limit);
       const last = sequences.at(-1);
       return {
         deliveries: this.#readAll(sequences),
@@ -207,40 +191,30 @@ export class DeliveryReader {
    * Returns the sequences of the newest deliveries with a sequence below `before`, in descending order. Merges several queries, because
    * the index sorts only within one endpoint and status.
    */
-  #sequences({
-    endpoint,
-    status,
-    before,
-    limit,
-  }: Pick<ListOptions, "endpoint" | "status"> & { before: number; limit: number }): number[] {
-    const rows =
-      endpoint === undefined && status === undefined
-        ? this.#statements.newest().all(before, limit)
-        : this.#totals({ endpoint, status }).flatMap((total) =>
-            this.#newestOf(String(total.endpoint), String(total.status), { before, limit }),
-          );
+  #sequences(options: ListOptions, before: number, limit: number): number[] {
+    const isAll = options.endpoint === undefined && options.status === undefined;
+    const rows = isAll
+      ? this.#statements.newest().all(before, limit)
+      : this.#totals(options).flatMap((total) => this.#newestOf(total, before, limit));
     const sequences = rows.map(({ sequence }) => Number(sequence));
     return sequences.sort((one, other) => other - one).slice(0, limit);
   }
 
   /** Returns the number of deliveries of an endpoint and a status, including those without a body. */
-  count(options: Pick<ListOptions, "endpoint" | "status">): number {
+  count(options: ListOptions): number {
     return this.#totals(options).reduce((sum, { deliveries }) => sum + Number(deliveries), 0);
   }
 
-  #totals({ endpoint, status }: Pick<ListOptions, "endpoint" | "status">): Row[] {
-    return this.#statements
-      .totals()
-      .all()
-      .filter((total) => total.endpoint === (endpoint ?? total.endpoint))
-      .filter((total) => total.status === (status ?? total.status));
+  #totals({ endpoint, status }: ListOptions): Row[] {
+    const totals = this.#statements.totals().all();
+    return totals.filter((row) => row.endpoint === (endpoint ?? row.endpoint) && row.status === (status ?? row.status));
   }
 
-  #newestOf(endpoint: string, status: string, { before, limit }: { before: number; limit: number }): Row[] {
+  #newestOf({ endpoint, status }: Row, before: number, limit: number): Row[] {
     const { newestQueued, newestRunning, newestEnded } = this.#statements;
-    if (status === "queued") return newestQueued().all(endpoint, before, limit);
-    if (status === "running") return newestRunning().all(endpoint, before, limit);
-    return newestEnded().all(endpoint, status, before, limit);
+    if (status === "queued") return newestQueued().all(String(endpoint), before, limit);
+    if (status === "running") return newestRunning().all(String(endpoint), before, limit);
+    return newestEnded().all(String(endpoint), String(status), before, limit);
   }
 
   counts(): Record<string, DeliveryCounts> {
@@ -256,7 +230,7 @@ export class DeliveryReader {
     return counts;
   }
 
-  #toStored(row: Row): StoredDelivery {
+  #toStored(row: Row, attempts = this.#statements.attempts()): StoredDelivery {
     const status = toStatus(row.status);
     return {
       id: String(row.id),
@@ -268,9 +242,10 @@ export class DeliveryReader {
       ...(row.finished_at !== null && { finishedAt: new Date(Number(row.finished_at)) }),
       ...(row.body !== null && { body: String(row.body) }),
       ...(typeof row.replay_of === "string" && { replayOf: row.replay_of }),
-      attempts: listAttempts(this.#statements, Number(row.sequence)),
+      attempts: attempts.all(Number(row.sequence)).map(toAttempt),
     };
   }
+
   /** @throws `OPTION_INVALID` if the limit or the cursor is invalid. */
   find(request: SearchRequest): FoundDeliveries {
     return this.#atOneTime(() => {
@@ -285,10 +260,11 @@ export class DeliveryReader {
     });
   }
 
-  #usesIndex({ filter: { repository, scope, action }, options: { endpoint, status } }: SearchRequest): boolean {
+  #usesIndex({ options }: SearchRequest): boolean {
+    const { repository, scope, action, endpoint, status } = options;
     const hasField = [repository, scope, action].some((value) => value !== undefined);
     const isPart = endpoint !== undefined || status !== undefined;
-    return hasField && !(isPart && this.count({ endpoint, status }) <= maxListed);
+    return hasField && !(isPart && this.count(options) <= maxListed);
   }
 
   /** `indexEnd`: the sequence up to which the index is used, or 0. */
@@ -302,13 +278,13 @@ export class DeliveryReader {
       receivedUntil === undefined ? Number.POSITIVE_INFINITY : this.#firstReceivedAt(receivedUntil + disorderMs);
     const before = Math.min(until, readCursor(options));
     const sequences: number[] = [];
-    for (const { sequence, isMatch } of this.#positions({ filter, options, before, indexEnd })) {
+    for (const { sequence, isMatch } of this.#positions(options, before, indexEnd)) {
       if (sequence < from) break;
       const isTimeOver = performance.now() >= stopAt;
       if (!isMatch && !isTimeOver) continue;
       const row = this.#statements.row().get(sequence);
       if (!row) continue;
-      if (this.#matches({ filter, options }, row)) sequences.push(sequence);
+      if (this.#matches(filter, options, row)) sequences.push(sequence);
       if (sequences.length === limit || isTimeOver) {
         return { sequences, end: { sequence, receivedAt: Number(row.received_at) } };
       }
@@ -316,18 +292,13 @@ export class DeliveryReader {
     return { sequences };
   }
 
-  *#positions({
-    filter,
-    options,
-    before,
-    indexEnd,
-  }: Pick<SearchRequest, "filter" | "options"> & { before: number; indexEnd: number }): Generator<IndexPosition> {
+  *#positions(options: ListOptions, before: number, indexEnd: number): Generator<IndexPosition> {
     for (let next = before; next > indexEnd + 1; ) {
-      const batch = this.#sequences({ ...options, before: next, limit: scanBatch });
+      const batch = this.#sequences(options, next, scanBatch);
       for (const sequence of batch) if (sequence > indexEnd) yield { sequence, isMatch: true };
       next = batch.length < scanBatch ? 0 : (batch.at(-1) ?? 0);
     }
-    if (indexEnd > 0) yield* this.#index.find(filter, Math.min(before, indexEnd + 1));
+    if (indexEnd > 0) yield* this.#index.find(options, Math.min(before, indexEnd + 1));
   }
 
   page({ sequences, end }: FoundDeliveries): DeliveryPage {
@@ -337,14 +308,14 @@ export class DeliveryReader {
     };
   }
 
-  #matches({ filter, options: { endpoint, status } }: Pick<SearchRequest, "filter" | "options">, row: Row): boolean {
-    if (row.body === null || row.endpoint !== (endpoint ?? row.endpoint) || row.status !== (status ?? row.status))
-      return false;
+  #matches(filter: DeliveryFilter, { endpoint, status }: ListOptions, row: Row): boolean {
+    if (row.body === null) return false;
+    if (row.endpoint !== (endpoint ?? row.endpoint) || row.status !== (status ?? row.status)) return false;
     return matchesFilter(filter, {
       id: String(row.id),
       receivedAt: Number(row.received_at),
       body: String(row.body),
-      attempts: () => listAttemptsWithDetails(this.#statements, Number(row.sequence)),
+      attempts: () => this.#statements.attemptsWithDetails().all(Number(row.sequence)).map(toAttempt),
     });
   }
 

@@ -1,6 +1,7 @@
 import { crc32 } from "node:zlib";
 import { isDamage } from "../../core/files.ts";
-import { type DeliveryFilter, readEventFields } from "../filter.ts";
+import { readEventFields } from "../filter.ts";
+import type { ListOptions } from "../inbox.ts";
 import type { Statements } from "./statements.ts";
 
 /** The number of deliveries per group. Fewer deliveries are not indexed, because a search examines them in about 10 ms. */
@@ -111,7 +112,7 @@ export class EventIndex {
    * Yields the deliveries before a sequence that have the hashes of the values of a filter, newest first. Also yields other deliveries, so
    * that the caller can stop a long search.
    */
-  *find({ repository, scope, action }: DeliveryFilter, before: number): Generator<IndexPosition> {
+  *find({ repository, scope, action }: ListOptions, before: number): Generator<IndexPosition> {
     const { newestOfRepository, newestOfScope, newestOfAction } = this.#statements;
     const wanted = [
       { newest: newestOfRepository, key: repositoryKey(repository) },
