@@ -53,13 +53,10 @@ function cursorTable(statements: Statements) {
       const row = statements.cursor().get(endpoint, key);
       return row && String(row.text);
     },
-    list: (endpoint: string): ReadonlyMap<string, string> =>
-      new Map(
-        statements
-          .cursors()
-          .all(endpoint)
-          .map(({ key, text }) => [String(key), String(text)]),
-      ),
+    list(endpoint: string): ReadonlyMap<string, string> {
+      const rows = statements.cursors().all(endpoint);
+      return new Map(rows.map(({ key, text }) => [String(key), String(text)]));
+    },
     set(endpoint: string, texts: ReadonlyMap<string, string>): void {
       for (const [key, text] of texts) statements.setCursor().run(endpoint, key, text);
     },
@@ -76,7 +73,7 @@ export interface ClaimedRow extends Omit<ClaimedDelivery, "isLastAttempt" | "ret
   sequence: number;
   /** The number of attempts so far that count, including this attempt. See `uncounted_attempts` in `schema.ts`. */
   countedAttempts: number;
-  /** When this attempt started, in milliseconds since the epoch. */
+  /** When this attempt started. */
   startedAt: number;
 }
 
@@ -132,6 +129,8 @@ export class DeliveryTable {
   readonly #damaged = new Map<number, { until: number; waitMs: number }>();
   /** Whether a delivery on a damaged page was found. Deliveries are then claimed one by one. */
   #isDamaged = false;
+  /** How often a claim has found damage that the next claims avoid. */
+  damageCount = 0;
   /** The last delivery that was added, and the newest time up to it. `disorderMs`: see the table `disorder`. */
   #last = { sequence: Number.NaN, newest: 0, disorderMs: 0 };
 
@@ -157,12 +156,11 @@ export class DeliveryTable {
   ): boolean {
     const headersText = encodeHeaders(headers) ?? null;
     const maxStored = maxQueued - this.totals.added(endpoint, "queued");
-    const times = [receivedAt.getTime(), now] as const;
-    const rest = [headersText, replayOf ?? null, maxStored] as const;
-    const added = maxStored > 0 ? this.statements.add().run(endpoint, id, body, ...times, ...rest) : undefined;
+    const values = [endpoint, id, body, receivedAt.getTime(), now, headersText, replayOf ?? null, maxStored] as const;
+    const added = maxStored > 0 ? this.statements.add().run(...values) : undefined;
     if (added && added.changes > 0) {
       this.totals.add(endpoint, "queued");
-      this.#noticeDisorder(Number(added.lastInsertRowid), times[0]);
+      this.#noticeDisorder(Number(added.lastInsertRowid), receivedAt.getTime());
       return false;
     }
     const known = this.statements.find().get(endpoint, id);
@@ -191,25 +189,22 @@ export class DeliveryTable {
   }
 
   /**
-   * Claims up to `limit` due deliveries that are not suspects.
+   * Claims up to `limit` due deliveries that are not suspects. If a delivery is on a damaged page, the claim fails, because SQLite refuses
+   * all other writes of the transaction. The next claims skip this delivery.
    *
-   * @param onDamage called when a delivery is found on a damaged page. The claim then fails, because SQLite refuses all other writes of
-   *   the transaction. The next claims skip this delivery.
    * @throws the error of SQLite, if a page is damaged.
    */
-  claim(
-    endpoint: string,
-    { limit, claimant, onDamage }: { limit: number; claimant: Claimant; onDamage: (error: unknown) => void },
-  ): ClaimedRow[] {
+  claim(endpoint: string, limit: number, claimant: Claimant): ClaimedRow[] {
     try {
       if (!this.#isDamaged) {
         return this.#claimRows(endpoint, this.statements.due().all(endpoint, claimant.now, limit), claimant);
       }
     } catch (error) {
-      if (!isDamage(error)) throw error;
-      // The next claim finds the damaged delivery.
-      this.#isDamaged = true;
-      onDamage(error);
+      if (isDamage(error)) {
+        // The next claim finds the damaged delivery.
+        this.#isDamaged = true;
+        this.damageCount += 1;
+      }
       throw error;
     }
     const due = this.statements.dueSequences().all(endpoint, claimant.now, limit + this.#damaged.size);
@@ -217,28 +212,23 @@ export class DeliveryTable {
     for (const { sequence } of due) {
       if (claimed.length === limit) break;
       if (this.#isSkipped(Number(sequence), claimant.now)) continue;
-      const delivery = this.#claimOne(endpoint, { sequence: Number(sequence), claimant, onDamage });
+      const delivery = this.#claimOne(endpoint, Number(sequence), claimant);
       if (delivery) claimed.push(delivery);
     }
     return claimed;
   }
 
-  /** Finds the first suspect of an endpoint. `now`: in milliseconds since the epoch. */
+  /** Finds the first suspect of an endpoint. */
   nextSuspect(endpoint: string, now: number): { sequence: number; dueAt: number } | undefined {
-    return this.statements
-      .suspects()
-      .all(endpoint, maxSuspects)
-      .map((row) => ({ sequence: Number(row.sequence), dueAt: Number(row.due_at) }))
-      .find(({ sequence }) => !this.#isSkipped(sequence, now));
+    const rows = this.statements.suspects().all(endpoint, maxSuspects);
+    const found = rows.find(({ sequence }) => !this.#isSkipped(Number(sequence), now));
+    return found && { sequence: Number(found.sequence), dueAt: Number(found.due_at) };
   }
 
-  claimSuspect(
-    endpoint: string,
-    { claimant, onDamage }: { claimant: Claimant; onDamage: (error: unknown) => void },
-  ): ClaimedRow | undefined {
+  claimSuspect(endpoint: string, claimant: Claimant): ClaimedRow | undefined {
     const suspect = this.nextSuspect(endpoint, claimant.now);
     if (suspect === undefined || suspect.dueAt > claimant.now) return undefined;
-    return this.#claimOne(endpoint, { sequence: suspect.sequence, claimant, onDamage });
+    return this.#claimOne(endpoint, suspect.sequence, claimant);
   }
 
   #claimRows(endpoint: string, rows: readonly Row[], { processId, now }: Claimant): ClaimedRow[] {
@@ -248,20 +238,18 @@ export class DeliveryTable {
     return rows.map((row) => toClaimed(endpoint, row, now));
   }
 
-  #claimOne(
-    endpoint: string,
-    { sequence, claimant, onDamage }: { sequence: number; claimant: Claimant; onDamage: (error: unknown) => void },
-  ): ClaimedRow | undefined {
+  #claimOne(endpoint: string, sequence: number, claimant: Claimant): ClaimedRow | undefined {
     try {
       const row = this.statements.row().get(sequence);
       const claimed = row && this.#claimRows(endpoint, [row], claimant)[0];
       this.#damaged.delete(sequence);
       return claimed;
     } catch (error) {
-      if (!isDamage(error)) throw error;
-      const waitMs = 2 * (this.#damaged.get(sequence)?.waitMs ?? damagedRetryMs / 2);
-      this.#damaged.set(sequence, { until: claimant.now + waitMs, waitMs });
-      onDamage(error);
+      if (isDamage(error)) {
+        const waitMs = 2 * (this.#damaged.get(sequence)?.waitMs ?? damagedRetryMs / 2);
+        this.#damaged.set(sequence, { until: claimant.now + waitMs, waitMs });
+        this.damageCount += 1;
+      }
       throw error;
     }
   }
@@ -312,7 +300,7 @@ export class DeliveryTable {
   }
 
   /** Returns when the next delivery of an endpoint that is not a suspect is due, of those that are due after a time. */
-  nextDueAt(endpoint: string, { after = -1 }: { after?: number } = {}): number | undefined {
+  nextDueAt(endpoint: string, after = -1): number | undefined {
     const dueAt = this.statements.nextDue().get(endpoint, after)?.due_at;
     return typeof dueAt === "number" ? dueAt : undefined;
   }
@@ -372,20 +360,16 @@ export class DeliveryTable {
   }
 
   pausedEndpoints(): string[] {
-    return this.statements
-      .paused()
-      .all()
-      .map(({ endpoint }) => String(endpoint));
+    const rows = this.statements.paused().all();
+    return rows.map(({ endpoint }) => String(endpoint));
   }
 
   endpoints(): { endpoint: string; retention: Retention | undefined }[] {
-    return this.statements
-      .endpoints()
-      .all()
-      .map(({ endpoint, retention_ms, ids_kept_ms }) => ({
-        endpoint: String(endpoint),
-        retention: retention_ms === null ? undefined : { bodiesMs: Number(retention_ms), idsMs: Number(ids_kept_ms) },
-      }));
+    const rows = this.statements.endpoints().all();
+    return rows.map(({ endpoint, retention_ms, ids_kept_ms }) => ({
+      endpoint: String(endpoint),
+      retention: retention_ms === null ? undefined : { bodiesMs: Number(retention_ms), idsMs: Number(ids_kept_ms) },
+    }));
   }
 
   /** Stores the retention of an endpoint for processes that do not serve the endpoint. */

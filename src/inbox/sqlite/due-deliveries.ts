@@ -92,7 +92,7 @@ export class DueDeliveries {
       const isDue = dueAt !== undefined && dueAt <= now;
       // A worker whose last claim failed claims again even if no delivery is due, to check whether claims succeed again.
       if (isDue || worker.failingMs > 0) worker.wake();
-      const nextDueAt = isDue ? this.#read(endpoint, () => committed.nextDueAt(endpoint, { after: now })) : dueAt;
+      const nextDueAt = isDue ? this.#read(endpoint, () => committed.nextDueAt(endpoint, now)) : dueAt;
       if (nextDueAt !== undefined) this.wakeBy(nextDueAt);
     }
   }

@@ -72,9 +72,7 @@ export class EndpointWorker {
   async runSuspect(): Promise<boolean> {
     const { queue, table, processId, now, gate } = this.#options;
     if (this.#closing) return false;
-    const claiming = this.#tryClaim(() =>
-      table.claimSuspect(queue.endpoint, { claimant: { processId, now: now() }, onDamage: this.#recordDamage }),
-    );
+    const claiming = this.#tryClaim(() => table.claimSuspect(queue.endpoint, { processId, now: now() }));
     this.#addClaim(claiming);
     const row = await claiming;
     if (!row) return false;
@@ -123,34 +121,35 @@ export class EndpointWorker {
 
   async #claimSome(): Promise<void> {
     const { queue, table, processId, now, gate } = this.#options;
+    const { damageCount } = table;
     let limit = 0;
-    let isDamaged = false;
-    const onDamage = (error: unknown) => {
-      isDamaged = true;
-      this.#recordDamage(error);
-    };
     const rows = await this.#tryClaim(() => {
       // In the transaction, because more handlers have finished by then. Otherwise, every other transaction would claim one delivery.
       // Suspects can have started too, and SQLite has no limit below 0.
       limit = this.#closing ? 0 : Math.max(0, queue.concurrency - this.#occupiedSlots);
-      return table.claim(queue.endpoint, { limit, claimant: { processId, now: now() }, onDamage });
+      return table.claim(queue.endpoint, limit, { processId, now: now() });
     });
     for (const row of rows ?? []) {
       gate.start();
       void this.#run(row);
     }
-    if (rows?.length === limit || isDamaged) this.#hasMore = true;
+    if (rows?.length === limit || table.damageCount > damageCount) this.#hasMore = true;
   }
-
-  readonly #recordDamage = (error: unknown): void => {
-    this.#options.damage.recordIfDamage(error, this.#options.queue.endpoint);
-  };
 
   /** Claims in the next transaction. Returns `undefined` if the claim fails. */
   async #tryClaim<Claimed>(claim: () => Claimed): Promise<Claimed | undefined> {
     const { groupCommit, log, queue, damage, monotonicNow } = this.#options;
+    // If the claim is retried alone in its transaction, it skips the damage that it has found.
+    const recordingDamage = () => {
+      try {
+        return claim();
+      } catch (error) {
+        damage.recordIfDamage(error, queue.endpoint);
+        throw error;
+      }
+    };
     try {
-      const result = await groupCommit.write(claim, { isLast: true });
+      const result = await groupCommit.write(recordingDamage, { isLast: true });
       this.#failingSince = undefined;
       return result;
     } catch (error) {

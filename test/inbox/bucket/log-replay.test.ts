@@ -160,10 +160,9 @@ function createOperations(table: DeliveryTable, random: (limit: number) => numbe
       const delivery = { ...key(), body: "é".repeat(random(900)), receivedAt: new Date(now) };
       table.add(delivery, { now, maxQueued: 1_000 });
     },
-    claim: () =>
-      void claimed.push(...table.claim(endpoint(), { limit: 1 + random(3), claimant: claimant(), onDamage })),
+    claim: () => void claimed.push(...table.claim(endpoint(), 1 + random(3), claimant())),
     claimSuspect: () => {
-      const row = table.claimSuspect(endpoint(), { claimant: { ...claimant(), now: now + 24 * hourMs }, onDamage });
+      const row = table.claimSuspect(endpoint(), { ...claimant(), now: now + 24 * hourMs });
       if (row) claimed.push(row);
     },
     recordEnd: () => {

@@ -73,32 +73,25 @@ describe("A delivery whose row cannot be read", () => {
       });
       onTestFinished(() => read.mockRestore());
     }
-    const damages: unknown[] = [];
-    const claim = () =>
-      table.claim("retrain", {
-        limit: 1,
-        claimant: { processId: "here", now: 1 },
-        onDamage: (damage) => damages.push(damage),
-      });
-    return { claim, damages };
+    return { table, claim: () => table.claim("retrain", 1, { processId: "here", now: 1 }) };
   }
 
   test("is reported and skipped if its page is damaged", () => {
     const error = Object.assign(new Error("database disk image is malformed"), { errcode: 11 });
-    const { claim, damages } = openTable(error);
+    const { table, claim } = openTable(error);
     // The first error says that a page is damaged, and the second that it is the page of this delivery.
     expect(claim).toThrow(error);
     expect(claim).toThrow(error);
     expect(claim()).toEqual([]);
-    expect(damages).toEqual([error, error]);
+    expect(table.damageCount).toBe(2);
   });
 
   test("fails the claim for any other reason, and is claimed later", () => {
     const error = Object.assign(new Error("database is locked"), { errcode: 5 });
-    const { claim, damages } = openTable(error);
+    const { table, claim } = openTable(error);
     expect(claim).toThrow(error);
     expect(claim()).toMatchObject([{ id: "a", attempt: 1 }]);
-    expect(damages).toEqual([]);
+    expect(table.damageCount).toBe(0);
   });
 });
 
@@ -124,7 +117,7 @@ describe("A delivery that changes twice in one transaction is counted once:", ()
   ])("%s", (_name, change) => {
     const table = new DeliveryTable(openInboxDatabase(":memory:"));
     table.add(arrival, { now: 1, maxQueued: 10 });
-    const [row] = table.claim("retrain", { limit: 1, claimant: here, onDamage: () => {} });
+    const [row] = table.claim("retrain", 1, here);
     if (!row) throw new Error("Nothing was claimed.");
     end(table, row, "dead");
     change(table, row);

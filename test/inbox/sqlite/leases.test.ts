@@ -21,8 +21,8 @@ function openTable() {
   const claim = () => {
     now += 1_000;
     const claimant = { processId: "me", now };
-    const [ordinary] = table.claim("retrain", { limit: 1, claimant, onDamage });
-    const claimed = ordinary ?? table.claimSuspect("retrain", { claimant, onDamage });
+    const [ordinary] = table.claim("retrain", 1, claimant);
+    const claimed = ordinary ?? table.claimSuspect("retrain", claimant);
     if (!claimed) throw new Error("Nothing is due.");
     return { claimed, isSuspect: ordinary === undefined };
   };

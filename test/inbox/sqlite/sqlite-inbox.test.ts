@@ -31,9 +31,9 @@ describe("An accepted delivery", () => {
 describe("A worker", () => {
   test("claims again after a delivery on a damaged page, without waiting for a poll", async () => {
     const { inbox } = openInbox({ pollMs: 3_600_000 });
-    vi.spyOn(DeliveryTable.prototype, "claim").mockImplementationOnce((_endpoint, { onDamage }) => {
-      onDamage(Object.assign(new Error("malformed"), { errcode: 11 }));
-      return [];
+    vi.spyOn(DeliveryTable.prototype, "claim").mockImplementationOnce(function (this: DeliveryTable) {
+      this.damageCount += 1;
+      throw Object.assign(new Error("malformed"), { errcode: 11 });
     });
     await inbox.accept(incoming("a"));
     work(inbox, () => succeeded);
@@ -78,7 +78,7 @@ function crashWhileRunning(file: string): void {
     throw error;
   };
   const now = Date.now();
-  table.claim("retrain", { limit: 1, claimant: { processId: "crashed", now }, onDamage });
+  table.claim("retrain", 1, { processId: "crashed", now });
   const [row] = table.leases.running("retrain", onDamage).rows;
   if (!row) throw new Error("The delivery is not running.");
   const policy = createRetryPolicy({ attempts: 3, backoff: { first: 1, max: 5 } });

@@ -39,8 +39,8 @@ export const faults: readonly Fault[] = [
   {
     name: "SQLite: a claim does not see the deliveries that are accepted after it",
     file: "src/inbox/sqlite/endpoint-worker.ts",
-    find: "groupCommit.write(claim, { isLast: true })",
-    replace: "groupCommit.write(claim, { isLast: false })",
+    find: "groupCommit.write(recordingDamage, { isLast: true })",
+    replace: "groupCommit.write(recordingDamage, { isLast: false })",
     tests: ["test/inbox/sqlite/budget.test.ts"],
   },
   {
@@ -288,7 +288,7 @@ export const faults: readonly Fault[] = [
   {
     name: "SQLite: a retry waits for the next poll if another one of its endpoint is due shortly before",
     file: "src/inbox/sqlite/due-deliveries.ts",
-    find: "const nextDueAt = isDue ? this.#read(endpoint, () => committed.nextDueAt(endpoint, { after: now })) : dueAt;",
+    find: "const nextDueAt = isDue ? this.#read(endpoint, () => committed.nextDueAt(endpoint, now)) : dueAt;",
     replace: "const nextDueAt = isDue ? undefined : dueAt;",
     tests: ["test/inbox/sqlite/sqlite-inbox.test.ts"],
   },
