@@ -49,6 +49,16 @@ export class DamageTracker {
     return true;
   }
 
+  /** Reads an endpoint's data. Returns `undefined` if the data is damaged, so that other endpoints continue to run. */
+  read<Result>(endpoint: string, read: () => Result): Result | undefined {
+    try {
+      return read();
+    } catch (error) {
+      if (!this.recordIfDamage(error, endpoint)) throw error;
+      return undefined;
+    }
+  }
+
   problem(): InboxProblem | undefined {
     if (this.#endpoints.size === 0) return undefined;
     return { code: "INBOX_DAMAGED", severity: "degraded", message: this.#message() };
@@ -65,21 +75,17 @@ export class BackgroundTasks {
   readonly #log: Logger;
   readonly #failures: RepeatedErrors;
   readonly #timers = new Set<NodeJS.Timeout>();
-  #isClosed = false;
+  isClosed = false;
 
   constructor({ log, monotonicNow }: LogOptions) {
     this.#log = log;
     this.#failures = new RepeatedErrors(monotonicNow);
   }
 
-  get isClosed(): boolean {
-    return this.#isClosed;
-  }
-
   run(task: () => Promise<unknown>): void {
     task().catch((error: unknown) => {
       // Failures are expected while the inbox closes.
-      if (this.#isClosed || !this.#failures.shouldLog(error)) return;
+      if (this.isClosed || !this.#failures.shouldLog(error)) return;
       this.#log.error({ err: error }, "A background task of the inbox failed and will be retried.");
     });
   }
@@ -90,21 +96,20 @@ export class BackgroundTasks {
 
   /** Runs a task after a delay. Returns a function that cancels the task. */
   runAfter(delayMs: number, task: () => Promise<unknown>): () => void {
-    const cancel = () => {
-      clearTimeout(timer);
-      this.#timers.delete(timer);
-    };
     const timer = setTimeout(() => {
       this.#timers.delete(timer);
       this.run(task);
     }, delayMs).unref();
     this.#timers.add(timer);
-    return cancel;
+    return () => {
+      clearTimeout(timer);
+      this.#timers.delete(timer);
+    };
   }
 
   /** Cancels all tasks. Failures of running tasks are no longer logged. */
   close(): void {
-    this.#isClosed = true;
+    this.isClosed = true;
     for (const timer of this.#timers) clearTimeout(timer);
     this.#timers.clear();
   }

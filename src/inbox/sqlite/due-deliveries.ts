@@ -15,7 +15,7 @@ export class DueDeliveries {
    * back.
    */
   #lastPoll = Number.POSITIVE_INFINITY;
-  /** When `#wake` is scheduled, in milliseconds since the epoch. */
+  /** When `#wake` is scheduled. */
   #wakeAt = Number.POSITIVE_INFINITY;
   #cancelWake: () => void = () => {};
 
@@ -39,7 +39,7 @@ export class DueDeliveries {
     this.#wake();
   }
 
-  /** Schedules a wake at a time, in milliseconds since the epoch, unless the next poll is earlier. */
+  /** Schedules a wake at a time, unless the next poll is earlier. */
   wakeBy(dueAt: number): void {
     const { now, pollMs, tasks } = this.#context;
     const delay = Math.max(0, dueAt - now());
@@ -54,9 +54,9 @@ export class DueDeliveries {
   }
 
   #findSuspects(): Suspect[] {
-    const { committed, now } = this.#context;
+    const { committed, damage, now } = this.#context;
     return [...this.#workers].flatMap(([endpoint, worker]) => {
-      const found = this.#read(endpoint, () => committed.nextSuspect(endpoint, now()));
+      const found = damage.read(endpoint, () => committed.nextSuspect(endpoint, now()));
       if (!found) return [];
       if (found.dueAt > now()) this.wakeBy(found.dueAt);
       return [{ dueAt: found.dueAt, run: () => worker.runSuspect() }];
@@ -85,25 +85,15 @@ export class DueDeliveries {
   }
 
   #wake(): void {
-    const { committed } = this.#context;
+    const { committed, damage } = this.#context;
     const now = this.#context.now();
     for (const [endpoint, worker] of this.#workers) {
-      const dueAt = this.#read(endpoint, () => committed.nextDueAt(endpoint));
+      const dueAt = damage.read(endpoint, () => committed.nextDueAt(endpoint));
       const isDue = dueAt !== undefined && dueAt <= now;
       // A worker whose last claim failed claims again even if no delivery is due, to check whether claims succeed again.
       if (isDue || worker.failingMs > 0) worker.wake();
-      const nextDueAt = isDue ? this.#read(endpoint, () => committed.nextDueAt(endpoint, now)) : dueAt;
+      const nextDueAt = isDue ? damage.read(endpoint, () => committed.nextDueAt(endpoint, now)) : dueAt;
       if (nextDueAt !== undefined) this.wakeBy(nextDueAt);
-    }
-  }
-
-  /** Reads an endpoint's data. Returns `undefined` if the data is damaged, so that other endpoints continue to run. */
-  #read<Result>(endpoint: string, read: () => Result): Result | undefined {
-    try {
-      return read();
-    } catch (error) {
-      if (!this.#context.damage.recordIfDamage(error, endpoint)) throw error;
-      return undefined;
     }
   }
 }
@@ -113,16 +103,14 @@ export class DueDeliveries {
  * the monotonic clock of this process, so that wrong clocks of other processes have no effect.
  */
 export class HeartbeatMonitor {
-  readonly #leaseMs: number;
-  readonly #monotonicNow: () => number;
+  readonly #options: { leaseMs: number; monotonicNow: () => number };
   /** The last observed number of heartbeats of each process, and how long this number has not changed. */
   readonly #observations = new Map<string, { heartbeats: number | undefined; unchangedMs: number }>();
   #lastAt: number;
 
-  constructor({ leaseMs, monotonicNow }: { leaseMs: number; monotonicNow: () => number }) {
-    this.#leaseMs = leaseMs;
-    this.#monotonicNow = monotonicNow;
-    this.#lastAt = monotonicNow();
+  constructor(options: { leaseMs: number; monotonicNow: () => number }) {
+    this.#options = options;
+    this.#lastAt = options.monotonicNow();
   }
 
   /**
@@ -130,16 +118,17 @@ export class HeartbeatMonitor {
    * sent any heartbeats yet. Returns the IDs of the processes that are gone.
    */
   observe(processes: ReadonlyMap<string, number | undefined>): string[] {
-    const now = this.#monotonicNow();
+    const { leaseMs, monotonicNow } = this.#options;
+    const now = monotonicNow();
     // The limit gives other processes time to send a heartbeat after the machine was suspended.
-    const elapsed = Math.min(now - this.#lastAt, this.#leaseMs / 3);
+    const elapsed = Math.min(now - this.#lastAt, leaseMs / 3);
     this.#lastAt = now;
     for (const id of this.#observations.keys()) if (!processes.has(id)) this.#observations.delete(id);
     return [...processes].flatMap(([id, heartbeats]) => {
       const last = this.#observations.get(id);
-      const unchangedMs = last !== undefined && last.heartbeats === heartbeats ? last.unchangedMs + elapsed : 0;
+      const unchangedMs = last && last.heartbeats === heartbeats ? last.unchangedMs + elapsed : 0;
       this.#observations.set(id, { heartbeats, unchangedMs });
-      return unchangedMs >= this.#leaseMs ? [id] : [];
+      return unchangedMs >= leaseMs ? [id] : [];
     });
   }
 
@@ -154,9 +143,7 @@ interface LeaseRecoveryOptions extends InboxContext {
   leaseMs: number;
 }
 
-interface WorkerRow extends RunningRow {
-  worker: EndpointWorker;
-}
+type WorkerRow = RunningRow & { worker: EndpointWorker };
 
 /** Recovers deliveries from processes that are gone. See `retry.ts` for the term "suspect". */
 export class LeaseRecovery {
@@ -189,13 +176,8 @@ export class LeaseRecovery {
 
   /** Whether a delivery is on a damaged page. The lease of such a delivery cannot be lost, because no process can read the delivery. */
   #isUnreadable(key: DeliveryKey, unreadable: ReadonlySet<number>): boolean {
-    try {
-      const sequence = this.#options.committed.leases.sequenceOf(key);
-      return sequence !== undefined && unreadable.has(sequence);
-    } catch (error) {
-      if (!this.#options.damage.recordIfDamage(error, key.endpoint)) throw error;
-      return true;
-    }
+    const { committed, damage } = this.#options;
+    return damage.read(key.endpoint, () => unreadable.has(committed.leases.sequenceOf(key))) ?? true;
   }
 
   /**
@@ -216,7 +198,7 @@ export class LeaseRecovery {
     for (const gone of this.#monitor.observe(processes)) {
       const rows = running.filter(({ processId }) => processId === gone);
       try {
-        await this.#recoverAll(rows, { gone, heartbeats: processes.get(gone) });
+        await this.#recoverAll(gone, rows, processes.get(gone));
       } catch (error) {
         // If this process cannot write to the file, other processes cannot write heartbeats either.
         this.#monitor.reset();
@@ -225,20 +207,16 @@ export class LeaseRecovery {
     }
   }
 
-  async #recoverAll(
-    rows: readonly WorkerRow[],
-    { gone, heartbeats }: { gone: string; heartbeats: number | undefined },
-  ): Promise<void> {
+  async #recoverAll(gone: string, rows: readonly WorkerRow[], heartbeats: number | undefined): Promise<void> {
     const { groupCommit, table, now, damage } = this.#options;
-    const marked = await groupCommit.write(() => table.leases.markProcessGone(gone, { heartbeats }));
+    const marked = await groupCommit.write(() => table.leases.markProcessGone(gone, heartbeats));
     if (!marked) return;
     const { running, lastHeartbeatAt } = marked;
     const recover = async (row: WorkerRow): Promise<void> => {
       const { endpoint, policy } = row.worker.queue;
       try {
-        const recovered = await groupCommit.write(() =>
-          table.leases.recover(row, { wasAlone: running === 1, policy, now: now(), lastHeartbeatAt }),
-        );
+        const crash = { wasAlone: running === 1, policy, lastHeartbeatAt };
+        const recovered = await groupCommit.write(() => table.leases.recover(row, { ...crash, now: now() }));
         if (recovered) this.#log(recovered);
       } catch (error) {
         if (!damage.recordIfDamage(error, endpoint)) throw error;
@@ -254,8 +232,7 @@ export class LeaseRecovery {
     const { log } = this.#options;
     if (isDead) {
       const next = "The delivery is dead, because it has no attempts left. Replay the delivery to run it again.";
-      log.error(fields, `${message} ${next}`);
-      return;
+      return log.error(fields, `${message} ${next}`);
     }
     const next = "The delivery will be retried, alone in its process if possible.";
     const uncounted = isCounted ? "" : " This attempt does not count, because other deliveries were running.";

@@ -22,7 +22,7 @@ const pauseShare = 0.1;
 const maxPauseMs = 10;
 
 /** The database that a {@link GroupCommit} writes to. */
-export type TransactionTarget = Pick<InboxFile, "isTransaction" | "begin" | "commit" | "rollback" | "afterFailure"> &
+export type TransactionTarget = Pick<InboxFile, "isTransaction" | "begin" | "commit" | "rollback"> &
   Partial<Pick<InboxFile, "storeChanges">>;
 
 interface Write {
@@ -32,6 +32,9 @@ interface Write {
   resolve: (result: unknown) => void;
   reject: (error: unknown) => void;
 }
+
+/** Settle the promises of the writes of a transaction. */
+type Settle = readonly (() => void)[];
 
 /**
  * Commits concurrent writes together. The writes then share one sync to disk, which blocks the event loop. With a sync in another thread,
@@ -47,16 +50,12 @@ export class GroupCommit {
   /** When the next transaction may start, by `performance.now()`. */
   #pauseUntil = 0;
   #singleWrites = 0;
-  #failure: unknown;
+  /** The error of the last transaction, or `undefined` if the transaction succeeded. */
+  failure: unknown;
 
   constructor(target: TransactionTarget, { deadlineMs = maxWaitMs }: { deadlineMs?: number } = {}) {
     this.#target = target;
     this.#deadlineMs = deadlineMs;
-  }
-
-  /** The error of the last transaction, or `undefined` if the transaction succeeded. */
-  get failure(): unknown {
-    return this.#failure;
   }
 
   /**
@@ -98,8 +97,7 @@ export class GroupCommit {
     try {
       this.#target.begin();
     } catch (error) {
-      this.#waitForLock(group, error);
-      return;
+      return this.#waitForLock(group, error);
     }
     if (isSingle) this.#singleWrites -= 1;
     this.#commitAll(group);
@@ -121,22 +119,15 @@ export class GroupCommit {
         }
       }
       const stored = this.#target.storeChanges?.();
-      if (stored !== undefined) {
-        void this.#commitWhenStored(stored, { group, settle });
-        return;
-      }
+      if (stored !== undefined) return void this.#commitWhenStored(stored, group, settle);
       this.#target.commit();
     } catch (error) {
-      this.#fail(group, error);
-      return;
+      return this.#fail(group, error);
     }
     this.#succeed(settle);
   }
 
-  async #commitWhenStored(
-    stored: Promise<void>,
-    { group, settle }: { group: readonly Write[]; settle: readonly (() => void)[] },
-  ): Promise<void> {
+  async #commitWhenStored(stored: Promise<void>, group: readonly Write[], settle: Settle): Promise<void> {
     this.#isStoring = true;
     const startedAt = performance.now();
     try {
@@ -153,21 +144,20 @@ export class GroupCommit {
     }
   }
 
-  #succeed(settle: readonly (() => void)[]): void {
-    this.#failure = undefined;
+  #succeed(settle: Settle): void {
+    this.failure = undefined;
     for (const notify of settle) notify();
   }
 
   #fail(group: readonly Write[], error: unknown): void {
-    this.#target.rollback();
-    this.#target.afterFailure(error);
+    this.#target.rollback(error);
     // A write to a damaged page fails the whole transaction, so the writes are retried one by one.
     if (isDamage(error) && group.length > 1) {
       this.#waiting.unshift(...group);
       this.#singleWrites = group.length;
       return;
     }
-    this.#failure = error;
+    this.failure = error;
     for (const { reject } of group) reject(inboxUnavailable(error));
   }
 
@@ -176,7 +166,7 @@ export class GroupCommit {
     const isKept = ({ since }: Write) => isBusy(error) && since > oldest;
     for (const write of group) {
       if (isKept(write)) continue;
-      this.#failure = error;
+      this.failure = error;
       write.reject(inboxUnavailable(error));
       if (this.#singleWrites > 0) this.#singleWrites -= 1;
     }

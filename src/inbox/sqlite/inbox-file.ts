@@ -132,14 +132,11 @@ export class InboxFile {
     this.#throwIfGone();
   }
 
-  rollback(): void {
+  /** Also frees disk space if the transaction failed because the disk is full. */
+  rollback(error?: unknown): void {
     if (this.#database.isTransaction) this.#database.exec("ROLLBACK");
     this.table.totals.discard();
     this.#changes?.end("rolled back");
-  }
-
-  /** Frees disk space if a transaction failed because the disk is full. */
-  afterFailure(error: unknown): void {
     if (isFull(error)) this.#checkpoint();
   }
 

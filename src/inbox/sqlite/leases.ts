@@ -8,7 +8,6 @@ import type { Statements } from "./statements.ts";
 /** A process that claims or requeues deliveries, and the current time. */
 export interface Claimant {
   processId: string;
-  /** Milliseconds since the epoch. */
   now: number;
 }
 
@@ -35,10 +34,7 @@ export class Leases {
   }
 
   /** Finds an endpoint's running deliveries in all processes. `unreadable`: the sequences of those on damaged pages. */
-  running(
-    endpoint: string,
-    onDamage: (error: unknown) => void,
-  ): { rows: RunningRow[]; unreadable: ReadonlySet<number> } {
+  running(endpoint: string, onDamage: (error: unknown) => void) {
     const { running, runningSequences, row } = this.#statements;
     const unreadable = new Set<number>();
     try {
@@ -47,24 +43,21 @@ export class Leases {
       if (!isDamage(error)) throw error;
       onDamage(error);
     }
-    const rows = runningSequences()
-      .all(endpoint)
-      .flatMap(({ sequence }) => {
-        try {
-          const found = row().get(Number(sequence));
-          return found ? [toRunningRow(found)] : [];
-        } catch {
-          unreadable.add(Number(sequence));
-          return [];
-        }
-      });
+    const rows: RunningRow[] = [];
+    for (const { sequence } of runningSequences().all(endpoint)) {
+      try {
+        const found = row().get(Number(sequence));
+        if (found) rows.push(toRunningRow(found));
+      } catch {
+        unreadable.add(Number(sequence));
+      }
+    }
     return { rows, unreadable };
   }
 
-  /** Returns the sequence of a delivery. Reads only an index, so it also works for a delivery on a damaged page. */
-  sequenceOf({ endpoint, id }: DeliveryKey): number | undefined {
-    const sequence = this.#statements.sequenceOf().get(endpoint, id)?.sequence;
-    return sequence === undefined ? undefined : Number(sequence);
+  /** Returns the sequence of a delivery, or 0. Reads only an index, so it also works for a delivery on a damaged page. */
+  sequenceOf({ endpoint, id }: DeliveryKey): number {
+    return Number(this.#statements.sequenceOf().get(endpoint, id)?.sequence ?? 0);
   }
 
   /** Requeues a delivery that this process claimed but never ran. */
@@ -88,10 +81,7 @@ export class Leases {
    * process was running and when it sent its last heartbeat, or `undefined` if the process has sent another heartbeat.
    * Only the first call counts the deliveries, because later calls run after some of them were recovered.
    */
-  markProcessGone(
-    processId: string,
-    { heartbeats }: { heartbeats: number | undefined },
-  ): { running: number; lastHeartbeatAt: number } | undefined {
+  markProcessGone(processId: string, heartbeats: number | undefined) {
     const { process, markProcessGone, countRunning } = this.#statements;
     const row = process().get(processId);
     if (row?.heartbeats !== heartbeats) return undefined;

@@ -195,7 +195,7 @@ function createOperations(table: DeliveryTable, random: (limit: number) => numbe
     recover: () => {
       for (const row of table.leases.running(endpoint(), onDamage).rows.slice(0, 2)) {
         const heartbeats = table.leases.heartbeats().get(row.processId);
-        const marked = table.leases.markProcessGone(row.processId, { heartbeats });
+        const marked = table.leases.markProcessGone(row.processId, heartbeats);
         if (marked) table.leases.recover(row, { ...marked, wasAlone: random(2) === 0, policy, now });
       }
     },

@@ -138,7 +138,6 @@ describe("A damaged page of a large file", () => {
       begin: () => database.exec("BEGIN IMMEDIATE"),
       commit: () => database.exec("COMMIT"),
       rollback: () => database.isTransaction && database.exec("ROLLBACK"),
-      afterFailure: () => {},
     });
     const claim = (endpoint: string) =>
       commit.write(() => table.claim(endpoint, 5, { processId: "here", now: Date.now() }));

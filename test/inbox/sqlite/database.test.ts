@@ -201,9 +201,8 @@ test("A write without free space empties the WAL, and succeeds when there is spa
   limitPages(1);
   const error = errorOf(() => add("a", 100_000));
   expect(error).toMatchObject({ errcode: 13 });
-  file.rollback();
   expect(logBytes()).toBeGreaterThan(0);
-  file.afterFailure(error);
+  file.rollback(error);
   expect(logBytes()).toBe(0);
   limitPages(1_000_000);
   add("a", 100_000);
@@ -213,7 +212,7 @@ test("A write without free space empties the WAL, and succeeds when there is spa
 test("A write that fails for another reason does not empty the WAL", () => {
   const { file, logBytes } = openFile();
   const before = logBytes();
-  file.afterFailure(Object.assign(new Error("disk I/O error"), { errcode: 10 }));
+  file.rollback(Object.assign(new Error("disk I/O error"), { errcode: 10 }));
   expect(logBytes()).toBe(before);
   expect(before).toBeGreaterThan(0);
 });

@@ -15,7 +15,6 @@ function transactionsOf(database: DatabaseSync): TransactionTarget {
     rollback: () => {
       if (database.isTransaction) database.exec("ROLLBACK");
     },
-    afterFailure: () => {},
   };
 }
 
@@ -102,7 +101,10 @@ test("rolls back a transaction that cannot be committed", async () => {
       if (isBroken) throw new Error("The file is gone.");
       target.commit();
     },
-    afterFailure: (error) => failures.push(error),
+    rollback: (error) => {
+      target.rollback();
+      failures.push(error);
+    },
   });
   await expect(commit.write(() => insert.run(1))).rejects.toMatchObject({ code: "INBOX_UNAVAILABLE" });
   expect(database.isTransaction).toBe(false);

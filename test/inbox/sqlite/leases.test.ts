@@ -129,13 +129,13 @@ describe("A process without heartbeats", () => {
     const { claim, now, running, table } = openTable();
     table.leases.addHeartbeat({ processId: "me", now: now() });
     claim();
-    expect(table.leases.markProcessGone("me", { heartbeats: 1 })).toMatchObject({ running: 1, lastHeartbeatAt: 1_000 });
+    expect(table.leases.markProcessGone("me", 1)).toMatchObject({ running: 1, lastHeartbeatAt: 1_000 });
     table.leases.removeProcess("me");
     expect(table.leases.heartbeats()).toEqual(new Map([["me", 1]]));
     const row = running();
     table.leases.recover(row, { wasAlone: true, policy, now: now(), lastHeartbeatAt: now() });
     // Another process does this later.
-    expect(table.leases.markProcessGone("me", { heartbeats: 1 })).toMatchObject({ running: 1 });
+    expect(table.leases.markProcessGone("me", 1)).toMatchObject({ running: 1 });
     table.leases.removeProcess("me");
     expect(table.leases.heartbeats()).toEqual(new Map());
   });
@@ -143,9 +143,9 @@ describe("A process without heartbeats", () => {
   test("is not marked as gone if it has sent a heartbeat since", () => {
     const { claim, table, now } = openTable();
     claim();
-    expect(table.leases.markProcessGone("me", { heartbeats: undefined })).toMatchObject({ running: 1 });
+    expect(table.leases.markProcessGone("me", undefined)).toMatchObject({ running: 1 });
     table.leases.addHeartbeat({ processId: "me", now: now() });
-    expect(table.leases.markProcessGone("me", { heartbeats: 0 })).toBeUndefined();
+    expect(table.leases.markProcessGone("me", 0)).toBeUndefined();
   });
 
   test("is removed after a day if it runs nothing", () => {

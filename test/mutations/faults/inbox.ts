@@ -74,7 +74,7 @@ export const faults: readonly Fault[] = [
   {
     name: "SQLite: tasks that fail because the inbox was closed are logged",
     file: "src/inbox/sqlite/context.ts",
-    find: "if (this.#isClosed || !this.#failures",
+    find: "if (this.isClosed || !this.#failures",
     replace: "if (!this.#failures",
     tests: ["test/inbox/sqlite/problems.test.ts"],
   },
@@ -288,7 +288,7 @@ export const faults: readonly Fault[] = [
   {
     name: "SQLite: a retry waits for the next poll if another one of its endpoint is due shortly before",
     file: "src/inbox/sqlite/due-deliveries.ts",
-    find: "const nextDueAt = isDue ? this.#read(endpoint, () => committed.nextDueAt(endpoint, now)) : dueAt;",
+    find: "const nextDueAt = isDue ? damage.read(endpoint, () => committed.nextDueAt(endpoint, now)) : dueAt;",
     replace: "const nextDueAt = isDue ? undefined : dueAt;",
     tests: ["test/inbox/sqlite/sqlite-inbox.test.ts"],
   },
