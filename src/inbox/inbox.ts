@@ -163,7 +163,6 @@ export function nextStep(
     claimed: Pick<ClaimedDelivery, "isLastAttempt" | "retryDelayMs">;
     /** Whether the handler's signal was aborted before the handler finished, by a shutdown or because the lease was lost. */
     isInterrupted: boolean;
-    /** Milliseconds since the epoch. */
     now: number;
   },
 ): NextStep {

@@ -5,28 +5,18 @@ import { defaultInboxUrl, maskUrl } from "../core/urls.ts";
 // Not from the engines: the declarations of the package would import node:sqlite.
 import type { CompactedInbox, Inbox, RepairedGap } from "./inbox.ts";
 
-/** The engine of an inbox, and the file of an inbox in SQLite. */
-export type InboxUrl =
-  | {
-      engine: "sqlite";
-      /** The path of the file, or `:memory:`. */
-      file: string;
-      unsafeFileSystem: "refuse" | "allow";
-    }
-  | { engine: "bucket" | "redis" | "postgres" };
-
 /**
- * Parses the URL of an inbox as far as necessary to choose the engine.
+ * Parses the URL of an inbox as far as necessary to choose the engine. `file`: the path of the file, or `:memory:`.
  *
  * @throws `OPTION_INVALID` if the URL is not supported.
  */
-export function parseInboxUrl(url: string): InboxUrl {
-  if (/^(?:hf|s3):\/\//.test(url)) return { engine: "bucket" };
-  if (/^rediss?:\/\//.test(url)) return { engine: "redis" };
-  if (/^postgres(?:ql)?:\/\//.test(url)) return { engine: "postgres" };
+export function parseInboxUrl(url: string) {
+  if (/^(?:hf|s3):\/\//.test(url)) return { engine: "bucket" } as const;
+  if (/^rediss?:\/\//.test(url)) return { engine: "redis" } as const;
+  if (/^postgres(?:ql)?:\/\//.test(url)) return { engine: "postgres" } as const;
   const [, file, unsafe] = /^sqlite:(?:\/\/)?(.+?)(\?unsafe-file-system=allow)?$/s.exec(url) ?? [];
   if (file !== undefined) {
-    return { engine: "sqlite", file, unsafeFileSystem: unsafe === undefined ? "refuse" : "allow" };
+    return { engine: "sqlite", file, unsafeFileSystem: unsafe === undefined ? "refuse" : "allow" } as const;
   }
   // The message does not quote the URL, because the URL may contain a password.
   throw optionError(

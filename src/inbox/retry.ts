@@ -116,15 +116,9 @@ const maxIdRetentionMs = 3_650 * dayMs;
 export const defaultRetention: Retention = { bodiesMs: defaultRetentionMs, idsMs: minIdRetentionMs };
 
 /** Returns an endpoint's retention. IDs are kept longer than a delivery can be retried. */
-export function retentionOf({
-  retentionMs,
-  policy,
-}: {
-  retentionMs: number;
-  policy: Pick<RetryPolicy, "totalWaitMs">;
-}): Retention {
-  const neededMs = Math.max(minIdRetentionMs, policy.totalWaitMs + dayMs);
-  return { bodiesMs: retentionMs, idsMs: Math.min(maxIdRetentionMs, neededMs) };
+export function retentionOf(queue: { retentionMs: number; policy: Pick<RetryPolicy, "totalWaitMs"> }): Retention {
+  const neededMs = Math.max(minIdRetentionMs, queue.policy.totalWaitMs + dayMs);
+  return { bodiesMs: queue.retentionMs, idsMs: Math.min(maxIdRetentionMs, neededMs) };
 }
 
 /*
@@ -145,14 +139,8 @@ export function retentionOf({
  */
 const maxUncountedCrashes = 3;
 
-export function countsAsAttempt({
-  wasAlone,
-  uncountedCrashes,
-}: {
-  wasAlone: boolean;
-  uncountedCrashes: number;
-}): boolean {
-  return wasAlone || uncountedCrashes >= maxUncountedCrashes;
+export function countsAsAttempt(crash: { wasAlone: boolean; uncountedCrashes: number }): boolean {
+  return crash.wasAlone || crash.uncountedCrashes >= maxUncountedCrashes;
 }
 
 /**

@@ -6,7 +6,7 @@ import { pathToFileURL } from "node:url";
 import { parentPort, workerData } from "node:worker_threads";
 import { LoopMonitor } from "../loop-monitor.ts";
 import type { BackgroundMaintenanceData, MaintenanceAnswer, MaintenanceRequest } from "./background-maintenance.ts";
-import { createReleaseCheck } from "./database.ts";
+import { createReleaseCheck, readPragma } from "./database.ts";
 import { DeliveryTable } from "./delivery-table.ts";
 import { spaceOf } from "./file-system.ts";
 import { heartbeatSql } from "./statements.ts";
@@ -41,7 +41,7 @@ const isFromNewerRelease = createReleaseCheck(database);
 const heartbeat = database.prepare(heartbeatSql);
 /** Before SQLite 3.51 (Node 22), which has no `NOOP`, this statement checkpoints the WAL. */
 const walProgress = database.prepare("PRAGMA wal_checkpoint(NOOP)");
-const pageBytes = Number(database.prepare("PRAGMA page_size").get()?.page_size);
+const pageBytes = readPragma(database, "page_size");
 /** Changes with each commit of another connection. */
 const dataVersion = database.prepare("PRAGMA data_version");
 const loop = new LoopMonitor(loopCounter);
@@ -93,22 +93,16 @@ function checkWal(): void {
   setTimeout(checkWal, isLarge ? largeWalCheckMs : walCheckMs);
 }
 
-let table: DeliveryTable | undefined;
-
-function openTable(): DeliveryTable {
-  table ??= new DeliveryTable(database);
-  return table;
-}
+const table = new DeliveryTable(database);
 
 /** Indexes a group of deliveries. Returns whether there was a group. */
 function indexGroup(): boolean {
   const { free = 0, total = 0 } = spaceOf(dirname(file)) ?? {};
   // Some file systems report a total size of 0.
   if ((total > 0 && free < minFreeBytes) || isFromNewerRelease()) return false;
-  const { index } = openTable();
-  const group = index.readGroup();
+  const group = table.index.readGroup();
   if (!group) return false;
-  write(() => index.add(group));
+  write(() => table.index.add(group));
   return true;
 }
 
@@ -141,7 +135,7 @@ function answer(request: MaintenanceRequest): MaintenanceAnswer {
     return {};
   }
   try {
-    return { found: openTable().reader.find(request.search) };
+    return { found: table.reader.find(request.search) };
   } catch {
     // The event loop repeats the search, and reports its error.
     return {};

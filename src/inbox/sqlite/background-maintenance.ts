@@ -11,7 +11,7 @@ export interface BackgroundMaintenanceData {
   isPrivate: boolean;
   processId: string;
   heartbeatMs: number;
-  /** After this time in milliseconds, a blocked event loop counts as hung, and the thread sends no heartbeats. */
+  /** After this time, a blocked event loop counts as hung, and the thread sends no heartbeats. */
   maxBlockedMs: number;
   loopCounter: LoopCounter;
   /** Two shared numbers: the number of running deliveries, and whether the thread has started (1) or not (0). */
@@ -48,10 +48,10 @@ export class BackgroundMaintenance {
   readonly #loopCounter = createLoopCounter();
   #loopTimer: NodeJS.Timeout | undefined;
   #thread: Worker | undefined;
-  #hasFailed = false;
-  #isClosed = false;
+  /** Whether the thread has failed or was closed. It does not start again. */
+  #isStopped = false;
   /** Resolves the requests that the thread has not answered, oldest first. */
-  #pending: ((answer: MaintenanceAnswer) => void)[] = [];
+  readonly #pending: ((answer: MaintenanceAnswer) => void)[] = [];
 
   constructor(options: BackgroundMaintenanceOptions) {
     this.#options = options;
@@ -68,10 +68,12 @@ export class BackgroundMaintenance {
     if (count > 0) this.#start();
   }
 
-  /** Checkpoints the WAL if at least `minBytes` of it are not checkpointed. Resolves when the thread is done, or immediately if there is no thread. */
-  async checkpoint(minBytes: number): Promise<void> {
-    if (this.#options.isPrivate) return;
-    await this.#request({ checkpointBytes: minBytes });
+  /**
+   * Checkpoints the WAL if at least `checkpointBytes` of it are not checkpointed. Resolves when the thread is done, or immediately if there
+   * is no thread.
+   */
+  async checkpoint(checkpointBytes: number): Promise<void> {
+    if (!this.#options.isPrivate) await this.#request({ checkpointBytes });
   }
 
   /** Searches in the thread. Returns `undefined` if there is no thread, or if the search failed. */
@@ -93,33 +95,31 @@ export class BackgroundMaintenance {
 
   /** Stops the thread after its current write. */
   async close(): Promise<void> {
-    this.#isClosed = true;
     const thread = this.#thread;
-    this.#thread = undefined;
-    clearInterval(this.#loopTimer);
+    this.#stop();
     await thread?.terminate();
     this.#resolvePending();
   }
 
+  #stop(): void {
+    this.#thread = undefined;
+    this.#isStopped = true;
+    clearInterval(this.#loopTimer);
+  }
+
   #resolvePending(): void {
-    const pending = this.#pending;
-    this.#pending = [];
-    for (const resolve of pending) resolve({});
+    for (const resolve of this.#pending.splice(0)) resolve({});
   }
 
   #start(): void {
-    if (this.#thread !== undefined || this.#hasFailed || this.#isClosed) return;
+    if (this.#thread !== undefined || this.#isStopped) return;
     const { file, log, ...options } = this.#options;
     if (file === undefined) return;
-    const data: BackgroundMaintenanceData = {
-      ...options,
-      file,
-      loopCounter: this.#loopCounter,
-      shared: this.#shared,
-    };
+    const shared = { loopCounter: this.#loopCounter, shared: this.#shared };
+    const workerData: BackgroundMaintenanceData = { ...options, file, ...shared };
     try {
       const thread = new Worker(programUrl("background-maintenance-thread", import.meta.url), {
-        workerData: data,
+        workerData,
         env: {},
         execArgv: ["--disable-warning=ExperimentalWarning"],
       });
@@ -142,9 +142,7 @@ export class BackgroundMaintenance {
   #fail(thread: Worker | undefined, error: unknown): void {
     // A thread that was removed was stopped on purpose.
     if (thread !== this.#thread) return;
-    this.#thread = undefined;
-    this.#hasFailed = true;
-    clearInterval(this.#loopTimer);
+    this.#stop();
     this.#resolvePending();
     this.#options.log.warn(
       { err: error },

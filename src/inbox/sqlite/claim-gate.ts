@@ -32,9 +32,9 @@ export class ClaimGate {
   #state: "open" | "holding" | "alone" | "closed" = "open";
   #busy = 0;
   #holdMs: number;
-  /** When the gate can next hold back or admit other deliveries, in milliseconds of the monotonic clock. */
+  /** When the gate can next hold back or admit other deliveries, by the monotonic clock. */
   #changesAt = 0;
-  /** When the last suspect started to run alone, in milliseconds of the monotonic clock. */
+  /** When the last suspect started to run alone, by the monotonic clock. */
   #aloneSince = 0;
 
   constructor(options: ClaimGateOptions) {

@@ -22,7 +22,12 @@ export function openInboxDatabase(file: string, options: { mustExist?: boolean }
       return open(file, options);
     } catch (error) {
       if (WebhookError.isInstance(error)) throw error;
-      if (!isBusy(error) || performance.now() - startedAt > maxWaitMs) throw inboxUnusable(file, error);
+      if (!isBusy(error) || performance.now() - startedAt > maxWaitMs) {
+        throw new WebhookError(
+          `The inbox "${file}" cannot be opened (${messageOf(error)}). Set INBOX_URL to a readable and writable file, such as sqlite:./data/inbox.db.`,
+          { code: "INBOX_UNUSABLE", cause: error },
+        );
+      }
       // Several processes can create the file at the same time, and SQLite's timeout does not cover all of its locks.
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20);
     }
@@ -84,14 +89,11 @@ function readVersion(database: DatabaseSync, file: string): number {
   );
 }
 
-function readPragma(database: DatabaseSync, name: string): number {
+export function readPragma(database: DatabaseSync, name: string): number {
   return Number(database.prepare(`PRAGMA ${name}`).get()?.[name]);
 }
 
-/**
- * Files up to this size, in bytes, are checked for damage when they are opened. Checking larger files takes too long, so damage to
- * larger files is found only while deliveries are processed.
- */
+/** The maximum size of files that are checked for damage when they are opened. Checking larger files takes too long. */
 const maxCheckedBytes = 64 * 2 ** 20;
 
 function checkHealth(database: DatabaseSync, file: string): void {
@@ -138,12 +140,4 @@ export function openPrivateDatabase(file: string): DatabaseSync {
 function inboxMissing(file: string): WebhookError {
   const place = file === ":memory:" ? "in the memory of this process" : `at "${resolve(file)}"`;
   return noInbox(place, "sqlite:./data/inbox.db");
-}
-
-function inboxUnusable(file: string, cause: unknown): WebhookError {
-  const reason = messageOf(cause);
-  return new WebhookError(
-    `The inbox "${file}" cannot be opened (${reason}). Set INBOX_URL to a readable and writable file, such as sqlite:./data/inbox.db.`,
-    { code: "INBOX_UNUSABLE", cause },
-  );
 }

@@ -1,40 +1,40 @@
-import type { DatabaseSync } from "node:sqlite";
 import { setTimeout as wait } from "node:timers/promises";
 import { readField } from "../../core/describe.ts";
 import { isDamage, isFull } from "../../core/files.ts";
 import { defaultRetention, retentionOf } from "../retry.ts";
 import type { BackgroundMaintenance } from "./background-maintenance.ts";
 import type { InboxContext } from "./context.ts";
+import { readPragma } from "./database.ts";
+import type { Row } from "./delivery-reader.ts";
 import type { DeliveryTable } from "./delivery-table.ts";
 import type { EndpointWorker } from "./endpoint-worker.ts";
-import type { Statements } from "./statements.ts";
 
 /** The target duration of a step. New deliveries wait until the step ends. Removing one large body can take longer. */
 const maxStepMs = 5;
 const maxRows = 200;
 const pagesPerVacuum = 16;
 
+interface PruneStep {
+  count: number;
+  isDone: boolean;
+}
+
 /** Removes deliveries whose retention period has ended from the file of an inbox, in steps. Each step is one transaction. */
 export class DeliveryPruner {
-  readonly #database: DatabaseSync;
-  readonly #statements: Statements;
+  readonly #table: Pick<DeliveryTable, "database" | "statements">;
   /** The sequences of deliveries on damaged pages. Pruning skips them, because removing one would fail the step. */
-  readonly #damaged = new Set<number>();
+  readonly damaged = new Set<number>();
 
-  constructor({ database, statements }: Pick<DeliveryTable, "database" | "statements">) {
-    this.#database = database;
-    this.#statements = statements;
+  constructor(table: Pick<DeliveryTable, "database" | "statements">) {
+    this.#table = table;
   }
 
   /**
    * Runs one step for an endpoint: removes bodies and attempts of deliveries that finished before `bodiesBefore`, and then IDs of
    * deliveries that finished before both times. Returns the number of removed bodies.
    */
-  prune(
-    endpoint: string,
-    { bodiesBefore, idsBefore }: { bodiesBefore: number; idsBefore: number },
-  ): { count: number; isDone: boolean } {
-    const { finished, removeBody, removeAttempts, removeFromIndex, emptied, removeId } = this.#statements;
+  prune(endpoint: string, { bodiesBefore, idsBefore }: { bodiesBefore: number; idsBefore: number }): PruneStep {
+    const { finished, removeBody, removeAttempts, removeFromIndex, emptied, removeId } = this.#table.statements;
     const until = performance.now() + maxStepMs;
     const bodies = this.#removeSome(
       (limit) => finished().all(endpoint, bodiesBefore, limit),
@@ -46,49 +46,40 @@ export class DeliveryPruner {
       },
     );
     if (!bodies.isDone) return bodies;
-    const idsRemovedBefore = Math.min(bodiesBefore, idsBefore);
     const { isDone } = this.#removeSome(
-      (limit) => emptied().all(endpoint, idsRemovedBefore, limit),
+      (limit) => emptied().all(endpoint, Math.min(bodiesBefore, idsBefore), limit),
       until,
       (sequence) => removeId().run(sequence),
     );
     return { count: bodies.count, isDone };
   }
 
-  get damaged(): number {
-    return this.#damaged.size;
-  }
-
   /** Returns some of the file's free pages to the disk. */
   shrink(): { isDone: boolean } {
-    const read = (name: string) => Number(this.#database.prepare(`PRAGMA ${name}`).get()?.[name]);
+    const { database } = this.#table;
     const incremental = 2;
-    if (read("auto_vacuum") !== incremental) return { isDone: true };
+    if (readPragma(database, "auto_vacuum") !== incremental) return { isDone: true };
     const until = performance.now() + maxStepMs;
-    while (read("freelist_count") > 0) {
+    while (readPragma(database, "freelist_count") > 0) {
       if (performance.now() >= until) return { isDone: false };
-      this.#database.exec(`PRAGMA incremental_vacuum(${pagesPerVacuum})`);
+      database.exec(`PRAGMA incremental_vacuum(${pagesPerVacuum})`);
     }
     return { isDone: true };
   }
 
-  #removeSome(
-    find: (limit: number) => readonly Record<string, unknown>[],
-    until: number,
-    remove: (sequence: number) => void,
-  ): { count: number; isDone: boolean } {
-    const limit = maxRows + this.#damaged.size;
+  #removeSome(find: (limit: number) => Row[], until: number, remove: (sequence: number) => void): PruneStep {
+    const limit = maxRows + this.damaged.size;
     const rows = find(limit);
     let count = 0;
     for (const { sequence } of rows) {
-      if (this.#damaged.has(Number(sequence))) continue;
+      if (this.damaged.has(Number(sequence))) continue;
       if (count > 0 && performance.now() >= until) return { count, isDone: false };
       try {
         remove(Number(sequence));
         count += 1;
       } catch (error) {
         // Later steps skip this delivery.
-        if (isDamage(error)) this.#damaged.add(Number(sequence));
+        if (isDamage(error)) this.damaged.add(Number(sequence));
         throw error;
       }
     }
@@ -118,15 +109,9 @@ const minWalBytes = 2 * 2 ** 20;
  */
 export async function pruneInbox(
   { table, groupCommit, damage, tasks, now }: InboxContext,
-  {
-    pruner,
-    workers,
-    maintenance,
-  }: {
-    pruner: DeliveryPruner;
-    workers: ReadonlyMap<string, EndpointWorker>;
-    maintenance: BackgroundMaintenance;
-  },
+  pruner: DeliveryPruner,
+  workers: ReadonlyMap<string, EndpointWorker>,
+  maintenance: BackgroundMaintenance,
 ): Promise<number> {
   let count = 0;
   let steps = 0;
@@ -146,14 +131,14 @@ export async function pruneInbox(
     const retention = queue ? retentionOf(queue) : (stored ?? defaultRetention);
     for (let isDone = false; !isDone && !tasks.isClosed; ) {
       const limits = { bodiesBefore: now() - retention.bodiesMs, idsBefore: now() - retention.idsMs };
-      const { damaged } = pruner;
+      const damaged = pruner.damaged.size;
       try {
         const removed = await step(() => pruner.prune(endpoint, limits));
         count += removed.count;
         isDone = removed.isDone;
       } catch (error) {
         if (!damage.recordIfDamage(error, endpoint)) throw error;
-        isDone = pruner.damaged === damaged;
+        isDone = pruner.damaged.size === damaged;
       }
     }
   }

@@ -305,7 +305,7 @@ export class DeliveryTable {
     return typeof dueAt === "number" ? dueAt : undefined;
   }
 
-  /** Corrects the times of deliveries after the clock was set back. Otherwise, retries would be delayed by the difference. */
+  /** Corrects the times of deliveries after the clock was set back, which would otherwise delay retries. */
   correctClock(endpoint: string, now: number): void {
     this.statements.correctClock().run({ endpoint, now });
   }
@@ -333,30 +333,19 @@ export class DeliveryTable {
    * Replays some dead deliveries of an endpoint, ordered by sequence. `next`: the sequence after which to continue, or `undefined`
    * if no dead deliveries are left.
    */
-  replayDeadStep(
-    endpoint: string,
-    { after, last, now }: { after: number; last: number; now: number },
-  ): { count: number; next: number | undefined } {
+  replayDeadStep(endpoint: string, { after, last, now }: { after: number; last: number; now: number }) {
     this.totals.store();
     const until = performance.now() + maxReplayMs;
-    const found = this.statements.dead().all(endpoint, after, last, maxReplayRows);
+    const sequences = this.statements
+      .dead()
+      .all(endpoint, after, last, maxReplayRows)
+      .map(({ sequence }) => Number(sequence));
     let count = 0;
-    for (const row of found) {
-      const sequence = Number(row.sequence);
+    for (const sequence of sequences) {
       count += Number(this.statements.replayDead().run({ sequence, now }).changes);
       if (performance.now() >= until) return { count, next: sequence };
     }
-    const lastFound = found.length === maxReplayRows ? found.at(-1) : undefined;
-    return { count, next: lastFound && Number(lastFound.sequence) };
-  }
-
-  /** Pauses an endpoint: the statements that claim deliveries skip it. */
-  pause(endpoint: string): void {
-    this.statements.pause().run(endpoint);
-  }
-
-  resume(endpoint: string): void {
-    this.statements.resume().run(endpoint);
+    return { count, next: sequences.length === maxReplayRows ? sequences.at(-1) : undefined };
   }
 
   pausedEndpoints(): string[] {

@@ -9,7 +9,7 @@ import type { AttemptEnd, ClaimedRow } from "./delivery-table.ts";
 interface EndpointWorkerOptions extends InboxContext {
   queue: EndpointQueue;
   gate: ClaimGate;
-  /** Called with the time of a scheduled retry, in milliseconds since the epoch. */
+  /** Called with the time of a scheduled retry. */
   onDueLater: (dueAt: number) => void;
   onRunningChange: () => void;
 }
@@ -24,6 +24,7 @@ const takenOverMessages = {
 
 /** Runs the deliveries of one endpoint. */
 export class EndpointWorker {
+  readonly queue: EndpointQueue;
   readonly #options: EndpointWorkerOptions;
   readonly #running = new Map<string, { row: ClaimedRow; controller: AbortController; done: Promise<void> }>();
   readonly #inHandler = new Set<ClaimedRow>();
@@ -40,18 +41,15 @@ export class EndpointWorker {
   #failingSince: number | undefined;
 
   constructor(options: EndpointWorkerOptions) {
+    this.queue = options.queue;
     this.#options = options;
-  }
-
-  get queue(): EndpointQueue {
-    return this.#options.queue;
   }
 
   get running(): number {
     return this.#running.size;
   }
 
-  /** The time since claims started failing, in milliseconds. 0 if the last claim succeeded. */
+  /** The time since claims started failing. 0 if the last claim succeeded. */
   get failingMs(): number {
     return this.#failingSince === undefined ? 0 : this.#options.monotonicNow() - this.#failingSince;
   }

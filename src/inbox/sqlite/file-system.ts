@@ -3,6 +3,7 @@ import { dirname, resolve } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { WebhookError } from "../../core/errors.ts";
 import type { Logger } from "../../core/log.ts";
+import { readPragma } from "./database.ts";
 
 const fuse = 0x65735546;
 
@@ -127,7 +128,7 @@ export class DiskSpace {
   constructor(database: DatabaseSync, read: () => Space | undefined) {
     this.#database = database;
     this.#read = read;
-    this.#pageBytes = Number(database.prepare("PRAGMA page_size").get()?.page_size);
+    this.#pageBytes = readPragma(database, "page_size");
   }
 
   refreshIfNeeded(): void {
@@ -153,8 +154,7 @@ export class DiskSpace {
   /** Whether a number of bytes fits into the free space without the reserved space, or into free pages of the file. */
   hasRoomFor(bytes: number): boolean {
     if (bytes < this.#room) return true;
-    const freePages = Number(this.#database.prepare("PRAGMA freelist_count").get()?.freelist_count);
-    return bytes < freePages * this.#pageBytes;
+    return bytes < readPragma(this.#database, "freelist_count") * this.#pageBytes;
   }
 }
 

@@ -51,9 +51,6 @@ export class InboxFile {
   /** The absolute path of the file, or `undefined` if no other process uses the file. */
   readonly #path: string | undefined;
   readonly #changes: ChangeLog | undefined;
-  /** The connection that sees only committed changes while the changes of an open transaction are being stored. */
-  readonly #reader: DatabaseSync | undefined;
-  readonly #database: DatabaseSync;
   readonly #space: DiskSpace;
   readonly #isFromNewerRelease: () => boolean;
   readonly #begin: StatementSync;
@@ -67,19 +64,18 @@ export class InboxFile {
   /** @throws `INBOX_UNUSABLE` if the file cannot be opened. */
   constructor(options: InboxFileOptions) {
     this.#options = options;
-    const { file, mustExist = false, logged } = options;
-    this.#path = file === ":memory:" || logged !== undefined ? undefined : resolve(file);
+    const { file, logged } = options;
+    const path = file === ":memory:" ? undefined : resolve(file);
+    this.#path = logged ? undefined : path;
     this.#changes = logged?.changes;
-    this.#reader = logged && new DatabaseSync(file, { readOnly: true });
-    const database = logged?.database ?? openInboxDatabase(file, { mustExist });
-    this.#database = database;
+    const database = logged?.database ?? openInboxDatabase(file, options);
     this.table = new DeliveryTable(database);
-    this.committed = this.#reader ? new DeliveryTable(this.#reader) : this.table;
+    // The second connection sees only committed changes while the changes of an open transaction are being stored.
+    this.committed = logged ? new DeliveryTable(new DatabaseSync(file, { readOnly: true })) : this.table;
     this.#isFromNewerRelease = createReleaseCheck(database);
     this.#begin = database.prepare("BEGIN IMMEDIATE");
     this.#commit = database.prepare("COMMIT");
-    const folder = file === ":memory:" ? undefined : dirname(resolve(file));
-    this.#space = new DiskSpace(database, () => (folder === undefined ? undefined : spaceOf(folder)));
+    this.#space = new DiskSpace(database, () => (path === undefined ? undefined : spaceOf(dirname(path))));
     this.#space.refresh();
     // The WAL of an earlier process can fill a small disk.
     this.#checkpoint();
@@ -97,7 +93,7 @@ export class InboxFile {
   }
 
   get isTransaction(): boolean {
-    return this.#database.isTransaction;
+    return this.table.database.isTransaction;
   }
 
   /** @throws if another connection holds the lock, if the file is gone, or if a newer release has changed the tables. */
@@ -107,7 +103,7 @@ export class InboxFile {
     this.#begin.run();
     try {
       if (this.#path !== undefined) this.#checkRelease();
-      this.#changes?.begin(this.#database);
+      this.#changes?.begin(this.table.database);
     } catch (error) {
       this.rollback();
       throw error;
@@ -134,7 +130,7 @@ export class InboxFile {
 
   /** Also frees disk space if the transaction failed because the disk is full. */
   rollback(error?: unknown): void {
-    if (this.#database.isTransaction) this.#database.exec("ROLLBACK");
+    if (this.isTransaction) this.table.database.exec("ROLLBACK");
     this.table.totals.discard();
     this.#changes?.end("rolled back");
     if (isFull(error)) this.#checkpoint();
@@ -171,21 +167,20 @@ export class InboxFile {
 
   /** Closing the database does not delete the WAL of another file at the path. */
   close(): void {
-    this.#reader?.close();
-    this.#database.close();
+    if (this.committed !== this.table) this.committed.database.close();
+    this.table.database.close();
   }
 
   #checkpoint(): void {
     try {
-      this.#database.exec("PRAGMA wal_checkpoint(TRUNCATE)");
+      this.table.database.exec("PRAGMA wal_checkpoint(TRUNCATE)");
     } catch {
       // On a full disk, the checkpoint can fail too. The checkpoint is retried after the next failed write.
     }
   }
 
   #identitiesAtPath(): (string | undefined)[] {
-    const path = this.#path;
-    return path === undefined ? [] : suffixes.map((suffix) => identityOf(`${path}${suffix}`));
+    return this.#path === undefined ? [] : suffixes.map((suffix) => identityOf(`${this.#path}${suffix}`));
   }
 
   /** @throws if a newer release has changed the tables, to which this release could write wrong rows. */

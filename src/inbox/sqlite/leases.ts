@@ -107,13 +107,9 @@ export class Leases {
    */
   recover(
     { sequence, processId }: RunningRow,
-    {
-      wasAlone,
-      policy,
-      now,
-      lastHeartbeatAt,
-    }: { wasAlone: boolean; policy: RetryPolicy; now: number; lastHeartbeatAt: number },
+    crash: { wasAlone: boolean; policy: RetryPolicy; now: number; lastHeartbeatAt: number },
   ) {
+    const { wasAlone, policy, now, lastHeartbeatAt } = crash;
     const row = this.#statements.row().get(sequence);
     if (row?.status !== "running" || row.process_id !== processId) return undefined;
     const uncountedCrashes = Number(row.uncounted_crashes);
@@ -123,10 +119,10 @@ export class Leases {
       row.replay_requested === 1 ? attempt : Number(row.uncounted_attempts) + (isCounted ? 0 : 1);
     const isDead = isCounted && attempt - uncountedAttempts >= policy.maxAttempts;
     // Some crashes do not count, so there can be more crashes than attempts. The wait is then the one before the last attempt.
-    const crash = Math.min(Number(row.crashes) + 1, Math.max(1, policy.maxAttempts - 1));
+    const crashes = Math.min(Number(row.crashes) + 1, Math.max(1, policy.maxAttempts - 1));
     this.#statements.recover().run({
       status: isDead ? "dead" : "queued",
-      due_at: isDead ? null : now + policy.waitAfter(crash),
+      due_at: isDead ? null : now + policy.waitAfter(crashes),
       finished_at: isDead ? now : null,
       uncounted_attempts: uncountedAttempts,
       uncounted_crashes: uncountedCrashes + (isCounted ? 0 : 1),
@@ -135,10 +131,9 @@ export class Leases {
     });
     this.#totals.move(String(row.endpoint), "running", isDead ? "dead" : "queued");
     const startedAt = Number(row.started_at ?? row.scheduled_at);
-    const crashed = { number: attempt, startedAt: new Date(startedAt), durationMs: lastHeartbeatAt - startedAt };
-    this.#statements
-      .addAttempt()
-      .run(...toAttemptRow(sequence, { ...crashed, outcome: "abandoned", error: storedCrashError }));
+    const times = { startedAt: new Date(startedAt), durationMs: lastHeartbeatAt - startedAt };
+    const abandoned = { number: attempt, ...times, outcome: "abandoned", error: storedCrashError } as const;
+    this.#statements.addAttempt().run(...toAttemptRow(sequence, abandoned));
     return { endpoint: String(row.endpoint), id: String(row.id), attempt, isCounted, isDead };
   }
 }

@@ -32,21 +32,15 @@ export interface SqliteInboxOptions extends InboxFileOptions {
   /** Whether to reject a file on a network file system or on FUSE, or to accept it with a warning. Default `"refuse"`. */
   unsafeFileSystem?: "refuse" | "allow";
   now: () => number;
-  /** Milliseconds of a monotonic clock. Default `performance.now`. */
+  /** A monotonic clock. Default `performance.now`. */
   monotonicNow?: () => number;
   /** The maximum number of queued deliveries per endpoint. Default `100_000`. */
   maxQueued?: number;
-  /** If a process sends no heartbeats for this time in milliseconds, its deliveries are recovered. Default `30_000`. */
+  /** If a process sends no heartbeats for this time, its deliveries are recovered. Default `30_000`. */
   leaseMs?: number;
-  /**
-   * How long the event loop can be blocked before it counts as hung, in milliseconds. A hung process sends no
-   * heartbeats. Default `600_000`.
-   */
+  /** How long the event loop can be blocked before it counts as hung. A hung process sends no heartbeats. Default `600_000`. */
   maxBlockedMs?: number;
-  /**
-   * The interval between polls, in milliseconds. A poll finds deliveries that other processes stored, due deliveries, and crashed
-   * processes. Default `1_000`.
-   */
+  /** The interval of polls, which find deliveries that other processes stored, due ones, and crashed processes. Default `1_000`. */
   pollMs?: number;
   /** The delay of the first prune. Later prunes run every hour. Default `10_000`, because the first deliveries have priority. */
   firstPruneMs?: number;
@@ -91,10 +85,7 @@ export class SqliteInbox implements Inbox {
   readonly #pruner: DeliveryPruner;
   readonly #leaseRecovery: LeaseRecovery;
   readonly #due: DueDeliveries;
-  readonly prune = shareRun((): Promise<number> => {
-    const parts = { pruner: this.#pruner, workers: this.#workers, maintenance: this.#maintenance };
-    return pruneInbox(this.#context, parts);
-  });
+  readonly prune = shareRun(() => pruneInbox(this.#context, this.#pruner, this.#workers, this.#maintenance));
   #isClosed = false;
   #closed: Promise<{ interrupted: number }> | undefined;
 
@@ -128,12 +119,9 @@ export class SqliteInbox implements Inbox {
       log,
     });
     this.#due = new DueDeliveries(this.#context, this.#workers);
-    this.#leaseRecovery = new LeaseRecovery({
-      ...this.#context,
-      workers: this.#workers,
-      // With a log, all earlier processes are gone.
-      leaseMs: logged ? 0 : leaseMs,
-    });
+    // With a log, all earlier processes are gone.
+    const recoveryMs = logged ? 0 : leaseMs;
+    this.#leaseRecovery = new LeaseRecovery({ ...this.#context, workers: this.#workers, leaseMs: recoveryMs });
     tasks.runEvery(pollMs, () => this.#poll());
     tasks.runEvery(leaseMs / 3, () => this.#sendHeartbeat());
     tasks.runEvery(hourMs, () => this.prune());
@@ -183,11 +171,9 @@ export class SqliteInbox implements Inbox {
     const { reader } = this.#committed;
     if (!filter) return reader.list(options);
     const request = { filter, options, maxMs: maxSearchMs };
-    const found =
-      this.#workers.size === 0
-        ? reader.find(request)
-        : ((await this.#maintenance.search(request)) ?? reader.find({ ...request, maxMs: maxBlockingSearchMs }));
-    return this.#committed.reader.page(found);
+    if (this.#workers.size === 0) return reader.page(reader.find(request));
+    const found = await this.#maintenance.search(request);
+    return this.#committed.reader.page(found ?? reader.find({ ...request, maxMs: maxBlockingSearchMs }));
   }
 
   async get(key: DeliveryKey): Promise<StoredDelivery | undefined> {
@@ -202,12 +188,11 @@ export class SqliteInbox implements Inbox {
 
   async replayDead(endpoint: string): Promise<number> {
     const last = this.#committed.lastSequence();
+    const { table, now } = this.#context;
     let count = 0;
     for (let after: number | undefined = 0; after !== undefined && this.#closed === undefined; ) {
-      const from: number = after;
-      const step = await this.write(() =>
-        this.#context.table.replayDeadStep(endpoint, { after: from, last, now: this.#context.now() }),
-      );
+      const limits: { after: number; last: number } = { after, last };
+      const step = await this.write(() => table.replayDeadStep(endpoint, { ...limits, now: now() }));
       count += step.count;
       after = step.next;
       this.#wake(endpoint);
@@ -220,11 +205,11 @@ export class SqliteInbox implements Inbox {
   }
 
   async pause(endpoint: string): Promise<void> {
-    await this.write(() => this.#context.table.pause(endpoint));
+    await this.write(() => this.#context.table.statements.pause().run(endpoint));
   }
 
   async resume(endpoint: string): Promise<void> {
-    await this.write(() => this.#context.table.resume(endpoint));
+    await this.write(() => this.#context.table.statements.resume().run(endpoint));
     // Other processes find the deliveries with their next poll.
     this.#wake(endpoint);
     this.#due.gate.poll();

@@ -10,6 +10,14 @@ export const heartbeatSql = `
 /** Excludes the deliveries of a paused endpoint. The first parameter of the statement is the endpoint. */
 const notPaused = "NOT EXISTS (SELECT 1 FROM paused_endpoints WHERE paused_endpoints.endpoint = ?1)";
 
+const fromDue = `
+  FROM deliveries WHERE status = 'queued' AND crashes = 0 AND endpoint = ?1 AND due_at <= ?2 AND ${notPaused}
+  ORDER BY due_at, sequence LIMIT ?3 + 0
+`;
+
+const newestOf = (column: string) =>
+  `SELECT delivery FROM event_index WHERE ${column} = ? AND delivery < ? ORDER BY delivery DESC LIMIT 1`;
+
 /** Allows a statement to use the index by status. */
 const ended = "status NOT IN ('queued', 'running')";
 
@@ -62,15 +70,9 @@ export function createStatements(database: DatabaseSync) {
     ),
     replaceInIndex: sql("INSERT OR REPLACE INTO event_index VALUES (?, ?, ?, ?)"),
     removeFromIndex: sql("DELETE FROM event_index WHERE delivery = ?"),
-    newestOfRepository: sql(
-      "SELECT delivery FROM event_index WHERE repository = ? AND delivery < ? ORDER BY delivery DESC LIMIT 1",
-    ),
-    newestOfScope: sql(
-      "SELECT delivery FROM event_index WHERE scope = ? AND delivery < ? ORDER BY delivery DESC LIMIT 1",
-    ),
-    newestOfAction: sql(
-      "SELECT delivery FROM event_index WHERE action = ? AND delivery < ? ORDER BY delivery DESC LIMIT 1",
-    ),
+    newestOfRepository: sql(newestOf("repository")),
+    newestOfScope: sql(newestOf("scope")),
+    newestOfAction: sql(newestOf("action")),
     firstFrom: sql("SELECT sequence, received_at FROM deliveries WHERE sequence >= ? ORDER BY sequence LIMIT 1"),
     disorder: sql("SELECT max_ms FROM disorder"),
     addDisorder: sql("UPDATE disorder SET max_ms = max(max_ms, ?)"),
@@ -91,16 +93,8 @@ export function createStatements(database: DatabaseSync) {
          uncounted_attempts = attempts, uncounted_crashes = 0
        WHERE sequence = ?`,
     ),
-    due: sql(
-      `SELECT sequence, id, body, received_at, attempts, uncounted_attempts FROM deliveries
-       WHERE status = 'queued' AND crashes = 0 AND endpoint = ?1 AND due_at <= ?2 AND ${notPaused}
-       ORDER BY due_at, sequence LIMIT ?3 + 0`,
-    ),
-    dueSequences: sql(
-      `SELECT sequence FROM deliveries WHERE status = 'queued' AND crashes = 0 AND endpoint = ?1 AND due_at <= ?2
-         AND ${notPaused}
-       ORDER BY due_at, sequence LIMIT ?3 + 0`,
-    ),
+    due: sql(`SELECT sequence, id, body, received_at, attempts, uncounted_attempts ${fromDue}`),
+    dueSequences: sql(`SELECT sequence ${fromDue}`),
     nextDue: sql(
       `SELECT min(due_at) AS due_at FROM deliveries
        WHERE status = 'queued' AND crashes = 0 AND endpoint = ?1 AND due_at > ?2 AND ${notPaused}`,
@@ -201,6 +195,7 @@ export function createStatements(database: DatabaseSync) {
       `INSERT OR REPLACE INTO attempts SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8 FROM deliveries
        WHERE sequence = ?1 AND attempts = ?2 AND status = 'running' AND process_id = ?9`,
     ),
+    // The statements that claim deliveries skip a paused endpoint.
     pause: sql("INSERT INTO paused_endpoints VALUES (?) ON CONFLICT DO NOTHING"),
     resume: sql("DELETE FROM paused_endpoints WHERE endpoint = ?"),
     paused: sql("SELECT endpoint FROM paused_endpoints ORDER BY endpoint"),

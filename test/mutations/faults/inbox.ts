@@ -82,12 +82,12 @@ export const faults: readonly Fault[] = [
     name: "SQLite: a search that fails ends the thread of the inbox",
     file: "src/inbox/sqlite/background-maintenance-thread.ts",
     find: `  try {
-    return { found: openTable().reader.find(request.search) };
+    return { found: table.reader.find(request.search) };
   } catch {
     // The event loop repeats the search, and reports its error.
     return {};
   }`,
-    replace: "  return { found: openTable().reader.find(request.search) };",
+    replace: "  return { found: table.reader.find(request.search) };",
     tests: ["test/inbox/sqlite/delivery-search.test.ts"],
   },
   {
@@ -179,7 +179,7 @@ export const faults: readonly Fault[] = [
   {
     name: "SQLite: many deliveries on damaged pages prevent the removal of others",
     file: "src/inbox/sqlite/delivery-pruner.ts",
-    find: "const limit = maxRows + this.#damaged.size;",
+    find: "const limit = maxRows + this.damaged.size;",
     replace: "const limit = maxRows;",
     tests: ["test/inbox/sqlite/prune-inbox.test.ts"],
   },
