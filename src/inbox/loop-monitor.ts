@@ -1,7 +1,4 @@
-/**
- * How long the event loop can be blocked before it counts as hung, in milliseconds. Leases of a hung process are not
- * renewed.
- */
+/** How long the event loop can be blocked before it counts as hung, and its leases are no longer renewed. */
 export const defaultMaxBlockedMs = 600_000;
 
 /** A counter in shared memory. The event loop increments the counter, and a thread reads the counter. */
@@ -27,9 +24,7 @@ export class LoopMonitor {
     this.#last = Atomics.load(counter, 0);
   }
 
-  /**
-   * Returns how long the counter has been unchanged, in milliseconds. The interval between calls limits the precision.
-   */
+  /** Returns how long the counter has been unchanged. The interval between calls limits the precision. */
   blockedMs(): number {
     const now = performance.now();
     const current = Atomics.load(this.#counter, 0);

@@ -41,15 +41,9 @@ export interface OpenInboxOptions {
   mustExist?: boolean;
   /** `read`: only for reading. A process that owns an inbox in a bucket is then not affected. Default `"write"`. */
   access?: "read" | "write";
-  /**
-   * Whether to take over an inbox in a bucket although another process owns it. Default: whether the environment variable
-   * `INBOX_TAKE_OVER` is `1`.
-   */
+  /** Whether to take over an inbox in a bucket that another process owns. Default: whether `INBOX_TAKE_OVER` is `1`. */
   takeOver?: boolean;
-  /**
-   * Reads an environment variable, such as the access key of a bucket. Returns `undefined` if the variable is unset or empty.
-   * Default: from the environment of this process.
-   */
+  /** Reads an environment variable, such as the access key of a bucket. Default: from the environment of this process. */
   readVariable?: (name: string) => string | undefined;
   /** Stops the retries while a bucket is unavailable. */
   signal?: AbortSignal;
@@ -149,10 +143,7 @@ interface ConfiguredInboxOptions extends Required<Pick<OpenInboxOptions, "log" |
 /** Limits the wait before retries, so that tests do not wait for the default backoff of seconds to hours. */
 const maxTestRetryWaitMs = 50;
 
-/**
- * Returns the URL of a server's inbox: the given one, else `INBOX_URL`, else `sqlite:./.hub-webhooks/inbox.db`. Returns `undefined`
- * under a test runner if no inbox is set: it is then in memory.
- */
+/** Returns the URL of a server's inbox: the given one, `INBOX_URL`, or the default. Returns `undefined` for memory, under a test runner. */
 export function configuredUrl(url: string | undefined): string | undefined {
   return url ?? readEnvironment("INBOX_URL") ?? (isTestRun() ? undefined : defaultInboxUrl);
 }

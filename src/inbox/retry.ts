@@ -133,18 +133,12 @@ export function retentionOf(queue: { retentionMs: number; policy: Pick<RetryPoli
  * because any of these deliveries may have caused it.
  */
 
-/**
- * The maximum number of crashes per delivery that do not count. Later crashes count even if other deliveries were
- * running. Otherwise, a delivery that never runs alone could crash the process forever.
- */
+/** The maximum number of crashes that do not count. Otherwise, a delivery that never runs alone could crash the process forever. */
 const maxUncountedCrashes = 3;
 
 export function countsAsAttempt(crash: { wasAlone: boolean; uncountedCrashes: number }): boolean {
   return crash.wasAlone || crash.uncountedCrashes >= maxUncountedCrashes;
 }
 
-/**
- * The maximum time that a suspect holds back other deliveries, in milliseconds. Without a limit, one slow handler
- * could block all endpoints.
- */
+/** The maximum time that a suspect holds back other deliveries. Without a limit, one slow handler could block all endpoints. */
 export const maxHoldMs = 60_000;

@@ -68,10 +68,7 @@ export class BackgroundMaintenance {
     if (count > 0) this.#start();
   }
 
-  /**
-   * Checkpoints the WAL if at least `checkpointBytes` of it are not checkpointed. Resolves when the thread is done, or immediately if there
-   * is no thread.
-   */
+  /** Checkpoints the WAL if at least this much of it is not checkpointed. Resolves immediately if there is no thread. */
   async checkpoint(checkpointBytes: number): Promise<void> {
     if (!this.#options.isPrivate) await this.#request({ checkpointBytes });
   }

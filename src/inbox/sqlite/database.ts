@@ -127,10 +127,7 @@ export function createReleaseCheck(database: DatabaseSync): () => boolean {
   return () => Number(version.get()?.user_version) > schemaVersion;
 }
 
-/**
- * Opens a file that only this process uses and that can be built again, without updating its schema. Commits are not synced to disk.
- * Creates a missing file.
- */
+/** Opens or creates a file that only this process uses and can build again. Does not update its schema, and does not sync commits. */
 export function openPrivateDatabase(file: string): DatabaseSync {
   const database = new DatabaseSync(file);
   database.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF");

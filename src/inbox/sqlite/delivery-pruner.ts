@@ -90,10 +90,7 @@ export class DeliveryPruner {
 /** Processes without running deliveries are kept for this time after their last heartbeat. */
 const processRetentionMs = 24 * 3_600_000;
 
-/**
- * After each step, pruning pauses for `pauseFactor` times the duration of the step, up to `maxPauseMs`. Pruning is not urgent, and
- * other commits must wait while a step writes to the disk.
- */
+/** After each step, pruning pauses for this multiple of its duration, because other commits wait while a step writes to the disk. */
 const pauseFactor = 3;
 const maxPauseMs = 1_000;
 /**
@@ -103,10 +100,7 @@ const maxPauseMs = 1_000;
 const stepsPerCheckpoint = 8;
 const minWalBytes = 2 * 2 ** 20;
 
-/**
- * Removes all deliveries whose retention period has ended, and returns unused space to the disk. Works in steps, so that other
- * writes can run between the steps. Returns the number of removed deliveries.
- */
+/** Removes all deliveries whose retention period has ended, in steps, and then shrinks the file. Returns the number of deliveries. */
 export async function pruneInbox(
   { table, groupCommit, damage, tasks, now }: InboxContext,
   pruner: DeliveryPruner,

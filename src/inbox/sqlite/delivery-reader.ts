@@ -20,25 +20,11 @@ import type { Statements } from "./statements.ts";
 /** An attempt with its start time and duration, which SQLite always stores. */
 export type TimedAttempt = DeliveryAttempt & { startedAt: Date; durationMs: number };
 
-/** Whether this attempt is stored with the same start time, duration, outcome, and error code. */
-export function hasAttempt(
-  statements: Statements,
-  sequence: number,
-  { number, startedAt, durationMs, outcome, error }: TimedAttempt,
-): boolean {
-  const stored = statements.attempt().get(sequence, number);
-  return (
-    stored?.started_at === startedAt.getTime() &&
-    stored.duration_ms === toStoredDuration(durationMs) &&
-    stored.outcome === outcome &&
-    stored.code === (error?.code ?? null)
-  );
-}
-
+/** Returns the columns of an attempt, in the order of the table. */
 export function toAttemptRow(sequence: number, attempt: TimedAttempt) {
   const { number, startedAt, durationMs, outcome, error, reason, details } = attempt;
   const { code = null, message = reason ?? null } = error ?? {};
-  const times = [startedAt.getTime(), toStoredDuration(durationMs)] as const;
+  const times = [startedAt.getTime(), Math.max(0, Math.round(durationMs))] as const;
   return [sequence, number, ...times, outcome, code, message, encodeDetails(details) ?? null] as const;
 }
 
@@ -84,10 +70,6 @@ export class TotalsTable {
   discard(): void {
     this.#added.clear();
   }
-}
-
-function toStoredDuration(durationMs: number): number {
-  return Math.max(0, Math.round(durationMs));
 }
 
 const outcomes = ["succeeded", "ignored", "failed", "abandoned"] as const;
@@ -147,10 +129,7 @@ export class DeliveryReader {
     this.#index = index;
   }
 
-  /**
-   * Reads in one transaction. Otherwise, a delivery whose status changes between two queries of a merged list would be in neither: another
-   * connection can write at any time.
-   */
+  /** Reads in one transaction. Otherwise, a delivery whose status changes between two queries of a merged list would be in neither. */
   #atOneTime<Result>(read: () => Result): Result {
     if (this.#database.isTransaction) return read();
     this.#database.exec("BEGIN");
@@ -187,10 +166,7 @@ export class DeliveryReader {
     return rows.filter((row) => row !== undefined).map((row) => this.#toStored(row));
   }
 
-  /**
-   * Returns the sequences of the newest deliveries with a sequence below `before`, in descending order. Merges several queries, because
-   * the index sorts only within one endpoint and status.
-   */
+  /** Returns the newest sequences below `before`. Merges several queries, because the index sorts only within an endpoint and a status. */
   #sequences(options: ListOptions, before: number, limit: number): number[] {
     const isAll = options.endpoint === undefined && options.status === undefined;
     const rows = isAll

@@ -16,7 +16,6 @@ import { encodeHeaders } from "../records.ts";
 import type { Retention } from "../retry.ts";
 import {
   DeliveryReader,
-  hasAttempt,
   type Row,
   type TimedAttempt,
   TotalsTable,
@@ -96,10 +95,7 @@ export interface AttemptEnd {
   next: NextStep;
 }
 
-/**
- * The effect of storing the result of an attempt. `late`: another process had taken over the delivery, but the result
- * counts. `superseded`: another process had taken over the delivery, and the result has no effect on its status.
- */
+/** `late`: the result counts, although another process had taken over the delivery. `superseded`: it has no effect on the status. */
 type RecordedEnd = { result: "stored" | "late"; next: NextStep } | { result: "superseded" };
 
 /** The limits of one transaction that replays dead deliveries. */
@@ -275,9 +271,10 @@ export class DeliveryTable {
     const other = this.statements.find().get(endpoint, id);
     if (other === undefined) return { result: "superseded" };
     const found = Number(other.sequence);
-    if (hasAttempt(this.statements, found, attempt)) return { result: "stored", next };
+    const attemptRow = toAttemptRow(found, attempt);
+    if (this.statements.hasAttempt().get(...attemptRow.slice(0, 6))) return { result: "stored", next };
     if (next.status === "queued" || next.status === "dead") return { result: "superseded" };
-    this.statements.addAttempt().run(...toAttemptRow(found, attempt));
+    this.statements.addAttempt().run(...attemptRow);
     // A delivery with a requested replay must run again, so a late result does not end the delivery.
     const isEnded = other.status === "succeeded" || other.status === next.status;
     if (isEnded || other.replay_requested === 1) return { result: "superseded" };
@@ -329,10 +326,7 @@ export class DeliveryTable {
     return Number(this.statements.lastSequence().get()?.sequence ?? 0);
   }
 
-  /**
-   * Replays some dead deliveries of an endpoint, ordered by sequence. `next`: the sequence after which to continue, or `undefined`
-   * if no dead deliveries are left.
-   */
+  /** Replays some dead deliveries, ordered by sequence. `next`: the sequence after which to continue, or `undefined` if none are left. */
   replayDeadStep(endpoint: string, { after, last, now }: { after: number; last: number; now: number }) {
     this.totals.store();
     const until = performance.now() + maxReplayMs;

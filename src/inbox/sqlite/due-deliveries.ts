@@ -10,10 +10,7 @@ export class DueDeliveries {
   readonly gate: ClaimGate;
   readonly #context: InboxContext;
   readonly #workers: ReadonlyMap<string, EndpointWorker>;
-  /**
-   * The time of the last poll. With the initial value, the first poll corrects times that were stored before the clock was set
-   * back.
-   */
+  /** The time of the last poll. The first poll corrects times that were stored before the clock was set back. */
   #lastPoll = Number.POSITIVE_INFINITY;
   /** When `#wake` is scheduled. */
   #wakeAt = Number.POSITIVE_INFINITY;
@@ -180,10 +177,7 @@ export class LeaseRecovery {
     return damage.read(key.endpoint, () => unreadable.has(committed.leases.sequenceOf(key))) ?? true;
   }
 
-  /**
-   * Requeues deliveries that this process claimed but never ran. If the file is moved during a commit, the claim fails, but the file
-   * contains the claim when it is moved back.
-   */
+  /** Requeues deliveries whose claim failed because the file was moved during the commit. The file that was moved back contains it. */
   async #releaseNotRunning(rows: readonly WorkerRow[]): Promise<void> {
     if (rows.length === 0) return;
     const { groupCommit, table, processId, now } = this.#options;
@@ -232,10 +226,11 @@ export class LeaseRecovery {
     const { log } = this.#options;
     if (isDead) {
       const next = "The delivery is dead, because it has no attempts left. Replay the delivery to run it again.";
-      return log.error(fields, `${message} ${next}`);
+      log.error(fields, `${message} ${next}`);
+    } else {
+      const next = "The delivery will be retried, alone in its process if possible.";
+      const uncounted = isCounted ? "" : " This attempt does not count, because other deliveries were running.";
+      log.warn(fields, `${message} ${next}${uncounted}`);
     }
-    const next = "The delivery will be retried, alone in its process if possible.";
-    const uncounted = isCounted ? "" : " This attempt does not count, because other deliveries were running.";
-    log.warn(fields, `${message} ${next}${uncounted}`);
   }
 }

@@ -237,10 +237,7 @@ export class EndpointWorker {
     }
   }
 
-  /**
-   * Requeues a delivery whose attempt was interrupted. After a lost lease, the row already belongs to another process, so nothing
-   * is stored and the error has no effect.
-   */
+  /** Requeues a delivery whose attempt was interrupted. Stores nothing after a lost lease, because another process owns the row. */
   #endInterrupted(row: ClaimedRow, onStored?: FinishedRun["onStored"]): Promise<void> {
     const now = this.#options.now();
     const attempt = {

@@ -100,10 +100,7 @@ export class EventIndex {
     this.#statements.moveIndexEnd().run(next ? next[0] - 1 : end);
   }
 
-  /**
-   * Indexes the new body of a delivery, also after the end of the index: a group with the delivery that was read before then does not
-   * replace it. Call this method inside a transaction.
-   */
+  /** Indexes a new body inside a transaction, even after the end of the index, so that a group that was read before does not replace it. */
   replace(sequence: number, body: string): void {
     this.#statements.replaceInIndex().run(sequence, ...keysOf(body));
   }

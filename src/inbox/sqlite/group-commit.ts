@@ -97,7 +97,7 @@ export class GroupCommit {
     try {
       this.#target.begin();
     } catch (error) {
-      return this.#waitForLock(group, error);
+      return void this.#waitForLock(group, error);
     }
     if (isSingle) this.#singleWrites -= 1;
     this.#commitAll(group);
@@ -122,7 +122,7 @@ export class GroupCommit {
       if (stored !== undefined) return void this.#commitWhenStored(stored, group, settle);
       this.#target.commit();
     } catch (error) {
-      return this.#fail(group, error);
+      return void this.#fail(group, error);
     }
     this.#succeed(settle);
   }

@@ -148,10 +148,7 @@ export class InboxFile {
     return this.hasRoomFor(0);
   }
 
-  /**
-   * Checks whether the open files are at their paths, and logs an error if not. A file that was moved back is used again. The check
-   * takes about 7 µs, which is about a hundredth of a sync to disk.
-   */
+  /** Checks whether the open files are at their paths, and logs an error if not. Takes about 7 µs, a hundredth of a sync to disk. */
   checkPlace(): boolean {
     const current = this.#identitiesAtPath();
     if (this.#identities.every((identity, index) => identity === current[index])) {
@@ -223,24 +220,20 @@ export function compactInboxFile(file: string): CompactedInbox {
     database.exec("PRAGMA locking_mode = EXCLUSIVE; BEGIN IMMEDIATE; COMMIT");
     database.exec("PRAGMA auto_vacuum = INCREMENTAL; VACUUM");
   } catch (error) {
-    throw compactError(error, file);
+    const path = resolve(file);
+    if (isBusy(error)) {
+      throw new WebhookError(
+        `The inbox "${path}" is in use by another process. Stop the server, compact the inbox, then start the server again.`,
+        { code: "INBOX_IN_USE", retryable: true },
+      );
+    }
+    const remedy = isFull(error) ? "Free at least as much disk space as the inbox uses, then try again." : "Try again.";
+    throw new WebhookError(`The inbox "${path}" could not be compacted: ${messageOf(error)}. ${remedy}`, {
+      code: "INBOX_UNUSABLE",
+      cause: error,
+    });
   } finally {
     database.close();
   }
   return { bytesBefore, bytesAfter: statSync(file).size };
-}
-
-function compactError(error: unknown, file: string): WebhookError {
-  const path = resolve(file);
-  if (isBusy(error)) {
-    return new WebhookError(
-      `The inbox "${path}" is in use by another process. Stop the server, compact the inbox, then start the server again.`,
-      { code: "INBOX_IN_USE", retryable: true },
-    );
-  }
-  const remedy = isFull(error) ? "Free at least as much disk space as the inbox uses, then try again." : "Try again.";
-  return new WebhookError(`The inbox "${path}" could not be compacted: ${messageOf(error)}. ${remedy}`, {
-    code: "INBOX_UNUSABLE",
-    cause: error,
-  });
 }

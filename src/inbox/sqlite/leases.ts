@@ -101,10 +101,7 @@ export class Leases {
     this.#statements.removeProcessesBefore().run(time);
   }
 
-  /**
-   * Recovers a delivery from a process that is gone. The delivery becomes a suspect, or is dead if it has no attempts
-   * left. Returns `undefined` if the delivery is no longer running in that process.
-   */
+  /** Makes a delivery of a process that is gone a suspect, or dead. Returns `undefined` if it is no longer running in that process. */
   recover(
     { sequence, processId }: RunningRow,
     crash: { wasAlone: boolean; policy: RetryPolicy; now: number; lastHeartbeatAt: number },

@@ -188,7 +188,11 @@ export function createStatements(database: DatabaseSync) {
       "SELECT number, started_at, duration_ms, outcome, code, message FROM attempts WHERE delivery = ? ORDER BY number",
     ),
     attemptsWithDetails: sql("SELECT * FROM attempts WHERE delivery = ? ORDER BY number"),
-    attempt: sql("SELECT * FROM attempts WHERE delivery = ? AND number = ?"),
+    // The parameters are the first columns of an attempt.
+    hasAttempt: sql(
+      `SELECT 1 FROM attempts
+       WHERE delivery = ? AND number = ? AND started_at = ? AND duration_ms = ? AND outcome = ? AND code IS ?`,
+    ),
     addAttempt: sql("INSERT OR REPLACE INTO attempts VALUES (?, ?, ?, ?, ?, ?, ?, ?)"),
     // Adds no row if the delivery is no longer running in this process.
     addRunningAttempt: sql(
