@@ -7,7 +7,7 @@ import { deliveryRunning, inboxClosing, inboxFull, inboxUnavailable, leaseLost }
 import type { InboxProblem } from "../../src/inbox/inbox.ts";
 import { compactInbox, openInbox as openByUrl } from "../../src/inbox/open-inbox.ts";
 import { createRetryPolicy } from "../../src/inbox/retry.ts";
-import { DamageTracker } from "../../src/inbox/sqlite/context.ts";
+import { createDamageTracker } from "../../src/inbox/sqlite/context.ts";
 import { openInboxDatabase } from "../../src/inbox/sqlite/database.ts";
 import { DiskSpace } from "../../src/inbox/sqlite/file-system.ts";
 import { errorsOf, maskAddresses } from "../support/error-messages.ts";
@@ -130,7 +130,7 @@ test("Problems of an inbox in a file", { tags: "slow" }, async () => {
   slowDown();
   const locked = await inbox.problems();
   other.close();
-  const damage = new DamageTracker({ file, log: createMemoryLogger(), monotonicNow: () => 0 });
+  const damage = createDamageTracker({ file, log: createMemoryLogger(), monotonicNow: () => 0 });
   damage.recordIfDamage(Object.assign(new Error("database disk image is malformed"), { errcode: 11 }), "retrain");
   expect(shown([...unreadable, ...full, ...locked, damage.problem()])).toMatchSnapshot();
 });

@@ -25,92 +25,88 @@ const logEveryMs = 10 * 60_000;
 
 type LogOptions = Pick<InboxContext, "log" | "monotonicNow">;
 
-/** Tracks which endpoints have damaged deliveries. Each poll finds the damage again, so it is logged at most every ten minutes. */
-export class DamageTracker {
-  readonly #options: LogOptions & { file: string };
-  readonly #endpoints = new Set<string>();
-  #loggedAt = Number.NEGATIVE_INFINITY;
+export type DamageTracker = ReturnType<typeof createDamageTracker>;
 
-  constructor(options: LogOptions & { file: string }) {
-    this.#options = options;
+/** Tracks which endpoints have damaged deliveries. Each poll finds the damage again, so it is logged at most every ten minutes. */
+export function createDamageTracker({ log, monotonicNow, file }: LogOptions & { file: string }) {
+  const endpoints = new Set<string>();
+  let loggedAt = Number.NEGATIVE_INFINITY;
+
+  function message(): string {
+    const names = [...endpoints].map((endpoint) => `"${endpoint}"`).join(", ");
+    return `Part of the inbox "${file}" is damaged: some deliveries of ${names} cannot be read. Other deliveries still run. To recover the file, stop the server, run \`sqlite3 FILE .recover | sqlite3 NEW\`, move FILE, FILE-wal, and FILE-shm away, and rename NEW to FILE.`;
   }
 
   /** Records an error that file damage caused. Returns `false` for other errors, which the caller must handle. */
-  recordIfDamage(error: unknown, endpoint: string): boolean {
+  function recordIfDamage(error: unknown, endpoint: string): boolean {
     const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
     if (!isDamage(cause)) return false;
-    const { log, monotonicNow } = this.#options;
-    const isNew = !this.#endpoints.has(endpoint);
-    this.#endpoints.add(endpoint);
-    if (isNew || monotonicNow() - this.#loggedAt >= logEveryMs) {
-      this.#loggedAt = monotonicNow();
-      log.error({ code: "INBOX_DAMAGED", endpoint, err: cause }, this.#message());
+    const isNew = !endpoints.has(endpoint);
+    endpoints.add(endpoint);
+    if (isNew || monotonicNow() - loggedAt >= logEveryMs) {
+      loggedAt = monotonicNow();
+      log.error({ code: "INBOX_DAMAGED", endpoint, err: cause }, message());
     }
     return true;
   }
 
-  /** Reads an endpoint's data. Returns `undefined` if the data is damaged, so that other endpoints continue to run. */
-  read<Result>(endpoint: string, read: () => Result): Result | undefined {
-    try {
-      return read();
-    } catch (error) {
-      if (!this.recordIfDamage(error, endpoint)) throw error;
-      return undefined;
-    }
-  }
-
-  problem(): InboxProblem | undefined {
-    if (this.#endpoints.size === 0) return undefined;
-    return { code: "INBOX_DAMAGED", severity: "degraded", message: this.#message() };
-  }
-
-  #message(): string {
-    const names = [...this.#endpoints].map((endpoint) => `"${endpoint}"`).join(", ");
-    return `Part of the inbox "${this.#options.file}" is damaged: some deliveries of ${names} cannot be read. Other deliveries still run. To recover the file, stop the server, run \`sqlite3 FILE .recover | sqlite3 NEW\`, move FILE, FILE-wal, and FILE-shm away, and rename NEW to FILE.`;
-  }
+  return {
+    recordIfDamage,
+    /** Reads an endpoint's data. Returns `undefined` if the data is damaged, so that other endpoints continue to run. */
+    read<Result>(endpoint: string, read: () => Result): Result | undefined {
+      try {
+        return read();
+      } catch (error) {
+        if (!recordIfDamage(error, endpoint)) throw error;
+        return undefined;
+      }
+    },
+    problem: (): InboxProblem | undefined =>
+      endpoints.size === 0 ? undefined : { code: "INBOX_DAMAGED", severity: "degraded", message: message() },
+  };
 }
 
+export type BackgroundTasks = ReturnType<typeof createBackgroundTasks>;
+
 /** Runs the background tasks of an inbox at intervals and after delays, and logs failures. The timers do not keep the process alive. */
-export class BackgroundTasks {
-  readonly #log: Logger;
-  readonly #failures: RepeatedErrors;
-  readonly #timers = new Set<NodeJS.Timeout>();
-  isClosed = false;
+export function createBackgroundTasks({ log, monotonicNow }: LogOptions) {
+  const failures = new RepeatedErrors(monotonicNow);
+  const timers = new Set<NodeJS.Timeout>();
+  let isClosed = false;
 
-  constructor({ log, monotonicNow }: LogOptions) {
-    this.#log = log;
-    this.#failures = new RepeatedErrors(monotonicNow);
-  }
-
-  run(task: () => Promise<unknown>): void {
+  function run(task: () => Promise<unknown>): void {
     task().catch((error: unknown) => {
       // Failures are expected while the inbox closes.
-      if (this.isClosed || !this.#failures.shouldLog(error)) return;
-      this.#log.error({ err: error }, "A background task of the inbox failed and will be retried.");
+      if (isClosed || !failures.shouldLog(error)) return;
+      log.error({ err: error }, "A background task of the inbox failed and will be retried.");
     });
   }
 
-  runEvery(intervalMs: number, task: () => Promise<unknown>): void {
-    this.#timers.add(setInterval(() => this.run(task), intervalMs).unref());
-  }
-
-  /** Runs a task after a delay. Returns a function that cancels the task. */
-  runAfter(delayMs: number, task: () => Promise<unknown>): () => void {
-    const timer = setTimeout(() => {
-      this.#timers.delete(timer);
-      this.run(task);
-    }, delayMs).unref();
-    this.#timers.add(timer);
-    return () => {
-      clearTimeout(timer);
-      this.#timers.delete(timer);
-    };
-  }
-
-  /** Cancels all tasks. Failures of running tasks are no longer logged. */
-  close(): void {
-    this.isClosed = true;
-    for (const timer of this.#timers) clearTimeout(timer);
-    this.#timers.clear();
-  }
+  return {
+    get isClosed() {
+      return isClosed;
+    },
+    run,
+    runEvery(intervalMs: number, task: () => Promise<unknown>): void {
+      timers.add(setInterval(run, intervalMs, task).unref());
+    },
+    /** Runs a task after a delay. Returns a function that cancels the task. */
+    runAfter(delayMs: number, task: () => Promise<unknown>): () => void {
+      const timer = setTimeout(() => {
+        timers.delete(timer);
+        run(task);
+      }, delayMs).unref();
+      timers.add(timer);
+      return () => {
+        clearTimeout(timer);
+        timers.delete(timer);
+      };
+    },
+    /** Cancels all tasks. Failures of running tasks are no longer logged. */
+    close(): void {
+      isClosed = true;
+      for (const timer of timers) clearTimeout(timer);
+      timers.clear();
+    },
+  };
 }

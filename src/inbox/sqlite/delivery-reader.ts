@@ -28,48 +28,41 @@ export function toAttemptRow(sequence: number, attempt: TimedAttempt) {
   return [sequence, number, ...times, outcome, code, message, encodeDetails(details) ?? null] as const;
 }
 
+export type Totals = ReturnType<typeof createTotals>;
+
 /**
  * Counts deliveries that are added, and that start or stop running, and stores the counts once per transaction. A trigger, which
  * counts other changes, would cost 3 µs for each of these.
  */
-export class TotalsTable {
-  readonly #statements: Statements;
-  readonly #added = new Map<string, Map<DeliveryStatus, number>>();
+export function createTotals(statements: Statements) {
+  const added = new Map<string, Map<DeliveryStatus, number>>();
 
-  constructor(statements: Statements) {
-    this.#statements = statements;
+  function add(endpoint: string, status: DeliveryStatus, count = 1): void {
+    const counts = added.get(endpoint) ?? new Map<DeliveryStatus, number>();
+    added.set(endpoint, counts.set(status, (counts.get(status) ?? 0) + count));
   }
 
-  /** Returns the number of deliveries that the open transaction has added to a total. */
-  added(endpoint: string, status: DeliveryStatus): number {
-    return this.#added.get(endpoint)?.get(status) ?? 0;
-  }
-
-  add(endpoint: string, status: DeliveryStatus, count = 1): void {
-    const added = this.#added.get(endpoint) ?? new Map<DeliveryStatus, number>();
-    this.#added.set(endpoint, added.set(status, (added.get(status) ?? 0) + count));
-  }
-
-  move(endpoint: string, from: DeliveryStatus, to: DeliveryStatus, count = 1): void {
-    this.add(endpoint, from, -count);
-    this.add(endpoint, to, count);
-  }
-
-  /**
-   * Stores the counts. Call this method at the end of each transaction, and before a statement whose changes a trigger counts: a trigger
-   * only subtracts from a total that is stored.
-   */
-  store(): void {
-    for (const [endpoint, added] of this.#added) {
-      for (const [status, count] of added) if (count !== 0) this.#statements.addToTotal().run(endpoint, status, count);
-    }
-    this.#added.clear();
-  }
-
-  /** Forgets the counts of a transaction that was rolled back. */
-  discard(): void {
-    this.#added.clear();
-  }
+  return {
+    /** Returns the number of deliveries that the open transaction has added to a total. */
+    added: (endpoint: string, status: DeliveryStatus): number => added.get(endpoint)?.get(status) ?? 0,
+    add,
+    move(endpoint: string, from: DeliveryStatus, to: DeliveryStatus, count = 1): void {
+      add(endpoint, from, -count);
+      add(endpoint, to, count);
+    },
+    /**
+     * Stores the counts. Call this method at the end of each transaction, and before a statement whose changes a trigger counts: a
+     * trigger only subtracts from a total that is stored.
+     */
+    store(): void {
+      for (const [endpoint, counts] of added) {
+        for (const [status, count] of counts) if (count !== 0) statements.addToTotal().run(endpoint, status, count);
+      }
+      added.clear();
+    },
+    /** Forgets the counts of a transaction that was rolled back. */
+    discard: (): void => added.clear(),
+  };
 }
 
 const outcomes = ["succeeded", "ignored", "failed", "abandoned"] as const;

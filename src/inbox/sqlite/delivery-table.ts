@@ -15,10 +15,11 @@ import {
 import { encodeHeaders } from "../records.ts";
 import type { Retention } from "../retry.ts";
 import {
+  createTotals,
   DeliveryReader,
   type Row,
   type TimedAttempt,
-  TotalsTable,
+  type Totals,
   toAttemptRow,
   toleranceMs,
   toStatus,
@@ -120,7 +121,7 @@ export class DeliveryTable {
   readonly leases: Leases;
   readonly ownActions: ReturnType<typeof ownActionTable>;
   readonly cursors: ReturnType<typeof cursorTable>;
-  readonly totals: TotalsTable;
+  readonly totals: Totals;
   /** The deliveries whose claims found damage, by sequence: when they can be claimed again, and how long they wait until then. */
   readonly #damaged = new Map<number, { until: number; waitMs: number }>();
   /** Whether a delivery on a damaged page was found. Deliveries are then claimed one by one. */
@@ -135,7 +136,7 @@ export class DeliveryTable {
     this.statements = createStatements(database);
     this.index = new EventIndex(this.statements);
     this.reader = new DeliveryReader(database, this.statements, this.index);
-    this.totals = new TotalsTable(this.statements);
+    this.totals = createTotals(this.statements);
     this.leases = new Leases(this.statements, this.totals);
     this.ownActions = ownActionTable(this.statements);
     this.cursors = cursorTable(this.statements);

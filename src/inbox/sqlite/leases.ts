@@ -2,7 +2,7 @@ import { isDamage } from "../../core/files.ts";
 import { storedCrashError } from "../errors.ts";
 import type { DeliveryKey } from "../inbox.ts";
 import { countsAsAttempt, type RetryPolicy } from "../retry.ts";
-import { type TotalsTable, toAttemptRow } from "./delivery-reader.ts";
+import { type Totals, toAttemptRow } from "./delivery-reader.ts";
 import type { Statements } from "./statements.ts";
 
 /** A process that claims or requeues deliveries, and the current time. */
@@ -22,13 +22,13 @@ export type RecoveredDelivery = NonNullable<ReturnType<Leases["recover"]>>;
 
 /**
  * Manages the leases of running deliveries. A process holds the leases of its running deliveries as long as it sends
- * heartbeats (see `HeartbeatMonitor` in `due-deliveries.ts`). Call the methods that write inside a transaction.
+ * heartbeats (see `createHeartbeatMonitor` in `due-deliveries.ts`). Call the methods that write inside a transaction.
  */
 export class Leases {
   readonly #statements: Statements;
-  readonly #totals: TotalsTable;
+  readonly #totals: Totals;
 
-  constructor(statements: Statements, totals: TotalsTable) {
+  constructor(statements: Statements, totals: Totals) {
     this.#statements = statements;
     this.#totals = totals;
   }

@@ -111,7 +111,7 @@ const disorderTable = `
  *
  * paused_endpoints          The endpoints whose deliveries no process claims.
  *
- * totals                    The number of deliveries per endpoint and status. `TotalsTable` counts new deliveries and those that start or
+ * totals                    The number of deliveries per endpoint and status. `createTotals` counts new deliveries and those that start or
  *                           stop running, once per transaction. Triggers count all other changes, which are rare.
  *
  * processes                 One row per process with running deliveries.

@@ -19,10 +19,10 @@ import type {
 import { defaultMaxBlockedMs } from "../loop-monitor.ts";
 import { retentionOf } from "../retry.ts";
 import { BackgroundMaintenance } from "./background-maintenance.ts";
-import { BackgroundTasks, DamageTracker, type InboxContext } from "./context.ts";
+import { createBackgroundTasks, createDamageTracker, type InboxContext } from "./context.ts";
 import { DeliveryPruner, pruneInbox } from "./delivery-pruner.ts";
 import type { DeliveryTable } from "./delivery-table.ts";
-import { DueDeliveries, LeaseRecovery } from "./due-deliveries.ts";
+import { createDueDeliveries, createLeaseRecovery, type DueDeliveries } from "./due-deliveries.ts";
 import { EndpointWorker } from "./endpoint-worker.ts";
 import { checkFileSystem } from "./file-system.ts";
 import { GroupCommit } from "./group-commit.ts";
@@ -60,7 +60,7 @@ const stalledAfterMs = 10_000;
  * - `GroupCommit` combines concurrent writes into one transaction.
  * - `EndpointWorker` claims and runs the deliveries of one endpoint. `ClaimGate` makes suspects run alone (see `retry.ts`).
  * - `DueDeliveries` wakes the workers of due deliveries.
- * - `BackgroundMaintenance` sends heartbeats from a thread, even while a handler blocks the event loop. `LeaseRecovery` recovers the
+ * - `BackgroundMaintenance` sends heartbeats from a thread, even while a handler blocks the event loop. `createLeaseRecovery` recovers the
  *   deliveries of processes that send no heartbeats. The thread also searches, and indexes deliveries (`EventIndex`).
  * - `DamageTracker` records damaged pages. `BackgroundTasks` runs the polls, heartbeats, and prunes below.
  */
@@ -83,7 +83,7 @@ export class SqliteInbox implements Inbox {
   readonly #workers = new Map<string, EndpointWorker>();
   readonly #maintenance: BackgroundMaintenance;
   readonly #pruner: DeliveryPruner;
-  readonly #leaseRecovery: LeaseRecovery;
+  readonly #recoverLeases: () => Promise<void>;
   readonly #due: DueDeliveries;
   readonly prune = shareRun(() => pruneInbox(this.#context, this.#pruner, this.#workers, this.#maintenance));
   #isClosed = false;
@@ -97,13 +97,13 @@ export class SqliteInbox implements Inbox {
     if (file !== ":memory:") checkFileSystem(file, { isAllowed: unsafeFileSystem === "allow", log });
     this.#file = new InboxFile(options);
     this.#pruner = new DeliveryPruner(this.#file.table);
-    const tasks = new BackgroundTasks({ log, monotonicNow });
+    const tasks = createBackgroundTasks({ log, monotonicNow });
     this.#context = {
       processId: crypto.randomUUID(),
       table: this.#file.table,
       committed: this.#file.committed,
       groupCommit: new GroupCommit(this.#file),
-      damage: new DamageTracker({ file, log, monotonicNow }),
+      damage: createDamageTracker({ file, log, monotonicNow }),
       tasks,
       pollMs,
       now,
@@ -118,10 +118,9 @@ export class SqliteInbox implements Inbox {
       maxBlockedMs,
       log,
     });
-    this.#due = new DueDeliveries(this.#context, this.#workers);
+    this.#due = createDueDeliveries(this.#context, this.#workers);
     // With a log, all earlier processes are gone.
-    const recoveryMs = logged ? 0 : leaseMs;
-    this.#leaseRecovery = new LeaseRecovery({ ...this.#context, workers: this.#workers, leaseMs: recoveryMs });
+    this.#recoverLeases = createLeaseRecovery(this.#context, this.#workers, logged ? 0 : leaseMs);
     tasks.runEvery(pollMs, () => this.#poll());
     tasks.runEvery(leaseMs / 3, () => this.#sendHeartbeat());
     tasks.runEvery(hourMs, () => this.prune());
@@ -250,7 +249,7 @@ export class SqliteInbox implements Inbox {
     // The newer release runs these deliveries again, because their results cannot be stored.
     if (this.#file.isOutdated) this.abortRuns();
     await this.#due.poll();
-    await this.#leaseRecovery.poll();
+    await this.#recoverLeases();
     this.#due.gate.poll();
   }
 

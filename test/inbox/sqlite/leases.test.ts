@@ -1,9 +1,9 @@
 import { describe, expect, test, vi } from "vitest";
 import type { RetryPolicy } from "../../../src/inbox/retry.ts";
 import { openInboxDatabase } from "../../../src/inbox/sqlite/database.ts";
-import type { TotalsTable } from "../../../src/inbox/sqlite/delivery-reader.ts";
+import type { Totals } from "../../../src/inbox/sqlite/delivery-reader.ts";
 import { DeliveryTable } from "../../../src/inbox/sqlite/delivery-table.ts";
-import { HeartbeatMonitor } from "../../../src/inbox/sqlite/due-deliveries.ts";
+import { createHeartbeatMonitor } from "../../../src/inbox/sqlite/due-deliveries.ts";
 import { Leases } from "../../../src/inbox/sqlite/leases.ts";
 import type { Statements } from "../../../src/inbox/sqlite/statements.ts";
 import { incoming } from "./open-inbox.ts";
@@ -169,7 +169,7 @@ function tableThatFails(error: Error): Leases {
     runningSequences: () => ({ all: () => [{ sequence: 1 }] }),
     row: () => ({ get: () => ({ sequence: 1, id: "a", process_id: "other" }) }),
   };
-  return new Leases(statements as unknown as Statements, {} as TotalsTable);
+  return new Leases(statements as unknown as Statements, {} as Totals);
 }
 
 describe("Running deliveries that cannot be read with one query", () => {
@@ -191,7 +191,7 @@ const leaseMs = 30_000;
 
 function createMonitor() {
   const clock = { now: 0 };
-  const monitor = new HeartbeatMonitor({ leaseMs, monotonicNow: () => clock.now });
+  const monitor = createHeartbeatMonitor({ leaseMs, monotonicNow: () => clock.now });
   /** Observes a process every second. Returns the second in which it counts as gone. */
   const poll = (seconds: number, heartbeatsAt: (second: number) => number | undefined): number | undefined => {
     for (let second = 1; second <= seconds; second += 1) {

@@ -1,6 +1,6 @@
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, expect, onTestFinished, test, vi } from "vitest";
-import { BackgroundTasks, DamageTracker } from "../../../src/inbox/sqlite/context.ts";
+import { createBackgroundTasks, createDamageTracker } from "../../../src/inbox/sqlite/context.ts";
 import { DiskSpace } from "../../../src/inbox/sqlite/file-system.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 import { waitFor } from "../../support/wait-for.ts";
@@ -123,7 +123,7 @@ function openTasks() {
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
   const log = createMemoryLogger();
-  const tasks = new BackgroundTasks({ log, monotonicNow: () => performance.now() });
+  const tasks = createBackgroundTasks({ log, monotonicNow: () => performance.now() });
   onTestFinished(() => tasks.close());
   return { log, tasks };
 }
@@ -169,7 +169,7 @@ const damage = Object.assign(new Error("database disk image is malformed"), { er
 test("Damage is logged once for each endpoint, and again every ten minutes", () => {
   const log = createMemoryLogger();
   let now = 0;
-  const tracker = new DamageTracker({ file: "inbox.db", log, monotonicNow: () => now });
+  const tracker = createDamageTracker({ file: "inbox.db", log, monotonicNow: () => now });
   const logged = () => log.lines.map(({ code, endpoint }) => [code, endpoint]);
   for (const endpoint of ["retrain", "retrain", "greet"]) expect(tracker.recordIfDamage(damage, endpoint)).toBe(true);
   now = 599_999;

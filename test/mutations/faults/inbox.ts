@@ -74,8 +74,8 @@ export const faults: readonly Fault[] = [
   {
     name: "SQLite: tasks that fail because the inbox was closed are logged",
     file: "src/inbox/sqlite/context.ts",
-    find: "if (this.isClosed || !this.#failures",
-    replace: "if (!this.#failures",
+    find: "if (isClosed || !failures",
+    replace: "if (!failures",
     tests: ["test/inbox/sqlite/problems.test.ts"],
   },
   {
@@ -253,7 +253,7 @@ export const faults: readonly Fault[] = [
   {
     name: "SQLite: a process that lives through an outage of writes loses its deliveries when the outage ends",
     file: "src/inbox/sqlite/due-deliveries.ts",
-    find: "        this.#monitor.reset();\n",
+    find: "        monitor.reset();\n",
     replace: "",
     tests: ["test/inbox/sqlite/two-processes.test.ts"],
   },
@@ -288,7 +288,7 @@ export const faults: readonly Fault[] = [
   {
     name: "SQLite: a retry waits for the next poll if another one of its endpoint is due shortly before",
     file: "src/inbox/sqlite/due-deliveries.ts",
-    find: "const nextDueAt = isDue ? damage.read(endpoint, () => committed.nextDueAt(endpoint, now)) : dueAt;",
+    find: "const nextDueAt = isDue ? damage.read(endpoint, () => committed.nextDueAt(endpoint, wokenAt)) : dueAt;",
     replace: "const nextDueAt = isDue ? undefined : dueAt;",
     tests: ["test/inbox/sqlite/sqlite-inbox.test.ts"],
   },
@@ -351,8 +351,8 @@ export const faults: readonly Fault[] = [
   {
     name: "SQLite: a clock that is set back by less than the uptime delays retries",
     file: "src/inbox/sqlite/due-deliveries.ts",
-    find: "    this.#lastPoll = now;\n    if (!wasSetBack) return;",
-    replace: "    if (!wasSetBack) return;\n    this.#lastPoll = now;",
+    find: "    lastPoll = polledAt;\n    if (!wasSetBack) return;",
+    replace: "    if (!wasSetBack) return;\n    lastPoll = polledAt;",
     tests: ["test/inbox/sqlite/sqlite-inbox.test.ts"],
   },
   {
@@ -496,7 +496,7 @@ export const faults: readonly Fault[] = [
   {
     name: "SQLite: due times are not corrected after the clock was set back if the first correction fails",
     file: "src/inbox/sqlite/due-deliveries.ts",
-    find: "      this.#lastPoll = Number.POSITIVE_INFINITY;\n",
+    find: "      lastPoll = Number.POSITIVE_INFINITY;\n",
     replace: "",
     tests: ["test/inbox/sqlite/sqlite-inbox.test.ts"],
   },
