@@ -9,7 +9,6 @@ import type { BackgroundMaintenanceData, MaintenanceAnswer, MaintenanceRequest }
 import { createReleaseCheck, readPragma } from "./database.ts";
 import { DeliveryTable } from "./delivery-table.ts";
 import { spaceOf } from "./file-system.ts";
-import { heartbeatSql } from "./statements.ts";
 
 const walCheckMs = 100;
 /** The minimum size of the changes that are checkpointed. With a smaller minimum, index pages would be written more often. */
@@ -34,8 +33,8 @@ url.searchParams.set("mode", "rw");
 const database = new DatabaseSync(url, { timeout: 2_000 });
 // Commits are not synced, because heartbeats do not need to survive a power failure.
 database.exec("PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 0");
+const table = new DeliveryTable(database);
 const isFromNewerRelease = createReleaseCheck(database);
-const heartbeat = database.prepare(heartbeatSql);
 /** Before SQLite 3.51 (Node 22), which has no `NOOP`, this statement checkpoints the WAL. */
 const walProgress = database.prepare("PRAGMA wal_checkpoint(NOOP)");
 const pageBytes = readPragma(database, "page_size");
@@ -55,7 +54,7 @@ function attempt(action: () => void): void {
 function sendHeartbeat(): void {
   const isHung = loop.blockedMs() > maxBlockedMs;
   if (Atomics.load(shared, 0) === 0 || isHung) return;
-  attempt(() => write(() => heartbeat.run(processId, Date.now())));
+  attempt(() => write(() => table.leases.addHeartbeat({ processId, now: Date.now() })));
 }
 
 /** Runs an action in a transaction, unless a newer release has changed the tables. */
@@ -89,8 +88,6 @@ function checkWal(): void {
   const isLarge = checkpoint(minPendingBytes);
   setTimeout(checkWal, isLarge ? largeWalCheckMs : walCheckMs);
 }
-
-const table = new DeliveryTable(database);
 
 /** Indexes a group of deliveries. Returns whether there was a group. */
 function indexGroup(): boolean {

@@ -87,11 +87,6 @@ export class InboxFile {
     return this.#problem ?? this.#outdated;
   }
 
-  /** Whether a newer release has changed the tables, so that this process must not write to them. */
-  get isOutdated(): boolean {
-    return this.#outdated !== undefined;
-  }
-
   get isTransaction(): boolean {
     return this.table.database.isTransaction;
   }

@@ -246,8 +246,8 @@ export class SqliteInbox implements Inbox {
   /** Finds deliveries that other processes stored, due deliveries, and deliveries that crashes interrupted. */
   async #poll(): Promise<void> {
     if (!this.#file.checkPlace()) return;
-    // The newer release runs these deliveries again, because their results cannot be stored.
-    if (this.#file.isOutdated) this.abortRuns();
+    // A newer release has changed the tables. It runs these deliveries again, because their results cannot be stored.
+    if (this.#file.problem) this.abortRuns();
     await this.#due.poll();
     await this.#recoverLeases();
     this.#due.gate.poll();

@@ -1,12 +1,5 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 
-/** Adds a heartbeat of a process and clears the mark that the process is gone. Parameters: the process ID and the time. */
-export const heartbeatSql = `
-  INSERT INTO processes (process_id, heartbeats, last_heartbeat_at) VALUES (?, 1, ?)
-  ON CONFLICT DO UPDATE SET
-    heartbeats = heartbeats + 1, last_heartbeat_at = excluded.last_heartbeat_at, running_when_gone = NULL
-`;
-
 /** Excludes the deliveries of a paused endpoint. The first parameter of the statement is the endpoint. */
 const notPaused = "NOT EXISTS (SELECT 1 FROM paused_endpoints WHERE paused_endpoints.endpoint = ?1)";
 
@@ -135,7 +128,12 @@ export function createStatements(database: DatabaseSync) {
          replay_requested = 0, process_id = NULL
        WHERE sequence = :sequence`,
     ),
-    heartbeat: sql(heartbeatSql),
+    // Clears the mark that the process is gone.
+    heartbeat: sql(
+      `INSERT INTO processes (process_id, heartbeats, last_heartbeat_at) VALUES (?, 1, ?)
+       ON CONFLICT DO UPDATE SET
+         heartbeats = heartbeats + 1, last_heartbeat_at = excluded.last_heartbeat_at, running_when_gone = NULL`,
+    ),
     process: sql("SELECT * FROM processes WHERE process_id = ?"),
     heartbeats: sql("SELECT process_id, heartbeats FROM processes"),
     markProcessGone: sql(
