@@ -16,6 +16,8 @@ interface ClaimGateOptions {
   wakeWorkers: () => void;
 }
 
+export type ClaimGate = ReturnType<typeof createClaimGate>;
+
 /**
  * Runs suspects alone if possible, so that a second crash identifies its cause. See `retry.ts` for the terms "suspect"
  * and "alone".
@@ -26,102 +28,91 @@ interface ClaimGateOptions {
  * also holds back other deliveries for at most a minute. After that, other deliveries run for the same length of time before the
  * next suspect.
  */
-export class ClaimGate {
-  readonly #options: ClaimGateOptions;
-  #suspects: readonly Suspect[] = [];
-  #state: "open" | "holding" | "alone" | "closed" = "open";
-  #busy = 0;
-  #holdMs: number;
+export function createClaimGate({ now, monotonicNow, firstHoldMs, findSuspects, wakeWorkers }: ClaimGateOptions) {
+  let suspects: readonly Suspect[] = [];
+  let state: "open" | "holding" | "alone" | "closed" = "open";
+  let busy = 0;
+  let holdMs = firstHoldMs;
   /** When the gate can next hold back or admit other deliveries, by the monotonic clock. */
-  #changesAt = 0;
+  let changesAt = 0;
   /** When the last suspect started to run alone, by the monotonic clock. */
-  #aloneSince = 0;
+  let aloneSince = 0;
 
-  constructor(options: ClaimGateOptions) {
-    this.#options = options;
-    this.#holdMs = options.firstHoldMs;
-  }
-
-  /** Returns whether a worker may claim deliveries now. If so, the worker must call `leave` after the claim. */
-  enter(): boolean {
-    if (this.#state !== "open") return false;
-    this.#busy += 1;
-    return true;
-  }
-
-  /** Records that a delivery has started. The worker must call `leave` when the delivery ends. */
-  start(): void {
-    this.#busy += 1;
-  }
-
-  /** Records that a claim or a delivery has ended. */
-  leave(): void {
-    this.#busy -= 1;
-    if (this.#busy === 0) this.#advance();
-  }
-
-  /** Finds suspects and runs one if possible. Call this method at regular intervals. */
-  poll(): void {
-    this.#suspects = this.#options.findSuspects();
-    if (this.#state === "alone" && this.#options.monotonicNow() - this.#aloneSince >= maxHoldMs) this.#endAlone();
-    this.#advance();
-  }
-
-  /** Prevents new claims, including claims of suspects. */
-  close(): void {
-    this.#state = "closed";
-  }
-
-  #advance(): void {
-    if (this.#state === "alone" || this.#state === "closed") return;
-    const { now, monotonicNow, firstHoldMs } = this.#options;
-    const due = this.#suspects.find(({ dueAt }) => dueAt <= now());
+  function advance(): void {
+    if (state === "alone" || state === "closed") return;
+    const due = suspects.find(({ dueAt }) => dueAt <= now());
     if (due === undefined) {
-      this.#holdMs = firstHoldMs;
-      this.#open();
-    } else if (this.#busy === 0) {
-      void this.#runAlone(due);
-    } else if (monotonicNow() >= this.#changesAt) {
-      this.#changesAt = monotonicNow() + this.#holdMs;
-      if (this.#state === "open") {
-        this.#state = "holding";
-      } else if (this.#holdMs < maxHoldMs) {
-        this.#holdMs = Math.min(this.#holdMs * 2, maxHoldMs);
-        this.#open();
+      holdMs = firstHoldMs;
+      open();
+    } else if (busy === 0) {
+      void runAlone(due);
+    } else if (monotonicNow() >= changesAt) {
+      changesAt = monotonicNow() + holdMs;
+      if (state === "open") {
+        state = "holding";
+      } else if (holdMs < maxHoldMs) {
+        holdMs = Math.min(holdMs * 2, maxHoldMs);
+        open();
       } else {
-        this.#holdMs = firstHoldMs;
-        this.#open();
+        holdMs = firstHoldMs;
+        open();
         void due.run();
       }
     }
   }
 
-  #open(): void {
-    if (this.#state === "open") return;
-    this.#state = "open";
-    this.#options.wakeWorkers();
+  function open(): void {
+    if (state === "open") return;
+    state = "open";
+    wakeWorkers();
   }
 
-  async #runAlone(suspect: Suspect): Promise<void> {
-    const { monotonicNow, findSuspects } = this.#options;
-    this.#state = "alone";
-    this.#aloneSince = monotonicNow();
+  async function runAlone(suspect: Suspect): Promise<void> {
+    state = "alone";
+    aloneSince = monotonicNow();
     // Without this, another suspect could start alone after a minute if this one is not claimed by then.
-    this.#busy += 1;
+    busy += 1;
     const hasRun = await suspect.run();
-    this.#busy -= 1;
-    if (this.#state !== "alone") return;
+    busy -= 1;
+    if (state !== "alone") return;
     // If the suspect could not be claimed, the next poll tries again.
-    this.#suspects = hasRun ? findSuspects() : [];
-    this.#endAlone();
+    suspects = hasRun ? findSuspects() : [];
+    endAlone();
     // If no worker claims a delivery, the next suspect can run immediately.
-    if (this.#busy === 0) this.#advance();
+    if (busy === 0) advance();
   }
 
-  #endAlone(): void {
-    const { monotonicNow, firstHoldMs } = this.#options;
-    this.#holdMs = firstHoldMs;
-    this.#changesAt = monotonicNow() + Math.max(firstHoldMs, monotonicNow() - this.#aloneSince);
-    this.#open();
+  function endAlone(): void {
+    holdMs = firstHoldMs;
+    changesAt = monotonicNow() + Math.max(firstHoldMs, monotonicNow() - aloneSince);
+    open();
   }
+
+  return {
+    /** Returns whether a worker may claim deliveries now. If so, the worker must call `leave` after the claim. */
+    enter(): boolean {
+      if (state !== "open") return false;
+      busy += 1;
+      return true;
+    },
+    /** Records that a delivery has started. The worker must call `leave` when the delivery ends. */
+    start(): void {
+      busy += 1;
+    },
+    /** Records that a claim or a delivery has ended. */
+    leave(): void {
+      busy -= 1;
+      if (busy === 0) advance();
+    },
+    /** Finds suspects and runs one if possible. Call this method at regular intervals. */
+    poll(): void {
+      suspects = findSuspects();
+      if (state === "alone" && monotonicNow() - aloneSince >= maxHoldMs) endAlone();
+      advance();
+    },
+    /** Prevents new claims, including claims of suspects. */
+    close(): void {
+      state = "closed";
+    },
+  };
 }

@@ -1,6 +1,6 @@
 import { storedCrashError } from "../errors.ts";
 import type { DeliveryKey } from "../inbox.ts";
-import { ClaimGate, type Suspect } from "./claim-gate.ts";
+import { createClaimGate, type Suspect } from "./claim-gate.ts";
 import type { InboxContext } from "./context.ts";
 import type { EndpointWorker } from "./endpoint-worker.ts";
 import type { RecoveredDelivery, RunningRow } from "./leases.ts";
@@ -18,7 +18,7 @@ export function createDueDeliveries(context: InboxContext, workers: Workers) {
   let wakeAt = Number.POSITIVE_INFINITY;
   let cancelWake = () => {};
 
-  const gate = new ClaimGate({
+  const gate = createClaimGate({
     now,
     monotonicNow,
     firstHoldMs: pollMs,

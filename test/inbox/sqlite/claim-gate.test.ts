@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
-import { ClaimGate } from "../../../src/inbox/sqlite/claim-gate.ts";
+import { createClaimGate } from "../../../src/inbox/sqlite/claim-gate.ts";
 
 const firstHoldMs = 1_000;
 
@@ -10,7 +10,7 @@ function openGate() {
   const suspects: { dueAt: number; id: string }[] = [];
   const running: { id: string; end: (hasRun?: boolean) => void }[] = [];
   const woken: number[] = [];
-  const gate = new ClaimGate({
+  const gate = createClaimGate({
     now: () => clock.now,
     monotonicNow: () => clock.now,
     firstHoldMs,

@@ -418,7 +418,7 @@ export const faults: readonly Fault[] = [
   {
     name: "SQLite: a gate that was closed while a suspect ran alone opens again",
     file: "src/inbox/sqlite/claim-gate.ts",
-    find: '    if (this.#state !== "alone") return;\n',
+    find: '    if (state !== "alone") return;\n',
     replace: "",
     tests: ["test/inbox/sqlite/claim-gate.test.ts"],
   },
@@ -489,7 +489,7 @@ export const faults: readonly Fault[] = [
   {
     name: "SQLite: a suspect that runs alone holds back other deliveries until its handler ends",
     file: "src/inbox/sqlite/claim-gate.ts",
-    find: '    if (this.#state === "alone" && this.#options.monotonicNow() - this.#aloneSince >= maxHoldMs) this.#endAlone();\n',
+    find: '      if (state === "alone" && monotonicNow() - aloneSince >= maxHoldMs) endAlone();\n',
     replace: "",
     tests: ["test/inbox/sqlite/claim-gate.test.ts"],
   },
@@ -517,7 +517,7 @@ export const faults: readonly Fault[] = [
   {
     name: "SQLite: a second suspect starts alone although the first one still runs after a minute",
     file: "src/inbox/sqlite/claim-gate.ts",
-    find: "    this.#busy += 1;\n    const hasRun = await suspect.run();\n    this.#busy -= 1;\n",
+    find: "    busy += 1;\n    const hasRun = await suspect.run();\n    busy -= 1;\n",
     replace: "    const hasRun = await suspect.run();\n",
     tests: ["test/inbox/sqlite/claim-gate.test.ts"],
   },
