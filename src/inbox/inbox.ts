@@ -149,23 +149,15 @@ export type NextStep =
  * them again when it closes, and `leases.ts` decides after a crash.
  *
  * - A delivery that the handler processed has succeeded, and one that a condition ignored is ignored.
- * - If the attempt was interrupted, the delivery runs again immediately.
+ * - If the attempt was interrupted, by a shutdown or because the lease was lost, the delivery runs again immediately.
  * - After a failure, the delivery is retried at the requested time, otherwise after the wait of the retry policy. The delivery is
  *   dead if the error is not retryable or no attempts are left.
  */
 export function nextStep(
   outcome: Outcome,
-  {
-    claimed,
-    isInterrupted,
-    now,
-  }: {
-    claimed: Pick<ClaimedDelivery, "isLastAttempt" | "retryDelayMs">;
-    /** Whether the handler's signal was aborted before the handler finished, by a shutdown or because the lease was lost. */
-    isInterrupted: boolean;
-    now: number;
-  },
+  run: { claimed: Pick<ClaimedDelivery, "isLastAttempt" | "retryDelayMs">; isInterrupted: boolean; now: number },
 ): NextStep {
+  const { claimed, isInterrupted, now } = run;
   if (outcome.status !== "failed") return { status: outcome.status };
   if (isInterrupted) return { status: "queued", dueAt: now, counts: false };
   if (!outcome.error.retryable || claimed.isLastAttempt) return { status: "dead" };
