@@ -10,12 +10,12 @@ import { type Duration, formatDuration, isDuration, maxTimerMs, optionError, toM
 import { exponentialBackoff, untilAborted } from "../core/time.ts";
 import { isOnThisMachine } from "../core/urls.ts";
 import { isOnLocalDisk, openInbox } from "../inbox/open-inbox.ts";
-import type { BackgroundWork } from "./background.ts";
 import type { ServerContext } from "./context.ts";
 import type { CommandRunOptions } from "./control.ts";
 import type { DeliveryPipeline } from "./deliver.ts";
 import type { Endpoint } from "./endpoint.ts";
 import type { ServerHub } from "./hub.ts";
+import type { BackgroundWork } from "./inbox.ts";
 import { listIntervalMs, OwnWebhooks } from "./own-webhooks.ts";
 
 interface CatchUpParts {

@@ -7,7 +7,7 @@ import type { DeliveryHistory } from "./history.ts";
 import { createReadyLogger, createServerLogger, type LoadNodeLogger, RefusalLog, ServerRedaction } from "./logs.ts";
 import type { LaunchedServer, LaunchOptions, WebhooksServerOptions } from "./options.ts";
 import { isPubliclyReachable, OwnerCheck } from "./owner.ts";
-import { SecretCheck } from "./secret.ts";
+import { SecretCheck } from "./request.ts";
 
 /**
  * What all parts of a server share: its settings, its logs, and what is counted and kept in memory. A part that also calls other parts

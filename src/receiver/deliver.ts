@@ -1,11 +1,11 @@
+import type { DeliveryPart } from "../catch-up/cursor.ts";
 import { WebhookError } from "../core/errors.ts";
-import { type Answer, internalError, isCrossSite } from "../http/answer.ts";
+import { type Answer, internalError } from "../http/answer.ts";
 import { readBodyLimit } from "../http/body.ts";
 import type { ClaimedDelivery, FinishedRun } from "../inbox/inbox.ts";
 import { derivedIdPrefix, keyOf, type Outcome, type ParsedDelivery } from "../payload/parse.ts";
 import { unknownNames, type WebhookPayload } from "../payload/schema.ts";
-import type { BackgroundWork } from "./background.ts";
-import { type CoverageCheck, checkConditions } from "./conditions.ts";
+import type { ConditionParts } from "./conditions.ts";
 import type { ServerContext } from "./context.ts";
 import type { JobDelivery } from "./control.ts";
 import {
@@ -19,19 +19,16 @@ import {
 import type { Endpoint } from "./endpoint.ts";
 import { dropInvalidRetryTime, interruptedBeforeRun, type RunOptions, type RunSource, runHandler } from "./handler.ts";
 import type { Run } from "./history.ts";
-import type { ServerHub } from "./hub.ts";
-import type { DeliveryRequest } from "./request.ts";
-import type { SecretCheck } from "./secret.ts";
+import type { BackgroundWork } from "./inbox.ts";
+import { checkRequest, type DeliveryRequest } from "./request.ts";
 
 /*
  * The delivery pipeline, in reading order: this file, `end.ts` (answers, log lines, and counts), `handler.ts` (one run of a handler),
  * `background.ts` (the inbox of the server), and `inbox/sqlite/endpoint-worker.ts` (how an inbox runs the stored deliveries).
  */
 
-interface PipelineParts {
+interface PipelineParts extends ConditionParts {
   background: BackgroundWork;
-  hub: ServerHub;
-  catchUp: () => Promise<CoverageCheck>;
 }
 
 /** The maximum number of unknown names that are logged, because senders can invent any number of names. */
@@ -297,38 +294,35 @@ export class DeliveryPipeline {
   }
 }
 
-/**
- * Checks a request before its body is read, so that unauthenticated clients cannot cause large reads.
- *
- * @throws `METHOD_NOT_ALLOWED` (405), `MEDIA_TYPE_UNSUPPORTED` (415), `CROSS_SITE_REFUSED` (403), and the errors of `SecretCheck.check`.
- */
-function checkRequest(request: DeliveryRequest, endpoint: Endpoint, secretCheck: SecretCheck): void {
-  if (request.method !== "POST") {
-    throw new WebhookError(`Method "${request.method}" is not allowed. Send deliveries with POST.`, {
-      code: "METHOD_NOT_ALLOWED",
-      status: 405,
-    });
-  }
-  secretCheck.check(request);
-  if (endpoint.requiresJson) requireJson(request);
-  else if (!secretCheck.isSet(request.bindings)) refuseCrossSite(request);
-}
+/** Only loaded if an endpoint has conditions. */
+let conditions: typeof import("./conditions.ts") | undefined;
 
-/** Runs the handler unless a condition of the endpoint ignores the delivery. */
-async function runOnConditions(
-  options: RunOptions & Pick<PipelineParts, "hub" | "catchUp">,
-  payload: WebhookPayload,
-): Promise<Outcome> {
-  const { request, signal, delivery } = options;
+/**
+ * Runs the handler unless a condition of the endpoint ignores the delivery. If the Hub does not answer in time, the handler runs, because
+ * an event that is handled once too often is better than a lost event.
+ */
+async function runOnConditions(options: RunOptions & ConditionParts, payload: WebhookPayload): Promise<Outcome> {
+  const { endpoint, delivery, log, request } = options;
+  const { id, receivedAt } = delivery;
+  // Without a request or signal, the delivery is never aborted.
+  const signal = request?.signal ?? options.signal ?? AbortSignal.any([]);
+  let part: DeliveryPart | undefined;
   try {
-    const { ignored, part } = await checkConditions({ ...options, payload, signal: request?.signal ?? signal });
-    if (ignored !== undefined) return { status: "ignored", reason: ignored };
-    // An endpoint with its own schema receives all changes.
-    if (part === undefined || delivery.payload !== payload) return await runHandler(options);
-    return await runHandler({ ...options, delivery: { ...delivery, payload: { ...payload, ...part } } });
-  } catch (cause) {
-    return { status: "failed", error: interruptedBeforeRun(cause) };
+    conditions ??= await import("./conditions.ts");
+    const decided = { id, receivedAt, endpoint: endpoint.name, payload };
+    const checked = await conditions.checkConditions(endpoint, decided, options, signal);
+    if (checked.ignored !== undefined) return { status: "ignored", reason: checked.ignored };
+    part = checked.part;
+  } catch (error) {
+    if (signal.aborted) return { status: "failed", error: interruptedBeforeRun(signal.reason) };
+    log.warn(
+      { endpoint: endpoint.name, deliveryId: id, err: error },
+      "The Hub did not answer whether the conditions of the endpoint (catchUp, ignoreSelf, paths) are met. The handler runs.",
+    );
   }
+  // An endpoint with its own schema receives all changes.
+  if (part === undefined || delivery.payload !== payload) return runHandler(options);
+  return runHandler({ ...options, delivery: { ...delivery, payload: { ...payload, ...part } } });
 }
 
 function endpointNotFound(): WebhookError {
@@ -336,29 +330,6 @@ function endpointNotFound(): WebhookError {
     code: "ENDPOINT_UNKNOWN",
     status: 404,
   });
-}
-
-/**
- * Requires a JSON media type. Pages of other sites can send `text/plain` without a CORS preflight request, but not JSON.
- */
-function requireJson(request: DeliveryRequest): void {
-  const type = request.header("content-type") ?? "";
-  if (/^application\/(?:[\w.+-]+\+)?json *(?:;|$)/i.test(type)) return;
-  throw new WebhookError('The Content-Type of the request is not JSON. Set it to "application/json".', {
-    code: "MEDIA_TYPE_UNSUPPORTED",
-    status: 415,
-  });
-}
-
-/**
- * Refuses requests from pages of other sites. Protects endpoints that accept any body and do not require a secret.
- */
-function refuseCrossSite(request: DeliveryRequest): void {
-  if (!isCrossSite(request)) return;
-  throw new WebhookError(
-    "A page of another site sent this request. Set `WEBHOOK_SECRET` on the server and send it in the `X-Webhook-Secret` header.",
-    { code: "CROSS_SITE_REFUSED", status: 403 },
-  );
 }
 
 /** Returns a delivery ID if it can be used in logs and paths. The Hub sends UUIDs, and other senders may send other IDs. */

@@ -1,6 +1,209 @@
 import { WebhookError } from "../core/errors.ts";
 import { withDeadline } from "../core/time.ts";
-import type { DeliveryCounts, DeliveryKey, DeliveryPage, Inbox, ListOptions, StoredDelivery } from "../inbox/inbox.ts";
+import type {
+  ClaimedDelivery,
+  DeliveryCounts,
+  DeliveryKey,
+  DeliveryPage,
+  FinishedRun,
+  Inbox,
+  IncomingDelivery,
+  ListOptions,
+  StoredDelivery,
+} from "../inbox/inbox.ts";
+import type { ServerContext } from "./context.ts";
+import type { Endpoint } from "./endpoint.ts";
+
+interface BackgroundWorkOptions {
+  /** Loads the built-in inbox. `undefined` if this runtime does not support it. */
+  loadInbox: (() => Promise<typeof import("../inbox/open-inbox.ts")>) | undefined;
+  /** Runs an endpoint's handler on a claimed delivery. Never rejects. */
+  run: (endpoint: Endpoint, claimed: ClaimedDelivery, signal: AbortSignal) => Promise<FinishedRun>;
+  /** Called if an inbox that was being opened in the background cannot be opened without a restart. */
+  onFailure: (error: unknown) => void;
+}
+
+/** Opens the server's inbox when the inbox is first needed, and runs its deliveries for background endpoints. */
+export class BackgroundWork {
+  readonly #context: ServerContext;
+  readonly #options: BackgroundWorkOptions;
+  #opening: Promise<Inbox> | undefined;
+  /** The open inbox, which runs the deliveries of all background endpoints. */
+  #inbox: Inbox | undefined;
+  #stopOpening = new AbortController();
+  #maxRetryWaitMs = Number.POSITIVE_INFINITY;
+  /** The URL that overrides the `inbox` option. */
+  #inboxUrl: string | undefined;
+
+  constructor(context: ServerContext, options: BackgroundWorkOptions) {
+    this.#context = context;
+    this.#options = options;
+  }
+
+  /** See `Inbox.bucket`. */
+  get bucket(): string | undefined {
+    return this.#inbox?.bucket;
+  }
+
+  /** The URL of the inbox, or an `Inbox` object. `undefined`: `INBOX_URL` or the default. */
+  get inbox(): string | Inbox | undefined {
+    const { inbox } = this.#context.options;
+    return typeof inbox === "object" ? inbox : (this.#inboxUrl ?? inbox);
+  }
+
+  /** The inbox that is open or opening, or `undefined` before the inbox is first opened. */
+  get opened(): Promise<Inbox> | undefined {
+    return this.#opening;
+  }
+
+  /**
+   * Opens the inbox and starts to run its deliveries. Concurrent calls share one inbox. After a failed call, the next call
+   * opens the inbox again.
+   *
+   * @throws `OPTION_INVALID`, `INBOX_UNUSABLE`.
+   */
+  open(): Promise<Inbox> {
+    this.#opening ??= this.#start().catch((error) => {
+      this.#opening = undefined;
+      throw error;
+    });
+    return this.#opening;
+  }
+
+  /** Opens the inbox if there is a background endpoint. @throws `OPTION_INVALID`, `INBOX_UNUSABLE`. */
+  async openIfNeeded(): Promise<void> {
+    if (this.#context.endpoints.backgroundEndpoints.length === 0) return;
+    await this.#warnOrphaned(await this.open());
+  }
+
+  async store(delivery: IncomingDelivery): Promise<{ duplicate: boolean }> {
+    const inbox = await this.open().catch((cause: unknown) => {
+      throw notStored(cause);
+    });
+    return inbox.accept(delivery);
+  }
+
+  /**
+   * Adds an endpoint. If the inbox is open, it starts to run the endpoint's deliveries.
+   *
+   * @throws `INBOX_UNUSABLE` for a background endpoint in a runtime without an inbox, where each delivery would fail.
+   */
+  add(endpoint: Endpoint): void {
+    const canOpenInbox = typeof this.#context.options.inbox === "object" || this.#options.loadInbox !== undefined;
+    if (endpoint.queue && !canOpenInbox) throw unsupported(endpoint);
+    if (this.#inbox) this.#work(this.#inbox, endpoint);
+  }
+
+  /** Limits the wait before each later retry, unless the handler requests a longer wait. */
+  limitRetryWaits(maxMs: number): void {
+    this.#maxRetryWaitMs = maxMs;
+  }
+
+  /** Sets the URL for the next time that the inbox is opened. An `Inbox` object in the options takes precedence. */
+  useInbox(url: string): void {
+    this.#inboxUrl = url;
+  }
+
+  /** Stops the retries of an inbox that is being opened. The call that opens the inbox then rejects. */
+  stopOpening(): void {
+    this.#stopOpening.abort();
+    this.#stopOpening = new AbortController();
+  }
+
+  /**
+   * Aborts the signals of running handlers and waits up to `graceMs` for these handlers. Deliveries whose handlers fail in
+   * this time or do not finish go back to the queue, and their number is logged.
+   */
+  async close(graceMs: number): Promise<void> {
+    const opened = this.#opening;
+    this.stopOpening();
+    const inbox = await opened?.catch(() => undefined);
+    const isFirstCall = this.#inbox !== undefined;
+    this.#inbox = undefined;
+    let interrupted: number | undefined;
+    try {
+      interrupted = (await inbox?.close(graceMs))?.interrupted;
+    } finally {
+      if (this.#opening === opened) this.#opening = undefined;
+    }
+    if (!interrupted || !isFirstCall) return;
+    this.#context.log.warn(
+      { interrupted },
+      `Background deliveries interrupted by the shutdown: ${interrupted}. Interrupted deliveries will run again, and the interrupted attempts do not count.`,
+    );
+  }
+
+  /**
+   * Warns about unfinished deliveries for endpoints that this server does not run in the background, such as renamed
+   * endpoints. These deliveries stay in the inbox until another server runs them.
+   */
+  async #warnOrphaned(inbox: Inbox): Promise<void> {
+    const { endpoints, log } = this.#context;
+    const counts = await inbox.counts().catch(() => ({}));
+    for (const [endpoint, { queued, running }] of Object.entries(counts)) {
+      const waiting = queued + running;
+      if (waiting === 0 || endpoints.byName.get(endpoint)?.queue) continue;
+      log.warn(
+        { endpoint, waiting },
+        "The inbox contains unfinished deliveries of an endpoint that this server does not run in the background. Register it with background: true, unless another server of this inbox runs it.",
+      );
+    }
+  }
+
+  async #start(): Promise<Inbox> {
+    const inbox = await this.#openInbox();
+    this.#inbox = inbox;
+    for (const endpoint of this.#context.endpoints.backgroundEndpoints) this.#work(inbox, endpoint);
+    return inbox;
+  }
+
+  async #openInbox(): Promise<Inbox> {
+    const { log, now } = this.#context;
+    const { inbox } = this;
+    if (typeof inbox === "object" && this.#inboxUrl === undefined) return inbox;
+    // Before the import, during which the server may be closed.
+    const { signal } = this.#stopOpening;
+    const { loadInbox, onFailure } = this.#options;
+    if (!loadInbox) {
+      throw new WebhookError(
+        "This runtime does not support the built-in inbox. Pass an inbox with new WebhooksServer({ inbox }).",
+        { code: "INBOX_UNUSABLE", status: 503 },
+      );
+    }
+    const { openConfiguredInbox } = await loadInbox();
+    const opened = await openConfiguredInbox({ inbox, log, now, signal, onFailure });
+    if (opened.maxRetryWaitMs !== undefined) this.limitRetryWaits(opened.maxRetryWaitMs);
+    return opened.inbox;
+  }
+
+  #work(inbox: Inbox, endpoint: Endpoint): void {
+    const { name, queue } = endpoint;
+    if (!queue) return;
+    const waitAfter = (attempt: number) => Math.min(queue.policy.waitAfter(attempt), this.#maxRetryWaitMs);
+    inbox.startWorker({
+      ...{ endpoint: name, ...queue, policy: { ...queue.policy, waitAfter } },
+      run: (claimed, signal) => this.#options.run(endpoint, claimed, signal),
+      onAttemptStored: (key) => this.#context.history.changed(key),
+    });
+  }
+}
+
+function unsupported({ name }: Endpoint): WebhookError {
+  return new WebhookError(
+    `Endpoint "${name}" has background: true, but this runtime does not support the built-in inbox. Remove background: true, pass an inbox with new WebhooksServer({ inbox }), or run on Node, Bun, or Deno.`,
+    { code: "INBOX_UNUSABLE" },
+  );
+}
+
+function notStored(cause: unknown): WebhookError {
+  return new WebhookError("The server cannot open its inbox. See the server's log.", {
+    code: "INBOX_UNAVAILABLE",
+    status: 503,
+    retryable: true,
+    retryAfterSeconds: 60,
+    cause,
+  });
+}
 
 /** Options of methods that look up a delivery by its ID. */
 export interface DeliveryLookup {
@@ -104,11 +307,6 @@ export class ServerInbox {
   }
 }
 
-/** The inbox that is open or opening, of `BackgroundWork`. */
-interface OpenedInbox {
-  readonly opened: Promise<Inbox> | undefined;
-}
-
 interface InboxReaderOptions<Value> {
   now: () => number;
   timeoutMs: number;
@@ -118,33 +316,19 @@ interface InboxReaderOptions<Value> {
 
 const freshMs = 1_000;
 
+export type InboxReader<Value> = ReturnType<typeof createInboxReader<Value>>;
+
 /**
  * Reads a value that is expensive to read and that unauthenticated clients can request. The value is read at most once a second, and
  * only one read is in progress at a time. A read never opens the inbox.
  */
-export class InboxReader<Value> {
-  readonly #background: OpenedInbox;
-  readonly #options: InboxReaderOptions<Value>;
-  /** The latest read. `at`: when it started. */
-  #last: { opened: Promise<Inbox>; at: number; isPending: boolean; value: Promise<Value> } | undefined;
-
-  constructor(background: OpenedInbox, options: InboxReaderOptions<Value>) {
-    this.#background = background;
-    this.#options = options;
-  }
-
-  /** Returns the value, or `undefined` while no inbox is open. Never rejects. */
-  async read(): Promise<Value | undefined> {
-    const { opened } = this.#background;
-    if (!opened) return undefined;
-    const { timeoutMs, fallback } = this.#options;
-    const late = () => new Error("The inbox did not respond in time.");
-    return withDeadline(this.#shared(opened), timeoutMs, late).catch(() => fallback);
-  }
-
-  #shared(opened: Promise<Inbox>): Promise<Value> {
-    const { now, read } = this.#options;
-    const last = this.#last;
+export function createInboxReader<Value>(
+  background: Pick<BackgroundWork, "opened">,
+  { now, timeoutMs, fallback, read }: InboxReaderOptions<Value>,
+) {
+  /** `at`: when the read started. */
+  let last: { opened: Promise<Inbox>; at: number; isPending: boolean; value: Promise<Value> } | undefined;
+  const readShared = (opened: Promise<Inbox>): Promise<Value> => {
     const age = now() - (last?.at ?? 0);
     // The age is negative if the clock was set back.
     if (last?.opened === opened && (last.isPending || (age >= 0 && age < freshMs))) return last.value;
@@ -152,19 +336,27 @@ export class InboxReader<Value> {
       latest.isPending = false;
     });
     const latest = { opened, at: now(), isPending: true, value };
-    this.#last = latest;
+    last = latest;
     return value;
-  }
+  };
+  return {
+    /** Returns the value, or `undefined` while no inbox is open. Never rejects. */
+    async read(): Promise<Value | undefined> {
+      const { opened } = background;
+      if (!opened) return undefined;
+      const late = () => new Error("The inbox did not respond in time.");
+      return withDeadline(readShared(opened), timeoutMs, late).catch(() => fallback);
+    },
+  };
 }
 
 /** The number of deliveries by endpoint and status, or `unknown` if the inbox failed or did not respond in time. */
-export type InboxCounts = Readonly<Record<string, DeliveryCounts>> | "unknown";
+export type InboxCounts = Awaited<ReturnType<Inbox["counts"]>> | "unknown";
 
 /** Creates a reader of the number of deliveries in the inbox, for metrics and pages. */
-export function createCountsReader(
-  background: OpenedInbox,
-  { now, timeoutMs = 1_000 }: { now: () => number; timeoutMs?: number },
-): InboxReader<InboxCounts> {
-  const read = async (opened: Promise<Inbox>) => (await opened).counts();
-  return new InboxReader<InboxCounts>(background, { now, timeoutMs, fallback: "unknown", read });
+export function createCountsReader(background: Pick<BackgroundWork, "opened">, { now }: { now: () => number }) {
+  return createInboxReader<InboxCounts>(background, {
+    ...{ now, timeoutMs: 1_000, fallback: "unknown" },
+    read: async (opened) => (await opened).counts(),
+  });
 }

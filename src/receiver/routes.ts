@@ -7,10 +7,9 @@ import { webhooksPath } from "../core/urls.ts";
 import { errorAnswer, isResponse, toResponse } from "../http/answer.ts";
 import type { Inbox, InboxProblem } from "../inbox/inbox.ts";
 import type { MountPoint } from "./app.ts";
-import type { BackgroundWork } from "./background.ts";
 import type { ServerContext } from "./context.ts";
 import type { EndpointActivity } from "./counts.ts";
-import { type InboxCounts, InboxReader } from "./inbox.ts";
+import { type BackgroundWork, createInboxReader, type InboxCounts, type InboxReader } from "./inbox.ts";
 import type { LandingActivity, LandingEndpoint, LandingInfo } from "./options.ts";
 
 const timeoutMs = 3_000;
@@ -22,7 +21,7 @@ type Problems = readonly InboxProblem[];
  * progress, and 200 otherwise. Every client receives the status, but only the owner receives the reasons.
  */
 export function serveReady(app: Hono, server: ServerContext, background: Pick<BackgroundWork, "opened">): void {
-  const inboxProblems = new InboxReader<Problems>(background, {
+  const inboxProblems = createInboxReader<Problems>(background, {
     now: server.now,
     timeoutMs,
     fallback: [unavailable(`The inbox did not respond within ${timeoutMs / 1000} s. ${remedy}`)],

@@ -5,7 +5,6 @@ import { toResponse } from "../http/answer.ts";
 import type { HubClient } from "../hub/client.ts";
 import type { Outcome } from "../payload/parse.ts";
 import { ServerApp } from "./app.ts";
-import { BackgroundWork } from "./background.ts";
 import type { ServerCatchUp } from "./catch-up.ts";
 import { ServerContext } from "./context.ts";
 import {
@@ -18,7 +17,7 @@ import {
 import { DeliveryPipeline } from "./deliver.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { ServerHub } from "./hub.ts";
-import { createCountsReader, ServerInbox } from "./inbox.ts";
+import { BackgroundWork, createCountsReader, ServerInbox } from "./inbox.ts";
 import { ServerLifecycle, StartupReport } from "./lifecycle.ts";
 import { checkServerOptions, type LaunchedServer, type LaunchOptions, type WebhooksServerOptions } from "./options.ts";
 import * as platform from "./platform.node.ts";

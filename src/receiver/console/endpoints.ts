@@ -14,7 +14,7 @@ import { formatWatched } from "../../payload/watch.ts";
 import { endpointUnknown } from "../context.ts";
 import { hour, hubDailyLimit, minute, type SlotSize, slotOf } from "../counts.ts";
 import type { Endpoint } from "../endpoint.ts";
-import type { SecretCheck } from "../secret.ts";
+import type { SecretCheck } from "../request.ts";
 import type { EarlierActivity, ShownActivity } from "./snapshot.ts";
 import { type ConsoleSource, withInboxDeadline } from "./source.ts";
 

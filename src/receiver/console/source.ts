@@ -4,10 +4,10 @@ import { withDeadline } from "../../core/time.ts";
 import { maskSecretsOf, webhooksPath } from "../../core/urls.ts";
 import type { Inbox } from "../../inbox/inbox.ts";
 import { configuredUrl } from "../../inbox/open-inbox.ts";
-import type { BackgroundWork } from "../background.ts";
 import type { ServerContext } from "../context.ts";
 import type { DeliveryPipeline } from "../deliver.ts";
 import type { ServerHub } from "../hub.ts";
+import type { BackgroundWork } from "../inbox.ts";
 
 /** After this time, an inbox counts as down, so that a page shows an error instead of loading forever. */
 const defaultTimeoutMs = 5_000;

@@ -4,7 +4,7 @@ import { loadOnce } from "../../core/time.ts";
 import { webhookSettingsUrl, webhooksPath } from "../../core/urls.ts";
 import { answerReachabilityCheck, createReachabilityCheck } from "../../tunnel/reachability-check.ts";
 import { type OpenTunnelOptions, openReconnectingTunnel, openTunnel, type Tunnel } from "../../tunnel/tunnel.ts";
-import type { SecretCheck } from "../secret.ts";
+import type { SecretCheck } from "../request.ts";
 import { type ListenOptions, listen } from "./listen.ts";
 
 /** How long a tunnel stays open. The Hub's temporary webhook URLs have the same lifetime. */

@@ -213,7 +213,7 @@ export const faults: readonly Fault[] = [
   },
   {
     name: "a server that is closed while it loads the code of the inbox goes on opening it",
-    file: "src/receiver/background.ts",
+    file: "src/receiver/inbox.ts",
     find: "await openConfiguredInbox({ inbox, log, now, signal, onFailure })",
     replace: "await openConfiguredInbox({ inbox, log, now, signal: this.#stopOpening.signal, onFailure })",
     tests: ["test/receiver/lifecycle/closing.test.ts"],
@@ -255,7 +255,7 @@ export const faults: readonly Fault[] = [
   },
   {
     name: "a server that was closed cannot open its inbox again",
-    file: "src/receiver/background.ts",
+    file: "src/receiver/inbox.ts",
     find: "    this.#stopOpening = new AbortController();\n  }",
     replace: "  }",
     tests: ["test/receiver/lifecycle/closing.test.ts"],

@@ -88,7 +88,7 @@ export const faults: readonly Fault[] = [
   },
   {
     name: "an event of a deleted ref counts as a commit of this server",
-    file: "src/receiver/own-event.ts",
+    file: "src/receiver/conditions.ts",
     find: "if (updatedRefs.some(({ newSha }) => newSha === null)) return [];",
     replace: "",
     tests: ["test/receiver/hub/conditions.test.ts"],

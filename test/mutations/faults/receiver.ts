@@ -80,7 +80,7 @@ export const faults: readonly Fault[] = [
   },
   {
     name: "an open list does not show that a background delivery has ended",
-    file: "src/receiver/background.ts",
+    file: "src/receiver/inbox.ts",
     find: "this.#context.history.changed(key)",
     replace: "void key",
     tests: ["test/receiver/console/list.test.ts"],
@@ -172,15 +172,15 @@ export const faults: readonly Fault[] = [
   {
     name: "a delivery waits for the Hub for longer than the Hub waits for its response",
     file: "src/receiver/conditions.ts",
-    find: "endpoint.queue ? backgroundLimitMs : inlineLimitMs",
+    find: "queue ? backgroundLimitMs : inlineLimitMs",
     replace: "backgroundLimitMs",
     tests: ["test/receiver/hub/conditions.test.ts"],
   },
   {
     name: "a shutdown waits for the Hub in the check of conditions in the background",
     file: "src/receiver/deliver.ts",
-    find: "signal: request?.signal ?? signal }",
-    replace: "signal: request?.signal }",
+    find: "request?.signal ?? options.signal ?? ",
+    replace: "request?.signal ?? ",
     tests: ["test/receiver/hub/conditions.test.ts"],
   },
   {
@@ -248,7 +248,7 @@ export const faults: readonly Fault[] = [
   },
   {
     name: "closing waits for an inbox that a late delivery is opening",
-    file: "src/receiver/background.ts",
+    file: "src/receiver/inbox.ts",
     find: "    this.stopOpening();\n",
     replace: "",
     tests: ["test/receiver/lifecycle/closing.test.ts"],
@@ -276,7 +276,7 @@ export const faults: readonly Fault[] = [
   },
   {
     name: "the warning about deliveries of unknown endpoints does not count running deliveries",
-    file: "src/receiver/background.ts",
+    file: "src/receiver/inbox.ts",
     find: "const waiting = queued + running;",
     replace: "const waiting = queued || running;",
     tests: ["test/receiver/background/background-work.test.ts"],
@@ -292,7 +292,7 @@ export const faults: readonly Fault[] = [
     name: "a read of a former inbox that ends late allows two concurrent reads of the current inbox",
     file: "src/receiver/inbox.ts",
     find: "latest.isPending = false;",
-    replace: "if (this.#last) this.#last.isPending = false;",
+    replace: "if (last) last.isPending = false;",
     tests: ["test/receiver/background/inbox-reader.test.ts"],
   },
   {
@@ -456,7 +456,7 @@ export const faults: readonly Fault[] = [
   },
   {
     name: "a launch after an inbox could not be closed uses that inbox",
-    file: "src/receiver/background.ts",
+    file: "src/receiver/inbox.ts",
     find: "    } finally {\n      if (this.#opening === opened)",
     replace: "    } finally {\n      if (interrupted !== undefined && this.#opening === opened)",
     tests: ["test/receiver/lifecycle/server-lifecycle.test.ts"],

@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { Inbox } from "../../../src/inbox/inbox.ts";
 import { SqliteInbox } from "../../../src/inbox/sqlite/sqlite-inbox.ts";
-import { createCountsReader, InboxReader } from "../../../src/receiver/inbox.ts";
+import { createCountsReader, createInboxReader } from "../../../src/receiver/inbox.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 
 const neverOpened = () => new Promise<Inbox>(() => {});
@@ -41,7 +41,10 @@ describe("A read of an inbox", () => {
 
   test("leaves no timer after the value is read", async () => {
     useFakeTimers();
-    const reader = new InboxReader({ opened: neverOpened() }, { ...options, now: Date.now, read: async () => "value" });
+    const reader = createInboxReader(
+      { opened: neverOpened() },
+      { ...options, now: Date.now, read: async () => "value" },
+    );
     expect(await reader.read()).toBe("value");
     expect(vi.getTimerCount()).toBe(0);
   });
@@ -49,7 +52,7 @@ describe("A read of an inbox", () => {
   test("reads another inbox immediately, even while the first read is pending", async () => {
     const background = { opened: neverOpened() };
     const readInbox = vi.fn(() => new Promise<string>(() => {}));
-    const reader = new InboxReader(background, { ...options, now: () => 0, read: readInbox });
+    const reader = createInboxReader(background, { ...options, now: () => 0, read: readInbox });
     expect(await reader.read()).toBe("fallback");
     background.opened = neverOpened();
     readInbox.mockReset().mockResolvedValue("value");
@@ -63,7 +66,7 @@ describe("A read of an inbox", () => {
     const former = Promise.withResolvers<string>();
     const background = { opened: neverOpened() };
     const readInbox = vi.fn(() => former.promise);
-    const reader = new InboxReader(background, { ...options, now: () => now, read: readInbox });
+    const reader = createInboxReader(background, { ...options, now: () => now, read: readInbox });
     await reader.read();
     background.opened = neverOpened();
     readInbox.mockReset().mockReturnValue(new Promise(() => {}));

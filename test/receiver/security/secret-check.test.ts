@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test, vi } from "vitest";
 import { isCrossSite } from "../../../src/http/answer.ts";
 import { WebhooksServer, type WebhooksServerOptions } from "../../../src/index.ts";
 import { serverControl } from "../../../src/receiver/control.ts";
-import { SecretCheck } from "../../../src/receiver/secret.ts";
+import { SecretCheck } from "../../../src/receiver/request.ts";
 import { deliveryRequest, webhookPayload } from "../../../src/testing.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 import { describeOverBothTransports } from "../../support/transport.ts";
