@@ -9,10 +9,7 @@ import { wantsHtml } from "../core/urls.ts";
 import { errorAnswer, errorBehind, internalError, isResponse, toResponse } from "../http/answer.ts";
 import { nodeRequest } from "../http/body.ts";
 
-/**
- * The first segments of the built-in paths, with which a base path cannot start. Requests match with and without the base
- * path, so `/webhooks/x` would be ambiguous with the base path `/webhooks`.
- */
+/** A base path cannot start with these: requests match with and without it, so `/webhooks/x` would be ambiguous with `/webhooks`. */
 const reservedSegments: readonly string[] = ["webhooks", "health", "ready", "metrics", "_console", "_landing"];
 
 interface MountPointOptions {
@@ -20,19 +17,15 @@ interface MountPointOptions {
   trustProxy?: boolean;
 }
 
-/**
- * The origin of the server in the URLs that clients use, and the path prefix under which an app or proxy mounts the server.
- */
+/** The origin of the server in the URLs that clients use, and the path prefix under which an app or proxy mounts the server. */
 export class MountPoint {
   /** The base path without a trailing slash, or an empty string at the root. */
   readonly basePath: string;
-  readonly #hasBasePath: boolean;
-  readonly #trustProxy: boolean;
+  readonly #options: MountPointOptions;
 
-  constructor({ basePath, trustProxy = false }: MountPointOptions) {
-    this.basePath = readBasePath(basePath);
-    this.#hasBasePath = basePath !== undefined;
-    this.#trustProxy = trustProxy;
+  constructor(options: MountPointOptions) {
+    this.basePath = readBasePath(options.basePath);
+    this.#options = options;
   }
 
   /** Removes the base path from the path of a request, unless a proxy or parent app has already removed it. */
@@ -43,28 +36,21 @@ export class MountPoint {
     return path[basePath.length] === "/" ? path.slice(basePath.length) : path;
   }
 
-  /**
-   * Returns the prefix of the server's paths in the URLs that clients use, without a trailing slash. Returns an empty string
-   * at the root, and when a proxy removes a prefix that neither `basePath` nor `X-Forwarded-Prefix` contains.
-   */
+  /** Returns the prefix of the server's paths in the URLs that clients use, without a trailing slash. Empty at the root, and if unknown. */
   prefixOf(context: Context): string {
-    if (this.#hasBasePath) return this.basePath;
-    return `${this.#forwardedPrefix(context)}${routePrefix(context)}`;
+    if (this.#options.basePath !== undefined) return this.basePath;
+    const forwarded = this.#options.trustProxy ? firstValue(context, "x-forwarded-prefix").replace(/\/$/, "") : "";
+    return `${isPathPrefix(forwarded) ? forwarded : ""}${routePrefix(context)}`;
   }
 
   /** Returns the scheme, host, and port of the URL that the client uses, such as `https://bot.example.com`. */
   originOf(context: Context): string {
     const { protocol, host } = new URL(context.req.url);
-    if (!this.#trustProxy) return `${protocol}//${host}`;
+    if (!this.#options.trustProxy) return `${protocol}//${host}`;
     const forwardedProtocol = firstValue(context, "x-forwarded-proto");
     const scheme = /^https?$/.test(forwardedProtocol) ? forwardedProtocol : protocol.slice(0, -1);
     const forwardedHost = firstValue(context, "x-forwarded-host");
     return `${scheme}://${isHost(forwardedHost) ? forwardedHost : host}`;
-  }
-
-  #forwardedPrefix(context: Context): string {
-    const prefix = this.#trustProxy ? firstValue(context, "x-forwarded-prefix").replace(/\/$/, "") : "";
-    return isPathPrefix(prefix) ? prefix : "";
   }
 }
 
@@ -106,20 +92,14 @@ function isHost(text: string): boolean {
   return /^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d+)?$/i.test(text) && URL.canParse(`http://${text}`);
 }
 
-/**
- * Returns the first of several comma-separated values. Each proxy appends a value, so the first value describes the
- * client's request.
- */
+/** Returns the first of several comma-separated values: each proxy appends one, so the first describes the client's request. */
 function firstValue(context: Context, header: string): string {
   return context.req.header(header)?.split(",")[0]?.trim() ?? "";
 }
 
 type LoadErrorPage = () => Promise<Pick<typeof import("../console/pages/error-page.ts"), "renderErrorPage">>;
 
-/**
- * Replaces the JSON of an error response with an HTML page if a browser sent the request. `home`: the path of the landing page, to
- * which the error page links.
- */
+/** Replaces the JSON of an error response with an HTML page if a browser sent the request. `home`: the path to which the page links. */
 export async function showErrorPage(
   response: Response,
   request: { method: string; accept: string | null | undefined; home?: string | undefined },
@@ -135,10 +115,7 @@ export async function showErrorPage(
   return new Response(page.html, { status, headers });
 }
 
-/**
- * A Hono app with any environment, from any copy of Hono. The type has only a few fields, because TypeScript treats the
- * classes of two copies of Hono as different types.
- */
+/** A Hono app from any copy of Hono. It has few fields, because TypeScript treats the classes of two copies as different types. */
 export interface HonoApp {
   /** The routes and the middleware, in the order of their registration. */
   readonly routes: readonly { readonly path: string; readonly method: string }[];
@@ -165,10 +142,7 @@ export class ServerApp {
   /** Whether the app uses Hono's default router and default function to read paths. */
   readonly #hasDefaultMatching: boolean;
   readonly #builtIn = new Set<unknown>();
-  /**
-   * A router with all routes up to the last built-in route, for {@link isDirect}. The app's own router cannot be used,
-   * because it rejects new routes after its first match.
-   */
+  /** The routes up to the last built-in one, for {@link isDirect}: the app's own router rejects new routes after its first match. */
   readonly #router = new Hono().router;
 
   /** @throws `OPTION_INVALID` when `app` is not a Hono app or belongs to another server, or when `basePath` is invalid. */
@@ -184,8 +158,7 @@ export class ServerApp {
   }
 
   /**
-   * Adds the built-in routes after the routes and middleware of the app. Afterward, `use()` throws, because later middleware
-   * would not run for the built-in routes.
+   * Adds the built-in routes after those of the app. Then, `use()` throws, because later middleware would not run for the built-in routes.
    *
    * @throws `OPTION_INVALID` when the app has already answered a request, or has routes that the base path hides.
    */
@@ -196,7 +169,13 @@ export class ServerApp {
     addRoutes(builtIn);
     try {
       for (const { method, path, handler } of builtIn.routes) {
-        const added = this.#withPreparedHeaders((context, next) => this.#refuse(context.env) ?? handler(context, next));
+        const added: Handler = async (context, next) => {
+          const answer: unknown = await (this.#refuse(context.env) ?? handler(context, next));
+          if (!isResponse(answer)) return answer;
+          const response = await this.#showToBrowsers(answer, context);
+          // Hono adds the headers that middleware has set on the context only to responses that were created with the context.
+          return context.req.routeIndex > 0 ? context.newResponse(response.body, response) : response;
+        };
         this.#builtIn.add(added);
         this.hono.on(method, path, added);
       }
@@ -234,10 +213,7 @@ export class ServerApp {
     };
   }
 
-  /**
-   * Whether a built-in route is the first route in the app that matches a POST to `path`, so that Hono can be skipped. The
-   * result never changes, because later routes are added after the built-in routes.
-   */
+  /** Whether a built-in route is the first that matches a POST to `path`, so that Hono can be skipped. Later routes change nothing. */
   isDirect(path: string): boolean {
     if (!this.#hasDefaultMatching) return false;
     const [first] = this.#router.match("POST", path)[0];
@@ -263,19 +239,6 @@ export class ServerApp {
       "request refused",
     );
     return toResponse(errorAnswer(error));
-  }
-
-  /**
-   * Adds the headers that middleware has set on the context to the responses of `handler`. Hono only adds these headers to
-   * responses that were created with the context, and the built-in routes create responses in another way.
-   */
-  #withPreparedHeaders(handler: Handler): Handler {
-    return async (context, next) => {
-      const answer: unknown = await handler(context, next);
-      if (!isResponse(answer)) return answer;
-      const response = await this.#showToBrowsers(answer, context);
-      return context.req.routeIndex > 0 ? context.newResponse(response.body, response) : response;
-    };
   }
 
   #showToBrowsers(response: Response, context: Context): Promise<Response> {
