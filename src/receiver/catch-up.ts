@@ -31,14 +31,6 @@ interface ScheduledTarget extends CatchUpTarget {
   hasWebhook: boolean;
 }
 
-interface ScheduledRuns {
-  webhooks: OwnWebhooks;
-  signal: AbortSignal;
-  isFirst: boolean;
-  /** The endpoints share the budget. */
-  targetCount: number;
-}
-
 /** The inbox of a server that has not run yet. */
 const emptyInbox: ReadInbox = {
   list: async () => ({ deliveries: [] }),
@@ -48,10 +40,7 @@ const emptyInbox: ReadInbox = {
 
 /** The wait after the first failed run. Later waits double, up to the interval. */
 const firstRetryMs = 60_000;
-/**
- * The maximum time between the first and the second run. A webhook that is registered or enabled after the server has started misses
- * what happens before.
- */
+/** The maximum time between the first and the second run: a webhook that is enabled after the start misses what happens before. */
 const secondRunMs = 10 * 60_000;
 /** How often refused deliveries are looked for. */
 const checkMs = 60_000;
@@ -107,11 +96,11 @@ export class ServerCatchUp {
     const onDue = (endpoint: string) => this.#wakes.get(endpoint)?.abort();
     const webhooks = new OwnWebhooks(this.#context, { hub, budget: this.#budget, onDue });
     if (poll !== undefined) await this.#runFirst(targets, signal);
-    const runs = { webhooks, signal, isFirst: poll === undefined, targetCount: targets.length };
+    const options = { webhooks, signal, isFirst: poll === undefined, targetCount: targets.length };
     const repeat = async () => {
       if (listening) await untilAborted(listening, signal).catch(() => {});
-      const loops = targets.map((target) => this.#repeat(target, runs));
-      if (targets.some(({ hasWebhook }) => hasWebhook)) loops.push(this.#checkWebhooks(runs));
+      const loops = targets.map((target) => this.#repeat(target, options));
+      if (targets.some(({ hasWebhook }) => hasWebhook)) loops.push(this.#checkWebhooks(webhooks, signal));
       if (poll !== undefined && listening) loops.push(...this.#followBuckets(targets, signal));
       await Promise.all(loops);
     };
@@ -225,7 +214,7 @@ export class ServerCatchUp {
   }
 
   /** Looks for webhooks that were enabled, also between the comparisons. */
-  async #checkWebhooks({ webhooks, signal }: ScheduledRuns): Promise<void> {
+  async #checkWebhooks(webhooks: OwnWebhooks, signal: AbortSignal): Promise<void> {
     try {
       for (;;) {
         await pause(listIntervalMs, signal);
@@ -237,7 +226,12 @@ export class ServerCatchUp {
     }
   }
 
-  async #repeat(target: ScheduledTarget, { webhooks, signal, isFirst, targetCount }: ScheduledRuns): Promise<void> {
+  /** @param options.targetCount how many endpoints share the budget. */
+  async #repeat(
+    target: ScheduledTarget,
+    options: { webhooks: OwnWebhooks; signal: AbortSignal; isFirst: boolean; targetCount: number },
+  ): Promise<void> {
+    const { webhooks, signal, isFirst, targetCount } = options;
     const { log, now } = this.#context;
     let failures = 0;
     let nextMs = Math.min(secondRunMs, target.everyMs);
@@ -266,10 +260,8 @@ export class ServerCatchUp {
       } catch (error) {
         if (signal.aborted) return;
         failures += 1;
-        waitMs = exponentialBackoff(failures, {
-          firstMs: Math.min(firstRetryMs, target.everyMs),
-          maxMs: target.everyMs,
-        });
+        const firstMs = Math.min(firstRetryMs, target.everyMs);
+        waitMs = exponentialBackoff(failures, { firstMs, maxMs: target.everyMs });
         soonestAt = performance.now() + waitMs;
         const code = HubError.isInstance(error) ? error.code : undefined;
         log.warn(
@@ -280,24 +272,19 @@ export class ServerCatchUp {
     }
   }
 
-  /**
-   * Waits, but not for long after a delivery was answered with 503: the Hub can have given up when the inbox works again. Also ends
-   * soon after a webhook was enabled or a bucket has changed.
-   */
+  /** Waits, but not for long after a 503, because the Hub can have given up, or after a webhook was enabled or a bucket changed. */
   async #untilDue(
     endpoint: string,
     { waitMs, ranAt, soonestAt, signal }: { waitMs: number; ranAt: number; soonestAt: number; signal: AbortSignal },
   ): Promise<void> {
-    const { history, now } = this.#context;
+    const { history } = this.#context;
     const wake = this.#wakes.get(endpoint)?.signal;
     const ending = wake ? AbortSignal.any([signal, wake]) : signal;
     for (let leftMs = waitMs; ; leftMs -= checkMs) {
       await pause(Math.max(0, Math.min(leftMs, checkMs)), ending).catch(() => signal.throwIfAborted());
       if (ending.aborted) return pause(Math.max(debounceMs, soonestAt - performance.now()), signal);
       if (leftMs <= checkMs) return;
-      const refused = history.refused
-        .groups(now())
-        .filter((group) => group.endpoint === endpoint && group.status === 503);
+      const refused = history.refused.filter((group) => group.endpoint === endpoint && group.status === 503);
       if (refused.some(({ lastAt }) => lastAt > ranAt)) return;
     }
   }

@@ -218,33 +218,11 @@ function isOwnLine(line: string): boolean {
 /** Why a delivery was refused. The sender can choose the endpoint and parts of the message. */
 type Refusal = Omit<RefusedGroup, "count" | "lastAt">;
 
-const maxGroups = 20;
+/** A flood of refused deliveries must not use more memory. */
+const maxRefusedGroups = 20;
 const maxEndpointLength = 200;
 const maxMessageLength = 500;
 const refusedMaxAgeMs = 86_400_000;
-
-/** The latest reasons why deliveries were refused, at most 20. A flood of refused deliveries must not use more memory. */
-class RefusedDeliveries {
-  readonly #groups = new Map<string, RefusedGroup>();
-
-  add(refusal: Refusal, at: number): void {
-    const endpoint = shorten(refusal.endpoint, maxEndpointLength);
-    const message = shorten(refusal.message, maxMessageLength);
-    // Unknown endpoints are one group, because a scanner can request any number of them.
-    const key = `${refusal.code === "ENDPOINT_UNKNOWN" ? "" : endpoint} ${refusal.code} ${message}`;
-    const count = (this.#groups.get(key)?.count ?? 0) + 1;
-    // The latest group becomes the last, so that the first is the one to drop.
-    this.#groups.delete(key);
-    this.#groups.set(key, { ...refusal, endpoint, message, count, lastAt: at });
-    const [oldest] = this.#groups.keys();
-    if (this.#groups.size > maxGroups && oldest !== undefined) this.#groups.delete(oldest);
-  }
-
-  /** The groups of the last 24 hours, latest first. */
-  groups(now: number): readonly RefusedGroup[] {
-    return [...this.#groups.values()].filter(({ lastAt }) => now - lastAt < refusedMaxAgeMs).reverse();
-  }
-}
 
 interface HistoryObserver {
   onChange: (key: DeliveryKey) => void;
@@ -254,9 +232,9 @@ interface HistoryObserver {
 /** Records deliveries and attempts for the console, and reports changes to it. */
 export class DeliveryHistory {
   readonly recent: RecentDeliveries;
-  readonly refused: RefusedDeliveries = new RefusedDeliveries();
   readonly recordsDetails: boolean;
   readonly #options: RecordingOptions;
+  readonly #refused = new Map<string, RefusedGroup>();
   #observer: HistoryObserver | undefined;
 
   constructor(options: RecordingOptions) {
@@ -276,10 +254,24 @@ export class DeliveryHistory {
   /** Records a delivery that was answered with an error before its handler ran. */
   refuse(refusal: Refusal): void {
     const { now, redact } = this.#options;
-    // Shortening could cut a secret, so that it is not recognized.
-    const [endpoint, message] = [redact(refusal.endpoint), redact(refusal.message)];
-    this.refused.add({ ...refusal, endpoint, message }, now());
+    // Redacts before: shortening could cut a secret, so that it is not recognized.
+    const endpoint = shorten(redact(refusal.endpoint), maxEndpointLength);
+    const message = shorten(redact(refusal.message), maxMessageLength);
+    // Unknown endpoints are one group, because a scanner can request any number of them.
+    const key = `${refusal.code === "ENDPOINT_UNKNOWN" ? "" : endpoint} ${refusal.code} ${message}`;
+    const count = (this.#refused.get(key)?.count ?? 0) + 1;
+    // The latest group becomes the last, so that the first is the one to drop.
+    this.#refused.delete(key);
+    this.#refused.set(key, { ...refusal, endpoint, message, count, lastAt: now() });
+    const [oldest] = this.#refused.keys();
+    if (this.#refused.size > maxRefusedGroups && oldest !== undefined) this.#refused.delete(oldest);
     this.#observer?.onRefused();
+  }
+
+  /** Why deliveries were refused in the last 24 hours, latest reason first. */
+  get refused(): readonly RefusedGroup[] {
+    const now = this.#options.now();
+    return [...this.#refused.values()].filter(({ lastAt }) => now - lastAt < refusedMaxAgeMs).reverse();
   }
 
   changed(key: DeliveryKey): void {
@@ -366,10 +358,10 @@ export class RecentDeliveries {
   /** More deliveries than are kept, to recognize those that the Hub sends again. */
   readonly failed = new FailedIds();
   readonly #redact: (text: string) => string;
+  /** The runs from `#first` to before `#end`, each at the remainder of its number. */
   readonly #ring: (Run | undefined)[] = new Array(maxRuns).fill(undefined);
-  /** The place of the next run. */
-  #next = 0;
-  #count = 0;
+  #first = 0;
+  #end = 0;
   #bytes = 0;
 
   constructor({ redact }: Pick<RecordingOptions, "redact">) {
@@ -398,18 +390,17 @@ export class RecentDeliveries {
    * times per second is unreadable, and keeping each run for a moment costs the garbage collector 2 µs per delivery.
    */
   isFlooded(now: number): boolean {
-    if (this.#count < maxRuns) return false;
-    const ageMs = now - (this.#ring[this.#next]?.receivedAt.getTime() ?? now);
+    if (this.#end - this.#first < maxRuns) return false;
+    const ageMs = now - (this.#ring[this.#first % maxRuns]?.receivedAt.getTime() ?? now);
     return ageMs >= 0 && ageMs < 1_000;
   }
 
   /** Adds a run, and drops the oldest runs beyond the limits. A run that is itself too large is not kept. */
   add(run: Run): void {
     if (run.bytes > maxBytes) return;
-    if (this.#count === maxRuns) this.#dropOldest();
-    this.#ring[this.#next] = run;
-    this.#next = (this.#next + 1) % maxRuns;
-    this.#count += 1;
+    if (this.#end - this.#first === maxRuns) this.#dropOldest();
+    this.#ring[this.#end % maxRuns] = run;
+    this.#end += 1;
     run.isKept = true;
     this.#grow(run.bytes);
   }
@@ -427,17 +418,18 @@ export class RecentDeliveries {
   }
 
   #dropOldest(): void {
-    const place = (this.#next - this.#count + maxRuns) % maxRuns;
+    const place = this.#first % maxRuns;
     const oldest = this.#ring[place];
     this.#ring[place] = undefined;
-    this.#count -= 1;
+    this.#first += 1;
     if (!oldest) return;
     oldest.isKept = false;
     this.#bytes -= oldest.bytes;
   }
 
   #runs(): Run[] {
-    return [...this.#ring.slice(this.#next), ...this.#ring.slice(0, this.#next)].filter((run) => run !== undefined);
+    const next = this.#end % maxRuns;
+    return [...this.#ring.slice(next), ...this.#ring.slice(0, next)].filter((run) => run !== undefined);
   }
 }
 

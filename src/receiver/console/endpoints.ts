@@ -124,12 +124,12 @@ export class ReceiverEndpoints implements EndpointSource {
   /** @param options.isFresh whether to ask the Hub, also if an answer is cached. */
   async list({ isFresh = false }: { isFresh?: boolean } = {}): Promise<EndpointList> {
     if (isFresh) this.#read = undefined;
-    const { endpoints, activity, history, now } = this.#source.server;
+    const { endpoints, activity, history } = this.#source.server;
     const inbox = await this.#readInbox();
     return {
       endpoints: await Promise.all(endpoints.all.map((endpoint) => this.#describe(endpoint, inbox))),
       startedAt: this.#options.earlier.firstStart(activity.startedAt),
-      refused: history.refused.groups(now()),
+      refused: history.refused,
     };
   }
 
