@@ -50,10 +50,7 @@ export async function checkConditions(
   return { part };
 }
 
-/**
- * Whether a changed file of an event matches the `paths` of an endpoint. Returns `true` if the payload does not contain enough to
- * find the changed files.
- */
+/** Whether a changed file matches the `paths` of an endpoint. Returns `true` if the payload does not contain enough to find the files. */
 async function hasChangedPath(
   payload: WebhookPayload,
   filter: PathFilter,

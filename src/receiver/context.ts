@@ -68,11 +68,7 @@ export class ServerContext {
     return this.closing.signal.aborted;
   }
 
-  /**
-   * Reads the secrets in the environment again, and replaces the console logger with the logger of a running server.
-   *
-   * @throws `OPTION_INVALID` when `LOG_LEVEL` is invalid.
-   */
+  /** Reads the secrets in the environment again, and opens the logger of a running server. @throws `OPTION_INVALID` for `LOG_LEVEL`. */
   async openLogger(load: LoadNodeLogger): Promise<void> {
     this.redaction.addEnvironment();
     if (!this.options.logger) this.#logger = await createReadyLogger(this.redaction, load);
@@ -120,11 +116,7 @@ export class EndpointRegistry {
     for (const { name, activity } of this.all) activity.registration = registrations.get(name) ?? activity.registration;
   }
 
-  /**
-   * Returns the endpoint with this name. Without a name, returns the only endpoint.
-   *
-   * @throws `ENDPOINT_REQUIRED`, `ENDPOINT_UNKNOWN`.
-   */
+  /** Returns the endpoint with this name, or without a name the only one. @throws `ENDPOINT_REQUIRED`, `ENDPOINT_UNKNOWN`. */
   find(name: string | undefined): Endpoint {
     const { names } = this;
     if (name === undefined && names.length !== 1) {

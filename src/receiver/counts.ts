@@ -23,10 +23,7 @@ const endpointRunsKept = 256;
 export const hour: SlotSize = { slotMs: 3_600_000, slots: 24 };
 export const minute: SlotSize = { slotMs: 60_000, slots: 60 };
 
-/**
- * Counts a server's deliveries since the server started. The memory per endpoint is constant. Counting only updates
- * arrays, because it runs for every delivery.
- */
+/** Counts a server's deliveries since its start. The memory per endpoint is constant, and counting only updates arrays. */
 export class Activity {
   readonly startedAt: Date;
   readonly #now: () => number;
@@ -69,15 +66,12 @@ export class Activity {
     });
   }
 
-  /** Returns percentiles of the latest 1,024 handler durations, or `undefined` before the first run. */
+  /** Percentiles of the latest 1,024 handler durations, or `undefined` before the first run. */
   handlerTime(): HandlerTime | undefined {
     return this.#runTimes.percentiles();
   }
 
-  /**
-   * Returns the number of deliveries that an endpoint received in the last 24 clock hours: the current hour and the 23 hours
-   * before it.
-   */
+  /** The deliveries that an endpoint received in the current clock hour and the 23 hours before it. */
   lastDay(endpoint: EndpointActivity): number {
     const present = slotOf(this.#now(), hour);
     let sum = 0;
@@ -145,10 +139,7 @@ export class EndpointActivity {
     if (outcome !== "retrying" && !isRepeat) this.#count(at, kinds.failures);
   }
 
-  /**
-   * Returns the counts in one slot of time: new deliveries, failed deliveries that this server does not retry, handler runs, and
-   * failed runs. Returns an empty array if nothing was counted.
-   */
+  /** New deliveries, failed ones that this server does not retry, handler runs, and failed runs in one slot of time. Empty without any. */
   countsIn(size: SlotSize, slot: number): Uint32Array {
     const counts = size === hour ? this.#counts?.hours : this.#counts?.minutes;
     return counts?.of(slot) ?? nothing;
@@ -191,10 +182,7 @@ export interface SlotSize {
   slots: number;
 }
 
-/**
- * Counts events of each kind in each of the latest slots of time. The first count in a slot clears the counts of the slot that
- * it replaces, so no timer is necessary.
- */
+/** Counts events of each kind in the latest slots of time. The first count in a slot clears the one that it replaces, without a timer. */
 class SlotCounts {
   readonly #kinds: number;
   readonly #size: SlotSize;
@@ -227,7 +215,7 @@ class SlotCounts {
   }
 }
 
-/** Converts milliseconds since the epoch to whole slots since the epoch. */
+/** Returns the number of whole slots since the epoch. */
 export function slotOf(at: number, { slotMs }: SlotSize): number {
   return Math.floor(at / slotMs);
 }

@@ -17,15 +17,10 @@ import {
   resultTextOf,
 } from "./end.ts";
 import type { Endpoint } from "./endpoint.ts";
-import { dropInvalidRetryTime, interruptedBeforeRun, type RunOptions, type RunSource, runHandler } from "./handler.ts";
+import { dropInvalidRetryTime, type RunOptions, type RunSource, runHandler } from "./handler.ts";
 import type { Run } from "./history.ts";
 import type { BackgroundWork } from "./inbox.ts";
 import { checkRequest, type DeliveryRequest } from "./request.ts";
-
-/*
- * The delivery pipeline, in reading order: this file, `end.ts` (answers, log lines, and counts), `handler.ts` (one run of a handler),
- * `background.ts` (the inbox of the server), and `inbox/sqlite/endpoint-worker.ts` (how an inbox runs the stored deliveries).
- */
 
 interface PipelineParts extends ConditionParts {
   background: BackgroundWork;
@@ -35,14 +30,14 @@ interface PipelineParts extends ConditionParts {
 const maxUnknownNames = 100;
 
 /**
- * Parses and runs deliveries in the same way for every source. A request passes the guard (`checkRequest`), then `readBody`, `parse`
- * (`payload/parse.ts`), `runHandler` (`handler.ts`) or `BackgroundWork.store`, and `DeliveryRecorder` (`end.ts`). Each source has one method: `handle` for HTTP
- * requests, `runClaimed` for the inbox, `runJob` for jobs, `receive` for `server.receive()`, and `submit` for the console.
+ * Parses and runs deliveries in the same way for every source. Each source has one method: `handle` for HTTP requests, `runClaimed` for
+ * the inbox, `runJob` for jobs, `receive` for `server.receive()`, `submit` for the console, and `acceptDerived` for catch-up.
  *
- * A background delivery takes this path: `handle` stores it with `BackgroundWork.store`, and `Inbox.accept` wakes the worker of the
- * endpoint. The worker claims the delivery and calls `EndpointQueue.run`, for which `BackgroundWork` calls `runClaimed` with the endpoint.
- * `runClaimed` parses the stored body again and runs the handler. Then the worker decides the next step, stores the attempt, and calls `onStored`, which
- * logs and counts the attempt.
+ * A request passes `checkRequest` (`request.ts`), `readBody`, `parse` (`payload/parse.ts`), `runHandler` (`handler.ts`), and
+ * `DeliveryRecorder` (`end.ts`: answers, log lines, and counts). For a background endpoint, `handle` stores the delivery with
+ * `BackgroundWork.store` (`inbox.ts`), and `Inbox.accept` wakes the worker of the endpoint (`inbox/sqlite/endpoint-worker.ts`). The worker
+ * claims the delivery and calls `runClaimed`, which parses the stored body again and runs the handler. Then the worker decides the next
+ * step, stores the attempt, and calls `onStored`, which logs and counts the attempt.
  */
 export class DeliveryPipeline {
   readonly #context: ServerContext;
@@ -53,10 +48,7 @@ export class DeliveryPipeline {
   readonly #loggedNames = new Set<string>();
   /** The runs in progress, by endpoint and delivery ID. */
   readonly #running = new Map<string, Promise<Outcome>>();
-  /**
-   * The deliveries being stored, by endpoint and delivery ID. Each promise resolves when the delivery was accepted and logged, or
-   * could not be stored.
-   */
+  /** The deliveries being stored, by endpoint and delivery ID, until they were accepted and logged, or could not be stored. */
   readonly #storing = new Map<string, Promise<void>>();
 
   /** @throws `OPTION_INVALID` if the `bodyLimit` of the server is invalid. */
@@ -161,15 +153,8 @@ export class DeliveryPipeline {
     }
   }
 
-  /**
-   * Runs a delivery, or waits for the same delivery if it is already running. The Hub resends a delivery if it receives
-   * no response.
-   */
-  #runOnce(
-    endpoint: Endpoint,
-    parsed: ParsedDelivery,
-    request?: DeliveryRequest,
-  ): { running: Outcome | Promise<Outcome>; duplicate: boolean; run: Run | undefined } {
+  /** Runs a delivery, or waits for the same one if it is already running: the Hub resends a delivery if it receives no response. */
+  #runOnce(endpoint: Endpoint, parsed: ParsedDelivery, request?: DeliveryRequest) {
     const key = keyOf(parsed.delivery);
     const inProgress = this.#running.get(key);
     if (inProgress) return { running: inProgress, duplicate: true, run: undefined };
@@ -223,11 +208,7 @@ export class DeliveryPipeline {
     return answerOutcome(await this.#run(endpoint, parsed, source), endpoint.name);
   }
 
-  /**
-   * Runs the delivery that started a job. The handler of a background endpoint also runs immediately.
-   *
-   * @throws `BODY_NOT_JSON`, `BODY_TOO_DEEP`, `PAYLOAD_INVALID`.
-   */
+  /** Runs the delivery that started a job, also of a background endpoint. @throws `BODY_NOT_JSON`, `BODY_TOO_DEEP`, `PAYLOAD_INVALID`. */
   async runJob(endpoint: Endpoint, { body, id, signal }: Omit<JobDelivery, "endpoint">): Promise<Outcome> {
     const startedAt = performance.now();
     const parsed = await this.#parse(endpoint, { body, id: usableId(id) });
@@ -237,11 +218,7 @@ export class DeliveryPipeline {
     return answered.outcome;
   }
 
-  /**
-   * Runs a delivery from `server.receive()`, which the console shows, but which is not logged or counted.
-   *
-   * @throws `BODY_NOT_JSON`, `BODY_TOO_DEEP`, `PAYLOAD_INVALID`.
-   */
+  /** Runs a delivery from `server.receive()`, which the console shows, but which is not logged or counted. @throws like {@link runJob}. */
   async receive(endpoint: Endpoint, delivery: Pick<JobDelivery, "body" | "id">): Promise<Outcome> {
     const parsed = await this.#parse(endpoint, delivery);
     const ranAt = performance.now();
@@ -251,11 +228,7 @@ export class DeliveryPipeline {
     return answered.outcome;
   }
 
-  /**
-   * Accepts a derived delivery, unless the filter of its endpoint ignores it.
-   *
-   * @throws `INBOX_FULL`, `INBOX_UNAVAILABLE`.
-   */
+  /** Accepts a derived delivery, unless the filter of its endpoint ignores it. @throws `INBOX_FULL`, `INBOX_UNAVAILABLE`. */
   async acceptDerived(
     endpoint: Endpoint,
     { dryRun, ...delivery }: { id: string; body: string; dryRun: boolean },
@@ -269,8 +242,7 @@ export class DeliveryPipeline {
   }
 
   /**
-   * Accepts a delivery from the console: stores it for a background endpoint, or starts its handler. Resolves before the handler
-   * has finished, which `done` reports.
+   * Accepts a delivery from the console: stores it for a background endpoint, or starts its handler, whose end `done` reports.
    *
    * @throws `BODY_NOT_JSON`, `BODY_TOO_DEEP`, `PAYLOAD_INVALID`, `INBOX_FULL`, `INBOX_UNAVAILABLE`.
    */
@@ -313,10 +285,18 @@ async function runOnConditions(options: RunOptions & ConditionParts, payload: We
     const checked = await conditions.checkConditions(endpoint, decided, options, signal);
     if (checked.ignored !== undefined) return { status: "ignored", reason: checked.ignored };
     part = checked.part;
-  } catch (error) {
-    if (signal.aborted) return { status: "failed", error: interruptedBeforeRun(signal.reason) };
+  } catch (thrown) {
+    if (signal.aborted) {
+      const error = new WebhookError("The delivery was interrupted before its handler ran.", {
+        code: "CLOSING",
+        status: 503,
+        retryable: true,
+        cause: signal.reason,
+      });
+      return { status: "failed", error };
+    }
     log.warn(
-      { endpoint: endpoint.name, deliveryId: id, err: error },
+      { endpoint: endpoint.name, deliveryId: id, err: thrown },
       "The Hub did not answer whether the conditions of the endpoint (catchUp, ignoreSelf, paths) are met. The handler runs.",
     );
   }

@@ -18,26 +18,22 @@ export interface AnsweredOutcome {
 
 /**
  * Converts the outcome of a handler run to an answer. The returned outcome is a failure if the handler returned an error
- * `Response`, which is still the answer, or a value that cannot be converted to JSON. The Hub counts any answer but 2xx as a
- * failure.
+ * `Response`, which is still the answer, or a value that cannot be converted to JSON.
  */
 export function answerOutcome(outcome: Outcome, endpoint: string): AnsweredOutcome {
-  switch (outcome.status) {
-    case "succeeded":
-      return answerResult(outcome, endpoint);
-    case "ignored":
-      // Uses status 200, because the Hub counts error statuses against the webhook.
-      return { outcome, answer: { status: 200, content: JSON.stringify({ ignored: outcome.reason }) } };
-    case "failed":
-      return { outcome, answer: errorAnswer(outcome.error) };
+  if (outcome.status === "failed") return { outcome, answer: errorAnswer(outcome.error) };
+  if (outcome.status === "ignored") {
+    // Uses status 200, because the Hub counts error statuses against the webhook.
+    return { outcome, answer: { status: 200, content: JSON.stringify({ ignored: outcome.reason }) } };
   }
-}
-
-function answerResult(outcome: Outcome & { status: "succeeded" }, endpoint: string): AnsweredOutcome {
   const { result } = outcome;
   if (isResponse(result)) {
     if (isSuccess(result)) return { outcome, answer: result };
-    return { outcome: { status: "failed", error: handlerReturnedError(endpoint, result.status) }, answer: result };
+    const error = new WebhookError(
+      `The handler of endpoint "${endpoint}" returned status ${result.status}, which counts as a failure. Return 200 to 299 after a success.`,
+      { code: "HANDLER_FAILED", status: 500, retryable: true },
+    );
+    return { outcome: { status: "failed", error }, answer: result };
   }
   try {
     const text: string | undefined = JSON.stringify(result);
@@ -45,11 +41,7 @@ function answerResult(outcome: Outcome & { status: "succeeded" }, endpoint: stri
   } catch (cause) {
     const error = new WebhookError(
       "The handler returned a value that cannot be converted to JSON. Return plain data.",
-      {
-        code: "RESULT_NOT_JSON",
-        status: 500,
-        cause,
-      },
+      { code: "RESULT_NOT_JSON", status: 500, cause },
     );
     return { outcome: { status: "failed", error }, answer: errorAnswer(error) };
   }
@@ -61,8 +53,8 @@ export function resultTextOf({ outcome, answer }: AnsweredOutcome): string | nul
 }
 
 /**
- * Returns the answer to a delivery that arrived again while the same delivery was running. After a success, the answer is
- * 202, as for any duplicate. After a failure, the answer is the same failure, so that the Hub retries the delivery.
+ * Returns the answer to a delivery that arrived again while it was running: 202 after a success, as for any duplicate. After a failure,
+ * the answer is the same failure, so that the Hub retries the delivery.
  */
 export function answerDuplicate({ id, first }: { id: string; first: Answer }): Answer {
   if (isSuccess(first)) return answerAccepted({ id, duplicate: true });
@@ -70,20 +62,8 @@ export function answerDuplicate({ id, first }: { id: string; first: Answer }): A
   return isResponse(first) ? { status: first.status, content: null } : first;
 }
 
-/** Returns the answer to a delivery that was stored to run later. */
 export function answerAccepted({ id, duplicate }: { id: string; duplicate: boolean }): JsonAnswer {
   return { status: 202, content: JSON.stringify({ deliveryId: id, ...(duplicate && { duplicate }) }) };
-}
-
-function handlerReturnedError(endpoint: string, status: number): WebhookError {
-  return new WebhookError(
-    `The handler of endpoint "${endpoint}" returned status ${status}, which counts as a failure. Return 200 to 299 after a success.`,
-    {
-      code: "HANDLER_FAILED",
-      status: 500,
-      retryable: true,
-    },
-  );
 }
 
 /** A run without an inbox that has ended. Its times are those of `performance.now()`. */
@@ -154,10 +134,10 @@ const maxReasonChars = 500;
  * | interrupted in the background | `abandoned` | not counted | `queued` |
  */
 export class DeliveryRecorder {
-  readonly #context: Pick<ServerContext, "activity" | "history" | "log" | "refusalLog" | "secretCheck">;
+  readonly #context: ServerContext;
   readonly #stacks = new Map<string, { stack: string; at: number; repeated: number }>();
 
-  constructor(context: Pick<ServerContext, "activity" | "history" | "log" | "refusalLog" | "secretCheck">) {
+  constructor(context: ServerContext) {
     this.#context = context;
   }
 
@@ -170,12 +150,13 @@ export class DeliveryRecorder {
     const endedAt = performance.now();
     const handlerMs = endedAt - ranAt;
     this.recordRun(run, { outcome, answer }, { durationMs: handlerMs, responseStatus: status });
+    const { activity, log } = this.#context;
     // A run is counted only for the first arrival of its delivery.
     if (!duplicate) {
       const isRepeat = run?.isRepeat;
       if (!isRepeat) endpoint.activity.addArrival(parsed.delivery.receivedAt.getTime());
-      this.#context.activity.ended(endpoint.activity, outcome.status, isRepeat);
-      if (outcome.status !== "ignored") this.#context.activity.ran(endpoint, handlerMs);
+      activity.ended(endpoint.activity, outcome.status, isRepeat);
+      if (outcome.status !== "ignored") activity.ran(endpoint, handlerMs);
     }
     const fields: DeliveryLogFields = {
       ...fieldsOf(endpoint, parsed),
@@ -184,12 +165,10 @@ export class DeliveryRecorder {
       status,
       ms: roundTime(endedAt - startedAt),
     };
-    const { log } = this.#context;
     if (outcome.status === "failed") {
       const { reason, ...failure } = this.#failureOf(endpoint, outcome.error, parsed.delivery.receivedAt.getTime());
       log.error({ ...fields, ...failure }, `delivery failed: ${reason}`);
-    } else if (outcome.status === "ignored") log.info({ ...fields, reason: outcome.reason }, "delivery ignored");
-    else log.info(fields, "delivery succeeded");
+    } else this.#logProcessed(fields, outcome);
   }
 
   recordRun(
@@ -217,48 +196,45 @@ export class DeliveryRecorder {
     this.#context.log.info(fields, "delivery accepted");
   }
 
-  /**
-   * Records an attempt after the inbox has stored it. `parsed` is missing if the endpoint no longer accepts the stored body, so that its
-   * handler did not run.
-   */
+  /** Records an attempt after it was stored. Without `parsed`, the endpoint no longer accepts the body, and its handler did not run. */
   recordAttempt(
     endpoint: Endpoint,
     parsed: ParsedDelivery | undefined,
     { outcome, next, claimed, ms, abortReason, at }: EndedAttempt,
   ): void {
-    if (parsed && outcome.status !== "ignored") this.#context.activity.ran(endpoint, ms);
+    const { activity, log } = this.#context;
+    if (parsed && outcome.status !== "ignored") activity.ran(endpoint, ms);
     const fields: DeliveryLogFields = parsed
       ? { ...fieldsOf(endpoint, parsed), attempt: claimed.attempt, ms: roundTime(ms) }
       : { endpoint: endpoint.name, deliveryId: claimed.id, attempt: claimed.attempt };
     if (outcome.status !== "failed") {
-      this.#context.activity.ended(endpoint.activity, outcome.status);
-      const reason = outcome.status === "ignored" ? { reason: outcome.reason } : {};
-      this.#context.log.info({ ...fields, outcome: outcome.status, ...reason }, `delivery ${outcome.status}`);
-      return;
-    }
-    if (next.status === "queued" && !next.counts) {
+      activity.ended(endpoint.activity, outcome.status);
+      this.#logProcessed({ ...fields, outcome: outcome.status }, outcome);
+    } else if (next.status === "queued" && !next.counts) {
       // The error is only a consequence of the abort, so the abort reason is logged instead.
       const { code, message } = WebhookError.isInstance(abortReason) ? abortReason : outcome.error;
-      this.#context.log.warn(
-        { ...fields, outcome: "abandoned", code },
-        `delivery was interrupted and will run again: ${message}`,
-      );
-      return;
+      const abandoned: DeliveryLogFields = { ...fields, outcome: "abandoned", code };
+      log.warn(abandoned, `delivery was interrupted and will run again: ${message}`);
+    } else {
+      const { reason, ...failure } = this.#failureOf(endpoint, outcome.error, at);
+      if (next.status === "queued") {
+        activity.ended(endpoint.activity, "retrying");
+        const nextAttemptInMs = Math.max(0, next.dueAt - at);
+        const retrying: DeliveryLogFields = { ...fields, outcome: "retrying", nextAttemptInMs, ...failure };
+        log.warn(retrying, `delivery will be retried in ${formatDuration(nextAttemptInMs)}: ${reason}`);
+      } else {
+        activity.ended(endpoint.activity, "dead");
+        const dead: DeliveryLogFields = { ...fields, outcome: "dead", ...failure };
+        const remedy = "Replay the delivery in the console or with hub-webhooks deliveries replay.";
+        log.error(dead, `delivery is dead: ${reason} ${remedy}`);
+      }
     }
-    const { reason, ...failure } = this.#failureOf(endpoint, outcome.error, at);
-    if (next.status !== "queued") {
-      this.#context.activity.ended(endpoint.activity, "dead");
-      const dead: DeliveryLogFields = { ...fields, outcome: "dead", ...failure };
-      this.#context.log.error(
-        dead,
-        `delivery is dead: ${reason} Replay the delivery in the console or with hub-webhooks deliveries replay.`,
-      );
-      return;
-    }
-    this.#context.activity.ended(endpoint.activity, "retrying");
-    const nextAttemptInMs = Math.max(0, next.dueAt - at);
-    const retrying: DeliveryLogFields = { ...fields, outcome: "retrying", nextAttemptInMs, ...failure };
-    this.#context.log.warn(retrying, `delivery will be retried in ${formatDuration(nextAttemptInMs)}: ${reason}`);
+  }
+
+  #logProcessed(fields: DeliveryLogFields, outcome: Exclude<Outcome, { status: "failed" }>): void {
+    const { log } = this.#context;
+    if (outcome.status === "ignored") log.info({ ...fields, reason: outcome.reason }, "delivery ignored");
+    else log.info(fields, "delivery succeeded");
   }
 
   /** Records a request whose handler did not run, and returns its answer. `endpoint`: `undefined` if it is unknown. */

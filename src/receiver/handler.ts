@@ -29,10 +29,7 @@ export interface RunOptions extends RunSource {
   hub: { readonly client: HubClient };
 }
 
-/**
- * Runs the handler of an endpoint on a delivery, and applies the endpoint's timeout. Never throws or rejects. Returns the
- * outcome of a synchronous handler without a promise.
- */
+/** Runs the handler of an endpoint with its timeout. Never rejects. Returns the outcome of a synchronous handler without a promise. */
 export function runHandler(options: RunOptions): Outcome | Promise<Outcome> {
   const { endpoint, delivery } = options;
   const context = new RunContext(options);
@@ -116,9 +113,7 @@ function isThenable(value: unknown): value is PromiseLike<unknown> {
   return typeof value === "object" && value !== null && "then" in value && typeof value.then === "function";
 }
 
-/**
- * Creates the outcome of a failed handler. The thrown error is the `cause`, which is logged but never sent to the client.
- */
+/** Creates the outcome of a failed handler. The thrown error is the `cause`, which is logged but never sent to the client. */
 function handlerFailed(endpoint: Endpoint, cause: unknown): Outcome {
   const error = new WebhookError(`The handler of endpoint "${endpoint.name}" failed.`, {
     code: "HANDLER_FAILED",
@@ -137,10 +132,7 @@ function handlerTimedOut(endpoint: Endpoint): WebhookError {
   );
 }
 
-/**
- * The context of one run. The signal, logger, and request are created on first use, because each takes about as long to
- * create as running a delivery.
- */
+/** The context of one run. The signal, logger, and request are created on first use, because each takes as long as running a delivery. */
 class RunContext implements HandlerContext<unknown> {
   readonly #options: RunOptions;
   #log: Logger | undefined;
@@ -216,10 +208,7 @@ const ownProperties: ProxyHandler<RunContext> = {
       : Reflect.getOwnPropertyDescriptor(context, key),
 };
 
-/**
- * Creates a `Request` without the body, the `X-Webhook-Secret` header, and the `secret` query parameter, so that
- * handlers can safely log it.
- */
+/** Creates a `Request` without the body, `X-Webhook-Secret`, and the query parameter `secret`, so that handlers can safely log it. */
 function withoutSecret({ url, method, headers: given, signal }: NonNullable<RunSource["request"]>): Request {
   const headers = new Headers(given);
   headers.delete("x-webhook-secret");
@@ -269,10 +258,7 @@ export class RetryAfterError extends WebhookError {
   }
 }
 
-/**
- * Hub errors that require a different request, file, or token, so a retry cannot succeed. Missing (404) and conflicting (409)
- * resources can change, so these errors are retried.
- */
+/** Hub errors for which a retry cannot succeed. Missing (404) and conflicting (409) resources can change, so these are retried. */
 const nonRetriableHubErrors: ReadonlySet<WebhookErrorCode> = new Set<WebhookErrorCode>([
   "ARGUMENT_INVALID",
   "HUB_TOKEN_MISSING",
@@ -284,10 +270,7 @@ const nonRetriableHubErrors: ReadonlySet<WebhookErrorCode> = new Set<WebhookErro
   "FILE_INVALID",
 ]);
 
-/**
- * The maximum `Retry-After` of a Hub response, in seconds. The Hub's own rate limits reset within minutes, but a proxy
- * in front of the Hub can send any value.
- */
+/** The Hub's own rate limits reset within minutes, but a proxy in front of the Hub can send any value. */
 const maxRetryAfterSeconds = 3600;
 
 /** Whether a retry cannot succeed after the error that a handler threw. */
@@ -340,14 +323,4 @@ export function dropInvalidRetryTime(
       { code: "RETRY_TIME_INVALID", status: 500, retryable: true, cause: error.cause },
     ),
   };
-}
-
-/** Returns the error of a delivery whose handler did not run, because the delivery was interrupted before. */
-export function interruptedBeforeRun(cause: unknown): WebhookError {
-  return new WebhookError("The delivery was interrupted before its handler ran.", {
-    code: "CLOSING",
-    status: 503,
-    retryable: true,
-    cause,
-  });
 }

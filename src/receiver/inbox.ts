@@ -56,12 +56,7 @@ export class BackgroundWork {
     return this.#opening;
   }
 
-  /**
-   * Opens the inbox and starts to run its deliveries. Concurrent calls share one inbox. After a failed call, the next call
-   * opens the inbox again.
-   *
-   * @throws `OPTION_INVALID`, `INBOX_UNUSABLE`.
-   */
+  /** Opens the inbox and runs its deliveries. After a failed call, the next one tries again. @throws `OPTION_INVALID`, `INBOX_UNUSABLE`. */
   open(): Promise<Inbox> {
     this.#opening ??= this.#start().catch((error) => {
       this.#opening = undefined;
@@ -78,19 +73,26 @@ export class BackgroundWork {
 
   async store(delivery: IncomingDelivery): Promise<{ duplicate: boolean }> {
     const inbox = await this.open().catch((cause: unknown) => {
-      throw notStored(cause);
+      throw new WebhookError("The server cannot open its inbox. See the server's log.", {
+        code: "INBOX_UNAVAILABLE",
+        status: 503,
+        retryable: true,
+        retryAfterSeconds: 60,
+        cause,
+      });
     });
     return inbox.accept(delivery);
   }
 
-  /**
-   * Adds an endpoint. If the inbox is open, it starts to run the endpoint's deliveries.
-   *
-   * @throws `INBOX_UNUSABLE` for a background endpoint in a runtime without an inbox, where each delivery would fail.
-   */
+  /** Runs the endpoint's deliveries if the inbox is open. @throws `INBOX_UNUSABLE` in a runtime without an inbox, where each would fail. */
   add(endpoint: Endpoint): void {
     const canOpenInbox = typeof this.#context.options.inbox === "object" || this.#options.loadInbox !== undefined;
-    if (endpoint.queue && !canOpenInbox) throw unsupported(endpoint);
+    if (endpoint.queue && !canOpenInbox) {
+      throw new WebhookError(
+        `Endpoint "${endpoint.name}" has background: true, but this runtime does not support the built-in inbox. Remove background: true, pass an inbox with new WebhooksServer({ inbox }), or run on Node, Bun, or Deno.`,
+        { code: "INBOX_UNUSABLE" },
+      );
+    }
     if (this.#inbox) this.#work(this.#inbox, endpoint);
   }
 
@@ -110,10 +112,7 @@ export class BackgroundWork {
     this.#stopOpening = new AbortController();
   }
 
-  /**
-   * Aborts the signals of running handlers and waits up to `graceMs` for these handlers. Deliveries whose handlers fail in
-   * this time or do not finish go back to the queue, and their number is logged.
-   */
+  /** Aborts running handlers, and waits for them up to `graceMs`. Deliveries that fail or do not finish in this time are queued again. */
   async close(graceMs: number): Promise<void> {
     const opened = this.#opening;
     this.stopOpening();
@@ -133,10 +132,7 @@ export class BackgroundWork {
     );
   }
 
-  /**
-   * Warns about unfinished deliveries for endpoints that this server does not run in the background, such as renamed
-   * endpoints. These deliveries stay in the inbox until another server runs them.
-   */
+  /** Warns about unfinished deliveries of endpoints that this server does not run, such as renamed ones. They stay in the inbox. */
   async #warnOrphaned(inbox: Inbox): Promise<void> {
     const { endpoints, log } = this.#context;
     const counts = await inbox.counts().catch(() => ({}));
@@ -186,23 +182,6 @@ export class BackgroundWork {
       onAttemptStored: (key) => this.#context.history.changed(key),
     });
   }
-}
-
-function unsupported({ name }: Endpoint): WebhookError {
-  return new WebhookError(
-    `Endpoint "${name}" has background: true, but this runtime does not support the built-in inbox. Remove background: true, pass an inbox with new WebhooksServer({ inbox }), or run on Node, Bun, or Deno.`,
-    { code: "INBOX_UNUSABLE" },
-  );
-}
-
-function notStored(cause: unknown): WebhookError {
-  return new WebhookError("The server cannot open its inbox. See the server's log.", {
-    code: "INBOX_UNAVAILABLE",
-    status: 503,
-    retryable: true,
-    retryAfterSeconds: 60,
-    cause,
-  });
 }
 
 /** Options of methods that look up a delivery by its ID. */

@@ -14,10 +14,7 @@ import type { Endpoint } from "./endpoint.ts";
 /** The user agent of test deliveries, which the console does not list after their secret was accepted. */
 export const probeAgent = "hub-webhooks test delivery";
 
-/**
- * An HTTP request with a delivery, from Hono or directly from Node's HTTP server. The public function `deliveryRequest()` in
- * `testing.ts` is unrelated: it creates a web `Request` for tests.
- */
+/** An HTTP request with a delivery, from Hono or directly from Node's HTTP server. `deliveryRequest()` in `testing.ts` is unrelated. */
 export interface DeliveryRequest {
   readonly method: string;
   readonly endpointName: string;
@@ -32,11 +29,7 @@ export interface DeliveryRequest {
   header(name: string): string | null;
   /** Returns a function that lists the headers later, without keeping the request in memory. */
   captureHeaders(): () => HeaderEntries;
-  /**
-   * Reads the body as text, at most `limit` bytes.
-   *
-   * @throws like {@link readHonoBody}.
-   */
+  /** Reads the body as text, at most `limit` bytes. @throws like {@link readHonoBody}. */
   readBody(limit: number): Promise<string>;
 }
 
@@ -113,9 +106,7 @@ interface SecretCheckOptions {
   now: () => number;
 }
 
-/**
- * Checks the secret of requests. As documented, the Hub sends the secret itself in `X-Webhook-Secret`, without a signature.
- */
+/** Checks the secret of requests. As documented, the Hub sends the secret itself in `X-Webhook-Secret`, without a signature. */
 export class SecretCheck {
   readonly #options: SecretCheckOptions;
   /** The secrets from the `secret` option, or `undefined` if the secrets are read from the environment. */
@@ -142,10 +133,7 @@ export class SecretCheck {
     return this.#options.secret === false && !this.isSet();
   }
 
-  /**
-   * Whether deliveries require a secret. Also `true` if the setting is invalid. An edge worker passes its `bindings` with
-   * each request.
-   */
+  /** Whether deliveries require a secret, or the setting is invalid. An edge worker passes its `bindings` with each request. */
   isSet(bindings?: unknown): boolean {
     this.#refresh(bindings);
     return this.#secrets.length > 0 || this.#problem !== undefined;
@@ -184,10 +172,7 @@ export class SecretCheck {
     this.#isRead = false;
   }
 
-  /**
-   * Returns a warning for each secret that is not valid in an HTTP header. HTTP removes whitespace at both ends of a header,
-   * and a header can only contain printable ASCII.
-   */
+  /** Returns a warning for each secret that no header can contain: HTTP removes whitespace at both ends, and allows only ASCII. */
   warnings(bindings?: unknown): string[] {
     this.#refresh(bindings);
     return this.#secrets.flatMap((secret, index) => {
@@ -205,8 +190,7 @@ export class SecretCheck {
   /**
    * Accepts requests with a valid secret, and every request if no secret is set.
    *
-   * @throws `SECRET_MISSING` (401); `SECRET_INVALID` (403); `TOO_MANY_FAILURES` (429); `OPTION_INVALID` (503) when there is
-   * a {@link problem}.
+   * @throws `SECRET_MISSING` (401); `SECRET_INVALID` (403); `TOO_MANY_FAILURES` (429); `OPTION_INVALID` (503) for a {@link problem}.
    */
   check(request: Pick<DeliveryRequest, "header" | "url" | "bindings">): void {
     this.#refresh(request.bindings);
@@ -238,10 +222,7 @@ export class SecretCheck {
     return valid;
   }
 
-  /**
-   * Reads the secrets from the `secret` option, else from the bindings of an edge worker or the environment: at the first call, and
-   * again when the bindings change.
-   */
+  /** Reads the secrets from the option, else from bindings or the environment: at the first call, and again when the bindings change. */
   #refresh(bindings: unknown): void {
     const current = binding(bindings, "WEBHOOK_SECRET");
     const previous = binding(bindings, "WEBHOOK_SECRET_PREVIOUS");
@@ -332,8 +313,7 @@ const sensitive = /secret|token|auth|cookie|key|signature|pass|credential|sessio
 
 /**
  * Returns the headers of a request as the console shows them and the inbox stores them. Values that can be secrets are redacted by
- * name, before anything is stored. `redact` removes known secrets from the others, such as a path with `?secret=` that a proxy
- * forwards.
+ * name. `redact` removes known secrets from the others, such as a path with `?secret=` that a proxy forwards.
  */
 export function recordHeaders(
   entries: HeaderEntries,

@@ -13,6 +13,7 @@ import { type BackgroundWork, createInboxReader, type InboxCounts, type InboxRea
 import type { LandingActivity, LandingEndpoint, LandingInfo } from "./options.ts";
 
 const timeoutMs = 3_000;
+const remedy = "Check that the file or database server of the inbox is available.";
 
 type Problems = readonly InboxProblem[];
 
@@ -45,8 +46,6 @@ export function serveReady(app: Hono, server: ServerContext, background: Pick<Ba
   });
 }
 
-const remedy = "Check that the file or database server of the inbox is available.";
-
 /** Returns the overall status. `degraded` means that deliveries are stored and run, but there are problems to fix. */
 function statusOf(problems: Problems): "ok" | "degraded" | "unavailable" {
   if (problems.some(({ severity }) => severity === "unavailable")) return "unavailable";
@@ -68,10 +67,7 @@ function unavailable(message: string, code = "INBOX_UNAVAILABLE"): InboxProblem 
   return { code, severity: "unavailable", message };
 }
 
-/**
- * The route `GET /metrics`, which only the owner can read. If metrics are disabled, the route does not exist, and
- * nothing is loaded.
- */
+/** The route `GET /metrics`, which only the owner can read. If metrics are disabled, it does not exist, and nothing is loaded. */
 export function createMetricsRoute(
   server: ServerContext,
   { inbox, load }: { inbox: InboxReader<InboxCounts>; load: () => Promise<typeof import("./metrics.ts")> },

@@ -214,8 +214,8 @@ export const faults: readonly Fault[] = [
   {
     name: "an attempt whose handler did not run counts in the handler times",
     file: "src/receiver/end.ts",
-    find: 'if (parsed && outcome.status !== "ignored") this.#context.activity.ran',
-    replace: 'if (outcome.status !== "ignored") this.#context.activity.ran',
+    find: 'if (parsed && outcome.status !== "ignored") activity.ran',
+    replace: 'if (outcome.status !== "ignored") activity.ran',
     tests: ["test/receiver/endpoint/activity.test.ts"],
   },
   {
