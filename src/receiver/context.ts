@@ -50,12 +50,7 @@ export class ServerContext {
       now: this.now,
       redact: (text) => this.redaction.text(text),
     });
-    this.secretCheck = new SecretCheck({
-      secret: options.secret,
-      isSecretGiven: "secret" in options,
-      secretInQuery: options.secretInQuery ?? false,
-      now: this.now,
-    });
+    this.secretCheck = new SecretCheck(options, this.now);
     this.ownerCheck = new OwnerCheck({
       token: options.consoleToken,
       now: this.now,
@@ -77,15 +72,14 @@ export class ServerContext {
 
 /** The endpoints of a server, in the order of their registration. */
 export class EndpointRegistry {
-  readonly #byName = new Map<string, Endpoint>();
-  readonly byName: ReadonlyMap<string, Endpoint> = this.#byName;
+  readonly byName: Map<string, Endpoint> = new Map();
 
   get all(): readonly Endpoint[] {
-    return [...this.#byName.values()];
+    return [...this.byName.values()];
   }
 
   get names(): readonly string[] {
-    return [...this.#byName.keys()];
+    return [...this.byName.keys()];
   }
 
   get backgroundEndpoints(): readonly Endpoint[] {
@@ -93,15 +87,15 @@ export class EndpointRegistry {
   }
 
   describe(): readonly EndpointDetails[] {
-    return this.all.map(({ queue, ...endpoint }) => {
-      const { name, watch, domains, warnings, repos, scopes, actions, refs, paths, ignoreSelf } = endpoint;
+    return this.all.map((endpoint) => {
+      const { name, watch, domains, warnings, repos, scopes, actions, refs, paths, ignoreSelf, queue } = endpoint;
       const background = queue !== undefined;
       return { name, watch, domains, repos, scopes, actions, refs, paths, ignoreSelf, warnings, background };
     });
   }
 
   assertNew(name: string): void {
-    if (!this.#byName.has(name)) return;
+    if (!this.byName.has(name)) return;
     throw new WebhookError(
       `An endpoint named "${name}" is already registered. Rename one of the endpoints. A class whose methods are endpoints can be instantiated only once.`,
       { code: "ENDPOINT_EXISTS" },
@@ -109,7 +103,7 @@ export class EndpointRegistry {
   }
 
   add(endpoint: Endpoint): void {
-    this.#byName.set(endpoint.name, endpoint);
+    this.byName.set(endpoint.name, endpoint);
   }
 
   setRegistrations(registrations: ReadonlyMap<string, EndpointRegistration>): void {
@@ -125,7 +119,7 @@ export class EndpointRegistry {
         { code: "ENDPOINT_REQUIRED" },
       );
     }
-    const endpoint = this.#byName.get(name ?? names[0] ?? "");
+    const endpoint = this.byName.get(name ?? names[0] ?? "");
     if (endpoint) return endpoint;
     throw endpointUnknown(name, names);
   }

@@ -189,7 +189,7 @@ export class DeliveryPipeline {
       run = history.startStored(claimed);
       const answered = await this.#runUnanswered(endpoint, parsed, { signal, run });
       const isInterrupted = signal.aborted;
-      outcome = dropInvalidRetryTime(answered.outcome, { endpoint, claimed, isInterrupted, now: now() });
+      outcome = dropInvalidRetryTime(answered.outcome, endpoint, { claimed, isInterrupted, now: now() });
       run?.end({ outcome, resultText: resultTextOf(answered), durationMs: performance.now() - startedAt });
     } catch (cause) {
       // The endpoint's schema may have changed since the delivery was stored.

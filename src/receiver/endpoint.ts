@@ -375,9 +375,5 @@ function readQueue(options: EndpointOptions): Endpoint["queue"] {
   }
   const { concurrency = defaultConcurrency, retention = defaultRetentionMs } = options;
   checkCount(concurrency, "concurrency");
-  return {
-    concurrency,
-    policy: createRetryPolicy(options),
-    retentionMs: toMilliseconds(retention, "retention"),
-  };
+  return { concurrency, policy: createRetryPolicy(options), retentionMs: toMilliseconds(retention, "retention") };
 }

@@ -6,7 +6,7 @@ import { hopByHopHeaders } from "../core/urls.ts";
 import { isResponse } from "../http/answer.ts";
 import { concatenate } from "../http/body.ts";
 import type { HubClient } from "../hub/client.ts";
-import type { ClaimedDelivery } from "../inbox/inbox.ts";
+import type { nextStep } from "../inbox/inbox.ts";
 import type { Delivery, Outcome } from "../payload/parse.ts";
 import type { Endpoint, HandlerContext } from "./endpoint.ts";
 import type { Run } from "./history.ts";
@@ -248,12 +248,7 @@ export class RetryAfterError extends WebhookError {
   readonly retryAt: Date;
 
   constructor(when: Duration | Date, { message, cause }: { message?: string; cause?: unknown } = {}) {
-    super(message ?? "The handler requested a retry.", {
-      code: "RETRY_LATER",
-      status: 500,
-      retryable: true,
-      cause,
-    });
+    super(message ?? "The handler requested a retry.", { code: "RETRY_LATER", status: 500, retryable: true, cause });
     this.retryAt = when instanceof Date ? when : new Date(Date.now() + toMilliseconds(when, "when"));
   }
 }
@@ -294,18 +289,8 @@ export function retryTimeOf(thrown: unknown): Date | undefined {
  */
 export function dropInvalidRetryTime(
   outcome: Outcome,
-  {
-    endpoint,
-    claimed,
-    isInterrupted,
-    now,
-  }: {
-    endpoint: Pick<Endpoint, "name" | "queue">;
-    claimed: Pick<ClaimedDelivery, "isLastAttempt">;
-    isInterrupted: boolean;
-    /** Milliseconds since the epoch. */
-    now: number;
-  },
+  endpoint: Pick<Endpoint, "name" | "queue">,
+  { claimed, isInterrupted, now }: Parameters<typeof nextStep>[1],
 ): Outcome {
   if (outcome.status !== "failed" || outcome.retryAt === undefined) return outcome;
   const { error, retryAt } = outcome;

@@ -313,8 +313,8 @@ export class DeliveryHistory {
 const maxIds = 2_000;
 
 /**
- * The latest inline deliveries that failed, at most 4,000: the Hub sends these again. Keeping the IDs of all
- * deliveries would take 1 µs for each of them. There are two generations, so that no entry must be removed alone.
+ * The latest inline deliveries that failed, at most 4,000: the Hub sends these again. Keeping the IDs of all deliveries would take 1 µs
+ * for each of them. There are two generations, so that no entry must be removed alone.
  */
 export class FailedIds {
   #current = new Set<string>();
@@ -348,11 +348,9 @@ export interface RecentDelivery extends Omit<StoredDelivery, "status" | "attempt
 }
 
 /**
- * The latest deliveries that no inbox stores, for the console: at most 500 runs, and at most 16 MiB. They are lost when the process
- * exits.
- *
- * The runs are in a ring of fixed size, and are only grouped into deliveries when they are read: a map of deliveries took four
- * times as long per delivery, mostly to find its oldest entry after many deletions.
+ * The latest deliveries that no inbox stores, for the console: at most 500 runs, and at most 16 MiB. The runs are in a ring of fixed size,
+ * and are only grouped into deliveries when they are read: a map of deliveries took four times as long per delivery, mostly to find its
+ * oldest entry after many deletions.
  */
 export class RecentDeliveries {
   /** More deliveries than are kept, to recognize those that the Hub sends again. */
@@ -369,15 +367,9 @@ export class RecentDeliveries {
   }
 
   /** The kept deliveries, oldest first. A delivery that was sent again has several attempts, and the position of the last. */
-  values(): Iterable<RecentDelivery> {
-    const deliveries = new Map<string, Run[]>();
-    for (const run of this.#runs()) {
-      const key = keyOf(run);
-      const earlier = deliveries.get(key) ?? [];
-      deliveries.delete(key);
-      deliveries.set(key, [...earlier, run]);
-    }
-    return Array.from(deliveries.values(), (runs) => toDelivery(runs, this.#redact));
+  values(): readonly RecentDelivery[] {
+    const deliveries = Map.groupBy(this.#runs().reverse(), keyOf);
+    return [...deliveries.values()].reverse().map((runs) => toDelivery(runs.reverse(), this.#redact));
   }
 
   get({ endpoint, id }: { endpoint: string; id: string }): RecentDelivery | undefined {

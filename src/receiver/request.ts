@@ -10,6 +10,7 @@ import { isCrossSite } from "../http/answer.ts";
 import { readHonoBody } from "../http/body.ts";
 import { routePrefix } from "./app.ts";
 import type { Endpoint } from "./endpoint.ts";
+import type { WebhooksServerOptions } from "./options.ts";
 
 /** The user agent of test deliveries, which the console does not list after their secret was accepted. */
 export const probeAgent = "hub-webhooks test delivery";
@@ -97,18 +98,11 @@ function refuseCrossSite(request: DeliveryRequest): void {
   );
 }
 
-interface SecretCheckOptions {
-  /** One or several valid secrets, `false` to require no secret, or `undefined` to read the environment. */
-  secret: string | readonly string[] | false | undefined;
-  /** Whether `secret` was passed, even as `undefined`. Default `false`. */
-  isSecretGiven?: boolean;
-  secretInQuery: boolean;
-  now: () => number;
-}
+type SecretOptions = Pick<WebhooksServerOptions, "secret" | "secretInQuery">;
 
 /** Checks the secret of requests. As documented, the Hub sends the secret itself in `X-Webhook-Secret`, without a signature. */
 export class SecretCheck {
-  readonly #options: SecretCheckOptions;
+  readonly #options: SecretOptions;
   /** The secrets from the `secret` option, or `undefined` if the secrets are read from the environment. */
   readonly #given: readonly string[] | undefined;
   readonly #guesses: GuessLimiter;
@@ -122,10 +116,10 @@ export class SecretCheck {
   #previousBoundSecret: string | undefined;
 
   /** @throws `OPTION_INVALID` if a secret is empty or not a string, so that a mistake does not disable the check. */
-  constructor(options: SecretCheckOptions) {
+  constructor(options: SecretOptions, now: () => number) {
     this.#options = options;
     this.#given = readSecretOption(options.secret);
-    this.#guesses = new GuessLimiter(options.now);
+    this.#guesses = new GuessLimiter(now);
   }
 
   /** Whether `secret: false` opens the server to everyone. */
@@ -239,13 +233,13 @@ export class SecretCheck {
     this.#secrets = [secret, previousSecret].flatMap((text) => text || []);
     // An empty or misspelled variable is a mistake in the deployment, which must not open the server.
     if (secret === "") this.#problem = secretUnusable("WEBHOOK_SECRET is empty");
-    else if (this.#options.isSecretGiven && this.#secrets.length === 0)
+    else if ("secret" in this.#options && this.#secrets.length === 0)
       this.#problem = secretUnusable('Option "secret" is undefined, and WEBHOOK_SECRET is not set');
   }
 }
 
 /** @throws `OPTION_INVALID` */
-function readSecretOption(option: SecretCheckOptions["secret"]): readonly string[] | undefined {
+function readSecretOption(option: SecretOptions["secret"]): readonly string[] | undefined {
   if (option === undefined) return undefined;
   if (option === false) return [];
   const secrets: readonly unknown[] = Array.isArray(option) ? option : [option];

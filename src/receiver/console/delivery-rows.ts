@@ -112,7 +112,8 @@ export async function listDeliveries(
 /** Lists the matching deliveries in memory. The filters that need no body come first, because parsing many bodies takes long. */
 function listRecent(query: DeliveryQuery, recent: RecentDeliveries): DeliverySummary[] {
   const filter = readFilter(toListOptions(query, undefined));
-  return [...recent.values()]
+  return recent
+    .values()
     .filter((delivery) => hasStatus(delivery.status, query) && isWithin(delivery, query))
     .filter(({ id, receivedAt, body, attempts }) => {
       const filtered = { id, receivedAt: receivedAt.getTime(), body, attempts: () => attempts };

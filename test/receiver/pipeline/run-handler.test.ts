@@ -373,7 +373,8 @@ describe("A HubError that a handler throws", () => {
 
 describe("An invalid retry time", () => {
   const endpoint = { name: "retrain", queue: undefined };
-  const attempt = { endpoint, claimed: { isLastAttempt: false }, isInterrupted: false, now: 0 };
+  const claimed = { isLastAttempt: false, retryDelayMs: 0 };
+  const attempt = { claimed, isInterrupted: false, now: 0 };
   const failure = { code: "HANDLER_FAILED", status: 500, retryable: true } as const;
   const outcomeOf = (options: { retryable: boolean }) => {
     const error = new WebhookError("The handler failed.", { ...failure, ...options });
@@ -381,17 +382,17 @@ describe("An invalid retry time", () => {
   };
 
   test("is reported", () => {
-    const outcome = dropInvalidRetryTime(outcomeOf({ retryable: true }), attempt);
+    const outcome = dropInvalidRetryTime(outcomeOf({ retryable: true }), endpoint, attempt);
     expect(outcome).toMatchObject({ status: "failed", error: { code: "RETRY_TIME_INVALID" } });
     expect(outcome).not.toHaveProperty("retryAt");
   });
 
   test.each([
-    ["the last attempt", { claimed: { isLastAttempt: true } }, { retryable: true }],
+    ["the last attempt", { claimed: { ...claimed, isLastAttempt: true } }, { retryable: true }],
     ["an interrupted attempt", { isInterrupted: true }, { retryable: true }],
     ["an error that is not retried", {}, { retryable: false }],
   ])("does not hide the failure of %s", (_what, change, options) => {
     const outcome = outcomeOf(options);
-    expect(dropInvalidRetryTime(outcome, { ...attempt, ...change })).toBe(outcome);
+    expect(dropInvalidRetryTime(outcome, endpoint, { ...attempt, ...change })).toBe(outcome);
   });
 });

@@ -180,7 +180,7 @@ describe("An empty WEBHOOK_SECRET", () => {
 
   test("is ignored once a session secret is in use", () => {
     vi.stubEnv("WEBHOOK_SECRET", "");
-    const secret = new SecretCheck({ secret: undefined, secretInQuery: false, now: Date.now });
+    const secret = new SecretCheck({}, Date.now);
     expect(secret.problem()).toMatchObject({ code: "OPTION_INVALID" });
     secret.use("session", "replace");
     const request = { url: "http://localhost/", bindings: undefined, header: () => "session" };
