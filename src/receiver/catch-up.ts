@@ -73,13 +73,12 @@ export class ServerCatchUp {
   }
 
   /**
-   * Starts the runs of all endpoints with `catchUp`, or with `poll` of all endpoints with `watch`, and ends the runs of an earlier
-   * call. With `poll`, resolves after the first run of each endpoint. Otherwise, the first runs wait for `listening`, because the
-   * webhooks that they enable deliver to this server. Streams are only opened if the server listens: otherwise, they could be all that
-   * keeps the process alive.
+   * Starts the runs of all endpoints with `catchUp`, or with `poll` of all endpoints with `watch`, and ends the runs of an earlier call.
+   * With `poll`, resolves after the first run of each endpoint. Otherwise, the first runs wait for `listening`, because the webhooks that
+   * they enable deliver to this server. Streams, which keep the process alive, are only opened if the server listens.
    *
-   * @throws `OPTION_INVALID` if an endpoint cannot catch up, or the rate limit does not allow the interval; `INBOX_UNUSABLE` if the
-   *   inbox would not survive a restart of a Space; with `poll`, errors of the first run.
+   * @throws `OPTION_INVALID` if an endpoint cannot catch up, or the rate limit does not allow the interval; `INBOX_UNUSABLE` if the inbox
+   *   would not survive a restart of a Space; with `poll`, errors of the first run.
    */
   async start(option: Duration | undefined, listening?: Promise<unknown>): Promise<void> {
     const poll = option ?? environmentInterval();

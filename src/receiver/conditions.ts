@@ -22,8 +22,8 @@ const backgroundLimitMs = 30_000;
 const inlineLimitMs = 4_000;
 
 /**
- * Checks the conditions of an endpoint that can require calls to the Hub: `catchUp`, `ignoreSelf`, and `paths`. Returns why the handler
- * does not run, or the part of the changes for which it runs.
+ * Checks the conditions of an endpoint that can require calls to the Hub. Returns why the handler does not run, or the part of the changes
+ * for which it runs.
  *
  * @throws `HubError` if the Hub does not answer, or the abort reason of the signal.
  */
@@ -108,7 +108,14 @@ function announcedChanges(payload: WebhookPayload): readonly AnnouncedChange[] {
   if (coversScope("repo.content", event.scope)) {
     // A deleted ref has no ID, so an event with a deleted ref counts as an event of someone else.
     if (updatedRefs.some(({ newSha }) => newSha === null)) return [];
-    return updatedRefs.map((updated) => announcedRef(repo, updated));
+    return updatedRefs.map(({ ref, oldSha, newSha }) => {
+      const commit = newSha ?? "";
+      const keys = [changeKey(repo, { kind: "commit", id: commit })];
+      // A new pull request without changes points to a commit that existed before.
+      const [, id] = /^refs\/pr\/(\d+)$/.exec(ref) ?? [];
+      if (oldSha === null && id !== undefined) keys.push(changeKey(repo, { kind: "discussion", id }));
+      return { keys, commit };
+    });
   }
   if (event.scope === "discussion" && discussion) {
     const { num, status, changes } = discussion;
@@ -123,18 +130,6 @@ function announcedChanges(payload: WebhookPayload): readonly AnnouncedChange[] {
     return [{ keys: [changeKey(repo, { kind: "comment", id: comment.id })] }];
   }
   return [];
-}
-
-function announcedRef(
-  repo: RepoRef,
-  { ref, oldSha, newSha }: NonNullable<WebhookPayload["updatedRefs"]>[number],
-): AnnouncedChange {
-  const commit = newSha ?? "";
-  const keys = [changeKey(repo, { kind: "commit", id: commit })];
-  // A new pull request without changes points to a commit that existed before.
-  const [, pullRequest] = /^refs\/pr\/(\d+)$/.exec(ref) ?? [];
-  if (oldSha === null && pullRequest !== undefined) keys.push(changeKey(repo, { kind: "discussion", id: pullRequest }));
-  return { keys, commit };
 }
 
 async function unknownChanges(changes: readonly AnnouncedChange[], { ownChanges }: ServerHub) {

@@ -89,7 +89,7 @@ export class DeliveryPipeline {
       this.#recorder.recordAnswered(endpoint, parsed, { outcome, answer, run, duplicate, status, startedAt, ranAt });
       return answer;
     } catch (error) {
-      return this.#recorder.recordRefused(error, { endpoint, request });
+      return this.#recorder.recordRefused(error, endpoint, request);
     }
   }
 

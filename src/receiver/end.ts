@@ -8,7 +8,7 @@ import type { ClaimedDelivery, NextStep } from "../inbox/inbox.ts";
 import type { Outcome, ParsedDelivery } from "../payload/parse.ts";
 import type { ServerContext } from "./context.ts";
 import type { Endpoint } from "./endpoint.ts";
-import type { Run } from "./history.ts";
+import type { Run, RunEnd } from "./history.ts";
 import { type DeliveryRequest, probeAgent } from "./request.ts";
 
 export interface AnsweredOutcome {
@@ -171,21 +171,14 @@ export class DeliveryRecorder {
     } else this.#logProcessed(fields, outcome);
   }
 
-  recordRun(
-    run: Run | undefined,
-    answered: AnsweredOutcome,
-    end: { durationMs: number; responseStatus?: number | undefined },
-  ): void {
+  recordRun(run: Run | undefined, answered: AnsweredOutcome, end: Pick<RunEnd, "durationMs" | "responseStatus">): void {
     if (!run) return;
     this.#context.history.end(run, { outcome: answered.outcome, resultText: resultTextOf(answered), ...end });
   }
 
   /** Records that a delivery of a background endpoint was stored and answered, after `ms` milliseconds. */
-  recordAccepted(
-    endpoint: Endpoint,
-    parsed: ParsedDelivery,
-    { duplicate, ms }: { duplicate: boolean; ms: number },
-  ): void {
+  recordAccepted(endpoint: Endpoint, parsed: ParsedDelivery, end: { duplicate: boolean; ms: number }): void {
+    const { duplicate, ms } = end;
     if (!duplicate) endpoint.activity.addArrival(parsed.delivery.receivedAt.getTime());
     const fields: DeliveryLogFields = {
       ...fieldsOf(endpoint, parsed),
@@ -238,10 +231,7 @@ export class DeliveryRecorder {
   }
 
   /** Records a request whose handler did not run, and returns its answer. `endpoint`: `undefined` if it is unknown. */
-  recordRefused(
-    error: unknown,
-    { endpoint, request }: { endpoint: Endpoint | undefined; request: DeliveryRequest },
-  ): Answer {
+  recordRefused(error: unknown, endpoint: Endpoint | undefined, request: DeliveryRequest): Answer {
     const { log, refusalLog, history, secretCheck } = this.#context;
     // A user's schema may throw a `WebhookError` with any status.
     const hasErrorStatus =

@@ -84,15 +84,14 @@ function readCatchUp({
 }
 
 function readWatch(option: EndpointOptions["watch"]): readonly WatchedItem[] {
-  const items = new Map<string, WatchedItem>();
-  for (const text of listOf(option)) {
+  const texts = new Set(listOf(option));
+  if (option !== undefined && texts.size === 0)
+    throw optionError('Option "watch" is empty. Add an item such as "dataset:me/data", or remove the option.');
+  return Array.from(texts, (text) => {
     const watched = parseWatch(text);
     if ("problem" in watched) throw optionError(`Option "watch" is ${JSON.stringify(text)}. ${watched.problem}`);
-    if (!items.has(text)) items.set(text, watched);
-  }
-  if (option !== undefined && items.size === 0)
-    throw optionError('Option "watch" is empty. Add an item such as "dataset:me/data", or remove the option.');
-  return [...items.values()];
+    return watched;
+  });
 }
 
 /** Reads an endpoint's `domains` option. Default: the domains of the endpoint's scopes. */

@@ -18,16 +18,13 @@ const tokenError = /^HUB_(?:TOKEN_MISSING|TOKEN_INVALID|UNAUTHORIZED|FORBIDDEN)$
 interface OwnWebhooksParts {
   hub: ServerHub;
   budget: CallBudget;
-  /**
-   * Called if a webhook of an endpoint is enabled that was missing, disabled, or suspended when the webhooks were last listed, and if
-   * one is due to be enabled again.
-   */
+  /** Called if a webhook was enabled since the webhooks were last listed, and if one is due to be enabled again. */
   onDue: (endpoint: string) => void;
 }
 
 /**
- * The webhooks on the Hub whose URLs point to the endpoints of a server. While one of them does not deliver, its endpoint misses
- * deliveries. Calls that fail are logged, because the comparisons go on without them.
+ * The webhooks on the Hub whose URLs point to the endpoints of a server. While one does not deliver, its endpoint misses deliveries.
+ * Failed calls are only logged, because the comparisons go on without them.
  */
 export class OwnWebhooks {
   readonly #context: ServerContext;
@@ -57,10 +54,9 @@ export class OwnWebhooks {
   }
 
   /**
-   * Enables the webhooks of an endpoint that the Hub has suspended. Call this method before the endpoint is compared, so that nothing
-   * is missed in between. A webhook that fails again is enabled again after `everyMs`, but not within ten minutes. After a failed
-   * call, ten minutes are enough. A webhook that a person has disabled, or whose secret the server refuses, stays as it is. Rejects only
-   * if the signal aborts.
+   * Enables the webhooks of an endpoint that the Hub has suspended. Call this before the endpoint is compared, so that nothing is missed in
+   * between. A webhook that fails again is enabled again after `everyMs`, but not within ten minutes, which are enough after a failed call. A
+   * webhook that a person has disabled, or whose secret the server refuses, stays as it is. Rejects only if the signal aborts.
    */
   async enableSuspended(
     { endpoint, everyMs }: { endpoint: string; everyMs: number },

@@ -18,8 +18,8 @@ const remedy = "Check that the file or database server of the inbox is available
 type Problems = readonly InboxProblem[];
 
 /**
- * Adds the route `GET /ready`. Answers 503 while the server is closing, the inbox cannot store deliveries, or no worker makes
- * progress, and 200 otherwise. Every client receives the status, but only the owner receives the reasons.
+ * Adds `GET /ready`: 503 while the server is closing, the inbox cannot store deliveries, or no worker makes progress, and 200 otherwise.
+ * Every client receives the status, but only the owner receives the reasons.
  */
 export function serveReady(app: Hono, server: ServerContext, background: Pick<BackgroundWork, "opened">): void {
   const inboxProblems = createInboxReader<Problems>(background, {

@@ -123,7 +123,7 @@ export function createWebhookFunction(
     const onApplied = report.trackDecoratorCall(callText(name, options));
     return (method, context) => {
       onApplied();
-      checkDecorated(context);
+      assertMethod(context);
       context.addInitializer(function () {
         add(createEndpoint({ name: name ?? String(context.name), options, handler: method.bind(this) }));
       });
@@ -143,8 +143,8 @@ function callText(name: string | undefined, options: EndpointOptions): string {
   return `webhook(${shown.join(", ")})`;
 }
 
-/** Checks that the decorator is applied to a method as a standard decorator. A legacy decorator would register nothing. */
-function checkDecorated(context: unknown): void {
+/** A legacy decorator would register nothing. */
+function assertMethod(context: unknown): void {
   const kind = readField(context, "kind");
   if (kind === "method") return;
   throw new WebhookError(
