@@ -115,7 +115,10 @@ export async function showErrorPage(
   return new Response(page.html, { status, headers });
 }
 
-/** A Hono app from any copy of Hono. It has few fields, because TypeScript treats the classes of two copies as different types. */
+/**
+ * A Hono app with any environment, from any copy of Hono. The type has only a few fields, because TypeScript treats the
+ * classes of two copies of Hono as different types.
+ */
 export interface HonoApp {
   /** The routes and the middleware, in the order of their registration. */
   readonly routes: readonly { readonly path: string; readonly method: string }[];

@@ -91,14 +91,18 @@ export type EndpointRegistration = "registered" | "missing" | "unknown";
 /** The state of one endpoint since the server started. Except for new deliveries, only {@link Activity} updates the counts. */
 export class EndpointActivity {
   registration: EndpointRegistration = "unknown";
-  /** The number of received deliveries, excluding refused and duplicate ones, and inline ones that failed and were sent again. */
-  deliveries = 0;
+  #deliveries = 0;
   /** Created at the first delivery, because a server may have thousands of endpoints that never receive one. */
   #counts: { minutes: SlotCounts; hours: SlotCounts } | undefined;
   #runTimes: RunTimes | undefined;
   readonly #ends = activityOutcomes.map(() => 0);
   #lastOutcome: ActivityOutcome | undefined;
   #lastAt = 0;
+
+  /** The number of received deliveries, excluding refused and duplicate ones, and inline ones that failed and were sent again. */
+  get deliveries(): number {
+    return this.#deliveries;
+  }
 
   get last(): { readonly outcome: ActivityOutcome; readonly at: Date } | undefined {
     return this.#lastOutcome && { outcome: this.#lastOutcome, at: new Date(this.#lastAt) };
@@ -115,7 +119,7 @@ export class EndpointActivity {
 
   /** Counts a new delivery. `at` is its time of arrival, in milliseconds since the epoch. */
   addArrival(at: number): void {
-    this.deliveries += 1;
+    this.#deliveries += 1;
     this.#count(at, kinds.deliveries);
   }
 
@@ -135,7 +139,10 @@ export class EndpointActivity {
     if (outcome !== "retrying" && !isRepeat) this.#count(at, kinds.failures);
   }
 
-  /** New deliveries, failed ones that this server does not retry, handler runs, and failed runs in one slot of time. Empty without any. */
+  /**
+   * Returns the counts in one slot of time: new deliveries, failed deliveries that this server does not retry, handler runs, and
+   * failed runs. Returns an empty array if nothing was counted.
+   */
   countsIn(size: SlotSize, slot: number): Uint32Array {
     const counts = size === hour ? this.#counts?.hours : this.#counts?.minutes;
     return counts?.of(slot) ?? nothing;
