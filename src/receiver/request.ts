@@ -75,27 +75,20 @@ export function checkRequest(
     });
   }
   secretCheck.check(request);
-  if (requiresJson) requireJson(request);
-  else if (!secretCheck.isSet(request.bindings)) refuseCrossSite(request);
-}
-
-/** Requires a JSON media type. Pages of other sites can send `text/plain` without a CORS preflight request, but not JSON. */
-function requireJson(request: DeliveryRequest): void {
-  const type = request.header("content-type") ?? "";
-  if (/^application\/(?:[\w.+-]+\+)?json *(?:;|$)/i.test(type)) return;
-  throw new WebhookError('The Content-Type of the request is not JSON. Set it to "application/json".', {
-    code: "MEDIA_TYPE_UNSUPPORTED",
-    status: 415,
-  });
-}
-
-/** Refuses requests from pages of other sites. Protects endpoints that accept any body and do not require a secret. */
-function refuseCrossSite(request: DeliveryRequest): void {
-  if (!isCrossSite(request)) return;
-  throw new WebhookError(
-    "A page of another site sent this request. Set `WEBHOOK_SECRET` on the server and send it in the `X-Webhook-Secret` header.",
-    { code: "CROSS_SITE_REFUSED", status: 403 },
-  );
+  // Pages of other sites can send `text/plain` without a CORS preflight request, but not JSON.
+  if (requiresJson && !/^application\/(?:[\w.+-]+\+)?json *(?:;|$)/i.test(request.header("content-type") ?? "")) {
+    throw new WebhookError('The Content-Type of the request is not JSON. Set it to "application/json".', {
+      code: "MEDIA_TYPE_UNSUPPORTED",
+      status: 415,
+    });
+  }
+  // Protects endpoints that accept any body and do not require a secret.
+  if (!requiresJson && !secretCheck.isSet(request.bindings) && isCrossSite(request)) {
+    throw new WebhookError(
+      "A page of another site sent this request. Set `WEBHOOK_SECRET` on the server and send it in the `X-Webhook-Secret` header.",
+      { code: "CROSS_SITE_REFUSED", status: 403 },
+    );
+  }
 }
 
 type SecretOptions = Pick<WebhooksServerOptions, "secret" | "secretInQuery">;
