@@ -179,9 +179,7 @@ export function requireConfirmable({ shell, skipsPrompts }: Invocation, command:
   throw usageError(`"${command}" requires confirmation, but there is no terminal for a prompt. Add --yes to confirm.`);
 }
 
-/**
- * Prompts for confirmation unless `--yes` is given. If the user declines, prints a message and sets the exit code to 1.
- */
+/** Prompts for confirmation unless `--yes` is given. If the user declines, prints a message and sets the exit code to 1. */
 export async function requestConfirmation(invocation: Invocation, question: string): Promise<boolean> {
   if (invocation.skipsPrompts || (await confirm(invocation.shell, question))) return true;
   invocation.output.log("Canceled. Nothing was changed.");

@@ -41,9 +41,7 @@ export class Invocation {
     return { ...(token !== undefined && { token }), ...(hubUrl !== undefined && { hubUrl }) };
   }
 
-  /**
-   * Creates the client for the Hub. The client's module is loaded lazily, because help and usage errors do not need it.
-   */
+  /** Creates the client for the Hub. The client's module is loaded lazily, because help and usage errors do not need it. */
   async connect({ attempts }: { attempts?: number } = {}): Promise<HubClient> {
     const { HubClient } = await import("../hub/client.ts");
     return new HubClient({ ...this.hubOptions, attempts, logger: warningLogger(this.output) });
@@ -75,12 +73,17 @@ export interface Shell {
   stderr: OutputStream;
   /** Environment variables, such as `NO_COLOR` and `INBOX_URL`. */
   env: Readonly<Record<string, string | undefined>>;
-  /**
-   * Resolves when the process receives a signal or {@link Shell.stop} is called, for commands that run until stopped.
-   */
+  /** Resolves when the process receives a signal or {@link Shell.stop} is called, for commands that run until stopped. */
   untilStopped(): Promise<void>;
   /** Stops the run like a first SIGINT. The next SIGINT exits the process immediately. */
   stop(): void;
+}
+
+/** Returns a signal that is aborted when the run is stopped. */
+export function stopSignal(shell: Shell): AbortSignal {
+  const stop = new AbortController();
+  void shell.untilStopped().then(() => stop.abort());
+  return stop.signal;
 }
 
 /** Returns the streams, environment variables, and signals of this process. */
@@ -130,16 +133,17 @@ export const formats = ["table", "json", "quiet"] as const;
 /** The format of a result. If standard output is not a terminal, tab-separated values replace the table. */
 export type Format = (typeof formats)[number] | "tab-separated";
 
+/** A color on a terminal. */
+export type Color = "green" | "yellow" | "red";
+
 /** One column of a table. */
 export interface Column {
-  /** The header in tab-separated values. */
-  key: string;
   /** The header in tables. */
   title: string;
   /** The placeholder for an empty value in tables. Default `-`. */
   empty?: string;
   /** Returns the color of a value on a terminal. */
-  color?: (value: string) => "green" | "yellow" | "red" | undefined;
+  color?: (value: string) => Color | undefined;
 }
 
 /** A column with the function that returns its value of an item. */
@@ -149,10 +153,10 @@ export interface ItemColumn<Item> extends Column {
 
 /** Returns the columns and rows of a list of items. */
 export function tableOf<Item>(
-  columns: readonly ItemColumn<Item>[],
+  columns: Readonly<Record<string, ItemColumn<Item>>>,
   items: readonly Item[],
 ): Pick<Result, "columns" | "rows"> {
-  return { columns, rows: items.map((item) => columns.map(({ cell }) => cell(item))) };
+  return { columns, rows: items.map((item) => Object.values(columns).map(({ cell }) => cell(item))) };
 }
 
 /** The result of a command, for each format. */
@@ -160,7 +164,8 @@ export interface Result {
   json: unknown;
   /** The lines of the `quiet` format. */
   quiet: readonly string[];
-  columns: readonly Column[];
+  /** The columns by their headers in tab-separated values. A text is the title of a column. */
+  columns: Readonly<Record<string, string | Column>>;
   /** The rows, with one value per column. */
   rows: readonly (readonly string[])[];
   /** Shows each row as a block with one line per column, which suits a single item. Default `false`. */
@@ -199,7 +204,7 @@ export class Output {
   }
 
   /** Adds a color to text if standard output supports colors. */
-  colorize(text: string, color: "green" | "yellow" | "red"): string {
+  colorize(text: string, color: Color): string {
     return this.hasColors ? styleText(color, text, { validateStream: false }) : text;
   }
 
@@ -208,38 +213,31 @@ export class Output {
     this.#stderr.write(`${plainText(text)}\n`);
   }
 
-  #lines(result: Result): readonly string[] {
-    const rows = result.rows.map((row) => row.map(plainText));
-    switch (this.format) {
-      case "json":
-        return [plainJson(result.json, 2)];
-      case "quiet":
-        return result.quiet.map(plainText);
-      case "tab-separated":
-        if (rows.length === 0) return [];
-        return [result.columns.map(({ key }) => key), ...rows].map((row) => row.join("\t"));
-      case "table":
-        return result.asBlocks ? this.#blocks(result.columns, rows) : this.#table(result.columns, rows);
-    }
+  #lines({ json, quiet, columns, rows, asBlocks }: Result): readonly string[] {
+    if (this.format === "json") return [plainJson(json, 2)];
+    if (this.format === "quiet") return quiet.map(plainText);
+    if (rows.length === 0) return [];
+    const cells = rows.map((row) => row.map(plainText));
+    if (this.format !== "table") return [Object.keys(columns), ...cells].map((row) => row.join("\t"));
+    const shown = Object.values(columns).map((column) => (typeof column === "string" ? { title: column } : column));
+    const filled = cells.map((row) => shown.map(({ empty = "-" }, index) => row[index] || empty));
+    return asBlocks ? this.#blocks(shown, filled) : this.#table(shown, filled);
   }
 
   #table(columns: readonly Column[], rows: readonly (readonly string[])[]): readonly string[] {
-    if (rows.length === 0) return [];
-    const shown = rows.map((row) => columns.map((column, index) => row[index] || (column.empty ?? "-")));
-    const widths = columns.map(({ title }, index) =>
-      Math.max(title.length, ...shown.map((row) => stringWidth(row[index] ?? ""))),
+    const headings = columns.map(({ title }) => title.toUpperCase());
+    const widths = headings.map((_, index) =>
+      Math.max(...[headings, ...rows].map((row) => stringWidth(row[index] ?? ""))),
     );
-    const pad = (text: string, index: number) => padColumn(text, widths[index] ?? 0);
-    const heading = columns.map(({ title }, index) => pad(title.toUpperCase(), index)).join("  ");
-    return [
-      heading.trimEnd(),
-      ...shown.map((row) =>
-        columns
-          .map((column, index) => this.#colorized(column, row[index] ?? "", pad(row[index] ?? "", index)))
-          .join("  ")
-          .trimEnd(),
-      ),
-    ];
+    const line = (row: readonly string[], isHeading = false) =>
+      row
+        .map((value, index) => {
+          const padded = padColumn(value, widths[index] ?? 0);
+          return isHeading ? padded : this.#colorized(columns[index], value, padded);
+        })
+        .join("  ")
+        .trimEnd();
+    return [line(headings, true), ...rows.map((row) => line(row))];
   }
 
   #blocks(columns: readonly Column[], rows: readonly (readonly string[])[]): readonly string[] {
@@ -247,17 +245,17 @@ export class Output {
     const blocks = rows.map((row) =>
       columns
         .map((column, index) => {
-          const value = row[index] || (column.empty ?? "-");
+          const value = row[index] ?? "";
           return `${column.title.padEnd(width)}  ${this.#colorized(column, value, value)}`;
         })
         .join("\n"),
     );
-    return blocks.length === 0 ? [] : [blocks.join("\n\n")];
+    return [blocks.join("\n\n")];
   }
 
-  #colorized({ color }: Column, value: string, shown: string): string {
-    const chosen = color?.(value);
-    return chosen ? this.colorize(shown, chosen) : shown;
+  #colorized(column: Column | undefined, value: string, shown: string): string {
+    const color = column?.color?.(value);
+    return color ? this.colorize(shown, color) : shown;
   }
 }
 

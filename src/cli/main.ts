@@ -1,4 +1,4 @@
-import { Command, CommanderError, Option } from "commander";
+import { CommanderError, Option } from "commander";
 import { messageOf } from "../core/describe.ts";
 import { HubError, WebhookError } from "../core/errors.ts";
 import { packageVersion } from "../core/files.ts";
@@ -16,7 +16,7 @@ import { addSync } from "./commands/sync.ts";
 import { addScenario, addTrigger } from "./commands/trigger.ts";
 import { addWebhookCommands } from "./commands/webhooks.ts";
 import { extraStackLines, formats, type GlobalOptions, Invocation, processShell, type Shell } from "./invocation.ts";
-import { examples, helpHint, notEmpty } from "./usage.ts";
+import { CliCommand, helpHint, notEmpty } from "./usage.ts";
 
 /** The commands, grouped and ordered as in the help. Most modules are imported only when a command runs. */
 const commandGroups = {
@@ -57,8 +57,8 @@ export async function run(argv: readonly string[], shell: Shell = processShell()
   }
 }
 
-function createProgram(shell: Shell): Command {
-  return new Command("hub-webhooks")
+function createProgram(shell: Shell): CliCommand {
+  return new CliCommand("hub-webhooks")
     .description("Manage webhooks of the Hugging Face Hub, and develop webhook servers with a local Hub.")
     .version(packageVersion(), "-V, --version", "show the version")
     .helpOption("-h, --help", "show this help")
@@ -75,13 +75,10 @@ function createProgram(shell: Shell): Command {
       ),
     )
     .option("-y, --yes", "skip confirmation prompts")
-    .addHelpText(
-      "after",
-      examples(
-        "hub    # start a local Hub to try webhooks without an account",
-        "create --url https://example.com/hook --watch dataset:me/data org:acme",
-        "list",
-      ),
+    .examples(
+      "hub    # start a local Hub to try webhooks without an account",
+      "create --url https://example.com/hook --watch dataset:me/data org:acme",
+      "list",
     )
     .showHelpAfterError(helpHint())
     .configureHelp({ showGlobalOptions: true })

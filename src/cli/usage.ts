@@ -1,4 +1,4 @@
-import { type Command, Help, type HelpConfiguration, InvalidArgumentError, type Option } from "commander";
+import { Command, Help, InvalidArgumentError, type Option } from "commander";
 import { WebhookError } from "../core/errors.ts";
 import { acceptedPort, type Duration, isDuration, isPort, isRefusedPort } from "../core/options.ts";
 
@@ -7,33 +7,37 @@ export function usageError(message: string): WebhookError {
   return new WebhookError(message, { code: "ARGUMENT_INVALID" });
 }
 
-/** Formats the examples of a help text, one command per line. */
-export function examples(...commands: readonly string[]): string {
-  const lines = commands.map((command) => `  $ npx hub-webhooks ${command}`);
-  return `\n${lines.length === 1 ? "Example" : "Examples"}:\n${lines.join("\n")}`;
-}
-
-/**
- * Returns the line that follows an error of commander: how to show the help of a command, such as `deliveries list`.
- */
+/** Returns the line that follows an error of commander: how to show the help of a command, such as `deliveries list`. */
 export function helpHint(...command: readonly string[]): string {
   return `For help, run: ${["npx hub-webhooks", ...command, "--help"].join(" ")}`;
 }
 
-/**
- * Configures the help of a command that does not accept the global options `--token` and `--hub-url`, or uses them
- * differently.
- *
- * @param replacements Options to list in place of `--token` and `--hub-url`.
- */
-export function helpWithoutHubOptions(...replacements: readonly Option[]): HelpConfiguration {
-  return {
-    showGlobalOptions: true,
-    visibleGlobalOptions(this: Help, command: Command) {
-      const options = Help.prototype.visibleGlobalOptions.call(this, command);
-      return [...replacements, ...options.filter(({ long }) => long !== "--token" && long !== "--hub-url")];
-    },
-  };
+/** A command whose help can end with examples. */
+export class CliCommand extends Command {
+  override createCommand(name?: string): CliCommand {
+    return new CliCommand(name);
+  }
+
+  /** Adds examples to the help, one command per line. */
+  examples(...commands: readonly string[]): this {
+    const lines = commands.map((command) => `  $ npx hub-webhooks ${command}`);
+    return this.addHelpText("after", `\n${lines.length === 1 ? "Example" : "Examples"}:\n${lines.join("\n")}`);
+  }
+
+  /**
+   * Omits the global options `--token` and `--hub-url` from the help of a command that does not accept them, or uses them differently.
+   *
+   * @param replacements Options to list in their place.
+   */
+  withoutHubOptions(...replacements: readonly Option[]): this {
+    return this.configureHelp({
+      showGlobalOptions: true,
+      visibleGlobalOptions(this: Help, command: Command) {
+        const options = Help.prototype.visibleGlobalOptions.call(this, command);
+        return [...replacements, ...options.filter(({ long }) => long !== "--token" && long !== "--hub-url")];
+      },
+    });
+  }
 }
 
 /** Parses a port to listen on. Returns what to use instead of any other text. */

@@ -1,4 +1,4 @@
-import { type Command, InvalidArgumentError, Option } from "commander";
+import { InvalidArgumentError, Option } from "commander";
 import { suggest } from "../core/options.ts";
 import type { WebhookRequest } from "../hub/webhooks/schemas.ts";
 import {
@@ -12,7 +12,7 @@ import {
 } from "../payload/watch.ts";
 import { checkSecretOptions, readJob, readSecretOption } from "./input.ts";
 import type { Shell } from "./invocation.ts";
-import { usageError } from "./usage.ts";
+import { type CliCommand, usageError } from "./usage.ts";
 
 /** The options that describe a webhook, as commander parses them. */
 export interface WebhookOptions {
@@ -26,7 +26,7 @@ export interface WebhookOptions {
 }
 
 /** Adds the options that `create` and `update` share. */
-export function addWebhookOptions(command: Command, { domainNote }: { domainNote: string }): Command {
+export function addWebhookOptions(command: CliCommand, { domainNote }: { domainNote: string }): CliCommand {
   return command
     .option("--url <url>", "URL to send deliveries to")
     .option("--job-source-id <id>", "ID of a job to copy and run for each delivery")
@@ -123,10 +123,7 @@ function collectDomain(text: string, previous: readonly WebhookDomain[] | undefi
   );
 }
 
-/**
- * Rejects a webhook ID as a value, because an option with multiple values also consumes the arguments that follow the
- * option.
- */
+/** Rejects a webhook ID as a value, because an option with multiple values also consumes the arguments that follow the option. */
 function rejectWebhookId(text: string, option: string): void {
   if (!/^[0-9a-f]{24}$/.test(text)) return;
   throw new InvalidArgumentError(`This looks like a webhook ID. Put the ID before ${option}.`);

@@ -3,7 +3,7 @@ import { PassThrough, Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import manifest from "../../package.json" with { type: "json" };
-import { type Column, formats, Output, type Result } from "../../src/cli/invocation.ts";
+import { formats, Output, type Result } from "../../src/cli/invocation.ts";
 import { createFolder } from "../support/temporary-folder.ts";
 import { readHelps, runCommand } from "./run-command.ts";
 import { startStandInHub } from "./stand-in-hub.ts";
@@ -94,16 +94,14 @@ describe("The global options", () => {
   });
 });
 
-const columns: readonly Column[] = [
-  { key: "id", title: "Id" },
-  { key: "state", title: "State", color: (state) => (state === "on" ? "green" : undefined) },
-  { key: "last", title: "Last", empty: "never" },
-];
-
 const result: Result = {
   json: [{ id: "a" }, { id: "bbbb" }],
   quiet: ["a", "bbbb"],
-  columns,
+  columns: {
+    id: "Id",
+    state: { title: "State", color: (state) => (state === "on" ? "green" : undefined) },
+    last: { title: "Last", empty: "never" },
+  },
   rows: [
     ["a", "on", ""],
     ["bbbb", "off", "today"],

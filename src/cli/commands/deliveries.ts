@@ -1,19 +1,25 @@
-import { type Command, Option } from "commander";
+import { Option } from "commander";
 import { plainJson, plainText } from "../../core/terminal.ts";
-import { indentJson, toShellWord } from "../../core/text.ts";
+import { indentJson, readJson, toShellWord } from "../../core/text.ts";
 import { defaultInboxUrl } from "../../core/urls.ts";
 import type { DeliveryCounts, DeliveryStatus, StoredDelivery } from "../../inbox/inbox.ts";
 import type { Invocation, Output } from "../invocation.ts";
-import { examples, helpHint, helpWithoutHubOptions, notEmpty, numberBetween } from "../usage.ts";
+import { type CliCommand, helpHint, notEmpty, numberBetween } from "../usage.ts";
 import { addCompact, addRepair, addReplayDeliveries } from "./deliveries/change.ts";
 import {
   deliveriesResult,
-  deliveryUnknown,
   describeEmptyList,
+  findDelivery,
   listDeliveries,
   statusColor,
 } from "./deliveries/delivery-list.ts";
-import { type DeliveriesContext, endpointOption, InboxAccess, statusOption } from "./deliveries/inbox-access.ts";
+import {
+  type DeliveriesContext,
+  endpointOption,
+  InboxAccess,
+  statusOption,
+  statusTitles,
+} from "./deliveries/inbox-access.ts";
 import { addTailDeliveries } from "./deliveries/tail.ts";
 
 const subcommands = [
@@ -27,24 +33,21 @@ const subcommands = [
 ];
 
 /** Adds `hub-webhooks deliveries` and its subcommands. */
-export function addDeliveries(program: Command, invocation: Invocation): void {
+export function addDeliveries(program: CliCommand, invocation: Invocation): void {
   const deliveries = program
     .command("deliveries")
     // Configure the help before the subcommands are added, because they inherit the configuration.
-    .configureHelp(helpWithoutHubOptions())
+    .withoutHubOptions()
     .description("inspect and replay the stored deliveries of background endpoints")
     .option(
       "--inbox <url>",
       `URL of the inbox (default: INBOX_URL, else ${defaultInboxUrl}); put a URL with a password in INBOX_URL, since options are visible in the process list`,
       notEmpty("URL"),
     )
-    .addHelpText(
-      "after",
-      examples(
-        "deliveries list --status dead",
-        "deliveries replay --dead --endpoint retrain",
-        "deliveries counts --inbox sqlite:./data/inbox.db",
-      ),
+    .examples(
+      "deliveries list --status dead",
+      "deliveries replay --dead --endpoint retrain",
+      "deliveries counts --inbox sqlite:./data/inbox.db",
     );
   const access = new InboxAccess({ shell: invocation.shell, readOptions: () => deliveries.opts<{ inbox?: string }>() });
   for (const addSubcommand of subcommands) addSubcommand(deliveries, { invocation, access });
@@ -59,45 +62,39 @@ const countedStatuses = ["queued", "running", "succeeded", "ignored", "dead", "c
 
 const zeroCounts: Counts = { queued: 0, running: 0, succeeded: 0, ignored: 0, dead: 0, cancelled: 0, total: 0 };
 
-/** Adds `hub-webhooks deliveries counts`. */
-function addCounts(deliveries: Command, { invocation, access }: DeliveriesContext): void {
+function addCounts(deliveries: CliCommand, { invocation, access }: DeliveriesContext): void {
   deliveries
     .command("counts")
     .description("count deliveries by endpoint and status")
     .addOption(endpointOption("only count deliveries of this endpoint"))
-    .addHelpText(
-      "after",
-      examples(
-        "deliveries counts",
-        "deliveries counts --endpoint retrain --format json",
-        "deliveries counts --format quiet    # only the total",
-      ),
+    .examples(
+      "deliveries counts",
+      "deliveries counts --endpoint retrain --format json",
+      "deliveries counts --format quiet    # only the total",
     )
-    .action(({ endpoint }: { endpoint?: string }) => {
-      const { output } = invocation;
-      return access.use(async (inbox) => {
+    .action(({ endpoint }: { endpoint?: string }) =>
+      access.use(async (inbox) => {
+        const { output } = invocation;
         const counted = Object.entries(await inbox.counts())
           .filter(([name]) => endpoint === undefined || name === endpoint)
           .sort(([left], [right]) => (left < right ? -1 : 1))
           .map(([name, counts]): [string, Counts] => [name, add(zeroCounts, counts)]);
         const total = counted.reduce((sum, [, counts]) => add(sum, counts), zeroCounts);
+        const lines: typeof counted = counted.length === 0 ? [] : [...counted, ["total", total]];
         output.printResult({
           json: { endpoints: Object.fromEntries(counted), total },
           quiet: [String(total.total)],
-          columns: [
-            { key: "endpoint", title: "Endpoint" },
-            ...countedStatuses.map((key) => ({
-              key,
-              title: `${key.slice(0, 1).toUpperCase()}${key.slice(1)}`,
-              ...(key === "dead" && { color: (count: string) => (count === "0" ? undefined : statusColor(key)) }),
-            })),
-            { key: "total", title: "Total" },
-          ],
-          rows: counted.length === 0 ? [] : [...counted, ["total", total] as const].map(([name, c]) => row(name, c)),
+          columns: {
+            endpoint: "Endpoint",
+            ...statusTitles,
+            dead: { title: statusTitles.dead, color: (count) => (count === "0" ? undefined : statusColor("dead")) },
+            total: "Total",
+          },
+          rows: lines.map(([name, counts]) => [name, ...Object.values(counts).map(String)]),
         });
         if (counted.length === 0) output.log(await describeEmptyList(inbox, { endpoint }));
-      });
-    });
+      }),
+    );
 }
 
 function add(sum: Counts, counts: DeliveryCounts): Counts {
@@ -109,10 +106,6 @@ function add(sum: Counts, counts: DeliveryCounts): Counts {
   return added;
 }
 
-function row(name: string, counts: Counts): readonly string[] {
-  return [name, ...countedStatuses.map((status) => String(counts[status])), String(counts.total)];
-}
-
 interface ListOptions {
   endpoint?: string;
   status?: DeliveryStatus;
@@ -121,8 +114,7 @@ interface ListOptions {
   all?: boolean;
 }
 
-/** Adds `hub-webhooks deliveries list`. */
-function addListDeliveries(deliveries: Command, { invocation, access }: DeliveriesContext): void {
+function addListDeliveries(deliveries: CliCommand, { invocation, access }: DeliveriesContext): void {
   deliveries
     .command("list")
     .alias("ls")
@@ -136,17 +128,14 @@ function addListDeliveries(deliveries: Command, { invocation, access }: Deliveri
       notEmpty("cursor"),
     )
     .addOption(new Option("--all", "list all deliveries").conflicts("limit"))
-    .addHelpText(
-      "after",
-      examples(
-        "deliveries list",
-        "deliveries list --endpoint retrain --status dead",
-        "deliveries list --all --format json    # for programs; use show for the body",
-      ),
+    .examples(
+      "deliveries list",
+      "deliveries list --endpoint retrain --status dead",
+      "deliveries list --all --format json    # for programs; use show for the body",
     )
-    .action(({ endpoint, status, limit, cursor, all }: ListOptions) => {
-      const { output } = invocation;
-      return access.use(async (inbox) => {
+    .action(({ endpoint, status, limit, cursor, all }: ListOptions) =>
+      access.use(async (inbox) => {
+        const { output } = invocation;
         const filter = { ...(endpoint !== undefined && { endpoint }), ...(status !== undefined && { status }) };
         const found = await listDeliveries(inbox, {
           ...filter,
@@ -162,32 +151,27 @@ function addListDeliveries(deliveries: Command, { invocation, access }: Deliveri
           output.log(
             `There are more deliveries. Add --cursor ${toShellWord(found.next)} to list the next page, or --all to list all deliveries.`,
           );
-      });
-    });
+      }),
+    );
 }
 
-/** Adds `hub-webhooks deliveries show`. */
-function addShowDelivery(deliveries: Command, { invocation, access }: DeliveriesContext): void {
+function addShowDelivery(deliveries: CliCommand, { invocation, access }: DeliveriesContext): void {
   deliveries
     .command("show")
     .argument("<id>", "delivery ID, as shown by list")
     .description("show a delivery with its attempts and its body")
     .addOption(endpointOption("endpoint of the delivery; required if several endpoints have a delivery with this ID"))
-    .addHelpText(
-      "after",
-      examples(
-        "deliveries show 0f3c9a1e-7d52-4c8b-9f10-2b6a51f0c7de",
-        "deliveries show 0f3c9a1e-7d52-4c8b-9f10-2b6a51f0c7de --format json    # with the original body",
-      ),
+    .examples(
+      "deliveries show 0f3c9a1e-7d52-4c8b-9f10-2b6a51f0c7de",
+      "deliveries show 0f3c9a1e-7d52-4c8b-9f10-2b6a51f0c7de --format json    # with the original body",
     )
-    .action((id: string, { endpoint }: { endpoint?: string }) => {
-      return access.use(async (inbox) => {
-        const delivery = await inbox.get(id, { ...(endpoint !== undefined && { endpoint }) });
-        if (!delivery) throw deliveryUnknown({ id, endpoint });
+    .action((id: string, { endpoint }: { endpoint?: string }) =>
+      access.use(async (inbox) => {
+        const delivery = await findDelivery(inbox, { id, endpoint });
         const { originOf } = await import("../../payload/parse.ts");
         printDelivery(invocation.output, { ...delivery, origin: originOf(delivery.id) });
-      });
-    });
+      }),
+    );
 }
 
 function printDelivery(output: Output, delivery: StoredDelivery & { origin: string }): void {
@@ -195,16 +179,16 @@ function printDelivery(output: Output, delivery: StoredDelivery & { origin: stri
   output.printResult({
     json: delivery,
     quiet: [id],
-    columns: [
-      { key: "id", title: "ID" },
-      { key: "endpoint", title: "Endpoint" },
-      { key: "status", title: "Status", color: statusColor },
-      { key: "receivedAt", title: "Received" },
-      { key: "dueAt", title: "Next attempt" },
-      { key: "finishedAt", title: "Finished" },
-      { key: "attempts", title: "Attempts" },
-      { key: "origin", title: "Origin" },
-    ],
+    columns: {
+      id: "ID",
+      endpoint: "Endpoint",
+      status: { title: "Status", color: statusColor },
+      receivedAt: "Received",
+      dueAt: "Next attempt",
+      finishedAt: "Finished",
+      attempts: "Attempts",
+      origin: "Origin",
+    },
     rows: [[id, endpoint, status, ...[receivedAt, dueAt, finishedAt].map(time), String(attempts.length), origin]],
     asBlocks: true,
   });
@@ -225,18 +209,17 @@ function printAttempts(output: Output, { attempts }: StoredDelivery): void {
   output.printResult({
     json: attempts,
     quiet: [],
-    columns: [
-      { key: "attempt", title: "Attempt" },
-      { key: "startedAt", title: "Started" },
-      { key: "durationMs", title: "Duration (ms)" },
-      {
-        key: "outcome",
+    columns: {
+      attempt: "Attempt",
+      startedAt: "Started",
+      durationMs: "Duration (ms)",
+      outcome: {
         title: "Outcome",
         color: (outcome) => (outcome === "succeeded" ? "green" : outcome === "ignored" ? undefined : "red"),
       },
-      { key: "code", title: "Code" },
-      { key: "error", title: "Error or reason" },
-    ],
+      code: "Code",
+      error: "Error or reason",
+    },
     rows: attempts.map(({ number, startedAt, durationMs, outcome, error, reason }) => [
       String(number),
       time(startedAt),
@@ -261,15 +244,6 @@ function time(date: Date | undefined): string {
  * ```
  */
 export function prettyJson(text: string): string | undefined {
-  if (!isJson(text)) return undefined;
+  if (readJson(text) === undefined) return undefined;
   return [...indentJson(text)].map((part) => (part.startsWith('"') ? plainJson(JSON.parse(part)) : part)).join("");
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
 }

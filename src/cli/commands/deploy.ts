@@ -1,11 +1,10 @@
 import { resolve } from "node:path";
-import type { Command } from "commander";
 import { WebhookError } from "../../core/errors.ts";
 import { plainText } from "../../core/terminal.ts";
 import type { DeployEvent, DeployOptions } from "../../deploy/deploy.ts";
 import { canPrompt, confirm, promptSecret } from "../input.ts";
-import type { Invocation, Shell } from "../invocation.ts";
-import { examples, usageError } from "../usage.ts";
+import { type Invocation, type Shell, stopSignal } from "../invocation.ts";
+import { type CliCommand, usageError } from "../usage.ts";
 
 interface DeployCommandOptions {
   folder: string;
@@ -17,13 +16,10 @@ interface DeployCommandOptions {
   saveEnv?: boolean;
 }
 
-interface LogOptions extends Pick<DeployCommandOptions, "folder"> {
-  build?: boolean;
-  follow?: boolean;
-}
+type LogOptions = { folder: string; build?: boolean; follow?: boolean };
 
 /** Adds `hub-webhooks deploy`, with `deploy status`, `deploy logs`, and `deploy rotate-secret`. */
-export function addDeploy(program: Command, invocation: Invocation): void {
+export function addDeploy(program: CliCommand, invocation: Invocation): void {
   const deploy = program
     .command("deploy")
     .argument("[space]", "the Space, as owner/name (default: the one of the last deployment from this folder)")
@@ -36,15 +32,12 @@ export function addDeploy(program: Command, invocation: Invocation): void {
     .option("--run", "let the test delivery run the handlers")
     .option("--save-env", "keep generated secrets in .env (default: prompts)")
     .option("--no-save-env", "do not keep generated secrets")
-    .addHelpText(
-      "after",
-      examples(
-        "deploy me/my-bot",
-        "deploy --dry-run",
-        "deploy me/my-bot --yes --save-env --env-file .env.production",
-        "deploy logs --build --follow",
-        "deploy rotate-secret",
-      ),
+    .examples(
+      "deploy me/my-bot",
+      "deploy --dry-run",
+      "deploy me/my-bot --yes --save-env --env-file .env.production",
+      "deploy logs --build --follow",
+      "deploy rotate-secret",
     )
     .action((space: string | undefined, options: DeployCommandOptions) => run(invocation, { space, options }));
 
@@ -55,7 +48,7 @@ export function addDeploy(program: Command, invocation: Invocation): void {
     .argument("[space]", "the Space, as owner/name")
     .description("show whether the Space runs")
     .option(...folderOption)
-    .action((space: string | undefined, _options: LogOptions, command: Command) =>
+    .action((space: string | undefined, _options: LogOptions, command: CliCommand) =>
       printStatus(invocation, { space, options: command.optsWithGlobals() }),
     );
   deploy
@@ -65,7 +58,7 @@ export function addDeploy(program: Command, invocation: Invocation): void {
     .option(...folderOption)
     .option("--build", "print the log of the build instead")
     .option("--follow", "go on until stopped")
-    .action((space: string | undefined, _options: LogOptions, command: Command) =>
+    .action((space: string | undefined, _options: LogOptions, command: CliCommand) =>
       printLogs(invocation, { space, options: command.optsWithGlobals() }),
     );
   deploy
@@ -75,18 +68,15 @@ export function addDeploy(program: Command, invocation: Invocation): void {
     .option(...folderOption)
     .option("--save-env", "keep the new secret in .env (default: prompts)")
     .option("--no-save-env", "do not keep the new secret")
-    .action((space: string | undefined, _options: DeployCommandOptions, command: Command) =>
+    .action((space: string | undefined, _options: DeployCommandOptions, command: CliCommand) =>
       run(invocation, { space, options: command.optsWithGlobals(), rotates: true }),
     );
 }
 
-interface RunOptions {
-  space: string | undefined;
-  options: DeployCommandOptions;
-  rotates?: boolean;
-}
-
-async function run(invocation: Invocation, { space, options, rotates = false }: RunOptions): Promise<void> {
+async function run(
+  invocation: Invocation,
+  { space, options, rotates = false }: { space: string | undefined; options: DeployCommandOptions; rotates?: boolean },
+): Promise<void> {
   const { shell, output } = invocation;
   const { inbox, dryRun, run: runsHandlers, saveEnv, envFile, public: isPublic } = options;
   if (inbox !== undefined && inbox !== "bucket" && inbox !== "disk") {
@@ -99,13 +89,12 @@ async function run(invocation: Invocation, { space, options, rotates = false }: 
   const { deploy, rotateSecret } = await import("../../deploy/deploy.ts");
   const { findServerFile } = await import("../../server-file/find-server-file.ts");
   const { describeServerFile } = await import("../../server-file/server-process.ts");
-  const stop = new AbortController();
-  void shell.untilStopped().then(() => stop.abort());
+  const signal = stopSignal(shell);
   const prompts = canPrompt(shell) && !invocation.skipsPrompts;
   const started: DeployOptions = {
     ...{ client: await invocation.connect({ attempts: 8 }), folder, space, inbox, dryRun, runsHandlers },
-    ...{ savesSecrets: saveEnv, isPublic, environmentFile: envFile, signal: stop.signal },
-    describe: () => describeServerFile(findServerFile({ folder }), { signal: stop.signal }),
+    ...{ savesSecrets: saveEnv, isPublic, environmentFile: envFile, signal },
+    describe: () => describeServerFile(findServerFile({ folder }), { signal }),
     async confirm(question) {
       if (invocation.skipsPrompts) return true;
       if (prompts) return confirm(shell, question);
@@ -120,7 +109,7 @@ async function run(invocation: Invocation, { space, options, rotates = false }: 
   for (;;) {
     const { done, value } = await steps.next().catch((error: unknown) => {
       if (output.isText) showProgress(shell, "");
-      if (!stop.signal.aborted) throw error;
+      if (!signal.aborted) throw error;
       throw new WebhookError("Canceled. Run the command again to go on.", { code: "DEPLOY_FAILED" });
     });
     if (!done) print(invocation, value);
@@ -134,14 +123,13 @@ function showProgress({ stderr }: Shell, message: string): void {
   if (stderr.isTTY) stderr.write(`\r${message}\u001b[K`);
 }
 
-const marks = { planned: "+", done: "✓", unchanged: "=", warning: "!", next: "→", log: " " } as const;
-const colors = {
-  planned: "green",
-  done: "green",
-  unchanged: undefined,
-  warning: "yellow",
-  next: "yellow",
-  log: undefined,
+const styles = {
+  planned: { mark: "+", color: "green" },
+  done: { mark: "✓", color: "green" },
+  unchanged: { mark: "=", color: undefined },
+  warning: { mark: "!", color: "yellow" },
+  next: { mark: "→", color: "yellow" },
+  log: { mark: " ", color: undefined },
 } as const;
 
 function print({ output, shell }: Invocation, event: DeployEvent): void {
@@ -152,8 +140,8 @@ function print({ output, shell }: Invocation, event: DeployEvent): void {
   }
   showProgress(shell, status === "progress" ? message : "");
   if (status === "progress") return;
-  const color = colors[status];
-  const line = `${marks[status]} ${step.padEnd("webhooks".length)}  ${message}`;
+  const { mark, color } = styles[status];
+  const line = `${mark} ${step.padEnd("webhooks".length)}  ${message}`;
   output.print(color ? output.colorize(line, color) : line);
 }
 
@@ -192,10 +180,14 @@ async function printStatus(
     json: { space: space.name, url, ...runtime },
     quiet: [stage],
     asBlocks: true,
-    columns: ["Space", "Stage", "Reason", "Address", "Hardware", "Commit"].map((title) => ({
-      key: title.toLowerCase(),
-      title,
-    })),
+    columns: {
+      space: "Space",
+      stage: "Stage",
+      reason: "Reason",
+      address: "Address",
+      hardware: "Hardware",
+      commit: "Commit",
+    },
     rows: [[space.name, stage, errorMessage, url, hardware?.current ?? hardware?.requested ?? "", sha.slice(0, 7)]],
   });
   if (isError(stage)) invocation.exitCode = 1;

@@ -1,13 +1,13 @@
-import { type Command, Option } from "commander";
+import { Option } from "commander";
 import { defaultHubPort, defaultPort } from "../../core/urls.ts";
 import { providerNames } from "../../tunnel/provider.ts";
 import type { Invocation } from "../invocation.ts";
-import { examples, parseDuration, parsePort } from "../usage.ts";
+import { type CliCommand, parseDuration, parsePort } from "../usage.ts";
 import { watchOption } from "../webhook-options.ts";
 import type { DevCommandOptions } from "./dev/run-dev.ts";
 
 /** Adds `hub-webhooks dev`. */
-export function addDev(program: Command, invocation: Invocation): void {
+export function addDev(program: CliCommand, invocation: Invocation): void {
   program
     .command("dev")
     .argument(
@@ -54,16 +54,13 @@ export function addDev(program: Command, invocation: Invocation): void {
       "pass deliveries on to a program in any language instead of a server file; they wait while it does not run",
     )
     .option("--create", "create a starter server if the file does not exist")
-    .addHelpText(
-      "after",
-      examples(
-        "dev",
-        "dev bot.ts --watch dataset:me/data",
-        "dev --forward http://localhost:8000/hook --watch dataset:me/data",
-        "dev --hub real    # needs HF_TOKEN; opens a temporary public URL",
-        "dev --hub real --poll 1m    # no tunnel and no webhooks, also for repositories of others",
-        "dev --format json    # for programs: one line of JSON per event",
-      ),
+    .examples(
+      "dev",
+      "dev bot.ts --watch dataset:me/data",
+      "dev --forward http://localhost:8000/hook --watch dataset:me/data",
+      "dev --hub real    # needs HF_TOKEN; opens a temporary public URL",
+      "dev --hub real --poll 1m    # no tunnel and no webhooks, also for repositories of others",
+      "dev --format json    # for programs: one line of JSON per event",
     )
     .action(async (file: string | undefined, options: DevCommandOptions) => {
       const { runDev } = await import("./dev/run-dev.ts");

@@ -1,5 +1,4 @@
 import { join, resolve } from "node:path";
-import type { Command } from "commander";
 import type { CheckResult } from "../../console/protocol/checks.ts";
 import { packageVersion } from "../../core/files.ts";
 import { plainText } from "../../core/terminal.ts";
@@ -7,12 +6,12 @@ import { toShellWord } from "../../core/text.ts";
 import { readBaseUrl } from "../../core/urls.ts";
 import { confirm, requireConfirmable } from "../input.ts";
 import type { Invocation, Output } from "../invocation.ts";
-import { examples, usageError } from "../usage.ts";
+import { type CliCommand, usageError } from "../usage.ts";
 
 type DoctorCommandOptions = { url?: string; space?: string; fix?: boolean; state?: string; folder: string };
 
 /** Adds `hub-webhooks doctor`. */
-export function addDoctor(program: Command, invocation: Invocation): void {
+export function addDoctor(program: CliCommand, invocation: Invocation): void {
   program
     .command("doctor")
     .argument("[file]", "file that creates the server (default: like sync)")
@@ -22,7 +21,7 @@ export function addDoctor(program: Command, invocation: Invocation): void {
     .option("--fix", "repair the problems; prompts for each repair unless --yes is given")
     .option("--state <file>", "file that records the webhooks (default: .hub-webhooks/registrations.json)")
     .option("--folder <path>", "folder of the project", ".")
-    .addHelpText("after", examples("doctor", "doctor --space me/my-bot --fix", "doctor --url https://bot.example.com"))
+    .examples("doctor", "doctor --space me/my-bot --fix", "doctor --url https://bot.example.com")
     .action((file: string | undefined, options: DoctorCommandOptions) => doctor(invocation, file, options));
 }
 

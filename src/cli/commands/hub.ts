@@ -1,13 +1,14 @@
-import { type Command, InvalidArgumentError } from "commander";
+import { InvalidArgumentError } from "commander";
 import { messageOf } from "../../core/describe.ts";
 import { WebhookError } from "../../core/errors.ts";
 import type { Logger } from "../../core/log.ts";
 import type { Duration } from "../../core/options.ts";
 import { plainJson } from "../../core/terminal.ts";
 import { defaultHubPort, defaultPort } from "../../core/urls.ts";
+import type { developmentTokens } from "../../local-hub/accounts.ts";
 import type { BucketVariables, LocalHub } from "../../local-hub/local-hub.ts";
 import type { Invocation, Output } from "../invocation.ts";
-import { examples, helpWithoutHubOptions, parseDuration, parsePort } from "../usage.ts";
+import { type CliCommand, parseDuration, parsePort } from "../usage.ts";
 
 interface HubOptions {
   port: number;
@@ -23,7 +24,7 @@ interface HubOptions {
 }
 
 /** Adds `hub-webhooks hub`. */
-export function addHub(program: Command, invocation: Invocation): void {
+export function addHub(program: CliCommand, invocation: Invocation): void {
   program
     .command("hub")
     .description("run a local Hub that stores webhooks and sends deliveries; no account required")
@@ -37,21 +38,18 @@ export function addHub(program: Command, invocation: Invocation): void {
     .option("--duplicate <share>", "send a share of the deliveries twice, from 0 to 1", parseShare)
     .option("--delay <duration>", "wait before each delivery, such as 5s", parseDuration)
     .option("--reorder", "wait for a random part of --delay (default: 1s), so that deliveries overtake each other")
-    .configureHelp(helpWithoutHubOptions())
-    .addHelpText(
-      "after",
-      examples(
-        "hub",
-        "hub --state hub.sqlite --port 5051",
-        "hub --bucket me/inbox",
-        "hub --drop 0.1 --duplicate 0.1 --delay 5s --reorder    # a bad day",
-        "hub --port 0 --format json    # for programs: prints the URL as a line of JSON",
-      ),
+    .withoutHubOptions()
+    .examples(
+      "hub",
+      "hub --state hub.sqlite --port 5051",
+      "hub --bucket me/inbox",
+      "hub --drop 0.1 --duplicate 0.1 --delay 5s --reorder    # a bad day",
+      "hub --port 0 --format json    # for programs: prints the URL as a line of JSON",
     )
     .action(async ({ port, state, runJobs, runSpaces, allowRemote, bucket, ...deliveryFaults }: HubOptions) => {
       const { output, shell } = invocation;
       const { LocalHub } = await import("../../local-hub/local-hub.ts");
-      const { developmentTokens } = await import("../../local-hub/accounts.ts");
+      const { developmentTokens: tokens } = await import("../../local-hub/accounts.ts");
       const logger = output.isText ? await terminalLogger() : undefined;
       const hub = await LocalHub.launch({ port, state, runJobs, runSpaces, allowRemote, logger, deliveryFaults }).catch(
         (error: unknown) => {
@@ -61,9 +59,7 @@ export function addHub(program: Command, invocation: Invocation): void {
       const variables = bucket === undefined ? undefined : await createBucket(hub, bucket);
       const removeSession = await storeSession(output, hub);
       const stopped = shell.untilStopped();
-      output.print(
-        readyText(output, { hub, consoleUrl: hub.createConsoleLink(), tokens: developmentTokens, variables }),
-      );
+      output.print(readyText(output, hub, { tokens, variables }));
       await stopped;
       output.log("Stopping the local Hub. Press Ctrl+C again to exit immediately.");
       removeSession();
@@ -117,18 +113,11 @@ async function terminalLogger(): Promise<Logger> {
 
 function readyText(
   output: Output,
-  {
-    hub: { url, port },
-    consoleUrl,
-    tokens,
-    variables,
-  }: {
-    hub: { url: string; port: number };
-    consoleUrl: string;
-    tokens: readonly { token: string; user: string; meaning: string }[];
-    variables: BucketVariables | undefined;
-  },
+  hub: LocalHub,
+  { tokens, variables }: { tokens: typeof developmentTokens; variables: BucketVariables | undefined },
 ): string {
+  const { url, port } = hub;
+  const consoleUrl = hub.createConsoleLink();
   if (output.format === "json")
     return plainJson({ event: "ready", url, port, consoleUrl, ...(variables && { env: variables }) });
   if (output.format === "quiet") return url;

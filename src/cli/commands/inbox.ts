@@ -1,15 +1,11 @@
-import type { Command } from "commander";
 import type { BucketReport } from "../../inbox/bucket/bucket-check.ts";
-import type { Column, Invocation, Output } from "../invocation.ts";
-import { examples, helpHint, helpWithoutHubOptions, usageError } from "../usage.ts";
+import { type Column, type Invocation, type Output, stopSignal } from "../invocation.ts";
+import { type CliCommand, helpHint, usageError } from "../usage.ts";
 import { InboxAccess } from "./deliveries/inbox-access.ts";
 
 /** Adds `hub-webhooks inbox` and its subcommand. */
-export function addInbox(program: Command, invocation: Invocation): void {
-  const inbox = program
-    .command("inbox")
-    .configureHelp(helpWithoutHubOptions())
-    .description("check the storage of background deliveries");
+export function addInbox(program: CliCommand, invocation: Invocation): void {
+  const inbox = program.command("inbox").withoutHubOptions().description("check the storage of background deliveries");
   inbox
     .command("check")
     .argument("[url]", "URL of the inbox (default: INBOX_URL)")
@@ -17,13 +13,10 @@ export function addInbox(program: Command, invocation: Invocation): void {
       "check within a minute whether a bucket can be used for an inbox; removes its objects, and does not affect an inbox at this URL",
     )
     .showHelpAfterError(helpHint("inbox", "check"))
-    .addHelpText(
-      "after",
-      examples(
-        "inbox check    # the inbox in INBOX_URL, with the access key of the server",
-        "inbox check hf://buckets/me/my-inbox",
-        "inbox check --format json",
-      ),
+    .examples(
+      "inbox check    # the inbox in INBOX_URL, with the access key of the server",
+      "inbox check hf://buckets/me/my-inbox",
+      "inbox check --format json",
     )
     .action((url: string | undefined) => check(invocation, url));
 }
@@ -44,11 +37,10 @@ async function check(invocation: Invocation, argument: string | undefined): Prom
       return;
     }
     const { checkBucket } = await import("../../inbox/bucket/bucket-check.ts");
-    const stopping = new AbortController();
-    void shell.untilStopped().then(() => stopping.abort());
+    const signal = stopSignal(shell);
     output.log("Checking the bucket. This takes up to a minute.");
     const { log, readVariable } = access.settings;
-    const report = await checkBucket({ url, log, readVariable, signal: stopping.signal });
+    const report = await checkBucket({ url, log, readVariable, signal });
     print(output, report);
     if (report.verdict === "failed") invocation.exitCode = 1;
   });
@@ -61,11 +53,11 @@ const colors = new Map<string, "green" | "yellow" | "red">([
   ["failed", "red"],
 ]);
 
-const columns: readonly Column[] = [
-  { key: "check", title: "Check" },
-  { key: "result", title: "Result", color: (outcome) => colors.get(outcome) },
-  { key: "details", title: "Details" },
-];
+const columns: Readonly<Record<string, string | Column>> = {
+  check: "Check",
+  result: { title: "Result", color: (outcome) => colors.get(outcome) },
+  details: "Details",
+};
 
 function print(output: Output, report: BucketReport): void {
   const { parts, verdict, remaining } = report;

@@ -196,7 +196,7 @@ export async function readTemplate(
     const content = name === "package.json" ? fillManifest(text, project) : text;
     files.set(name, name === "README.md" ? withoutComments(content) : content);
   }
-  return new Map([...files].sort(([left], [right]) => (left < right ? -1 : 1)));
+  return sortFiles(files);
 }
 
 function fillManifest(text: string, { name, version }: { name: string; version: string }): string {
@@ -317,17 +317,15 @@ export async function withExample(
     if (!file.endsWith(".ts")) continue;
     files.set(file, await readFile(new URL(file, folder), "utf8"));
   }
-  const readme = joinReadme({
-    example: await readFile(new URL("README.md", folder), "utf8"),
-    template: template.get("README.md") ?? "",
-    endpoint: name.replaceAll("-", "_"),
-    variables: Object.keys(projectExamples[name].environment),
-    isBackground: projectExamples[name].isBackground,
-  });
+  const example = await readFile(new URL("README.md", folder), "utf8");
   const agents = template.get("AGENTS.md") ?? "";
-  files.set("README.md", readme);
+  files.set("README.md", joinReadme(example, template.get("README.md") ?? "", name));
   files.set("package.json", await withDependencies(template.get("package.json") ?? "{}", projectExamples[name]));
   files.set("AGENTS.md", agents.replace(templateTrigger, `npx hub-webhooks ${projectExamples[name].trigger}`));
+  return sortFiles(files);
+}
+
+function sortFiles(files: ReadonlyMap<string, string>): ReadonlyMap<string, string> {
   return new Map([...files].sort(([left], [right]) => (left < right ? -1 : 1)));
 }
 
@@ -343,26 +341,13 @@ async function withDependencies(manifest: string, { dependencies }: Example): Pr
 }
 
 /** Inserts the README of an example between the first and last sections of the template's README. */
-function joinReadme({
-  example,
-  template,
-  endpoint,
-  variables,
-  isBackground,
-}: {
-  /** The README of the example. */
-  example: string;
-  /** The README of the template. */
-  template: string;
-  /** The name of the example's endpoint, which replaces the name of the template's endpoint. */
-  endpoint: string;
-  /** The variables that the example requires in addition to the secret. */
-  variables: readonly string[];
-  isBackground: boolean;
-}): string {
+function joinReadme(example: string, template: string, name: ExampleName): string {
+  const { environment, isBackground } = projectExamples[name];
   const [head = "", ...parts] = sectionsOf(forProject(example));
   const title = /^# (.*)$/m.exec(head)?.[1] ?? "";
-  const [top = "", install = "", ...deployment] = sectionsOf(template.replaceAll("on_new_data", endpoint));
+  const [top = "", install = "", secret = "", ...deployment] = sectionsOf(
+    template.replaceAll("on_new_data", name.replaceAll("-", "_")),
+  );
   const frontMatter = /^---\n.*?\n---\n+/s.exec(top)?.[0] ?? "";
   return [
     frontMatter.replace(/^title: .*$/m, `title: ${title}`),
@@ -370,9 +355,9 @@ function joinReadme({
     // The README of the example explains how to start the server.
     install.replace(/^(?:npm start|npx hub-webhooks dev).*\n/gm, ""),
     ...parts.map((part) => `${part.trimEnd()}\n\n`),
-    ...deployment
-      .map((part, index) => (index === 0 ? withVariables(part, variables) : part))
-      .map((part) => (isBackground ? asBackground(part) : part)),
+    ...[withVariables(secret, Object.keys(environment)), ...deployment].map((part) =>
+      isBackground ? asBackground(part) : part,
+    ),
   ].join("");
 }
 

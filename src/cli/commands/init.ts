@@ -1,11 +1,11 @@
 import { basename, resolve } from "node:path";
-import { type Command, Option } from "commander";
+import { Option } from "commander";
 import { packageVersion } from "../../core/files.ts";
-import { plainText } from "../../core/terminal.ts";
+import { plainJson, plainText } from "../../core/terminal.ts";
 import { toShellWord } from "../../core/text.ts";
 import { canPrompt } from "../input.ts";
 import type { Invocation, Shell } from "../invocation.ts";
-import { examples, helpWithoutHubOptions, usageError } from "../usage.ts";
+import { type CliCommand, usageError } from "../usage.ts";
 import {
   checkName,
   type ExampleName,
@@ -23,7 +23,7 @@ import {
 } from "./init-project.ts";
 
 /** Adds `hub-webhooks init`. */
-export function addInit(program: Command, invocation: Invocation): void {
+export function addInit(program: CliCommand, invocation: Invocation): void {
   program
     .command("init")
     .argument("[directory]", "folder of the project, new or empty; . for the current folder")
@@ -36,17 +36,19 @@ export function addInit(program: Command, invocation: Invocation): void {
     .option("--example <name>", `start from an example: ${exampleNames.join(", ")}`)
     .option("--ci", "add a GitHub Actions workflow that tests each change and deploys the main branch to the Space")
     .option("--name <name>", "name in package.json (default: based on the folder name)")
-    .configureHelp(helpWithoutHubOptions())
-    .addHelpText(
-      "after",
-      examples(
-        "init my-bot --template space",
-        "init . --template server --name @me/bot",
-        "init my-bot --template space --example discussion-bot",
-        "init my-bot --template space --ci",
-      ),
+    .withoutHubOptions()
+    .examples(
+      "init my-bot --template space",
+      "init . --template server --name @me/bot",
+      "init my-bot --template space --example discussion-bot",
+      "init my-bot --template space --ci",
     )
-    .action((directory: string | undefined, options: InitOptions) => runInit({ directory, options, invocation }));
+    .action((directory: string | undefined, options: InitOptions) => runInit(invocation, directory, options));
+}
+
+interface Project {
+  template: TemplateName;
+  example: ExampleName | undefined;
 }
 
 interface InitOptions {
@@ -61,16 +63,7 @@ interface InitOptions {
  *
  * @throws `ARGUMENT_INVALID`, `FOLDER_UNUSABLE`.
  */
-async function runInit({
-  directory: given,
-  options,
-  invocation,
-}: {
-  /** The `[directory]` argument, before it is resolved. */
-  directory: string | undefined;
-  options: InitOptions;
-  invocation: Invocation;
-}): Promise<void> {
+async function runInit(invocation: Invocation, given: string | undefined, options: InitOptions): Promise<void> {
   const { output, shell } = invocation;
   // Reject an invalid name before the prompts.
   if (options.name !== undefined) checkName(options.name);
@@ -96,8 +89,8 @@ async function runInit({
   await writeFiles(directory, files);
 
   if (output.format === "json") {
-    const json = { directory, template, ...(example && { example }), files: [...files.keys()] };
-    return output.printResult({ json, quiet: [], columns: [], rows: [] });
+    const created = { directory, template, ...(example && { example }), files: [...files.keys()] };
+    return output.print(plainJson(created, 2));
   }
   if (output.format === "quiet") return output.print(plainText(directory));
   output.print(nextSteps({ path, directory, name, template, example, hasWorkflow, fileCount: files.size }));
@@ -110,7 +103,7 @@ async function runInit({
 async function chooseProject(
   { template }: InitOptions,
   { named: example, shell }: { named: ExampleName | undefined; shell: Shell },
-): Promise<{ template: TemplateName; example: ExampleName | undefined }> {
+): Promise<Project> {
   if (template !== undefined) return { template, example };
   const chosen = await askTemplate(shell);
   return { template: chosen, example: example ?? (await askExample(shell)) };
@@ -168,19 +161,15 @@ function throwCanceled(): never {
   throw usageError("Canceled. Nothing was created.");
 }
 
-/** A project that `init` created. */
-interface CreatedProject {
-  /** The `[directory]` argument, before it is resolved. */
-  path: string;
-  directory: string;
-  name: string;
-  template: TemplateName;
-  example: ExampleName | undefined;
-  hasWorkflow: boolean;
-  fileCount: number;
-}
-
-function nextSteps({ path, directory, name, template, example, hasWorkflow, fileCount }: CreatedProject): string {
+function nextSteps({
+  path,
+  directory,
+  name,
+  template,
+  example,
+  hasWorkflow,
+  fileCount,
+}: Project & { path: string; directory: string; name: string; hasWorkflow: boolean; fileCount: number }): string {
   const origin = example ? `template ${template} and example ${example}` : `template ${template}`;
   return [
     `Created ${fileCount} files from ${origin} in ${plainText(directory)}`,

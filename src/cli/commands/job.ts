@@ -1,26 +1,23 @@
-import { type Command, InvalidArgumentError } from "commander";
+import { InvalidArgumentError } from "commander";
 import type { CatchUpReport, DerivedDelivery } from "../../catch-up/endpoint-run.ts";
 import { WebhookError } from "../../core/errors.ts";
 import { isDuration, toMilliseconds } from "../../core/options.ts";
 import { refuseHubOptions } from "../input.ts";
-import type { Invocation } from "../invocation.ts";
-import { examples, helpWithoutHubOptions, usageError } from "../usage.ts";
-import { Progress } from "./trigger/results.ts";
+import { type Invocation, stopSignal } from "../invocation.ts";
+import { type CliCommand, usageError } from "../usage.ts";
+import { createProgress } from "./trigger/results.ts";
 
 /** Adds `hub-webhooks job`. */
-export function addJob(program: Command, invocation: Invocation): void {
+export function addJob(program: CliCommand, invocation: Invocation): void {
   program
     .command("job")
     .argument("<file>", "file that creates the server")
     .description("run an endpoint once in a webhook's job; reads the payload from WEBHOOK_PAYLOAD")
     .option("--endpoint <name>", "endpoint to run; required if the server has several endpoints")
-    .configureHelp(helpWithoutHubOptions())
-    .addHelpText(
-      "after",
-      examples(
-        "job server.ts",
-        "job server.ts --endpoint retrain    # as the command of a job, see docs/guides/run-as-a-job.md",
-      ),
+    .withoutHubOptions()
+    .examples(
+      "job server.ts",
+      "job server.ts --endpoint retrain    # as the command of a job, see docs/guides/run-as-a-job.md",
     )
     .action((file: string, options: { endpoint?: string }) => runJob(invocation, { file, ...options }));
 }
@@ -45,7 +42,7 @@ function asUsageError(error: unknown): never {
 }
 
 /** Adds `hub-webhooks catch-up`. */
-export function addCatchUp(program: Command, invocation: Invocation): void {
+export function addCatchUp(program: CliCommand, invocation: Invocation): void {
   program
     .command("catch-up")
     .argument("[file]", "file that creates the server (default: as for dev)")
@@ -56,14 +53,11 @@ export function addCatchUp(program: Command, invocation: Invocation): void {
       "start here instead of where the last run ended: a duration such as 2d, a date, or all; what the inbox still contains does not run again",
       parseSince,
     )
-    .configureHelp(helpWithoutHubOptions())
-    .addHelpText(
-      "after",
-      examples(
-        "catch-up server.ts --dry-run",
-        "catch-up server.ts --since 2d --dry-run",
-        "catch-up server.ts    # in a cron job, instead of a webhook",
-      ),
+    .withoutHubOptions()
+    .examples(
+      "catch-up server.ts --dry-run",
+      "catch-up server.ts --since 2d --dry-run",
+      "catch-up server.ts    # in a cron job, instead of a webhook",
     )
     .action((file: string | undefined, { dryRun = false, since }: { dryRun?: boolean; since?: Date | "all" }) =>
       catchUp(invocation, { file, dryRun, since }),
@@ -92,16 +86,14 @@ async function catchUp(
   refuseHubOptions(invocation);
   // The log of the server would be mixed with the result for a program.
   if (!output.isText) process.env.LOG_LEVEL ??= "silent";
-  const stop = new AbortController();
-  void shell.untilStopped().then(() => stop.abort());
+  const signal = stopSignal(shell);
   const [{ catchUpFile }, { findServerFile }] = await Promise.all([
     import("../../job/run-job.ts"),
     import("../../server-file/find-server-file.ts"),
   ]);
-  const { signal } = stop;
-  let progress: Progress | undefined;
+  let progress: ReturnType<typeof createProgress> | undefined;
   const onProgress = ({ repositories, total }: CatchUpReport) => {
-    if (repositories === 0) progress = new Progress({ stream: shell.stderr, total });
+    if (repositories === 0) progress = createProgress({ stream: shell.stderr, total });
     progress?.show({ done: repositories, failed: 0 });
     if (repositories === total) progress?.clear();
   };
@@ -125,12 +117,7 @@ async function catchUp(
       statuses,
     },
     quiet: all.map(({ id }) => id),
-    columns: [
-      { key: "endpoint", title: "Endpoint" },
-      { key: "repository", title: "Repository" },
-      { key: "event", title: "Event" },
-      { key: "change", title: "Change" },
-    ],
+    columns: { endpoint: "Endpoint", repository: "Repository", event: "Event", change: "Change" },
     rows: all.map((delivery) => [
       delivery.endpoint,
       delivery.repository,

@@ -1,9 +1,8 @@
-import type { Command } from "commander";
 import { plainText } from "../../core/terminal.ts";
 import type { RegistrationReport, RegistrationStep } from "../../registration/report.ts";
 import { readSecretOption, requestConfirmation, requireConfirmable } from "../input.ts";
 import type { Invocation, Output, Shell } from "../invocation.ts";
-import { examples, usageError } from "../usage.ts";
+import { type CliCommand, usageError } from "../usage.ts";
 
 interface SyncOptions {
   publicUrl?: string;
@@ -17,7 +16,7 @@ interface SyncOptions {
 }
 
 /** Adds `hub-webhooks sync`. */
-export function addSync(program: Command, invocation: Invocation): void {
+export function addSync(program: CliCommand, invocation: Invocation): void {
   program
     .command("sync")
     .argument(
@@ -33,13 +32,10 @@ export function addSync(program: Command, invocation: Invocation): void {
     .option("--secret-stdin", "read the secret from standard input (default: the secret of the server)")
     .option("--remove-secret", "remove the secret from webhooks if the server has none")
     .option("--clean", "only delete temporary webhooks that sessions of dev left behind")
-    .addHelpText(
-      "after",
-      examples(
-        "sync server.ts --public-url https://me-bot.hf.space --dry-run",
-        "sync server.ts --public-url https://me-bot.hf.space",
-        "sync --clean --yes    # after a crash of hub-webhooks dev",
-      ),
+    .examples(
+      "sync server.ts --public-url https://me-bot.hf.space --dry-run",
+      "sync server.ts --public-url https://me-bot.hf.space",
+      "sync --clean --yes    # after a crash of hub-webhooks dev",
     )
     .action(async (file: string | undefined, options: SyncOptions) => {
       if (options.clean) {
@@ -112,12 +108,7 @@ async function clean(invocation: Invocation, { dryRun = false, state }: SyncOpti
   output.printResult({
     json: deleted.map((webhook) => ({ ...webhook, deleted: !dryRun })),
     quiet: deleted.map(({ id }) => id),
-    columns: [
-      { key: "id", title: "ID" },
-      { key: "endpoint", title: "Endpoint" },
-      { key: "url", title: "Target" },
-      { key: "state", title: "State" },
-    ],
+    columns: { id: "ID", endpoint: "Endpoint", url: "Target", state: "State" },
     rows: deleted.map(({ id, endpoint, url }) => [id, endpoint, url, dryRun ? "to be deleted" : "deleted"]),
   });
 }
@@ -179,7 +170,7 @@ async function printReport(output: Output, report: RegistrationReport, { dryRun 
   } else {
     const failed = report.failed.map(({ step, error: { code, message } }) => ({ step, code, message }));
     const json = { ...report, dryRun, failed };
-    output.printResult({ json, quiet: steps.flatMap(({ id }) => id ?? []), columns: [], rows: [] });
+    output.printResult({ json, quiet: steps.flatMap(({ id }) => id ?? []), columns: {}, rows: [] });
   }
   for (const { message } of report.skipped) output.log(`note: ${message}`);
   for (const { step, error } of report.failed) {

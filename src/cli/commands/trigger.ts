@@ -1,13 +1,14 @@
-import { type Command, InvalidArgumentError, Option } from "commander";
+import { InvalidArgumentError, Option } from "commander";
 import { defaultLocalHubUrl } from "../../core/urls.ts";
 import type { PayloadEdit } from "../../payload/samples.ts";
 import { checkSecretOptions, readJson } from "../input.ts";
-import type { Invocation } from "../invocation.ts";
-import { examples, helpHint, helpWithoutHubOptions, numberBetween, usageError } from "../usage.ts";
+import { type Invocation, stopSignal } from "../invocation.ts";
+import { type CliCommand, helpHint, numberBetween, usageError } from "../usage.ts";
+import { deliveriesResult, isFailed, isWithoutEffect, type TriggeredDelivery } from "./trigger/results.ts";
 import type { TriggerOptions } from "./trigger/run-trigger.ts";
 
 /** Adds `hub-webhooks trigger`. */
-export function addTrigger(program: Command, invocation: Invocation): void {
+export function addTrigger(program: CliCommand, invocation: Invocation): void {
   const edits: PayloadEdit[] = [];
   const collect = (parse: (text: string) => PayloadEdit) => (text: string) => {
     edits.push(parse(text));
@@ -51,25 +52,20 @@ export function addTrigger(program: Command, invocation: Invocation): void {
     .option("--repeat <number>", "number of events to send, 1 to 10000", numberBetween(1, 10_000), 1)
     .option("--concurrency <number>", "number of events to send in parallel, 1 to 100", numberBetween(1, 100), 1)
     .option("--dry-run", "show the payload without sending it, and its destinations if a local Hub is running")
-    .configureHelp(
-      helpWithoutHubOptions(
-        new Option(
-          "--hub-url <url>",
-          `URL of the local Hub (default: HF_ENDPOINT, else the local Hub that was started in this folder, else ${defaultLocalHubUrl})`,
-        ),
+    .withoutHubOptions(
+      new Option(
+        "--hub-url <url>",
+        `URL of the local Hub (default: HF_ENDPOINT, else the local Hub that was started in this folder, else ${defaultLocalHubUrl})`,
       ),
     )
-    .addHelpText(
-      "after",
-      examples(
-        "trigger dataset:me/data",
-        "trigger dataset:me/data --scope repo.config --set updatedConfig.private=true repo.private=true",
-        "trigger model:me/net --scope repo --action move --set movedTo.name=me/new",
-        "trigger dataset:me/data --add data/train.csv=./bad.csv --delete old.csv",
-        "trigger space:me/app --scope discussion.comment --set comment.content='@bot hello'",
-        "trigger dataset:me/data --url http://127.0.0.1:7860/webhooks/retrain --repeat 100 --concurrency 10",
-        "trigger --file recorded.json --dry-run",
-      ),
+    .examples(
+      "trigger dataset:me/data",
+      "trigger dataset:me/data --scope repo.config --set updatedConfig.private=true repo.private=true",
+      "trigger model:me/net --scope repo --action move --set movedTo.name=me/new",
+      "trigger dataset:me/data --add data/train.csv=./bad.csv --delete old.csv",
+      "trigger space:me/app --scope discussion.comment --set comment.content='@bot hello'",
+      "trigger dataset:me/data --url http://127.0.0.1:7860/webhooks/retrain --repeat 100 --concurrency 10",
+      "trigger --file recorded.json --dry-run",
     )
     .action(async (repo: string | undefined, options: TriggerOptions) => {
       checkOptions(options, { edits, invocation });
@@ -167,47 +163,42 @@ function parseValue(text: string): unknown {
 }
 
 /** Adds `hub-webhooks scenario` and its subcommand. */
-export function addScenario(program: Command, invocation: Invocation): void {
+export function addScenario(program: CliCommand, invocation: Invocation): void {
   const scenario = program
     .command("scenario")
-    .configureHelp(helpWithoutHubOptions())
+    .withoutHubOptions()
     .description("let things happen on a local Hub, as a JSON file lists them");
   scenario
     .command("run")
     .argument("<file>", 'JSON file ("-" for standard input), such as {"events": [{"repo": …, "event": …, "files": …}]}')
     .description("trigger the events of a file one after the other on a local Hub; fails unless every response is 2xx")
-    .configureHelp(
-      helpWithoutHubOptions(
-        new Option("--hub-url <url>", `URL of the local Hub (default: as for trigger, ${defaultLocalHubUrl} at last)`),
-      ),
+    .withoutHubOptions(
+      new Option("--hub-url <url>", `URL of the local Hub (default: as for trigger, ${defaultLocalHubUrl} at last)`),
     )
     .showHelpAfterError(helpHint("scenario", "run"))
-    .addHelpText("after", examples("scenario run bad-csv.json"))
+    .examples("scenario run bad-csv.json")
     .action((file: string) => runScenario(file, invocation));
 }
 
 async function runScenario(file: string, invocation: Invocation): Promise<void> {
   const { shell, output } = invocation;
   const content = await readJson({ option: "<file>", file, shell });
-  const [{ LocalHubSender }, { deliveriesResult, isWithoutEffect, Tally }, { findLocalHub }, { parseScenario }] =
-    await Promise.all([
-      import("./trigger/local-hub-sender.ts"),
-      import("./trigger/results.ts"),
-      import("./trigger/run-trigger.ts"),
-      import("../../local-hub/events/event-request.ts"),
-    ]);
+  const [{ LocalHubSender }, { findLocalHub }, { parseScenario }] = await Promise.all([
+    import("./trigger/local-hub-sender.ts"),
+    import("./trigger/run-trigger.ts"),
+    import("../../local-hub/events/event-request.ts"),
+  ]);
   const events = parseScenario(content);
   const hubUrl = await findLocalHub(invocation);
-  const stop = new AbortController();
-  void shell.untilStopped().then(() => stop.abort());
-  const tally = new Tally({ keepAll: true });
+  const signal = stopSignal(shell);
+  const deliveries: TriggeredDelivery[] = [];
   const advice = new Set<string>();
   for (const [index, event] of events.entries()) {
     const sender = await LocalHubSender.connect({ event, hubUrl });
     const { repo, event: what } = event;
     output.log(`${index + 1} of ${events.length}: ${what.scope} ${what.action} of ${repo.type}:${repo.name}`);
-    const outcome = await sender.trigger(stop.signal).catch((error: unknown) => {
-      if (!stop.signal.aborted) throw error;
+    const outcome = await sender.trigger(signal).catch((error: unknown) => {
+      if (!signal.aborted) throw error;
       return undefined;
     });
     if (outcome === undefined) {
@@ -215,11 +206,11 @@ async function runScenario(file: string, invocation: Invocation): Promise<void> 
       invocation.exitCode = 1;
       break;
     }
-    for (const delivery of outcome.deliveries) tally.add(delivery);
+    deliveries.push(...outcome.deliveries);
     for (const line of sender.advise(outcome)) advice.add(line);
     if (isWithoutEffect(outcome) && !event.silent) output.log("  No webhook fired.");
   }
-  output.printResult(deliveriesResult(tally.listed, { json: { events: events.length, deliveries: tally.listed } }));
+  output.printResult(deliveriesResult(deliveries, { json: { events: events.length, deliveries } }));
   for (const line of advice) output.log(line);
-  if (tally.failures > 0) invocation.exitCode = 1;
+  if (deliveries.some(isFailed)) invocation.exitCode = 1;
 }

@@ -1,5 +1,5 @@
 /** The commands that manage webhooks on the Hub: list, info, create, update, enable, disable, delete, and replay. */
-import { type Command, Option } from "commander";
+import { Option } from "commander";
 import { maskUrl } from "../../core/urls.ts";
 import type { WebhookJob, WebhookJobRequest } from "../../hub/jobs/definition.ts";
 import type { Webhook } from "../../hub/webhooks/schemas.ts";
@@ -7,7 +7,7 @@ import type { WebhookChanges } from "../../hub/webhooks/webhooks.ts";
 import { formatWatched, webhookDomains } from "../../payload/watch.ts";
 import { requestConfirmation, requireConfirmable } from "../input.ts";
 import { type Invocation, type ItemColumn, type Output, type Result, tableOf } from "../invocation.ts";
-import { examples, usageError } from "../usage.ts";
+import { type CliCommand, usageError } from "../usage.ts";
 import { addWebhookOptions, givenDestinations, readWebhookOptions, type WebhookOptions } from "../webhook-options.ts";
 import { isSuccess } from "./trigger/results.ts";
 
@@ -15,55 +15,49 @@ const idDescription = "webhook ID, as shown by list";
 const exampleId = "654bbbc16f2ec14d77f109cc";
 
 /** Adds the commands that manage webhooks on the Hub. */
-export function addWebhookCommands(program: Command, invocation: Invocation): void {
+export function addWebhookCommands(program: CliCommand, invocation: Invocation): void {
   addList(program, invocation);
   addInfo(program, invocation);
   addCreate(program, invocation);
   addUpdate(program, invocation);
-  addEnable(program, invocation);
-  addDisable(program, invocation);
+  addSetState(program, invocation, "enable");
+  addSetState(program, invocation, "disable");
   addDelete(program, invocation);
   addReplay(program, invocation);
 }
 
-function addList(program: Command, invocation: Invocation): void {
+function addList(program: CliCommand, invocation: Invocation): void {
   program
     .command("list")
     .alias("ls")
     .description("list your webhooks")
-    .addHelpText(
-      "after",
-      examples("list", "list --format json", "list | cut -f 1,3    # piped: tab-separated, with a header"),
-    )
+    .examples("list", "list --format json", "list | cut -f 1,3    # piped: tab-separated, with a header")
     .action(async () => {
       const hub = await invocation.connect();
       printWebhooks(invocation.output, await hub.webhooks.list());
     });
 }
 
-function addInfo(program: Command, invocation: Invocation): void {
+function addInfo(program: CliCommand, invocation: Invocation): void {
   program
     .command("info")
     .argument("<id>", idDescription)
     .description("show a webhook")
-    .addHelpText("after", examples(`info ${exampleId}`, `info ${exampleId} --format json`))
+    .examples(`info ${exampleId}`, `info ${exampleId} --format json`)
     .action(async (id: string) => {
       const hub = await invocation.connect();
       printWebhook(invocation.output, await hub.webhooks.get(id));
     });
 }
 
-function addCreate(program: Command, invocation: Invocation): void {
+function addCreate(program: CliCommand, invocation: Invocation): void {
   addWebhookOptions(program.command("create"), { domainNote: "default: both" })
     .description("create a webhook")
-    .addHelpText(
-      "after",
-      examples(
-        "create --url https://me-bot.hf.space/webhooks/retrain --watch dataset:me/data",
-        "create --url https://example.com/hook --watch org:acme user:me --domain discussion",
-        "create --url https://example.com/hook --watch model:me/m --secret-stdin < secret.txt",
-        "create --job job.json --watch dataset:me/data --domain repo",
-      ),
+    .examples(
+      "create --url https://me-bot.hf.space/webhooks/retrain --watch dataset:me/data",
+      "create --url https://example.com/hook --watch org:acme user:me --domain discussion",
+      "create --url https://example.com/hook --watch model:me/m --secret-stdin < secret.txt",
+      "create --job job.json --watch dataset:me/data --domain repo",
     )
     .action(async (options: WebhookOptions) => {
       const { watch = [] } = options;
@@ -85,17 +79,17 @@ function addCreate(program: Command, invocation: Invocation): void {
     });
 }
 
-function addUpdate(program: Command, invocation: Invocation): void {
+/** By default, commander treats the option as the negation of `--secret`, and the last of the two options silently wins. */
+const noSecretOption = Object.assign(new Option("--no-secret", "remove the secret"), { negate: false });
+
+function addUpdate(program: CliCommand, invocation: Invocation): void {
   addWebhookOptions(program.command("update").argument("<id>", idDescription), { domainNote: "replaces the list" })
-    .addOption(noSecretOption())
+    .addOption(noSecretOption)
     .description("update the given fields of a webhook")
-    .addHelpText(
-      "after",
-      examples(
-        `update ${exampleId} --url https://example.com/hook`,
-        `update ${exampleId} --watch model:me/a model:me/b    # replaces the list`,
-        `update ${exampleId} --no-secret`,
-      ),
+    .examples(
+      `update ${exampleId} --url https://example.com/hook`,
+      `update ${exampleId} --watch model:me/a model:me/b    # replaces the list`,
+      `update ${exampleId} --no-secret`,
     )
     .action(async (id: string, { noSecret, ...options }: WebhookOptions & { noSecret?: boolean }) => {
       if (!noSecret && Object.keys(options).length === 0) {
@@ -110,7 +104,7 @@ function addUpdate(program: Command, invocation: Invocation): void {
       const hub = await invocation.connect();
       const webhook = await hub.webhooks.update(id, {
         ...changes,
-        ...(job && { job: replaceJob({ job, before: (await hub.webhooks.get(id)).job }) }),
+        ...(job && { job: replaceJob(job, (await hub.webhooks.get(id)).job) }),
         ...(noSecret && { secret: null }),
       });
       printWebhook(invocation.output, webhook);
@@ -137,57 +131,29 @@ const emptyJob = {
  * Sets every field that the file omits to `null`. The file describes the complete job, but the client merges changes
  * into the existing job.
  */
-function replaceJob({
-  job,
-  before,
-}: {
-  job: WebhookJobRequest;
-  before: WebhookJob | undefined;
-}): WebhookChanges["job"] {
+function replaceJob(job: WebhookJobRequest, before: WebhookJob | undefined): WebhookChanges["job"] {
   const removedSecrets = Object.fromEntries((before?.secrets ?? []).map((name) => [name, null]));
   return { ...emptyJob, ...job, secrets: job.secrets ? { ...removedSecrets, ...job.secrets } : null };
 }
 
-/**
- * Creates `--no-secret` as a separate option. By default, commander treats the option as the negation of `--secret`,
- * and the last of the two options silently wins.
- */
-function noSecretOption(): Option {
-  const option = new Option("--no-secret", "remove the secret");
-  option.negate = false;
-  return option;
-}
-
-function addEnable(program: Command, invocation: Invocation): void {
+function addSetState(program: CliCommand, invocation: Invocation, name: "enable" | "disable"): void {
   program
-    .command("enable")
+    .command(name)
     .argument("<id>", idDescription)
-    .description("enable a disabled or suspended webhook")
-    .addHelpText("after", examples(`enable ${exampleId}`))
+    .description(name === "enable" ? "enable a disabled or suspended webhook" : "disable a webhook without deleting it")
+    .examples(`${name} ${exampleId}`)
     .action(async (id: string) => {
       const hub = await invocation.connect();
-      printWebhook(invocation.output, await hub.webhooks.enable(id));
+      printWebhook(invocation.output, await hub.webhooks[name](id));
     });
 }
 
-function addDisable(program: Command, invocation: Invocation): void {
-  program
-    .command("disable")
-    .argument("<id>", idDescription)
-    .description("disable a webhook without deleting it")
-    .addHelpText("after", examples(`disable ${exampleId}`))
-    .action(async (id: string) => {
-      const hub = await invocation.connect();
-      printWebhook(invocation.output, await hub.webhooks.disable(id));
-    });
-}
-
-function addDelete(program: Command, invocation: Invocation): void {
+function addDelete(program: CliCommand, invocation: Invocation): void {
   program
     .command("delete")
     .argument("<id>", idDescription)
     .description("delete a webhook permanently; prompts for confirmation unless --yes is given")
-    .addHelpText("after", examples(`delete ${exampleId}`, `delete ${exampleId} --yes    # in a script`))
+    .examples(`delete ${exampleId}`, `delete ${exampleId} --yes    # in a script`)
     .action(async (id: string) => {
       requireConfirmable(invocation, "delete");
       const hub = await invocation.connect();
@@ -200,28 +166,22 @@ function addDelete(program: Command, invocation: Invocation): void {
       invocation.output.printResult({
         json: { id, deleted: true },
         quiet: [id],
-        columns: [
-          { key: "id", title: "ID" },
-          { key: "state", title: "State" },
-        ],
+        columns: { id: "ID", state: "State" },
         rows: [[id, "deleted"]],
         asBlocks: true,
       });
     });
 }
 
-function addReplay(program: Command, invocation: Invocation): void {
+function addReplay(program: CliCommand, invocation: Invocation): void {
   program
     .command("replay")
     .argument("<id>", idDescription)
     .argument("<log-id>", "delivery ID, as shown in the Activity tab of the webhook on the Hub")
     .description("send a delivery again, to the webhook's current URL; fails unless the response is 2xx")
-    .addHelpText(
-      "after",
-      examples(
-        `replay ${exampleId} 65f2a1b07c3d4e5f6a7b8c9d`,
-        `replay ${exampleId} 65f2a1b07c3d4e5f6a7b8c9d --format quiet    # only the status`,
-      ),
+    .examples(
+      `replay ${exampleId} 65f2a1b07c3d4e5f6a7b8c9d`,
+      `replay ${exampleId} 65f2a1b07c3d4e5f6a7b8c9d --format quiet    # only the status`,
     )
     .action(async (id: string, logId: string) => {
       const { output } = invocation;
@@ -230,11 +190,11 @@ function addReplay(program: Command, invocation: Invocation): void {
       output.printResult({
         json: { id, logId, status },
         quiet: [String(status)],
-        columns: [
-          { key: "id", title: "Webhook" },
-          { key: "logId", title: "Delivery" },
-          { key: "status", title: "Status", color: (text) => (isSuccess(Number(text)) ? "green" : "red") },
-        ],
+        columns: {
+          id: "Webhook",
+          logId: "Delivery",
+          status: { title: "Status", color: (text) => (isSuccess(Number(text)) ? "green" : "red") },
+        },
         rows: [[id, logId, String(status)]],
         asBlocks: true,
       });
@@ -251,19 +211,19 @@ const stateColors: Readonly<Record<string, "green" | "yellow" | "red">> = {
   suspended: "red",
 };
 
-const columns: readonly ItemColumn<Webhook>[] = [
-  { key: "id", title: "ID", cell: ({ id }) => id },
-  { key: "state", title: "State", color: (state) => stateColors[state], cell: stateOf },
-  { key: "target", title: "Target", cell: describeDestination },
-  { key: "watched", title: "Watched", cell: describeWatched },
-  { key: "domains", title: "Domains", cell: ({ domains }) => domains.join(",") },
-  { key: "secret", title: "Secret", cell: (webhook) => (isSecretSet(webhook) ? "set" : "not set") },
-  { key: "lastTrigger", title: "Last trigger", empty: "never", cell: ({ lastTriggerAt }) => lastTriggerAt ?? "" },
-];
+const columns: Readonly<Record<string, ItemColumn<Webhook>>> = {
+  id: { title: "ID", cell: ({ id }) => id },
+  state: { title: "State", color: (state) => stateColors[state], cell: stateOf },
+  target: { title: "Target", cell: describeDestination },
+  watched: { title: "Watched", cell: describeWatched },
+  domains: { title: "Domains", cell: ({ domains }) => domains.join(",") },
+  secret: { title: "Secret", cell: (webhook) => (isSecretSet(webhook) ? "set" : "not set") },
+  lastTrigger: { title: "Last trigger", empty: "never", cell: ({ lastTriggerAt }) => lastTriggerAt ?? "" },
+};
 
 /** Prints a list of webhooks, then how to create the first webhook or how to enable suspended webhooks. */
 function printWebhooks(output: Output, webhooks: readonly Webhook[]): void {
-  output.printResult(webhookResult(webhooks, { json: webhooks.map(withoutSecrets) }));
+  output.printResult(webhookResult(webhooks));
   if (webhooks.length === 0) {
     output.log("No webhooks yet. To create one, run: npx hub-webhooks create --url https://… --watch model:owner/name");
   }
@@ -272,7 +232,7 @@ function printWebhooks(output: Output, webhooks: readonly Webhook[]): void {
 
 /** Prints a webhook. If the webhook is suspended, also prints how to enable it. */
 function printWebhook(output: Output, webhook: Webhook): void {
-  output.printResult({ ...webhookResult([webhook], { json: withoutSecrets(webhook) }), asBlocks: true });
+  output.printResult({ ...webhookResult([webhook]), json: withoutSecrets(webhook), asBlocks: true });
   logSuspended(output, [webhook]);
 }
 
@@ -291,7 +251,8 @@ function describeWatched({ watched }: Webhook): string {
   return formatWatched(watched).join(",");
 }
 
-function webhookResult(webhooks: readonly Webhook[], { json }: { json: unknown }): Result {
+function webhookResult(webhooks: readonly Webhook[]): Result {
+  const json = webhooks.map(withoutSecrets);
   return { json, quiet: webhooks.map(({ id }) => id), ...tableOf(columns, webhooks) };
 }
 
@@ -306,9 +267,8 @@ function withoutSecrets(webhook: Webhook): object {
 }
 
 /** Whether the webhook has a secret. Some Hubs return `hasSecret` instead of the secret. */
-function isSecretSet(webhook: Webhook): boolean {
-  if (webhook.secret !== undefined) return webhook.secret !== "";
-  return "hasSecret" in webhook && webhook.hasSecret === true;
+function isSecretSet({ secret, hasSecret }: Webhook): boolean {
+  return secret === undefined ? hasSecret === true : secret !== "";
 }
 
 function isSuspended({ disabled }: Webhook): boolean {

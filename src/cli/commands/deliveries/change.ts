@@ -1,4 +1,3 @@
-import type { Command } from "commander";
 import { WebhookError } from "../../../core/errors.ts";
 import { type Duration, toMilliseconds } from "../../../core/options.ts";
 import { defaultInboxUrl, defaultPort } from "../../../core/urls.ts";
@@ -6,8 +5,8 @@ import type { DeliveryStatus } from "../../../inbox/inbox.ts";
 import type { ServerInbox } from "../../../receiver/inbox.ts";
 import { requestConfirmation, requireConfirmable } from "../../input.ts";
 import type { Invocation, Output } from "../../invocation.ts";
-import { examples, parseDuration, usageError } from "../../usage.ts";
-import { deliveryUnknown, describeEmptyList, listDeliveries, statusColor } from "./delivery-list.ts";
+import { type CliCommand, parseDuration, usageError } from "../../usage.ts";
+import { describeEmptyList, findDelivery, listDeliveries, statusColor } from "./delivery-list.ts";
 import { type DeliveriesContext, endpointOption, type TakeOverOptions, takeOverOption } from "./inbox-access.ts";
 
 interface ReplayOptions extends TakeOverOptions {
@@ -25,8 +24,7 @@ interface Replayed {
   was: DeliveryStatus;
 }
 
-/** Adds `hub-webhooks deliveries replay`. */
-export function addReplayDeliveries(deliveries: Command, { invocation, access }: DeliveriesContext): void {
+export function addReplayDeliveries(deliveries: CliCommand, { invocation, access }: DeliveriesContext): void {
   deliveries
     .command("replay")
     .argument("[ids...]", "delivery IDs, as shown by list")
@@ -44,57 +42,55 @@ export function addReplayDeliveries(deliveries: Command, { invocation, access }:
     )
     .option("--to <url>", `server on this machine for --from (default: local, http://127.0.0.1:${defaultPort})`)
     .addOption(takeOverOption())
-    .addHelpText(
-      "after",
-      examples(
-        "deliveries replay 0f3c9a1e-7d52-4c8b-9f10-2b6a51f0c7de",
-        "deliveries replay --dead --endpoint retrain",
-        "deliveries replay --dead --endpoint retrain --yes    # in a script",
-        "deliveries replay --failed-since 2h",
-        "deliveries replay 0f3c9a1e-7d52-4c8b-9f10-2b6a51f0c7de --from https://me-bot.hf.space",
-      ),
+    .examples(
+      "deliveries replay 0f3c9a1e-7d52-4c8b-9f10-2b6a51f0c7de",
+      "deliveries replay --dead --endpoint retrain",
+      "deliveries replay --dead --endpoint retrain --yes    # in a script",
+      "deliveries replay --failed-since 2h",
+      "deliveries replay 0f3c9a1e-7d52-4c8b-9f10-2b6a51f0c7de --from https://me-bot.hf.space",
     )
-    .action(
-      async (ids: readonly string[], { endpoint, dead, failedSince, from, to = "local", takeOver }: ReplayOptions) => {
-        if (from !== undefined) {
-          const [id, ...others] = ids;
-          if (id === undefined || others.length > 0 || dead || failedSince !== undefined) {
-            throw usageError("--from replays one delivery. Add one delivery ID, and remove --dead and --failed-since.");
-          }
-          const { copyDelivery } = await import("./copy.ts");
-          return copyDelivery({ id, from, to, endpoint, invocation });
-        }
-        const write = { access: "write" as const, ...(takeOver !== undefined && { takeOver }) };
-        if (failedSince !== undefined) {
-          if (dead || ids.length > 0)
-            throw usageError("--failed-since chooses the deliveries. Remove --dead and the delivery IDs.");
-          requireConfirmable(invocation, "deliveries replay --failed-since");
-          const since = Date.now() - toMilliseconds(failedSince, "--failed-since");
-          return access.use((inbox) => replayFailed(inbox, { endpoint, since, invocation }), write);
-        }
-        if (!dead) {
-          if (ids.length === 0)
-            throw usageError("No deliveries to replay. Add delivery IDs, or --dead --endpoint NAME.");
-          return access.use((inbox) => replayEach(inbox, { ids, endpoint, invocation }), write);
-        }
-        if (ids.length > 0)
-          throw usageError(
-            "--dead replays all dead deliveries, so it cannot be combined with delivery IDs. Remove --dead or the IDs.",
-          );
-        if (endpoint === undefined) throw usageError("--dead requires an endpoint. Add --endpoint NAME.");
-        requireConfirmable(invocation, "deliveries replay --dead");
-        return access.use((inbox) => replayDead(inbox, { endpoint, invocation }), write);
-      },
+    .action((ids: readonly string[], options: ReplayOptions) => replay(ids, options, { invocation, access }));
+}
+
+async function replay(
+  ids: readonly string[],
+  { endpoint, dead, failedSince, from, to = "local", takeOver }: ReplayOptions,
+  { invocation, access }: DeliveriesContext,
+): Promise<void> {
+  if (from !== undefined) {
+    const [id, ...others] = ids;
+    if (id === undefined || others.length > 0 || dead || failedSince !== undefined) {
+      throw usageError("--from replays one delivery. Add one delivery ID, and remove --dead and --failed-since.");
+    }
+    const { copyDelivery } = await import("./copy.ts");
+    return copyDelivery({ id, from, to, endpoint, invocation });
+  }
+  const write = { access: "write" as const, ...(takeOver !== undefined && { takeOver }) };
+  if (failedSince !== undefined) {
+    if (dead || ids.length > 0)
+      throw usageError("--failed-since chooses the deliveries. Remove --dead and the delivery IDs.");
+    requireConfirmable(invocation, "deliveries replay --failed-since");
+    const since = Date.now() - toMilliseconds(failedSince, "--failed-since");
+    return access.use((inbox) => replayFailed(inbox, { endpoint, since, invocation }), write);
+  }
+  if (!dead) {
+    if (ids.length === 0) throw usageError("No deliveries to replay. Add delivery IDs, or --dead --endpoint NAME.");
+    return access.use((inbox) => replayEach(inbox, { ids, endpoint, invocation }), write);
+  }
+  if (ids.length > 0) {
+    throw usageError(
+      "--dead replays all dead deliveries, so it cannot be combined with delivery IDs. Remove --dead or the IDs.",
     );
+  }
+  if (endpoint === undefined) throw usageError("--dead requires an endpoint. Add --endpoint NAME.");
+  requireConfirmable(invocation, "deliveries replay --dead");
+  return access.use((inbox) => replayDead(inbox, { endpoint, invocation }), write);
 }
 
-interface EachOptions {
-  ids: readonly string[];
-  endpoint: string | undefined;
-  invocation: Invocation;
-}
-
-async function replayEach(inbox: ServerInbox, { ids, endpoint, invocation }: EachOptions): Promise<void> {
+async function replayEach(
+  inbox: ServerInbox,
+  { ids, endpoint, invocation }: { ids: readonly string[]; endpoint: string | undefined; invocation: Invocation },
+): Promise<void> {
   const { output } = invocation;
   const replayed: Replayed[] = [];
   try {
@@ -117,8 +113,7 @@ async function replayOne(
   inbox: ServerInbox,
   { id, endpoint }: { id: string; endpoint: string | undefined },
 ): Promise<Replayed> {
-  const found = await inbox.get(id, { ...(endpoint !== undefined && { endpoint }) });
-  if (!found) throw deliveryUnknown({ id, endpoint });
+  const found = await findDelivery(inbox, { id, endpoint });
   await inbox.replay(id, { endpoint: found.endpoint });
   return { id, endpoint: found.endpoint, was: found.status };
 }
@@ -127,12 +122,7 @@ function printReplayed(output: Output, replayed: readonly Replayed[]): void {
   output.printResult({
     json: replayed,
     quiet: replayed.map(({ id }) => id),
-    columns: [
-      { key: "id", title: "ID" },
-      { key: "endpoint", title: "Endpoint" },
-      { key: "was", title: "Was", color: statusColor },
-      { key: "replayed", title: "Replayed" },
-    ],
+    columns: { id: "ID", endpoint: "Endpoint", was: { title: "Was", color: statusColor }, replayed: "Replayed" },
     rows: replayed.map(({ id, endpoint, was }) => [
       id,
       endpoint,
@@ -156,10 +146,7 @@ async function replayDead(
   output.printResult({
     json: { endpoint, replayed },
     quiet: [String(replayed)],
-    columns: [
-      { key: "endpoint", title: "Endpoint" },
-      { key: "replayed", title: "Replayed" },
-    ],
+    columns: { endpoint: "Endpoint", replayed: "Replayed" },
     rows: [[endpoint, String(replayed)]],
     asBlocks: true,
   });
@@ -192,12 +179,11 @@ async function replayFailed(
   if (failed.length === 0) output.log("No delivery that is still dead has died within this time.");
 }
 
-/** Adds `hub-webhooks deliveries compact`. */
-export function addCompact(deliveries: Command, { invocation, access }: DeliveriesContext): void {
+export function addCompact(deliveries: CliCommand, { invocation, access }: DeliveriesContext): void {
   deliveries
     .command("compact")
     .description("shrink the file of a SQLite inbox; stop the server first")
-    .addHelpText("after", examples("deliveries compact", "deliveries compact --inbox sqlite:./data/inbox.db"))
+    .examples("deliveries compact", "deliveries compact --inbox sqlite:./data/inbox.db")
     .action(() =>
       access.useUrl(async (url) => {
         const { compactInbox } = await import("../../../inbox/open-inbox.ts");
@@ -205,10 +191,7 @@ export function addCompact(deliveries: Command, { invocation, access }: Deliveri
         invocation.output.printResult({
           json: { bytesBefore, bytesAfter },
           quiet: [String(bytesAfter)],
-          columns: [
-            { key: "before", title: "Before" },
-            { key: "after", title: "After" },
-          ],
+          columns: { before: "Before", after: "After" },
           rows: [[megabytes(bytesBefore), megabytes(bytesAfter)]],
           asBlocks: true,
         });
@@ -220,16 +203,12 @@ function megabytes(bytes: number): string {
   return `${(bytes / 1e6).toFixed(1)} MB`;
 }
 
-/** Adds `hub-webhooks deliveries repair`. */
-export function addRepair(deliveries: Command, { invocation, access }: DeliveriesContext): void {
+export function addRepair(deliveries: CliCommand, { invocation, access }: DeliveriesContext): void {
   deliveries
     .command("repair")
     .description("repair an inbox in a bucket whose records are missing or unreadable; stop the server first")
     .addOption(takeOverOption())
-    .addHelpText(
-      "after",
-      examples("deliveries repair", "deliveries repair --inbox hf://buckets/me/inbox", "deliveries repair --take-over"),
-    )
+    .examples("deliveries repair", "deliveries repair --inbox hf://buckets/me/inbox", "deliveries repair --take-over")
     .action(({ takeOver }: TakeOverOptions) =>
       access.useUrl(async (url = defaultInboxUrl) => {
         const { repairInbox } = await import("../../../inbox/open-inbox.ts");
@@ -241,11 +220,7 @@ export function addRepair(deliveries: Command, { invocation, access }: Deliverie
         output.printResult({
           json: repaired,
           quiet: repaired.map(({ record }) => String(record)),
-          columns: [
-            { key: "record", title: "Record" },
-            { key: "isReadable", title: "Changes" },
-            { key: "recovered", title: "Recovered deliveries" },
-          ],
+          columns: { record: "Record", isReadable: "Changes", recovered: "Recovered deliveries" },
           rows: repaired.map(({ record, isReadable, recovered }) => [
             String(record),
             isReadable ? "readable" : "lost",

@@ -6,7 +6,7 @@ import { readJson } from "../../../core/text.ts";
 import { consolePath, defaultPort, readBaseUrl, webhooksPath } from "../../../core/urls.ts";
 import { findSessionSecret } from "../../../dev/session-file.ts";
 import { HttpSender } from "../../../local-hub/delivery/http-sender.ts";
-import type { Invocation, Shell } from "../../invocation.ts";
+import { type Invocation, type Shell, stopSignal } from "../../invocation.ts";
 import { usageError } from "../../usage.ts";
 import { deliveriesResult } from "../trigger/results.ts";
 import { postOnce } from "../trigger/url-sender.ts";
@@ -47,10 +47,9 @@ export async function copyDelivery({ id, from, to, endpoint, invocation }: CopyO
   const url = `${target}${webhooksPath}${name}`;
   const secret = findSessionSecret(url) ?? (shell.env.WEBHOOK_SECRET || undefined);
   const sender = new HttpSender({ allowRemote: false });
-  const stop = new AbortController();
-  void shell.untilStopped().then(() => stop.abort());
+  const signal = stopSignal(shell);
   try {
-    const delivered = await postOnce(sender, { url, secret, body, signal: stop.signal });
+    const delivered = await postOnce(sender, { url, secret, body, signal });
     output.printResult(deliveriesResult([delivered], { json: { copyOf: { endpoint: name, id }, ...delivered } }));
     if (delivered.error !== null) invocation.exitCode = 1;
     if (delivered.error?.includes("ECONNREFUSED")) {

@@ -30,18 +30,18 @@ export function statusColor(status: string): "green" | "yellow" | "red" | undefi
 }
 
 /** The columns of a list of deliveries. */
-export const deliveryColumns: readonly ItemColumn<ListedDelivery>[] = [
-  { key: "id", title: "ID", cell: ({ id }) => id },
-  { key: "endpoint", title: "Endpoint", cell: ({ endpoint }) => endpoint },
-  { key: "status", title: "Status", color: statusColor, cell: ({ status }) => status },
-  { key: "event", title: "Event", cell: ({ event = "" }) => event },
-  { key: "repo", title: "Repository", cell: ({ repo = "" }) => repo },
-  { key: "subject", title: "Subject", cell: ({ subject = "" }) => subject },
-  { key: "receivedAt", title: "Received", cell: ({ receivedAt }) => receivedAt.toISOString() },
-  { key: "duration", title: "Duration", cell: durationOf },
-  { key: "attempts", title: "Attempts", cell: ({ attempts }) => String(attempts.length) },
-  { key: "note", title: "Last error, reason, or next attempt", cell: noteFor },
-];
+export const deliveryColumns: Readonly<Record<string, ItemColumn<ListedDelivery>>> = {
+  id: { title: "ID", cell: ({ id }) => id },
+  endpoint: { title: "Endpoint", cell: ({ endpoint }) => endpoint },
+  status: { title: "Status", color: statusColor, cell: ({ status }) => status },
+  event: { title: "Event", cell: ({ event = "" }) => event },
+  repo: { title: "Repository", cell: ({ repo = "" }) => repo },
+  subject: { title: "Subject", cell: ({ subject = "" }) => subject },
+  receivedAt: { title: "Received", cell: ({ receivedAt }) => receivedAt.toISOString() },
+  duration: { title: "Duration", cell: durationOf },
+  attempts: { title: "Attempts", cell: ({ attempts }) => String(attempts.length) },
+  note: { title: "Last error, reason, or next attempt", cell: noteFor },
+};
 
 /** Creates the result for a list of deliveries. */
 export function deliveriesResult(deliveries: readonly ListedDelivery[]): Result {
@@ -85,10 +85,7 @@ export async function listDeliveries(
   return { deliveries, ...(next !== undefined && { next }) };
 }
 
-/**
- * Returns the message for an empty list. Lists the known endpoints if the endpoint is unknown, because its name may be
- * misspelled.
- */
+/** Returns the message for an empty list. Lists the known endpoints if the endpoint is unknown, because its name may be misspelled. */
 export async function describeEmptyList(inbox: ServerInbox, { endpoint }: { endpoint: string | undefined }) {
   const known = Object.keys(await inbox.counts()).sort();
   if (known.length === 0) return "The inbox contains no deliveries yet.";
@@ -108,10 +105,15 @@ function noteFor({ status, dueAt, attempts }: ListedDelivery): string {
   return [due, message].filter((part) => part !== undefined).join(": ");
 }
 
-/** Creates the error for an unknown delivery ID. The exit code is 1. */
-export function deliveryUnknown({ id, endpoint }: { id: string; endpoint: string | undefined }): WebhookError {
+/** Reads a delivery. @throws `DELIVERY_UNKNOWN`. The exit code is 1. */
+export async function findDelivery(
+  inbox: ServerInbox,
+  { id, endpoint }: { id: string; endpoint: string | undefined },
+): Promise<StoredDelivery> {
+  const found = await inbox.get(id, { ...(endpoint !== undefined && { endpoint }) });
+  if (found) return found;
   const owner = endpoint === undefined ? "" : ` of endpoint "${endpoint}"`;
-  return new WebhookError(
+  throw new WebhookError(
     `The inbox contains no delivery "${id}"${owner}. To list deliveries, run: npx hub-webhooks deliveries list`,
     { code: "DELIVERY_UNKNOWN" },
   );

@@ -27,10 +27,7 @@ interface InboxAccessOptions {
 // The inbox logs warnings for servers that store deliveries. Problems that affect a command are thrown.
 const silent: Logger = { debug() {}, info() {}, warn() {}, error() {}, child: () => silent };
 
-/**
- * Opens the inbox that `--inbox` or `INBOX_URL` selects. If neither is set, opens the inbox that {@link findInbox}
- * selects.
- */
+/** Opens the inbox that `--inbox` or `INBOX_URL` selects. If neither is set, opens the inbox that {@link findInbox} selects. */
 export class InboxAccess {
   readonly #options: InboxAccessOptions;
 
@@ -69,10 +66,7 @@ export class InboxAccess {
     return { log: silent, now: Date.now, readVariable: (name: string) => env[name] || undefined };
   }
 
-  /**
-   * Runs a function with the URL of the inbox, or with `undefined` for the default inbox. Secrets in the URL are
-   * removed from errors.
-   */
+  /** Runs a function with the URL of the inbox, or with `undefined` for the default inbox. Secrets in the URL are removed from errors. */
   async useUrl(work: (url: string | undefined) => Promise<void>): Promise<void> {
     const { shell, readOptions, urlName = "--inbox" } = this.#options;
     // An empty variable counts as unset.
@@ -126,9 +120,7 @@ function withOptionName(
   return `The inbox could not be written${detail}. Try again.`;
 }
 
-/**
- * Returns a sentence that lists the URLs of the inbox files in `.hub-webhooks`, or an empty string if there are none.
- */
+/** Returns a sentence that lists the URLs of the inbox files in `.hub-webhooks`, or an empty string if there are none. */
 function listInboxes({ except }: { except: string }): string {
   const urls = namesIn(".hub-webhooks")
     .filter((name) => name.endsWith(".db"))
@@ -201,19 +193,19 @@ export function takeOverOption(): Option {
   );
 }
 
-// Only the type is imported, because the help must not load the inbox. The compiler checks that no status is missing.
-const statuses = {
-  queued: true,
-  running: true,
-  succeeded: true,
-  ignored: true,
-  dead: true,
-  cancelled: true,
-} satisfies Record<DeliveryStatus, true>;
+/** The titles of the statuses. Only the type of a status is imported, because the help must not load the inbox. */
+export const statusTitles = {
+  queued: "Queued",
+  running: "Running",
+  succeeded: "Succeeded",
+  ignored: "Ignored",
+  dead: "Dead",
+  cancelled: "Cancelled",
+} satisfies Record<DeliveryStatus, string>;
 
 /** Creates the `--status` option. */
 export function statusOption(description: string): Option {
-  return new Option("--status <status>", description).choices(Object.keys(statuses));
+  return new Option("--status <status>", description).choices(Object.keys(statusTitles));
 }
 
 /** Parses a duration. Rejects a number without a unit, which could mean seconds or milliseconds. */

@@ -1,12 +1,11 @@
 import { once } from "node:events";
 import { setTimeout as wait } from "node:timers/promises";
-import type { Command } from "commander";
 import { type Duration, toMilliseconds } from "../../../core/options.ts";
 import { plainJson, plainText } from "../../../core/terminal.ts";
 import type { DeliveryKey, DeliveryStatus } from "../../../inbox/inbox.ts";
 import type { ServerInbox } from "../../../receiver/inbox.ts";
 import { type Output, padColumn } from "../../invocation.ts";
-import { examples, numberBetween } from "../../usage.ts";
+import { type CliCommand, numberBetween } from "../../usage.ts";
 import { deliveryColumns, type ListedDelivery, listDeliveries, toListedDelivery } from "./delivery-list.ts";
 import { type DeliveriesContext, endpointOption, parseDuration, statusOption } from "./inbox-access.ts";
 
@@ -18,7 +17,7 @@ interface TailOptions {
 }
 
 /** Adds `hub-webhooks deliveries tail`. */
-export function addTailDeliveries(deliveries: Command, { invocation, access }: DeliveriesContext): void {
+export function addTailDeliveries(deliveries: CliCommand, { invocation, access }: DeliveriesContext): void {
   deliveries
     .command("tail")
     .description("print a line whenever a delivery arrives or changes, until stopped")
@@ -26,13 +25,10 @@ export function addTailDeliveries(deliveries: Command, { invocation, access }: D
     .addOption(statusOption("only print deliveries with this status"))
     .option("--last <number>", "number of existing deliveries to print first, 0 to 100", numberBetween(0, 100), 10)
     .option<Duration>("--interval <duration>", "poll interval", parseDuration, "1s")
-    .addHelpText(
-      "after",
-      examples(
-        "deliveries tail",
-        "deliveries tail --status dead --last 0",
-        "deliveries tail --format json | jq .id    # one object per line",
-      ),
+    .examples(
+      "deliveries tail",
+      "deliveries tail --status dead --last 0",
+      "deliveries tail --format json | jq .id    # one object per line",
     )
     .action(async ({ endpoint, status, last, interval }: TailOptions) => {
       const intervalMs = toMilliseconds(interval, "--interval");
@@ -43,17 +39,18 @@ export function addTailDeliveries(deliveries: Command, { invocation, access }: D
       await access.use(async (inbox, opened) => {
         const warned = new Set<string>();
         const follower = new DeliveryFollower({ inbox, endpoint });
-        const printer = new DeliveryPrinter(output);
-        for (const delivery of await follower.start({ last, status })) printer.print(delivery);
-        while (await waitForPoll(intervalMs, stop.signal)) {
+        const print = createPrinter(output);
+        for (const delivery of await follower.start({ last, status })) print(delivery);
+        while (await wait(intervalMs, true, { signal: stop.signal }).catch(() => false)) {
           const { changed, hasMissed } = await follower.poll();
           for (const delivery of changed) {
-            if (status === undefined || delivery.status === status) printer.print(delivery);
+            if (status === undefined || delivery.status === status) print(delivery);
           }
-          if (hasMissed)
+          if (hasMissed) {
             output.log(
               "Some deliveries were missed, because more arrived than one poll reads. Use a shorter --interval.",
             );
+          }
           for (const { message } of await opened.problems()) {
             if (!warned.has(message))
               output.log(`warning: ${message} To follow another inbox, run this command again.`);
@@ -64,16 +61,6 @@ export function addTailDeliveries(deliveries: Command, { invocation, access }: D
         }
       });
     });
-}
-
-/** Waits until the next poll. Resolves with `true`, or with `false` if the command is stopped. */
-async function waitForPoll(milliseconds: number, signal: AbortSignal): Promise<boolean> {
-  try {
-    await wait(milliseconds, undefined, { signal });
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 /**
@@ -92,36 +79,22 @@ const widths: Readonly<Record<string, number>> = {
   attempts: 8,
 };
 
-/** Prints each delivery on one line: as a JSON object, an ID, or the columns of a list. */
-class DeliveryPrinter {
-  readonly #output: Output;
-  #hasHeading = false;
-
-  constructor(output: Output) {
-    this.#output = output;
-  }
-
-  print(delivery: ListedDelivery): void {
-    const { format } = this.#output;
-    if (format === "json") this.#output.print(plainJson(delivery));
-    else if (format === "quiet") this.#output.print(plainText(delivery.id));
-    else this.#printRow(deliveryColumns.map(({ cell }) => plainText(cell(delivery))));
-  }
-
-  #printRow(row: readonly string[]): void {
-    const isTable = this.#output.format === "table";
-    if (!this.#hasHeading) {
-      this.#hasHeading = true;
-      this.#printCells(deliveryColumns.map(({ key, title }) => (isTable ? title.toUpperCase() : key)));
-    }
-    this.#printCells(isTable ? row.map((value) => value || "-") : row);
-  }
-
-  #printCells(cells: readonly string[]): void {
-    const isTable = this.#output.format === "table";
-    const padded = cells.map((cell, index) => padColumn(cell, widths[deliveryColumns[index]?.key ?? ""] ?? 0));
-    this.#output.print(isTable ? padded.join("  ").trimEnd() : cells.join("\t"));
-  }
+/** Returns a function that prints a delivery on one line: as a JSON object, an ID, or the columns of a list. */
+function createPrinter(output: Output): (delivery: ListedDelivery) => void {
+  const isTable = output.format === "table";
+  const columns = Object.entries(deliveryColumns);
+  const printCells = (cells: readonly string[]) => {
+    const padded = columns.map(([key], index) => padColumn(cells[index] ?? "", widths[key] ?? 0));
+    output.print(isTable ? padded.join("  ").trimEnd() : cells.join("\t"));
+  };
+  let hasHeading = false;
+  return (delivery) => {
+    if (output.format === "json") return output.print(plainJson(delivery));
+    if (output.format === "quiet") return output.print(plainText(delivery.id));
+    if (!hasHeading) printCells(columns.map(([key, { title }]) => (isTable ? title.toUpperCase() : key)));
+    hasHeading = true;
+    printCells(columns.map(([, { cell }]) => plainText(cell(delivery)) || (isTable ? "-" : "")));
+  };
 }
 
 /**
@@ -133,14 +106,6 @@ const pageSize = 100;
 const maxNew = 1_000;
 /** The maximum number of deliveries to follow. The least recently changed deliveries are dropped first. */
 const maxFollowed = 2_000;
-
-/** The result of a poll. */
-export interface PollResult {
-  /** New or changed deliveries, oldest first. */
-  changed: readonly ListedDelivery[];
-  /** Whether some deliveries were missed because more arrived since the previous poll than one poll reads. */
-  hasMissed: boolean;
-}
 
 interface Followed extends DeliveryKey {
   /** The status and the number of attempts, to detect changes. */
@@ -164,10 +129,7 @@ export class DeliveryFollower {
     this.#filter = endpoint === undefined ? {} : { endpoint };
   }
 
-  /**
-   * Starts to follow deliveries. Returns the latest `last` existing deliveries, optionally with one status, oldest
-   * first.
-   */
+  /** Starts to follow deliveries. Returns the latest `last` existing deliveries, optionally with one status, oldest first. */
   async start({ last, status }: { last: number; status: DeliveryStatus | undefined }): Promise<ListedDelivery[]> {
     const { deliveries } = await listDeliveries(this.#inbox, { ...this.#filter, limit: pageSize });
     this.#record(deliveries.reverse());
@@ -179,16 +141,17 @@ export class DeliveryFollower {
     return shown.deliveries;
   }
 
-  async poll(): Promise<PollResult> {
+  /**
+   * Returns the new and changed deliveries, oldest first, and whether some were missed because more arrived since the previous poll
+   * than one poll reads.
+   */
+  async poll(): Promise<{ changed: readonly ListedDelivery[]; hasMissed: boolean }> {
     const { newest, hasMissed } = await this.#readNewest();
     const others = await this.#readUnfinished(new Set(newest.map(keyOf)));
     return { changed: this.#record([...others, ...newest.reverse()]), hasMissed };
   }
 
-  /**
-   * Reads the newest deliveries back to the oldest followed delivery. Older deliveries arrived before the follower
-   * started.
-   */
+  /** Reads the newest deliveries back to the oldest followed delivery. Older deliveries arrived before the follower started. */
   async #readNewest(): Promise<{ newest: ListedDelivery[]; hasMissed: boolean }> {
     const isFollowed = (delivery: ListedDelivery) => this.#followed.has(keyOf(delivery));
     const newest: ListedDelivery[] = [];

@@ -1,4 +1,5 @@
 import { styleText } from "node:util";
+import { readField } from "../../../core/describe.ts";
 import { formatDuration } from "../../../core/options.ts";
 import { plainText, userStackLines } from "../../../core/terminal.ts";
 import { deceptiveCharacters, toShellWord } from "../../../core/text.ts";
@@ -9,6 +10,11 @@ import { formatForTerminal } from "../../../receiver/node/node-logger.ts";
 import { extraStackLines } from "../../invocation.ts";
 
 type Color = Parameters<typeof styleText>[0];
+
+/** The signs at the start of a line, and their colors. */
+const signs = { "✓": "green", "✗": "red", "!": "yellow", "·": "gray" } as const;
+
+type Sign = keyof typeof signs;
 
 /** The maximum number of delivery IDs to keep in memory. A delivery with a known ID is a retry. */
 const maxKnown = 1_000;
@@ -37,44 +43,36 @@ export class DevLines {
       case "ready":
         return [];
       case "signedIn":
-        return [this.#line("gray", "·", "signed in to the console")];
+        return [this.#line("·", "signed in to the console")];
       case "delivery": {
         const { endpoint, status, reason } = event;
         // If the server answered, the server's log line describes the delivery in more detail.
-        return reason === undefined
-          ? []
-          : [
-              this.#line(
-                "red",
-                "✗",
-                `${status}  ${endpoint}  ${reason} The Hub retries the delivery while it has attempts left.`,
-              ),
-            ];
+        if (reason === undefined) return [];
+        const next = "The Hub retries the delivery while it has attempts left.";
+        return [this.#line("✗", `${status}  ${endpoint}  ${reason} ${next}`)];
       }
       case "output":
         return this.#outputLines(event.text);
       case "reloading":
-        return [this.#line("gray", "·", `${event.files.map(baseName).join(", ")} changed: reloading`)];
+        return [this.#line("·", `${event.files.map(baseName).join(", ")} changed: reloading`)];
       case "reloaded":
-        return [
-          this.#line("green", "✓", `reloaded: ${event.endpoints.map(({ name }) => name).join(", ") || "no endpoints"}`),
-        ];
+        return [this.#line("✓", `reloaded: ${event.endpoints.map(({ name }) => name).join(", ") || "no endpoints"}`)];
       case "broken": {
         const next = event.isRestarted
           ? "The server is restarting."
           : "Deliveries receive a 503 response until you fix the file.";
-        return [this.#line("red", "✗", `${sentence(event.reason)} ${next}`), ...extraStackLines(event)];
+        return [this.#line("✗", `${sentence(event.reason)} ${next}`), ...extraStackLines(event)];
       }
       case "down":
-        return [this.#line("red", "✗", `DOWN: the public URL is not reachable. ${event.reason} Reconnecting.`)];
+        return [this.#line("✗", `DOWN: the public URL is not reachable. ${event.reason} Reconnecting.`)];
       case "up":
-        return [this.#line("green", "✓", `UP: ${event.publicUrl} is reachable again`)];
+        return [this.#line("✓", `UP: ${event.publicUrl} is reachable again`)];
       case "urlChanged":
-        return [this.#line("yellow", "!", `NEW URL: ${event.publicUrl}; updating the webhooks of this session`)];
+        return [this.#line("!", `NEW URL: ${event.publicUrl}; updating the webhooks of this session`)];
       case "webhooks":
-        return event.steps.map((step) => this.#line("gray", "·", step));
+        return event.steps.map((step) => this.#line("·", step));
       case "problem":
-        return [this.#line("yellow", "!", event.message)];
+        return [this.#line("!", event.message)];
     }
   }
 
@@ -130,17 +128,11 @@ export class DevLines {
   #outputLines(text: string): readonly string[] {
     const logged = parseLogLine(text);
     const delivery = logged && formatDelivery(logged, { isRetry: this.#isKnown(logged) });
-    if (delivery) {
-      const { color, sign, text: summary, stack } = delivery;
-      return [this.#line(color, sign, summary), ...stack.map((line) => `    ${line}`)];
-    }
+    if (delivery) return [this.#line(delivery.sign, delivery.text), ...delivery.stack.map((line) => `    ${line}`)];
     return [logged ? formatForTerminal(text).trimEnd() : sanitizeLine(text)];
   }
 
-  /**
-   * Whether an earlier log line has this delivery ID, which means that the Hub sent the delivery again. Remembers the
-   * ID.
-   */
+  /** Whether an earlier log line has this delivery ID, which means that the Hub sent the delivery again. Remembers the ID. */
   #isKnown({ deliveryId, status }: LogRecord): boolean {
     if (typeof deliveryId !== "string" || status === undefined) return false;
     if (this.#known.has(deliveryId)) return true;
@@ -152,9 +144,9 @@ export class DevLines {
     return false;
   }
 
-  #line(color: Color, sign: string, text: string): string {
+  #line(sign: Sign, text: string): string {
     const clock = new Date(this.#options.now()).toTimeString().slice(0, 8);
-    return `${this.#colorize("gray", clock)} ${this.#colorize(color, sign)} ${plainText(text)}`;
+    return `${this.#colorize("gray", clock)} ${this.#colorize(signs[sign], sign)} ${plainText(text)}`;
   }
 
   #colorize(color: Color, text: string): string {
@@ -178,20 +170,11 @@ function baseName(path: string): string {
 /** A line whose fields are not checked yet. */
 type UncheckedDeliveryLine = Readonly<Partial<Record<keyof DeliveryLogFields | "msg", unknown>>>;
 
-/** A log line of a delivery, formatted for a terminal. */
-export interface FormattedDelivery {
-  sign: "✓" | "✗" | "·";
-  color: "green" | "red" | "gray";
-  text: string;
-  /** The stack of the error that the handler threw. */
-  stack: readonly string[];
-}
-
-/** Formats the log line of a delivery. Returns `undefined` for any other log line. */
+/** Formats the log line of a delivery, with the stack of the error that the handler threw. Returns `undefined` for any other log line. */
 export function formatDelivery(
   logged: UncheckedDeliveryLine,
   { isRetry }: { isRetry: boolean },
-): FormattedDelivery | undefined {
+): { sign: Sign; text: string; stack: readonly string[] } | undefined {
   const { endpoint, status, outcome, attempt, repo, scope, action, ms, err } = logged;
   if (typeof endpoint !== "string" || (typeof status !== "number" && typeof outcome !== "string")) return undefined;
   const isFailure = typeof status === "number" ? status > 299 : outcome !== "succeeded" && outcome !== "ignored";
@@ -206,13 +189,9 @@ export function formatDelivery(
     isRetry && "retried by the Hub",
     detailOf(logged, isFailure),
   ];
-  const thrown = typeof err === "object" && err !== null && "stack" in err ? err.stack : err;
+  const thrown = readField(err, "stack") ?? err;
   return {
-    ...(isFailure
-      ? { sign: "✗", color: "red" }
-      : outcome === "ignored"
-        ? { sign: "·", color: "gray" }
-        : { sign: "✓", color: "green" }),
+    sign: isFailure ? "✗" : outcome === "ignored" ? "·" : "✓",
     text: parts
       .filter(Boolean)
       .map((part) => plainText(String(part)))
@@ -234,14 +213,9 @@ function detailOf(
     // The stack lines contain the error.
     return err === undefined ? `${said}  ${next}` : next;
   }
-  if (outcome === "dead") return causeOf(err) ?? said;
+  if (outcome === "dead") return String(readField(err, "message") ?? said);
   if (isFailure) return said;
   return status === 202 && outcome === undefined ? "accepted" : undefined;
-}
-
-/** Returns the message of the error that the handler threw, if there is one. */
-function causeOf(err: unknown): string | undefined {
-  return typeof err === "object" && err !== null && "message" in err ? String(err.message) : undefined;
 }
 
 /** Matches deceptive characters and line breaks, but not the escape codes of colors. */

@@ -106,7 +106,7 @@ async function runSession(run: DevRun): Promise<void> {
   try {
     session = await startDev({
       ...options,
-      ...(file === undefined ? { forward } : { file }),
+      ...(file !== undefined && { file }),
       waitForFile: hasKeys,
       signal: stopping.signal,
       onEvent: (event) => show(event, { run, lines }),
@@ -138,9 +138,8 @@ async function runSession(run: DevRun): Promise<void> {
 }
 
 function sessionOptions({ options, invocation }: DevRun): StartDevOptions {
-  const { hub, port = environmentPort(invocation), hubPort, publicUrl, watch, state, inbox } = options;
-  const { poll } = options;
-  const { tunnel: provider, tunnelHost: host, subdomain } = options;
+  const { tunnel: provider, tunnelHost: host, subdomain, watch, create: _create, ...passed } = options;
+  const { hub, port = environmentPort(invocation), hubPort, publicUrl } = passed;
   if (hub === "local" && invocation.hubOptions.hubUrl !== undefined) {
     throw usageError(
       "--hub local starts its own Hub, so it cannot be combined with --hub-url. Add --hub real, or remove --hub-url.",
@@ -160,15 +159,10 @@ function sessionOptions({ options, invocation }: DevRun): StartDevOptions {
   }
   return {
     ...invocation.hubOptions,
-    hub,
+    ...passed,
     ...(port !== undefined && { port }),
-    ...(hubPort !== undefined && { hubPort }),
     ...(wantsTunnel && { tunnel }),
-    ...(poll !== undefined && { poll }),
-    ...(publicUrl !== undefined && { publicUrl }),
     ...(watch && { watch: watch.map(({ type, name }) => `${type}:${name}` as const) }),
-    ...(state !== undefined && { state }),
-    ...(inbox !== undefined && { inbox }),
   };
 }
 

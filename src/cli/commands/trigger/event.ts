@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import { isRecord } from "../../../core/describe.ts";
+import { isRecord, readOwnField } from "../../../core/describe.ts";
 import { suggest } from "../../../core/options.ts";
 import { shorten } from "../../../core/text.ts";
 import { createId, createSha } from "../../../local-hub/accounts.ts";
@@ -128,23 +128,24 @@ function destination(fields: Fields, edits: readonly PayloadEdit[]): unknown {
 }
 
 /** The fields that a change on the local Hub uses, with their types. Other edits change only the payload. */
-const hubFields: ReadonlyMap<string, string> = new Map([
-  ...(["comment.id", "comment.content", "discussion.title", "discussion.status"] as const).map(
-    (path) => [path, "string"] as const,
-  ),
-  ["discussion.num", "number"],
-  ["discussion.isPullRequest", "boolean"],
-  ["comment.hidden", "boolean"],
-  ["updatedConfig.private", "boolean"],
-]);
+const hubFields: Readonly<Record<string, string>> = {
+  "comment.id": "string",
+  "comment.content": "string",
+  "comment.hidden": "boolean",
+  "discussion.num": "number",
+  "discussion.title": "string",
+  "discussion.status": "string",
+  "discussion.isPullRequest": "boolean",
+  "updatedConfig.private": "boolean",
+};
 
 function changesHub({ path, value }: PayloadEdit): boolean {
-  return hubFields.get(path) === typeof value;
+  return hubFields[path] === typeof value;
 }
 
 function partOf(fields: Fields, key: string): Fields {
-  const part = Object.hasOwn(fields, key) ? fields[key] : undefined;
-  return typeof part === "object" && part !== null && !Array.isArray(part) ? { ...part } : {};
+  const part = readOwnField(fields, key);
+  return isRecord(part) ? part : {};
 }
 
 function findWarnings({ type, scope, action }: { type: string; scope: string; action: string }): readonly string[] {
@@ -167,15 +168,10 @@ function findWarnings({ type, scope, action }: { type: string; scope: string; ac
 /** A JSON object. */
 export type Fields = Readonly<Record<string, unknown>>;
 
-/**
- * The maximum size of the file, in MiB. Hub payloads are smaller: even a bucket payload with 10,000 files has less than
- * 2 MiB.
- */
+/** In MiB. Hub payloads are smaller: even a bucket payload with 10,000 files has less than 2 MiB. */
 const maxMebibytes = 4;
 
-/**
- * All fields of a payload except `event`, `repo`, and `webhook`. The Hub omits fields that do not apply to the event.
- */
+/** All fields of a payload except `event`, `repo`, and `webhook`. */
 const optionalFields = [
   "movedTo",
   "updatedRefs",
@@ -216,14 +212,11 @@ function isCompletePayload(fields: Fields): boolean {
 
 /** Returns the string in a nested field, if there is one. */
 function textAt(fields: Fields, outer: string, inner: string): string | undefined {
-  const within = Object.hasOwn(fields, outer) ? fields[outer] : undefined;
-  const value = isRecord(within) && Object.hasOwn(within, inner) ? within[inner] : undefined;
+  const value = readOwnField(readOwnField(fields, outer), inner);
   return typeof value === "string" ? value : undefined;
 }
 
-/**
- * Removes the fields that depend on the name of the recorded repository. The rest can be sent for another repository.
- */
+/** Removes the fields that depend on the name of the recorded repository. The rest can be sent for another repository. */
 function withoutIdentity(fields: Fields): Fields {
   return isRecord(fields.repo) ? { ...fields, repo: deepMerge(fields.repo, identity) } : fields;
 }

@@ -82,28 +82,28 @@ export class LocalHubSender implements EventSender {
     const { hubUrl } = options;
     if (!isLoopbackHost(new URL(hubUrl).hostname)) throw notLocal(hubUrl);
     const signal = AbortSignal.timeout(timeoutMs);
-    const onNoResponse = () => notALocalHub(hubUrl);
-    const webhooks = await request({ hubUrl, path: "/_local/webhooks", schema: webhookList, signal, onNoResponse });
+    const webhooks = await request({ hubUrl, path: "/_local/webhooks", schema: webhookList, signal });
     return new LocalHubSender(options, webhooks);
   }
 
   trigger(signal: AbortSignal): Promise<TriggerOutcome> {
-    return this.#post({ query: "wait=true", schema: outcome, signal });
+    return this.#post("wait=true", outcome, signal);
   }
 
   async preview(): Promise<TriggerPreview> {
     const signal = AbortSignal.timeout(timeoutMs);
-    const { payload, webhooks, notFired } = await this.#post({ query: "dryRun=true", schema: preview, signal });
+    const { payload, webhooks, notFired } = await this.#post("dryRun=true", preview, signal);
     return { payload, receivers: webhooks, notFired };
   }
 
   explainNothingSent(notFired: readonly UnfiredWebhook[]): readonly string[] {
     const { hubUrl, event } = this.#options;
-    const what = `${event.repo.type}:${event.repo.name}, scope ${event.event.scope}`;
+    const repo = `${event.repo.type}:${event.repo.name}`;
+    const what = `${repo}, scope ${event.event.scope}`;
     if (this.#webhooks.length === 0) {
       return [
         `The local Hub at ${hubUrl} has no webhooks yet. To create one, run:`,
-        `  ${this.#command("create", ["--url", `http://127.0.0.1:${defaultPort}/webhooks/NAME`, "--watch", this.#repo])}`,
+        `  ${this.#command("create", ["--url", `http://127.0.0.1:${defaultPort}/webhooks/NAME`, "--watch", repo])}`,
         directHint,
       ];
     }
@@ -116,45 +116,19 @@ export class LocalHubSender implements EventSender {
     // If the domain does not match or the user has no access to a private repository, not firing is the configured
     // behavior.
     const stopped = notFired.filter(({ reason }) => reason !== "domain" && reason !== "private");
-    const rejected = deliveries.find(isSecretRejected)?.webhookId;
-    return [
-      ...stopped.map((webhook) => this.#explain(webhook)),
-      ...(rejected === undefined
-        ? []
-        : [
-            `A ${deliveries.find(isSecretRejected)?.status} usually means that the secrets of the webhook and the server differ. To set the secret of the webhook, run: ${this.#command("update", [rejected, "--secret-stdin"])}`,
-          ]),
-    ];
+    const advice = stopped.map((webhook) => this.#explain(webhook));
+    const { webhookId, status } = deliveries.find(isSecretRejected) ?? {};
+    if (webhookId !== undefined) {
+      advice.push(
+        `A ${status} usually means that the secrets of the webhook and the server differ. To set the secret of the webhook, run: ${this.#command("update", [webhookId, "--secret-stdin"])}`,
+      );
+    }
+    return advice;
   }
 
-  close(): void {
-    // Unused, because `fetch` closes its connections.
-  }
-
-  get #repo(): string {
-    const { repo } = this.#options.event;
-    return `${repo.type}:${repo.name}`;
-  }
-
-  #post<Schema extends z.ZodType>({
-    query,
-    schema,
-    signal,
-  }: {
-    query: string;
-    schema: Schema;
-    signal: AbortSignal;
-  }): Promise<z.output<Schema>> {
+  #post<Schema extends z.ZodType>(query: string, schema: Schema, signal: AbortSignal): Promise<z.output<Schema>> {
     const { hubUrl, event } = this.#options;
-    const onNoResponse = () => hubStopped(hubUrl);
-    return request({
-      hubUrl,
-      path: `/_local/events?${query}`,
-      schema,
-      signal,
-      onNoResponse,
-      body: JSON.stringify(event),
-    });
+    return request({ hubUrl, path: `/_local/events?${query}`, schema, signal, body: JSON.stringify(event) });
   }
 
   #explain({ webhookId, url, reason }: UnfiredWebhook): string {
@@ -213,9 +187,7 @@ interface RequestOptions<Schema> {
   path: string;
   schema: Schema;
   signal: AbortSignal;
-  /** Creates the error for a server that does not answer or does not use HTTP. */
-  onNoResponse: () => HubError;
-  /** A JSON body. If set, the method is POST. */
+  /** A JSON body. If set, the method is POST, and a local Hub has answered an earlier request. */
   body?: string;
 }
 
@@ -228,7 +200,7 @@ const rejection = z.object({ error: z.string() });
  * `ARGUMENT_INVALID` if the local Hub rejects the request.
  */
 async function request<Schema extends z.ZodType>(options: RequestOptions<Schema>): Promise<z.output<Schema>> {
-  const { hubUrl, path, schema, signal, onNoResponse, body } = options;
+  const { hubUrl, path, schema, signal, body } = options;
   const post = body !== undefined && { method: "POST", headers: { "content-type": "application/json" }, body };
   let response: Response;
   let text: string;
@@ -237,13 +209,13 @@ async function request<Schema extends z.ZodType>(options: RequestOptions<Schema>
     text = await response.text();
   } catch (error) {
     if (error instanceof DOMException && error.name === "TimeoutError") throw tooSlow(hubUrl);
-    throw isConnectionRefused(error) ? nothingListens(hubUrl) : onNoResponse();
+    if (isConnectionRefused(error)) throw nothingListens(hubUrl);
+    throw body === undefined ? notALocalHub(hubUrl) : hubStopped(hubUrl);
   }
   const answer = readJson(text);
   const read = schema.safeParse(answer);
   if (response.ok && read.success) return read.data;
   const rejected = rejection.safeParse(answer);
-  // Only a request with a body follows a request that a local Hub has answered.
   if (body !== undefined && rejected.success) {
     const code = response.status < 500 ? "ARGUMENT_INVALID" : "HUB_FAILED";
     throw new HubError(`The local Hub rejected the request: ${rejected.data.error}`, { code });
@@ -277,9 +249,7 @@ function tooSlow(hubUrl: string): HubError {
 function hubStopped(hubUrl: string): HubError {
   return new HubError(
     `The local Hub at ${hubUrl} stopped before it answered. Check the output of the local Hub, then restart it.`,
-    {
-      code: "HUB_UNREACHABLE",
-    },
+    { code: "HUB_UNREACHABLE" },
   );
 }
 

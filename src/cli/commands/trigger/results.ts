@@ -43,7 +43,7 @@ export interface EventSender {
   explainNothingSent(notFired: readonly UnfiredWebhook[]): readonly string[];
   /** Returns one-line remedies for failed deliveries and for webhooks that did not fire. */
   advise(outcome: TriggerOutcome): readonly string[];
-  close(): void;
+  close?(): void;
 }
 
 /** The results of many deliveries. */
@@ -67,65 +67,40 @@ export function isSuccess(status: number | null): boolean {
   return status !== null && status >= 200 && status <= 299;
 }
 
+/** Whether a delivery failed. */
+export function isFailed({ status }: Pick<TriggeredDelivery, "status">): boolean {
+  return !isSuccess(status);
+}
+
 /** Whether the response status means that the server rejected the secret. */
 export function isSecretRejected({ status }: Pick<TriggeredDelivery, "status">): boolean {
   return status === 401 || status === 403;
 }
 
-/** Counts deliveries, and keeps the deliveries to list. */
-export class Tally {
-  readonly #keepAll: boolean;
-  readonly #kept: TriggeredDelivery[] = [];
-  readonly #failed: TriggeredDelivery[] = [];
-  readonly #durations: number[] = [];
-  readonly #byStatus = new Map<string, number>();
-  #count = 0;
-  #failures = 0;
+/** Returns all deliveries, or the first failed deliveries if there are too many to list. */
+export function toListed(
+  deliveries: readonly TriggeredDelivery[],
+  { all }: { all: boolean },
+): readonly TriggeredDelivery[] {
+  if (all || deliveries.length <= maxListed) return deliveries;
+  return deliveries.filter(isFailed).slice(0, maxListed);
+}
 
-  /**
-   * @param options.keepAll Keeps all deliveries. Otherwise, only the first deliveries and the first failed deliveries
-   * are kept.
-   */
-  constructor({ keepAll }: { keepAll: boolean }) {
-    this.#keepAll = keepAll;
-  }
-
-  add(delivery: TriggeredDelivery): void {
-    const status = String(delivery.status ?? "none");
-    this.#count += 1;
-    this.#byStatus.set(status, (this.#byStatus.get(status) ?? 0) + 1);
-    if (delivery.durationMs !== null) this.#durations.push(delivery.durationMs);
-    if (this.#keepAll || this.#kept.length < maxListed) this.#kept.push(delivery);
-    if (isSuccess(delivery.status)) return;
-    this.#failures += 1;
-    if (this.#failed.length < maxListed) this.#failed.push(delivery);
-  }
-
-  get count(): number {
-    return this.#count;
-  }
-
-  get failures(): number {
-    return this.#failures;
-  }
-
-  /** Returns all deliveries if they were kept or there are few, otherwise the first failed deliveries. */
-  get listed(): readonly TriggeredDelivery[] {
-    return this.#keepAll || this.#count <= maxListed ? this.#kept : this.#failed;
-  }
-
-  /** @param options.elapsedMs The time since the first event was sent. */
-  summary({ elapsedMs }: { elapsedMs: number }): TriggerSummary {
-    const sorted = this.#durations.toSorted((left, right) => left - right);
-    return {
-      deliveries: this.#count,
-      succeeded: this.#count - this.#failures,
-      failed: this.#failures,
-      byStatus: Object.fromEntries([...this.#byStatus].sort(([left], [right]) => left.localeCompare(right))),
-      durationMs: { p50: percentile(sorted, 50), p95: percentile(sorted, 95), max: sorted.at(-1) ?? null },
-      perSecond: elapsedMs > 0 ? Math.round((this.#count / elapsedMs) * 10_000) / 10 : 0,
-    };
-  }
+/** Summarizes deliveries. `elapsedMs` is the time since the first event was sent. */
+export function summarize(
+  deliveries: readonly TriggeredDelivery[],
+  { elapsedMs }: { elapsedMs: number },
+): TriggerSummary {
+  const count = deliveries.length;
+  const failed = deliveries.filter(isFailed).length;
+  const groups = Object.groupBy(deliveries, ({ status }) => String(status ?? "none"));
+  const sorted = deliveries.flatMap(({ durationMs }) => durationMs ?? []).sort((left, right) => left - right);
+  return {
+    ...{ deliveries: count, succeeded: count - failed, failed },
+    byStatus: Object.fromEntries(Object.entries(groups).map(([status, group = []]) => [status, group.length])),
+    durationMs: { p50: percentile(sorted, 50), p95: percentile(sorted, 95), max: sorted.at(-1) ?? null },
+    perSecond: elapsedMs > 0 ? Math.round((count / elapsedMs) * 10_000) / 10 : 0,
+  };
 }
 
 /** Returns a percentile by the nearest-rank method. */
@@ -136,18 +111,20 @@ function percentile(sorted: readonly number[], percent: number): number | null {
 /** The maximum number of characters of a response in a table. */
 const maxAnswerLength = 200;
 
-const deliveryColumns: readonly ItemColumn<TriggeredDelivery>[] = [
-  { key: "url", title: "URL", cell: ({ url }) => url },
-  {
-    ...{ key: "status", title: "Status", empty: "none", cell: ({ status }) => String(status ?? "") },
-    // The placeholder is not a number.
+const deliveryColumns: Readonly<Record<string, ItemColumn<TriggeredDelivery>>> = {
+  url: { title: "URL", cell: ({ url }) => url },
+  status: {
+    title: "Status",
+    // It is not a number.
+    empty: "none",
     color: (status) => (isSuccess(Number(status)) ? "green" : "red"),
+    cell: ({ status }) => String(status ?? ""),
   },
-  { key: "durationMs", title: "Duration (ms)", cell: ({ durationMs }) => String(durationMs ?? "") },
-  { key: "attempts", title: "Attempts", cell: ({ attempts }) => String(attempts) },
-  { key: "deliveryId", title: "Delivery", cell: ({ deliveryId }) => deliveryId },
-  { key: "answer", title: "Response", cell: describeAnswer },
-];
+  durationMs: { title: "Duration (ms)", cell: ({ durationMs }) => String(durationMs ?? "") },
+  attempts: { title: "Attempts", cell: ({ attempts }) => String(attempts) },
+  deliveryId: { title: "Delivery", cell: ({ deliveryId }) => deliveryId },
+  answer: { title: "Response", cell: describeAnswer },
+};
 
 /** Creates the result for deliveries. `json` is the complete output for programs. */
 export function deliveriesResult(deliveries: readonly TriggeredDelivery[], { json }: { json: unknown }): Result {
@@ -175,41 +152,33 @@ function describeAnswer({ status, answer, error }: TriggeredDelivery): string {
   return shorten(isSuccess(status) ? text : text || (error ?? ""), maxAnswerLength);
 }
 
-interface ProgressOptions {
-  /** The stream for the progress bar, which is only drawn on a terminal. */
-  stream: OutputStream;
-  total: number;
-  /** Returns the time in milliseconds. Default: a monotonic clock. */
-  now?: () => number;
-}
-
 /** The width of the bar in characters. */
 const barWidth = 30;
 const redrawIntervalMs = 100;
 
-/** A progress bar on a terminal. */
-export class Progress {
-  readonly #options: Required<ProgressOptions>;
-  #drawnAt = Number.NEGATIVE_INFINITY;
-  #isDrawn = false;
-
-  constructor(options: ProgressOptions) {
-    this.#options = { now: () => performance.now(), ...options };
-  }
-
-  show({ done, failed }: { done: number; failed: number }): void {
-    const { stream, total, now } = this.#options;
-    if (!stream.isTTY || (now() - this.#drawnAt < redrawIntervalMs && done < total)) return;
-    this.#drawnAt = now();
-    this.#isDrawn = true;
-    const filled = Math.round((done / total) * barWidth);
-    const bar = `${"=".repeat(filled)}${" ".repeat(barWidth - filled)}`;
-    stream.write(`\r[${bar}] ${done} of ${total}${failed > 0 ? `, ${failed} failed` : ""}\u001b[K`);
-  }
-
-  /** Removes the progress bar. */
-  clear(): void {
-    if (this.#isDrawn) this.#options.stream.write("\r\u001b[K");
-    this.#isDrawn = false;
-  }
+/** Creates a progress bar, which is only drawn on a terminal. */
+export function createProgress({
+  stream,
+  total,
+  now = () => performance.now(),
+}: {
+  stream: OutputStream;
+  total: number;
+  now?: () => number;
+}) {
+  let drawnAt = Number.NEGATIVE_INFINITY;
+  return {
+    show({ done, failed }: { done: number; failed: number }): void {
+      if (!stream.isTTY || (now() - drawnAt < redrawIntervalMs && done < total)) return;
+      drawnAt = now();
+      const filled = Math.round((done / total) * barWidth);
+      const bar = `${"=".repeat(filled)}${" ".repeat(barWidth - filled)}`;
+      stream.write(`\r[${bar}] ${done} of ${total}${failed > 0 ? `, ${failed} failed` : ""}\u001b[K`);
+    },
+    /** Removes the progress bar. */
+    clear(): void {
+      if (Number.isFinite(drawnAt)) stream.write("\r\u001b[K");
+      drawnAt = Number.NEGATIVE_INFINITY;
+    },
+  };
 }

@@ -2,21 +2,23 @@ import { HubError } from "../../../core/errors.ts";
 import { plainJson } from "../../../core/terminal.ts";
 import { defaultLocalHubUrl } from "../../../core/urls.ts";
 import { createId, createSha } from "../../../local-hub/accounts.ts";
-import type { ParsedEvent } from "../../../local-hub/events/event-request.ts";
-import { serializeEvent } from "../../../local-hub/events/event-request.ts";
+import { type ParsedEvent, serializeEvent } from "../../../local-hub/events/event-request.ts";
 import type { PayloadEdit } from "../../../payload/samples.ts";
 import { readSecretOption } from "../../input.ts";
-import type { Invocation, Output, Shell } from "../../invocation.ts";
+import { type Invocation, type Output, type Shell, stopSignal } from "../../invocation.ts";
 import { describeEvent, hubUrl as eventHubUrl, readPayloadFile, readPush } from "./event.ts";
 import {
+  createProgress,
   deliveriesResult,
   describeSummary,
   type EventSender,
+  isFailed,
   isWithoutEffect,
-  Progress,
-  Tally,
+  summarize,
+  type TriggeredDelivery,
   type TriggerOutcome,
   type TriggerPreview,
+  toListed,
 } from "./results.ts";
 
 /** The options of `trigger`, as commander parses them. */
@@ -57,7 +59,7 @@ export async function runTrigger(run: TriggerRun): Promise<void> {
     if (run.options.dryRun) await preview(sender, run.invocation);
     else await send(sender, run);
   } finally {
-    sender.close();
+    sender.close?.();
   }
 }
 
@@ -105,10 +107,7 @@ export async function findLocalHub({ hubOptions, shell, output }: Invocation): P
   return findHubUrl(hubOptions.hubUrl || shell.env.HF_ENDPOINT || (await findDefaultHub(output)));
 }
 
-/**
- * Returns the URL of the local Hub that `dev` or `hub` runs in this folder, or the default URL of a local Hub if none is
- * running.
- */
+/** Returns the URL of the local Hub that `dev` or `hub` runs in this folder, or the default URL of a local Hub if none is running. */
 async function findDefaultHub(output: Output): Promise<string> {
   const { findSessionHub } = await import("../../../dev/session-file.ts");
   const sessionHub = findSessionHub(process.cwd());
@@ -145,10 +144,10 @@ async function preview(sender: EventSender, invocation: Invocation): Promise<voi
 
 async function send(sender: EventSender, { options: { repeat, concurrency }, invocation }: TriggerRun) {
   const { output, shell } = invocation;
-  const stop = new AbortController();
-  shell.untilStopped().then(() => stop.abort());
-  const tally = new Tally({ keepAll: !output.isText });
-  const progress = repeat > 1 ? new Progress({ stream: shell.stderr, total: repeat }) : undefined;
+  const signal = stopSignal(shell);
+  const deliveries: TriggeredDelivery[] = [];
+  let failures = 0;
+  const progress = repeat > 1 ? createProgress({ stream: shell.stderr, total: repeat }) : undefined;
   const advice = new Set<string>();
   const notified = new Set<string>();
   let explanation: readonly string[] = [];
@@ -158,27 +157,27 @@ async function send(sender: EventSender, { options: { repeat, concurrency }, inv
     sender,
     times: repeat,
     concurrency,
-    signal: stop.signal,
+    signal,
     onOutcome: (outcome) => {
       if (isWithoutEffect(outcome)) explanation = sender.explainNothingSent(outcome.notFired);
       else fired += 1;
-      for (const delivery of outcome.deliveries) tally.add(delivery);
+      deliveries.push(...outcome.deliveries);
+      failures += outcome.deliveries.filter(isFailed).length;
       for (const line of sender.advise(outcome)) advice.add(line);
       for (const user of outcome.notified) notified.add(user);
-      progress?.show({ done: fired, failed: tally.failures });
+      progress?.show({ done: fired, failed: failures });
     },
   });
   progress?.clear();
-  const summary = tally.summary({ elapsedMs: performance.now() - startedAt });
-  output.printResult(
-    deliveriesResult(tally.listed, { json: { deliveries: tally.listed, notified: [...notified], summary } }),
-  );
+  const summary = summarize(deliveries, { elapsedMs: performance.now() - startedAt });
+  const listed = toListed(deliveries, { all: !output.isText });
+  output.printResult(deliveriesResult(listed, { json: { deliveries: listed, notified: [...notified], summary } }));
   if (output.isText && repeat > 1) output.log(describeSummary(summary));
-  if (fired < repeat && (repeat > 1 || stop.signal.aborted)) output.log(`Stopped after ${fired} of ${repeat} events.`);
+  if (fired < repeat && (repeat > 1 || signal.aborted)) output.log(`Stopped after ${fired} of ${repeat} events.`);
   if (notified.size > 0) output.log(`Users notified on the local Hub: ${[...notified].join(", ")}.`);
   if (explanation.length > 0) logAsError(output, explanation);
   else for (const line of advice) output.log(line);
-  if (tally.failures > 0 || fired < repeat) invocation.exitCode = 1;
+  if (failures > 0 || fired < repeat) invocation.exitCode = 1;
   if (error !== undefined) throw error;
 }
 

@@ -24,10 +24,7 @@ interface UrlSenderOptions {
 /** The Hub's timeout for a complete response. */
 const timeoutMs = 30_000;
 
-/**
- * Posts deliveries to a URL with the same headers as the Hub. Each delivery has a new ID, and failed deliveries are not
- * retried.
- */
+/** Posts deliveries to a URL with the same headers as the Hub. Each delivery has a new ID, and failed deliveries are not retried. */
 export class UrlSender implements EventSender {
   readonly #options: UrlSenderOptions;
   readonly #webhookId = createId();

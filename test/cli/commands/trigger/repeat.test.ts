@@ -1,6 +1,11 @@
 import { PassThrough } from "node:stream";
 import { describe, expect, test } from "vitest";
-import { Progress, Tally } from "../../../../src/cli/commands/trigger/results.ts";
+import {
+  createProgress,
+  summarize,
+  type TriggeredDelivery,
+  toListed,
+} from "../../../../src/cli/commands/trigger/results.ts";
 import { openLocalHub } from "../../../local-hub/support/hub.ts";
 import { neverRespond, openTarget, type TargetAnswer } from "../../../local-hub/support/target.ts";
 import { startCommand } from "../../command-process.ts";
@@ -145,7 +150,7 @@ describe("The progress bar", () => {
   function bar({ isTTY = true } = {}) {
     const stream = Object.assign(new PassThrough({ encoding: "utf8" }), { isTTY });
     const clock = { now: 0 };
-    const progress = new Progress({ stream, total: 4, now: () => clock.now });
+    const progress = createProgress({ stream, total: 4, now: () => clock.now });
     return { progress, clock, read: () => stream.read() };
   }
 
@@ -174,17 +179,16 @@ describe("The progress bar", () => {
 
 describe("The summary", () => {
   test("counts by status, and computes the median and the 95th percentile", () => {
-    const tally = new Tally({ keepAll: false });
-    for (let number = 1; number <= 100; number += 1) {
-      const status = number <= 90 ? 200 : number <= 95 ? 500 : null;
-      const result = { status, attempts: 1, durationMs: number, answer: "", error: null };
-      tally.add({ url: "", deliveryId: String(number), ...result });
-    }
-    expect(tally.summary({ elapsedMs: 4_000 })).toEqual({
+    const deliveries = Array.from({ length: 100 }, (_, index): TriggeredDelivery => {
+      const status = index < 90 ? 200 : index < 95 ? 500 : null;
+      const result = { status, attempts: 1, durationMs: index + 1, answer: "", error: null };
+      return { url: "", deliveryId: String(index + 1), ...result };
+    });
+    expect(summarize(deliveries, { elapsedMs: 4_000 })).toEqual({
       ...{ deliveries: 100, succeeded: 90, failed: 10, byStatus: { "200": 90, "500": 5, none: 5 } },
       ...{ durationMs: { p50: 50, p95: 95, max: 100 }, perSecond: 25 },
     });
-    expect(tally.listed.map(({ deliveryId }) => deliveryId)).toEqual(
+    expect(toListed(deliveries, { all: false }).map(({ deliveryId }) => deliveryId)).toEqual(
       Array.from({ length: 10 }, (_, index) => String(91 + index)),
     );
   });
