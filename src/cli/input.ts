@@ -46,7 +46,7 @@ async function readSecret(shell: Shell): Promise<string> {
  * because a job can contain secrets.
  */
 export async function readJob({ file, shell }: { file: string; shell: Shell }): Promise<WebhookJobRequest> {
-  const job = await readJson({ option: "--job", file, shell });
+  const job = await readJsonFile({ option: "--job", file, shell });
   const [{ webhookJobRequest }, { describeIssue }, { fieldProblems }, { acceptUnknown }] = await Promise.all([
     import("../hub/jobs/definition.ts"),
     import("../core/describe.ts"),
@@ -78,7 +78,7 @@ export interface JsonSource {
  * @throws `ARGUMENT_INVALID` if the text is unreadable, too large, or not JSON. The error never quotes the text,
  * because it can contain secrets.
  */
-export async function readJson({ option, file, shell, maxMebibytes }: JsonSource): Promise<unknown> {
+export async function readJsonFile({ option, file, shell, maxMebibytes }: JsonSource): Promise<unknown> {
   const text =
     file === "-" ? await readText(shell.stdin, { maxMebibytes }) : await readTextFile({ option, file, maxMebibytes });
   try {
@@ -157,15 +157,16 @@ export function canPrompt({ stdin, stderr }: Shell): boolean {
   return stdin.isTTY === true && stderr.isTTY === true;
 }
 
+/** The streams of a prompt. */
+export function promptStreams({ stdin, stderr }: Shell) {
+  return { input: stdin, output: stderr };
+}
+
 /** Prompts for yes or no on standard error. The default is no, and Ctrl+C counts as no. */
 export async function confirm(shell: Shell, question: string): Promise<boolean> {
   const prompts = await import("@clack/prompts");
-  const answer = await prompts.confirm({
-    message: plainText(question),
-    initialValue: false,
-    input: shell.stdin,
-    output: shell.stderr,
-  });
+  const message = plainText(question);
+  const answer = await prompts.confirm({ message, initialValue: false, ...promptStreams(shell) });
   return answer === true;
 }
 
@@ -187,14 +188,10 @@ export async function requestConfirmation(invocation: Invocation, question: stri
   return false;
 }
 
-/**
- * Prompts for a secret on standard error, without echoing it.
- *
- * @throws `ARGUMENT_INVALID` if the prompt is canceled.
- */
+/** Prompts for a secret on standard error, without echoing it. @throws `ARGUMENT_INVALID` if the prompt is canceled. */
 export async function promptSecret(shell: Shell, message = "Secret"): Promise<string> {
   const prompts = await import("@clack/prompts");
-  const answer = await prompts.password({ message, input: shell.stdin, output: shell.stderr });
+  const answer = await prompts.password({ message, ...promptStreams(shell) });
   if (prompts.isCancel(answer)) throw usageError("Canceled. Nothing was changed.");
   return answer ?? "";
 }

@@ -35,11 +35,6 @@ export type ExitCode = 0 | 1 | 2;
 /**
  * Runs the command line and returns its exit code. Never exits the process and never rejects. Errors are printed to
  * standard error with a remedy.
- *
- * @example
- * ```ts
- * process.exitCode = await run(["list", "--format", "quiet"]);
- * ```
  */
 export async function run(argv: readonly string[], shell: Shell = processShell()): Promise<ExitCode> {
   const program = createProgram(shell);

@@ -91,10 +91,6 @@ function checkWebhookOptions(options: WebhookOptions): void {
  * Parses a value of `--watch` and appends it to the previous values, unless it is one of them.
  *
  * @throws `InvalidArgumentError` if the value is not `type:name` or the type is unknown.
- * @example
- * ```ts
- * collectWatched("dataset:me/data", undefined); // [{ type: "dataset", name: "me/data" }]
- * ```
  */
 function collectWatched(text: string, previous: readonly WatchedItem[] | undefined): readonly WatchedItem[] {
   const watched = parseWatch(text);

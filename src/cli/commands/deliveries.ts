@@ -32,7 +32,6 @@ const subcommands = [
   addRepair,
 ];
 
-/** Adds `hub-webhooks deliveries` and its subcommands. */
 export function addDeliveries(program: CliCommand, invocation: Invocation): void {
   const deliveries = program
     .command("deliveries")
@@ -133,17 +132,16 @@ function addListDeliveries(deliveries: CliCommand, { invocation, access }: Deliv
       "deliveries list --endpoint retrain --status dead",
       "deliveries list --all --format json    # for programs; use show for the body",
     )
-    .action(({ endpoint, status, limit, cursor, all }: ListOptions) =>
+    .action(({ limit, cursor, all, ...filter }: ListOptions) =>
       access.use(async (inbox) => {
         const { output } = invocation;
-        const filter = { ...(endpoint !== undefined && { endpoint }), ...(status !== undefined && { status }) };
         const found = await listDeliveries(inbox, {
           ...filter,
           ...(cursor !== undefined && { cursor }),
           limit: all ? Number.POSITIVE_INFINITY : limit,
         });
         output.printResult(deliveriesResult(found.deliveries));
-        if (found.deliveries.length === 0) output.log(await describeEmptyList(inbox, { endpoint }));
+        if (found.deliveries.length === 0) output.log(await describeEmptyList(inbox, filter));
         if (found.next === undefined) return;
         // `next` is also set after the last page if that page is full.
         const { deliveries: more } = await inbox.list({ ...filter, cursor: found.next, limit: 1 });
@@ -235,14 +233,7 @@ function time(date: Date | undefined): string {
   return date?.toISOString() ?? "";
 }
 
-/**
- * Formats JSON with one line per value and without control characters. Returns `undefined` if the text is not JSON.
- *
- * @example
- * ```ts
- * prettyJson('{"a":[1,2.0]}'); // '{\n  "a": [\n    1,\n    2.0\n  ]\n}'
- * ```
- */
+/** Formats JSON with one line per value and without control characters. Returns `undefined` if the text is not JSON. */
 export function prettyJson(text: string): string | undefined {
   if (readJson(text) === undefined) return undefined;
   return [...indentJson(text)].map((part) => (part.startsWith('"') ? plainJson(JSON.parse(part)) : part)).join("");

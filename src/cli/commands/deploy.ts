@@ -18,7 +18,6 @@ interface DeployCommandOptions {
 
 type LogOptions = { folder: string; build?: boolean; follow?: boolean };
 
-/** Adds `hub-webhooks deploy`, with `deploy status`, `deploy logs`, and `deploy rotate-secret`. */
 export function addDeploy(program: CliCommand, invocation: Invocation): void {
   const deploy = program
     .command("deploy")

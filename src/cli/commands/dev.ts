@@ -6,7 +6,6 @@ import { type CliCommand, parseDuration, parsePort } from "../usage.ts";
 import { watchOption } from "../webhook-options.ts";
 import type { DevCommandOptions } from "./dev/run-dev.ts";
 
-/** Adds `hub-webhooks dev`. */
 export function addDev(program: CliCommand, invocation: Invocation): void {
   program
     .command("dev")

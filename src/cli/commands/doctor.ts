@@ -10,7 +10,6 @@ import { type CliCommand, usageError } from "../usage.ts";
 
 type DoctorCommandOptions = { url?: string; space?: string; fix?: boolean; state?: string; folder: string };
 
-/** Adds `hub-webhooks doctor`. */
 export function addDoctor(program: CliCommand, invocation: Invocation): void {
   program
     .command("doctor")

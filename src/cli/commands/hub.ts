@@ -23,7 +23,6 @@ interface HubOptions {
   reorder?: boolean;
 }
 
-/** Adds `hub-webhooks hub`. */
 export function addHub(program: CliCommand, invocation: Invocation): void {
   program
     .command("hub")

@@ -3,7 +3,6 @@ import { type Column, type Invocation, type Output, stopSignal } from "../invoca
 import { type CliCommand, helpHint, usageError } from "../usage.ts";
 import { InboxAccess } from "./deliveries/inbox-access.ts";
 
-/** Adds `hub-webhooks inbox` and its subcommand. */
 export function addInbox(program: CliCommand, invocation: Invocation): void {
   const inbox = program.command("inbox").withoutHubOptions().description("check the storage of background deliveries");
   inbox

@@ -10,11 +10,7 @@ import { usageError } from "../usage.ts";
 /** A folder that contains only `.git` counts as empty, because users run `git init` first. */
 const gitFolder = ".git";
 
-/**
- * Checks that a folder does not exist, or contains nothing but `.git`.
- *
- * @throws `FOLDER_UNUSABLE`.
- */
+/** Checks that a folder does not exist, or contains nothing but `.git`. @throws `FOLDER_UNUSABLE`. */
 export async function requireEmptyFolder(folder: string): Promise<void> {
   const entries = await readdir(folder).catch((cause: unknown) => {
     if (codeOf(cause) === "ENOENT") return [];
@@ -113,14 +109,7 @@ const maxNameLength = 214;
  */
 const reservedNames: ReadonlySet<string> = new Set(["node_modules", "favicon.ico", "hub-webhooks"]);
 
-/**
- * Derives a package name from a folder name: characters that npm does not allow are removed or replaced by a hyphen.
- *
- * @example
- * ```ts
- * nameFromFolder("Été 2026"); // "ete-2026"
- * ```
- */
+/** Derives a package name from a folder name: characters that npm does not allow are removed or replaced by a hyphen. */
 export function nameFromFolder(folder: string): string {
   const name = folder
     .normalize("NFD")

@@ -3,7 +3,7 @@ import { Option } from "commander";
 import { packageVersion } from "../../core/files.ts";
 import { plainJson, plainText } from "../../core/terminal.ts";
 import { toShellWord } from "../../core/text.ts";
-import { canPrompt } from "../input.ts";
+import { canPrompt, promptStreams } from "../input.ts";
 import type { Invocation, Shell } from "../invocation.ts";
 import { type CliCommand, usageError } from "../usage.ts";
 import {
@@ -22,7 +22,6 @@ import {
   writeFiles,
 } from "./init-project.ts";
 
-/** Adds `hub-webhooks init`. */
 export function addInit(program: CliCommand, invocation: Invocation): void {
   program
     .command("init")
@@ -118,8 +117,7 @@ async function askDirectory(shell: Shell): Promise<string> {
     message: "Folder of the project (new or empty)",
     placeholder: "my-bot",
     defaultValue: "my-bot",
-    input: shell.stdin,
-    output: shell.stderr,
+    ...promptStreams(shell),
   });
   return prompts.isCancel(answer) ? throwCanceled() : answer;
 }
@@ -133,8 +131,7 @@ async function askTemplate(shell: Shell): Promise<TemplateName> {
   const answer = await prompts.select({
     message: "Where will the server run?",
     options: templateNames.map((name) => ({ value: name, label: name, hint: templatePurposes[name] })),
-    input: shell.stdin,
-    output: shell.stderr,
+    ...promptStreams(shell),
   });
   return prompts.isCancel(answer) ? throwCanceled() : answer;
 }
@@ -150,8 +147,7 @@ async function askExample(shell: Shell): Promise<ExampleName | undefined> {
       { value: none, label: none, hint: "a small handler to start with" },
       ...exampleNames.map((name) => ({ value: name, label: name, hint: projectExamples[name].purpose })),
     ],
-    input: shell.stdin,
-    output: shell.stderr,
+    ...promptStreams(shell),
   });
   if (prompts.isCancel(answer)) return throwCanceled();
   return answer === none ? undefined : answer;

@@ -7,7 +7,6 @@ import { type Invocation, stopSignal } from "../invocation.ts";
 import { type CliCommand, usageError } from "../usage.ts";
 import { createProgress } from "./trigger/results.ts";
 
-/** Adds `hub-webhooks job`. */
 export function addJob(program: CliCommand, invocation: Invocation): void {
   program
     .command("job")
@@ -41,7 +40,6 @@ function asUsageError(error: unknown): never {
   throw error.code === "ENDPOINT_REQUIRED" || error.code === "ENDPOINT_UNKNOWN" ? usageError(error.message) : error;
 }
 
-/** Adds `hub-webhooks catch-up`. */
 export function addCatchUp(program: CliCommand, invocation: Invocation): void {
   program
     .command("catch-up")

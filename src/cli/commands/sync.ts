@@ -15,7 +15,6 @@ interface SyncOptions {
   clean?: boolean;
 }
 
-/** Adds `hub-webhooks sync`. */
 export function addSync(program: CliCommand, invocation: Invocation): void {
   program
     .command("sync")
@@ -175,7 +174,7 @@ async function printReport(output: Output, report: RegistrationReport, { dryRun 
   for (const { message } of report.skipped) output.log(`note: ${message}`);
   for (const { step, error } of report.failed) {
     output.log(
-      `error: ${dryRun ? "Cannot" : "Could not"} ${verbs[step.action]} the webhook of endpoint "${step.endpoint}". ${error.message}`,
+      `error: ${dryRun ? "Cannot" : "Could not"} ${actions[step.action].verb} the webhook of endpoint "${step.endpoint}". ${error.message}`,
     );
   }
   if (report.failed.length > 0 && !dryRun) output.log("To retry the failed changes, run sync again.");
@@ -186,13 +185,13 @@ function isBlocked({ id }: RegistrationStep, { failed }: RegistrationReport): bo
   return id !== undefined && failed.some(({ step }) => step.id === id);
 }
 
-const verbs: Readonly<Record<RegistrationStep["action"], string>> = {
-  create: "create",
-  update: "update",
-  enable: "enable",
-  "re-enable": "enable",
-  delete: "delete",
-};
+const actions = {
+  create: { verb: "create", mark: "+", color: "green" },
+  update: { verb: "update", mark: "~", color: "yellow" },
+  enable: { verb: "enable", mark: "!", color: "yellow" },
+  "re-enable": { verb: "enable", mark: "!", color: "yellow" },
+  delete: { verb: "delete", mark: "-", color: "red" },
+} as const;
 
 function reportHeading(
   { hubUrl, publicUrl, steps, failed }: RegistrationReport,
@@ -204,16 +203,8 @@ function reportHeading(
   return failed.length > 0 ? `Partly changed on ${where}:` : `Changed on ${where}:`;
 }
 
-const marks = {
-  create: { mark: "+", color: "green" },
-  update: { mark: "~", color: "yellow" },
-  enable: { mark: "!", color: "yellow" },
-  "re-enable": { mark: "!", color: "yellow" },
-  delete: { mark: "-", color: "red" },
-} as const;
-
 function stepLines(output: Output, step: RegistrationStep, details: readonly string[]): readonly string[] {
-  const { mark, color } = marks[step.action];
+  const { mark, color } = actions[step.action];
   const heading = `${mark} ${[step.endpoint, step.id].filter(Boolean).join("  ")}`;
   return [output.colorize(plainText(heading), color), ...details.map((detail) => `    ${plainText(detail)}`)];
 }

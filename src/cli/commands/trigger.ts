@@ -1,13 +1,13 @@
 import { InvalidArgumentError, Option } from "commander";
+import { readJson } from "../../core/text.ts";
 import { defaultLocalHubUrl } from "../../core/urls.ts";
 import type { PayloadEdit } from "../../payload/samples.ts";
-import { checkSecretOptions, readJson } from "../input.ts";
+import { checkSecretOptions, readJsonFile } from "../input.ts";
 import { type Invocation, stopSignal } from "../invocation.ts";
 import { type CliCommand, helpHint, numberBetween, usageError } from "../usage.ts";
 import { deliveriesResult, isFailed, isWithoutEffect, type TriggeredDelivery } from "./trigger/results.ts";
 import type { TriggerOptions } from "./trigger/run-trigger.ts";
 
-/** Adds `hub-webhooks trigger`. */
 export function addTrigger(program: CliCommand, invocation: Invocation): void {
   const edits: PayloadEdit[] = [];
   const collect = (parse: (text: string) => PayloadEdit) => (text: string) => {
@@ -113,11 +113,6 @@ function collectText(text: string, earlier: readonly string[] = []): readonly st
  * Parses `--set path=value`. The value is parsed as JSON; if it is not valid JSON, it is used as text.
  *
  * @throws `InvalidArgumentError` if the text does not have the form `path=value`.
- * @example
- * ```ts
- * parseSet("repo.private=true"); // { path: "repo.private", value: true }
- * parseSet("discussion.title=Hello"); // { path: "discussion.title", value: "Hello" }
- * ```
  */
 function parseSet(text: string): PayloadEdit {
   const equals = text.indexOf("=");
@@ -155,14 +150,10 @@ function parsePath(path: string): string {
 }
 
 function parseValue(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
+  const value = readJson(text);
+  return value === undefined ? text : value;
 }
 
-/** Adds `hub-webhooks scenario` and its subcommand. */
 export function addScenario(program: CliCommand, invocation: Invocation): void {
   const scenario = program
     .command("scenario")
@@ -182,7 +173,7 @@ export function addScenario(program: CliCommand, invocation: Invocation): void {
 
 async function runScenario(file: string, invocation: Invocation): Promise<void> {
   const { shell, output } = invocation;
-  const content = await readJson({ option: "<file>", file, shell });
+  const content = await readJsonFile({ option: "<file>", file, shell });
   const [{ LocalHubSender }, { findLocalHub }, { parseScenario }] = await Promise.all([
     import("./trigger/local-hub-sender.ts"),
     import("./trigger/run-trigger.ts"),

@@ -63,7 +63,7 @@ async function replay(
       throw usageError("--from replays one delivery. Add one delivery ID, and remove --dead and --failed-since.");
     }
     const { copyDelivery } = await import("./copy.ts");
-    return copyDelivery({ id, from, to, endpoint, invocation });
+    return copyDelivery(invocation, { id, from, to, endpoint });
   }
   const write = { access: "write" as const, ...(takeOver !== undefined && { takeOver }) };
   if (failedSince !== undefined) {

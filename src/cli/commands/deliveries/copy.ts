@@ -17,23 +17,16 @@ const timeoutMs = 30_000;
 const list = z.object({ deliveries: z.array(z.object({ id: z.string(), endpoint: z.string() })) });
 const details = z.object({ endpoint: z.string(), body: z.string(), bodyLength: z.optional(z.number()) });
 
-interface CopyOptions {
-  id: string;
-  /** The URL of the receiver that has the delivery. */
-  from: string;
-  /** The URL of the receiver that runs it. */
-  to: string;
-  endpoint: string | undefined;
-  invocation: Invocation;
-}
-
 /**
- * Reads a delivery of another receiver through the API of its console, which changes nothing there, and delivers it to a receiver on this
- * machine, with a new ID.
+ * Reads a delivery of the receiver at `from` through the API of its console, which changes nothing there, and delivers it to a receiver on
+ * this machine, with a new ID.
  *
  * @throws `ARGUMENT_INVALID`, `DELIVERY_UNKNOWN`, `CONSOLE_TOKEN_INVALID`, `NO_RESPONSE`.
  */
-export async function copyDelivery({ id, from, to, endpoint, invocation }: CopyOptions): Promise<void> {
+export async function copyDelivery(
+  invocation: Invocation,
+  { id, from, to, endpoint }: { id: string; from: string; to: string; endpoint: string | undefined },
+): Promise<void> {
   const { shell, output } = invocation;
   const [source, target] = [baseUrl(from, "--from"), baseUrl(to, "--to")];
   const read = readerOf(source, shell);

@@ -86,7 +86,7 @@ export async function listDeliveries(
 }
 
 /** Returns the message for an empty list. Lists the known endpoints if the endpoint is unknown, because its name may be misspelled. */
-export async function describeEmptyList(inbox: ServerInbox, { endpoint }: { endpoint: string | undefined }) {
+export async function describeEmptyList(inbox: ServerInbox, { endpoint }: { endpoint?: string | undefined }) {
   const known = Object.keys(await inbox.counts()).sort();
   if (known.length === 0) return "The inbox contains no deliveries yet.";
   if (endpoint === undefined || known.includes(endpoint)) return "The inbox contains no matching deliveries.";

@@ -95,7 +95,7 @@ function toUserError(error: unknown, inbox: NamedInbox): Error {
   const reason = maskSecretsOf(url, messageOf(error)).replace("set INBOX_TAKE_OVER=1", "add --take-over");
   if (WebhookError.isInstance(error)) {
     const hint = error.code === "INBOX_UNUSABLE" ? listInboxes({ except: url }) : "";
-    return new WebhookError(`${withOptionName(error, { reason, ...inbox })}${hint}`, { code: error.code });
+    return new WebhookError(`${withOptionName(error, reason, inbox)}${hint}`, { code: error.code });
   }
   // An error with a code comes from the inbox engine or the system, not from a bug in this package.
   if (error instanceof Error && "code" in error) {
@@ -106,18 +106,14 @@ function toUserError(error: unknown, inbox: NamedInbox): Error {
   return new Error(reason);
 }
 
-function withOptionName(
-  { code, cause }: WebhookError,
-  { reason, url, urlName, isOption }: NamedInbox & { reason: string },
-): string {
+function withOptionName({ code, cause }: WebhookError, reason: string, { url, urlName, isOption }: NamedInbox): string {
+  if (code === "INBOX_UNAVAILABLE") {
+    const detail = cause === undefined ? "" : ` (${maskSecretsOf(url, messageOf(cause))})`;
+    return `The inbox could not be written${detail}. Try again.`;
+  }
   // Inbox errors mention only the variable that servers read, so replace it with the option of this command.
-  if (isOption) {
-    const message = reason.replace('INBOX_URL (or the "inbox" option)', urlName).replaceAll("INBOX_URL", urlName);
-    if (code !== "INBOX_UNAVAILABLE") return message;
-  } else if (code === "INBOX_UNUSABLE") return `${reason} For this command, you can also set the URL with ${urlName}.`;
-  if (code !== "INBOX_UNAVAILABLE") return reason;
-  const detail = cause === undefined ? "" : ` (${maskSecretsOf(url, messageOf(cause))})`;
-  return `The inbox could not be written${detail}. Try again.`;
+  if (isOption) return reason.replace('INBOX_URL (or the "inbox" option)', urlName).replaceAll("INBOX_URL", urlName);
+  return code === "INBOX_UNUSABLE" ? `${reason} For this command, you can also set the URL with ${urlName}.` : reason;
 }
 
 /** Returns a sentence that lists the URLs of the inbox files in `.hub-webhooks`, or an empty string if there are none. */

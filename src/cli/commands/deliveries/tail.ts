@@ -16,7 +16,6 @@ interface TailOptions {
   interval: Duration;
 }
 
-/** Adds `hub-webhooks deliveries tail`. */
 export function addTailDeliveries(deliveries: CliCommand, { invocation, access }: DeliveriesContext): void {
   deliveries
     .command("tail")

@@ -206,11 +206,7 @@ function show(event: DevEvent, { run, lines }: { run: DevRun; lines: DevLines })
   else output.print(plainJson(event));
 }
 
-/**
- * Creates a starter server. Never overwrites a file.
- *
- * @throws `SERVER_FILE_INVALID` if the file cannot be written.
- */
+/** Creates a starter server. Never overwrites a file. @throws `SERVER_FILE_INVALID` if the file cannot be written. */
 export async function copyStarterFile(path: string): Promise<void> {
   try {
     await copyFile(new URL("templates/starter/server.ts", packageRoot), path, constants.COPYFILE_EXCL);

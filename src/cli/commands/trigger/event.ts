@@ -7,7 +7,7 @@ import { type ParsedEvent, parseEvent, serializeEvent } from "../../../local-hub
 import { actions, actionsByScope, isKnownScope, repositoryName, repoTypes, scopes } from "../../../payload/names.ts";
 import { deepMerge, editPayload, isEditPath, type PayloadEdit } from "../../../payload/samples.ts";
 import { schemaOf } from "../../../payload/schema.ts";
-import { readJson } from "../../input.ts";
+import { readJsonFile } from "../../input.ts";
 import type { Shell } from "../../invocation.ts";
 import { usageError } from "../../usage.ts";
 
@@ -198,7 +198,7 @@ const identity = {
  * @throws `ARGUMENT_INVALID` if the file is unreadable or does not contain a JSON object.
  */
 export async function readPayloadFile({ file, shell }: { file: string; shell: Shell }): Promise<Fields> {
-  const value = await readJson({ option: "--file", file, shell, maxMebibytes });
+  const value = await readJsonFile({ option: "--file", file, shell, maxMebibytes });
   if (isRecord(value)) return value;
   throw usageError(
     `--file: The JSON in "${file}" is not an object. Use an object with payload fields, or a complete payload.`,

@@ -46,19 +46,6 @@ export interface EventSender {
   close?(): void;
 }
 
-/** The results of many deliveries. */
-export interface TriggerSummary {
-  deliveries: number;
-  succeeded: number;
-  failed: number;
-  /** The number of deliveries per status. `none` counts deliveries without a response. */
-  byStatus: Readonly<Record<string, number>>;
-  /** The durations of each delivery's latest attempt, in milliseconds, or `null` if there are none. */
-  durationMs: { p50: number | null; p95: number | null; max: number | null };
-  /** Deliveries per second. */
-  perSecond: number;
-}
-
 /** The maximum number of deliveries to list. If there are more, only failed deliveries are listed. */
 const maxListed = 10;
 
@@ -86,11 +73,11 @@ export function toListed(
   return deliveries.filter(isFailed).slice(0, maxListed);
 }
 
-/** Summarizes deliveries. `elapsedMs` is the time since the first event was sent. */
-export function summarize(
-  deliveries: readonly TriggeredDelivery[],
-  { elapsedMs }: { elapsedMs: number },
-): TriggerSummary {
+/**
+ * Summarizes deliveries. `elapsedMs` is the time since the first event was sent. In `byStatus`, `none` counts deliveries without a
+ * response. `durationMs` is of the latest attempt of each delivery.
+ */
+export function summarize(deliveries: readonly TriggeredDelivery[], { elapsedMs }: { elapsedMs: number }) {
   const count = deliveries.length;
   const failed = deliveries.filter(isFailed).length;
   const groups = Object.groupBy(deliveries, ({ status }) => String(status ?? "none"));
@@ -132,7 +119,7 @@ export function deliveriesResult(deliveries: readonly TriggeredDelivery[], { jso
 }
 
 /** Formats the summary on one line. */
-export function describeSummary(summary: TriggerSummary): string {
+export function describeSummary(summary: ReturnType<typeof summarize>): string {
   const { deliveries, succeeded, failed, byStatus, durationMs, perSecond } = summary;
   const statuses = Object.entries(byStatus).map(
     ([status, count]) => `${status === "none" ? "no response" : status}: ${count}`,

@@ -77,11 +77,7 @@ export class UrlSender implements EventSender {
   }
 }
 
-/**
- * Posts a delivery once, with a new ID, as the Hub does.
- *
- * @throws the abort reason of the signal.
- */
+/** Posts a delivery once, with a new ID, as the Hub does. @throws the abort reason of the signal. */
 export async function postOnce(
   sender: HttpSender,
   { url, secret, body, signal }: { url: string; secret: string | undefined; body: string; signal: AbortSignal },
