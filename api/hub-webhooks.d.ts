@@ -978,6 +978,8 @@ type AuditLogSearch = SearchOf<typeof search$1>;
  * content that its members can access.
  */
 declare const networkSecurity: z.ZodMiniObject<{
+  blockedUrls: z.ZodMiniOptional<z.ZodMiniArray<z.ZodMiniString<string>>>;
+  allowedUrls: z.ZodMiniOptional<z.ZodMiniArray<z.ZodMiniString<string>>>;
   enforceAuth: z.ZodMiniUnion<readonly [z.ZodMiniBoolean<boolean>, z.ZodMiniLiteral<"pending">]>;
   enforceIpRestriction: z.ZodMiniBoolean<boolean>;
   highRateLimits: z.ZodMiniUnion<readonly [z.ZodMiniBoolean<boolean>, z.ZodMiniLiteral<"pending">]>;
@@ -991,11 +993,11 @@ declare const networkSecurity: z.ZodMiniObject<{
     scope: z.ZodMiniString<string>;
   }, z.core.$strict>>>;
   keepReposMetadataVisible: z.ZodMiniOptional<z.ZodMiniBoolean<boolean>>;
-  blockedUrls: z.ZodMiniOptional<z.ZodMiniArray<z.ZodMiniString<string>>>;
-  allowedUrls: z.ZodMiniOptional<z.ZodMiniArray<z.ZodMiniString<string>>>;
 }, z.core.$strict>;
 /** A change of network security. Omitted fields keep their values. */
 declare const networkSecurityChange: z.ZodMiniObject<{
+  blockedUrls: z.ZodMiniOptional<z.ZodMiniArray<z.ZodMiniString<string>>>;
+  allowedUrls: z.ZodMiniOptional<z.ZodMiniArray<z.ZodMiniString<string>>>;
   enforceAuth: z.ZodMiniOptional<z.ZodMiniBoolean<boolean>>;
   enforceIpRestriction: z.ZodMiniOptional<z.ZodMiniBoolean<boolean>>;
   highRateLimits: z.ZodMiniOptional<z.ZodMiniBoolean<boolean>>;
@@ -1009,8 +1011,6 @@ declare const networkSecurityChange: z.ZodMiniObject<{
     scope: z.ZodMiniString<string>;
   }, z.core.$strip>>>;
   keepReposMetadataVisible: z.ZodMiniOptional<z.ZodMiniBoolean<boolean>>;
-  blockedUrls: z.ZodMiniOptional<z.ZodMiniArray<z.ZodMiniString<string>>>;
-  allowedUrls: z.ZodMiniOptional<z.ZodMiniArray<z.ZodMiniString<string>>>;
 }, z.core.$strip>;
 /**
  * The network security settings of an organization, such as the networks that can access the organization and the
@@ -1593,7 +1593,6 @@ declare const discussionSummary: z.ZodMiniObject<{
 }, z.core.$strip>;
 /** A discussion or pull request with its events. */
 declare const discussionDetails: z.ZodMiniObject<{
-  _id: z.ZodMiniString<string>;
   num: z.ZodMiniNumber<number>;
   author: z.ZodMiniOptional<z.ZodMiniObject<{
     _id: z.ZodMiniString<string>;
@@ -1609,6 +1608,7 @@ declare const discussionDetails: z.ZodMiniObject<{
   title: z.ZodMiniString<string>;
   createdAt: z.ZodMiniString<string>;
   status: z.ZodMiniType<Open<"closed" | "draft" | "merged" | "open">, Open<"closed" | "draft" | "merged" | "open">, z.core.$ZodTypeInternals<Open<"closed" | "draft" | "merged" | "open">, Open<"closed" | "draft" | "merged" | "open">>>;
+  _id: z.ZodMiniString<string>;
   events: z.ZodMiniArray<z.ZodMiniDiscriminatedUnion<[z.ZodMiniObject<{
     id: z.ZodMiniString<string>;
     createdAt: z.ZodMiniString<string>;

@@ -234,8 +234,8 @@ export class StateReader {
 async function readBody(response: Response, signal: AbortSignal): Promise<{ text: string } | { problem: string }> {
   try {
     const limited = AbortSignal.any([signal, AbortSignal.timeout(maxBodyMs)]);
-    const body = await readText(response, { limit: maxAnswerBytes, signal: limited });
-    return "text" in body ? body : { problem: `more than ${maxAnswerBytes} bytes` };
+    const text = await readText(response, { limit: maxAnswerBytes, signal: limited });
+    return text === undefined ? { problem: `more than ${maxAnswerBytes} bytes` } : { text };
   } catch (error) {
     return { problem: messageOf(error) };
   }

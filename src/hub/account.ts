@@ -80,6 +80,12 @@ export const whoami = z.strictObject({
 /** The user of a token, and the permissions of the token. */
 export type Whoami = z.output<typeof whoami>;
 
+const repositoryCounts = {
+  numModels: z.optional(z.number()),
+  numDatasets: z.optional(z.number()),
+  numSpaces: z.optional(z.number()),
+};
+
 /** The public profile of a user. */
 export const userOverview = z.strictObject({
   _id: objectId,
@@ -92,9 +98,7 @@ export const userOverview = z.strictObject({
   orgs: z.optional(
     z.array(z.strictObject({ id: z.string(), name: z.string(), fullname: z.string(), avatarUrl: z.string() })),
   ),
-  numModels: z.optional(z.number()),
-  numDatasets: z.optional(z.number()),
-  numSpaces: z.optional(z.number()),
+  ...repositoryCounts,
   createdAt: timestamp,
 });
 
@@ -107,9 +111,7 @@ export const organizationOverview = z.strictObject({
   avatarUrl: z.string(),
   plan: z.optional(z.string()),
   numUsers: z.optional(z.number()),
-  numModels: z.optional(z.number()),
-  numDatasets: z.optional(z.number()),
-  numSpaces: z.optional(z.number()),
+  ...repositoryCounts,
 });
 
 /** The public profile of a user. */
@@ -120,8 +122,7 @@ export type OrganizationOverview = z.output<typeof organizationOverview>;
 /** The account operation, which the Hub published after the specification and before 2026-08-17. */
 export const accountOperations = {
   whoami: {
-    method: "get",
-    path: "/api/whoami-v2",
+    requestLine: "GET /api/whoami-v2",
     operationId: "whoami",
     summary: "Read the owner of the token",
     response: whoami,
@@ -131,16 +132,14 @@ export const accountOperations = {
 /** The operations on public profiles. */
 export const profileOperations = {
   user: {
-    method: "get",
-    path: "/api/users/{username}/overview",
+    requestLine: "GET /api/users/{username}/overview",
     operationId: "getUserOverview",
     summary: "Read the profile of a user",
     request: { params: z.object({ username: z.string() }) },
     response: userOverview,
   },
   organization: {
-    method: "get",
-    path: "/api/organizations/{name}/overview",
+    requestLine: "GET /api/organizations/{name}/overview",
     operationId: "getOrganizationOverview",
     summary: "Read the profile of an organization",
     request: { params: organizationName },

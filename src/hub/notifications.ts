@@ -1,9 +1,17 @@
 import * as z from "zod/mini";
 import { discussionStatuses, repoTypes } from "../payload/names.ts";
-import type { CallOptions, Operations } from "./operation.ts";
-import { jsonBody } from "./operation.ts";
-import type { RepoRef, SearchOf } from "./schemas.ts";
-import { flag, objectId, repoRef, responseEnum, timestamp, undocumentedBody, wholeNumber } from "./schemas.ts";
+import { type CallOptions, jsonBody, type Operations } from "./operation.ts";
+import {
+  flag,
+  objectId,
+  type RepoRef,
+  repoRef,
+  responseEnum,
+  type SearchOf,
+  timestamp,
+  undocumentedBody,
+  wholeNumber,
+} from "./schemas.ts";
 import type { Transport } from "./transport/transport.ts";
 import { fieldInvalid } from "./validation/arguments.ts";
 
@@ -112,24 +120,21 @@ export type NotificationSearch = SearchOf<typeof search>;
 /** The operations on notifications (docs/reference/hub-api.md, Notifications). */
 export const notificationOperations = {
   list: {
-    method: "get",
-    path: "/api/notifications",
+    requestLine: "GET /api/notifications",
     operationId: "listNotifications",
     summary: "List your notifications",
     request: { query: search },
     response: notificationPage,
   },
   delete: {
-    method: "delete",
-    path: "/api/notifications",
+    requestLine: "DELETE /api/notifications",
     operationId: "deleteNotifications",
     summary: "Delete notifications",
     request: { query: searchAndApply, body: { ...jsonBody(notificationDeletion), required: false } },
     response: undocumentedBody,
   },
   markAsRead: {
-    method: "post",
-    path: "/api/notifications/mark-as-read",
+    requestLine: "POST /api/notifications/mark-as-read",
     operationId: "markNotificationsAsRead",
     summary: "Mark notifications as read or unread",
     request: { query: searchAndApply, body: jsonBody(notificationMark) },

@@ -13,8 +13,8 @@ type Json<Schema> = { readonly content: { readonly "application/json": { readonl
 
 /** An operation in the Hub's API. */
 export interface Operation {
-  readonly method: "get" | "post" | "put" | "patch" | "delete";
-  readonly path: string;
+  /** The method and the path, such as `GET /api/settings/webhooks/{webhookId}`. */
+  readonly requestLine: `${"GET" | "POST" | "PUT" | "PATCH" | "DELETE"} /${string}`;
   readonly operationId: string;
   /** A description in the imperative, such as `List your webhooks`. Error messages contain the description. */
   readonly summary: string;

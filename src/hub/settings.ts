@@ -84,23 +84,20 @@ export type McpSettings = z.output<typeof mcpSettings>;
 /** The operations on a user's settings (docs/reference/hub-api.md, Settings). */
 export const settingsOperations = {
   mcp: {
-    method: "get",
-    path: "/api/settings/mcp",
+    requestLine: "GET /api/settings/mcp",
     operationId: "getMcpSettings",
     summary: "Read your MCP tools",
     response: mcpSettings,
   },
   updateNotifications: {
-    method: "patch",
-    path: "/api/settings/notifications",
+    requestLine: "PATCH /api/settings/notifications",
     operationId: "updateNotificationSettings",
     summary: "Update your notification settings",
     request: { body: jsonBody(notificationSettingsChange) },
     response: undocumentedBody,
   },
   updateWatch: {
-    method: "patch",
-    path: "/api/settings/watch",
+    requestLine: "PATCH /api/settings/watch",
     operationId: "updateWatchSettings",
     summary: "Update your watch settings",
     request: { body: jsonBody(notificationWatchChange) },
@@ -169,8 +166,7 @@ export type PaperClaimResult = z.output<typeof paperClaimResult>;
 /** The operations on papers (docs/reference/hub-api.md, Papers). */
 export const paperOperations = {
   claim: {
-    method: "post",
-    path: "/api/settings/papers/claim",
+    requestLine: "POST /api/settings/papers/claim",
     operationId: "claimPaper",
     summary: "Claim a paper",
     request: { body: jsonBody(paperClaim) },

@@ -124,8 +124,7 @@ export class HubJobs {
 
   /** Returns a job. */
   async get(jobId: string, options?: JobCallOptions): Promise<Job> {
-    const params = { ...(await this.#params(options)), jobId };
-    return this.#transport.call(jobOperations.get, { params }, options);
+    return this.#transport.call(jobOperations.get, { params: await this.#jobParams(jobId, options) }, options);
   }
 
   /**
@@ -138,20 +137,23 @@ export class HubJobs {
    * ```
    */
   async *logs(jobId: string, options: JobLogOptions = {}): AsyncGenerator<JobLogLine, void, undefined> {
-    const params = { ...(await this.#params(options)), jobId };
-    yield* readJobLogs(this.#transport, { params, ...options });
+    yield* readJobLogs(this.#transport, { params: await this.#jobParams(jobId, options), ...options });
   }
 
   /** Cancels a job. Has no effect on a finished job. */
   async cancel(jobId: string, options?: JobCallOptions): Promise<Job> {
-    const params = { ...(await this.#params(options)), jobId };
+    const params = await this.#jobParams(jobId, options);
     return this.#transport.call(jobOperations.cancel, { params }, { ...options, idempotent: true });
   }
 
   /** Replaces all labels of a job. */
   async setLabels(jobId: string, labels: Readonly<Record<string, string>>, options?: JobCallOptions): Promise<Job> {
-    const params = { ...(await this.#params(options)), jobId };
+    const params = await this.#jobParams(jobId, options);
     return this.#transport.call(jobOperations.setLabels, { params, body: { labels } }, options);
+  }
+
+  async #jobParams(jobId: string, options?: JobCallOptions): Promise<{ namespace: string; jobId: string }> {
+    return { ...(await this.#params(options)), jobId };
   }
 
   /**
@@ -187,16 +189,10 @@ const snapshotIdleMs = 5_000;
 /** The maximum number of connections in a row that are lost without a new line. */
 const maxLostConnections = 4;
 
-interface LogRequest extends CallOptions {
-  params: { namespace: string; jobId: string };
-  follow?: boolean | undefined;
-  tail?: number | undefined;
-}
-
 /** Yields the lines of a job. With `follow`, reconnects if the connection is lost, and skips lines that it has already yielded. */
 async function* readJobLogs(
   transport: Transport,
-  { params, follow = false, tail, signal }: LogRequest,
+  { params, follow = false, tail, signal }: JobLogOptions & { params: { namespace: string; jobId: string } },
 ): AsyncGenerator<JobLogLine, void, undefined> {
   const resumed = new ResumedLines();
   const idle = follow ? { idleMs: followIdleMs } : { idleMs: snapshotIdleMs, endsWhenIdle: true };

@@ -49,8 +49,7 @@ export type AuditLogSearch = SearchOf<typeof search>;
 /** The operation on the audit log of an organization (docs/reference/hub-api.md, Organizations). */
 export const auditLogOperations = {
   export: {
-    method: "get",
-    path: "/api/organizations/{name}/audit-log/export",
+    requestLine: "GET /api/organizations/{name}/audit-log/export",
     operationId: "exportAuditLog",
     summary: "Export the audit log of an organization",
     request: { params: organizationName, query: search },

@@ -10,6 +10,11 @@ const isOnOrPending = z.union([z.boolean(), z.literal("pending")]);
 
 const contentResources = ["*", ...repoTypes] as const;
 const scope = z.string().check(z.minLength(1));
+const contents = z.optional(z.array(z.object({ resource: requestEnum(contentResources), scope })));
+const returnedContents = z.optional(z.array(z.strictObject({ resource: responseEnum(contentResources), scope })));
+const urls = z.optional(z.array(z.string()));
+/** The names of `blockedContents` and `allowedContents` before 2026-05-04. */
+const formerLists = { blockedUrls: urls, allowedUrls: urls };
 
 /**
  * The network security settings of an organization, such as the networks that can access the organization and the
@@ -20,13 +25,10 @@ export const networkSecurity = z.strictObject({
   enforceIpRestriction: z.boolean(),
   highRateLimits: isOnOrPending,
   ipRanges: z.array(z.string()),
-  blockedContents: z.optional(z.array(z.strictObject({ resource: responseEnum(contentResources), scope }))),
-  allowedContents: z.optional(z.array(z.strictObject({ resource: responseEnum(contentResources), scope }))),
+  blockedContents: returnedContents,
+  allowedContents: returnedContents,
   keepReposMetadataVisible: z.optional(z.boolean()),
-  /** The name of `blockedContents` before 2026-05-04. */
-  blockedUrls: z.optional(z.array(z.string())),
-  /** The name of `allowedContents` before 2026-05-04. */
-  allowedUrls: z.optional(z.array(z.string())),
+  ...formerLists,
 });
 
 const expectedRange = "expected an IPv4 or IPv6 range such as 192.0.2.0/24 or 2001:db8::/32";
@@ -41,21 +43,16 @@ const ipv6 = `(?:(?:${groups.join("|")})(?:${digits}:${digits}|${ipv4})|(?::|${g
 const range = `^(?:${ipv4}/(?:3[0-2]|[12]?[0-9])|${ipv6}/(?:12[0-8]|1[01][0-9]|[1-9]?[0-9]))$`;
 const ipRange = z.string().check(z.regex(new RegExp(range), expectedRange));
 
-const content = z.object({ resource: requestEnum(contentResources), scope });
-
 /** A change of network security. Omitted fields keep their values. */
 export const networkSecurityChange = z.object({
   enforceAuth: z.optional(z.boolean()),
   enforceIpRestriction: z.optional(z.boolean()),
   highRateLimits: z.optional(z.boolean()),
   ipRanges: z.optional(z.array(ipRange)),
-  blockedContents: z.optional(z.array(content)),
-  allowedContents: z.optional(z.array(content)),
+  blockedContents: contents,
+  allowedContents: contents,
   keepReposMetadataVisible: z.optional(z.boolean()),
-  /** The name of `blockedContents` before 2026-05-04. */
-  blockedUrls: z.optional(z.array(z.string())),
-  /** The name of `allowedContents` before 2026-05-04. */
-  allowedUrls: z.optional(z.array(z.string())),
+  ...formerLists,
 });
 
 /**
@@ -71,16 +68,14 @@ const path = "/api/organizations/{name}/settings/network-security";
 /** The operations on the network security of an organization (docs/reference/hub-api.md, Organizations). */
 export const networkSecurityOperations = {
   get: {
-    method: "get",
-    path,
+    requestLine: `GET ${path}`,
     operationId: "getNetworkSecurity",
     summary: "Read the network security of an organization",
     request: { params: organizationName },
     response: networkSecurity,
   },
   update: {
-    method: "patch",
-    path,
+    requestLine: `PATCH ${path}`,
     operationId: "updateNetworkSecurity",
     summary: "Change the network security of an organization",
     request: { params: organizationName, body: jsonBody(networkSecurityChange) },

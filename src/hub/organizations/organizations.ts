@@ -121,8 +121,7 @@ export const organizationAvatar = z.strictObject({ avatarUrl: uri });
 /** The operation on the avatar of an organization (docs/reference/hub-api.md, Organizations). */
 export const avatarOperations = {
   get: {
-    method: "get",
-    path: "/api/organizations/{name}/avatar",
+    requestLine: "GET /api/organizations/{name}/avatar",
     operationId: "getOrganizationAvatar",
     summary: "Read the avatar of an organization",
     request: { params: organizationName },
@@ -173,16 +172,14 @@ export type MemberRoleChange = z.input<typeof memberRoleChange>;
 /** The operations on the members of an organization (docs/reference/hub-api.md, Organizations). */
 export const memberOperations = {
   list: {
-    method: "get",
-    path: "/api/organizations/{name}/members",
+    requestLine: "GET /api/organizations/{name}/members",
     operationId: "listOrganizationMembers",
     summary: "List the members of an organization",
     request: { params: organizationName, query: search },
     response: z.array(organizationMember),
   },
   setRole: {
-    method: "put",
-    path: "/api/organizations/{name}/members/{username}/role",
+    requestLine: "PUT /api/organizations/{name}/members/{username}/role",
     operationId: "setMemberRole",
     summary: "Change the role of a member",
     request: {
@@ -212,16 +209,14 @@ export type RevokedToken =
 /** The operations on tokens (docs/reference/hub-api.md, Organizations). */
 export const tokenOperations = {
   revoke: {
-    method: "post",
-    path: "/api/organizations/{name}/settings/tokens/revoke",
+    requestLine: "POST /api/organizations/{name}/settings/tokens/revoke",
     operationId: "revokeOrganizationToken",
     summary: "Revoke the access of a token by its value",
     request: { params: organizationName, body: jsonBody(tokenRevocation) },
     response: undocumentedBody,
   },
   revokeById: {
-    method: "post",
-    path: "/api/organizations/{name}/settings/tokens/{tokenId}/revoke",
+    requestLine: "POST /api/organizations/{name}/settings/tokens/{tokenId}/revoke",
     operationId: "revokeOrganizationTokenById",
     summary: "Revoke the access of a token to the organization",
     request: { params: z.object({ ...organizationName.shape, tokenId: z.string() }) },
@@ -246,8 +241,7 @@ export type ScimConfig = z.output<typeof scimConfig>;
 /** The operation on SCIM (docs/reference/hub-api.md, Organizations). */
 export const scimOperations = {
   config: {
-    method: "get",
-    path: "/api/organizations/{name}/scim/v2/ServiceProviderConfig",
+    requestLine: "GET /api/organizations/{name}/scim/v2/ServiceProviderConfig",
     operationId: "getScimConfig",
     summary: "Read the SCIM configuration of an organization",
     request: { params: organizationName },

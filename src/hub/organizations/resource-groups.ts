@@ -115,16 +115,14 @@ const path = "/api/organizations/{name}/resource-groups";
 /** The operations on the resource groups of an organization (docs/reference/hub-api.md, Organizations). */
 export const resourceGroupOperations = {
   list: {
-    method: "get",
-    path,
+    requestLine: `GET ${path}`,
     operationId: "listResourceGroups",
     summary: "List the resource groups that you can access",
     request: { params: organizationName },
     response: z.array(resourceGroup),
   },
   create: {
-    method: "post",
-    path,
+    requestLine: `POST ${path}`,
     operationId: "createResourceGroup",
     summary: "Create a resource group",
     request: { params: organizationName, body: jsonBody(resourceGroupRequest) },

@@ -63,8 +63,7 @@ export type RepositoryFile = z.output<typeof treeEntry>;
 /** The operations on files. */
 export const fileOperations = {
   tree: {
-    method: "get",
-    path: "/api/{repoType}/{namespace}/{repo}/tree/{rev}/{path}",
+    requestLine: "GET /api/{repoType}/{namespace}/{repo}/tree/{rev}/{path}",
     operationId: "listTree",
     summary: "List the files of a folder",
     request: {
@@ -82,8 +81,7 @@ export const fileOperations = {
     response: z.array(treeEntry),
   },
   pathsInfo: {
-    method: "post",
-    path: "/api/{repoType}/{namespace}/{repo}/paths-info/{rev}",
+    requestLine: "POST /api/{repoType}/{namespace}/{repo}/paths-info/{rev}",
     operationId: "listPathsInfo",
     summary: "List information about paths",
     request: { params: revisionPath, body: jsonBody(pathsInfoRequest) },
@@ -91,8 +89,7 @@ export const fileOperations = {
   },
   /** Only for models. */
   resolveModel: {
-    method: "get",
-    path: "/{namespace}/{repo}/resolve/{rev}/{path}",
+    requestLine: "GET /{namespace}/{repo}/resolve/{rev}/{path}",
     operationId: "downloadModelFile",
     summary: "Download a file",
     request: { params: modelFilePath },
@@ -100,8 +97,7 @@ export const fileOperations = {
   },
   /** Only for datasets and Spaces. */
   resolve: {
-    method: "get",
-    path: "/{repoType}/{namespace}/{repo}/resolve/{rev}/{path}",
+    requestLine: "GET /{repoType}/{namespace}/{repo}/resolve/{rev}/{path}",
     operationId: "downloadFile",
     summary: "Download a file",
     request: { params: filePath },
@@ -191,8 +187,7 @@ export type RepositoryCommit = z.output<typeof commit>;
 /** The operations on commits. */
 export const commitOperations = {
   list: {
-    method: "get",
-    path: "/api/{repoType}/{namespace}/{repo}/commits/{rev}",
+    requestLine: "GET /api/{repoType}/{namespace}/{repo}/commits/{rev}",
     operationId: "listCommits",
     summary: "List the commits of a repository",
     request: {
@@ -207,8 +202,7 @@ export const commitOperations = {
     response: z.array(commit),
   },
   compare: {
-    method: "get",
-    path: "/api/{repoType}/{namespace}/{repo}/compare/{compare}",
+    requestLine: "GET /api/{repoType}/{namespace}/{repo}/compare/{compare}",
     operationId: "compareRevisions",
     summary: "Compare two revisions",
     request: {
@@ -218,8 +212,7 @@ export const commitOperations = {
     response: z.string(),
   },
   preupload: {
-    method: "post",
-    path: "/api/{repoType}/{namespace}/{repo}/preupload/{rev}",
+    requestLine: "POST /api/{repoType}/{namespace}/{repo}/preupload/{rev}",
     operationId: "getUploadModes",
     summary: "Get the upload modes of files",
     request: {
@@ -231,8 +224,7 @@ export const commitOperations = {
   },
   /** The body is a list of JSON lines, which `upload-lines.ts` of the local Hub describes. */
   create: {
-    method: "post",
-    path: "/api/{repoType}/{namespace}/{repo}/commit/{rev}",
+    requestLine: "POST /api/{repoType}/{namespace}/{repo}/commit/{rev}",
     operationId: "createCommit",
     summary: "Create a commit",
     request: {
@@ -268,8 +260,7 @@ export type RepositoryRefs = z.output<typeof repositoryRefs>;
 /** The operation on branches and tags that the client calls. `administration.ts` contains the others. */
 export const refOperations = {
   list: {
-    method: "get",
-    path: "/api/{repoType}/{namespace}/{repo}/refs",
+    requestLine: "GET /api/{repoType}/{namespace}/{repo}/refs",
     operationId: "listRefs",
     summary: "List the refs of a repository",
     request: { params: repositoryPath, query: z.object({ include_prs: clientFlag({ encoded: "1" }) }) },

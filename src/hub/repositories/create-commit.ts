@@ -298,11 +298,7 @@ interface NeededWrite extends FileWrite {
   isFolder: boolean;
 }
 
-/**
- * Checks and encodes the files of a commit.
- *
- * @throws `ARGUMENT_INVALID`
- */
+/** Checks and encodes the files of a commit. @throws `ARGUMENT_INVALID` */
 export function readCommitFiles(files: CommitFiles): FileWrite[] {
   const entries = Object.entries(typeof files === "object" && files !== null ? files : {});
   if (entries.length === 0) throw fieldInvalid("files", "expected at least one file");

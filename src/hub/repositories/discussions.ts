@@ -68,14 +68,18 @@ const discussionEvent = z.discriminatedUnion("type", [
   z.object({ ...event, type: z.literal("ref-deleted") }),
 ]);
 
-/** A discussion or pull request in a list. */
-export const discussionSummary = z.object({
+const discussion = {
   num: z.number(),
   author: z.optional(discussionAuthor),
   repo: returnedRepo,
   title: z.string(),
   createdAt: timestamp,
   status,
+};
+
+/** A discussion or pull request in a list. */
+export const discussionSummary = z.object({
+  ...discussion,
   isPullRequest: z.boolean(),
   numComments: z.number(),
   numReactionUsers: z.number(),
@@ -86,12 +90,7 @@ export const discussionSummary = z.object({
 /** A discussion or pull request with its events. */
 export const discussionDetails = z.object({
   _id: z.string(),
-  num: z.number(),
-  author: z.optional(discussionAuthor),
-  repo: returnedRepo,
-  title: z.string(),
-  createdAt: timestamp,
-  status,
+  ...discussion,
   /** Oldest first. The first event is the description, as a comment. */
   events: z.array(discussionEvent),
   pinned: z.boolean(),
@@ -136,8 +135,7 @@ const base = "/api/{repoType}/{namespace}/{repo}/discussions";
 /** The operations on discussions and pull requests. */
 export const discussionOperations = {
   list: {
-    method: "get",
-    path: base,
+    requestLine: `GET ${base}`,
     operationId: "listDiscussions",
     summary: "List the discussions of a repository",
     request: { params: repositoryPath, query: search },
@@ -151,8 +149,7 @@ export const discussionOperations = {
     }),
   },
   create: {
-    method: "post",
-    path: base,
+    requestLine: `POST ${base}`,
     operationId: "createDiscussion",
     summary: "Open a discussion or pull request",
     request: {
@@ -174,48 +171,42 @@ export const discussionOperations = {
     }),
   },
   get: {
-    method: "get",
-    path: `${base}/{num}`,
+    requestLine: `GET ${base}/{num}`,
     operationId: "getDiscussion",
     summary: "Get a discussion or pull request",
     request: { params: path, query: z.object({ diff: z.optional(z.string()) }) },
     response: discussionDetails,
   },
   delete: {
-    method: "delete",
-    path: `${base}/{num}`,
+    requestLine: `DELETE ${base}/{num}`,
     operationId: "deleteDiscussion",
     summary: "Delete a discussion or pull request",
     request: { params: path },
     response: undocumentedBody,
   },
   comment: {
-    method: "post",
-    path: `${base}/{num}/comment`,
+    requestLine: `POST ${base}/{num}/comment`,
     operationId: "createComment",
     summary: "Comment on a discussion",
     request: { params: path, body: jsonBody(z.object({ comment: text })) },
     response: z.object({ newMessage: commentEvent }),
   },
   editComment: {
-    method: "post",
-    path: `${base}/{num}/comment/{commentId}/edit`,
+    requestLine: `POST ${base}/{num}/comment/{commentId}/edit`,
     operationId: "editComment",
     summary: "Edit a comment",
     request: { params: commentPath, body: jsonBody(z.object({ content: text })) },
     response: z.object({ updatedComment: commentEvent }),
   },
   hideComment: {
-    method: "post",
-    path: `${base}/{num}/comment/{commentId}/hide`,
+    requestLine: `POST ${base}/{num}/comment/{commentId}/hide`,
     operationId: "hideComment",
     summary: "Hide a comment",
     request: { params: commentPath },
     response: z.object({ updatedComment: commentEvent }),
   },
   setStatus: {
-    method: "post",
-    path: `${base}/{num}/status`,
+    requestLine: `POST ${base}/{num}/status`,
     operationId: "setDiscussionStatus",
     summary: "Open or close a discussion",
     request: {
@@ -225,24 +216,21 @@ export const discussionOperations = {
     response: z.object({ newStatus: statusEvent }),
   },
   setTitle: {
-    method: "post",
-    path: `${base}/{num}/title`,
+    requestLine: `POST ${base}/{num}/title`,
     operationId: "setDiscussionTitle",
     summary: "Change the title of a discussion",
     request: { params: path, body: jsonBody(z.object({ title })) },
     response: z.object({ newTitle: titleEvent }),
   },
   pin: {
-    method: "post",
-    path: `${base}/{num}/pin`,
+    requestLine: `POST ${base}/{num}/pin`,
     operationId: "pinDiscussion",
     summary: "Pin a discussion",
     request: { params: path, body: jsonBody(z.object({ pinned: z.boolean() })) },
     response: undocumentedBody,
   },
   merge: {
-    method: "post",
-    path: `${base}/{num}/merge`,
+    requestLine: `POST ${base}/{num}/merge`,
     operationId: "mergePullRequest",
     summary: "Merge a pull request",
     request: { params: path, body: { ...jsonBody(z.object({ comment: optionalComment })), required: false } },

@@ -22,11 +22,7 @@ export function sizeOf(content: FileContent): number {
   return content instanceof Blob ? content.size : content.byteLength;
 }
 
-/**
- * Reads the start of a file.
- *
- * @throws `ARGUMENT_INVALID` if the file of a blob was changed or deleted.
- */
+/** Reads the start of a file. @throws `ARGUMENT_INVALID` if the file of a blob was changed or deleted. */
 export async function readStart(content: FileContent, bytes: number): Promise<Uint8Array> {
   if (!(content instanceof Blob)) return content.subarray(0, bytes);
   return new Uint8Array(await content.slice(0, bytes).arrayBuffer().catch(throwUnreadable));

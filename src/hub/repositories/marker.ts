@@ -50,11 +50,7 @@ export function isSameMarker(left: Marker | undefined, right: Marker): boolean {
   return left?.signature === right.signature && left.marker === right.marker;
 }
 
-/**
- * Checks a marker from the caller.
- *
- * @throws `ARGUMENT_INVALID`
- */
+/** Checks a marker from the caller. @throws `ARGUMENT_INVALID` */
 export function checkMarker(marker: string): string {
   if (typeof marker === "string" && marker !== "" && marker.length <= maxMarkerChars && marker.isWellFormed())
     return marker;

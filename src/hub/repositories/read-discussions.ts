@@ -50,11 +50,7 @@ export function commentsIn(events: readonly DiscussionEvent[]): CommentEvent[] {
   return events.filter((event) => event.type === "comment");
 }
 
-/**
- * Converts the number of a discussion to a path parameter.
- *
- * @throws `ARGUMENT_INVALID`
- */
+/** Converts the number of a discussion to a path parameter. @throws `ARGUMENT_INVALID` */
 export function checkNumber(num: number): string {
   if (Number.isSafeInteger(num) && num > 0) return String(num);
   throw fieldInvalid("num", "expected the number of a discussion");

@@ -96,24 +96,21 @@ export const repositorySettingsResult = z.strictObject({
 /** The operations on repositories that the client calls. `administration.ts` contains the others. */
 export const repositoryOperations = {
   updateSettings: {
-    method: "put",
-    path: "/api/{repoType}/{namespace}/{repo}/settings",
+    requestLine: "PUT /api/{repoType}/{namespace}/{repo}/settings",
     operationId: "updateRepositorySettings",
     summary: "Update the settings of a repository",
     request: { params: repositoryPath, body: jsonBody(repositorySettings) },
     response: repositorySettingsResult,
   },
   info: {
-    method: "get",
-    path: "/api/{repoType}/{namespace}/{repo}",
+    requestLine: "GET /api/{repoType}/{namespace}/{repo}",
     operationId: "getRepository",
     summary: "Get a repository",
     request: { params: repositoryPath, query: repositoryQuery },
     response: repositoryInfo,
   },
   infoAtRevision: {
-    method: "get",
-    path: "/api/{repoType}/{namespace}/{repo}/revision/{rev}",
+    requestLine: "GET /api/{repoType}/{namespace}/{repo}/revision/{rev}",
     operationId: "getRepositoryRevision",
     summary: "Get a repository at a revision",
     request: { params: revisionPath, query: repositoryQuery },

@@ -29,8 +29,7 @@ type UploadActions = NonNullable<z.output<typeof batchObject>["actions"]>;
 
 /** The URLs of models have no `repoType`. */
 const batchOperation = {
-  method: "post",
-  path: "/{repoType}/{namespace}/{repo}.git/info/lfs/objects/batch",
+  requestLine: "POST /{repoType}/{namespace}/{repo}.git/info/lfs/objects/batch",
   operationId: "startUploads",
   summary: "Upload files",
   request: { params: z.object({ ...repositoryPath.shape, repoType: z.string() }) },
@@ -50,11 +49,7 @@ interface Upload extends CallOptions {
   onUpload?: ((bytes: number, totalBytes: number) => void) | undefined;
 }
 
-/**
- * Uploads files with Git LFS, except those that the Hub has.
- *
- * @throws `HUB_REFUSED` if the Hub refuses a file.
- */
+/** Uploads files with Git LFS, except those that the Hub has. @throws `HUB_REFUSED` if the Hub refuses a file. */
 export async function uploadFiles(
   context: RepositoryContext,
   { files, ref, onUpload, signal }: Upload,
@@ -80,13 +75,11 @@ export async function uploadFiles(
       const found = contents.get(oid);
       if (!found) continue;
       if (error) {
-        throw new HubError(
-          `Could not upload ${JSON.stringify(found.path)}: the Hub refused the file (${error.message}).`,
-          {
-            code: "HUB_REFUSED",
-            fields: [`files[${JSON.stringify(found.path)}]`],
-          },
-        );
+        const path = JSON.stringify(found.path);
+        throw new HubError(`Could not upload ${path}: the Hub refused the file (${error.message}).`, {
+          code: "HUB_REFUSED",
+          fields: [`files[${path}]`],
+        });
       }
       if (actions) {
         await uploadFile(context, { ...found, actions, onSent: report, signal }).catch(async (error: unknown) => {

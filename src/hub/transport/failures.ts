@@ -1,6 +1,7 @@
 import { readOwnField } from "../../core/describe.ts";
 import { HubError, type WebhookErrorCode } from "../../core/errors.ts";
-import { exponentialBackoff } from "../../core/time.ts";
+import { readJson } from "../../core/text.ts";
+import { exponentialBackoff, untilAborted } from "../../core/time.ts";
 import type { Redact } from "./request-secrets.ts";
 import { isWebPage, readText } from "./response-body.ts";
 
@@ -24,9 +25,9 @@ export interface ErrorResponseContext {
 export async function readErrorResponse(response: Response, context: ErrorResponseContext): Promise<HubError> {
   const { status, headers } = response;
   const { action, redact } = context;
-  const answer = await readText(response, { limit: maxErrorBytes, signal: context.signal }).catch(() => undefined);
-  const body = answer !== undefined && "text" in answer ? answer.text : "";
-  const reason = redact(reasonIn(body) || (headers.get("x-error-message") ?? "") || plainText(body));
+  const read = readText(response, { limit: maxErrorBytes, signal: context.signal });
+  const body = (await read.catch(() => undefined)) ?? "";
+  const reason = redact(reasonOf(readJson(body)) || (headers.get("x-error-message") ?? "") || plainText(body));
   const name = redact(headers.get("x-error-code") ?? "");
   const requestId = redact(headers.get("x-request-id") ?? "") || undefined;
   const retryAfterSeconds = readRetryAfterSeconds(headers, context.now);
@@ -95,15 +96,7 @@ function remedyFor({ status, hubUrl, retryAfterSeconds, requestId, hasReason }: 
   return `Check the request and the URL of the Hub (HF_ENDPOINT, currently ${hubUrl}).`;
 }
 
-/** Returns the reason in a JSON body, or an empty string if the body contains no reason. */
-function reasonIn(body: string): string {
-  try {
-    return reasonOf(JSON.parse(body));
-  } catch {
-    return "";
-  }
-}
-
+/** Returns the reason in a parsed body, or an empty string if the body contains no reason. */
 function reasonOf(parsed: unknown): string {
   if (typeof parsed === "string") return parsed;
   const error = joinTexts(readOwnField(parsed, "error"));
@@ -201,22 +194,14 @@ export function isConnectFailure(error: unknown): boolean {
   );
 }
 
-/**
- * Resolves after a delay.
- *
- * @throws the signal's abort reason as soon as the signal is aborted.
- */
-export function wait(milliseconds: number, signal: AbortSignal | undefined): Promise<void> {
-  return new Promise((resolve, reject) => {
-    if (signal?.aborted) return reject(signal.reason);
-    function abort(): void {
-      clearTimeout(timer);
-      reject(signal?.reason);
-    }
-    const timer = setTimeout(() => {
-      signal?.removeEventListener("abort", abort);
-      resolve();
-    }, milliseconds);
-    signal?.addEventListener("abort", abort, { once: true });
-  });
+/** Resolves after a delay. @throws the signal's abort reason as soon as the signal is aborted. */
+export async function wait(milliseconds: number, signal: AbortSignal | undefined): Promise<void> {
+  signal?.throwIfAborted();
+  const elapsed = Promise.withResolvers<void>();
+  const timer = setTimeout(elapsed.resolve, milliseconds);
+  try {
+    await (signal ? untilAborted(elapsed.promise, signal) : elapsed.promise);
+  } finally {
+    clearTimeout(timer);
+  }
 }

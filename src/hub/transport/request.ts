@@ -1,5 +1,6 @@
 import * as z from "zod/mini";
 import { describeIssue } from "../../core/describe.ts";
+import { readJson } from "../../core/text.ts";
 import type { CallOptions, Operation } from "../operation.ts";
 import { argumentInvalid, checkArgument, fieldInvalid, fieldProblems } from "../validation/arguments.ts";
 import { acceptUnknown } from "../validation/lenient.ts";
@@ -35,40 +36,62 @@ export interface OperationInput {
   body?: unknown;
 }
 
-export interface PrepareOptions {
+export interface OperationOptions extends CallOptions {
+  /**
+   * Whether the call can be repeated safely. Default `false` for POST, otherwise `true`. PATCH is included, unlike in
+   * `hub.fetch`, because every PATCH operation of this client sets fields.
+   */
+  idempotent?: boolean;
+  /** Whether to skip the validation of the body. Use this option for values that the Hub returned. Default `false`. */
+  skipBodyValidation?: boolean;
+  /** A body in another format than JSON, which replaces the body of the input. */
+  encodedBody?: EncodedBody;
+}
+
+interface PrepareOptions extends Omit<OperationOptions, "idempotent"> {
+  input: OperationInput;
+  /** A query from the Hub, such as the query of the next page. This query replaces the query of the input. */
+  query?: URLSearchParams | undefined;
+}
+
+/** The server that receives the requests. */
+interface Target {
   /** The Hub's base URL, without a trailing slash. */
   hubUrl: string;
-  input: OperationInput;
-  /** Whether to skip the validation of the body. Use this option for values that the Hub returned. */
-  skipBodyValidation: boolean;
-  /** A body in another format than JSON, which replaces the body of the input. */
-  encodedBody: EncodedBody | undefined;
-  /** A query from the Hub, such as the query of the next page. This query replaces the query of the input. */
-  query: URLSearchParams | undefined;
   readToken: () => Promise<string>;
 }
 
-/**
- * Validates the arguments of an operation and creates the request.
- *
- * @throws `ARGUMENT_INVALID`, and errors from `readToken`.
- */
-export async function prepareRequest(operation: Operation, options: PrepareOptions): Promise<HubRequest> {
-  const { hubUrl, input, skipBodyValidation, encodedBody, readToken } = options;
-  const path = pathOf(operation, input.params);
-  const query = options.query ?? queryOf(operation, input.query);
-  const body = skipBodyValidation || encodedBody ? input.body : bodyOf(operation, input.body);
+/** Validates the arguments of an operation and creates the request. @throws `ARGUMENT_INVALID`, and errors from `readToken`. */
+export async function prepareRequest(
+  operation: Operation,
+  { input, query: givenQuery, skipBodyValidation = false, encodedBody }: PrepareOptions,
+  { hubUrl, readToken }: Target,
+): Promise<HubRequest> {
+  const { params: pathSchema, query: querySchema, body: bodyType } = operation.request ?? {};
+  const bodySchema = bodyType?.content["application/json"].schema;
+  const [method = "", template = ""] = operation.requestLine.split(" ");
+  const path = pathSchema
+    ? fillPath(template, checkArgument(pathSchema, { name: "params", value: input.params }))
+    : template;
+  const query = givenQuery ?? encodeQuery(querySchema, input.query);
+  let { body } = input;
+  if (!skipBodyValidation && !encodedBody) {
+    const isSent = bodySchema && (body !== undefined || bodyType?.required);
+    body = isSent ? checkArgument(bodySchema, { name: "request", value: body }) : undefined;
+  }
   const encoded =
     encodedBody ?? (body === undefined ? undefined : { type: "application/json", text: JSON.stringify(body) });
-  const unknownQuery =
-    options.query || !operation.request?.query ? [] : findUnknownParts(operation.request.query, input.query);
+  const unknownParts = [
+    ...(!givenQuery && querySchema ? findUnknownParts(querySchema, input.query) : []),
+    ...(!skipBodyValidation && bodySchema ? findUnknownParts(bodySchema, input.body) : []),
+  ];
   const token = await readToken();
   return {
     operationId: operation.operationId,
     action: actionOf(operation),
     url: `${hubUrl}${path}${query.size > 0 ? `?${query}` : ""}`,
     init: {
-      method: operation.method.toUpperCase(),
+      method,
       headers: {
         accept: encodedBody?.accept ?? "application/json",
         authorization: `Bearer ${token}`,
@@ -77,7 +100,7 @@ export async function prepareRequest(operation: Operation, options: PrepareOptio
       ...(encoded && { body: encoded.text }),
     },
     redact: createRedact([token, ...secretsIn(body)]),
-    unknownParts: skipBodyValidation ? unknownQuery : [...unknownQuery, ...unknownBodyParts(operation, input.body)],
+    unknownParts,
   };
 }
 
@@ -90,9 +113,7 @@ export function actionOf({ summary }: Operation): string {
  * Inserts the parameters into the path. Each value remains a single path segment, regardless of the characters in the value. Only the
  * parameter `path`, the path of a file, can have several segments, or none for the root folder. An empty `namespace` or `repoType` has no segment.
  */
-function pathOf({ path, request }: Operation, value: unknown): string {
-  if (!request?.params) return path;
-  const params = checkArgument(request.params, { name: "params", value });
+function fillPath(template: string, params: Readonly<Record<string, string>>): string {
   const unusable = Object.entries(params).filter(
     // URL parsers resolve dot segments.
     ([name, value]) => segmentsOf(name, value).some((part) => /^\.{0,2}$/.test(part) || !part.isWellFormed()),
@@ -100,7 +121,7 @@ function pathOf({ path, request }: Operation, value: unknown): string {
   if (unusable.length > 0) {
     throw argumentInvalid(unusable.map(([field]) => ({ field, problem: "expected an ID or a name from the Hub" })));
   }
-  return path.replace(/\/\{(\w+)\}/g, (_, name: string) =>
+  return template.replace(/\/\{(\w+)\}/g, (_, name: string) =>
     segmentsOf(name, params[name] ?? "")
       .map((segment) => `/${encodeURIComponent(segment)}`)
       .join(""),
@@ -113,10 +134,10 @@ function segmentsOf(name: string, value: string): string[] {
 }
 
 /** Encodes the query. Omitted parameters are not sent, because the Hub applies the defaults. */
-function queryOf({ request }: Operation, value: Record<string, unknown> | undefined): URLSearchParams {
+function encodeQuery(schema: z.ZodMiniObject | undefined, value: Record<string, unknown> | undefined): URLSearchParams {
   const query = new URLSearchParams();
-  if (!request?.query || value === undefined) return query;
-  const parts = Object.entries(request.query.shape).map(([name, part]) => [name, z.optional(part)]);
+  if (!schema || value === undefined) return query;
+  const parts = Object.entries(schema.shape).map(([name, part]) => [name, z.optional(part)]);
   const { data, error } = z.safeEncode(acceptUnknown(z.object(Object.fromEntries(parts))), value, {
     error: describeIssue,
   });
@@ -128,15 +149,6 @@ function queryOf({ request }: Operation, value: Record<string, unknown> | undefi
     }
   }
   return query;
-}
-
-function unknownBodyParts({ request }: Operation, value: unknown): UnknownPart[] {
-  return request?.body ? findUnknownParts(request.body.content["application/json"].schema, value) : [];
-}
-
-function bodyOf({ request }: Operation, value: unknown): unknown {
-  if (!request?.body || (value === undefined && !request.body.required)) return undefined;
-  return checkArgument(request.body.content["application/json"].schema, { name: "request", value });
 }
 
 /** Equivalent to `HeadersInit`, which Node's type definitions do not include. */
@@ -162,28 +174,13 @@ export interface HubFetchInit extends CallOptions {
   idempotent?: boolean | undefined;
 }
 
-export interface PrepareFetchOptions {
-  /** The Hub's base URL, without a trailing slash. */
-  hubUrl: string;
-  readToken: () => Promise<string>;
-}
-
 const methods: ReadonlySet<string> = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"]);
 
-/** Whether a request can be repeated safely. */
-export function isIdempotent(method: string): boolean {
-  return method !== "POST" && method !== "PATCH";
-}
-
-/**
- * Validates the arguments of `hub.fetch` and creates the request.
- *
- * @throws `ARGUMENT_INVALID`, and errors from `readToken`.
- */
+/** Validates the arguments of `hub.fetch` and creates the request. @throws `ARGUMENT_INVALID`, and errors from `readToken`. */
 export async function prepareFetch(
   template: string,
   { method = "GET", headers: customHeaders, params, body }: HubFetchInit,
-  { hubUrl, readToken }: PrepareFetchOptions,
+  { hubUrl, readToken }: Target,
 ): Promise<HubRequest> {
   const path = fillParams(template, params);
   const url = resolveUrl(path, hubUrl);
@@ -277,10 +274,7 @@ function secretHeaderValues(headers: Headers): string[] {
 }
 
 /** Parses a body as JSON or as a form, so that secrets in the body can be found. */
-function parseBody(body: string | undefined): unknown {
-  try {
-    return JSON.parse(body ?? "null");
-  } catch {
-    return [body, Object.fromEntries(new URLSearchParams(body))];
-  }
+function parseBody(body = "null"): unknown {
+  const json = readJson(body);
+  return json === undefined ? [body, Object.fromEntries(new URLSearchParams(body))] : json;
 }

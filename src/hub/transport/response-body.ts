@@ -1,7 +1,5 @@
+import { readJson } from "../../core/text.ts";
 import { untilAborted } from "../../core/time.ts";
-
-/** The text of a body, or `tooLong` if the body exceeds the limit. */
-export type BodyText = { text: string } | { tooLong: true };
 
 interface BodyOptions {
   /** The maximum size of the body in bytes, after decompression. */
@@ -9,33 +7,25 @@ interface BodyOptions {
   signal: AbortSignal;
 }
 
-/**
- * Reads the body of a response as text, up to `limit` bytes.
- *
- * @throws the signal's abort reason as soon as the signal is aborted, and connection errors.
- */
-export async function readText(response: Response, options: BodyOptions): Promise<BodyText> {
-  const decoder = new TextDecoder();
-  let text = "";
-  const isComplete = await readParts(response, options, (part) => {
-    text += decoder.decode(part, { stream: true });
-  });
-  return isComplete ? { text: text + decoder.decode() } : { tooLong: true };
+/** Like {@link readBytes}, as text. */
+export async function readText(response: Response, options: BodyOptions): Promise<string | undefined> {
+  const bytes = await readBytes(response, options);
+  return bytes && new TextDecoder().decode(bytes);
 }
 
 /**
  * Reads the body of a response, up to `limit` bytes. Returns `undefined` if the body exceeds the limit.
  *
- * @throws like {@link readText}.
+ * @throws the signal's abort reason as soon as the signal is aborted, and connection errors.
  */
-export async function readBytes(response: Response, options: BodyOptions): Promise<Uint8Array | undefined> {
+export async function readBytes(response: Response, { limit, signal }: BodyOptions): Promise<Uint8Array | undefined> {
   const parts: Uint8Array[] = [];
   let length = 0;
-  const isComplete = await readParts(response, options, (part) => {
-    parts.push(part);
+  for await (const part of partsOf(response, (reading) => untilAborted(reading, signal))) {
     length += part.byteLength;
-  });
-  if (!isComplete) return undefined;
+    if (length > limit) return undefined;
+    parts.push(part);
+  }
   const bytes = new Uint8Array(length);
   let offset = 0;
   for (const part of parts) {
@@ -45,25 +35,22 @@ export async function readBytes(response: Response, options: BodyOptions): Promi
   return bytes;
 }
 
-/** Passes the parts of a body to `take`. Returns `false` if the body exceeds the limit. */
-async function readParts(
-  response: Response,
-  { limit, signal }: BodyOptions,
-  take: (part: Uint8Array) => void,
-): Promise<boolean> {
-  const reader = response.body?.getReader();
-  if (reader === undefined) return true;
-  let length = 0;
+type Reading = ReturnType<ReadableStreamDefaultReader<Uint8Array>["read"]>;
+
+/** Yields the parts of a body as they arrive. `wait` limits the time of each read. Exiting the loop cancels the response. */
+async function* partsOf(
+  { body }: Response,
+  wait: (reading: Reading) => Reading,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  const reader = body?.getReader();
   try {
-    for (;;) {
-      const { done, value } = await untilAborted(reader.read(), signal);
-      if (done) return true;
-      length += value.byteLength;
-      if (length > limit) return false;
-      take(value);
+    while (reader) {
+      const { done, value } = await wait(reader.read());
+      if (done) return;
+      yield value;
     }
   } finally {
-    reader.cancel().catch(() => {}); // Discards the rest of the body, if there is any.
+    reader?.cancel().catch(() => {}); // Discards the rest of the body, if there is any.
   }
 }
 
@@ -96,7 +83,11 @@ export async function* readArrayElements(
 ): AsyncGenerator<unknown, void, undefined> {
   const splitter = new JsonArraySplitter();
   for await (const text of textParts(response, options)) {
-    for (const element of splitter.push(text)) yield parse(element);
+    for (const element of splitter.push(text)) {
+      const value = readJson(element);
+      if (value === undefined) throw new JsonArrayError("an element is not JSON");
+      yield value;
+    }
   }
   if (splitter.isOpen) throw new Error("the response is incomplete");
   splitter.end();
@@ -129,7 +120,7 @@ export async function* readEvents(
     for (const line of lines) {
       if (line.startsWith("data:")) data += `${line.slice(5)}\n`;
       if (line !== "") continue;
-      const event = isTooLong ? undefined : parseObject(data);
+      const event = !isTooLong && data.trimStart().startsWith("{") ? readJson(data) : undefined;
       data = "";
       isTooLong = false;
       if (event !== undefined) yield event;
@@ -140,49 +131,23 @@ export async function* readEvents(
   }
 }
 
-function parseObject(text: string): unknown {
-  try {
-    return text.trimStart().startsWith("{") ? JSON.parse(text) : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
 /** Yields the text of a response as it arrives. Exiting the loop cancels the response. */
 async function* textParts(response: Response, options: ElementOptions): AsyncGenerator<string, void, undefined> {
-  const reader = response.body?.getReader();
   const decoder = new TextDecoder();
-  try {
-    for (;;) {
-      const { done, value } = reader ? await readPart(reader, options) : { done: true };
-      yield value ? decoder.decode(value, { stream: true }) : decoder.decode();
-      if (done) return;
-    }
-  } finally {
-    reader?.cancel().catch(() => {}); // Discards the rest of the body, if there is any.
+  for await (const value of partsOf(response, (reading) => untilStalled(reading, options))) {
+    yield decoder.decode(value, { stream: true });
   }
+  yield decoder.decode();
 }
 
-/** Reads the next part of a body. @throws `ResponseStalledError` if no data arrives for `timeoutMs`, and the signal's abort reason. */
-async function readPart(
-  reader: ReadableStreamDefaultReader<Uint8Array>,
-  { timeoutMs, signal }: ElementOptions,
-): Promise<{ done: boolean; value?: Uint8Array | undefined }> {
+/** Waits for a part of a body. @throws `ResponseStalledError` if no data arrives for `timeoutMs`, and the signal's abort reason. */
+async function untilStalled(reading: Reading, { timeoutMs, signal }: ElementOptions): Promise<Awaited<Reading>> {
   const stalled = new AbortController();
   const timer = setTimeout(() => stalled.abort(new ResponseStalledError()), timeoutMs);
   try {
-    return await untilAborted(reader.read(), signal ? AbortSignal.any([signal, stalled.signal]) : stalled.signal);
+    return await untilAborted(reading, signal ? AbortSignal.any([signal, stalled.signal]) : stalled.signal);
   } finally {
     clearTimeout(timer);
-  }
-}
-
-function parse(element: string): unknown {
-  try {
-    return JSON.parse(element);
-  } catch {
-    // The parser's message is omitted, because it quotes the response.
-    throw new JsonArrayError("an element is not JSON");
   }
 }
 
@@ -232,11 +197,7 @@ export class JsonArraySplitter {
     return this.#state === "inside";
   }
 
-  /**
-   * Call this method after the last piece.
-   *
-   * @throws `JsonArrayError` if the array is incomplete.
-   */
+  /** Call this method after the last piece. @throws `JsonArrayError` if the array is incomplete. */
   end(): void {
     if (this.#state !== "after") throw new JsonArrayError("the array is incomplete");
   }

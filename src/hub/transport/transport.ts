@@ -2,21 +2,21 @@ import type * as z from "zod/mini";
 import { describeIssue } from "../../core/describe.ts";
 import { HubError } from "../../core/errors.ts";
 import type { Logger } from "../../core/log.ts";
-import { untilAborted } from "../../core/time.ts";
+import { readJson } from "../../core/text.ts";
+import { loadOnce, untilAborted } from "../../core/time.ts";
 import type { CallOptions, InputOf, Operation, ResponseOf } from "../operation.ts";
 import { nextQuery } from "../pages.ts";
 import { undocumentedBody } from "../schemas.ts";
 import { lenient } from "../validation/lenient.ts";
-import { packageVersion, type UnknownPart, UnknownPartWarnings } from "../validation/unknown-parts.ts";
+import { createUnknownPartWarner, packageVersion, type UnknownPart } from "../validation/unknown-parts.ts";
 import { isConnectFailure, maxRetryAfterSeconds, readErrorResponse, retryDelayMs, wait } from "./failures.ts";
 import { followRedirects, isAllowed } from "./redirects.ts";
 import {
   actionOf,
-  type EncodedBody,
   type HubFetchInit,
   type HubRequest,
-  isIdempotent,
   type OperationInput,
+  type OperationOptions,
   prepareFetch,
   prepareRequest,
 } from "./request.ts";
@@ -33,23 +33,6 @@ import {
 
 /** The maximum size of a response in bytes, which is much larger than the lists that the Hub returns. */
 const maxResponseBytes = 50_000_000;
-
-export interface OperationOptions extends CallOptions {
-  /**
-   * Whether the call can be repeated safely. Default `false` for POST, otherwise `true`. PATCH is included, unlike in
-   * `hub.fetch`, because every PATCH operation of this client sets fields.
-   */
-  idempotent?: boolean;
-  /** Whether to skip the validation of the body. Use this option for values that the Hub returned. Default `false`. */
-  skipBodyValidation?: boolean;
-  /** A body in another format than JSON. The body of the input must be omitted. */
-  encodedBody?: EncodedBody;
-}
-
-export interface DownloadOptions extends CallOptions {
-  /** The maximum size of the file in bytes. */
-  maxBytes: number;
-}
 
 export interface TransportSettings {
   /** The Hub's base URL, without a trailing slash. */
@@ -91,20 +74,6 @@ export interface UploadRequest extends CallOptions {
 /** The speed below which an upload times out, in bytes per millisecond. */
 const minUploadSpeed = 100;
 
-interface ResponseContext {
-  prepared: PreparedRequest;
-  operation: Operation;
-  signal: AbortSignal;
-}
-
-/** The elements of a response that arrives in parts. */
-interface ItemSource<Item> extends CallOptions {
-  elements: AsyncGenerator<unknown, void, undefined>;
-  item: Item;
-  /** Whether the elements end, instead of failing, if no data arrives. */
-  endsWhenIdle?: boolean | undefined;
-}
-
 /** The result of one attempt. `maybeProcessed`: whether the Hub may have processed the failed request. */
 type Attempt<Answer> = { answer: Answer } | { failure: HubError; maybeProcessed: boolean };
 
@@ -114,12 +83,13 @@ type Read<Answer> = (response: Response, signal: AbortSignal) => Promise<Answer>
 /** Calls operations over HTTP: validates requests, retries failed attempts, and parses responses. */
 export class Transport {
   readonly #settings: Required<Omit<TransportSettings, "logger">>;
-  readonly #warnings: UnknownPartWarnings;
-  #token: Promise<string> | undefined;
+  readonly #warn: ReturnType<typeof createUnknownPartWarner>;
+  readonly #target: { hubUrl: string; readToken: () => Promise<string> };
 
   constructor({ logger, ...settings }: TransportSettings) {
     this.#settings = { wait, random: Math.random, now: Date.now, ...settings };
-    this.#warnings = new UnknownPartWarnings(logger);
+    this.#warn = createUnknownPartWarner(logger);
+    this.#target = { hubUrl: settings.hubUrl, readToken: loadOnce(settings.findToken) };
   }
 
   /**
@@ -141,11 +111,7 @@ export class Transport {
     return this.#check(prepared, { schema, answer });
   }
 
-  /**
-   * Yields the pages of a list. Follows the `Link` headers of the responses.
-   *
-   * @throws like {@link call}.
-   */
+  /** Yields the pages of a list. Follows the `Link` headers of the responses. @throws like {@link call}. */
   async *pages<Called extends Operation>(
     operation: Called,
     input: InputOf<Called>,
@@ -216,7 +182,12 @@ export class Transport {
   /** Yields the validated elements of a response. */
   async *#items<Item extends z.ZodMiniType>(
     prepared: PreparedRequest,
-    { elements, item, signal, endsWhenIdle = false }: ItemSource<Item>,
+    {
+      elements,
+      item,
+      signal,
+      endsWhenIdle = false,
+    }: CallOptions & { elements: AsyncGenerator<unknown, void>; item: Item; endsWhenIdle?: boolean | undefined },
   ): AsyncGenerator<z.output<Item>, void, undefined> {
     const schema = lenient<Item>(item);
     try {
@@ -244,7 +215,7 @@ export class Transport {
   async download<Called extends Operation>(
     operation: Called,
     input: InputOf<Called>,
-    { maxBytes, signal }: DownloadOptions,
+    { maxBytes, signal }: CallOptions & { maxBytes: number },
   ): Promise<Uint8Array> {
     const prepared = await this.#prepare(operation, { input, options: { signal } });
     prepared.init.headers.accept = "*/*";
@@ -275,7 +246,7 @@ export class Transport {
         { code: "HUB_REFUSED" },
       );
     }
-    const token = sendsToken && target.origin === hub.origin ? await this.#readToken() : undefined;
+    const token = sendsToken && target.origin === hub.origin ? await this.#target.readToken() : undefined;
     // Anyone with the signature in the query can upload.
     const signed = [...target.searchParams.values(), ...Object.values(headers)].filter(({ length }) => length >= 8);
     const prepared = {
@@ -290,18 +261,11 @@ export class Transport {
     });
   }
 
-  /**
-   * Sends a request without an operation. Returns the response without reading the body.
-   *
-   * @throws like {@link call}.
-   */
+  /** Sends a request without an operation. Returns the response without reading the body. @throws like {@link call}. */
   async fetch(path: string, init: HubFetchInit = {}): Promise<Response> {
     init.signal?.throwIfAborted();
-    const request = await prepareFetch(path, init, {
-      hubUrl: this.#settings.hubUrl,
-      readToken: () => this.#readToken(),
-    });
-    const prepared = { ...request, idempotent: init.idempotent ?? isIdempotent(request.init.method) };
+    const request = await prepareFetch(path, init, this.#target);
+    const prepared = { ...request, idempotent: init.idempotent ?? !["POST", "PATCH"].includes(request.init.method) };
     return this.#repeat(prepared, init.signal, async (started) => started);
   }
 
@@ -324,7 +288,7 @@ export class Transport {
   /** Logs warnings about unknown parts of an argument. The warnings contain no secrets from the argument. */
   warn(parts: readonly UnknownPart[], operation: Operation, argument: unknown): void {
     const redact = createRedact(secretsIn(argument));
-    this.#warnings.warn(parts, { operationId: operation.operationId, action: actionOf(operation), redact });
+    this.#warn(parts, { operationId: operation.operationId, action: actionOf(operation), redact });
   }
 
   async #prepare(
@@ -336,25 +300,9 @@ export class Transport {
     }: { input: OperationInput; options: OperationOptions; query?: URLSearchParams | undefined },
   ): Promise<PreparedRequest> {
     options.signal?.throwIfAborted();
-    const request = await prepareRequest(operation, {
-      hubUrl: this.#settings.hubUrl,
-      input,
-      skipBodyValidation: options.skipBodyValidation ?? false,
-      encodedBody: options.encodedBody,
-      query,
-      readToken: () => this.#readToken(),
-    });
-    this.#warnings.warn(request.unknownParts, request);
-    return { ...request, idempotent: options.idempotent ?? operation.method !== "post" };
-  }
-
-  /** Finds the token on the first call, and caches the token. After a failed call, the next call searches again. */
-  #readToken(): Promise<string> {
-    this.#token ??= this.#settings.findToken().catch((error: unknown) => {
-      this.#token = undefined;
-      throw error;
-    });
-    return this.#token;
+    const request = await prepareRequest(operation, { ...options, input, query }, this.#target);
+    this.#warn(request.unknownParts, request);
+    return { ...request, idempotent: options.idempotent ?? request.init.method !== "POST" };
   }
 
   async #repeat<Answer>(
@@ -389,11 +337,20 @@ export class Transport {
     prepared: PreparedRequest,
     { callerSignal, read }: { callerSignal: AbortSignal | undefined; read: Read<Answer> },
   ): Promise<Attempt<Answer>> {
+    const { fetch, hubUrl, now, timeoutMs } = this.#settings;
+    const { action, url, init, redact, followsRedirects = false, addedTimeoutMs = 0 } = prepared;
     const timeout = new AbortController();
-    const timer = setTimeout(() => timeout.abort(), this.#settings.timeoutMs + (prepared.addedTimeoutMs ?? 0));
+    const timer = setTimeout(() => timeout.abort(), timeoutMs + addedTimeoutMs);
     const signal = callerSignal ? AbortSignal.any([callerSignal, timeout.signal]) : timeout.signal;
+    const send = (target: string, request: RequestInit) =>
+      untilAborted(fetch(target, { redirect: "manual", ...request, signal }), signal);
     try {
-      return await this.#exchange(prepared, { signal, read });
+      const response = await followRedirects(send, { url, init, hubUrl, leavesHub: followsRedirects });
+      if (response.ok) return { answer: await read(response, signal) };
+      const warning = response.status >= 500 ? retryWarning(prepared) : "";
+      const context = { action, hubUrl, redact, signal, now: now(), retryWarning: warning };
+      const failure = await readErrorResponse(response, context);
+      return { failure, maybeProcessed: response.status !== 429 };
     } catch (error) {
       if (HubError.isInstance(error)) throw error;
       if (timeout.signal.aborted) return { failure: this.#timedOut(prepared), maybeProcessed: true };
@@ -402,24 +359,6 @@ export class Transport {
     } finally {
       clearTimeout(timer);
     }
-  }
-
-  async #exchange<Answer>(
-    prepared: PreparedRequest,
-    { signal, read }: { signal: AbortSignal; read: Read<Answer> },
-  ): Promise<Attempt<Answer>> {
-    const { fetch, hubUrl, now } = this.#settings;
-    const { action, url, init, redact } = prepared;
-    const send = (target: string, request: RequestInit) =>
-      untilAborted(fetch(target, { redirect: "manual", ...request, signal }), signal);
-    const response = await followRedirects(send, { url, init, hubUrl, leavesHub: prepared.followsRedirects ?? false });
-    if (!response.ok) {
-      const warning = response.status >= 500 ? retryWarning(prepared) : "";
-      const context = { action, hubUrl, redact, signal, now: now(), retryWarning: warning };
-      const failure = await readErrorResponse(response, context);
-      return { failure, maybeProcessed: response.status !== 429 };
-    }
-    return { answer: await read(response, signal) };
   }
 
   #check<Answer>(
@@ -433,19 +372,19 @@ export class Transport {
     throw this.#responseInvalid(prepared, `an unexpected response (${field || "response"}: ${problem?.message})`);
   }
 
-  async #readJson(response: Response, { prepared, operation, signal }: ResponseContext): Promise<unknown> {
+  async #readJson(
+    response: Response,
+    { prepared, operation, signal }: { prepared: PreparedRequest; operation: Operation; signal: AbortSignal },
+  ): Promise<unknown> {
     const body = await readText(response, { limit: maxResponseBytes, signal });
-    if ("tooLong" in body) throw this.#responseInvalid(prepared, `a response of more than ${maxResponseBytes} bytes`);
-    if (body.text === "") return {}; // Some deletions return no body.
-    try {
-      return JSON.parse(body.text);
-    } catch {
-      const isPage = isWebPage(body.text);
-      // HTML pages are rejected, because they come from a proxy or another website.
-      if (operation.response === undocumentedBody && !isPage) return {};
-      // The parser's message is omitted, because it quotes the response.
-      throw this.#responseInvalid(prepared, `${isPage ? "a web page (HTML)" : "another format"} instead of JSON`);
-    }
+    if (body === undefined) throw this.#responseInvalid(prepared, `a response of more than ${maxResponseBytes} bytes`);
+    if (body === "") return {}; // Some deletions return no body.
+    const json = readJson(body);
+    if (json !== undefined) return json;
+    const isPage = isWebPage(body);
+    // HTML pages are rejected, because they come from a proxy or another website.
+    if (operation.response === undocumentedBody && !isPage) return {};
+    throw this.#responseInvalid(prepared, `${isPage ? "a web page (HTML)" : "another format"} instead of JSON`);
   }
 
   #responseInvalid(prepared: PreparedRequest, received: string): HubError {

@@ -65,38 +65,31 @@ function unknownVariant(
 /** The maximum number of different warnings. Without a limit, values from outside the program could fill the memory. */
 const maxWarnings = 1_000;
 
-/** Logs one warning per client for each unknown field or value that is sent. */
-export class UnknownPartWarnings {
-  readonly #logger: Logger | undefined;
-  readonly #warned = new Set<string>();
-
-  /**
-   * @param logger the logger for warnings. Default: `process.emitWarning`, or `console.warn` in runtimes without
-   *   `process.emitWarning`.
-   */
-  constructor(logger: Logger | undefined) {
-    this.#logger = logger;
-  }
-
-  warn(
+/**
+ * Creates a function that logs one warning for each unknown field or value that is sent.
+ *
+ * @param logger the logger for warnings. Default: `process.emitWarning`, or `console.warn` in runtimes without `process.emitWarning`.
+ */
+export function createUnknownPartWarner(logger: Logger | undefined) {
+  const warned = new Set<string>();
+  return (
     parts: readonly UnknownPart[],
     { operationId, action, redact }: { operationId: string; action: string; redact: Redact },
-  ): void {
+  ): void => {
     for (const part of parts) {
       const field = redact(part.field);
       const value = part.value === undefined ? undefined : redact(part.value.slice(0, 100));
       // All items of a list share one warning.
       const key = JSON.stringify([field.replace(/\[\d+\]/g, "[]"), value]);
-      if (this.#warned.has(key) || this.#warned.size >= maxWarnings) continue;
-      this.#warned.add(key);
+      if (warned.has(key) || warned.size >= maxWarnings) continue;
+      warned.add(key);
       const what = value === undefined ? `Unknown field "${field}"` : `Unknown value "${value}" of "${field}"`;
       const message = `${what} was sent unchanged to ${action}. The Hub may have added it after ${packageVersion}.${part.hint}`;
       const code = value === undefined ? "UNKNOWN_FIELD" : "UNKNOWN_VALUE";
-      if (this.#logger)
-        this.#logger.warn({ code, operation: operationId, field, ...(value !== undefined && { value }) }, message);
+      if (logger) logger.warn({ code, operation: operationId, field, ...(value !== undefined && { value }) }, message);
       else emit(message, code);
     }
-  }
+  };
 }
 
 function emit(message: string, code: string): void {

@@ -43,8 +43,7 @@ export class HubWebhooks {
 
   /** Returns a webhook. Like all methods with a webhook ID, throws `HUB_NOT_FOUND` if the webhook does not exist. */
   async get(webhookId: string, options?: CallOptions): Promise<Webhook> {
-    const { webhook } = await this.#transport.call(webhookOperations.get, { params: { webhookId } }, options);
-    return webhook;
+    return (await this.#transport.call(webhookOperations.get, { params: { webhookId } }, options)).webhook;
   }
 
   /**
@@ -61,8 +60,7 @@ export class HubWebhooks {
    * ```
    */
   async create(request: WebhookRequest, options?: CallOptions): Promise<Webhook> {
-    const { webhook } = await this.#transport.call(webhookOperations.create, { body: request }, options);
-    return webhook;
+    return (await this.#transport.call(webhookOperations.create, { body: request }, options)).webhook;
   }
 
   /**
@@ -81,12 +79,9 @@ export class HubWebhooks {
     const { checked, unknownParts } = checkChanges(changes);
     this.#transport.warn(unknownParts, webhookOperations.update, changes);
     const body = mergeChanges(await this.get(webhookId, options), checked);
-    const { webhook } = await this.#transport.call(
-      webhookOperations.update,
-      { params: { webhookId }, body },
-      { ...options, idempotent: true, skipBodyValidation: true },
-    );
-    return webhook;
+    const input = { params: { webhookId }, body };
+    const unchecked = { ...options, idempotent: true, skipBodyValidation: true };
+    return (await this.#transport.call(webhookOperations.update, input, unchecked)).webhook;
   }
 
   /** Enables a webhook that is disabled, or that is suspended after failures (`disabled` is `"suspended-after-failure"`). */
@@ -116,12 +111,8 @@ export class HubWebhooks {
     params: { webhookId: string; action: "enable" | "disable" },
     options: CallOptions | undefined,
   ): Promise<Webhook> {
-    const { webhook } = await this.#transport.call(
-      webhookOperations.setState,
-      { params },
-      { ...options, idempotent: true },
-    );
-    return webhook;
+    const repeatable = { ...options, idempotent: true };
+    return (await this.#transport.call(webhookOperations.setState, { params }, repeatable)).webhook;
   }
 }
 
@@ -218,10 +209,7 @@ function mergeChanges(webhook: Webhook, changes: WebhookChanges): WebhookUpdate 
   };
 }
 
-/**
- * Returns the webhook's job if the job remains the target. If the webhook has a `jobSourceId`, the job is only a copy of the
- * target.
- */
+/** Returns the webhook's job if the job remains the target. If the webhook has a `jobSourceId`, the job is only a copy of the target. */
 function keptJob(webhook: Webhook, { url, jobSourceId }: WebhookChanges): WebhookJob | undefined {
   const given = [url, jobSourceId, webhook.url, webhook.jobSourceId];
   return given.every((target) => target === undefined) ? webhook.job : undefined;

@@ -16,8 +16,7 @@ import type { ApiEnvironment, TokenRequirement } from "./route.ts";
 import { serveRoute } from "./route.ts";
 
 const triggerOperation = {
-  method: "post",
-  path: "/events",
+  requestLine: "POST /events",
   operationId: "triggerEvent",
   summary: "Trigger an event",
   request: { query: z.object({ wait: flag(), dryRun: flag() }), body: jsonBody(eventRequest) },

@@ -43,6 +43,9 @@ interface RouteSummary {
 
 /** The details of a route that only the OpenAPI document contains. */
 export interface RouteDetails extends Omit<RouteSummary, "tag" | "errors"> {
+  /** Such as `get`. */
+  method: string;
+  path: string;
   tag: TagName;
   token: TokenRequirement;
   /** The possible errors, except for token errors (401) and body errors (413 and 415). */
@@ -82,9 +85,10 @@ export function describeRoutes(
     Object.entries(summaries).flatMap(([name, summary]) => {
       const operation = operations[name];
       if (!operation) return [];
-      const { token = isReadMethod(operation.method) ? "read" : "write" } = summary;
+      const [method = "", path = ""] = operation.requestLine.split(" ");
+      const { token = isReadMethod(method) ? "read" : "write" } = summary;
       const errors = [...errorsOf(operation, token), ...(summary.errors ?? [])];
-      return [[name, { ...operation, tag, ...summary, token, errors }]];
+      return [[name, { ...operation, method: method.toLowerCase(), path, tag, ...summary, token, errors }]];
     }),
   );
 }
@@ -93,8 +97,8 @@ export function describeRoutes(
  * Returns the errors that follow from an operation: 400 for an invalid query or body, 403 for a token without access to write or to the
  * owner in the path, and 404 for an unknown name or ID in the path.
  */
-function errorsOf({ path, request }: Operation, token: TokenRequirement): RouteError[] {
-  const [hasOwner, hasName] = [/\{(name|namespace)\}/.test(path), /\{(?!repoType)\w+\}/.test(path)];
+function errorsOf({ requestLine, request }: Operation, token: TokenRequirement): RouteError[] {
+  const [hasOwner, hasName] = [/\{(name|namespace)\}/.test(requestLine), /\{(?!repoType)\w+\}/.test(requestLine)];
   return [
     ...(request?.query || request?.body ? ["invalid" as const] : []),
     ...(token === "write" || (token === "read" && hasOwner) ? ["forbidden" as const] : []),
@@ -129,8 +133,9 @@ export function serveRoute<Served extends Operation>(
   route: Served & Pick<RouteSummary, "token">,
   handler: RouteHandler<Served>,
 ): void {
-  const { token = isReadMethod(route.method) ? "read" : "write" } = route;
-  app.on(route.method, toPattern(route.path), async (context) => {
+  const [method = "", path = ""] = route.requestLine.split(" ");
+  const { token = isReadMethod(method) ? "read" : "write" } = route;
+  app.on(method, toPattern(path), async (context) => {
     requireToken(context, token);
     const answer = await handler(await readRequest(route, context), context);
     return answer instanceof Response ? answer : context.json(answer);

@@ -4,8 +4,7 @@ import { Transport, type TransportSettings } from "../../../src/hub/transport/tr
 import { fetchScripted, openHub, rejectionOf, type ScriptedAnswer, token } from "../scripted-hub.ts";
 
 const readFile = {
-  method: "get",
-  path: "/{repo}/resolve/{path}",
+  requestLine: "GET /{repo}/resolve/{path}",
   operationId: "readFile",
   summary: "Read a file",
   request: { params: z.object({ repo: z.string(), path: z.string() }) },

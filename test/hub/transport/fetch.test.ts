@@ -217,8 +217,7 @@ describe("hub.fetch retries", () => {
 });
 
 const download = {
-  method: "get",
-  path: "/{repo}/resolve/{rev}/{path}",
+  requestLine: "GET /{repo}/resolve/{rev}/{path}",
   operationId: "download",
   summary: "Download a file",
   request: {
@@ -230,11 +229,8 @@ const download = {
 
 /** Returns the URL of a request without the origin. */
 async function urlOf(input: OperationInput): Promise<string> {
-  const { url } = await prepareRequest(download, {
-    ...{ hubUrl: "", input, skipBodyValidation: false, query: undefined, encodedBody: undefined },
-    readToken: async () => "hf_local",
-  });
-  return url;
+  const target = { hubUrl: "", readToken: async () => "hf_local" };
+  return (await prepareRequest(download, { input }, target)).url;
 }
 
 describe("The URL of a request", () => {
