@@ -62,25 +62,33 @@ export async function readJob({ file, shell }: { file: string; shell: Shell }): 
   throw usageError(`--job: ${sourceName(file)} is not a valid job: ${problems.join("; ")}.`);
 }
 
-/** A source of JSON: a file or standard input. */
-export interface JsonSource {
-  /** The option that names the file, such as `--job`. */
-  option: string;
-  /** The path of the file, or `-` for standard input. */
-  file: string;
-  shell: Shell;
-  maxMebibytes?: number;
-}
-
 /**
- * Reads the JSON of an option from a file or from standard input.
+ * Reads the JSON of an option from a file, or from standard input if `file` is `-`.
  *
  * @throws `ARGUMENT_INVALID` if the text is unreadable, too large, or not JSON. The error never quotes the text,
  * because it can contain secrets.
  */
-export async function readJsonFile({ option, file, shell, maxMebibytes }: JsonSource): Promise<unknown> {
+export async function readJsonFile({
+  option,
+  file,
+  shell,
+  maxMebibytes,
+}: {
+  option: string;
+  file: string;
+  shell: Shell;
+  maxMebibytes?: number;
+}): Promise<unknown> {
   const text =
-    file === "-" ? await readText(shell.stdin, { maxMebibytes }) : await readTextFile({ option, file, maxMebibytes });
+    file === "-"
+      ? await readText(shell.stdin, { maxMebibytes })
+      : await readText(createReadStream(file), { maxMebibytes, name: `${option}: "${file}"` }).catch((error) => {
+          if (WebhookError.isInstance(error)) throw error;
+          const code = error instanceof Error && "code" in error ? ` (${error.code})` : "";
+          throw usageError(
+            `${option}: "${file}" cannot be read${code}. Use the path of a JSON file, or "-" for standard input.`,
+          );
+        });
   try {
     return JSON.parse(text.replace(/^\uFEFF/, ""));
   } catch (error) {
@@ -92,22 +100,6 @@ export async function readJsonFile({ option, file, shell, maxMebibytes }: JsonSo
 
 function sourceName(file: string): string {
   return file === "-" ? "standard input" : `"${file}"`;
-}
-
-async function readTextFile({
-  option,
-  file,
-  maxMebibytes,
-}: Pick<JsonSource, "option" | "file" | "maxMebibytes">): Promise<string> {
-  try {
-    return await readText(createReadStream(file), { maxMebibytes, name: `${option}: "${file}"` });
-  } catch (error) {
-    if (WebhookError.isInstance(error)) throw error;
-    const code = error instanceof Error && "code" in error ? ` (${error.code})` : "";
-    throw usageError(
-      `${option}: "${file}" cannot be read${code}. Use the path of a JSON file, or "-" for standard input.`,
-    );
-  }
 }
 
 async function readText(

@@ -5,7 +5,6 @@ import { relative, resolve } from "node:path";
 import { messageOf } from "../../../core/describe.ts";
 import { WebhookError } from "../../../core/errors.ts";
 import { packageRoot } from "../../../core/files.ts";
-import type { Duration } from "../../../core/options.ts";
 import { plainJson } from "../../../core/terminal.ts";
 import { defaultLocalHubUrl } from "../../../core/urls.ts";
 import type { DevEvent } from "../../../dev/dev-event.ts";
@@ -20,24 +19,17 @@ import { readPort, usageError } from "../../usage.ts";
 import { DevLines, describeKeys } from "./dev-lines.ts";
 
 /** The options of `hub-webhooks dev`, as commander parses them. */
-export interface DevCommandOptions {
+export interface DevCommandOptions
+  extends Pick<StartDevOptions, "port" | "hubPort" | "poll" | "publicUrl" | "state" | "inbox" | "forward"> {
   hub: "local" | "real";
-  port?: number;
-  hubPort?: number;
   tunnel?: ProviderName;
   tunnelHost?: string;
   subdomain?: string;
-  poll?: Duration;
-  publicUrl?: string;
   watch?: readonly WatchedItem[];
-  state?: string;
-  inbox?: string;
-  forward?: string;
   create?: boolean;
 }
 
-/** One run of `hub-webhooks dev`. */
-export interface DevRun {
+interface DevRun {
   /** The `[file]` argument, before it is resolved. */
   file: string | undefined;
   options: DevCommandOptions;

@@ -142,33 +142,52 @@ async function preview(sender: EventSender, invocation: Invocation): Promise<voi
   invocation.exitCode = 1;
 }
 
-async function send(sender: EventSender, { options: { repeat, concurrency }, invocation }: TriggerRun) {
+/**
+ * Sends an event up to `repeat` times. Stops when an event has no effect, because the next event would have no effect either, and at any
+ * error except a failed delivery. Prints the results until then.
+ */
+async function send(sender: EventSender, { options: { repeat, concurrency }, invocation }: TriggerRun): Promise<void> {
   const { output, shell } = invocation;
   const signal = stopSignal(shell);
-  const deliveries: TriggeredDelivery[] = [];
-  let failures = 0;
+  const failed = new AbortController();
+  // Running events are not awaited after a stop.
+  const stopped = AbortSignal.any([signal, failed.signal]);
   const progress = repeat > 1 ? createProgress({ stream: shell.stderr, total: repeat }) : undefined;
+  const deliveries: TriggeredDelivery[] = [];
   const advice = new Set<string>();
   const notified = new Set<string>();
   let explanation: readonly string[] = [];
-  let fired = 0;
+  let [started, fired, failures] = [0, 0, 0];
+  let hasNoEffect = false;
+  let failure: unknown;
+
+  const record = (outcome: TriggerOutcome) => {
+    if (isWithoutEffect(outcome)) {
+      hasNoEffect = true;
+      explanation = sender.explainNothingSent(outcome.notFired);
+    } else fired += 1;
+    deliveries.push(...outcome.deliveries);
+    failures += outcome.deliveries.filter(isFailed).length;
+    for (const line of sender.advise(outcome)) advice.add(line);
+    for (const user of outcome.notified) notified.add(user);
+    progress?.show({ done: fired, failed: failures });
+  };
+  const work = async () => {
+    while (started < repeat && !hasNoEffect && !stopped.aborted) {
+      started += 1;
+      try {
+        record(await sender.trigger(stopped));
+      } catch (error) {
+        if (stopped.aborted) return;
+        failure = error;
+        failed.abort();
+      }
+    }
+  };
   const startedAt = performance.now();
-  const { error } = await repeatTrigger({
-    sender,
-    times: repeat,
-    concurrency,
-    signal,
-    onOutcome: (outcome) => {
-      if (isWithoutEffect(outcome)) explanation = sender.explainNothingSent(outcome.notFired);
-      else fired += 1;
-      deliveries.push(...outcome.deliveries);
-      failures += outcome.deliveries.filter(isFailed).length;
-      for (const line of sender.advise(outcome)) advice.add(line);
-      for (const user of outcome.notified) notified.add(user);
-      progress?.show({ done: fired, failed: failures });
-    },
-  });
+  await Promise.all(Array.from({ length: Math.min(concurrency, repeat) }, work));
   progress?.clear();
+
   const summary = summarize(deliveries, { elapsedMs: performance.now() - startedAt });
   const listed = toListed(deliveries, { all: !output.isText });
   output.printResult(deliveriesResult(listed, { json: { deliveries: listed, notified: [...notified], summary } }));
@@ -178,50 +197,7 @@ async function send(sender: EventSender, { options: { repeat, concurrency }, inv
   if (explanation.length > 0) logAsError(output, explanation);
   else for (const line of advice) output.log(line);
   if (failures > 0 || fired < repeat) invocation.exitCode = 1;
-  if (error !== undefined) throw error;
-}
-
-/**
- * Triggers an event many times. Stops when an event has no effect, because the next event would have no effect either.
- * Also stops at any error except a failed delivery, and returns the error. Never rejects.
- */
-async function repeatTrigger({
-  sender,
-  times,
-  concurrency,
-  signal,
-  onOutcome,
-}: {
-  sender: EventSender;
-  times: number;
-  /** The number of events to send in parallel. */
-  concurrency: number;
-  /** Stops the loop without waiting for running events. */
-  signal: AbortSignal;
-  /** Called with the outcome of each event after its deliveries are finished. */
-  onOutcome: (outcome: TriggerOutcome) => void;
-}): Promise<{ error?: unknown }> {
-  const failed = new AbortController();
-  const stopped = AbortSignal.any([signal, failed.signal]);
-  const result: { error?: unknown } = {};
-  let started = 0;
-  let hasNoEffect = false;
-  const work = async () => {
-    while (started < times && !hasNoEffect && !stopped.aborted) {
-      started += 1;
-      try {
-        const outcome = await sender.trigger(stopped);
-        if (isWithoutEffect(outcome)) hasNoEffect = true;
-        onOutcome(outcome);
-      } catch (error) {
-        if (stopped.aborted) return;
-        result.error = error;
-        failed.abort();
-      }
-    }
-  };
-  await Promise.all(Array.from({ length: Math.min(concurrency, times) }, work));
-  return result;
+  if (failure !== undefined) throw failure;
 }
 
 function logAsError(output: Output, [first, ...more]: readonly string[]): void {
