@@ -35,7 +35,6 @@ export interface ErrorDescription {
 }
 
 const maxCauses = 5;
-const notReadable = "The thrown value cannot be inspected.";
 
 /** Describes any thrown value. Never throws, even for a revoked `Proxy` or an object whose getters throw. */
 export function describeError(thrown: unknown, causesLeft: number = maxCauses): ErrorDescription {
@@ -86,8 +85,7 @@ function readMessage(thrown: object): string {
   const message = readField(thrown, "message");
   if (typeof message === "string" && message !== "") return message;
   if (typeof message === "number") return String(message);
-  const first = readField(readField(thrown, "errors"), 0);
-  const firstMessage = readField(first, "message");
+  const firstMessage = readField(readField(readField(thrown, "errors"), 0), "message");
   if (typeof firstMessage === "string") return firstMessage;
   return typeof message === "string" ? message : toText(thrown);
 }
@@ -96,7 +94,7 @@ function toText(thrown: object): string {
   try {
     return String(thrown);
   } catch {
-    return notReadable;
+    return "The thrown value cannot be inspected.";
   }
 }
 

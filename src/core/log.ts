@@ -167,13 +167,12 @@ export class LogRedaction {
   text(text: string): string {
     // Most field names and values are too short to contain a secret.
     if (text.length < minRedactedLength) return text;
-    const rest = this.#forms.size > 0 ? this.#matching().replace(text, redacted) : text;
+    let rest = text;
+    if (this.#forms.size > 0) {
+      this.#matcher ??= new SecretMatcher([...this.#forms.values()].flat());
+      rest = this.#matcher.redact(text);
+    }
     return rest.includes("hf_") ? rest.replace(hubToken, redacted) : rest;
-  }
-
-  #matching(): SecretMatcher {
-    this.#matcher ??= new SecretMatcher([...this.#forms.values()].flat());
-    return this.#matcher;
   }
 
   /** Redacts the strings in a log line that is a JSON object. */
@@ -256,7 +255,7 @@ function emptyCopy(value: object): object {
 }
 
 /** One encoding in which a text can contain a secret. */
-export interface SecretForm {
+interface SecretForm {
   text: string;
   /** Whether the character before `text` also encodes bits of the secret. */
   hasHead?: boolean;
@@ -323,7 +322,7 @@ interface Span {
  * every three characters. Unlike a regular expression with alternatives, it skips most characters of the text and is
  * cheap to rebuild when a secret is added, even with a thousand secrets.
  */
-export class SecretMatcher {
+class SecretMatcher {
   readonly #shifts = new Uint8Array(tableSize).fill(maxShift);
   readonly #byStart = new Map<string, SecretForm[]>();
 
@@ -342,20 +341,8 @@ export class SecretMatcher {
       sameStart.sort((left, right) => right.text.length - left.text.length);
   }
 
-  /** Replaces every form in a text. Overlapping forms are replaced together. */
-  replace(text: string, replacement: string): string {
-    const spans = this.#spansIn(text);
-    if (spans.length === 0) return text;
-    let replaced = "";
-    let end = 0;
-    for (const span of spans) {
-      replaced += text.slice(end, span.start) + replacement;
-      end = span.end;
-    }
-    return replaced + text.slice(end);
-  }
-
-  #spansIn(text: string): Span[] {
+  /** Overlapping forms are replaced together. */
+  redact(text: string): string {
     const spans: Span[] = [];
     for (let last = minRedactedLength - 1; last < text.length; ) {
       const shift = this.#shifts[blockAt(text, last)] ?? 0;
@@ -365,7 +352,14 @@ export class SecretMatcher {
       else if (span) spans.push(span);
       last += Math.max(shift, 1);
     }
-    return spans;
+    if (spans.length === 0) return text;
+    let rest = "";
+    let end = 0;
+    for (const span of spans) {
+      rest += text.slice(end, span.start) + redacted;
+      end = span.end;
+    }
+    return rest + text.slice(end);
   }
 
   /** Returns the span of the longest form at `start`, including characters at the edges that encode parts of the secret. */

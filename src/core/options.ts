@@ -159,8 +159,7 @@ export const maxTimerMs = 2_147_483_647;
 
 /** Converts a {@link Duration} to whole milliseconds. @throws `OPTION_INVALID` when the duration is invalid. */
 export function toMilliseconds(duration: Duration, option: string): number {
-  const milliseconds = Math.round(typeof duration === "number" ? duration : parseDuration(duration));
-  if (milliseconds > 0 && milliseconds <= maxTimerMs) return milliseconds;
+  if (isDuration(duration)) return parseDuration(duration);
   throw optionError({
     option,
     value: duration,
@@ -170,18 +169,17 @@ export function toMilliseconds(duration: Duration, option: string): number {
 
 /** Whether a value is a valid {@link Duration}. */
 export function isDuration(value: unknown): value is Duration {
-  const milliseconds = Math.round(typeof value === "number" ? value : parseDuration(value));
+  const milliseconds = parseDuration(value);
   return milliseconds > 0 && milliseconds <= maxTimerMs;
 }
 
+/** Returns whole milliseconds, or `NaN`. */
 function parseDuration(duration: unknown): number {
+  if (typeof duration === "number") return Math.round(duration);
   const [, count, unit] =
     (typeof duration === "string" && /^((?:0|[1-9]\d*)(?:\.\d+)?)(ms|s|m|h|d)$/.exec(duration)) || [];
-  return isUnit(unit) ? Number(count) * unitMs[unit] : Number.NaN;
-}
-
-function isUnit(text: string | undefined): text is Unit {
-  return text !== undefined && Object.hasOwn(unitMs, text);
+  const [, factor = Number.NaN] = Object.entries(unitMs).find(([name]) => name === unit) ?? [];
+  return Math.round(Number(count) * factor);
 }
 
 /** Units of time for {@link formatDuration}, largest first. */
