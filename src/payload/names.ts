@@ -23,8 +23,8 @@ export type RepoType = (typeof repoTypes)[number] | (string & {});
 export type Action = (typeof actions)[number] | (string & {});
 
 /** Whether this release has a schema for the scope. */
-export function isKnownScope(scope: string): scope is KnownScope {
-  return (scopes as readonly string[]).includes(scope);
+export function isKnownScope(scope: unknown): scope is KnownScope {
+  return (scopes as readonly unknown[]).includes(scope);
 }
 
 /** The actions that the Hub is known to send for each scope. The first action is the default. */

@@ -156,13 +156,9 @@ function pathOf({ path = [] }: Issue): (string | number)[] {
  * ```
  */
 export function parsePayload(value: unknown): WebhookPayload {
-  assertPayload(value);
-  return value;
-}
-
-function assertPayload(value: unknown): asserts value is WebhookPayload {
   const issues = findIssues(value);
   if (issues) throw payloadInvalid(issues);
+  return value as WebhookPayload;
 }
 
 function findIssues(value: unknown): readonly Issue[] | undefined {

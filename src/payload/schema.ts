@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { $constructor, type $strip, type $ZodLooseShape, type $ZodObjectDef } from "zod/v4/core";
-import { type Action, actions, discussionStatuses, type KnownScope, repoTypes, scopes } from "./names.ts";
+import { type Action, actions, discussionStatuses, isKnownScope, type KnownScope, repoTypes } from "./names.ts";
 import { objectSchema } from "./object-schema.ts";
 
 /*
@@ -194,7 +194,7 @@ const schemas = {
  * common fields.
  */
 export function schemaOf(scope: unknown, repoType: unknown): z.ZodMiniType<CommonPayload> {
-  if (!isOneOf(scopes, scope)) return common;
+  if (!isKnownScope(scope)) return common;
   if (scope !== "repo.content") return schemas[scope];
   if (repoType === "bucket") return bucketContentPayload;
   return repoType === "model" || repoType === "dataset" || repoType === "space" ? gitContentPayload : contentPayload;
@@ -203,16 +203,11 @@ export function schemaOf(scope: unknown, repoType: unknown): z.ZodMiniType<Commo
 /** Lists the unknown names in a payload: a new scope, action, repository type, or version. */
 export function unknownNames({ event, repo, webhook }: WebhookPayload): readonly string[] {
   const names: string[] = [];
-  if (!isOneOf(scopes, event.scope)) names.push(`scope ${event.scope}`);
-  if (!isOneOf(actions, event.action)) names.push(`action ${event.action}`);
-  if (!isOneOf(repoTypes, repo.type)) names.push(`repository type ${repo.type}`);
+  if (!isKnownScope(event.scope)) names.push(`scope ${event.scope}`);
+  if (!(actions as readonly string[]).includes(event.action)) names.push(`action ${event.action}`);
+  if (!(repoTypes as readonly string[]).includes(repo.type)) names.push(`repository type ${repo.type}`);
   if (webhook.version !== 3) names.push(`payload version ${webhook.version}`);
   return names;
-}
-
-function isOneOf<Known extends string>(known: readonly Known[], name: unknown): name is Known {
-  const names: readonly unknown[] = known;
-  return names.includes(name);
 }
 
 interface PayloadByScope {
@@ -253,7 +248,7 @@ export function coversScope(wanted: string, scope: string): boolean {
  */
 export function actionOf(payload: WebhookPayload): Action {
   const { scope, action } = payload.event;
-  return scope.includes(".") && !isOneOf(scopes, scope) ? "update" : action;
+  return scope.includes(".") && !isKnownScope(scope) ? "update" : action;
 }
 
 /** Prevents the payload type in the `else` branch of {@link isScope} from becoming `never`. */
@@ -284,5 +279,5 @@ export function isScope<Wanted extends KnownScope>(
  * unknown scopes are validated here.
  */
 export function hasShapeOf(scope: string, payload: WebhookPayload): boolean {
-  return isOneOf(scopes, payload.event.scope) || schemaOf(scope, payload.repo.type).safeParse(payload).success;
+  return isKnownScope(payload.event.scope) || schemaOf(scope, payload.repo.type).safeParse(payload).success;
 }
