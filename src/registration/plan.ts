@@ -30,17 +30,6 @@ export interface PlanInput {
   isTemporary?: boolean;
 }
 
-type Plan = {
-  steps: RegistrationStep[];
-  /**
-   * The IDs of webhooks with a secret that the Hub does not return. Updates of these webhooks fail, because an update
-   * without the secret would remove the secret. Steps for other webhooks are still applied.
-   */
-  unreadableSecretIds: Set<string>;
-  skipped: SkippedWebhook[];
-  unchanged: RegistrationReport["unchanged"][number][];
-};
-
 /** A webhook on the Hub, and its entry in the state file. */
 interface Existing {
   entry: Pick<ManagedWebhook, "id" | "secret" | "written" | "returned">;
@@ -51,125 +40,112 @@ interface Existing {
  * Plans the steps that reconcile the webhooks on the Hub with the desired webhooks. Has no side effects. A field that
  * differs is updated, unless the desired value was already written and the Hub only normalized the value.
  */
-export function planSteps(input: PlanInput): Plan {
-  const { desired, withoutWatch, listed, managed } = input;
-  const planner = new Planner(input);
+export function planSteps(input: PlanInput) {
+  const { desired, withoutWatch, secret, listed, managed, prune, adopt, isTemporary } = input;
+  const steps: RegistrationStep[] = [];
+  const skipped: SkippedWebhook[] = [];
+  const unchanged: RegistrationReport["unchanged"][number][] = [];
+  /**
+   * The IDs of webhooks with a secret that the Hub does not return. Updates of these webhooks fail, because an update
+   * without the secret would remove the secret. Steps for other webhooks are still applied.
+   */
+  const unreadableSecretIds = new Set<string>();
+
+  /** Plans the creation of a webhook, or the adoption of one that delivers to the same URL. */
+  const create = (wanted: DesiredWebhook, atSameUrl: readonly Webhook[]) => {
+    const { endpoint, url } = wanted;
+    const [first, ...others] = atSameUrl;
+    if (first === undefined) {
+      steps.push({ action: "create", ...wanted, secretIsSet: typeof secret === "string" });
+    } else if (adopt) {
+      update(wanted, { entry: { id: first.id }, webhook: first }, { isAdopted: true });
+      skipOthers(wanted, others);
+    } else {
+      for (const { id } of atSameUrl) {
+        const remedy = isTemporary
+          ? `Its deliveries are only accepted with the current secret of the server. If you do not need the webhook, run hub-webhooks delete ${id}`
+          : `Adopt the webhook with --adopt (adopt: true in code), or run hub-webhooks delete ${id}`;
+        const message = `Webhook ${id} was created elsewhere and already delivers to ${url}. No second webhook was created, because every delivery would arrive twice. ${remedy}`;
+        skipped.push({ reason: "not-managed", endpoint, id, message });
+      }
+    }
+  };
+
+  const update = (wanted: DesiredWebhook, existing: Existing, { isAdopted }: { isAdopted: boolean }) => {
+    const { endpoint } = wanted;
+    const { id } = existing.webhook;
+    const visibility = secretVisibility(existing);
+    const changes = [...findTargetChanges(existing, wanted), ...findSecretChange(existing, input)];
+    if (changes.length > 0 || isAdopted) steps.push({ action: "update", endpoint, id, changes, isAdopted });
+    const enabling = planEnabling(endpoint, existing.webhook, changes);
+    if (enabling) steps.push(enabling);
+    if (secret === undefined && (visibility === "hidden" || visibility === "readable")) {
+      if (visibility === "hidden") unreadableSecretIds.add(id);
+      const message = `Webhook ${id} keeps its secret on the Hub, but the server has none. Set WEBHOOK_SECRET for the server and for sync, or remove the secret from the Hub with --remove-secret (removeSecret: true in code).`;
+      skipped.push({ reason: "secret-kept", endpoint, id, message });
+    }
+    if (changes.length === 0 && !isAdopted && !enabling) unchanged.push({ endpoint, id });
+  };
+
+  /** Skips webhooks that deliver to the URL of another webhook. */
+  const skipOthers = ({ endpoint, url }: DesiredWebhook, others: readonly Webhook[]) => {
+    for (const { id } of others) {
+      const message = `Webhook ${id} was created elsewhere and also delivers to ${url}, so deliveries may arrive twice. If you do not need the webhook, run hub-webhooks delete ${id}`;
+      skipped.push({ reason: "not-managed", endpoint, id, message });
+    }
+  };
+
+  const remove = ({ endpoint, id }: ManagedWebhook, skipReason: SkippedWebhook["reason"], reason: string) => {
+    if (prune) return void steps.push({ action: "delete", endpoint, id, reason });
+    const message = `Webhook ${id} of endpoint "${endpoint}" is not needed: ${reason}. Delete it with --prune (prune: true in code).`;
+    skipped.push({ reason: skipReason, endpoint, id, message });
+  };
+
   const existing = managed.flatMap((entry) => {
     const webhook = listed.find(({ id }) => id === entry.id);
     return webhook ? [{ entry, webhook }] : [];
   });
   const unmanaged = listed.filter(({ id }) => !managed.some((entry) => entry.id === id));
-
   for (const wanted of desired) {
     const atSameUrl = unmanaged.filter(({ url }) => url !== undefined && isSameUrl(url, wanted.url));
     const [first, ...duplicates] = existing.filter(({ entry }) => entry.endpoint === wanted.endpoint);
     if (first) {
-      planner.update(wanted, first);
-      planner.skipOthers(wanted, atSameUrl);
+      update(wanted, first, { isAdopted: false });
+      skipOthers(wanted, atSameUrl);
     } else {
-      planner.create(wanted, atSameUrl);
+      create(wanted, atSameUrl);
     }
     for (const { entry } of duplicates) {
-      planner.delete(entry, "duplicate", `the endpoint already has webhook ${first?.webhook.id}`);
+      remove(entry, "duplicate", `the endpoint already has webhook ${first?.webhook.id}`);
     }
   }
   for (const endpoint of withoutWatch) {
     const message = `Endpoint "${endpoint}" has no webhook because it has no watch list. Set the endpoint's watch option, such as { watch: "dataset:me/data" }.`;
-    planner.plan.skipped.push({ reason: "no-watch", endpoint, message });
+    skipped.push({ reason: "no-watch", endpoint, message });
   }
   for (const { entry } of existing) {
     if (desired.some(({ endpoint }) => endpoint === entry.endpoint)) continue;
     const missing = withoutWatch.includes(entry.endpoint) ? "has a watch list" : "exists";
-    planner.delete(entry, "endpoint-removed", `the endpoint no longer ${missing}`);
+    remove(entry, "endpoint-removed", `the endpoint no longer ${missing}`);
   }
-  return planner.plan;
+  return { steps, unreadableSecretIds, skipped, unchanged };
 }
 
-class Planner {
-  readonly plan: Plan = { steps: [], unreadableSecretIds: new Set(), skipped: [], unchanged: [] };
-  readonly #input: PlanInput;
-
-  constructor(input: PlanInput) {
-    this.#input = input;
-  }
-
-  /** Plans the creation of a webhook, or the adoption of one that delivers to the same URL. */
-  create(wanted: DesiredWebhook, atSameUrl: readonly Webhook[]): void {
-    const { secret, adopt, isTemporary } = this.#input;
-    const [first, ...others] = atSameUrl;
-    if (first === undefined) {
-      this.plan.steps.push({ action: "create", ...wanted, secretIsSet: typeof secret === "string" });
-      return;
-    }
-    if (adopt) {
-      this.update(wanted, { entry: { id: first.id }, webhook: first }, { isAdopted: true });
-      this.skipOthers(wanted, others);
-      return;
-    }
-    const { endpoint, url } = wanted;
-    for (const { id } of atSameUrl) {
-      const remedy = isTemporary
-        ? `Its deliveries are only accepted with the current secret of the server. If you do not need the webhook, run hub-webhooks delete ${id}`
-        : `Adopt the webhook with --adopt (adopt: true in code), or run hub-webhooks delete ${id}`;
-      const message = `Webhook ${id} was created elsewhere and already delivers to ${url}. No second webhook was created, because every delivery would arrive twice. ${remedy}`;
-      this.plan.skipped.push({ reason: "not-managed", endpoint, id, message });
-    }
-  }
-
-  update(wanted: DesiredWebhook, existing: Existing, { isAdopted = false }: { isAdopted?: boolean } = {}): void {
-    const { endpoint } = wanted;
-    const { id } = existing.webhook;
-    const changes = [...findTargetChanges(existing, wanted), ...this.#findSecretChange(existing)];
-    if (changes.length > 0 || isAdopted) this.plan.steps.push({ action: "update", endpoint, id, changes, isAdopted });
-    const enabling = planEnabling({ endpoint, webhook: existing.webhook, changes });
-    if (enabling) this.plan.steps.push(enabling);
-    const visibility = secretVisibility(existing);
-    if (this.#input.secret === undefined && (visibility === "hidden" || visibility === "readable")) {
-      if (visibility === "hidden") this.plan.unreadableSecretIds.add(id);
-      const message = `Webhook ${id} keeps its secret on the Hub, but the server has none. Set WEBHOOK_SECRET for the server and for sync, or remove the secret from the Hub with --remove-secret (removeSecret: true in code).`;
-      this.plan.skipped.push({ reason: "secret-kept", endpoint, id, message });
-    }
-    if (changes.length === 0 && !isAdopted && !enabling) this.plan.unchanged.push({ endpoint, id });
-  }
-
-  /** Skips webhooks that deliver to the URL of another webhook. */
-  skipOthers({ endpoint, url }: DesiredWebhook, others: readonly Webhook[]): void {
-    for (const { id } of others) {
-      const message = `Webhook ${id} was created elsewhere and also delivers to ${url}, so deliveries may arrive twice. If you do not need the webhook, run hub-webhooks delete ${id}`;
-      this.plan.skipped.push({ reason: "not-managed", endpoint, id, message });
-    }
-  }
-
-  delete({ endpoint, id }: ManagedWebhook, skipReason: SkippedWebhook["reason"], reason: string): void {
-    if (this.#input.prune) {
-      this.plan.steps.push({ action: "delete", endpoint, id, reason });
-      return;
-    }
-    const message = `Webhook ${id} of endpoint "${endpoint}" is not needed: ${reason}. Delete it with --prune (prune: true in code).`;
-    this.plan.skipped.push({ reason: skipReason, endpoint, id, message });
-  }
-
-  #findSecretChange(existing: Existing): FieldChange[] {
-    const { secret, matchingSecretIds } = this.#input;
-    const visibility = secretVisibility(existing);
-    if (secret === undefined) return [];
-    if (secret === null) return visibility === "none" ? [] : [{ field: "secret", change: "removed" }];
-    if (visibility === "none") return [{ field: "secret", change: "set" }];
-    const { entry, webhook } = existing;
-    const isSame = visibility === "readable" ? webhook.secret === secret : matchingSecretIds.has(entry.id);
-    return isSame ? [] : [{ field: "secret", change: "changed" }];
-  }
+function findSecretChange(existing: Existing, { secret, matchingSecretIds }: PlanInput): FieldChange[] {
+  const visibility = secretVisibility(existing);
+  if (secret === undefined) return [];
+  if (secret === null) return visibility === "none" ? [] : [{ field: "secret", change: "removed" }];
+  if (visibility === "none") return [{ field: "secret", change: "set" }];
+  const { entry, webhook } = existing;
+  const isSame = visibility === "readable" ? webhook.secret === secret : matchingSecretIds.has(entry.id);
+  return isSame ? [] : [{ field: "secret", change: "changed" }];
 }
 
-function planEnabling({
-  endpoint,
-  webhook: { id, disabled },
-  changes,
-}: {
-  endpoint: string;
-  webhook: Webhook;
-  changes: readonly FieldChange[];
-}): EnableStep | undefined {
+function planEnabling(
+  endpoint: string,
+  { id, disabled }: Webhook,
+  changes: readonly FieldChange[],
+): EnableStep | undefined {
   if (disabled === false) return undefined;
   if (disabled === true) return { action: "enable", endpoint, id, reason: "the webhook was disabled" };
   const causes = changes.flatMap((change) => {
@@ -192,10 +168,7 @@ function findTargetChanges({ entry: { written, returned }, webhook }: Existing, 
   const changesOf = <Field extends keyof WebhookFields>(field: Field): FieldChange[] => {
     const { isSame, format } = fieldRules[field];
     const isNormalized =
-      written !== undefined &&
-      returned !== undefined &&
-      isSame(written[field], desired[field]) &&
-      isSame(returned[field], found[field]);
+      written && returned && isSame(written[field], desired[field]) && isSame(returned[field], found[field]);
     if (isNormalized || isSame(found[field], desired[field])) return [];
     return [{ field, before: format(found[field]), after: format(desired[field]) }];
   };

@@ -68,7 +68,7 @@ export async function reconcileWebhooks(options: ReconcileOptions): Promise<Regi
   const listed = await client.webhooks.list({ signal });
   const isOwn = (entry: ManagedWebhook | PendingWebhook) => entry.session?.id === session?.id;
 
-  const resolved = resolvePending({ pending: recorded.pending.filter(isOwn), state: recorded, listed, now: now() });
+  const resolved = resolvePending(recorded.pending.filter(isOwn), { state: recorded, listed, now: now() });
   if (resolved.length > 0) {
     recordResolved(recorded, resolved);
     if (!dryRun) await file.change((draft) => recordResolved(draft, resolved));
@@ -117,7 +117,7 @@ function findTemporaryIds(
 ): ReadonlySet<string | undefined> {
   const isOther = (entry: ManagedWebhook | PendingWebhook) =>
     entry.session !== undefined && entry.session.id !== session?.id;
-  const resolved = resolvePending({ pending: state.pending.filter(isOther), state, listed, now });
+  const resolved = resolvePending(state.pending.filter(isOther), { state, listed, now });
   return new Set([...state.webhooks.filter(isOther), ...resolved.map(({ created }) => created)].map((one) => one?.id));
 }
 

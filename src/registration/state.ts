@@ -17,24 +17,21 @@ const sqlite = process.getBuiltinModule("node:sqlite");
 
 const retryDelayMs = 20;
 
+interface LockOptions {
+  timeoutMs: number;
+  signal?: AbortSignal | undefined;
+}
+
 /**
  * Runs `work` while holding a lock that excludes other processes and other calls in this process. Returns `undefined`
  * if the lock was not available in time. The lock is an SQLite transaction, which the operating system releases when
  * the process exits, so there are no stale locks.
  *
+ * @param options.file the path of the lock file, which must have no other use. The folder must exist.
  * @throws errors from the file system, SQLite, and `work`, and the signal's abort reason.
  */
 export async function withFileLock<Result>(
-  {
-    file,
-    timeoutMs,
-    signal,
-  }: {
-    /** The path of the lock file, which must have no other use. The folder must exist. */
-    file: string;
-    timeoutMs: number;
-    signal?: AbortSignal | undefined;
-  },
+  { file, timeoutMs, signal }: LockOptions & { file: string },
   work: () => Result | Promise<Result>,
 ): Promise<{ result: Result } | undefined> {
   const startedAt = performance.now();
@@ -167,18 +164,10 @@ interface ResolvedCreation {
  * webhook with the same URL and watched items that did not exist before. Otherwise, a creation remains unresolved for
  * 10 minutes, because the Hub can still create the webhook during this time.
  */
-export function resolvePending({
-  pending,
-  state,
-  listed,
-  now,
-}: {
-  pending: readonly PendingWebhook[];
-  state: HubState;
-  listed: readonly Webhook[];
-  /** The current time in milliseconds since the epoch. */
-  now: number;
-}): ResolvedCreation[] {
+export function resolvePending(
+  pending: readonly PendingWebhook[],
+  { state, listed, now }: { state: HubState; listed: readonly Webhook[]; now: number },
+): ResolvedCreation[] {
   const assigned = new Set(state.webhooks.map(({ id }) => id));
   const resolved: ResolvedCreation[] = [];
   for (const entry of pending) {
@@ -262,15 +251,12 @@ export class RegistrationFile {
    *
    * @throws `STATE_UNUSABLE` if other processes hold the lock for more than one minute.
    */
-  runExclusive<Result>(
-    work: () => Promise<Result>,
-    { signal }: { signal?: AbortSignal | undefined } = {},
-  ): Promise<Result> {
+  runExclusive<Result>(work: () => Promise<Result>, { signal }: Pick<LockOptions, "signal"> = {}): Promise<Result> {
     return this.#withLock({ name: "exclusive", timeoutMs: exclusiveTimeoutMs, signal }, work);
   }
 
   async #withLock<Result>(
-    { name, timeoutMs, signal }: { name: string; timeoutMs: number; signal?: AbortSignal | undefined },
+    { name, timeoutMs, signal }: LockOptions & { name: string },
     work: () => Result | Promise<Result>,
   ): Promise<Result> {
     let isWorking = false;

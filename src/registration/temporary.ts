@@ -97,7 +97,7 @@ async function deleteSessionWebhooks({
       requireHubError(error);
       onFailed?.({ error });
     });
-    const resolved = listed ? resolvePending({ pending, state: recorded, listed, now: Date.now() }) : [];
+    const resolved = listed ? resolvePending(pending, { state: recorded, listed, now: Date.now() }) : [];
     recordResolved(recorded, resolved);
     if (!dryRun && resolved.length > 0) await file.change((draft) => recordResolved(draft, resolved));
   }
@@ -144,9 +144,13 @@ export async function deleteStaleWebhooks({
 }
 
 /** The desired state of the webhooks of a server. An endpoint with an empty `watch` has no webhook. */
-export interface ReconcileInput extends Pick<ReconcileOptions, "endpoints" | "publicUrl"> {
+export interface ReconcileInput extends Pick<ReconcileOptions, "endpoints" | "publicUrl" | "signal"> {
   /** The secret of all webhooks, or `null` for no secret. */
   secret: string | null;
+}
+
+interface SessionPlace extends Pick<ReconcileOptions, "client" | "file"> {
+  session: RegistrationSession;
 }
 
 /**
@@ -155,18 +159,14 @@ export interface ReconcileInput extends Pick<ReconcileOptions, "endpoints" | "pu
  * changed.
  */
 export class TemporaryWebhooks {
-  readonly #client: HubConnection;
-  readonly #file: RegistrationFile;
-  readonly #session: RegistrationSession;
+  readonly #place: SessionPlace;
   /** The recorded webhooks, because the user can delete the state file. */
   #recorded: readonly ManagedWebhook[] = [];
   #last: Promise<unknown> = Promise.resolve();
   #closed: Promise<void> | undefined;
 
-  private constructor(client: HubConnection, file: RegistrationFile, session: RegistrationSession) {
-    this.#client = client;
-    this.#file = file;
-    this.#session = session;
+  private constructor(place: SessionPlace) {
+    this.#place = place;
   }
 
   /**
@@ -186,7 +186,7 @@ export class TemporaryWebhooks {
     }
     const file = new RegistrationFile({ path: state, hubUrl: client.hubUrl });
     await file.change(() => {});
-    return new TemporaryWebhooks(client, file, { id, alive });
+    return new TemporaryWebhooks({ client, file, session: { id, alive } });
   }
 
   /**
@@ -196,30 +196,24 @@ export class TemporaryWebhooks {
    * @throws `OPTION_INVALID`; `STATE_UNUSABLE`; `HubError` if the webhooks cannot be listed; `CLOSING` after {@link
    * close} was called; the signal's abort reason. Failures of single webhooks are in `failed` of the report.
    */
-  reconcile({
-    endpoints,
-    publicUrl,
-    secret,
-    signal,
-  }: ReconcileInput & { signal?: AbortSignal | undefined }): Promise<RegistrationReport> {
+  reconcile({ endpoints, publicUrl, secret, signal }: ReconcileInput): Promise<RegistrationReport> {
     if (this.#closed) {
       const message = "The webhooks of this session were deleted. Start a new session.";
       return Promise.reject(new WebhookError(message, { code: "CLOSING" }));
     }
+    const { client, file, session } = this.#place;
     return this.#enqueue(async () => {
       await this.#restoreFile();
       const report = await reconcileWebhooks({
-        client: this.#client,
-        file: this.#file,
-        session: this.#session,
+        ...this.#place,
         prune: true,
         signal,
         endpoints,
-        publicUrl: validatePublicUrl(publicUrl, { hubUrl: this.#client.hubUrl }),
+        publicUrl: validatePublicUrl(publicUrl, { hubUrl: client.hubUrl }),
         // `null` removes existing secrets, because users do not set secrets of temporary webhooks on the Hub.
         secret: secret === null ? null : validateSecret(secret),
       });
-      this.#recorded = this.#file.read().webhooks.filter(({ session }) => session?.id === this.#session.id);
+      this.#recorded = file.read().webhooks.filter((webhook) => webhook.session?.id === session.id);
       return report;
     });
   }
@@ -236,18 +230,20 @@ export class TemporaryWebhooks {
   }
 
   async #restoreFile(): Promise<void> {
-    const { webhooks } = this.#file.read();
+    const { file } = this.#place;
+    const { webhooks } = file.read();
     const missing = this.#recorded.filter((known) => !webhooks.some(({ id }) => id === known.id));
-    if (missing.length > 0) await this.#file.change((draft) => void draft.webhooks.push(...missing));
+    if (missing.length > 0) await file.change((draft) => void draft.webhooks.push(...missing));
   }
 
   async #deleteAll(): Promise<void> {
     await this.#restoreFile();
+    const { client, file, session } = this.#place;
     const failed: FailedDeletion[] = [];
     await deleteSessionWebhooks({
-      client: this.#client,
-      file: this.#file,
-      sessionIds: new Set([this.#session.id]),
+      client,
+      file,
+      sessionIds: new Set([session.id]),
       onFailed: (failure) => void failed.push(failure),
     });
     const [first] = failed;

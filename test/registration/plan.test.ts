@@ -140,7 +140,7 @@ function listedOf(id: string, fields: Partial<Webhook> = {}): Webhook {
 
 function resolve(listed: readonly Webhook[], state: Partial<HubState> = {}, now = noted + 1_000) {
   const whole = { webhooks: [], pending: [pendingOf()], ...state };
-  const resolved = resolvePending({ pending: whole.pending, state: whole, listed, now });
+  const resolved = resolvePending(whole.pending, { state: whole, listed, now });
   recordResolved(whole, resolved);
   return { ids: whole.webhooks.map(({ id }) => id), keys: whole.pending.map(({ key }) => key) };
 }
