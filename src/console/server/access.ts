@@ -140,15 +140,10 @@ export class ConsoleAccess {
 
 /**
  * Whether the browser uses HTTPS. A proxy that ends TLS forwards plain HTTP. A forged header only makes the browser of its sender drop
- * the cookie.
+ * the cookie. Each proxy appends a value, so the first one is that of the browser's connection.
  */
-function isSecure(context: Context): boolean {
-  return context.req.url.startsWith("https:") || forwardedProtocol(context) === "https";
-}
-
-/** Each proxy appends a value, so the first one is that of the browser's connection. */
-function forwardedProtocol(context: Context): string | undefined {
-  return context.req.header("x-forwarded-proto")?.split(",")[0]?.trim().toLowerCase();
+function isSecure({ req }: Context): boolean {
+  return req.url.startsWith("https:") || /^\s*https\s*(?:,|$)/i.test(req.header("x-forwarded-proto") ?? "");
 }
 
 /** Creates the error for a client that is not signed in. */
@@ -300,9 +295,8 @@ export class SessionTokens {
   async verify(value: string): Promise<Session | undefined> {
     const read = await this.#read(value);
     if (!read) return undefined;
-    const csrfToken = await this.#sign(`csrf ${read.content}`);
     return {
-      csrfToken,
+      csrfToken: await this.#sign(`csrf ${read.content}`),
       onSignOut: (listener) => this.#revoked.watch(read.content, listener),
       hasExpired: () => read.expiresAt <= this.#now(),
     };
@@ -335,15 +329,6 @@ function toHex(bytes: Uint8Array): string {
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-/** The maximum number of remembered sessions. Only clients that are signed in can add one. */
-const defaultMaxSessions = 10_000;
-
-interface RevokedSessionsOptions {
-  now: () => number;
-  /** If there are more, the oldest ones become valid again. Default `10_000`. */
-  maxSessions?: number;
-}
-
 /** The sessions that were signed out in this process and have not expired. */
 export class RevokedSessions {
   readonly #now: () => number;
@@ -353,7 +338,8 @@ export class RevokedSessions {
   /** The listeners of open streams, by ID of their session. */
   readonly #listeners = new Map<string, Set<() => void>>();
 
-  constructor({ now, maxSessions = defaultMaxSessions }: RevokedSessionsOptions) {
+  /** With more than `maxSessions`, the oldest ones become valid again. Only clients that are signed in can add one. */
+  constructor({ now, maxSessions = 10_000 }: { now: () => number; maxSessions?: number }) {
     this.#now = now;
     this.#maxSessions = maxSessions;
   }

@@ -1,6 +1,6 @@
 import type { Context, Hono } from "hono";
 import type * as z from "zod/mini";
-import { describeIssue } from "../../core/describe.ts";
+import { describeIssue, isRecord } from "../../core/describe.ts";
 import { WebhookError } from "../../core/errors.ts";
 import { parseJson, readHonoBody } from "../../http/body.ts";
 import { actionsByScope, scopes } from "../../payload/names.ts";
@@ -148,16 +148,11 @@ function toQuery({ status, ...filter }: DeliveryFilter): DeliveryQuery {
   const names = status?.split(",").filter((name) => name !== "") ?? [];
   const statuses = names.map((name) => {
     const known = consoleStatuses.find((candidate) => candidate === name);
-    if (known === undefined) throw statusUnknown(name);
-    return known;
+    if (known) return known;
+    const valid = consoleStatuses.join(", ");
+    throw badRequest(`Unknown status ${JSON.stringify(name.slice(0, 50))}. Valid statuses: ${valid}.`);
   });
   return { ...filter, statuses: statuses.length > 0 ? statuses : undefined };
-}
-
-function statusUnknown(name: string): WebhookError {
-  return badRequest(
-    `Unknown status ${JSON.stringify(name.slice(0, 50))}. Valid statuses: ${consoleStatuses.join(", ")}.`,
-  );
 }
 
 /** A valid payload to send. */
@@ -177,9 +172,6 @@ export interface SendSource {
   send(event: SentEvent): Promise<SendResult>;
 }
 
-/** The repository types of samples. Each scope has a sample with a dataset, and pushes differ for buckets. */
-const sampleTypes = { "repo.content": ["dataset", "bucket"] } as const satisfies Record<string, readonly string[]>;
-
 /** The maximum number of repositories in the options. */
 const maxRepositories = 1_000;
 
@@ -188,9 +180,9 @@ export function sendApi(source: SendSource): ConsoleResource {
   return (app) => {
     app.get("/send/options", (context) => context.json(describeOptions(source)));
 
-    app.get("/send/payload", (context) => {
-      return context.json({ body: readDraftPayload(source, readQuery(context, sendDraft)) });
-    });
+    app.get("/send/payload", (context) =>
+      context.json({ body: readDraftPayload(source, readQuery(context, sendDraft)) }),
+    );
 
     app.post("/send/preview", async (context) => {
       const { body, ...request } = await readBody(context, sendRequest);
@@ -202,8 +194,13 @@ export function sendApi(source: SendSource): ConsoleResource {
     app.post("/send", async (context) => {
       const { body, ...request } = await readBody(context, sendRequest);
       const parsed = parseSentPayload(body);
-      if ("problems" in parsed) throw invalidPayload(parsed.problems);
-      if (request.endpoints && !source.isDirect) throw endpointsNotChosen();
+      if ("problems" in parsed) {
+        const message = "The payload is invalid. Fix the fields, and send it again.";
+        throw new FieldError(new WebhookError(message, { code: "PAYLOAD_INVALID" }), parsed.problems);
+      }
+      if (request.endpoints && !source.isDirect) {
+        throw badRequest("The local Hub sends events to webhooks. Remove the field endpoints.");
+      }
       return context.json(await source.send({ ...request, ...parsed }));
     });
   };
@@ -221,13 +218,15 @@ function describeOptions(source: SendSource): SendOptions {
   };
 }
 
+/** Each scope has a sample with a dataset, and pushes differ for buckets. */
 function describeSamples(): readonly SendSample[] {
-  return scopes.flatMap((scope) =>
-    actionsByScope[scope].flatMap((action) =>
-      (scope === "repo.content" ? sampleTypes[scope] : ["dataset"]).map((repoType) => ({
-        ...{ name: `${scope} ${action}${repoType === "dataset" ? "" : ` (${repoType})`}`, scope, action, repoType },
-      })),
-    ),
+  const withDataset = scopes.flatMap((scope) =>
+    actionsByScope[scope].map((action) => ({ name: `${scope} ${action}`, scope, action, repoType: "dataset" })),
+  );
+  return withDataset.flatMap((sample) =>
+    sample.scope === "repo.content"
+      ? [sample, { ...sample, name: `${sample.name} (bucket)`, repoType: "bucket" }]
+      : [sample],
   );
 }
 
@@ -242,15 +241,6 @@ function readDraftPayload(source: SendSource, draft: SendDraft): string {
     if (!WebhookError.isInstance(error) || error.code !== "ARGUMENT_INVALID") throw error;
     throw badRequest(error.message);
   }
-}
-
-function invalidPayload(problems: SendPreview["problems"]): FieldError {
-  const message = "The payload is invalid. Fix the fields, and send it again.";
-  return new FieldError(new WebhookError(message, { code: "PAYLOAD_INVALID" }), problems);
-}
-
-function endpointsNotChosen(): WebhookError {
-  return badRequest("The local Hub sends events to webhooks. Remove the field endpoints.");
 }
 
 /** The endpoints that a console shows, and their actions. */
@@ -299,45 +289,26 @@ type SentPayload = { payload: WebhookPayload } | { problems: readonly FieldProbl
 
 /** Parses and validates the text of a payload. The field `webhook` is replaced, because each recipient gets its own value. */
 export function parseSentPayload(text: string): SentPayload {
-  const parsed = parseText(text);
-  if ("problem" in parsed) return { problems: [{ path: [], problem: parsed.problem }] };
-  const value = withWebhook(parsed.value);
+  let value: unknown;
+  try {
+    value = parseJson(text);
+  } catch (error) {
+    if (WebhookError.isInstance(error)) return { problems: [{ path: [], problem: error.message }] };
+    throw error;
+  }
+  if (isRecord(value)) value = { ...value, webhook: { id: "", version: 3 } };
   const problems = findPayloadProblems(value);
   return problems.length > 0 ? { problems } : { payload: parsePayload(value) };
 }
 
-function parseText(text: string): { value: unknown } | { problem: string } {
-  try {
-    return { value: parseJson(text) };
-  } catch (error) {
-    if (WebhookError.isInstance(error)) return { problem: error.message };
-    throw error;
-  }
-}
-
-function withWebhook(value: unknown): unknown {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
-  return { ...value, webhook: { id: "", version: 3 } };
-}
-
 /** An invalid payload that the user has edited. The console shows each problem at its field. */
 export class FieldError extends Error {
+  override readonly name = "FieldError";
   readonly status = 422;
-  readonly #error: WebhookError;
-  readonly #fields: readonly FieldProblem[];
+  readonly answer: ApiError;
 
-  constructor(error: WebhookError, fields: readonly FieldProblem[]) {
-    super(error.message, { cause: error });
-    this.name = "FieldError";
-    this.#error = error;
-    this.#fields = fields;
-  }
-
-  static isInstance(value: unknown): value is FieldError {
-    return value instanceof FieldError;
-  }
-
-  toJSON(): ApiError {
-    return { error: this.#error.message, code: this.#error.code, fields: this.#fields };
+  constructor(cause: WebhookError, fields: readonly FieldProblem[]) {
+    super(cause.message, { cause });
+    this.answer = { error: cause.message, code: cause.code, fields };
   }
 }

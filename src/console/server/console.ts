@@ -2,17 +2,15 @@ import { readdir, readFile } from "node:fs/promises";
 import { type Context, Hono } from "hono";
 import { WebhookError } from "../../core/errors.ts";
 import { packageRoot } from "../../core/files.ts";
+import { loadOnce } from "../../core/time.ts";
 import { consolePath } from "../../core/urls.ts";
 import { errorAnswer, toResponse } from "../../http/answer.ts";
 import { tokens } from "../design/tokens.ts";
 import { hubFrames } from "../pages/document.ts";
 import { type ConsoleFeature, type ConsolePlace, type SessionInfo, signInRequest } from "../protocol/session.ts";
-import type { Session } from "./access.ts";
-import { type ConsoleAccess, signInRequired } from "./access.ts";
-import type { ConsoleResource } from "./api.ts";
-import { FieldError, readBody } from "./api.ts";
-import type { ConsoleEvents } from "./events.ts";
-import { streamEvents } from "./events.ts";
+import { type ConsoleAccess, type Session, signInRequired } from "./access.ts";
+import { type ConsoleResource, FieldError, readBody } from "./api.ts";
+import { type ConsoleEvents, streamEvents } from "./events.ts";
 
 export interface ConsoleOptions {
   place: ConsolePlace;
@@ -43,7 +41,7 @@ type ConsoleApp = Hono<{ Variables: { session: Session } }>;
 export class Console {
   readonly #options: ConsoleOptions;
   readonly #app: Hono;
-  readonly #files = new StaticFiles();
+  readonly #readFile = createFileReader();
 
   constructor(options: ConsoleOptions) {
     this.#options = options;
@@ -123,13 +121,13 @@ export class Console {
     if (/^(?:iframe|frame|embed|object|fencedframe)$/.test(context.req.header("sec-fetch-dest") ?? "")) {
       return framedPage();
     }
-    const page = await this.#files.get("index.html");
+    const page = await this.#readFile("index.html");
     if (!page) throw notFound();
     return context.body(page.bytes, 200, { "Content-Type": page.mediaType });
   }
 
   async #asset(context: Context): Promise<Response> {
-    const file = await this.#files.get(`assets/${context.req.param("name")}`);
+    const file = await this.#readFile(`assets/${context.req.param("name")}`);
     if (!file) throw notFound();
     // The names contain a hash of the content.
     return context.body(file.bytes, 200, {
@@ -148,17 +146,14 @@ export class Console {
   }
 
   #answerError(error: unknown): Response {
-    if (FieldError.isInstance(error)) return Response.json(error.toJSON(), { status: error.status });
+    if (error instanceof FieldError) return Response.json(error.answer, { status: error.status });
     if (WebhookError.isInstance(error) && error.code !== "INTERNAL") {
       const status = error.status ?? (error.code === "OPTION_INVALID" ? 400 : 503);
       if (status >= 500) this.#options.onError(error);
       const { code, retryAfterSeconds } = error;
       const message = this.#options.mask?.(error.message) ?? error.message;
-      return toResponse(
-        errorAnswer(
-          new WebhookError(message, { code, status, ...(retryAfterSeconds !== undefined && { retryAfterSeconds }) }),
-        ),
-      );
+      const wait = retryAfterSeconds !== undefined && { retryAfterSeconds };
+      return toResponse(errorAnswer(new WebhookError(message, { code, status, ...wait })));
     }
     this.#options.onError(error);
     const message = "The console could not answer this request. See the log of the server for the cause.";
@@ -247,42 +242,35 @@ interface StaticFile {
   mediaType: string;
 }
 
-/** The files of the app, which the build writes to `dist/console`. They are read once. */
-export class StaticFiles {
-  #files: Promise<ReadonlyMap<string, StaticFile>> | undefined;
-
-  /**
-   * Returns a file by its path, such as `assets/index-3f9c.js`, or `undefined`. The files are listed rather than looked up, so
-   * a path cannot leave the folder.
-   *
-   * @throws `CONSOLE_NOT_BUILT` (503).
-   */
-  async get(path: string): Promise<StaticFile | undefined> {
-    this.#files ??= readFiles().catch((cause: unknown) => {
-      // The next request tries again: the process may have been out of file descriptors.
-      this.#files = undefined;
-      throw new WebhookError("The files of the console cannot be read. Build the package with `npm run build`.", {
-        code: "CONSOLE_NOT_BUILT",
-        status: 503,
-        cause,
-      });
-    });
-    return (await this.#files).get(path);
-  }
+/**
+ * Creates a function that returns a file of the app by its path, such as `assets/index-3f9c.js`, or `undefined`. The build writes the
+ * files to `dist/console`, and they are read once. They are listed rather than looked up, so a path cannot leave the folder.
+ *
+ * @throws `CONSOLE_NOT_BUILT` (503).
+ */
+export function createFileReader(): (path: string) => Promise<StaticFile | undefined> {
+  // After a failure, the next request tries again: the process may have been out of file descriptors.
+  const readAll = loadOnce(readFiles);
+  return async (path) => (await readAll()).get(path);
 }
 
 async function readFiles(): Promise<ReadonlyMap<string, StaticFile>> {
   const folder = new URL("dist/console/", packageRoot);
-  const paths = ["index.html", ...(await readdir(new URL("assets/", folder))).map((name) => `assets/${name}`)];
-  return new Map(
-    await Promise.all(
-      paths.map(async (path): Promise<[string, StaticFile]> => {
-        const extension = path.slice(path.lastIndexOf(".") + 1);
-        const bytes = new Uint8Array(await readFile(new URL(path, folder)));
-        return [path, { bytes, mediaType: mediaTypes[extension] ?? "application/octet-stream" }];
-      }),
-    ),
-  );
+  const readOne = async (path: string): Promise<[string, StaticFile]> => {
+    const extension = path.slice(path.lastIndexOf(".") + 1);
+    const bytes = new Uint8Array(await readFile(new URL(path, folder)));
+    return [path, { bytes, mediaType: mediaTypes[extension] ?? "application/octet-stream" }];
+  };
+  try {
+    const assets = await readdir(new URL("assets/", folder));
+    return new Map(await Promise.all(["index.html", ...assets.map((name) => `assets/${name}`)].map(readOne)));
+  } catch (cause) {
+    throw new WebhookError("The files of the console cannot be read. Build the package with `npm run build`.", {
+      code: "CONSOLE_NOT_BUILT",
+      status: 503,
+      cause,
+    });
+  }
 }
 
 const contentSecurityPolicy = [

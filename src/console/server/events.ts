@@ -12,14 +12,14 @@ interface ConsoleEventsOptions {
   watch?: () => () => void;
   /** Reads the row of a changed delivery. Without it, consoles reload the list. */
   readDelivery?: (key: DeliveryKey) => Promise<DeliverySummary | undefined>;
-  /** How long changes are collected before they are sent. Default `200`. */
-  collectMs?: number;
   /** Whether the server is closed, for a server that can start again. By default, `close()` is final. */
   isClosed?: () => boolean;
 }
 
 type Listener = (message: StreamMessage) => void;
 
+/** How long changes are collected before they are sent. */
+const collectMs = 200;
 /** With more changes than this in one interval, consoles reload the list instead of receiving every row. */
 const maxRows = 100;
 
@@ -95,7 +95,7 @@ export class ConsoleEvents {
   #schedule(): void {
     // A row that is read slowly must not follow a newer state of the same row.
     if (this.#isSending) return;
-    this.#timer ??= setTimeout(() => void this.#run(), this.#options.collectMs ?? 200);
+    this.#timer ??= setTimeout(() => void this.#run(), collectMs);
     // Bun and edge workers have timers without this method.
     if (typeof this.#timer === "object" && "unref" in this.#timer) this.#timer.unref();
   }

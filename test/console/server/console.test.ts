@@ -6,7 +6,7 @@ import { describe, expect, onTestFinished, test, vi } from "vitest";
 import * as z from "zod/mini";
 import type { ConsoleFeature } from "../../../src/console/protocol/session.ts";
 import { type ConsoleResource, FieldError, readBody, readQuery } from "../../../src/console/server/api.ts";
-import { StaticFiles } from "../../../src/console/server/console.ts";
+import { createFileReader } from "../../../src/console/server/console.ts";
 import { packageRoot } from "../../../src/core/files.ts";
 import { WebhookError, WebhooksServer } from "../../../src/index.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
@@ -268,12 +268,12 @@ const text = (bytes: Uint8Array | undefined) => new TextDecoder().decode(bytes);
 
 describe("The files of the app", () => {
   test("are found by their path, with their type", async () => {
-    const files = new StaticFiles();
-    const page = await files.get("index.html");
+    const read = createFileReader();
+    const page = await read("index.html");
     expect(page?.mediaType).toBe("text/html; charset=utf-8");
     const assets = [...text(page?.bytes).matchAll(/(?:src|href)="\.\/(assets\/[^"]+)"/g)].map(([, path = ""]) => path);
     expect(assets.length).toBeGreaterThan(1);
-    const types = await Promise.all(assets.map(async (path) => (await files.get(path))?.mediaType));
+    const types = await Promise.all(assets.map(async (path) => (await read(path))?.mediaType));
     expect(new Set(types)).toEqual(new Set(["text/javascript; charset=utf-8", "text/css; charset=utf-8"]));
   });
 
@@ -281,11 +281,11 @@ describe("The files of the app", () => {
     ...["", "index", "/index.html", "assets", "assets/", "assets/../index.html", "../../package.json"],
     ...["assets/..", "assets/%2e%2e/index.html", "__proto__", "constructor"],
   ])("do not include %j", async (path) => {
-    expect(await new StaticFiles().get(path)).toBeUndefined();
+    expect(await createFileReader()(path)).toBeUndefined();
   });
 
   test("have a page without inline scripts and styles, whose addresses are relative", async () => {
-    const html = text((await new StaticFiles().get("index.html"))?.bytes);
+    const html = text((await createFileReader()("index.html"))?.bytes);
     expect(html).not.toMatch(/<script(?![^>]*\ssrc=)|<style|\son\w+=|\sstyle=/i);
     for (const [, address] of html.matchAll(/(?:src|href)="([^"]*)"/g)) expect(address).toMatch(/^(?:\.\/|data:)/);
   });
@@ -306,7 +306,7 @@ describe("The files of the app", () => {
   test("are served with the bytes of the build", async () => {
     const { send } = openTestConsole();
     const [, asset = ""] = /src="\.\/(assets\/[^"]+\.js)"/.exec(await (await send("")).text()) ?? [];
-    expect(await (await send(asset)).text()).toBe(text((await new StaticFiles().get(asset))?.bytes));
+    expect(await (await send(asset)).text()).toBe(text((await createFileReader()(asset))?.bytes));
   });
 
   test("are at most 59 kB with gzip, 12 kB for the views that are loaded when they are opened, and 1 kB for the checks", () => {

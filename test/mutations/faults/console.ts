@@ -244,8 +244,8 @@ export const faults: readonly Fault[] = [
   {
     name: "the app that could not be read once is never read again",
     file: "src/console/server/console.ts",
-    find: "      this.#files = undefined;\n",
-    replace: "",
+    find: "const readAll = loadOnce(readFiles);",
+    replace: "const loading = readFiles();\n  const readAll = () => loading;",
     tests: ["test/console/server/console.test.ts"],
   },
   {
