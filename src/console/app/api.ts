@@ -1,6 +1,7 @@
 import { signal } from "@preact/signals";
 import type {
   ApiError,
+  ConsoleFeature,
   FieldProblem,
   SessionInfo,
   SignInMethods,
@@ -41,11 +42,7 @@ export async function getJson<Answer>(
  *
  * @throws `ApiFailure`
  */
-export async function sendJson<Answer>(
-  path: string,
-  body: unknown,
-  { method = "POST" }: { method?: "POST" | "DELETE" } = {},
-): Promise<Answer> {
+export async function sendJson<Answer>(path: string, body: unknown, method = "POST"): Promise<Answer> {
   const send = () => {
     const csrfToken = session.value?.signedIn ? session.value.csrfToken : undefined;
     return request<Answer>(apiUrl(path), {
@@ -79,8 +76,7 @@ async function request<Answer>(url: string, init: RequestInit): Promise<Answer> 
     // The server writes whole seconds, and its answer takes a while. The time must not move with each answer.
     if (Math.abs(leadMs - clockLeadMs) > 5_000) clockLeadMs = leadMs;
     if (!response.ok) throw await toFailure(response);
-    const answer: Answer = await response.json();
-    return answer;
+    return await response.json();
   } catch (error) {
     // An aborted request is not a failure of the server.
     if (init.signal?.aborted) throw error;
@@ -114,6 +110,11 @@ interface SignedOut {
 /** The session, or `undefined` while it is loading. */
 export const session = signal<SignedIn | SignedOut | undefined>(undefined);
 
+/** Whether the server offers a feature to the signed-in user. */
+export function isOffered(feature: ConsoleFeature): boolean {
+  return session.value?.signedIn === true && session.value.features.includes(feature);
+}
+
 /** Why the session could not be loaded. */
 export const sessionFailure = signal<ApiFailure | undefined>(undefined);
 
@@ -138,7 +139,7 @@ export async function signIn(request: SignInRequest): Promise<void> {
 
 /** Signs out and shows the sign-in page. */
 export async function signOut(): Promise<void> {
-  await sendJson<unknown>("session", {}, { method: "DELETE" });
+  await sendJson<unknown>("session", {}, "DELETE");
   await loadSession();
 }
 
@@ -188,9 +189,7 @@ const subscribers = new Set<Subscriber>();
 /** Receives the messages of the stream. Returns a function that ends the subscription. */
 export function subscribe(subscriber: Subscriber): () => void {
   subscribers.add(subscriber);
-  return () => {
-    subscribers.delete(subscriber);
-  };
+  return () => void subscribers.delete(subscriber);
 }
 
 /** The server writes a heartbeat every 15 s. A connection that is silent for longer is broken. */

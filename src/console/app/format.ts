@@ -70,7 +70,7 @@ export function toLocalInput(at: number | undefined): string {
 }
 
 /** Reads the value of an `<input type="datetime-local">`. */
-export function fromLocalInput(text: string | undefined): number | undefined {
-  const at = Date.parse(text ?? "");
+export function fromLocalInput(text: string): number | undefined {
+  const at = Date.parse(text);
   return Number.isNaN(at) ? undefined : at;
 }

@@ -148,8 +148,8 @@ export const shortcuts = [
 
 type ShortcutKey = (typeof shortcuts)[number]["keys"][number];
 
-/** Returns whether the shortcut applied. If not, the browser handles the key. */
-type Handler = () => boolean | undefined;
+/** Returns `false` if the shortcut does not apply. The browser then handles the key. */
+type Handler = () => unknown;
 
 /** The handlers per key. The newest is called first. */
 const handlers = new Map<string, Handler[]>();
@@ -162,9 +162,10 @@ export function useShortcut(key: ShortcutKey, handler: Handler): void {
     const entry: Handler = () => latest.current();
     handlers.set(key, [entry, ...(handlers.get(key) ?? [])]);
     return () => {
+      const known = handlers.get(key) ?? [];
       handlers.set(
         key,
-        (handlers.get(key) ?? []).filter((other) => other !== entry),
+        known.filter((other) => other !== entry),
       );
     };
   }, [key]);

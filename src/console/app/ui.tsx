@@ -4,6 +4,7 @@ import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { escapeHidden } from "../../core/text.ts";
 import { ApiFailure } from "./api.ts";
 import { formatDuration, formatMoment } from "./format.ts";
+import type { Resource } from "./resource.ts";
 import { announce, now, showFailure, showToast } from "./state.ts";
 
 interface ButtonProps {
@@ -27,19 +28,8 @@ interface ButtonProps {
 
 /** A button. Its action may be asynchronous. */
 export function Button(props: ButtonProps) {
-  const {
-    children,
-    icon,
-    kind = "plain",
-    label,
-    title,
-    shortcut,
-    type = "button",
-    disabled,
-    pressed,
-    onClick,
-    id,
-  } = props;
+  const { children, icon, kind = "plain", label, title, shortcut, type = "button" } = props;
+  const { disabled, pressed, onClick, id } = props;
   const [isPending, setPending] = useState(false);
   const isMounted = useRef(true);
   const run = async () => {
@@ -151,8 +141,28 @@ export function Mark({ size = 24 }: { size?: number }) {
 }
 
 /** A text from outside, such as a repository's name. Bidirectional and control characters cannot disguise it. */
-export function Text({ value }: { value: string }) {
-  return <bdi>{escapeHidden(value)}</bdi>;
+export function Text({ value, class: name }: { value: string; class?: string }) {
+  const text = <bdi>{escapeHidden(value)}</bdi>;
+  return name === undefined ? text : <span class={name}>{text}</span>;
+}
+
+/** A text from outside, as code. */
+export function Code({ value, class: name }: { value: string; class?: string }) {
+  return (
+    <code class={name}>
+      <Text value={value} />
+    </code>
+  );
+}
+
+/** Why an action failed, if it did. */
+export function Problem({ text, id }: { text: string | undefined; id?: string }) {
+  if (text === undefined) return null;
+  return (
+    <p class="problem" role="alert" id={id}>
+      <Text value={text} />
+    </p>
+  );
 }
 
 /** A placeholder for content that loads. Appears after a moment, so that fast answers do not flicker. */
@@ -191,6 +201,36 @@ export function UrlText({ value }: { value: string }) {
   );
 }
 
+/** A choice of one value. An option without a label shows its value. */
+export function Select({
+  value,
+  options,
+  onChange,
+  ...attributes
+}: {
+  id?: string;
+  "aria-label"?: string;
+  value: string;
+  options: readonly (string | readonly [value: string, label: string])[];
+  onChange: (value: string) => void;
+}) {
+  const labels = options.map((option) => (typeof option === "string" ? ([option, option] as const) : option));
+  return (
+    <select
+      {...attributes}
+      class="select"
+      value={value}
+      onChange={({ currentTarget }) => onChange(currentTarget.value)}
+    >
+      {labels.map(([name, label]) => (
+        <option key={name} value={name}>
+          {escapeHidden(label)}
+        </option>
+      ))}
+    </select>
+  );
+}
+
 /** A command to copy. */
 export function Command({ text }: { text: string }) {
   return (
@@ -203,19 +243,7 @@ export function Command({ text }: { text: string }) {
 
 /** A message of the server. Parts in backticks are code. */
 export function Message({ text }: { text: string }) {
-  return (
-    <>
-      {text.split("`").map((part, index) =>
-        index % 2 === 1 ? (
-          <code>
-            <Text value={part} />
-          </code>
-        ) : (
-          <Text value={part} />
-        ),
-      )}
-    </>
-  );
+  return <>{text.split("`").map((part, index) => (index % 2 === 1 ? <Code value={part} /> : <Text value={part} />))}</>;
 }
 
 /** A moment in local time, with the exact UTC time on hover. */
@@ -282,7 +310,7 @@ export function Loaded<Answer>({
   resource: { data, failure, reload },
   children,
 }: {
-  resource: { data: Answer | undefined; failure: ApiFailure | undefined; reload: () => void };
+  resource: Resource<Answer>;
   children: (data: Answer) => ComponentChildren;
 }) {
   if (data === undefined) return failure ? <FailureState failure={failure} onRetry={reload} /> : <Loading />;
@@ -360,8 +388,7 @@ export function CopyButton({
 /** Copies a text. Works without the clipboard API too, which browsers offer on secure origins only. */
 async function copyText(text: string): Promise<void> {
   try {
-    await navigator.clipboard.writeText(text);
-    return;
+    return await navigator.clipboard.writeText(text);
   } catch {
     // The browser has no clipboard API here, or refuses it.
   }

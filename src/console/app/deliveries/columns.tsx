@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { escapeHidden } from "../../../core/text.ts";
 import type { DeliverySummary } from "../../protocol/deliveries.ts";
-import { session } from "../api.ts";
+import { isOffered } from "../api.ts";
 import { formatCount, formatDuration } from "../format.ts";
 import { formatRoute } from "../state.ts";
 import { Countdown, Elapsed, Icon, isLoopbackUrl, isWebUrl, Moment, Text } from "../ui.tsx";
@@ -146,7 +146,7 @@ export function RepositoryLink({
 }: {
   repository: NonNullable<DeliverySummary["repository"]>;
 }) {
-  if (session.value?.signedIn && session.value.features.includes("repositories")) {
+  if (isOffered("repositories")) {
     const label = `Open ${escapeHidden(name)} in Repositories`;
     return (
       <a

@@ -2,12 +2,12 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 import { toShellWord } from "../../../core/text.ts";
 import type { DeadCount, DeadReplayed, DeliveryKey, EndpointInfo, EndpointList } from "../../protocol/deliveries.ts";
 import type { ConsolePlace } from "../../protocol/session.ts";
-import { sendJson, serverNow, session, toApiFailure } from "../api.ts";
+import { isOffered, sendJson, serverNow, session, toApiFailure } from "../api.ts";
 import { DeliveryPane } from "../delivery/delivery-pane.tsx";
 import { formatCount, formatPlural } from "../format.ts";
 import { useResource } from "../resource.ts";
 import { navigate, route, showToast, type Toast } from "../state.ts";
-import { Button, Command, Dialog, EmptyState, FailureState, Icon, Loading, Text } from "../ui.tsx";
+import { Button, Command, Dialog, EmptyState, FailureState, Icon, Loading, Problem, Text } from "../ui.tsx";
 import { DeliveryTable, focusRow, SearchProgressNote } from "./delivery-table.tsx";
 import { describeTime, keyText, type ListFilter, listChips, listHash, readListRoute, toApiFilter } from "./filter.ts";
 import { FilterBar, RepositorySuggestions } from "./filter-bar.tsx";
@@ -31,7 +31,7 @@ export function DeliveriesView() {
     if (closed) requestAnimationFrame(() => focusRow(store, keyText(closed)));
   };
   return (
-    <div class="deliveries-view" data-open={open !== undefined}>
+    <div class="split" data-open={open !== undefined}>
       <section class="list" aria-label="Deliveries">
         <div class="list-header">
           <h1>Deliveries</h1>
@@ -119,10 +119,9 @@ function NoMatch({ store, filter }: { store: ListStore; filter: ListFilter }) {
 
 function NoDeliveries({ endpoints }: { endpoints: readonly EndpointInfo[] }) {
   const place = session.value?.place ?? "receiver";
-  const features = session.value?.signedIn ? session.value.features : [];
-  const canSend = features.includes("send");
+  const canSend = isOffered("send");
   // The command needs a local Hub.
-  if (canSend && !features.includes("webhooks")) {
+  if (canSend && !isOffered("webhooks")) {
     return (
       <EmptyState title="No deliveries yet">
         <p>
@@ -189,11 +188,7 @@ function ReplayDeadDialog({ filter, onClose }: { filter: ListFilter; onClose: ()
   };
   return (
     <Dialog title="Replay dead deliveries" onClose={onClose}>
-      {problem && (
-        <p class="problem" role="alert">
-          {problem}
-        </p>
-      )}
+      <Problem text={problem} />
       {!count && !problem && <Loading />}
       {count && (
         <>

@@ -126,7 +126,6 @@ function useSelection({
     selected.current = keyText(next);
     focusRow(store, selected.current);
     if (openKey !== undefined) navigate(deliveryHash(next, filter), { replace: true });
-    return true;
   };
   useShortcut("j", () => select(1));
   useShortcut("k", () => select(-1));
@@ -134,7 +133,6 @@ function useSelection({
     const row = store.list.value.rows.find((candidate) => keyText(candidate) === selected.current);
     if (!row) return false;
     navigate(deliveryHash(row, filter));
-    return true;
   });
 }
 

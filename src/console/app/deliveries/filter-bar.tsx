@@ -3,7 +3,7 @@ import { escapeHidden } from "../../../core/text.ts";
 import type { ConsoleStatus, DeliverySummary } from "../../protocol/deliveries.ts";
 import { formatCompact, fromLocalInput, toLocalInput } from "../format.ts";
 import { navigate, useShortcut } from "../state.ts";
-import { Button, Dialog, Icon, Text } from "../ui.tsx";
+import { Button, Dialog, Icon, Problem, Select, Text } from "../ui.tsx";
 import {
   describeTime,
   knownScopes,
@@ -99,7 +99,6 @@ function SearchField({ value, onChange }: { value: string; onChange: (search: st
   useShortcut("/", () => {
     field.current?.focus();
     field.current?.select();
-    return true;
   });
   return (
     <div class="search-field">
@@ -192,6 +191,7 @@ export function RepositorySuggestions({ rows }: { rows: readonly DeliverySummary
 }
 
 const actions = ["create", "update", "delete", "move"];
+const windows = Object.entries(timeWindows).map(([name, { label }]) => [name, label] as const);
 
 /** The filters other than status and search. */
 function FilterFields({
@@ -217,25 +217,12 @@ function FilterFields({
     <div id="filter-fields" class="filter-fields" data-open={isOpen}>
       <Choice
         label="Endpoint"
-        all="All endpoints"
         value={filter.endpoint}
         values={endpoints}
         onChange={(endpoint) => onChange({ endpoint })}
       />
-      <Choice
-        label="Scope"
-        all="All scopes"
-        value={filter.scope}
-        values={knownScopes}
-        onChange={(scope) => onChange({ scope })}
-      />
-      <Choice
-        label="Action"
-        all="All actions"
-        value={filter.action}
-        values={actions}
-        onChange={(action) => onChange({ action })}
-      />
+      <Choice label="Scope" value={filter.scope} values={knownScopes} onChange={(scope) => onChange({ scope })} />
+      <Choice label="Action" value={filter.action} values={actions} onChange={(action) => onChange({ action })} />
       <input
         ref={repository}
         class="input repository-filter"
@@ -246,23 +233,15 @@ function FilterFields({
         spellcheck={false}
         onChange={({ currentTarget }) => onChange({ repository: currentTarget.value.trim() })}
       />
-      <select
-        class="select"
+      <Select
         aria-label="Time"
         value={filter.last ?? (custom ? "custom" : "")}
-        onChange={({ currentTarget }) => {
-          if (currentTarget.value === "custom") setTimeOpen(true);
-          else onChange({ last: currentTarget.value, from: undefined, until: undefined });
+        options={[["", "Any time"], ...windows, ["custom", custom ?? "Custom…"]]}
+        onChange={(last) => {
+          if (last === "custom") setTimeOpen(true);
+          else onChange({ last, from: undefined, until: undefined });
         }}
-      >
-        <option value="">Any time</option>
-        {Object.entries(timeWindows).map(([name, { label }]) => (
-          <option key={name} value={name}>
-            {label}
-          </option>
-        ))}
-        <option value="custom">{custom ?? "Custom…"}</option>
-      </select>
+      />
       {isTimeOpen && (
         <TimeDialog
           filter={filter}
@@ -276,34 +255,24 @@ function FilterFields({
 
 function Choice({
   label,
-  all,
-  value,
+  value = "",
   values,
   onChange,
 }: {
   label: string;
-  all: string;
   value: string | undefined;
   values: readonly string[];
   onChange: (value: string) => void;
 }) {
-  const options = value === undefined || values.includes(value) ? values : [...values, value];
-  return (
-    <select
-      class="select"
-      aria-label={label}
-      value={value ?? ""}
-      onChange={({ currentTarget }) => onChange(currentTarget.value)}
-    >
-      <option value="">{all}</option>
-      {options.map((option) => (
-        <option key={option} value={option}>
-          {escapeHidden(option)}
-        </option>
-      ))}
-    </select>
-  );
+  const unlisted = value === "" || values.includes(value) ? [] : [value];
+  const all = `All ${label.toLowerCase()}s`;
+  return <Select aria-label={label} value={value} options={[["", all], ...values, ...unlisted]} onChange={onChange} />;
 }
+
+const timeFields = [
+  { name: "from", label: "From" },
+  { name: "until", label: "Until" },
+] as const;
 
 /** Selects a start and an end in local time. */
 function TimeDialog({
@@ -315,8 +284,6 @@ function TimeDialog({
   onClose: () => void;
   onChange: (range: Pick<ListFilter, "from" | "until">) => void;
 }) {
-  const from = useRef<HTMLInputElement>(null);
-  const until = useRef<HTMLInputElement>(null);
   const [problem, setProblem] = useState<string>();
   return (
     <Dialog title="Received between" onClose={onClose}>
@@ -324,42 +291,30 @@ function TimeDialog({
         class="time-range"
         onSubmit={(event) => {
           event.preventDefault();
-          const range = { from: fromLocalInput(from.current?.value), until: fromLocalInput(until.current?.value) };
-          if (range.from !== undefined && range.until !== undefined && range.from >= range.until) {
+          const values = new FormData(event.currentTarget);
+          const [from, until] = timeFields.map(({ name }) => fromLocalInput(String(values.get(name))));
+          if (from !== undefined && until !== undefined && from >= until) {
             setProblem("The end must be later than the start.");
             return;
           }
-          onChange(range);
+          onChange({ from, until });
           onClose();
         }}
       >
-        <div class="field">
-          <label for="time-from">From</label>
-          <input
-            id="time-from"
-            ref={from}
-            class="input"
-            type="datetime-local"
-            step={1}
-            defaultValue={toLocalInput(filter.from)}
-          />
-        </div>
-        <div class="field">
-          <label for="time-until">Until</label>
-          <input
-            id="time-until"
-            ref={until}
-            class="input"
-            type="datetime-local"
-            step={1}
-            defaultValue={toLocalInput(filter.until)}
-          />
-        </div>
-        {problem && (
-          <p class="problem" role="alert">
-            {problem}
-          </p>
-        )}
+        {timeFields.map(({ name, label }) => (
+          <div key={name} class="field">
+            <label for={`time-${name}`}>{label}</label>
+            <input
+              id={`time-${name}`}
+              name={name}
+              class="input"
+              type="datetime-local"
+              step={1}
+              defaultValue={toLocalInput(filter[name])}
+            />
+          </div>
+        ))}
+        <Problem text={problem} />
         <div class="dialog-actions">
           <Button onClick={onClose}>Cancel</Button>
           <Button type="submit" kind="primary">

@@ -9,8 +9,8 @@ import type {
   ReplayStarted,
 } from "../../protocol/deliveries.ts";
 import type { TestState } from "../../protocol/send.ts";
-import type { ConsoleFeature, FieldProblem } from "../../protocol/session.ts";
-import { type ApiFailure, type Query, sendJson, session, toApiFailure } from "../api.ts";
+import type { FieldProblem } from "../../protocol/session.ts";
+import { type ApiFailure, isOffered, type Query, sendJson, toApiFailure } from "../api.ts";
 import { RepositoryLink } from "../deliveries/columns.tsx";
 import { deliveryHash, keyText, readListRoute } from "../deliveries/filter.ts";
 import { StatusLabel, statusLooks } from "../deliveries/status.tsx";
@@ -19,7 +19,7 @@ import { JsonEditor } from "../json/editor.tsx";
 import { findSyntaxProblem, keepUnchanged } from "../json/parse.ts";
 import { useResource } from "../resource.ts";
 import { formatRoute, navigate, route, showToast, useShortcut } from "../state.ts";
-import { Button, CopyButton, Dialog, Moment, Text } from "../ui.tsx";
+import { Button, Code, CopyButton, Dialog, Moment, Problem, Text } from "../ui.tsx";
 import { toCopiedTest, toCurl, toStateQuery } from "./copies.ts";
 import { Facts, Pane, PaneContent, PayloadSection, RequestHeaders } from "./pane.tsx";
 import { Timeline } from "./timeline.tsx";
@@ -102,9 +102,7 @@ function DeliverySummaryHeader({ details }: { details: DeliveryDetails }) {
           [
             "ID",
             <>
-              <code>
-                <Text value={id} />
-              </code>
+              <Code value={id} />
               <CopyButton text={id} label="Copy ID" />
             </>,
           ],
@@ -152,10 +150,7 @@ function Failure({ details: { status, error, failedAt } }: { details: DeliveryDe
       </p>
       {failedAt !== undefined && (
         <p class="quiet">
-          at{" "}
-          <code>
-            <Text value={failedAt} />
-          </code>
+          at <Code value={failedAt} />
         </p>
       )}
     </div>
@@ -166,21 +161,15 @@ const replayButtonId = "replay-delivery";
 
 /** The actions of a delivery. */
 function DeliveryActions({ details }: { details: DeliveryDetails }) {
-  const { endpoint, id, status, storage, body, bodyLength, prediction, url } = details;
+  const { endpoint, id, status, storage, body, bodyLength, url } = details;
   const [isEditing, setEditing] = useState(false);
   const isCut = bodyLength !== undefined;
   // A delivery with attempts left runs again without a replay, and a delivery in memory cannot be stopped.
   const canDiscard = storage === "inbox" && ["queued", "retrying", "dead"].includes(status);
   const canReplay = status !== "running" && status !== "queued";
-  const test = isCut ? undefined : toCopiedTest({ endpoint, status, body, prediction });
+  const test = isCut ? undefined : toCopiedTest(details);
 
-  const replay = async () => {
-    showReplay(
-      details,
-      await sendJson<ReplayStarted>("deliveries/replay", { endpoint, id }),
-      "The delivery runs again.",
-    );
-  };
+  const replay = async () => showReplay(details, await sendJson("deliveries/replay", { endpoint, id }));
   const discard = async () => {
     await sendJson("deliveries/discard", { endpoint, id });
     showToast({ kind: "done", text: "The delivery is discarded. Replay it to run it after all." });
@@ -189,13 +178,8 @@ function DeliveryActions({ details }: { details: DeliveryDetails }) {
     if (!canReplay) return false;
     // The button shows that the replay is pending, and ignores the key until then.
     document.getElementById(replayButtonId)?.click();
-    return true;
   });
-  useShortcut("e", () => {
-    if (isCut) return false;
-    setEditing(true);
-    return true;
-  });
+  useShortcut("e", () => !isCut && setEditing(true));
   return (
     <div class="delivery-actions">
       <Button id={replayButtonId} icon="replay" kind="primary" shortcut="r" disabled={!canReplay} onClick={replay}>
@@ -249,42 +233,23 @@ function DeliveryActions({ details }: { details: DeliveryDetails }) {
 }
 
 /** Copies a test, which creates the files and the discussion of the delivery first if the local Hub has them. */
-function CopyTest({
-  details: { endpoint, status, body, prediction },
-  test,
-}: {
-  details: DeliveryDetails;
-  test: string;
-}) {
-  const query = isOffered("repositories") ? toStateQuery(body) : undefined;
-  return query ? (
-    <CopyHubTest
-      query={query}
-      toTest={(state) => toCopiedTest({ endpoint, status, body, prediction, state }) ?? test}
-    />
-  ) : (
-    <CopyButton text={test} label="Copy as test" isNamed />
-  );
+function CopyTest({ details, test }: { details: DeliveryDetails; test: string }) {
+  const query = isOffered("repositories") ? toStateQuery(details.body) : undefined;
+  if (query) return <CopyHubTest details={details} query={query} />;
+  return <CopyButton text={test} label="Copy as test" isNamed />;
 }
 
-function CopyHubTest({ query, toTest }: { query: Query; toTest: (state: TestState | undefined) => string }) {
-  const { data } = useResource<TestState>("recording/state", { query });
-  return <CopyButton text={() => toTest(data)} label="Copy as test" isNamed />;
-}
-
-function isOffered(feature: ConsoleFeature): boolean {
-  const info = session.value;
-  return info?.signedIn === true && info.features.includes(feature);
+function CopyHubTest({ details, query }: { details: DeliveryDetails; query: Query }) {
+  const { data: state } = useResource<TestState>("recording/state", { query });
+  return <CopyButton text={() => toCopiedTest({ ...details, state }) ?? ""} label="Copy as test" isNamed />;
 }
 
 /** Shows that a replay has started. A replay of the same delivery needs no link to itself. */
-function showReplay(original: DeliveryDetails, started: ReplayStarted, text: string): void {
-  if (keyText(original) === keyText(started)) {
-    showToast({ kind: "done", text });
-    return;
-  }
-  const { filter } = readListRoute(route.value);
-  showToast({ kind: "done", text, link: { hash: deliveryHash(started, filter), label: "Show the new delivery" } });
+function showReplay(original: DeliveryDetails, started: ReplayStarted): void {
+  const hash = deliveryHash(started, readListRoute(route.value).filter);
+  const isOther = keyText(original) !== keyText(started);
+  const link = isOther && { link: { hash, label: "Show the new delivery" } };
+  showToast({ kind: "done", text: "The delivery runs again.", ...link });
 }
 
 /** The last edit that was not sent, so that closing the dialog by mistake loses nothing. */
@@ -334,11 +299,7 @@ function EditDialog({
         Sends a copy with this payload to <bdi>{endpoint}</bdi>. The original delivery does not change.
       </p>
       <JsonEditor label="Payload" value={text} fields={fields} onChange={change} submitId="replay-edited" />
-      {problem && problem.fields.length === 0 && (
-        <p class="problem" role="alert">
-          <Text value={problem.message} />
-        </p>
-      )}
+      <Problem text={problem?.fields.length === 0 ? problem.message : undefined} />
       <div class="dialog-actions">
         {text !== original && (
           <Button kind="ghost" onClick={() => change(original)}>

@@ -21,10 +21,7 @@ export function Pane({
 }) {
   const titleId = useId();
   const heading = useRef<HTMLHeadingElement>(null);
-  useShortcut("Escape", () => {
-    onClose();
-    return true;
-  });
+  useShortcut("Escape", onClose);
   useEffect(() => {
     // `j` and `k` open the next item while the focus stays in the list.
     if (!document.activeElement?.matches(".row-link:focus-visible")) heading.current?.focus();

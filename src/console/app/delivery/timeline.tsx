@@ -185,12 +185,7 @@ function HandlerLog({ lines, number }: { lines: readonly HandlerLogLine[]; numbe
           <li key={index} data-level={level}>
             <Moment at={at} /> <span class="log-level">{level}</span>{" "}
             <span>
-              <Text value={message} />{" "}
-              {fields !== undefined && (
-                <span class="quiet">
-                  <Text value={fields} />
-                </span>
-              )}
+              <Text value={message} /> {fields !== undefined && <Text class="quiet" value={fields} />}
             </span>
           </li>
         ))}

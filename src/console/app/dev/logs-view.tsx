@@ -3,9 +3,8 @@ import { escapeHidden } from "../../../core/text.ts";
 import type { LogLevel, LogLine, LogList } from "../../protocol/session.ts";
 import { type ApiFailure, getJson, subscribe, toApiFailure } from "../api.ts";
 import { deliveryHash } from "../deliveries/filter.ts";
-import { formatMoment } from "../format.ts";
 import { formatRoute, navigate, route } from "../state.ts";
-import { Button, EmptyState, FailureState, Text } from "../ui.tsx";
+import { Button, EmptyState, FailureState, Moment, Select, Text } from "../ui.tsx";
 import "./dev.css";
 
 /** How close to the end the list must be to follow new lines, in pixels. */
@@ -30,20 +29,12 @@ export function LogsView() {
     <section class="logs" aria-labelledby="logs-title">
       <header class="logs-header">
         <h1 id="logs-title">Logs</h1>
-        <label>
-          <span class="visually-hidden">Lowest level</span>
-          <select
-            class="select"
-            value={filter.level}
-            onChange={(event) => change({ level: event.currentTarget.value })}
-          >
-            {levelLooks.map(({ level, label }) => (
-              <option key={level} value={level}>
-                {label}
-              </option>
-            ))}
-          </select>
-        </label>
+        <Select
+          aria-label="Lowest level"
+          value={filter.level}
+          options={levelLooks.map(({ level, label }) => [level, label])}
+          onChange={(level) => change({ level })}
+        />
         <label class="logs-search">
           <span class="visually-hidden">Search</span>
           <input
@@ -123,7 +114,6 @@ function useLines(): { lines: readonly LogLine[]; failure: ApiFailure | undefine
 /** One line of the log. Its other fields open below it. */
 function LogRow({ line }: { line: LogLine }) {
   const { at, level, message, fields, endpoint, deliveryId } = line;
-  const date = new Date(at);
   const text = (
     <>
       <Text value={message} />
@@ -136,9 +126,7 @@ function LogRow({ line }: { line: LogLine }) {
   );
   return (
     <li class="log-line" data-level={level}>
-      <time dateTime={date.toISOString()} title={date.toISOString()}>
-        {formatMoment(date, new Date())}
-      </time>
+      <Moment at={at} />
       <span class="log-level">{level}</span>
       {fields === undefined ? (
         <span class="log-message">{text}</span>

@@ -1,9 +1,9 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { CodeFrame, ReloadProblem } from "../../protocol/session.ts";
+import type { CodeFrame } from "../../protocol/session.ts";
 import { sendJson } from "../api.ts";
 import { dev } from "../resource.ts";
 import { showToast } from "../state.ts";
-import { Button, Dialog, Text } from "../ui.tsx";
+import { Button, Code, Dialog, Text } from "../ui.tsx";
 import "./dev.css";
 
 const reloadedMs = 3_000;
@@ -23,15 +23,14 @@ export function ReloadOverlay() {
   if (!problem || dev.value?.state !== "broken") return null;
   const { frame } = problem;
   // The session reports the same problem again when anything else in its state changes.
-  const key = problemKey(problem);
-  const reopen = () => setClosed(undefined);
+  const key = JSON.stringify([problem.message, problem.stack, frame]);
   if (closed === key) {
     return (
       <div class="reload-bar" role="alert">
         <span>
           <Text value={frame ? `${baseName(frame.file)}:${frame.line}` : dev.value.file} /> does not load.
         </span>
-        <Button onClick={reopen}>Show the error</Button>
+        <Button onClick={() => setClosed(undefined)}>Show the error</Button>
       </div>
     );
   }
@@ -40,9 +39,9 @@ export function ReloadOverlay() {
       <p class="reload-message" role="alert">
         <Text value={problem.message} />
       </p>
-      {problem.frame && <Frame frame={problem.frame} />}
+      {frame && <Frame frame={frame} />}
       {problem.stack !== undefined && (
-        <details class="reload-stack" open={!problem.frame}>
+        <details class="reload-stack" open={!frame}>
           <summary>Stack</summary>
           {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a part that scrolls must be reachable with the keyboard */}
           <pre tabIndex={0}>
@@ -63,18 +62,11 @@ function baseName(path: string): string {
   return path.split(/[\\/]/).at(-1) ?? path;
 }
 
-function problemKey({ message, stack, frame }: ReloadProblem): string {
-  return JSON.stringify([message, stack, frame]);
-}
-
-function Frame({ frame }: { frame: CodeFrame }) {
-  const { file, line, column, lines } = frame;
+function Frame({ frame: { file, line, column, lines } }: { frame: CodeFrame }) {
   return (
     <figure class="code-frame">
       <figcaption>
-        <code>
-          <Text value={`${file}:${line}:${column}`} />
-        </code>
+        <Code value={`${file}:${line}:${column}`} />
         <Button icon="external" onClick={() => sendJson("dev/open-editor", { file, line, column })}>
           Open in editor
         </Button>

@@ -5,27 +5,11 @@ import type { StateLook } from "../ui.tsx";
 /** The label, color, and icon of each state of a registration. */
 export const registrationLooks: Readonly<Record<RegistrationInfo["state"], StateLook>> = {
   enabled: { label: "Registered", color: "good", icon: "succeeded" },
-  disabled: {
-    label: "Disabled on the Hub",
-    color: "retry",
-    icon: "pause",
-  },
-  suspended: {
-    label: "Suspended by the Hub",
-    color: "bad",
-    icon: "dead",
-  },
+  disabled: { label: "Disabled on the Hub", color: "retry", icon: "pause" },
+  suspended: { label: "Suspended by the Hub", color: "bad", icon: "dead" },
   "secret-differs": { label: "Registered with another secret", color: "bad", icon: "failed" },
-  "url-differs": {
-    label: "Registered for another URL",
-    color: "bad",
-    icon: "failed",
-  },
-  missing: {
-    label: "Not registered",
-    color: "retry",
-    icon: "cancelled",
-  },
+  "url-differs": { label: "Registered for another URL", color: "bad", icon: "failed" },
+  missing: { label: "Not registered", color: "retry", icon: "cancelled" },
   unknown: { label: "Registration unknown", color: "quiet", icon: "help" },
 };
 

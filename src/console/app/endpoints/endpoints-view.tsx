@@ -6,7 +6,7 @@ import type {
   EndpointList,
   RegistrationInfo,
 } from "../../protocol/deliveries.ts";
-import { sendJson, session } from "../api.ts";
+import { isOffered, sendJson } from "../api.ts";
 import { listHash } from "../deliveries/filter.ts";
 import { Facts } from "../delivery/pane.tsx";
 import { formatCompact, formatCount, formatDuration, formatPlural } from "../format.ts";
@@ -14,6 +14,7 @@ import { useResource } from "../resource.ts";
 import { formatRoute, showToast } from "../state.ts";
 import {
   Button,
+  Code,
   Command,
   CopyButton,
   EmptyState,
@@ -82,10 +83,11 @@ function EndpointCards({
   window: ActivityWindow;
   onChange: () => void;
 }) {
+  const refusedPart = refused.length > 0 && <Refused refused={refused} />;
   if (endpoints.length === 0) {
     return (
       <>
-        {refused.length > 0 && <Refused refused={refused} />}
+        {refusedPart}
         <NoEndpoints />
       </>
     );
@@ -98,7 +100,7 @@ function EndpointCards({
           <strong>{registrationLooks.unknown.label}.</strong> <Message text={sharedMessage} />
         </p>
       )}
-      {refused.length > 0 && <Refused refused={refused} />}
+      {refusedPart}
       <div class="endpoints">
         {endpoints.map((endpoint) => (
           <EndpointCard
@@ -195,10 +197,7 @@ function Registration({
           )}
           {registration.state === "url-differs" && registration.url !== undefined && (
             <p class="quiet">
-              The webhook sends to{" "}
-              <code>
-                <Text value={registration.url} />
-              </code>
+              The webhook sends to <Code value={registration.url} />
             </p>
           )}
         </div>
@@ -222,10 +221,7 @@ function Registration({
 /** Links to the webhook: in a dev session, to the view of the local Hub, which needs no other sign-in. */
 function WebhookLink({ registration: { webhookId, settingsUrl } }: { registration: RegistrationInfo }) {
   if (webhookId === undefined || settingsUrl === undefined) return null;
-  const info = session.value;
-  if (info?.signedIn && info.features.includes("webhooks")) {
-    return <a href={formatRoute("webhooks/one", { id: webhookId })}>Webhook</a>;
-  }
+  if (isOffered("webhooks")) return <a href={formatRoute("webhooks/one", { id: webhookId })}>Webhook</a>;
   if (!isWebUrl(settingsUrl)) return <>Webhook settings</>;
   return (
     <a class="external" href={settingsUrl} target="_blank" rel="noreferrer noopener">

@@ -13,11 +13,7 @@ const pageSize = 100;
 const maxShownDeliveries = 3;
 
 const columns: readonly DataColumn<EventInfo>[] = [
-  {
-    label: "Event",
-    isShort: true,
-    cell: ({ scope, action }) => <Text value={`${scope} ${action}`} />,
-  },
+  { label: "Event", isShort: true, cell: ({ scope, action }) => <Text value={`${scope} ${action}`} /> },
   {
     label: "Repository",
     cell: ({ repository: { type, name } }) => (
@@ -43,11 +39,7 @@ function Deliveries({ event: { deliveries, skipped } }: { event: EventInfo }) {
     <ul class="plain-list">
       {deliveries.slice(0, maxShownDeliveries).map(({ deliveryId, webhookId, logId, status, name }) => (
         <li key={deliveryId}>
-          {status ? (
-            <StatusLabel status={status} text={hubStatusText(status)} />
-          ) : (
-            <span class="quiet">not stored</span>
-          )}{" "}
+          <HubStatus status={status} />{" "}
           <a class="quiet" href={formatRoute("webhooks/one", { id: webhookId, log: logId })}>
             <Text value={shortName(name)} />
           </a>
@@ -68,10 +60,7 @@ export function EventsView() {
   return (
     <ListView
       noun={["event", "events"]}
-      resource={useResource<EventList>("events", {
-        query: { limit: pageSize },
-        features: ["events"],
-      })}
+      resource={useResource<EventList>("events", { query: { limit: pageSize }, features: ["events"] })}
       itemsOf={({ events }) => events}
       keys={["id"]}
       columns={columns}
@@ -98,9 +87,7 @@ export function EventsView() {
 }
 
 function filterText({ scope, action, repository: { type, name }, user, deliveries }: EventInfo): string {
-  const receivers = deliveries.map(
-    (delivery) => `${delivery.status ? hubStatusText(delivery.status) : ""} ${delivery.name}`,
-  );
+  const receivers = deliveries.map(({ status, name }) => `${status ? hubStatusText(status) : ""} ${name}`);
   return [scope, action, `${type}:${name}`, user, ...receivers].join(" ");
 }
 
@@ -195,11 +182,7 @@ function DeliveryLine({ delivery }: { delivery: EventDelivery }) {
   const isAccepted = status === "succeeded" && responseStatus === 202;
   return (
     <>
-      {status ? (
-        <StatusLabel status={status} text={isAccepted ? "Accepted, runs in the background" : hubStatusText(status)} />
-      ) : (
-        <span class="quiet">not stored</span>
-      )}
+      <HubStatus status={status} {...(isAccepted && { text: "Accepted, runs in the background" })} />
       <span class="attempt-event">
         <UrlText value={name} />
       </span>
@@ -207,13 +190,14 @@ function DeliveryLine({ delivery }: { delivery: EventDelivery }) {
         {responseStatus !== undefined && `${responseStatus}, `}
         {formatPlural(attempts, "attempt", "attempts")}
       </span>
-      {error !== undefined && (
-        <span class="bad attempt-error">
-          <Text value={error} />
-        </span>
-      )}
+      {error !== undefined && <Text class="bad attempt-error" value={error} />}
     </>
   );
+}
+
+function HubStatus({ status, text }: Pick<EventDelivery, "status"> & { text?: string }) {
+  if (!status) return <span class="quiet">not stored</span>;
+  return <StatusLabel status={status} text={text ?? hubStatusText(status)} />;
 }
 
 /**

@@ -5,7 +5,7 @@ import { Facts, RequestHeaders } from "../delivery/pane.tsx";
 import { formatDuration, formatPlural } from "../format.ts";
 import { useResource } from "../resource.ts";
 import { formatRoute } from "../state.ts";
-import { Command, CopyButton, Elapsed, EmptyState, Moment, StateLabel, type StateLook, Text } from "../ui.tsx";
+import { Code, Command, CopyButton, Elapsed, EmptyState, Moment, StateLabel, type StateLook, Text } from "../ui.tsx";
 import { type DataColumn, ItemPane, ListView } from "./list-view.tsx";
 
 const columns: readonly DataColumn<JobInfo>[] = [
@@ -68,9 +68,7 @@ function Summary({ job }: { job: JobDetails }) {
     <div>
       <p class="delivery-title">
         <JobStage job={job} />
-        <code class="hub-target">
-          <Text value={command} />
-        </code>
+        <Code class="hub-target" value={command} />
       </p>
       {message !== undefined && (
         <p class="quiet">

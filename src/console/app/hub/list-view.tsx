@@ -132,10 +132,9 @@ function FilterField({ label }: { label: string }) {
   useShortcut("/", () => {
     field.current?.focus();
     field.current?.select();
-    return true;
   });
   return (
-    <div class="hub-filter">
+    <div class="search-field hub-filter">
       <Icon name="search" />
       <input
         ref={field}

@@ -7,7 +7,7 @@ import { apiUrl } from "../api.ts";
 import { Facts, RawText, Section } from "../delivery/pane.tsx";
 import { formatCount, formatPlural } from "../format.ts";
 import { formatRoute, navigate, route } from "../state.ts";
-import { Command, CopyButton, EmptyState, Icon, Moment, Text } from "../ui.tsx";
+import { Command, CopyButton, EmptyState, Icon, Moment, Select, Text } from "../ui.tsx";
 import { ItemPane } from "./list-view.tsx";
 import { Changes, formatBytes, Limited, linkTo, Origin, Pages, Rows, Tags, useLive } from "./repository-content.tsx";
 
@@ -110,18 +110,12 @@ function Content({ repository: { refs, pushCommand } }: { repository: Repository
   }
   return (
     <>
-      <select
-        class="select"
+      <Select
         aria-label="Branch, tag, or pull request"
         value={rev}
-        onChange={({ currentTarget: { value } }) => navigate(linkTo({ part, ref: value, path, file }))}
-      >
-        {[...new Set([...names, rev])].map((name) => (
-          <option key={name} value={name}>
-            {name.replace(/^refs\/(heads\/)?/, "")}
-          </option>
-        ))}
-      </select>
+        options={[...new Set([...names, rev])].map((name) => [name, name.replace(/^refs\/(heads\/)?/, "")])}
+        onChange={(value) => navigate(linkTo({ part, ref: value, path, file }))}
+      />
       {part === "commits" && <Commits rev={rev} />}
       {part !== "commits" && <Breadcrumbs rev={rev} path={file ?? path} />}
       {part !== "commits" &&

@@ -1,10 +1,10 @@
 import { useId, useState } from "preact/hooks";
 import { watchedTypes, webhookDomains } from "../../../payload/watch.ts";
 import type { WebhookDetails, WebhookInfo } from "../../protocol/hub.ts";
-import type { FieldProblem } from "../../protocol/session.ts";
+import type { FieldProblem as InvalidField } from "../../protocol/session.ts";
 import { sendJson, toApiFailure } from "../api.ts";
 import { formatRoute, navigate, showToast } from "../state.ts";
-import { Button, Dialog } from "../ui.tsx";
+import { Button, Dialog, Problem, Select } from "../ui.tsx";
 
 /** Creates a webhook, and opens it. */
 export function CreateWebhook({ onClose }: { onClose: () => void }) {
@@ -75,12 +75,9 @@ function WebhookForm({
   onCancel: () => void;
 }) {
   const id = useId();
-  const [fields, setFields] = useState<WebhookFields>({
-    url: initial.url,
-    watched: initial.watched,
-    domains: initial.domains,
-  });
-  const [problems, setProblems] = useState<readonly FieldProblem[]>([]);
+  const { isSecretSet, ...start } = initial;
+  const [fields, setFields] = useState<WebhookFields>(start);
+  const [problems, setProblems] = useState<readonly InvalidField[]>([]);
   const [problem, setProblem] = useState<string>();
   const problemOf = (...path: readonly (string | number)[]) =>
     problems.filter((one) => path.every((key, index) => one.path[index] === key)).map((one) => one.problem)[0];
@@ -122,7 +119,7 @@ function WebhookForm({
             aria-describedby={`${id}-url-problem`}
             onInput={({ currentTarget }) => change({ url: currentTarget.value })}
           />
-          <Problem id={`${id}-url-problem`} text={problemOf("url")} />
+          <FieldProblem id={`${id}-url-problem`} text={problemOf("url")} />
         </div>
       )}
       <WatchedFields
@@ -138,7 +135,7 @@ function WebhookForm({
             {domainTexts[domain]}
           </label>
         ))}
-        <Problem text={problemOf("domains")} />
+        <FieldProblem text={problemOf("domains")} />
       </fieldset>
       <div class="field">
         <label for={`${id}-secret`}>Secret</label>
@@ -147,7 +144,7 @@ function WebhookForm({
           class="input"
           type="password"
           autoComplete="off"
-          placeholder={initial.isSecretSet ? "Unchanged" : "Optional"}
+          placeholder={isSecretSet ? "Unchanged" : "Optional"}
           disabled={fields.secret === null}
           value={fields.secret ?? ""}
           aria-invalid={problemOf("secret") !== undefined}
@@ -156,8 +153,8 @@ function WebhookForm({
             setFields(({ secret: _last, ...others }) => (value === "" ? others : { ...others, secret: value }))
           }
         />
-        <Problem id={`${id}-secret-problem`} text={problemOf("secret")} />
-        {initial.isSecretSet && (
+        <FieldProblem id={`${id}-secret-problem`} text={problemOf("secret")} />
+        {isSecretSet && (
           <label class="check">
             <input
               type="checkbox"
@@ -170,11 +167,7 @@ function WebhookForm({
           </label>
         )}
       </div>
-      {problem !== undefined && (
-        <p class="problem" role="alert">
-          {problem}
-        </p>
-      )}
+      <Problem text={problem} />
       <div class="dialog-actions">
         <Button onClick={onCancel}>Cancel</Button>
         {/* Enter in a field presses the button, which ignores further clicks while it is pending. */}
@@ -204,18 +197,12 @@ function WatchedFields({
         // Rows have no identity of their own.
         <div key={index}>
           <div class="row">
-            <select
-              class="select"
+            <Select
               aria-label={`Type ${index + 1}`}
               value={type}
-              onChange={({ currentTarget }) => change(index, { type: currentTarget.value })}
-            >
-              {watchedTypes.map((known) => (
-                <option key={known} value={known}>
-                  {known}
-                </option>
-              ))}
-            </select>
+              options={watchedTypes}
+              onChange={(chosen) => change(index, { type: chosen })}
+            />
             <input
               class="input"
               type="text"
@@ -235,7 +222,7 @@ function WatchedFields({
               onClick={() => onChange(watched.filter((_item, at) => at !== index))}
             />
           </div>
-          <Problem text={problemOf(index)} />
+          <FieldProblem text={problemOf(index)} />
         </div>
       ))}
       <div>
@@ -247,7 +234,7 @@ function WatchedFields({
   );
 }
 
-function Problem({ id, text }: { id?: string; text: string | undefined }) {
+function FieldProblem({ id, text }: { id?: string; text: string | undefined }) {
   return (
     <p id={id} class="field-problem">
       {text}

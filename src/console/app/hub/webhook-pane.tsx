@@ -248,11 +248,7 @@ function AttemptLine({ attempt }: { attempt: AttemptSummary }) {
       <AttemptOutcome attempt={attempt} />
       <span class="attempt-event">
         {event ? <Text value={`${event.scope} ${event.action}`} /> : "No Hub payload"}{" "}
-        {repository && (
-          <span class="quiet">
-            <Text value={`${repository.type}:${repository.name}`} />
-          </span>
-        )}
+        {repository && <Text class="quiet" value={`${repository.type}:${repository.name}`} />}
       </span>
       <span class="quiet attempt-time">
         {number > 1 && `attempt ${number}, `}
@@ -304,12 +300,9 @@ function Attempt({ webhookId, logId }: { webhookId: string; logId: string }) {
 function AttemptActions({ webhookId, attempt: { logId, request } }: { webhookId: string; attempt: AttemptDetails }) {
   const replay = async () => {
     const result = await sendJson<ReplayResult>("webhooks/replay", { id: webhookId, logId });
-    showToast({
-      kind: result.error === undefined ? "done" : "failed",
-      text:
-        result.error === undefined ? `Replayed. The receiver returned ${result.status}.` : `Replayed: ${result.error}`,
-      link: { hash: attemptHash(webhookId, result.logId), label: "Show the attempt" },
-    });
+    const link = { hash: attemptHash(webhookId, result.logId), label: "Show the attempt" };
+    if (result.error !== undefined) showToast({ kind: "failed", text: `Replayed: ${result.error}`, link });
+    else showToast({ kind: "done", text: `Replayed. The receiver returned ${result.status}.`, link });
   };
   return (
     <div class="delivery-actions">

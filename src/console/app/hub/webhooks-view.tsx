@@ -10,11 +10,7 @@ import { AttemptOutcome, DailyCount, targetText, WebhookPane, WebhookTarget, web
 const columns: readonly DataColumn<WebhookInfo>[] = [
   { label: "Target", cell: (webhook) => <WebhookTarget target={webhook.target} /> },
   { label: "State", isShort: true, cell: ({ state }) => <StateLabel {...webhookLooks[state]} /> },
-  {
-    label: "Watches",
-    from: 480,
-    cell: ({ watched }) => <Watched watched={watched} />,
-  },
+  { label: "Watches", from: 480, cell: ({ watched }) => <Watched watched={watched} /> },
   { label: "Domains", from: 900, isShort: true, cell: ({ domains }) => domains.join(", ") },
   { label: "Today", from: 700, isNumber: true, cell: ({ today }) => <DailyCount today={today} /> },
   {

@@ -7,10 +7,11 @@ import {
 } from "../../protocol/inbox.ts";
 import { listHash } from "../deliveries/filter.ts";
 import { statusLooks } from "../deliveries/status.tsx";
+import { Facts } from "../delivery/pane.tsx";
 import { formatCompact, formatDuration, formatPlural } from "../format.ts";
 import { useResource } from "../resource.ts";
 import { formatRoute } from "../state.ts";
-import { Command, CopyButton, EmptyState, Loaded, Message, StateLabel, type StateLook, Text } from "../ui.tsx";
+import { Code, Command, CopyButton, EmptyState, Loaded, Message, StateLabel, type StateLook, Text } from "../ui.tsx";
 import "./inbox.css";
 
 const refreshMs = 10_000;
@@ -60,12 +61,6 @@ function Actions({ contents: { endpoints } }: { contents: NonNullable<InboxInfo[
 /** The location, the state, and the problems of the inbox. */
 function InboxCard({ inbox: { state, location, problems, warnings, recordsDetails } }: { inbox: InboxInfo }) {
   const { engine, address, api, database, namespace, keptUntil } = location;
-  const facts = [
-    ["Database", database],
-    [engine === "redis" ? "Key prefix" : "Schema", namespace],
-    ["S3 API", api],
-    ["Recorded", describeDetails(recordsDetails)],
-  ] as const;
   return (
     <section class="card inbox-card" aria-label="Storage">
       <header class="inbox-title">
@@ -74,26 +69,20 @@ function InboxCard({ inbox: { state, location, problems, warnings, recordsDetail
         {keptUntil !== undefined && <StateLabel {...keptLooks[keptUntil]} />}
         {address !== undefined && (
           <div class="endpoint-url inbox-address">
-            <code>
-              <Text value={address} />
-            </code>
+            <Code value={address} />
             <CopyButton text={address} label="Copy location" />
           </div>
         )}
       </header>
-      <dl class="inbox-facts">
-        {facts.map(
-          ([name, value]) =>
-            value !== undefined && (
-              <div key={name}>
-                <dt>{name}</dt>
-                <dd>
-                  <Text value={value} />
-                </dd>
-              </div>
-            ),
-        )}
-      </dl>
+      <Facts
+        class="inbox-facts"
+        facts={[
+          ["Database", database !== undefined && <Text value={database} />],
+          [engine === "redis" ? "Key prefix" : "Schema", namespace !== undefined && <Text value={namespace} />],
+          ["S3 API", api !== undefined && <Text value={api} />],
+          ["Recorded", describeDetails(recordsDetails)],
+        ]}
+      />
       {problems.map(({ code, severity, message }) => (
         <p key={`${code} ${message}`} class={severity === "unavailable" ? "problem" : "notice notice-warning"}>
           <code>{code}</code> <Message text={message} />
@@ -125,9 +114,7 @@ function NoBackground({ location: { engine, address } }: { location: InboxLocati
         {address !== undefined && (
           <>
             {" "}
-            <code>
-              <Text value={address} />
-            </code>
+            <Code value={address} />
           </>
         )}
         . To use another place, set <code>INBOX_URL</code>.

@@ -1,5 +1,6 @@
 import { useEffect, useId, useRef } from "preact/hooks";
 import type { SendOptions } from "../../protocol/send.ts";
+import { Select } from "../ui.tsx";
 import type { Draft } from "./editing.ts";
 
 /** The repository of samples. */
@@ -21,8 +22,9 @@ export function EventFields({
   onChange: (changes: Partial<Draft>) => void;
 }) {
   const id = useId();
-  const scopeField = useRef<HTMLSelectElement>(null);
-  useEffect(() => scopeField.current?.focus(), []);
+  useEffect(() => document.getElementById(`${id}-scope`)?.focus(), []);
+  const known = options.scopes.map(({ scope }) => scope);
+  const scopes = withValue(known, draft.scope);
   const actions = options.scopes.find(({ scope }) => scope === draft.scope)?.actions ?? [];
   const chooseScope = (scope: string) => {
     const [first = draft.action] = options.scopes.find((one) => one.scope === scope)?.actions ?? [];
@@ -43,36 +45,23 @@ export function EventFields({
       )}
       <div class="field">
         <label for={`${id}-scope`}>Scope</label>
-        <select
-          ref={scopeField}
+        <Select
           id={`${id}-scope`}
-          class="select"
           value={isPast ? "" : draft.scope}
-          onChange={({ currentTarget }) => chooseScope(currentTarget.value)}
-        >
-          {isPast && <option value="">Past delivery</option>}
-          {withValue(
-            options.scopes.map(({ scope }) => scope),
-            draft.scope,
-          ).map((scope) => (
-            <option key={scope}>{scope}</option>
-          ))}
-        </select>
+          options={isPast ? [["", "Past delivery"], ...scopes] : scopes}
+          onChange={chooseScope}
+        />
       </div>
       {!isPast && (
         <>
           <div class="field">
             <label for={`${id}-action`}>Action</label>
-            <select
+            <Select
               id={`${id}-action`}
-              class="select"
               value={draft.action}
-              onChange={({ currentTarget }) => onChange({ action: currentTarget.value, pr: undefined })}
-            >
-              {withValue(actions, draft.action).map((action) => (
-                <option key={action}>{action}</option>
-              ))}
-            </select>
+              options={withValue(actions, draft.action)}
+              onChange={(action) => onChange({ action, pr: undefined })}
+            />
           </div>
           <RepositoryField
             id={id}

@@ -5,7 +5,7 @@ import { formatPlural } from "../format.ts";
 import { findSyntaxProblem } from "../json/parse.ts";
 import { useResource } from "../resource.ts";
 import { announce } from "../state.ts";
-import { Button, CopyButton, Loaded, StateLabel, Text } from "../ui.tsx";
+import { Button, CopyButton, Loaded, Select, StateLabel, Text } from "../ui.tsx";
 
 /** Runs a scenario file of the project, step by step. */
 export function Scenarios() {
@@ -20,17 +20,12 @@ export function Scenarios() {
         </p>
       )}
       {data && data.files.length > 0 && (
-        <select
-          class="select"
+        <Select
           aria-label="Scenario"
           value={file}
-          onChange={({ currentTarget }) => setFile(currentTarget.value)}
-        >
-          <option value="">Choose a file…</option>
-          {data.files.map((name) => (
-            <option key={name}>{name}</option>
-          ))}
-        </select>
+          options={[["", "Choose a file…"], ...data.files]}
+          onChange={setFile}
+        />
       )}
       {data?.isCut && <p class="quiet">Not all files are listed, because the folder is large.</p>}
       {file !== "" && <Scenario key={file} file={file} />}
@@ -155,9 +150,7 @@ function Steps({ file, steps }: { file: string; steps: readonly string[] }) {
               <Text value={step} />
             </span>
             {outcomes[index]?.problems?.map((problem) => (
-              <span key={problem} class="bad attempt-error">
-                <Text value={problem} />
-              </span>
+              <Text key={problem} class="bad attempt-error" value={problem} />
             ))}
           </li>
         ))}

@@ -2,7 +2,7 @@ import { useState } from "preact/hooks";
 import type { ConsoleStatus } from "../../protocol/deliveries.ts";
 import type { EventInfo } from "../../protocol/hub.ts";
 import type { SendOptions, SendPreview, SendRecipient, SendResult, SentDelivery } from "../../protocol/send.ts";
-import { sendJson, session, toApiFailure } from "../api.ts";
+import { isOffered, sendJson, toApiFailure } from "../api.ts";
 import { StatusLabel } from "../deliveries/status.tsx";
 import { formatCount, formatDuration, formatPlural } from "../format.ts";
 import { EventDeliveries } from "../hub/events-view.tsx";
@@ -10,7 +10,7 @@ import { JsonEditor } from "../json/editor.tsx";
 import { findSyntaxProblem } from "../json/parse.ts";
 import { useResource } from "../resource.ts";
 import { announce, formatRoute, navigate, route } from "../state.ts";
-import { Button, Loaded, Loading, StateLabel, Text, UrlText } from "../ui.tsx";
+import { Button, Loaded, Loading, Problem, StateLabel, Text, UrlText } from "../ui.tsx";
 import { type Draft, findRepositoryProblem, type Past, readPast, useEditing } from "./editing.ts";
 import { EventFields } from "./event-fields.tsx";
 import { type ChangedFile, FilesEditor, hasFiles, readFiles } from "./files.tsx";
@@ -84,11 +84,7 @@ function SendForm({ options }: { options: SendOptions }) {
   const send = async () => {
     setProblem(undefined);
     try {
-      const sent = await sendJson<SendResult>("send", {
-        ...editing.request,
-        ...(options.isDirect && { endpoints: chosen }),
-      });
-      setResult(sent);
+      setResult(await sendJson("send", { ...editing.request, ...(options.isDirect && { endpoints: chosen }) }));
       announce("Sent.");
     } catch (error) {
       const answer = toApiFailure(error);
@@ -134,11 +130,7 @@ function SendForm({ options }: { options: SendOptions }) {
         {!start && !failure && hasEvent && <Loading />}
       </div>
       <div class="send-side">
-        {problem !== undefined && (
-          <p class="problem" role="alert">
-            {problem}
-          </p>
-        )}
+        <Problem text={problem} />
         <div class="delivery-actions">
           <Button
             id="send-event"
@@ -173,8 +165,7 @@ const withoutFiles =
   "The payload was edited so that the local Hub cannot push the files. Undo the edits, or remove the files.";
 
 /** The deliveries that an event caused, live, with links. */
-function SentDeliveries({ result }: { result: SendResult }) {
-  const { eventId, deliveries } = result;
+function SentDeliveries({ result: { eventId, deliveries } }: { result: SendResult }) {
   return (
     <section class="pane-section" aria-labelledby="sent-title">
       <h2 id="sent-title">Sent</h2>
@@ -239,16 +230,8 @@ function PlainDelivery({ delivery }: { delivery: SentDelivery }) {
         )}
       </span>
       {durationMs !== undefined && <span class="quiet attempt-time">{formatDuration(durationMs)}</span>}
-      {ignored !== undefined && (
-        <span class="quiet attempt-error">
-          <Text value={ignored} />
-        </span>
-      )}
-      {problem !== undefined && (
-        <span class="bad attempt-error">
-          <Text value={problem} />
-        </span>
-      )}
+      {ignored !== undefined && <Text class="quiet attempt-error" value={ignored} />}
+      {problem !== undefined && <Text class="bad attempt-error" value={problem} />}
     </>
   );
 }
@@ -360,20 +343,14 @@ function Outcome({ recipient: { ignored, condition }, isSkipped }: { recipient: 
 function Note({ recipient: { skipped, ignored, condition } }: { recipient: SendRecipient }) {
   const decided = ignored === undefined ? undefined : `The endpoint ignores it: ${ignored}`;
   const note = skipped ?? decided ?? (condition === undefined ? undefined : `The handler runs ${condition}`);
-  if (note === undefined) return null;
-  return (
-    <span class="quiet attempt-error">
-      <Text value={note} />
-    </span>
-  );
+  return note === undefined ? null : <Text class="quiet attempt-error" value={note} />;
 }
 
 function NoRecipients() {
-  const hasWebhooks = session.value?.signedIn && session.value.features.includes("webhooks");
   return (
     <p class="notice">
       Nothing would receive the event.{" "}
-      {hasWebhooks ? (
+      {isOffered("webhooks") ? (
         <>
           Create a webhook in <a href="#/webhooks">Webhooks</a> first.
         </>

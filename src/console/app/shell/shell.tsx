@@ -144,15 +144,11 @@ function Toasts() {
 /** The name, the navigation, the state of the connection, and the actions of the whole console. */
 function Header({ views, current, session }: { views: readonly View[]; current: View | undefined; session: SignedIn }) {
   const [isHelpOpen, setHelpOpen] = useState(false);
-  useShortcut("?", () => {
-    setHelpOpen(true);
-    return true;
-  });
+  useShortcut("?", () => setHelpOpen(true));
   const navigation = useRef<HTMLElement>(null);
   useEffect(() => {
     if (navigation.current) showCurrent(navigation.current);
   }, [current]);
-  const themeLabel = `Theme: ${theme.value}`;
   return (
     <header class="header">
       <a class="brand" href="#/" title={`hub-webhooks ${session.version}`}>
@@ -169,7 +165,7 @@ function Header({ views, current, session }: { views: readonly View[]; current: 
       </nav>
       <div class="header-tools">
         <ConnectionState />
-        <Button kind="ghost" icon={theme.value} label={themeLabel} onClick={switchTheme} />
+        <Button kind="ghost" icon={theme.value} label={`Theme: ${theme.value}`} onClick={switchTheme} />
         <Button kind="ghost" icon="help" label="Keyboard shortcuts" onClick={() => setHelpOpen(true)} />
         <Button kind="ghost" icon="signOut" label="Sign out" onClick={signOut} />
       </div>

@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { SignInMethods, SignInRequest } from "../../protocol/session.ts";
 import { type ApiFailure, loadSession, signIn, toApiFailure } from "../api.ts";
 import { navigate, route } from "../state.ts";
-import { Button, Loading, Mark } from "../ui.tsx";
+import { Button, Loading, Mark, Problem } from "../ui.tsx";
 import "./shell.css";
 
 /** Signs in with the console token, or with the code of a one-time link. */
@@ -37,11 +37,7 @@ export function SignInPage({ methods }: { methods: SignInMethods | undefined }) 
       <h1>
         <Mark size={32} /> hub-webhooks console
       </h1>
-      {problem && (
-        <p class="problem" role="alert" id="sign-in-problem">
-          {problem}
-        </p>
-      )}
+      <Problem text={problem} id="sign-in-problem" />
       {methods.token && (
         <form
           class="sign-in-form"
