@@ -97,7 +97,6 @@ export function isBusy(error: unknown): boolean {
   return (resultCode(error) & 0xff) === busy;
 }
 
-/** Whether the disk is full. */
 export function isFull(error: unknown): boolean {
   return (resultCode(error) & 0xff) === full;
 }

@@ -135,7 +135,6 @@ export function checkOptionNames(options: object, known: { valid: readonly strin
   if (unknown) throw optionError(unknown.message);
 }
 
-/** Milliseconds per unit of a {@link Duration}. */
 const unitMs = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 
 type Unit = keyof typeof unitMs;
@@ -167,7 +166,6 @@ export function toMilliseconds(duration: Duration, option: string): number {
   });
 }
 
-/** Whether a value is a valid {@link Duration}. */
 export function isDuration(value: unknown): value is Duration {
   const milliseconds = parseDuration(value);
   return milliseconds > 0 && milliseconds <= maxTimerMs;

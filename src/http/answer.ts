@@ -3,7 +3,6 @@ import { WebhookError } from "../core/errors.ts";
 /** The result of a request: a status with a JSON or empty body, or a `Response`. */
 export type Answer = JsonAnswer | Response;
 
-/** A status with a JSON or empty body. */
 export interface JsonAnswer {
   readonly status: number;
   /** The JSON text of the body, or `null` for an empty body. */
