@@ -48,7 +48,6 @@ export interface ReconcileOptions {
   prune?: boolean;
   adopt?: boolean;
   signal?: AbortSignal | undefined;
-  /** Returns the time in milliseconds since the epoch. Default `Date.now`. */
   now?: () => number;
 }
 

@@ -98,7 +98,6 @@ export const webhookFields = z.strictObject({
 });
 export type WebhookFields = z.output<typeof webhookFields>;
 
-/** The names of the fields. */
 export const webhookFieldNames: readonly (keyof WebhookFields)[] = z.keyof(webhookFields).options;
 
 /** How the values of a field are compared and shown. */
