@@ -7,7 +7,7 @@ import { defaultPort } from "../core/urls.ts";
 import type { ServerDescription } from "../receiver/control.ts";
 import type { LaunchedServer } from "../receiver/options.ts";
 import { serverFileInvalid } from "./load-failure.ts";
-import { type Command, parseReport, type Report, type SessionSecret } from "./messages.ts";
+import { type Command, parseReport, type Report } from "./messages.ts";
 
 /** A line that the child process prints. */
 export interface OutputLine {
@@ -31,14 +31,7 @@ export interface ServerProcessOptions {
 }
 
 /** What {@link ServerProcess.serve} passes to the server. */
-export interface ServeOptions {
-  secret: SessionSecret | undefined;
-  inbox?: string | undefined;
-  /** See `ServerControl.useConsoleToken`. */
-  consoleToken?: string | undefined;
-  /** What the console of the previous process showed. */
-  consoleSnapshot?: unknown;
-}
+type ServeOptions = Omit<Extract<Command, { type: "serve" }>, "type" | "path" | "launchResult">;
 
 /** A running server, which listens on 127.0.0.1. */
 export interface Serving {
@@ -191,7 +184,6 @@ export class ServerProcess {
     throw toLoadError(this.#path, report);
   }
 
-  /** Updates the public URL of the server. */
   setPublicUrl(publicUrl: string): void {
     this.#send({ type: "publicUrl", publicUrl });
   }
@@ -210,7 +202,6 @@ export class ServerProcess {
     clearTimeout(killer);
   }
 
-  /** Kills the process immediately. */
   kill(): void {
     this.#child.kill("SIGKILL");
   }
