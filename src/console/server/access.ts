@@ -146,7 +146,6 @@ function isSecure({ req }: Context): boolean {
   return req.url.startsWith("https:") || /^\s*https\s*(?:,|$)/i.test(req.header("x-forwarded-proto") ?? "");
 }
 
-/** Creates the error for a client that is not signed in. */
 export function signInRequired(): WebhookError {
   return new WebhookError("Only the owner can open the console. Sign in first.", {
     code: "SIGN_IN_REQUIRED",
@@ -192,7 +191,6 @@ function mediaTypeUnsupported(): WebhookError {
 
 /** How long a link is valid. A link in a log must not open the console weeks later. */
 const linkMs = 3_600_000;
-/** The maximum number of links that are valid at the same time. */
 const maxLinks = 20;
 
 /** Creates the codes of one-time sign-in links. A code is valid once, for one hour. */
@@ -201,7 +199,6 @@ export class SignInLinks {
   /** The codes that are not used yet, and the times at which they expire. Oldest first. */
   readonly #expiries = new Map<string, number>();
 
-  /** @param now returns milliseconds since the epoch. */
   constructor(now: () => number) {
     this.#now = now;
   }
@@ -233,12 +230,10 @@ export class SignInLinks {
   }
 }
 
-/** How long a sign-in is valid. */
 const sessionMs = 7 * 24 * 3_600_000;
 
 const encoder = new TextEncoder();
 
-/** A valid session. */
 export interface Session {
   /** The value of the `X-CSRF-Token` header for changes in this session. */
   readonly csrfToken: string;

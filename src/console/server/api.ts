@@ -75,7 +75,6 @@ function parse<Schema extends z.ZodMiniType>(value: unknown, schema: Schema): z.
   throw badRequest(`Invalid request. Fix these fields: ${problems.join("; ")}.`);
 }
 
-/** Creates the error for a request that cannot be answered as it is. */
 export function badRequest(message: string): WebhookError {
   return new WebhookError(message, { code: "ARGUMENT_INVALID", status: 400 });
 }
@@ -103,7 +102,6 @@ export interface DeliverySource {
 
 const defaultLimit = 50;
 
-/** The routes of the deliveries. */
 export function deliveriesApi(source: DeliverySource): ConsoleResource {
   return (app) => {
     app.get("/deliveries", async (context) => {
@@ -115,27 +113,24 @@ export function deliveriesApi(source: DeliverySource): ConsoleResource {
       if (!details) throw deliveryUnknown();
       return context.json(details);
     });
-    app.post("/deliveries/replay", async (context) =>
-      context.json(await source.replay(await readBody(context, deliveryKey))),
-    );
-    app.post("/deliveries/replay-edited", async (context) => {
-      const { body, ...key } = await readBody(context, editedReplay);
-      return context.json(await source.replayEdited(key, body));
-    });
-    app.post("/deliveries/count-dead", async (context) =>
-      context.json(await source.countDead(toQuery(await readBody(context, deliveryFilter)))),
-    );
-    app.post("/deliveries/replay-dead", async (context) =>
-      context.json(await source.replayDead(toQuery(await readBody(context, deliveryFilter)))),
-    );
-    app.post("/deliveries/discard", async (context) => {
-      await source.discard(await readBody(context, deliveryKey));
-      return context.json({});
-    });
+    post(app, "/deliveries/replay", deliveryKey, (key) => source.replay(key));
+    post(app, "/deliveries/replay-edited", editedReplay, ({ body, ...key }) => source.replayEdited(key, body));
+    post(app, "/deliveries/count-dead", deliveryFilter, (filter) => source.countDead(toQuery(filter)));
+    post(app, "/deliveries/replay-dead", deliveryFilter, (filter) => source.replayDead(toQuery(filter)));
+    post(app, "/deliveries/discard", deliveryKey, (key) => source.discard(key));
   };
 }
 
-/** Creates the error for a delivery that is not stored. */
+/** Adds a route that answers a JSON body with the result of `run`, or with `{}` if there is none. */
+function post<Schema extends z.ZodMiniType>(
+  app: Hono,
+  path: string,
+  schema: Schema,
+  run: (request: z.output<Schema>) => Promise<unknown>,
+): void {
+  app.post(path, async (context) => context.json((await run(await readBody(context, schema))) ?? {}));
+}
+
 export function deliveryUnknown(): WebhookError {
   return new WebhookError("This delivery is not stored, or its body is not kept any longer. Reload the list.", {
     code: "DELIVERY_UNKNOWN",
@@ -155,7 +150,6 @@ function toQuery({ status, ...filter }: DeliveryFilter): DeliveryQuery {
   return { ...filter, statuses: statuses.length > 0 ? statuses : undefined };
 }
 
-/** A valid payload to send. */
 export interface SentEvent extends Pick<SendRequest, "draft" | "files" | "endpoints"> {
   payload: WebhookPayload;
 }
@@ -172,10 +166,8 @@ export interface SendSource {
   send(event: SentEvent): Promise<SendResult>;
 }
 
-/** The maximum number of repositories in the options. */
 const maxRepositories = 1_000;
 
-/** The routes that send events. */
 export function sendApi(source: SendSource): ConsoleResource {
   return (app) => {
     app.get("/send/options", (context) => context.json(describeOptions(source)));
@@ -184,15 +176,13 @@ export function sendApi(source: SendSource): ConsoleResource {
       context.json({ body: readDraftPayload(source, readQuery(context, sendDraft)) }),
     );
 
-    app.post("/send/preview", async (context) => {
-      const { body, ...request } = await readBody(context, sendRequest);
+    post(app, "/send/preview", sendRequest, async ({ body, ...request }): Promise<SendPreview> => {
       const parsed = parseSentPayload(body);
-      if ("problems" in parsed) return context.json<SendPreview>({ problems: parsed.problems, recipients: [] });
-      return context.json<SendPreview>({ problems: [], ...source.preview({ ...request, ...parsed }) });
+      if ("problems" in parsed) return { problems: parsed.problems, recipients: [] };
+      return { problems: [], ...source.preview({ ...request, ...parsed }) };
     });
 
-    app.post("/send", async (context) => {
-      const { body, ...request } = await readBody(context, sendRequest);
+    post(app, "/send", sendRequest, async ({ body, ...request }) => {
       const parsed = parseSentPayload(body);
       if ("problems" in parsed) {
         const message = "The payload is invalid. Fix the fields, and send it again.";
@@ -201,7 +191,7 @@ export function sendApi(source: SendSource): ConsoleResource {
       if (request.endpoints && !source.isDirect) {
         throw badRequest("The local Hub sends events to webhooks. Remove the field endpoints.");
       }
-      return context.json(await source.send({ ...request, ...parsed }));
+      return source.send({ ...request, ...parsed });
     });
   };
 }
@@ -251,28 +241,19 @@ export interface EndpointSource {
   resume(endpoint: string): Promise<void>;
 }
 
-/** The routes of the endpoints. */
 export function endpointsApi(source: EndpointSource): ConsoleResource {
   return (app) => {
     app.get("/endpoints", async (context) => context.json(await source.list()));
-    app.post("/endpoints/pause", async (context) => {
-      await source.pause((await readBody(context, endpointRequest)).endpoint);
-      return context.json({});
-    });
-    app.post("/endpoints/resume", async (context) => {
-      await source.resume((await readBody(context, endpointRequest)).endpoint);
-      return context.json({});
-    });
+    post(app, "/endpoints/pause", endpointRequest, ({ endpoint }) => source.pause(endpoint));
+    post(app, "/endpoints/resume", endpointRequest, ({ endpoint }) => source.resume(endpoint));
   };
 }
 
-/** The inbox that a console shows. */
 export interface InboxSource {
   /** Never rejects because of the inbox: its errors are part of the answer. */
   read(): Promise<InboxInfo>;
 }
 
-/** The route of the inbox. */
 export function inboxApi(source: InboxSource): ConsoleResource {
   return (app) => {
     app.get("/inbox", async (context) => context.json(await source.read()));

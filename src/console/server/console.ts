@@ -16,7 +16,6 @@ export interface ConsoleOptions {
   place: ConsolePlace;
   /** The features of this place, in the order of the navigation. Read at each request. */
   features: () => readonly ConsoleFeature[];
-  /** The version of the package. */
   version: string;
   access: ConsoleAccess;
   resources: readonly ConsoleResource[];
@@ -236,7 +235,6 @@ const mediaTypes: Readonly<Record<string, string>> = {
   svg: "image/svg+xml",
 };
 
-/** A file of the app. */
 interface StaticFile {
   bytes: Uint8Array<ArrayBuffer>;
   mediaType: string;

@@ -30,8 +30,8 @@ const maxRows = 100;
 export class ConsoleEvents {
   readonly #options: ConsoleEventsOptions;
   #unwatch: (() => void) | undefined;
-  readonly #listeners = new Set<Listener>();
-  readonly #closers = new Set<() => void>();
+  /** With what to do when the console closes. */
+  readonly #listeners = new Map<Listener, () => void>();
   readonly #changedDeliveries = new Map<string, DeliveryKey>();
   readonly #changedFeatures = new Set<ConsoleFeature>();
   #timer: ReturnType<typeof setTimeout> | undefined;
@@ -55,18 +55,16 @@ export class ConsoleEvents {
   /** Adds a listener. `onClose` is called when the console closes. Returns a function that removes the listener. */
   subscribe(listener: Listener, { onClose }: { onClose: () => void }): () => void {
     if (this.#listeners.size === 0) this.#unwatch = this.#options.watch?.();
-    this.#listeners.add(listener);
-    this.#closers.add(onClose);
+    this.#listeners.set(listener, onClose);
     return () => {
       this.#listeners.delete(listener);
-      this.#closers.delete(onClose);
       if (this.#listeners.size === 0) this.#unwatch?.();
     };
   }
 
   /** Sends a message at once. */
   publish(message: StreamMessage): void {
-    for (const listener of this.#listeners) listener(message);
+    for (const listener of this.#listeners.keys()) listener(message);
   }
 
   /** Reports that a delivery is new or has changed. */
@@ -89,7 +87,7 @@ export class ConsoleEvents {
     clearTimeout(this.#timer);
     // A server that starts again sends changes again.
     this.#timer = undefined;
-    for (const close of this.#closers) close();
+    for (const close of this.#listeners.values()) close();
   }
 
   #schedule(): void {
@@ -135,7 +133,6 @@ const maxWaitingLength = 4_194_304;
 
 interface StreamOptions {
   events: ConsoleEvents;
-  /** The session of the client. */
   session: Session;
 }
 
