@@ -1,6 +1,5 @@
 import { html } from "hono/html";
 
-/** The content of a server-rendered page. */
 interface PageDocument {
   title: string;
   /** `undefined`: the theme of the user's system. */
@@ -9,9 +8,7 @@ interface PageDocument {
   brand: string;
   /** The links in the header. `newTab` opens a page that cannot be displayed in a frame. */
   links: readonly { to: string; text: string; newTab?: boolean }[];
-  /** The URL of the style sheet. */
   styles: string;
-  /** The URL of the script. */
   script: string;
   main: Markup;
 }

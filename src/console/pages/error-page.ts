@@ -3,7 +3,6 @@ import { escapeHidden } from "../../core/text.ts";
 import { tokens } from "../design/tokens.ts";
 import { favicon, inlinePageHeaders, mark } from "./document.ts";
 
-/** The content of an error page. */
 export interface ErrorPageContent {
   status: number;
   /** The code of the error, such as `NOT_FOUND`, which other clients receive as JSON. */
@@ -14,11 +13,9 @@ export interface ErrorPageContent {
   title?: string;
   /** Lines of source code or of a stack, shown unchanged. */
   details?: readonly string[];
-  /** The URL of the start page. */
   home?: string | undefined;
 }
 
-/** A rendered page and its headers. */
 export interface ErrorPage {
   html: string;
   headers: Readonly<Record<string, string>>;

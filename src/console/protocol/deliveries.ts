@@ -108,7 +108,6 @@ export interface DeliveryList extends SearchProgress {
   totals: Readonly<Partial<Record<ConsoleStatus, number>>>;
 }
 
-/** A line that a handler logged. */
 export interface HandlerLogLine {
   at: number;
   level: "debug" | "info" | "warn" | "error";
@@ -192,11 +191,9 @@ export interface DeadReplayed {
   isMore: boolean;
 }
 
-/** A reason why deliveries could not be replayed. */
 export interface ReplayFailure {
   code: string;
   error: string;
-  /** The number of deliveries. */
   count: number;
 }
 
@@ -233,7 +230,6 @@ export interface RegistrationInfo {
   message?: string;
 }
 
-/** An endpoint of the server. */
 export interface EndpointInfo {
   name: string;
   url: string;
@@ -275,7 +271,6 @@ export interface RefusedGroup {
   code: string;
   message: string;
   count: number;
-  /** When the latest was refused, in milliseconds since the epoch. */
   lastAt: number;
 }
 

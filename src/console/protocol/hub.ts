@@ -40,7 +40,6 @@ export type WebhookState = "enabled" | "disabled" | "suspended";
 /** A webhook of the local Hub. Secrets in its URL are masked. */
 export interface WebhookInfo {
   id: string;
-  /** The name of the user. */
   owner: string;
   /** A job has a command or the ID of the job that it copies. */
   target: { kind: "url"; url: string } | { kind: "job"; description: string } | { kind: "jobSource"; id: string };
@@ -53,7 +52,6 @@ export interface WebhookInfo {
   today: { deliveries: number; limit?: number };
   /** Consecutive failed deliveries. The webhook is suspended at the limit. Without a limit, `limit` is missing. */
   failures: { count: number; limit?: number };
-  /** The latest attempt. */
   last?: AttemptSummary;
 }
 
@@ -62,7 +60,6 @@ export interface WebhookList {
   webhooks: readonly WebhookInfo[];
   /** The number of webhooks that are not listed, because there are too many. */
   unlisted: number;
-  /** The command that creates a webhook. */
   createCommand: string;
 }
 
@@ -88,7 +85,6 @@ export interface WebhookDetails extends WebhookInfo {
   attempts: readonly AttemptSummary[];
   /** The number of deliveries that wait for an attempt. */
   pending: number;
-  /** The command that triggers an event for this webhook. */
   triggerCommand: string;
 }
 
@@ -107,7 +103,6 @@ export interface AttemptDetails extends AttemptSummary {
 /** The answer of `POST /api/webhooks/replay`: the new attempt, whose `error` is the reason if it failed. */
 export type ReplayResult = AttemptSummary;
 
-/** A repository of the local Hub. */
 export interface RepositoryInfo {
   type: string;
   name: string;
@@ -125,7 +120,6 @@ export interface RepositoryList {
   repositories: readonly RepositoryInfo[];
   /** The number of repositories that are not listed, because there are too many. */
   unlisted: number;
-  /** The command that pushes to a new repository. */
   pushCommand: string;
 }
 
@@ -142,7 +136,6 @@ export interface RepositoryDetails extends RepositoryInfo {
   refs: readonly { name: string; sha: string }[];
   /** The IDs of the webhooks that watch the repository or its owner. */
   webhooks: readonly { id: string; name: string }[];
-  /** The command that pushes to the repository. */
   pushCommand: string;
 }
 
@@ -176,7 +169,6 @@ export interface FileContent {
   isCut: boolean;
 }
 
-/** A changed file. */
 export interface ChangedFile {
   path: string;
   previousPath?: string;
@@ -204,7 +196,6 @@ export interface RepositoryChanges {
   total: number;
 }
 
-/** A delivery that an event caused. */
 export interface EventDelivery {
   webhookId: string;
   deliveryId: string;
@@ -251,7 +242,6 @@ export interface EventList {
   events: readonly EventInfo[];
   /** The cursor of the next page. Missing on the last page. */
   next?: number;
-  /** The command that triggers an event. */
   triggerCommand: string;
 }
 

@@ -8,9 +8,7 @@ export interface InboxLocation {
   engine: "sqlite" | "bucket" | "redis" | "postgres" | "memory" | "custom" | "unknown";
   /** The absolute path of the file, the URL of the bucket, or the host and port of the server. */
   address?: string;
-  /** The S3 API of a bucket. */
   api?: string;
-  /** The database on the server. */
   database?: string;
   /** The prefix of the keys in Redis, or the schema in PostgreSQL. */
   namespace?: string;
@@ -21,7 +19,6 @@ export interface InboxLocation {
   keptUntil?: "retention" | "space-restart" | "process-exit";
 }
 
-/** A problem with storing or running deliveries. */
 export interface InboxProblemInfo {
   code: string;
   severity: "unavailable" | "degraded";
@@ -29,7 +26,6 @@ export interface InboxProblemInfo {
   message: string;
 }
 
-/** The deliveries of an endpoint in the inbox. */
 export interface InboxEndpoint {
   name: string;
   /** The number of deliveries per status, including those of which only the ID is kept. */
@@ -43,7 +39,6 @@ export interface InboxEndpoint {
   idRetentionMs?: number;
 }
 
-/** What the inbox contains. */
 export interface InboxContents {
   /** The endpoints of this server, and then other endpoints with deliveries. */
   endpoints: readonly InboxEndpoint[];

@@ -19,7 +19,6 @@ export interface SendOptions {
   repositories: readonly string[];
   /** The repository to start with: a dataset that a webhook or endpoint watches, otherwise the best of `repositories`. */
   defaultRepository?: string;
-  /** Published samples. */
   samples: readonly SendSample[];
 }
 
@@ -56,7 +55,6 @@ export interface SendRecipient {
   kind: "webhook" | "endpoint";
   name: string;
   url?: string;
-  /** The ID of the webhook. */
   webhookId?: string;
   /** The endpoint of the dev session that the webhook delivers to. */
   endpoint?: string;
@@ -87,7 +85,6 @@ export interface SendResult {
   eventId?: string;
 }
 
-/** A delivery that an event caused. */
 export interface SentDelivery {
   id: string;
   recipient: string;
@@ -98,7 +95,6 @@ export interface SentDelivery {
   problem?: string;
   /** The reason why the endpoint ignored the delivery. */
   ignored?: string;
-  /** The webhook of the local Hub. */
   webhookId?: string;
   /** The endpoint whose delivery it is, under the same ID. Missing if the endpoint has no such delivery. */
   endpoint?: string;

@@ -46,7 +46,6 @@ export type SessionInfo =
       features: readonly ConsoleFeature[];
       /** Send this value in the `X-CSRF-Token` header of each request that changes something. */
       csrfToken: string;
-      /** The version of the package. */
       version: string;
     };
 
@@ -59,7 +58,6 @@ export interface ApiError {
   fields?: readonly FieldProblem[];
 }
 
-/** An invalid field of a payload. */
 export interface FieldProblem {
   /** The keys from the root of the payload, such as `["repo", "type"]`. Empty for the payload itself. */
   path: readonly (string | number)[];
@@ -78,7 +76,6 @@ export type StreamMessage =
 /** The levels of log lines. `output`: a line that is not from the logger. */
 export type LogLevel = "debug" | "info" | "warn" | "error" | "output";
 
-/** A line of the receiver's log or output. */
 export interface LogLine {
   /** Counts up from 1. */
   sequence: number;
