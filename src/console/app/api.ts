@@ -118,7 +118,6 @@ export function isOffered(feature: ConsoleFeature): boolean {
 /** Why the session could not be loaded. */
 export const sessionFailure = signal<ApiFailure | undefined>(undefined);
 
-/** Loads the session from the server. */
 export async function loadSession(): Promise<void> {
   try {
     session.value = await getJson<SessionInfo>("session");
@@ -143,7 +142,6 @@ export async function signOut(): Promise<void> {
   await loadSession();
 }
 
-/** A request to the console's API that failed. */
 export class ApiFailure extends Error {
   /** The HTTP status; `0` if there was no response. */
   readonly status: number;

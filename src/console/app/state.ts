@@ -45,7 +45,6 @@ export function formatRoute(path: string, query: Readonly<Record<string, string 
   return text === "" ? `#/${path}` : `#/${path}?${text}`;
 }
 
-/** The current route. */
 export const route = signal<Route>({ path: "", query: {} });
 
 /** Goes to the hash of a route. `replace` keeps the browser's history as it is. */
@@ -66,7 +65,6 @@ export function followLocation(): void {
   read();
 }
 
-/** The result of an action. */
 export interface Toast {
   id: number;
   kind: "done" | "failed";
@@ -89,7 +87,6 @@ export function showToast(toast: Omit<Toast, "id">, { ms = shownMs }: { ms?: num
   if (toast.kind === "done") setTimeout(() => closeToast(id), ms);
 }
 
-/** Shows why an action failed. */
 export function showFailure(error: unknown): void {
   showToast({ kind: "failed", text: toApiFailure(error).message });
 }
@@ -171,7 +168,6 @@ export function useShortcut(key: ShortcutKey, handler: Handler): void {
   }, [key]);
 }
 
-/** Starts to listen for shortcuts. */
 export function startKeyboard(): void {
   document.addEventListener("keydown", (event) => {
     if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
@@ -201,7 +197,6 @@ type Theme = (typeof themes)[number];
 
 const storageKey = "hub-webhooks-theme";
 
-/** The theme of the page. */
 export const theme = signal<Theme>("system");
 
 /** Applies the theme of `?__theme=`, or the one that was chosen before. */
@@ -249,7 +244,6 @@ function readStored(): string | null {
 /** The time of the server in milliseconds, updated every second while the page is visible. */
 export const now = signal(serverNow());
 
-/** Whether the tab of the page is visible. */
 export const isVisible = signal(true);
 
 /** Starts {@link now} and {@link isVisible}. */

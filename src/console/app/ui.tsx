@@ -16,7 +16,6 @@ interface ButtonProps {
   label?: string;
   /** The tooltip of a button with text. */
   title?: string;
-  /** The key of the button's shortcut. */
   shortcut?: string;
   type?: "button" | "submit";
   disabled?: boolean;
@@ -155,6 +154,16 @@ export function Code({ value, class: name }: { value: string; class?: string }) 
   );
 }
 
+/** A text from outside, as code to copy. */
+export function CopyableCode({ value, label }: { value: string; label: string }) {
+  return (
+    <>
+      <Code value={value} />
+      <CopyButton text={value} label={label} />
+    </>
+  );
+}
+
 /** Why an action failed, if it did. */
 export function Problem({ text, id }: { text: string | undefined; id?: string }) {
   if (text === undefined) return null;
@@ -179,7 +188,6 @@ export function isWebUrl(url: string): boolean {
   return /^https?:\/\//i.test(url) && URL.canParse(url);
 }
 
-/** Whether a URL is on this machine. */
 export function isLoopbackUrl(url: string): boolean {
   const { hostname } = new URL(url);
   return hostname === "[::1]" || /^127\.\d+\.\d+\.\d+$|(^|\.)localhost$/.test(hostname);
@@ -346,20 +354,17 @@ export function loadedLater<Props extends object>(load: () => Promise<ComponentT
 
 const confirmedMs = 2_000;
 
-/** Copies a text. `label` is the accessible name, such as "Copy ID"; with `isNamed`, it is visible too. */
-export function CopyButton({
-  text,
-  label,
-  isNamed = false,
-  nextStep,
-}: {
+interface CopyButtonProps {
   /** The text, or a function that creates it when the button is used. */
   text: string | (() => string);
   label: string;
   isNamed?: boolean;
   /** What to do before using the text. It is shown when the text is copied. */
   nextStep?: string;
-}) {
+}
+
+/** Copies a text. `label` is the accessible name, such as "Copy ID"; with `isNamed`, it is visible too. */
+export function CopyButton({ text, label, isNamed = false, nextStep }: CopyButtonProps) {
   const [isCopied, setCopied] = useState(false);
   useEffect(() => {
     if (!isCopied) return;
@@ -402,18 +407,15 @@ async function copyText(text: string): Promise<void> {
   field.remove();
 }
 
-/** A modal dialog, open while it is rendered. Its first field gets the focus. Escape and its close button call `onClose`. */
-export function Dialog({
-  title,
-  onClose,
-  isWide = false,
-  children,
-}: {
+interface DialogProps {
   title: string;
   onClose: () => void;
   isWide?: boolean;
   children: ComponentChildren;
-}) {
+}
+
+/** A modal dialog, open while it is rendered. Its first field gets the focus. Escape and its close button call `onClose`. */
+export function Dialog({ title, onClose, isWide = false, children }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const titleId = useId();
   useEffect(() => {

@@ -7,7 +7,6 @@ import { formatRoute } from "../state.ts";
 import { Countdown, Elapsed, Icon, isLoopbackUrl, isWebUrl, Moment, Text } from "../ui.tsx";
 import { StatusLabel } from "./status.tsx";
 
-/** A column of the list. */
 export interface Column {
   id: string;
   label: string;
@@ -124,7 +123,6 @@ const columns: readonly Column[] = [
   },
 ];
 
-/** Why a delivery failed or was ignored. */
 function problemOf({ status, error, ignoredReason }: DeliverySummary): string | undefined {
   return status === "dead" || status === "failed" ? error?.message : ignoredReason;
 }

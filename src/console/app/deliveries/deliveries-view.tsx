@@ -14,7 +14,6 @@ import { FilterBar, RepositorySuggestions } from "./filter-bar.tsx";
 import { ListStore } from "./list-store.ts";
 import "./deliveries.css";
 
-/** The list of deliveries, and beside it the delivery that is open. */
 export function DeliveriesView() {
   const { filter: parsed, open } = readListRoute(route.value);
   // The filter keeps its identity while another delivery is opened, so that the rows stay as they are.
@@ -63,18 +62,15 @@ function ListSuggestions({ store }: { store: ListStore }) {
   return <RepositorySuggestions rows={store.list.value.rows} />;
 }
 
-function ListContent({
-  store,
-  filter,
-  open,
-  endpoints,
-}: {
+interface ListContentProps {
   store: ListStore;
   filter: ListFilter;
   open: DeliveryKey | undefined;
   /** `undefined` while they load. */
   endpoints: EndpointList["endpoints"] | undefined;
-}) {
+}
+
+function ListContent({ store, filter, open, endpoints }: ListContentProps) {
   const failure = store.failure.value;
   if (failure) return <FailureState failure={failure} onRetry={() => store.load()} />;
   if (!store.isLoaded.value) return <Loading />;

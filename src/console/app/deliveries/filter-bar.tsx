@@ -193,19 +193,16 @@ export function RepositorySuggestions({ rows }: { rows: readonly DeliverySummary
 const actions = ["create", "update", "delete", "move"];
 const windows = Object.entries(timeWindows).map(([name, { label }]) => [name, label] as const);
 
-/** The filters other than status and search. */
-function FilterFields({
-  filter,
-  endpoints,
-  isOpen,
-  onChange,
-}: {
+interface FilterFieldsProps {
   filter: ListFilter;
   endpoints: readonly string[];
   /** Whether the fields are visible on a narrow screen. */
   isOpen: boolean;
   onChange: (changes: ListFilter) => void;
-}) {
+}
+
+/** The filters other than status and search. */
+function FilterFields({ filter, endpoints, isOpen, onChange }: FilterFieldsProps) {
   const [isTimeOpen, setTimeOpen] = useState(false);
   const repository = useRef<HTMLInputElement>(null);
   // Not with the property `value`: each arriving delivery renders the list, which would remove what the user has typed.
@@ -253,17 +250,14 @@ function FilterFields({
   );
 }
 
-function Choice({
-  label,
-  value = "",
-  values,
-  onChange,
-}: {
+interface ChoiceProps {
   label: string;
   value: string | undefined;
   values: readonly string[];
   onChange: (value: string) => void;
-}) {
+}
+
+function Choice({ label, value = "", values, onChange }: ChoiceProps) {
   const unlisted = value === "" || values.includes(value) ? [] : [value];
   const all = `All ${label.toLowerCase()}s`;
   return <Select aria-label={label} value={value} options={[["", all], ...values, ...unlisted]} onChange={onChange} />;
@@ -274,7 +268,6 @@ const timeFields = [
   { name: "until", label: "Until" },
 ] as const;
 
-/** Selects a start and an end in local time. */
 function TimeDialog({
   filter,
   onClose,

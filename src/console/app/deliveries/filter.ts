@@ -12,7 +12,6 @@ export interface ListFilter extends Omit<DeliveryFilter, "from" | "until"> {
   until?: number;
 }
 
-/** The moving windows of the time filter. */
 export const timeWindows: Readonly<Record<string, { label: string; ms: number }>> = {
   "15m": { label: "Last 15 minutes", ms: 900_000 },
   "1h": { label: "Last hour", ms: 3_600_000 },
@@ -91,7 +90,6 @@ interface FilterChip {
   text: string;
 }
 
-/** Lists the filters that are set. */
 export function listChips(filter: ListFilter, now: Date): FilterChip[] {
   const chips: FilterChip[] = [];
   const statuses = readStatuses(filter.status).map((status) => statusLooks[status].label);
@@ -105,7 +103,6 @@ export function listChips(filter: ListFilter, now: Date): FilterChip[] {
   return chips;
 }
 
-/** Describes the time filter, or returns `undefined` if it is not set. */
 export function describeTime({ last, from, until }: ListFilter, now: Date): string | undefined {
   const [start, end] = [from, until].map((at) => (at === undefined ? undefined : formatMoment(new Date(at), now)));
   const window = last === undefined ? undefined : timeWindows[last]?.label;
@@ -115,24 +112,17 @@ export function describeTime({ last, from, until }: ListFilter, now: Date): stri
   return end === undefined ? undefined : `Before ${end}`;
 }
 
-/** The route of the list: its filters, and the delivery that is open. */
-interface ListRoute {
-  filter: ListFilter;
-  open: DeliveryKey | undefined;
-}
-
 /**
  * Reads the route of the list. If a delivery is open, the filters are in `list`, because both have an `endpoint`:
  * `#/deliveries/one?endpoint=retrain&id=7&list=status%3Ddead`.
  */
-export function readListRoute({ path, query }: Route): ListRoute {
+export function readListRoute({ path, query }: Route) {
   if (path !== "deliveries/one") return { filter: readFilter(query), open: undefined };
   const { endpoint, id, list } = query;
   const open = endpoint !== undefined && id !== undefined ? { endpoint, id } : undefined;
   return { filter: readFilter(parseQuery(list ?? "")), open };
 }
 
-/** Returns the hash of the list with filters. */
 export function listHash(filter: ListFilter): string {
   return formatRoute("deliveries", { ...filter });
 }

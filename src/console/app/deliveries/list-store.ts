@@ -82,13 +82,11 @@ export class ListStore {
     };
   }
 
-  /** Loads the first page again. */
   load(): Promise<void> {
     this.#isReplacing = true;
     return this.#refresh();
   }
 
-  /** Loads the next page. */
   async loadMore(): Promise<void> {
     if (this.isLoadingMore.value) return;
     this.isLoadingMore.value = true;
@@ -360,7 +358,6 @@ export function mergeDeliveries(
   return { ...(isHeld ? merged : insertWaiting(merged, max)), removed };
 }
 
-/** Inserts the rows that wait. */
 export function insertWaiting(current: ListRows, max: number = maxRows): ListRows {
   const { rows, waiting } = current;
   if (waiting.length === 0) return current;

@@ -36,7 +36,6 @@ export const statusLooks: Readonly<Record<ConsoleStatus, StateLook & { descripti
 
 export const statuses = Object.keys(statusLooks).filter(isStatus);
 
-/** Whether a text, such as a part of a URL, is a status. */
 export function isStatus(text: string): text is ConsoleStatus {
   return Object.hasOwn(statusLooks, text);
 }

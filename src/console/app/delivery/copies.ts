@@ -76,7 +76,6 @@ import { LocalHub } from "hub-webhooks/local-hub";
 
 const tooLarge = "The files of the repository are too large for a test. Run it with a Hub that has them.";
 
-/** The maximum length of the files in a test. */
 const maxStateLength = 50_000;
 
 /** Returns the query for what a test of a payload has to create, or `undefined` for a payload without stored content. */

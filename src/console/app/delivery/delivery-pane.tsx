@@ -19,12 +19,11 @@ import { JsonEditor } from "../json/editor.tsx";
 import { findSyntaxProblem, keepUnchanged } from "../json/parse.ts";
 import { useResource } from "../resource.ts";
 import { formatRoute, navigate, route, showToast, useShortcut } from "../state.ts";
-import { Button, Code, CopyButton, Dialog, Moment, Problem, Text } from "../ui.tsx";
+import { Button, Code, CopyableCode, CopyButton, Dialog, Moment, Problem, Text } from "../ui.tsx";
 import { toCopiedTest, toCurl, toStateQuery } from "./copies.ts";
 import { Facts, Pane, PaneContent, PayloadSection, RequestHeaders } from "./pane.tsx";
 import { Timeline } from "./timeline.tsx";
 
-/** One delivery. */
 export function DeliveryPane({ delivery: { endpoint, id }, onClose }: { delivery: DeliveryKey; onClose: () => void }) {
   const resource = useResource<DeliveryDetails>("deliveries/one", {
     query: { endpoint, id },
@@ -57,7 +56,6 @@ function Details({ details, onChange }: { details: DeliveryDetails; onChange: ()
   );
 }
 
-/** The event, the repository, and the status of a delivery. */
 function DeliverySummaryHeader({ details }: { details: DeliveryDetails }) {
   const { status, event, repository, id, endpoint, receivedAt, ignoredReason, replayOf, origin } = details;
   const subject = isOffered("repositories") ? subjectOf(details.body) : undefined;
@@ -72,49 +70,34 @@ function DeliverySummaryHeader({ details }: { details: DeliveryDetails }) {
       </p>
       <Failure details={details} />
       <Facts
-        facts={[
-          [
-            "Repository",
-            repository && (
-              <>
-                <Text value={`${repository.type} ${repository.name}`} />
-                <RepositoryLink repository={repository} />
-              </>
-            ),
-          ],
-          [
-            "About",
-            repository && subject && (
-              <a
-                href={formatRoute("repositories/one", {
-                  type: repository.type,
-                  name: repository.name,
-                  ...subject.part,
-                })}
-              >
-                {subject.label}
-              </a>
-            ),
-          ],
-          ["Endpoint", <Text value={endpoint} />],
-          ["Origin", origin],
-          ["Received", <Moment at={receivedAt} />],
-          [
-            "ID",
+        facts={{
+          Repository: repository && (
             <>
-              <Code value={id} />
-              <CopyButton text={id} label="Copy ID" />
-            </>,
-          ],
-          [
-            "Copy of",
-            replayOf !== undefined && (
-              <a href={deliveryHash({ endpoint, id: replayOf }, readListRoute(route.value).filter)}>
-                <Text value={replayOf} />
-              </a>
-            ),
-          ],
-        ]}
+              <Text value={`${repository.type} ${repository.name}`} />
+              <RepositoryLink repository={repository} />
+            </>
+          ),
+          About: repository && subject && (
+            <a
+              href={formatRoute("repositories/one", {
+                type: repository.type,
+                name: repository.name,
+                ...subject.part,
+              })}
+            >
+              {subject.label}
+            </a>
+          ),
+          Endpoint: <Text value={endpoint} />,
+          Origin: origin,
+          Received: <Moment at={receivedAt} />,
+          ID: <CopyableCode value={id} label="Copy ID" />,
+          "Copy of": replayOf !== undefined && (
+            <a href={deliveryHash({ endpoint, id: replayOf }, readListRoute(route.value).filter)}>
+              <Text value={replayOf} />
+            </a>
+          ),
+        }}
       />
     </div>
   );
@@ -159,7 +142,6 @@ function Failure({ details: { status, error, failedAt } }: { details: DeliveryDe
 
 const replayButtonId = "replay-delivery";
 
-/** The actions of a delivery. */
 function DeliveryActions({ details }: { details: DeliveryDetails }) {
   const { endpoint, id, status, storage, body, bodyLength, url } = details;
   const [isEditing, setEditing] = useState(false);
@@ -255,7 +237,6 @@ function showReplay(original: DeliveryDetails, started: ReplayStarted): void {
 /** The last edit that was not sent, so that closing the dialog by mistake loses nothing. */
 let draft: { key: string; text: string } | undefined;
 
-/** Edits the payload of a delivery and replays the copy. */
 function EditDialog({
   details,
   onClose,
@@ -322,7 +303,6 @@ function EditDialog({
   );
 }
 
-/** Which parts of a delivery are stored, and how long. */
 function StorageNote({ details: { storage, retentionMs, recordsDetails } }: { details: DeliveryDetails }) {
   return (
     <footer class="storage-note quiet">

@@ -61,7 +61,6 @@ export function PaneContent<Answer>({
   );
 }
 
-/** A part of a pane with its heading. */
 export function Section({ title, children }: { title: string; children: ComponentChildren }) {
   return (
     <section class="pane-section">
@@ -76,12 +75,12 @@ export function Facts({
   facts,
   class: name = "facts",
 }: {
-  facts: readonly (readonly [name: string, value: ComponentChildren])[];
+  facts: Readonly<Record<string, ComponentChildren>>;
   class?: string;
 }) {
   return (
     <dl class={name}>
-      {facts
+      {Object.entries(facts)
         .filter(([, value]) => value !== undefined && value !== null && value !== false && value !== "")
         .map(([name, value]) => (
           <div key={name}>

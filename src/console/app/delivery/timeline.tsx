@@ -6,7 +6,6 @@ import { JsonTree } from "../json/tree.tsx";
 import { CopyButton, Countdown, Elapsed, Icon, type IconName, Moment, Text } from "../ui.tsx";
 import { Section } from "./pane.tsx";
 
-/** The text, icon, and color of an outcome. */
 const outcomes: Readonly<Record<AttemptInfo["outcome"], { text: string; icon: IconName; color: string }>> = {
   succeeded: { text: "succeeded", icon: "succeeded", color: "good" },
   ignored: { text: "was ignored", icon: "ignored", color: "ignored" },
@@ -110,7 +109,6 @@ function Attempt({ step: { attempt, isNewest, same } }: { step: AttemptStep }) {
   );
 }
 
-/** The earlier attempts that failed with the same error. */
 function SameAttempts({ steps }: { steps: readonly PastTimelineStep[] }) {
   return (
     <details class="same-attempts">
@@ -138,7 +136,6 @@ function hasDetails({ error, stack, result, logs }: AttemptInfo): boolean {
   return error !== undefined || stack !== undefined || result !== undefined || (logs?.length ?? 0) > 0;
 }
 
-/** The error, the log lines, and the result of an attempt. */
 function AttemptDetails({ attempt }: { attempt: AttemptInfo }) {
   const { number, error, stack, logs, result, isTruncated } = attempt;
   return (

@@ -160,7 +160,6 @@ function indent(json: string): string {
   }
 }
 
-/** The filters of the log, as the URL contains them. */
 interface LogFilter {
   /** The lowest level to show. Lines that are not from the logger count as `info`. */
   level: Exclude<LogLevel, "output">;
@@ -178,13 +177,11 @@ const levelLooks = [
 
 const severities: Readonly<Record<LogLevel, number>> = { debug: 0, info: 1, output: 1, warn: 2, error: 3 };
 
-/** Reads the filters from the query of the route. */
 export function readLogFilter(query: Readonly<Record<string, string>>): LogFilter {
   const level = levelLooks.find(({ level }) => level === query.level)?.level ?? "debug";
   return { level, deliveryId: query.deliveryId, search: query.search ?? "" };
 }
 
-/** Returns the lines that match the filters. */
 export function filterLines(lines: readonly LogLine[], { level, deliveryId, search }: LogFilter): readonly LogLine[] {
   const wanted = search.trim().toLowerCase();
   return lines.filter(

@@ -2,7 +2,6 @@ import { dev } from "../resource.ts";
 import { Command, CopyButton, Loading, StateLabel, Text, UrlText } from "../ui.tsx";
 import "./dev.css";
 
-/** The tunnel of the session, and the URLs that are reachable through it. */
 export function TunnelView() {
   const info = dev.value;
   if (!info) return <Loading />;

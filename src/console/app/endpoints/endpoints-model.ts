@@ -2,7 +2,6 @@ import type { ActivityBar, ActivityWindow, EndpointInfo, RegistrationInfo } from
 import { formatPlural } from "../format.ts";
 import type { StateLook } from "../ui.tsx";
 
-/** The label, color, and icon of each state of a registration. */
 export const registrationLooks: Readonly<Record<RegistrationInfo["state"], StateLook>> = {
   enabled: { label: "Registered", color: "good", icon: "succeeded" },
   disabled: { label: "Disabled on the Hub", color: "retry", icon: "pause" },
@@ -56,23 +55,19 @@ export const windowLooks: Readonly<Record<ActivityWindow, { label: string; bar: 
   "24h": { label: "24 h", bar: "1 hour" },
 };
 
-/** The values that a chart counts. */
 export type ActivityKind = "deliveries" | "attempts";
 
-/** The parts of a bar. */
 interface CountedBar {
   total: number;
   failed: number;
 }
 
-/** Selects the counts of a chart. */
 export function countBars(bars: readonly ActivityBar[], kind: ActivityKind): CountedBar[] {
   return bars.map(({ deliveries, failures, attempts, failedAttempts }) =>
     kind === "deliveries" ? { total: deliveries, failed: failures } : { total: attempts, failed: failedAttempts },
   );
 }
 
-/** Sums the bars of a chart. */
 export function sumBars(bars: readonly CountedBar[]): CountedBar {
   return bars.reduce((sum, { total, failed }) => ({ total: sum.total + total, failed: sum.failed + failed }), {
     total: 0,
@@ -86,7 +81,6 @@ export function toHeights(bars: readonly CountedBar[]): { good: number; bad: num
   return bars.map(({ total, failed }) => ({ good: Math.max(0, total - failed) / max, bad: failed / max }));
 }
 
-/** Describes a chart in words. */
 export function describeBars({ total, failed }: CountedBar, kind: ActivityKind): string {
   const counted =
     kind === "deliveries" ? formatPlural(total, "delivery", "deliveries") : formatPlural(total, "attempt", "attempts");

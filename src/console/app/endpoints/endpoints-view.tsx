@@ -45,7 +45,6 @@ const ChecksPanel = loadedLater(async () => (await import("./checks-panel.tsx"))
 const Refused = loadedLater(async () => (await import("./checks-panel.tsx")).Refused);
 const windows = Object.keys(windowLooks).filter((name): name is ActivityWindow => Object.hasOwn(windowLooks, name));
 
-/** The endpoints of the server. */
 export function EndpointsView() {
   const [window, setWindow] = useState<ActivityWindow>("1h");
   const [isChecking, setChecking] = useState(false);
@@ -130,19 +129,15 @@ function NoEndpoints() {
   );
 }
 
-/** One endpoint with its URL, its registration, and its activity. */
-function EndpointCard({
-  endpoint,
-  hidesMessage,
-  window,
-  onChange,
-}: {
+interface EndpointCardProps {
   endpoint: EndpointInfo;
   /** Whether the view shows the message of the registration, because it is that of each endpoint. */
   hidesMessage: boolean;
   window: ActivityWindow;
   onChange: () => void;
-}) {
+}
+
+function EndpointCard({ endpoint, hidesMessage, window, onChange }: EndpointCardProps) {
   const { name, url, background, isPaused, activity } = endpoint;
   const label = windowLooks[window].label;
   return (
@@ -281,68 +276,52 @@ function toPixels(part: number): number {
   return part === 0 ? 0 : Math.max(2, Math.round(part * (height - 2)));
 }
 
-/** The numbers of an endpoint, and its filter. */
 function EndpointFacts({ endpoint }: { endpoint: EndpointInfo }) {
   const { name, handlerTime, queue, today, last, catchUp } = endpoint;
   return (
     <Facts
       class="endpoint-facts"
-      facts={[
-        [
-          "Filter",
-          describeFilter(endpoint).map((text) => (
-            <p key={text}>
-              <Text value={text} />
-            </p>
-          )),
-        ],
-        [
-          "Handler time",
-          handlerTime ? (
-            <span title={`Of the latest ${formatPlural(handlerTime.runs, "run", "runs")}`}>
-              p50 {formatDuration(handlerTime.p50)} · p95 {formatDuration(handlerTime.p95)}
-            </span>
-          ) : (
-            "No runs yet"
-          ),
-        ],
-        [
-          "Queue",
-          queue && (
-            <>
-              {formatCount(queue.queued)} queued · {formatCount(queue.running)} running
-              {queue.dead > 0 && (
-                <>
-                  {" · "}
-                  <a class="bad" href={listHash({ endpoint: name, status: "dead" })}>
-                    {formatCount(queue.dead)} dead
-                  </a>
-                </>
-              )}
-            </>
-          ),
-        ],
-        ["Last 24 h", <Today {...today} />],
-        [
-          "Last delivery",
-          last ? (
-            <>
-              <Text value={last.status} /> · <Moment at={last.at} />
-            </>
-          ) : (
-            "None yet"
-          ),
-        ],
-        [
-          "Catch-up",
-          catchUp && (
-            <>
-              {formatCount(catchUp.derived)} derived · {formatCount(catchUp.remaining)} remaining
-            </>
-          ),
-        ],
-        ["Compared", catchUp?.comparedAt && <Moment at={catchUp.comparedAt} />],
-      ]}
+      facts={{
+        Filter: describeFilter(endpoint).map((text) => (
+          <p key={text}>
+            <Text value={text} />
+          </p>
+        )),
+        "Handler time": handlerTime ? (
+          <span title={`Of the latest ${formatPlural(handlerTime.runs, "run", "runs")}`}>
+            p50 {formatDuration(handlerTime.p50)} · p95 {formatDuration(handlerTime.p95)}
+          </span>
+        ) : (
+          "No runs yet"
+        ),
+        Queue: queue && (
+          <>
+            {formatCount(queue.queued)} queued · {formatCount(queue.running)} running
+            {queue.dead > 0 && (
+              <>
+                {" · "}
+                <a class="bad" href={listHash({ endpoint: name, status: "dead" })}>
+                  {formatCount(queue.dead)} dead
+                </a>
+              </>
+            )}
+          </>
+        ),
+        "Last 24 h": <Today {...today} />,
+        "Last delivery": last ? (
+          <>
+            <Text value={last.status} /> · <Moment at={last.at} />
+          </>
+        ) : (
+          "None yet"
+        ),
+        "Catch-up": catchUp && (
+          <>
+            {formatCount(catchUp.derived)} derived · {formatCount(catchUp.remaining)} remaining
+          </>
+        ),
+        Compared: catchUp?.comparedAt && <Moment at={catchUp.comparedAt} />,
+      }}
     />
   );
 }
@@ -372,7 +351,6 @@ function Today({ deliveries, limit }: EndpointInfo["today"]) {
   );
 }
 
-/** Pauses or resumes a background endpoint. */
 export function PauseButton({ name, isPaused, onChange }: { name: string; isPaused: boolean; onChange: () => void }) {
   const change = async () => {
     await sendJson(`endpoints/${isPaused ? "resume" : "pause"}`, { endpoint: name });

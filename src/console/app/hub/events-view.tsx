@@ -55,7 +55,6 @@ function shortName(name: string): string {
   return URL.parse(name)?.pathname ?? name;
 }
 
-/** The events that happened on the local Hub, with the deliveries that they caused. */
 export function EventsView() {
   return (
     <ListView
@@ -91,7 +90,6 @@ function filterText({ scope, action, repository: { type, name }, user, deliverie
   return [scope, action, `${type}:${name}`, user, ...receivers].join(" ");
 }
 
-/** One event with its deliveries and the webhooks that did not fire. */
 function EventPane({ id }: { id: string }) {
   const resource = useResource<EventInfo>("events/one", { query: { id }, features: ["events"] });
   return (
@@ -108,17 +106,16 @@ function EventPane({ id }: { id: string }) {
                 </strong>
               </p>
               <Facts
-                facts={[
-                  [
-                    "Repository",
+                facts={{
+                  Repository: (
                     <a href={formatRoute("repositories/one", repository)}>
                       <Text value={name} />
-                    </a>,
-                  ],
-                  ["By", <Text value={user} />],
-                  ["Time", <Moment at={at} />],
-                  ["Change", isPayloadOnly && "none: only the payload was sent"],
-                ]}
+                    </a>
+                  ),
+                  By: <Text value={user} />,
+                  Time: <Moment at={at} />,
+                  Change: isPayloadOnly && "none: only the payload was sent",
+                }}
               />
             </div>
             <div class="delivery-actions">

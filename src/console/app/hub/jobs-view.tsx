@@ -5,7 +5,18 @@ import { Facts, RequestHeaders } from "../delivery/pane.tsx";
 import { formatDuration, formatPlural } from "../format.ts";
 import { useResource } from "../resource.ts";
 import { formatRoute } from "../state.ts";
-import { Code, Command, CopyButton, Elapsed, EmptyState, Moment, StateLabel, type StateLook, Text } from "../ui.tsx";
+import {
+  Code,
+  Command,
+  CopyableCode,
+  CopyButton,
+  Elapsed,
+  EmptyState,
+  Moment,
+  StateLabel,
+  type StateLook,
+  Text,
+} from "../ui.tsx";
 import { type DataColumn, ItemPane, ListView } from "./list-view.tsx";
 
 const columns: readonly DataColumn<JobInfo>[] = [
@@ -16,7 +27,6 @@ const columns: readonly DataColumn<JobInfo>[] = [
   { label: "Created", from: 480, isShort: true, cell: ({ createdAt }) => <Moment at={createdAt} /> },
 ];
 
-/** The jobs of the local Hub. */
 export function JobsView() {
   return (
     <ListView
@@ -46,7 +56,6 @@ export function JobsView() {
 /** The distance from the end within which the log follows new lines, in pixels. */
 const followDistance = 40;
 
-/** One job with its log, live. */
 function JobPane({ id }: { id: string }) {
   const resource = useResource<JobDetails>("jobs/one", { query: { id }, features: ["jobs"] });
   return (
@@ -76,35 +85,25 @@ function Summary({ job }: { job: JobDetails }) {
         </p>
       )}
       <Facts
-        facts={[
-          [
-            "ID",
-            <>
-              <code>{id}</code>
-              <CopyButton text={id} label="Copy ID" />
-            </>,
-          ],
-          ["Owner", <Text value={owner} />],
-          [
-            "Started by",
+        facts={{
+          ID: <CopyableCode value={id} label="Copy ID" />,
+          Owner: <Text value={owner} />,
+          "Started by":
             webhookId === undefined ? (
               <Text value={createdBy} />
             ) : (
               <a href={formatRoute("webhooks/one", { id: webhookId })}>webhook {webhookId}</a>
             ),
-          ],
-          ["Created", <Moment at={createdAt} />],
-          ["Duration", job.startedAt !== undefined && <JobDuration job={job} />],
-          ["Image", image !== undefined && <Text value={image} />],
-          ["Flavor", flavor],
-          ["Timeout", job.timeoutSeconds !== undefined && formatDuration(job.timeoutSeconds * 1_000, { unit: "s" })],
-          [
-            "Attempts",
+          Created: <Moment at={createdAt} />,
+          Duration: job.startedAt !== undefined && <JobDuration job={job} />,
+          Image: image !== undefined && <Text value={image} />,
+          Flavor: flavor,
+          Timeout: job.timeoutSeconds !== undefined && formatDuration(job.timeoutSeconds * 1_000, { unit: "s" }),
+          Attempts:
             attempts > 1 &&
-              `at most ${attempts}${failures > 0 ? `, ${formatPlural(failures, "failed", "failed")}` : ""}`,
-          ],
-          ["Secrets", job.secretNames.join(", ")],
-        ]}
+            `at most ${attempts}${failures > 0 ? `, ${formatPlural(failures, "failed", "failed")}` : ""}`,
+          Secrets: job.secretNames.join(", "),
+        }}
       />
     </div>
   );
@@ -154,13 +153,11 @@ const looks: Readonly<Record<string, Omit<StateLook, "label">>> = {
   DELETED: { color: "ignored", icon: "discard" },
 };
 
-/** The stage of a job, in its color. */
 function JobStage({ job: { stage } }: { job: Pick<JobInfo, "stage"> }) {
   const look = looks[stage] ?? ({ color: "quiet", icon: "queued" } as const);
   return <StateLabel {...look} label={stage.charAt(0) + stage.slice(1).toLowerCase()} />;
 }
 
-/** How long a job ran, or how long it has been running. */
 function JobDuration({ job: { startedAt, finishedAt, isActive } }: { job: JobInfo }) {
   if (startedAt === undefined) return null;
   if (finishedAt !== undefined) return <>{formatDuration(finishedAt - startedAt)}</>;

@@ -36,11 +36,8 @@ export function ListView<Answer extends object, Item extends Readonly<Record<Key
   textOf: (item: Item) => string;
   isNewestFirst?: boolean;
   actions?: ComponentChildren;
-  /** Replaces an empty list. */
   emptyState: (answer: Answer) => ComponentChildren;
-  /** A note below the list. */
   note?: (answer: Answer) => ComponentChildren;
-  /** Shows the item of a route. */
   pane: (query: Readonly<Record<string, string>>) => ComponentChildren;
 }) {
   const { path, query } = route.value;
@@ -90,18 +87,15 @@ export function ListView<Answer extends object, Item extends Readonly<Record<Key
   );
 }
 
-/** The item that is open, when it is loaded. Closing it returns to the list at `path`. */
-export function ItemPane<Answer>({
-  title,
-  path,
-  resource,
-  children,
-}: {
+interface ItemPaneProps<Answer> {
   title: string;
   path: string;
   resource: Resource<Answer>;
   children: (answer: Answer) => ComponentChildren;
-}) {
+}
+
+/** The item that is open, when it is loaded. Closing it returns to the list at `path`. */
+export function ItemPane<Answer>({ title, path, resource, children }: ItemPaneProps<Answer>) {
   const close = () => {
     navigate(formatRoute(path, { search: readFilter() }));
     document.getElementById("main")?.focus();
@@ -118,7 +112,6 @@ export function readFilter(): string {
   return route.value.query.search ?? "";
 }
 
-/** Returns whether an item contains all words of the filter. */
 function matchesFilter<Item>(textOf: (item: Item) => string): (item: Item) => boolean {
   const words = readFilter().toLowerCase().split(/\s+/);
   return (item) => {
@@ -156,7 +149,6 @@ function FilterField({ label }: { label: string }) {
   );
 }
 
-/** A column of a table. */
 export interface DataColumn<Item> {
   label: string;
   cell: (item: Item) => ComponentChildren;
@@ -167,22 +159,17 @@ export interface DataColumn<Item> {
   isShort?: boolean;
 }
 
-/** A table whose rows are links. The link is in the first column. `j` and `k` select a row. */
-function DataTable<Item>({
-  caption,
-  items,
-  columns,
-  keyOf,
-  hashOf,
-  openKey,
-}: {
+interface DataTableProps<Item> {
   caption: string;
   items: readonly Item[];
   columns: readonly DataColumn<Item>[];
   keyOf: (item: Item) => string;
   hashOf: (item: Item) => string;
   openKey: string | undefined;
-}) {
+}
+
+/** A table whose rows are links. The link is in the first column. `j` and `k` select a row. */
+function DataTable<Item>({ caption, items, columns, keyOf, hashOf, openKey }: DataTableProps<Item>) {
   const body = useRef<HTMLTableSectionElement>(null);
   const move = (step: 1 | -1) => {
     const links = [...(body.current?.querySelectorAll<HTMLElement>(".row-link") ?? [])];

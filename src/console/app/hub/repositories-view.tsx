@@ -14,7 +14,6 @@ const columns: readonly DataColumn<RepositoryInfo>[] = [
   { label: "Last change", from: 480, isShort: true, cell: ({ lastModified }) => <Moment at={lastModified} /> },
 ];
 
-/** The repositories of the local Hub. */
 export function RepositoriesView() {
   return (
     <ListView

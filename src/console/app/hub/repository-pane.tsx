@@ -46,11 +46,10 @@ function Summary({ repository: { type, name, isPrivate, lastModified, webhooks }
         </a>
       </p>
       <Facts
-        facts={[
-          ["Visibility", isPrivate ? "private" : "public"],
-          ["Last change", <Moment at={lastModified} />],
-          [
-            "Webhooks",
+        facts={{
+          Visibility: isPrivate ? "private" : "public",
+          "Last change": <Moment at={lastModified} />,
+          Webhooks: (
             <span class="plain-list">
               {webhooks.length === 0 && <a href="#/webhooks">None watches this repository. Create one</a>}
               {webhooks.map((webhook) => (
@@ -58,9 +57,9 @@ function Summary({ repository: { type, name, isPrivate, lastModified, webhooks }
                   <Text value={webhook.name} />
                 </a>
               ))}
-            </span>,
-          ],
-        ]}
+            </span>
+          ),
+        }}
       />
     </div>
   );
@@ -277,12 +276,12 @@ function Thread({ num }: { num: string }) {
               <Tags tags={pinned ? [status, "pinned"] : [status]} />
             </h3>
             <Facts
-              facts={[
-                ["Ref", isPullRequest && <a href={linkTo({ ref: `refs/pr/${num}` })}>refs/pr/{num}</a>],
-                ["Into", changes && <Text value={changes.base} />],
-                ["Conflicts", Array.isArray(conflicts) && <Text value={conflicts.join(", ")} />],
-                ["Merge", changes?.mergeCommitId !== undefined && <CommitLink sha={changes.mergeCommitId} />],
-              ]}
+              facts={{
+                Ref: isPullRequest && <a href={linkTo({ ref: `refs/pr/${num}` })}>refs/pr/{num}</a>,
+                Into: changes && <Text value={changes.base} />,
+                Conflicts: Array.isArray(conflicts) && <Text value={conflicts.join(", ")} />,
+                Merge: changes?.mergeCommitId !== undefined && <CommitLink sha={changes.mergeCommitId} />,
+              }}
             />
           </div>
           <Limited items={events} max={100}>

@@ -6,7 +6,6 @@ import { sendJson, toApiFailure } from "../api.ts";
 import { formatRoute, navigate, showToast } from "../state.ts";
 import { Button, Dialog, Problem, Select } from "../ui.tsx";
 
-/** Creates a webhook, and opens it. */
 export function CreateWebhook({ onClose }: { onClose: () => void }) {
   return (
     <Dialog title="Create webhook" onClose={onClose}>
@@ -26,7 +25,6 @@ export function CreateWebhook({ onClose }: { onClose: () => void }) {
   );
 }
 
-/** Changes a webhook. */
 export function EditWebhook({ webhook, onClose }: { webhook: WebhookDetails; onClose: () => void }) {
   const { id, target, watched, domains, isSecretSet } = webhook;
   const url = target.kind === "url" ? target.url : undefined;
@@ -47,7 +45,6 @@ export function EditWebhook({ webhook, onClose }: { webhook: WebhookDetails; onC
   );
 }
 
-/** The values of the form. */
 interface WebhookFields {
   /** Missing if the webhook starts a job. */
   url: string | undefined;
@@ -62,18 +59,15 @@ const domainTexts: Readonly<Record<(typeof webhookDomains)[number], string>> = {
   discussion: "discussion: discussions, pull requests, and comments",
 };
 
-/** The fields of a webhook. Invalid fields show what the server found. */
-function WebhookForm({
-  action,
-  initial,
-  onSubmit,
-  onCancel,
-}: {
+interface WebhookFormProps {
   action: string;
   initial: Omit<WebhookFields, "secret"> & { isSecretSet?: boolean };
   onSubmit: (fields: WebhookFields) => Promise<void>;
   onCancel: () => void;
-}) {
+}
+
+/** The fields of a webhook. Invalid fields show what the server found. */
+function WebhookForm({ action, initial, onSubmit, onCancel }: WebhookFormProps) {
   const id = useId();
   const { isSecretSet, ...start } = initial;
   const [fields, setFields] = useState<WebhookFields>(start);

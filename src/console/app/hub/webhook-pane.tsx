@@ -16,6 +16,7 @@ import { formatRoute, navigate, showToast } from "../state.ts";
 import {
   Button,
   Command,
+  CopyableCode,
   CopyButton,
   Dialog,
   Icon,
@@ -28,7 +29,6 @@ import {
 import { ItemPane, readFilter } from "./list-view.tsx";
 import { EditWebhook } from "./webhook-form.tsx";
 
-/** One webhook with its attempts. */
 export function WebhookPane({ id, logId }: { id: string; logId: string | undefined }) {
   const resource = useResource<WebhookDetails>("webhooks/one", { query: { id }, features: ["webhooks"] });
   return (
@@ -68,36 +68,27 @@ function Summary({ webhook }: { webhook: WebhookDetails }) {
         </span>
       </p>
       <Facts
-        facts={[
-          [
-            "ID",
-            <>
-              <code>{id}</code>
-              <CopyButton text={id} label="Copy ID" />
-            </>,
-          ],
-          [
-            "Watches",
+        facts={{
+          ID: <CopyableCode value={id} label="Copy ID" />,
+          Watches: (
             <ul class="plain-list">
               {watched.map(({ type, name }) => (
                 <li key={`${type}:${name}`}>
                   <Text value={`${type}:${name}`} />
                 </li>
               ))}
-            </ul>,
-          ],
-          ["Domains", domains.join(", ")],
-          ["Secret", isSecretSet ? "set" : "not set"],
-          ["Owner", <Text value={owner} />],
-          ["Today", <DailyCount today={today} />],
-          [
-            "Failures",
+            </ul>
+          ),
+          Domains: domains.join(", "),
+          Secret: isSecretSet ? "set" : "not set",
+          Owner: <Text value={owner} />,
+          Today: <DailyCount today={today} />,
+          Failures:
             failures.count > 0 &&
-              `${formatPlural(failures.count, "failed delivery", "failed deliveries")} in a row${failures.limit === undefined ? "" : `; suspended after ${formatCount(failures.limit)}`}`,
-          ],
-          ["Waiting", pending > 0 && formatPlural(pending, "delivery", "deliveries")],
-          ["Last event", lastTriggerAt !== undefined && <Moment at={lastTriggerAt} />],
-        ]}
+            `${formatPlural(failures.count, "failed delivery", "failed deliveries")} in a row${failures.limit === undefined ? "" : `; suspended after ${formatCount(failures.limit)}`}`,
+          Waiting: pending > 0 && formatPlural(pending, "delivery", "deliveries"),
+          "Last event": lastTriggerAt !== undefined && <Moment at={lastTriggerAt} />,
+        }}
       />
     </div>
   );
@@ -151,7 +142,6 @@ function Actions({ webhook, onDone }: { webhook: WebhookDetails; onDone: () => v
   );
 }
 
-/** Deletes a webhook after a confirmation. */
 function DeleteWebhook({ webhook, onClose }: { webhook: WebhookDetails; onClose: () => void }) {
   return (
     <Dialog title="Delete webhook" onClose={onClose}>
@@ -188,7 +178,6 @@ function StateNotice({ webhook: { state } }: { webhook: WebhookDetails }) {
   );
 }
 
-/** The target of a webhook: a URL or a job. */
 export function WebhookTarget({ target }: Pick<WebhookInfo, "target">) {
   if (target.kind === "url") return <UrlText value={target.url} />;
   return (
@@ -198,13 +187,11 @@ export function WebhookTarget({ target }: Pick<WebhookInfo, "target">) {
   );
 }
 
-/** The text of a target, for filters and confirmations. */
 export function targetText({ target }: Pick<WebhookInfo, "target">): string {
   if (target.kind === "url") return target.url;
   return target.kind === "job" ? target.description : target.id;
 }
 
-/** The label, color, and icon of each state of a webhook. */
 export const webhookLooks: Readonly<Record<WebhookState, StateLook>> = {
   enabled: { label: "Enabled", color: "good", icon: "succeeded" },
   disabled: { label: "Disabled", color: "ignored", icon: "pause" },
@@ -272,11 +259,11 @@ function Attempt({ webhookId, logId }: { webhookId: string; logId: string }) {
             )}
             <AttemptActions webhookId={webhookId} attempt={attempt} />
             <Facts
-              facts={[
-                ["Sent to", <Text value={attempt.url} />],
-                ["Delivery", <code>{attempt.deliveryId}</code>],
-                ["Attempt", attempt.attempt],
-              ]}
+              facts={{
+                "Sent to": <Text value={attempt.url} />,
+                Delivery: <code>{attempt.deliveryId}</code>,
+                Attempt: attempt.attempt,
+              }}
             />
             <PayloadSection details={attempt.request} />
             {attempt.response && (

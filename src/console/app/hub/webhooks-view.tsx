@@ -42,7 +42,6 @@ function Watched({ watched }: Pick<WebhookInfo, "watched">) {
   );
 }
 
-/** The webhooks of the local Hub. */
 export function WebhooksView() {
   const resource = useResource<WebhookList>("webhooks", { features: ["webhooks"] });
   const [isCreating, setCreating] = useState(false);

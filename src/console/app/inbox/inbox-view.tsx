@@ -11,12 +11,11 @@ import { Facts } from "../delivery/pane.tsx";
 import { formatCompact, formatDuration, formatPlural } from "../format.ts";
 import { useResource } from "../resource.ts";
 import { formatRoute } from "../state.ts";
-import { Code, Command, CopyButton, EmptyState, Loaded, Message, StateLabel, type StateLook, Text } from "../ui.tsx";
+import { Code, Command, CopyableCode, EmptyState, Loaded, Message, StateLabel, type StateLook, Text } from "../ui.tsx";
 import "./inbox.css";
 
 const refreshMs = 10_000;
 
-/** The inbox of the server: its location, its state, and the number of its deliveries. */
 export function InboxView() {
   const resource = useResource<InboxInfo>("inbox", { features: ["inbox"], refreshMs });
   const contents = resource.data?.contents;
@@ -42,7 +41,6 @@ export function InboxView() {
   );
 }
 
-/** Links to the views that change the inbox. */
 function Actions({ contents: { endpoints } }: { contents: NonNullable<InboxInfo["contents"]> }) {
   return (
     <>
@@ -58,7 +56,6 @@ function Actions({ contents: { endpoints } }: { contents: NonNullable<InboxInfo[
   );
 }
 
-/** The location, the state, and the problems of the inbox. */
 function InboxCard({ inbox: { state, location, problems, warnings, recordsDetails } }: { inbox: InboxInfo }) {
   const { engine, address, api, database, namespace, keptUntil } = location;
   return (
@@ -69,19 +66,18 @@ function InboxCard({ inbox: { state, location, problems, warnings, recordsDetail
         {keptUntil !== undefined && <StateLabel {...keptLooks[keptUntil]} />}
         {address !== undefined && (
           <div class="endpoint-url inbox-address">
-            <Code value={address} />
-            <CopyButton text={address} label="Copy location" />
+            <CopyableCode value={address} label="Copy location" />
           </div>
         )}
       </header>
       <Facts
         class="inbox-facts"
-        facts={[
-          ["Database", database !== undefined && <Text value={database} />],
-          [engine === "redis" ? "Key prefix" : "Schema", namespace !== undefined && <Text value={namespace} />],
-          ["S3 API", api !== undefined && <Text value={api} />],
-          ["Recorded", describeDetails(recordsDetails)],
-        ]}
+        facts={{
+          Database: database !== undefined && <Text value={database} />,
+          [engine === "redis" ? "Key prefix" : "Schema"]: namespace !== undefined && <Text value={namespace} />,
+          "S3 API": api !== undefined && <Text value={api} />,
+          Recorded: describeDetails(recordsDetails),
+        }}
       />
       {problems.map(({ code, severity, message }) => (
         <p key={`${code} ${message}`} class={severity === "unavailable" ? "problem" : "notice notice-warning"}>
@@ -215,7 +211,6 @@ function Count({ status, count, endpoint }: { status: CountedStatus; count: numb
   );
 }
 
-/** The label, color, and icon of each state of an inbox. */
 const stateLooks: Readonly<Record<InboxInfo["state"], StateLook>> = {
   open: { label: "Open", color: "good", icon: "succeeded" },
   degraded: { label: "Degraded", color: "retry", icon: "dead" },
@@ -225,14 +220,12 @@ const stateLooks: Readonly<Record<InboxInfo["state"], StateLook>> = {
   unused: { label: "Not used", color: "quiet", icon: "ignored" },
 };
 
-/** The label, color, and icon of each time for which a storage keeps deliveries. */
 const keptLooks: Readonly<Record<NonNullable<InboxLocation["keptUntil"]>, StateLook>> = {
   retention: { label: "Survives process restarts", color: "good", icon: "succeeded" },
   "space-restart": { label: "Erased when the Space restarts", color: "bad", icon: "dead" },
   "process-exit": { label: "Lost when the process exits", color: "retry", icon: "dead" },
 };
 
-/** The names of the engines. */
 const engineNames: Readonly<Record<InboxLocation["engine"], string>> = {
   sqlite: "SQLite file",
   bucket: "SQLite in a bucket",
@@ -243,7 +236,6 @@ const engineNames: Readonly<Record<InboxLocation["engine"], string>> = {
   unknown: "Unknown inbox",
 };
 
-/** Describes which details of each delivery are recorded. */
 export function describeDetails(recordsDetails: boolean): string {
   return recordsDetails
     ? "Headers, log lines, results, and stacks"

@@ -150,7 +150,6 @@ function replaceText(target: HTMLTextAreaElement, { text, start, end }: Selectio
   target.setSelectionRange(start, end);
 }
 
-/** The text of a field and its selection. */
 export interface Selection {
   text: string;
   start: number;
@@ -171,7 +170,6 @@ export function indent({ text, start, end }: Selection): Selection {
   return changeLines({ text, start, end }, (line) => unit + line);
 }
 
-/** Removes an indent from the selected lines. */
 export function outdent(selection: Selection): Selection {
   return changeLines(selection, (line) => line.replace(/^ {1,2}|^\t/, ""));
 }

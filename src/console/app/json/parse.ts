@@ -18,7 +18,6 @@ export interface JsonNode {
   next: number;
 }
 
-/** Why a text is not JSON. */
 interface JsonProblem {
   message: string;
   position: number;
@@ -238,16 +237,13 @@ export function locate(text: string, position: number): { line: number; column: 
   return { line: before.split("\n").length, column: position - lineStart + 1 };
 }
 
-/** A problem at a place in a text. */
 export interface TextProblem {
   /** Counted from 1. */
   line: number;
-  /** The position in the text. */
   position: number;
   message: string;
 }
 
-/** Finds the first syntax error of a JSON text. */
 export function findSyntaxProblem(text: string): TextProblem | undefined {
   const parsed = parseJson(text);
   if (!("problem" in parsed)) return undefined;

@@ -108,15 +108,7 @@ function isExpandable(node: JsonNode | undefined): boolean {
   return node !== undefined && node.size > 0;
 }
 
-function Row({
-  row,
-  text,
-  nodes,
-  isExpanded,
-  isSelected,
-  onKeyDown,
-  onActivate,
-}: {
+interface RowProps {
   row: TreeRow;
   text: string;
   nodes: readonly JsonNode[];
@@ -124,7 +116,9 @@ function Row({
   isSelected: boolean;
   onKeyDown: (event: KeyboardEvent) => void;
   onActivate: () => void;
-}) {
+}
+
+function Row({ row, text, nodes, isExpanded, isSelected, onKeyDown, onActivate }: RowProps) {
   const node = row.type === "value" ? nodes[row.index] : undefined;
   const depth = row.type === "more" ? row.depth : (node?.depth ?? 0);
   const canExpand = isExpandable(node);
@@ -188,7 +182,6 @@ function copiedValue({ kind, start, end }: JsonNode, text: string): string {
   return value;
 }
 
-/** Which parts of a tree are visible. */
 interface TreeState {
   /** The indexes of the objects and arrays that are expanded. */
   expanded: ReadonlySet<number>;
@@ -226,7 +219,6 @@ export function initialState(nodes: readonly JsonNode[]): TreeState {
   return { expanded, shown: new Map() };
 }
 
-/** Lists the visible rows in their order. */
 export function listRows(nodes: readonly JsonNode[], { expanded, shown }: TreeState): TreeRow[] {
   const rows: TreeRow[] = [];
   if (nodes.length === 0) return rows;
@@ -251,7 +243,6 @@ function listParts(nodes: readonly JsonNode[], parent: number, shown: TreeState[
   return rows;
 }
 
-/** Expands or collapses a node. */
 export function toggle(state: TreeState, index: number, isExpanded: boolean): TreeState {
   const expanded = new Set(state.expanded);
   if (isExpanded) expanded.add(index);

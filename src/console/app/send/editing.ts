@@ -8,33 +8,17 @@ import type { FieldProblem } from "../../protocol/session.ts";
 import { type ApiFailure, getJson, sendJson, subscribe, toApiFailure } from "../api.ts";
 import { findSyntaxProblem, keepUnchanged } from "../json/parse.ts";
 
-/** The payload in the editor, and the results of its checks on the server. */
-interface Editing {
-  /** Missing while it loads. */
-  start: Start | undefined;
-  text: string;
-  /** Why the start could not be loaded, such as an invalid repository. */
-  failure: ApiFailure | undefined;
-  /** The latest preview. It stays while a newer one loads. */
-  preview: SendPreview | undefined;
-  /** The invalid fields of the text. */
-  fields: readonly FieldProblem[];
-  /** Edits that a new start has replaced. */
-  replaced: string | undefined;
-  request: SendRequest;
-  change: (text: string) => void;
-  showProblems: (fields: readonly FieldProblem[]) => void;
-}
-
 /** A pause of this length ends the typing. In milliseconds. */
 const debounceMs = 300;
 
 /** Loads the payload to start from, and checks each edit on the server. */
-export function useEditing(from: Draft | Past | undefined, files: SentFiles | undefined): Editing {
+export function useEditing(from: Draft | Past | undefined, files: SentFiles | undefined) {
   const address = JSON.stringify(from);
   const [start, setStart] = useState<Start>();
+  /** Why the start could not be loaded, such as an invalid repository. */
   const [failure, setFailure] = useState<ApiFailure>();
   const [text, setText] = useState("");
+  /** Edits that a new start has replaced. */
   const [replaced, setReplaced] = useState<string>();
   const [fields, setFields] = useState<readonly FieldProblem[]>([]);
   const latest = useRef({ text, start });
@@ -65,7 +49,7 @@ export function useEditing(from: Draft | Past | undefined, files: SentFiles | un
   const preview = usePreview(start && withoutContents(request), (problems) => setFields(problems));
   return {
     ...{ start, text, failure, preview, fields, replaced, request },
-    change: (next) => {
+    change: (next: string) => {
       setFields((known) => (known.length === 0 ? known : keepUnchanged(known, { sent: text, current: next })));
       setText(next);
     },
@@ -80,7 +64,7 @@ function withoutContents({ files, ...request }: SendRequest): SendRequest {
   return { ...request, files: Object.fromEntries(paths) };
 }
 
-/** Loads the recipients of a payload from the server, while the user types and after the recipients have changed. */
+/** Loads the recipients of a payload, while the user types and after the recipients have changed. */
 function usePreview(
   request: SendRequest | undefined,
   onProblems: (fields: readonly FieldProblem[]) => void,
@@ -131,7 +115,6 @@ interface Start {
   note?: string;
 }
 
-/** The event of a draft. */
 export interface Draft {
   scope: string;
   action: string;
@@ -144,7 +127,6 @@ export interface Draft {
 /** The past delivery of a route, of an endpoint or of a webhook. */
 export type Past = { endpoint: string; id: string } | { webhook: string; log: string };
 
-/** Reads the past delivery of a route, if there is one. */
 export function readPast(query: Readonly<Record<string, string>>): Past | undefined {
   const { "from-endpoint": endpoint, "from-id": id, "from-webhook": webhook, "from-log": log } = query;
   if (endpoint !== undefined && id !== undefined) return { endpoint, id };

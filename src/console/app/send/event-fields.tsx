@@ -6,21 +6,17 @@ import type { Draft } from "./editing.ts";
 /** The repository of samples. */
 const sampleName = "acme/data";
 
-/** Chooses the event: by scope, action, and repository, or from a sample. */
-export function EventFields({
-  options,
-  draft,
-  isPast,
-  problem,
-  onChange,
-}: {
+interface EventFieldsProps {
   options: SendOptions;
   draft: Draft;
   /** Whether the payload is that of a past delivery, so that no event is chosen yet. */
   isPast: boolean;
   problem: string | undefined;
   onChange: (changes: Partial<Draft>) => void;
-}) {
+}
+
+/** Chooses the event: by scope, action, and repository, or from a sample. */
+export function EventFields({ options, draft, isPast, problem, onChange }: EventFieldsProps) {
   const id = useId();
   useEffect(() => document.getElementById(`${id}-scope`)?.focus(), []);
   const known = options.scopes.map(({ scope }) => scope);
@@ -100,19 +96,15 @@ function withValue(known: readonly string[], value: string): readonly string[] {
 
 const debounceMs = 400;
 
-function RepositoryField({
-  id,
-  value,
-  repositories,
-  problem,
-  onChange,
-}: {
+interface RepositoryFieldProps {
   id: string;
   value: string;
   repositories: readonly string[];
   problem: string | undefined;
   onChange: (repository: string) => void;
-}) {
+}
+
+function RepositoryField({ id, value, repositories, problem, onChange }: RepositoryFieldProps) {
   const field = useRef<HTMLInputElement>(null);
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
   useEffect(() => () => clearTimeout(timer.current), []);

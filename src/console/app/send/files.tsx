@@ -44,20 +44,16 @@ function sizeOf(content: ChangedFile["content"]): number {
   return typeof content === "string" ? new Blob([content]).size : (content?.size ?? 0);
 }
 
-/** Edits the files of a push, and whether they are in a new pull request. */
-export function FilesEditor({
-  changes,
-  problem,
-  draft,
-  onChange,
-  onDraft,
-}: {
+interface FilesEditorProps {
   changes: readonly ChangedFile[];
   problem: string | undefined;
   draft: Draft;
   onChange: (change: (changes: readonly ChangedFile[]) => readonly ChangedFile[]) => void;
   onDraft: (changes: Partial<Draft>) => void;
-}) {
+}
+
+/** Edits the files of a push, and whether they are in a new pull request. */
+export function FilesEditor({ changes, problem, draft, onChange, onDraft }: FilesEditorProps) {
   const [isTarget, setTarget] = useState(false);
   const add = (content: ChangedFile["content"], path = "") =>
     onChange((known) => [...known, { id: (known.at(-1)?.id ?? 0) + 1, path, content }]);

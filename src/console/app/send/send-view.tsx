@@ -253,11 +253,7 @@ const effects: Readonly<Record<NonNullable<SendPreview["effect"]>, string>> = {
   payload: "Sending delivers this payload as it is. Nothing changes in the local Hub.",
 };
 
-/** The endpoints that the user has chosen to send to. */
-interface Choice {
-  isChosen: (endpoint: string) => boolean;
-  choose: (endpoint: string, isChosen: boolean) => void;
-}
+type Choice = ReturnType<typeof useChoice>;
 
 /** The recipients of the event: webhooks, with the reasons why some do not receive it, or endpoints to choose from. */
 function Recipients({ preview, choice }: { preview: SendPreview | undefined; choice: Choice }) {
@@ -362,11 +358,11 @@ function NoRecipients() {
 }
 
 /** Lets the user choose endpoints. At first, the endpoint of a past delivery is chosen, otherwise all endpoints. */
-function useChoice(past: Past | undefined): Choice {
+function useChoice(past: Past | undefined) {
   const [changes, setChanges] = useState<ReadonlyMap<string, boolean>>(new Map());
   const only = past && "endpoint" in past ? past.endpoint : undefined;
   return {
-    isChosen: (endpoint) => changes.get(endpoint) ?? (only === undefined || only === endpoint),
-    choose: (endpoint, isChosen) => setChanges((known) => new Map(known).set(endpoint, isChosen)),
+    isChosen: (endpoint: string) => changes.get(endpoint) ?? (only === undefined || only === endpoint),
+    choose: (endpoint: string, isChosen: boolean) => setChanges((known) => new Map(known).set(endpoint, isChosen)),
   };
 }

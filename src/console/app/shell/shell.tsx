@@ -32,7 +32,6 @@ type SignedIn = Extract<SessionInfo, { signedIn: true }>;
 const RepositoriesView = loadedLater(async () => (await import("../hub/repositories-view.tsx")).RepositoriesView);
 const SendView = loadedLater(async () => (await import("../send/send-view.tsx")).SendView);
 
-/** A view of the console. */
 interface View {
   /** The view is shown where the server offers this feature, which is the first part of its routes, such as `#/deliveries/one`. */
   feature: ConsoleFeature;
@@ -203,7 +202,6 @@ function ConnectionState() {
   );
 }
 
-/** Lists the keyboard shortcuts. */
 function HelpDialog({ version, onClose }: { version: string; onClose: () => void }) {
   return (
     <Dialog title="Keyboard shortcuts" onClose={onClose}>

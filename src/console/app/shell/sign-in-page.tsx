@@ -102,7 +102,6 @@ export function readSignInCode(path: string): string | undefined {
   return /^sign-in\/(.+)$/.exec(path)?.[1];
 }
 
-/** Describes why a sign-in failed. */
 function describeSignInFailure({ code, message }: ApiFailure, request: SignInRequest): string {
   if (code !== "SIGN_IN_INVALID") return message;
   return "code" in request
