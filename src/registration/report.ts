@@ -106,8 +106,10 @@ export function formatStep(step: RegistrationStep): string {
       const watched = formatWatched(step.watched).join(", ");
       return `created webhook ${id ?? ""} for ${endpoint}: ${watched} (${step.domains.join(", ")}) to ${step.url}`;
     }
-    case "update":
-      return `${step.isAdopted ? "adopted" : "updated"} webhook ${id} of ${endpoint}: ${formatChanges(step.changes)}`;
+    case "update": {
+      const changes = step.changes.map((change) => `${change.field} ${formatChange(change)}`).join("; ");
+      return `${step.isAdopted ? "adopted" : "updated"} webhook ${id} of ${endpoint}: ${changes || "unchanged"}`;
+    }
     case "enable":
       return `enabled webhook ${id} of ${endpoint}: ${step.reason}`;
     case "re-enable":
@@ -139,11 +141,6 @@ export function formatStepDetails(step: RegistrationStep): readonly string[] {
     case "delete":
       return [`delete: ${step.reason}`];
   }
-}
-
-function formatChanges(changes: readonly FieldChange[]): string {
-  if (changes.length === 0) return "unchanged";
-  return changes.map((change) => `${change.field} ${formatChange(change)}`).join("; ");
 }
 
 function formatChange(change: FieldChange): string {
