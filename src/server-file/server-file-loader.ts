@@ -47,13 +47,12 @@ export class ServerFileLoader {
     onLoad?: (path: string) => void;
   }): Promise<WebhooksServer> {
     this.#path = path;
-    registerTypeScriptHooks({
-      onLoad: (file) => {
-        this.#loading = file;
-        onLoad?.(file);
-      },
+    registerTypeScriptHooks((file) => {
+      this.#loading = file;
+      onLoad?.(file);
     });
     const launched = new Set<object>();
+    /** The shared servers of `webhookEndpoint`, one for each loaded copy of this package. */
     const shared = new Set<object>();
     const stopIntercepting = interceptLaunches({
       onLaunch(server) {
@@ -65,7 +64,7 @@ export class ServerFileLoader {
     try {
       if (!existsSync(path)) throw serverFileInvalid("The file was removed. Restore it, or specify another file.");
       const loaded: { default?: unknown } = await import(pathToFileURL(path).href);
-      return chooseServer({ exported: defaultExport(loaded), launched, shared });
+      return chooseServer(defaultExport(loaded), launched, shared);
     } finally {
       stopIntercepting();
     }
@@ -90,17 +89,7 @@ function defaultExport({ default: exported }: { default?: unknown }): unknown {
   return isCompiled && "default" in exported ? exported.default : exported;
 }
 
-function chooseServer({
-  exported,
-  launched,
-  shared,
-}: {
-  exported: unknown;
-  /** The servers whose `launch()` the file called. */
-  launched: ReadonlySet<object>;
-  /** The shared servers of `webhookEndpoint`, one for each loaded copy of this package. */
-  shared: ReadonlySet<object>;
-}): WebhooksServer {
+function chooseServer(exported: unknown, launched: ReadonlySet<object>, shared: ReadonlySet<object>): WebhooksServer {
   if (isServer(exported)) return exported;
   const servers = [...launched].filter(isServer);
   const [server] = servers;
@@ -141,10 +130,10 @@ const sourceOf: Readonly<Record<string, string>> = { ".js": ".ts", ".mjs": ".mts
  * enums, and JSX, are transpiled with swc. As in TypeScript, an import of `./x.js` resolves to `./x.ts`. A file with
  * `import` or `export` is a module, regardless of package.json.
  *
- * @param options.onLoad Called with the absolute path of each of the user's files before it is loaded.
+ * @param onLoad Called with the absolute path of each of the user's files before it is loaded.
  * @throws `SERVER_FILE_INVALID` during an import when a file needs swc and swc is not installed.
  */
-function registerTypeScriptHooks({ onLoad }: { onLoad: (path: string) => void }): void {
+function registerTypeScriptHooks(onLoad: (path: string) => void): void {
   // On a runtime without hooks, a named import would fail before this package can report an error.
   nodeModule.registerHooks({
     resolve(specifier, context, nextResolve) {
