@@ -21,10 +21,7 @@ export function checkBodyHeaders(
   if (encoding !== null && encoding !== undefined) {
     throw new WebhookError(
       `Content-Encoding "${shorten(encoding, 50)}" is not supported. Send the body uncompressed.`,
-      {
-        code: "ENCODING_UNSUPPORTED",
-        status: 415,
-      },
+      { code: "ENCODING_UNSUPPORTED", status: 415 },
     );
   }
   if (Number(length) > limit) throw bodyTooLarge(limit);
