@@ -159,11 +159,8 @@ export function useShortcut(key: ShortcutKey, handler: Handler): void {
     const entry: Handler = () => latest.current();
     handlers.set(key, [entry, ...(handlers.get(key) ?? [])]);
     return () => {
-      const known = handlers.get(key) ?? [];
-      handlers.set(
-        key,
-        known.filter((other) => other !== entry),
-      );
+      const others = (handlers.get(key) ?? []).filter((other) => other !== entry);
+      handlers.set(key, others);
     };
   }, [key]);
 }

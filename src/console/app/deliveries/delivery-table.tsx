@@ -148,14 +148,8 @@ interface RowProps {
 /** A row of the list. It renders again only if something in it has changed. */
 class DeliveryRow extends Component<RowProps> {
   override shouldComponentUpdate(next: RowProps): boolean {
-    const { delivery, rowIndex, columns, filter, isOpen } = this.props;
-    return (
-      next.delivery !== delivery ||
-      next.rowIndex !== rowIndex ||
-      next.columns !== columns ||
-      next.filter !== filter ||
-      next.isOpen !== isOpen
-    );
+    const names = ["delivery", "rowIndex", "columns", "filter", "isOpen"] as const;
+    return names.some((name) => next[name] !== this.props[name]);
   }
 
   render({ delivery, rowIndex, columns, filter, isOpen }: RowProps) {
@@ -299,8 +293,8 @@ function findRowLink(key: string): HTMLElement | null {
  */
 function useHold(store: ListStore, scroller: { readonly current: HTMLElement | null }) {
   const reasons = useRef({ pointer: false, focus: false });
-  const update = () => {
-    const { pointer, focus } = reasons.current;
+  const update = (changes: Partial<typeof reasons.current> = {}) => {
+    const { pointer, focus } = Object.assign(reasons.current, changes);
     store.hold(pointer || focus || (scroller.current?.scrollTop ?? 0) > 0);
   };
   // A new filter starts at the top.
@@ -310,29 +304,17 @@ function useHold(store: ListStore, scroller: { readonly current: HTMLElement | n
   }, [store]);
   // The browser reports no lost focus if the focused row leaves the list.
   useEffect(() => {
-    if (document.activeElement !== document.body) return;
-    reasons.current.focus = false;
-    update();
+    if (document.activeElement === document.body) update({ focus: false });
   }, [store.list.value.rows]);
   return {
-    onScroll: update,
-    onPointerEnter: ({ pointerType }: PointerEvent) => {
-      // After a touch, nothing points at the list any longer.
-      reasons.current.pointer = pointerType !== "touch";
-      update();
-    },
-    onPointerLeave: () => {
-      reasons.current.pointer = false;
-      update();
-    },
-    onFocusIn: ({ target }: FocusEvent) => {
-      reasons.current.focus = target instanceof Element && target.matches(":focus-visible");
-      update();
-    },
-    onFocusOut: ({ relatedTarget }: FocusEvent) => {
-      reasons.current.focus = relatedTarget instanceof Node && scroller.current?.contains(relatedTarget) === true;
-      update();
-    },
+    onScroll: () => update(),
+    // After a touch, nothing points at the list any longer.
+    onPointerEnter: ({ pointerType }: PointerEvent) => update({ pointer: pointerType !== "touch" }),
+    onPointerLeave: () => update({ pointer: false }),
+    onFocusIn: ({ target }: FocusEvent) =>
+      update({ focus: target instanceof Element && target.matches(":focus-visible") }),
+    onFocusOut: ({ relatedTarget }: FocusEvent) =>
+      update({ focus: relatedTarget instanceof Node && scroller.current?.contains(relatedTarget) === true }),
   };
 }
 

@@ -18,12 +18,7 @@ export interface JsonNode {
   next: number;
 }
 
-interface JsonProblem {
-  message: string;
-  position: number;
-}
-
-type ParsedJson = { nodes: readonly JsonNode[] } | { problem: JsonProblem };
+type ParsedJson = { nodes: readonly JsonNode[] } | { problem: { message: string; position: number } };
 
 const numberOrWord = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y;
 const plainCharacters = /[^"\\\u0000-\u001f]*/y;
@@ -65,7 +60,7 @@ class JsonReader {
   read(): readonly JsonNode[] {
     this.#readValue();
     while (this.#open !== -1) this.#readItem();
-    this.#skipSpace();
+    this.#skip(space);
     if (this.#position < this.#text.length) throw this.#fail("Unexpected text after the end of the JSON value");
     return this.#nodes;
   }
@@ -75,7 +70,7 @@ class JsonReader {
     const container = this.#nodes[this.#open];
     if (!container) return;
     const close = container.kind === "object" ? "}" : "]";
-    this.#skipSpace();
+    this.#skip(space);
     if (this.#text[this.#position] === close) {
       this.#position += 1;
       this.#close(container);
@@ -85,7 +80,7 @@ class JsonReader {
       if (this.#text[this.#position] !== ",") throw this.#fail(`Expected "," or "${close}"`);
       const comma = this.#position;
       this.#position += 1;
-      this.#skipSpace();
+      this.#skip(space);
       if (this.#text[this.#position] === close) throw this.#fail(`Unexpected "," before "${close}"`, comma);
     }
     if (container.kind === "array") {
@@ -94,14 +89,14 @@ class JsonReader {
     }
     if (this.#text[this.#position] !== '"') throw this.#fail("Expected a key in double quotes");
     const key: string = JSON.parse(this.#readScalar());
-    this.#skipSpace();
+    this.#skip(space);
     if (this.#text[this.#position] !== ":") throw this.#fail('Expected ":" after the key');
     this.#position += 1;
     this.#readValue(key);
   }
 
   #readValue(key?: string | number): void {
-    this.#skipSpace();
+    this.#skip(space);
     const parent = this.#open;
     const container = this.#nodes[parent];
     if (container) container.size += 1;
@@ -163,10 +158,6 @@ class JsonReader {
     if (character === undefined) return "Unexpected end of the text";
     if (character === "'") return "Use double quotes";
     return "Expected a JSON value";
-  }
-
-  #skipSpace(): void {
-    this.#skip(space);
   }
 
   #fail(message: string, position = this.#position): JsonSyntaxError {
