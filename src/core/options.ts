@@ -176,8 +176,7 @@ function parseDuration(duration: unknown): number {
   if (typeof duration === "number") return Math.round(duration);
   const [, count, unit] =
     (typeof duration === "string" && /^((?:0|[1-9]\d*)(?:\.\d+)?)(ms|s|m|h|d)$/.exec(duration)) || [];
-  const [, factor = Number.NaN] = Object.entries(unitMs).find(([name]) => name === unit) ?? [];
-  return Math.round(Number(count) * factor);
+  return Math.round(Number(count) * unitMs[unit as Unit]);
 }
 
 /** Units of time for {@link formatDuration}, largest first. */
