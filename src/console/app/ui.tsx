@@ -188,11 +188,6 @@ export function isWebUrl(url: string): boolean {
   return /^https?:\/\//i.test(url) && URL.canParse(url);
 }
 
-export function isLoopbackUrl(url: string): boolean {
-  const { hostname } = new URL(url);
-  return hostname === "[::1]" || /^127\.\d+\.\d+\.\d+$|(^|\.)localhost$/.test(hostname);
-}
-
 /** A URL or a path from outside. Long ones break after a slash rather than inside a word. */
 export function UrlText({ value }: { value: string }) {
   return (

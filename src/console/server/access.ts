@@ -81,7 +81,7 @@ export class ConsoleAccess {
     const value = await this.#sessions.create();
     const session = await this.#sessions.verify(value);
     if (!session) throw signInInvalid();
-    return { session, cookie: await this.#cookie(context, { value, maxAgeSeconds: this.#sessions.maxAgeSeconds }) };
+    return { session, cookie: await this.#cookie(context, { value, maxAgeSeconds: sessionMs / 1_000 }) };
   }
 
   /** Signs out: the session is no longer valid in this process, and its streams end. Returns the value of `Set-Cookie`. */
@@ -264,11 +264,6 @@ export class SessionTokens {
     this.#revoked = new RevokedSessions({ now });
     const bytes = secret === undefined ? crypto.getRandomValues(new Uint8Array(32)) : encoder.encode(secret);
     this.#key = crypto.subtle.importKey("raw", bytes, { name: "HMAC", hash: "SHA-256" }, false, ["sign", "verify"]);
-  }
-
-  /** The lifetime of a session, in seconds. */
-  get maxAgeSeconds(): number {
-    return sessionMs / 1_000;
   }
 
   /**

@@ -4,7 +4,7 @@ import type { DeliverySummary } from "../../protocol/deliveries.ts";
 import { isOffered } from "../api.ts";
 import { formatCount, formatDuration } from "../format.ts";
 import { formatRoute } from "../state.ts";
-import { Countdown, Elapsed, Icon, isLoopbackUrl, isWebUrl, Moment, Text } from "../ui.tsx";
+import { Countdown, Elapsed, Icon, isWebUrl, Moment, Text } from "../ui.tsx";
 import { StatusLabel } from "./status.tsx";
 
 export interface Column {
@@ -164,4 +164,9 @@ export function RepositoryLink({
       <Icon name="external" />
     </a>
   );
+}
+
+function isLoopbackUrl(url: string): boolean {
+  const { hostname } = new URL(url);
+  return hostname === "[::1]" || /^127\.\d+\.\d+\.\d+$|(^|\.)localhost$/.test(hostname);
 }

@@ -1,18 +1,11 @@
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { escapeHidden } from "../../../core/text.ts";
+import { scopes } from "../../../payload/names.ts";
 import type { ConsoleStatus, DeliverySummary } from "../../protocol/deliveries.ts";
 import { formatCompact, fromLocalInput, toLocalInput } from "../format.ts";
 import { navigate, useShortcut } from "../state.ts";
 import { Button, Dialog, Icon, Problem, Select, Text } from "../ui.tsx";
-import {
-  describeTime,
-  knownScopes,
-  type ListFilter,
-  listChips,
-  listHash,
-  readStatuses,
-  timeWindows,
-} from "./filter.ts";
+import { describeTime, type ListFilter, listChips, listHash, readStatuses, timeWindows } from "./filter.ts";
 import { StatusLabel, statuses, statusLooks } from "./status.tsx";
 import "./deliveries.css";
 
@@ -218,7 +211,7 @@ function FilterFields({ filter, endpoints, isOpen, onChange }: FilterFieldsProps
         values={endpoints}
         onChange={(endpoint) => onChange({ endpoint })}
       />
-      <Choice label="Scope" value={filter.scope} values={knownScopes} onChange={(scope) => onChange({ scope })} />
+      <Choice label="Scope" value={filter.scope} values={scopes} onChange={(scope) => onChange({ scope })} />
       <Choice label="Action" value={filter.action} values={actions} onChange={(action) => onChange({ action })} />
       <input
         ref={repository}

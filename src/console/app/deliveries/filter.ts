@@ -1,5 +1,4 @@
 import { areFound, matchesRepository, searchWords } from "../../../inbox/filter.ts";
-import type { KnownScope } from "../../../payload/names.ts";
 import type { DeliveryFilter, DeliveryKey, DeliverySummary } from "../../protocol/deliveries.ts";
 import { formatMoment } from "../format.ts";
 import { formatQuery, formatRoute, parseQuery, type Route } from "../state.ts";
@@ -136,14 +135,3 @@ export function deliveryHash({ endpoint, id }: DeliveryKey, filter: ListFilter =
 export function keyText({ endpoint, id }: DeliveryKey): string {
   return JSON.stringify([endpoint, id]);
 }
-
-/** The scopes of the Hub. The list of the schema would bring zod into the bundle. */
-const known: Readonly<Record<KnownScope, true>> = {
-  repo: true,
-  "repo.content": true,
-  "repo.config": true,
-  discussion: true,
-  "discussion.comment": true,
-};
-
-export const knownScopes = Object.keys(known).filter((scope): scope is KnownScope => Object.hasOwn(known, scope));

@@ -1,9 +1,9 @@
 import { isRecord, readOwnField } from "../../../core/describe.ts";
-import { escapeHidden, quoteShellWord, toShellWord } from "../../../core/text.ts";
+import { escapeHidden, quoteShellWord, readJson, toShellWord } from "../../../core/text.ts";
+import { isKnownScope } from "../../../payload/names.ts";
 import { webhookPayload } from "../../../payload/samples.ts";
 import type { DeliveryDetails } from "../../protocol/deliveries.ts";
 import type { TestState } from "../../protocol/send.ts";
-import { knownScopes } from "../deliveries/filter.ts";
 
 /**
  * Writes a curl command that sends a payload to an endpoint. The secret stays a shell variable, so that the copied text
@@ -36,17 +36,17 @@ export function toCopiedTest({
 }): string | undefined {
   const payload = parse(body);
   if (payload === undefined) return undefined;
-  const scope = knownScopes.find((known) => known === readText(payload, "event", "scope"));
+  const scope = readText(payload, "event", "scope");
   const type = readText(payload, "repo", "type");
   const name = readText(payload, "repo", "name");
   const { ignored, condition } = prediction;
   const outcome = status === "ignored" || ignored !== undefined ? "ignored" : "succeeded";
   let note =
     condition === undefined ? "" : `  // The handler runs ${toComment(condition)}. The Hub lists the changed files.\n`;
-  const subject = [readText(payload, "event", "scope"), readText(payload, "event", "action"), name && `of ${name}`];
+  const subject = [scope, readText(payload, "event", "action"), name && `of ${name}`];
   const title = `${endpoint} ${outcome === "ignored" ? "ignores" : "handles"} ${subject.filter(Boolean).join(" ") || "a payload"}`;
   let value = toSource(payload, "  ");
-  if (scope !== undefined && type !== undefined && name !== undefined) {
+  if (isKnownScope(scope) && type !== undefined && name !== undefined) {
     const changes = { ...differences(webhookPayload(scope, { repo: { type, name } }), payload) };
     const repo = { type, name, ...(isRecord(changes.repo) && changes.repo) };
     value = `webhookPayload(${JSON.stringify(scope)}, ${toSource({ ...changes, repo }, "  ")})`;
@@ -152,12 +152,8 @@ function readText(payload: object, object: string, name: string): string | undef
 }
 
 function parse(body: string): object | undefined {
-  try {
-    const payload: unknown = JSON.parse(body);
-    return isRecord(payload) ? payload : undefined;
-  } catch {
-    return undefined;
-  }
+  const payload = readJson(body);
+  return isRecord(payload) ? payload : undefined;
 }
 
 const maxInlineLength = 80;

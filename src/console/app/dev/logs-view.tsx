@@ -1,5 +1,5 @@
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { escapeHidden } from "../../../core/text.ts";
+import { escapeHidden, readJson } from "../../../core/text.ts";
 import type { LogLevel, LogLine, LogList } from "../../protocol/session.ts";
 import { type ApiFailure, getJson, subscribe, toApiFailure } from "../api.ts";
 import { deliveryHash } from "../deliveries/filter.ts";
@@ -152,12 +152,9 @@ function LogRow({ line }: { line: LogLine }) {
 }
 
 function indent(json: string): string {
-  try {
-    return JSON.stringify(JSON.parse(json), null, 2);
-  } catch {
-    // The session cuts long fields.
-    return json;
-  }
+  const value = readJson(json);
+  // The session cuts long fields.
+  return value === undefined ? json : JSON.stringify(value, null, 2);
 }
 
 interface LogFilter {
@@ -206,15 +203,9 @@ const maxSummary = 200;
 
 /** Returns the fields of a line on one line, such as `status=200 ms=4.1`. Objects and long values are left out. */
 function summarizeFields(json: string): string {
-  try {
-    const fields: unknown = JSON.parse(json);
-    if (typeof fields !== "object" || fields === null) return "";
-    return Object.entries(fields)
-      .filter(([, value]) => typeof value !== "object" && String(value).length <= 80)
-      .map(([name, value]) => `${name}=${String(value)}`)
-      .join(" ")
-      .slice(0, maxSummary);
-  } catch {
-    return "";
-  }
+  return Object.entries(Object(readJson(json)))
+    .filter(([, value]) => typeof value !== "object" && String(value).length <= 80)
+    .map(([name, value]) => `${name}=${String(value)}`)
+    .join(" ")
+    .slice(0, maxSummary);
 }

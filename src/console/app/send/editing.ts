@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { indentJson } from "../../../core/text.ts";
-import { watchedTypes } from "../../../payload/watch.ts";
+import { repoTypes } from "../../../payload/names.ts";
 import type { DeliveryDetails } from "../../protocol/deliveries.ts";
 import type { AttemptDetails } from "../../protocol/hub.ts";
 import type { SendPreview, SendRequest, SentFiles } from "../../protocol/send.ts";
@@ -157,14 +157,12 @@ async function loadBody(from: Past, signal: AbortSignal): Promise<{ body: string
   return (await getJson<AttemptDetails>("webhooks/attempt", { query, signal })).request;
 }
 
-const repositoryTypes = watchedTypes.filter((type) => type !== "user" && type !== "org");
-
 /** Returns what is wrong with a repository as the user wrote it, or `undefined` if it is valid. */
 export function findRepositoryProblem(text: string): string | undefined {
   const [, type, name] = /^([^:]*):(.*)$/.exec(text) ?? [];
   if (type === undefined || name === undefined || !/^(?:[^/\s]+\/)?[^/\s]+$/.test(name)) {
     return "Write type:owner/name, such as dataset:acme/data.";
   }
-  if (repositoryTypes.some((known) => known === type)) return undefined;
-  return `Unknown type "${type}". Valid types: ${repositoryTypes.join(", ")}.`;
+  if (repoTypes.some((known) => known === type)) return undefined;
+  return `Unknown type "${type}". Valid types: ${repoTypes.join(", ")}.`;
 }
