@@ -174,7 +174,7 @@ function applyEdit(parent: object, keys: readonly string[], edit: PayloadEdit): 
   const name = list ? index : key;
   const [next] = rest;
   if (next === undefined) {
-    if (!edit.remove) Reflect.set(parent, name, edit.value);
+    if (!edit.remove) Reflect.set(parent, name, structuredClone(edit.value));
     else if (list) list.splice(index, 1);
     else Reflect.deleteProperty(parent, name);
     return;
