@@ -12,10 +12,8 @@ export interface Column {
   label: string;
   /** A track of `grid-template-columns`. */
   width: string;
-  /** The width of the list from which the column is shown, in pixels. */
-  minListWidth: number;
-  /** Whether the card of a phone shows it. `deliveries.css` decides where. */
-  isInCard: boolean;
+  /** The width of the list from which the column is shown, in pixels. Default: always, also in the cards of a phone. */
+  from?: number;
   isNumber?: boolean;
   /** `hash` is the link to the delivery. */
   cell: (delivery: DeliverySummary, hash: string) => ComponentChildren;
@@ -23,20 +21,11 @@ export interface Column {
 
 /** The columns of the list, in their order. To add a column, add an entry. */
 const columns: readonly Column[] = [
-  {
-    id: "status",
-    label: "Status",
-    width: "7.25rem",
-    minListWidth: 0,
-    isInCard: true,
-    cell: ({ status }) => <StatusLabel status={status} />,
-  },
+  { id: "status", label: "Status", width: "7.25rem", cell: ({ status }) => <StatusLabel status={status} /> },
   {
     id: "event",
     label: "Event",
     width: "minmax(9rem, 1.2fr)",
-    minListWidth: 0,
-    isInCard: true,
     // The link covers the row, so its tooltip is that of the row.
     cell: (delivery, hash) => {
       const { event } = delivery;
@@ -52,8 +41,6 @@ const columns: readonly Column[] = [
     id: "repository",
     label: "Repository",
     width: "minmax(9rem, 1.6fr)",
-    minListWidth: 0,
-    isInCard: true,
     cell: ({ repository, subject }) =>
       repository && (
         <span class="repository">
@@ -74,16 +61,13 @@ const columns: readonly Column[] = [
     id: "endpoint",
     label: "Endpoint",
     width: "minmax(6rem, 0.9fr)",
-    minListWidth: 0,
-    isInCard: true,
     cell: ({ endpoint }) => <Text value={endpoint} />,
   },
   {
     id: "duration",
     label: "Duration",
     width: "5rem",
-    minListWidth: 860,
-    isInCard: false,
+    from: 860,
     isNumber: true,
     cell: ({ status, startedAt, durationMs }) =>
       status === "running" && startedAt !== undefined ? (
@@ -96,8 +80,7 @@ const columns: readonly Column[] = [
     id: "attempts",
     label: "Attempts",
     width: "4.5rem",
-    minListWidth: 860,
-    isInCard: false,
+    from: 860,
     isNumber: true,
     cell: ({ attempts }) => formatCount(attempts),
   },
@@ -105,22 +88,14 @@ const columns: readonly Column[] = [
     id: "next",
     label: "Next attempt or error",
     width: "minmax(8.5rem, 1.3fr)",
-    minListWidth: 1_100,
-    isInCard: false,
+    from: 1_100,
     cell: (delivery) => {
       if (delivery.nextAttemptAt !== undefined) return <Countdown at={delivery.nextAttemptAt} />;
       const problem = problemOf(delivery);
       return problem !== undefined && <Text value={problem} />;
     },
   },
-  {
-    id: "time",
-    label: "Time",
-    width: "8.25rem",
-    minListWidth: 0,
-    isInCard: true,
-    cell: ({ receivedAt }) => <Moment at={receivedAt} />,
-  },
+  { id: "time", label: "Time", width: "8.25rem", cell: ({ receivedAt }) => <Moment at={receivedAt} /> },
 ];
 
 function problemOf({ status, error, ignoredReason }: DeliverySummary): string | undefined {
@@ -132,7 +107,7 @@ export const maxCardWidth = 700;
 
 /** Selects the columns for a list of a width, in pixels. */
 export function selectColumns(width: number): readonly Column[] {
-  return columns.filter(({ isInCard, minListWidth }) => (width < maxCardWidth ? isInCard : width >= minListWidth));
+  return columns.filter(({ from = 0 }) => width >= from);
 }
 
 /**
