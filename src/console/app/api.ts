@@ -31,7 +31,7 @@ const requestTimeoutMs = 60_000;
  */
 export async function getJson<Answer>(
   path: string,
-  { query, signal }: { query?: Query; signal?: AbortSignal } = {},
+  { query, signal }: { query?: Query | undefined; signal?: AbortSignal } = {},
 ): Promise<Answer> {
   const timeout = AbortSignal.timeout(requestTimeoutMs);
   return await request(apiUrl(path, query), { signal: signal ? AbortSignal.any([signal, timeout]) : timeout });

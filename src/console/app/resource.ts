@@ -13,11 +13,11 @@ export interface Resource<Answer> {
 
 /** What a resource contains, and when it is loaded again. */
 interface ResourceOptions {
-  query?: Query;
+  query?: Query | undefined;
   /** The features whose changes concern the resource. */
   features?: readonly ConsoleFeature[];
   /** Also load again after this time. */
-  refreshMs?: number;
+  refreshMs?: number | undefined;
   /** Whether a delivery that was reported concerns the resource. */
   isChanged?: (key: { endpoint: string; id: string }) => boolean;
 }
@@ -46,9 +46,8 @@ export function useResource<Answer>(
 
   useEffect(() => {
     const followed = followResource<Answer>(path, {
-      ...{ features, isChanged: (key) => concerns.current?.(key) === true },
-      ...(query && { query }),
-      ...(refreshMs !== undefined && { refreshMs }),
+      ...{ query, features, refreshMs },
+      isChanged: (key) => concerns.current?.(key) === true,
       onAnswer: (data) => setState({ address, data }),
       onFailure: (failure) => setState((last) => ({ ...(last.address === address && last), address, failure })),
     });
@@ -57,12 +56,8 @@ export function useResource<Answer>(
     // `address` stands for path and query, and `features` for its names.
   }, [address, features.join(), refreshMs]);
 
-  const isCurrent = state.address === address;
-  return {
-    data: isCurrent ? state.data : undefined,
-    failure: isCurrent ? state.failure : undefined,
-    reload: () => reload.current(),
-  };
+  const current = state.address === address ? state : undefined;
+  return { data: current?.data, failure: current?.failure, reload: () => reload.current() };
 }
 
 /** Loads a resource, and loads it again after changes and failures, until `stop` is called. */
@@ -91,7 +86,7 @@ export function followResource<Answer>(
     isLoading = true;
     let pauseMs = refreshMs;
     try {
-      const data = await getJson<Answer>(path, { ...(query && { query }), signal });
+      const data = await getJson<Answer>(path, { query, signal });
       if (!signal.aborted) onAnswer(data);
     } catch (error) {
       const failure = toApiFailure(error);
