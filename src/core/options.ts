@@ -135,6 +135,7 @@ export function checkOptionNames(options: object, known: { valid: readonly strin
   if (unknown) throw optionError(unknown.message);
 }
 
+/** Milliseconds per unit of a {@link Duration}. */
 const unitMs = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 
 type Unit = keyof typeof unitMs;
