@@ -19,7 +19,7 @@ import type {
   StoredDelivery,
 } from "../inbox.ts";
 import { defaultMaxBlockedMs } from "../loop-monitor.ts";
-import { defaultRetention, retentionOf } from "../retry.ts";
+import { retentionOf } from "../retry.ts";
 import { listDeliveries } from "./delivery-pages.ts";
 import { RunGate } from "./handler-runs.ts";
 import { ClockSkew, DataLoss, StallDetector } from "./health.ts";
@@ -30,32 +30,35 @@ import { QueueWorker } from "./queue-worker.ts";
 import { connectRedis } from "./redis.ts";
 import { StoredQueue } from "./stored-queue.ts";
 
-export interface BullmqInboxOptions {
+export interface BullmqInboxOptions extends Partial<typeof defaults> {
   /** A `redis:`, `rediss:`, `postgres:`, or `postgresql:` URL. */
   url: string;
   log: Logger;
   now: () => number;
-  /** Whether to fail if the inbox does not exist, instead of creating it. Default `false`. */
-  mustExist?: boolean;
-  /** The timeout for connecting to the server and preparing it. Default `8_000`. */
-  startMs?: number;
-  /** The maximum number of queued deliveries per endpoint. Default `100_000`. */
-  maxQueued?: number;
-  /** The duration of a lease that is not renewed. Default `30_000`. */
-  leaseMs?: number;
-  /** The timeout for storing a delivery. Well below the Hub's timeout, so that the Hub gets a 503. Default `3_000`. */
-  deadlineMs?: number;
-  /** The timeout for reading deliveries. Default `10_000`. */
-  readMs?: number;
-  /** How long the event loop can be blocked before it counts as hung. Leases of a hung process are not renewed. Default `600_000`. */
-  maxBlockedMs?: number;
-  /** How long a worker with capacity can leave deliveries waiting before the inbox reports a problem. Default `30_000`. */
-  stalledMs?: number;
 }
+
+const defaults = {
+  /** Whether to fail if the inbox does not exist, instead of creating it. */
+  mustExist: false,
+  /** The timeout for connecting to the server and preparing it. */
+  startMs: 8_000,
+  /** The maximum number of queued deliveries per endpoint. */
+  maxQueued: 100_000,
+  /** The duration of a lease that is not renewed. */
+  leaseMs: 30_000,
+  /** The timeout for storing a delivery. Well below the Hub's timeout, so that the Hub gets a 503. */
+  deadlineMs: 3_000,
+  /** The timeout for reading deliveries. */
+  readMs: 10_000,
+  /** How long the event loop can be blocked before it counts as hung. Leases of a hung process are not renewed. */
+  maxBlockedMs: defaultMaxBlockedMs,
+  /** How long a worker with capacity can leave deliveries waiting before the inbox reports a problem. */
+  stalledMs: 30_000,
+};
 
 /** Opens an inbox in Redis or PostgreSQL. @throws `OPTION_INVALID` if the URL is invalid, `INBOX_UNUSABLE`. */
 export async function openBullmqInbox(options: BullmqInboxOptions): Promise<BullmqInbox> {
-  const { url, mustExist = false, startMs = 8_000, log } = options;
+  const { url, mustExist, startMs, log } = { ...defaults, ...options };
   if (!URL.canParse(url)) {
     // The message quotes neither the URL nor the parser error, because both can contain a password.
     throw optionError(
@@ -79,29 +82,17 @@ const hourMs = 3_600_000;
 const checkMs = 15_000;
 const storageCheckMs = 2_500;
 
-const defaults = {
-  maxQueued: 100_000,
-  leaseMs: 30_000,
-  deadlineMs: 3_000,
-  readMs: 10_000,
-  maxBlockedMs: defaultMaxBlockedMs,
-  stalledMs: 30_000,
-};
-
 /** Stores deliveries in Redis or PostgreSQL with BullMQ. Several machines can share the inbox. */
 export class BullmqInbox implements Inbox {
   readonly ownActions: OwnActions = {
-    add: (keys) =>
-      withDeadline(this.#server.ownActions.add(keys, this.#options.now()), this.#options.deadlineMs, serverSlow),
+    add: (keys) => this.#storing(this.#server.ownActions.add(keys, this.#options.now())),
     find: (keys) => this.#reading(() => this.#server.ownActions.find(keys)),
   };
   readonly cursors: Cursors = {
     get: (endpoint, key) => this.#reading(() => this.#server.cursors.get(endpoint, key)),
     list: (endpoint) => this.#reading(() => this.#server.cursors.list(endpoint)),
-    set: (endpoint, texts) =>
-      withDeadline(this.#server.cursors.set(endpoint, texts), this.#options.deadlineMs, serverSlow),
-    claim: (claim) =>
-      withDeadline(this.#server.cursors.claim(claim, this.#options.now()), this.#options.deadlineMs, serverSlow),
+    set: (endpoint, texts) => this.#storing(this.#server.cursors.set(endpoint, texts)),
+    claim: (claim) => this.#storing(this.#server.cursors.claim(claim, this.#options.now())),
   };
   readonly #server: QueueServer;
   readonly #onError: (error: Error) => void;
@@ -143,11 +134,10 @@ export class BullmqInbox implements Inbox {
   }
 
   async accept(delivery: IncomingDelivery): Promise<{ duplicate: boolean }> {
-    const { deadlineMs, maxQueued } = this.#options;
     const adding = this.#endpoints
       .add(delivery.endpoint)
-      .then(() => this.#queue(delivery.endpoint).add(delivery, maxQueued));
-    const added = withDeadline(adding, deadlineMs, serverSlow);
+      .then(() => this.#queue(delivery.endpoint).add(delivery, this.#options.maxQueued));
+    const added = this.#storing(adding);
     this.#accepting.add(added);
     try {
       return { duplicate: await added };
@@ -253,10 +243,8 @@ export class BullmqInbox implements Inbox {
     await this.#storeEndpoints();
     const now = this.#options.now();
     let count = 0;
-    for (const [endpoint, stored] of await this.#endpoints.read()) {
-      const { bodiesMs, idsMs } = { ...defaultRetention, ...stored };
-      const limits = { bodiesBefore: now - bodiesMs, idsBefore: now - idsMs };
-      count += await this.#queue(endpoint).prune(limits);
+    for (const [endpoint, { bodiesMs, idsMs }] of await this.#endpoints.read()) {
+      count += await this.#queue(endpoint).prune({ bodiesBefore: now - bodiesMs, idsBefore: now - idsMs });
     }
     return count;
   }
@@ -305,6 +293,10 @@ export class BullmqInbox implements Inbox {
 
   async #readQueues(): Promise<StoredQueue[]> {
     return [...(await this.#endpoints.read()).keys()].map((endpoint) => this.#queue(endpoint));
+  }
+
+  #storing<T>(stored: Promise<T>): Promise<T> {
+    return withDeadline(stored, this.#options.deadlineMs, serverSlow);
   }
 
   /** Adds a timeout to a read. Without a timeout, the read would wait forever if the server did not respond. */

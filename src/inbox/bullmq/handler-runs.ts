@@ -1,4 +1,3 @@
-import { WebhookError } from "../../core/errors.ts";
 import { attemptOutcome, inboxClosing, leaseLost } from "../errors.ts";
 import type { ClaimedDelivery, DeliveryAttempt, EndpointQueue } from "../inbox.ts";
 import { maxHoldMs as defaultMaxHoldMs } from "../retry.ts";
@@ -10,7 +9,6 @@ export interface RunPermit {
 }
 
 interface Waiter {
-  /** Aborted when the delivery no longer needs a permit. */
   signal: AbortSignal;
   admit: (permit: RunPermit) => void;
   /** Called when the suspect no longer holds back other deliveries, although it is still running. */
@@ -35,8 +33,8 @@ export class RunGate {
   #holdTimer: NodeJS.Timeout | undefined;
   /** The first waiting suspect, which holds back other deliveries until all running deliveries end. */
   #next: Waiter | undefined;
-  readonly #suspects: Waiter[] = [];
-  readonly #others: Waiter[] = [];
+  readonly #suspects = new Set<Waiter>();
+  readonly #others = new Set<Waiter>();
 
   /** @param maxHoldMs how long a suspect holds back other deliveries while it waits, and again while it runs. */
   constructor(maxHoldMs = defaultMaxHoldMs) {
@@ -75,7 +73,7 @@ export class RunGate {
   /** Grants a permit to the next suspect if possible. Otherwise, holds back other deliveries until the suspect can run. */
   #advance(): void {
     if (this.#hasSuspect) return;
-    const suspect = this.#suspects[0];
+    const [suspect] = this.#suspects;
     if (suspect !== this.#next) {
       this.#release();
       this.#next = suspect;
@@ -85,7 +83,7 @@ export class RunGate {
   }
 
   #admitSuspect(suspect: Waiter, { isAlone }: { isAlone: boolean }): void {
-    this.#suspects.shift();
+    this.#suspects.delete(suspect);
     this.#next = undefined;
     this.#hasSuspect = true;
     if (isAlone) {
@@ -115,31 +113,28 @@ export class RunGate {
   #release(): void {
     clearTimeout(this.#holdTimer);
     this.#isHeld = false;
-    for (const { signal, admit } of this.#others.splice(0)) if (!signal.aborted) admit(this.#admitOther());
+    const others = [...this.#others];
+    this.#others.clear();
+    for (const { signal, admit } of others) if (!signal.aborted) admit(this.#admitOther());
   }
 
-  #waitIn(queue: Waiter[], options: Omit<Waiter, "admit">): Promise<RunPermit | undefined> {
+  #waitIn(queue: Set<Waiter>, options: Omit<Waiter, "admit">): Promise<RunPermit | undefined> {
     const { signal } = options;
-    const { promise, resolve } = Promise.withResolvers<RunPermit | undefined>();
-    const giveUp = () => {
-      const place = queue.indexOf(waiter);
-      if (place >= 0) queue.splice(place, 1);
-      resolve(undefined);
-      this.#advance();
-    };
-    const waiter: Waiter = {
-      ...options,
-      admit: (permit) => {
+    if (signal.aborted) return Promise.resolve(undefined);
+    return new Promise((resolve) => {
+      const giveUp = () => {
+        queue.delete(waiter);
+        resolve(undefined);
+        this.#advance();
+      };
+      const admit = (permit: RunPermit) => {
         signal.removeEventListener("abort", giveUp);
         resolve(permit);
-      },
-    };
-    if (signal.aborted) resolve(undefined);
-    else {
+      };
+      const waiter = { ...options, admit };
       signal.addEventListener("abort", giveUp, { once: true });
-      queue.push(waiter);
-    }
-    return promise;
+      queue.add(waiter);
+    });
   }
 }
 
@@ -184,10 +179,11 @@ export class HandlerRuns {
         number: claimed.attempt,
         startedAt,
         durationMs: performance.now() - start,
-        ...(outcome === "unfinished" ? { outcome: "abandoned" } : attemptOutcome(outcome)),
-        ...(outcome !== "unfinished" && outcome.details && { details: outcome.details }),
+        ...(outcome === "unfinished"
+          ? { outcome: "abandoned" }
+          : { ...attemptOutcome(outcome), details: outcome.details }),
       };
-      return { outcome, attempt, isInterrupted, hasLostLease: isLeaseLost(controller.signal.reason) };
+      return { outcome, attempt, isInterrupted, hasLostLease: controller.signal.reason?.code === "LEASE_LOST" };
     } finally {
       this.#running.delete(entry);
     }
@@ -208,8 +204,4 @@ export class HandlerRuns {
     this.#isGraceOver = true;
     for (const { giveUp } of this.#running) giveUp();
   }
-}
-
-function isLeaseLost(reason: unknown): boolean {
-  return WebhookError.isInstance(reason) && reason.code === "LEASE_LOST";
 }

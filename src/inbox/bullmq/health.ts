@@ -1,11 +1,11 @@
 import type { Logger } from "../../core/log.ts";
 import type { InboxProblem } from "../inbox.ts";
 import { maxSkewMs, type StorageHistory } from "./queue-server.ts";
+import type { QueueWorker } from "./queue-worker.ts";
 
 /** Compares the clocks of this machine and the server, because BullMQ stores timestamps from this machine on the server. */
 export class ClockSkew {
-  readonly #now: () => number;
-  readonly #log: Logger;
+  readonly #options: { now: () => number; log: Logger };
   /** The last logged difference, in milliseconds. Positive if the server was ahead, 0 if the difference was tolerable. */
   #loggedMs = 0;
   /** The last measured difference, in milliseconds, with the same sign. 0 if the difference is tolerable. */
@@ -13,10 +13,8 @@ export class ClockSkew {
   /** The start of `performance.now()` by each clock at the last measurement. It changes only if a clock is set. */
   #origins = { own: Number.POSITIVE_INFINITY, server: Number.POSITIVE_INFINITY };
 
-  /** @param options.now milliseconds since the epoch. */
-  constructor({ now, log }: { now: () => number; log: Logger }) {
-    this.#now = now;
-    this.#log = log;
+  constructor(options: { now: () => number; log: Logger }) {
+    this.#options = options;
   }
 
   /**
@@ -24,7 +22,7 @@ export class ClockSkew {
    * was set back since the last measurement, or may have been set back before the first one.
    */
   async measure(readServer: () => Promise<number>): Promise<boolean> {
-    const before = this.#now();
+    const before = this.#options.now();
     const startedAt = performance.now();
     const serverMs = await readServer();
     const halfTripMs = (performance.now() - startedAt) / 2;
@@ -41,8 +39,9 @@ export class ClockSkew {
   #logChange(): void {
     if (Math.abs(this.#skewMs - this.#loggedMs) <= maxSkewMs) return;
     this.#loggedMs = this.#skewMs;
-    if (this.#skewMs !== 0) this.#log.warn({ code: "INBOX_CLOCK_SKEW", skewMs: this.#skewMs }, this.#message);
-    else this.#log.info("The clocks of this machine and the inbox server agree again.");
+    const { log } = this.#options;
+    if (this.#skewMs !== 0) log.warn({ code: "INBOX_CLOCK_SKEW", skewMs: this.#skewMs }, this.#message);
+    else log.info("The clocks of this machine and the inbox server agree again.");
   }
 
   get problem(): InboxProblem | undefined {
@@ -82,12 +81,6 @@ export class DataLoss {
   }
 }
 
-export interface WorkProgress {
-  isRunning: boolean;
-  hasCapacity: boolean;
-  claimed: number;
-}
-
 /** Detects endpoints whose deliveries are waiting although the worker has capacity. */
 export class StallDetector {
   readonly #stalledMs: number;
@@ -101,16 +94,12 @@ export class StallDetector {
 
   /** Compares the progress of all workers with the previous call. Returns a problem if a worker is stalled or not running. */
   async findProblem(
-    workers: ReadonlyMap<string, { readonly progress: WorkProgress }>,
+    workers: ReadonlyMap<string, Pick<QueueWorker, "progress">>,
     hasWaiting: (endpoint: string) => Promise<boolean>,
   ): Promise<InboxProblem | undefined> {
-    const found = await Promise.all(
-      [...workers].map(async ([endpoint, { progress }]) => {
-        if (!progress.isRunning) return [endpoint];
-        return (await this.#isStalled(endpoint, progress, hasWaiting)) ? [endpoint] : [];
-      }),
-    );
-    const stalled = found.flat();
+    const isStalled = async ([endpoint, { progress }]: [string, Pick<QueueWorker, "progress">]) =>
+      (await this.#isStalled(endpoint, progress, hasWaiting)) ? [endpoint] : [];
+    const stalled = (await Promise.all([...workers].map(isStalled))).flat();
     if (stalled.length === 0) return undefined;
     const names = stalled.map((name) => `"${name}"`).join(", ");
     return {
@@ -122,9 +111,10 @@ export class StallDetector {
 
   async #isStalled(
     endpoint: string,
-    { hasCapacity, claimed }: WorkProgress,
+    { isRunning, hasCapacity, claimed }: QueueWorker["progress"],
     hasWaiting: (endpoint: string) => Promise<boolean>,
   ): Promise<boolean> {
+    if (!isRunning) return true;
     if (!hasCapacity || !(await hasWaiting(endpoint))) {
       this.#waiting.delete(endpoint);
       return false;

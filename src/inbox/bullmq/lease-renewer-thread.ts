@@ -2,6 +2,7 @@
 import { parentPort, workerData } from "node:worker_threads";
 import type { IQueueBackend } from "bullmq";
 import { describeError } from "../../core/describe.ts";
+import { shareRun } from "../../core/time.ts";
 import { LoopMonitor } from "../loop-monitor.ts";
 import { countsPerLease, type HeldLease, type LeaseRenewerData, type SlotMessage } from "./lease-renewer.ts";
 
@@ -12,7 +13,6 @@ parentPort?.on("message", ({ slot, lease }: SlotMessage) => slots.set(slot, leas
 
 const loop = new LoopMonitor(loopCounter);
 let server: IQueueBackend | undefined;
-let isBusy = false;
 
 async function update(): Promise<void> {
   const blockedMs = loop.blockedMs();
@@ -40,12 +40,7 @@ function report(error: unknown): void {
   parentPort?.postMessage(new Error(describeError(error).message));
 }
 
-setInterval(() => {
-  if (isBusy) return;
-  isBusy = true;
-  update()
-    .catch(report)
-    .finally(() => {
-      isBusy = false;
-    });
-}, leaseMs / countsPerLease);
+setInterval(
+  shareRun(() => update().catch(report)),
+  leaseMs / countsPerLease,
+);

@@ -37,14 +37,10 @@ export class LeaseRenewer {
   #slots = 0;
 
   /** @param options.onError called when leases cannot be renewed or the thread has failed. */
-  constructor({
-    onError,
-    ...options
-  }: Omit<LeaseRenewerData, "loopCounter"> & {
-    onError: (error: Error) => void;
-  }) {
+  constructor(options: Omit<LeaseRenewerData, "loopCounter"> & { onError: (error: Error) => void }) {
+    const { url, leaseMs, maxBlockedMs, onError } = options;
     const loopCounter = createLoopCounter();
-    const workerData: LeaseRenewerData = { ...options, loopCounter };
+    const workerData: LeaseRenewerData = { url, leaseMs, maxBlockedMs, loopCounter };
     this.#thread = new Worker(programUrl("lease-renewer-thread", import.meta.url), { workerData, execArgv: [] });
     this.#thread.on("message", onError);
     this.#thread.on("error", (cause) => {
@@ -54,7 +50,7 @@ export class LeaseRenewer {
     });
     // `unref` must follow the listeners, because adding a message listener keeps the process alive.
     this.#thread.unref();
-    this.#timer = startLoopCounter(loopCounter, options.leaseMs / countsPerLease);
+    this.#timer = startLoopCounter(loopCounter, leaseMs / countsPerLease);
   }
 
   /** Registers a lease for renewal. Call the returned function when the lease has ended. */

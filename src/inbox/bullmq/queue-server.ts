@@ -3,7 +3,7 @@ import { describeError } from "../../core/describe.ts";
 import { WebhookError } from "../../core/errors.ts";
 import { noInbox } from "../errors.ts";
 import type { CursorClaim, Cursors } from "../inbox.ts";
-import type { Retention } from "../retry.ts";
+import { defaultRetention, type Retention } from "../retry.ts";
 import { type DeliveryJob, type JobData, type JobResult, jobIdOf } from "./stored-job.ts";
 
 export const redisPrefix = "hub-webhooks";
@@ -164,15 +164,20 @@ export class StoredEndpoints {
     return (await this.#open().getJobState(jobIdOf(endpoint))) !== "unknown";
   }
 
-  /** Returns the stored retention of all endpoints by name, sorted by name. */
-  async read(): Promise<ReadonlyMap<string, Partial<Retention>>> {
+  /** Returns the retention of all endpoints by name, sorted by name. */
+  async read(): Promise<ReadonlyMap<string, Retention>> {
     const jobs = await this.#open().getJobs(["wait"]);
-    const endpoints = new Map<string, Partial<Retention>>(jobs.map(({ data }) => [data.id, storedRetention(data)]));
+    const endpoints = new Map(
+      jobs.map(({ data: { id, retentionMs, idsKeptMs } }) => {
+        const { bodiesMs, idsMs } = defaultRetention;
+        return [id, { bodiesMs: retentionMs ?? bodiesMs, idsMs: idsKeptMs ?? idsMs }];
+      }),
+    );
     // If the data of the inbox server was deleted, the endpoints of this process are added again.
     for (const name of [...this.#added.keys()].filter((one) => !endpoints.has(one))) {
       this.#added.delete(name);
       await this.add(name);
-      endpoints.set(name, {});
+      endpoints.set(name, defaultRetention);
     }
     return new Map([...endpoints].sort(([one], [other]) => (one < other ? -1 : 1)));
   }
@@ -187,11 +192,4 @@ export class StoredEndpoints {
     });
     return this.#queue;
   }
-}
-
-function storedRetention({ retentionMs, idsKeptMs }: JobData): Partial<Retention> {
-  return {
-    ...(retentionMs !== undefined && { bodiesMs: retentionMs }),
-    ...(idsKeptMs !== undefined && { idsMs: idsKeptMs }),
-  };
 }

@@ -5,7 +5,6 @@ import { storedClosingError, storedCrashError } from "../errors.ts";
 import { type ClaimedDelivery, type DeliveryAttempt, type EndpointQueue, nextStep } from "../inbox.ts";
 import { countsAsAttempt } from "../retry.ts";
 import { type HandlerRun, HandlerRuns, type RunGate, type RunPermit } from "./handler-runs.ts";
-import type { WorkProgress } from "./health.ts";
 import type { HeldLease, LeaseRenewer } from "./lease-renewer.ts";
 import type { DeliveryWorker, QueueServer } from "./queue-server.ts";
 import {
@@ -21,6 +20,7 @@ import {
   type JobHistory,
   type JobResult,
   jobDataSchema,
+  makeDue,
   readHistory,
   replayEntry,
   runStateEntry,
@@ -112,7 +112,7 @@ export class QueueWorker {
     this.#worker.on("failed", reportEnd);
   }
 
-  get progress(): WorkProgress {
+  get progress() {
     const hasCapacity = this.#active < this.queue.concurrency;
     return { isRunning: this.#worker.isRunning(), hasCapacity, claimed: this.#claimed };
   }
@@ -353,25 +353,14 @@ export class QueueWorker {
       const message = `A delivery ${what} after its lease had expired. Another process may have run the delivery too.`;
       log.warn(fields, `${message} ${leaseHint}`);
       outcome.onStored?.({ status: outcome.status });
-      await this.#makeDue(job);
+      // A worker then claims the delivery, finds the recorded outcome, and completes the job.
+      await makeDue(job, await job.getState());
     } else {
       const message = "A delivery failed after its lease had expired. Another process may be running the delivery.";
       log.warn(fields, `${message} ${leaseHint}`);
     }
     // Another worker may have the lease, so BullMQ must not move the job.
     throw new server.errors.WaitingError();
-  }
-
-  /** Makes a dead or delayed delivery due, so that a worker claims it, finds the recorded outcome, and completes the job. */
-  async #makeDue(job: DeliveryJob): Promise<void> {
-    const state = await job.getState();
-    try {
-      if (state === "delayed") await job.promote();
-      if (state === "failed") await job.retry(state);
-    } catch (error) {
-      // Another process may have changed the state after it was read.
-      if ((await job.getState()) === state) throw error;
-    }
   }
 
   /** Requeues a claimed delivery without running its handler, because the inbox is closing. */

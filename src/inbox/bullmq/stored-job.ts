@@ -54,27 +54,14 @@ export type RunState = z.infer<typeof runStateSchema>["runState"];
 /** `attemptsStarted`: the number of the current claim, which is also the number of claims so far. */
 type ClaimedJob = Pick<DeliveryJob, "attemptsStarted">;
 
-interface CrashedClaim {
-  claim: number;
-  /** Whether no other delivery was running in the crashed process. */
-  wasAlone: boolean;
-}
-
 export function attemptEntry({
-  attempt,
+  attempt: { durationMs, details, ...fields },
   ...rest
-}: {
-  claim: number;
-  attempt: DeliveryAttempt;
-  counts: boolean;
-  dueAt?: Date | undefined;
-}): string {
-  const { durationMs, details, ...fields } = attempt;
-  const text = encodeDetails(details);
+}: Pick<AttemptEntry, "claim" | "counts" | "dueAt"> & { attempt: DeliveryAttempt }): string {
   return JSON.stringify({
     ...fields,
-    ...(text !== undefined && { details: text }),
-    ...(durationMs !== undefined && { durationMs: Math.max(0, Math.round(durationMs)) }),
+    details: encodeDetails(details),
+    durationMs: durationMs === undefined ? undefined : Math.max(0, Math.round(durationMs)),
     ...rest,
   });
 }
@@ -84,7 +71,7 @@ export function replayEntry({ attemptsStarted }: ClaimedJob): string {
 }
 
 export function skippedEntry({ attemptsStarted }: ClaimedJob, dueAt?: Date): string {
-  return JSON.stringify({ claim: attemptsStarted, skipped: true, ...(dueAt && { dueAt }) });
+  return JSON.stringify({ claim: attemptsStarted, skipped: true, dueAt });
 }
 
 export function runStateEntry({ attemptsStarted }: ClaimedJob, runState: RunState): string {
@@ -130,8 +117,9 @@ export function hasEnded(history: JobHistory, number: number): boolean {
   return history.some((entry) => "claim" in entry && entry.claim === number && !("runState" in entry));
 }
 
-export function crashedClaims(history: JobHistory, { attemptsStarted }: ClaimedJob): CrashedClaim[] {
-  const crashed: CrashedClaim[] = [];
+/** `wasAlone`: whether no other delivery was running in the crashed process. */
+export function crashedClaims(history: JobHistory, { attemptsStarted }: ClaimedJob) {
+  const crashed: { claim: number; wasAlone: boolean }[] = [];
   let wasSuspect = false;
   for (let earlier = 1; earlier < attemptsStarted; earlier += 1) {
     const entries = history.filter((entry) => "claim" in entry && entry.claim === earlier);
@@ -253,15 +241,11 @@ export function bodyOf({ body, base64 }: JobData): string | undefined {
 /** `status`: by the BullMQ list of the job, whose list of succeeded deliveries also contains the ignored ones. */
 export function toStoredDelivery(
   job: DeliveryJob,
-  {
-    endpoint,
-    status: listed,
-    history,
-    withDetails,
-  }: { endpoint: string; status: DeliveryStatus; history: JobHistory; withDetails: boolean },
+  listed: { endpoint: string; status: DeliveryStatus; history: JobHistory; withDetails: boolean },
 ): StoredDelivery {
+  const { endpoint, history, withDetails } = listed;
   const body = bodyOf(job.data);
-  const status = listed === "succeeded" && job.returnvalue === "ignored" ? "ignored" : listed;
+  const status = listed.status === "succeeded" && job.returnvalue === "ignored" ? "ignored" : listed.status;
   const headers =
     withDetails && job.data.headers !== undefined && body !== undefined ? decodeHeaders(job.data.headers) : undefined;
   return {
@@ -285,6 +269,17 @@ export function toStoredDelivery(
 function dueAt({ timestamp, delay }: DeliveryJob, history: JobHistory): Date {
   const next = history.flatMap((entry) => ("dueAt" in entry && entry.dueAt ? [entry.dueAt] : [])).at(-1);
   return (delay > 0 ? next : undefined) ?? new Date(timestamp);
+}
+
+/** Makes a dead or delayed job due. */
+export async function makeDue(job: DeliveryJob, state: Awaited<ReturnType<DeliveryJob["getState"]>>): Promise<void> {
+  try {
+    if (state === "delayed") await job.promote();
+    if (state === "failed") await job.retry(state);
+  } catch (error) {
+    // The job may have become due, or another process may have changed its state, after the state was read.
+    if ((await job.getState()) === state) throw error;
+  }
 }
 
 /** The code of BullMQ's error if a job is in another state. */

@@ -1,5 +1,4 @@
 import { setTimeout } from "node:timers/promises";
-import { WebhookError } from "../../core/errors.ts";
 import { shareRun } from "../../core/time.ts";
 import { deliveryRunning, deliveryUnknown, inboxFull } from "../errors.ts";
 import {
@@ -16,6 +15,7 @@ import {
   hasEnded,
   type JobHistory,
   jobIdOf,
+  makeDue,
   readHistory,
   replayEntry,
   retryFinished,
@@ -177,7 +177,7 @@ export class StoredQueue {
     } else if (state === "active") await this.#replayRunning(job);
     else {
       if (job.attemptsStarted > 0) await job.log(replayEntry(job));
-      if (state === "delayed") await this.#promote(job);
+      if (state === "delayed") await makeDue(job, state);
     }
   }
 
@@ -191,15 +191,6 @@ export class StoredQueue {
       if (status === "succeeded" || status === "cancelled") return;
       // In the other states, the delivery was queued again in the meantime.
       if (status === "running" || attempt === maxReads) throw deliveryRunning(key);
-    }
-  }
-
-  async #promote(job: DeliveryJob): Promise<void> {
-    try {
-      await job.promote();
-    } catch (error) {
-      // The delivery may have become due before `promote` was called.
-      if ((await job.getState()) === "delayed") throw error;
     }
   }
 
@@ -345,8 +336,7 @@ export class StoredQueue {
     return toStoredDelivery(job, { endpoint: this.endpoint, status, history, withDetails });
   }
 
-  async #history({ id }: DeliveryJob): Promise<JobHistory> {
-    if (id === undefined) throw new WebhookError("BullMQ returned a job without an ID.", { code: "INTERNAL" });
+  async #history({ id = "" }: DeliveryJob): Promise<JobHistory> {
     return readHistory((await this.queue.getJobLogs(id)).logs);
   }
 }
