@@ -2,6 +2,7 @@ import { describeError } from "../core/describe.ts";
 import { directFetch } from "../core/fetch.ts";
 import { NonRetriableError, RetryAfterError } from "../receiver/handler.ts";
 import { WebhooksServer } from "../receiver/server.ts";
+import { readStart } from "../tunnel/provider.ts";
 import { forwardVariable } from "./dev-options.ts";
 
 /*
@@ -25,23 +26,13 @@ server.webhook(
   { background: true, attempts: maxAttempts, timeout: "35s" },
   async (_payload, { delivery, signal }) => {
     const response = await send(delivery, signal);
-    const text = (await readStart(response)).slice(0, maxShownChars);
+    const text = (await readStart(response, maxReadChars)).slice(0, maxShownChars);
     if (response.ok) return { status: response.status, answer: text };
     throw new NonRetriableError(
       `${target} answered ${response.status}${text === "" ? "" : `: ${text}`}. Fix the program, and replay the delivery.`,
     );
   },
 );
-
-async function readStart({ body }: Response): Promise<string> {
-  const decoder = new TextDecoder();
-  let text = "";
-  for await (const chunk of body ?? []) {
-    text += decoder.decode(chunk, { stream: true });
-    if (text.length > maxReadChars) break;
-  }
-  return text;
-}
 
 async function send(delivery: { id: string; body: string; attempt: number }, signal: AbortSignal): Promise<Response> {
   const secret = process.env.WEBHOOK_SECRET;

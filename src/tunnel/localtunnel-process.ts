@@ -8,7 +8,17 @@
  * process. Users therefore do not install the package, which depends on an old axios that has known vulnerabilities.
  */
 import { setDefaultResultOrder } from "node:dns";
-import TunnelCluster from "localtunnel/lib/TunnelCluster.js";
+import type { EventEmitter } from "node:events";
+import type { Socket } from "node:net";
+// @ts-expect-error The package has no types.
+import untypedCluster from "localtunnel/lib/TunnelCluster.js";
+
+/** `open` opens one connection to the tunnel server. */
+const TunnelCluster: new (options: {
+  remote_host: string;
+  remote_port: number;
+  local_port: number;
+}) => EventEmitter<{ open: [connection: Socket]; error: [error: Error] }> & { open(): void } = untypedCluster;
 
 /** The configuration of this process, received once after the `ready` report. */
 export interface LocaltunnelConfig {
@@ -26,7 +36,7 @@ export interface LocaltunnelConfig {
  * `refused`: the tunnel server refused a connection while no other connection was open. `lost`: the tunnel had no
  * connection for `timeoutMs`.
  */
-export type LocaltunnelReport = "ready" | "connected" | "refused" | "lost";
+type LocaltunnelReport = "ready" | "connected" | "refused" | "lost";
 
 // Without a delay, a server that closes every connection immediately would cause a busy loop.
 const reopenDelayMs = 20;
@@ -44,9 +54,7 @@ for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => {
 // program.
 setDefaultResultOrder("ipv4first");
 
-process.once("message", (config: unknown) => {
-  if (isLocaltunnelConfig(config)) connectTunnel(config);
-});
+process.once("message", (config) => connectTunnel(config as LocaltunnelConfig));
 report("ready");
 
 function connectTunnel(config: LocaltunnelConfig): void {
@@ -83,15 +91,6 @@ function connectTunnel(config: LocaltunnelConfig): void {
 function report(state: LocaltunnelReport): void {
   if (state !== lastReport) process.send?.(state);
   lastReport = state;
-}
-
-function isLocaltunnelConfig(value: unknown): value is LocaltunnelConfig {
-  if (typeof value !== "object" || value === null) return false;
-  if (!("remoteHost" in value) || typeof value.remoteHost !== "string") return false;
-  if (!("remotePort" in value) || typeof value.remotePort !== "number") return false;
-  if (!("localPort" in value) || typeof value.localPort !== "number") return false;
-  if (!("connections" in value) || typeof value.connections !== "number") return false;
-  return "timeoutMs" in value && typeof value.timeoutMs === "number";
 }
 
 await Promise.resolve();

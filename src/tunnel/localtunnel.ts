@@ -4,8 +4,16 @@ import type { WebhookError } from "../core/errors.ts";
 import { directFetch } from "../core/fetch.ts";
 import { programUrl } from "../core/files.ts";
 import { isPort, optionError } from "../core/options.ts";
-import type { LocaltunnelConfig, LocaltunnelReport } from "./localtunnel-process.ts";
-import { type ProviderRequest, type ProviderTunnel, systemCode, tunnelFailure } from "./provider.ts";
+import { readJson } from "../core/text.ts";
+import type { LocaltunnelConfig } from "./localtunnel-process.ts";
+import {
+  type ProviderRequest,
+  type ProviderTunnel,
+  readStart,
+  systemCode,
+  tunnelFailure,
+  waitForExit,
+} from "./provider.ts";
 
 /**
  * The time without any connection after which the tunnel counts as lost. A busy tunnel can have no connection for a
@@ -25,13 +33,13 @@ export async function openLocaltunnel(request: ProviderRequest): Promise<Provide
   const exited = waitForExit(child);
   let phase: "opening" | "open" | "closed" = "opening";
   let timeoutReason = "The tunnel process did not start in time.";
-  let assigned: AssignedTunnel | undefined;
+  let assigned: ReturnType<typeof readAssignedTunnel> | undefined;
   const lost = new AbortController();
 
-  function close(): Promise<void> {
+  async function close(): Promise<void> {
     phase = "closed";
     child.kill("SIGKILL"); // The process has no state to save, and a process cannot delay SIGKILL.
-    return exited;
+    await exited;
   }
 
   return new Promise((resolve, reject) => {
@@ -45,32 +53,20 @@ export async function openLocaltunnel(request: ProviderRequest): Promise<Provide
       assigned = await requestTunnel(origin, { subdomain, signal });
       const { remoteHost, remotePort, connections } = assigned;
       timeoutReason = `${origin} assigned a tunnel, but port ${remotePort} did not answer in time. Check that no firewall blocks the port.`;
-      const config: LocaltunnelConfig = {
-        remoteHost,
-        remotePort,
-        localPort: port,
-        connections,
-        timeoutMs: lossTimeoutMs,
-      };
-      child.send(config);
+      const config = { remoteHost, remotePort, localPort: port, connections, timeoutMs: lossTimeoutMs };
+      child.send(config satisfies LocaltunnelConfig);
     }
 
-    const reactions: Record<LocaltunnelReport, () => void> = {
+    child.on("message", (report) => {
       // Do not request the tunnel earlier, because a server revokes a tunnel without a connection after one second.
-      ready: () => connect().catch(fail),
-      connected() {
-        if (phase !== "opening" || assigned === undefined) return;
+      if (report === "ready") connect().catch(fail);
+      if (report === "connected" && phase === "opening" && assigned) {
         phase = "open";
         resolve({ url: assigned.url, name: assigned.name, lost: lost.signal, close });
-      },
-      refused: () =>
-        fail(tunnelFailure(`${origin} refused connections to port ${assigned?.remotePort}, which it had assigned.`)),
-      lost() {
-        if (phase === "open") fail(tunnelFailure(`The tunnel lost its connections to ${origin}.`));
-      },
-    };
-    child.on("message", (report) => {
-      if (isKeyOf(reactions, report)) reactions[report]();
+      }
+      if (report === "refused")
+        fail(tunnelFailure(`${origin} refused connections to port ${assigned?.remotePort}, which it had assigned.`));
+      if (report === "lost" && phase === "open") fail(tunnelFailure(`The tunnel lost its connections to ${origin}.`));
     });
     exited.then(() => fail(tunnelFailure("The tunnel process exited.")));
     signal.addEventListener("abort", () => phase === "opening" && fail(tunnelFailure(timeoutReason)), { once: true });
@@ -86,21 +82,6 @@ function startProcess(): ChildProcess {
   return fork(file, { env: {}, execArgv: [], stdio: ["ignore", "ignore", "ignore", "ipc"] });
 }
 
-function waitForExit(child: ChildProcess): Promise<void> {
-  return new Promise((resolve) => {
-    child.once("exit", () => resolve());
-    // Never remove this listener. Sending a message to a child that just exited also emits an error, which would crash
-    // this process.
-    child.on("error", () => {
-      if (child.pid === undefined) resolve(); // The process failed to start.
-    });
-  });
-}
-
-function isKeyOf<Key extends string>(record: Record<Key, unknown>, value: unknown): value is Key {
-  return typeof value === "string" && Object.hasOwn(record, value);
-}
-
 const defaultHost = "https://localtunnel.me";
 /** The maximum length of a response in characters. A response that assigns a tunnel has about 150. */
 const maxResponseLength = 65_536;
@@ -112,34 +93,17 @@ export function isSubdomain(name: unknown): name is string {
   return typeof name === "string" && /^[a-z0-9][a-z0-9-]{2,61}[a-z0-9]$/.test(name);
 }
 
-/** A tunnel that a localtunnel server assigned. */
-export interface AssignedTunnel {
-  /** The public origin. */
-  url: string;
-  /** Request this name to get the same URL again. `undefined` if the server did not send a valid name. */
-  name: string | undefined;
-  /** The host and port to which the tunnel connects. */
-  remoteHost: string;
-  remotePort: number;
-  /** The number of connections to keep open, 1 to 10. */
-  connections: number;
-}
-
 /**
  * Requests a tunnel from a localtunnel server and validates the response, which is not trusted.
  *
  * Makes no other requests: a separate health check would reserve an unused tunnel or fetch an unrelated page.
  *
  * @throws `TUNNEL_FAILED` with the reason.
- * @example
- * ```ts
- * const { url } = await requestTunnel("https://localtunnel.me", { subdomain: "my-bot", signal });
- * ```
  */
 export async function requestTunnel(
   origin: string,
-  { subdomain, signal }: { subdomain: string | undefined; signal: AbortSignal },
-): Promise<AssignedTunnel> {
+  { subdomain, signal }: Pick<ProviderRequest, "subdomain" | "signal">,
+) {
   // Do not follow redirects, because a server could redirect to the private network.
   const response = await directFetch(`${origin}/${subdomain ?? "?new"}`, { signal, redirect: "manual" }).catch(
     (error: unknown) => {
@@ -155,7 +119,7 @@ export async function requestTunnel(
         : `${origin} returned status ${response.status}.`,
     );
   }
-  return readAssignedTunnel(parseObject(await readText(response, origin), origin), origin);
+  return readAssignedTunnel(await readObject(response, origin), origin);
 }
 
 /**
@@ -173,59 +137,35 @@ function findServerOrigin(host: string | undefined): string {
   );
 }
 
-async function readText(response: Response, origin: string): Promise<string> {
-  const decoder = new TextDecoder();
-  let text = "";
-  try {
-    for await (const chunk of response.body ?? []) {
-      text += decoder.decode(chunk, { stream: true });
-      if (text.length > maxResponseLength) break;
-    }
-  } catch (error) {
+async function readObject(response: Response, origin: string): Promise<Record<string, unknown>> {
+  const text = await readStart(response, maxResponseLength).catch((error: unknown) => {
     throw tunnelFailure(`${origin} closed the connection before the end of its response${systemCode(error)}.`);
-  }
+  });
   if (text.length > maxResponseLength) throw tunnelFailure(`${origin} sent a response of more than 64 KiB.`);
-  return text;
-}
-
-function parseObject(text: string, origin: string): object {
-  try {
-    const parsed: unknown = JSON.parse(text);
-    if (typeof parsed === "object" && parsed !== null) return parsed;
-  } catch {
-    // The error below omits the parser's message, because it quotes the response.
-  }
+  const parsed = readJson(text);
+  if (typeof parsed === "object" && parsed !== null) return { ...parsed };
   const content = text.trimStart().startsWith("<") ? "a web page (HTML)" : "an unknown response";
   throw tunnelFailure(
     `${origin} sent ${content} instead of a tunnel in JSON. Either this is not a tunnel server, or a proxy answers instead of the server.`,
   );
 }
 
-function readAssignedTunnel(response: object, origin: string): AssignedTunnel {
-  const url = "url" in response && typeof response.url === "string" ? httpOrigin(response.url) : undefined;
+function readAssignedTunnel(response: Record<string, unknown>, origin: string) {
+  const { url: address, port, ip, id, max_conn_count: connections } = response;
+  const url = typeof address === "string" ? httpOrigin(address) : undefined;
   if (url === undefined) throw tunnelFailure(`${origin} assigned a tunnel without a valid http or https URL.`);
-
-  const port = "port" in response ? response.port : undefined;
   if (!isPositiveInteger(port) || !isPort(port))
     throw tunnelFailure(`${origin} assigned a tunnel without a valid port.`);
-
-  const connections = "max_conn_count" in response ? response.max_conn_count : undefined;
+  const [label] = new URL(url).hostname.split(".");
   return {
     url,
-    name: findName(response, url),
-    remoteHost: publicAddress("ip" in response ? response.ip : undefined) ?? hostnameOf(origin),
+    // The name becomes part of the next request for the same URL, and a server could send "../admin".
+    name: [id, label].find(isSubdomain),
+    // Sockets do not accept the brackets of IPv6 addresses in URLs.
+    remoteHost: publicAddress(ip) ?? new URL(origin).hostname.replace(/^\[|\]$/g, ""),
     remotePort: port,
     connections: isPositiveInteger(connections) ? Math.min(connections, maxConnections) : 1,
   };
-}
-
-/**
- * Returns the name that the server assigned, or `undefined` if the name is not a valid subdomain. The check is required
- * because the name becomes part of the next request, and a server could send "../admin".
- */
-function findName(response: object, url: string): string | undefined {
-  const [label] = new URL(url).hostname.split(".");
-  return ["id" in response ? response.id : undefined, label].find(isSubdomain);
 }
 
 const privateAddresses = new BlockList();
@@ -248,10 +188,6 @@ for (const [network, prefix] of [
  */
 function publicAddress(address: unknown): string | undefined {
   return typeof address === "string" && isIPv4(address) && !privateAddresses.check(address) ? address : undefined;
-}
-
-function hostnameOf(origin: string): string {
-  return new URL(origin).hostname.replace(/^\[|\]$/g, ""); // Sockets do not accept the brackets of IPv6 addresses in URLs.
 }
 
 /** Returns only the origin of a URL, because a username, path, or query could leak a secret into a message. */

@@ -2,9 +2,18 @@ import { type ChildProcess, fork } from "node:child_process";
 import { accessSync, constants, statSync } from "node:fs";
 import { delimiter, dirname, join, resolve } from "node:path";
 import type { Readable } from "node:stream";
+import { readOwnField } from "../core/describe.ts";
 import { WebhookError } from "../core/errors.ts";
 import { programUrl } from "../core/files.ts";
-import { otherTunnels, type Provider, type ProviderName, type ProviderTunnel, tunnelFailure } from "./provider.ts";
+import { readJson } from "../core/text.ts";
+import {
+  otherTunnels,
+  type Provider,
+  type ProviderName,
+  type ProviderTunnel,
+  tunnelFailure,
+  waitForExit,
+} from "./provider.ts";
 
 /** A program that opens tunnels. */
 export interface TunnelProgram {
@@ -17,23 +26,19 @@ export interface TunnelProgram {
 }
 
 /**
- * The information in a line of output. A hint must not contain unchecked text of the line, because the text can contain
+ * The information in a line of output. `url`: the public URL, when deliveries can arrive at it. `hint`: a sentence that
+ * describes a problem or a pending step. It must not contain unchecked text of the line, because the text can contain
  * tokens and escape codes.
  */
-export interface ProgramOutput {
-  /** The public URL. Set when deliveries can arrive at this URL. */
+interface ProgramOutput {
   url?: string | undefined;
-  /** A sentence that describes a problem or a pending step. */
   hint?: string | undefined;
 }
 
 /** The maximum length of a line. The rest of a longer line is dropped, because it is not a log line. */
 const maxLineLength = 16_384;
 
-/**
- * The time for `program-process.ts` to stop the program, in milliseconds. Longer than the second after which
- * `program-process.ts` sends SIGKILL.
- */
+/** The time for `program-process.ts` to stop the program. Longer than the second after which it sends SIGKILL. */
 const stopTimeoutMs = 3_000;
 
 /**
@@ -126,22 +131,6 @@ function startProcess(programArguments: readonly string[]): ChildProcess {
     detached: true,
     windowsHide: true,
   });
-}
-
-/** Resolves with the exit code after the process has exited and its output has ended. */
-async function waitForExit(child: ChildProcess): Promise<number | null> {
-  const exited = new Promise<number | null>((resolve) => {
-    child.once("exit", (code) => resolve(code));
-    child.on("error", () => {
-      if (child.pid === undefined) resolve(null); // The process failed to start.
-    });
-  });
-  // Do not use the child's "close" event, which Node does not emit after disconnect().
-  const outputEnds = [child.stdout, child.stderr].map(
-    (stream) => new Promise((resolve) => (stream ? stream.once("close", resolve) : resolve(undefined))),
-  );
-  const [code] = await Promise.all([exited, ...outputEnds]);
-  return code;
 }
 
 async function stopProcess(child: ChildProcess, exited: Promise<unknown>): Promise<void> {
@@ -239,13 +228,7 @@ export const openNgrok: Provider = createProgramProvider(ngrok);
 /** Returns the public URL from the line "started tunnel". Other lines contain URLs of ngrok's own services. */
 function findPublicUrl(line: string): string | undefined {
   if (!line.includes("started tunnel")) return undefined;
-  try {
-    const entry: unknown = JSON.parse(line);
-    if (typeof entry !== "object" || entry === null) return undefined;
-    if (!("url" in entry) || typeof entry.url !== "string") return undefined;
-    const url = URL.parse(entry.url);
-    return url?.protocol === "https:" ? url.origin : undefined;
-  } catch {
-    return undefined;
-  }
+  const address = readOwnField(readJson(line), "url");
+  const url = typeof address === "string" ? URL.parse(address) : null;
+  return url?.protocol === "https:" ? url.origin : undefined;
 }

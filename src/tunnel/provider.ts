@@ -1,20 +1,19 @@
+import type { ChildProcess } from "node:child_process";
 import { setTimeout as wait } from "node:timers/promises";
+import { readField } from "../core/describe.ts";
 import { WebhookError } from "../core/errors.ts";
 
 /** The tunnel providers. */
 export const providerNames = ["localtunnel", "cloudflared", "ngrok"] as const;
 
-/** The name of a tunnel provider. */
 export type ProviderName = (typeof providerNames)[number];
 
-/** Whether a text is the name of a provider. */
 export function isProviderName(text: string): text is ProviderName {
   return providerNames.some((name) => name === text);
 }
 
 /** A request to a provider: open a public URL for a local port. */
 export interface ProviderRequest {
-  /** The local port, 1 to 65535. */
   port: number;
   /** The URL of the localtunnel server. Other providers do not use this field. */
   host: string | undefined;
@@ -57,16 +56,10 @@ export function otherTunnels(provider: ProviderName): string {
 const localtunnelRemedy = `Check the network and try again, set another tunnel server (LOCALTUNNEL_HOST, or "host" in code), ${otherTunnels("localtunnel")}.`;
 
 /**
- * Creates the error for a tunnel that cannot be opened or has stopped working. `remedy` describes how to fix the
- * problem. The default remedy is for localtunnel.
+ * Creates the error for a tunnel that cannot be opened or has stopped working.
  *
  * The tunnel server is not trusted, so `reason` must not contain text that the server sent. The error has no `cause`,
  * because parser errors quote their input, and a terminal would interpret escape codes in the input.
- *
- * @example
- * ```ts
- * throw tunnelFailure("https://localtunnel.me returned status 403.");
- * ```
  */
 export function tunnelFailure(reason: string, remedy = localtunnelRemedy): WebhookError {
   return new WebhookError(`${reason} ${remedy}`, { code: "TUNNEL_FAILED", retryable: true });
@@ -77,9 +70,40 @@ export function tunnelFailure(reason: string, remedy = localtunnelRemedy): Webho
  * used, because it can quote untrusted text.
  */
 export function systemCode(error: unknown): string {
-  const cause = error instanceof Error ? error.cause : undefined;
-  const code = typeof cause === "object" && cause !== null && "code" in cause ? cause.code : undefined;
+  const code = readField(readField(error, "cause"), "code");
   return typeof code === "string" && /^[A-Z0-9_]{1,50}$/.test(code) ? ` (${code})` : "";
+}
+
+/**
+ * Reads the text of a response, and stops after more than `maxLength` characters, because an untrusted response can be
+ * endless.
+ */
+export async function readStart({ body }: Response, maxLength: number): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = "";
+  for await (const chunk of body ?? []) {
+    text += decoder.decode(chunk, { stream: true });
+    if (text.length > maxLength) break;
+  }
+  return text;
+}
+
+/** Resolves with the exit code after a process has exited and its output has ended. */
+export async function waitForExit(child: ChildProcess): Promise<number | null> {
+  const exited = new Promise<number | null>((resolve) => {
+    child.once("exit", (code) => resolve(code));
+    // Never remove this listener. Sending a message to a child that just exited also emits an error, which would crash
+    // this process.
+    child.on("error", () => {
+      if (child.pid === undefined) resolve(null); // The process failed to start.
+    });
+  });
+  // Do not use the child's "close" event, which Node does not emit after disconnect().
+  const outputEnds = [child.stdout, child.stderr].map(
+    (stream) => new Promise((resolve) => (stream ? stream.once("close", resolve) : resolve(undefined))),
+  );
+  const [code] = await Promise.all([exited, ...outputEnds]);
+  return code;
 }
 
 /** The timers of a tunnel. Tests pass a manual clock. */

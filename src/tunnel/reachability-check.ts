@@ -1,5 +1,5 @@
 import { directFetch } from "../core/fetch.ts";
-import { systemCode, type TunnelClock } from "./provider.ts";
+import { readStart, systemCode, type TunnelClock } from "./provider.ts";
 
 /** The timeout of a request to a public URL. */
 const checkTimeoutMs = 10_000;
@@ -90,26 +90,15 @@ async function findFault(
     return status < 500 ? undefined : `${url} returned status ${status}.`;
   }
   if (status === 200) {
-    const isAnswer = await hasText(response, reachabilityCheck.answer);
-    return isAnswer ? undefined : `${url} returned a response that is not from this server.`;
+    const { answer } = reachabilityCheck;
+    return (await readStart(response, answer.length)) === answer
+      ? undefined
+      : `${url} returned a response that is not from this server.`;
   }
   await response.body?.cancel().catch(() => {}); // Ignore a reset connection, because only the status matters.
   return status >= 300 && status < 400
     ? `${url} redirected (status ${status}). Redirects are not followed.`
     : `${url} returned status ${status} instead of the expected response of this server.`;
-}
-
-/**
- * Whether a response consists of this text. Reads no more than necessary, because an untrusted response can be endless.
- */
-async function hasText(response: Response, text: string): Promise<boolean> {
-  const decoder = new TextDecoder();
-  let read = "";
-  for await (const chunk of response.body ?? []) {
-    read += decoder.decode(chunk, { stream: true });
-    if (read.length > text.length) break;
-  }
-  return read === text;
 }
 
 function randomText(): string {

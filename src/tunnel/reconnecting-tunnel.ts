@@ -10,15 +10,10 @@ const probeIntervalMs = 500;
 /** The delays before the attempts to reopen a lost tunnel. */
 const reconnectBackoff = { firstMs: 1_000, maxMs: 30_000 };
 
-/**
- * The timeout of a connection to the local port, in milliseconds. A port that neither accepts nor refuses the
- * connection counts as busy.
- */
+/** The timeout of a connection to the local port. A port that neither accepts nor refuses it counts as busy. */
 const localConnectTimeoutMs = 1_000;
 
-/**
- * The number of failed heartbeats after which a tunnel counts as lost. A single failure can be a short network problem.
- */
+/** A single failed heartbeat can be a short network problem. */
 const maxFailedHeartbeats = 2;
 
 /** The validated options of a tunnel. */
@@ -26,6 +21,7 @@ export interface TunnelConfig {
   port: number;
   subdomain: string | undefined;
   reachabilityCheck: ReachabilityCheck | undefined;
+  clock: TunnelClock;
   timeoutMs: number;
   heartbeatMs: number;
   /** Opens the tunnel, and requests a name if `subdomain` is set. */
@@ -35,192 +31,157 @@ export interface TunnelConfig {
 }
 
 /**
- * A tunnel that is reopened after a loss, with the same name if the provider supports names. A loss is reported by the
- * provider or detected by polling the public URL.
+ * Opens a tunnel that is reopened after a loss, with the same name if the provider supports names. A loss is reported by
+ * the provider or detected by polling the public URL. `signal` has no effect on an open tunnel.
+ *
+ * @throws `TUNNEL_FAILED`, or the reason of `signal`.
  */
-export class ReconnectingTunnel {
-  readonly #config: TunnelConfig;
-  readonly #clock: TunnelClock;
-  readonly #listeners = new TunnelListeners();
-  readonly #closing = new AbortController();
-  readonly #running: Promise<void>;
-  #connection: ProviderTunnel;
-  #status: "up" | "down" | "closed" = "up";
-  #closed: Promise<void> | undefined;
-
-  /**
-   * Opens the tunnel for the first time. `signal` has no effect on an open tunnel.
-   *
-   * @throws `TUNNEL_FAILED`, or the reason of `signal`.
-   */
-  static async open(
-    config: TunnelConfig,
-    { clock, signal }: { clock: TunnelClock; signal: AbortSignal | undefined },
-  ): Promise<ReconnectingTunnel> {
+export async function openWithReconnects(config: TunnelConfig, signal?: AbortSignal) {
+  signal?.throwIfAborted();
+  const deadline = config.clock.deadline(config.timeoutMs);
+  const cancelled = signal ? AbortSignal.any([signal, deadline]) : deadline;
+  try {
+    const connection = await config.open({ subdomain: config.subdomain, signal: cancelled });
+    if (config.reachabilityCheck) await waitUntilReachable(connection, config, cancelled);
+    return keepOpen(connection, config);
+  } catch (error) {
     signal?.throwIfAborted();
-    const deadline = clock.deadline(config.timeoutMs);
-    const cancelled = signal ? AbortSignal.any([signal, deadline]) : deadline;
-    try {
-      const connection = await config.open({ subdomain: config.subdomain, signal: cancelled });
-      if (config.reachabilityCheck) await waitUntilReachable(connection, { config, clock, signal: cancelled });
-      return new ReconnectingTunnel(config, { clock, connection });
-    } catch (error) {
-      signal?.throwIfAborted();
-      throw error;
-    }
+    throw error;
+  }
+}
+
+function keepOpen(opened: ProviderTunnel, config: TunnelConfig) {
+  const { port, subdomain, clock } = config;
+  const listeners = new TunnelListeners();
+  const closing = new AbortController();
+  const isClosed = () => closing.signal.aborted;
+  let connection = opened;
+  let status: "up" | "down" | "closed" = "up";
+  // Wait, because the caller can add listeners only after the tunnel has opened.
+  setImmediate(reportOtherName);
+  const running = run();
+  let closed: Promise<void> | undefined;
+
+  function close(): Promise<void> {
+    status = "closed";
+    closing.abort();
+    closed ??= Promise.all([connection.close(), running]).then(() => {});
+    return closed;
   }
 
-  private constructor(config: TunnelConfig, { clock, connection }: { clock: TunnelClock; connection: ProviderTunnel }) {
-    this.#config = config;
-    this.#clock = clock;
-    this.#connection = connection;
-    // Wait, because the caller can add listeners only after open() has resolved.
-    setImmediate(() => this.#reportOtherName());
-    this.#running = this.#run();
-  }
-
-  get url(): string {
-    return this.#connection.url;
-  }
-
-  get status(): "up" | "down" | "closed" {
-    return this.#status;
-  }
-
-  on<Name extends keyof TunnelEvents>(event: Name, listener: TunnelEventListener<Name>): () => void {
-    return this.#listeners.add(event, listener);
-  }
-
-  close(): Promise<void> {
-    this.#status = "closed";
-    this.#closing.abort();
-    this.#closed ??= Promise.all([this.#connection.close(), this.#running]).then(() => {});
-    return this.#closed;
-  }
-
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.close();
-  }
-
-  get #isClosed(): boolean {
-    return this.#closing.signal.aborted;
-  }
-
-  async #run(): Promise<void> {
-    while (!this.#isClosed) {
-      const reason = await this.#waitUntilLost();
+  async function run(): Promise<void> {
+    while (!isClosed()) {
+      const reason = await waitUntilLost();
       if (reason === undefined) return;
-      this.#status = "down";
-      this.#emit("error", reason);
-      this.#emit("down", reason);
-      await this.#reconnect();
+      status = "down";
+      emit("error", reason);
+      emit("down", reason);
+      await reconnect();
     }
   }
 
   /** Resolves with the reason why the tunnel was lost, or with `undefined` if the tunnel was closed. */
-  async #waitUntilLost(): Promise<WebhookError | undefined> {
-    const connection = this.#connection;
-    const ended = AbortSignal.any([this.#closing.signal, connection.lost]);
+  async function waitUntilLost(): Promise<WebhookError | undefined> {
+    const ended = AbortSignal.any([closing.signal, connection.lost]);
     let failedHeartbeats = 0;
     let fault: WebhookError | undefined;
     while (failedHeartbeats < maxFailedHeartbeats && !ended.aborted) {
-      await this.#clock.pause(this.#config.heartbeatMs, ended);
-      if (!ended.aborted) fault = await this.#check();
+      await clock.pause(config.heartbeatMs, ended);
+      if (!ended.aborted) fault = await check();
       failedHeartbeats = fault === undefined ? 0 : failedHeartbeats + 1;
     }
-    if (this.#isClosed) return undefined;
-    return connection.lost.aborted ? lossError(connection, this.#config) : fault;
+    if (isClosed()) return undefined;
+    return connection.lost.aborted ? lossError(connection, config) : fault;
   }
 
   /** Resolves when the tunnel is up or closed. */
-  async #reconnect(): Promise<void> {
-    let mayRecover = !this.#connection.lost.aborted;
+  async function reconnect(): Promise<void> {
+    let mayRecover = !connection.lost.aborted;
     let requiresName = true;
-    for (let attempt = 1; !this.#isClosed; attempt += 1) {
-      await this.#clock.pause(exponentialBackoff(attempt, reconnectBackoff), this.#closing.signal);
-      if (this.#isClosed) return;
+    for (let attempt = 1; !isClosed(); attempt += 1) {
+      await clock.pause(exponentialBackoff(attempt, reconnectBackoff), closing.signal);
+      if (isClosed()) return;
       // Check whether the connection has recovered, because opening a new tunnel could change the URL.
-      if (mayRecover && (await this.#check()) === undefined) return this.#resume(this.#connection);
+      if (mayRecover && (await check()) === undefined) return resume(connection);
       try {
-        if (!(await isListening(this.#config.port))) throw portNotListening(this.#config.port);
+        if (!(await isListening(port))) throw portNotListening(port);
         mayRecover = false;
-        await this.#connection.close();
-        if (this.#isClosed) return;
-        const name = this.#config.subdomain ?? this.#connection.name;
-        const next = await this.#openWith(name);
-        if (name === undefined || next.name === name || !requiresName) return await this.#resume(next);
+        await connection.close();
+        if (isClosed()) return;
+        const name = subdomain ?? connection.name;
+        const signal = AbortSignal.any([closing.signal, clock.deadline(config.timeoutMs)]);
+        const next = await config.open({ subdomain: name, signal });
+        await waitUntilReachable(next, config, signal);
+        if (name === undefined || next.name === name || !requiresName) return await resume(next);
         // Require the same name in one more attempt, because the tunnel server takes a moment to release the name of
         // the lost connections. Later attempts accept another name.
         requiresName = false;
         await next.close();
         throw nameStillHeld(name, next.url);
       } catch (error) {
-        this.#emit("error", WebhookError.isInstance(error) ? error : this.#config.failure("The tunnel did not open."));
+        emit("error", WebhookError.isInstance(error) ? error : config.failure("The tunnel did not open."));
       }
     }
   }
 
-  async #openWith(subdomain: string | undefined): Promise<ProviderTunnel> {
-    const { timeoutMs, open } = this.#config;
-    const signal = AbortSignal.any([this.#closing.signal, this.#clock.deadline(timeoutMs)]);
-    const connection = await open({ subdomain, signal });
-    await waitUntilReachable(connection, { config: this.#config, clock: this.#clock, signal });
-    return connection;
-  }
-
-  async #resume(connection: ProviderTunnel): Promise<void> {
-    if (this.#isClosed) return connection.close();
-    const previousUrl = this.url;
-    this.#connection = connection;
-    this.#status = "up";
-    if (this.url !== previousUrl) {
-      this.#emit("urlChanged", this.url);
-      this.#reportOtherName();
+  async function resume(next: ProviderTunnel): Promise<void> {
+    if (isClosed()) return next.close();
+    const previousUrl = connection.url;
+    connection = next;
+    status = "up";
+    if (next.url !== previousUrl) {
+      emit("urlChanged", next.url);
+      reportOtherName();
     }
-    this.#emit("up");
+    emit("up");
   }
 
   /** Emits an error if the tunnel server assigned a name other than the requested one. */
-  #reportOtherName(): void {
-    const { subdomain } = this.#config;
-    if (subdomain === undefined || this.#connection.name === subdomain) return;
-    this.#emit("error", nameTaken(subdomain, this.url));
+  function reportOtherName(): void {
+    if (subdomain === undefined || connection.name === subdomain) return;
+    emit("error", nameTaken(subdomain, connection.url));
   }
 
   /** Emits an event. If a listener closes the tunnel, no more events are emitted. */
-  #emit<Name extends keyof TunnelEvents>(event: Name, ...values: TunnelEvents[Name]): void {
-    if (!this.#isClosed) this.#listeners.emit(event, ...values);
+  function emit<Name extends keyof TunnelEvents>(event: Name, ...values: TunnelEvents[Name]): void {
+    if (!isClosed()) listeners.emit(event, ...values);
   }
 
-  async #check(): Promise<WebhookError | undefined> {
-    const { url, lost } = this.#connection;
-    const signal = AbortSignal.any([this.#closing.signal, lost]);
-    const fault = await checkPublicUrl(url, {
-      reachabilityCheck: this.#config.reachabilityCheck,
-      signal,
-      clock: this.#clock,
-    });
-    return fault === undefined ? undefined : faultError(fault, this.#config);
+  async function check(): Promise<WebhookError | undefined> {
+    const signal = AbortSignal.any([closing.signal, connection.lost]);
+    const fault = await checkPublicUrl(connection.url, { ...config, signal });
+    return fault === undefined ? undefined : faultError(fault, config);
   }
+
+  return {
+    get url() {
+      return connection.url;
+    },
+    get status() {
+      return status;
+    },
+    on<Name extends keyof TunnelEvents>(event: Name, listener: TunnelEventListener<Name>): () => void {
+      return listeners.add(event, listener);
+    },
+    close,
+    [Symbol.asyncDispose]: close,
+  };
 }
 
 /** Resolves when the public URL points to the server. Otherwise, closes the tunnel and rejects with the reason. */
 async function waitUntilReachable(
   connection: ProviderTunnel,
-  { config, clock, signal }: { config: TunnelConfig; clock: TunnelClock; signal: AbortSignal },
+  config: TunnelConfig,
+  signal: AbortSignal,
 ): Promise<void> {
   const ended = AbortSignal.any([signal, connection.lost]);
   let reason: string | undefined;
   for (;;) {
-    const fault = await checkPublicUrl(connection.url, {
-      reachabilityCheck: config.reachabilityCheck,
-      signal: ended,
-      clock,
-    });
+    const fault = await checkPublicUrl(connection.url, { ...config, signal: ended });
     if (fault === undefined) return;
     // Keep the fault of the previous check, because an interrupted check reports a less specific fault.
     if (reason === undefined || !ended.aborted) reason = fault;
-    if (!ended.aborted) await clock.pause(probeIntervalMs, ended);
+    if (!ended.aborted) await config.clock.pause(probeIntervalMs, ended);
     if (!ended.aborted) continue;
     await connection.close();
     throw connection.lost.aborted ? lossError(connection, config) : await faultError(reason, config);
@@ -293,17 +254,7 @@ export interface TunnelEvents {
 /** A listener for one of {@link TunnelEvents}. */
 export type TunnelEventListener<Name extends keyof TunnelEvents> = (...values: TunnelEvents[Name]) => void;
 
-/**
- * The listeners of a tunnel. Does not use `EventEmitter`, which throws if an "error" event has no listener and would
- * end the process.
- *
- * @example
- * ```ts
- * const listeners = new TunnelListeners();
- * const stopListening = listeners.add("up", () => console.log("up again"));
- * listeners.emit("up");
- * ```
- */
+/** The listeners of a tunnel. `EventEmitter` would end the process if an "error" event has no listener. */
 export class TunnelListeners {
   readonly #listeners: { [Name in keyof TunnelEvents]: Set<TunnelEventListener<Name>> } = {
     up: new Set(),

@@ -14,7 +14,7 @@ import {
 } from "./provider.ts";
 import type { ReachabilityCheck } from "./reachability-check.ts";
 import {
-  ReconnectingTunnel,
+  openWithReconnects,
   type TunnelConfig,
   type TunnelEventListener,
   type TunnelEvents,
@@ -113,27 +113,40 @@ export async function openTunnel(options: OpenTunnelOptions): Promise<Tunnel> {
  */
 export async function openReconnectingTunnel(
   options: OpenTunnelOptions,
-  {
-    reachabilityCheck,
-    clock = systemClock,
-  }: { reachabilityCheck?: ReachabilityCheck | undefined; clock?: TunnelClock },
+  environment: TunnelEnvironment,
 ): Promise<Tunnel> {
-  return ReconnectingTunnel.open(resolveTunnelConfig(options, reachabilityCheck), { clock, signal: options.signal });
+  return openWithReconnects(resolveTunnelConfig(options, environment), options.signal);
+}
+
+interface TunnelEnvironment {
+  reachabilityCheck?: ReachabilityCheck | undefined;
+  clock?: TunnelClock;
 }
 
 /** @throws `OPTION_INVALID`. */
-export function resolveTunnelConfig(options: OpenTunnelOptions, reachabilityCheck?: ReachabilityCheck): TunnelConfig {
+export function resolveTunnelConfig(
+  options: OpenTunnelOptions,
+  { reachabilityCheck, clock = systemClock }: TunnelEnvironment,
+): TunnelConfig {
   const { existingUrl, port, host, subdomain, heartbeat = "15s" } = options;
-  const provider = options.provider ?? "localtunnel";
-  checkProvider(provider);
-  checkPort(port);
-  checkSubdomain(subdomain);
+  const provider: string = options.provider ?? "localtunnel";
+  if (!isProviderName(provider)) {
+    throw optionError({ option: "provider", value: provider, expected: providerNames.join(", ") });
+  }
+  if (!isPort(port, { min: 1 })) {
+    throw optionError({ option: "port", value: port, expected: "the port of your server, 1 to 65535" });
+  }
+  if (subdomain !== undefined && !isSubdomain(subdomain)) {
+    const expected = "4 to 63 lowercase letters, digits, and hyphens, without a hyphen at the start or end";
+    throw optionError({ option: "subdomain", value: subdomain, expected });
+  }
   checkExclusions(options);
   const { open, timeout } = providers[provider];
   const shared = {
     port,
     subdomain,
     reachabilityCheck,
+    clock,
     timeoutMs: toMilliseconds(options.timeout ?? timeout, "timeout"),
     heartbeatMs: toMilliseconds(heartbeat, "heartbeat"),
   };
@@ -147,22 +160,6 @@ export function resolveTunnelConfig(options: OpenTunnelOptions, reachabilityChec
     };
   }
   return { ...shared, open: (request) => open({ port, host, ...request }), failure: (reason) => tunnelFailure(reason) };
-}
-
-function checkProvider(provider: string): void {
-  if (isProviderName(provider)) return;
-  throw optionError({ option: "provider", value: provider, expected: providerNames.join(", ") });
-}
-
-function checkPort(port: number): void {
-  if (isPort(port, { min: 1 })) return;
-  throw optionError({ option: "port", value: port, expected: "the port of your server, 1 to 65535" });
-}
-
-function checkSubdomain(subdomain: string | undefined): void {
-  if (subdomain === undefined || isSubdomain(subdomain)) return;
-  const expected = "4 to 63 lowercase letters, digits, and hyphens, without a hyphen at the start or end";
-  throw optionError({ option: "subdomain", value: subdomain, expected });
 }
 
 /** Rejects combinations of options in which one option would have no effect. */

@@ -3,7 +3,7 @@
 import type { Socket } from "node:net";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { createReachabilityCheck } from "../../src/tunnel/reachability-check.ts";
-import { ReconnectingTunnel } from "../../src/tunnel/reconnecting-tunnel.ts";
+import { openWithReconnects } from "../../src/tunnel/reconnecting-tunnel.ts";
 import {
   type OpenTunnelOptions,
   openReconnectingTunnel,
@@ -53,7 +53,7 @@ async function openProvided(connections: readonly ProvidedConnection[]) {
     onConnection: (socket) => sockets.push(socket),
   });
   const url = `http://127.0.0.1:${local.port}`;
-  const plan = resolveTunnelConfig({ port: local.port, existingUrl: url });
+  const plan = resolveTunnelConfig({ port: local.port, existingUrl: url }, { clock });
   const [opened, closed, requested]: [AbortController[], string[], (string | undefined)[]] = [[], [], []];
   const open = async ({ subdomain }: { subdomain: string | undefined }) => {
     const connection = connections[opened.length];
@@ -67,7 +67,7 @@ async function openProvided(connections: readonly ProvidedConnection[]) {
     };
     return Object.assign(connection, { url, lost: lost.signal, close });
   };
-  const tunnel = await ReconnectingTunnel.open({ ...plan, open }, { clock, signal: undefined });
+  const tunnel = await openWithReconnects({ ...plan, open });
   onTestFinished(async () => {
     await tunnel.close();
     await local[Symbol.asyncDispose]();

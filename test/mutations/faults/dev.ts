@@ -206,8 +206,8 @@ export const faults: readonly Fault[] = [
   },
   {
     name: "an endless answer of a program fails its delivery and fills the memory",
-    file: "src/dev/forward-server.ts",
-    find: "    if (text.length > maxReadChars) break;\n",
+    file: "src/tunnel/provider.ts",
+    find: "    if (text.length > maxLength) break;\n",
     replace: "",
     tests: ["test/dev/dev-session-real.test.ts"],
   },
@@ -256,7 +256,7 @@ export const faults: readonly Fault[] = [
   {
     name: "a tunnel that is closed while it reconnects opens another connection",
     file: "src/tunnel/reconnecting-tunnel.ts",
-    find: "        if (this.#isClosed) return;\n        const name",
+    find: "        if (isClosed()) return;\n        const name",
     replace: "        const name",
     tests: ["test/tunnel/reconnecting-tunnel.test.ts"],
   },
