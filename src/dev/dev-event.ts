@@ -99,44 +99,27 @@ export interface ReplayResult {
   status: number;
 }
 
-export interface SessionEventsOptions {
-  /** The user's listener. It can be async. */
-  onEvent: ((event: DevEvent) => unknown) | undefined;
-  /** Whether the session is closed. Then, only output and problems are reported. */
-  isClosed: () => boolean;
-}
-
-/** Reports the events of a session to the user's listener. A failure of the listener never stops the session. */
-export class SessionEvents {
-  readonly #options: SessionEventsOptions;
-
-  constructor(options: SessionEventsOptions) {
-    this.#options = options;
-  }
-
-  emit(event: DevEvent): void {
-    const { onEvent, isClosed } = this.#options;
-    if (isClosed() && event.event !== "output" && event.event !== "problem") return;
+/**
+ * Returns a function that reports events to the user's listener, which can be async. A failure of the listener never stops the
+ * session. After the session was closed, only output and problems are reported.
+ */
+export function createEmitter(
+  onEvent: ((event: DevEvent) => unknown) | undefined,
+  closing: AbortSignal,
+): (event: DevEvent) => void {
+  return (event) => {
+    if (closing.aborted && event.event !== "output" && event.event !== "problem") return;
     // An unhandled rejection would end the process.
     (async () => onEvent?.(event))().catch((reason: unknown) => {
       process.emitWarning(`The listener of the session event "${event.event}" failed: ${inspect(reason)}`);
     });
-  }
-
-  emitProblem({ code, message }: SessionProblem): void {
-    this.emit({ event: "problem", code, message });
-  }
-}
-
-/** A problem that a session reports as an event. */
-export interface SessionProblem {
-  code: string;
-  message: string;
+  };
 }
 
 /** Describes a request for a host that the session does not serve. `url`: the URL of the session. */
-export function foreignHost(host: string, url: string): SessionProblem {
+export function foreignHost(host: string, url: string): DevEvent {
   return {
+    event: "problem",
     code: "CROSS_SITE_REFUSED",
     message: `A request for host ${JSON.stringify(host)} was rejected, because a page of another site may have sent the request. Use ${url}, or set --public-url for your own proxy.`,
   };
@@ -144,9 +127,9 @@ export function foreignHost(host: string, url: string): SessionProblem {
 
 /** Describes the ports that were chosen because a default port is in use. */
 export function takenPorts(
-  { port, hubPort, isReal }: { port?: number | undefined; hubPort?: number | undefined; isReal: boolean },
+  { port, hubPort, isReal }: { port?: number; hubPort?: number; isReal: boolean },
   { proxy, hubUrl }: { proxy: { port: number; url: string }; hubUrl: string },
-): SessionProblem[] {
+): DevEvent[] {
   const messages: string[] = [];
   if (port === undefined && proxy.port !== defaultPort) {
     messages.push(`Port ${defaultPort} is in use. The server is at ${proxy.url}.`);
@@ -156,12 +139,13 @@ export function takenPorts(
       `Port ${defaultHubPort} is in use, possibly by another local Hub. The local Hub of this session is at ${hubUrl}.`,
     );
   }
-  return messages.map((message) => ({ code: "PORT_IN_USE", message }));
+  return messages.map((message) => ({ event: "problem", code: "PORT_IN_USE", message }));
 }
 
 /** Describes why `hub-webhooks trigger` cannot find the session. */
-export function sessionNotStored(error: unknown): SessionProblem {
+export function sessionNotStored(error: unknown): DevEvent {
   return {
+    event: "problem",
     code: "FOLDER_UNUSABLE",
     message: `This session could not be stored for hub-webhooks trigger (${messageOf(error)}). Pass the secret of the session with --secret-stdin, and the URL of the local Hub with --hub-url.`,
   };

@@ -8,6 +8,7 @@ import { HubClient } from "../hub/client.ts";
 import { developmentTokens, serverToken } from "../local-hub/accounts.ts";
 import { contextOf } from "../local-hub/hub-context.ts";
 import { LocalHub } from "../local-hub/local-hub.ts";
+import type { RegistrationSession } from "../registration/state.ts";
 import { deleteStaleWebhooks, TemporaryWebhooks } from "../registration/temporary.ts";
 import type { DevConfig } from "./dev-options.ts";
 import { listenOnFreePort } from "./dev-proxy.ts";
@@ -55,8 +56,10 @@ export async function openDevHub(
     const environment = { ...(hubUrl && { HF_ENDPOINT: hubUrl }), ...(token && { HF_TOKEN: token }) };
     return { client, environment, close: async () => {} };
   }
-  const hub = await startLocalHub(options);
-  const { ready, signal } = options;
+  const { hubPort, allowRemote, ready, signal } = options;
+  // Never suspend webhooks, because handlers often fail during development.
+  const listen = (port: number) => LocalHub.launch({ allowRemote, suspendAfter: Number.POSITIVE_INFINITY, port });
+  const hub = await (hubPort === undefined ? listenOnFreePort(defaultHubPort, listen) : listen(hubPort));
   contextOf(hub).changesHeldUntil = Promise.race([
     ready,
     sleep(maxHeldMs, undefined, { signal, ref: false }).catch(() => {}),
@@ -71,46 +74,21 @@ export async function openDevHub(
   };
 }
 
-async function startLocalHub({
-  hubPort,
-  allowRemote,
-}: {
-  hubPort?: number | undefined;
-  allowRemote: boolean;
-}): Promise<LocalHub> {
-  // Never suspend webhooks, because handlers often fail during development.
-  const options = { allowRemote, suspendAfter: Number.POSITIVE_INFINITY };
-  const listen = (port: number) => LocalHub.launch({ ...options, port });
-  if (hubPort !== undefined) return listen(hubPort);
-  return listenOnFreePort(defaultHubPort, listen);
-}
-
 /**
  * Opens the state file for a session's temporary webhooks, without creating webhooks. On the real Hub, first deletes
  * webhooks that earlier sessions left behind. With a local Hub, which stops with the session, the state file is in a
  * temporary folder. `release` deletes this folder.
  *
+ * @param options.alive the URL that other sessions request to check whether this session is running, and the expected response.
  * @throws `STATE_UNUSABLE`, and the signal's abort reason.
  */
-export async function openWebhookState({
-  client,
-  isReal,
-  state,
-  alive,
-  signal,
-  onSteps,
-  onProblem,
-}: WebhookListeners & {
-  client: HubClient;
-  /** Whether the webhooks are on the real Hub, which keeps them after the session. */
-  isReal: boolean;
-  state: string | undefined;
-  /** The URL that other sessions request to check whether this session is running, and the expected response. */
-  alive: { url: string; answer: string };
-  signal: AbortSignal;
-}): Promise<{ webhooks: TemporaryWebhooks; release(): Promise<void> }> {
+export async function openWebhookState(
+  { client, localHub }: DevHub,
+  options: WebhookListeners & Pick<DevConfig, "state"> & Pick<RegistrationSession, "alive"> & { signal: AbortSignal },
+): Promise<{ webhooks: TemporaryWebhooks; release(): Promise<void> }> {
+  const { state, alive, signal, onSteps, onProblem } = options;
   const session = { id: randomUUID(), alive };
-  if (!isReal) {
+  if (localHub) {
     const folder = await mkdtemp(join(tmpdir(), "hub-webhooks-dev-"));
     const webhooks = await TemporaryWebhooks.open({ client, state: join(folder, "registrations.json"), session });
     return { webhooks, release: () => rm(folder, { recursive: true, force: true }) };

@@ -74,37 +74,8 @@ export interface StartDevOptions {
   signal?: AbortSignal;
 }
 
-/** The options that a session passes on unchanged. The functions that receive them apply the defaults. */
-type PassedOptions = {
-  [Name in "port" | "hubPort" | "token" | "hubUrl" | "state" | "onEvent"]: StartDevOptions[Name];
-};
-
 /** The validated options of a session. */
-export interface DevConfig extends PassedOptions {
-  /** The absolute path of the server file. */
-  path: string;
-  /** The variables of the server process. */
-  environment: Readonly<Record<string, string>>;
-  isReal: boolean;
-  /** The tunnel, or `false` for no tunnel. */
-  tunnel: NonNullable<StartDevOptions["tunnel"]>;
-  /** Whether the server asks the Hub for changes, so that it needs no webhooks and no tunnel. */
-  isPolling: boolean;
-  publicUrl: string | undefined;
-  /** Whether the server is reachable from the internet. */
-  isPublic: boolean;
-  /**
-   * The session's secret. Without a secret, a public server would accept deliveries from any client, and a local server
-   * from any web page.
-   */
-  secret: SessionSecret;
-  /** The URL of the inbox. `undefined` selects {@link devInboxUrl}. */
-  inbox: string | undefined;
-  /** The default watch list for endpoints that do not set one. `undefined` derives the list from the filter. */
-  watch: readonly WatchedItem[] | undefined;
-  waitForFile: boolean;
-  repairIntervalMs: number;
-}
+export type DevConfig = ReturnType<typeof resolveDevOptions>;
 
 /**
  * Returns the default inbox of a session at this port. Launched servers and other sessions in the folder use other
@@ -115,14 +86,15 @@ export function devInboxUrl(port: number): string {
 }
 
 /** @throws `OPTION_INVALID`, `SERVER_FILE_INVALID`. */
-export function resolveDevOptions(options: StartDevOptions): DevConfig {
-  const { publicUrl, inbox, watch, waitForFile = false, repairInterval = "1m" } = options;
-  const { port, hubPort, token, hubUrl, state, onEvent, poll } = options;
+export function resolveDevOptions(options: StartDevOptions) {
+  const { forward, hub, poll, watch, repairInterval = "1m", ...passed } = options;
+  const { port, hubPort, publicUrl } = options;
   if (port !== undefined) checkPort(port);
   if (hubPort !== undefined) checkPort(hubPort, { option: "hubPort", value: hubPort });
-  const isReal = options.hub === "real";
+  const isReal = hub === "real";
+  // The server asks the Hub for changes, so it needs no webhooks and no tunnel.
   const isPolling = poll !== undefined;
-  if (isPolling && (options.tunnel || publicUrl !== undefined || watch || options.forward !== undefined)) {
+  if (isPolling && (options.tunnel || publicUrl !== undefined || watch || forward !== undefined)) {
     throw optionError(
       'Option "poll" replaces webhooks, so it cannot be combined with "tunnel", "publicUrl", "watch", or "forward". Set "watch" on the endpoints of your server file.',
     );
@@ -138,30 +110,20 @@ export function resolveDevOptions(options: StartDevOptions): DevConfig {
     );
   }
   const { path, environment } = serverOf(options);
+  // Without a secret, a public server would accept deliveries from any client, and a local server from any web page.
+  const secret: SessionSecret = {
+    text: randomBytes(32).toString("hex"),
+    // With the user's own public URL, other webhooks can deliver to the same server, so the server must still accept
+    // their secrets.
+    mode: !isPublic ? "fallback" : publicUrl === undefined ? "replace" : "add",
+  };
   return {
+    ...passed,
     path,
     environment: isPolling ? { ...environment, POLL: `${toMilliseconds(poll, "poll")}ms` } : environment,
-    isReal,
-    isPolling,
-    tunnel,
-    publicUrl,
-    isPublic,
-    secret: {
-      text: randomBytes(32).toString("hex"),
-      // With the user's own public URL, other webhooks can deliver to the same server, so the server must still accept
-      // their secrets.
-      mode: !isPublic ? "fallback" : publicUrl === undefined ? "replace" : "add",
-    },
-    inbox,
+    ...{ isReal, isPolling, isPublic, tunnel, secret },
     watch: watch?.map(readWatch),
-    waitForFile,
     repairIntervalMs: toMilliseconds(repairInterval, "repairInterval"),
-    port,
-    hubPort,
-    token,
-    hubUrl,
-    state,
-    onEvent,
   };
 }
 
@@ -169,7 +131,7 @@ export function resolveDevOptions(options: StartDevOptions): DevConfig {
 export const forwardVariable = "HUB_WEBHOOKS_FORWARD_URL";
 
 /** Returns the server file and its variables. */
-function serverOf({ file, forward }: StartDevOptions): Pick<DevConfig, "path" | "environment"> {
+function serverOf({ file, forward }: StartDevOptions): { path: string; environment: Record<string, string> } {
   if (forward === undefined) return { path: findServerFile({ file }), environment: {} };
   if (file !== undefined) throw optionError('Options "forward" and "file" cannot be combined. Remove one of them.');
   const url = URL.parse(forward);

@@ -7,14 +7,7 @@ import { consolePath, defaultPort, isLoopbackHost, wantsHtml, webhooksPath } fro
 import type { Exchange } from "../http-server/exchange.ts";
 import { createHttpServer, defaultLimits, malformedRefused, openSocket } from "../http-server/server.ts";
 import { isReachabilityRequest } from "../tunnel/reachability-check.ts";
-import type { ReplayResult } from "./dev-event.ts";
-import {
-  DeliveryObserver,
-  type ProxyContext,
-  type ProxyOptions,
-  proxyRequest,
-  sendBadGateway,
-} from "./proxy-request.ts";
+import { DeliveryObserver, type ProxyOptions, proxyRequest, sendBadGateway } from "./proxy-request.ts";
 
 export interface DevProxyOptions extends ProxyOptions {
   /** The local port. Default: 7860, or the next free port. */
@@ -35,95 +28,65 @@ export interface DevProxyOptions extends ProxyOptions {
  */
 const maxConnections = 1_000;
 
+export type DevProxy = Awaited<ReturnType<typeof openDevProxy>>;
+
 /**
- * A proxy with a stable URL in front of a server that is reloaded. Requests wait until the server is running again. The
- * proxy listens on two sockets: one for this machine, and one for a tunnel, which serves only webhooks.
+ * Opens a proxy with a stable URL in front of a server that is reloaded. Requests wait until the server is running again.
+ * The proxy listens on two sockets of 127.0.0.1: one for this machine, and one for a tunnel, which serves only webhooks.
+ *
+ * @throws `PORT_IN_USE`, `LISTEN_FAILED`.
  */
-export class DevProxy {
-  /** The port for clients on this machine. */
-  readonly port: number;
-  /** The port to which a tunnel forwards requests. */
-  readonly publicPort: number;
-  readonly #options: DevProxyOptions;
-  readonly #servers: readonly Server[];
-  readonly #agent: Agent;
-  readonly #observer: DeliveryObserver;
-
-  private constructor(
-    options: DevProxyOptions,
-    {
-      port,
-      publicPort,
-      servers,
-      context,
-    }: { port: number; publicPort: number; servers: readonly Server[]; context: ProxyContext },
-  ) {
-    this.#options = options;
-    this.#servers = servers;
-    this.#agent = context.agent;
-    this.#observer = context.observer;
-    this.port = port;
-    this.publicPort = publicPort;
-  }
-
-  /**
-   * Opens both sockets on 127.0.0.1.
-   *
-   * @throws `PORT_IN_USE`, `LISTEN_FAILED`.
-   */
-  static async open(options: DevProxyOptions): Promise<DevProxy> {
-    const context = { agent: new Agent({ keepAlive: true }), observer: new DeliveryObserver() };
-    const showsErrorDetails = !options.allowAnyHost;
-    const isForeign = createHostCheck(options);
-    const local = createProxyServer(options, {}, (exchange) => {
-      if (isForeign(exchange.incoming)) return rejectHost(exchange);
-      if (options.console && isForConsole(exchange.incoming)) return options.console(exchange);
-      return proxyRequest({ options, context, showsErrorDetails }, exchange);
-    });
-    // A tunnel server opens connections in advance, so idle connections are normal.
-    const noTimeouts = { headersTimeout: 0, requestTimeout: 0, keepAliveTimeout: 0 };
-    const tunnel = createProxyServer(options, noTimeouts, (exchange) => {
-      const { incoming, outgoing } = exchange;
-      if (isForWebhooks(incoming) || isReachabilityRequest(options.reachabilityCheck, incoming))
-        return proxyRequest({ options, context, showsErrorDetails: false }, exchange);
-      outgoing.writeHead(404).end();
-    });
-    const port = await listen(local, options.port);
-    try {
-      const publicPort = await listen(tunnel, 0);
-      for (const server of [local, tunnel]) server.on("error", (error) => options.onProblem(notAccepted(error)));
-      return new DevProxy(options, { port, publicPort, servers: [local, tunnel], context });
-    } catch (error) {
-      local.close();
-      throw error;
-    }
-  }
-
-  /** The local URL, without a trailing slash. */
-  get url(): string {
-    return `http://127.0.0.1:${this.port}`;
-  }
-
-  /**
-   * Sends the latest delivery again. The delivery has a new ID, because the inbox would treat the same ID as a
-   * duplicate. Returns `undefined` if there is no delivery yet.
-   *
-   * @throws `SERVER_FILE_INVALID` while the server does not load; `NO_RESPONSE` if the server does not answer.
-   */
-  async replay(): Promise<ReplayResult | undefined> {
-    return this.#observer.replay(await this.#options.serverPort());
-  }
-
-  /** Closes both sockets and their connections. */
-  async close(): Promise<void> {
-    const closed = this.#servers.map((server) => once(server, "close"));
-    for (const server of this.#servers) {
-      server.close();
-      server.closeAllConnections();
-    }
-    this.#agent.destroy();
-    await Promise.all(closed);
-  }
+export async function openDevProxy(options: DevProxyOptions) {
+  const agent = new Agent({ keepAlive: true });
+  const observer = new DeliveryObserver();
+  const localSocket = { ...options, agent, observer, showsErrorDetails: !options.allowAnyHost };
+  const publicSocket = { ...localSocket, showsErrorDetails: false };
+  const isForeign = createHostCheck(options);
+  const local = createProxyServer(options, {}, (exchange) => {
+    if (isForeign(exchange.incoming)) return rejectHost(exchange);
+    if (options.console && isForConsole(exchange.incoming)) return options.console(exchange);
+    return proxyRequest(localSocket, exchange);
+  });
+  // A tunnel server opens connections in advance, so idle connections are normal.
+  const noTimeouts = { headersTimeout: 0, requestTimeout: 0, keepAliveTimeout: 0 };
+  const tunnel = createProxyServer(options, noTimeouts, (exchange) => {
+    const { incoming, outgoing } = exchange;
+    if (isForWebhooks(incoming) || isReachabilityRequest(options.reachabilityCheck, incoming))
+      return proxyRequest(publicSocket, exchange);
+    outgoing.writeHead(404).end();
+  });
+  const servers = [local, tunnel];
+  const port = await listen(local, options.port);
+  const publicPort = await listen(tunnel, 0).catch((error: unknown) => {
+    local.close();
+    throw error;
+  });
+  for (const server of servers) server.on("error", (error) => options.onProblem(notAccepted(error)));
+  return {
+    /** The port for clients on this machine. */
+    port,
+    /** The local URL, without a trailing slash. */
+    url: `http://127.0.0.1:${port}`,
+    /** The port to which a tunnel forwards requests. */
+    publicPort,
+    /**
+     * Sends the latest delivery again. The delivery has a new ID, because the inbox would treat the same ID as a
+     * duplicate. Returns `undefined` if there is no delivery yet.
+     *
+     * @throws `SERVER_FILE_INVALID` while the server does not load; `NO_RESPONSE` if the server does not answer.
+     */
+    replay: async () => observer.replay(await options.serverPort()),
+    /** Closes both sockets and their connections. */
+    async close(): Promise<void> {
+      const closed = servers.map((server) => once(server, "close"));
+      for (const server of servers) {
+        server.close();
+        server.closeAllConnections();
+      }
+      agent.destroy();
+      await Promise.all(closed);
+    },
+  };
 }
 
 /** The maximum number of foreign hosts to report. Any client can send any number of host names. */
@@ -192,7 +155,6 @@ function notAccepted(error: Error): string {
   return `A connection could not be accepted (${error.message}). If the error code is EMFILE, raise the limit on open files (ulimit -n).`;
 }
 
-/** Whether a request is for the console. */
 function isForConsole({ url = "" }: IncomingMessage): boolean {
   const [path = ""] = url.split("?", 1);
   return path === consolePath || path.startsWith(`${consolePath}/`);

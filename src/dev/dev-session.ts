@@ -1,6 +1,7 @@
 import { relative } from "node:path";
 import { messageOf } from "../core/describe.ts";
 import { WebhookError } from "../core/errors.ts";
+import { untilAborted } from "../core/time.ts";
 import { defaultPort, webhooksPath } from "../core/urls.ts";
 import type { ServerDescription } from "../receiver/control.ts";
 import type { ReconcileInput, TemporaryWebhooks } from "../registration/temporary.ts";
@@ -10,19 +11,25 @@ import { openReconnectingTunnel, type Tunnel } from "../tunnel/tunnel.ts";
 import { DevConsole } from "./console/dev-console.ts";
 import { localHubParts, realHubParts } from "./console/hub-parts.ts";
 import {
+  createEmitter,
   type DevState,
   foreignHost,
   type ReplayResult,
-  SessionEvents,
   sessionNotStored,
   takenPorts,
 } from "./dev-event.ts";
 import { type DevHub, openDevHub, openWebhookState } from "./dev-hub.ts";
 import { type DevConfig, devInboxUrl, resolveDevOptions, type StartDevOptions } from "./dev-options.ts";
-import { DevProxy } from "./dev-proxy.ts";
+import { type DevProxy, openDevProxy } from "./dev-proxy.ts";
 import { ReloadingServer } from "./reloading-server.ts";
 import { StoredSession } from "./session-file.ts";
-import { ConsoleState, describeState, effectiveWatch } from "./session-state.ts";
+import {
+  type ConsoleState,
+  describeForConsole,
+  describeProblem,
+  describeState,
+  effectiveWatch,
+} from "./session-state.ts";
 import { WebhookReconciler } from "./webhook-reconciler.ts";
 
 /**
@@ -64,25 +71,18 @@ export interface DevSession extends AsyncDisposable {
  * ```
  */
 export async function startDev(options: StartDevOptions = {}): Promise<DevSession> {
-  const { signal } = options;
-  signal?.throwIfAborted();
+  const { signal = new AbortController().signal } = options;
+  signal.throwIfAborted();
   const session = new Session(resolveDevOptions(options));
-  const aborted = Promise.withResolvers<never>();
-  aborted.promise.catch(() => {});
-  const abort = () => aborted.reject(signal?.reason);
-  signal?.addEventListener("abort", abort, { once: true });
   try {
-    await Promise.race([session.open(), aborted.promise]);
+    await untilAborted(session.open(), signal);
+    // The signal can abort between the end of `open` and this line.
+    signal.throwIfAborted();
   } catch (error) {
     await session.close();
     throw error;
-  } finally {
-    signal?.removeEventListener("abort", abort);
   }
-  // The signal can abort between the end of `open` and this line.
-  if (signal?.aborted) await session.close();
-  signal?.throwIfAborted();
-  signal?.addEventListener("abort", () => void session.close(), { signal: session.closing });
+  signal.addEventListener("abort", () => void session.close(), { signal: session.closing });
   return session;
 }
 
@@ -90,9 +90,8 @@ export async function startDev(options: StartDevOptions = {}): Promise<DevSessio
 class Session implements DevSession {
   readonly #config: DevConfig;
   readonly #parts = new OpenParts();
-  readonly #events: SessionEvents;
+  readonly #emit: ReturnType<typeof createEmitter>;
   readonly #console: DevConsole;
-  readonly #consoleState: ConsoleState;
   readonly #check = createReachabilityCheck();
   readonly #firstServing = Promise.withResolvers<void>();
   /** Resolves when the webhooks exist. */
@@ -104,27 +103,22 @@ class Session implements DevSession {
   #webhooks: WebhookReconciler | undefined;
   #stored: StoredSession | undefined;
   #description: ServerDescription = { endpoints: [] };
+  #consoleState: ConsoleState = { state: "loading" };
   #isReady = false;
 
   constructor(config: DevConfig) {
     this.#config = config;
-    this.#events = new SessionEvents({ onEvent: config.onEvent, isClosed: () => this.#parts.isClosed });
-    this.#consoleState = new ConsoleState({
-      path: config.path,
-      hasTunnel: config.tunnel !== false,
-      session: () => this.state,
-      onChange: () => this.#console.stateChanged(),
-    });
+    this.#emit = createEmitter(config.onEvent, this.#parts.signal);
     this.#console = new DevConsole({
-      describe: () => this.#consoleState.describe(),
+      describe: () => describeForConsole(config, this.state, this.#consoleState),
       serverPort: () => requireOpen(this.#server).waitForPort(),
       folder: sourceFolder(config.path),
       onProblem: (error) => {
         // The console shows the errors of this package itself.
         if (WebhookError.isInstance(error)) return;
-        this.#events.emitProblem({ code: "INTERNAL", message: `The console failed. ${messageOf(error)}` });
+        this.#emitProblem({ code: "INTERNAL", message: `The console failed. ${messageOf(error)}` });
       },
-      onLinkUsed: () => this.#events.emit({ event: "signedIn" }),
+      onLinkUsed: () => this.#emit({ event: "signedIn" }),
     });
     this.#firstServing.promise.catch(() => {});
   }
@@ -164,8 +158,7 @@ class Session implements DevSession {
     // The URL stays the same for the whole session. Requests wait until the server is running.
     const proxy = await this.#openProxy();
     const hub = await this.#openHub();
-    for (const problem of takenPorts(this.#config, { proxy, hubUrl: hub.client.hubUrl }))
-      this.#events.emitProblem(problem);
+    for (const problem of takenPorts(this.#config, { proxy, hubUrl: hub.client.hubUrl })) this.#emit(problem);
     const server = await this.#startServer({ proxy, hub });
     // Open the tunnel and the state file, and load the server, in parallel, because each of them takes seconds. The first
     // failure rejects. Nothing is created on the Hub yet.
@@ -179,20 +172,29 @@ class Session implements DevSession {
     this.#parts.signal.throwIfAborted();
     this.#isReady = true;
     this.#ready.resolve();
-    this.#events.emit({ event: "ready", ...this.state });
+    this.#emit({ event: "ready", ...this.state });
+  }
+
+  #emitProblem({ code, message }: { code: string; message: string }): void {
+    this.#emit({ event: "problem", code, message });
+  }
+
+  #updateConsole(state: Partial<ConsoleState>): void {
+    this.#consoleState = { ...this.#consoleState, ...state };
+    this.#console.stateChanged();
   }
 
   async #openProxy(): Promise<DevProxy> {
-    const proxy = await DevProxy.open({
+    const proxy = await openDevProxy({
       port: this.#config.port,
       reachabilityCheck: this.#check,
       console: ({ incoming, outgoing }) => this.#console.handle(incoming, outgoing),
       // The user's own public URL can have any host.
       allowAnyHost: this.#config.publicUrl !== undefined,
-      onForeignHost: (host) => this.#events.emitProblem(foreignHost(host, requireOpen(this.#proxy).url)),
+      onForeignHost: (host) => this.#emit(foreignHost(host, requireOpen(this.#proxy).url)),
       serverPort: () => this.#waitForPort(),
-      onDelivery: (delivery) => this.#events.emit({ event: "delivery", ...delivery }),
-      onProblem: (message) => this.#events.emit({ event: "problem", code: "REQUEST_REFUSED", message }),
+      onDelivery: (delivery) => this.#emit({ event: "delivery", ...delivery }),
+      onProblem: (message) => this.#emitProblem({ code: "REQUEST_REFUSED", message }),
     });
     this.#proxy = proxy;
     await this.#parts.add(proxy);
@@ -253,24 +255,21 @@ class Session implements DevSession {
       environment: { ...environment, ...hub.environment, ...(publicUrl !== undefined && { PUBLIC_URL: publicUrl }) },
       onOutput: (line) => {
         this.#console.addOutput(line);
-        this.#events.emit({ event: "output", ...line });
+        this.#emit({ event: "output", ...line });
       },
       onReload: (files) => {
-        this.#consoleState.setServer("loading");
-        this.#events.emit({ event: "reloading", files });
+        this.#updateConsole({ state: "loading", problem: undefined });
+        this.#emit({ event: "reloading", files });
       },
       onServing: (description) => this.#handleServing(description),
       onBroken: ({ error, isRestarted }) => this.#handleBroken(error, isRestarted),
     });
     this.#server = server;
     await this.#parts.add(server);
-    this.#stored = new StoredSession({
-      port: proxy.port,
-      localHubUrl: this.#config.isReal ? undefined : hub.client.hubUrl,
-      onFailure: (error) => this.#events.emitProblem(sessionNotStored(error)),
-    });
+    const stored = { port: proxy.port, localHubUrl: hub.localHub && hub.client.hubUrl };
+    this.#stored = new StoredSession(stored, (error) => this.#emit(sessionNotStored(error)));
     await this.#parts.add(this.#stored);
-    server.start();
+    server.load();
     return server;
   }
 
@@ -288,21 +287,21 @@ class Session implements DevSession {
     this.#tunnel = tunnel;
     await this.#parts.add(tunnel);
     tunnel.on("down", (error) => {
-      this.#consoleState.setTunnelProblem(error.message);
-      this.#events.emit({ event: "down", reason: error.message });
+      this.#updateConsole({ tunnelProblem: error.message });
+      this.#emit({ event: "down", reason: error.message });
     });
     tunnel.on("error", (error) => {
-      if (tunnel.status === "up") this.#events.emitProblem(error);
+      if (tunnel.status === "up") this.#emitProblem(error);
     });
     tunnel.on("urlChanged", (publicUrl) => {
       this.#server?.setPublicUrl(publicUrl);
-      this.#events.emit({ event: "urlChanged", publicUrl });
+      this.#emit({ event: "urlChanged", publicUrl });
     });
     // Update the webhooks, because the Hub may have suspended them while the tunnel was down, and the public URL may
     // have changed.
     tunnel.on("up", () => {
-      this.#consoleState.setTunnelProblem(undefined);
-      this.#events.emit({ event: "up", publicUrl: tunnel.url });
+      this.#updateConsole({ tunnelProblem: undefined });
+      this.#emit({ event: "up", publicUrl: tunnel.url });
       // Deliveries that could not arrive may have had their last attempt, also if no webhook was suspended.
       void this.#updateWebhooks().then(() => this.#server?.compareNow());
     });
@@ -311,14 +310,12 @@ class Session implements DevSession {
 
   async #openWebhookState({ proxy, hub }: { proxy: DevProxy; hub: DevHub }): Promise<TemporaryWebhooks> {
     const { path, answer } = this.#check;
-    const { webhooks, release } = await openWebhookState({
-      client: hub.client,
-      isReal: this.#config.isReal,
+    const { webhooks, release } = await openWebhookState(hub, {
       state: this.#config.state,
       alive: { url: `${proxy.url}${path}`, answer },
       signal: this.#parts.signal,
-      onSteps: (steps) => this.#events.emit({ event: "webhooks", steps }),
-      onProblem: (problem) => this.#events.emitProblem(problem),
+      onSteps: (steps) => this.#emit({ event: "webhooks", steps }),
+      onProblem: (problem) => this.#emitProblem(problem),
     });
     // Release the state file last, because the other parts write to the file until they are closed.
     this.#parts.addFinalCloser(release);
@@ -330,10 +327,10 @@ class Session implements DevSession {
     const webhooks = new WebhookReconciler({
       webhooks: temporary,
       onSteps: (steps) => {
-        this.#events.emit({ event: "webhooks", steps });
+        this.#emit({ event: "webhooks", steps });
         this.#server?.compareNow();
       },
-      onProblem: (error) => this.#events.emitProblem(error),
+      onProblem: (error) => this.#emitProblem(error),
     });
     this.#webhooks = webhooks;
     await this.#parts.add(webhooks);
@@ -373,7 +370,7 @@ class Session implements DevSession {
 
   #handleServing(description: ServerDescription): void {
     this.#description = description;
-    this.#consoleState.setServer("serving");
+    this.#updateConsole({ state: "serving", problem: undefined });
     // The page that sends events lists the endpoints.
     this.#console.events.changed("send");
     void this.#server?.waitForPort().then(
@@ -383,16 +380,16 @@ class Session implements DevSession {
     this.#stored?.store(description.secret);
     this.#firstServing.resolve();
     void this.#updateWebhooks().then(() => {
-      if (this.#isReady) this.#events.emit({ event: "reloaded", endpoints: this.state.endpoints });
+      if (this.#isReady) this.#emit({ event: "reloaded", endpoints: this.state.endpoints });
     });
   }
 
   #handleBroken(error: WebhookError, isRestarted: boolean): void {
-    this.#consoleState.setServer("broken", { error, isRestarted });
+    this.#updateConsole({ state: "broken", problem: describeProblem({ error, isRestarted }) });
     if (!this.#isReady && !this.#config.waitForFile) this.#firstServing.reject(error);
     else {
       const stack = error.cause instanceof Error ? error.cause.stack : undefined;
-      this.#events.emit({ event: "broken", reason: error.message, ...(stack !== undefined && { stack }), isRestarted });
+      this.#emit({ event: "broken", reason: error.message, ...(stack !== undefined && { stack }), isRestarted });
     }
   }
 
@@ -423,17 +420,13 @@ export class OpenParts {
     return this.#closing.signal;
   }
 
-  get isClosed(): boolean {
-    return this.#closing.signal.aborted;
-  }
-
   /**
    * Adds an open part, or closes it if the session is already closed.
    *
    * @throws `CLOSING` if the session is already closed.
    */
   async add(part: { close(): Promise<void> }): Promise<void> {
-    if (this.isClosed) {
+    if (this.signal.aborted) {
       await part.close();
       throw this.signal.reason;
     }

@@ -3,6 +3,7 @@ import { type ErrorPage, renderErrorPage } from "../console/pages/error-page.ts"
 import { describeError } from "../core/describe.ts";
 import { WebhookError } from "../core/errors.ts";
 import { directFetch } from "../core/fetch.ts";
+import { withDeadline } from "../core/time.ts";
 import { hopByHopHeaders, wantsHtml, webhooksPath } from "../core/urls.ts";
 import type { Exchange } from "../http-server/exchange.ts";
 import { hasDisconnected } from "../http-server/server.ts";
@@ -25,18 +26,10 @@ export interface ProxyOptions {
   serverTimeoutMs?: number;
 }
 
-const retryAfterSeconds = "1";
-
-/** The state that all requests of a proxy share. */
-export interface ProxyContext {
+/** The socket that a request arrived at. */
+export interface ProxySocket extends ProxyOptions {
   agent: Agent;
   observer: DeliveryObserver;
-}
-
-/** The socket that a request arrived at. */
-export interface ProxySocket {
-  options: ProxyOptions;
-  context: ProxyContext;
   /**
    * Whether error pages show source code and paths. Set only for a socket that is not reachable from other machines.
    */
@@ -47,34 +40,30 @@ export interface ProxySocket {
  * Waits until the server is loaded, forwards a request unchanged, and streams the response back. Leaves `100 Continue` to
  * the server.
  */
-export async function proxyRequest(
-  { options, context, showsErrorDetails }: ProxySocket,
-  exchange: Exchange,
-): Promise<void> {
+export async function proxyRequest(socket: ProxySocket, exchange: Exchange): Promise<void> {
   const { incoming, outgoing, expectsContinue } = exchange;
-  const { onDelivery, onProblem, reachabilityCheck } = options;
+  const { agent, observer, showsErrorDetails, onDelivery, onProblem, reachabilityCheck } = socket;
   if (isReachabilityRequest(reachabilityCheck, incoming)) {
     outgoing.writeHead(200, reachabilityHeaders).end(reachabilityCheck.answer);
     return;
   }
-  const delivery = context.observer.observe({ incoming, outgoing, onAnswered: onDelivery });
+  const delivery = observer.observe(exchange, onDelivery);
   let port: number;
   try {
-    port = await waitForServer(options);
+    port = await waitForServer(socket);
   } catch (reason) {
     const page = showsErrorDetails ? renderLoadFailure(incoming, reason) : undefined;
-    if (!WebhookError.isInstance(reason)) {
-      sendUnavailable(outgoing, { error: "The server is not running.", code: "NOT_READY", delivery, page });
-    } else {
-      sendUnavailable(outgoing, { error: "The server file failed to load.", code: reason.code, delivery, page });
-    }
+    const failure = WebhookError.isInstance(reason)
+      ? { error: "The server file failed to load.", code: reason.code }
+      : { error: "The server is not running.", code: "NOT_READY" };
+    sendUnavailable(outgoing, { ...failure, delivery, page });
     return;
   }
   // Drop the request of a client that has disconnected, because its body would never end.
   if (await hasDisconnected(exchange)) return;
   const { method, url: path } = incoming;
   const headers = requestHeaders(incoming, expectsContinue);
-  const inner = request({ host: "127.0.0.1", port, agent: context.agent, method, path, headers });
+  const inner = request({ host: "127.0.0.1", port, agent, method, path, headers });
   let hasWholeResponse = false;
   inner.on("response", (response) => {
     response.once("end", () => {
@@ -93,9 +82,9 @@ export async function proxyRequest(
   inner.on("error", () => {
     if (outgoing.headersSent) outgoing.destroy();
     else {
-      const error = "The server stopped during this request.";
-      const page = showsErrorDetails ? renderPage(incoming, { code: "NO_RESPONSE", error }) : undefined;
-      sendUnavailable(outgoing, { error, delivery, page });
+      const failure = { error: "The server stopped during this request.", code: "NO_RESPONSE" };
+      const page = showsErrorDetails ? renderPage(incoming, failure) : undefined;
+      sendUnavailable(outgoing, { ...failure, delivery, page });
     }
   });
   // Close the inner connection when the client disconnects, to abort the handler's signal. A reset is detected
@@ -135,34 +124,18 @@ export async function waitForServer({
   serverPort,
   serverTimeoutMs = 20_000,
 }: Pick<ProxyOptions, "serverPort" | "serverTimeoutMs">): Promise<number> {
-  const timeout = Promise.withResolvers<never>();
-  const timer = setTimeout(() => timeout.reject(new Error("timeout")), serverTimeoutMs);
-  try {
-    return await Promise.race([serverPort(), timeout.promise]);
-  } finally {
-    clearTimeout(timer);
-  }
+  return withDeadline(serverPort(), serverTimeoutMs, () => new Error("timeout"));
 }
 
 function sendUnavailable(
   outgoing: ServerResponse,
-  {
-    error,
-    code = "NO_RESPONSE",
-    delivery,
-    page,
-  }: {
-    error: string;
-    code?: string;
-    delivery: ObservedDelivery | undefined;
-    /** The page to send to browsers instead of JSON. */
-    page: ErrorPage | undefined;
-  },
+  response: { error: string; code: string; delivery: ObservedDelivery; page: ErrorPage | undefined },
 ): void {
+  const { error, code, delivery, page } = response;
   delivery?.setFailure(error);
   const headers = page?.headers ?? { "content-type": "application/json" };
   // Close the connection. Otherwise, the rest of the body would have to be read before the next request.
-  outgoing.writeHead(503, { ...headers, "retry-after": retryAfterSeconds, connection: "close" });
+  outgoing.writeHead(503, { ...headers, "retry-after": "1", connection: "close" });
   outgoing.end(page?.html ?? JSON.stringify({ error, code }));
 }
 
@@ -222,22 +195,7 @@ function withoutHeaders(rawHeaders: readonly string[], dropped: ReadonlySet<stri
   return rawHeaders.filter((_text, index) => isKept(index));
 }
 
-/** A delivery that the proxy is forwarding. */
-export interface ObservedDelivery {
-  /**
-   * Keeps the body for a replay. Call this method before the body is forwarded. Otherwise, the delivery cannot be
-   * replayed.
-   */
-  keepBody(): void;
-  /** Records why the server did not answer. The reason is part of the reported delivery. */
-  setFailure(reason: string): void;
-}
-
-interface RecordedDelivery {
-  path: string;
-  headers: Headers;
-  body: Buffer<ArrayBuffer>;
-}
+type ObservedDelivery = ReturnType<DeliveryObserver["observe"]>;
 
 /** The timeout of a replay. It is longer than the timeout of a handler that answers inline. */
 const replayTimeoutMs = 60_000;
@@ -260,21 +218,13 @@ export function isRefusal(status: number): boolean {
  * memory, because its headers contain the secret.
  */
 export class DeliveryObserver {
-  #latest: RecordedDelivery | undefined;
+  #latest: { path: string; headers: Headers; body: Buffer<ArrayBuffer> } | undefined;
 
   /**
    * Starts to observe a request, and calls `onAnswered` when the delivery is answered. Returns `undefined` if the
    * request is not a delivery.
    */
-  observe({
-    incoming,
-    outgoing,
-    onAnswered,
-  }: {
-    incoming: IncomingMessage;
-    outgoing: ServerResponse;
-    onAnswered: (delivery: ProxiedDelivery) => void;
-  }): ObservedDelivery | undefined {
+  observe({ incoming, outgoing }: Exchange, onAnswered: (delivery: ProxiedDelivery) => void) {
     const { method, url: path = "" } = incoming;
     if (method !== "POST" || !path.startsWith(webhooksPath)) return undefined;
     const startedAt = performance.now();
@@ -297,6 +247,7 @@ export class DeliveryObserver {
       });
     });
     return {
+      /** Keeps the body for a replay. Call this method before the body is forwarded. */
       keepBody() {
         isBodyKept = true;
         incoming.on("data", (chunk: Buffer) => {
@@ -304,7 +255,8 @@ export class DeliveryObserver {
           if (length <= maxBodyBytes) chunks.push(chunk);
         });
       },
-      setFailure(reason) {
+      /** Records why the server did not answer. The reason is part of the reported delivery. */
+      setFailure(reason: string) {
         failure = reason;
       },
     };

@@ -3,20 +3,17 @@ import { basename, dirname, join } from "node:path";
 import { messageOf } from "../core/describe.ts";
 import { WebhookError } from "../core/errors.ts";
 import type { ServerDescription } from "../receiver/control.ts";
-import type { SessionSecret } from "../server-file/messages.ts";
-import { ServerProcess, type ServerProcessOptions, type Serving } from "../server-file/server-process.ts";
+import { serverFileInvalid } from "../server-file/load-failure.ts";
+import {
+  type ServeOptions,
+  ServerProcess,
+  type ServerProcessOptions,
+  type Serving,
+} from "../server-file/server-process.ts";
 
 export interface ReloadingServerOptions
-  extends Pick<ServerProcessOptions, "path" | "launchResult" | "environment" | "onOutput"> {
-  /**
-   * The session's secret. Depending on its mode, it replaces the server's secrets, is added to them, or is used only if
-   * the server has no secret.
-   */
-  secret: SessionSecret | undefined;
-  /** The URL of the inbox. Overrides a URL in the server file, but not an `Inbox` object. */
-  inbox?: string | undefined;
-  /** The token with which the session reads the API of the server's console. */
-  consoleToken?: string;
+  extends Pick<ServerProcessOptions, "path" | "launchResult" | "environment" | "onOutput">,
+    Pick<ServeOptions, "secret" | "inbox" | "consoleToken"> {
   /** Called each time the server starts, including the first time. */
   onServing: (description: ServerDescription) => void;
   /** Called with the changed files before the server is reloaded. */
@@ -66,11 +63,6 @@ export class ReloadingServer {
     this.#watcher.add(options.path);
   }
 
-  /** Loads the file for the first time. */
-  start(): void {
-    this.#load();
-  }
-
   /**
    * Resolves with the current port of the server after the server is loaded.
    *
@@ -106,10 +98,11 @@ export class ReloadingServer {
       return;
     }
     this.#options.onReload(paths);
-    this.#load();
+    this.load();
   }
 
-  #load(): void {
+  /** Loads the file, or loads it again. */
+  load(): void {
     clearTimeout(this.#restart);
     this.#isStale = true;
     if (this.#loading) {
@@ -135,18 +128,15 @@ export class ReloadingServer {
   }
 
   async #startProcess(): Promise<void> {
-    const { path, launchResult, environment, onOutput, secret, inbox, consoleToken } = this.#options;
     try {
       const started = ServerProcess.serve({
-        path,
-        launchResult: { ...launchResult, publicUrl: this.#publicUrl },
-        ...{ secret, inbox, consoleToken, consoleSnapshot: this.#consoleSnapshot },
+        ...this.#options,
+        launchResult: { ...this.#options.launchResult, publicUrl: this.#publicUrl },
+        consoleSnapshot: this.#consoleSnapshot,
         onConsoleSnapshot: (snapshot) => {
           this.#consoleSnapshot = snapshot;
         },
         onLoading: (loaded) => this.#watcher.add(loaded),
-        ...(environment && { environment }),
-        ...(onOutput && { onOutput }),
       });
       this.#process = started;
       this.#starting = started;
@@ -172,8 +162,8 @@ export class ReloadingServer {
       this.#port = createPort();
       // Do not restart a server that exits immediately, because it would exit again and again.
       const isRestarted = performance.now() - servedAt >= restartAfterMs;
-      if (isRestarted) this.#restart = setTimeout(() => this.#load(), restartAfterMs);
-      this.#handleBroken({ error: unexpectedExit(), isRestarted });
+      if (isRestarted) this.#restart = setTimeout(() => this.load(), restartAfterMs);
+      this.#handleBroken({ error: serverFileInvalid(exitMessage), isRestarted });
     });
   }
 
@@ -191,25 +181,13 @@ function createPort(): PromiseWithResolvers<number> {
   return expected;
 }
 
-function unexpectedExit(): WebhookError {
-  return new WebhookError(
-    "The server process exited unexpectedly. Check the last lines of the server's output, and fix the cause.",
-    {
-      code: "SERVER_FILE_INVALID",
-    },
-  );
-}
+const exitMessage =
+  "The server process exited unexpectedly. Check the last lines of the server's output, and fix the cause.";
 
 function toWebhookError(error: unknown): WebhookError {
   if (WebhookError.isInstance(error)) return error;
-  const reason = messageOf(error);
-  return new WebhookError(
-    `The server process could not be started (${reason}). Fix the problem, then save the file again.`,
-    {
-      code: "SERVER_FILE_INVALID",
-      cause: error,
-    },
-  );
+  const message = `The server process could not be started (${messageOf(error)}). Fix the problem, then save the file again.`;
+  return serverFileInvalid(message, { cause: error });
 }
 
 interface SourceWatcherOptions {

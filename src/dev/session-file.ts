@@ -7,22 +7,19 @@ import { isLoopbackHost } from "../core/urls.ts";
 const sessionFile = z.object({
   pid: z.int().positive(),
   startedAt: z.optional(z.string()),
+  /** The working directory of the session. */
   folder: z.string(),
+  /** The URL of the session's local Hub. Absent if the session uses the real Hub. */
   localHubUrl: z.optional(z.string()),
+  /** The secret that the server requires. Absent if the server accepts deliveries without a secret. */
   secret: z.optional(z.string()),
 });
 
-/** The properties of a running `dev` session or local Hub (`hub`) that `hub-webhooks trigger` reads. */
-export interface SessionRecord {
-  /** The port of the session's server, or of the local Hub. */
-  port: number;
-  /** The working directory of the session. */
-  folder: string;
-  /** The URL of the session's local Hub. Absent if the session uses the real Hub. */
-  localHubUrl?: string;
-  /** The secret that the server requires. Absent if the server accepts deliveries without a secret. */
-  secret?: string;
-}
+/**
+ * The properties of a running `dev` session or local Hub (`hub`) that `hub-webhooks trigger` reads. `port`: of the session's server, or
+ * of the local Hub.
+ */
+export type SessionRecord = Omit<z.output<typeof sessionFile>, "pid" | "startedAt"> & { port: number };
 
 /**
  * Stores a session for `hub-webhooks trigger` in a file that only the current user can read. The port is part of the
@@ -116,25 +113,19 @@ function isPrivate(folder: string): boolean {
   return found.isDirectory() && found.uid === process.getuid() && (found.mode & 0o077) === 0;
 }
 
-export interface StoredSessionOptions {
-  /** The port of the session's server. */
-  port: number;
-  /** The URL of the session's local Hub. `undefined`: the session uses the real Hub. */
-  localHubUrl: string | undefined;
-  /** Called if the session cannot be stored for the first time. */
-  onFailure: (error: unknown) => void;
-}
-
 /** The file with the URL of the local Hub and the secret of the server, which `hub-webhooks trigger` reads. */
 export class StoredSession {
-  readonly #options: StoredSessionOptions;
+  readonly #session: Pick<SessionRecord, "port" | "localHubUrl">;
+  readonly #onFailure: (error: unknown) => void;
   /** The secret in the file; `null` before the file is written. */
   #secret: string | undefined | null = null;
   #remove: () => void = () => {};
   #isClosed = false;
 
-  constructor(options: StoredSessionOptions) {
-    this.#options = options;
+  /** @param onFailure called if the session cannot be stored for the first time. */
+  constructor(session: Pick<SessionRecord, "port" | "localHubUrl">, onFailure: (error: unknown) => void) {
+    this.#session = session;
+    this.#onFailure = onFailure;
   }
 
   /** Writes the file if the secret has changed. Call this method after every reload, which can change the secret. */
@@ -142,16 +133,10 @@ export class StoredSession {
     if (secret === this.#secret || this.#isClosed) return;
     const isFirst = this.#secret === null;
     this.#secret = secret;
-    const { port, localHubUrl, onFailure } = this.#options;
     try {
-      this.#remove = writeSessionFile({
-        port,
-        folder: process.cwd(),
-        ...(localHubUrl !== undefined && { localHubUrl }),
-        ...(secret !== undefined && { secret }),
-      });
+      this.#remove = writeSessionFile({ ...this.#session, folder: process.cwd(), secret });
     } catch (error) {
-      if (isFirst) onFailure(error);
+      if (isFirst) this.#onFailure(error);
     }
   }
 

@@ -1,6 +1,7 @@
 import { setTimeout } from "node:timers/promises";
 import { messageOf } from "../core/describe.ts";
 import { WebhookError } from "../core/errors.ts";
+import { shareRun } from "../core/time.ts";
 import { formatStep, type RegistrationReport } from "../registration/report.ts";
 import type { ReconcileInput, TemporaryWebhooks } from "../registration/temporary.ts";
 
@@ -22,8 +23,9 @@ export class WebhookReconciler {
   readonly #wait: (delayMs: number, signal: AbortSignal) => Promise<void>;
   readonly #closing = new AbortController();
   readonly #reportedSkips = new Set<string>();
+  /** Starts to retry in the background, unless retries are already running. */
+  readonly #retryLater = shareRun(() => this.#retry());
   #input: ReconcileInput | undefined;
-  #retrying: Promise<void> | undefined;
 
   constructor({
     webhooks,
@@ -51,7 +53,7 @@ export class WebhookReconciler {
     const [first] = failed;
     if (first && failed.length === input.endpoints.length) throw first.error;
     this.#report({ done: [], failed, skipped });
-    if (failed.some(({ error }) => error.retryable)) this.#retryLater();
+    if (failed.some(({ error }) => error.retryable)) void this.#retryLater();
   }
 
   /**
@@ -66,7 +68,7 @@ export class WebhookReconciler {
   /** Reverts changes that others made to the webhooks. Handles failures like {@link update}. */
   async repair(): Promise<void> {
     if (this.#closing.signal.aborted || (await this.#reconcile())) return;
-    this.#retryLater();
+    void this.#retryLater();
   }
 
   /**
@@ -80,12 +82,6 @@ export class WebhookReconciler {
     } catch (error) {
       this.#listeners.onProblem(toWebhookError(error));
     }
-  }
-
-  #retryLater(): void {
-    this.#retrying ??= this.#retry().finally(() => {
-      this.#retrying = undefined;
-    });
   }
 
   async #retry(): Promise<void> {

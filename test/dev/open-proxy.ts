@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type RequestListener, type ServerRe
 import { text } from "node:stream/consumers";
 import { onTestFinished } from "vitest";
 import type { ProxiedDelivery } from "../../src/dev/dev-event.ts";
-import { DevProxy, type DevProxyOptions } from "../../src/dev/dev-proxy.ts";
+import { type DevProxyOptions, openDevProxy } from "../../src/dev/dev-proxy.ts";
 import { listen } from "../support/listen.ts";
 import { RawSocket, requestBytes } from "../support/raw-socket.ts";
 
@@ -19,7 +19,7 @@ export async function startServer(listener: RequestListener) {
 export async function openProxy(options: Partial<DevProxyOptions> = {}) {
   const deliveries: ProxiedDelivery[] = [];
   const problems: string[] = [];
-  const proxy = await DevProxy.open({
+  const proxy = await openDevProxy({
     ...{ port: 0, reachabilityCheck, serverPort: () => Promise.reject(new Error("no server")) },
     onDelivery: (delivery) => deliveries.push(delivery),
     onProblem: (message) => problems.push(message),

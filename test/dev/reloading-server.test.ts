@@ -52,7 +52,7 @@ async function open(
     ...options,
   });
   onTestFinished(() => server.close());
-  server.start();
+  server.load();
   const deliver = async (endpoint: string): Promise<unknown> => {
     const baseUrl = `http://127.0.0.1:${await server.waitForPort()}`;
     return (await fetch(deliveryRequest({ endpoint, payload: webhookPayload("repo"), baseUrl }))).json();

@@ -11,7 +11,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
-import { type DevEvent, SessionEvents } from "../../src/dev/dev-event.ts";
+import { createEmitter, type DevEvent } from "../../src/dev/dev-event.ts";
 import { OpenParts } from "../../src/dev/dev-session.ts";
 import {
   findSessionHub,
@@ -47,32 +47,29 @@ test.for([
 
 test("A session that is closed reports only the output of its server and problems", () => {
   const names: string[] = [];
-  let isClosed = false;
-  const events = new SessionEvents({ onEvent: ({ event }) => names.push(event), isClosed: () => isClosed });
+  const closing = new AbortController();
+  const emit = createEmitter(({ event }) => names.push(event), closing.signal);
   const all: readonly DevEvent[] = [
     { event: "down", reason: "The tunnel was lost." },
     { event: "delivery", endpoint: "retrain", status: 200, durationMs: 1 },
     { event: "output", stream: "stdout", text: "The last line" },
     { event: "problem", code: "HUB_FAILED", message: "A webhook could not be deleted." },
   ];
-  for (const event of all) events.emit(event);
-  isClosed = true;
-  for (const event of all) events.emit(event);
+  for (const event of all) emit(event);
+  closing.abort();
+  for (const event of all) emit(event);
   expect(names).toEqual(["down", "delivery", "output", "problem", "output", "problem"]);
 });
 
 test("A listener that throws or rejects is a warning", async () => {
   const warned = vi.spyOn(process, "emitWarning").mockImplementation(() => {});
   onTestFinished(() => warned.mockRestore());
-  const events = new SessionEvents({
-    onEvent({ event }) {
-      if (event === "up") throw new Error("thrown");
-      return Promise.reject(new Error("rejected"));
-    },
-    isClosed: () => false,
-  });
-  events.emit({ event: "up", publicUrl: "https://bot.example" });
-  events.emit({ event: "urlChanged", publicUrl: "https://bot.example" });
+  const emit = createEmitter(({ event }) => {
+    if (event === "up") throw new Error("thrown");
+    return Promise.reject(new Error("rejected"));
+  }, new AbortController().signal);
+  emit({ event: "up", publicUrl: "https://bot.example" });
+  emit({ event: "urlChanged", publicUrl: "https://bot.example" });
   await expect
     .poll(() => warned.mock.calls.map(([message]) => String(message).split("\n")[0]))
     .toEqual([
@@ -216,7 +213,7 @@ const serverUrl = "http://127.0.0.1:7860";
 const localHubUrl = "http://127.0.0.1:5900";
 function createSession() {
   const failures: unknown[] = [];
-  const session = new StoredSession({ port: 7860, localHubUrl, onFailure: (error) => failures.push(error) });
+  const session = new StoredSession({ port: 7860, localHubUrl }, (error) => failures.push(error));
   return { session, failures };
 }
 

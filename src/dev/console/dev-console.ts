@@ -6,7 +6,6 @@ import launchEditor from "launch-editor";
 import * as z from "zod/mini";
 import type { DeliverySummary } from "../../console/protocol/deliveries.ts";
 import {
-  type ConsoleFeature,
   consoleFeatures,
   type DevInfo,
   logQuery,
@@ -32,7 +31,7 @@ import { LogBuffer } from "./log-buffer.ts";
 export interface DevConsoleOptions {
   /** Returns the current state of the session. */
   describe: () => DevInfo;
-  /** Returns the current port of the server. @throws `SERVER_FILE_INVALID`. */
+  /** Returns the current port of the server. Waits while the server is loading. @throws `SERVER_FILE_INVALID`. */
   serverPort: () => Promise<number>;
   /** The folder below which files are shown and opened. */
   folder: string;
@@ -48,8 +47,9 @@ export interface DevConsoleOptions {
 export class DevConsole {
   /** The token with which the session reads the server's console. */
   readonly serverToken = crypto.randomUUID();
+  /** The live messages, to which the local Hub adds its own. */
+  readonly events = new ConsoleEvents();
   readonly #options: DevConsoleOptions;
-  readonly #events = new ConsoleEvents();
   readonly #access: ConsoleAccess;
   readonly #logs: LogBuffer;
   readonly #closing = new AbortController();
@@ -63,13 +63,8 @@ export class DevConsole {
     this.#access = new ConsoleAccess({ token: undefined, now: Date.now, onLinkUsed: options.onLinkUsed });
     this.#logs = new LogBuffer({
       now: Date.now,
-      onLines: (lines) => this.#events.publish({ type: "logs", lines }),
+      onLines: (lines) => this.events.publish({ type: "logs", lines }),
     });
-  }
-
-  /** The live messages, to which the local Hub adds its own. */
-  get events(): ConsoleEvents {
-    return this.#events;
   }
 
   /** Answers a request of Node's HTTP server. */
@@ -96,7 +91,7 @@ export class DevConsole {
 
   /** Reports that the state of the session has changed. */
   stateChanged(): void {
-    this.#events.publish({ type: "dev", dev: this.#options.describe() });
+    this.events.publish({ type: "dev", dev: this.#options.describe() });
   }
 
   /** Passes on the live messages of a server that has started. */
@@ -106,8 +101,8 @@ export class DevConsole {
     void relayStream({
       port,
       token: this.serverToken,
-      publish: (message) => this.#events.publish(message),
-      onConnected: () => this.#events.changed(...serverFeatures),
+      publish: (message) => this.events.publish(message),
+      onConnected: () => this.events.changed(...serverFeatures),
       signal: AbortSignal.any([this.#closing.signal, this.#relaying.signal]),
     });
   }
@@ -115,24 +110,20 @@ export class DevConsole {
   async close(): Promise<void> {
     this.#closing.abort();
     this.#logs.close();
-    this.#events.close();
+    this.events.close();
   }
 
   #createConsole({ features, resources }: ConsoleHub): Console {
-    const { serverPort, onProblem } = this.#options;
+    const { describe, serverPort, onProblem } = this.#options;
     return new Console({
       place: "dev",
-      features: () => [...serverFeatures, ...features, "logs", ...this.#tunnelFeature()],
+      features: () => [...serverFeatures, ...features, "logs", ...(describe().tunnel ? (["tunnel"] as const) : [])],
       version: packageVersion(),
       access: this.#access,
       resources: [forwardToServer({ serverPort, token: this.serverToken }), this.#sessionApi(), ...resources],
-      events: this.#events,
+      events: this.events,
       onError: onProblem,
     });
-  }
-
-  #tunnelFeature(): readonly ConsoleFeature[] {
-    return this.#options.describe().tunnel ? ["tunnel"] : [];
   }
 
   #sessionApi(): ConsoleResource {
@@ -232,12 +223,8 @@ async function readMessages({ port, token, publish, onConnected, signal }: Relay
   }
 }
 
-export interface ForwardOptions {
-  /** Returns the current port of the server. Waits while the server is loading. @throws `SERVER_FILE_INVALID`. */
-  serverPort: () => Promise<number>;
-  /** The console token of the server. */
-  token: string;
-}
+/** `token`: the console token of the server. */
+type ForwardOptions = Pick<DevConsoleOptions, "serverPort"> & { token: string };
 
 const timeoutMs = 60_000;
 
@@ -268,7 +255,7 @@ async function forward(context: Context, { serverPort, token }: ForwardOptions):
       ...(body !== undefined && { body }),
       signal: AbortSignal.timeout(timeoutMs),
     });
-    if (response.status === 401) throw consoleUnavailable();
+    if (response.status === 401) throw new WebhookError(refusedMessage, { code: "NO_RESPONSE", status: 502 });
     return new Response(await response.text(), {
       status: response.status,
       headers: { "Content-Type": response.headers.get("content-type") ?? "application/json" },
@@ -283,9 +270,5 @@ async function forward(context: Context, { serverPort, token }: ForwardOptions):
   }
 }
 
-function consoleUnavailable(): WebhookError {
-  return new WebhookError(
-    "The server did not accept the session's console. Update hub-webhooks in the project, and check that middleware of the app does not require another sign-in for /_console.",
-    { code: "NO_RESPONSE", status: 502 },
-  );
-}
+const refusedMessage =
+  "The server did not accept the session's console. Update hub-webhooks in the project, and check that middleware of the app does not require another sign-in for /_console.";

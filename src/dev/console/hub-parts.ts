@@ -4,6 +4,7 @@ import type { ConsoleFeature } from "../../console/protocol/session.ts";
 import { type ConsoleResource, type SendSource, type SentEvent, sendApi } from "../../console/server/api.ts";
 import type { ConsoleEvents } from "../../console/server/events.ts";
 import { WebhookError } from "../../core/errors.ts";
+import { readJson } from "../../core/text.ts";
 import { webhooksPath } from "../../core/urls.ts";
 import { createId, createSha } from "../../local-hub/accounts.ts";
 import { hubFeatures, hubResources, reportHubChanges } from "../../local-hub/console/hub-console.ts";
@@ -18,7 +19,7 @@ import { predictFilter } from "../../payload/filter.ts";
 import { formatWatched, parseWatch, type WatchedItem } from "../../payload/watch.ts";
 import { endpointUnknown } from "../../receiver/context.ts";
 import type { EndpointDetails, ServerDescription } from "../../receiver/control.ts";
-import { isRefusal, waitForServer } from "../proxy-request.ts";
+import { isRefusal, type ProxyOptions, waitForServer } from "../proxy-request.ts";
 
 /** The features and routes that the Hub of a session adds to its console. */
 export interface ConsoleHub {
@@ -56,7 +57,7 @@ export function localHubParts(localHub: LocalHub, { events, endpoints, urlOf }: 
   };
 }
 
-export interface DirectSendOptions {
+export interface DirectSendOptions extends Pick<ProxyOptions, "serverPort" | "serverTimeoutMs"> {
   /** Returns the endpoints of the server, with the items that their webhooks watch, and its secret. */
   server: () => ServerDescription;
   /** The name of the server file, for messages. */
@@ -65,10 +66,6 @@ export interface DirectSendOptions {
   url: () => string;
   /** The URL of the Hub in payloads, without a trailing slash. */
   hubUrl: string;
-  /** Returns the current port of the server. Waits while the server is loading. @throws `SERVER_FILE_INVALID`. */
-  serverPort: () => Promise<number>;
-  /** The time that an event waits for the server. Default `20000`. */
-  serverTimeoutMs?: number;
   /** Aborts when the session is closed. */
   signal: AbortSignal;
 }
@@ -143,7 +140,8 @@ export class DirectSendSource implements SendSource {
       { url: this.#urlOf(name), secret, delivery: { deliveryId: id, logId: createId(), attempt: 1, body } },
     );
     const { status, durationMs, response, error } = attempt;
-    const answer = parseAnswer(response?.body);
+    // A handler can also answer with text or with other JSON.
+    const answer = serverAnswer.safeParse(readJson(response?.body ?? "")).data ?? {};
     const problem = error === null ? undefined : (answer.error ?? error);
     return {
       ...{ id, recipient: name, durationMs: Math.round(durationMs * 10) / 10 },
@@ -159,16 +157,11 @@ export class DirectSendSource implements SendSource {
     try {
       await waitForServer(this.#options);
     } catch (cause) {
-      if (WebhookError.isInstance(cause)) {
-        throw new WebhookError(
-          `The server is not running, so nothing was sent. Fix ${file}, save it, and send the event again.`,
-          { code: cause.code, status: 503, cause },
-        );
-      }
-      throw new WebhookError(
-        `The server is still loading, so nothing was sent. Wait until ${file} is loaded, and send the event again.`,
-        { code: "NOT_READY", status: 503, cause },
-      );
+      const isBroken = WebhookError.isInstance(cause);
+      const message = isBroken
+        ? `The server is not running, so nothing was sent. Fix ${file}, save it, and send the event again.`
+        : `The server is still loading, so nothing was sent. Wait until ${file} is loaded, and send the event again.`;
+      throw new WebhookError(message, { code: isBroken ? cause.code : "NOT_READY", status: 503, cause });
     }
   }
 
@@ -192,15 +185,6 @@ function isRecorded(status: number, { code }: ServerAnswer): boolean {
   if (status < 400) return true;
   // A response without a code is that of the handler or of middleware.
   return code === undefined ? !isRefusal(status) : failureCodes.includes(code);
-}
-
-/** Parses a response. A handler can also answer with text or with other JSON. */
-function parseAnswer(body: string | undefined): ServerAnswer {
-  try {
-    return serverAnswer.safeParse(JSON.parse(body ?? "null")).data ?? {};
-  } catch {
-    return {};
-  }
 }
 
 /** Returns the repositories that an endpoint watches or that its filter names, as `type:name`, without owners and patterns. */

@@ -20,17 +20,6 @@ const levels: Readonly<Record<number, LogLevel>> = {
   60: "error",
 };
 
-/** The fields of every line of pino, which the console shows elsewhere or not at all. */
-const shownElsewhere: ReadonlySet<string> = new Set([
-  "level",
-  "time",
-  "msg",
-  "pid",
-  "hostname",
-  "endpoint",
-  "deliveryId",
-]);
-
 export interface LogBufferOptions {
   now: () => number;
   /** Called with new lines, a few times per second at most. */
@@ -78,15 +67,15 @@ function parseLine({ stream, text }: OutputLine, { sequence, now }: { sequence: 
   if (!record) {
     return { sequence, at: now, level: stream === "stderr" ? "error" : "output", message: cut(text) };
   }
-  const { level, time, msg, endpoint, deliveryId } = record;
-  const rest = Object.entries(record).filter(([name]) => !shownElsewhere.has(name));
+  // The console does not show the process and the host.
+  const { level, time, msg, endpoint, deliveryId, pid: _pid, hostname: _hostname, ...rest } = record;
   return {
     sequence,
     // A program can write nanoseconds, which no `Date` can represent.
     at: typeof time === "number" && Math.abs(time) <= 8.64e15 ? time : now,
     level: (typeof level === "number" ? levels[level] : undefined) ?? "info",
     message: typeof msg === "string" ? cut(msg) : "",
-    ...(rest.length > 0 && { fields: cut(JSON.stringify(Object.fromEntries(rest))) }),
+    ...(Object.keys(rest).length > 0 && { fields: cut(JSON.stringify(rest)) }),
     ...(typeof endpoint === "string" && { endpoint }),
     ...(typeof deliveryId === "string" && { deliveryId }),
   };

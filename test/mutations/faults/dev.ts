@@ -25,8 +25,8 @@ export const faults: readonly Fault[] = [
   {
     name: "a closed session reports its last deliveries",
     file: "src/dev/dev-event.ts",
-    find: "if (isClosed() && event.event",
-    replace: 'if (isClosed() && event.event === "ready" && event.event',
+    find: "if (closing.aborted && event.event",
+    replace: 'if (closing.aborted && event.event === "ready" && event.event',
     tests: ["test/dev/session-state.test.ts"],
   },
   {
@@ -60,8 +60,8 @@ export const faults: readonly Fault[] = [
   {
     name: "a webhook that the Hub rejects at the start of a session is retried forever",
     file: "src/dev/webhook-reconciler.ts",
-    find: "if (failed.some(({ error }) => error.retryable)) this",
-    replace: "if (failed.length > 0) this",
+    find: "if (failed.some(({ error }) => error.retryable)) void",
+    replace: "if (failed.length > 0) void",
     tests: ["test/dev/webhook-reconciler.test.ts"],
   },
   {
@@ -74,8 +74,8 @@ export const faults: readonly Fault[] = [
   {
     name: "each failure of the Hub starts a series of retries of its own",
     file: "src/dev/webhook-reconciler.ts",
-    find: "this.#retrying ??= this",
-    replace: "this.#retrying = this",
+    find: "shareRun(() => this.#retry())",
+    replace: "() => this.#retry()",
     tests: ["test/dev/webhook-reconciler.test.ts"],
   },
   {
@@ -88,7 +88,7 @@ export const faults: readonly Fault[] = [
   {
     name: "a server that does not accept the session signs the user out of its console",
     file: "src/dev/console/dev-console.ts",
-    find: "    if (response.status === 401) throw consoleUnavailable();\n",
+    find: '    if (response.status === 401) throw new WebhookError(refusedMessage, { code: "NO_RESPONSE", status: 502 });\n',
     replace: "",
     tests: ["test/dev/console/dev-console.test.ts"],
   },
@@ -144,7 +144,7 @@ export const faults: readonly Fault[] = [
   {
     name: "the console shows a tunnel that is up again as down",
     file: "src/dev/dev-session.ts",
-    find: "      this.#consoleState.setTunnelProblem(undefined);\n",
+    find: "      this.#updateConsole({ tunnelProblem: undefined });\n",
     replace: "",
     tests: ["test/dev/dev-session.test.ts"],
   },
