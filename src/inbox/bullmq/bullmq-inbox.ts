@@ -58,7 +58,7 @@ const defaults = {
 
 /** Opens an inbox in Redis or PostgreSQL. @throws `OPTION_INVALID` if the URL is invalid, `INBOX_UNUSABLE`. */
 export async function openBullmqInbox(options: BullmqInboxOptions): Promise<BullmqInbox> {
-  const { url, mustExist, startMs, log } = { ...defaults, ...options };
+  const { url, mustExist, startMs, now, log } = { ...defaults, ...options };
   if (!URL.canParse(url)) {
     // The message quotes neither the URL nor the parser error, because both can contain a password.
     throw optionError(
@@ -75,7 +75,7 @@ export async function openBullmqInbox(options: BullmqInboxOptions): Promise<Bull
     );
   };
   const connect = /^rediss?:/.test(url) ? connectRedis : connectPostgres;
-  return new BullmqInbox(await connect({ url, mustExist, startMs, onError }), onError, options);
+  return new BullmqInbox(await connect({ url, mustExist, startMs, now, onError }), onError, options);
 }
 
 const hourMs = 3_600_000;
@@ -85,14 +85,14 @@ const storageCheckMs = 2_500;
 /** Stores deliveries in Redis or PostgreSQL with BullMQ. Several machines can share the inbox. */
 export class BullmqInbox implements Inbox {
   readonly ownActions: OwnActions = {
-    add: (keys) => this.#storing(this.#server.ownActions.add(keys, this.#options.now())),
+    add: (keys) => this.#storing(this.#server.ownActions.add(keys)),
     find: (keys) => this.#reading(() => this.#server.ownActions.find(keys)),
   };
   readonly cursors: Cursors = {
     get: (endpoint, key) => this.#reading(() => this.#server.cursors.get(endpoint, key)),
     list: (endpoint) => this.#reading(() => this.#server.cursors.list(endpoint)),
     set: (endpoint, texts) => this.#storing(this.#server.cursors.set(endpoint, texts)),
-    claim: (claim) => this.#storing(this.#server.cursors.claim(claim, this.#options.now())),
+    claim: (claim) => this.#storing(this.#server.cursors.claim(claim)),
   };
   readonly #server: QueueServer;
   readonly #onError: (error: Error) => void;
@@ -189,7 +189,7 @@ export class BullmqInbox implements Inbox {
     return this.#change(async () => {
       const queue = await this.#find(key.endpoint);
       if (!queue) throw deliveryUnknown(key, "discarded");
-      await queue.discard(key.id, this.#options.now());
+      await queue.discard(key.id);
     });
   }
 
@@ -334,7 +334,7 @@ export class BullmqInbox implements Inbox {
   }
 
   async #correctTimes(): Promise<void> {
-    const { now, leaseMs } = this.#options;
-    for (const { queue } of await this.#readQueues()) await this.#server.correctTimes(queue, { now: now(), leaseMs });
+    const { leaseMs } = this.#options;
+    for (const { queue } of await this.#readQueues()) await this.#server.correctTimes(queue, leaseMs);
   }
 }

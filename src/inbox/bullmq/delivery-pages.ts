@@ -31,7 +31,7 @@ export async function listDeliveries(
     const parts = await readParts(queues, options, { offsets, limit: size, withDetails });
     let last: StoredDelivery | undefined;
     for (let examined = 0; examined < size && deliveries.length < limit; examined += 1) {
-      const delivery = takeNewest(parts);
+      const delivery = takeNewest(parts, options);
       if (!delivery) break;
       last = delivery;
       const { id, body, attempts } = delivery;
@@ -49,33 +49,29 @@ export async function listDeliveries(
   }
 }
 
-/** A range of one BullMQ list, newest deliveries first. */
-interface Part extends Pick<ListOptions, "status"> {
-  key: string;
-  /** The position in the list of the first delivery in `found`. */
-  from: number;
-  /** The number of deliveries from `found` that are on this page or were skipped. */
-  taken: number;
-  found: readonly StoredDelivery[];
-}
+/**
+ * A range of one BullMQ list, newest deliveries first. `from`: the position in the list of the first delivery in `found`. `taken`: the
+ * number of deliveries from `found` that are on this page or were skipped.
+ */
+type Part = Awaited<ReturnType<typeof readParts>>[number];
 
 async function readParts(
   queues: readonly StoredQueue[],
   { status }: ListOptions,
   { offsets, ...range }: { offsets: Offsets; limit: number; withDetails: boolean },
-): Promise<Part[]> {
+) {
   const lists = queues.flatMap((queue) => listNames(status).map((list) => ({ queue, list })));
   return Promise.all(
     lists.map(async ({ queue, list }) => {
       const key = `${queue.endpoint} ${list}`;
       const from = offsets[key] ?? 0;
-      return { key, from, taken: 0, found: await queue.read(list, { from, ...range }), ...(status && { status }) };
+      return { key, from, taken: 0, found: await queue.read(list, { from, ...range }) };
     }),
   );
 }
 
 /** Takes the newest delivery of all parts. Skips deliveries whose body was removed, and deliveries with another status. */
-function takeNewest(parts: readonly Part[]): StoredDelivery | undefined {
+function takeNewest(parts: readonly Part[], { status }: ListOptions): StoredDelivery | undefined {
   for (;;) {
     let newest: Part | undefined;
     for (const part of parts) if (receivedAtOf(part) > receivedAtOf(newest)) newest = part;
@@ -83,7 +79,7 @@ function takeNewest(parts: readonly Part[]): StoredDelivery | undefined {
     if (!newest || !delivery) return undefined;
     newest.taken += 1;
     // The list of succeeded deliveries also contains ignored ones.
-    if (isKept(delivery) && (newest.status ?? delivery.status) === delivery.status) return delivery;
+    if (isKept(delivery) && (status ?? delivery.status) === delivery.status) return delivery;
   }
 }
 

@@ -1,4 +1,4 @@
-import type { PgNotification, PgPool, PgPoolClient, PgQueryResult } from "bullmq";
+import type { PgPool, PgPoolClient } from "bullmq";
 import type { Pool, PoolClient } from "pg";
 import { describeError, toError } from "../../core/describe.ts";
 
@@ -35,126 +35,110 @@ export function isTimeout(error: unknown): boolean {
 }
 
 /**
- * A `pg` pool for BullMQ. If PostgreSQL rejects a new connection, queries wait for one of the open connections instead
- * of failing, unless all open connections are reserved.
+ * Makes a `pg` pool usable for BullMQ. If PostgreSQL rejects a new connection, queries wait for one of the open connections
+ * instead of failing, unless all open connections are reserved.
  */
-export class PostgresPool implements PgPool {
-  readonly #pool: Pool;
-  readonly #onError: (error: Error) => void;
+export function sharePool(pool: Pool, onError: (error: Error) => void): PgPool {
   /** The number of open connections. The count in `pg` also includes connections that are being opened. */
-  #open = 0;
+  let open = 0;
   /** The number of reserved connections, such as the connection that listens for new deliveries. */
-  #reserved = 0;
-  #growTimer: NodeJS.Timeout | undefined;
+  let reserved = 0;
+  let growTimer: NodeJS.Timeout | undefined;
+  pool.on("connect", (client) => {
+    open += 1;
+    // If a connection is lost, the running query fails. Without this listener, the `error` event would also end the process.
+    client.on("error", () => {});
+  });
+  pool.on("remove", () => {
+    open -= 1;
+  });
 
-  constructor(pool: Pool, onError: (error: Error) => void) {
-    this.#pool = pool;
-    this.#onError = onError;
-    pool.on("connect", (client) => {
-      this.#open += 1;
-      // If a connection is lost, the running query fails. Without this listener, the `error` event would also end the process.
-      client.on("error", () => {});
-    });
-    pool.on("remove", () => {
-      this.#open -= 1;
-    });
-  }
-
-  async query<R>(text: string, params: readonly unknown[] = []): Promise<PgQueryResult<R>> {
-    const client = await this.#acquire();
-    try {
-      const result = await client.query(text, [...params]);
-      client.release();
-      return result;
-    } catch (error) {
-      client.release(isServerResponse(error) ? undefined : toError(error));
-      throw error;
-    }
-  }
-
-  async connect(): Promise<PgPoolClient> {
-    const client = await this.#acquire();
-    this.#reserved += 1;
-    return new SharedClient(client, () => {
-      this.#reserved -= 1;
-    });
-  }
-
-  async #acquire(): Promise<PoolClient> {
+  async function acquire(): Promise<PoolClient> {
     for (;;) {
       try {
-        return await this.#pool.connect();
+        return await pool.connect();
       } catch (error) {
         if (!isExhaustion(error)) throw error;
         const exhausted = new ConnectionsExhaustedError(error);
-        this.#onError(exhausted);
-        if (this.#open <= this.#reserved) throw exhausted;
-        this.#shrink();
+        onError(exhausted);
+        if (open <= reserved) throw exhausted;
+        shrink();
       }
     }
   }
 
-  #shrink(): void {
-    this.#pool.options.max = this.#open;
-    clearTimeout(this.#growTimer);
-    this.#growTimer = setTimeout(() => {
-      this.#pool.options.max = maxConnections;
+  function shrink(): void {
+    pool.options.max = open;
+    clearTimeout(growTimer);
+    growTimer = setTimeout(() => {
+      pool.options.max = maxConnections;
     }, shrunkMs).unref();
   }
 
-  on(event: "error" | "connect", listener: (...args: never[]) => void): this {
-    this.#pool.on(event, listener as (...args: unknown[]) => void);
-    return this;
-  }
-
-  removeAllListeners(event?: "error" | "connect"): this {
-    this.#pool.removeAllListeners(event);
-    return this;
-  }
-
-  async end(): Promise<void> {
-    clearTimeout(this.#growTimer);
-    await this.#pool.end();
-  }
+  const shared: PgPool = {
+    async query(text, params = []) {
+      const client = await acquire();
+      try {
+        const result = await client.query(text, [...params]);
+        client.release();
+        return result;
+      } catch (error) {
+        client.release(isServerResponse(error) ? undefined : toError(error));
+        throw error;
+      }
+    },
+    async connect() {
+      const client = await acquire();
+      reserved += 1;
+      return shareClient(client, () => {
+        reserved -= 1;
+      });
+    },
+    on(event: "error" | "connect", listener: (...args: never[]) => void) {
+      pool.on(event, listener as (...args: unknown[]) => void);
+      return shared;
+    },
+    removeAllListeners(event?: "error" | "connect") {
+      pool.removeAllListeners(event);
+      return shared;
+    },
+    async end() {
+      clearTimeout(growTimer);
+      await pool.end();
+    },
+  };
+  return shared;
 }
 
-/** A connection that several callers share. Queries run one after the other. */
-class SharedClient implements PgPoolClient {
-  readonly #client: PoolClient;
-  readonly #onRelease: () => void;
-  #last: Promise<unknown> = Promise.resolve();
-
-  constructor(client: PoolClient, onRelease: () => void) {
-    // All workers listen on the same connection.
-    this.#client = client.setMaxListeners(0);
-    this.#onRelease = onRelease;
-  }
-
-  query<R>(text: string, params: readonly unknown[] = []): Promise<PgQueryResult<R>> {
-    const result = this.#last.then(() => this.#client.query(text, [...params]));
-    this.#last = result.catch(() => {});
-    return result;
-  }
-
-  on(event: "notification" | "error" | "end", listener: (...args: never[]) => void): this {
-    this.#client.on(event as "notification", listener as () => void);
-    return this;
-  }
-
-  removeListener(event: "notification", listener: (message: PgNotification) => void): this {
-    this.#client.removeListener(event, listener);
-    return this;
-  }
-
-  removeAllListeners(event?: string): this {
-    this.#client.removeAllListeners(event);
-    return this;
-  }
-
-  release(destroy?: boolean): void {
-    this.#onRelease();
-    this.#client.release(destroy);
-  }
+/** Lets several callers share a connection. Queries run one after the other. */
+function shareClient(client: PoolClient, onRelease: () => void): PgPoolClient {
+  // All workers listen on the same connection.
+  client.setMaxListeners(0);
+  let last: Promise<unknown> = Promise.resolve();
+  const shared: PgPoolClient = {
+    query(text, params = []) {
+      const result = last.then(() => client.query(text, [...params]));
+      last = result.catch(() => {});
+      return result;
+    },
+    on(event: "notification" | "error" | "end", listener: (...args: never[]) => void) {
+      client.on(event as "notification", listener as () => void);
+      return shared;
+    },
+    removeListener(event, listener) {
+      client.removeListener(event, listener);
+      return shared;
+    },
+    removeAllListeners(event) {
+      client.removeAllListeners(event);
+      return shared;
+    },
+    release(destroy) {
+      onRelease();
+      client.release(destroy);
+    },
+  };
+  return shared;
 }
 
 /** Whether PostgreSQL returned an error with severity `ERROR`. After such an error, the connection is still usable. */

@@ -1,9 +1,9 @@
-import type { BackendFactory, IQueueBackend, PostgresConnectionOptions } from "bullmq";
+import type { BackendFactory, IQueueBackend, PgPool, PostgresConnectionOptions } from "bullmq";
 import type { Client } from "pg";
 import { WebhookError } from "../../core/errors.ts";
 import { withDeadline } from "../../core/time.ts";
 import { loadPackages } from "../errors.ts";
-import { maxClaimMs, maxOwnActions, ownActionRetentionMs } from "../inbox.ts";
+import { type Cursors, maxClaimMs, maxOwnActions, type OwnActions, ownActionRetentionMs } from "../inbox.ts";
 import {
   ConnectionsExhaustedError,
   connectionHint,
@@ -11,7 +11,7 @@ import {
   isTimeout,
   maxConnections,
   minConnections,
-  PostgresPool,
+  sharePool,
 } from "./postgres-pool.ts";
 import {
   type DeliveryQueue,
@@ -52,12 +52,12 @@ function loadPostgres() {
  * @throws `INBOX_UNUSABLE` if a package is not installed, or PostgreSQL cannot be reached or used.
  */
 export async function connectPostgres(
-  { url, mustExist, startMs, onError }: QueueServerOptions,
+  { url, mustExist, startMs, now, onError }: QueueServerOptions,
   loading = loadPostgres(),
 ): Promise<QueueServer> {
   const packages = await loading;
   const { bullmq, pg } = packages;
-  const pool = new PostgresPool(
+  const pool = sharePool(
     new pg.Pool({
       ...clientOptions(url),
       options: `-c search_path=${schema}`,
@@ -125,16 +125,17 @@ export async function connectPostgres(
       const [state] = counted.rows;
       return { time, history: { identity: state?.identity ?? "", checks: Number(state?.checks) } };
     },
-    async correctTimes({ name }, { now, leaseMs }) {
+    async correctTimes({ name }, leaseMs) {
+      const time = now();
       await pool.query(
         `UPDATE job SET process_at_ms = $2::bigint + delay_ms
          WHERE queue = $1 AND state = 'delayed' AND process_at_ms - delay_ms > $2::bigint + $3`,
-        [name, now, maxSkewMs],
+        [name, time, maxSkewMs],
       );
       await pool.query(
         `UPDATE job SET locked_until_ms = $2::bigint + $3
          WHERE queue = $1 AND state = 'active' AND locked_until_ms > $2::bigint + $3 + $4`,
-        [name, now, leaseMs, maxSkewMs],
+        [name, time, leaseMs, maxSkewMs],
       );
     },
     async replayDead({ name }, jobIds) {
@@ -154,12 +155,12 @@ export async function connectPostgres(
       return Number(rows[0]?.count ?? 0);
     },
     // BullMQ has no method to discard jobs, so statements change their state.
-    async discard({ name }, jobId, now) {
+    async discard({ name }, jobId) {
       // A worker that claims the job locks its row, so only one of both succeeds.
       const { rows } = await pool.query(
         `UPDATE job SET state = 'waiting-children', finished_at_ms = $3, delay_ms = 0, process_at_ms = NULL
          WHERE queue = $1 AND id = $2 AND state IN ('waiting', 'delayed', 'failed') RETURNING id`,
-        [name, jobId, Math.round(now)],
+        [name, jobId, Math.round(now())],
       );
       return rows.length > 0;
     },
@@ -195,8 +196,8 @@ export async function connectPostgres(
       );
       return rows.map(({ id }) => id);
     },
-    ownActions: postgresOwnActions(pool),
-    cursors: postgresCursors(pool),
+    ownActions: postgresOwnActions(pool, now),
+    cursors: postgresCursors(pool, now),
     warnings,
     close,
   };
@@ -291,9 +292,10 @@ async function createOwnTables(client: Client): Promise<void> {
 /** The maximum number of keys that one write removes. Each write adds fewer keys, so the table does not grow. */
 const maxRows = 200;
 
-function postgresOwnActions(pool: PostgresPool): QueueServer["ownActions"] {
+function postgresOwnActions(pool: PgPool, now: () => number): OwnActions {
   return {
-    async add(keys, now) {
+    async add(keys) {
+      const time = now();
       await pool.query(
         `WITH removed AS (
            DELETE FROM own_action WHERE sequence IN (
@@ -303,7 +305,7 @@ function postgresOwnActions(pool: PostgresPool): QueueServer["ownActions"] {
          )
          INSERT INTO own_action (key, made_at) SELECT key, $2 FROM unnest($1::text[]) AS keys(key)
          ON CONFLICT DO NOTHING`,
-        [keys, new Date(now), maxRows, maxOwnActions, new Date(now - ownActionRetentionMs)],
+        [keys, new Date(time), maxRows, maxOwnActions, new Date(time - ownActionRetentionMs)],
       );
     },
     async find(keys) {
@@ -315,7 +317,7 @@ function postgresOwnActions(pool: PostgresPool): QueueServer["ownActions"] {
   };
 }
 
-function postgresCursors(pool: PostgresPool): QueueServer["cursors"] {
+function postgresCursors(pool: PgPool, now: () => number): Cursors {
   return {
     async get(endpoint, key) {
       const { rows } = await pool.query<{ value: string }>(
@@ -338,13 +340,14 @@ function postgresCursors(pool: PostgresPool): QueueServer["cursors"] {
         [endpoint, [...texts.keys()], [...texts.values()]],
       );
     },
-    async claim({ key, holder, forMs }, now) {
+    async claim({ key, holder, forMs }) {
+      const time = now();
       const { rows } = await pool.query(
         `INSERT INTO cursor_claim VALUES ($1, $2, $3)
          ON CONFLICT (key) DO UPDATE SET holder = excluded.holder, ends_at = excluded.ends_at
            WHERE cursor_claim.holder = excluded.holder OR cursor_claim.ends_at <= $4 OR cursor_claim.ends_at > $5
          RETURNING holder`,
-        [key, holder, new Date(now + forMs), new Date(now), new Date(now + maxClaimMs)],
+        [key, holder, new Date(time + forMs), new Date(time), new Date(time + maxClaimMs)],
       );
       return rows.length > 0;
     },

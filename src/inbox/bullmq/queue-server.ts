@@ -2,7 +2,7 @@ import type { IQueueBackend, Queue, WorkerOptions } from "bullmq";
 import { describeError } from "../../core/describe.ts";
 import { WebhookError } from "../../core/errors.ts";
 import { noInbox } from "../errors.ts";
-import type { CursorClaim, Cursors } from "../inbox.ts";
+import type { Cursors, OwnActions } from "../inbox.ts";
 import { defaultRetention, type Retention } from "../retry.ts";
 import { type DeliveryJob, type JobData, type JobResult, jobIdOf } from "./stored-job.ts";
 
@@ -54,16 +54,16 @@ export interface QueueServer {
   checkStorage(): Promise<{ time: number; history?: StorageHistory }>;
   /**
    * Corrects the times of a queue after a clock was set back. The wait of a delayed job that was set in the future starts
-   * again, and a lease that is not renewed ends after `leaseMs` milliseconds. `now` is in milliseconds since the epoch.
+   * again, and a lease that is not renewed ends after `leaseMs` milliseconds.
    */
-  correctTimes(queue: DeliveryQueue, options: { now: number; leaseMs: number }): Promise<void>;
+  correctTimes(queue: DeliveryQueue, leaseMs: number): Promise<void>;
   /** Queues dead jobs again and records the replays in their logs. Returns the number of jobs that were still dead. */
   replayDead(queue: DeliveryQueue, jobIds: readonly string[]): Promise<number>;
   /**
    * Discards a job that is waiting, delayed, or failed: moves it to the list `waiting-children`, which BullMQ uses for no other jobs of
-   * the inbox. `now` is in milliseconds since the epoch. Returns `false` if the job is in another state.
+   * the inbox. Returns `false` if the job is in another state.
    */
-  discard(queue: DeliveryQueue, jobId: string, now: number): Promise<boolean>;
+  discard(queue: DeliveryQueue, jobId: string): Promise<boolean>;
   /** Marks a discarded job as failed. Has no effect if the job is in another state. */
   failDiscarded(queue: DeliveryQueue, jobId: string): Promise<void>;
   /** Replaces the data of a job, and removes its log. Returns `false` without a change if the job was queued again. */
@@ -73,14 +73,8 @@ export interface QueueServer {
   forgetIgnored(queue: DeliveryQueue, jobIds: readonly string[]): Promise<void>;
   /** Returns the IDs in a range of the ignored or discarded jobs, newest first. `until` is included. */
   listJobs(queue: DeliveryQueue, list: "ignored" | "waiting-children", from: number, until: number): Promise<string[]>;
-  /** The changes on the Hub that servers of this inbox made: see `OwnActions`. */
-  readonly ownActions: {
-    /** Adds keys, and removes old keys. `now` is in milliseconds since the epoch. */
-    add(keys: readonly string[], now: number): Promise<void>;
-    find(keys: readonly string[]): Promise<ReadonlySet<string>>;
-  };
-  /** What `catchUp` has seen of the Hub: see `Cursors`. `now` is in milliseconds since the epoch. */
-  readonly cursors: Omit<Cursors, "claim"> & { claim(claim: CursorClaim, now: number): Promise<boolean> };
+  readonly ownActions: OwnActions;
+  readonly cursors: Cursors;
   /** Warnings about server settings that can cause the loss of accepted deliveries. Each warning contains the setting to change. */
   readonly warnings: readonly string[];
   close(): Promise<void>;
@@ -90,6 +84,7 @@ export interface QueueServerOptions {
   url: string;
   mustExist: boolean;
   startMs: number;
+  now: () => number;
   onError: (error: Error) => void;
 }
 

@@ -4,7 +4,7 @@ import { WebhookError } from "../../core/errors.ts";
 import { optionError } from "../../core/options.ts";
 import { withDeadline } from "../../core/time.ts";
 import { loadPackages } from "../errors.ts";
-import { maxOwnActions, ownActionRetentionMs } from "../inbox.ts";
+import { type Cursors, maxOwnActions, type OwnActions, ownActionRetentionMs } from "../inbox.ts";
 import {
   type DeliveryQueue,
   type DeliveryWorker,
@@ -72,7 +72,8 @@ function loadRedis() {
  * @throws `OPTION_INVALID` if the URL path is not a database number, `INBOX_UNUSABLE` if a package is not installed, or Redis cannot be
  *   reached or used.
  */
-export async function connectRedis({ url, mustExist, startMs, onError }: QueueServerOptions): Promise<QueueServer> {
+export async function connectRedis(options: QueueServerOptions): Promise<QueueServer> {
+  const { url, mustExist, startMs, now, onError } = options;
   const { bullmq, ioredis } = await loadRedis();
   const database = new URL(url).pathname.slice(1);
   if (!/^\d*$/.test(database)) {
@@ -136,7 +137,7 @@ export async function connectRedis({ url, mustExist, startMs, onError }: QueueSe
       const time = Number(seconds) * 1_000 + Number(microseconds) / 1_000;
       return { time, history: { identity: identity ?? "", checks } };
     },
-    correctTimes: (queue, options) => correctTimes(commands, queue, options),
+    correctTimes: (queue, leaseMs) => correctTimes(commands, queue, { now: now(), leaseMs }),
     async replayDead(queue, jobIds) {
       const replayed = await Promise.all(
         jobIds.map(async (id) => {
@@ -150,9 +151,9 @@ export async function connectRedis({ url, mustExist, startMs, onError }: QueueSe
       );
       return replayed.filter(Boolean).length;
     },
-    async discard(queue, jobId, now) {
+    async discard(queue, jobId) {
       const keys = ["wait", "delayed", "failed", discardedList, jobId].map((name) => queue.toKey(name));
-      return Number(await commands.eval(discardScript, keys.length, ...keys, jobId, now)) === 1;
+      return Number(await commands.eval(discardScript, keys.length, ...keys, jobId, now())) === 1;
     },
     async failDiscarded(queue, jobId) {
       const keys = [discardedList, "failed"].map((name) => queue.toKey(name));
@@ -168,7 +169,7 @@ export async function connectRedis({ url, mustExist, startMs, onError }: QueueSe
       await commands.eval(forgetIgnoredScript, keys.length, ...keys, ...jobIds);
     },
     listJobs: (queue, list, from, until) => commands.zrevrange(queue.toKey(list), from, until),
-    ownActions: redisOwnActions(commands),
+    ownActions: redisOwnActions(commands, now),
     cursors: redisCursors(commands),
     warnings,
     async close() {
@@ -212,14 +213,15 @@ async function correctTimes(
 }
 
 /** Stores keys in a sorted set, whose scores are the times of the actions. */
-function redisOwnActions(commands: Redis): QueueServer["ownActions"] {
+function redisOwnActions(commands: Redis, now: () => number): OwnActions {
   const set = `${prefix}:own-actions`;
   return {
-    async add(keys, now) {
+    async add(keys) {
+      const time = now();
       const results = await commands
         .multi()
-        .zadd(set, ...keys.flatMap((key) => [now, key]))
-        .zremrangebyscore(set, "-inf", now - ownActionRetentionMs)
+        .zadd(set, ...keys.flatMap((key) => [time, key]))
+        .zremrangebyscore(set, "-inf", time - ownActionRetentionMs)
         .zremrangebyrank(set, 0, -maxOwnActions - 1)
         .exec();
       for (const [error] of results ?? []) if (error) throw error;
@@ -240,7 +242,7 @@ const claimScript = `
 `;
 
 /** Stores the cursors of an endpoint in a hash, and each claim in a key that expires. */
-function redisCursors(commands: Redis): QueueServer["cursors"] {
+function redisCursors(commands: Redis): Cursors {
   const hashOf = (endpoint: string) => `${prefix}:cursors:${endpoint}`;
   return {
     get: async (endpoint, key) => (await commands.hget(hashOf(endpoint), key)) ?? undefined,

@@ -182,10 +182,10 @@ export class StoredQueue {
   }
 
   /** Discards a queued or dead delivery. Has no effect if it has finished. @throws `DELIVERY_UNKNOWN`, `DELIVERY_RUNNING` */
-  async discard(id: string, now: number): Promise<void> {
+  async discard(id: string): Promise<void> {
     const key = { id, endpoint: this.endpoint };
     for (let attempt = 1; ; attempt += 1) {
-      if (await this.#server.discard(this.queue, jobIdOf(id), now)) return;
+      if (await this.#server.discard(this.queue, jobIdOf(id))) return;
       const status = statusOfState[await this.queue.getJobState(jobIdOf(id))];
       if (status === undefined) throw deliveryUnknown(key, "discarded");
       if (status === "succeeded" || status === "cancelled") return;

@@ -2,7 +2,7 @@ import { EventEmitter } from "node:events";
 import { Client, Pool } from "pg";
 import { afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { openBullmqInbox } from "../../../src/inbox/bullmq/bullmq-inbox.ts";
-import { maxConnections, PostgresPool } from "../../../src/inbox/bullmq/postgres-pool.ts";
+import { maxConnections, sharePool } from "../../../src/inbox/bullmq/postgres-pool.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 import { type PostgresServer, startPostgres } from "../../support/postgres-server.ts";
 import { startTcpProxy } from "../../support/tcp-proxy.ts";
@@ -32,7 +32,7 @@ describe("A pool of connections", () => {
       }),
     });
     const onError = vi.fn();
-    const pool = new PostgresPool(fake as unknown as Pool, onError);
+    const pool = sharePool(fake as unknown as Pool, onError);
     fake.emit("connect", client);
     return { pool, fake, client, server, onError };
   }
@@ -220,7 +220,7 @@ describe("A receiver on a PostgreSQL with few connections", { tags: "slow" }, ()
 
   test("replaces a connection whose query timed out", async () => {
     const connectionString = await server.emptyDatabase({ isNew: true });
-    const pool = new PostgresPool(new Pool({ connectionString, max: 1, query_timeout: 1_000 }), () => {});
+    const pool = sharePool(new Pool({ connectionString, max: 1, query_timeout: 1_000 }), () => {});
     onTestFinished(() => pool.end());
     await expect(pool.query("SELECT pg_sleep(60)")).rejects.toThrow("timeout");
     expect(await pool.query("SELECT 1 AS one")).toMatchObject({ rows: [{ one: 1 }] });
@@ -236,7 +236,7 @@ describe("A receiver on a PostgreSQL with few connections", { tags: "slow" }, ()
     onTestFinished(() => void vi.useRealTimers());
     const connectionString = Object.assign(new URL(address), { username: "limited" }).href;
     const errors: Error[] = [];
-    const pool = new PostgresPool(new Pool({ connectionString, max: 10 }), (error) => errors.push(error));
+    const pool = sharePool(new Pool({ connectionString, max: 10 }), (error) => errors.push(error));
     onTestFinished(() => pool.end());
     const readPid = () => pool.query<{ pid: number }>("SELECT pg_backend_pid() AS pid");
     /** Returns the number of connections that two concurrent queries use. */

@@ -138,7 +138,8 @@ function fakePostgres({ hasInbox = true, migrate = async () => {}, end = async (
   const loading = Promise.resolve(packages as never);
   return {
     ...{ closed, onError, client, connections, backend, queues },
-    connect: ({ mustExist = false } = {}) => connectPostgres({ url, mustExist, startMs: 8_000, onError }, loading),
+    connect: ({ mustExist = false } = {}) =>
+      connectPostgres({ url, mustExist, startMs: 8_000, now: Date.now, onError }, loading),
     openLeases: () => openPostgresLeases(url, onError, loading),
   };
 }

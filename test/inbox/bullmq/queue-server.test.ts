@@ -44,7 +44,7 @@ describe.skipIf(!hasRedis)("The stored endpoints", () => {
   }, 60_000);
 
   async function openEndpoints(url: string) {
-    const server = await connectRedis({ url, mustExist: false, startMs: 8_000, onError: () => {} });
+    const server = await connectRedis({ url, mustExist: false, startMs: 8_000, now: Date.now, onError: () => {} });
     const endpoints = new StoredEndpoints(server);
     onTestFinished(async () => {
       await endpoints.close();

@@ -39,7 +39,7 @@ describe.skipIf(!hasRedis)("The worker of an endpoint", () => {
   } = {}) {
     const url = await redis.emptyDatabase();
     const onError = vi.fn();
-    const server = await connectRedis({ url, mustExist: false, startMs: 8_000, onError });
+    const server = await connectRedis({ url, mustExist: false, startMs: 8_000, now: Date.now, onError });
     const leases = new LeaseRenewer({ url, leaseMs, maxBlockedMs: 60_000, onError });
     const logger = createMemoryLogger();
     const runs: { attempt: number; signal: AbortSignal; end: (outcome: Outcome) => void }[] = [];

@@ -60,7 +60,7 @@ const hourMs = 3_600_000;
 // Storing this many deliveries takes longer than the default 3 s on a busy machine.
 const open = ({ store, ...options }: EngineOptions) =>
   openBullmqInbox({ url: store, now: Date.now, deadlineMs: 60_000, ...options });
-const connection = (url: string) => ({ url, mustExist: false, startMs: 8_000, onError: () => {} });
+const connection = (url: string) => ({ url, mustExist: false, startMs: 8_000, now: Date.now, onError: () => {} });
 
 const redis = {
   name: "Redis",
@@ -290,10 +290,10 @@ describe("A delivery that changes at the same time", () => {
   test("is discarded if it is queued again after the first try, unless it runs", async () => {
     const results = [false, true];
     const discard = async () => results.shift() ?? false;
-    await open({ getJobState: async () => "waiting" }, { discard }).discard("a", 0);
+    await open({ getJobState: async () => "waiting" }, { discard }).discard("a");
     expect(results).toEqual([]);
     const running = open({ getJobState: async () => "active" }, { discard });
-    await expect(running.discard("a", 0)).rejects.toMatchObject({ code: "DELIVERY_RUNNING" });
+    await expect(running.discard("a")).rejects.toMatchObject({ code: "DELIVERY_RUNNING" });
   });
 
   test("is queued again after its recorded end if it is replayed before BullMQ has finished it", async () => {
