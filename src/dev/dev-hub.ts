@@ -14,10 +14,7 @@ import type { DevConfig } from "./dev-options.ts";
 import { listenOnFreePort } from "./dev-proxy.ts";
 import type { WebhookListeners } from "./webhook-reconciler.ts";
 
-/**
- * Limits for requests to the real Hub. They are low, because closing a session must not take minutes, and the session
- * retries failed updates itself.
- */
+/** Low limits, because closing a session must not take minutes, and the session retries failed updates itself. */
 const clientLimits = { timeout: "10s", attempts: 2 } as const;
 
 /** A server can itself change the Hub while it loads, and its webhooks do not exist before. */
@@ -28,7 +25,6 @@ export interface DevHub {
   client: HubClient;
   /** Missing on the real Hub. */
   localHub?: LocalHub;
-  /** Environment variables for the server process. */
   environment: Readonly<Record<string, string>>;
   close(): Promise<void>;
 }

@@ -1,13 +1,12 @@
 import { once } from "node:events";
 import { Agent, type IncomingMessage, type Server, type ServerOptions } from "node:http";
-import { renderErrorPage } from "../console/pages/error-page.ts";
 import { WebhookError } from "../core/errors.ts";
 import { isRefusedPort } from "../core/options.ts";
-import { consolePath, defaultPort, isLoopbackHost, wantsHtml, webhooksPath } from "../core/urls.ts";
+import { consolePath, defaultPort, isLoopbackHost, webhooksPath } from "../core/urls.ts";
 import type { Exchange } from "../http-server/exchange.ts";
 import { createHttpServer, defaultLimits, malformedRefused, openSocket } from "../http-server/server.ts";
 import { isReachabilityRequest } from "../tunnel/reachability-check.ts";
-import { DeliveryObserver, type ProxyOptions, proxyRequest, sendBadGateway } from "./proxy-request.ts";
+import { DeliveryObserver, type ProxyOptions, proxyRequest, sendBadGateway, sendRefusal } from "./proxy-request.ts";
 
 export interface DevProxyOptions extends ProxyOptions {
   /** The local port. Default: 7860, or the next free port. */
@@ -22,10 +21,7 @@ export interface DevProxyOptions extends ProxyOptions {
   probeIntervalMs?: number;
 }
 
-/**
- * The maximum number of connections. A tunnel needs about ten. The limit prevents idle connections of other clients
- * from exhausting the file descriptors.
- */
+/** A tunnel needs about ten. The limit prevents idle connections of other clients from exhausting the file descriptors. */
 const maxConnections = 1_000;
 
 export type DevProxy = Awaited<ReturnType<typeof openDevProxy>>;
@@ -43,7 +39,10 @@ export async function openDevProxy(options: DevProxyOptions) {
   const publicSocket = { ...localSocket, showsErrorDetails: false };
   const isForeign = createHostCheck(options);
   const local = createProxyServer(options, {}, (exchange) => {
-    if (isForeign(exchange.incoming)) return rejectHost(exchange);
+    if (isForeign(exchange.incoming)) {
+      const error = "Open this server at 127.0.0.1 or localhost.";
+      return sendRefusal(exchange, { status: 403, code: "CROSS_SITE_REFUSED", error, page: {} });
+    }
     if (options.console && isForConsole(exchange.incoming)) return options.console(exchange);
     return proxyRequest(localSocket, exchange);
   });
@@ -65,18 +64,17 @@ export async function openDevProxy(options: DevProxyOptions) {
   return {
     /** The port for clients on this machine. */
     port,
-    /** The local URL, without a trailing slash. */
+    /** Without a trailing slash. */
     url: `http://127.0.0.1:${port}`,
     /** The port to which a tunnel forwards requests. */
     publicPort,
     /**
-     * Sends the latest delivery again. The delivery has a new ID, because the inbox would treat the same ID as a
-     * duplicate. Returns `undefined` if there is no delivery yet.
+     * Sends the latest delivery again, with a new ID, because the inbox would treat the same ID as a duplicate. Returns
+     * `undefined` if there is no delivery yet.
      *
      * @throws `SERVER_FILE_INVALID` while the server does not load; `NO_RESPONSE` if the server does not answer.
      */
     replay: async () => observer.replay(await options.serverPort()),
-    /** Closes both sockets and their connections. */
     async close(): Promise<void> {
       const closed = servers.map((server) => once(server, "close"));
       for (const server of servers) {
@@ -89,20 +87,16 @@ export async function openDevProxy(options: DevProxyOptions) {
   };
 }
 
-/** The maximum number of foreign hosts to report. Any client can send any number of host names. */
+/** Any client can send any number of host names. */
 const maxReportedHosts = 20;
 
 /**
- * Returns a function that checks whether the `Host` header of a request is foreign. The check prevents DNS rebinding: a
- * site can resolve its own name to this machine to share the origin of the server, but the browser still sends the name
- * of the site as the host.
+ * Returns a function that checks whether the `Host` header is foreign. This prevents DNS rebinding: a site can resolve its
+ * own name to this machine to share the origin of the server, but the browser still sends the name of the site as the host.
  */
-function createHostCheck({
-  allowAnyHost = false,
-  onForeignHost,
-}: DevProxyOptions): (incoming: IncomingMessage) => boolean {
+function createHostCheck({ allowAnyHost, onForeignHost }: DevProxyOptions) {
   const reported = new Set<string>();
-  return ({ headers: { host } }) => {
+  return ({ headers: { host } }: IncomingMessage): boolean => {
     if (allowAnyHost || host === undefined || isLoopbackHost(URL.parse(`http://${host}`)?.hostname ?? "")) return false;
     if (!reported.has(host) && reported.size < maxReportedHosts) {
       reported.add(host);
@@ -112,37 +106,23 @@ function createHostCheck({
   };
 }
 
-function rejectHost({ incoming, outgoing }: Exchange): void {
-  const [code, error] = ["CROSS_SITE_REFUSED", "Open this server at 127.0.0.1 or localhost."];
-  const { method = "GET", headers } = incoming;
-  const isBrowser = wantsHtml({ method, accept: headers.accept });
-  const page = isBrowser ? renderErrorPage({ status: 403, code, message: error }) : undefined;
-  outgoing.writeHead(403, { ...(page?.headers ?? { "content-type": "application/json" }), connection: "close" });
-  outgoing.end(page?.html ?? JSON.stringify({ error, code }));
-}
-
-/**
- * Creates an HTTP server that checks requests like a deployed server. If `answer` fails, the response has status 502.
- */
+/** Creates an HTTP server that checks requests like a deployed server. If `answer` fails, the response has status 502. */
 function createProxyServer(
   { onProblem, probeIntervalMs }: DevProxyOptions,
   timeouts: ServerOptions,
   answer: (exchange: Exchange) => void | Promise<void>,
 ): Server {
-  const handle = async (exchange: Exchange) => {
-    try {
-      await answer(exchange);
-    } catch (error) {
-      sendBadGateway(exchange.outgoing, { error, onProblem });
-    }
-  };
   const { server } = createHttpServer({
     server: timeouts,
     limits: { ...defaultLimits, maxConnections, maxRequestsPerSocket: Number.POSITIVE_INFINITY },
     probeMs: probeIntervalMs,
-    onRequest: (exchange) => {
+    onRequest: async (exchange) => {
       exchange.lingerAfterAnswer();
-      void handle(exchange);
+      try {
+        await answer(exchange);
+      } catch (error) {
+        sendBadGateway(exchange.outgoing, { error, onProblem });
+      }
     },
     onAnswerError: ({ outgoing }, error) => sendBadGateway(outgoing, { error, onProblem }),
     onMalformed: (reason) => onProblem(`400: ${malformedRefused} (${reason}).`),
@@ -160,16 +140,12 @@ function isForConsole({ url = "" }: IncomingMessage): boolean {
   return path === consolePath || path.startsWith(`${consolePath}/`);
 }
 
-/**
- * Whether a request is for an endpoint. Checks the path as sent and with resolved dot segments, because the server
- * resolves them.
- */
+/** Checks the path as sent and with resolved dot segments, because the server resolves them. */
 function isForWebhooks({ url = "" }: IncomingMessage): boolean {
   const resolved = URL.parse(`http://127.0.0.1${url}`)?.pathname ?? "";
   return url.startsWith(webhooksPath) && resolved.startsWith(webhooksPath);
 }
 
-/** Listens on this machine. If no port is given, uses the default port or the next free port. Returns the port. */
 function listen(server: Server, port: number | undefined): Promise<number> {
   const listenOn = (wanted: number) => openSocket(server, { host: "127.0.0.1", port: wanted });
   return port === undefined ? listenOnFreePort(defaultPort, listenOn) : listenOn(port);
@@ -179,8 +155,7 @@ function listen(server: Server, port: number | undefined): Promise<number> {
 const maxAttempts = 21;
 
 /**
- * Listens on a port, or on the next free port if that port is in use. A port such as 7861 is easier to remember than a
- * random port.
+ * Listens on a port, or on the next free one if it is in use. A port such as 7861 is easier to remember than a random one.
  *
  * @param listen opens the socket, and throws `PORT_IN_USE` if the port is in use. With port 0, the system chooses a port.
  * @throws any other error of `listen`.

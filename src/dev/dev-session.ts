@@ -153,7 +153,6 @@ class Session implements DevSession {
     return this.#parts.track(this.#open());
   }
 
-  /** Opens the parts of the session. The session is ready when its webhooks are created. */
   async #open(): Promise<void> {
     // The URL stays the same for the whole session. Requests wait until the server is running.
     const proxy = await this.#openProxy();
@@ -227,7 +226,7 @@ class Session implements DevSession {
     return hub;
   }
 
-  /** Returns the server with the watch lists of its webhooks. */
+  /** With the watch lists of its webhooks. */
   #watchingServer(): ServerDescription {
     const { endpoints, secret } = this.#description;
     return {
@@ -236,7 +235,7 @@ class Session implements DevSession {
     };
   }
 
-  /** Resolves with the port of the server. Called for each request, because every reload changes the port. */
+  /** Called for each request, because every reload changes the port. */
   async #waitForPort(): Promise<number> {
     // The proxy and the console are open before the server is created.
     if (!this.#server) await this.#firstServing.promise;
@@ -355,7 +354,7 @@ class Session implements DevSession {
     return this.close();
   }
 
-  /** Updates the webhooks. Never rejects: retryable failures are retried in the background. */
+  /** Never rejects: retryable failures are retried in the background. */
   async #updateWebhooks(): Promise<void> {
     if (this.#webhooks && this.#tunnel) await this.#webhooks.update(this.#reconcileInput(this.#tunnel));
   }
@@ -400,9 +399,8 @@ class Session implements DevSession {
 
 function requireOpen<Part>(part: Part | undefined): Part {
   if (part) return part;
-  throw new WebhookError("The session is not open. Wait for startDev() to resolve, or start a new session.", {
-    code: "NOT_READY",
-  });
+  const message = "The session is not open. Wait for startDev() to resolve, or start a new session.";
+  throw new WebhookError(message, { code: "NOT_READY" });
 }
 
 /**
@@ -415,7 +413,7 @@ export class OpenParts {
   readonly #closing = new AbortController();
   #closed: Promise<void> | undefined;
 
-  /** Aborts with an error of code `CLOSING` when the session is closed. */
+  /** Aborts with the code `CLOSING` when the session is closed. */
   get signal(): AbortSignal {
     return this.#closing.signal;
   }
@@ -466,7 +464,6 @@ export class OpenParts {
     }
   }
 
-  /** Closes all parts, even if one of them cannot be closed. */
   async #closeOpened(): Promise<void> {
     const closer = this.#closers.pop();
     try {

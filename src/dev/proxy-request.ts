@@ -1,5 +1,5 @@
 import { type Agent, type IncomingMessage, request, type ServerResponse } from "node:http";
-import { type ErrorPage, renderErrorPage } from "../console/pages/error-page.ts";
+import { type ErrorPageContent, renderErrorPage } from "../console/pages/error-page.ts";
 import { describeError } from "../core/describe.ts";
 import { WebhookError } from "../core/errors.ts";
 import { directFetch } from "../core/fetch.ts";
@@ -10,7 +10,6 @@ import { hasDisconnected } from "../http-server/server.ts";
 import { isReachabilityRequest, type ReachabilityCheck, reachabilityHeaders } from "../tunnel/reachability-check.ts";
 import type { ProxiedDelivery, ReplayResult } from "./dev-event.ts";
 
-/** The options of the proxy, which both sockets share. */
 export interface ProxyOptions {
   /** Checks that the public URL points to this proxy. The proxy answers the request of the check. */
   reachabilityCheck: ReachabilityCheck;
@@ -20,9 +19,7 @@ export interface ProxyOptions {
   onDelivery: (delivery: ProxiedDelivery) => void;
   /** Called with one line for each request that is rejected or cannot be forwarded. */
   onProblem: (message: string) => void;
-  /**
-   * The time that a request waits for the server, in milliseconds. Default `20000`, because the Hub's timeout is 30 s.
-   */
+  /** How long a request waits for the server. Default `20000`, because the Hub's timeout is 30 s. */
   serverTimeoutMs?: number;
 }
 
@@ -30,16 +27,11 @@ export interface ProxyOptions {
 export interface ProxySocket extends ProxyOptions {
   agent: Agent;
   observer: DeliveryObserver;
-  /**
-   * Whether error pages show source code and paths. Set only for a socket that is not reachable from other machines.
-   */
+  /** Whether error pages show source code and paths. Only for a socket that is not reachable from other machines. */
   showsErrorDetails: boolean;
 }
 
-/**
- * Waits until the server is loaded, forwards a request unchanged, and streams the response back. Leaves `100 Continue` to
- * the server.
- */
+/** Forwards a request unchanged when the server is loaded, and streams the response back. `100 Continue` is left to the server. */
 export async function proxyRequest(socket: ProxySocket, exchange: Exchange): Promise<void> {
   const { incoming, outgoing, expectsContinue } = exchange;
   const { agent, observer, showsErrorDetails, onDelivery, onProblem, reachabilityCheck } = socket;
@@ -48,27 +40,24 @@ export async function proxyRequest(socket: ProxySocket, exchange: Exchange): Pro
     return;
   }
   const delivery = observer.observe(exchange, onDelivery);
+  const sendUnavailable = ({ page, ...failure }: Omit<Refusal, "status">) => {
+    delivery?.setFailure(failure.error);
+    sendRefusal(exchange, { status: 503, ...failure, page: showsErrorDetails ? page : undefined });
+  };
   let port: number;
   try {
     port = await waitForServer(socket);
   } catch (reason) {
-    const page = showsErrorDetails ? renderLoadFailure(incoming, reason) : undefined;
-    const failure = WebhookError.isInstance(reason)
-      ? { error: "The server file failed to load.", code: reason.code }
-      : { error: "The server is not running.", code: "NOT_READY" };
-    sendUnavailable(outgoing, { ...failure, delivery, page });
-    return;
+    return sendUnavailable(describeLoadFailure(reason));
   }
   // Drop the request of a client that has disconnected, because its body would never end.
   if (await hasDisconnected(exchange)) return;
   const { method, url: path } = incoming;
   const headers = requestHeaders(incoming, expectsContinue);
   const inner = request({ host: "127.0.0.1", port, agent, method, path, headers });
-  let hasWholeResponse = false;
+  let answer: IncomingMessage | undefined;
   inner.on("response", (response) => {
-    response.once("end", () => {
-      hasWholeResponse = true;
-    });
+    answer = response;
     response.on("error", () => outgoing.destroy());
     try {
       outgoing.writeHead(response.statusCode ?? 502, response.statusMessage, responseHeaders(response));
@@ -81,17 +70,13 @@ export async function proxyRequest(socket: ProxySocket, exchange: Exchange): Pro
   });
   inner.on("error", () => {
     if (outgoing.headersSent) outgoing.destroy();
-    else {
-      const failure = { error: "The server stopped during this request.", code: "NO_RESPONSE" };
-      const page = showsErrorDetails ? renderPage(incoming, failure) : undefined;
-      sendUnavailable(outgoing, { ...failure, delivery, page });
-    }
+    else sendUnavailable({ error: "The server stopped during this request.", code: "NO_RESPONSE", page: {} });
   });
   // Close the inner connection when the client disconnects, to abort the handler's signal. A reset is detected
   // immediately, and a half-closed connection only after a probe. Other code in the process can also end the response.
   outgoing.on("close", () => {
     // Do not reset a socket that is ending: the socket would never close and would prevent Node from exiting.
-    if (inner.destroyed || (hasWholeResponse && outgoing.writableFinished)) return;
+    if (inner.destroyed || (answer?.readableEnded && outgoing.writableFinished)) return;
     inner.socket?.resetAndDestroy();
     inner.destroy();
   });
@@ -127,44 +112,48 @@ export async function waitForServer({
   return withDeadline(serverPort(), serverTimeoutMs, () => new Error("timeout"));
 }
 
-function sendUnavailable(
-  outgoing: ServerResponse,
-  response: { error: string; code: string; delivery: ObservedDelivery; page: ErrorPage | undefined },
-): void {
-  const { error, code, delivery, page } = response;
-  delivery?.setFailure(error);
-  const headers = page?.headers ?? { "content-type": "application/json" };
-  // Close the connection. Otherwise, the rest of the body would have to be read before the next request.
-  outgoing.writeHead(503, { ...headers, "retry-after": "1", connection: "close" });
-  outgoing.end(page?.html ?? JSON.stringify({ error, code }));
+interface Refusal {
+  status: number;
+  code: string;
+  error: string;
+  /** The content of the page for browsers, besides these fields. All clients receive JSON if it is missing. */
+  page?: Partial<ErrorPageContent> | undefined;
 }
 
-/** Renders a page with the error that the server file threw and its stack trace. */
-function renderLoadFailure(incoming: IncomingMessage, reason: unknown): ErrorPage | undefined {
+/** Answers a request that is not forwarded. */
+export function sendRefusal({ incoming, outgoing }: Exchange, { status, code, error, page }: Refusal): void {
+  const { method = "GET", headers } = incoming;
+  const isForBrowser = page && wantsHtml({ method, accept: headers.accept });
+  const rendered = isForBrowser ? renderErrorPage({ status, code, message: error, ...page }) : undefined;
+  outgoing.writeHead(status, {
+    ...(rendered?.headers ?? { "content-type": "application/json" }),
+    ...(status === 503 && { "retry-after": "1" }),
+    // Otherwise, the rest of the body would have to be read before the next request.
+    connection: "close",
+  });
+  outgoing.end(rendered?.html ?? JSON.stringify({ error, code }));
+}
+
+/** Describes why the server does not run. The page contains the error that the server file threw, with its stack trace. */
+function describeLoadFailure(reason: unknown): Omit<Refusal, "status"> {
   if (!WebhookError.isInstance(reason)) {
-    return renderPage(incoming, { code: "NOT_READY", error: "The server is not running yet." });
+    const page = { message: "The server is not running yet." };
+    return { error: "The server is not running.", code: "NOT_READY", page };
   }
   const { code, message, cause } = reason;
+  const title = "The server file failed to load";
   const details = cause instanceof Error ? (cause.stack ?? "").split("\n").filter((line) => line.trim() !== "") : [];
   const sentence = message.endsWith(".") ? message : `${message}.`;
-  const error = `${sentence} Fix the file, save it, and reload this page.`;
-  return renderPage(incoming, { code, error, title: "The server file failed to load", details });
-}
-
-function renderPage(
-  { method = "GET", headers }: IncomingMessage,
-  { error, ...content }: { code: string; error: string; title?: string; details?: readonly string[] },
-): ErrorPage | undefined {
-  if (!wantsHtml({ method, accept: headers.accept })) return undefined;
-  return renderErrorPage({ status: 503, message: error, ...content });
+  const advice = "Fix the file, save it, and reload this page.";
+  return { error: `${title}.`, code, page: { title, message: `${sentence} ${advice}`, details } };
 }
 
 /** Headers to forward even if the `Connection` header lists them, because they are required for framing and routing. */
 const alwaysForwarded: readonly string[] = ["content-length", "host"];
 
 /**
- * Returns the headers of the forwarded request. Adds `Via` for HTTP/1.0, and `Connection: close` for a connection that
- * is not kept alive. The server treats both as signs of a proxy, and does not show private pages to a proxy.
+ * Adds `Via` for HTTP/1.0, and `Connection: close` for a connection that is not kept alive. The server treats both as signs
+ * of a proxy, and does not show private pages to a proxy.
  */
 function requestHeaders(incoming: IncomingMessage, expectsContinue: boolean): string[] {
   const { rawHeaders, httpVersion, headers } = incoming;
@@ -180,10 +169,7 @@ function requestHeaders(incoming: IncomingMessage, expectsContinue: boolean): st
   ];
 }
 
-/**
- * Returns the response headers without hop-by-hop headers such as `Transfer-Encoding`. Node chooses the framing,
- * because an HTTP/1.0 client does not support chunks.
- */
+/** Node chooses the framing, because an HTTP/1.0 client does not support chunks. */
 function responseHeaders({ rawHeaders, headers }: IncomingMessage): string[] {
   const dropped = new Set(hopByHopHeaders(headers.connection));
   for (const name of alwaysForwarded) dropped.delete(name);
@@ -195,35 +181,27 @@ function withoutHeaders(rawHeaders: readonly string[], dropped: ReadonlySet<stri
   return rawHeaders.filter((_text, index) => isKept(index));
 }
 
-type ObservedDelivery = ReturnType<DeliveryObserver["observe"]>;
-
-/** The timeout of a replay. It is longer than the timeout of a handler that answers inline. */
+/** Longer than the timeout of a handler that answers inline. */
 const replayTimeoutMs = 60_000;
-/** The maximum size of a body that is kept, in bytes. Hub payloads are smaller. */
+/** Hub payloads are smaller. */
 const maxBodyBytes = 10 * 1024 * 1024;
 const refusals: ReadonlySet<number> = new Set([401, 403, 404, 405, 429]);
 /** Headers to drop from a replay in addition to the hop-by-hop headers, because `fetch` sets or rejects them. */
 const replacedHeaders: readonly string[] = ["content-length", "expect", "host"];
 
-/**
- * Whether a response status means that the request was not authenticated or was not a delivery. The session does not keep such a
- * request for a replay.
- */
+/** Whether a request with this status was not authenticated or was not a delivery. Such a request is not kept for a replay. */
 export function isRefusal(status: number): boolean {
   return refusals.has(status);
 }
 
 /**
- * Reports answered deliveries, and keeps the latest authenticated delivery for a replay. The delivery is kept only in
- * memory, because its headers contain the secret.
+ * Reports answered deliveries, and keeps the latest authenticated one for a replay. It is kept only in memory, because its
+ * headers contain the secret.
  */
 export class DeliveryObserver {
   #latest: { path: string; headers: Headers; body: Buffer<ArrayBuffer> } | undefined;
 
-  /**
-   * Starts to observe a request, and calls `onAnswered` when the delivery is answered. Returns `undefined` if the
-   * request is not a delivery.
-   */
+  /** Calls `onAnswered` when the delivery is answered. Returns `undefined` if the request is not a delivery. */
   observe({ incoming, outgoing }: Exchange, onAnswered: (delivery: ProxiedDelivery) => void) {
     const { method, url: path = "" } = incoming;
     if (method !== "POST" || !path.startsWith(webhooksPath)) return undefined;
@@ -263,8 +241,7 @@ export class DeliveryObserver {
   }
 
   /**
-   * Sends the latest delivery to the server on this port with a new ID. Returns `undefined` if there is no delivery
-   * yet.
+   * Sends the latest delivery to the server with a new ID. Returns `undefined` if there is no delivery yet.
    *
    * @throws `NO_RESPONSE` if the server stops during the replay or does not answer within 60 s.
    */

@@ -14,19 +14,13 @@ import {
 export interface ReloadingServerOptions
   extends Pick<ServerProcessOptions, "path" | "launchResult" | "environment" | "onOutput">,
     Pick<ServeOptions, "secret" | "inbox" | "consoleToken"> {
-  /** Called each time the server starts, including the first time. */
+  /** Also called for the first start. */
   onServing: (description: ServerDescription) => void;
   /** Called with the changed files before the server is reloaded. */
   onReload: (paths: readonly string[]) => void;
-  /**
-   * Called if the server failed to load or exited. `isRestarted` is true if the server is restarted even if its files
-   * do not change.
-   */
+  /** Called if the server failed to load or exited. `isRestarted`: whether it starts again without a change. */
   onBroken: (problem: { error: WebhookError; isRestarted: boolean }) => void;
-  /**
-   * The delay before a server that exited is restarted, in milliseconds. A server that ran for less than this time is
-   * not restarted. Default `1000`.
-   */
+  /** The delay before a server that exited is restarted, unless it ran for less than this time. Default `1000`. */
   restartAfterMs?: number;
 }
 
@@ -63,16 +57,11 @@ export class ReloadingServer {
     this.#watcher.add(options.path);
   }
 
-  /**
-   * Resolves with the current port of the server after the server is loaded.
-   *
-   * @throws `SERVER_FILE_INVALID` while the file does not load or the server exits soon after its start.
-   */
+  /** @throws `SERVER_FILE_INVALID` while the file does not load or the server exits soon after its start. */
   waitForPort(): Promise<number> {
     return this.#port.promise;
   }
 
-  /** Sets the public URL for the current process and for all later processes. */
   setPublicUrl(publicUrl: string): void {
     this.#publicUrl = publicUrl;
     this.#process?.setPublicUrl(publicUrl);
@@ -83,7 +72,7 @@ export class ReloadingServer {
     this.#process?.compareNow();
   }
 
-  /** Stops the server after its running handlers have finished or their grace period has ended. */
+  /** Waits until the running handlers have finished or their grace period has ended. */
   async close(): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#restart);
@@ -192,21 +181,15 @@ function toWebhookError(error: unknown): WebhookError {
 
 interface SourceWatcherOptions {
   /**
-   * Called with the changed paths when the last change is `settleMs` old. `isLoaded` is `true` if files changed that were
-   * added with {@link SourceWatcher.add}; `paths` then contains only these files. Otherwise, all paths are other files in
-   * the watched folders.
+   * Called when the last change is `settleMs` old. `isLoaded`: whether `paths` were added with {@link SourceWatcher.add}.
+   * Otherwise, all paths are other files in the watched folders.
    */
   onChange: (change: { paths: readonly string[]; isLoaded: boolean }) => void;
-  /**
-   * The time to wait for more changes, in milliseconds. Default `80`, because editors write a file in several steps.
-   */
+  /** Default `80`, because editors write a file in several steps. */
   settleMs?: number;
 }
 
-/**
- * Watches source files through their folders. Many editors save a file by replacing it, and a watcher of the old file
- * would not report later changes.
- */
+/** Watches source files through their folders, because many editors save a file by replacing it. */
 export class SourceWatcher {
   readonly #options: Required<SourceWatcherOptions>;
   readonly #files = new Set<string>();
@@ -221,7 +204,6 @@ export class SourceWatcher {
     this.#options = { onChange, settleMs };
   }
 
-  /** Starts to watch a file. */
   add(path: string): void {
     // A file can be added after close(), and a new watcher would keep the process alive.
     if (this.#isClosed) return;
@@ -230,7 +212,6 @@ export class SourceWatcher {
     if (!this.#folders.has(folder)) this.#watch(folder);
   }
 
-  /** Whether there are changes that have not been reported yet. */
   get isSettling(): boolean {
     return this.#changed.size > 0;
   }

@@ -7,23 +7,19 @@ import { isLoopbackHost } from "../core/urls.ts";
 const sessionFile = z.object({
   pid: z.int().positive(),
   startedAt: z.optional(z.string()),
-  /** The working directory of the session. */
   folder: z.string(),
-  /** The URL of the session's local Hub. Absent if the session uses the real Hub. */
+  /** Absent if the session uses the real Hub. */
   localHubUrl: z.optional(z.string()),
-  /** The secret that the server requires. Absent if the server accepts deliveries without a secret. */
+  /** Absent if the server accepts deliveries without a secret. */
   secret: z.optional(z.string()),
 });
 
-/**
- * The properties of a running `dev` session or local Hub (`hub`) that `hub-webhooks trigger` reads. `port`: of the session's server, or
- * of the local Hub.
- */
+/** What `hub-webhooks trigger` reads of a running `dev` session or local Hub (`hub`). `port`: of the server, or of the local Hub. */
 export type SessionRecord = Omit<z.output<typeof sessionFile>, "pid" | "startedAt"> & { port: number };
 
 /**
- * Stores a session for `hub-webhooks trigger` in a file that only the current user can read. The port is part of the
- * file name. Replaces an earlier file of the same port. Returns a function that deletes the file.
+ * Stores a session for `hub-webhooks trigger` in a file that only the current user can read. Replaces an earlier file of
+ * the same port. Returns a function that deletes the file.
  *
  * @throws errors of the file system, and an error if another user owns the folder.
  */
@@ -46,10 +42,7 @@ export function findSessionSecret(url: string): string | undefined {
   return readSessionFile(fileName(Number(parsed.port || 80)))?.secret;
 }
 
-/**
- * Returns the URL of the local Hub that `dev` or `hub` started in this folder. If several sessions are running, uses
- * the latest one. Returns `undefined` if no such session is running.
- */
+/** Returns the URL of the local Hub that the latest running `dev` or `hub` in this folder has started. */
 export function findSessionHub(folder: string): string | undefined {
   return sessionFileNames()
     .flatMap((name) => readSessionFile(name) ?? [])
@@ -65,10 +58,7 @@ function sessionFileNames(): readonly string[] {
   }
 }
 
-/**
- * Reads a session file. Returns `undefined` if the file cannot be read or trusted, or if the session is no longer
- * running.
- */
+/** Returns `undefined` if the file cannot be read or trusted, or if the session is no longer running. */
 function readSessionFile(name: string): (z.output<typeof sessionFile> & { writtenAt: number }) | undefined {
   try {
     const folder = sessionsFolder();
@@ -103,10 +93,7 @@ function fileName(port: number): string {
   return `dev-${port}.json`;
 }
 
-/**
- * Whether only the current user can access the folder. Any user can create a folder with this name in a shared
- * temporary folder.
- */
+/** Any user can create a folder with this name in a shared temporary folder. */
 function isPrivate(folder: string): boolean {
   const found = lstatSync(folder);
   if (process.getuid === undefined) return found.isDirectory();
@@ -128,7 +115,7 @@ export class StoredSession {
     this.#onFailure = onFailure;
   }
 
-  /** Writes the file if the secret has changed. Call this method after every reload, which can change the secret. */
+  /** Writes the file if the secret has changed, which every reload can do. */
   store(secret: string | undefined): void {
     if (secret === this.#secret || this.#isClosed) return;
     const isFirst = this.#secret === null;
@@ -140,7 +127,6 @@ export class StoredSession {
     }
   }
 
-  /** Deletes the file. */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#remove();

@@ -10,14 +10,12 @@ import type { LoadFailure } from "../server-file/load-failure.ts";
 import type { DevEndpoint, DevState } from "./dev-event.ts";
 import type { DevConfig } from "./dev-options.ts";
 
-/** The internal state of a session that {@link describeState} converts to a {@link DevState}. */
+/** What {@link describeState} converts to a {@link DevState}. `url`: empty until the session listens on its port. */
 export interface StateSource {
   config: Pick<DevConfig, "isReal" | "watch">;
-  /** The local URL of the server. Empty until the session listens on its port. */
   url: string;
   publicUrl: string;
   hubUrl: string;
-  /** The URL of the inbox. */
   inbox: string;
   endpoints: readonly EndpointDetails[];
 }
@@ -49,7 +47,7 @@ function describeEndpoint(
   };
 }
 
-/** Returns the watch list of an endpoint's webhook in a session. The list is empty if the endpoint has no webhook. */
+/** Returns the watch list of an endpoint, which is empty if the endpoint has no webhook. */
 export function effectiveWatch(
   endpoint: Pick<EndpointDetails, "watch" | "repos">,
   { isReal, watch }: Pick<DevConfig, "isReal" | "watch">,
@@ -60,14 +58,8 @@ export function effectiveWatch(
 }
 
 /**
- * Derives the default watch list of an endpoint for a local Hub: the repositories and owners in the endpoint's filter,
- * or all repositories of `local-user` if the filter has none. There is no such default on the real Hub.
- *
- * @example
- * ```ts
- * defaultWatch({ repos: ["dataset:me/data", "model:acme/*"] });
- * // [{ type: "dataset", name: "me/data" }, { type: "org", name: "acme" }]
- * ```
+ * Derives the default watch list of an endpoint for a local Hub: the repositories and owners in the endpoint's filter, or
+ * all repositories of `local-user` if the filter has none. There is no such default on the real Hub.
  */
 export function defaultWatch({ repos }: Pick<EndpointDetails, "repos">): readonly WatchedItem[] {
   const watch = repos.flatMap((repo): readonly WatchedItem[] => {

@@ -5,15 +5,13 @@ import { shareRun } from "../core/time.ts";
 import { formatStep, type RegistrationReport } from "../registration/report.ts";
 import type { ReconcileInput, TemporaryWebhooks } from "../registration/temporary.ts";
 
-/** Callbacks for changes to a session's webhooks, and for failures. */
 export interface WebhookListeners {
-  /** Called with descriptions of the changes that were made. */
   onSteps: (steps: readonly string[]) => void;
   /** Called for each failure, and once for each different message about a skipped webhook. */
   onProblem: (problem: { code: string; message: string }) => void;
 }
 
-/** The delays before the first, second, and later retries. The last delay repeats. */
+/** The last delay repeats. */
 const retryDelaysMs = [2_000, 5_000, 15_000, 30_000];
 
 /** Reconciles a session's webhooks with its endpoints, and retries after retryable failures. */
@@ -42,8 +40,8 @@ export class WebhookReconciler {
   }
 
   /**
-   * Creates the webhooks, without passing the created webhooks to `onSteps`. If only some webhooks fail, passes the
-   * failures to `onProblem` and retries retryable failures in the background.
+   * Creates the webhooks, without passing them to `onSteps`. If only some webhooks fail, passes the failures to `onProblem`
+   * and retries retryable failures in the background.
    *
    * @throws `HubError` if the webhooks cannot be listed or every webhook fails; `STATE_UNUSABLE`.
    */
@@ -56,10 +54,7 @@ export class WebhookReconciler {
     if (failed.some(({ error }) => error.retryable)) void this.#retryLater();
   }
 
-  /**
-   * Updates the webhooks. Never rejects: passes failures to `onProblem`, and retries retryable failures in the
-   * background.
-   */
+  /** Never rejects: passes failures to `onProblem`, and retries retryable failures in the background. */
   async update(input: ReconcileInput): Promise<void> {
     this.#input = input;
     await this.repair();
@@ -72,8 +67,8 @@ export class WebhookReconciler {
   }
 
   /**
-   * Deletes the webhooks, and passes a failure to `onProblem`. On the real Hub, the next session with the same state
-   * file deletes webhooks that could not be deleted.
+   * Deletes the webhooks, and passes a failure to `onProblem`. On the real Hub, the next session with the same state file
+   * deletes webhooks that could not be deleted.
    */
   async close(): Promise<void> {
     this.#closing.abort();
@@ -92,7 +87,7 @@ export class WebhookReconciler {
     }
   }
 
-  /** Reconciles the webhooks. Resolves with `false` if a retry can succeed after a failure. */
+  /** Resolves with `false` if a retry can succeed after a failure. */
   async #reconcile(): Promise<boolean> {
     if (!this.#input) return true;
     try {

@@ -29,14 +29,12 @@ import type { ConsoleHub } from "./hub-parts.ts";
 import { LogBuffer } from "./log-buffer.ts";
 
 export interface DevConsoleOptions {
-  /** Returns the current state of the session. */
   describe: () => DevInfo;
   /** Returns the current port of the server. Waits while the server is loading. @throws `SERVER_FILE_INVALID`. */
   serverPort: () => Promise<number>;
   /** The folder below which files are shown and opened. */
   folder: string;
   onProblem: (error: unknown) => void;
-  /** Called after a sign-in link was used. */
   onLinkUsed?: () => void;
 }
 
@@ -67,7 +65,6 @@ export class DevConsole {
     });
   }
 
-  /** Answers a request of Node's HTTP server. */
   readonly handle: (incoming: IncomingMessage, outgoing: ServerResponse) => Promise<void> = getRequestListener(
     async (request, bindings) => (await this.#opened.promise).fetch(request, bindings),
     // The adapter must not replace the `Request` and `Response` of this process.
@@ -84,12 +81,10 @@ export class DevConsole {
     this.#opened.resolve(this.#createConsole(hub));
   }
 
-  /** Adds a line of the server's output. */
   addOutput(line: OutputLine): void {
     this.#logs.add(line);
   }
 
-  /** Reports that the state of the session has changed. */
   stateChanged(): void {
     this.events.publish({ type: "dev", dev: this.#options.describe() });
   }
@@ -135,7 +130,7 @@ export class DevConsole {
         return context.json({ lines: this.#logs.after(after) });
       });
       app.post("/dev/open-editor", async (context) => {
-        await openEditor(await readBody(context, openEditorRequest), { folder });
+        await openEditor(await readBody(context, openEditorRequest), folder);
         return context.json({});
       });
     };
@@ -148,15 +143,13 @@ export class DevConsole {
  * @throws `ARGUMENT_INVALID` for anything but a file below `folder`, and if no editor was found.
  */
 async function openEditor(
-  { file: path, line = 1, column = 1 }: { file: string; line?: number | undefined; column?: number | undefined },
-  { folder }: { folder: string },
+  { file: path, line = 1, column = 1 }: z.infer<typeof openEditorRequest>,
+  folder: string,
 ): Promise<void> {
   const file = projectFile(path, folder);
   if (file === undefined) {
-    throw new WebhookError("The console only opens files of the project. Open the file in your editor.", {
-      code: "ARGUMENT_INVALID",
-      status: 400,
-    });
+    const message = "The console only opens files of the project. Open the file in your editor.";
+    throw new WebhookError(message, { code: "ARGUMENT_INVALID", status: 400 });
   }
   const problem = await new Promise<string | null | undefined>((resolve) => {
     launchEditor(`${file}:${line}:${column}`, undefined, (_file, message) => resolve(message ?? "unknown"));
@@ -164,10 +157,9 @@ async function openEditor(
     setTimeout(() => resolve(null), 500);
   });
   if (problem !== null) {
-    throw new WebhookError(
-      "No editor was found. Set EDITOR to the command of your editor, such as EDITOR=code, and start the session again.",
-      { code: "ARGUMENT_INVALID", status: 404 },
-    );
+    const message =
+      "No editor was found. Set EDITOR to the command of your editor, such as EDITOR=code, and start the session again.";
+    throw new WebhookError(message, { code: "ARGUMENT_INVALID", status: 404 });
   }
 }
 
@@ -186,7 +178,6 @@ export interface RelayOptions {
   publish: (message: StreamMessage) => void;
   /** Called when the stream is open, because messages may have been missed before. */
   onConnected: () => void;
-  /** Ends the relay. */
   signal: AbortSignal;
   /** The pause before a lost stream is opened again. Default `1000`. */
   retryMs?: number;
@@ -237,7 +228,6 @@ function forwardToServer(options: ForwardOptions): ConsoleResource {
   };
 }
 
-/** Returns the URL of a path of the server's console API, such as `/stream`. */
 function serverApiUrl(port: number, path: string): string {
   return `http://127.0.0.1:${port}${consolePath}/api${path}`;
 }
@@ -262,11 +252,8 @@ async function forward(context: Context, { serverPort, token }: ForwardOptions):
     });
   } catch (cause) {
     if (WebhookError.isInstance(cause)) throw cause;
-    throw new WebhookError("The server stopped before it answered, probably because it is reloading. Try again.", {
-      code: "NO_RESPONSE",
-      status: 503,
-      cause,
-    });
+    const message = "The server stopped before it answered, probably because it is reloading. Try again.";
+    throw new WebhookError(message, { code: "NO_RESPONSE", status: 503, cause });
   }
 }
 

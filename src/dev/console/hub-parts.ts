@@ -1,7 +1,6 @@
 import * as z from "zod/mini";
-import type { SendDraft, SendPreview, SendResult, SentDelivery } from "../../console/protocol/send.ts";
 import type { ConsoleFeature } from "../../console/protocol/session.ts";
-import { type ConsoleResource, type SendSource, type SentEvent, sendApi } from "../../console/server/api.ts";
+import { type ConsoleResource, type SendSource, sendApi } from "../../console/server/api.ts";
 import type { ConsoleEvents } from "../../console/server/events.ts";
 import { WebhookError } from "../../core/errors.ts";
 import { readJson } from "../../core/text.ts";
@@ -11,6 +10,7 @@ import { hubFeatures, hubResources, reportHubChanges } from "../../local-hub/con
 import { parseDraft } from "../../local-hub/console/send-source.ts";
 import { postDelivery } from "../../local-hub/delivery/attempt.ts";
 import { HttpSender } from "../../local-hub/delivery/http-sender.ts";
+import type { HubDeliveryAttempt } from "../../local-hub/delivery/hub-delivery.ts";
 import { serializeEvent } from "../../local-hub/events/event-request.ts";
 import { payloadSerializer } from "../../local-hub/events/repository-change.ts";
 import { contextOf } from "../../local-hub/hub-context.ts";
@@ -29,14 +29,12 @@ export interface ConsoleHub {
 
 /** Adds the page that sends events directly to the server. The real Hub has its own pages for everything else. */
 export function realHubParts(options: DirectSendOptions): ConsoleHub {
-  return { features: ["send"], resources: [sendApi(new DirectSendSource(options))] };
+  return { features: ["send"], resources: [sendApi(directSendSource(options))] };
 }
 
 export interface ConsoleHubOptions {
   events: ConsoleEvents;
-  /** Returns the endpoints of the server. */
   endpoints: () => readonly EndpointDetails[];
-  /** Returns the public URL of an endpoint. */
   urlOf: (endpoint: string) => string;
 }
 
@@ -62,11 +60,10 @@ export interface DirectSendOptions extends Pick<ProxyOptions, "serverPort" | "se
   server: () => ServerDescription;
   /** The name of the server file, for messages. */
   file: string;
-  /** Returns the local URL of the session, without a trailing slash. */
+  /** Returns the local URL of the session. */
   url: () => string;
   /** The URL of the Hub in payloads, without a trailing slash. */
   hubUrl: string;
-  /** Aborts when the session is closed. */
   signal: AbortSignal;
 }
 
@@ -82,91 +79,80 @@ const serverAnswer = z.object({
 type ServerAnswer = z.infer<typeof serverAnswer>;
 
 /** Sends events directly to the endpoints of the server, with its secret and new IDs. No Hub takes part. */
-export class DirectSendSource implements SendSource {
-  readonly isDirect = true;
-  readonly #options: DirectSendOptions;
+export function directSendSource(options: DirectSendOptions): SendSource {
+  const { server, hubUrl, signal } = options;
+  const urlOf = (endpoint: string) => `${options.url()}${webhooksPath}${endpoint}`;
+  return {
+    isDirect: true,
 
-  constructor(options: DirectSendOptions) {
-    this.#options = options;
-  }
+    repositories() {
+      const { endpoints } = server();
+      return { watched: endpoints.flatMap(repositoriesOf), others: endpoints.flatMap(examplesOf) };
+    },
 
-  repositories(): ReturnType<SendSource["repositories"]> {
-    const { endpoints } = this.#options.server();
-    return { watched: endpoints.flatMap(repositoriesOf), others: endpoints.flatMap(examplesOf) };
-  }
+    draftPayload: (draft) => serializeEvent(parseDraft(draft), { hubUrl, createId, createSha })(createId()),
 
-  draftPayload(draft: SendDraft): string {
-    const { hubUrl } = this.#options;
-    return serializeEvent(parseDraft(draft), { hubUrl, createId, createSha })(createId());
-  }
+    preview({ payload }) {
+      const recipients = server().endpoints.map((endpoint) => ({
+        ...{ kind: "endpoint" as const, name: endpoint.name, url: urlOf(endpoint.name) },
+        ...predictFilter(endpoint, payload),
+      }));
+      return { recipients };
+    },
 
-  preview({ payload }: SentEvent): Omit<SendPreview, "problems"> {
-    const recipients = this.#options.server().endpoints.map((endpoint) => ({
-      ...{ kind: "endpoint" as const, name: endpoint.name, url: this.#urlOf(endpoint.name) },
-      ...predictFilter(endpoint, payload),
-    }));
-    return { recipients };
-  }
+    /**
+     * Sends an event to all chosen endpoints at the same time, and waits for the responses.
+     *
+     * @throws `SERVER_FILE_INVALID`, `NOT_READY` (503) if the server is not running; `ENDPOINT_UNKNOWN` (404).
+     */
+    async send({ payload, endpoints: chosen }) {
+      await requireServer(options);
+      const { endpoints, secret } = server();
+      const names = chosen ? [...new Set(chosen)] : endpoints.map(({ name }) => name);
+      requireEndpoints(names, endpoints);
+      const { webhook: _edited, ...fields } = payload;
+      const bodyFor = payloadSerializer(fields, { edits: [], createId });
+      const sender = new HttpSender({ allowRemote: false });
+      const post = async (name: string) => {
+        const id = crypto.randomUUID();
+        const delivery = { deliveryId: id, logId: createId(), attempt: 1, body: bodyFor(createId()) };
+        const { attempt } = await postDelivery(
+          { sender, timeoutMs, signal, now: () => performance.timeOrigin + performance.now() },
+          { url: urlOf(name), secret, delivery },
+        );
+        return { id, recipient: name, ...describeAttempt(name, attempt) };
+      };
+      try {
+        return { deliveries: await Promise.all(names.map(post)) };
+      } finally {
+        sender.close();
+      }
+    },
+  };
+}
 
-  /**
-   * Sends an event to all chosen endpoints at the same time, and waits for the responses.
-   *
-   * @throws `SERVER_FILE_INVALID`, `NOT_READY` (503) if the server is not running; `ENDPOINT_UNKNOWN` (404).
-   */
-  async send({ payload, endpoints: chosen }: SentEvent): Promise<SendResult> {
-    await this.#requireServer();
-    const { endpoints, secret } = this.#options.server();
-    const names = chosen ? [...new Set(chosen)] : endpoints.map(({ name }) => name);
-    requireEndpoints(names, endpoints);
-    const { webhook: _edited, ...fields } = payload;
-    const bodyFor = payloadSerializer(fields, { edits: [], createId });
-    const sender = new HttpSender({ allowRemote: false });
-    try {
-      const post = (name: string) => this.#post(sender, { name, body: bodyFor(createId()), secret });
-      return { deliveries: await Promise.all(names.map(post)) };
-    } finally {
-      sender.close();
-    }
-  }
+function describeAttempt(name: string, { status, durationMs, response, error }: HubDeliveryAttempt) {
+  // A handler can also answer with text or with other JSON.
+  const answer = serverAnswer.safeParse(readJson(response?.body ?? "")).data ?? {};
+  return {
+    durationMs: Math.round(durationMs * 10) / 10,
+    status: status ?? undefined,
+    endpoint: status !== null && isRecorded(status, answer) ? name : undefined,
+    problem: error === null ? undefined : (answer.error ?? error),
+    ignored: error === null ? answer.ignored : undefined,
+  };
+}
 
-  async #post(
-    sender: HttpSender,
-    { name, body, secret }: { name: string; body: string; secret: string | undefined },
-  ): Promise<SentDelivery> {
-    const { signal } = this.#options;
-    const id = crypto.randomUUID();
-    const { attempt } = await postDelivery(
-      { sender, timeoutMs, signal, now: () => performance.timeOrigin + performance.now() },
-      { url: this.#urlOf(name), secret, delivery: { deliveryId: id, logId: createId(), attempt: 1, body } },
-    );
-    const { status, durationMs, response, error } = attempt;
-    // A handler can also answer with text or with other JSON.
-    const answer = serverAnswer.safeParse(readJson(response?.body ?? "")).data ?? {};
-    const problem = error === null ? undefined : (answer.error ?? error);
-    return {
-      ...{ id, recipient: name, durationMs: Math.round(durationMs * 10) / 10 },
-      ...(status !== null && { status }),
-      ...(status !== null && isRecorded(status, answer) && { endpoint: name }),
-      ...(problem !== undefined && { problem }),
-      ...(error === null && answer.ignored !== undefined && { ignored: answer.ignored }),
-    };
-  }
-
-  async #requireServer(): Promise<void> {
-    const { file } = this.#options;
-    try {
-      await waitForServer(this.#options);
-    } catch (cause) {
-      const isBroken = WebhookError.isInstance(cause);
-      const message = isBroken
-        ? `The server is not running, so nothing was sent. Fix ${file}, save it, and send the event again.`
-        : `The server is still loading, so nothing was sent. Wait until ${file} is loaded, and send the event again.`;
-      throw new WebhookError(message, { code: isBroken ? cause.code : "NOT_READY", status: 503, cause });
-    }
-  }
-
-  #urlOf(endpoint: string): string {
-    return `${this.#options.url()}${webhooksPath}${endpoint}`;
+async function requireServer(options: DirectSendOptions): Promise<void> {
+  const { file } = options;
+  try {
+    await waitForServer(options);
+  } catch (cause) {
+    const isBroken = WebhookError.isInstance(cause);
+    const message = isBroken
+      ? `The server is not running, so nothing was sent. Fix ${file}, save it, and send the event again.`
+      : `The server is still loading, so nothing was sent. Wait until ${file} is loaded, and send the event again.`;
+    throw new WebhookError(message, { code: isBroken ? cause.code : "NOT_READY", status: 503, cause });
   }
 }
 

@@ -3,7 +3,6 @@ import { copyStart } from "../../core/text.ts";
 import { parseJson } from "../../http/body.ts";
 import type { OutputLine } from "../../server-file/server-process.ts";
 
-/** The maximum number of lines that are kept. */
 const maxLines = 2_000;
 /** The maximum length of a message or of the fields of a line, in characters. */
 const maxLength = 8_192;
@@ -38,7 +37,6 @@ export class LogBuffer {
     this.#options = options;
   }
 
-  /** Adds a line of the server's output. */
   add(output: OutputLine): void {
     this.#sequence += 1;
     this.#lines.push(parseLine(output, { sequence: this.#sequence, now: this.#options.now() }));

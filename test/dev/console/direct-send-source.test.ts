@@ -3,7 +3,7 @@
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import * as z from "zod";
 import type { SendResult } from "../../../src/console/protocol/send.ts";
-import { DirectSendSource } from "../../../src/dev/console/hub-parts.ts";
+import { directSendSource } from "../../../src/dev/console/hub-parts.ts";
 import type { StartDevOptions } from "../../../src/dev/dev-options.ts";
 import { parsePayload, WebhooksServer } from "../../../src/index.ts";
 import { HttpSender } from "../../../src/local-hub/delivery/http-sender.ts";
@@ -191,7 +191,7 @@ describe("An event", () => {
     server.webhook("answering", () => Response.json({ error: "no GPU" }, { status: 503 }));
     onTestFinished(() => server.close());
     const { url } = await server.launch({ port: 0, host: "127.0.0.1", handleSignals: false });
-    const source = new DirectSendSource({
+    const source = directSendSource({
       server: () => server[serverControl].describe(),
       ...{ file: "server.ts", url: () => url, hubUrl: "https://huggingface.co" },
       serverPort: async () => Number(new URL(url).port),
@@ -211,7 +211,7 @@ describe("An event", () => {
   });
 
   test("does not wait for a server that never loads", async () => {
-    const source = new DirectSendSource({
+    const source = directSendSource({
       server: () => ({ endpoints: [] }),
       ...{ file: "server.ts", url: () => "http://127.0.0.1:1", hubUrl: "https://huggingface.co" },
       serverPort: () => new Promise(() => {}),

@@ -102,7 +102,7 @@ export const faults: readonly Fault[] = [
   {
     name: "dev keeps its connection to the server if other code ends the response",
     file: "src/dev/proxy-request.ts",
-    find: "(hasWholeResponse && outgoing.writableFinished)",
+    find: "(answer?.readableEnded && outgoing.writableFinished)",
     replace: "outgoing.writableFinished",
     tests: ["test/dev/dev-proxy.test.ts"],
   },
