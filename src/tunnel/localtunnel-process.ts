@@ -25,7 +25,7 @@ export interface LocaltunnelConfig {
   remoteHost: string;
   remotePort: number;
   localPort: number;
-  /** The number of connections to keep open to the tunnel server. */
+  /** The number of connections to keep open. */
   connections: number;
   /** The time without any connection after which the tunnel counts as lost. */
   timeoutMs: number;
@@ -46,12 +46,10 @@ let lastReport: LocaltunnelReport | undefined;
 // If the parent exits while this file is loading, the `ready` report fails, which also ends this process.
 process.once("disconnect", () => process.exit());
 
-// Ignore Ctrl+C, which signals every process of the terminal. The parent stops this process after its deliveries are
-// finished.
+// Ignore Ctrl+C in the terminal. The parent stops this process after its deliveries are finished.
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => {});
 
-// localtunnel connects to "localhost". If "localhost" resolved to ::1 first, localtunnel could connect to another
-// program.
+// localtunnel connects to "localhost". If ::1 came first, it could connect to another program.
 setDefaultResultOrder("ipv4first");
 
 process.once("message", (config) => connectTunnel(config as LocaltunnelConfig));
@@ -65,8 +63,7 @@ function connectTunnel(config: LocaltunnelConfig): void {
     local_port: config.localPort,
   });
   let openConnections = 0;
-  // localtunnel reports only refused connections. This timer detects other failures, such as a missing route or DNS
-  // entry.
+  // localtunnel reports only refused connections. This timer detects other failures, such as a missing route.
   let lossTimer = setTimeout(report, config.timeoutMs, "lost");
 
   cluster.on("open", (connection) => {

@@ -15,10 +15,7 @@ import {
   waitForExit,
 } from "./provider.ts";
 
-/**
- * The time without any connection after which the tunnel counts as lost. A busy tunnel can have no connection for a
- * moment.
- */
+/** Without a connection for this time, the tunnel is lost. A busy tunnel can have none for a moment. */
 const lossTimeoutMs = 5_000;
 
 /**
@@ -83,20 +80,19 @@ function startProcess(): ChildProcess {
 }
 
 const defaultHost = "https://localtunnel.me";
-/** The maximum length of a response in characters. A response that assigns a tunnel has about 150. */
+/** A response that assigns a tunnel has about 150 characters. */
 const maxResponseLength = 65_536;
-/** The maximum number of connections. Tunnel servers have the same default. */
+/** Tunnel servers have the same default. */
 const maxConnections = 10;
 
-/** Whether localtunnel servers accept a name: 4 to 63 lowercase letters, digits, and hyphens. */
+/** Whether localtunnel servers accept a name. */
 export function isSubdomain(name: unknown): name is string {
   return typeof name === "string" && /^[a-z0-9][a-z0-9-]{2,61}[a-z0-9]$/.test(name);
 }
 
 /**
- * Requests a tunnel from a localtunnel server and validates the response, which is not trusted.
- *
- * Makes no other requests: a separate health check would reserve an unused tunnel or fetch an unrelated page.
+ * Requests a tunnel from a localtunnel server and validates the response, which is not trusted. Makes no other requests: a
+ * health check would reserve an unused tunnel or fetch an unrelated page.
  *
  * @throws `TUNNEL_FAILED` with the reason.
  */
@@ -122,12 +118,7 @@ export async function requestTunnel(
   return readAssignedTunnel(await readObject(response, origin), origin);
 }
 
-/**
- * Returns the origin of the localtunnel server: `host`, `LOCALTUNNEL_HOST`, or `https://localtunnel.me`, in this order
- * of precedence.
- *
- * @throws `OPTION_INVALID` if the configured value is not an http or https URL.
- */
+/** @throws `OPTION_INVALID` if the configured value is not an http or https URL. */
 function findServerOrigin(host: string | undefined): string {
   const address = host ?? (process.env.LOCALTUNNEL_HOST || defaultHost);
   const origin = httpOrigin(address);
@@ -183,8 +174,8 @@ for (const [network, prefix] of [
 }
 
 /**
- * Returns an address unless the address is private. A server can send an address other than its own, for example if it
- * runs behind a load balancer. Connecting to a private address would give the server access to the local network.
+ * Returns an address that is not private. A server can send another address than its own, such as behind a load balancer.
+ * Connecting to a private address would give the server access to the local network.
  */
 function publicAddress(address: unknown): string | undefined {
   return typeof address === "string" && isIPv4(address) && !privateAddresses.check(address) ? address : undefined;

@@ -15,13 +15,12 @@ import {
   waitForExit,
 } from "./provider.ts";
 
-/** A program that opens tunnels. */
 export interface TunnelProgram {
   name: Exclude<ProviderName, "localtunnel">;
   /** The page with the installation instructions. */
   installUrl: string;
   argumentsFor(port: number): readonly string[];
-  /** Creates a parser for the lines that one run of the program prints. */
+  /** For the lines that one run of the program prints. */
   createLineParser(): (line: string) => ProgramOutput;
 }
 
@@ -35,23 +34,19 @@ interface ProgramOutput {
   hint?: string | undefined;
 }
 
-/** The maximum length of a line. The rest of a longer line is dropped, because it is not a log line. */
+/** The rest of a longer line is dropped, because it is not a log line. */
 const maxLineLength = 16_384;
 
 /** The time for `program-process.ts` to stop the program. Longer than the second after which it sends SIGKILL. */
 const stopTimeoutMs = 3_000;
 
-/**
- * Matches the environment variables to pass to the program: paths, proxies, and the program's settings. Other variables
- * can contain secrets.
- */
+/** Variables to pass to the program: paths, proxies, and its settings. Other variables can contain secrets. */
 const allowedVariables =
   /^(PATH|HOME|TMPDIR|TEMP|TMP|SYSTEMROOT|USERPROFILE|APPDATA|LOCALAPPDATA|SSL_CERT_(FILE|DIR)|((HTTPS?|ALL|NO)_PROXY)|(XDG|NGROK|TUNNEL)_.+)$/i;
 
 /**
- * Creates a provider that runs a program that the user has installed.
- *
- * When the tunnel is closed or this process exits, the program receives SIGTERM, and SIGKILL one second later.
+ * Creates a provider that runs a program that the user has installed. When the tunnel is closed or this process exits, the
+ * program receives SIGTERM, and SIGKILL one second later.
  */
 function createProgramProvider(program: TunnelProgram): Provider {
   const { name } = program;
@@ -168,10 +163,8 @@ function readLines(stream: Readable | null, onLine: (line: string) => void): voi
 }
 
 function notInstalled({ name, installUrl }: TunnelProgram): WebhookError {
-  return new WebhookError(
-    `${name} was not found on PATH or in node_modules/.bin. Install ${name} (${installUrl}), ${otherTunnels(name)}.`,
-    { code: "TUNNEL_FAILED" },
-  );
+  const message = `${name} was not found on PATH or in node_modules/.bin. Install ${name} (${installUrl}), ${otherTunnels(name)}.`;
+  return new WebhookError(message, { code: "TUNNEL_FAILED" });
 }
 
 /** The program of trycloudflare.com. The service requires no account and assigns random names. */
@@ -194,7 +187,6 @@ export const cloudflared: TunnelProgram = {
   },
 };
 
-/** Opens a tunnel with {@link cloudflared}. */
 export const openCloudflared: Provider = createProgramProvider(cloudflared);
 
 const notConnected =
@@ -222,7 +214,6 @@ export const ngrok: TunnelProgram = {
   },
 };
 
-/** Opens a tunnel with {@link ngrok}. */
 export const openNgrok: Provider = createProgramProvider(ngrok);
 
 /** Returns the public URL from the line "started tunnel". Other lines contain URLs of ngrok's own services. */

@@ -3,7 +3,6 @@ import { setTimeout as wait } from "node:timers/promises";
 import { readField } from "../core/describe.ts";
 import { WebhookError } from "../core/errors.ts";
 
-/** The tunnel providers. */
 export const providerNames = ["localtunnel", "cloudflared", "ngrok"] as const;
 
 export type ProviderName = (typeof providerNames)[number];
@@ -19,9 +18,7 @@ export interface ProviderRequest {
   host: string | undefined;
   /** The name to request in the public URL. Only localtunnel supports names. */
   subdomain: string | undefined;
-  /**
-   * Cancels the opening of the tunnel at the deadline or when the caller aborts. Has no effect once the tunnel is open.
-   */
+  /** Cancels the opening of the tunnel. Has no effect once the tunnel is open. */
   signal: AbortSignal;
 }
 
@@ -31,20 +28,13 @@ export interface ProviderTunnel {
   readonly url: string;
   /** Request this name to get the same URL again. `undefined` if the provider does not support names. */
   readonly name: string | undefined;
-  /**
-   * Aborts with a {@link WebhookError} when the provider loses the tunnel, but not when the tunnel is closed. A lost
-   * tunnel does not recover. Close the lost tunnel and open another tunnel.
-   */
+  /** Aborts with a {@link WebhookError} when the provider loses the tunnel for good, but not when the tunnel is closed. */
   readonly lost: AbortSignal;
   /** Closes the tunnel. Resolves when all of its processes and connections have ended. Safe to call twice. */
   close(): Promise<void>;
 }
 
-/**
- * Opens a tunnel with one provider. Each provider has its own file.
- *
- * Rejects as soon as `request.signal` aborts. After a rejection, no process or connection remains.
- */
+/** Rejects as soon as `request.signal` aborts. After a rejection, no process or connection remains. */
 export type Provider = (request: ProviderRequest) => Promise<ProviderTunnel>;
 
 /** Returns the end of an error message: the alternatives to a provider, for every way to configure a tunnel. */
@@ -65,19 +55,13 @@ export function tunnelFailure(reason: string, remedy = localtunnelRemedy): Webho
   return new WebhookError(`${reason} ${remedy}`, { code: "TUNNEL_FAILED", retryable: true });
 }
 
-/**
- * Returns the system error code of a failed connection, such as " (ECONNREFUSED)". The message of the error is not
- * used, because it can quote untrusted text.
- */
+/** Returns the system error code, such as " (ECONNREFUSED)". The message of the error can quote untrusted text. */
 export function systemCode(error: unknown): string {
   const code = readField(readField(error, "cause"), "code");
   return typeof code === "string" && /^[A-Z0-9_]{1,50}$/.test(code) ? ` (${code})` : "";
 }
 
-/**
- * Reads the text of a response, and stops after more than `maxLength` characters, because an untrusted response can be
- * endless.
- */
+/** Reads a text, but not much more than `maxLength` characters, because an untrusted response can be endless. */
 export async function readStart({ body }: Response, maxLength: number): Promise<string> {
   const decoder = new TextDecoder();
   let text = "";
@@ -114,7 +98,6 @@ export interface TunnelClock {
   deadline(milliseconds: number): AbortSignal;
 }
 
-/** A clock that uses the timers of this process. */
 export const systemClock: TunnelClock = {
   pause: (milliseconds, signal) => wait(milliseconds, undefined, { signal }).catch(() => {}),
   deadline: (milliseconds) => AbortSignal.timeout(milliseconds),

@@ -1,7 +1,6 @@
 import { directFetch } from "../core/fetch.ts";
 import { readStart, systemCode, type TunnelClock } from "./provider.ts";
 
-/** The timeout of a request to a public URL. */
 const checkTimeoutMs = 10_000;
 
 /**
@@ -15,17 +14,15 @@ export interface ReachabilityCheck {
   readonly answer: string;
 }
 
-/** Creates a random {@link ReachabilityCheck}. */
 export function createReachabilityCheck(): ReachabilityCheck {
   return { path: `/_hub-webhooks/reachability/${randomText()}`, answer: randomText() };
 }
 
-/** The headers of the response to a reachability check. */
 export const reachabilityHeaders = { "content-type": "text/plain", "cache-control": "no-store" } as const;
 
 /**
- * Whether a request is the request of a reachability check. `url` is the path with its query, as in Node. The check of a
- * `dev` session also proves to other processes that the session is alive (see `alive` of `RegistrationSession`).
+ * `url`: the path with its query, as in Node. The check of a `dev` session also proves to other processes that the session
+ * is alive (see `alive` of `RegistrationSession`).
  */
 export function isReachabilityRequest(
   { path }: ReachabilityCheck,
@@ -43,11 +40,8 @@ export function answerReachabilityCheck(reachabilityCheck: ReachabilityCheck, re
 }
 
 /**
- * Requests a public URL over a new connection and checks that it points to the server. Without a {@link
- * ReachabilityCheck}, any status below 500 passes.
- *
- * @returns `undefined` if the URL passes, or a sentence that describes the problem. The sentence never contains text of
- * the response.
+ * Requests a public URL over a new connection and checks that it points to the server. Without a `reachabilityCheck`, any
+ * status below 500 passes. Returns a sentence that describes the problem, without text of the response.
  */
 export async function checkPublicUrl(
   url: string,

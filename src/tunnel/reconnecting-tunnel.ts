@@ -80,7 +80,7 @@ function keepOpen(opened: ProviderTunnel, config: TunnelConfig) {
     }
   }
 
-  /** Resolves with the reason why the tunnel was lost, or with `undefined` if the tunnel was closed. */
+  /** Returns the reason, or `undefined` if the tunnel was closed. */
   async function waitUntilLost(): Promise<WebhookError | undefined> {
     const ended = AbortSignal.any([closing.signal, connection.lost]);
     let failedHeartbeats = 0;
@@ -168,7 +168,7 @@ function keepOpen(opened: ProviderTunnel, config: TunnelConfig) {
   };
 }
 
-/** Resolves when the public URL points to the server. Otherwise, closes the tunnel and rejects with the reason. */
+/** Closes the tunnel and rejects with the reason if the public URL does not point to the server in time. */
 async function waitUntilReachable(
   connection: ProviderTunnel,
   config: TunnelConfig,
@@ -193,10 +193,7 @@ function lossError({ lost }: ProviderTunnel, config: TunnelConfig): WebhookError
   return WebhookError.isInstance(reason) ? reason : config.failure("The tunnel was lost.");
 }
 
-/**
- * Creates the error for a failed check. If the local server is not running, the error names the server, because a new
- * tunnel would not help.
- */
+/** If the local server is not running, a new tunnel would not help. */
 async function faultError(fault: string, config: TunnelConfig): Promise<WebhookError> {
   return (await isListening(config.port)) ? config.failure(fault) : portNotListening(config.port);
 }
@@ -216,24 +213,18 @@ function isListening(port: number): Promise<boolean> {
 }
 
 function portNotListening(port: number): WebhookError {
-  return new WebhookError(
-    `No server is listening on 127.0.0.1:${port}, the local end of the tunnel. Start your server on this port.`,
-    { code: "TUNNEL_FAILED", retryable: true },
-  );
+  const message = `No server is listening on 127.0.0.1:${port}, the local end of the tunnel. Start your server on this port.`;
+  return new WebhookError(message, { code: "TUNNEL_FAILED", retryable: true });
 }
 
 function nameStillHeld(name: string, url: string): WebhookError {
-  return new WebhookError(
-    `The tunnel server assigned "${url}", not the name "${name}". The server may still reserve the name for the lost connection. The tunnel requests the name again. If the name is still taken, the tunnel uses another name.`,
-    { code: "TUNNEL_FAILED", retryable: true },
-  );
+  const message = `The tunnel server assigned "${url}", not the name "${name}". The server may still reserve the name for the lost connection. The tunnel requests the name again. If the name is still taken, the tunnel uses another name.`;
+  return new WebhookError(message, { code: "TUNNEL_FAILED", retryable: true });
 }
 
 function nameTaken(name: string, url: string): WebhookError {
-  return new WebhookError(
-    `The tunnel server assigned "${url}", because the name "${name}" is taken. Use that URL, or close the tunnel and request another name (option "subdomain").`,
-    { code: "TUNNEL_NAME_TAKEN", retryable: true },
-  );
+  const message = `The tunnel server assigned "${url}", because the name "${name}" is taken. Use that URL, or close the tunnel and request another name (option "subdomain").`;
+  return new WebhookError(message, { code: "TUNNEL_NAME_TAKEN", retryable: true });
 }
 
 /** The events of an open tunnel, and the values that its listeners receive. */
@@ -263,7 +254,7 @@ export class TunnelListeners {
     error: new Set(),
   };
 
-  /** Adds a listener and returns the function that removes it. */
+  /** Returns the function that removes the listener. */
   add<Name extends keyof TunnelEvents>(event: Name, listener: TunnelEventListener<Name>): () => void {
     const listeners = this.#listeners[event];
     listeners.add(listener);
@@ -272,10 +263,7 @@ export class TunnelListeners {
     };
   }
 
-  /**
-   * Calls every listener of an event in the order of registration. If a listener throws or rejects, the error is
-   * reported with `process.emitWarning`, and the other listeners are still called.
-   */
+  /** Calls the listeners in the order of registration. The error of a listener is only a warning. */
   emit<Name extends keyof TunnelEvents>(event: Name, ...values: TunnelEvents[Name]): void {
     const warn = (reason: unknown) => {
       process.emitWarning(`A listener of the tunnel event "${event}" failed: ${inspect(reason)}`);

@@ -151,7 +151,12 @@ export function resolveTunnelConfig(
     heartbeatMs: toMilliseconds(heartbeat, "heartbeat"),
   };
   if (existingUrl !== undefined) {
-    const url = readExistingUrl(existingUrl);
+    const url = readBaseUrl(existingUrl);
+    if (url === undefined) {
+      const expected =
+        "the http or https URL that points to the port, such as https://hooks.example.com, without a username, password, query, or fragment";
+      throw optionError({ option: "existingUrl", expected });
+    }
     const remedy = `Check that the tunnel or proxy behind the public URL is running and points to port ${port} of this machine.`;
     return {
       ...shared,
@@ -174,17 +179,6 @@ function checkExclusions({ provider, existingUrl, host, subdomain }: OpenTunnelO
   throw optionError(
     `Option "${localtunnelOnly}" is not supported with ${provider}, because its names belong to an account. Set up a named tunnel in your account, run the tunnel, and set its URL instead of the provider (PUBLIC_URL for a server, --public-url for dev, "existingUrl" for openTunnel).`,
   );
-}
-
-/** Parses the `existingUrl` option. A path in the URL is allowed. */
-function readExistingUrl(address: string): string {
-  const url = readBaseUrl(address);
-  if (url !== undefined) return url;
-  throw optionError({
-    option: "existingUrl",
-    expected:
-      "the http or https URL that points to the port, such as https://hooks.example.com, without a username, password, query, or fragment",
-  });
 }
 
 /** Creates a tunnel for a public URL that another program provides. Opening and closing have no effect. */
