@@ -42,7 +42,7 @@ export interface QueueServer {
   openQueue(name: string): DeliveryQueue;
   openWorker(
     name: string,
-    process: (job: DeliveryJob, token?: string) => Promise<JobResult>,
+    process: (job: DeliveryJob) => Promise<JobResult>,
     options: Omit<WorkerOptions, "connection" | "prefix">,
   ): DeliveryWorker;
   /**

@@ -1,5 +1,5 @@
 import { setTimeout as wait } from "node:timers/promises";
-import { toError } from "../../core/describe.ts";
+import { readField, toError } from "../../core/describe.ts";
 import type { Logger } from "../../core/log.ts";
 import { storedClosingError, storedCrashError } from "../errors.ts";
 import { type ClaimedDelivery, type DeliveryAttempt, type EndpointQueue, nextStep } from "../inbox.ts";
@@ -89,7 +89,7 @@ export class QueueWorker {
     this.queue = options.queue;
     const { queue, server, leaseMs, now, onError } = options;
     this.#runs = new HandlerRuns(queue, now);
-    this.#worker = server.openWorker(queue.endpoint, (job, token = "") => this.#process(job, token), {
+    this.#worker = server.openWorker(queue.endpoint, (job) => this.#process(job), {
       concurrency: queue.concurrency,
       lockDuration: leaseMs,
       stalledInterval: leaseMs,
@@ -144,18 +144,19 @@ export class QueueWorker {
     }
   }
 
-  async #process(job: DeliveryJob, token: string): Promise<JobResult> {
+  async #process(job: DeliveryJob): Promise<JobResult> {
     const { queue, leases } = this.#options;
+    const { id: jobId = "", token = "" } = job;
     this.#claimed += 1;
     this.#active += 1;
-    const lease: HeldLease = { endpoint: queue.endpoint, jobId: job.id ?? "", token };
-    this.#leases.set(lease.jobId, lease);
+    const lease: HeldLease = { endpoint: queue.endpoint, jobId, token };
+    this.#leases.set(jobId, lease);
     const endLease = leases.hold(lease);
     try {
-      return await this.#runAttempt(job, token);
+      return await this.#runAttempt(job);
     } finally {
       endLease();
-      if (this.#leases.get(lease.jobId) === lease) this.#leases.delete(lease.jobId);
+      if (this.#leases.get(jobId) === lease) this.#leases.delete(jobId);
       this.#active -= 1;
     }
   }
@@ -164,14 +165,14 @@ export class QueueWorker {
    * Runs one attempt. Returns only if the delivery has succeeded or was ignored. Otherwise, throws an error that makes BullMQ
    * requeue, delay, or fail the job.
    */
-  async #runAttempt(job: DeliveryJob, token: string): Promise<JobResult> {
+  async #runAttempt(job: DeliveryJob): Promise<JobResult> {
     const { queue, server, log } = this.#options;
     const data = jobDataSchema.safeParse(job.data);
     // Another program or another release wrote the job, so retries cannot succeed.
     if (!data.success) throw new server.errors.UnrecoverableError("JOB_UNREADABLE");
     const { id } = data.data;
     // BullMQ can claim one more job while the worker closes.
-    if (this.#closing.signal.aborted) return this.#release(job, token);
+    if (this.#closing.signal.aborted) return this.#release(job);
     const fields = { endpoint: queue.endpoint, deliveryId: id };
     const { history, hasCrashed } = job.attemptsStarted > 1 ? await this.#recover(job) : firstClaim;
     const earlier = finalOutcome(history);
@@ -184,9 +185,9 @@ export class QueueWorker {
       );
       throw new server.errors.UnrecoverableError(storedCrashError.code);
     }
-    if (hasCrashed) return this.#delayAfterCrash(job, token, history);
-    const permit = await this.#waitForPermit(job, token, { isSuspect: isSuspect(history) });
-    if (permit === "closing") return this.#release(job, token);
+    if (hasCrashed) return this.#delayAfterCrash(job, history);
+    const permit = await this.#waitForPermit(job, { isSuspect: isSuspect(history) });
+    if (permit === "closing") return this.#release(job);
     if (permit === "succeeded" || permit === "ignored") return this.#skip(job, permit);
     const counted = countedAttempts(history) + 1;
     const claimed: ClaimedDelivery = {
@@ -200,7 +201,7 @@ export class QueueWorker {
     };
     try {
       const run = await this.#runs.run(job.id ?? "", claimed);
-      return await this.#end(job, token, { run, claimed });
+      return await this.#end(job, run, claimed);
     } finally {
       // Keep the permit until the result is recorded. Otherwise, if the next delivery crashed the process, this
       // delivery would be a suspect too.
@@ -215,19 +216,15 @@ export class QueueWorker {
   }
 
   /** Records the result of a run. Returns or throws like `#runAttempt`. */
-  async #end(
-    job: DeliveryJob,
-    token: string,
-    { run, claimed }: { run: HandlerRun; claimed: ClaimedDelivery },
-  ): Promise<JobResult> {
+  async #end(job: DeliveryJob, run: HandlerRun, claimed: ClaimedDelivery): Promise<JobResult> {
     const { server, now } = this.#options;
     const claim = job.attemptsStarted;
     const { outcome, isInterrupted, hasLostLease } = run;
     if (hasLostLease) return this.#recordLate(job, run);
-    if (outcome === "unfinished") return this.#endInterrupted(job, token, run);
+    if (outcome === "unfinished") return this.#endInterrupted(job, run);
     const next = nextStep(outcome, { claimed, isInterrupted, now: now() });
-    if (next.status === "queued" && !next.counts) return this.#endInterrupted(job, token, run);
-    if (!(await this.#hasLease(job, token, run))) return this.#recordLate(job, run);
+    if (next.status === "queued" && !next.counts) return this.#endInterrupted(job, run);
+    if (!(await this.#hasLease(job, run))) return this.#recordLate(job, run);
     const dueAt = next.status === "queued" ? new Date(next.dueAt) : undefined;
     const entry = attemptEntry({ claim, attempt: run.attempt, counts: true, dueAt });
     const entryCount = await this.#record(job, entry);
@@ -243,7 +240,7 @@ export class QueueWorker {
     if (isReplayed) {
       // Attempts before a replay do not count. Recording the replay again after this attempt excludes the attempt.
       await job.log(replayEntry(job));
-      return this.#requeue(job, token);
+      return this.#requeue(job);
     }
     const earlier = finalOutcome(history);
     if (earlier) return toJobResult(earlier);
@@ -253,14 +250,14 @@ export class QueueWorker {
   }
 
   /** Records an interrupted attempt, which does not count, and requeues the delivery. */
-  async #endInterrupted(job: DeliveryJob, token: string, run: HandlerRun): Promise<never> {
+  async #endInterrupted(job: DeliveryJob, run: HandlerRun): Promise<never> {
     this.interrupted += 1;
     const attempt: DeliveryAttempt = { ...run.attempt, outcome: "abandoned", error: storedClosingError };
     await this.#record(job, attemptEntry({ claim: job.attemptsStarted, attempt, counts: false }));
     if (run.outcome !== "unfinished") {
       run.outcome.onStored?.({ status: "queued", dueAt: this.#options.now(), counts: false });
     }
-    return this.#requeue(job, token);
+    return this.#requeue(job);
   }
 
   /** Adds the result of a run to the history, and returns the number of entries in the history. */
@@ -269,7 +266,7 @@ export class QueueWorker {
     try {
       return await this.#retry(() => job.log(entry));
     } catch (error) {
-      if (!isJobMissing(error)) throw error;
+      if (readField(error, "code") !== jobMissing) throw error;
       log.error(
         { endpoint: queue.endpoint, deliveryId: job.data.id, code: "INBOX_DATA_LOST" },
         "The inbox server has lost a delivery while its handler ran. The handler has ended, but its result is not stored, and a failed delivery is not retried.",
@@ -286,7 +283,8 @@ export class QueueWorker {
       try {
         return await request();
       } catch (error) {
-        if (isJobMissing(error) || signal.aborted || performance.now() > deadline) throw error;
+        const isJobMissing = readField(error, "code") === jobMissing;
+        if (isJobMissing || signal.aborted || performance.now() > deadline) throw error;
         this.#options.onError(toError(error));
       }
       // Closing the inbox aborts this pause. The loop then tries one last time.
@@ -301,7 +299,6 @@ export class QueueWorker {
    */
   async #waitForPermit(
     job: DeliveryJob,
-    token: string,
     { isSuspect }: { isSuspect: boolean },
   ): Promise<RunPermit | "closing" | "succeeded" | "ignored"> {
     const { server, gate, onError } = this.#options;
@@ -319,7 +316,7 @@ export class QueueWorker {
       const earlier = finalOutcome(await this.#history(job));
       if (earlier) return earlier;
       // Another process may be running the delivery. `#renewLeases` aborts only runs that have started.
-      if (this.#leases.get(job.id ?? "")?.token !== token) throw new server.errors.WaitingError();
+      if (this.#leases.get(job.id ?? "")?.token !== job.token) throw new server.errors.WaitingError();
       await job.log(runStateEntry(job, permit.isAlone ? "alone" : "shared"));
       isReturned = true;
       return permit;
@@ -332,11 +329,11 @@ export class QueueWorker {
    * Whether this worker still has the lease for a run. Saves the request if the run took less than half of the lease duration.
    * A lease that cannot be checked counts as lost.
    */
-  async #hasLease(job: DeliveryJob, token: string, { attempt }: HandlerRun): Promise<boolean> {
+  async #hasLease(job: DeliveryJob, { attempt }: HandlerRun): Promise<boolean> {
     const { leaseMs, onError } = this.#options;
     if ((attempt.durationMs ?? 0) < leaseMs / 2) return true;
     try {
-      return (await this.#retry(() => job.extendLock(token, leaseMs))) > 0;
+      return (await this.#retry(() => job.extendLock(job.token ?? "", leaseMs))) > 0;
     } catch (error) {
       onError(toError(error));
       return false;
@@ -364,13 +361,13 @@ export class QueueWorker {
   }
 
   /** Requeues a claimed delivery without running its handler, because the inbox is closing. */
-  async #release(job: DeliveryJob, token: string): Promise<never> {
+  async #release(job: DeliveryJob): Promise<never> {
     await job.log(skippedEntry(job));
-    return this.#requeue(job, token);
+    return this.#requeue(job);
   }
 
-  async #requeue(job: DeliveryJob, token: string): Promise<never> {
-    await job.moveToWait(token);
+  async #requeue(job: DeliveryJob): Promise<never> {
+    await job.moveToWait(job.token);
     throw new this.#options.server.errors.WaitingError();
   }
 
@@ -391,7 +388,7 @@ export class QueueWorker {
   }
 
   /** Delays a suspect by the wait of the retry policy. After the delay, the suspect runs alone if possible. */
-  async #delayAfterCrash(job: DeliveryJob, token: string, history: JobHistory): Promise<never> {
+  async #delayAfterCrash(job: DeliveryJob, history: JobHistory): Promise<never> {
     const { queue, log, now, server } = this.#options;
     const { counted, uncounted } = crashesIn(history);
     const waitMs = queue.policy.waitAfter(counted + uncounted);
@@ -401,15 +398,11 @@ export class QueueWorker {
     log.warn(fields, `${storedCrashError.message} The delivery will be retried, alone in its process if possible.`);
     await job.log(skippedEntry(job, new Date(now() + waitMs)));
     // BullMQ subtracts `Date.now()` from this time.
-    await job.moveToDelayed(Date.now() + waitMs, token);
+    await job.moveToDelayed(Date.now() + waitMs, job.token);
     throw new server.errors.DelayedError();
   }
 
   async #history({ id = "" }: DeliveryJob): Promise<JobHistory> {
     return readHistory((await this.#worker.getBackend().getJobLogs(id, 0, -1, true)).logs);
   }
-}
-
-function isJobMissing(error: unknown): boolean {
-  return error instanceof Error && "code" in error && error.code === jobMissing;
 }

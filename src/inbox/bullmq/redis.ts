@@ -1,4 +1,4 @@
-import type { IQueueBackend, Processor, QueueOptions } from "bullmq";
+import type { IQueueBackend, QueueOptions } from "bullmq";
 import type { Redis, RedisOptions } from "ioredis";
 import { WebhookError } from "../../core/errors.ts";
 import { optionError } from "../../core/options.ts";
@@ -17,7 +17,7 @@ import {
   serverSlow,
   serverUnusable,
 } from "./queue-server.ts";
-import { type DeliveryJob, type JobData, type JobResult, retryFinished } from "./stored-job.ts";
+import { type DeliveryJob, type JobResult, retryFinished } from "./stored-job.ts";
 
 /*
  * BullMQ keeps the jobs of ignored deliveries in its list of completed jobs, with `ignored` as their result. A sorted set of each queue
@@ -42,13 +42,13 @@ const forgetIgnoredScript = `
  */
 function trackIgnored(
   queueName: string,
-  { working, process }: { working: Redis; process: Processor<JobData, JobResult, string> },
-): Processor<JobData, JobResult, string> {
+  { working, process }: { working: Redis; process: (job: DeliveryJob) => Promise<JobResult> },
+): (job: DeliveryJob) => Promise<JobResult> {
   const set = `${prefix}:${queueName}:${ignoredSet}`;
-  return async (job, token) => {
+  return async (job) => {
     const { id = "", attemptsStarted } = job;
     if (attemptsStarted > 1) await working.zrem(set, id);
-    const result = await process(job, token);
+    const result = await process(job);
     if (result === "ignored") await working.zadd(set, Date.now(), id);
     return result;
   };

@@ -98,17 +98,9 @@ export function attemptsIn(history: JobHistory, { withDetails = false } = {}): D
     if (!isAttempt(entry)) continue;
     const known = attempts.get(entry.number);
     if (known && rank[known.outcome] >= rank[entry.outcome]) continue;
-    const { number, startedAt, durationMs, outcome, error, reason } = entry;
-    const details = withDetails && entry.details !== undefined ? decodeDetails(entry.details) : undefined;
-    attempts.set(number, {
-      number,
-      ...(startedAt && { startedAt }),
-      ...(durationMs !== undefined && { durationMs }),
-      outcome,
-      ...(error && { error }),
-      ...(reason !== undefined && { reason }),
-      ...(details && { details }),
-    });
+    const { claim: _claim, counts: _counts, dueAt: _dueAt, details: text, ...attempt } = entry;
+    const details = withDetails && text !== undefined ? decodeDetails(text) : undefined;
+    attempts.set(attempt.number, { ...attempt, ...(details && { details }) });
   }
   return [...attempts.values()].sort((one, other) => one.number - other.number);
 }

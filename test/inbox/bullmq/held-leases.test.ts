@@ -82,7 +82,7 @@ function openWorker({ gate = new RunGate(), onError = rethrow } = {}) {
     ...{ isFailed: async () => false, updateData: async () => {}, clearLogs: async () => {} },
   } as unknown as DeliveryJob;
   const claim = (token: string) =>
-    process(job, token).then(
+    process(Object.assign(Object.create(job), { token })).then(
       (result) => result ?? "succeeded",
       (error: Error) => error.name,
     );

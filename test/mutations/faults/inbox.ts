@@ -389,14 +389,14 @@ export const faults: readonly Fault[] = [
   {
     name: "BullMQ: the end of an earlier run ends the lease of the current one",
     file: "src/inbox/bullmq/queue-worker.ts",
-    find: "      if (this.#leases.get(lease.jobId) === lease) this.#leases.delete(lease.jobId);",
-    replace: "      this.#leases.delete(lease.jobId);",
+    find: "      if (this.#leases.get(jobId) === lease) this.#leases.delete(jobId);",
+    replace: "      this.#leases.delete(jobId);",
     tests: ["test/inbox/bullmq/held-leases.test.ts"],
   },
   {
     name: "BullMQ: a delivery that is claimed during a close is run",
     file: "src/inbox/bullmq/queue-worker.ts",
-    find: `    if (this.#closing.signal.aborted) return this.#release(job, token);
+    find: `    if (this.#closing.signal.aborted) return this.#release(job);
 `,
     replace: "",
     tests: ["test/inbox/bullmq/held-leases.test.ts"],
@@ -524,8 +524,8 @@ export const faults: readonly Fault[] = [
   {
     name: "BullMQ: the result of a finished run is late because one check of its lease failed",
     file: "src/inbox/bullmq/queue-worker.ts",
-    find: "await this.#retry(() => job.extendLock(token, leaseMs))",
-    replace: "await job.extendLock(token, leaseMs)",
+    find: 'await this.#retry(() => job.extendLock(job.token ?? "", leaseMs))',
+    replace: 'await job.extendLock(job.token ?? "", leaseMs)',
     tests: ["test/inbox/bullmq/held-leases.test.ts"],
   },
   {
@@ -538,7 +538,7 @@ export const faults: readonly Fault[] = [
   {
     name: "BullMQ: a delivery whose lease was lost while it waited for a permit is run",
     file: "src/inbox/bullmq/queue-worker.ts",
-    find: `this.#leases.get(job.id ?? "")?.token !== token`,
+    find: `this.#leases.get(job.id ?? "")?.token !== job.token`,
     replace: "false",
     tests: ["test/inbox/bullmq/held-leases.test.ts"],
   },
