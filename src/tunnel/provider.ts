@@ -3,8 +3,10 @@ import { setTimeout as wait } from "node:timers/promises";
 import { readField } from "../core/describe.ts";
 import { WebhookError } from "../core/errors.ts";
 
+/** The tunnel providers. */
 export const providerNames = ["localtunnel", "cloudflared", "ngrok"] as const;
 
+/** The name of a tunnel provider. */
 export type ProviderName = (typeof providerNames)[number];
 
 export function isProviderName(text: string): text is ProviderName {
