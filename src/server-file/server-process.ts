@@ -31,7 +31,7 @@ export interface ServerProcessOptions {
 }
 
 /** What {@link ServerProcess.serve} passes to the server. */
-type ServeOptions = Omit<Extract<Command, { type: "serve" }>, "type" | "path" | "launchResult">;
+export type ServeOptions = Omit<Extract<Command, { type: "serve" }>, "type" | "path" | "launchResult">;
 
 /** A running server, which listens on 127.0.0.1. */
 export interface Serving {
