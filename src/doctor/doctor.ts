@@ -13,6 +13,9 @@ import {
   checkBudget,
   checkDeliveries,
   checkInbox,
+  type Finding,
+  type FindingCode,
+  findingKinds,
   inside,
   nameOf,
   noAddress,
@@ -22,7 +25,6 @@ import {
   type ServerReport,
   serverReport,
 } from "../receiver/checks/checks.ts";
-import { type Finding, type FindingCode, findingKinds } from "../receiver/checks/findings.ts";
 import { describeAnswer, isConfidential, RemoteServer } from "../receiver/checks/remote-server.ts";
 import type { ServerDescription } from "../receiver/control.ts";
 import { registerDescription } from "../registration/reconcile.ts";

@@ -9,6 +9,11 @@ export type ActivityOutcome = (typeof activityOutcomes)[number];
 /** The maximum number of times that the Hub triggers a webhook in 24 hours. */
 export const hubDailyLimit = 1_000;
 
+/** Whether an endpoint with this number of deliveries in 24 hours is near the Hub's limit. */
+export function isNearDailyLimit(lastDay: number): boolean {
+  return lastDay >= 0.8 * hubDailyLimit;
+}
+
 /** Median and 95th percentile of handler durations, in milliseconds. They include checks of `paths` and `ignoreSelf`. */
 export interface HandlerTime {
   readonly p50: number;

@@ -7,7 +7,7 @@ import type { CheckResult } from "../../src/console/protocol/checks.ts";
 import { type DoctorOptions, runDoctor, summarize } from "../../src/doctor/doctor.ts";
 import { type EndpointOptions, WebhooksServer, type WebhooksServerOptions } from "../../src/index.ts";
 import { webhookPayload } from "../../src/payload/samples.ts";
-import type { FindingCode } from "../../src/receiver/checks/findings.ts";
+import type { FindingCode } from "../../src/receiver/checks/checks.ts";
 import { serverControl } from "../../src/receiver/control.ts";
 import { TemporaryWebhooks } from "../../src/registration/temporary.ts";
 import { findServerFile } from "../../src/server-file/find-server-file.ts";

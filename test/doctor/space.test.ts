@@ -9,7 +9,7 @@ import type { CheckResult } from "../../src/console/protocol/checks.ts";
 import { type DeployEvent, deploy } from "../../src/deploy/deploy.ts";
 import { type DoctorOptions, runDoctor } from "../../src/doctor/doctor.ts";
 import { LocalHub } from "../../src/local-hub.ts";
-import { explain } from "../../src/receiver/checks/findings.ts";
+import { explain } from "../../src/receiver/checks/checks.ts";
 import type { ServerDescription } from "../../src/receiver/control.ts";
 import { describeServerFile } from "../../src/server-file/server-process.ts";
 import { root } from "../support/project-folder.ts";

@@ -28,15 +28,12 @@ interface RemoteServerOptions {
 
 const errorBody = z.object({ code: z.string() });
 const readiness = z.object({ problems: z.array(z.object({ message: z.string() })) });
-const defaultTimeoutMs = 30_000;
 
 /** The requests to a server that runs somewhere. They never follow a redirect, and reject only when the signal is aborted. */
 export class RemoteServer {
-  readonly url: string;
   readonly #options: RemoteServerOptions;
 
   constructor(options: RemoteServerOptions) {
-    this.url = options.url;
     this.#options = options;
   }
 
@@ -53,8 +50,8 @@ export class RemoteServer {
 
   /** Returns why the server is not ready, or `undefined` if it is. The reasons are only for the owner. */
   async findProblem(): Promise<string | undefined> {
-    const { consoleToken } = this.#options;
-    const basic = isConfidential(this.url) && consoleToken && Buffer.from(`owner:${consoleToken}`).toString("base64");
+    const { url, consoleToken } = this.#options;
+    const basic = isConfidential(url) && consoleToken && Buffer.from(`owner:${consoleToken}`).toString("base64");
     const answer = await this.get("/ready", basic ? { authorization: `Basic ${basic}` } : {});
     if (answer.status >= 200 && answer.status < 300) return undefined;
     const reason = readiness.safeParse(answer.body).data?.problems[0]?.message;
@@ -85,10 +82,10 @@ export class RemoteServer {
   }
 
   async #request(path: string, init: RequestInit): Promise<ServerAnswer> {
-    const { fetch: send = directFetch, signal, timeoutMs = defaultTimeoutMs } = this.#options;
+    const { url, fetch: send = directFetch, signal, timeoutMs = 30_000 } = this.#options;
     const deadline = AbortSignal.timeout(timeoutMs);
     try {
-      const response = await send(`${this.url}${path}`, {
+      const response = await send(`${url}${path}`, {
         ...init,
         redirect: "manual",
         signal: signal ? AbortSignal.any([signal, deadline]) : deadline,

@@ -13,13 +13,14 @@ import {
   checkBudget,
   checkDeliveries,
   checkInbox,
+  type Finding,
+  type FindingCode,
   inside,
   nameOf,
   type Outcome,
   runChecks,
   type ServerFacts,
 } from "../checks/checks.ts";
-import type { Finding, FindingCode } from "../checks/findings.ts";
 import { RemoteServer } from "../checks/remote-server.ts";
 import type { ReceiverEndpoints } from "./endpoints.ts";
 import type { ReceiverInbox } from "./inbox.ts";

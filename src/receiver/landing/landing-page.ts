@@ -2,9 +2,9 @@ import { html } from "hono/html";
 import { copyScript, hashAssets } from "../../console/pages/assets.ts";
 import type { Markup } from "../../console/pages/document.ts";
 import { breakable, copyButton, pageDocument, pageResponse, timeAgo } from "../../console/pages/document.ts";
-import { hubDailyLimit } from "../counts.ts";
+import { hubDailyLimit, isNearDailyLimit } from "../counts.ts";
 import type { LandingActivity, LandingEndpoint, LandingHour, LandingInfo } from "../options.ts";
-import { consoleAddress, consoleLink, formatCount, isNearDailyLimit, nextStepsSection, pageAddress } from "./steps.ts";
+import { consoleAddress, consoleLink, formatCount, nextStepsSection, pageAddress } from "./steps.ts";
 import { styles } from "./styles.ts";
 
 /** Renders the state of the server as named values. Each number counts one thing: deliveries or handler runs. */

@@ -4,13 +4,8 @@ import { quoteShellWord } from "../../core/text.ts";
 import { consolePath, isLoopbackHost, webhookSettingsUrl } from "../../core/urls.ts";
 import { isKnownScope } from "../../payload/names.ts";
 import { webhookPayload } from "../../payload/samples.ts";
-import { hubDailyLimit } from "../counts.ts";
+import { hubDailyLimit, isNearDailyLimit } from "../counts.ts";
 import type { LandingEndpoint, LandingInfo } from "../options.ts";
-
-/** Whether an endpoint with this number of deliveries in 24 hours is near the Hub's limit. */
-export function isNearDailyLimit(lastDay: number): boolean {
-  return lastDay >= 0.8 * hubDailyLimit;
-}
 
 export function formatCount(count: number): string {
   return count.toLocaleString("en");

@@ -4,7 +4,7 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { WebhooksServer } from "../../../src/index.ts";
-import { findingKinds } from "../../../src/receiver/checks/findings.ts";
+import { findingKinds } from "../../../src/receiver/checks/checks.ts";
 import { openTestHub } from "../../registration/test-hub.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 import { root } from "../../support/project-folder.ts";

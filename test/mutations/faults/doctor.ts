@@ -11,7 +11,7 @@ const remote = "src/receiver/checks/remote-server.ts";
 export const faults: readonly Fault[] = [
   {
     name: "the doctor of a Space prints a command without the secret",
-    file: "src/receiver/checks/findings.ts",
+    file: "src/receiver/checks/checks.ts",
     find: "const sync = {\n  command: [fixSpace.command, ",
     replace: "const sync = {\n  command: [",
     tests: ["test/doctor/space.test.ts"],

@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { CheckResult } from "../../../src/console/protocol/checks.ts";
 import { type EndpointOptions, WebhooksServer, type WebhooksServerOptions } from "../../../src/index.ts";
-import { explain } from "../../../src/receiver/checks/findings.ts";
+import { explain } from "../../../src/receiver/checks/checks.ts";
 import { serverControl } from "../../../src/receiver/control.ts";
 import { openTestHub, secret, type TestHub } from "../../registration/test-hub.ts";
 import { ConsoleClient } from "../../support/console-client.ts";
