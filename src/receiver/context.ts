@@ -4,7 +4,14 @@ import type { EndpointDetails } from "./control.ts";
 import { Activity, type EndpointRegistration } from "./counts.ts";
 import type { Endpoint } from "./endpoint.ts";
 import type { DeliveryHistory } from "./history.ts";
-import { createReadyLogger, createServerLogger, type LoadNodeLogger, RefusalLog, ServerRedaction } from "./logs.ts";
+import {
+  createReadyLogger,
+  createRefusalLog,
+  createServerLogger,
+  type LoadNodeLogger,
+  type RefusalLog,
+  ServerRedaction,
+} from "./logs.ts";
 import type { LaunchedServer, LaunchOptions, WebhooksServerOptions } from "./options.ts";
 import { isPubliclyReachable, OwnerCheck } from "./owner.ts";
 import { SecretCheck } from "./request.ts";
@@ -43,7 +50,7 @@ export class ServerContext {
     this.now = options.now ?? Date.now;
     this.redaction = new ServerRedaction(options);
     this.#logger = createServerLogger(options.logger, this.redaction);
-    this.refusalLog = new RefusalLog(this);
+    this.refusalLog = createRefusalLog(this.log, this.now);
     this.activity = new Activity(this.now);
     this.history = new History({
       recordDetails: options.recordDetails ?? true,

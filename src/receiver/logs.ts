@@ -16,13 +16,10 @@ import { secretsInUrl } from "../core/urls.ts";
 import type { Outcome } from "../payload/parse.ts";
 import type { WebhooksServerOptions } from "./options.ts";
 
-/*
- * A server uses two loggers in turn, unless the user passes a logger: the console, which works in every runtime, and after `ready()`
- * or `launch()` pino (`node/node-logger.ts`), which requires Node. `core/log.ts` wraps each of them: a safe logger never throws,
- * and a redacting logger removes secrets from the fields.
+/**
+ * Creates the logger of a server before its start: the given logger, or the console, which works in every runtime. Redacts secrets and
+ * never throws.
  */
-
-/** Creates the logger of a server before its start: the given logger, or the console. Redacts secrets and never throws. */
 export function createServerLogger(given: Logger | undefined, redaction: ServerRedaction): Logger {
   return createSafeLogger(
     given ? createRedactingLogger(given, redaction) : createConsoleLogger((line) => redaction.line(line)),
@@ -33,7 +30,8 @@ export function createServerLogger(given: Logger | undefined, redaction: ServerR
 export type LoadNodeLogger = (() => Promise<typeof import("./node/node-logger.ts")>) | undefined;
 
 /**
- * Creates the default logger of a started server. Under a test runner, it is silent unless `LOG_LEVEL` is set.
+ * Creates the default logger of a started server: pino, if `load` can load it. Under a test runner, it is silent unless `LOG_LEVEL` is
+ * set.
  *
  * @throws `OPTION_INVALID` when `LOG_LEVEL` is invalid.
  */
@@ -43,11 +41,9 @@ export async function createReadyLogger(redaction: ServerRedaction, load: LoadNo
   return createSafeLogger(createNodeLogger((line) => redaction.line(line)));
 }
 
-const ranks = { debug: 20, info: 30, warn: 40, error: 50 } as const;
+const ranks = { trace: 10, debug: 20, info: 30, warn: 40, error: 50, fatal: 60, silent: Number.POSITIVE_INFINITY };
 
-const minRanks: ReadonlyMap<string, number> = new Map(
-  Object.entries({ trace: 10, ...ranks, fatal: 60, silent: Number.POSITIVE_INFINITY }),
-);
+const ranksByName: ReadonlyMap<string, number> = new Map(Object.entries(ranks));
 
 /**
  * Creates a logger that writes JSON lines with pino's field names to the console. `LOG_LEVEL` sets its level, and an unknown
@@ -70,8 +66,8 @@ export function createConsoleLogger(
 }
 
 function minRank(): number {
-  if (isSilent()) return Number.POSITIVE_INFINITY;
-  return minRanks.get(readEnvironment("LOG_LEVEL")?.toLowerCase() ?? "info") ?? ranks.info;
+  if (isSilent()) return ranks.silent;
+  return ranksByName.get(readEnvironment("LOG_LEVEL")?.toLowerCase() ?? "info") ?? ranks.info;
 }
 
 /** Whether nothing is logged, because the output of a test run is the report of its tests. */
@@ -94,11 +90,6 @@ function toJson(line: { level: string; time: number; msg?: unknown }): string {
   }
 }
 
-interface RefusalLogOptions {
-  log: Logger;
-  now: () => number;
-}
-
 /** Limits the log lines per second for each code, because any client can cause refused requests. */
 const maxLinesPerSecond = 10;
 const windowMs = 1_000;
@@ -113,73 +104,52 @@ interface Window {
   message: string;
 }
 
+export interface RefusalLog extends Logger {
+  /** Logs the counts that are not logged yet, for example before the server closes. */
+  flush(): void;
+}
+
 /**
- * A logger that samples `warn` and passes on the other levels. In each second, it logs the first ten refused requests with
+ * Creates a logger that samples `warn` and passes on the other levels. In each second, it logs the first ten refused requests with
  * the same code and status. At the end of the second, one line reports how many further requests were refused.
  */
-export class RefusalLog implements Logger {
-  readonly #options: RefusalLogOptions;
-  readonly #windows = new Map<string, Window>();
-  #timer: ReturnType<typeof setTimeout> | undefined;
-
-  constructor(options: RefusalLogOptions) {
-    this.#options = options;
-  }
-
-  readonly warn: LogMethod = (given: object | string, message?: string) => {
-    if (typeof given === "string") this.#refused({}, given);
-    else this.#refused(given, message ?? "");
+export function createRefusalLog(log: Logger, now: () => number): RefusalLog {
+  const windows = new Map<string, Window>();
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const logSuppressed = ({ suppressed, fields, message }: Window) => {
+    if (suppressed > 0) log.warn({ ...fields, count: suppressed }, `${suppressed} further ${inPlural(message)}`);
   };
-
-  get debug(): LogMethod {
-    return this.#options.log.debug;
-  }
-
-  get info(): LogMethod {
-    return this.#options.log.info;
-  }
-
-  get error(): LogMethod {
-    return this.#options.log.error;
-  }
-
-  child(bindings: Record<string, unknown>): Logger {
-    return this.#options.log.child(bindings);
-  }
-
-  /** Logs the counts that are not logged yet, for example before the server closes. */
-  flush(): void {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
-    for (const window of this.#windows.values()) this.#logSuppressed(window);
-    this.#windows.clear();
-  }
-
-  #refused(fields: object, message: string): void {
-    const now = this.#options.now();
+  const flush = () => {
+    clearTimeout(timer);
+    timer = undefined;
+    for (const window of windows.values()) logSuppressed(window);
+    windows.clear();
+  };
+  const refuse = (fields: object, message: string) => {
+    const at = now();
     const [code, status] = [readField(fields, "code"), readField(fields, "status")];
     const key = `${code} ${status}`;
-    const open = this.#windows.get(key);
+    const open = windows.get(key);
     // The window also ends if the clock was set back.
-    const isOver = open && (now - open.startedAt >= windowMs || now < open.startedAt);
-    if (open && isOver) this.#logSuppressed(open);
+    const isOver = open && (at - open.startedAt >= windowMs || at < open.startedAt);
+    if (open && isOver) logSuppressed(open);
     if (!open || isOver) {
-      this.#windows.set(key, { startedAt: now, lines: 1, suppressed: 0, fields: { code, status }, message });
-      this.#options.log.warn(fields, message);
+      windows.set(key, { startedAt: at, lines: 1, suppressed: 0, fields: { code, status }, message });
+      log.warn(fields, message);
     } else if (open.lines < maxLinesPerSecond) {
       open.lines += 1;
-      this.#options.log.warn(fields, message);
+      log.warn(fields, message);
     } else {
       if (open.suppressed === 0) open.message = message;
       open.suppressed += 1;
-      this.#timer ??= setTimeout(() => this.flush(), windowMs);
+      timer ??= setTimeout(flush, windowMs);
     }
-  }
-
-  #logSuppressed({ suppressed, fields, message }: Window): void {
-    if (suppressed === 0) return;
-    this.#options.log.warn({ ...fields, count: suppressed }, `${suppressed} further ${inPlural(message)}`);
-  }
+  };
+  const warn: LogMethod = (given: object | string, message?: string) => {
+    if (typeof given === "string") refuse({}, given);
+    else refuse(given, message ?? "");
+  };
+  return { ...log, warn, flush };
 }
 
 /** Converts "delivery refused: …" to "deliveries refused: …". */
@@ -203,12 +173,7 @@ export class ServerRedaction extends LogRedaction {
   #bindings: unknown;
   readonly #short = new Set<string>();
 
-  constructor({
-    secret,
-    consoleToken,
-    inbox,
-    hub,
-  }: Pick<WebhooksServerOptions, "secret" | "consoleToken" | "inbox" | "hub">) {
+  constructor({ secret, consoleToken, inbox, hub }: WebhooksServerOptions) {
     super();
     for (const text of [secret].flat()) this.#addNamed("`secret`", text);
     this.#addNamed("`consoleToken`", consoleToken);

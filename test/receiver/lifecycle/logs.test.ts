@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { WebhooksServer, type WebhooksServerOptions } from "../../../src/index.ts";
 import { serverControl } from "../../../src/receiver/control.ts";
-import { createConsoleLogger, RefusalLog } from "../../../src/receiver/logs.ts";
+import { createConsoleLogger, createRefusalLog } from "../../../src/receiver/logs.ts";
 import { deliveryRequest, webhookPayload } from "../../../src/testing.ts";
 import { createMemoryLogger, type LogLine } from "../../support/memory-logger.ts";
 
@@ -134,7 +134,7 @@ describe("Refused deliveries", () => {
   function createLog() {
     const { lines, ...logger } = createMemoryLogger();
     const clock = { now: 1_000_000 };
-    const log = new RefusalLog({ log: { ...logger }, now: () => clock.now });
+    const log = createRefusalLog({ ...logger }, () => clock.now);
     const refuse = (times: number, fields: object = invalid) => {
       for (let refused = 0; refused < times; refused += 1) log.warn({ endpoint: "retrain", ...fields }, message);
     };
