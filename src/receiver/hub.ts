@@ -30,19 +30,15 @@ export function createDeferredClient({
   load: () => Promise<HubClient>;
   hubUrl: () => string;
 }): HubClient {
+  const deferRepository = (...args: readonly unknown[]) =>
+    defer(
+      async () => call(await load(), "repo", args),
+      (key) => (key === "ref" ? { type: readField(args[0], "type"), name: readField(args[0], "name") } : undefined),
+    );
   return defer(load, (key) => {
     if (key === "hubUrl") return hubUrl();
-    if (key === "repo") return (...args: unknown[]) => deferRepository(load, args);
-    return undefined;
+    return key === "repo" ? deferRepository : undefined;
   });
-}
-
-function deferRepository(load: () => Promise<HubClient>, args: readonly unknown[]) {
-  const [repo] = args;
-  return defer(
-    async () => call(await load(), "repo", args),
-    (key) => (key === "ref" ? { type: readField(repo, "type"), name: readField(repo, "name") } : undefined),
-  );
 }
 
 /** Defers the methods of the object that `load` returns. `known` returns properties that are known before. */
@@ -98,33 +94,33 @@ export type HubOption = HubClientOptions | Pick<HubClient, typeof observeActions
 
 const maxSignatureChars = 200;
 
-interface ServerHubParts {
-  background: OpenedInbox;
-  log: Logger;
-  loadClient: () => Promise<typeof import("../hub/client.ts")>;
-}
-
 /** The Hub client of a server, which is loaded when it is first used: it would double the size of a bundle. */
 export class ServerHub {
   /** The name of this server in its markers. */
   readonly signature: string;
   readonly ownChanges: OwnChanges;
-  readonly #hub: HubOption | undefined;
-  readonly #log: Logger;
-  readonly #loadClient: ServerHubParts["loadClient"];
+  readonly #create: () => HubClient;
   #client: HubClient | undefined;
   readonly #account = loadOnce(() => this.client.whoami());
 
   /** @throws `OPTION_INVALID` if the signature is invalid. */
   constructor(
     { hub, hubSignature }: { hub?: HubOption; hubSignature?: string },
-    { background, log, loadClient }: ServerHubParts,
+    parts: { background: OpenedInbox; log: Logger; loadClient: () => Promise<typeof import("../hub/client.ts")> },
   ) {
-    this.#hub = hub;
-    this.#log = log;
-    this.#loadClient = loadClient;
+    const { background, log, loadClient } = parts;
     this.ownChanges = new OwnChanges(background, log);
     this.signature = checkSignature(hubSignature) ?? readEnvironment("SPACE_ID") ?? "server";
+    const observing = { observer: this.ownChanges, signature: this.signature };
+    const load = loadOnce(async () => {
+      const { createObservedClient } = await loadClient();
+      this.#client = createObservedClient({ logger: log, ...hub }, observing);
+      return this.#client;
+    });
+    this.#create = () =>
+      hub && observeActions in hub
+        ? hub[observeActions](observing)
+        : createDeferredClient({ load, hubUrl: () => findHubUrl(hub?.hubUrl) });
   }
 
   /** The client. Before the client is loaded, a client that loads it when one of its methods is called. */
@@ -137,25 +133,12 @@ export class ServerHub {
   async account(signal: AbortSignal): Promise<Whoami> {
     return untilAborted(this.#account(), signal);
   }
-
-  #create(): HubClient {
-    const hub = this.#hub;
-    const observing = { observer: this.ownChanges, signature: this.signature };
-    if (hub && observeActions in hub) return hub[observeActions](observing);
-    const load = loadOnce(async () => {
-      const { createObservedClient } = await this.#loadClient();
-      this.#client = createObservedClient({ logger: this.#log, ...hub }, observing);
-      return this.#client;
-    });
-    return createDeferredClient({ load, hubUrl: () => findHubUrl(hub?.hubUrl) });
-  }
 }
 
 function checkSignature(signature: string | undefined): string | undefined {
   if (signature === undefined) return undefined;
-  if (typeof signature === "string" && signature !== "" && signature.length <= maxSignatureChars) {
-    if (signature.isWellFormed()) return signature;
-  }
+  const isText = typeof signature === "string" && signature !== "" && signature.length <= maxSignatureChars;
+  if (isText && signature.isWellFormed()) return signature;
   throw optionError({
     option: "hubSignature",
     value: signature,
@@ -213,17 +196,16 @@ export class OwnChanges implements ActionObserver {
   /** Returns the keys that belong to changes of this server. Reads the inbox only for keys that are not in memory. */
   async find(keys: readonly string[]): Promise<ReadonlySet<string>> {
     const unknown = keys.filter((key) => !this.#remembered.has(key));
-    if (unknown.length === 0) return new Set(keys);
+    let stored: ReadonlySet<string> | undefined;
     try {
-      const stored = await (await this.#background.opened)?.ownActions?.find(unknown);
-      return new Set(keys.filter((key) => this.#remembered.has(key) || stored?.has(key)));
+      if (unknown.length > 0) stored = await (await this.#background.opened)?.ownActions?.find(unknown);
     } catch (error) {
       this.#log.warn(
         { err: error },
         "The inbox could not read the changes of this server, so events that the server caused might be delivered to handlers.",
       );
-      return new Set(keys.filter((key) => this.#remembered.has(key)));
     }
+    return new Set(keys.filter((key) => this.#remembered.has(key) || stored?.has(key)));
   }
 
   /** Never rejects, because the change was made in any case. */
