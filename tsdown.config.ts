@@ -96,10 +96,7 @@ export default defineConfig({
       // The declarations (`.d.ts`) of these files must not get into the chunks.
       groups: [
         { name: "object-schema", test: /src\/payload\/object-schema\.ts$/ },
-        {
-          name: "platform.node",
-          test: /src\/receiver\/(?:platform\.node|history|console\/receiver-console)\.ts$/,
-        },
+        { name: "platform.node", test: /src\/receiver\/(?:platform\.node|history)\.ts$/ },
         // Modules that run together are one file to load instead of several.
         { name: "deploy", test: /src\/deploy\/[\w-]+\.ts$/ },
         { name: "inbox", test: /src\/inbox\/(?:errors|filter|inbox|records)\.ts$/ },

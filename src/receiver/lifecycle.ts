@@ -1,6 +1,6 @@
 import { isTestRun, readEnvironment } from "../core/environment.ts";
 import { minRedactedLength } from "../core/log.ts";
-import { type Duration, toMilliseconds } from "../core/options.ts";
+import { toMilliseconds } from "../core/options.ts";
 import { loadOnce } from "../core/time.ts";
 import type { ServerCatchUp } from "./catch-up.ts";
 import type { ServerContext } from "./context.ts";
@@ -43,19 +43,16 @@ export class StartupReport {
     for (const found of [problem, ownerCheck.problem(bindings)]) {
       if (found) log.error({ code: found.code }, found.message);
     }
-    if (problem) return;
-    if (!announce) return;
+    if (problem || !announce) return;
     if (secretCheck.isSecretDisabled) {
       log.info("The endpoints are open to everyone, because { secret: false } is set.");
-      return;
-    }
-    if (secretCheck.isSet(bindings)) {
+    } else if (secretCheck.isSet(bindings)) {
       log.info("A webhook secret is set. Deliveries without the secret are refused.");
-      return;
+    } else {
+      log.warn(
+        "No webhook secret is set, so the endpoints are open to everyone. Set WEBHOOK_SECRET (in a Space: Settings, Variables and secrets) or pass { secret }, and the same secret on the webhook.",
+      );
     }
-    log.warn(
-      "No webhook secret is set, so the endpoints are open to everyone. Set WEBHOOK_SECRET (in a Space: Settings, Variables and secrets) or pass { secret }, and the same secret on the webhook.",
-    );
   }
 
   added(endpoint: Endpoint): void {
@@ -85,7 +82,7 @@ export class StartupReport {
   }
 }
 
-const defaultGrace: Duration = "30s";
+const defaultGraceMs = 30_000;
 
 interface LifecycleParts extends ServerParts {
   background: BackgroundWork;
@@ -110,7 +107,7 @@ export class ServerLifecycle {
   #catchUp: Promise<ServerCatchUp> | undefined;
   /** Set if the server manages the process (see `LaunchOptions.handleSignals`). */
   #processManager: ProcessManager | undefined;
-  #graceMs = toMilliseconds(defaultGrace, "shutdownGrace");
+  #graceMs = defaultGraceMs;
 
   constructor(context: ServerContext, parts: LifecycleParts) {
     this.#context = context;
@@ -135,15 +132,8 @@ export class ServerLifecycle {
    */
   async launch(options: LaunchOptions, { mayExit = true } = {}): Promise<LaunchedServer> {
     this.#launching ??= this.#launch(options, mayExit);
-    const launched = await this.#launching.finally(() => this.#processManager?.exiting);
-    return {
-      port: launched.port,
-      url: launched.url,
-      // A getter, because the URL of a tunnel may change.
-      get publicUrl() {
-        return launched.publicUrl;
-      },
-    };
+    const { launched } = await this.#launching.finally(() => this.#processManager?.exiting);
+    return launched;
   }
 
   /**
@@ -169,8 +159,8 @@ export class ServerLifecycle {
     await (await this.#catchUp?.catch(() => undefined))?.close();
     background.stopOpening();
     const startedAt = performance.now();
-    const launched = await launching?.catch(() => undefined);
-    const [complete] = await Promise.all([launched?.close() ?? true, console.close(this.#graceMs)]);
+    const running = await launching?.catch(() => undefined);
+    const [complete] = await Promise.all([running?.close() ?? true, console.close(this.#graceMs)]);
     // Closes the inbox after the last request, because the request may still store a delivery. Both share one grace period.
     await background.close(Math.max(0, this.#graceMs - (performance.now() - startedAt)));
     this.#context.refusalLog.flush();
@@ -225,10 +215,10 @@ export class ServerLifecycle {
       // Before the inbox opens, because queued deliveries then run while the tunnel opens.
       if (options.handleSignals ?? !isTestRun()) processManager = manageProcess(() => this.close(), context.log);
       this.#processManager = processManager;
-      this.#graceMs = toMilliseconds(options.shutdownGrace ?? defaultGrace, "shutdownGrace");
+      this.#graceMs = toMilliseconds(options.shutdownGrace ?? defaultGraceMs, "shutdownGrace");
       await this.#open(signal, listening.promise);
       const running = await startServer(context, { parts: this.#parts, graceMs: this.#graceMs, signal });
-      context.launched = running;
+      context.launched = running.launched;
       listening.resolve();
       return running;
     } catch (error) {

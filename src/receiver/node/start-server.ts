@@ -16,7 +16,7 @@ import { observeActions } from "../../hub/repositories/action-observer.ts";
 import { findToken } from "../../hub/token.ts";
 import { isOnLocalDisk, spaceDiskWarning } from "../../inbox/open-inbox.ts";
 import { isProviderName, providerNames } from "../../tunnel/provider.ts";
-import type { ReceiverConsole } from "../console/receiver-console.ts";
+import type { OpenedConsole } from "../console/open-console.ts";
 import type { ServerContext } from "../context.ts";
 import type { LaunchedServer, LaunchOptions } from "../options.ts";
 import { type ListenOptions, type ListenTimeouts, listen } from "./listen.ts";
@@ -104,12 +104,13 @@ function connectionLimits(options: LaunchOptions): ConnectionLimits {
 }
 
 export interface ServerParts extends Pick<ListenOptions, "fetch" | "deliver"> {
-  console: ReceiverConsole;
+  console: { open(): Promise<OpenedConsole>; close(graceMs: number): Promise<void> };
   /** Logs the configuration warnings and, with `announce`, whether a secret is set. Logs them only once. */
   report: { log(bindings?: unknown, options?: { announce: boolean }): void };
 }
 
-export interface RunningServer extends LaunchedServer {
+export interface RunningServer {
+  launched: LaunchedServer;
   /** Closes the tunnel and the listener. Returns whether all requests in progress finished in time. */
   close(): Promise<boolean>;
 }
@@ -137,7 +138,14 @@ export async function startServer(
     const complete = await Promise.all([listener.close(graceMs), publicListener?.close() ?? true]);
     return complete.every(Boolean);
   };
-  const publicUrl = () => configuredUrl() ?? space?.url ?? publicListener?.url ?? url;
+  const launched: LaunchedServer = {
+    port: listener.port,
+    url,
+    // A getter, because the URL of a tunnel may change.
+    get publicUrl() {
+      return configuredUrl() ?? space?.url ?? publicListener?.url ?? url;
+    },
+  };
   try {
     if (tunnel) {
       const { openPublicListener } = await import("./tunnel.ts");
@@ -149,8 +157,8 @@ export async function startServer(
     const announce = options.announce ?? true;
     if (!signal.aborted) parts.report.log(undefined, { announce });
     if (announce && !signal.aborted) {
-      const isLocalOnly = publicUrl() === url && isLoopbackHost(reachableHost(host));
-      logReady(context, publicUrl(), isLocalOnly);
+      const isLocalOnly = launched.publicUrl === url && isLoopbackHost(reachableHost(host));
+      logReady(context, launched.publicUrl, isLocalOnly);
       // Does not log the URL of the tunnel, which only serves webhooks.
       void logConsole(context, { console: parts.console, url: space?.url ?? url, signal });
       if (space) logSpaceAdvice(context);
@@ -163,14 +171,7 @@ export async function startServer(
       throw error;
     }
   }
-  return {
-    port: listener.port,
-    url,
-    get publicUrl() {
-      return publicUrl();
-    },
-    close,
-  };
+  return { launched, close };
 }
 
 /** A process is often started for its first delivery, which must not wait until the code of the pages is loaded. */
@@ -215,7 +216,7 @@ function logReady({ endpoints, log }: ServerContext, publicUrl: string, isLocalO
  */
 async function logConsole(
   { ownerCheck, log }: ServerContext,
-  { console, url, signal }: { console: ReceiverConsole; url: string; signal: AbortSignal },
+  { console, url, signal }: Pick<ServerParts, "console"> & { url: string; signal: AbortSignal },
 ): Promise<void> {
   try {
     await wait(pagesDelayMs, undefined, { ref: false });
@@ -271,13 +272,10 @@ const maxRejectionsPerSecond = 100;
 export type ProcessManager = ReturnType<typeof manageProcess>;
 
 /**
- * Handles signals and unhandled rejections. The first SIGTERM or SIGINT closes the server and exits the process. The exit
- * code is 1 if requests were interrupted at the end of the grace period, because their clients received no response.
- * Otherwise, the exit code is 0, even if background deliveries were interrupted, because these deliveries run again. The
- * second signal exits the process immediately with code 1. Unhandled rejections, such as rejections of promises that a
- * handler does not await, are logged and do not crash the process.
+ * Handles signals and unhandled rejections: see `LaunchOptions.handleSignals`.
  *
- * @param close closes the server, and returns whether all requests in progress finished in time.
+ * @param close closes the server, and returns whether all requests in progress finished in time. Interrupted background deliveries do
+ * not count, because they run again.
  */
 export function manageProcess(close: () => Promise<boolean>, log: Logger) {
   let exiting: Promise<never> | undefined;

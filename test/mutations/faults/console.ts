@@ -292,7 +292,7 @@ export const faults: readonly Fault[] = [
   },
   {
     name: "a replay that never ends keeps the console from closing",
-    file: "src/receiver/console/receiver-console.ts",
+    file: "src/receiver/platform.node.ts",
     find: "await resolvesWithin(opened.settle(), graceMs);",
     replace: "await opened.settle();",
     tests: ["test/receiver/console/actions.test.ts"],

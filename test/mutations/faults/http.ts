@@ -201,7 +201,7 @@ export const faults: readonly Fault[] = [
     name: "a mounted server does not log the counts of refused deliveries when it closes",
     file: "src/receiver/lifecycle.ts",
     find: "    this.#context.refusalLog.flush();",
-    replace: "    if (launched) this.#context.refusalLog.flush();",
+    replace: "    if (running) this.#context.refusalLog.flush();",
     tests: ["test/receiver/lifecycle/closing.test.ts"],
   },
   {
@@ -221,8 +221,8 @@ export const faults: readonly Fault[] = [
   {
     name: "a signal while the inbox opens lets the launch reject",
     file: "src/receiver/lifecycle.ts",
-    find: "const launched = await this.#launching.finally(() => this.#processManager?.exiting);",
-    replace: "const launched = await this.#launching;",
+    find: "const { launched } = await this.#launching.finally(() => this.#processManager?.exiting);",
+    replace: "const { launched } = await this.#launching;",
     tests: ["test/receiver/lifecycle/closing.test.ts"],
   },
   {

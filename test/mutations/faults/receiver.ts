@@ -305,8 +305,8 @@ export const faults: readonly Fault[] = [
   {
     name: "the streams of the console are ended after the requests in progress",
     file: "src/receiver/lifecycle.ts",
-    find: "const [complete] = await Promise.all([launched?.close() ?? true, console.close(this.#graceMs)]);",
-    replace: `const complete = (await launched?.close()) ?? true;
+    find: "const [complete] = await Promise.all([running?.close() ?? true, console.close(this.#graceMs)]);",
+    replace: `const complete = (await running?.close()) ?? true;
     await console.close(this.#graceMs);`,
     tests: ["test/receiver/lifecycle/closing.test.ts"],
   },
@@ -370,7 +370,7 @@ export const faults: readonly Fault[] = [
   },
   {
     name: "closing does not wait for replays of inline deliveries",
-    file: "src/receiver/console/receiver-console.ts",
+    file: "src/receiver/platform.node.ts",
     find: "await resolvesWithin(opened.settle(), graceMs);",
     replace: "void resolvesWithin(opened.settle(), graceMs);",
     tests: ["test/receiver/console/actions.test.ts"],
