@@ -84,146 +84,131 @@ const findTimeoutMs = 25_000;
 const replayTimeoutMs = 45_000;
 
 /** The deliveries of a receiver: those in its inbox, and those in memory. */
-export class ReceiverDeliveries implements DeliverySource {
-  readonly #source: ConsoleSource;
-  readonly #running = new Set<Promise<void>>();
-
-  constructor(source: ConsoleSource) {
-    this.#source = source;
-  }
-
-  /** Waits until the replays of inline deliveries have ended. */
-  async settle(): Promise<void> {
-    await Promise.allSettled(this.#running);
-  }
-
-  async list(query: DeliveryQuery, page: { limit: number; cursor: string | undefined }) {
-    const { recent } = this.#source.server.history;
-    const inbox = await this.#source.inbox();
-    const [list, totals] = await withInboxDeadline(
-      Promise.all([listDeliveries(query, page, { recent, inbox }), this.#totals(inbox)]),
-    );
-    return { ...list, totals };
-  }
-
-  async summary(key: DeliveryKey): Promise<DeliverySummary | undefined> {
-    const recent = this.#source.server.history.recent.get(key);
-    if (recent) return summarize(recent);
-    const inbox = await this.#source.inbox();
-    const stored = inbox && (await withInboxDeadline(inbox.get(key)));
-    return stored && summarize(stored);
-  }
-
-  async get(key: DeliveryKey): Promise<DeliveryDetails | undefined> {
-    const { history, endpoints } = this.#source.server;
-    const endpoint = endpoints.byName.get(key.endpoint);
-    const shared = { url: this.#source.urlOf(key.endpoint), recordsDetails: history.recordsDetails };
-    const recent = history.recent.get(key);
-    if (recent) return { ...describe(recent, recent.body), ...shared, prediction: predict(endpoint, recent.body) };
-    const inbox = await this.#source.inbox();
-    if (!inbox) return undefined;
-    const [stored, paused] = await withInboxDeadline(Promise.all([inbox.get(key), inbox.pausedEndpoints()]));
-    if (stored?.body === undefined) return undefined;
-    return {
-      ...{ ...describe(stored, stored.body), ...shared },
-      prediction: predict(endpoint, stored.body),
-      retentionMs: endpoint?.queue?.retentionMs,
-      ...(stored.status === "queued" && paused.includes(key.endpoint) && { isPaused: true }),
-    };
-  }
-
-  async replay(key: DeliveryKey): Promise<DeliveryKey> {
-    const recent = this.#source.server.history.recent.get(key);
-    if (recent) return this.#submit(key, recent.body);
-    const inbox = await this.#source.inbox();
-    if (!inbox) throw deliveryUnknown();
-    await withInboxDeadline(inbox.replay(key));
-    this.#source.server.history.changed(key);
-    return key;
-  }
-
-  async replayEdited(key: DeliveryKey, body: string): Promise<DeliveryKey> {
-    try {
-      return await this.#submit(key, body);
-    } catch (error) {
-      if (!WebhookError.isInstance(error) || !["PAYLOAD_INVALID", "BODY_NOT_JSON"].includes(error.code)) throw error;
-      throw new FieldError(error, problemsOf(error) ?? [{ path: [], problem: error.message }]);
-    }
-  }
-
-  async countDead(query: DeliveryQuery): Promise<DeadCount> {
-    const { keys, ...rest } = await withInboxDeadline(this.#findDead(query), replayTimeoutMs);
-    return { count: keys.length, ...rest };
-  }
-
-  async replayDead(query: DeliveryQuery): Promise<DeadReplayed> {
-    const stopAt = performance.now() + replayTimeoutMs;
-    const inbox = await this.#source.inbox();
-    if (!inbox) return { replayed: 0, failed: 0, failures: [], isMore: false };
-    const { keys, isMore } = await withInboxDeadline(this.#findDead(query), replayTimeoutMs);
-    const { history, log } = this.#source.server;
-    const mask = (message: string) => this.#source.mask(message);
-    const result = await replayAll(inbox, keys, { stopAt, log, mask, onReplayed: (key) => history.changed(key) });
-    return { ...result, isMore: isMore || result.isMore };
-  }
-
-  async discard(key: DeliveryKey): Promise<void> {
-    const inbox = await this.#source.inbox();
-    if (!inbox || this.#source.server.history.recent.get(key)) throw deliveryUnknown();
-    await withInboxDeadline(inbox.discard(key));
-    this.#source.server.history.changed(key);
-  }
+export function createDeliveries(source: ConsoleSource) {
+  const { server, pipeline, mask, urlOf } = source;
+  const { history, endpoints, log } = server;
+  const { recent } = history;
+  const running = new Set<Promise<void>>();
 
   /** Runs a copy of a delivery, with a new ID. */
-  async #submit({ endpoint: name, id: replayOf }: DeliveryKey, body: string): Promise<DeliveryKey> {
-    const endpoint = this.#source.server.endpoints.byName.get(name);
+  const submit = async ({ endpoint: name, id: replayOf }: DeliveryKey, body: string): Promise<DeliveryKey> => {
+    const endpoint = endpoints.byName.get(name);
     if (!endpoint) {
       throw new WebhookError(`The server has no endpoint "${name}" any longer. Register it again, then replay.`, {
         code: "ENDPOINT_UNKNOWN",
         status: 404,
       });
     }
-    const { id, done } = await this.#source.pipeline.submit(endpoint, { body, replayOf });
+    const { id, done } = await pipeline.submit(endpoint, { body, replayOf });
     if (done) {
-      this.#running.add(done);
-      void done.finally(() => this.#running.delete(done));
+      running.add(done);
+      void done.finally(() => running.delete(done));
     }
     return { endpoint: name, id };
-  }
+  };
 
-  async #findDead(query: DeliveryQuery): Promise<Omit<DeadCount, "count"> & { keys: DeliveryKey[] }> {
-    const inbox = await this.#source.inbox();
-    const { recent } = this.#source.server.history;
+  const findDead = async (query: DeliveryQuery): Promise<Omit<DeadCount, "count"> & { keys: DeliveryKey[] }> => {
+    const inbox = await source.inbox();
+    const dead: DeliveryQuery = { ...query, statuses: ["dead"] };
     // Without this limit, the search would continue after its request has failed.
     const stopAt = performance.now() + findTimeoutMs;
     const keys: DeliveryKey[] = [];
     let searchedUntil: number | undefined;
     let cursor: string | undefined;
     do {
-      const page = await listDeliveries(
-        { ...query, statuses: ["dead"] },
-        { limit: maxPageSize, cursor },
-        { inbox, recent },
-      );
+      const page = await listDeliveries(dead, { limit: maxPageSize, cursor }, { inbox, recent });
       keys.push(...page.deliveries.map(({ endpoint, id }) => ({ endpoint, id })));
       searchedUntil = page.searchedUntil;
       cursor = page.next;
     } while (cursor !== undefined && keys.length <= maxDead && performance.now() < stopAt);
     const isMore = cursor !== undefined || keys.length > maxDead;
     return { keys: keys.slice(0, maxDead), isMore, ...(searchedUntil !== undefined && { searchedUntil }) };
-  }
+  };
 
-  async #totals(inbox: Inbox | undefined): Promise<Partial<Record<ConsoleStatus, number>>> {
+  const readTotals = async (inbox: Inbox | undefined): Promise<Partial<Record<ConsoleStatus, number>>> => {
     const totals: Partial<Record<ConsoleStatus, number>> = {};
     const add = (status: ConsoleStatus, count: number) => {
       if (count > 0) totals[status] = (totals[status] ?? 0) + count;
     };
-    for (const recent of this.#source.server.history.recent.values()) add(recent.status, 1);
+    for (const { status } of recent.values()) add(status, 1);
     for (const counts of Object.values((await inbox?.counts()) ?? {})) {
       for (const status of countedStatuses) add(status, counts[status]);
     }
     return totals;
-  }
+  };
+
+  return {
+    /** Waits until the replays of inline deliveries have ended. */
+    async settle(): Promise<void> {
+      await Promise.allSettled(running);
+    },
+    async list(query, page) {
+      const inbox = await source.inbox();
+      const [list, totals] = await withInboxDeadline(
+        Promise.all([listDeliveries(query, page, { recent, inbox }), readTotals(inbox)]),
+      );
+      return { ...list, totals };
+    },
+    async summary(key: DeliveryKey): Promise<DeliverySummary | undefined> {
+      const inMemory = recent.get(key);
+      if (inMemory) return summarize(inMemory);
+      const inbox = await source.inbox();
+      const stored = inbox && (await withInboxDeadline(inbox.get(key)));
+      return stored && summarize(stored);
+    },
+    async get(key) {
+      const endpoint = endpoints.byName.get(key.endpoint);
+      const shared = { url: urlOf(key.endpoint), recordsDetails: history.recordsDetails };
+      const inMemory = recent.get(key);
+      if (inMemory)
+        return { ...describe(inMemory, inMemory.body), ...shared, prediction: predict(endpoint, inMemory.body) };
+      const inbox = await source.inbox();
+      if (!inbox) return undefined;
+      const [stored, paused] = await withInboxDeadline(Promise.all([inbox.get(key), inbox.pausedEndpoints()]));
+      if (stored?.body === undefined) return undefined;
+      return {
+        ...{ ...describe(stored, stored.body), ...shared },
+        prediction: predict(endpoint, stored.body),
+        retentionMs: endpoint?.queue?.retentionMs,
+        ...(stored.status === "queued" && paused.includes(key.endpoint) && { isPaused: true }),
+      };
+    },
+    async replay(key) {
+      const inMemory = recent.get(key);
+      if (inMemory) return submit(key, inMemory.body);
+      const inbox = await source.inbox();
+      if (!inbox) throw deliveryUnknown();
+      await withInboxDeadline(inbox.replay(key));
+      history.changed(key);
+      return key;
+    },
+    async replayEdited(key, body) {
+      try {
+        return await submit(key, body);
+      } catch (error) {
+        if (!WebhookError.isInstance(error) || !["PAYLOAD_INVALID", "BODY_NOT_JSON"].includes(error.code)) throw error;
+        throw new FieldError(error, problemsOf(error) ?? [{ path: [], problem: error.message }]);
+      }
+    },
+    async countDead(query) {
+      const { keys, ...rest } = await withInboxDeadline(findDead(query), replayTimeoutMs);
+      return { count: keys.length, ...rest };
+    },
+    async replayDead(query) {
+      const stopAt = performance.now() + replayTimeoutMs;
+      const inbox = await source.inbox();
+      if (!inbox) return { replayed: 0, failed: 0, failures: [], isMore: false };
+      const { keys, isMore } = await withInboxDeadline(findDead(query), replayTimeoutMs);
+      const result = await replayAll(inbox, keys, { stopAt, log, mask, onReplayed: (key) => history.changed(key) });
+      return { ...result, isMore: isMore || result.isMore };
+    },
+    async discard(key) {
+      const inbox = await source.inbox();
+      if (!inbox || recent.get(key)) throw deliveryUnknown();
+      await withInboxDeadline(inbox.discard(key));
+      history.changed(key);
+    },
+  } satisfies DeliverySource & { settle: () => Promise<void>; summary: (key: DeliveryKey) => Promise<unknown> };
 }
 
 /** Predicts what the filter of an endpoint decides about a body. Missing if the endpoint is gone, or the body is not a Hub payload. */

@@ -32,15 +32,10 @@ export function activityHistory(
   const { length, slotsPerBar, size } = windows[window];
   const first = slotOf(now, size) - length * slotsPerBar + 1;
   return Array.from({ length }, (_, bar) => {
-    const sums = [0, 0, 0, 0];
-    for (let slot = first + bar * slotsPerBar; slot < first + (bar + 1) * slotsPerBar; slot += 1) {
-      const counts = activity.countsIn(size, slot);
-      sums.forEach((sum, kind) => {
-        sums[kind] = sum + (counts[kind] ?? 0);
-      });
-    }
-    const [deliveries = 0, failures = 0, attempts = 0, failedAttempts = 0] = sums;
-    return { deliveries, failures, attempts, failedAttempts };
+    const firstOfBar = first + bar * slotsPerBar;
+    const counts = Array.from({ length: slotsPerBar }, (_, slot) => activity.countsIn(size, firstOfBar + slot));
+    const sum = (kind: number) => counts.reduce((total, slot) => total + (slot[kind] ?? 0), 0);
+    return { deliveries: sum(0), failures: sum(1), attempts: sum(2), failedAttempts: sum(3) };
   });
 }
 
@@ -105,58 +100,55 @@ interface InboxState {
   paused: readonly string[];
 }
 
-interface ReceiverEndpointsOptions {
-  /** The activity before the last reload of a dev session. */
-  earlier: EarlierActivity;
-  onChange: () => void;
-}
+export type ReceiverEndpoints = ReturnType<typeof createEndpoints>;
 
-export class ReceiverEndpoints implements EndpointSource {
-  readonly #source: ConsoleSource;
-  readonly #options: ReceiverEndpointsOptions;
-  #read: { at: number; webhooks: Promise<readonly Webhook[] | RegistrationInfo> } | undefined;
+/** @param options.earlier the activity before the last reload of a dev session. */
+export function createEndpoints(
+  source: ConsoleSource,
+  { earlier, onChange }: { earlier: EarlierActivity; onChange: () => void },
+) {
+  const { server, hub } = source;
+  const { endpoints, secretCheck, now } = server;
+  let read: { at: number; webhooks: Promise<readonly Webhook[] | RegistrationInfo> } | undefined;
 
-  constructor(source: ConsoleSource, options: ReceiverEndpointsOptions) {
-    this.#source = source;
-    this.#options = options;
-  }
+  const listWebhooks = async (): Promise<readonly Webhook[] | RegistrationInfo> => {
+    try {
+      return await hub.client.webhooks.list({ signal: AbortSignal.timeout(timeoutMs) });
+    } catch (error) {
+      return { state: "unknown", message: WebhookError.isInstance(error) ? error.message : "The Hub did not answer." };
+    }
+  };
 
-  /** @param options.isFresh whether to ask the Hub, also if an answer is cached. */
-  async list({ isFresh = false }: { isFresh?: boolean } = {}): Promise<EndpointList> {
-    if (isFresh) this.#read = undefined;
-    const { endpoints, activity, history } = this.#source.server;
-    const inbox = await this.#readInbox();
-    return {
-      endpoints: await Promise.all(endpoints.all.map((endpoint) => this.#describe(endpoint, inbox))),
-      startedAt: this.#options.earlier.firstStart(activity.startedAt),
-      refused: history.refused,
-    };
-  }
+  /** Returns the state of the webhook whose URL is `url`. Never rejects. */
+  const findRegistration = async (url: string): Promise<RegistrationInfo> => {
+    // The age is negative if the clock was set back.
+    const isFresh = read && now() >= read.at && now() - read.at <= cacheMs;
+    if (!read || !isFresh) read = { at: now(), webhooks: listWebhooks() };
+    const webhooks = await read.webhooks;
+    if ("state" in webhooks) return webhooks;
+    return describeRegistration(url, webhooks, { hubUrl: hub.client.hubUrl, secretCheck });
+  };
 
-  async pause(endpoint: string): Promise<void> {
-    await withInboxDeadline((await this.#inboxOf(endpoint)).pause(endpoint));
-    this.#options.onChange();
-  }
+  const readInbox = async (): Promise<InboxState> => {
+    const inbox = await source.inbox();
+    if (!inbox) return { counts: {}, paused: [] };
+    const [counts, paused] = await withInboxDeadline(Promise.all([inbox.counts(), inbox.pausedEndpoints()]));
+    return { counts, paused };
+  };
 
-  async resume(endpoint: string): Promise<void> {
-    await withInboxDeadline((await this.#inboxOf(endpoint)).resume(endpoint));
-    this.#options.onChange();
-  }
-
-  async #describe(endpoint: Endpoint, inbox: InboxState): Promise<EndpointInfo> {
+  const describe = async (endpoint: Endpoint, { counts, paused }: InboxState): Promise<EndpointInfo> => {
     const { name, queue, watch, activity, scopes, actions, repos, refs, paths, ignoreSelf } = endpoint;
-    const { server } = this.#source;
-    const url = this.#source.urlOf(name);
-    const shown = this.#options.earlier.addTo(name, activity);
-    const { queued = 0, running = 0, dead = 0 } = inbox.counts[name] ?? {};
-    const history = (window: ActivityWindow) => activityHistory(shown, { window, now: server.now() });
+    const url = source.urlOf(name);
+    const shown = earlier.addTo(name, activity);
+    const { queued = 0, running = 0, dead = 0 } = counts[name] ?? {};
+    const history = (window: ActivityWindow) => activityHistory(shown, { window, now: now() });
     const today = history("24h");
     return {
       ...{ name, url, background: queue !== undefined },
       ...{ scopes, actions, repos, refs, paths, ignoreSelf, watch: formatWatched(watch) },
-      secret: server.secretCheck.isSet() ? "set" : "missing",
-      registration: await this.#findRegistration(url),
-      isPaused: inbox.paused.includes(name),
+      secret: secretCheck.isSet() ? "set" : "missing",
+      registration: await findRegistration(url),
+      isPaused: paused.includes(name),
       activity: { "15m": history("15m"), "1h": history("1h"), "24h": today },
       handlerTime: activity.handlerTime,
       queue: queue && { queued, running, dead },
@@ -164,47 +156,38 @@ export class ReceiverEndpoints implements EndpointSource {
       catchUp: server.catchUps.get(name),
       last: shown.last && { status: shown.last.outcome, at: shown.last.at },
     };
-  }
-
-  /** Returns the state of the webhook whose URL is `url`. Never rejects. */
-  async #findRegistration(url: string): Promise<RegistrationInfo> {
-    const { hub, server } = this.#source;
-    const { now } = server;
-    const kept = this.#read;
-    // The age is negative if the clock was set back.
-    const isFresh = kept && now() >= kept.at && now() - kept.at <= cacheMs;
-    const read = isFresh ? kept : { at: now(), webhooks: this.#listWebhooks() };
-    this.#read = read;
-    const webhooks = await read.webhooks;
-    if ("state" in webhooks) return webhooks;
-    return describeRegistration(url, webhooks, { hubUrl: hub.client.hubUrl, secretCheck: server.secretCheck });
-  }
-
-  async #listWebhooks(): Promise<readonly Webhook[] | RegistrationInfo> {
-    try {
-      return await this.#source.hub.client.webhooks.list({ signal: AbortSignal.timeout(timeoutMs) });
-    } catch (error) {
-      return { state: "unknown", message: WebhookError.isInstance(error) ? error.message : "The Hub did not answer." };
-    }
-  }
-
-  async #readInbox(): Promise<InboxState> {
-    const inbox = await this.#source.inbox();
-    if (!inbox) return { counts: {}, paused: [] };
-    const [counts, paused] = await withInboxDeadline(Promise.all([inbox.counts(), inbox.pausedEndpoints()]));
-    return { counts, paused };
-  }
+  };
 
   /** @throws `ENDPOINT_UNKNOWN`; `ARGUMENT_INVALID` for an inline endpoint, whose deliveries the Hub waits for. */
-  async #inboxOf(name: string): Promise<Inbox> {
-    const { endpoints } = this.#source.server;
+  const inboxOf = async (name: string): Promise<Inbox> => {
     const endpoint = endpoints.byName.get(name);
     if (!endpoint) throw endpointUnknown(name, endpoints.names);
-    const inbox = endpoint.queue && (await this.#source.inbox());
+    const inbox = endpoint.queue && (await source.inbox());
     if (inbox) return inbox;
     throw new WebhookError(
       `Endpoint "${name}" answers the Hub directly, so it cannot be paused. Register it with background: true.`,
       { code: "ARGUMENT_INVALID", status: 400 },
     );
-  }
+  };
+
+  return {
+    /** @param options.isFresh whether to ask the Hub, also if an answer is cached. */
+    async list({ isFresh = false }: { isFresh?: boolean } = {}): Promise<EndpointList> {
+      if (isFresh) read = undefined;
+      const inbox = await readInbox();
+      return {
+        endpoints: await Promise.all(endpoints.all.map((endpoint) => describe(endpoint, inbox))),
+        startedAt: earlier.firstStart(server.activity.startedAt),
+        refused: server.history.refused,
+      };
+    },
+    async pause(endpoint: string): Promise<void> {
+      await withInboxDeadline((await inboxOf(endpoint)).pause(endpoint));
+      onChange();
+    },
+    async resume(endpoint: string): Promise<void> {
+      await withInboxDeadline((await inboxOf(endpoint)).resume(endpoint));
+      onChange();
+    },
+  } satisfies EndpointSource;
 }

@@ -9,6 +9,7 @@ import { postgresSchema, redisPrefix } from "../../inbox/bullmq/queue-server.ts"
 import type { DeliveryCounts, Inbox } from "../../inbox/inbox.ts";
 import { isOnLocalDisk, memoryWarning, parseInboxUrl, spaceDiskWarning } from "../../inbox/open-inbox.ts";
 import { retentionOf } from "../../inbox/retry.ts";
+import type { ServerContext } from "../context.ts";
 import { type ConsoleSource, withInboxDeadline } from "./source.ts";
 
 /** @param inbox its URL, or an `Inbox` object. `undefined`: memory. */
@@ -60,110 +61,99 @@ function locateServer(
   return { address: host.startsWith("/") ? host : `${host}:${url.port || defaultPorts[engine]}`, database };
 }
 
-/** How long the console waits for an inbox that is being opened, such as a bucket. */
-const defaultOpeningMs = 2_000;
-
-interface ReceiverInboxOptions {
-  openingMs?: number;
-  /** Called after an inbox that was reported as opening has opened, or could not be opened. */
-  onOpened: () => void;
-}
-
 type InboxParts = Pick<ConsoleSource, "server" | "configuredInbox" | "openInbox" | "mask">;
 
-export class ReceiverInbox implements InboxSource {
-  readonly #source: InboxParts;
-  readonly #options: ReceiverInboxOptions;
+/**
+ * @param options.openingMs how long a read waits for an inbox that is being opened, such as a bucket.
+ * @param options.onOpened is called after an inbox that was reported as opening has opened, or could not be opened.
+ */
+export function createInbox(
+  { server, configuredInbox, openInbox, mask }: InboxParts,
+  { openingMs = 2_000, onOpened }: { openingMs?: number; onOpened: () => void },
+): InboxSource {
   /** Why the inbox could not be opened. Each read tries again, which can take longer than a read. */
-  #failure: InboxProblemInfo | undefined;
+  let failure: InboxProblemInfo | undefined;
 
-  constructor(source: InboxParts, options: ReceiverInboxOptions) {
-    this.#source = source;
-    this.#options = options;
-  }
-
-  async read(): Promise<InboxInfo> {
-    const { server } = this.#source;
-    const { onOpened, openingMs = defaultOpeningMs } = this.#options;
-    const location = locateInbox(this.#source.configuredInbox);
-    const warnings = warningsOf(location);
-    const shared = { location, warnings, recordsDetails: server.history.recordsDetails, problems: [] };
-    // After the server has closed, `openInbox` would open it again.
-    if (server.isClosed) return { ...shared, state: "closed" };
-    const opening = this.#source.openInbox();
-    if (!opening) return { ...shared, state: "unused" };
-    const following = this.#follow(opening);
-    const late = () => new Error("The inbox is still being opened.");
-    const opened = await withDeadline(following, openingMs, late).catch(() => undefined);
-    if (this.#failure) return { ...shared, state: "unavailable", problems: [this.#failure] };
-    if (!opened) {
-      void following.then(onOpened);
-      return { ...shared, state: "opening" };
-    }
-    const { problems, contents, ownWarnings } = await this.#readOpened(opened);
-    const problem = problems.find(({ severity }) => severity === "unavailable") ?? problems[0];
-    return {
-      ...{ ...shared, state: problem?.severity ?? "open", problems, contents },
-      warnings: [...warnings, ...ownWarnings.map((warning) => this.#source.mask(warning))],
-    };
-  }
+  const toProblem = (error: unknown): InboxProblemInfo => {
+    // Omits messages of database drivers, which may contain secrets.
+    const [code, message] = WebhookError.isInstance(error)
+      ? [error.code, mask(error.message)]
+      : ["INBOX_UNAVAILABLE", "The inbox did not report its state. See the server's log."];
+    return { code, severity: "unavailable", message };
+  };
 
   /** Remembers why an inbox could not be opened. Never rejects. */
-  async #follow(opening: Promise<Inbox>): Promise<Inbox | undefined> {
+  const follow = async (opening: Promise<Inbox>): Promise<Inbox | undefined> => {
     try {
       const inbox = await opening;
-      this.#failure = undefined;
+      failure = undefined;
       return inbox;
     } catch (error) {
-      this.#failure = this.#toProblem(error);
+      failure = toProblem(error);
       return undefined;
     }
-  }
+  };
 
-  async #readOpened(inbox: Inbox) {
-    const toProblem = (error: unknown) => this.#toProblem(error);
+  const readOpened = async (inbox: Inbox) => {
     const [reported, description, read] = await Promise.all([
       ask(() => inbox.problems()).catch((error: unknown) => [toProblem(error)]),
       ask(async () => inbox.describe?.()).catch(() => undefined),
       ask(() => Promise.all([inbox.counts(), inbox.pausedEndpoints()])).catch(toProblem),
     ]);
-    const problems = reported.map(({ code, severity, message }) => {
-      return { code, severity, message: this.#source.mask(message) };
-    });
-    const ownWarnings = description?.warnings ?? [];
+    const problems = reported.map(({ code, severity, message }) => ({ code, severity, message: mask(message) }));
+    const ownWarnings = (description?.warnings ?? []).map((warning) => mask(warning));
     if (!Array.isArray(read)) return { problems: problems.length > 0 ? problems : [read], ownWarnings };
-    return { problems, ownWarnings, contents: this.#toContents(...read) };
-  }
+    return { problems, ownWarnings, contents: toContents(server, ...read) };
+  };
 
-  #toContents(counts: Readonly<Record<string, DeliveryCounts>>, paused: readonly string[]): InboxContents {
-    const { endpoints } = this.#source.server;
-    // Not a lookup by name: an endpoint may be named "constructor".
-    const stored = new Map(Object.entries(counts));
-    const names = new Set([...endpoints.backgroundEndpoints.map(({ name }) => name), ...stored.keys()]);
-    return {
-      endpoints: Array.from(names, (name) => {
-        const queue = endpoints.byName.get(name)?.queue;
-        const retention = queue && retentionOf(queue);
-        return {
-          name,
-          counts: countsOf(stored.get(name)),
-          isServed: queue !== undefined,
-          isPaused: paused.includes(name),
-          retentionMs: retention?.bodiesMs,
-          // An ID is deleted together with the body, or later.
-          idRetentionMs: retention && Math.max(retention.bodiesMs, retention.idsMs),
-        };
-      }),
-    };
-  }
+  return {
+    async read(): Promise<InboxInfo> {
+      const location = locateInbox(configuredInbox());
+      const warnings = warningsOf(location);
+      const shared = { location, warnings, recordsDetails: server.history.recordsDetails, problems: [] };
+      // After the server has closed, `openInbox` would open it again.
+      if (server.isClosed) return { ...shared, state: "closed" };
+      const opening = openInbox();
+      if (!opening) return { ...shared, state: "unused" };
+      const following = follow(opening);
+      const late = () => new Error("The inbox is still being opened.");
+      const opened = await withDeadline(following, openingMs, late).catch(() => undefined);
+      if (failure) return { ...shared, state: "unavailable", problems: [failure] };
+      if (!opened) {
+        void following.then(onOpened);
+        return { ...shared, state: "opening" };
+      }
+      const { problems, contents, ownWarnings } = await readOpened(opened);
+      const problem = problems.find(({ severity }) => severity === "unavailable") ?? problems[0];
+      const state = problem?.severity ?? "open";
+      return { ...shared, state, problems, contents, warnings: [...warnings, ...ownWarnings] };
+    },
+  };
+}
 
-  #toProblem(error: unknown): InboxProblemInfo {
-    // Omits messages of database drivers, which may contain secrets.
-    const [code, message] = WebhookError.isInstance(error)
-      ? [error.code, this.#source.mask(error.message)]
-      : ["INBOX_UNAVAILABLE", "The inbox did not report its state. See the server's log."];
-    return { code, severity: "unavailable", message };
-  }
+function toContents(
+  { endpoints }: ServerContext,
+  counts: Readonly<Record<string, DeliveryCounts>>,
+  paused: readonly string[],
+): InboxContents {
+  // Not a lookup by name: an endpoint may be named "constructor".
+  const stored = new Map(Object.entries(counts));
+  const names = new Set([...endpoints.backgroundEndpoints.map(({ name }) => name), ...stored.keys()]);
+  return {
+    endpoints: Array.from(names, (name) => {
+      const queue = endpoints.byName.get(name)?.queue;
+      const retention = queue && retentionOf(queue);
+      return {
+        name,
+        counts: countsOf(stored.get(name)),
+        isServed: queue !== undefined,
+        isPaused: paused.includes(name),
+        retentionMs: retention?.bodiesMs,
+        // An ID is deleted together with the body, or later.
+        idRetentionMs: retention && Math.max(retention.bodiesMs, retention.idsMs),
+      };
+    }),
+  };
 }
 
 function countsOf(counts: DeliveryCounts | undefined): DeliveryCounts {

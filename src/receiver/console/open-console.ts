@@ -5,12 +5,12 @@ import { Console } from "../../console/server/console.ts";
 import { ConsoleEvents } from "../../console/server/events.ts";
 import { packageVersion } from "../../core/files.ts";
 import type { ServerContext } from "../context.ts";
-import { ReceiverDeliveries } from "./deliveries.ts";
-import { ReceiverEndpoints } from "./endpoints.ts";
-import { ReceiverInbox } from "./inbox.ts";
+import { createDeliveries } from "./deliveries.ts";
+import { createEndpoints } from "./endpoints.ts";
+import { createInbox } from "./inbox.ts";
 import { runSelfChecks } from "./self-checks.ts";
-import { EarlierActivity } from "./snapshot.ts";
-import { type ConsoleParts, ConsoleSource } from "./source.ts";
+import { type EarlierActivity, readActivity } from "./snapshot.ts";
+import { type ConsoleParts, createConsoleSource, publicUrlOf } from "./source.ts";
 
 /** How often a link is logged at most. Anyone can open the sign-in page. */
 const linkIntervalMs = 600_000;
@@ -20,15 +20,17 @@ const linkIntervalMs = 600_000;
  * not launched. The link has no host if the server does not know its own: the client chooses the host of its request, so a link to
  * it could hand the code to another server.
  */
-function createLinkLogger(source: ConsoleSource): (console: Console) => void {
-  const { log, now } = source.server;
+function createLinkLogger(server: ServerContext): (console: Console) => void {
+  const { log, now } = server;
   let loggedAt = Number.NEGATIVE_INFINITY;
   return (console) => {
+    // A launched server has logged a link, unless its owner wants none.
+    if (server.launched) return;
     const sinceMs = now() - loggedAt;
     // The time is negative if the clock was set back.
     if (sinceMs >= 0 && sinceMs < linkIntervalMs) return;
     loggedAt = now();
-    const baseUrl = source.publicUrl;
+    const baseUrl = publicUrlOf(server);
     const open = baseUrl === "" ? "Open this path below the URL of the server" : "Open the console with this link";
     log.info(
       { console: console.createSignInLink(baseUrl) },
@@ -47,11 +49,11 @@ export interface OpenedConsole {
 export function openConsole(
   server: ServerContext,
   parts: ConsoleParts,
-  earlier: EarlierActivity = new EarlierActivity(),
+  earlier: EarlierActivity = readActivity(),
 ): OpenedConsole {
-  const source = new ConsoleSource(server, parts);
+  const source = createConsoleSource(server, parts);
   const { history, now, log, refusalLog, ownerCheck, toolToken } = server;
-  const deliveries = new ReceiverDeliveries(source);
+  const deliveries = createDeliveries(source);
   const events = new ConsoleEvents({
     watch: () =>
       history.observe({
@@ -65,9 +67,9 @@ export function openConsole(
     isClosed: () => server.isClosed,
   });
   const onChange = () => events.changed("endpoints", "inbox");
-  const endpoints = new ReceiverEndpoints(source, { earlier, onChange });
-  const inbox = new ReceiverInbox(source, { onOpened: () => events.changed("inbox") });
-  const logLink = createLinkLogger(source);
+  const endpoints = createEndpoints(source, { earlier, onChange });
+  const inbox = createInbox(source, { onOpened: () => events.changed("inbox") });
+  const logLink = createLinkLogger(server);
   const console = new Console({
     place: "receiver",
     features: () => serverFeatures,
@@ -86,12 +88,9 @@ export function openConsole(
       checksApi(() => runSelfChecks(source, { inbox, endpoints })),
     ],
     events,
-    onLinkNeeded: () => {
-      // A launched server has logged a link, unless its owner wants none.
-      if (!server.launched) logLink(console);
-    },
-    mask: (message) => source.mask(message),
+    onLinkNeeded: () => logLink(console),
+    mask: source.mask,
     onError: (error) => log.error({ err: error }, "A request of the console failed."),
   });
-  return { console, settle: () => deliveries.settle() };
+  return { console, settle: deliveries.settle };
 }

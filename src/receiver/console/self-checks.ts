@@ -1,6 +1,7 @@
 import type { CheckResult } from "../../console/protocol/checks.ts";
 import type { EndpointList, RegistrationInfo } from "../../console/protocol/deliveries.ts";
 import type { InboxInfo } from "../../console/protocol/inbox.ts";
+import type { InboxSource } from "../../console/server/api.ts";
 import { readEnvironment, readSpace } from "../../core/environment.ts";
 import { HubError, WebhookError } from "../../core/errors.ts";
 import { packageVersion } from "../../core/files.ts";
@@ -23,13 +24,13 @@ import {
 } from "../checks/checks.ts";
 import { RemoteServer } from "../checks/remote-server.ts";
 import type { ReceiverEndpoints } from "./endpoints.ts";
-import type { ReceiverInbox } from "./inbox.ts";
-import type { ConsoleSource } from "./source.ts";
+import { type ConsoleSource, publicUrlOf } from "./source.ts";
 
 /** The time for each request of the server to itself and to the Hub. */
 const timeoutMs = 5_000;
 
-interface OwnFacts extends ServerFacts, Pick<ConsoleSource, "server" | "publicUrl"> {
+interface OwnFacts extends ServerFacts, Pick<ConsoleSource, "server"> {
+  publicUrl: string;
   hub: HubClient;
   report: () => Promise<{ session: { version: string }; inbox: InboxInfo; listed: EndpointList } | string>;
 }
@@ -37,10 +38,11 @@ interface OwnFacts extends ServerFacts, Pick<ConsoleSource, "server" | "publicUr
 /** Runs the checks of `doctor` that a server can make of itself, with its own token. */
 export async function runSelfChecks(
   source: ConsoleSource,
-  { inbox, endpoints }: { inbox: ReceiverInbox; endpoints: ReceiverEndpoints },
+  { inbox, endpoints }: { inbox: InboxSource; endpoints: ReceiverEndpoints },
 ): Promise<CheckResult[]> {
-  const { server, publicUrl } = source;
+  const { server } = source;
   const { secretCheck, ownerCheck } = server;
+  const publicUrl = publicUrlOf(server);
   const hub = source.hub.client;
   const facts: OwnFacts = {
     ...{ server, publicUrl, hub, acceptedSecret: undefined },

@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import { detailsSchema } from "../../inbox/records.ts";
 import type { ServerContext } from "../context.ts";
 import { activityOutcomes, type EndpointActivity, hour, minute, type SlotSize, slotOf } from "../counts.ts";
-import { type RecentAttempt, type RecentDeliveries, Run } from "../history.ts";
+import { type RecentDeliveries, Run } from "../history.ts";
 
 /*
  * What the console shows and no inbox stores, as plain data, so that the next process of a dev session shows it after a reload. Times
@@ -26,48 +26,46 @@ export interface ShownActivity extends Pick<EndpointSnapshot, "last"> {
   countsIn(size: SlotSize, slot: number): ArrayLike<number>;
 }
 
-/** The activity of the earlier processes of a dev session. Empty in the first process and outside a session. */
-export class EarlierActivity {
-  readonly #startedAt: number | undefined;
-  readonly #endpoints: ReadonlyMap<string, EndpointSnapshot>;
+export type EarlierActivity = ReturnType<typeof readActivity>;
 
-  /** @param taken what {@link takeSnapshot} returned. */
-  constructor(taken?: unknown) {
-    const { data } = activitySnapshot.safeParse(taken);
-    this.#startedAt = data?.startedAt;
-    this.#endpoints = new Map(data?.endpoints.map((endpoint) => [endpoint.name, endpoint]));
-  }
-
-  firstStart(startedAt: Date): number {
-    return this.#startedAt ?? startedAt.getTime();
-  }
-
-  addTo(name: string, activity: EndpointActivity | undefined): ShownActivity {
-    const earlier = this.#endpoints.get(name);
-    const slots = { minutes: new Map(earlier?.minutes), hours: new Map(earlier?.hours) };
+/**
+ * Reads the activity of the earlier processes of a dev session. There is none in the first process and outside a session.
+ *
+ * @param taken what `takeSnapshot` returned.
+ */
+export function readActivity(taken?: unknown) {
+  const { data } = activitySnapshot.safeParse(taken);
+  const earlierByName = new Map(data?.endpoints.map((endpoint) => [endpoint.name, endpoint]));
+  const firstStart = (startedAt: Date) => data?.startedAt ?? startedAt.getTime();
+  const addTo = (name: string, activity: EndpointActivity | undefined): ShownActivity => {
+    const earlier = earlierByName.get(name);
+    const [minutes, hours] = [new Map(earlier?.minutes), new Map(earlier?.hours)];
     const last = activity?.last;
     return {
       countsIn: (size, slot) => {
         const own = activity?.countsIn(size, slot) ?? [];
-        const before = (size === hour ? slots.hours : slots.minutes).get(slot);
+        const before = (size === hour ? hours : minutes).get(slot);
         return before ? before.map((count, kind) => count + (own[kind] ?? 0)) : own;
       },
       last: last ? { outcome: last.outcome, at: last.at.getTime() } : earlier?.last,
     };
-  }
-
-  takeSnapshot({ activity, endpoints, now }: ServerContext): z.infer<typeof activitySnapshot> {
-    // An endpoint whose file has an error for a moment must not lose its counts.
-    const names = new Set([...this.#endpoints.keys(), ...endpoints.names]);
-    const at = now();
-    return {
-      startedAt: this.firstStart(activity.startedAt),
-      endpoints: Array.from(names, (name) => {
-        const shown = this.addTo(name, endpoints.byName.get(name)?.activity);
-        return { name, minutes: slotsOf(shown, minute, at), hours: slotsOf(shown, hour, at), last: shown.last };
-      }),
-    };
-  }
+  };
+  return {
+    firstStart,
+    addTo,
+    takeSnapshot({ activity, endpoints, now }: ServerContext): z.infer<typeof activitySnapshot> {
+      // An endpoint whose file has an error for a moment must not lose its counts.
+      const names = new Set([...earlierByName.keys(), ...endpoints.names]);
+      const at = now();
+      return {
+        startedAt: firstStart(activity.startedAt),
+        endpoints: Array.from(names, (name) => {
+          const shown = addTo(name, endpoints.byName.get(name)?.activity);
+          return { name, minutes: slotsOf(shown, minute, at), hours: slotsOf(shown, hour, at), last: shown.last };
+        }),
+      };
+    },
+  };
 }
 
 function slotsOf(activity: ShownActivity, size: SlotSize, now: number): [number, number[]][] {
@@ -98,24 +96,25 @@ const deliverySnapshot = z.object({
   ),
 });
 type DeliverySnapshot = z.infer<typeof deliverySnapshot>;
-type AttemptSnapshot = DeliverySnapshot["attempts"][number];
 
 function exportRecent(recent: RecentDeliveries): DeliverySnapshot[] {
   return Array.from(recent.values(), ({ id, endpoint, body, receivedAt, startedAt, headers, replayOf, attempts }) => ({
     ...{ id, endpoint, body, receivedAt: receivedAt.getTime() },
     ...(headers && { headers: { ...headers } }),
     ...(replayOf !== undefined && { replayOf }),
-    attempts: [...attempts.map(exportAttempt), ...(startedAt ? [interruptedAt(startedAt)] : [])],
+    attempts: [
+      ...attempts.map(({ number, startedAt, details, ...attempt }) => ({
+        ...{ ...attempt, startedAt: startedAt.getTime() },
+        ...(details && { details }),
+      })),
+      ...(startedAt ? [interruptedAt(startedAt)] : []),
+    ],
   }));
 }
 
-function interruptedAt(startedAt: Date): AttemptSnapshot {
+function interruptedAt(startedAt: Date): DeliverySnapshot["attempts"][number] {
   const error = { code: "CLOSING", message: "The server stopped while the handler was running." };
   return { startedAt: startedAt.getTime(), durationMs: 0, outcome: "failed", error };
-}
-
-function exportAttempt({ number, startedAt, details, ...attempt }: RecentAttempt): AttemptSnapshot {
-  return { ...attempt, startedAt: startedAt.getTime(), ...(details && { details }) };
 }
 
 function importRecent(recent: RecentDeliveries, values: readonly unknown[]): void {
@@ -143,7 +142,7 @@ const sessionSnapshot = z.object({ deliveries: z.array(z.unknown()), activity: z
 /** Copies the deliveries in memory, and the activity of this process and the `earlier` ones. */
 export function takeSessionSnapshot(
   server: ServerContext,
-  earlier: EarlierActivity = new EarlierActivity(),
+  earlier: EarlierActivity = readActivity(),
 ): z.infer<typeof sessionSnapshot> {
   return { deliveries: exportRecent(server.history.recent), activity: earlier.takeSnapshot(server) };
 }
@@ -152,5 +151,5 @@ export function takeSessionSnapshot(
 export function restoreSessionSnapshot({ history }: ServerContext, value: unknown): EarlierActivity {
   const { data } = sessionSnapshot.safeParse(value);
   if (data) importRecent(history.recent, data.deliveries);
-  return new EarlierActivity(data?.activity);
+  return readActivity(data?.activity);
 }

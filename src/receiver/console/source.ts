@@ -35,50 +35,32 @@ export interface ConsoleParts {
   hub: ServerHub;
 }
 
-export class ConsoleSource {
-  readonly server: ServerContext;
-  readonly pipeline: DeliveryPipeline;
-  readonly hub: ServerHub;
-  readonly #background: BackgroundWork;
+export type ConsoleSource = ReturnType<typeof createConsoleSource>;
 
-  constructor(server: ServerContext, { pipeline, background, hub }: ConsoleParts) {
-    this.server = server;
-    this.pipeline = pipeline;
-    this.hub = hub;
-    this.#background = background;
-  }
-
-  /** The URL of the inbox or an `Inbox` object, or `undefined` for an inbox in memory. */
-  get configuredInbox(): string | Inbox | undefined {
-    const { inbox } = this.#background;
+/** What the parts of the console read from a server. */
+export function createConsoleSource(server: ServerContext, { pipeline, background, hub }: ConsoleParts) {
+  /** Returns the URL of the inbox or an `Inbox` object, or `undefined` for an inbox in memory. */
+  const configuredInbox = (): string | Inbox | undefined => {
+    const { inbox } = background;
     return typeof inbox === "object" ? inbox : configuredUrl(inbox);
-  }
-
+  };
   /** Opens the inbox, or returns `undefined` if no endpoint runs in the background. */
-  openInbox(): Promise<Inbox> | undefined {
-    return this.server.endpoints.backgroundEndpoints.length > 0 ? this.#background.open() : undefined;
-  }
-
-  /** Opens the inbox like {@link openInbox}. @throws `INBOX_UNAVAILABLE` (503) after a timeout. */
-  async inbox(): Promise<Inbox | undefined> {
-    const opening = this.openInbox();
-    return opening && withInboxDeadline(opening);
-  }
-
-  /** The public URL of the server, without a trailing slash. Empty if it is unknown. */
-  get publicUrl(): string {
-    return publicUrlOf(this.server);
-  }
-
-  urlOf(endpoint: string): string {
-    return `${this.publicUrl}${webhooksPath}${endpoint}`;
-  }
-
-  /** Replaces the server's secrets, and those in the URL of its inbox, in the message of an error. */
-  mask(message: string): string {
-    const inbox = this.configuredInbox;
-    return this.server.redaction.text(typeof inbox === "string" ? maskSecretsOf(inbox, message) : message);
-  }
+  const openInbox = (): Promise<Inbox> | undefined =>
+    server.endpoints.backgroundEndpoints.length > 0 ? background.open() : undefined;
+  return {
+    ...{ server, pipeline, hub, configuredInbox, openInbox },
+    /** Opens the inbox like `openInbox`. @throws `INBOX_UNAVAILABLE` (503) after a timeout. */
+    async inbox(): Promise<Inbox | undefined> {
+      const opening = openInbox();
+      return opening && withInboxDeadline(opening);
+    },
+    urlOf: (endpoint: string) => `${publicUrlOf(server)}${webhooksPath}${endpoint}`,
+    /** Replaces the server's secrets, and those in the URL of its inbox, in the message of an error. */
+    mask(message: string): string {
+      const inbox = configuredInbox();
+      return server.redaction.text(typeof inbox === "string" ? maskSecretsOf(inbox, message) : message);
+    },
+  };
 }
 
 /** Returns the public URL of a server, without a trailing slash. Empty if it is unknown. */

@@ -286,7 +286,7 @@ export const faults: readonly Fault[] = [
   {
     name: "resuming an endpoint notifies no other console",
     file: "src/receiver/console/endpoints.ts",
-    find: ".resume(endpoint));\n    this.#options.onChange();",
+    find: ".resume(endpoint));\n      onChange();",
     replace: ".resume(endpoint));",
     tests: ["test/receiver/console/endpoints.test.ts"],
   },

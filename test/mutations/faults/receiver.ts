@@ -88,7 +88,7 @@ export const faults: readonly Fault[] = [
   {
     name: "an open list does not show that a delivery was discarded",
     file: "src/receiver/console/deliveries.ts",
-    find: "inbox.discard(key));\n    this.#source.server.history.changed(key);",
+    find: "inbox.discard(key));\n      history.changed(key);",
     replace: "inbox.discard(key));",
     tests: ["test/receiver/console/list.test.ts"],
   },
@@ -123,8 +123,8 @@ export const faults: readonly Fault[] = [
   {
     name: "the state of the webhooks is not read again for as long as the clock was set back",
     file: "src/receiver/console/endpoints.ts",
-    find: "kept && now() >= kept.at && now()",
-    replace: "kept && now()",
+    find: "read && now() >= read.at && now()",
+    replace: "read && now()",
     tests: ["test/receiver/console/endpoints.test.ts"],
   },
   {

@@ -4,7 +4,7 @@ import type { InboxInfo } from "../../../src/console/protocol/inbox.ts";
 import type { Inbox } from "../../../src/inbox/inbox.ts";
 import { SqliteInbox } from "../../../src/inbox/sqlite/sqlite-inbox.ts";
 import { WebhookError, type WebhooksServer } from "../../../src/index.ts";
-import { locateInbox, ReceiverInbox } from "../../../src/receiver/console/inbox.ts";
+import { createInbox, locateInbox } from "../../../src/receiver/console/inbox.ts";
 import { ServerContext } from "../../../src/receiver/context.ts";
 import { DeliveryHistory } from "../../../src/receiver/platform.node.ts";
 import { inboxFile } from "../../inbox/inbox-file.ts";
@@ -193,12 +193,12 @@ describe("The state of an inbox", () => {
   test("is opening until the inbox is open, and keeps the reason of a failed attempt during the next one", async () => {
     let opening = Promise.withResolvers<Inbox>();
     const onOpened = vi.fn<() => void>();
-    const inbox = new ReceiverInbox(
+    const inbox = createInbox(
       {
         ...{
           server: new ServerContext({}, DeliveryHistory),
           openInbox: () => opening.promise,
-          configuredInbox: undefined,
+          configuredInbox: () => undefined,
         },
         mask: (message) => message,
       },
