@@ -75,18 +75,13 @@ const maxInboxPages = 5;
 
 type Place = Pick<DeliverySummary, "receivedAt" | "id" | "endpoint">;
 
-interface PageOptions {
-  limit: number;
-  cursor: string | undefined;
-}
-
 /**
  * Lists the deliveries of the inbox and of the memory as one list, newest first. A page contains about `limit` deliveries of the
  * inbox, and the deliveries in memory of the same span of time.
  */
 export async function listDeliveries(
   query: DeliveryQuery,
-  { limit, cursor }: PageOptions,
+  { limit, cursor }: { limit: number; cursor: string | undefined },
   /** `inbox` is missing if no endpoint runs in the background. */
   { recent, inbox }: { recent: RecentDeliveries; inbox: Inbox | undefined },
 ): Promise<Omit<DeliveryList, "totals">> {
@@ -97,7 +92,11 @@ export async function listDeliveries(
   const statuses = inboxStatusesOf(query.statuses);
   const isMemoryDone = cursor !== undefined && position.inboxCursor === undefined;
   if (!inbox || statuses?.length === 0 || isMemoryDone) return pageOfMemory(inMemory, limit);
-  const page = await listInbox(inbox, query, { statuses, limit, cursor: position.inboxCursor });
+  const page = await listInbox(inbox, query, {
+    ...toListOptions(query, statuses),
+    limit,
+    cursor: position.inboxCursor,
+  });
   const last = page.rows.at(-1);
   const isLastPage = page.next === undefined;
   // A page without a row can still have a next page, because the inbox examines a limited number of deliveries at a time.
@@ -114,10 +113,9 @@ function listRecent(query: DeliveryQuery, recent: RecentDeliveries): DeliverySum
   const filter = readFilter(toListOptions(query, undefined));
   return recent
     .values()
-    .filter((delivery) => hasStatus(delivery.status, query) && isWithin(delivery, query))
+    .filter(({ status, endpoint }) => hasStatus(status, query) && endpoint === (query.endpoint ?? endpoint))
     .filter(({ id, receivedAt, body, attempts }) => {
-      const filtered = { id, receivedAt: receivedAt.getTime(), body, attempts: () => attempts };
-      return !filter?.hasContent || matchesFilter(filter, filtered);
+      return !filter || matchesFilter(filter, { id, receivedAt: receivedAt.getTime(), body, attempts: () => attempts });
     })
     .map(summarize)
     .filter((row) => hasRepository(row, query));
@@ -129,20 +127,15 @@ function pageOfMemory(rows: readonly DeliverySummary[], limit: number): Omit<Del
   return { deliveries, ...(rows.length > limit && last && { next: formatPosition("", last) }) };
 }
 
-async function listInbox(
-  inbox: Inbox,
-  query: DeliveryQuery,
-  { statuses, limit, cursor }: { statuses: readonly DeliveryStatus[] | undefined } & PageOptions,
-) {
-  const options = toListOptions(query, statuses);
+async function listInbox(inbox: Inbox, query: DeliveryQuery, options: ListOptions & { limit: number }) {
   const rows: DeliverySummary[] = [];
-  let next = cursor;
-  for (let pages = 0; ; pages += 1) {
-    const page = await inbox.list({ ...options, limit, ...(next && { cursor: next }) });
+  let next = options.cursor;
+  for (let pages = 1; ; pages += 1) {
+    const page = await inbox.list({ ...options, cursor: next });
     const summaries = page.deliveries.map(summarize);
     rows.push(...summaries.filter((row) => hasStatus(row.status, query) && hasRepository(row, query)));
     next = page.next;
-    if (next === undefined || rows.length >= limit || pages + 1 >= maxInboxPages) {
+    if (next === undefined || rows.length >= options.limit || pages >= maxInboxPages) {
       return { rows, next, searchedUntil: page.searchedUntil?.getTime() };
     }
   }
@@ -167,16 +160,6 @@ function inboxStatusesOf(statuses: readonly ConsoleStatus[] | undefined): readon
   if (!statuses) return undefined;
   const wanted = statuses.map((status) => (status === "retrying" ? "queued" : status));
   return deliveryStatuses.filter((status) => wanted.includes(status));
-}
-
-/** The filters that need no body. */
-function isWithin({ endpoint, receivedAt }: RecentDelivery, query: DeliveryQuery): boolean {
-  const at = receivedAt.getTime();
-  return (
-    (query.endpoint === undefined || query.endpoint === endpoint) &&
-    (query.from === undefined || at >= query.from) &&
-    (query.until === undefined || at < query.until)
-  );
 }
 
 /** The filter "queued" contains the deliveries that wait for a retry, as the total of queued deliveries does. */

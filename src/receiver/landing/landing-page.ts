@@ -1,36 +1,38 @@
 import { html } from "hono/html";
 import { copyScript, hashAssets } from "../../console/pages/assets.ts";
-import type { Markup } from "../../console/pages/document.ts";
-import { breakable, copyButton, pageDocument, pageResponse, timeAgo } from "../../console/pages/document.ts";
+import { breakable, copyButton, type Markup, pageDocument, pageResponse, timeAgo } from "../../console/pages/document.ts";
 import { hubDailyLimit, isNearDailyLimit } from "../counts.ts";
-import type { LandingActivity, LandingEndpoint, LandingHour, LandingInfo } from "../options.ts";
+import type { LandingEndpoint, LandingHour, LandingInfo } from "../options.ts";
 import { consoleAddress, consoleLink, formatCount, nextStepsSection, pageAddress } from "./steps.ts";
 import { styles } from "./styles.ts";
 
 /** Renders the state of the server as named values. Each number counts one thing: deliveries or handler runs. */
-function facts(info: LandingInfo): Markup {
-  const { secretIsSet, endpoints, activity } = info;
-  const { handlerTime, hours, queue } = activity;
+function facts({ secretIsSet, endpoints, activity: { handlerTime, hours, queue } }: LandingInfo): Markup {
   const received = endpoints.reduce((total, { lastDay }) => total + lastDay, 0);
-  const failed = countOutcome(hours, "failed");
   return html`<dl class="facts">
-      ${fact("Secret", secretIsSet ? html`<span class="dot succeeded"></span>set` : html`<span class="dot failed"></span>not set`)}
+      ${fact("Secret", secretIsSet ? withDot("succeeded", "set") : withDot("failed", "not set"))}
       ${
         endpoints.length > 0 &&
         html`${fact("Deliveries in 24 h", formatCount(received))}
-      ${fact("Failed deliveries in 24 h", failed > 0 ? html`<span class="dot failed"></span>${formatCount(failed)}` : "0")}`
+      ${fact("Failed deliveries in 24 h", failures(countOutcome(hours, "failed")))}`
       }
       ${handlerTime && fact("Handler time p50 / p95", `${span(handlerTime.p50)} / ${span(handlerTime.p95)}`)}
-      ${queue && queueFacts(queue)}
+      ${queue === "unknown" && fact("Inbox", withDot("failed", "not responding"))}
+      ${
+        typeof queue === "object" &&
+        html`${fact("Queued", formatCount(queue.queued))}
+      ${fact("Running", formatCount(queue.running))}
+      ${fact("Dead", failures(queue.dead))}`
+      }
     </dl>`;
 }
 
-function queueFacts(queue: NonNullable<LandingActivity["queue"]>): Markup {
-  if (queue === "unknown") return fact("Inbox", html`<span class="dot failed"></span>not responding`);
-  const { queued, running, dead } = queue;
-  return html`${fact("Queued", formatCount(queued))}
-      ${fact("Running", formatCount(running))}
-      ${fact("Dead", dead > 0 ? html`<span class="dot failed"></span>${formatCount(dead)}` : "0")}`;
+function failures(count: number): Markup | string {
+  return count > 0 ? withDot("failed", formatCount(count)) : "0";
+}
+
+function withDot(kind: string, text: Markup | string): Markup {
+  return html`<span class="dot ${kind}"></span>${text}`;
 }
 
 function fact(name: string, value: Markup | string): Markup {
@@ -101,12 +103,11 @@ function narrowLabel(name: (typeof columns)[number]): Markup {
 /** Renders the limit only if the endpoint is near it, because the Hub counts the deliveries of each webhook separately. */
 function deliveries({ lastDay }: LandingEndpoint): Markup {
   if (!isNearDailyLimit(lastDay)) return html`<b>${formatCount(lastDay)}</b>`;
-  return html`<span class="dot retrying"></span><b>${formatCount(lastDay)}</b> of ${formatCount(hubDailyLimit)}`;
+  return withDot("retrying", html`<b>${formatCount(lastDay)}</b> of ${formatCount(hubDailyLimit)}`);
 }
 
 function lastOutcome({ last }: LandingEndpoint, now: Date): Markup {
-  if (!last) return html`<span class="dot none"></span>none yet`;
-  return html`<span class="dot ${last.outcome}"></span>${last.outcome} ${timeAgo(last.at, now)}`;
+  return last ? withDot(last.outcome, html`${last.outcome} ${timeAgo(last.at, now)}`) : withDot("none", "none yet");
 }
 
 /** Mutes the common prefix of the URLs, so that the different parts stand out. */
@@ -232,7 +233,7 @@ function round(value: number): number {
 function activitySection(info: LandingInfo): Markup {
   const { hours } = info.activity;
   const retrying = countOutcome(hours, "retrying");
-  const isEmpty = hours.every((hour) => hour.succeeded + hour.ignored + hour.failed === 0);
+  const isEmpty = hours.every((hour) => totalOf(hour) === 0);
   return html`<section class="activity" aria-labelledby="activity">
       <h2 id="activity">Activity</h2>
       ${isEmpty ? html`<p class="muted">No delivery has finished since the server started.</p>` : activityChart(hours)}
@@ -253,21 +254,17 @@ function freeSpaceNote(): Markup {
     </aside>`;
 }
 
-/** `assets`: the URLs of the style sheet and script. */
-function renderDocument(info: LandingInfo, now: Date, assets: { styles: string; script: string }): string {
+function renderDocument(info: LandingInfo, now: Date): string {
   const hasEndpoints = info.endpoints.length > 0;
   return pageDocument({
-    ...assets,
+    styles: pageAddress(info, `_landing/${assets.nameOf("styles.css")}`),
+    script: pageAddress(info, `_landing/${assets.nameOf("copy.js")}`),
     title: `${countEndpoints(info)} · hub-webhooks`,
     theme: info.theme,
     brand: "hub-webhooks",
     links: [
-      ...(hasEndpoints
-        ? [
-            { to: "#endpoints", text: "Endpoints" },
-            { to: "#activity", text: "Activity" },
-          ]
-        : []),
+      ...(hasEndpoints ? [{ to: "#endpoints", text: "Endpoints" }] : []),
+      ...(hasEndpoints ? [{ to: "#activity", text: "Activity" }] : []),
       { to: pageAddress(info, "health"), text: "Health" },
       { to: consoleAddress(info), text: "Console", newTab: true },
     ],
@@ -305,25 +302,17 @@ function countEndpoints({ endpoints: { length } }: LandingInfo): string {
 
 const assets = hashAssets({ "styles.css": styles, "copy.js": copyScript });
 
-/** Renders the built-in landing page. `now`: the time for relative times such as "2 minutes ago". */
-export function landingPage(info: LandingInfo, now: Date = new Date()): Response {
-  return pageResponse(renderOnce(info, now));
-}
-
 let rendered = { state: "", html: "" };
 
-/** Caches the public page. The page is rendered again when its content changes, and at most once a second otherwise. */
-function renderOnce(info: LandingInfo, now: Date): string {
+/**
+ * Renders the built-in landing page. Caches it, because it is public: it is rendered again when its content changes, and at most once a
+ * second otherwise. `now`: the time for relative times such as "2 minutes ago".
+ */
+export function landingPage(info: LandingInfo, now: Date = new Date()): Response {
   const second = Math.floor(now.getTime() / 1_000);
   const state = JSON.stringify([second, info]);
-  if (rendered.state !== state) {
-    const addresses = {
-      styles: pageAddress(info, `_landing/${assets.nameOf("styles.css")}`),
-      script: pageAddress(info, `_landing/${assets.nameOf("copy.js")}`),
-    };
-    rendered = { state, html: renderDocument(info, now, addresses) };
-  }
-  return rendered.html;
+  if (rendered.state !== state) rendered = { state, html: renderDocument(info, now) };
+  return pageResponse(rendered.html);
 }
 
 /**

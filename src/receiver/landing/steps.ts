@@ -94,12 +94,13 @@ export function nextSteps(info: LandingInfo): readonly NextStep[] {
 
 /** Returns the steps of the setup that are done, as short texts. */
 export function doneSteps(info: LandingInfo): readonly string[] {
-  return [
-    ...(info.secretIsSet ? ["secret set"] : []),
-    ...(info.endpoints.length > 0 ? ["endpoint added"] : []),
-    ...(isRegistered(info) ? ["webhook registered"] : []),
-    ...(hasDeliveries(info) ? ["first delivery received"] : []),
-  ];
+  const steps = {
+    "secret set": info.secretIsSet,
+    "endpoint added": info.endpoints.length > 0,
+    "webhook registered": isRegistered(info),
+    "first delivery received": hasDeliveries(info),
+  };
+  return Object.entries(steps).flatMap(([step, isDone]) => (isDone ? step : []));
 }
 
 function isRegistered({ endpoints }: LandingInfo): boolean {
@@ -117,23 +118,16 @@ function isLocal({ baseUrl }: LandingInfo): boolean {
 }
 
 function secretStep({ space }: LandingInfo): NextStep {
-  const [id, title] = ["secret", "Set a webhook secret"];
-  const sameValue = html`Enter the same value as the secret of your webhook on the Hub.`;
-  if (space) {
-    const settings = newTabLink(`https://huggingface.co/spaces/${space.id}/settings`, "the settings of this Space");
-    const content = html`<p>
-        Anyone can send deliveries to this server. Generate a value, and add it as the secret <code>WEBHOOK_SECRET</code> in
-        ${settings}. The Space then restarts. ${sameValue}
-      </p>
-      ${command("secret-command", "openssl rand -hex 32")}`;
-    return { id, title, content };
-  }
   const content = html`<p>
-      Anyone can send deliveries to this server. Set the environment variable <code>WEBHOOK_SECRET</code>, and restart the
-      server. ${sameValue}
+      Anyone can send deliveries to this server. ${
+        space
+          ? html`Generate a value, and add it as the secret <code>WEBHOOK_SECRET</code> in
+        ${newTabLink(`https://huggingface.co/spaces/${space.id}/settings`, "the settings of this Space")}. The Space then restarts.`
+          : html`Set the environment variable <code>WEBHOOK_SECRET</code>, and restart the server.`
+      } Enter the same value as the secret of your webhook on the Hub.
     </p>
-    ${command("secret-command", `export WEBHOOK_SECRET="$(openssl rand -hex 32)"`)}`;
-  return { id, title, content };
+    ${command("secret-command", space ? "openssl rand -hex 32" : `export WEBHOOK_SECRET="$(openssl rand -hex 32)"`)}`;
+  return { id: "secret", title: "Set a webhook secret", content };
 }
 
 function endpointStep(): NextStep {
@@ -246,20 +240,17 @@ await server.launch();`;
 export function nextStepsSection(info: LandingInfo): Markup {
   const steps = nextSteps(info);
   const done = doneSteps(info);
-  return html`<section class="next" aria-labelledby="next">
-      <h2 id="next">Next steps</h2>
-      ${steps.length === 0 && html`<p class="fine"><span class="dot succeeded"></span>None. The server is set up, and no delivery needs your attention.</p>`}
-      ${
-        steps.length > 0 &&
-        html`<ol class="steps">
+  const list = html`<ol class="steps">
           ${steps.map(
             ({ id, title, content }) => html`<li class="step-${id}">
               <h3>${title}</h3>
               ${content}
             </li>`,
           )}
-        </ol>`
-      }
-      ${steps.length > 0 && done.length > 0 && html`<p class="done"><span class="dot succeeded"></span>Done: ${done.join(", ")}.</p>`}
+        </ol>
+      ${done.length > 0 && html`<p class="done"><span class="dot succeeded"></span>Done: ${done.join(", ")}.</p>`}`;
+  return html`<section class="next" aria-labelledby="next">
+      <h2 id="next">Next steps</h2>
+      ${steps.length > 0 ? list : html`<p class="fine"><span class="dot succeeded"></span>None. The server is set up, and no delivery needs your attention.</p>`}
     </section>`;
 }
