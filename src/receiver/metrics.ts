@@ -31,12 +31,12 @@ export async function openMetrics(
   });
   const registry = new Registry();
   const registers = [registry];
+  const perEndpoint = { labelNames: ["endpoint"], registers };
 
   new Counter({
     name: "hub_webhooks_received_total",
     help: "Deliveries received, excluding refused and duplicate deliveries.",
-    labelNames: ["endpoint"],
-    registers,
+    ...perEndpoint,
     collect() {
       this.reset();
       for (const endpoint of endpoints.values()) this.inc({ endpoint: endpoint.name }, endpoint.activity.deliveries);
@@ -64,9 +64,8 @@ export async function openMetrics(
   const durations = new Histogram({
     name: "hub_webhooks_handler_duration_seconds",
     help: "Duration of handler runs.",
-    labelNames: ["endpoint"],
+    ...perEndpoint,
     buckets: durationBuckets,
-    registers,
   });
   activity.observeRuns((endpoint, milliseconds) => durations.observe({ endpoint }, milliseconds / 1_000));
 
@@ -103,8 +102,7 @@ export async function openMetrics(
   new Counter({
     name: "hub_webhooks_catch_up_derived_total",
     help: "Missed deliveries that catch-up has derived.",
-    labelNames: ["endpoint"],
-    registers,
+    ...perEndpoint,
     collect() {
       this.reset();
       for (const [endpoint, { derived }] of catchUps) this.inc({ endpoint }, derived);
@@ -113,8 +111,7 @@ export async function openMetrics(
   new Gauge({
     name: "hub_webhooks_catch_up_remaining_repositories",
     help: "Repositories that the running comparison with the Hub has not compared yet.",
-    labelNames: ["endpoint"],
-    registers,
+    ...perEndpoint,
     collect() {
       for (const [endpoint, { remaining }] of catchUps) this.set({ endpoint }, remaining);
     },
@@ -122,8 +119,7 @@ export async function openMetrics(
   new Gauge({
     name: "hub_webhooks_catch_up_timestamp_seconds",
     help: "When the last comparison with the Hub ended.",
-    labelNames: ["endpoint"],
-    registers,
+    ...perEndpoint,
     collect() {
       for (const [endpoint, { comparedAt }] of catchUps) {
         if (comparedAt !== undefined) this.set({ endpoint }, comparedAt / 1_000);

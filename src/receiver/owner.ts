@@ -1,11 +1,11 @@
 import type { Context } from "hono";
 import { readField } from "../core/describe.ts";
 import { readEnvironment, readSpace } from "../core/environment.ts";
-import { WebhookError } from "../core/errors.ts";
+import { WebhookError, type WebhookErrorOptions } from "../core/errors.ts";
 import { equalInConstantTime, PasswordGuesses } from "../core/guesses.ts";
 import type { Logger } from "../core/log.ts";
 import { optionError } from "../core/options.ts";
-import { errorAnswer, toResponse } from "../http/answer.ts";
+import { errorAnswer, errorBehind, toResponse } from "../http/answer.ts";
 import type { LaunchOptions } from "./options.ts";
 
 /** A registered symbol, like `serverControl`. */
@@ -90,7 +90,7 @@ export class OwnerCheck {
     const cause = this.problem(bindings);
     if (!cause) return undefined;
     const message = "The console token of the server is invalid. See the server's log.";
-    return toResponse(errorAnswer(new WebhookError(message, { code: cause.code, status: 503, cause })));
+    return refusal(message, { code: cause.code, status: 503, cause });
   }
 
   /**
@@ -105,17 +105,14 @@ export class OwnerCheck {
     const token = this.#configuredToken(context.env);
     if (token === undefined) {
       const { isPublic = isPubliclyReachable } = this.#options;
-      const isOwner = !isPublic() && isAtThisMachine(context);
-      return isOwner ? undefined : toResponse(errorAnswer(tokenNotSet()));
+      return !isPublic() && isAtThisMachine(context) ? undefined : tokenNotSet();
     }
     const password = passwordOf(context.req.raw);
     if (password === undefined) return challenge("CONSOLE_TOKEN_MISSING");
     const checked = await this.guesses.check(() => equalInConstantTime(password, token.toWellFormed()), page);
     if (checked === "right") return undefined;
-    const [code, response] =
-      checked === "wrong"
-        ? ["CONSOLE_TOKEN_INVALID", challenge("CONSOLE_TOKEN_INVALID")]
-        : ["TOO_MANY_FAILURES", toResponse(errorAnswer(tooManyFailures(checked)))];
+    const response = checked === "wrong" ? challenge("CONSOLE_TOKEN_INVALID") : tooManyFailures(checked);
+    const code = errorBehind(response)?.code;
     const fields = { path: context.req.path, code, status: response.status };
     this.#options.refusalLog.warn(fields, "sign-in refused: wrong CONSOLE_TOKEN");
     return response;
@@ -157,27 +154,26 @@ function isAtThisMachine(context: Context): boolean {
   return ![...headers.keys()].some((name) => /^(?:forwarded|via|x-real-ip|x-forwarded-.*)$/i.test(name));
 }
 
+function refusal(message: string, options: WebhookErrorOptions): Response {
+  return toResponse(errorAnswer(new WebhookError(message, options)));
+}
+
 function challenge(code: "CONSOLE_TOKEN_MISSING" | "CONSOLE_TOKEN_INVALID"): Response {
-  const message =
-    code === "CONSOLE_TOKEN_MISSING"
-      ? "Sign in with any username and the value of CONSOLE_TOKEN as the password."
-      : "The password is invalid. Sign in with any username and the value of CONSOLE_TOKEN as the password.";
-  const response = toResponse(errorAnswer(new WebhookError(message, { code, status: 401 })));
+  const problem = code === "CONSOLE_TOKEN_INVALID" ? "The password is invalid. " : "";
+  const signIn = "Sign in with any username and the value of CONSOLE_TOKEN as the password.";
+  const response = refusal(`${problem}${signIn}`, { code, status: 401 });
   response.headers.set("www-authenticate", 'Basic realm="hub-webhooks", charset="UTF-8"');
   return response;
 }
 
-function tokenNotSet(): WebhookError {
-  return new WebhookError(
+function tokenNotSet(): Response {
+  return refusal(
     "Only the owner can open this page. Set CONSOLE_TOKEN (in a Space: Settings, Variables and secrets), restart the server, and sign in with its value as the password. Without CONSOLE_TOKEN, only a browser on the same machine can open the page, and only if the server has no public URL (PUBLIC_URL).",
     { code: "OWNER_ONLY", status: 403 },
   );
 }
 
-function tooManyFailures(retryAfterSeconds: number): WebhookError {
-  return new WebhookError("Too many wrong passwords. Wait, then sign in with the value of CONSOLE_TOKEN.", {
-    code: "TOO_MANY_FAILURES",
-    status: 429,
-    retryAfterSeconds,
-  });
+function tooManyFailures(retryAfterSeconds: number): Response {
+  const message = "Too many wrong passwords. Wait, then sign in with the value of CONSOLE_TOKEN.";
+  return refusal(message, { code: "TOO_MANY_FAILURES", status: 429, retryAfterSeconds });
 }

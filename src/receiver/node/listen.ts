@@ -27,7 +27,7 @@ import type { DeliveryRequest, HeaderEntries } from "../request.ts";
  *
  * 1. `http-server/` accepts the connection, applies limits, refuses malformed requests, and passes an `Exchange`: the request
  *    and response of Node, with methods that read the body and send an answer.
- * 2. `DirectRequestParser` converts a POST below `/webhooks/` to a `DirectRequest`, which reads Node's request without a `Request`
+ * 2. `createDirectParser` converts a POST below `/webhooks/` to a `DirectRequest`, which reads Node's request without a `Request`
  *    or a web stream. If the rest of the path is an endpoint name and no middleware of the app matches, `deliver`
  *    (`WebhooksServer`) passes the delivery to the pipeline, and `Exchange.send` sends the answer. `ServerApp.isDirect` decides
  *    whether middleware matches, once per endpoint.
@@ -116,9 +116,9 @@ export async function listen({ fetch, deliver, host, port, timeouts, log, hasOwn
       fail(exchange, error);
     }
   };
-  const parser = new DirectRequestParser();
+  const parseDirect = createDirectParser();
   const onRequest = (exchange: Exchange) => {
-    const request = isClosing ? undefined : parser.parse(exchange);
+    const request = isClosing ? undefined : parseDirect(exchange);
     const answering = request && deliver?.(request);
     if (answering) {
       void answering.then(
@@ -212,32 +212,26 @@ function closeServer(server: Server, connections: Connections, graceMs: number):
 const plainHost = /^[\w.-]+(?::\d+)?$/;
 
 /**
- * Recognizes deliveries that can skip Hono. Create one parser for each listener, because it caches the last valid `Host`.
+ * Creates a function that recognizes deliveries that can skip Hono: each POST to a path below `/webhooks/`. The rest of the path is the
+ * endpoint name: `deliver` only accepts exact names, so a path with a query or encoded characters is left to Hono.
  */
-class DirectRequestParser {
+function createDirectParser(): (exchange: Exchange) => DirectRequest | undefined {
   /** The last valid `Host`, because most requests have the same `Host`, and parsing it is expensive. */
-  #validHost: string | undefined;
-
-  /**
-   * Returns a delivery for a POST to a path below `/webhooks/`. The rest of the path is the endpoint name: `deliver` only
-   * accepts exact names, so a path with a query or encoded characters is left to Hono. Returns `undefined` for any other
-   * request.
-   */
-  parse(exchange: Exchange): DirectRequest | undefined {
+  let validHost: string | undefined;
+  const isValidHost = (host: string | undefined) => {
+    if (host === undefined) return false;
+    if (host === validHost) return true;
+    if (!plainHost.test(host) || !URL.canParse(`http://${host}`)) return false;
+    validHost = host;
+    return true;
+  };
+  return (exchange) => {
     const { method, url = "", headers, rawHeaders } = exchange.incoming;
     if (method !== "POST" || !url.startsWith(webhooksPath)) return undefined;
     // Leaves a duplicate Content-Type to Hono, because Node keeps only the first one.
-    if (!this.#isValidHost(headers.host) || hasDuplicateHeader(rawHeaders, "content-type")) return undefined;
+    if (!isValidHost(headers.host) || hasDuplicateHeader(rawHeaders, "content-type")) return undefined;
     return new DirectRequest(exchange, url.slice(webhooksPath.length));
-  }
-
-  #isValidHost(host: string | undefined): boolean {
-    if (host === undefined) return false;
-    if (host === this.#validHost) return true;
-    if (!plainHost.test(host) || !URL.canParse(`http://${host}`)) return false;
-    this.#validHost = host;
-    return true;
-  }
+  };
 }
 
 /** A delivery that is read directly from Node's HTTP server. The headers and signal are created on first use. */

@@ -46,13 +46,14 @@ interface PublicListenerOptions extends Pick<ListenOptions, "fetch" | "log"> {
  * @throws `TUNNEL_FAILED`, `OPTION_INVALID`.
  */
 export async function openPublicListener(options: PublicListenerOptions): Promise<PublicListener> {
-  const { secretCheck } = options;
-  if (secretCheck.isSet()) return openAny(options);
+  const { secretCheck, tunnel } = options;
+  const open = tunnel.existingUrl === undefined ? openTemporary : openExisting;
+  if (secretCheck.isSet()) return open(options);
   const sessionSecret = crypto.randomUUID().replaceAll("-", "");
   // Sets the secret before the tunnel opens, so that the server is never public without a secret.
   secretCheck.use(sessionSecret, "replace");
   try {
-    const listener = await openAny(options);
+    const listener = await open(options);
     // The secret is not logged, because logs may be stored.
     process.stdout.write(
       `\nNo webhook secret is set. Set this temporary secret on your webhooks on the Hub:\n  ${sessionSecret}\n\n`,
@@ -62,10 +63,6 @@ export async function openPublicListener(options: PublicListenerOptions): Promis
     secretCheck.forget();
     throw error;
   }
-}
-
-function openAny(options: PublicListenerOptions): Promise<PublicListener> {
-  return options.tunnel.existingUrl === undefined ? openTemporary(options) : openExisting(options);
 }
 
 /** Polls the user's own tunnel, which points to the server itself and stays open. */

@@ -228,8 +228,8 @@ export const faults: readonly Fault[] = [
   {
     name: "a server without a secret is open to everyone while its tunnel opens",
     file: "src/receiver/node/tunnel.ts",
-    find: '  secretCheck.use(sessionSecret, "replace");\n  try {\n    const listener = await openAny(options);',
-    replace: '  try {\n    const listener = await openAny(options);\n    secretCheck.use(sessionSecret, "replace");',
+    find: '  secretCheck.use(sessionSecret, "replace");\n  try {\n    const listener = await open(options);',
+    replace: '  try {\n    const listener = await open(options);\n    secretCheck.use(sessionSecret, "replace");',
     tests: ["test/receiver/node/public-listener.test.ts"],
   },
   {
