@@ -1,3 +1,4 @@
+import { readSpace } from "../core/environment.ts";
 import { WebhookError } from "../core/errors.ts";
 import { createForwardingLogger, type Logger } from "../core/log.ts";
 import type { EndpointDetails } from "./control.ts";
@@ -139,4 +140,9 @@ export function endpointUnknown(name: string | undefined, names: readonly string
       : `Unknown endpoint ${JSON.stringify(name)}. Valid endpoints: ${names.join(", ")}.`,
     { code: "ENDPOINT_UNKNOWN", status: 404 },
   );
+}
+
+/** Returns the public URL of a server, without a trailing slash. Empty if it is unknown. */
+export function publicUrlOf({ launched }: Pick<ServerContext, "launched">): string {
+  return launched?.publicUrl ?? readSpace()?.url ?? "";
 }

@@ -4,8 +4,7 @@ import { formatDuration } from "../core/options.ts";
 import { webhooksPath } from "../core/urls.ts";
 import type { Webhook } from "../hub/webhooks/schemas.ts";
 import { isDeliveredTo, stateOf } from "./console/endpoints.ts";
-import { publicUrlOf } from "./console/source.ts";
-import type { ServerContext } from "./context.ts";
+import { publicUrlOf, type ServerContext } from "./context.ts";
 import type { ServerHub } from "./hub.ts";
 
 /** How often the webhooks are listed while no endpoint is compared. */

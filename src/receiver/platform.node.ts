@@ -6,9 +6,9 @@
 import type { Hono } from "hono";
 import { resolvesWithin } from "../core/time.ts";
 import { consolePath } from "../core/urls.ts";
+import type { ConsoleParts } from "./console/inbox.ts";
 import type { OpenedConsole } from "./console/open-console.ts";
 import type { EarlierActivity } from "./console/snapshot.ts";
-import type { ConsoleParts } from "./console/source.ts";
 import type { ServerContext } from "./context.ts";
 
 export { DeliveryHistory } from "./history.ts";

@@ -23,8 +23,9 @@ import { predictFilter } from "../../payload/filter.ts";
 import { problemsOf } from "../../payload/parse.ts";
 import type { Endpoint } from "../endpoint.ts";
 import type { RecentDelivery } from "../history.ts";
+import { withInboxDeadline } from "../inbox.ts";
 import { listDeliveries, summarize, timelineOf } from "./delivery-rows.ts";
-import { type ConsoleSource, withInboxDeadline } from "./source.ts";
+import type { ConsoleSource } from "./inbox.ts";
 
 const replaysAtOnce = 100;
 const timeoutMs = 10_000;

@@ -14,9 +14,10 @@ import { formatWatched } from "../../payload/watch.ts";
 import { endpointUnknown } from "../context.ts";
 import { hour, hubDailyLimit, minute, type SlotSize, slotOf } from "../counts.ts";
 import type { Endpoint } from "../endpoint.ts";
+import { withInboxDeadline } from "../inbox.ts";
 import type { SecretCheck } from "../request.ts";
+import type { ConsoleSource } from "./inbox.ts";
 import type { EarlierActivity, ShownActivity } from "./snapshot.ts";
-import { type ConsoleSource, withInboxDeadline } from "./source.ts";
 
 const windows: Readonly<Record<ActivityWindow, { length: number; slotsPerBar: number; size: SlotSize }>> = {
   "15m": { length: 15, slotsPerBar: 1, size: minute },

@@ -4,13 +4,57 @@ import type { InboxSource } from "../../console/server/api.ts";
 import { readEnvironment, readSpace } from "../../core/environment.ts";
 import { WebhookError } from "../../core/errors.ts";
 import { withDeadline } from "../../core/time.ts";
+import { maskSecretsOf, webhooksPath } from "../../core/urls.ts";
 import { parseBucketUrl } from "../../inbox/bucket/bucket-url.ts";
 import { postgresSchema, redisPrefix } from "../../inbox/bullmq/queue-server.ts";
 import type { DeliveryCounts, Inbox } from "../../inbox/inbox.ts";
-import { isOnLocalDisk, memoryWarning, parseInboxUrl, spaceDiskWarning } from "../../inbox/open-inbox.ts";
+import {
+  configuredUrl,
+  isOnLocalDisk,
+  memoryWarning,
+  parseInboxUrl,
+  spaceDiskWarning,
+} from "../../inbox/open-inbox.ts";
 import { retentionOf } from "../../inbox/retry.ts";
-import type { ServerContext } from "../context.ts";
-import { type ConsoleSource, withInboxDeadline } from "./source.ts";
+import type { BackgroundWork } from "../background.ts";
+import { publicUrlOf, type ServerContext } from "../context.ts";
+import type { DeliveryPipeline } from "../deliver.ts";
+import type { ServerHub } from "../hub.ts";
+import { withInboxDeadline } from "../inbox.ts";
+
+export interface ConsoleParts {
+  pipeline: DeliveryPipeline;
+  background: BackgroundWork;
+  hub: ServerHub;
+}
+
+export type ConsoleSource = ReturnType<typeof createConsoleSource>;
+
+/** What the parts of the console read from a server. */
+export function createConsoleSource(server: ServerContext, { pipeline, background, hub }: ConsoleParts) {
+  /** Returns the URL of the inbox or an `Inbox` object, or `undefined` for an inbox in memory. */
+  const configuredInbox = (): string | Inbox | undefined => {
+    const { inbox } = background;
+    return typeof inbox === "object" ? inbox : configuredUrl(inbox);
+  };
+  /** Opens the inbox, or returns `undefined` if no endpoint runs in the background. */
+  const openInbox = (): Promise<Inbox> | undefined =>
+    server.endpoints.backgroundEndpoints.length > 0 ? background.open() : undefined;
+  return {
+    ...{ server, pipeline, hub, configuredInbox, openInbox },
+    /** Opens the inbox like `openInbox`. @throws `INBOX_UNAVAILABLE` (503) after a timeout. */
+    async inbox(): Promise<Inbox | undefined> {
+      const opening = openInbox();
+      return opening && withInboxDeadline(opening);
+    },
+    urlOf: (endpoint: string) => `${publicUrlOf(server)}${webhooksPath}${endpoint}`,
+    /** Replaces the server's secrets, and those in the URL of its inbox, in the message of an error. */
+    mask(message: string): string {
+      const inbox = configuredInbox();
+      return server.redaction.text(typeof inbox === "string" ? maskSecretsOf(inbox, message) : message);
+    },
+  };
+}
 
 /** @param inbox its URL, or an `Inbox` object. `undefined`: memory. */
 export function locateInbox(inbox: string | Inbox | undefined): InboxLocation {

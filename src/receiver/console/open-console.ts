@@ -4,13 +4,12 @@ import { checksApi, deliveriesApi, endpointsApi, inboxApi } from "../../console/
 import { Console } from "../../console/server/console.ts";
 import { ConsoleEvents } from "../../console/server/events.ts";
 import { packageVersion } from "../../core/files.ts";
-import type { ServerContext } from "../context.ts";
+import { publicUrlOf, type ServerContext } from "../context.ts";
 import { createDeliveries } from "./deliveries.ts";
 import { createEndpoints } from "./endpoints.ts";
-import { createInbox } from "./inbox.ts";
+import { type ConsoleParts, createConsoleSource, createInbox } from "./inbox.ts";
 import { runSelfChecks } from "./self-checks.ts";
 import { type EarlierActivity, readActivity } from "./snapshot.ts";
-import { type ConsoleParts, createConsoleSource, publicUrlOf } from "./source.ts";
 
 /** How often a link is logged at most. Anyone can open the sign-in page. */
 const linkIntervalMs = 600_000;

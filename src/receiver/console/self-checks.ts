@@ -23,8 +23,9 @@ import {
   type ServerFacts,
 } from "../checks/checks.ts";
 import { RemoteServer } from "../checks/remote-server.ts";
+import { publicUrlOf } from "../context.ts";
 import type { ReceiverEndpoints } from "./endpoints.ts";
-import { type ConsoleSource, publicUrlOf } from "./source.ts";
+import type { ConsoleSource } from "./inbox.ts";
 
 /** The time for each request of the server to itself and to the Hub. */
 const timeoutMs = 5_000;

@@ -1,6 +1,7 @@
 import { html } from "hono/html";
 import { copyScript, hashAssets } from "../../console/pages/assets.ts";
-import { breakable, copyButton, type Markup, pageDocument, pageResponse, timeAgo } from "../../console/pages/document.ts";
+import type { Markup } from "../../console/pages/document.ts";
+import { breakable, copyButton, pageDocument, pageResponse, timeAgo } from "../../console/pages/document.ts";
 import { hubDailyLimit, isNearDailyLimit } from "../counts.ts";
 import type { LandingEndpoint, LandingHour, LandingInfo } from "../options.ts";
 import { consoleAddress, consoleLink, formatCount, nextStepsSection, pageAddress } from "./steps.ts";

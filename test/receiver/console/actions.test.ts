@@ -7,7 +7,7 @@ import type { StoredDelivery } from "../../../src/inbox/inbox.ts";
 import { openInbox } from "../../../src/inbox/open-inbox.ts";
 import { countAllSql } from "../../../src/inbox/sqlite/schema.ts";
 import { replayAll } from "../../../src/receiver/console/deliveries.ts";
-import { withInboxDeadline } from "../../../src/receiver/console/source.ts";
+import { withInboxDeadline } from "../../../src/receiver/inbox.ts";
 import { inboxFile } from "../../inbox/inbox-file.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 import { waitFor } from "../../support/wait-for.ts";
