@@ -13,9 +13,7 @@ import type { LaunchedServer, LaunchOptions } from "./options.ts";
 interface LaunchInterceptor {
   /** Runs instead of `server.launch()`. Its result is the result of `launch()`. */
   onLaunch(server: object): LaunchedServer;
-  /**
-   * Runs when `webhookEndpoint` creates its shared server. The shared server is then not launched at the end of the script.
-   */
+  /** Runs when `webhookEndpoint` creates its shared server, which is then not launched at the end of the script. */
   onSharedServer(server: object): void;
 }
 
@@ -67,10 +65,7 @@ export interface EndpointDetails
 /** The endpoints, in the order of their registration, and the secret of a server. */
 export interface ServerDescription {
   readonly endpoints: readonly EndpointDetails[];
-  /**
-   * The first of the secrets that deliveries can use, or `undefined` if no secret is required. Reading this property
-   * throws `OPTION_INVALID` if `WEBHOOK_SECRET` is empty.
-   */
+  /** The first valid secret, or `undefined` if none is required. Reading it throws `OPTION_INVALID` if `WEBHOOK_SECRET` is empty. */
   readonly secret?: string | undefined;
 }
 
@@ -101,10 +96,7 @@ export interface ServerControl {
    * with a warning. Call this method before the launch.
    */
   useInbox(url: string): void;
-  /**
-   * Sets the token with which a tool reads and controls the server through the API of its console. Call this method before the
-   * launch. The server then logs no sign-in link.
-   */
+  /** Sets the token of a tool for the API of the console. Call this method before the launch, which then logs no sign-in link. */
   useConsoleToken(token: string): void;
   /**
    * What the console shows and no inbox stores: inline deliveries, and the activity. A dev session hands it over to the next process
@@ -117,10 +109,7 @@ export interface ServerControl {
   setRegistrations(registrations: ReadonlyMap<string, EndpointRegistration>): void;
   /** Launches the server like `launch()`, but a failed launch always rejects, so that the tool can report the error. */
   launch(options: LaunchOptions): Promise<LaunchedServer>;
-  /**
-   * Compares the Hub with what was delivered once for each endpoint with `watch`, and accepts what is missing. Returns the reports by
-   * endpoint.
-   */
+  /** Compares the Hub with what was delivered to each endpoint with `watch`, and accepts what is missing. Returns reports by endpoint. */
   catchUp(options: CommandRunOptions): Promise<ReadonlyMap<string, CatchUpReport>>;
   /** Starts a comparison of each endpoint with `catchUp` soon, because its webhook was registered or enabled. */
   compareNow(): Promise<void>;

@@ -6,12 +6,7 @@ import { loadOnce, untilAborted } from "../core/time.ts";
 import type { Whoami } from "../hub/account.ts";
 import type { HubClient, HubClientOptions } from "../hub/client.ts";
 import { findHubUrl } from "../hub/hub-url.ts";
-import {
-  type ActionObserver,
-  type MadeChange,
-  type ObservedAction,
-  observeActions,
-} from "../hub/repositories/action-observer.ts";
+import { type MadeChange, type ObservedAction, observeActions } from "../hub/repositories/action-observer.ts";
 import type { RepoRef } from "../hub/schemas.ts";
 import type { OwnActions } from "../inbox/inbox.ts";
 
@@ -109,7 +104,7 @@ export class ServerHub {
     parts: { background: OpenedInbox; log: Logger; loadClient: () => Promise<typeof import("../hub/client.ts")> },
   ) {
     const { background, log, loadClient } = parts;
-    this.ownChanges = new OwnChanges(background, log);
+    this.ownChanges = createOwnChanges(background, log);
     this.signature = checkSignature(hubSignature) ?? readEnvironment("SPACE_ID") ?? "server";
     const observing = { observer: this.ownChanges, signature: this.signature };
     const load = loadOnce(async () => {
@@ -154,77 +149,72 @@ export interface OpenedInbox {
 /** The maximum number of keys in memory. The inbox keeps more. */
 const maxRemembered = 10_000;
 
+type OwnChanges = ReturnType<typeof createOwnChanges>;
+
 /**
  * The changes that this server made on the Hub, in memory and in the inbox. Other servers that share the inbox find them too, also
  * after a restart. Changes in progress are only known in this process.
  */
-export class OwnChanges implements ActionObserver {
-  readonly #background: OpenedInbox;
-  readonly #log: Logger;
-  readonly #remembered = new Set<string>();
-  readonly #inProgress = new Map<string, Set<Promise<void>>>();
-
-  constructor(background: OpenedInbox, log: Logger) {
-    this.#background = background;
-    this.#log = log;
-  }
-
-  begin(repo: RepoRef): ObservedAction {
-    const name = repoKey(repo);
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const pending = this.#inProgress.get(name) ?? new Set();
-    this.#inProgress.set(name, pending.add(promise));
-    return {
-      done: async (made) => {
-        try {
-          await this.#add(made.map((change) => changeKey(repo, change)));
-        } finally {
-          pending.delete(promise);
-          if (pending.size === 0 && this.#inProgress.get(name) === pending) this.#inProgress.delete(name);
-          resolve();
-        }
-      },
-    };
-  }
-
-  /** Resolves when the changes to a repository that are now in progress are done. Rejects if the signal aborts before. */
-  async waitFor(repo: RepoRef, signal: AbortSignal): Promise<void> {
-    const pending = [...(this.#inProgress.get(repoKey(repo)) ?? [])];
-    if (pending.length > 0) await untilAborted(Promise.all(pending), signal);
-  }
-
-  /** Returns the keys that belong to changes of this server. Reads the inbox only for keys that are not in memory. */
-  async find(keys: readonly string[]): Promise<ReadonlySet<string>> {
-    const unknown = keys.filter((key) => !this.#remembered.has(key));
-    let stored: ReadonlySet<string> | undefined;
-    try {
-      if (unknown.length > 0) stored = await (await this.#background.opened)?.ownActions?.find(unknown);
-    } catch (error) {
-      this.#log.warn(
-        { err: error },
-        "The inbox could not read the changes of this server, so events that the server caused might be delivered to handlers.",
-      );
-    }
-    return new Set(keys.filter((key) => this.#remembered.has(key) || stored?.has(key)));
-  }
+export function createOwnChanges(background: OpenedInbox, log: Logger) {
+  const remembered = new Set<string>();
+  const inProgress = new Map<string, Set<Promise<void>>>();
 
   /** Never rejects, because the change was made in any case. */
-  async #add(keys: readonly string[]): Promise<void> {
+  const add = async (keys: readonly string[]): Promise<void> => {
     if (keys.length === 0) return;
-    for (const key of keys) this.#remembered.add(key);
-    for (const key of this.#remembered) {
-      if (this.#remembered.size <= maxRemembered) break;
-      this.#remembered.delete(key);
+    for (const key of keys) remembered.add(key);
+    for (const key of remembered) {
+      if (remembered.size <= maxRemembered) break;
+      remembered.delete(key);
     }
     try {
-      await (await this.#background.opened)?.ownActions?.add(keys);
+      await (await background.opened)?.ownActions?.add(keys);
     } catch (error) {
-      this.#log.warn(
+      log.warn(
         { err: error },
         "The inbox could not store a change of this server. After a restart, the server recognizes it by its marker only.",
       );
     }
-  }
+  };
+
+  return {
+    begin(repo: RepoRef): ObservedAction {
+      const name = repoKey(repo);
+      const { promise, resolve } = Promise.withResolvers<void>();
+      const pending = inProgress.get(name) ?? new Set();
+      inProgress.set(name, pending.add(promise));
+      return {
+        done: async (made) => {
+          try {
+            await add(made.map((change) => changeKey(repo, change)));
+          } finally {
+            pending.delete(promise);
+            if (pending.size === 0 && inProgress.get(name) === pending) inProgress.delete(name);
+            resolve();
+          }
+        },
+      };
+    },
+    /** Resolves when the changes to a repository that are now in progress are done. Rejects if the signal aborts before. */
+    async waitFor(repo: RepoRef, signal: AbortSignal): Promise<void> {
+      const pending = [...(inProgress.get(repoKey(repo)) ?? [])];
+      if (pending.length > 0) await untilAborted(Promise.all(pending), signal);
+    },
+    /** Returns the keys that belong to changes of this server. Reads the inbox only for keys that are not in memory. */
+    async find(keys: readonly string[]): Promise<ReadonlySet<string>> {
+      const unknown = keys.filter((key) => !remembered.has(key));
+      let stored: ReadonlySet<string> | undefined;
+      try {
+        if (unknown.length > 0) stored = await (await background.opened)?.ownActions?.find(unknown);
+      } catch (error) {
+        log.warn(
+          { err: error },
+          "The inbox could not read the changes of this server, so events that the server caused might be delivered to handlers.",
+        );
+      }
+      return new Set(keys.filter((key) => remembered.has(key) || stored?.has(key)));
+    },
+  };
 }
 
 /** Returns the key of a change. Only the numbers of discussions need the repository. */

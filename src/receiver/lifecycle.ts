@@ -11,75 +11,68 @@ import type { ProcessManager, RunningServer, ServerParts } from "./node/start-se
 import type { LaunchedServer, LaunchOptions } from "./options.ts";
 import type { MetricsRoute } from "./routes.ts";
 
+export type StartupReport = ReturnType<typeof createStartupReport>;
+
 /** Logs the settings that are probably mistakes, and whether the endpoints require a secret. Logs them only once. */
-export class StartupReport {
-  readonly #context: ServerContext;
+export function createStartupReport({ endpoints, secretCheck, ownerCheck, redaction, log }: ServerContext) {
   /** The calls without a handler whose results have not been applied as decorators. */
-  readonly #unapplied = new Set<{ readonly call: string }>();
-  #logged = false;
-
-  constructor(context: ServerContext) {
-    this.#context = context;
-  }
-
-  /**
-   * Logs the report at the first call. An edge worker passes its `bindings` with each request. Without `announce`, only
-   * mistakes are logged.
-   */
-  log(bindings?: unknown, { announce } = { announce: true }): void {
-    if (this.#logged) return;
-    this.#logged = true;
-    const { endpoints, secretCheck, ownerCheck, redaction, log } = this.#context;
-    for (const endpoint of endpoints.all) this.#logWarnings(endpoint);
-    for (const { call } of this.#unapplied) this.#warnUnapplied(call);
-    for (const warning of secretCheck.warnings(bindings)) log.warn(warning);
-    if (redaction.shortNames.length > 0) {
-      log.warn(
-        { code: "SECRET_TOO_SHORT" },
-        `Secrets with fewer than ${minRedactedLength} characters are not redacted in logs: ${redaction.shortNames.join(", ")}. Use longer ones, such as from "openssl rand -hex 32".`,
-      );
-    }
-    const problem = secretCheck.problem(bindings);
-    for (const found of [problem, ownerCheck.problem(bindings)]) {
-      if (found) log.error({ code: found.code }, found.message);
-    }
-    if (problem || !announce) return;
-    if (secretCheck.isSecretDisabled) {
-      log.info("The endpoints are open to everyone, because { secret: false } is set.");
-    } else if (secretCheck.isSet(bindings)) {
-      log.info("A webhook secret is set. Deliveries without the secret are refused.");
-    } else {
-      log.warn(
-        "No webhook secret is set, so the endpoints are open to everyone. Set WEBHOOK_SECRET (in a Space: Settings, Variables and secrets) or pass { secret }, and the same secret on the webhook.",
-      );
-    }
-  }
-
-  added(endpoint: Endpoint): void {
-    if (this.#logged) this.#logWarnings(endpoint);
-  }
-
-  /**
-   * Records a `webhook` call without a handler, whose result should be applied as a decorator. Logs a warning unless the
-   * caller calls the returned function when the decorator is applied.
-   */
-  trackDecoratorCall(call: string): () => void {
-    const expected = { call };
-    this.#unapplied.add(expected);
-    // Decorators are applied while their class is defined, before this microtask runs.
-    if (this.#logged) queueMicrotask(() => this.#unapplied.has(expected) && this.#warnUnapplied(call));
-    return () => void this.#unapplied.delete(expected);
-  }
-
-  #warnUnapplied(call: string): void {
-    this.#context.log.warn(
+  const unapplied = new Set<{ readonly call: string }>();
+  let isLogged = false;
+  const warnUnapplied = (call: string) => {
+    log.warn(
       `${call} has no handler, so it registers no endpoint. Pass the handler as the last argument, or decorate a method with the call.`,
     );
-  }
-
-  #logWarnings({ name, warnings }: Endpoint): void {
-    for (const warning of warnings) this.#context.log.warn({ endpoint: name }, warning);
-  }
+  };
+  const logWarnings = ({ name, warnings }: Endpoint) => {
+    for (const warning of warnings) log.warn({ endpoint: name }, warning);
+  };
+  return {
+    /**
+     * Logs the report at the first call. An edge worker passes its `bindings` with each request. Without `announce`, only
+     * mistakes are logged.
+     */
+    log(bindings?: unknown, { announce } = { announce: true }): void {
+      if (isLogged) return;
+      isLogged = true;
+      for (const endpoint of endpoints.all) logWarnings(endpoint);
+      for (const { call } of unapplied) warnUnapplied(call);
+      for (const warning of secretCheck.warnings(bindings)) log.warn(warning);
+      if (redaction.shortNames.length > 0) {
+        log.warn(
+          { code: "SECRET_TOO_SHORT" },
+          `Secrets with fewer than ${minRedactedLength} characters are not redacted in logs: ${redaction.shortNames.join(", ")}. Use longer ones, such as from "openssl rand -hex 32".`,
+        );
+      }
+      const problem = secretCheck.problem(bindings);
+      for (const found of [problem, ownerCheck.problem(bindings)]) {
+        if (found) log.error({ code: found.code }, found.message);
+      }
+      if (problem || !announce) return;
+      if (secretCheck.isSecretDisabled) {
+        log.info("The endpoints are open to everyone, because { secret: false } is set.");
+      } else if (secretCheck.isSet(bindings)) {
+        log.info("A webhook secret is set. Deliveries without the secret are refused.");
+      } else {
+        log.warn(
+          "No webhook secret is set, so the endpoints are open to everyone. Set WEBHOOK_SECRET (in a Space: Settings, Variables and secrets) or pass { secret }, and the same secret on the webhook.",
+        );
+      }
+    },
+    added(endpoint: Endpoint): void {
+      if (isLogged) logWarnings(endpoint);
+    },
+    /**
+     * Records a `webhook` call without a handler, whose result should be applied as a decorator. Logs a warning unless the
+     * caller calls the returned function when the decorator is applied.
+     */
+    trackDecoratorCall(call: string): () => void {
+      const expected = { call };
+      unapplied.add(expected);
+      // Decorators are applied while their class is defined, before this microtask runs.
+      if (isLogged) queueMicrotask(() => unapplied.has(expected) && warnUnapplied(call));
+      return () => void unapplied.delete(expected);
+    },
+  };
 }
 
 const defaultGraceMs = 30_000;

@@ -18,7 +18,7 @@ import { DeliveryPipeline } from "./deliver.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { ServerHub } from "./hub.ts";
 import { BackgroundWork, createCountsReader, ServerInbox } from "./inbox.ts";
-import { ServerLifecycle, StartupReport } from "./lifecycle.ts";
+import { createStartupReport, ServerLifecycle, type StartupReport } from "./lifecycle.ts";
 import { checkServerOptions, type LaunchedServer, type LaunchOptions, type WebhooksServerOptions } from "./options.ts";
 import * as platform from "./platform.node.ts";
 import { toDeliveryRequest } from "./request.ts";
@@ -78,7 +78,7 @@ export class WebhooksServer {
     const { log, refusalLog } = context;
     this.#app = new ServerApp({ ...options, log, refusalLog, loadErrorPage: platform.loadErrorPage });
     this.app = this.#app.hono;
-    this.#report = new StartupReport(context);
+    this.#report = createStartupReport(context);
     this.webhook = createWebhookFunction((endpoint) => this.#add(endpoint), this.#report);
     this.#background = new BackgroundWork(context, {
       loadInbox: platform.loadInbox,

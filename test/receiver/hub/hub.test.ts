@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { HubClient } from "../../../src/client.ts";
 import type { OwnActions } from "../../../src/inbox/inbox.ts";
-import { createDeferredClient, OwnChanges } from "../../../src/receiver/hub.ts";
+import { createDeferredClient, createOwnChanges } from "../../../src/receiver/hub.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 
 const members = ["ada", "bob", "cleo"].map((user) => {
@@ -110,7 +110,7 @@ function createStore(): OwnActions & { keys: Set<string> } {
 
 function create(store?: OwnActions) {
   const log = createMemoryLogger();
-  return { changes: new OwnChanges({ opened: Promise.resolve({ ownActions: store }) }, log), log };
+  return { changes: createOwnChanges({ opened: Promise.resolve({ ownActions: store }) }, log), log };
 }
 
 const never = new AbortController().signal;
