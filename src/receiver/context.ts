@@ -14,7 +14,7 @@ import {
   ServerRedaction,
 } from "./logs.ts";
 import type { LaunchedServer, LaunchOptions, WebhooksServerOptions } from "./options.ts";
-import { isPubliclyReachable, OwnerCheck } from "./owner.ts";
+import { createOwnerCheck, isPubliclyReachable, type OwnerCheck } from "./owner.ts";
 import { SecretCheck } from "./request.ts";
 
 /**
@@ -59,7 +59,7 @@ export class ServerContext {
       redact: (text) => this.redaction.text(text),
     });
     this.secretCheck = new SecretCheck(options, this.now);
-    this.ownerCheck = new OwnerCheck({
+    this.ownerCheck = createOwnerCheck({
       token: options.consoleToken,
       now: this.now,
       refusalLog: this.refusalLog,

@@ -89,45 +89,47 @@ export type HubOption = HubClientOptions | Pick<HubClient, typeof observeActions
 
 const maxSignatureChars = 200;
 
-/** The Hub client of a server, which is loaded when it is first used: it would double the size of a bundle. */
-export class ServerHub {
-  /** The name of this server in its markers. */
-  readonly signature: string;
-  readonly ownChanges: OwnChanges;
-  readonly #create: () => HubClient;
-  #client: HubClient | undefined;
-  readonly #account = loadOnce(() => this.client.whoami());
+export type ServerHub = ReturnType<typeof createServerHub>;
 
-  /** @throws `OPTION_INVALID` if the signature is invalid. */
-  constructor(
-    { hub, hubSignature }: { hub?: HubOption; hubSignature?: string },
-    parts: { background: OpenedInbox; log: Logger; loadClient: () => Promise<typeof import("../hub/client.ts")> },
-  ) {
-    const { background, log, loadClient } = parts;
-    this.ownChanges = createOwnChanges(background, log);
-    this.signature = checkSignature(hubSignature) ?? readEnvironment("SPACE_ID") ?? "server";
-    const observing = { observer: this.ownChanges, signature: this.signature };
-    const load = loadOnce(async () => {
-      const { createObservedClient } = await loadClient();
-      this.#client = createObservedClient({ logger: log, ...hub }, observing);
-      return this.#client;
-    });
-    this.#create = () =>
-      hub && observeActions in hub
-        ? hub[observeActions](observing)
-        : createDeferredClient({ load, hubUrl: () => findHubUrl(hub?.hubUrl) });
-  }
-
-  /** The client. Before the client is loaded, a client that loads it when one of its methods is called. */
-  get client(): HubClient {
-    this.#client ??= this.#create();
-    return this.#client;
-  }
-
-  /** Returns the account of the token. Requests it only once, also for callers whose signal aborts. */
-  async account(signal: AbortSignal): Promise<Whoami> {
-    return untilAborted(this.#account(), signal);
-  }
+/**
+ * The Hub client of a server, which is loaded when it is first used: it would double the size of a bundle.
+ *
+ * @throws `OPTION_INVALID` if the signature is invalid.
+ */
+export function createServerHub(
+  { hub, hubSignature }: { hub?: HubOption; hubSignature?: string },
+  parts: { background: OpenedInbox; log: Logger; loadClient: () => Promise<typeof import("../hub/client.ts")> },
+) {
+  const { background, log, loadClient } = parts;
+  const ownChanges = createOwnChanges(background, log);
+  const signature = checkSignature(hubSignature) ?? readEnvironment("SPACE_ID") ?? "server";
+  const observing = { observer: ownChanges, signature };
+  let client: HubClient | undefined;
+  const load = loadOnce(async () => {
+    const { createObservedClient } = await loadClient();
+    client = createObservedClient({ logger: log, ...hub }, observing);
+    return client;
+  });
+  const create = () =>
+    hub && observeActions in hub
+      ? hub[observeActions](observing)
+      : createDeferredClient({ load, hubUrl: () => findHubUrl(hub?.hubUrl) });
+  const getClient = () => {
+    client ??= create();
+    return client;
+  };
+  const readAccount = loadOnce(() => getClient().whoami());
+  return {
+    /** The name of this server in its markers. */
+    signature,
+    ownChanges,
+    /** The client. Before the client is loaded, a client that loads it when one of its methods is called. */
+    get client() {
+      return getClient();
+    },
+    /** Returns the account of the token. Requests it only once, also for callers whose signal aborts. */
+    account: (signal: AbortSignal): Promise<Whoami> => untilAborted(readAccount(), signal),
+  };
 }
 
 function checkSignature(signature: string | undefined): string | undefined {
@@ -148,8 +150,6 @@ export interface OpenedInbox {
 
 /** The maximum number of keys in memory. The inbox keeps more. */
 const maxRemembered = 10_000;
-
-type OwnChanges = ReturnType<typeof createOwnChanges>;
 
 /**
  * The changes that this server made on the Hub, in memory and in the inbox. Other servers that share the inbox find them too, also

@@ -45,84 +45,81 @@ interface OwnerCheckOptions {
 const minTokenLength = 16;
 const tokenRemedy = `Set it to a random value with at least ${minTokenLength} characters, such as the output of "openssl rand -base64 24"`;
 
+export type OwnerCheck = ReturnType<typeof createOwnerCheck>;
+
 /**
  * Checks whether a request comes from the owner, who may read payloads. The owner sends the console token as the password
  * of HTTP Basic authentication. If no token is set, requests from this machine count as requests of the owner.
+ *
+ * @throws `OPTION_INVALID` if the token in the options is not a string, or too short.
  */
-export class OwnerCheck {
-  /** The wrong tokens, which the console counts too. */
-  readonly guesses: PasswordGuesses;
-  readonly #options: OwnerCheckOptions;
+export function createOwnerCheck(options: OwnerCheckOptions) {
+  const { now, refusalLog, guesses = new PasswordGuesses(now), isPublic = isPubliclyReachable } = options;
 
-  /** @throws `OPTION_INVALID` if the token in the options is not a string, or too short. */
-  constructor(options: OwnerCheckOptions) {
-    this.#options = options;
-    this.guesses = options.guesses ?? new PasswordGuesses(options.now);
-    if (options.token !== undefined) this.assertUsable();
-  }
-
-  get token(): string | undefined {
-    return this.#configuredToken(undefined);
-  }
+  const tokenOf = (bindings: unknown): string | undefined => {
+    const bound = readField(bindings, "CONSOLE_TOKEN");
+    const token = options.token ?? (typeof bound === "string" ? bound : readEnvironment("CONSOLE_TOKEN"));
+    return token === "" ? undefined : token;
+  };
 
   /**
    * Returns the reason why all sign-ins are refused: `OPTION_INVALID` if the token is too short. An edge worker passes its `bindings`
    * with each request.
    */
-  problem(bindings?: unknown): WebhookError | undefined {
-    const token: unknown = this.#configuredToken(bindings);
+  const problem = (bindings?: unknown): WebhookError | undefined => {
+    const token: unknown = tokenOf(bindings);
     if (token === undefined || (typeof token === "string" && token.trim().length >= minTokenLength)) return undefined;
-    const name = this.#options.token === undefined ? "CONSOLE_TOKEN" : 'Option "consoleToken"';
+    const name = options.token === undefined ? "CONSOLE_TOKEN" : 'Option "consoleToken"';
     // Omits the value, which may be part of a secret.
     const what =
       typeof token === "string" ? `has fewer than ${minTokenLength} characters` : `is of type ${typeof token}`;
     return optionError(`${name} ${what}. ${tokenRemedy}, or remove it.`);
-  }
+  };
 
-  /** @throws the {@link problem}, if there is one. */
-  assertUsable(): void {
-    const problem = this.problem();
-    if (problem) throw problem;
-  }
+  /** @throws the `problem`, if there is one. */
+  const assertUsable = (): void => {
+    const found = problem();
+    if (found) throw found;
+  };
 
-  /** Returns the error response for every client if there is a {@link problem}: 503. */
-  refuseAll(bindings?: unknown): Response | undefined {
-    const cause = this.problem(bindings);
+  /** Returns the error response for every client if there is a `problem`: 503. */
+  const refuseAll = (bindings?: unknown): Response | undefined => {
+    const cause = problem(bindings);
     if (!cause) return undefined;
     const message = "The console token of the server is invalid. See the server's log.";
     return refusal(message, { code: cause.code, status: 503, cause });
-  }
+  };
 
   /**
-   * Returns the error response for a client that is not the owner: 401, 403, 503 if there is a {@link problem}, or 429 after too
+   * Returns the error response for a client that is not the owner: 401, 403, 503 if there is a `problem`, or 429 after too
    * many wrong tokens. Returns `undefined` for the owner.
    *
    * @param page.mayWait whether the response may wait while clients guess. If not, every token is refused meanwhile. Default `true`.
    */
-  async refuse(context: Context, page: { mayWait?: boolean } = {}): Promise<Response | undefined> {
-    const refusedForAll = this.refuseAll(context.env);
+  const refuse = async (context: Context, page: { mayWait?: boolean } = {}): Promise<Response | undefined> => {
+    const refusedForAll = refuseAll(context.env);
     if (refusedForAll) return refusedForAll;
-    const token = this.#configuredToken(context.env);
-    if (token === undefined) {
-      const { isPublic = isPubliclyReachable } = this.#options;
-      return !isPublic() && isAtThisMachine(context) ? undefined : tokenNotSet();
-    }
+    const token = tokenOf(context.env);
+    if (token === undefined) return !isPublic() && isAtThisMachine(context) ? undefined : tokenNotSet();
     const password = passwordOf(context.req.raw);
     if (password === undefined) return challenge("CONSOLE_TOKEN_MISSING");
-    const checked = await this.guesses.check(() => equalInConstantTime(password, token.toWellFormed()), page);
+    const checked = await guesses.check(() => equalInConstantTime(password, token.toWellFormed()), page);
     if (checked === "right") return undefined;
     const response = checked === "wrong" ? challenge("CONSOLE_TOKEN_INVALID") : tooManyFailures(checked);
-    const code = errorBehind(response)?.code;
-    const fields = { path: context.req.path, code, status: response.status };
-    this.#options.refusalLog.warn(fields, "sign-in refused: wrong CONSOLE_TOKEN");
+    const fields = { path: context.req.path, code: errorBehind(response)?.code, status: response.status };
+    refusalLog.warn(fields, "sign-in refused: wrong CONSOLE_TOKEN");
     return response;
-  }
+  };
 
-  #configuredToken(bindings: unknown): string | undefined {
-    const bound = readField(bindings, "CONSOLE_TOKEN");
-    const token = this.#options.token ?? (typeof bound === "string" ? bound : readEnvironment("CONSOLE_TOKEN"));
-    return token === "" ? undefined : token;
-  }
+  if (options.token !== undefined) assertUsable();
+  return {
+    /** The wrong tokens, which the console counts too. */
+    guesses,
+    get token() {
+      return tokenOf(undefined);
+    },
+    ...{ problem, assertUsable, refuseAll, refuse },
+  };
 }
 
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });

@@ -16,7 +16,7 @@ import {
 } from "./control.ts";
 import { DeliveryPipeline } from "./deliver.ts";
 import type { Endpoint } from "./endpoint.ts";
-import { ServerHub } from "./hub.ts";
+import { createServerHub, type ServerHub } from "./hub.ts";
 import { BackgroundWork, createCountsReader, ServerInbox } from "./inbox.ts";
 import { createStartupReport, ServerLifecycle, type StartupReport } from "./lifecycle.ts";
 import { checkServerOptions, type LaunchedServer, type LaunchOptions, type WebhooksServerOptions } from "./options.ts";
@@ -87,7 +87,7 @@ export class WebhooksServer {
     });
     this.inbox = new ServerInbox(() => this.#background.open());
     const background = this.#background;
-    const hub = new ServerHub(options, { background, log, loadClient: platform.loadHubClient });
+    const hub = createServerHub(options, { background, log, loadClient: platform.loadHubClient });
     this.#hub = hub;
     const catchUp = loadOnce(async () => {
       const { ServerCatchUp } = await platform.loadCatchUp();

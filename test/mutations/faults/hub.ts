@@ -96,8 +96,8 @@ export const faults: readonly Fault[] = [
   {
     name: "a client that disconnects cancels the request for the account of all deliveries, and an own event is handled",
     file: "src/receiver/hub.ts",
-    find: "untilAborted(this.#account(), signal)",
-    replace: "this.client.whoami({ signal })",
+    find: "untilAborted(readAccount(), signal)",
+    replace: "getClient().whoami({ signal })",
     tests: ["test/receiver/hub/conditions.test.ts"],
   },
   {

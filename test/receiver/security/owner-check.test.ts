@@ -2,7 +2,7 @@ import { Hono } from "hono";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { PasswordGuesses } from "../../../src/core/guesses.ts";
 import { WebhooksServer, type WebhooksServerOptions } from "../../../src/index.ts";
-import { OwnerCheck } from "../../../src/receiver/owner.ts";
+import { createOwnerCheck } from "../../../src/receiver/owner.ts";
 import { ConsoleClient } from "../../support/console-client.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 import { RawSocket, requestBytes } from "../../support/raw-socket.ts";
@@ -13,7 +13,12 @@ const token = "Planted-t0ken-5cc1";
 
 /** Creates an app with one page for the owner. */
 function ownersApp({ token, guesses }: { token?: string | undefined; guesses?: PasswordGuesses } = {}) {
-  const owner = new OwnerCheck({ token, now: Date.now, refusalLog: createMemoryLogger(), ...(guesses && { guesses }) });
+  const owner = createOwnerCheck({
+    token,
+    now: Date.now,
+    refusalLog: createMemoryLogger(),
+    ...(guesses && { guesses }),
+  });
   const app = new Hono();
   app.get("/", async (context) => (await owner.refuse(context)) ?? context.text("for the owner"));
   return app;
@@ -173,7 +178,7 @@ describe("Without a token, the owner", () => {
     ["if the launch reports a public URL", undefined, () => true],
   ])("is no client %s", async (_when, publicUrl, isPublic) => {
     vi.stubEnv("PUBLIC_URL", publicUrl);
-    const owner = new OwnerCheck({
+    const owner = createOwnerCheck({
       token: undefined,
       now: Date.now,
       refusalLog: createMemoryLogger(),
@@ -186,7 +191,7 @@ describe("Without a token, the owner", () => {
 
   test("is recognized over a real socket", async () => {
     const server = new WebhooksServer({ logger: createMemoryLogger() });
-    const owner = new OwnerCheck({ token: undefined, now: Date.now, refusalLog: createMemoryLogger() });
+    const owner = createOwnerCheck({ token: undefined, now: Date.now, refusalLog: createMemoryLogger() });
     server.app.get("/mine", async (context) => (await owner.refuse(context)) ?? context.text("for the owner"));
     const { url } = await server.launch({ port: 0, host: "127.0.0.1" });
     onTestFinished(() => server.close());
