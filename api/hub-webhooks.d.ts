@@ -4163,10 +4163,7 @@ interface EndpointDetails extends Pick<Endpoint, keyof FilterValues | "name" | "
 /** The endpoints, in the order of their registration, and the secret of a server. */
 interface ServerDescription {
   readonly endpoints: readonly EndpointDetails[];
-  /**
-   * The first of the secrets that deliveries can use, or `undefined` if no secret is required. Reading this property
-   * throws `OPTION_INVALID` if `WEBHOOK_SECRET` is empty.
-   */
+  /** The first valid secret, or `undefined` if none is required. Reading it throws `OPTION_INVALID` if `WEBHOOK_SECRET` is empty. */
   readonly secret?: string | undefined;
 }
 /** A delivery that does not arrive over HTTP: it requires no secret, and no client waits for a response. */
@@ -4194,10 +4191,7 @@ interface ServerControl {
    * with a warning. Call this method before the launch.
    */
   useInbox(url: string): void;
-  /**
-   * Sets the token with which a tool reads and controls the server through the API of its console. Call this method before the
-   * launch. The server then logs no sign-in link.
-   */
+  /** Sets the token of a tool for the API of the console. Call this method before the launch, which then logs no sign-in link. */
   useConsoleToken(token: string): void;
   /**
    * What the console shows and no inbox stores: inline deliveries, and the activity. A dev session hands it over to the next process
@@ -4213,10 +4207,7 @@ interface ServerControl {
   setRegistrations(registrations: ReadonlyMap<string, EndpointRegistration>): void;
   /** Launches the server like `launch()`, but a failed launch always rejects, so that the tool can report the error. */
   launch(options: LaunchOptions): Promise<LaunchedServer>;
-  /**
-   * Compares the Hub with what was delivered once for each endpoint with `watch`, and accepts what is missing. Returns the reports by
-   * endpoint.
-   */
+  /** Compares the Hub once with what each endpoint with `watch` received, and accepts what is missing. Returns reports by endpoint. */
   catchUp(options: CommandRunOptions): Promise<ReadonlyMap<string, CatchUpReport>>;
   /** Starts a comparison of each endpoint with `catchUp` soon, because its webhook was registered or enabled. */
   compareNow(): Promise<void>;
@@ -5382,6 +5373,9 @@ interface BucketVariables {
 declare namespace local_hub_d_exports {
   export { BucketConnection, BucketFault, BucketFaultSelection, BucketVariables, DeliveryFaults, HubDelivery, HubDeliveryAttempt, HubEvent, Job, JobStage, LocalHub, LocalHubOptions, LocalSpace, Scenario, WebhookError };
 }
+declare namespace testing_d_exports {
+  export { DeepPartial, deliveryRequest, settled, webhookPayload };
+}
 /**
  * Creates a request like the Hub's request for a delivery. Pass it to `server.fetch`, or to `fetch` to send it over a
  * socket.
@@ -5424,7 +5418,4 @@ declare function settled(server: Pick<WebhooksServer, "inbox" | "endpointNames">
   /** Aborts the wait. `settled` then rejects with the signal's abort reason. */
   signal?: AbortSignal;
 }): Promise<void>;
-declare namespace testing_d_exports {
-  export { DeepPartial, deliveryRequest, settled, webhookPayload };
-}
 export { client_d_exports as client, dev_d_exports as dev, index_d_exports as index, job_d_exports as job, local_hub_d_exports as localHub, testing_d_exports as testing };

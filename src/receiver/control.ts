@@ -109,7 +109,7 @@ export interface ServerControl {
   setRegistrations(registrations: ReadonlyMap<string, EndpointRegistration>): void;
   /** Launches the server like `launch()`, but a failed launch always rejects, so that the tool can report the error. */
   launch(options: LaunchOptions): Promise<LaunchedServer>;
-  /** Compares the Hub with what was delivered to each endpoint with `watch`, and accepts what is missing. Returns reports by endpoint. */
+  /** Compares the Hub once with what each endpoint with `watch` received, and accepts what is missing. Returns reports by endpoint. */
   catchUp(options: CommandRunOptions): Promise<ReadonlyMap<string, CatchUpReport>>;
   /** Starts a comparison of each endpoint with `catchUp` soon, because its webhook was registered or enabled. */
   compareNow(): Promise<void>;
