@@ -170,8 +170,7 @@ function legendEntry(outcome: FinishedOutcome, hours: readonly LandingHour[]): M
 }
 
 function bar(hour: LandingHour, place: number, tallest: number): Markup {
-  const total = totalOf(hour);
-  if (total === 0) return html``;
+  if (totalOf(hour) === 0) return html``;
   const shown = outcomes.filter((outcome) => hour[outcome] > 0);
   const x = place * shape.hourWidth + (shape.hourWidth - shape.barWidth) / 2;
   const heights = shown.map((outcome) => Math.max(shape.leastPart, (hour[outcome] / tallest) * shape.height));
@@ -245,15 +244,13 @@ function activitySection(info: LandingInfo): Markup {
     </section>`;
 }
 
-function freeSpaceNote(): Markup {
-  return html`<aside class="notice" aria-labelledby="free-space">
+const freeSpaceNote = html`<aside class="notice" aria-labelledby="free-space">
       <h2 id="free-space">Free hardware</h2>
       <p>
         A free <code>cpu-basic</code> Space sleeps after 48 hours without a request, and loses its disk at every restart. Store
         data in a bucket or an external database.
       </p>
     </aside>`;
-}
 
 function renderDocument(info: LandingInfo, now: Date): string {
   const hasEndpoints = info.endpoints.length > 0;
@@ -270,7 +267,7 @@ function renderDocument(info: LandingInfo, now: Date): string {
       { to: consoleAddress(info), text: "Console", newTab: true },
     ],
     main: html`<div class="state">
-        <h1>${state(info)}</h1>
+        <h1>${hasEndpoints ? html`${countEndpoints(info)}, <mark>ready</mark>` : html`<mark>Ready</mark> for a first endpoint`}</h1>
         <p class="lead">
           Receives webhooks of the Hugging Face Hub${info.space && html` in the Space ${info.space.id}`}. Started
           ${timeAgo(info.startedAt, now)}. A restart resets the counts.
@@ -288,13 +285,8 @@ function renderDocument(info: LandingInfo, now: Date): string {
         ${activitySection(info)}`
         }
       </div>
-      ${info.space && freeSpaceNote()}`,
+      ${info.space && freeSpaceNote}`,
   });
-}
-
-function state(info: LandingInfo): Markup {
-  if (info.endpoints.length === 0) return html`<mark>Ready</mark> for a first endpoint`;
-  return html`${countEndpoints(info)}, <mark>ready</mark>`;
 }
 
 function countEndpoints({ endpoints: { length } }: LandingInfo): string {

@@ -34,18 +34,18 @@ export function formatForTerminal(line: string): string {
     continued(msg),
     ...flat.map((name) => `${styleText("gray", `${continued(name)}=`)}${continued(fields[name])}`),
   ];
-  const lists = names.flatMap((name) => formatList(name, fields[name]));
-  return `${[head.join(" "), ...lists, ...(err === undefined ? [] : [indent(readField(err, "stack") ?? err)])].join("\n")}\n`;
+  const lists = names.flatMap((name) => {
+    const value = fields[name];
+    if (!isList(value)) return [];
+    return [indent(`${name}:`), ...value.map((item) => `  ${indent(item)}`.replaceAll("\n", "\n  "))];
+  });
+  const error = err === undefined ? [] : [indent(readField(err, "stack") ?? err)];
+  return `${[head.join(" "), ...lists, ...error].join("\n")}\n`;
 }
 
 /** Whether a value is a list with items. An empty list is shown like other values. */
 function isList(value: unknown): value is readonly unknown[] {
   return Array.isArray(value) && value.length > 0;
-}
-
-function formatList(name: string, value: unknown): readonly string[] {
-  if (!isList(value)) return [];
-  return [indent(`${name}:`), ...value.map((item) => `  ${indent(item)}`.replaceAll("\n", "\n  "))];
 }
 
 function parseLine(line: string): Record<string, unknown> {
