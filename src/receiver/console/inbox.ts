@@ -16,11 +16,10 @@ import {
   spaceDiskWarning,
 } from "../../inbox/open-inbox.ts";
 import { retentionOf } from "../../inbox/retry.ts";
-import type { BackgroundWork } from "../background.ts";
 import { publicUrlOf, type ServerContext } from "../context.ts";
 import type { DeliveryPipeline } from "../deliver.ts";
 import type { ServerHub } from "../hub.ts";
-import { withInboxDeadline } from "../inbox.ts";
+import { type BackgroundWork, withInboxDeadline } from "../inbox.ts";
 
 export interface ConsoleParts {
   pipeline: DeliveryPipeline;
