@@ -3,14 +3,7 @@ import { messageOf } from "../../core/describe.ts";
 import type { Logger } from "../../core/log.ts";
 import { formatDuration } from "../../core/options.ts";
 import { parseBucketUrl, type ReadVariable, readBucketCredentials } from "./bucket-url.ts";
-import {
-  checkObjectStore,
-  checkPrefix,
-  type ListedObject,
-  type ObjectStore,
-  ObjectStoreError,
-  type StoredObject,
-} from "./object-store.ts";
+import { checkObjectStore, checkPrefix, type ObjectStore, ObjectStoreError } from "./object-store.ts";
 import { openBucketInbox } from "./open-bucket.ts";
 import { openS3ObjectStore } from "./s3.ts";
 
@@ -30,12 +23,10 @@ const writes = 12;
 const deliveries = { oneAtATime: 10, together: 60, connections: 20 };
 const maxDeletes = 16;
 
-/** `slow`: the bucket can be used, but deliveries wait for it. `skipped`: an earlier part failed, or the check was stopped. */
-type CheckOutcome = "passed" | "slow" | "failed" | "skipped";
-
 interface CheckedPart {
   name: string;
-  outcome: CheckOutcome;
+  /** `slow`: the bucket can be used, but deliveries wait for it. `skipped`: an earlier part failed, or the check was stopped. */
+  outcome: "passed" | "slow" | "failed" | "skipped";
   details: string;
 }
 
@@ -85,78 +76,51 @@ export async function checkBucket({
   const connection = { location: { ...location, prefix }, credentials, timeoutMs: requestTimeoutMs };
   const store = await openS3ObjectStore(connection);
   const ended = AbortSignal.any([signal, AbortSignal.timeout(maxCheckMs)]);
-  const scope = new CheckedStore(store, ended, wait);
+  const scope = createCheckedStore(store, { signal: ended, wait });
   const check = new BucketCheck({ scope, log, races, signal: ended });
   await check.run();
+  const { parts, latencyMs, requestsPerDelivery } = check;
   return {
     inbox: store.name,
-    verdict: check.parts.some(({ outcome }) => outcome === "failed" || outcome === "skipped") ? "failed" : "passed",
-    parts: check.parts,
-    latencyMs: check.latencyMs,
-    ...(check.requestsPerDelivery && { requestsPerDelivery: check.requestsPerDelivery }),
+    verdict: parts.some(({ outcome }) => outcome === "failed" || outcome === "skipped") ? "failed" : "passed",
+    ...{ parts, latencyMs },
+    ...(requestsPerDelivery && { requestsPerDelivery }),
     remaining: { objects: await scope.removeAll(), prefix },
   };
 }
 
-class CheckedStore implements ObjectStore {
-  readonly name: string;
-  requests = 0;
-  rejected = 0;
-  /** The number of conditional writes that succeeded although an earlier one for the same key had succeeded. */
-  doubled = 0;
-  readonly wait: (ms: number) => Promise<void>;
-  readonly #store: ObjectStore;
-  readonly #signal: AbortSignal;
+/** Counts the requests to a store, and keeps what is stored, so that it can be removed. */
+function createCheckedStore(
+  store: ObjectStore,
+  { signal, wait }: Required<Pick<CheckBucketOptions, "signal" | "wait">>,
+) {
   /** The keys of all objects that were stored, except those that were removed. */
-  readonly #written = new Set<string>();
+  const written = new Set<string>();
   /** The keys for which a conditional write has succeeded, until they are deleted. */
-  readonly #created = new Set<string>();
-  readonly #pending = new Set<Promise<unknown>>();
+  const created = new Set<string>();
+  const pending = new Set<Promise<unknown>>();
+  const counts = {
+    requests: 0,
+    rejected: 0,
+    /** The number of conditional writes that succeeded although an earlier one for the same key had succeeded. */
+    doubled: 0,
+  };
 
-  constructor(store: ObjectStore, signal: AbortSignal, wait: (ms: number) => Promise<void>) {
-    this.#store = store;
-    this.#signal = signal;
-    this.name = store.name;
-    this.wait = wait;
+  async function send<Result>(request: () => Promise<Result>): Promise<Result> {
+    // A refused request is not repeated.
+    if (signal.aborted) throw new ObjectStoreError("The check was stopped.", { isRefused: true });
+    counts.requests += 1;
+    const sent = request();
+    pending.add(sent);
+    return sent.finally(() => pending.delete(sent));
   }
 
-  async put(key: string, body: Uint8Array, options?: { ifAbsent?: boolean }): Promise<"stored" | "exists"> {
-    this.#written.add(key);
-    const result = await this.#send((store) => store.put(key, body, options));
-    if (!options?.ifAbsent) return result;
-    if (result === "exists") this.rejected += 1;
-    else if (this.#created.has(key)) this.doubled += 1;
-    else this.#created.add(key);
-    return result;
-  }
-
-  get(key: string): Promise<StoredObject | undefined> {
-    return this.#send((store) => store.get(key));
-  }
-
-  list(prefix: string, options?: { after?: string }): Promise<readonly ListedObject[]> {
-    return this.#send((store) => store.list(prefix, options));
-  }
-
-  delete(key: string): Promise<void> {
-    this.#created.delete(key);
-    return this.#send((store) => store.delete(key));
-  }
-
-  /** Waits for all requests, and deletes all objects. Returns the number of objects that may remain. */
-  async removeAll(): Promise<number> {
-    await Promise.allSettled(this.#pending);
-    const late = new Promise((resolve) => setTimeout(resolve, maxRemovalMs).unref());
-    await Promise.race([this.#remove(), late]);
-    return this.#written.size;
-  }
-
-  async #remove(): Promise<void> {
-    const keys = [...this.#written].values();
+  async function remove(): Promise<void> {
+    const keys = [...written].values();
     const removeSome = async () => {
       for (const key of keys) {
-        await this.#store.delete(key).then(
-          () => this.#written.delete(key),
+        await store.delete(key).then(
+          () => written.delete(key),
           () => {},
         );
       }
@@ -164,29 +128,45 @@ class CheckedStore implements ObjectStore {
     await Promise.all(Array.from({ length: maxDeletes }, removeSome));
   }
 
-  async #send<Result>(request: (store: ObjectStore) => Promise<Result>): Promise<Result> {
-    // A refused request is not repeated.
-    if (this.#signal.aborted) throw new ObjectStoreError("The check was stopped.", { isRefused: true });
-    this.requests += 1;
-    const sent = request(this.#store);
-    this.#pending.add(sent);
-    try {
-      return await sent;
-    } finally {
-      this.#pending.delete(sent);
-    }
-  }
+  const checked: ObjectStore = {
+    ...{ name: store.name, wait },
+    async put(key, body, options) {
+      written.add(key);
+      const result = await send(() => store.put(key, body, options));
+      if (!options?.ifAbsent) return result;
+      if (result === "exists") counts.rejected += 1;
+      else if (created.has(key)) counts.doubled += 1;
+      else created.add(key);
+      return result;
+    },
+    get: (key) => send(() => store.get(key)),
+    list: (prefix, options) => send(() => store.list(prefix, options)),
+    delete(key) {
+      created.delete(key);
+      return send(() => store.delete(key));
+    },
+  };
+  return {
+    ...checked,
+    counts,
+    /** Waits for all requests, and deletes all objects. Returns the number of objects that may remain. */
+    async removeAll(): Promise<number> {
+      await Promise.allSettled(pending);
+      await Promise.race([remove(), delay(maxRemovalMs, undefined, { ref: false })]);
+      return written.size;
+    },
+  };
 }
 
 interface BucketCheckOptions extends Required<Pick<CheckBucketOptions, "log" | "races" | "signal">> {
-  scope: CheckedStore;
+  scope: ReturnType<typeof createCheckedStore>;
 }
 
 type PartResult = string | Omit<CheckedPart, "name">;
 
 class BucketCheck {
   readonly parts: CheckedPart[] = [];
-  requestsPerDelivery: { oneAtATime: number; together: number } | undefined;
+  requestsPerDelivery: BucketReport["requestsPerDelivery"];
   readonly #options: BucketCheckOptions;
   readonly #latencies = new Map<string, number[]>();
   /** Whether a request failed for another reason than a missing permission. */
@@ -196,7 +176,7 @@ class BucketCheck {
     this.#options = options;
   }
 
-  get latencyMs(): Record<string, { p50: number; p99: number }> {
+  get latencyMs(): BucketReport["latencyMs"] {
     return Object.fromEntries([...this.#latencies].map(([request, times]) => [request, percentilesOf(times)]));
   }
 
@@ -236,10 +216,11 @@ class BucketCheck {
       const { aborted, reason } = this.#options.signal;
       const isLate = reason instanceof Error && reason.name === "TimeoutError";
       this.#isAway = !(error instanceof ObjectStoreError && error.isRefused);
-      if (aborted) {
-        const details = isLate ? `not finished after ${formatDuration(maxCheckMs)}` : "stopped";
-        this.parts.push({ name, outcome: "skipped", details });
-      } else this.parts.push({ name, outcome: "failed", details: messageOf(error) });
+      const stopped = isLate ? `not finished after ${formatDuration(maxCheckMs)}` : "stopped";
+      this.parts.push({
+        ...{ name, outcome: aborted ? "skipped" : "failed" },
+        details: aborted ? stopped : messageOf(error),
+      });
     }
   }
 
@@ -256,10 +237,12 @@ class BucketCheck {
     let finished = 0;
     for (const startedAt = performance.now(); finished < races && performance.now() - startedAt < maxPartMs; ) {
       // Waits for all races, so that none of them stores an object after the objects were removed.
-      const ended = await Promise.allSettled(Array.from({ length: racesAtOnce }, () => checkObjectStore(scope)));
-      for (const race of ended) if (race.status === "rejected") throw race.reason;
+      const started = Array.from({ length: racesAtOnce }, () => checkObjectStore(scope));
+      await Promise.allSettled(started);
+      await Promise.all(started);
       finished += racesAtOnce;
-      if (scope.doubled > 0) return { outcome: "failed", details: "two conditional writes for one key succeeded" };
+      if (scope.counts.doubled > 0)
+        return { outcome: "failed", details: "two conditional writes for one key succeeded" };
     }
     return `${finished} races of 8 writes for one key: always exactly one succeeded`;
   }
@@ -268,7 +251,7 @@ class BucketCheck {
   async #readAfterWrites(): Promise<PartResult> {
     const { scope } = this.#options;
     const outdated = { reads: 0, lists: 0 };
-    const rejectedBefore = scope.rejected;
+    const rejectedBefore = scope.counts.rejected;
     let checked = 0;
     const startedAt = performance.now();
     for (let write = 0; write < writes && performance.now() - startedAt < maxPartMs; write += 1) {
@@ -283,7 +266,8 @@ class BucketCheck {
         checked += 1;
       }
     }
-    if (scope.rejected > rejectedBefore) return falselyRejected(scope.rejected - rejectedBefore);
+    const rejected = scope.counts.rejected - rejectedBefore;
+    if (rejected > 0) return falselyRejected(rejected);
     if (outdated.reads + outdated.lists === 0) return `${checked} of ${checked} are current`;
     return {
       outcome: "failed",
@@ -294,7 +278,8 @@ class BucketCheck {
   /** Accepts and runs deliveries in a temporary inbox, one after the other and several at once. */
   async #deliver(): Promise<PartResult> {
     const { scope, log } = this.#options;
-    const rejectedBefore = scope.rejected;
+    const { counts } = scope;
+    const rejectedBefore = counts.rejected;
     const inbox = await openBucketInbox({ store: scope, spaceId: undefined, takeOver: false, log, now: Date.now });
     const times: number[] = [];
     const run = new Map<string, () => void>();
@@ -316,11 +301,11 @@ class BucketCheck {
         run: async () => ({ status: "succeeded", result: undefined }),
         onAttemptStored: ({ id }) => run.get(id)?.(),
       });
-      const first = scope.requests;
+      const first = counts.requests;
       const startedAt = performance.now();
       const isLate = () => performance.now() - startedAt > maxPartMs;
       while (times.length < deliveries.oneAtATime && !isLate()) await deliver();
-      const [second, sent] = [scope.requests, times.length];
+      const [second, sent] = [counts.requests, times.length];
       const left = Array.from({ length: deliveries.together });
       await Promise.all(
         Array.from({ length: deliveries.connections }, async () => {
@@ -332,13 +317,13 @@ class BucketCheck {
       );
       this.requestsPerDelivery = {
         oneAtATime: round((second - first) / sent),
-        together: round((scope.requests - second) / (times.length - sent)),
+        together: round((counts.requests - second) / (times.length - sent)),
       };
     } finally {
       await inbox.close(0);
     }
     // No other process writes to the temporary inbox.
-    if (scope.rejected > rejectedBefore) return falselyRejected(scope.rejected - rejectedBefore);
+    if (counts.rejected > rejectedBefore) return falselyRejected(counts.rejected - rejectedBefore);
     const { p50, p99 } = percentilesOf(times);
     const { oneAtATime, together } = this.requestsPerDelivery;
     return `${times.length} stored and run, stored after ${p50} ms (p50) and ${p99} ms (p99); requests per delivery: ${oneAtATime} one at a time, ${together} with ${deliveries.connections} at once`;

@@ -171,7 +171,7 @@ export class BucketInbox implements Inbox {
         ),
       ];
     }
-    if (gate.isYielding) return [unavailable(`A new process of this Space is taking over the inbox ${name}.`)];
+    if (gate.isYielding()) return [unavailable(`A new process of this Space is taking over the inbox ${name}.`)];
     const gaps = readOpenGaps(database);
     if (gaps.length === 0) return inbox.problems();
     const gap: InboxProblem = {
@@ -233,7 +233,7 @@ export class BucketInbox implements Inbox {
     const { wait, monotonicNow, onFailure } = this.#options;
     const { signal } = this.#closing;
     const failures = new RepeatedErrors(monotonicNow);
-    const watch = new OwnerWatch(monotonicNow);
+    const hasRenewed = createOwnerWatch(monotonicNow);
     let opening = { writerId: crypto.randomUUID(), isFirst: fencedBy === undefined };
     for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(2 * pauseMs, maxPauseMs)) {
       const onOwned = () => {
@@ -248,7 +248,7 @@ export class BucketInbox implements Inbox {
       } catch (error) {
         if (signal.aborted) return undefined;
         const { isFirst } = opening;
-        const { canRetry = (thrown) => canHeal(thrown) && !(isFirst && watch.hasRenewed(thrown)) } = this.#options;
+        const { canRetry = (thrown) => canHeal(thrown) && !(isFirst && hasRenewed(thrown)) } = this.#options;
         if (fencedBy === undefined ? !canRetry(error) : !canHeal(error)) {
           const code = WebhookError.isInstance(error) ? error.code : "INBOX_UNUSABLE";
           this.#problem = unavailable(messageOf(error), code);
@@ -287,7 +287,7 @@ export class BucketInbox implements Inbox {
     const owned = this.#readable();
     const { writer, gate } = owned;
     writer.throwIfTakenOver();
-    if (gate.isYielding) throw inboxTakenOver();
+    if (gate.isYielding()) throw inboxTakenOver();
     if (writer.outage && writer.outage.forMs >= this.#maxWaitMs) throw inboxUnavailable(writer.outage.error);
     return owned;
   }
@@ -297,28 +297,22 @@ export class BucketInbox implements Inbox {
  * Detects that another owner still runs: its heartbeat was renewed twice while this process waited. A store can apply the last
  * heartbeat of a process that has died up to a minute late, so one renewal proves nothing.
  */
-class OwnerWatch {
-  readonly #monotonicNow: () => number;
-  #last: { heartbeat: Heartbeat; at: number } | undefined;
-  #renewals = 0;
-
-  constructor(monotonicNow: () => number) {
-    this.#monotonicNow = monotonicNow;
-  }
-
-  hasRenewed(error: unknown): boolean {
+function createOwnerWatch(monotonicNow: () => number): (error: unknown) => boolean {
+  let last: { heartbeat: Heartbeat; at: number } | undefined;
+  let renewals = 0;
+  return (error) => {
     if (!(error instanceof InboxInUseError)) return false;
     const { heartbeat } = error;
-    const last = this.#last;
-    this.#last = { heartbeat, at: this.#monotonicNow() };
-    if (last?.heartbeat.writerId !== heartbeat.writerId) {
-      this.#renewals = 0;
+    const before = last;
+    last = { heartbeat, at: monotonicNow() };
+    if (before?.heartbeat.writerId !== heartbeat.writerId) {
+      renewals = 0;
       return false;
     }
     // Ages are in whole seconds.
-    if (heartbeat.ageMs < last.heartbeat.ageMs + (this.#last.at - last.at) - 3_000) this.#renewals += 1;
-    return this.#renewals >= 2;
-  }
+    if (heartbeat.ageMs < before.heartbeat.ageMs + (last.at - before.at) - 3_000) renewals += 1;
+    return renewals >= 2;
+  };
 }
 
 /** Whether the inbox can be opened later without a change of its configuration or a restart. */

@@ -2,16 +2,7 @@ import { WebhookError } from "../../core/errors.ts";
 import type { Logger } from "../../core/log.ts";
 import { noInbox } from "../errors.ts";
 import { maxSearchMs, readFilter } from "../filter.ts";
-import type {
-  Cursors,
-  DeliveryCounts,
-  DeliveryKey,
-  DeliveryPage,
-  Inbox,
-  InboxProblem,
-  ListOptions,
-  StoredDelivery,
-} from "../inbox.ts";
+import type { Inbox } from "../inbox.ts";
 import { DeliveryTable } from "../sqlite/delivery-table.ts";
 import { LogReplay } from "./log-replay.ts";
 import type { ObjectStore } from "./object-store.ts";
@@ -21,10 +12,9 @@ import { createWorkingFolder, WorkingDatabase } from "./working-database.ts";
 
 const refreshMs = 1_000;
 
-export interface BucketReaderOptions {
+interface BucketReaderOptions {
   store: ObjectStore;
   log: Logger;
-  /** Milliseconds of a monotonic clock. Default `performance.now`. */
   monotonicNow?: () => number;
 }
 
@@ -34,92 +24,65 @@ interface InboxCopy {
   remove: () => void;
 }
 
-/** Reads an inbox in a bucket that another process can own. Never writes to the bucket. */
-export class BucketReader implements Inbox {
-  readonly #options: Required<BucketReaderOptions>;
-  #copy: InboxCopy;
-  #refreshedAt: number;
-  #refreshing: Promise<void> | undefined;
+/**
+ * Reads an inbox in a bucket that another process can own. Never writes to the bucket.
+ *
+ * @throws `INBOX_UNUSABLE` if the bucket contains no inbox, `ObjectStoreError`.
+ */
+export async function openBucketReader(options: BucketReaderOptions): Promise<Inbox> {
+  const { store, monotonicNow = () => performance.now() } = options;
+  let copy = await copyInbox(options);
+  let refreshedAt = monotonicNow();
+  let refreshing: Promise<void> | undefined;
 
-  private constructor(options: Required<BucketReaderOptions>, copy: InboxCopy) {
-    this.#options = options;
-    this.#copy = copy;
-    this.#refreshedAt = options.monotonicNow();
-  }
-
-  /** Copies an inbox from its bucket. @throws `INBOX_UNUSABLE` if the bucket contains no inbox, `ObjectStoreError`. */
-  static async open(options: BucketReaderOptions): Promise<BucketReader> {
-    const complete = { monotonicNow: () => performance.now(), ...options };
-    return new BucketReader(complete, await copyInbox(complete));
-  }
-
-  async list(options: ListOptions = {}): Promise<DeliveryPage> {
-    const filter = readFilter(options);
-    const { reader } = await this.#refreshed();
-    return filter ? reader.page(reader.find({ filter, options, maxMs: maxSearchMs })) : reader.list(options);
-  }
-
-  async get(key: DeliveryKey): Promise<StoredDelivery | undefined> {
-    return (await this.#refreshed()).reader.get(key);
-  }
-
-  async counts(): Promise<Readonly<Record<string, DeliveryCounts>>> {
-    return (await this.#refreshed()).reader.counts();
-  }
-
-  readonly cursors: Cursors = {
-    get: async (endpoint, key) => (await this.#refreshed()).cursors.get(endpoint, key),
-    list: async (endpoint) => (await this.#refreshed()).cursors.list(endpoint),
-    set: () => this.#reject(),
-    claim: () => this.#reject(),
-  };
-
-  async pausedEndpoints(): Promise<readonly string[]> {
-    return (await this.#refreshed()).pausedEndpoints();
-  }
-
-  async problems(): Promise<readonly InboxProblem[]> {
-    return [];
-  }
-
-  readonly #throw = (): never => {
-    const { name } = this.#options.store;
-    throw new WebhookError(`The inbox ${name} was opened only for reading.`, { code: "INBOX_UNAVAILABLE" });
-  };
-  readonly #reject = async (): Promise<never> => this.#throw();
-  readonly startWorker = this.#throw;
-  readonly accept = this.#reject;
-  readonly replay = this.#reject;
-  readonly replayDead = this.#reject;
-  readonly discard = this.#reject;
-  readonly pause = this.#reject;
-  readonly resume = this.#reject;
-  readonly prune = this.#reject;
-
-  async close(): Promise<{ interrupted: number }> {
-    await this.#refreshing?.catch(() => {});
-    this.#copy.remove();
-    return { interrupted: 0 };
-  }
-
-  async #refreshed(): Promise<DeliveryTable> {
-    if (this.#options.monotonicNow() - this.#refreshedAt >= refreshMs) {
-      this.#refreshing ??= this.#refresh().finally(() => {
-        this.#refreshing = undefined;
+  async function refreshed(): Promise<DeliveryTable> {
+    if (monotonicNow() - refreshedAt >= refreshMs) {
+      refreshing ??= refresh().finally(() => {
+        refreshing = undefined;
       });
-      await this.#refreshing;
+      await refreshing;
     }
-    return this.#copy.table;
+    return copy.table;
   }
 
-  async #refresh(): Promise<void> {
-    if (!(await this.#copy.replay.catchUp())) {
-      const outdated = this.#copy;
-      this.#copy = await copyInbox(this.#options);
+  async function refresh(): Promise<void> {
+    if (!(await copy.replay.catchUp())) {
+      const outdated = copy;
+      copy = await copyInbox(options);
       outdated.remove();
     }
-    this.#refreshedAt = this.#options.monotonicNow();
+    refreshedAt = monotonicNow();
   }
+
+  const startWorker = (): never => {
+    throw new WebhookError(`The inbox ${store.name} was opened only for reading.`, { code: "INBOX_UNAVAILABLE" });
+  };
+  const reject = async (): Promise<never> => startWorker();
+  return {
+    async list(options = {}) {
+      const filter = readFilter(options);
+      const { reader } = await refreshed();
+      return filter ? reader.page(reader.find({ filter, options, maxMs: maxSearchMs })) : reader.list(options);
+    },
+    get: async (key) => (await refreshed()).reader.get(key),
+    counts: async () => (await refreshed()).reader.counts(),
+    pausedEndpoints: async () => (await refreshed()).pausedEndpoints(),
+    cursors: {
+      get: async (endpoint, key) => (await refreshed()).cursors.get(endpoint, key),
+      list: async (endpoint) => (await refreshed()).cursors.list(endpoint),
+      set: reject,
+      claim: reject,
+    },
+    problems: async () => [],
+    startWorker,
+    ...{ accept: reject, replay: reject, replayDead: reject, discard: reject },
+    ...{ pause: reject, resume: reject, prune: reject },
+    async close() {
+      await refreshing?.catch(() => {});
+      copy.remove();
+      return { interrupted: 0 };
+    },
+  };
 }
 
 async function copyInbox(options: BucketReaderOptions): Promise<InboxCopy> {

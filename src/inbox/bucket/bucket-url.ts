@@ -68,20 +68,16 @@ export function parseBucketUrl(url: string, readVariable: ReadVariable): BucketL
 
 /** Reads the access key. @throws `INBOX_UNUSABLE` if the access key is not set or contains a line break. */
 export function readBucketCredentials(name: string, readVariable: ReadVariable): BucketCredentials {
-  const accessKeyId = readVariable("AWS_ACCESS_KEY_ID");
-  const secretAccessKey = readVariable("AWS_SECRET_ACCESS_KEY");
-  const sessionToken = readVariable("AWS_SESSION_TOKEN");
   // A line break is a common mistake when a value is copied. The error of an invalid header would contain the whole header.
-  for (const [name, value] of Object.entries({
-    AWS_ACCESS_KEY_ID: accessKeyId,
-    AWS_SECRET_ACCESS_KEY: secretAccessKey,
-    AWS_SESSION_TOKEN: sessionToken,
-  })) {
-    if (value === undefined || /^[\x21-\x7e]+$/.test(value)) continue;
-    throw new WebhookError(`${name} contains a space, a line break, or a non-ASCII character. Copy the value again.`, {
-      code: "INBOX_UNUSABLE",
-    });
-  }
+  const read = (variable: string) => {
+    const value = readVariable(variable);
+    if (value === undefined || /^[\x21-\x7e]+$/.test(value)) return value;
+    const message = `${variable} contains a space, a line break, or a non-ASCII character. Copy the value again.`;
+    throw new WebhookError(message, { code: "INBOX_UNUSABLE" });
+  };
+  const accessKeyId = read("AWS_ACCESS_KEY_ID");
+  const secretAccessKey = read("AWS_SECRET_ACCESS_KEY");
+  const sessionToken = read("AWS_SESSION_TOKEN");
   if (accessKeyId !== undefined && secretAccessKey !== undefined) {
     return { accessKeyId, secretAccessKey, ...(sessionToken !== undefined && { sessionToken }) };
   }

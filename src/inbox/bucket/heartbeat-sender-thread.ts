@@ -1,4 +1,4 @@
-/** The thread of a `HeartbeatSender`. Opens the store when the event loop is first blocked. */
+/** The thread of `startHeartbeatSender`. Opens the store when the event loop is first blocked. */
 import { parentPort, workerData } from "node:worker_threads";
 import { LoopMonitor } from "../loop-monitor.ts";
 import type { ObjectStore } from "./object-store.ts";

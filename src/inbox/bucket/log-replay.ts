@@ -2,32 +2,12 @@ import type { Logger } from "../../core/log.ts";
 import { decodeRecord, type LogRecord, quarantineKey, recordKey, recordNumber, recordPrefix } from "./log.ts";
 import { type ListedObject, type ObjectStore, type ReadObject, readAhead, readObject } from "./object-store.ts";
 import { isCoveredBySnapshot, noReadableSnapshot, type RestoredSnapshot } from "./snapshots.ts";
-
-/** A record of the log whose changes are missing. */
-export interface Gap {
-  number: number;
-  /**
-   * `missing`: the object does not exist. `unreadable`: the object is not a complete record. `conflict`: the changes do not fit the
-   * earlier changes.
-   */
-  reason: "missing" | "unreadable" | "conflict";
-}
+import type { Gap, WorkingDatabase } from "./working-database.ts";
 
 /** What the records of a log are applied to. */
-export interface LogTarget {
-  /** The number of the last record whose changes the target contains. */
-  readonly position: number;
-  /** The numbers of the gaps that the target contains, including repaired ones. */
-  readonly gapNumbers: ReadonlySet<number>;
-  /** Updates the schema for a record. @throws `INBOX_UNUSABLE` if a newer release has written the record. */
-  prepare(record: LogRecord): void;
-  /** Applies all changes of a record, or none. Returns whether they were applied. */
-  apply(changes: Uint8Array): boolean;
-  /** Applies as many changes as possible, because earlier changes are missing. */
-  applyPossible(changes: Uint8Array): void;
-}
+export type LogTarget = Pick<WorkingDatabase, "position" | "gapNumbers" | "prepare" | "apply" | "applyPossible">;
 
-export interface LogReplayOptions {
+interface LogReplayOptions {
   store: ObjectStore;
   target: LogTarget;
   snapshot: RestoredSnapshot;
@@ -68,11 +48,8 @@ export class LogPrefetch {
           const record = stored && (await decodeRecord(stored.body));
           return record && { record, ageMs: stored.ageMs };
         });
-        if (number !== undefined)
-          this.#reads.set(
-            number,
-            reading.catch(() => undefined),
-          );
+        const found = reading.catch(() => undefined);
+        if (number !== undefined) this.#reads.set(number, found);
       }
       const last = lastOf(listed, after);
       return { listed: last, last: await findLast(store, last, firstReads) };
@@ -109,7 +86,7 @@ export class LogReplay {
   next: number;
   /** The writer of the last readable record that was read. */
   lastWriter: string | undefined;
-  /** The age of the newest record that the last call of `catchUp` has read, in milliseconds. Infinite if it has read none. */
+  /** The age of the newest record that the last call of `catchUp` has read. Infinite if it has read none. */
   newestAgeMs = Number.POSITIVE_INFINITY;
   /** The numbers of the takeovers and unreadable objects that were found. See `log_fences` in `sqlite/schema.ts`. */
   readonly fences: number[] = [];

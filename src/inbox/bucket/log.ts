@@ -12,7 +12,6 @@ export const recordPrefix = "log/";
 export const heartbeatPrefix = "heartbeats/";
 export const yieldPrefix = "yield/";
 
-/** Returns the key of a record. Keys sort by number. */
 export function recordKey(number: number): string {
   return `${recordPrefix}${padded(number)}`;
 }
@@ -34,7 +33,7 @@ export function quarantineKey(number: number): string {
   return `quarantine/${padded(number)}`;
 }
 
-/** Returns a number with 16 digits, which is enough for all safe integers. */
+/** Keys sort by number. All safe integers have at most 16 digits. */
 export function padded(number: number): string {
   return String(number).padStart(16, "0");
 }
@@ -59,7 +58,7 @@ const headerSchema = z.object({
   kind: z.enum(["takeover", "changes", "gap"]),
   writer: z.string(),
   encoding: z.enum(["identity", "gzip"]),
-  /** The size of the body after decoding, in bytes. */
+  /** The size of the body after decoding. */
   bytes: z.number().check(z.int(), z.nonnegative()),
   /** The new owner. Only in `takeover` records. */
   owner: z.optional(ownerSchema),
@@ -82,11 +81,11 @@ const compress = promisify(gzip);
 const decompress = promisify(gunzip);
 
 export async function encodeRecord({ body, ...fields }: LogRecord): Promise<Uint8Array> {
-  const isCompressed = body.length >= minCompressedBytes;
+  const encoding = body.length < minCompressedBytes ? "identity" : "gzip";
   // The fastest level: payloads are JSON, which all levels compress well.
-  const content = isCompressed ? await compress(body, { level: 1 }) : body;
-  const header = { ...fields, encoding: isCompressed ? ("gzip" as const) : ("identity" as const), bytes: body.length };
-  const rest = Buffer.concat([Buffer.from(`${JSON.stringify(headerSchema.parse(header))}\n`), content]);
+  const content = encoding === "gzip" ? await compress(body, { level: 1 }) : body;
+  const header = headerSchema.parse({ ...fields, encoding, bytes: body.length });
+  const rest = Buffer.concat([Buffer.from(`${JSON.stringify(header)}\n`), content]);
   return Buffer.concat([Buffer.from(`hub-webhooks-log 1 ${sha256(rest)}\n`), rest]);
 }
 
@@ -107,10 +106,6 @@ export async function decodeRecord(bytes: Uint8Array): Promise<LogRecord | undef
   }
 }
 
-function isTornRecord(bytes: Uint8Array, record: Uint8Array): boolean {
-  return bytes.length > firstLineBytes && isSameBody(bytes, record.subarray(0, bytes.length));
-}
-
 export function sha256(bytes: Uint8Array): string {
   return createHash("sha256").update(bytes).digest("hex");
 }
@@ -129,7 +124,7 @@ interface LogWriterOptions {
   beforeAppend?: () => Promise<void> | undefined;
 }
 
-/** Waits for a time in milliseconds. Rejects if the signal is aborted. `ref`: whether the process stays alive. Default `true`. */
+/** Rejects if the signal is aborted. `ref`: whether the process stays alive. Default `true`. */
 export type Wait = (ms: number, signal: AbortSignal, options?: { ref: boolean }) => Promise<void>;
 
 export const waitWithTimer: Wait = (ms, signal, options) => delay(ms, undefined, { signal, ...options });
@@ -142,7 +137,7 @@ interface AppendedRecord extends Pick<LogRecord, "kind" | "owner" | "schemaVersi
 /** The pause before a request is repeated. The pause doubles with each repetition. */
 const firstPauseMs = 100;
 const maxPauseMs = 2_000;
-/** A record that is not stored after this time in milliseconds counts as an outage, although no request has failed. */
+/** A record that is not stored after this time counts as an outage, although no request has failed. */
 const slowMs = 5_000;
 
 /** `torn`: only the beginning of the record was stored. `unreadable`: an object that is no record, whose writer is unknown. */
@@ -245,15 +240,20 @@ export class LogWriter {
 
   /** Stores a record, or finds out what is stored instead. Repeats the request until the result is known. */
   async #store(number: number, record: Uint8Array): Promise<StoreResult> {
+    const { monotonicNow, log } = this.#options;
     let isUnknown = false;
-    this.#storingSince = this.#options.monotonicNow();
+    this.#storingSince = monotonicNow();
     for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 2, maxPauseMs)) {
       try {
         const result = await this.#tryToStore(number, { record, isUnknown });
         this.#failingSince = undefined;
         return result;
       } catch (error) {
-        this.#recordFailure(error);
+        if (this.#failingSince === undefined) {
+          this.#failingSince = monotonicNow();
+          log.warn({ err: error }, "A record of the inbox could not be stored. The request is repeated.");
+        }
+        this.#failure = error;
         const isRefused = error instanceof ObjectStoreError && error.isRefused;
         if (isRefused && !isUnknown) {
           // No request is repeated, so the next record must find out whether the store accepts records again.
@@ -276,9 +276,7 @@ export class LogWriter {
     if ((await this.#options.store.put(recordKey(number), record, { ifAbsent: true })) === "stored") return "mine";
     const found = await this.#readBack(number, record);
     if (found !== undefined) return found;
-    throw new ObjectStoreError("The store has rejected a record as a duplicate, but returns no such record.", {
-      isRefused: false,
-    });
+    throw new ObjectStoreError("The store has rejected a record as a duplicate, but returns no such record.");
   }
 
   /** Compares the stored record with this one. Returns `undefined` if no record has this number. */
@@ -294,40 +292,33 @@ export class LogWriter {
     const result = found && (await compare(found.body));
     if (found === undefined || result !== undefined) return result;
     // A complete record that is stored again with the next number would be applied twice.
-    const listed = (await store.list(recordPrefix, { after: recordKey(number - 1) })).find(
-      (object) => object.key === key,
-    );
-    const read = await readObject(store, key, { decode: compare, bytes: listed?.bytes });
+    const listed = await store.list(recordPrefix, { after: recordKey(number - 1) });
+    const bytes = listed.find((object) => object.key === key)?.bytes;
+    const read = await readObject(store, key, { decode: compare, bytes });
     if (read.state === "readable") return read.content;
     if (read.state !== "unreadable") return undefined;
-    return isTornRecord(read.body, record) ? "torn" : "unreadable";
+    const { length } = read.body;
+    const isTorn = length > firstLineBytes && isSameBody(read.body, record.subarray(0, length));
+    return isTorn ? "torn" : "unreadable";
   }
 
   async #pause(ms: number, error: unknown): Promise<void> {
     const requestedMs = error instanceof ObjectStoreError ? (error.retryAfterMs ?? 0) : 0;
     const { signal } = this.#closed;
-    if (!signal.aborted)
-      await this.#options.wait(Math.max(ms, Math.min(requestedMs, maxPauseMs)), signal).catch(() => {});
+    const pauseMs = Math.max(ms, Math.min(requestedMs, maxPauseMs));
+    if (!signal.aborted) await this.#options.wait(pauseMs, signal).catch(() => {});
     if (signal.aborted) throw inboxUnavailable(error);
-  }
-
-  #recordFailure(error: unknown): void {
-    if (this.#failingSince === undefined) {
-      this.#options.log.warn({ err: error }, "A record of the inbox could not be stored. The request is repeated.");
-    }
-    this.#failingSince ??= this.#options.monotonicNow();
-    this.#failure = error;
   }
 
   #recordTakeover(record: LogRecord): void {
     if (this.fencedBy) return;
     this.fencedBy = record;
     if (!this.#isOwner) return;
-    const { owner } = record;
+    const { owner, writer } = record;
     this.#options.log.error(
       { code: "INBOX_TAKEN_OVER", ...(owner && { owner }) },
       "Another process has taken over the inbox. This process rejects deliveries until the other process stops.",
     );
-    this.#options.onTakenOver?.(record.writer);
+    this.#options.onTakenOver?.(writer);
   }
 }

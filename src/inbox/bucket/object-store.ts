@@ -24,7 +24,6 @@ export interface ObjectStore {
   wait(ms: number): Promise<void>;
 }
 
-/** How to connect to a store. Contains a secret. */
 export interface StoreConnection {
   location: BucketLocation;
   credentials: BucketCredentials;
@@ -34,7 +33,7 @@ export interface StoreConnection {
 
 export interface StoredObject {
   body: Uint8Array;
-  /** The time since the object was stored, in milliseconds, by the clock of the store. */
+  /** The time since the object was stored, by the clock of the store. */
   ageMs: number;
 }
 
@@ -57,23 +56,15 @@ export class ObjectStoreError extends Error {
   readonly isRefused: boolean;
   readonly status: number | undefined;
   readonly s3Code: string | undefined;
-  /** How long to wait before the next request, in milliseconds, if the store requested a wait. */
+  /** How long to wait before the next request, if the store requested a wait. */
   readonly retryAfterMs: number | undefined;
 
-  constructor(
-    message: string,
-    {
-      isRefused,
-      status,
-      s3Code,
-      retryAfterMs,
-    }: { isRefused: boolean; status?: number; s3Code?: string; retryAfterMs?: number },
-  ) {
+  constructor(message: string, response: Partial<Omit<ObjectStoreError, keyof Error>> = {}) {
     super(message);
-    this.isRefused = isRefused;
-    this.status = status;
-    this.s3Code = s3Code;
-    this.retryAfterMs = retryAfterMs;
+    this.isRefused = response.isRefused ?? false;
+    this.status = response.status;
+    this.s3Code = response.s3Code;
+    this.retryAfterMs = response.retryAfterMs;
   }
 }
 
@@ -84,7 +75,7 @@ export interface ReadOptions<Content> {
   decode: (body: Uint8Array, ageMs: number) => Content | undefined | Promise<Content | undefined>;
   /** The size of the object by a list. */
   bytes?: number | undefined;
-  /** Whether the first read decides that the object is missing. Default `false`. */
+  /** Whether the first read decides that the object is missing. */
   isOptional?: boolean;
   /** Called after each unsuccessful read. Returns whether the object is no longer needed, so that it can have been deleted. */
   isObsolete?: () => Promise<boolean>;
@@ -110,19 +101,16 @@ export async function readObject<Content>(
   const bodies: (Uint8Array | undefined)[] = [];
   for (const pauseMs of [...readPausesMs, undefined]) {
     const stored = await store.get(key);
-    const body = stored?.body;
     const content = stored && (await decode(stored.body, stored.ageMs));
     if (content !== undefined) return { state: "readable", content };
-    if (body === undefined && isOptional && bodies.length === 0) return { state: "missing" };
+    if (stored === undefined && isOptional && bodies.length === 0) return { state: "missing" };
     if (await isObsolete()) return { state: "obsolete" };
-    bodies.push(body);
+    bodies.push(stored?.body);
     if (pauseMs !== undefined) await store.wait(pauseMs);
   }
   const [body] = bodies;
   const isCertain = bodies.every((other) => isSameBody(body, other)) && (bytes === undefined || bytes === body?.length);
-  if (!isCertain) {
-    throw new ObjectStoreError("The bucket does not return the whole content of an object.", { isRefused: false });
-  }
+  if (!isCertain) throw new ObjectStoreError("The bucket does not return the whole content of an object.");
   return body === undefined ? { state: "missing" } : { state: "unreadable", body };
 }
 
@@ -199,12 +187,10 @@ async function findViolation(store: ObjectStore): Promise<string | undefined> {
   const key = `${checkPrefix}${crypto.randomUUID()}`;
   const bodies = Array.from({ length: requests }, (_, index) => new TextEncoder().encode(`${index}`));
   try {
+    const puts = bodies.map((body) => putRepeatedly(store, key, body));
     // Waits for all requests, so that none of them stores the object after it was deleted.
-    const settled = await Promise.allSettled(bodies.map((body) => putRepeatedly(store, key, body)));
-    const results = settled.map((result) => {
-      if (result.status === "rejected") throw result.reason;
-      return result.value;
-    });
+    await Promise.allSettled(puts);
+    const results = await Promise.all(puts);
     const winners = bodies.filter((_, index) => results[index] === "stored");
     if (winners.length > 1) {
       return `${winners.length} of ${requests} concurrent requests for one new object succeeded instead of 1`;
@@ -212,13 +198,11 @@ async function findViolation(store: ObjectStore): Promise<string | undefined> {
     const candidates = winners.length === 1 ? winners : bodies.filter((_, index) => results[index] === "unknown");
     if (candidates.length === 0) {
       // The response to the successful one can be wrong.
-      throw new ObjectStoreError("The bucket has rejected all of several concurrent requests for a new object.", {
-        isRefused: false,
-      });
+      throw new ObjectStoreError("The bucket has rejected all of several concurrent requests for a new object.");
     }
     for (let read = 1; read <= maxReads; read += 1) {
       const stored = await store.get(key);
-      if (candidates.some((body) => stored && Buffer.compare(body, stored.body) === 0)) return undefined;
+      if (candidates.some((body) => isSameBody(body, stored?.body))) return undefined;
       if (read < maxReads) await store.wait(200);
     }
     return "the stored object is not that of the successful request";

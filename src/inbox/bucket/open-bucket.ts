@@ -3,33 +3,33 @@ import { WebhookError } from "../../core/errors.ts";
 import type { Inbox } from "../inbox.ts";
 import { SqliteInbox, type SqliteInboxOptions } from "../sqlite/sqlite-inbox.ts";
 import { BucketInbox, type BucketInboxOptions, type Opening, type OwnedInbox } from "./bucket-inbox.ts";
-import { BucketReader } from "./bucket-reader.ts";
+import { openBucketReader } from "./bucket-reader.ts";
 import { parseBucketUrl, type ReadVariable, readBucketCredentials } from "./bucket-url.ts";
 import { waitWithTimer } from "./log.ts";
 import { LogPrefetch, LogReplay } from "./log-replay.ts";
 import { accessHint, checkObjectStore, type ObjectStore, ObjectStoreError } from "./object-store.ts";
 import { describeProcess, type OwnerHeartbeat } from "./ownership.ts";
 import { openS3ObjectStore } from "./s3.ts";
-import { restoreFile, SnapshotSchedule } from "./snapshot-schedule.ts";
+import { restoreFile, scheduleSnapshots } from "./snapshot-schedule.ts";
 import { restoreSnapshot } from "./snapshots.ts";
 import { checkOwner, takeOverLog } from "./take-over.ts";
 import { addGaps, BucketChangeLog, createWorkingFolder, WorkingDatabase } from "./working-database.ts";
 
+type Clock = Pick<BucketInboxOptions, "monotonicNow" | "wait">;
+
 export interface OpenBucketInboxOptions
   extends Pick<SqliteInboxOptions, "pollMs" | "maxQueued">,
-    Omit<BucketInboxOptions, "monotonicNow" | "wait">,
-    Partial<Pick<BucketInboxOptions, "monotonicNow" | "wait">> {
+    Omit<BucketInboxOptions, keyof Clock>,
+    Partial<Clock> {
   /** The Space in which this process runs, such as `me/receiver`. */
   spaceId: string | undefined;
   /** Whether to take over the inbox although its owner still runs. */
   takeOver: boolean;
   /** Checks the store before its first use. `isFree` resolves if no other process owns the inbox. */
   checkStore?: (isFree: Promise<unknown>) => Promise<void>;
-  /** See `SnapshotScheduleOptions.minRecords`. */
   minSnapshotRecords?: number;
-  /** See `OwnerHeartbeatOptions.intervalMs`. */
   heartbeatMs?: number;
-  /** The folder in which the folder of the working file is created. Default: the folder for temporary files. */
+  /** Where the folder of the working file is created. Default: in the folder for temporary files. */
   parentFolder?: string;
 }
 
@@ -111,14 +111,14 @@ async function openOwnedInbox(
     working.finish();
     const { database } = working;
     const { newGaps } = replay;
-    const snapshots = new SnapshotSchedule({
+    const snapshots = scheduleSnapshots({
       store,
       file,
       log,
       monotonicNow,
       records: replay.next - snapshot.number,
       snapshotBytes: snapshot.bytes,
-      ...(options.minSnapshotRecords !== undefined && { minRecords: options.minSnapshotRecords }),
+      minRecords: options.minSnapshotRecords,
     });
     const changes = new BucketChangeLog(database, writer, {
       fences: [...replay.fences, writer.next - 1],
@@ -174,7 +174,7 @@ async function openOwnedInbox(
 
 /** How long commands wait for an unavailable bucket. */
 const maxOpenMs = 120_000;
-/** A server starts to listen after this time in milliseconds, although its inbox is not open yet. */
+/** A server starts to listen after this time, although its inbox is not open yet. */
 const maxStartMs = 10_000;
 
 /** See `OpenInboxOptions`. */
@@ -219,7 +219,7 @@ export async function openBucket({
     checkStore: async (isFree) => {
       if (mustExist) {
         await isFree;
-        await (await BucketReader.open({ store, log: options.log })).close();
+        await (await openBucketReader({ store, log: options.log })).close(0);
       }
       await checkObjectStore(store);
     },
@@ -237,7 +237,7 @@ export async function openBucket({
   } catch (error) {
     await inbox.close(0);
     signal.throwIfAborted();
-    throw error instanceof ObjectStoreError ? bucketUnusable(store, error) : error;
+    throw explain(error, store);
   } finally {
     signal.removeEventListener("abort", stop);
   }
@@ -251,9 +251,9 @@ export async function openBucketForReading({
 }: Pick<OpenBucketOptions, "url" | "log" | "readVariable">): Promise<Inbox> {
   const store = await openStore(url, readVariable);
   try {
-    return await BucketReader.open({ store, log });
+    return await openBucketReader({ store, log });
   } catch (error) {
-    throw error instanceof ObjectStoreError ? bucketUnusable(store, error) : error;
+    throw explain(error, store);
   }
 }
 
@@ -262,9 +262,8 @@ function openStore(url: string, readVariable: ReadVariable): Promise<ObjectStore
   return openS3ObjectStore({ location, credentials: readBucketCredentials(location.name, readVariable) });
 }
 
-function bucketUnusable({ name }: ObjectStore, cause: ObjectStoreError): WebhookError {
-  return new WebhookError(`The inbox ${name} cannot be opened: ${cause.message} ${accessHint}`, {
-    code: "INBOX_UNUSABLE",
-    cause,
-  });
+function explain(error: unknown, { name }: ObjectStore): unknown {
+  if (!(error instanceof ObjectStoreError)) return error;
+  const message = `The inbox ${name} cannot be opened: ${error.message} ${accessHint}`;
+  return new WebhookError(message, { code: "INBOX_UNUSABLE", cause: error });
 }

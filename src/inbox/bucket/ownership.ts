@@ -43,7 +43,7 @@ export interface HeartbeatSenderData {
 
 interface HeartbeatSenderOptions extends Pick<HeartbeatSenderData, "connection" | "key" | "heartbeat" | "intervalMs"> {
   readPosition: () => number;
-  /** After this time in milliseconds, a blocked event loop counts as hung. Default `600_000`. */
+  /** After this time, a blocked event loop counts as hung. */
   maxBlockedMs?: number;
   /** Called when a heartbeat could not be stored, or the thread has failed. */
   onError: (error: unknown) => void;
@@ -53,43 +53,43 @@ interface HeartbeatSenderOptions extends Pick<HeartbeatSenderData, "connection" 
  * Sends heartbeats from a thread while a handler blocks the event loop. After the event loop has been blocked for a quarter of the
  * interval, the thread opens the store and sends heartbeats until the event loop runs again or counts as hung.
  */
-export class HeartbeatSender {
-  readonly #thread: Worker;
-  readonly #timer: NodeJS.Timeout;
-  readonly #exited: Promise<void>;
-
-  constructor({ readPosition, onError, maxBlockedMs = defaultMaxBlockedMs, ...options }: HeartbeatSenderOptions) {
-    const loopCounter = createLoopCounter();
-    const position = new BigInt64Array(new SharedArrayBuffer(BigInt64Array.BYTES_PER_ELEMENT));
-    const update = () => {
-      Atomics.store(position, 0, BigInt(readPosition()));
-      Atomics.add(loopCounter, 0, 1);
-    };
-    update();
-    const countIntervalMs = options.intervalMs / 8;
-    const workerData: HeartbeatSenderData = { ...options, countIntervalMs, maxBlockedMs, loopCounter, position };
-    this.#thread = new Worker(programUrl("heartbeat-sender-thread", import.meta.url), { workerData, execArgv: [] });
-    this.#exited = new Promise((resolve) => this.#thread.on("exit", () => resolve()));
-    this.#thread.on("message", onError);
-    this.#thread.on("error", (cause) => {
-      const message =
-        "The thread that sends heartbeats has failed. Another process can take over the inbox while a handler blocks the event loop for more than 30 s. Restart the server.";
-      onError(new Error(message, { cause }));
-    });
-    this.#thread.unref();
-    this.#timer = setInterval(update, countIntervalMs).unref();
-  }
-
-  /** Resolves after the heartbeat in flight was stored, and no further one is sent. */
-  async stop(): Promise<void> {
-    clearInterval(this.#timer);
-    this.#thread.postMessage("stop");
-    await this.#exited;
-  }
+export function startHeartbeatSender({
+  readPosition,
+  onError,
+  maxBlockedMs = defaultMaxBlockedMs,
+  ...options
+}: HeartbeatSenderOptions) {
+  const loopCounter = createLoopCounter();
+  const position = new BigInt64Array(new SharedArrayBuffer(BigInt64Array.BYTES_PER_ELEMENT));
+  const update = () => {
+    Atomics.store(position, 0, BigInt(readPosition()));
+    Atomics.add(loopCounter, 0, 1);
+  };
+  update();
+  const countIntervalMs = options.intervalMs / 8;
+  const workerData: HeartbeatSenderData = { ...options, countIntervalMs, maxBlockedMs, loopCounter, position };
+  const thread = new Worker(programUrl("heartbeat-sender-thread", import.meta.url), { workerData, execArgv: [] });
+  const exited = new Promise((resolve) => thread.on("exit", resolve));
+  thread.on("message", onError);
+  thread.on("error", (cause) => {
+    const message =
+      "The thread that sends heartbeats has failed. Another process can take over the inbox while a handler blocks the event loop for more than 30 s. Restart the server.";
+    onError(new Error(message, { cause }));
+  });
+  thread.unref();
+  const timer = setInterval(update, countIntervalMs).unref();
+  return {
+    /** Resolves after the heartbeat in flight was stored, and no further one is sent. */
+    async stop(): Promise<void> {
+      clearInterval(timer);
+      thread.postMessage("stop");
+      await exited;
+    },
+  };
 }
 
 const defaultIntervalMs = 20_000;
-/** If the last heartbeat of an owner is older than this time in milliseconds, another process may take over the inbox. */
+/** If the last heartbeat of an owner is older than this time, another process may take over the inbox. */
 const maxHeartbeatAgeMs = 60_000;
 /** How long the heartbeat in flight may take when the inbox closes. */
 const maxReleaseMs = 5_000;
@@ -196,62 +196,20 @@ export interface OwnerHeartbeatOptions {
   intervalMs?: number | undefined;
 }
 
+export type OwnerHeartbeat = ReturnType<typeof createOwnerHeartbeat>;
+
 /** Sends the heartbeats of the owner, and detects that another process has taken over the inbox. */
-export class OwnerHeartbeat {
-  readonly #options: OwnerHeartbeatOptions;
-  readonly #failures: RepeatedErrors;
-  readonly #stopped = new AbortController();
+export function createOwnerHeartbeat(options: OwnerHeartbeatOptions) {
+  const { store, writer, owner, log, monotonicNow, wait, intervalMs = defaultIntervalMs } = options;
+  const { writerId } = writer;
+  const failures = new RepeatedErrors(monotonicNow);
+  const stopped = new AbortController();
+  const { signal } = stopped;
   /** Sends the heartbeats while the event loop is blocked. Missing if no thread can open the store. */
-  #sender: HeartbeatSender | undefined;
-  #running: Promise<void> = Promise.resolve();
+  let sender: ReturnType<typeof startHeartbeatSender> | undefined;
+  let running: Promise<void> | undefined;
 
-  constructor(options: OwnerHeartbeatOptions) {
-    this.#options = options;
-    this.#failures = new RepeatedErrors(options.monotonicNow);
-  }
-
-  /** Sends a heartbeat every 20 s, and removes the heartbeats of earlier owners and the objects of processes that have died. */
-  start(earlier: readonly Heartbeat[]): void {
-    const { store, writer, owner, intervalMs = defaultIntervalMs } = this.#options;
-    if (store.connection) {
-      this.#sender = new HeartbeatSender({
-        connection: store.connection,
-        key: heartbeatKey(writer.writerId),
-        heartbeat: { owner, isReleased: false },
-        intervalMs,
-        readPosition: () => writer.next - 1,
-        onError: (error) => this.#logFailure(error),
-      });
-    }
-    this.#running = this.#run(intervalMs);
-    void removeLeftovers(store, earlier);
-  }
-
-  /** Stops the heartbeats and releases the inbox. Call this method after the last record was stored. Never rejects. */
-  readonly stop = loadOnce(async () => {
-    const { store, writer, log } = this.#options;
-    this.#stopped.abort();
-    // A heartbeat in flight could otherwise be stored after the inbox was released.
-    const settled = Promise.all([this.#running, this.#sender?.stop()]).then(() => true);
-    const isSettled = await Promise.race([settled, delay(maxReleaseMs, false, { ref: false })]);
-    // While the store is away, the shutdown must not wait for the timeouts of further requests.
-    if (writer.outage) return;
-    try {
-      if (!isSettled) throw new Error("The last heartbeat was not stored in time.");
-      // After a takeover, only the heartbeat of the new owner counts.
-      if (writer.fencedBy) await store.delete(heartbeatKey(writer.writerId));
-      else await this.#send({ isReleased: true });
-    } catch (error) {
-      log.warn(
-        { err: error },
-        `The inbox ${store.name} could not be released. Another process can take over the inbox in 60 s.`,
-      );
-    }
-  });
-
-  async #run(intervalMs: number): Promise<void> {
-    const { writer, wait } = this.#options;
-    const { signal } = this.#stopped;
+  async function run(): Promise<void> {
     for (;;) {
       await wait(intervalMs, signal, { ref: false }).catch(() => {});
       if (signal.aborted) return;
@@ -259,25 +217,57 @@ export class OwnerHeartbeat {
         // Without new deliveries, this is the only way to detect that another process has taken over.
         await writer.detectTakeover();
         if (signal.aborted || writer.fencedBy) return;
-        await this.#send({ isReleased: false });
+        await send({ isReleased: false });
       } catch (error) {
-        this.#logFailure(error);
+        logFailure(error);
       }
     }
   }
 
-  #send({ isReleased }: { isReleased: boolean }): Promise<void> {
-    const { store, writer, owner } = this.#options;
-    return storeHeartbeat(store, { writerId: writer.writerId, owner, position: writer.next - 1, isReleased });
+  function send({ isReleased }: { isReleased: boolean }): Promise<void> {
+    return storeHeartbeat(store, { writerId, owner, position: writer.next - 1, isReleased });
   }
 
-  #logFailure(error: unknown): void {
-    if (!this.#failures.shouldLog(error)) return;
-    this.#options.log.warn(
-      { err: error },
-      "A heartbeat of the inbox could not be stored. Heartbeats are sent every 20 s.",
-    );
+  function logFailure(error: unknown): void {
+    if (!failures.shouldLog(error)) return;
+    log.warn({ err: error }, "A heartbeat of the inbox could not be stored. Heartbeats are sent every 20 s.");
   }
+
+  return {
+    /** Sends a heartbeat every 20 s, and removes the heartbeats of earlier owners and the objects of processes that have died. */
+    start(earlier: readonly Heartbeat[]): void {
+      const { connection } = store;
+      if (connection) {
+        sender = startHeartbeatSender({
+          ...{ connection, key: heartbeatKey(writerId), heartbeat: { owner, isReleased: false }, intervalMs },
+          readPosition: () => writer.next - 1,
+          onError: logFailure,
+        });
+      }
+      running = run();
+      void removeLeftovers(store, earlier);
+    },
+    /** Stops the heartbeats and releases the inbox. Call this function after the last record was stored. Never rejects. */
+    stop: loadOnce(async () => {
+      stopped.abort();
+      // A heartbeat in flight could otherwise be stored after the inbox was released.
+      const settled = Promise.all([running, sender?.stop()]).then(() => true);
+      const isSettled = await Promise.race([settled, delay(maxReleaseMs, false, { ref: false })]);
+      // While the store is away, the shutdown must not wait for the timeouts of further requests.
+      if (writer.outage) return;
+      try {
+        if (!isSettled) throw new Error("The last heartbeat was not stored in time.");
+        // After a takeover, only the heartbeat of the new owner counts.
+        if (writer.fencedBy) await store.delete(heartbeatKey(writerId));
+        else await send({ isReleased: true });
+      } catch (error) {
+        log.warn(
+          { err: error },
+          `The inbox ${store.name} could not be released. Another process can take over the inbox in 60 s.`,
+        );
+      }
+    }),
+  };
 }
 
 /** Never rejects: what could not be removed is removed after the next start. */

@@ -1,6 +1,5 @@
 import { createHash } from "node:crypto";
 import { setTimeout as wait } from "node:timers/promises";
-import type { AwsClient } from "aws4fetch";
 import { directFetch } from "../../core/fetch.ts";
 import { isWithinReach } from "../../hub/transport/redirects.ts";
 import { loadPackages } from "../errors.ts";
@@ -52,8 +51,9 @@ const entities: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">",
 interface S3Request {
   method: "GET" | "HEAD" | "PUT" | "DELETE";
   url: URL;
-  headers?: Readonly<Record<string, string>>;
   body?: Uint8Array;
+  /** Whether the store stores the body only if no object has the key. */
+  ifAbsent?: boolean;
 }
 
 interface S3Response {
@@ -87,24 +87,17 @@ const hints: Readonly<Record<string, string>> = {
 };
 
 /** Aborts a request. The time can be extended for the size of a transfer. */
-class Deadline implements Disposable {
-  readonly #timeoutMs: number;
-  readonly #controller = new AbortController();
-  readonly signal = this.#controller.signal;
-  #timer: NodeJS.Timeout | undefined;
-
-  constructor(timeoutMs: number) {
-    this.#timeoutMs = timeoutMs;
-  }
-
-  restart(bytes: number): void {
-    clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.#controller.abort(), this.#timeoutMs + bytes / minBytesPerMs);
-  }
-
-  [Symbol.dispose](): void {
-    clearTimeout(this.#timer);
-  }
+function createDeadline(timeoutMs: number) {
+  const controller = new AbortController();
+  let timer: NodeJS.Timeout | undefined;
+  return {
+    signal: controller.signal,
+    restart(bytes: number): void {
+      clearTimeout(timer);
+      timer = setTimeout(() => controller.abort(), timeoutMs + bytes / minBytesPerMs);
+    },
+    [Symbol.dispose]: () => clearTimeout(timer),
+  };
 }
 
 function redirectTarget({ status, headers }: Response, url: URL): URL | undefined {
@@ -118,7 +111,7 @@ function redirectTarget({ status, headers }: Response, url: URL): URL | undefine
 async function readResponse(
   response: Response,
   method: S3Request["method"],
-  { deadline, isFromCdn = false }: { deadline: Deadline; isFromCdn?: boolean },
+  { deadline, isFromCdn = false }: { deadline: ReturnType<typeof createDeadline>; isFromCdn?: boolean },
 ): Promise<S3Response> {
   const { status, headers } = response;
   const bytes = Number(headers.get("content-length"));
@@ -128,28 +121,22 @@ async function readResponse(
   if (response.ok || isRedirectOfHead) return { headers, isRedirected: false, body };
   // A CDN does not decide whether an object exists or a request is valid: its URLs expire.
   if (isFromCdn) {
-    throw new ObjectStoreError(`The CDN of the bucket responded to ${method} with status ${status}.`, {
-      isRefused: false,
-      status,
-    });
+    throw new ObjectStoreError(`The CDN of the bucket responded to ${method} with status ${status}.`, { status });
   }
   // The response to HEAD has no body. HEAD is only sent for objects that exist, so the bucket exists.
   const code = method === "HEAD" && status === 404 ? "NoSuchKey" : parseErrorCode(body);
   const retryAfterMs = 1_000 * Number(headers.get("retry-after") ?? Number.NaN);
   const detail = code === undefined ? "" : ` (${code})`;
-  const hint = (code === undefined ? undefined : hints[code]) ?? "";
-  throw new ObjectStoreError(`The bucket responded to ${method} with status ${status}${detail}.${hint}`, {
-    isRefused: isRefusal(status, code),
-    status,
-    ...(code !== undefined && { s3Code: code }),
-    ...(retryAfterMs >= 0 && Number.isFinite(retryAfterMs) && { retryAfterMs }),
-  });
-}
-
-/** Whether a request had no effect and fails again. 501: the store does not support a header of the request. */
-function isRefusal(status: number, code: string | undefined): boolean {
-  if (status === 501) return true;
-  return status < 500 && !transientStatuses.has(status) && !transientCodes.has(code ?? "");
+  throw new ObjectStoreError(
+    `The bucket responded to ${method} with status ${status}${detail}.${hints[code ?? ""] ?? ""}`,
+    {
+      // 501: the store does not support a header of the request.
+      isRefused: status === 501 || (status < 500 && !transientStatuses.has(status) && !transientCodes.has(code ?? "")),
+      status,
+      s3Code: code,
+      retryAfterMs: retryAfterMs >= 0 && Number.isFinite(retryAfterMs) ? retryAfterMs : undefined,
+    },
+  );
 }
 
 /** Returns the code of a failed connection, such as ` (ECONNREFUSED)`. Messages of failed connections contain addresses. */
@@ -159,55 +146,39 @@ function describeCause(thrown: unknown): string {
 }
 
 /**
- * Opens a bucket of a service with the S3 API. Does not send a request.
+ * Opens a bucket of a service with the S3 API. Does not send a request. Errors of the store contain no URLs, keys, or signatures.
  *
  * @throws `INBOX_UNUSABLE` if the package `aws4fetch` is not installed.
  */
-export async function openS3ObjectStore(options: StoreConnection): Promise<ObjectStore> {
-  const { location, credentials } = options;
-  const aws4fetch = await loadPackages(
+export async function openS3ObjectStore(connection: StoreConnection): Promise<ObjectStore> {
+  const { location, credentials, timeoutMs = 10_000 } = connection;
+  const { prefix: root } = location;
+  const bucketUrl = `${location.endpoint}/${location.bucket}`;
+  const { AwsClient } = await loadPackages(
     ["aws4fetch"],
     async (name): Promise<typeof import("aws4fetch")> => import(name),
   );
-  const signer = new aws4fetch.AwsClient({ ...credentials, service: "s3", region: location.region, retries: 0 });
-  return new S3ObjectStore(options, signer);
-}
+  const signer = new AwsClient({ ...credentials, service: "s3", region: location.region, retries: 0 });
 
-/** Sends signed requests to the S3 API. Errors contain no URLs, keys, or signatures. */
-class S3ObjectStore implements ObjectStore {
-  readonly name: string;
-  readonly connection: StoreConnection;
-  readonly #signer: AwsClient;
-
-  constructor(connection: StoreConnection, signer: AwsClient) {
-    this.name = connection.location.name;
-    this.connection = connection;
-    this.#signer = signer;
-  }
-
-  async put(key: string, body: Uint8Array, { ifAbsent = false } = {}): Promise<"stored" | "exists"> {
-    const request: S3Request = { method: "PUT", url: this.#urlOf(key), body };
-    if (!ifAbsent) {
-      await this.#sendRepeatedly(request);
-      return "stored";
-    }
+  async function put(key: string, body: Uint8Array, { ifAbsent = false } = {}): Promise<"stored" | "exists"> {
+    const request: S3Request = { method: "PUT", url: urlOf(key), body, ifAbsent };
     try {
       // The caller decides whether to repeat the request: the first one can have stored the object although it failed.
-      await this.#send({ ...request, headers: { "if-none-match": "*" } });
+      await (ifAbsent ? send(request) : sendRepeatedly(request));
       return "stored";
     } catch (error) {
-      if (error instanceof ObjectStoreError && error.status === 412) return "exists";
+      if (ifAbsent && error instanceof ObjectStoreError && error.status === 412) return "exists";
       throw error;
     }
   }
 
-  async get(key: string): Promise<StoredObject | undefined> {
-    const url = this.#urlOf(key);
+  async function get(key: string): Promise<StoredObject | undefined> {
+    const url = urlOf(key);
     try {
-      const { headers, isRedirected, body } = await this.#sendRepeatedly({ method: "GET", url });
+      const { headers, isRedirected, body } = await sendRepeatedly({ method: "GET", url });
       // A CDN can store equal objects once, so only the store itself has the age of an object.
       const needsHead = isRedirected && !headers.has("last-modified");
-      const response = needsHead ? await this.#sendRepeatedly({ method: "HEAD", url }) : { headers };
+      const response = needsHead ? await sendRepeatedly({ method: "HEAD", url }) : { headers };
       return { body, ageMs: ageOf(response.headers) };
     } catch (error) {
       if (isMissing(error)) return undefined;
@@ -215,21 +186,20 @@ class S3ObjectStore implements ObjectStore {
     }
   }
 
-  async list(prefix: string, { after }: { after?: string } = {}): Promise<ListedObject[]> {
-    const { prefix: root } = this.connection.location;
+  async function list(prefix: string, { after }: { after?: string } = {}): Promise<ListedObject[]> {
     const found = new Map<string, ListedObject>();
     let token: string | undefined;
     do {
-      const url = this.#bucketUrl();
+      const url = new URL(bucketUrl);
       url.searchParams.set("list-type", "2");
       url.searchParams.set("encoding-type", "url");
       url.searchParams.set("prefix", root + prefix);
       if (token !== undefined) url.searchParams.set("continuation-token", token);
       else if (after !== undefined) url.searchParams.set("start-after", root + after);
-      const { body } = await this.#sendRepeatedly({ method: "GET", url });
+      const { body } = await sendRepeatedly({ method: "GET", url });
       const page = parsePage(body);
       if (page === undefined || (page.next !== undefined && page.next === token)) {
-        throw new ObjectStoreError("The bucket responded with an invalid list of objects.", { isRefused: false });
+        throw new ObjectStoreError("The bucket responded with an invalid list of objects.");
       }
       for (const { key: whole, bytes } of page.objects) {
         const key = whole.slice(root.length);
@@ -241,53 +211,39 @@ class S3ObjectStore implements ObjectStore {
     return [...found.values()].sort((one, other) => (one.key < other.key ? -1 : 1));
   }
 
-  async delete(key: string): Promise<void> {
-    try {
-      await this.#sendRepeatedly({ method: "DELETE", url: this.#urlOf(key) });
-    } catch (error) {
-      if (!isMissing(error)) throw error;
-    }
-  }
-
-  async wait(ms: number): Promise<void> {
-    await wait(ms);
-  }
-
-  #bucketUrl(): URL {
-    const { endpoint, bucket } = this.connection.location;
-    return new URL(`${endpoint}/${bucket}`);
-  }
-
-  #urlOf(key: string): URL {
-    return new URL(`${this.#bucketUrl()}/${this.connection.location.prefix}${key}`);
+  function urlOf(key: string): URL {
+    return new URL(`${bucketUrl}/${root}${key}`);
   }
 
   /** Repeats a request whose effect is the same if it is sent twice. @throws {@link ObjectStoreError} */
-  async #sendRepeatedly(request: S3Request): Promise<S3Response> {
+  async function sendRepeatedly(request: S3Request): Promise<S3Response> {
     for (const pauseMs of pausesMs) {
       try {
-        return await this.#send(request);
+        return await send(request);
       } catch (error) {
         if (!(error instanceof ObjectStoreError) || error.isRefused) throw error;
         await wait(Math.max(pauseMs, Math.min(error.retryAfterMs ?? 0, maxRequestedPauseMs)));
       }
     }
-    return this.#send(request);
+    return send(request);
   }
 
-  async #send({ method, url, headers = {}, body = new Uint8Array() }: S3Request): Promise<S3Response> {
+  async function send({ method, url, body = new Uint8Array(), ifAbsent = false }: S3Request): Promise<S3Response> {
     const request = {
       method,
-      // The store rejects a body that was cut off or changed on the way.
-      headers: { ...headers, "x-amz-content-sha256": createHash("sha256").update(body).digest("hex") },
+      headers: {
+        ...(ifAbsent && { "if-none-match": "*" }),
+        // The store rejects a body that was cut off or changed on the way.
+        "x-amz-content-sha256": createHash("sha256").update(body).digest("hex"),
+      },
       ...(method === "PUT" && { body: new Uint8Array(body) }),
       redirect: "manual" as const,
     };
-    using deadline = new Deadline(this.connection.timeoutMs ?? 10_000);
+    using deadline = createDeadline(timeoutMs);
     deadline.restart(body.length);
     try {
       // Not in the signed `Request`: a garbage collection then removes the connection between the two signals.
-      const first = await directFetch(await this.#signer.sign(url, request), { signal: deadline.signal });
+      const first = await directFetch(await signer.sign(url, request), { signal: deadline.signal });
       const target = method === "GET" ? redirectTarget(first, url) : undefined;
       if (target === undefined) return await readResponse(first, method, { deadline });
       await first.body?.cancel();
@@ -301,9 +257,19 @@ class S3ObjectStore implements ObjectStore {
         ? `has not responded to ${method} in time`
         : `is not reachable for ${method}${describeCause(cause)}`;
       // Without the cause, whose message can contain the URL of a CDN with a signature.
-      throw new ObjectStoreError(`The bucket ${reason}.`, { isRefused: false });
+      throw new ObjectStoreError(`The bucket ${reason}.`);
     }
   }
+
+  return {
+    ...{ name: location.name, connection, put, get, list },
+    async delete(key) {
+      await sendRepeatedly({ method: "DELETE", url: urlOf(key) }).catch((error: unknown) => {
+        if (!isMissing(error)) throw error;
+      });
+    },
+    wait: (ms) => wait(ms),
+  };
 }
 
 /** Other responses with status 404 can come from a proxy or mean that there is no such bucket. */

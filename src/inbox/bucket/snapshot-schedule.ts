@@ -62,19 +62,12 @@ async function runThread(workerData: SnapshotThreadData, signal: AbortSignal): P
 }
 
 async function* readParts(handle: FileHandle, size: number): AsyncGenerator<Uint8Array> {
-  for (let at = 0; at < size; at += partBytes) {
-    yield await compress(await readPart(handle, { at, bytes: Math.min(partBytes, size - at) }), { level: 1 });
-  }
-}
-
-async function readPart(handle: FileHandle, { at, bytes }: { at: number; bytes: number }): Promise<Uint8Array> {
-  const buffer = Buffer.alloc(bytes);
-  for (let read = 0; read < bytes; ) {
-    const { bytesRead } = await handle.read(buffer, read, bytes - read, at + read);
+  for (let at = 0; at < size; ) {
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(Math.min(partBytes, size - at)), 0, null, at);
     if (bytesRead === 0) throw new Error("The snapshot ended early.");
-    read += bytesRead;
+    at += bytesRead;
+    yield await compress(buffer.subarray(0, bytesRead), { level: 1 });
   }
-  return buffer;
 }
 
 export function restoreFile(file: string): RestoreDatabase {
@@ -87,7 +80,7 @@ export function restoreFile(file: string): RestoreDatabase {
 }
 
 /** A snapshot is due after this number of records if the records are large, and after `maxRecords` in any case. */
-const minRecords = 1_000;
+const defaultMinRecords = 1_000;
 /** The next start reads up to this number of records. With 100 ms for each and 16 at a time, it takes about a minute. */
 const maxRecords = 10_000;
 /** Records are large if they together have at least this share of the bytes of the last snapshot. */
@@ -101,60 +94,62 @@ interface SnapshotScheduleOptions {
   monotonicNow: () => number;
   records: number;
   snapshotBytes: number;
-  minRecords?: number;
+  minRecords?: number | undefined;
   copyDatabase?: typeof copyInThread;
 }
 
+export type SnapshotSchedule = ReturnType<typeof scheduleSnapshots>;
+
 /** Stores a snapshot from time to time, so that a start reads few records and old records can be deleted. */
-export class SnapshotSchedule {
-  readonly #options: SnapshotScheduleOptions;
-  #records: number;
-  #recordBytes = 0;
-  #snapshotBytes: number;
-  #running: Promise<void> | undefined;
-  #retryAt = 0;
-  readonly #closed = new AbortController();
+export function scheduleSnapshots({
+  store,
+  file,
+  log,
+  monotonicNow,
+  records,
+  snapshotBytes,
+  minRecords = defaultMinRecords,
+  copyDatabase = copyInThread,
+}: SnapshotScheduleOptions) {
+  const closed = new AbortController();
+  const { signal } = closed;
+  let recordBytes = 0;
+  let retryAt = 0;
+  let running: Promise<void> | undefined;
 
-  constructor(options: SnapshotScheduleOptions) {
-    this.#options = options;
-    this.#records = options.records;
-    this.#snapshotBytes = options.snapshotBytes;
-  }
-
-  countRecord(bytes: number): void {
-    this.#records += 1;
-    this.#recordBytes += bytes;
-    const { minRecords: min = minRecords, monotonicNow } = this.#options;
-    const isLarge = this.#records >= min && this.#recordBytes >= minShare * this.#snapshotBytes;
-    if ((isLarge || this.#records >= maxRecords) && monotonicNow() >= this.#retryAt) this.start();
-  }
-
-  start(): void {
-    if (this.#closed.signal.aborted) return;
-    this.#running ??= this.#run().finally(() => {
-      this.#running = undefined;
+  function start(): void {
+    if (signal.aborted) return;
+    running ??= run().finally(() => {
+      running = undefined;
     });
   }
 
-  /** Stops the current snapshot, and prevents further ones. */
-  async close(): Promise<void> {
-    this.#closed.abort();
-    await this.#running;
-  }
-
-  async #run(): Promise<void> {
-    const { store, file, log, monotonicNow, copyDatabase = copyInThread } = this.#options;
-    const [records, recordBytes] = [this.#records, this.#recordBytes];
+  async function run(): Promise<void> {
+    const before = { records, recordBytes };
     try {
-      const { signal } = this.#closed;
       await using copy = await copyDatabase(file, signal);
-      this.#snapshotBytes = await storeSnapshot(store, copy, signal);
-      this.#records -= records;
-      this.#recordBytes -= recordBytes;
+      snapshotBytes = await storeSnapshot(store, copy, signal);
+      records -= before.records;
+      recordBytes -= before.recordBytes;
     } catch (error) {
-      if (this.#closed.signal.aborted) return;
-      this.#retryAt = monotonicNow() + retryMs;
+      if (signal.aborted) return;
+      retryAt = monotonicNow() + retryMs;
       log.warn({ err: error }, "A snapshot of the inbox could not be stored, and will be retried in a minute.");
     }
   }
+
+  return {
+    start,
+    countRecord(bytes: number): void {
+      records += 1;
+      recordBytes += bytes;
+      const isLarge = records >= minRecords && recordBytes >= minShare * snapshotBytes;
+      if ((isLarge || records >= maxRecords) && monotonicNow() >= retryAt) start();
+    },
+    /** Stops the current snapshot, and prevents further ones. */
+    async close(): Promise<void> {
+      closed.abort();
+      await running;
+    },
+  };
 }

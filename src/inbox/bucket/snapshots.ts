@@ -44,13 +44,13 @@ export interface DatabaseCopy {
   parts: AsyncIterable<Uint8Array>;
 }
 
-/** Replaces a database with the content of compressed parts. Returns the size of the database, in bytes. */
+/** Replaces a database with the content of compressed parts. Returns the size of the database in bytes. */
 export type RestoreDatabase = (parts: AsyncIterable<Uint8Array>) => Promise<number>;
 
 export interface RestoredSnapshot {
   /** The number of the last record whose changes the snapshot contains. 0: there is no snapshot. */
   number: number;
-  /** The size of the stored parts, in bytes. */
+  /** The size of the stored parts. */
   bytes: number;
   /** The number of the newest snapshot, which can be damaged. */
   newest: number;
@@ -190,7 +190,7 @@ async function readNewest(store: ObjectStore): Promise<number> {
 
 type SnapshotReadOptions = Pick<ReadOptions<unknown>, "bytes" | "isObsolete">;
 
-function readManifest(store: ObjectStore, number: number, options: SnapshotReadOptions = {}) {
+function readManifest(store: ObjectStore, number: number, options?: SnapshotReadOptions) {
   return readObject(store, manifestKey(number), { decode: decodeManifest, ...options });
 }
 
@@ -211,12 +211,11 @@ async function deleteObsolete(store: ObjectStore, ownSnapshot: number, fences: R
   const [listed, records] = await Promise.all([store.list(snapshotPrefix), store.list(recordPrefix)]);
   const snapshots = listed.map(({ key }) => key).filter((key) => key < `${snapshotPrefix}${padded(oldest)}`);
   const isManifest = (key: string) => key.endsWith("/manifest");
-  const obsolete = records
-    .map(({ key }) => key)
-    .filter((key) => {
-      const number = recordNumber(key);
-      return number !== undefined && number <= Math.min(oldest, ownSnapshot) && !fences.has(number);
-    });
+  const isObsolete = (key: string) => {
+    const number = recordNumber(key);
+    return number !== undefined && number <= Math.min(oldest, ownSnapshot) && !fences.has(number);
+  };
+  const obsolete = records.map(({ key }) => key).filter(isObsolete);
   // A process that restores a snapshot finds out by the manifest that the snapshot is being deleted.
   await deleteAll(store, snapshots.filter(isManifest));
   await deleteAll(store, [...snapshots.filter((key) => !isManifest(key)), ...obsolete]);
@@ -244,7 +243,6 @@ async function* noParts(): AsyncGenerator<Uint8Array> {}
 export function noReadableSnapshot(): ObjectStoreError {
   return new ObjectStoreError(
     "No snapshot of the inbox is readable. If this error remains, restore the objects below snapshots/ from a backup. To continue with the remaining records only, and lose the other deliveries, delete all objects below snapshots/.",
-    { isRefused: false },
   );
 }
 

@@ -5,11 +5,12 @@ import { heartbeatKey, LogWriter, type Owner, ownerSchema, yieldKey } from "./lo
 import type { LogReplay } from "./log-replay.ts";
 import { encodeJson, parseJson } from "./object-store.ts";
 import {
+  createOwnerHeartbeat,
   type Heartbeat,
   InboxInUseError,
   isLive,
   isSameSpace,
-  OwnerHeartbeat,
+  type OwnerHeartbeat,
   type OwnerHeartbeatOptions,
   readHeartbeats,
   storeHeartbeat,
@@ -20,7 +21,7 @@ const yieldRequestSchema = z.object({
   owner: ownerSchema,
 });
 
-/** A yield lasts this time in milliseconds, unless the other process takes over earlier. */
+/** A yield lasts this time, unless the other process takes over earlier. */
 const maxYieldMs = 8_000;
 /** The interval of checks whether the other process has taken over. */
 const yieldPollMs = 500;
@@ -29,114 +30,82 @@ const minReadMs = 500;
 const idleReadMs = 1_000;
 /** Older requests are those of processes that no longer wait. */
 const maxRequestAgeMs = 30_000;
-/** After a yield in vain, requests are ignored for this time in milliseconds, so that crashing processes cannot block the owner. */
+/** After a yield in vain, requests are ignored for this time, so that crashing processes cannot block the owner. */
 const pauseAfterYieldMs = 60_000;
 
 /** The interval of requests to yield. The owner can ignore requests for a minute, and ignores old ones. */
 const requestIntervalMs = 10_000;
 
 /** Requests the owners of the same Space to stop appending records. Otherwise, a loaded owner could always store the next one first. */
-class YieldRequest {
-  readonly #options: Contest;
-  readonly #keys: readonly string[];
-  readonly #body: Uint8Array;
-  #dueAt = Number.NEGATIVE_INFINITY;
-  #sent: Promise<unknown> | undefined;
-
-  constructor(options: Contest) {
-    const { writerId, owner, rules, earlier } = options;
-    this.#options = options;
-    this.#body = encodeJson({ writerId, owner } satisfies z.infer<typeof yieldRequestSchema>);
-    this.#keys = earlier
-      .filter((heartbeat) => rules.mayReplace && isLive(heartbeat) && isSameSpace(heartbeat.owner, owner))
-      .map((heartbeat) => yieldKey(heartbeat.writerId));
-  }
-
-  /** Starts to send the requests, unless they were sent in the last seconds. */
-  send(): void {
-    const { store, log, monotonicNow } = this.#options;
-    if (this.#keys.length === 0 || monotonicNow() < this.#dueAt) return;
-    this.#dueAt = monotonicNow() + requestIntervalMs;
-    if (this.#sent === undefined) {
-      log.info("Another process stores records, so this process has requested the inbox from the owners of its Space.");
-    }
-    // Without a request, the processes race for the next record.
-    const sent = this.#keys.map((key) => store.put(key, this.#body).catch(() => {}));
-    this.#sent = Promise.all([this.#sent, ...sent]);
-  }
-
-  async withdraw(): Promise<void> {
-    if (this.#sent === undefined) return;
-    // A request in flight could otherwise be stored after its removal.
-    await this.#sent;
-    await Promise.all(this.#keys.map((key) => this.#options.store.delete(key).catch(() => {})));
-  }
+function createYieldRequest({ store, writerId, owner, rules, earlier, log, monotonicNow }: Contest) {
+  const body = encodeJson({ writerId, owner } satisfies z.infer<typeof yieldRequestSchema>);
+  const keys = earlier
+    .filter((heartbeat) => rules.mayReplace && isLive(heartbeat) && isSameSpace(heartbeat.owner, owner))
+    .map((heartbeat) => yieldKey(heartbeat.writerId));
+  let dueAt = Number.NEGATIVE_INFINITY;
+  let sent: Promise<unknown> | undefined;
+  return {
+    /** Starts to send the requests, unless they were sent in the last seconds. */
+    send(): void {
+      if (keys.length === 0 || monotonicNow() < dueAt) return;
+      dueAt = monotonicNow() + requestIntervalMs;
+      if (sent === undefined) {
+        log.info(
+          "Another process stores records, so this process has requested the inbox from the owners of its Space.",
+        );
+      }
+      // Without a request, the processes race for the next record.
+      sent = Promise.all([sent, ...keys.map((key) => store.put(key, body).catch(() => {}))]);
+    },
+    async withdraw(): Promise<void> {
+      if (sent === undefined) return;
+      // A request in flight could otherwise be stored after its removal.
+      await sent;
+      await Promise.all(keys.map((key) => store.delete(key).catch(() => {})));
+    },
+  };
 }
 
+export type YieldGate = ReturnType<typeof createYieldGate>;
+
 /** Stops an owner from appending records while a new process of the same Space takes over. */
-export class YieldGate {
-  readonly #options: Omit<OwnerHeartbeatOptions, "intervalMs">;
-  readonly #closed = new AbortController();
-  #readAt = Number.NEGATIVE_INFINITY;
-  #isReading = false;
-  #ignoresUntil = Number.NEGATIVE_INFINITY;
-  #yielding: Promise<void> | undefined;
-
-  constructor(options: Omit<OwnerHeartbeatOptions, "intervalMs">) {
-    this.#options = options;
-  }
-
-  /** Whether this process appends no records, because another process is taking over. */
-  get isYielding(): boolean {
-    return this.#yielding !== undefined;
-  }
-
-  /** Reads the request of another process each second, until the gate closes or another process has taken over. */
-  async watch(): Promise<void> {
-    const { writer, owner, wait } = this.#options;
-    const { signal } = this.#closed;
-    while (owner.spaceId !== undefined && !signal.aborted && !writer.fencedBy) {
-      await wait(idleReadMs, signal, { ref: false }).catch(() => {});
-      if (!signal.aborted && !writer.fencedBy) void this.enter();
-    }
-  }
+function createYieldGate(options: Omit<OwnerHeartbeatOptions, "intervalMs">) {
+  const { store, writer, owner, log, monotonicNow, wait } = options;
+  const closed = new AbortController();
+  const { signal } = closed;
+  let readAt = Number.NEGATIVE_INFINITY;
+  let isReading = false;
+  let ignoresUntil = Number.NEGATIVE_INFINITY;
+  let yielding: Promise<void> | undefined;
 
   /**
-   * Call this method before each record. Returns a promise to wait for while this process yields. Reads the request of another process
+   * Call this function before each record. Returns a promise to wait for while this process yields. Reads the request of another process
    * in parallel with the record, so that records take no longer.
    */
-  enter(): Promise<void> | undefined {
-    const { owner, monotonicNow } = this.#options;
+  function enter(): Promise<void> | undefined {
     const now = monotonicNow();
-    const isDue = now >= Math.max(this.#readAt + minReadMs, this.#ignoresUntil);
-    if (owner.spaceId !== undefined && isDue && !this.#isReading && !this.#yielding) {
-      this.#readAt = now;
-      this.#isReading = true;
-      void this.#read().finally(() => {
-        this.#isReading = false;
+    const isDue = now >= Math.max(readAt + minReadMs, ignoresUntil);
+    if (owner.spaceId !== undefined && isDue && !isReading && !yielding) {
+      readAt = now;
+      isReading = true;
+      void read().finally(() => {
+        isReading = false;
       });
     }
-    return this.#yielding;
+    return yielding;
   }
 
-  close(): void {
-    this.#closed.abort();
-  }
-
-  async #read(): Promise<void> {
-    const { store, owner, writer } = this.#options;
+  async function read(): Promise<void> {
     const found = await store.get(yieldKey(writer.writerId)).catch(() => undefined);
-    if (found === undefined || found.ageMs > maxRequestAgeMs || this.#closed.signal.aborted) return;
+    if (found === undefined || found.ageMs > maxRequestAgeMs || signal.aborted) return;
     const request = yieldRequestSchema.safeParse(parseJson(found.body)).data;
     if (request === undefined || !isSameSpace(request.owner, owner)) return;
-    this.#yielding = this.#yield(request.owner).finally(() => {
-      this.#yielding = undefined;
+    yielding = yieldTo(request.owner).finally(() => {
+      yielding = undefined;
     });
   }
 
-  async #yield(newOwner: Owner): Promise<void> {
-    const { store, writer, log, monotonicNow, wait } = this.#options;
-    const { signal } = this.#closed;
+  async function yieldTo(newOwner: Owner): Promise<void> {
     const until = monotonicNow() + maxYieldMs;
     log.warn(
       { owner: newOwner },
@@ -147,10 +116,24 @@ export class YieldGate {
       if (!signal.aborted) await writer.detectTakeover().catch(() => {});
       if (signal.aborted || writer.fencedBy) return;
     }
-    this.#ignoresUntil = monotonicNow() + pauseAfterYieldMs;
+    ignoresUntil = monotonicNow() + pauseAfterYieldMs;
     log.warn("The new process has not taken over the inbox, so this process accepts deliveries again.");
     await store.delete(yieldKey(writer.writerId)).catch(() => {});
   }
+
+  return {
+    enter,
+    /** Whether this process appends no records, because another process is taking over. */
+    isYielding: () => yielding !== undefined,
+    /** Reads the request of another process each second, until the gate closes or another process has taken over. */
+    async watch(): Promise<void> {
+      while (owner.spaceId !== undefined && !signal.aborted && !writer.fencedBy) {
+        await wait(idleReadMs, signal, { ref: false }).catch(() => {});
+        if (!signal.aborted && !writer.fencedBy) void enter();
+      }
+    },
+    close: () => closed.abort(),
+  };
 }
 
 interface TakeOverOptions extends Omit<OwnerHeartbeatOptions, "writer" | "intervalMs"> {
@@ -176,6 +159,7 @@ interface OwnedLog {
   writer: LogWriter;
   heartbeat: OwnerHeartbeat;
   gate: YieldGate;
+  /** The heartbeats of other processes. */
   earlier: readonly Heartbeat[];
 }
 
@@ -198,9 +182,9 @@ export async function checkOwner(options: TakeOverOptions, lastWriter?: string):
   return others;
 }
 
-/** An owner that has stored no record for this time in milliseconds counts as idle. */
+/** An owner that has stored no record for this time counts as idle. */
 const minIdleMs = 5_000;
-/** After this time in milliseconds, or if another process runs, the heartbeats are read again before the takeover. */
+/** After this time, or if another process runs, the heartbeats are read again before the takeover. */
 const maxCheckAgeMs = 5_000;
 /** A process that has read more records than this number reads the log again, because its owner has stored further ones. */
 const maxNewRecords = 16;
@@ -253,10 +237,10 @@ type Contest = TakeOverOptions & Pick<OwnedLog, "earlier">;
 
 /** Appends the takeover at the first free number. The owner can append records too, so each attempt also reads the next records. */
 async function race(replay: LogReplay, options: Contest): Promise<OwnedLog | "another takeover" | "outdated"> {
-  const { store, writerId, owner, log, monotonicNow, wait, signal, earlier, heartbeatMs } = options;
+  const { store, writerId, owner, log, monotonicNow, wait, signal, earlier, onTakenOver } = options;
   const shared = { store, owner, log, monotonicNow, wait };
   const fences = replay.fences.length;
-  const request = new YieldRequest(options);
+  const request = createYieldRequest(options);
   // An idle owner needs no request, because it does not compete for the next record.
   if (replay.newestAgeMs < minIdleMs) request.send();
   const announced = storeHeartbeat(store, { writerId, owner, position: replay.next - 1, isReleased: false });
@@ -267,9 +251,8 @@ async function race(replay: LogReplay, options: Contest): Promise<OwnedLog | "an
     for (;;) {
       signal.throwIfAborted();
       const { next } = replay;
-      const { onTakenOver } = options;
       const writer = new LogWriter({ ...shared, writerId, next, onTakenOver, beforeAppend: () => gate.enter() });
-      const gate: YieldGate = new YieldGate({ ...shared, writer });
+      const gate = createYieldGate({ ...shared, writer });
       // A writer repeats its request until it is closed.
       announced.catch(() => writer.close());
       const [isStored] = await Promise.all([tryToTakeOver(writer, { replay, owner, signal }), announced]);
@@ -278,7 +261,7 @@ async function race(replay: LogReplay, options: Contest): Promise<OwnedLog | "an
           await removeHeartbeat();
           return "outdated";
         }
-        const heartbeat = new OwnerHeartbeat({ ...shared, writer, intervalMs: heartbeatMs });
+        const heartbeat = createOwnerHeartbeat({ ...shared, writer, intervalMs: options.heartbeatMs });
         return { writer, heartbeat, gate, earlier };
       }
       // The record at this number is unreadable, or the store returns different results.

@@ -9,7 +9,6 @@ import type { ChangeLog } from "../sqlite/inbox-file.ts";
 import { countAllSql, schemaVersion } from "../sqlite/schema.ts";
 import type { SqliteInbox } from "../sqlite/sqlite-inbox.ts";
 import { decodeRecord, type LogRecord, type LogWriter, quarantineKey, recordKey } from "./log.ts";
-import type { Gap, LogTarget } from "./log-replay.ts";
 import { type ObjectStore, readObject } from "./object-store.ts";
 
 const prefix = "hub-webhooks-inbox-";
@@ -73,6 +72,16 @@ function readNumbers(database: DatabaseSync, sql: string): number[] {
   return rows.map(({ number }) => Number(number));
 }
 
+/** A record of the log whose changes are missing. */
+export interface Gap {
+  number: number;
+  /**
+   * `missing`: the object does not exist. `unreadable`: the object is not a complete record. `conflict`: the changes do not fit the
+   * earlier changes.
+   */
+  reason: "missing" | "unreadable" | "conflict";
+}
+
 /** Records gaps, and counts all deliveries again. Call this function inside a transaction. */
 export function addGaps(database: DatabaseSync, gaps: readonly Gap[], now: number): void {
   const insert = database.prepare(
@@ -83,7 +92,7 @@ export function addGaps(database: DatabaseSync, gaps: readonly Gap[], now: numbe
 }
 
 /** The database of an inbox while it is built from the log. */
-export class WorkingDatabase implements LogTarget {
+export class WorkingDatabase {
   readonly database: DatabaseSync;
   readonly #name: string;
   #createTriggers: () => void;
@@ -101,11 +110,13 @@ export class WorkingDatabase implements LogTarget {
     this.#createTriggers = dropTriggers(this.database);
   }
 
+  /** The number of the last record whose changes the database contains. */
   get position(): number {
     if (schemaVersionOf(this.database) === 0) return 0;
     return Number(this.database.prepare("SELECT number FROM log_position").get()?.number);
   }
 
+  /** The numbers of the gaps that the database contains, including repaired ones. */
   get gapNumbers(): ReadonlySet<number> {
     if (schemaVersionOf(this.database) === 0) return new Set();
     return new Set(readNumbers(this.database, "SELECT number FROM log_gaps"));
@@ -114,6 +125,8 @@ export class WorkingDatabase implements LogTarget {
   /**
    * Updates the database to the schema of the process that wrote the record. SQLite would ignore changes of tables and columns that
    * the database does not have. The takeover of that process can be unreadable, so each record contains the version.
+   *
+   * @throws `INBOX_UNUSABLE` if a newer release has written the record.
    */
   prepare({ schemaVersion: version = 0 }: LogRecord): void {
     this.#checkVersion(version);
@@ -123,6 +136,7 @@ export class WorkingDatabase implements LogTarget {
     this.#createTriggers = dropTriggers(this.database);
   }
 
+  /** Applies all changes of a record, or none. Returns whether they were applied. */
   apply(changes: Uint8Array): boolean {
     return applyChanges(this.database, changes);
   }
@@ -188,7 +202,6 @@ function dropTriggers(database: DatabaseSync): () => void {
 }
 
 interface Transaction {
-  database: DatabaseSync;
   session: Session;
   /** The number of changed rows of the connection when the transaction started. */
   changedBefore: number;
@@ -223,8 +236,14 @@ export class BucketChangeLog implements ChangeLog {
 
   begin(database: DatabaseSync): void {
     this.#writer.throwIfTakenOver();
-    if (this.#missing.length > 0) this.#applyMissing(database);
-    this.#transaction = { database, session: database.createSession(), changedBefore: this.#changed() };
+    if (this.#missing.length > 0) {
+      const createTriggers = dropTriggers(database);
+      for (const changes of this.#missing) {
+        if (!applyChanges(database, changes)) throw new Error("The changes of a record could not be applied.");
+      }
+      createTriggers();
+    }
+    this.#transaction = { session: database.createSession(), changedBefore: this.#changed() };
   }
 
   store(kind: "changes" | "gap" = "changes"): Promise<void> | undefined {
@@ -259,14 +278,6 @@ export class BucketChangeLog implements ChangeLog {
       this.#missing = [];
       if (transaction?.stored) this.#fences = [];
     } else if (transaction?.stored) this.#missing = [...this.#missing, transaction.stored];
-  }
-
-  #applyMissing(database: DatabaseSync): void {
-    const createTriggers = dropTriggers(database);
-    for (const changes of this.#missing) {
-      if (!applyChanges(database, changes)) throw new Error("The changes of a record could not be applied.");
-    }
-    createTriggers();
   }
 
   #changed(): number {

@@ -1,6 +1,6 @@
 import { readdirSync } from "node:fs";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { BucketReader } from "../../../src/inbox/bucket/bucket-reader.ts";
+import { openBucketReader } from "../../../src/inbox/bucket/bucket-reader.ts";
 import { recordNumber } from "../../../src/inbox/bucket/log.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 import { createFolder } from "../../support/temporary-folder.ts";
@@ -16,8 +16,8 @@ async function openReader({ minSnapshotRecords = 1_000 } = {}) {
   const folder = createFolder();
   vi.stubEnv("TMPDIR", folder);
   let now = 0;
-  const reader = await BucketReader.open({ store, log: createMemoryLogger(), monotonicNow: () => now });
-  onTestFinished(async () => void (await reader.close()));
+  const reader = await openBucketReader({ store, log: createMemoryLogger(), monotonicNow: () => now });
+  onTestFinished(async () => void (await reader.close(0)));
   return {
     ...{ store, owner, reader, folders: () => readdirSync(folder) },
     wait: (ms: number) => {
@@ -40,7 +40,7 @@ test("A reader reads new records once a second, and removes its copy when it is 
     ["b", "a"],
   ]);
   expect([store.requests.length, folders().length]).toEqual([requests, 1]);
-  await reader.close();
+  await reader.close(0);
   expect(folders()).toEqual([]);
 });
 
@@ -88,7 +88,7 @@ test("A reader that is closed while it reads waits for the read, and then remove
   wait(1_000);
   const reading = ids();
   await waitFor(() => expect(isListing).toBe(true));
-  const closing = reader.close();
+  const closing = reader.close(0);
   await new Promise(setImmediate);
   expect(folders()).toHaveLength(1);
   listed.resolve(undefined);
@@ -106,14 +106,14 @@ test("A reader does not write to the bucket, even if a record is damaged", async
   store.requests.length = 0;
   wait(1_000);
   expect(await ids()).toEqual(["a"]);
-  await reader.close();
+  await reader.close(0);
   expect(store.requests.filter(({ method }) => method !== "get" && method !== "list")).toEqual([]);
 });
 
 test("A bucket without an inbox cannot be read, which leaves no copy", async () => {
   const folder = createFolder();
   vi.stubEnv("TMPDIR", folder);
-  const opening = BucketReader.open({ store: new MemoryObjectStore(), log: createMemoryLogger() });
+  const opening = openBucketReader({ store: new MemoryObjectStore(), log: createMemoryLogger() });
   await expect(opening).rejects.toMatchObject({ code: "INBOX_UNUSABLE" });
   expect(readdirSync(folder)).toEqual([]);
 });

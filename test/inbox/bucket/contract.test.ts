@@ -1,7 +1,7 @@
 // @module-tag slow
 
 import { test } from "vitest";
-import { BucketReader } from "../../../src/inbox/bucket/bucket-reader.ts";
+import { openBucketReader } from "../../../src/inbox/bucket/bucket-reader.ts";
 import { openBucketInbox } from "../../../src/inbox/bucket/open-bucket.ts";
 import { LocalHub } from "../../../src/local-hub.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
@@ -25,7 +25,7 @@ describeInboxContract({
     const owner = { spaceId: "acme/receiver", takeOver: false };
     return openBucketInbox({ store: storeOf(store), ...owner, now: Date.now, pollMs: 20, ...options });
   },
-  openReader: (store) => BucketReader.open({ store: storeOf(store), log: createMemoryLogger() }),
+  openReader: (store) => openBucketReader({ store: storeOf(store), log: createMemoryLogger() }),
 });
 
 test("The delivery that causes crashes is dead after them, and the others run", { timeout: 150_000 }, async () => {
@@ -34,6 +34,6 @@ test("The delivery that causes crashes is dead after them, and the others run", 
     name: "Bucket",
     emptyStore: () => JSON.stringify(hub.createBucket("local-user/inbox")),
     open: openers.Bucket,
-    openReader: async (store) => BucketReader.open({ store: await openTestBucket(store), log: createMemoryLogger() }),
+    openReader: async (store) => openBucketReader({ store: await openTestBucket(store), log: createMemoryLogger() }),
   });
 });

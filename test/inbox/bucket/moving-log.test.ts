@@ -2,7 +2,7 @@
 
 import { readdirSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { BucketReader } from "../../../src/inbox/bucket/bucket-reader.ts";
+import { openBucketReader } from "../../../src/inbox/bucket/bucket-reader.ts";
 import { recordKey, recordNumber } from "../../../src/inbox/bucket/log.ts";
 import { ObjectStoreError } from "../../../src/inbox/bucket/object-store.ts";
 import type { Inbox } from "../../../src/inbox/inbox.ts";
@@ -99,7 +99,7 @@ describe("A log that is continued and pruned during a start", () => {
     const [oldest] = manifests(store);
     const log = createMemoryLogger();
     const isPaused = ({ method, key }: StoreRequest) => method === "list" && key === "log/";
-    const resume = await pauseAt(store, { isPaused }, (view) => BucketReader.open({ store: view, log }));
+    const resume = await pauseAt(store, { isPaused }, (view) => openBucketReader({ store: view, log }));
     await storeSnapshots(owner, store, { count: 2, ids });
     await waitFor(() => expect(manifests(store)).not.toContain(oldest));
     const reader = await resume();
@@ -164,9 +164,9 @@ test.each([
   ]) {
     const store = new MemoryObjectStore();
     for (const [key, object] of written.objects) store.objects.set(key, object);
-    const reader = await BucketReader.open({ store: viewOf(store, createFault()), log: createMemoryLogger() });
+    const reader = await openBucketReader({ store: viewOf(store, createFault()), log: createMemoryLogger() });
     expect(await listIds(reader)).toEqual(ids);
-    await reader.close();
+    await reader.close(0);
     const { inbox, logger } = await openMemoryInbox(viewOf(store, createFault()));
     expect(await listIds(inbox)).toEqual(ids);
     expect(await inbox.problems()).toEqual([]);

@@ -2,7 +2,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { WebhookError } from "../../../src/core/errors.ts";
 import { encodeRecord, heartbeatKey, heartbeatPrefix, recordKey, yieldPrefix } from "../../../src/inbox/bucket/log.ts";
 import { checkObjectStore } from "../../../src/inbox/bucket/object-store.ts";
-import { HeartbeatSender } from "../../../src/inbox/bucket/ownership.ts";
+import { startHeartbeatSender } from "../../../src/inbox/bucket/ownership.ts";
 import { FaultyS3 } from "../../support/faulty-s3.ts";
 import { incoming, succeeded, work } from "../engine.ts";
 import { type Process, World } from "./bucket-world.ts";
@@ -429,7 +429,7 @@ describe("The thread that sends heartbeats", { tags: "slow" }, () => {
     const { connection } = await s3.open();
     if (connection === undefined) throw new Error("A thread cannot open the store.");
     const errors: unknown[] = [];
-    const sender = new HeartbeatSender({
+    const sender = startHeartbeatSender({
       ...{ connection, key, maxBlockedMs },
       heartbeat: { isReleased: false },
       intervalMs: 80,

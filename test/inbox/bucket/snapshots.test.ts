@@ -4,7 +4,7 @@ import { basename, dirname, join } from "node:path";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { decodeRecord, recordKey, recordNumber } from "../../../src/inbox/bucket/log.ts";
-import { SnapshotSchedule } from "../../../src/inbox/bucket/snapshot-schedule.ts";
+import { type SnapshotSchedule, scheduleSnapshots } from "../../../src/inbox/bucket/snapshot-schedule.ts";
 import { createWorkingFolder } from "../../../src/inbox/bucket/working-database.ts";
 import { createMemoryLogger } from "../../support/memory-logger.ts";
 import { createFolder } from "../../support/temporary-folder.ts";
@@ -281,7 +281,7 @@ class Subject {
     log.warn = () => {
       this.found.warnings += 1;
     };
-    this.schedule = new SnapshotSchedule({
+    this.schedule = scheduleSnapshots({
       store,
       file: "",
       log,
