@@ -11,7 +11,7 @@ import { describeAnswer, isProof, RemoteServer, type ServerAnswer } from "../rec
 import type { ServerDescription } from "../receiver/control.ts";
 import { registerDescription } from "../registration/reconcile.ts";
 import { formatStep } from "../registration/report.ts";
-import { deployFailed, EnvironmentFile, type ProjectFiles, readProject } from "./project.ts";
+import { deployFailed, type EnvironmentFile, openEnvironmentFile, type ProjectFiles, readProject } from "./project.ts";
 import { RemoteSpace, readDeployState, rememberDeployment, type SpaceInfo, visibilityFor } from "./remote-space.ts";
 import { startSpace, untilAvailable, type WaitOptions, waitForStart } from "./start-space.ts";
 
@@ -25,10 +25,10 @@ export interface DeployEvent {
   message: string;
 }
 
-/** The options of {@link deploy} and {@link rotateSecret}. */
+type Steps<Result = void> = AsyncGenerator<DeployEvent, Result>;
+
 export interface DeployOptions extends WaitOptions {
   client: HubClient;
-  /** The folder of the project. */
   folder: string;
   /** The Space, as `owner/name`. Default: the one of the last deployment from this folder. */
   space?: string | undefined;
@@ -38,7 +38,6 @@ export interface DeployOptions extends WaitOptions {
   inbox?: "bucket" | "disk" | undefined;
   /** Whether to make the Space public without a question, even if the plan allows a protected one. */
   isPublic?: boolean | undefined;
-  /** Whether to only describe the changes. */
   dryRun?: boolean | undefined;
   /** Whether the test delivery runs the handlers. */
   runsHandlers?: boolean | undefined;
@@ -46,7 +45,6 @@ export interface DeployOptions extends WaitOptions {
   savesSecrets?: boolean | undefined;
   /** Loads the server file. */
   describe: () => Promise<ServerDescription>;
-  /** Asks a question with yes or no. */
   confirm: (question: string) => Promise<boolean>;
   /** Asks for a value that only a person has. Resolves with `undefined` if the person has no value. */
   askFor: (name: string, why: string) => Promise<string | undefined>;
@@ -70,7 +68,7 @@ const knownSecrets = [
  *
  * @throws `DEPLOY_FAILED` if a step cannot go on, errors of the Hub, and errors of `describe`.
  */
-export async function* deploy(options: DeployOptions): AsyncGenerator<DeployEvent, { url: string } | undefined> {
+export async function* deploy(options: DeployOptions): Steps<{ url: string } | undefined> {
   const deployment = await Deployment.open(options);
   return yield* deployment.explaining(async function* () {
     yield* deployment.createSpace();
@@ -93,7 +91,7 @@ export async function* deploy(options: DeployOptions): AsyncGenerator<DeployEven
  *
  * @throws like {@link deploy}.
  */
-export async function* rotateSecret(options: DeployOptions): AsyncGenerator<DeployEvent, { url: string }> {
+export async function* rotateSecret(options: DeployOptions): Steps<{ url: string }> {
   const deployment = await Deployment.open(options);
   deployment.assertExists();
   return yield* deployment.explaining(async function* () {
@@ -112,9 +110,7 @@ const restartTimeoutMs = 60_000;
 const registrationsFile = ".hub-webhooks/registrations.json";
 
 /** Yields the events of a call while it is pending, and returns its result. */
-async function* withEvents<Result>(
-  call: (emit: (event: DeployEvent) => void) => Promise<Result>,
-): AsyncGenerator<DeployEvent, Result> {
+async function* withEvents<Result>(call: (emit: (event: DeployEvent) => void) => Promise<Result>): Steps<Result> {
   const events: DeployEvent[] = [];
   let changed = Promise.withResolvers<void>();
   const result = call((event) => {
@@ -146,6 +142,8 @@ function needsPlan(message: string): string {
 /** One run. The steps share what the earlier ones found. */
 class Deployment {
   readonly #options: DeployOptions;
+  readonly #isPlan: boolean;
+  readonly #file: string;
   readonly #space: RemoteSpace;
   readonly #server: ServerDescription;
   readonly #files: ProjectFiles;
@@ -169,6 +167,8 @@ class Deployment {
     parts: { space: RemoteSpace; server: ServerDescription; files: ProjectFiles; environment: EnvironmentFile },
   ) {
     this.#options = options;
+    this.#isPlan = options.dryRun === true;
+    this.#file = options.environmentFile ?? ".env";
     this.#space = parts.space;
     this.#server = parts.server;
     this.#files = parts.files;
@@ -182,10 +182,9 @@ class Deployment {
     if (name === undefined || !/^[^/]+\/[^/]+$/.test(name)) {
       throw deployFailed('Which Space? Add its name, such as "hub-webhooks deploy me/my-bot"');
     }
-    const { environmentFile = ".env" } = options;
-    const files = await readProject(folder, { environmentFile });
-    const environmentPath = resolve(folder, environmentFile);
-    const environment = await EnvironmentFile.open(environmentPath);
+    const environmentPath = resolve(folder, options.environmentFile ?? ".env");
+    const files = await readProject(folder, environmentPath);
+    const environment = await openEnvironmentFile(environmentPath);
     if (options.environmentFile !== undefined && environment.changedAt === 0) {
       throw deployFailed(`There is no file ${environmentPath}. Create it, or correct --env-file`);
     }
@@ -203,26 +202,14 @@ class Deployment {
     if (!this.#info) throw deployFailed(`There is no Space ${name}. Deploy it: npx hub-webhooks deploy ${name}`);
   }
 
-  get #file(): string {
-    return this.#options.environmentFile ?? ".env";
-  }
-
-  get #isPlan(): boolean {
-    return this.#options.dryRun === true;
-  }
-
   /** Describes a change, and makes it unless the run only plans. */
-  async *#change(
-    step: DeployEvent["step"],
-    message: string,
-    make: () => Promise<unknown>,
-  ): AsyncGenerator<DeployEvent, void> {
+  async *#change(step: DeployEvent["step"], message: string, make: () => Promise<unknown>): Steps {
     if (!this.#isPlan) await make();
     yield { step, status: this.#isPlan ? "planned" : "done", message };
   }
 
   /** Runs steps, and adds to an error of the Hub what it means for a deployment that has started. */
-  async *explaining<Result>(steps: () => AsyncGenerator<DeployEvent, Result>): AsyncGenerator<DeployEvent, Result> {
+  async *explaining<Result>(steps: () => Steps<Result>): Steps<Result> {
     try {
       return yield* steps();
     } catch (error) {
@@ -247,7 +234,7 @@ class Deployment {
     }
   }
 
-  async *createSpace(): AsyncGenerator<DeployEvent, void> {
+  async *createSpace(): Steps {
     const { name } = this.#space;
     if (this.#info) await this.#space.current();
     await this.#confirmRemoval();
@@ -293,7 +280,6 @@ class Deployment {
     }
   }
 
-  /** Returns the files of the Space that the project does not have. */
   async #listRemoved(): Promise<string[]> {
     const removed: string[] = [];
     if (!this.#info) return removed;
@@ -315,7 +301,7 @@ class Deployment {
   }
 
   /** Sets the secrets that are missing or newer here. Returns whether the secret of the deliveries is known here. */
-  async *setSecrets(): AsyncGenerator<DeployEvent, boolean> {
+  async *setSecrets(): Steps<boolean> {
     const remote = this.#info ? await this.#space.secrets() : new Map<string, number>();
     yield* this.#generate(["WEBHOOK_SECRET", "CONSOLE_TOKEN"].filter((name) => !remote.has(name)));
     const needsToken = this.#server.endpoints.find(({ ignoreSelf, paths }) => ignoreSelf || paths.length > 0);
@@ -331,7 +317,7 @@ class Deployment {
       this.#given.set("HF_TOKEN", token);
     }
     this.#isRotating = remote.has("WEBHOOK_SECRET_PREVIOUS");
-    const names = (this.#options.environmentFile === undefined ? knownSecrets : this.#environment.names).filter(
+    const names = (this.#options.environmentFile === undefined ? knownSecrets : this.#environment.names()).filter(
       // The webhooks may still have the old one.
       (name) => !(this.#isRotating && name.startsWith("WEBHOOK_SECRET")),
     );
@@ -374,7 +360,7 @@ class Deployment {
     return !(await Promise.all(probes)).includes(true);
   }
 
-  async *#generate(missing: readonly string[]): AsyncGenerator<DeployEvent, void> {
+  async *#generate(missing: readonly string[]): Steps {
     const generated = missing.filter((name) => this.#environment.get(name) === undefined);
     for (const name of generated) this.#given.set(name, randomBytes(32).toString("base64url"));
     this.#secret ??= this.#given.get("WEBHOOK_SECRET");
@@ -388,13 +374,13 @@ class Deployment {
     return confirm(`Generated ${names.join(" and ")}. Keep them in ${this.#file}, which is never uploaded?`);
   }
 
-  async *#save(names: readonly string[]): AsyncGenerator<DeployEvent, void> {
-    yield* this.#change("secrets", `keep ${names.join(" and ")} in ${this.#file}`, async () => {
+  #save(names: readonly string[]): Steps {
+    return this.#change("secrets", `keep ${names.join(" and ")} in ${this.#file}`, async () => {
       for (const name of names) await this.#environment.set(name, this.#given.get(name) ?? "");
     });
   }
 
-  async *setInbox(): AsyncGenerator<DeployEvent, void> {
+  async *setInbox(): Steps {
     const { inbox, client } = this.#options;
     const isDurable = this.#server.endpoints.some(({ background }) => background);
     const secrets = this.#info ? await this.#space.secrets() : new Map<string, number>();
@@ -438,7 +424,7 @@ class Deployment {
     }
   }
 
-  async *upload(): AsyncGenerator<DeployEvent, void> {
+  async *upload(): Steps {
     const { client, signal } = this.#options;
     const repo = client.repo({ type: "space", name: this.#space.name });
     const removed = await this.#listRemoved();
@@ -465,7 +451,7 @@ class Deployment {
   }
 
   /** Waits until the Space runs the commit and its server is ready. Returns the address. */
-  untilReady(): AsyncGenerator<DeployEvent, string> {
+  untilReady(): Steps<string> {
     const serverAt = (url: string) => this.#serverAt(url);
     return startSpace({ ...this.#options, space: this.#space, commit: this.#commit, serverAt });
   }
@@ -474,7 +460,7 @@ class Deployment {
    * Waits until the server no longer refuses the secret that this run has set. The Hub can report that the Space runs before it restarts
    * the Space with this secret.
    */
-  async *untilRestarted(url: string): AsyncGenerator<DeployEvent, void> {
+  async *untilRestarted(url: string): Steps {
     const secret = this.#setSecret;
     if (secret === undefined) return;
     for await (const _turn of waitForStart(this.#options, restartTimeoutMs)) {
@@ -498,19 +484,16 @@ class Deployment {
     return this.#given.get("CONSOLE_TOKEN") ?? this.#environment.get("CONSOLE_TOKEN");
   }
 
-  async *planWebhooks(): AsyncGenerator<DeployEvent, void> {
+  async *planWebhooks(): Steps {
     const url = this.#info?.host;
-    if (url === undefined) {
-      for (const { name, watch } of this.#server.endpoints) {
-        if (watch.length > 0) yield { step: "webhooks", status: "planned", message: `create the webhook of ${name}` };
-      }
-      return;
+    if (url !== undefined) return yield* this.register(url);
+    for (const { name, watch } of this.#server.endpoints) {
+      if (watch.length > 0) yield { step: "webhooks", status: "planned", message: `create the webhook of ${name}` };
     }
-    yield* this.register(url);
   }
 
   /** Creates and repairs the webhooks, as `sync`. */
-  async *register(url: string): AsyncGenerator<DeployEvent, void> {
+  async *register(url: string): Steps {
     const { client, folder, signal } = this.#options;
     const { steps, done, failed, skipped, unchanged } = await registerDescription(this.#server, client, {
       ...{ publicUrl: url, secret: this.#secret, adopt: true, signal, dryRun: this.#isPlan },
@@ -537,7 +520,7 @@ class Deployment {
    * Replaces the secret. `WEBHOOK_SECRET_PREVIOUS` is the second secret that a server accepts. An interrupted rotation goes on with the
    * secret that it kept before it changed the first webhook.
    */
-  async *rotate(url: string): AsyncGenerator<DeployEvent, void> {
+  async *rotate(url: string): Steps {
     const secret = (this.#isRotating ? this.#secret : undefined) ?? randomBytes(32).toString("base64url");
     this.#given.set("WEBHOOK_SECRET", secret);
     // Asks before the first change.
@@ -558,7 +541,7 @@ class Deployment {
   }
 
   /** Ends an interrupted rotation, because the webhooks may have its secret already. */
-  async *finishRotation(url: string): AsyncGenerator<DeployEvent, void> {
+  async *finishRotation(url: string): Steps {
     this.#isRotating = (await this.#space.secrets()).has("WEBHOOK_SECRET_PREVIOUS");
     if (this.#isRotating) yield* this.rotate(url);
     this.#isRotating = false;
@@ -575,7 +558,7 @@ class Deployment {
   }
 
   /** Runs the checks of `doctor`, of which one proves that deliveries arrive. */
-  async *prove(url: string): AsyncGenerator<DeployEvent, void> {
+  async *prove(url: string): Steps {
     const { runsHandlers = false, folder } = this.#options;
     const server = this.#serverAt(url);
     for (const endpoint of runsHandlers ? this.#server.endpoints : []) {

@@ -15,7 +15,6 @@ const alwaysUploaded = new Set(["Dockerfile", "README.md", ".dockerignore", ".gi
 /** A segment of a path that no file has, and that no rule ignores: `data/*` does not ignore the folder itself. */
 const unnamed = "\0";
 
-/** The files of a project that belong on its Space, by path. */
 export type ProjectFiles = ReadonlyMap<string, Blob>;
 
 /**
@@ -24,10 +23,7 @@ export type ProjectFiles = ReadonlyMap<string, Blob>;
  *
  * @throws `DEPLOY_FAILED` if the folder is not the project of a Docker Space.
  */
-export async function readProject(
-  folder: string,
-  { environmentFile }: { environmentFile: string },
-): Promise<ProjectFiles> {
+export async function readProject(folder: string, environmentFile: string): Promise<ProjectFiles> {
   const files = new Map<string, Blob>();
   const isOutsideImage = createDockerIgnore(await readText(join(folder, ".dockerignore")));
   const root = await realPath(folder);
@@ -102,7 +98,6 @@ async function checkProject(files: ProjectFiles): Promise<void> {
   );
 }
 
-/** Creates the error of a deployment that cannot go on. The message names the next step. */
 export function deployFailed(message: string, cause?: unknown): WebhookError {
   return new WebhookError(message, { code: "DEPLOY_FAILED", ...(cause !== undefined && { cause }) });
 }
@@ -112,54 +107,39 @@ export function throwUnusable(cause: Error): never {
   throw deployFailed(`${cause.message}. Check the path and its permissions`, cause);
 }
 
-/** The variables in a file such as `.env`. */
-export class EnvironmentFile {
-  readonly #path: string;
-  #values: Readonly<Record<string, string | undefined>> = {};
-  /** When the file was changed. Milliseconds since the epoch, or 0 if there is no file. */
-  changedAt = 0;
+export type EnvironmentFile = Awaited<ReturnType<typeof openEnvironmentFile>>;
 
-  private constructor(path: string) {
-    this.#path = path;
-  }
-
-  static async open(path: string): Promise<EnvironmentFile> {
-    const file = new EnvironmentFile(path);
-    file.#values = parseEnv((await readText(path)).replace(/^\uFEFF/, ""));
-    file.changedAt = await stat(path).then(
-      // A file that replaces another one keeps the time of its content.
-      ({ mtimeMs, ctimeMs }) => Math.max(mtimeMs, ctimeMs),
-      () => 0,
-    );
-    return file;
-  }
-
-  get names(): readonly string[] {
-    return Object.keys(this.#values);
-  }
-
-  get(name: string): string | undefined {
-    return this.#values[name] || undefined;
-  }
-
-  /** Sets a variable in the file, which only its owner can read from now on. */
-  async set(name: string, value: string): Promise<void> {
-    const lines = (await readText(this.#path)).split("\n");
-    if (lines.at(-1) === "") lines.pop();
-    const index = lines.findLastIndex((line) => line.trimStart().startsWith(`${name}=`));
-    lines.splice(index === -1 ? lines.length : index, 1, `${name}=${value}`);
-    const path = await realPath(this.#path);
-    // A full disk or an interruption must not destroy the other values. The name is never uploaded.
-    const temporary = join(dirname(path), ".env.tmp");
-    await rm(temporary, { force: true });
-    await writeFile(temporary, `${lines.join("\n")}\n`, { mode: 0o600, flag: "wx", flush: true })
-      .then(() => rename(temporary, path))
-      .catch(async (error: Error) => {
-        await rm(temporary, { force: true });
-        throwUnusable(error);
-      });
-    this.#values = { ...this.#values, [name]: value };
-  }
+export async function openEnvironmentFile(file: string) {
+  const values = parseEnv((await readText(file)).replace(/^\uFEFF/, ""));
+  const changedAt = await stat(file).then(
+    // A file that replaces another one keeps the time of its content.
+    ({ mtimeMs, ctimeMs }) => Math.max(mtimeMs, ctimeMs),
+    () => 0,
+  );
+  return {
+    /** Milliseconds since the epoch, or 0 if there is no file. */
+    changedAt,
+    names: () => Object.keys(values),
+    get: (name: string): string | undefined => values[name] || undefined,
+    /** Sets a variable in the file, which only its owner can read from now on. */
+    async set(name: string, value: string): Promise<void> {
+      const lines = (await readText(file)).split("\n");
+      if (lines.at(-1) === "") lines.pop();
+      const index = lines.findLastIndex((line) => line.trimStart().startsWith(`${name}=`));
+      lines.splice(index === -1 ? lines.length : index, 1, `${name}=${value}`);
+      const path = await realPath(file);
+      // A full disk or an interruption must not destroy the other values. The name is never uploaded.
+      const temporary = join(dirname(path), ".env.tmp");
+      await rm(temporary, { force: true });
+      await writeFile(temporary, `${lines.join("\n")}\n`, { mode: 0o600, flag: "wx", flush: true })
+        .then(() => rename(temporary, path))
+        .catch(async (error: Error) => {
+          await rm(temporary, { force: true });
+          throwUnusable(error);
+        });
+      values[name] = value;
+    },
+  };
 }
 
 async function readText(path: string): Promise<string> {

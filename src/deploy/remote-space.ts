@@ -25,13 +25,11 @@ const variables = z.record(z.string(), z.object({ value: z.string() }));
 const maxSeen = 20_000;
 const eventData = z.object({ data: z.string() });
 
-/** What the Hub says about a Space. */
 export type SpaceInfo = z.output<typeof info>;
 
-/** Whether a Space runs, and why not. */
-type SpaceRuntime = z.output<typeof runtime>;
+const secretsPath = "/api/spaces/{name}/secrets";
+const variablesPath = "/api/spaces/{name}/variables";
 
-/** The calls for one Space. */
 export class RemoteSpace {
   readonly name: string;
   readonly #client: HubClient;
@@ -69,54 +67,35 @@ export class RemoteSpace {
     );
   }
 
-  async create(settings: object): Promise<void> {
+  create(settings: object): Promise<unknown> {
     const [organization, name] = this.name.split("/");
     const body = { name, organization, type: "space", sdk: "docker", ...settings };
-    await this.#json("POST", "/api/repos/create", body).catch(ignoreExisting);
+    return this.#json("POST", "/api/repos/create", body).catch(ignoreExisting);
   }
 
-  async createBucket(name: string): Promise<void> {
-    await this.#json("POST", `/api/buckets/${name}`, { private: true }).catch(ignoreExisting);
-  }
-
-  async setVisibility(visibility: "public" | "protected"): Promise<void> {
-    await this.#client.repo({ type: "space", name: this.name }).setVisibility(visibility, { signal: this.#signal });
+  setVisibility(visibility: "public" | "protected"): Promise<unknown> {
+    return this.#client.repo({ type: "space", name: this.name }).setVisibility(visibility, { signal: this.#signal });
   }
 
   /** Returns when each secret was set, by name. Milliseconds since the epoch. */
   async secrets(): Promise<ReadonlyMap<string, number>> {
-    const found = await this.#read(secrets, "/api/spaces/{name}/secrets");
+    const found = await this.#read(secrets, secretsPath);
     return new Map(Object.entries(found).map(([key, { updatedAt }]) => [key, Date.parse(updatedAt ?? "") || 0]));
   }
 
-  async setSecret(key: string, value: string): Promise<void> {
-    await this.#json("POST", "/api/spaces/{name}/secrets", { key, value });
-  }
-
-  async deleteSecret(key: string): Promise<void> {
-    await this.#json("DELETE", "/api/spaces/{name}/secrets", { key });
-  }
-
   async variables(): Promise<ReadonlyMap<string, string>> {
-    const found = await this.#read(variables, "/api/spaces/{name}/variables");
+    const found = await this.#read(variables, variablesPath);
     return new Map(Object.entries(found).map(([key, { value }]) => [key, value]));
   }
 
-  async setVariable(key: string, value: string): Promise<void> {
-    await this.#json("POST", "/api/spaces/{name}/variables", { key, value });
-  }
-
-  async deleteVariable(key: string): Promise<void> {
-    await this.#json("DELETE", "/api/spaces/{name}/variables", { key });
-  }
-
-  async runtime(): Promise<SpaceRuntime> {
-    return this.#read(runtime, "/api/spaces/{name}/runtime");
-  }
-
-  async restart(): Promise<void> {
-    await this.#json("POST", "/api/spaces/{name}/restart");
-  }
+  readonly createBucket = (name: string) =>
+    this.#json("POST", `/api/buckets/${name}`, { private: true }).catch(ignoreExisting);
+  readonly setSecret = (key: string, value: string) => this.#json("POST", secretsPath, { key, value });
+  readonly deleteSecret = (key: string) => this.#json("DELETE", secretsPath, { key });
+  readonly setVariable = (key: string, value: string) => this.#json("POST", variablesPath, { key, value });
+  readonly deleteVariable = (key: string) => this.#json("DELETE", variablesPath, { key });
+  readonly runtime = () => this.#read(runtime, "/api/spaces/{name}/runtime");
+  readonly restart = () => this.#json("POST", "/api/spaces/{name}/restart");
 
   /** Yields the lines of a log. If the stream breaks off, opens it again while the Space still builds or runs. */
   async *follow(
@@ -147,11 +126,8 @@ export class RemoteSpace {
 
   /** Opens a log. Yields its lines until `signal` is aborted or the Hub ends the stream. */
   async logs(kind: "build" | "run", { signal }: { signal: AbortSignal }): Promise<AsyncGenerator<string, void>> {
-    const response = await this.#client.fetch(`/api/spaces/{name}/logs/${kind}`, {
-      params: { name: this.name },
-      signal,
-    });
-    return linesOf(response);
+    const params = { name: this.name };
+    return linesOf(await this.#client.fetch(`/api/spaces/{name}/logs/${kind}`, { params, signal }));
   }
 
   async #read<Answer>(schema: z.ZodMiniType<Answer>, path: string): Promise<Answer> {
@@ -199,24 +175,21 @@ export function visibilityFor(space: string, user: Whoami): "protected" | "publi
   return canProtect ? "protected" : "public";
 }
 
-/** Names only: no secret is stored here. */
-const stateFile = ".hub-webhooks/deploy.json";
+/** Names only: no secret is stored here. `environmentFile`: the file whose secrets the Space has. */
 const state = z.object({ space: z.string(), environmentFile: z.optional(z.string()) });
 type DeployState = z.output<typeof state>;
+const stateFile = ".hub-webhooks/deploy.json";
 
-/** Returns what the last deployment from a folder recorded. */
 export async function readDeployState(folder: string): Promise<DeployState | undefined> {
   const text = readFile(join(folder, stateFile), "utf8");
   const value: unknown = await text.then(JSON.parse).catch(() => undefined);
   return z.safeParse(state, value).data;
 }
 
-/** Returns the Space of the last deployment from a folder. */
 export async function findDeployedSpace(folder: string): Promise<string | undefined> {
   return (await readDeployState(folder))?.space;
 }
 
-/** Records the Space of a deployment, and the file whose secrets it has. */
 export async function rememberDeployment(folder: string, deployed: DeployState): Promise<void> {
   const path = join(folder, stateFile);
   makePrivateFolder(dirname(path), "DEPLOY_FAILED");

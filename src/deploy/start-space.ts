@@ -9,7 +9,6 @@ export type Clock = { now: () => number; sleep: (ms: number, signal?: AbortSigna
 
 const systemClock: Clock = { now: () => performance.now(), sleep: (ms, signal) => delay(ms, undefined, { signal }) };
 
-/** How to wait for a Space. */
 export interface WaitOptions {
   signal?: AbortSignal | undefined;
   /** The pause between two looks at the Space. Default 1000. */
@@ -17,7 +16,6 @@ export interface WaitOptions {
   clock?: Clock | undefined;
 }
 
-/** The time that a Space has to build and to start. */
 const startTimeoutMs = 20 * 60_000;
 
 /** The number of polls with an error after which a start fails. After a commit, the Hub can still report how the earlier version ended. */

@@ -53,7 +53,6 @@ export function runDoctor(options: DoctorOptions): AsyncGenerator<CheckResult, v
   });
 }
 
-/** Counts results in one line. */
 export function summarize(results: readonly CheckResult[]): string {
   const count = (wanted: CheckResult["status"]) => results.filter(({ status }) => status === wanted).length;
   const plural = (number: number, noun: string) => `${number} ${noun}${number === 1 ? "" : "s"}`;
@@ -76,7 +75,6 @@ async function repairAll(findings: readonly Finding[], { confirm }: DoctorOption
   return repaired;
 }
 
-/** What to check. */
 export interface DoctorOptions extends WaitOptions {
   client: HubClient;
   /** The name of the Space, such as `me/bot`. */
@@ -103,7 +101,6 @@ class Facts implements ServerFacts {
   readonly target: DoctorOptions;
   readonly space: RemoteSpace | undefined;
   readonly description: () => Promise<ServerDescription>;
-  /** The secret that the server accepted. */
   acceptedSecret: string | undefined;
 
   constructor(target: DoctorOptions, previous?: Facts) {

@@ -2,7 +2,7 @@ import { mkdir, open, readFile, rename, symlink, utimes, writeFile } from "node:
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { HubClient } from "../../src/client.ts";
-import { EnvironmentFile, readProject } from "../../src/deploy/project.ts";
+import { openEnvironmentFile, readProject } from "../../src/deploy/project.ts";
 import { findDeployedSpace, RemoteSpace, rememberDeployment } from "../../src/deploy/remote-space.ts";
 import { startSpace } from "../../src/deploy/start-space.ts";
 import { RemoteServer } from "../../src/receiver/checks/remote-server.ts";
@@ -22,7 +22,7 @@ describe("The files of a project", () => {
     const folder = await createProject({ ".dockerignore": ignored, "notes.md": "" });
     await mkdir(join(folder, "src/tools"), { recursive: true });
     await writeFile(join(folder, "src/tools/a.ts"), "");
-    const paths = [...(await readProject(folder, { environmentFile: ".env" })).keys()];
+    const paths = [...(await readProject(folder, ".env")).keys()];
     return paths.filter((path) => /^(?:notes|server|src)/.test(path));
   };
 
@@ -45,7 +45,7 @@ describe("The files of a project", () => {
     await mkdir(join(folder, "src"));
     for (const path of ["src/sample.csv", "src/other.csv"]) await writeFile(join(folder, path), "");
     for (const [path, content] of Object.entries(rules)) await writeFile(join(folder, path), content);
-    const paths = [...(await readProject(folder, { environmentFile: ".env" })).keys()];
+    const paths = [...(await readProject(folder, ".env")).keys()];
     expect(paths.filter((path) => /csv|server/.test(path))).toEqual(["server.ts", "src/sample.csv"]);
   });
 
@@ -57,7 +57,7 @@ describe("The files of a project", () => {
       [folder, link],
       [link, folder],
     ] as const) {
-      const read = await readProject(from, { environmentFile: join(to, "secrets.txt") });
+      const read = await readProject(from, join(to, "secrets.txt"));
       expect([...read.keys()]).toContain("server.ts");
       expect([...read.keys()]).not.toContain("secrets.txt");
     }
@@ -67,15 +67,15 @@ describe("The files of a project", () => {
 describe("The folder of a project", () => {
   test("that does not exist, or whose files cannot be read, is named in the error", async () => {
     const missing = join(createFolder(), "missing");
-    await expect(readProject(missing, { environmentFile: ".env" })).rejects.toMatchObject({
+    await expect(readProject(missing, ".env")).rejects.toMatchObject({
       code: "DEPLOY_FAILED",
       message: expect.stringContaining(missing),
     });
-    const unwritable = await EnvironmentFile.open(join(missing, ".env"));
+    const unwritable = await openEnvironmentFile(join(missing, ".env"));
     await expect(unwritable.set("A", "1")).rejects.toMatchObject({ code: "DEPLOY_FAILED" });
     const env = join(createFolder(), ".env");
     await mkdir(env);
-    await expect(EnvironmentFile.open(env)).rejects.toMatchObject({
+    await expect(openEnvironmentFile(env)).rejects.toMatchObject({
       code: "DEPLOY_FAILED",
       message: expect.stringContaining(env),
     });
@@ -103,22 +103,22 @@ describe("A file of secrets", () => {
     const folder = await createProject();
     await symlink(join(folder, ".env"), join(folder, "link"));
     await using before = await open(join(folder, ".env"));
-    await (await EnvironmentFile.open(join(folder, "link"))).set("A", "1");
+    await (await openEnvironmentFile(join(folder, "link"))).set("A", "1");
     expect(await before.readFile("utf8")).toBe(env);
     expect(await readFile(join(folder, ".env"), "utf8")).toBe(`${env}A=1\n`);
   });
 
   test("can start with a byte order mark", async () => {
     const folder = await createProject({ ".env": "\uFEFFA=1\n" });
-    expect((await EnvironmentFile.open(join(folder, ".env"))).get("A")).toBe("1");
+    expect((await openEnvironmentFile(join(folder, ".env"))).get("A")).toBe("1");
   });
 
   test("counts as changed when an older file replaces it", async () => {
     const folder = await createProject({ older: "A=1\n" });
     await utimes(join(folder, "older"), new Date(0), new Date(0));
-    const { changedAt } = await EnvironmentFile.open(join(folder, ".env"));
+    const { changedAt } = await openEnvironmentFile(join(folder, ".env"));
     await rename(join(folder, "older"), join(folder, ".env"));
-    expect((await EnvironmentFile.open(join(folder, ".env"))).changedAt).toBeGreaterThanOrEqual(changedAt);
+    expect((await openEnvironmentFile(join(folder, ".env"))).changedAt).toBeGreaterThanOrEqual(changedAt);
   });
 });
 

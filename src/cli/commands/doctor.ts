@@ -33,11 +33,11 @@ async function doctor(invocation: Invocation, file: string | undefined, options:
   if ((url === undefined) === (space === undefined) || !/^[^/]+\/[^/]+$/.test(space ?? "me/bot"))
     throw usageError("Which server? Add either --url https://bot.example.com or --space me/my-bot.");
   if (options.fix) requireConfirmable(invocation, "doctor --fix");
-  const { EnvironmentFile } = await import("../../deploy/project.ts");
+  const { openEnvironmentFile } = await import("../../deploy/project.ts");
   const { runDoctor, summarize } = await import("../../doctor/doctor.ts");
   const { findServerFile } = await import("../../server-file/find-server-file.ts");
   const { describeServerFile } = await import("../../server-file/server-process.ts");
-  const environment = await EnvironmentFile.open(join(folder, ".env"));
+  const environment = await openEnvironmentFile(join(folder, ".env"));
   const read = (name: string) => shell.env[name] || environment.get(name);
   const { hubUrl } = invocation.hubOptions;
   const enter = options.folder === "." ? "" : `cd ${toShellWord(options.folder)} && `;
