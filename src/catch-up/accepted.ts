@@ -12,7 +12,7 @@ interface AcceptedDelivery {
   receivedAt: number;
   /** Whether its handler has ended. */
   hasEnded: boolean;
-  /** Whether it has already been found out what of it catch-up has derived. */
+  /** Whether it is known what of it catch-up has derived. */
   isDecided: boolean;
   /** Whether it was ignored, because catch-up has derived it. */
   isCovered: boolean;
@@ -58,33 +58,19 @@ export class AcceptedChanges {
   /** The number of derived deliveries up to the last accepted one. */
   derived = 0;
 
-  /**
-   * Adds a delivery that was accepted after those that were added before. `isCompared`: whether the cursor already contains its changes
-   * of refs. To follow them again would lead elsewhere if a force push restored an earlier commit.
-   */
-  add(
-    { id, payload, receivedAt }: Pick<AcceptedDelivery, "id" | "payload" | "receivedAt">,
-    { isCompared }: { isCompared: boolean },
-  ): void {
+  /** Adds a later delivery. `isCompared`: the cursor contains its refs. Following them again is wrong if a force push restored a commit. */
+  add({ id, payload, receivedAt }: AcceptedDelivery, { isCompared }: { isCompared: boolean }): void {
     const { event, updatedRefs = [], updatedFiles = [], movedTo, updatedConfig, discussion, repo } = payload;
     this.ids.push(id);
-    const number = Number(numberPattern.exec(id)?.[1] ?? 0);
+    const number = Number(/^catch-up-(\d+)-/.exec(id)?.[1] ?? 0);
     this.derived = Math.max(this.derived, number);
     const key = keyOf(payload);
     if (key !== undefined) this.keys.add(key);
-    for (const { ref, oldSha, newSha } of isCompared ? [] : updatedRefs) {
-      const change = { ref, oldSha, newSha };
-      const changes = this.refs.get(ref);
-      if (changes) changes.push(change);
-      else this.refs.set(ref, [change]);
+    if (!isCompared) {
+      for (const { ref, oldSha, newSha } of updatedRefs) append(this.refs, ref, { ref, oldSha, newSha });
+      for (const file of updatedFiles) append(this.files, file.path, { state: fileState(file), receivedAt });
+      if (payload.updatedFilesTruncated) this.truncatedAt = Math.max(this.truncatedAt, receivedAt);
     }
-    for (const file of isCompared ? [] : updatedFiles) {
-      const change = { state: fileState(file), receivedAt };
-      const changes = this.files.get(file.path);
-      if (changes) changes.push(change);
-      else this.files.set(file.path, [change]);
-    }
-    if (payload.updatedFilesTruncated && !isCompared) this.truncatedAt = Math.max(this.truncatedAt, receivedAt);
     if (!id.startsWith(derivedIdPrefix)) this.repositoryId = repo.id;
     if (movedTo) this.name = movedTo.name;
     if (updatedConfig?.private !== undefined) this.isPrivate = updatedConfig.private;
@@ -96,68 +82,46 @@ export class AcceptedChanges {
   }
 }
 
-/** Reads the number of a derived delivery from its ID. */
-const numberPattern = /^catch-up-(\d+)-/;
+export type AcceptedDeliveries = ReturnType<typeof createAcceptedDeliveries>;
 
 /** The accepted deliveries of an endpoint, by repository. */
-export class AcceptedDeliveries {
-  readonly #endpoint: string;
-  readonly #inbox: Pick<Inbox, "list" | "get">;
-  readonly #deliveries = new Map<string, AcceptedDelivery[]>();
-  readonly #read = new Set<string>();
+export function createAcceptedDeliveries(endpoint: string, inbox: Pick<Inbox, "list" | "get">) {
+  const byRepository = new Map<string, AcceptedDelivery[]>();
+  const seen = new Set<string>();
 
-  constructor(endpoint: string, inbox: Pick<Inbox, "list" | "get">) {
-    this.#endpoint = endpoint;
-    this.#inbox = inbox;
-  }
-
-  /**
-   * Reads the deliveries that were received at a time or later, without those that were already read. Those of all repositories, because
-   * a delivery can contain an earlier name of a repository.
-   */
-  async read(receivedFrom: Date): Promise<void> {
+  /** Reads further deliveries, those of all repositories: a delivery can contain an earlier name of a repository. */
+  async function read(receivedFrom: Date): Promise<void> {
     let cursor: string | undefined;
     do {
-      const page = await this.#inbox.list({
-        receivedFrom,
-        endpoint: this.#endpoint,
-        limit: 1_000,
-        ...(cursor && { cursor }),
-      });
-      for (const { id, status, body, receivedAt, attempts } of page.deliveries) {
-        if (body === undefined || this.#read.has(id)) continue;
-        this.#read.add(id);
+      const page = await inbox.list({ receivedFrom, endpoint, limit: 1_000, ...(cursor && { cursor }) });
+      for (const stored of page.deliveries) {
+        const { id, body, receivedAt } = stored;
+        if (body === undefined || seen.has(id)) continue;
+        seen.add(id);
         const payload = readPayload(body);
         if (!payload) continue;
-        const repositoryId = idOf(payload.repo);
-        const state = stateOf({ id, status, attempts });
+        const state = stateOf(stored);
         // It repeats a derived delivery.
         if (state.isCovered) continue;
-        const delivery = { id, receivedAt: receivedAt.getTime(), ...state, payload };
-        const deliveries = this.#deliveries.get(repositoryId);
-        if (deliveries) deliveries.push(delivery);
-        else this.#deliveries.set(repositoryId, [delivery]);
+        append(byRepository, idOf(payload.repo), { id, receivedAt: receivedAt.getTime(), ...state, payload });
       }
       cursor = page.next;
     } while (cursor !== undefined);
   }
 
-  /**
-   * Returns the changes of a repository that were accepted. Without those of deliveries that wait in the inbox and will be ignored,
-   * because catch-up has derived them.
-   */
-  async changesOf(
+  /** Returns the accepted changes of a repository, without deliveries that will be ignored because catch-up has derived them. */
+  async function changesOf(
     repositoryId: string,
     { compared, readCoverage, listCommits, after = Number.NEGATIVE_INFINITY }: Comparable,
   ): Promise<AcceptedChanges> {
     const accepted = new AcceptedChanges();
     const known = compared === "all" ? undefined : new Set(compared);
     // Lists are newest first.
-    const deliveries = this.#deliveries.get(repositoryId)?.toReversed() ?? [];
+    const deliveries = byRepository.get(repositoryId)?.toReversed() ?? [];
     for (const delivery of deliveries.sort((one, other) => one.receivedAt - other.receivedAt)) {
       const { id, payload, receivedAt } = delivery;
       if (receivedAt < after) continue;
-      if (!delivery.isDecided) await this.#update(delivery);
+      if (!delivery.isDecided) await update(delivery);
       if (delivery.isCovered) continue;
       if (!delivery.hasEnded) accepted.openSince ??= receivedAt;
       const isCompared = known?.has(id) ?? true;
@@ -186,18 +150,22 @@ export class AcceptedDeliveries {
     return accepted;
   }
 
-  /** Reads whether a delivery has been decided since it was read. */
-  async #update(delivery: AcceptedDelivery): Promise<void> {
-    const stored = await this.#inbox.get({ endpoint: this.#endpoint, id: delivery.id });
+  async function update(delivery: AcceptedDelivery): Promise<void> {
+    const stored = await inbox.get({ endpoint, id: delivery.id });
     if (stored) Object.assign(delivery, stateOf(stored));
   }
+
+  return { read, changesOf };
 }
 
-function stateOf({
-  id,
-  status,
-  attempts,
-}: Pick<StoredDelivery, "id" | "status" | "attempts">): Pick<AcceptedDelivery, "hasEnded" | "isDecided" | "isCovered"> {
+function append<Key, Value>(lists: Map<Key, Value[]>, key: Key, value: Value): void {
+  const list = lists.get(key);
+  if (list) list.push(value);
+  else lists.set(key, [value]);
+}
+
+/** Returns the fields of an {@link AcceptedDelivery} that can change. */
+function stateOf({ id, status, attempts }: Pick<StoredDelivery, "id" | "status" | "attempts">) {
   const hasEnded = status !== "queued" && status !== "running";
   const wasTried = attempts.some(({ outcome }) => outcome !== "abandoned");
   return {

@@ -11,11 +11,9 @@ export type Get = <Schema extends z.ZodMiniType>(
   schema: Schema,
 ) => Promise<{ answer: z.output<Schema>; next: URLSearchParams | undefined }>;
 
-/** A file as the Hub lists it. */
 export interface BucketFile {
   xetHash: string;
   size: number;
-  /** Milliseconds since the epoch. */
   uploadedAt: number;
 }
 
@@ -24,18 +22,9 @@ export type BucketFiles = ReadonlyMap<string, BucketFile>;
 
 export type UpdatedFile = NonNullable<WebhookPayload["updatedFiles"]>[number];
 
-/** A state of a file in a delivery. */
 export interface AcceptedFile {
   state: string;
   receivedAt: number;
-}
-
-/** The changes of files that the accepted deliveries contain. */
-export interface AcceptedFiles {
-  /** By path, in the order of the deliveries. */
-  files: ReadonlyMap<string, readonly AcceptedFile[]>;
-  /** When the last delivery was received that does not list all files. */
-  truncatedAt: number;
 }
 
 /** The maximum number of files that are compared. Each 100,000 take 20 calls and about 3 MB in the inbox. */
@@ -67,17 +56,15 @@ const treeEntry = z.object({
   uploadedAt: z.string(),
 });
 
-/** A bucket like another repository. */
-type ListedBucket = ReturnType<typeof toListed>;
-
-export async function readBucket(get: Get, name: string): Promise<ListedBucket> {
+export async function readBucket(get: Get, name: string) {
   return toListed((await get(`/api/buckets/${name}`, bucketInfo)).answer);
 }
 
-export async function listBuckets(get: Get, owner: string): Promise<ListedBucket[]> {
+export async function listBuckets(get: Get, owner: string) {
   return (await get(`/api/buckets/${owner}`, z.array(bucketInfo))).answer.map(toListed);
 }
 
+/** Converts a bucket to a repository. */
 function toListed({ id: name, createdAt, updatedAt, size, totalFiles, ...info }: z.output<typeof bucketInfo>) {
   return {
     ...{ type: "bucket" as const, name, id: idOf({ type: "bucket", name, id: "" }) },
@@ -94,18 +81,13 @@ export async function readFiles(
   get: Get,
   { name, totalFiles = 0 }: { name: string; totalFiles?: number | undefined },
 ): Promise<BucketFiles> {
-  const refuse = (problem: string): never => {
-    throw new HubError(
-      `${problem} Distribute the files over several buckets, or watch the bucket in another server, without catchUp and poll.`,
-      { code: "HUB_REFUSED" },
-    );
-  };
   if (totalFiles > maxFiles)
-    refuse(`The bucket "${name}" has ${totalFiles} files, and catch-up compares at most ${maxFiles}.`);
+    throw refused(`The bucket "${name}" has ${totalFiles} files, and catch-up compares at most ${maxFiles}.`);
   const files = new Map<string, BucketFile>();
   let query: URLSearchParams | undefined = new URLSearchParams({ recursive: "true", limit: `${pageEntries}` });
   for (let pages = 0; query; pages += 1) {
-    if (pages === maxPages) refuse(`The list of the files in bucket "${name}" does not end after ${maxPages} pages.`);
+    if (pages === maxPages)
+      throw refused(`The list of the files in bucket "${name}" does not end after ${maxPages} pages.`);
     const path: string = `/api/buckets/${name}/tree?${query}`;
     const { answer, next } = await get(path, z.array(treeEntry));
     for (const { type, path, size = 0, xetHash, uploadedAt } of answer) {
@@ -115,6 +97,11 @@ export async function readFiles(
     query = next;
   }
   return files;
+}
+
+function refused(problem: string): HubError {
+  const message = `${problem} Distribute the files over several buckets, or watch the bucket in another server, without catchUp and poll.`;
+  return new HubError(message, { code: "HUB_REFUSED" });
 }
 
 /** Returns a text that is equal for two equal states of a file. */
@@ -128,13 +115,11 @@ export function fileState({ action, xetHash = "unknown" }: Pick<UpdatedFile, "ac
  * The Hub promises no order. A delivery of the present content that was received after the upload ends the changes of a file, even if
  * another one was received later. So does the last comparison, if it has read this upload. A delivery without all files makes the handler
  * read the bucket, as it was at that time.
- *
- * @param known the states of the last comparison, and when the latest of its files was uploaded
  */
 export function missedFiles(
   known: { states: ReadonlyMap<string, string>; uploadedAt: number },
   present: BucketFiles,
-  { files, truncatedAt }: AcceptedFiles,
+  { files, truncatedAt }: { files: ReadonlyMap<string, readonly AcceptedFile[]>; truncatedAt: number },
 ): UpdatedFile[] {
   const missed: UpdatedFile[] = [];
   for (const [path, { xetHash, size, uploadedAt }] of present) {

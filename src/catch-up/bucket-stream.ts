@@ -8,14 +8,10 @@ interface FollowOptions {
   hub: HubClient;
   budget: CallBudget;
   wait: (ms: number, signal: AbortSignal) => Promise<void>;
-  /** Milliseconds that only increase. */
   monotonicNow: () => number;
   log: Logger;
-  /** The name of the bucket. */
   name: string;
-  /** Called when the bucket can have changed. */
   onChange: () => void;
-  /** Ends the stream. */
   signal: AbortSignal;
 }
 
@@ -32,62 +28,36 @@ const maxRetryMs = 5 * 60_000;
 const streamEvent = z.object({ cursor: z.optional(z.string()), changes: z.optional(z.array(z.unknown())) });
 
 /**
- * Keeps the stream of the changes in a bucket open until the signal is aborted. Opens it again with the last cursor after it has ended or
- * failed, also if the bucket does not exist yet. The stream only makes a comparison start, so a lost event delays the comparison, and an
- * additional call of `onChange` does no harm. Never rejects.
+ * Keeps the stream of the changes in a bucket open, also if the bucket does not exist yet, and continues at the last cursor. It only makes
+ * a comparison start, so a lost event delays the comparison, and an additional call of `onChange` does no harm. Never rejects.
  */
 export async function followBucket(options: FollowOptions): Promise<void> {
-  const { wait, monotonicNow, log, name, signal } = options;
+  const { hub, budget, wait, monotonicNow, log, name, onChange, signal } = options;
   let cursor: string | undefined;
   let failures = 0;
-  const onCursor = (next: string | undefined) => {
-    cursor = next;
-  };
   while (!signal.aborted) {
     let openedAt = Number.POSITIVE_INFINITY;
-    const onOpened = () => {
-      openedAt = monotonicNow();
-    };
     try {
-      await readStream({ ...options, cursor, onOpened, onCursor });
+      await budget.take(signal);
+      const query = cursor === undefined ? "" : `?${new URLSearchParams({ cursor })}`;
+      const headers = { accept: "text/event-stream" };
+      const response = await hub.fetch(`/api/buckets/${name}/events${query}`, { headers, signal });
+      budget.adopt(response.headers);
+      openedAt = monotonicNow();
+      // What changed since the last cursor arrives with the stream. Without a cursor, it does not.
+      let isGap = cursor === undefined;
+      for await (const data of readData(response, signal)) {
+        const event = parseEvent(data);
+        if (event.changes || event.cursor === undefined || isGap) onChange();
+        isGap = false;
+        cursor = event.cursor;
+      }
     } catch (error) {
       if (signal.aborted) return;
       log.debug({ err: error, bucket: name }, "The stream of the changes in a bucket failed. It is opened again.");
     }
     failures = monotonicNow() - openedAt < stableMs ? failures + 1 : 1;
     await wait(exponentialBackoff(failures, { firstMs: firstRetryMs, maxMs: maxRetryMs }), signal).catch(() => {});
-  }
-}
-
-interface ReadOptions extends FollowOptions {
-  cursor: string | undefined;
-  onOpened: () => void;
-  onCursor: (cursor: string | undefined) => void;
-}
-
-async function readStream({
-  hub,
-  budget,
-  name,
-  cursor,
-  onOpened,
-  onCursor,
-  onChange,
-  signal,
-}: ReadOptions): Promise<void> {
-  await budget.take(signal);
-  const query = cursor === undefined ? "" : `?${new URLSearchParams({ cursor })}`;
-  const headers = { accept: "text/event-stream" };
-  const response = await hub.fetch(`/api/buckets/${name}/events${query}`, { headers, signal });
-  budget.adopt(response.headers);
-  onOpened();
-  // What changed since the last cursor arrives with the stream. Without a cursor, it does not.
-  let isGap = cursor === undefined;
-  for await (const data of readData(response, signal)) {
-    const { cursor, changes } = parseEvent(data);
-    if (changes || cursor === undefined || isGap) onChange();
-    isGap = false;
-    onCursor(cursor);
   }
 }
 

@@ -5,14 +5,12 @@ const freeLimit = 1_000;
 const windowMs = 5 * 60_000;
 
 interface CallBudgetOptions {
-  /** Milliseconds that only increase. */
   monotonicNow: () => number;
   wait: (ms: number, signal: AbortSignal) => Promise<void>;
   /** The rate limit of the account in calls per 5 minutes. Default `1000`, the limit of a free account. */
   limit?: number | undefined;
 }
 
-/** Limits the calls to the Hub to a fifth of the account's rate limit. */
 export class CallBudget {
   readonly #options: CallBudgetOptions;
   #perWindow: number;

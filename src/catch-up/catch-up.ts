@@ -30,7 +30,6 @@ export interface RunOptions {
   dryRun?: boolean;
 }
 
-/** A delivery of which catch-up can have derived a part. */
 export interface DecidedDelivery {
   endpoint: string;
   payload: WebhookPayload;
@@ -38,11 +37,11 @@ export interface DecidedDelivery {
   receivedAt: Date;
 }
 
-/** How long a process has the right to derive deliveries without renewing it. */
+/** How long a claim lasts without being renewed. */
 export const claimMs = 2 * 60_000;
-/** The maximum time for which a delivery waits until its repository has been compared, which can take several windows of the rate limit. */
+/** A delivery waits for the comparison of its repository, which can take several windows of the rate limit. */
 const maxWaitMs = 15 * 60_000;
-/** The maximum duration of the calls to the Hub that a decision needs. */
+/** The maximum time for the calls of a decision. */
 const maxCallsMs = 30_000;
 
 /**
@@ -54,12 +53,10 @@ const maxCallsMs = 30_000;
  */
 export class CatchUp {
   readonly #options: CatchUpOptions;
-  /** Identifies this process when it claims the right to derive deliveries. */
   readonly #holder = crypto.randomUUID();
   /** The last turn of each endpoint and repository: see {@link #takeTurn}. */
   readonly #turns = new Map<string, Promise<unknown>>();
   readonly #ranges = new Map<string, readonly string[]>();
-  /** The endpoints that this process compares. */
   readonly #comparing = new Set<string>();
 
   constructor(options: CatchUpOptions) {
@@ -116,11 +113,7 @@ export class CatchUp {
     }
   }
 
-  /**
-   * Returns what a delivery of the Hub changes that catch-up has not derived: see {@link uncoveredPart}.
-   *
-   * @throws the abort reason of the signal, and a `TimeoutError` if a comparison or the Hub takes too long.
-   */
+  /** See {@link uncoveredPart}. @throws the abort reason of the signal, and a `TimeoutError` if a comparison or the Hub takes too long. */
   async uncovered(
     { endpoint, payload, id, receivedAt }: DecidedDelivery,
     inbox: ReadInbox,
@@ -141,11 +134,7 @@ export class CatchUp {
         const cursor = readRepositoryCursor(await cursors.get(endpoint, cursorKeys.repository(repositoryId)));
         if (cursor?.compared.includes(id)) return "all";
         const calling = AbortSignal.any([signal, AbortSignal.timeout(maxCallsMs)]);
-        const reader = new StateReader({
-          ...{ hub, signal: calling, ranges: this.#ranges },
-          beforeCall: () => budget.take(calling),
-          onHeaders: (headers) => budget.adopt(headers),
-        });
+        const reader = new StateReader({ hub, budget, signal: calling, ranges: this.#ranges });
         const { part, covered } = await uncoveredPart({ payload, receivedAt: receivedAt.getTime() }, changes, (range) =>
           reader.commitRange(repo, range),
         );
@@ -159,10 +148,9 @@ export class CatchUp {
   }
 
   /**
-   * Reads the coverage of a repository when no other process derives deliveries of it.
-   *
-   * A process announces that it derives deliveries before it reads the inbox the last time. A decision that does not see this concerns
-   * a delivery that the process then reads, and is the same as that of the process. A later decision uses what the process has stored.
+   * Reads the coverage of a repository when no other process derives deliveries of it. A process announces that before it reads the inbox
+   * the last time. A decision that does not see this concerns a delivery that the process then reads, and is the same as that of the
+   * process. A later decision uses what the process has stored.
    */
   async #coverageOf(store: CoverageStore): Promise<{ text: string | undefined; coverage: Coverage }> {
     const { cursors, endpoint, repositoryId, wait, signal } = store;

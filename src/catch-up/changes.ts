@@ -13,7 +13,6 @@ import type { ListedRepository, RefState } from "./repository-state.ts";
  * Hub has now. The accepted deliveries are read from the inbox, and advance the first state before the two are compared.
  */
 
-/** A change that the endpoint missed. */
 export interface MissedChange {
   scope: KnownScope;
   action: "create" | "update" | "move";
@@ -28,7 +27,6 @@ export interface MissedChange {
   comment?: ReturnType<typeof commentFields>;
 }
 
-/** The present state of a repository. */
 export interface PresentState {
   repository: ListedRepository;
   /** Missing if the endpoint receives no `repo` events, or nothing has changed since the last run. */

@@ -3,7 +3,6 @@ import { uncoveredFiles } from "./bucket-state.ts";
 import { type CoveredChange, type DeliveryPart, isSameSubject, type RefChange } from "./cursor.ts";
 import type { CommitRange } from "./repository-state.ts";
 
-/** Lists the commits of a range, newest first. */
 export type ListCommits = (range: CommitRange) => Promise<readonly string[]>;
 
 /** The maximum number of ranges of a ref that are compared. Each takes a call to the Hub. */
@@ -22,8 +21,6 @@ interface Decision {
  *
  * A ref is compared by the ancestry of its commits, because catch-up combines several pushes into one change. A file is compared by its
  * content. A delivery only undoes what was derived before it was received: an earlier one was considered then.
- *
- * @param receivedAt milliseconds since the epoch.
  */
 export async function uncoveredPart(
   { payload, receivedAt }: { payload: WebhookPayload; receivedAt: number },
@@ -52,11 +49,8 @@ export async function uncoveredPart(
   const undone = new Set<CoveredChange>();
   for (const change of updatedRefs) {
     const derived = covered.filter(({ ref }) => ref?.ref === change.ref);
-    const relation = await compareWithRanges(
-      change,
-      derived.flatMap(({ ref }) => ref ?? []),
-      listCommits,
-    );
+    const ranges = derived.flatMap(({ ref }) => ref ?? []);
+    const relation = await compareWithRanges(change, ranges, listCommits);
     if (relation !== "covered") uncovered.push(change);
     if (relation === "undoes") for (const change of derived) undone.add(change);
   }
@@ -65,7 +59,6 @@ export async function uncoveredPart(
   return { part: uncovered.length === updatedRefs.length ? "all" : { updatedRefs: uncovered }, covered: kept };
 }
 
-/** Joins ranges that follow one another. */
 function joinRanges(ranges: readonly RefChange[]): RefChange[] {
   const joined: RefChange[] = [];
   for (const range of ranges) {
@@ -102,10 +95,7 @@ async function compareWithRanges(
   return undoes ? "undoes" : "other";
 }
 
-/**
- * Returns a text that identifies a change that does not move a ref, or `undefined` for other changes. The texts of a derived and of a
- * real delivery are equal.
- */
+/** Identifies a change that does not move a ref, derived or delivered. Returns `undefined` for other changes. */
 export function keyOf({ event, movedTo, updatedConfig, discussion, comment }: WebhookPayload): string | undefined {
   if (event.scope === "repo" && event.action === "create") return "create";
   if (movedTo) return `name ${movedTo.name}`;

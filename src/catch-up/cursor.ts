@@ -24,10 +24,7 @@ const repositoryCursor = z.object({
   lastModified: z.optional(z.string()),
   /** Missing if the endpoint did not receive the events of refs, so that the first ones to be read are the start. */
   refs: z.optional(z.record(z.string(), z.string())),
-  /**
-   * The IDs of the deliveries whose changes this state contains, and that the next run may read again. They run even if catch-up has
-   * derived their changes before.
-   */
+  /** The deliveries that this state contains, and that the next run may read again. They run even if their changes were derived. */
   compared: z.array(z.string()),
   /** By number, and missing like `refs`. `comments`: the number of comments in the list of the Hub. */
   discussions: z.optional(
@@ -38,11 +35,8 @@ const repositoryCursor = z.object({
     z.object({
       /** Another time means that the bucket was deleted and created again. */
       createdAt: z.string(),
-      /** When the files were read. */
       readAt: z.number(),
-      /** When the latest of the files was uploaded. */
       uploadedAt: z.number(),
-      /** See `packFiles`. */
       files: z.string(),
       /** The ID in the last delivery of the Hub. */
       id: z.optional(z.string()),
@@ -88,7 +82,6 @@ const coverage = z.object({
 /** What a process has derived and not yet accepted. */
 const unaccepted = z.array(z.object({ id: z.string(), body: z.string() }));
 
-/** The state of the runs of an endpoint. */
 const endpointCursor = z.object({
   /** When the last run started, in milliseconds since the epoch. */
   ranAt: z.number(),
@@ -110,7 +103,6 @@ export function idOf({ type, name, id }: Pick<WebhookPayload["repo"], "type" | "
   return type === "bucket" ? `bucket:${name}` : id;
 }
 
-/** The keys of the texts that catch-up stores for an endpoint. */
 export const cursorKeys = {
   endpoint: "endpoint",
   /** What is stored with the cursor of a repository, and must be accepted before another one is compared. */
@@ -123,37 +115,29 @@ export const cursorKeys = {
 export const coveredMs = 14 * 24 * 3_600_000;
 /** The maximum number of remembered changes per repository. The oldest are forgotten first. */
 const maxCovered = 500;
-/** The maximum number of refs and files in the remembered parts of a repository. */
 const maxPartItems = 20_000;
 /** The maximum number of remembered files per bucket, which is twice the number in a delivery. */
 const maxCoveredFiles = 20_000;
 
-/** Reads the stored cursor of a repository. @throws if another release wrote it in another form. */
-export function readRepositoryCursor(text: string | undefined): RepositoryCursor | undefined {
-  return text === undefined ? undefined : repositoryCursor.parse(JSON.parse(text));
+/** Returns a function that parses a stored text. It throws if another release wrote the text in another form. */
+function readerOf<Schema extends z.ZodMiniType>(schema: Schema) {
+  return (text: string | undefined): z.output<Schema> | undefined =>
+    text === undefined ? undefined : schema.parse(JSON.parse(text));
 }
 
-/** Reads the stored cursor of an endpoint. @throws like {@link readRepositoryCursor}. */
-export function readEndpointCursor(text: string | undefined): EndpointCursor | undefined {
-  return text === undefined ? undefined : endpointCursor.parse(JSON.parse(text));
-}
+export const readRepositoryCursor = readerOf(repositoryCursor);
+export const readEndpointCursor = readerOf(endpointCursor);
+export const readUnaccepted = readerOf(unaccepted);
+const readStoredCoverage = readerOf(coverage);
 
-/** Reads the stored deliveries that may not have been accepted. @throws like {@link readRepositoryCursor}. */
-export function readUnaccepted(text: string | undefined): z.output<typeof unaccepted> {
-  return text === undefined ? [] : unaccepted.parse(JSON.parse(text));
-}
-
-/** Reads the stored coverage of a repository. @throws like {@link readRepositoryCursor}. */
 export function readCoverage(text: string | undefined): Coverage {
-  return text === undefined ? { changes: [], parts: {} } : coverage.parse(JSON.parse(text));
+  return readStoredCoverage(text) ?? { changes: [], parts: {} };
 }
 
-/** How long a process may take to change a coverage. */
 const changeMs = 10_000;
 /** The pause after which a process looks again whether another one has finished. */
 export const recheckMs = 100;
 
-/** Where the coverage of a repository is stored. */
 export interface CoverageStore {
   cursors: Cursors;
   endpoint: string;
@@ -163,8 +147,8 @@ export interface CoverageStore {
 }
 
 /**
- * Changes the coverage of a repository while no other process changes it, and stores `texts` at the same time. `change` returns the new
- * coverage, or `undefined` to store nothing. Returns whether it was stored.
+ * Changes the coverage of a repository while no other process does, and stores `texts` at the same time. If `change` returns `undefined`,
+ * nothing is stored. Returns whether it was stored.
  */
 export async function changeCoverage(
   { cursors, endpoint, repositoryId, wait, signal }: CoverageStore,
@@ -184,14 +168,12 @@ export async function changeCoverage(
   }
 }
 
-/** Adds the part for which a delivery runs. */
 export function rememberPart(parts: Coverage["parts"], id: string, part: DeliveryPart): Coverage["parts"] {
   const sizeOf = ([, { updatedRefs = [], updatedFiles = [] }]: [string, DeliveryPart]) =>
     updatedRefs.length + updatedFiles.length;
   return Object.fromEntries(latest([...Object.entries(parts), [id, part]], { sizeOf, max: maxPartItems }));
 }
 
-/** Returns the latest items of which the sum of the sizes is not above the maximum. */
 function latest<Item>(
   items: readonly Item[],
   { sizeOf, max }: { sizeOf: (item: Item) => number; max: number },

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { HubError, WebhookError } from "../core/errors.ts";
 import type { Logger } from "../core/log.ts";
 import type { HubClient } from "../hub/client.ts";
@@ -5,7 +6,7 @@ import type { Cursors, Inbox } from "../inbox/inbox.ts";
 import { derivedIdPrefix, parsePayload } from "../payload/parse.ts";
 import type { WebhookPayload } from "../payload/schema.ts";
 import { formatWatched } from "../payload/watch.ts";
-import { type AcceptedChanges, AcceptedDeliveries } from "./accepted.ts";
+import { type AcceptedChanges, type AcceptedDeliveries, createAcceptedDeliveries } from "./accepted.ts";
 import { fileState } from "./bucket-state.ts";
 import type { CallBudget } from "./call-budget.ts";
 import { findMissedChanges, type MissedChange, ownerOf, type PresentState, payloadOf } from "./changes.ts";
@@ -26,7 +27,7 @@ import {
   readUnaccepted,
   remember,
 } from "./cursor.ts";
-import { RepositoryCursors } from "./repository-cursors.ts";
+import { createRepositoryCursors } from "./repository-cursors.ts";
 import { type ListedRepository, StateReader } from "./repository-state.ts";
 
 export interface CatchUpOptions {
@@ -38,7 +39,6 @@ export interface CatchUpOptions {
   ) => Promise<"accepted" | "duplicate" | "ignored">;
   budget: CallBudget;
   log: Logger;
-  /** Milliseconds since the epoch. */
   now: () => number;
   wait: (ms: number, signal: AbortSignal) => Promise<void>;
 }
@@ -79,21 +79,26 @@ export interface DerivedDelivery {
 const reportEvery = 100;
 /** How long before the last read the deliveries are read again: a delivery can be stored some time after it arrived. */
 const overlapMs = 2 * 60_000;
+
 interface RunParts extends CatchUpOptions {
   target: CatchUpTarget;
   inbox: ReadInbox;
   cursors: Cursors;
-  /** Identifies this process. */
   holder: string;
-  /** Whether this process still has the right to derive deliveries. */
+  /** Whether this process may still derive deliveries. */
   hasClaim: () => boolean;
   signal: AbortSignal;
   dryRun: boolean;
   report: CatchUpReport;
-  /** See `StateReader`. */
   ranges: Map<string, readonly string[]>;
-  /** See `RunOptions`. */
   since: CatchUpTarget["since"] | undefined;
+}
+
+interface RunStart {
+  startedAt: number;
+  stored: ReadonlyMap<string, string>;
+  endpoint: EndpointCursor | undefined;
+  accepted: AcceptedDeliveries;
 }
 
 /** A repository to compare. `isFirst`: whether the watched item that contains it has no cursors yet. */
@@ -102,24 +107,27 @@ interface FoundRepository {
   isFirst: boolean;
 }
 
-/** A derived delivery before it is accepted. */
+interface ComparedRepository {
+  repositoryId: string;
+  accepted: AcceptedChanges;
+  isReplaced: boolean;
+  /** The changed cursor. */
+  texts: readonly (readonly [string, string])[];
+}
+
 interface DerivedPayload {
   id: string;
   body: string;
   payload: WebhookPayload;
 }
 
-/** One run for one endpoint. */
 export class EndpointRun {
   readonly #parts: RunParts;
+  readonly #start: RunStart;
   readonly #reader: StateReader;
-  readonly #repositoryCursors: RepositoryCursors;
-  readonly #startedAt: number;
+  readonly #repositoryCursors: ReturnType<typeof createRepositoryCursors>;
   /** When the accepted deliveries were last read. */
   #readAt: number;
-  readonly #stored: ReadonlyMap<string, string>;
-  readonly #endpoint: EndpointCursor | undefined;
-  readonly #accepted: AcceptedDeliveries;
   readonly #unfinished = new Map<string, number>();
   readonly #seen = new Set<string>();
   /** The ID of the repository that this process has announced to derive deliveries of. */
@@ -131,9 +139,9 @@ export class EndpointRun {
     const { cursors, target, inbox, now } = parts;
     const startedAt = now();
     const stored = await cursors.list(target.endpoint);
-    await acceptStored(parts, readUnaccepted(stored.get(cursorKeys.unaccepted)));
+    await acceptStored(parts, readUnaccepted(stored.get(cursorKeys.unaccepted)) ?? []);
     const endpoint = readEndpointCursor(stored.get(cursorKeys.endpoint));
-    const accepted = new AcceptedDeliveries(target.endpoint, inbox);
+    const accepted = createAcceptedDeliveries(target.endpoint, inbox);
     if (!endpoint && !parts.dryRun && parts.hasClaim()) {
       // If the first run is interrupted, the next one needs the deliveries since its start.
       const first: EndpointCursor = { ranAt: startedAt, watched: [], unfinished: {} };
@@ -147,37 +155,24 @@ export class EndpointRun {
     return new EndpointRun(parts, { startedAt, stored, endpoint, accepted });
   }
 
-  private constructor(
-    parts: RunParts,
-    read: {
-      startedAt: number;
-      stored: ReadonlyMap<string, string>;
-      endpoint: EndpointCursor | undefined;
-      accepted: AcceptedDeliveries;
-    },
-  ) {
-    const { hub, budget, signal, report, ranges, target, now } = parts;
+  private constructor(parts: RunParts, start: RunStart) {
+    const { report, target, now } = parts;
     this.#parts = parts;
-    this.#startedAt = read.startedAt;
-    this.#readAt = read.startedAt;
-    this.#stored = read.stored;
-    this.#endpoint = read.endpoint;
-    this.#accepted = read.accepted;
-    const beforeCall = async () => {
-      await budget.take(signal);
+    this.#start = start;
+    this.#readAt = start.startedAt;
+    const onCall = () => {
       report.calls += 1;
     };
-    this.#reader = new StateReader({ hub, signal, beforeCall, ranges, onHeaders: (headers) => budget.adopt(headers) });
-    this.#repositoryCursors = new RepositoryCursors({ reader: this.#reader, target, now });
+    this.#reader = new StateReader({ ...parts, onCall });
+    this.#repositoryCursors = createRepositoryCursors(this.#reader, target, now);
   }
 
-  /** Returns the repositories to compare, each once. */
   async list(): Promise<readonly FoundRepository[]> {
     const { target, report, inbox } = this.#parts;
     const found: FoundRepository[] = [];
     for (const watched of target.watch) {
       const [text = ""] = formatWatched([watched]);
-      const isFirst = !this.#endpoint?.watched.includes(text);
+      const isFirst = !this.#start.endpoint?.watched.includes(text);
       for await (const repository of this.#reader.repositories(watched)) {
         // To store what was seen of the bucket of the inbox would change it again.
         if (repository.type === "bucket" && repository.name === inbox.bucket) continue;
@@ -227,30 +222,37 @@ export class EndpointRun {
 
   /** Leaves a repository to the next run, which then needs the deliveries since the last complete one. */
   #leave(id: string): [] {
-    const { unfinished = {}, ranAt = this.#startedAt } = this.#endpoint ?? {};
-    const since = unfinished[id] ?? ranAt;
-    if (since > this.#startedAt - coveredMs) this.#unfinished.set(id, since);
+    const { endpoint, startedAt } = this.#start;
+    const since = endpoint?.unfinished[id] ?? endpoint?.ranAt ?? startedAt;
+    if (since > startedAt - coveredMs) this.#unfinished.set(id, since);
     return [];
   }
 
   /** Derives and stores what the endpoint missed of a repository. Returns the deliveries to accept. */
   async #compare({ repository: listed, isFirst }: FoundRepository): Promise<readonly DerivedPayload[]> {
     let repository = listed;
-    const { target, now, since } = this.#parts;
-    const stored = readRepositoryCursor(this.#stored.get(cursorKeys.repository(repository.id)));
-    const isEarlier = since === "all" || (since instanceof Date && since.getTime() < (this.#endpoint?.ranAt ?? 0));
+    const { target, now, since, cursors } = this.#parts;
+    const { endpoint, startedAt } = this.#start;
+    const key = cursorKeys.repository(repository.id);
+    const storedText = this.#start.stored.get(key);
+    const stored = readRepositoryCursor(storedText);
+    const isEarlier = since === "all" || (since instanceof Date && since.getTime() < (endpoint?.ranAt ?? 0));
     const isReplaced = stored?.bucket !== undefined && stored.bucket.createdAt !== repository.createdAt;
     const known = isEarlier || isReplaced ? undefined : stored;
     const isNew = isReplaced || (!stored && !isFirst && this.#isCreatedLater(repository));
     const start = since ?? target.since;
-    const compared: readonly string[] | "all" = known?.compared ?? (start === "now" && !isNew ? "all" : []);
-    const readCoverage = async () => {
-      const coverage = await this.#readCoverage(repository.id);
-      return isReplaced ? { ...coverage, changes: [] } : coverage;
-    };
-    // The clock of the Hub can be ahead, so without an earlier bucket, nothing is left out.
-    const inbox = { compared, readCoverage, hasEarlier: stored?.bucket !== undefined };
-    let accepted = await this.#acceptedOf(repository, inbox);
+    const readAccepted = () =>
+      this.#start.accepted.changesOf(listed.id, {
+        compared: known?.compared ?? (start === "now" && !isNew ? "all" : []),
+        readCoverage: async () => {
+          const coverage = readCoverage(await cursors.get(target.endpoint, cursorKeys.coverage(listed.id)));
+          return isReplaced ? { ...coverage, changes: [] } : coverage;
+        },
+        // The clock of the Hub can be ahead, so without an earlier bucket, nothing is left out.
+        after: stored?.bucket && listed.createdAt !== undefined ? Date.parse(listed.createdAt) : undefined,
+        listCommits: (range) => this.#reader.commitRange(listed, range),
+      });
+    let accepted = await readAccepted();
     let present = await this.#repositoryCursors.readPresent(repository, { known, accepted });
     const cursor =
       known ?? (isNew ? undefined : await this.#repositoryCursors.firstCursor(present, { since: start, stored }));
@@ -268,8 +270,8 @@ export class EndpointRun {
       // Deliveries that arrived after the last read. Those that arrive from now on wait until the comparison has ended.
       const lastReadAt = this.#readAt;
       this.#readAt = now();
-      await this.#accepted.read(new Date(Math.min(lastReadAt, this.#readAt) - overlapMs));
-      accepted = await this.#acceptedOf(repository, inbox);
+      await this.#start.accepted.read(new Date(Math.min(lastReadAt, this.#readAt) - overlapMs));
+      accepted = await readAccepted();
       // Otherwise, a delivery can contain a later state.
       const latest = await this.#reader.repository(repository);
       if (!latest || !isSame(latest, repository)) return this.#leave(repository.id);
@@ -296,46 +298,23 @@ export class EndpointRun {
     const derived = first + deliveries.length;
     const next = await this.#repositoryCursors.nextCursor({ cursor, present, compared: ids, derived, bucketId });
     const text = JSON.stringify(isListCurrent ? next : { ...next, lastModified: undefined });
-    const key = cursorKeys.repository(repository.id);
-    const changed = text === this.#stored.get(key) ? [] : [[key, text] as const];
-    if (!(await this.#remember(deliveries, { accepted, isReplaced, repositoryId: repository.id, texts: changed }))) {
-      return this.#leave(repository.id);
-    }
+    const texts = text === storedText ? [] : [[key, text] as const];
+    const isStored = await this.#remember(deliveries, { accepted, isReplaced, repositoryId: repository.id, texts });
+    if (!isStored) return this.#leave(repository.id);
     // The next run finds out how it has ended, or whether its change was derived.
-    if (accepted.openSince !== undefined && accepted.openSince > this.#startedAt - coveredMs) {
-      this.#unfinished.set(repository.id, Math.min(this.#startedAt, accepted.openSince + overlapMs));
+    if (accepted.openSince !== undefined && accepted.openSince > startedAt - coveredMs) {
+      this.#unfinished.set(repository.id, Math.min(startedAt, accepted.openSince + overlapMs));
     }
     return deliveries;
   }
 
   /** Whether a repository without a cursor was created since the last run. An older one could not be read before. */
   #isCreatedLater({ id, createdAt }: ListedRepository): boolean {
-    if (!this.#endpoint) return false;
-    const { ranAt, unfinished } = this.#endpoint;
+    const { endpoint } = this.#start;
+    if (!endpoint) return false;
+    const { ranAt, unfinished } = endpoint;
     // The clocks of the Hub and of this machine differ, and a list can be older than its request.
     return !(createdAt !== undefined && Date.parse(createdAt) <= (unfinished[id] ?? ranAt) - overlapMs);
-  }
-
-  #acceptedOf(
-    repository: ListedRepository,
-    {
-      hasEarlier,
-      ...known
-    }: Pick<Parameters<AcceptedDeliveries["changesOf"]>[1], "compared" | "readCoverage"> & {
-      hasEarlier: boolean;
-    },
-  ): Promise<AcceptedChanges> {
-    const { id, createdAt } = repository;
-    return this.#accepted.changesOf(id, {
-      ...known,
-      after: hasEarlier && createdAt !== undefined ? Date.parse(createdAt) : undefined,
-      listCommits: (range) => this.#reader.commitRange(repository, range),
-    });
-  }
-
-  async #readCoverage(repositoryId: string): Promise<Coverage> {
-    const { cursors, target } = this.#parts;
-    return readCoverage(await cursors.get(target.endpoint, cursorKeys.coverage(repositoryId)));
   }
 
   /** Lets the decisions of other processes about deliveries of a repository wait: see `CatchUp`. */
@@ -346,7 +325,6 @@ export class EndpointRun {
     this.#announced = repositoryId;
   }
 
-  /** Lets other processes decide again what concerns the announced repository. */
   async #withdraw(): Promise<void> {
     const { holder } = this.#parts;
     const announced = this.#announced;
@@ -372,33 +350,20 @@ export class EndpointRun {
     const { hubUrl } = this.#parts.hub;
     const ownerId = await this.#reader.ownerId(ownerOf(repository.name));
     const subject = { repository, headSha: refs?.get("refs/heads/main"), ownerId, hubUrl };
-    const derive = async (change: MissedChange, index: number) => {
+    return missed.map((change, index) => {
       const body = JSON.stringify(payloadOf(change, subject));
-      const id = `${derivedIdPrefix}${first + index + 1}-${await shortHash(body)}`;
-      return { id, body, payload: parsePayload(JSON.parse(body)) };
-    };
-    return Promise.all(missed.map(derive));
+      const hash = createHash("sha256").update(body).digest("hex").slice(0, 24);
+      return { id: `${derivedIdPrefix}${first + index + 1}-${hash}`, body, payload: parsePayload(JSON.parse(body)) };
+    });
   }
 
   /**
-   * Stores what is derived, and the state after it. Call this method before the deliveries are accepted, so that a late delivery does not
-   * run too if this process ends in between. The next run accepts them then.
-   *
-   * Returns `false` if this process was suspended for so long that another one has taken over.
+   * Stores what is derived, and the state after it, before the deliveries are accepted: a late delivery must not run too if this process
+   * ends in between. Returns `false` if this process was suspended for so long that another one has taken over.
    */
   async #remember(
     deliveries: readonly DerivedPayload[],
-    {
-      accepted,
-      isReplaced,
-      repositoryId,
-      texts,
-    }: {
-      accepted: AcceptedChanges;
-      isReplaced: boolean;
-      repositoryId: string;
-      texts: readonly (readonly [string, string])[];
-    },
+    { accepted, isReplaced, repositoryId, texts }: ComparedRepository,
   ): Promise<boolean> {
     const { holder, dryRun, cursors, target, hasClaim } = this.#parts;
     if (dryRun) return true;
@@ -425,16 +390,15 @@ export class EndpointRun {
     return changeCoverage(this.#storeOf(repositoryId), change, deliveries.length > 0 ? [...texts, derived] : texts);
   }
 
-  /** Stores that all repositories were compared. */
   async finish(): Promise<void> {
     const { cursors, target, dryRun } = this.#parts;
     if (dryRun) return;
-    for (const key of this.#stored.keys()) {
+    for (const key of this.#start.stored.keys()) {
       const [, id] = /^repository (.*)$/.exec(key) ?? [];
       if (id !== undefined && !this.#seen.has(id)) this.#leave(id);
     }
     const cursor: EndpointCursor = {
-      ranAt: this.#startedAt,
+      ranAt: this.#start.startedAt,
       watched: [...formatWatched(target.watch)],
       unfinished: Object.fromEntries(this.#unfinished),
     };
@@ -466,7 +430,6 @@ async function acceptStored(
     await cursors.set(endpoint, new Map([[cursorKeys.unaccepted, "[]"]]));
 }
 
-/** Whether two reads are of the same repository. */
 function isSame(one: ListedRepository, other: ListedRepository): boolean {
   return one.id === other.id && (one.type !== "bucket" || one.createdAt === other.createdAt);
 }
@@ -479,15 +442,6 @@ function isFailure(error: unknown): boolean {
 /** Whether an error concerns one repository. If the Hub refuses the token, the next repository fails too. */
 function isAboutRepository(error: unknown): boolean {
   if (!HubError.isInstance(error)) return false;
-  return (
-    error.status === 403 ||
-    error.status === 404 ||
-    error.code === "HUB_RESPONSE_INVALID" ||
-    error.code === "HUB_REFUSED"
-  );
-}
-
-async function shortHash(text: string): Promise<string> {
-  const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
-  return [...new Uint8Array(digest, 0, 12)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+  const { status, code } = error;
+  return status === 403 || status === 404 || code === "HUB_RESPONSE_INVALID" || code === "HUB_REFUSED";
 }

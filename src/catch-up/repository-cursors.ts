@@ -5,18 +5,8 @@ import type { PresentState } from "./changes.ts";
 import type { CatchUpTarget, RepositoryCursor } from "./cursor.ts";
 import type { ListedRepository, StateReader } from "./repository-state.ts";
 
-/**
- * How long the time, the size, and the number of files of a bucket are enough to skip its files. The Hub does not document what changes
- * them.
- */
+/** After this time, files are read again: the Hub does not document what changes the fields by which they are skipped. */
 const unreadFilesMs = 6 * 3_600_000;
-
-interface CursorParts {
-  reader: StateReader;
-  target: CatchUpTarget;
-  /** Milliseconds since the epoch. */
-  now: () => number;
-}
 
 interface ComparedState {
   cursor: RepositoryCursor | undefined;
@@ -27,19 +17,12 @@ interface ComparedState {
 }
 
 /** Reads the present states of repositories, and converts them to the cursors that the inbox keeps. */
-export class RepositoryCursors {
-  readonly #parts: CursorParts;
-
-  constructor(parts: CursorParts) {
-    this.#parts = parts;
-  }
-
+export function createRepositoryCursors(reader: StateReader, target: CatchUpTarget, now: () => number) {
   /** Reads what can have changed since the known state. */
-  async readPresent(
+  async function readPresent(
     repository: ListedRepository,
     { known, accepted }: { known: RepositoryCursor | undefined; accepted: AcceptedChanges },
   ): Promise<PresentState> {
-    const { target, now, reader } = this.#parts;
     const { domains } = target;
     const isListedAlike = known?.lastModified !== undefined && known.lastModified === repository.lastModified;
     if (repository.type === "bucket") {
@@ -48,55 +31,61 @@ export class RepositoryCursors {
       return { repository, files: isRead ? await reader.files(repository) : undefined };
     }
     const isUnchanged =
-      known?.refs !== undefined && isListedAlike && accepted.refs.size === 0 && !this.#isWatchedByName(repository);
+      known?.refs !== undefined && isListedAlike && accepted.refs.size === 0 && !isWatchedByName(repository);
     const refs = domains.includes("repo") && !isUnchanged ? await reader.refs(repository) : undefined;
     const discussions = domains.includes("discussion") ? await reader.discussions(repository) : undefined;
     return { repository, refs, discussions };
   }
 
   /** Whether all refs of a repository are read in each run. Lists only show when the main branch changed. */
-  #isWatchedByName({ type, name }: ListedRepository): boolean {
-    return this.#parts.target.watch.some((watched) => watched.type === type && isSameText(watched.name, name));
+  function isWatchedByName({ type, name }: ListedRepository): boolean {
+    return target.watch.some((watched) => watched.type === type && isSameText(watched.name, name));
   }
 
   /**
-   * Returns the state from which the first run of a watched item derives deliveries, or a later one that starts earlier than the last.
-   * What the Hub shows without a time, such as the name, starts with the stored state.
+   * Returns the state from which a first run, or one that starts earlier than the last, derives deliveries. What the Hub shows without a
+   * time, such as the name, starts with the stored state.
    */
-  async firstCursor(
+  async function firstCursor(
     present: PresentState,
     { since, stored }: { since: CatchUpTarget["since"]; stored: RepositoryCursor | undefined },
   ): Promise<RepositoryCursor> {
     const { repository } = present;
     const first = { cursor: undefined, compared: [], derived: 0, bucketId: undefined };
-    if (since === "now") return this.nextCursor({ ...first, present });
-    const start = stored ?? (await this.nextCursor({ ...first, present: { repository } }));
+    if (since === "now") return nextCursor({ ...first, present });
+    const start = stored ?? (await nextCursor({ ...first, present: { repository } }));
     const storedFiles = stored?.bucket ? await unpackFiles(stored.bucket.files) : new Map<string, string>();
     const files = present.files && filesBefore(present.files, since, storedFiles);
-    const bucket = await this.#bucketCursor(present, files, stored?.bucket?.id);
+    const bucket = await bucketCursor(present, files, stored?.bucket?.id);
     const refs: Record<string, string> = {};
     for (const [ref, commit] of present.refs ?? []) {
       if (since === "all") break;
-      const before = await this.#parts.reader.commitBefore(repository, { revision: commit, time: since });
+      const before = await reader.commitBefore(repository, commit, since);
       if (before !== undefined) refs[ref] = before;
     }
     const discussions: RepositoryCursor["discussions"] = {};
-    for (const { num, createdAt, status, title, numComments } of present.discussions ?? []) {
-      if (since === "all" || Date.parse(createdAt) > since.getTime()) continue;
-      discussions[num] = stored?.discussions?.[num] ?? { status, title, comments: numComments };
+    for (const discussion of present.discussions ?? []) {
+      if (since === "all" || Date.parse(discussion.createdAt) > since.getTime()) continue;
+      const [num, known] = toKnown(discussion);
+      discussions[num] = stored?.discussions?.[num] ?? known;
     }
     return { ...start, refs: present.refs && refs, discussions: present.discussions && discussions, bucket };
   }
 
-  /** Returns the state after a comparison. */
-  async nextCursor({ cursor, present, compared, derived, bucketId }: ComparedState): Promise<RepositoryCursor> {
+  async function nextCursor({
+    cursor,
+    present,
+    compared,
+    derived,
+    bucketId,
+  }: ComparedState): Promise<RepositoryCursor> {
     const { repository, refs, discussions } = present;
     const { type, name, isPrivate, lastModified } = repository;
     return {
       ...{ type, name, isPrivate, compared, derived },
       ...(lastModified !== undefined && { lastModified }),
       refs: refs ? Object.fromEntries(refs) : cursor?.refs,
-      bucket: (await this.#bucketCursor(present, present.files, bucketId)) ?? cursor?.bucket,
+      bucket: (await bucketCursor(present, present.files, bucketId)) ?? cursor?.bucket,
       // A list can change while its pages are read, so a discussion can be missing.
       discussions: discussions
         ? { ...cursor?.discussions, ...Object.fromEntries(discussions.map(toKnown)) }
@@ -104,7 +93,7 @@ export class RepositoryCursors {
     };
   }
 
-  async #bucketCursor(
+  async function bucketCursor(
     { repository: { createdAt = "" } }: PresentState,
     files: Iterable<readonly [string, BucketFile | string]> | undefined,
     id: string | undefined,
@@ -113,8 +102,10 @@ export class RepositoryCursors {
     let uploadedAt = 0;
     for (const [, file] of files) if (typeof file === "object") uploadedAt = Math.max(uploadedAt, file.uploadedAt);
     const packed = await packFiles(files);
-    return { createdAt, readAt: this.#parts.now(), uploadedAt, files: packed, ...(id !== undefined && { id }) };
+    return { createdAt, readAt: now(), uploadedAt, files: packed, ...(id !== undefined && { id }) };
   }
+
+  return { readPresent, firstCursor, nextCursor };
 }
 
 function toKnown({ num, status, title, numComments }: DiscussionSummary) {

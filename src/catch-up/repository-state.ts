@@ -12,14 +12,13 @@ import type { RepoRef } from "../hub/schemas.ts";
 import { readText } from "../hub/transport/response-body.ts";
 import type { WatchedItem } from "../payload/watch.ts";
 import { type BucketFiles, type Get, listBuckets, readBucket, readFiles } from "./bucket-state.ts";
+import type { CallBudget } from "./call-budget.ts";
 
-/** The types of repositories with commits. */
 const gitTypes = ["model", "dataset", "space"] as const;
 /** The types of repositories whose changes catch-up can derive. */
 export const derivableTypes = [...gitTypes, "bucket"] as const;
 export type DerivableType = (typeof derivableTypes)[number];
 
-/** A repository as the Hub lists it. */
 export interface ListedRepository {
   type: DerivableType;
   name: string;
@@ -31,14 +30,12 @@ export interface ListedRepository {
   lastModified?: string | undefined;
   /** The first label of a Space's hostname. */
   subdomain?: string | undefined;
-  /** The number of files in a bucket. */
   totalFiles?: number | undefined;
 }
 
 /** The commit of each ref, by its full name. */
 export type RefState = ReadonlyMap<string, string>;
 
-/** A commit, and the earlier one up to which commits are listed. */
 export interface CommitRange {
   revision: string;
   until: string | null;
@@ -56,20 +53,16 @@ const listedRepository = z.object({
 
 interface StateReaderOptions {
   hub: HubClient;
-  /** Waits until the budget allows a call. */
-  beforeCall: () => Promise<void>;
-  /** Receives the headers of answers, for the rate limit that they contain. */
-  onHeaders: (headers: Headers) => void;
+  budget: CallBudget;
+  onCall?: () => void;
   signal: AbortSignal;
-  /** The commits of ranges that were read before, which never change. The reader adds to it. */
+  /** The commits of ranges, which never change. The reader adds to it. */
   ranges: Map<string, readonly string[]>;
 }
 
-/** The maximum time until the body of an answer has arrived. */
 const maxBodyMs = 60_000;
 const maxAnswerBytes = 50_000_000;
 const maxAttempts = 3;
-/** The maximum number of ranges whose commits are kept. */
 const maxKeptRanges = 50;
 
 /** Reads the present state of repositories from the Hub. Each request takes one call of the budget. */
@@ -85,7 +78,7 @@ export class StateReader {
   /** Lists the repositories of a watched item. A repository that does not exist is skipped. */
   async *repositories({ type, name }: WatchedItem): AsyncGenerator<ListedRepository, void, undefined> {
     if (type === "user" || type === "org") {
-      for (const listed of gitTypes) yield* await this.#repositoriesOf(name, listed);
+      for (const listed of gitTypes) yield* this.#repositoriesOf(name, listed);
       yield* (await unlessMissing(listBuckets(this.#get, name))) ?? [];
     } else if (isDerivable(type)) {
       const repository = await this.repository({ type, name });
@@ -93,32 +86,25 @@ export class StateReader {
     }
   }
 
-  /** Returns a repository by its name, or `undefined` if it does not exist or the token cannot read it. */
+  /** Returns `undefined` if the repository does not exist or the token cannot read it. */
   async repository({ type, name }: { type: DerivableType; name: string }): Promise<ListedRepository | undefined> {
     if (type === "bucket") return unlessMissing(readBucket(this.#get, name));
     const read = await unlessMissing(this.#get(`/api/${type}s/${name}`, listedRepository));
     return read && toListed(type, read.answer);
   }
 
-  /** Reads the files of a bucket. */
   files(bucket: ListedRepository): Promise<BucketFiles> {
     return readFiles(this.#get, bucket);
   }
 
-  async #repositoriesOf(owner: string, type: DerivableType): Promise<ListedRepository[]> {
-    const found: ListedRepository[] = [];
-    let query: URLSearchParams | undefined = new URLSearchParams({
-      author: owner,
-      sort: "lastModified",
-      limit: "1000",
-    });
+  async *#repositoriesOf(author: string, type: DerivableType): AsyncGenerator<ListedRepository, void> {
+    let query: URLSearchParams | undefined = new URLSearchParams({ author, sort: "lastModified", limit: "1000" });
     while (query) {
       const path: string = `/api/${type}s?${query}`;
       const { answer, next } = await this.#get(path, z.array(listedRepository));
-      found.push(...answer.map((item) => toListed(type, item)));
+      yield* answer.map((item) => toListed(type, item));
       query = next;
     }
-    return found;
   }
 
   /** Reads the commit of every ref: branches, tags, converted files, and pull requests. */
@@ -147,57 +133,40 @@ export class StateReader {
     return this.#call(() => hub.repo(repository).discussion(num, { signal }));
   }
 
-  /**
-   * Lists the commits of a revision, newest first, up to and including the first one for which `until` returns `true`, or `max`
-   * commits. Empty if the revision does not exist any more.
-   */
-  async commits(
-    repository: RepoRef,
-    {
-      revision,
-      until,
-      max,
-    }: { revision: string; until: (commit: { id: string; date: string }) => boolean; max: number },
-  ): Promise<readonly string[]> {
+  /** Lists the commits of a revision, newest first. Empty if the revision does not exist any more. */
+  async *#commits(repository: RepoRef, revision: string): AsyncGenerator<{ id: string; date: string }, void> {
     const { hub, signal } = this.#options;
-    const ids: string[] = [];
     const pages = hub.repo(repository).commits({ revision, signal }).pages();
     for (;;) {
       const page = await this.#call(() => unlessMissing(pages.next()));
-      if (!page || page.done) return ids;
-      for (const { id, date } of page.value) {
-        ids.push(id);
-        if (until({ id, date }) || ids.length >= max) return ids;
-      }
+      if (!page || page.done) return;
+      yield* page.value;
     }
   }
 
-  /** Lists the commits from a commit back to another one, at most `max`: see {@link commits}. */
+  /** Lists the commits from a commit back to another one, at most `max`. */
   async commitRange(repository: RepoRef, { revision, until, max }: CommitRange): Promise<readonly string[]> {
     const { ranges } = this.#options;
     const key = `${revision} ${until}`;
     const known = ranges.get(key);
     if (known) return known;
-    const commits = await this.commits(repository, { revision, until: ({ id }) => id === until, max });
+    const commits: string[] = [];
+    for await (const { id } of this.#commits(repository, revision)) {
+      commits.push(id);
+      if (id === until || commits.length >= max) break;
+    }
     if (commits.length === 0) return commits;
     for (const oldest of ranges.keys()) if (ranges.size >= maxKeptRanges) ranges.delete(oldest);
     ranges.set(key, commits);
     return commits;
   }
 
-  /** Returns the newest commit of a revision that was made before a time, or `undefined` for a younger revision. */
-  async commitBefore(
-    repository: RepoRef,
-    { revision, time }: { revision: string; time: Date },
-  ): Promise<string | undefined> {
-    let found: string | undefined;
-    const until = ({ id, date }: { id: string; date: string }) => {
-      if (Date.parse(date) > time.getTime()) return false;
-      found = id;
-      return true;
-    };
-    await this.commits(repository, { revision, until, max: Number.POSITIVE_INFINITY });
-    return found;
+  /** Returns the newest commit before a time, or `undefined` for a younger revision. */
+  async commitBefore(repository: RepoRef, revision: string, time: Date): Promise<string | undefined> {
+    for await (const { id, date } of this.#commits(repository, revision)) {
+      if (!(Date.parse(date) > time.getTime())) return id;
+    }
+    return undefined;
   }
 
   /** Returns the ID of an owner. Empty if the owner is neither the account of the token nor one of its organizations. */
@@ -212,10 +181,10 @@ export class StateReader {
 
   /** The client reads no bodies of these requests, so a body that does not arrive is requested again here. */
   readonly #get: Get = async (path, schema) => {
-    const { hub, signal, onHeaders } = this.#options;
+    const { hub, budget, signal } = this.#options;
     for (let attempt = 1; ; attempt += 1) {
       const response = await this.#call(() => hub.fetch(path, { signal }));
-      onHeaders(response.headers);
+      budget.adopt(response.headers);
       const body = await readBody(response, signal);
       if ("text" in body)
         return { answer: parseAnswer(path, body.text, schema), next: nextQuery(response.headers.get("link")) };
@@ -225,7 +194,9 @@ export class StateReader {
   };
 
   async #call<Result>(call: () => Promise<Result>): Promise<Result> {
-    await this.#options.beforeCall();
+    const { budget, signal, onCall } = this.#options;
+    await budget.take(signal);
+    onCall?.();
     return call();
   }
 }

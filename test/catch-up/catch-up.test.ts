@@ -717,7 +717,8 @@ describe("An answer of the Hub", () => {
     onTestFinished(() => void vi.restoreAllMocks());
     const reader = new StateReader({
       hub: new HubClient({ hubUrl: "https://hub.test", token: "hf_local", fetch: send }),
-      ...{ beforeCall: async () => {}, onHeaders: () => {}, ranges: new Map() },
+      budget: new CallBudget({ monotonicNow: () => 0, wait: async () => {} }),
+      ranges: new Map(),
       signal: new AbortController().signal,
     });
     return { send, repository: reader.repository({ type: "dataset", name: "me/data" }) };

@@ -9,8 +9,8 @@ export const faults: readonly Fault[] = [
   {
     name: "accepted pushes are derived again",
     file: "src/catch-up/accepted.ts",
-    find: "else this.refs.set(ref, [change]);",
-    replace: "",
+    find: "append(this.refs, ref, { ref, oldSha, newSha });",
+    replace: "append(new Map(), ref, { ref, oldSha, newSha });",
     tests: [catchUp],
   },
   {
@@ -177,7 +177,7 @@ export const faults: readonly Fault[] = [
   {
     name: "a delivery that was ignored during a run counts",
     file: "src/catch-up/accepted.ts",
-    find: "if (!delivery.isDecided) await this.#update(delivery);",
+    find: "if (!delivery.isDecided) await update(delivery);",
     replace: "",
     tests: [catchUp],
   },
@@ -219,8 +219,8 @@ export const faults: readonly Fault[] = [
   {
     name: "files of buckets that were delivered are derived again",
     file: "src/catch-up/accepted.ts",
-    find: "else this.files.set(file.path, [change]);",
-    replace: "",
+    find: "append(this.files, file.path,",
+    replace: "append(new Map(), file.path,",
     tests: [buckets],
   },
   {
@@ -430,8 +430,8 @@ export const faults: readonly Fault[] = [
   {
     name: "the stream of a bucket starts without its last cursor",
     file: "src/catch-up/bucket-stream.ts",
-    find: "    cursor = next;",
-    replace: "    cursor = next && undefined;",
+    find: "        cursor = event.cursor;",
+    replace: "        cursor = event.cursor && undefined;",
     tests: [buckets],
   },
   {
