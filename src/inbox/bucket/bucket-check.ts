@@ -7,7 +7,7 @@ import { checkObjectStore, checkPrefix, type ObjectStore, ObjectStoreError } fro
 import { openBucketInbox } from "./open-bucket.ts";
 import { openS3ObjectStore } from "./s3.ts";
 
-/** The maximum time of a check without the removal of its objects. */
+/** The maximum time of a check, without the removal of its objects. */
 const maxCheckMs = 45_000;
 const maxRemovalMs = 10_000;
 /** The time after which a part is not repeated again. */
@@ -33,10 +33,8 @@ interface CheckedPart {
 export interface BucketReport {
   /** The URL of the inbox, without credentials. */
   inbox: string;
-  /** `failed` if a part failed or was skipped. */
   verdict: "passed" | "failed";
   parts: CheckedPart[];
-  /** The median and the 99th percentile of the time of a request. */
   latencyMs: Record<string, { p50: number; p99: number }>;
   /** Requests to the bucket for each delivery that is accepted and run. */
   requestsPerDelivery?: { oneAtATime: number; together: number };
@@ -77,14 +75,11 @@ export async function checkBucket({
   const store = await openS3ObjectStore(connection);
   const ended = AbortSignal.any([signal, AbortSignal.timeout(maxCheckMs)]);
   const scope = createCheckedStore(store, { signal: ended, wait });
-  const check = new BucketCheck({ scope, log, races, signal: ended });
-  await check.run();
-  const { parts, latencyMs, requestsPerDelivery } = check;
+  const checked = await checkParts(scope, { log, races, signal: ended });
   return {
     inbox: store.name,
-    verdict: parts.some(({ outcome }) => outcome === "failed" || outcome === "skipped") ? "failed" : "passed",
-    ...{ parts, latencyMs },
-    ...(requestsPerDelivery && { requestsPerDelivery }),
+    verdict: checked.parts.some(({ outcome }) => outcome === "failed" || outcome === "skipped") ? "failed" : "passed",
+    ...checked,
     remaining: { objects: await scope.removeAll(), prefix },
   };
 }
@@ -149,7 +144,7 @@ function createCheckedStore(
   return {
     ...checked,
     counts,
-    /** Waits for all requests, and deletes all objects. Returns the number of objects that may remain. */
+    /** Returns the number of objects that may remain. */
     async removeAll(): Promise<number> {
       await Promise.allSettled(pending);
       await Promise.race([remove(), delay(maxRemovalMs, undefined, { ref: false })]);
@@ -158,82 +153,49 @@ function createCheckedStore(
   };
 }
 
-interface BucketCheckOptions extends Required<Pick<CheckBucketOptions, "log" | "races" | "signal">> {
-  scope: ReturnType<typeof createCheckedStore>;
-}
-
 type PartResult = string | Omit<CheckedPart, "name">;
 
-class BucketCheck {
-  readonly parts: CheckedPart[] = [];
-  requestsPerDelivery: BucketReport["requestsPerDelivery"];
-  readonly #options: BucketCheckOptions;
-  readonly #latencies = new Map<string, number[]>();
+async function checkParts(
+  scope: ReturnType<typeof createCheckedStore>,
+  { log, races, signal }: Required<Pick<CheckBucketOptions, "log" | "races" | "signal">>,
+): Promise<Pick<BucketReport, "parts" | "latencyMs" | "requestsPerDelivery">> {
+  const { counts } = scope;
+  const parts: CheckedPart[] = [];
+  const times = new Map<string, number[]>();
+  let requestsPerDelivery: BucketReport["requestsPerDelivery"];
   /** Whether a request failed for another reason than a missing permission. */
-  #isAway = false;
+  let isAway = false;
 
-  constructor(options: BucketCheckOptions) {
-    this.#options = options;
-  }
-
-  get latencyMs(): BucketReport["latencyMs"] {
-    return Object.fromEntries([...this.#latencies].map(([request, times]) => [request, percentilesOf(times)]));
-  }
-
-  async run(): Promise<void> {
-    const { scope } = this.#options;
-    await this.#part("permission to put objects", () => scope.put("first", bytesOf("first")).then(() => ""));
-    const storedAt = performance.now();
-    // The access key needs all permissions, so each of them is tried.
-    const requests = {
-      get: () => scope.get("first"),
-      list: () => scope.list(""),
-      delete: () => scope.delete("missing"),
-    };
-    for (const [action, request] of Object.entries<() => Promise<unknown>>(requests)) {
-      await this.#part(`permission to ${action} objects`, () => request().then(() => ""), { isTried: !this.#isAway });
-    }
-    await this.#part("conditional writes", () => this.#race());
-    await this.#part("reads and lists after writes", () => this.#readAfterWrites());
-    await this.#part("deliveries", () => this.#deliver());
-    await this.#part("ages of objects", () => this.#readAge(storedAt));
-    await this.#part("latency", async () => this.#describeLatency(), { isTried: this.#latencies.size > 0 });
-  }
-
-  async #part(
+  async function part(
     name: string,
     run: () => Promise<PartResult>,
-    { isTried = this.parts.every(({ outcome }) => outcome === "passed") } = {},
+    { isTried = parts.every(({ outcome }) => outcome === "passed") } = {},
   ): Promise<void> {
     if (!isTried) {
-      this.parts.push({ name, outcome: "skipped", details: "" });
+      parts.push({ name, outcome: "skipped", details: "" });
       return;
     }
     try {
       const result = await run();
-      this.parts.push({ name, ...(typeof result === "string" ? { outcome: "passed", details: result } : result) });
+      parts.push({ name, ...(typeof result === "string" ? { outcome: "passed", details: result } : result) });
     } catch (error) {
-      const { aborted, reason } = this.#options.signal;
+      const { aborted, reason } = signal;
       const isLate = reason instanceof Error && reason.name === "TimeoutError";
-      this.#isAway = !(error instanceof ObjectStoreError && error.isRefused);
+      isAway = !(error instanceof ObjectStoreError && error.isRefused);
       const stopped = isLate ? `not finished after ${formatDuration(maxCheckMs)}` : "stopped";
-      this.parts.push({
-        ...{ name, outcome: aborted ? "skipped" : "failed" },
-        details: aborted ? stopped : messageOf(error),
-      });
+      const details = aborted ? stopped : messageOf(error);
+      parts.push({ name, outcome: aborted ? "skipped" : "failed", details });
     }
   }
 
-  async #timed<Result>(request: string, run: () => Promise<Result>): Promise<Result> {
+  async function timed<Result>(request: string, run: () => Promise<Result>): Promise<Result> {
     const startedAt = performance.now();
     const result = await run();
-    this.#latencies.set(request, [...(this.#latencies.get(request) ?? []), performance.now() - startedAt]);
+    times.set(request, [...(times.get(request) ?? []), performance.now() - startedAt]);
     return result;
   }
 
-  /** Lets eight writes compete for each of several keys, again and again. */
-  async #race(): Promise<PartResult> {
-    const { scope, races } = this.#options;
+  async function race(): Promise<PartResult> {
     let finished = 0;
     for (const startedAt = performance.now(); finished < races && performance.now() - startedAt < maxPartMs; ) {
       // Waits for all races, so that none of them stores an object after the objects were removed.
@@ -241,32 +203,29 @@ class BucketCheck {
       await Promise.allSettled(started);
       await Promise.all(started);
       finished += racesAtOnce;
-      if (scope.counts.doubled > 0)
-        return { outcome: "failed", details: "two conditional writes for one key succeeded" };
+      if (counts.doubled > 0) return { outcome: "failed", details: "two conditional writes for one key succeeded" };
     }
     return `${finished} races of 8 writes for one key: always exactly one succeeded`;
   }
 
-  /** Reads and lists each object after it was stored, replaced, and deleted. */
-  async #readAfterWrites(): Promise<PartResult> {
-    const { scope } = this.#options;
+  async function readAfterWrites(): Promise<PartResult> {
     const outdated = { reads: 0, lists: 0 };
-    const rejectedBefore = scope.counts.rejected;
+    const rejectedBefore = counts.rejected;
     let checked = 0;
     const startedAt = performance.now();
     for (let write = 0; write < writes && performance.now() - startedAt < maxPartMs; write += 1) {
       const key = `write/${write}`;
       for (const content of ["stored", "replaced", undefined]) {
-        if (content === undefined) await this.#timed("delete", () => scope.delete(key));
-        else await this.#timed("put", () => scope.put(key, bytesOf(content), { ifAbsent: content === "stored" }));
-        const found = await this.#timed("get", () => scope.get(key));
-        const listed = await this.#timed("list", () => scope.list("write/"));
+        if (content === undefined) await timed("delete", () => scope.delete(key));
+        else await timed("put", () => scope.put(key, bytesOf(content), { ifAbsent: content === "stored" }));
+        const found = await timed("get", () => scope.get(key));
+        const listed = await timed("list", () => scope.list("write/"));
         if ((found && new TextDecoder().decode(found.body)) !== content) outdated.reads += 1;
         if (listed.some((object) => object.key === key) !== (content !== undefined)) outdated.lists += 1;
         checked += 1;
       }
     }
-    const rejected = scope.counts.rejected - rejectedBefore;
+    const rejected = counts.rejected - rejectedBefore;
     if (rejected > 0) return falselyRejected(rejected);
     if (outdated.reads + outdated.lists === 0) return `${checked} of ${checked} are current`;
     return {
@@ -275,21 +234,18 @@ class BucketCheck {
     };
   }
 
-  /** Accepts and runs deliveries in a temporary inbox, one after the other and several at once. */
-  async #deliver(): Promise<PartResult> {
-    const { scope, log } = this.#options;
-    const { counts } = scope;
+  async function deliver(): Promise<PartResult> {
     const rejectedBefore = counts.rejected;
     const inbox = await openBucketInbox({ store: scope, spaceId: undefined, takeOver: false, log, now: Date.now });
-    const times: number[] = [];
+    const storedAfter: number[] = [];
     const run = new Map<string, () => void>();
-    const deliver = async () => {
+    const send = async () => {
       const id = crypto.randomUUID();
       const { promise, resolve } = Promise.withResolvers<void>();
       run.set(id, resolve);
       const acceptedAt = performance.now();
       await inbox.accept({ id, endpoint: "check", body: JSON.stringify({ id }), receivedAt: new Date() });
-      times.push(performance.now() - acceptedAt);
+      storedAfter.push(performance.now() - acceptedAt);
       await promise;
     };
     try {
@@ -304,34 +260,33 @@ class BucketCheck {
       const first = counts.requests;
       const startedAt = performance.now();
       const isLate = () => performance.now() - startedAt > maxPartMs;
-      while (times.length < deliveries.oneAtATime && !isLate()) await deliver();
-      const [second, sent] = [counts.requests, times.length];
+      while (storedAfter.length < deliveries.oneAtATime && !isLate()) await send();
+      const [second, sent] = [counts.requests, storedAfter.length];
       const left = Array.from({ length: deliveries.together });
       await Promise.all(
         Array.from({ length: deliveries.connections }, async () => {
           do {
             left.pop();
-            await deliver();
+            await send();
           } while (left.length > 0 && !isLate());
         }),
       );
-      this.requestsPerDelivery = {
+      requestsPerDelivery = {
         oneAtATime: round((second - first) / sent),
-        together: round((counts.requests - second) / (times.length - sent)),
+        together: round((counts.requests - second) / (storedAfter.length - sent)),
       };
     } finally {
       await inbox.close(0);
     }
     // No other process writes to the temporary inbox.
     if (counts.rejected > rejectedBefore) return falselyRejected(counts.rejected - rejectedBefore);
-    const { p50, p99 } = percentilesOf(times);
-    const { oneAtATime, together } = this.requestsPerDelivery;
-    return `${times.length} stored and run, stored after ${p50} ms (p50) and ${p99} ms (p99); requests per delivery: ${oneAtATime} one at a time, ${together} with ${deliveries.connections} at once`;
+    const { p50, p99 } = percentilesOf(storedAfter);
+    const { oneAtATime, together } = requestsPerDelivery;
+    return `${storedAfter.length} stored and run, stored after ${p50} ms (p50) and ${p99} ms (p99); requests per delivery: ${oneAtATime} one at a time, ${together} with ${deliveries.connections} at once`;
   }
 
   /** Another process takes over if the heartbeat of the owner is old, so the ages must be right. */
-  async #readAge(storedAt: number): Promise<PartResult> {
-    const { scope } = this.#options;
+  async function readAge(storedAt: number): Promise<PartResult> {
     await scope.wait(Math.max(0, storedAt + minAgeMs - performance.now()));
     const elapsedMs = performance.now() - storedAt;
     const ageMs = (await scope.get("first"))?.ageMs ?? 0;
@@ -340,8 +295,8 @@ class BucketCheck {
     return { outcome: isRight ? "passed" : "failed", details };
   }
 
-  #describeLatency(): PartResult {
-    const latencies = Object.entries(this.latencyMs);
+  function describeLatency(): PartResult {
+    const latencies = Object.entries(latencyMs());
     const isSlow = latencies.some(([, { p99 }]) => p99 > maxQuickMs);
     const details = latencies
       .map(([request, { p50, p99 }]) => `${request} ${p50} ms (p50), ${p99} ms (p99)`)
@@ -352,6 +307,28 @@ class BucketCheck {
       details: `${details}. A takeover can take longer than 5 s if requests take longer than 1 s`,
     };
   }
+
+  function latencyMs(): BucketReport["latencyMs"] {
+    return Object.fromEntries([...times].map(([request, measured]) => [request, percentilesOf(measured)]));
+  }
+
+  await part("permission to put objects", () => scope.put("first", bytesOf("first")).then(() => ""));
+  const storedAt = performance.now();
+  // The access key needs all permissions, so each of them is tried.
+  const requests = {
+    get: () => scope.get("first"),
+    list: () => scope.list(""),
+    delete: () => scope.delete("missing"),
+  };
+  for (const [action, request] of Object.entries<() => Promise<unknown>>(requests)) {
+    await part(`permission to ${action} objects`, () => request().then(() => ""), { isTried: !isAway });
+  }
+  await part("conditional writes", race);
+  await part("reads and lists after writes", readAfterWrites);
+  await part("deliveries", deliver);
+  await part("ages of objects", () => readAge(storedAt));
+  await part("latency", async () => describeLatency(), { isTried: times.size > 0 });
+  return { parts, latencyMs: latencyMs(), ...(requestsPerDelivery && { requestsPerDelivery }) };
 }
 
 function falselyRejected(count: number): PartResult {

@@ -24,23 +24,20 @@ import type { YieldGate } from "./take-over.ts";
 import { readOpenGaps, repairGaps } from "./working-database.ts";
 
 export interface OwnedInbox {
-  /** The working store. Its changes are stored in the log. */
   inbox: SqliteInbox;
   database: DatabaseSync;
   writer: LogWriter;
   gate: YieldGate;
   /** Resolves with the ID of the writer that has taken over the inbox. */
   fenced: Promise<string>;
-  /** See `Inbox.close`. Releases the inbox after the last record was stored. */
+  /** Releases the inbox after the last record was stored. */
   close: (graceMs: number) => Promise<{ interrupted: number }>;
 }
 
 export interface Opening {
-  /** A UUID that no other process uses. */
   writerId: string;
   /** Whether this process has not owned the inbox yet. Otherwise, it must wait until its owner stops. */
   isFirst: boolean;
-  /** The ID of the writer that has taken over the inbox from this process. */
   fencedBy: string | undefined;
   signal: AbortSignal;
   onOwned: () => void;
@@ -68,11 +65,7 @@ const inUsePauseMs = 5_000;
 /** How long an attempt to open the inbox may take when the inbox closes. */
 const maxStopMs = 5_000;
 
-/**
- * Stores deliveries in a bucket. A SQLite file on the local disk is the working store.
- *
- * If another process takes over the inbox, and later stops, the inbox is opened again. Until it is open, deliveries are rejected.
- */
+/** Stores deliveries in a bucket, with a SQLite file as the working store. Until the inbox is open again after a takeover, rejects them. */
 export class BucketInbox implements Inbox {
   readonly ownActions: OwnActions = {
     add: (keys) => this.#change(({ inbox }) => inbox.ownActions.add(keys)),
@@ -99,7 +92,6 @@ export class BucketInbox implements Inbox {
   readonly #queues = new Map<string, EndpointQueue>();
   /** The inbox that this process owns, or owned before another process took it over. */
   #owned: OwnedInbox | undefined;
-  /** Closes the inboxes that were replaced. */
   #replaced: Promise<unknown> = Promise.resolve();
   #problem: InboxProblem;
   #waitingBytes = 0;
@@ -119,9 +111,12 @@ export class BucketInbox implements Inbox {
 
   /** Waits until the inbox is open, the first attempt has failed, or the time is over. @throws an error that cannot heal. */
   async settled(maxMs: number): Promise<void> {
+    await this.#waitFor(Promise.race([this.opened, this.#tried.promise]), maxMs);
+  }
+
+  async #waitFor(promise: Promise<unknown>, maxMs: number): Promise<void> {
     const over = new AbortController();
-    const late = this.#options.wait(maxMs, over.signal).catch(() => {});
-    await Promise.race([this.opened, this.#tried.promise, late]);
+    await Promise.race([promise, this.#options.wait(maxMs, over.signal).catch(() => {})]);
     over.abort();
   }
 
@@ -186,7 +181,6 @@ export class BucketInbox implements Inbox {
     return this.#writable().inbox.prune();
   }
 
-  /** Repairs the gaps of the log (see `repairGaps`). @throws `INBOX_UNAVAILABLE`, `ObjectStoreError` */
   async repair(): Promise<RepairedGap[]> {
     return repairGaps(this.#options, this.#writable());
   }
@@ -198,15 +192,13 @@ export class BucketInbox implements Inbox {
 
   async #close(graceMs: number): Promise<{ interrupted: number }> {
     this.#closing.abort();
-    const late = new AbortController();
-    await Promise.race([this.#running, this.#options.wait(maxStopMs, late.signal).catch(() => {})]);
-    late.abort();
+    await this.#waitFor(this.#running, maxStopMs);
     const result = (await this.#owned?.close(graceMs)) ?? { interrupted: 0 };
     await this.#replaced;
     return result;
   }
 
-  /** Opens the inbox, and opens it again after another process took it over and stopped. Rejects if the inbox cannot be opened. */
+  /** Opens the inbox, also again after another process took it over and stopped. Rejects if the inbox cannot be opened. */
   async #run(): Promise<void> {
     const { store, log } = this.#options;
     let fencedBy: string | undefined;
@@ -230,7 +222,7 @@ export class BucketInbox implements Inbox {
 
   /** Tries to open the inbox until it is open. Returns `undefined` if the inbox is closed. @throws an error that cannot heal. */
   async #open(fencedBy: string | undefined): Promise<OwnedInbox | undefined> {
-    const { wait, monotonicNow, onFailure } = this.#options;
+    const { store, log, wait, monotonicNow, onFailure } = this.#options;
     const { signal } = this.#closing;
     const failures = new RepeatedErrors(monotonicNow);
     const hasRenewed = createOwnerWatch(monotonicNow);
@@ -255,23 +247,21 @@ export class BucketInbox implements Inbox {
           onFailure?.(error);
           throw error;
         }
-        if (fencedBy === undefined || !(error instanceof InboxInUseError)) this.#reportPause(error, failures);
+        const isInUse = error instanceof InboxInUseError;
+        if (fencedBy === undefined || !isInUse) {
+          const code = isInUse ? error.code : "INBOX_UNAVAILABLE";
+          const hint = error instanceof ObjectStoreError && error.isRefused ? ` ${accessHint}` : "";
+          const message = `The inbox ${store.name} cannot be opened yet, so deliveries are rejected: ${messageOf(error)}${hint}`;
+          this.#problem = unavailable(message, code);
+          if (failures.shouldLog(error))
+            log.error({ code }, `${message} The server tries again until the inbox is open.`);
+        }
         this.#tried.resolve();
-        await wait(error instanceof InboxInUseError ? inUsePauseMs : pauseMs, signal).catch(() => {});
+        await wait(isInUse ? inUsePauseMs : pauseMs, signal).catch(() => {});
       }
     }
   }
 
-  #reportPause(error: unknown, failures: RepeatedErrors): void {
-    const { store, log } = this.#options;
-    const code = error instanceof InboxInUseError ? error.code : "INBOX_UNAVAILABLE";
-    const hint = error instanceof ObjectStoreError && error.isRefused ? ` ${accessHint}` : "";
-    const message = `The inbox ${store.name} cannot be opened yet, so deliveries are rejected: ${messageOf(error)}${hint}`;
-    this.#problem = unavailable(message, code);
-    if (failures.shouldLog(error)) log.error({ code }, `${message} The server tries again until the inbox is open.`);
-  }
-
-  /** Makes a change and waits until it is stored. @throws `INBOX_UNAVAILABLE` if the change is not stored in time. */
   async #change<Result>(change: (owned: OwnedInbox) => Promise<Result>): Promise<Result> {
     return withDeadline(change(this.#writable()), this.#maxWaitMs, notStoredInTime);
   }

@@ -4,7 +4,6 @@ import { type ListedObject, type ObjectStore, type ReadObject, readAhead, readOb
 import { isCoveredBySnapshot, noReadableSnapshot, type RestoredSnapshot } from "./snapshots.ts";
 import type { Gap, WorkingDatabase } from "./working-database.ts";
 
-/** What the records of a log are applied to. */
 export type LogTarget = Pick<WorkingDatabase, "position" | "gapNumbers" | "prepare" | "apply" | "applyPossible">;
 
 interface LogReplayOptions {
@@ -23,47 +22,43 @@ const maxFollowing = 8;
 /** How many numbers after the last known record a process that takes over reads first. A loaded owner stores a record per request. */
 const firstReads = 4;
 
-/**
- * Lists a log and reads its first records while the snapshot before them is restored. Records that it does not find are read again.
- */
-export class LogPrefetch {
-  readonly next: number;
-  readonly listed: Promise<readonly ListedObject[]>;
-  /** The numbers after which no record was found, and the number of the last record. */
-  readonly end: Promise<{ listed: number; last: number }>;
-  readonly #reads = new Map<number, Promise<StoredRecord | undefined>>();
-
-  /** Reads no records before `allowed` resolves. */
-  constructor(
-    store: ObjectStore,
-    { after, allowed, signal }: { after: number; allowed: Promise<unknown>; signal: AbortSignal },
-  ) {
-    this.next = after + 1;
-    this.listed = store.list(recordPrefix, { after: recordKey(after) });
-    this.end = Promise.all([this.listed, allowed]).then(async ([listed]) => {
-      signal.throwIfAborted();
-      for (const { key } of listed.slice(0, maxReads)) {
-        const number = recordNumber(key);
-        const reading = store.get(key).then(async (stored) => {
-          const record = stored && (await decodeRecord(stored.body));
-          return record && { record, ageMs: stored.ageMs };
-        });
-        const found = reading.catch(() => undefined);
-        if (number !== undefined) this.#reads.set(number, found);
-      }
-      const last = lastOf(listed, after);
-      return { listed: last, last: await findLast(store, last, firstReads) };
-    });
-    // The requests are repeated.
-    for (const pending of [this.listed, this.end]) pending.catch(() => {});
-  }
-
-  take(number: number): Promise<StoredRecord | undefined> | undefined {
-    const reading = this.#reads.get(number);
-    this.#reads.delete(number);
-    return reading;
-  }
+/** Reads the first records after `allowed` resolves, while the snapshot before them is restored. The others are read later. */
+export function prefetchLog(
+  store: ObjectStore,
+  { after, allowed, signal }: { after: number; allowed: Promise<unknown>; signal: AbortSignal },
+) {
+  const reads = new Map<number, Promise<StoredRecord | undefined>>();
+  const listed = store.list(recordPrefix, { after: recordKey(after) });
+  const end = Promise.all([listed, allowed]).then(async ([records]) => {
+    signal.throwIfAborted();
+    for (const { key } of records.slice(0, maxReads)) {
+      const number = recordNumber(key);
+      const reading = store.get(key).then(async (stored) => {
+        const record = stored && (await decodeRecord(stored.body));
+        return record && { record, ageMs: stored.ageMs };
+      });
+      const found = reading.catch(() => undefined);
+      if (number !== undefined) reads.set(number, found);
+    }
+    const last = lastOf(records, after);
+    return { listed: last, last: await findLast(store, last, firstReads) };
+  });
+  // The requests are repeated.
+  for (const pending of [listed, end]) pending.catch(() => {});
+  return {
+    next: after + 1,
+    listed,
+    /** The numbers after which no record was found, and the number of the last record. */
+    end,
+    take(number: number): Promise<StoredRecord | undefined> | undefined {
+      const reading = reads.get(number);
+      reads.delete(number);
+      return reading;
+    },
+  };
 }
+
+export type LogPrefetch = ReturnType<typeof prefetchLog>;
 
 interface StoredRecord {
   record: LogRecord;
@@ -148,8 +143,8 @@ export class LogReplay {
   }
 
   /**
-   * Applies the records that directly follow, up to the first one that is missing or unreadable. Does not list the log, because the
-   * owner could store further records faster than they are listed and read. Returns the writer of the first record.
+   * Applies the records that directly follow, without a list: a loaded owner could store further records faster than they are listed and
+   * read. Returns the writer of the first record.
    */
   async follow(): Promise<string | undefined> {
     const numbers = Array.from({ length: maxFollowing }, (_, index) => this.next + index);
@@ -167,8 +162,8 @@ export class LogReplay {
   }
 
   /**
-   * Whether the takeover at a number is the last record, and the target contains all earlier records. A free number proves neither:
-   * while this process was paused, the records from this number on can have been stored and deleted.
+   * Whether the takeover is the last record, and the target contains all earlier ones. A free number proves neither: while this process was
+   * paused, the records from this number on can have been stored and deleted.
    */
   async isComplete(takeover: number): Promise<boolean> {
     const { store } = this.#options;
@@ -248,7 +243,6 @@ export class LogReplay {
   }
 }
 
-/** Returns the number of the last record of a list, or `after` if the list is empty. */
 function lastOf(listed: readonly ListedObject[], after: number): number {
   return Math.max(after, recordNumber(listed.at(-1)?.key ?? "") ?? 0);
 }

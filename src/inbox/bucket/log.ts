@@ -51,16 +51,12 @@ export type Owner = z.infer<typeof ownerSchema>;
 
 const headerSchema = z.object({
   number: z.number().check(z.int(), z.positive()),
-  /**
-   * `takeover`: a process has become the owner. `changes`: the changes of a transaction. `gap`: the changes of a transaction that
-   * records unreadable records.
-   */
+  /** `gap`: the changes of a transaction that records unreadable records. `changes`: those of any other transaction. */
   kind: z.enum(["takeover", "changes", "gap"]),
   writer: z.string(),
   encoding: z.enum(["identity", "gzip"]),
   /** The size of the body after decoding. */
   bytes: z.number().check(z.int(), z.nonnegative()),
-  /** The new owner. Only in `takeover` records. */
   owner: z.optional(ownerSchema),
   schemaVersion: z.optional(z.number()),
 });
@@ -116,7 +112,7 @@ interface LogWriterOptions {
   writerId: string;
   next: number;
   log: Logger;
-  /** Called once when this process, which was the owner, finds that another writer has taken over the log. */
+  /** Called once if this process was the owner. */
   onTakenOver?: (writerId: string) => void;
   monotonicNow: () => number;
   wait: Wait;
@@ -134,7 +130,6 @@ interface AppendedRecord extends Pick<LogRecord, "kind" | "owner" | "schemaVersi
   body: (number: number) => Uint8Array;
 }
 
-/** The pause before a request is repeated. The pause doubles with each repetition. */
 const firstPauseMs = 100;
 const maxPauseMs = 2_000;
 /** A record that is not stored after this time counts as an outage, although no request has failed. */
@@ -145,10 +140,8 @@ type StoreResult = "mine" | "torn" | "unreadable" | { other: LogRecord };
 
 /**
  * Appends records to the log of an inbox. Each record is stored only if its number is free, so of two processes that write the same
- * number, one finds the record of the other. That process is then fenced: it never appends again.
- *
- * An unreadable object at a number is skipped. If the object was the takeover of another process, that process finds the next record
- * at its own next number.
+ * number, one finds the record of the other. That process is then fenced: it never appends again. An unreadable object at a number is
+ * skipped. If it was the takeover of another process, that process finds the next record at its own next number.
  */
 export class LogWriter {
   readonly writerId: string;
@@ -161,7 +154,6 @@ export class LogWriter {
   fencedBy: LogRecord | undefined;
   #failingSince: number | undefined;
   #failure: unknown;
-  /** When the first request for the current record was sent. */
   #storingSince: number | undefined;
   #isAppending = false;
   #isOwner = false;
@@ -185,11 +177,9 @@ export class LogWriter {
   }
 
   /**
-   * Appends a record. Call this method again only after the previous call has settled. Resolves with the number after the record is
-   * stored. Repeats the same request while it is unknown whether the record was stored.
+   * Appends a record, one at a time. Repeats the same request while it is unknown whether the record was stored. Returns the number.
    *
-   * @throws `INBOX_TAKEN_OVER` if another process has taken over the log, `INBOX_UNAVAILABLE` if the store refuses the record or the
-   *   writer is closed. After a refusal, the record is not in the log.
+   * @throws `INBOX_TAKEN_OVER`, and `INBOX_UNAVAILABLE` if the writer is closed, or the store refuses the record. The log then lacks it.
    */
   async append({ body, ...fields }: AppendedRecord): Promise<number> {
     if (fields.kind !== "takeover") await this.#options.beforeAppend?.();
@@ -238,14 +228,21 @@ export class LogWriter {
     this.#closed.abort();
   }
 
-  /** Stores a record, or finds out what is stored instead. Repeats the request until the result is known. */
+  /** Repeats the request until it is known what is stored. */
   async #store(number: number, record: Uint8Array): Promise<StoreResult> {
-    const { monotonicNow, log } = this.#options;
+    const { store, monotonicNow, log } = this.#options;
     let isUnknown = false;
     this.#storingSince = monotonicNow();
     for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 2, maxPauseMs)) {
       try {
-        const result = await this.#tryToStore(number, { record, isUnknown });
+        // The record can be stored although an earlier request failed.
+        let result = isUnknown ? await this.#readBack(number, record) : undefined;
+        if (result === undefined) {
+          const put = await store.put(recordKey(number), record, { ifAbsent: true });
+          result = put === "stored" ? "mine" : await this.#readBack(number, record);
+        }
+        if (result === undefined)
+          throw new ObjectStoreError("The store has rejected a record as a duplicate, but returns no such record.");
         this.#failingSince = undefined;
         return result;
       } catch (error) {
@@ -266,20 +263,7 @@ export class LogWriter {
     }
   }
 
-  async #tryToStore(
-    number: number,
-    { record, isUnknown }: { record: Uint8Array; isUnknown: boolean },
-  ): Promise<StoreResult> {
-    // The record can be stored although an earlier request failed.
-    const before = isUnknown ? await this.#readBack(number, record) : undefined;
-    if (before !== undefined) return before;
-    if ((await this.#options.store.put(recordKey(number), record, { ifAbsent: true })) === "stored") return "mine";
-    const found = await this.#readBack(number, record);
-    if (found !== undefined) return found;
-    throw new ObjectStoreError("The store has rejected a record as a duplicate, but returns no such record.");
-  }
-
-  /** Compares the stored record with this one. Returns `undefined` if no record has this number. */
+  /** Returns `undefined` if no record has this number. */
   async #readBack(number: number, record: Uint8Array): Promise<StoreResult | undefined> {
     const { store } = this.#options;
     const key = recordKey(number);

@@ -9,17 +9,15 @@ export interface ObjectStore {
   /** The options with which a thread can open the same store. Missing if the store exists only in this thread. */
   readonly connection?: StoreConnection;
   /**
-   * Stores an object. With `ifAbsent`, the store decides atomically: of several concurrent requests for a key, only one resolves
-   * with `stored`, and the others resolve with `exists`.
+   * With `ifAbsent`, the store decides atomically: of several concurrent requests for a key, only one resolves with `stored`.
    *
    * @throws {@link ObjectStoreError} if the object was not stored, or if it is unknown whether it was stored.
    */
   put(key: string, body: Uint8Array, options?: { ifAbsent?: boolean }): Promise<"stored" | "exists">;
-  /** Returns an object, or `undefined` if no object has this key. @throws {@link ObjectStoreError} */
   get(key: string): Promise<StoredObject | undefined>;
   /** Lists all objects whose keys start with a prefix, after the key `after`, sorted by key. @throws {@link ObjectStoreError} */
   list(prefix: string, options?: { after?: string }): Promise<readonly ListedObject[]>;
-  /** Deletes an object. A missing object is no error. @throws {@link ObjectStoreError} */
+  /** A missing object is no error. @throws {@link ObjectStoreError} */
   delete(key: string): Promise<void>;
   wait(ms: number): Promise<void>;
 }
@@ -42,17 +40,13 @@ export interface ListedObject {
   bytes: number;
 }
 
-/** What to check if a store refuses requests. */
 export const accessHint =
   "Check that the bucket exists, and that the access key in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY can read, write, list, and delete its objects.";
 
 /** A failed request to an object store. The message contains no keys or signatures. */
 export class ObjectStoreError extends Error {
   override readonly name = "ObjectStoreError";
-  /**
-   * Whether the store has refused the request, such as for a wrong access key. The request then had no effect, and the same request
-   * fails again. Otherwise, it is unknown whether the request had an effect.
-   */
+  /** Whether the request had no effect, and fails again, such as for a wrong access key. Otherwise, it is unknown whether it had an effect. */
   readonly isRefused: boolean;
   readonly status: number | undefined;
   readonly s3Code: string | undefined;
@@ -73,7 +67,6 @@ const readPausesMs = [100, 300, 1_000, 2_500];
 export interface ReadOptions<Content> {
   /** Returns the content, or `undefined` if the body is not complete and correct. */
   decode: (body: Uint8Array, ageMs: number) => Content | undefined | Promise<Content | undefined>;
-  /** The size of the object by a list. */
   bytes?: number | undefined;
   /** Whether the first read decides that the object is missing. */
   isOptional?: boolean;
@@ -89,9 +82,7 @@ export type ReadObject<Content> =
 /**
  * Reads an object until its content is correct. One read proves nothing: a store can return a part of an object, a changed object, or
  * no object although there is one. An object counts as missing or unreadable only if several reads have the same result, and a list
- * does not contradict.
- *
- * @throws {@link ObjectStoreError}, also if the results of the reads contradict each other.
+ * does not contradict. Otherwise, throws {@link ObjectStoreError}.
  */
 export async function readObject<Content>(
   store: ObjectStore,
@@ -119,21 +110,17 @@ const maxAheadBytes = 16 * 2 ** 20;
 /** Reads up to `maxReads` objects at the same time, and yields the results in order. An error is thrown when its result is due. */
 export async function* readAhead<Item, Result>(
   items: Iterable<Item>,
-  {
-    maxReads,
-    bytesOf,
-    read,
-  }: { maxReads: number; bytesOf: (item: Item) => number; read: (item: Item) => Promise<Result> },
+  options: { maxReads: number; bytesOf: (item: Item) => number; read: (item: Item) => Promise<Result> },
 ): AsyncGenerator<Result> {
   const reads: { reading: Promise<Result>; bytes: number }[] = [];
   let ahead = 0;
   for (const item of items) {
-    const reading = read(item);
+    const reading = options.read(item);
     reading.catch(() => {});
-    const bytes = bytesOf(item);
+    const bytes = options.bytesOf(item);
     reads.push({ reading, bytes });
     ahead += bytes;
-    while (reads.length >= maxReads || ahead > maxAheadBytes) {
+    while (reads.length >= options.maxReads || ahead > maxAheadBytes) {
       const next = reads.shift();
       if (next === undefined) break;
       ahead -= next.bytes;
@@ -151,12 +138,10 @@ export function encodeJson(value: unknown): Uint8Array {
   return new TextEncoder().encode(JSON.stringify(value));
 }
 
-/** Returns the JSON value of a body, or `undefined` if the body is not JSON. */
 export function parseJson(bytes: Uint8Array): unknown {
   return readJson(new TextDecoder().decode(bytes));
 }
 
-/** The prefix of the keys of the objects with which stores are checked. */
 export const checkPrefix = "check/";
 
 const requests = 8;
@@ -167,11 +152,9 @@ const maxViolations = 3;
 const maxReads = 4;
 
 /**
- * Checks that a store decides atomically between concurrent conditional requests. Without this property, two processes could both
- * own an inbox, and deliveries could be lost.
+ * Checks that a store decides atomically between concurrent conditional requests. Otherwise, two processes could both own an inbox.
  *
- * @throws `INBOX_UNUSABLE` if the store does not have this property, {@link ObjectStoreError} if the store cannot be checked, such as
- *   during an outage.
+ * @throws `INBOX_UNUSABLE` if it does not, {@link ObjectStoreError} if the store cannot be checked, such as during an outage.
  */
 export async function checkObjectStore(store: ObjectStore): Promise<void> {
   for (let violations = 1; ; violations += 1) {
@@ -182,7 +165,6 @@ export async function checkObjectStore(store: ObjectStore): Promise<void> {
   }
 }
 
-/** Returns the reason why a store is unsupported, or `undefined` if exactly one of several concurrent requests has stored its object. */
 async function findViolation(store: ObjectStore): Promise<string | undefined> {
   const key = `${checkPrefix}${crypto.randomUUID()}`;
   const bodies = Array.from({ length: requests }, (_, index) => new TextEncoder().encode(`${index}`));
@@ -218,8 +200,8 @@ async function findViolation(store: ObjectStore): Promise<string | undefined> {
 }
 
 /**
- * Repeats a request that fails, because stores may respond with an error, such as 409, to some of several concurrent requests for a key.
- * `unknown`: the object existed when the request was repeated, so the first request can have stored it.
+ * Stores may respond with an error, such as 409, to some of several concurrent requests for a key. `unknown`: the object existed when the
+ * request was repeated, so the first request can have stored it.
  */
 async function putRepeatedly(
   store: ObjectStore,

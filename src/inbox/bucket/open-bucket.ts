@@ -6,14 +6,14 @@ import { BucketInbox, type BucketInboxOptions, type Opening, type OwnedInbox } f
 import { openBucketReader } from "./bucket-reader.ts";
 import { parseBucketUrl, type ReadVariable, readBucketCredentials } from "./bucket-url.ts";
 import { waitWithTimer } from "./log.ts";
-import { LogPrefetch, LogReplay } from "./log-replay.ts";
+import { type LogPrefetch, LogReplay, prefetchLog } from "./log-replay.ts";
 import { accessHint, checkObjectStore, type ObjectStore, ObjectStoreError } from "./object-store.ts";
 import { describeProcess, type OwnerHeartbeat } from "./ownership.ts";
 import { openS3ObjectStore } from "./s3.ts";
 import { restoreFile, scheduleSnapshots } from "./snapshot-schedule.ts";
 import { restoreSnapshot } from "./snapshots.ts";
 import { checkOwner, takeOverLog } from "./take-over.ts";
-import { addGaps, BucketChangeLog, createWorkingFolder, WorkingDatabase } from "./working-database.ts";
+import { addGaps, createChangeLog, createWorkingFolder, WorkingDatabase } from "./working-database.ts";
 
 type Clock = Pick<BucketInboxOptions, "monotonicNow" | "wait">;
 
@@ -21,15 +21,12 @@ export interface OpenBucketInboxOptions
   extends Pick<SqliteInboxOptions, "pollMs" | "maxQueued">,
     Omit<BucketInboxOptions, keyof Clock>,
     Partial<Clock> {
-  /** The Space in which this process runs, such as `me/receiver`. */
   spaceId: string | undefined;
-  /** Whether to take over the inbox although its owner still runs. */
   takeOver: boolean;
   /** Checks the store before its first use. `isFree` resolves if no other process owns the inbox. */
   checkStore?: (isFree: Promise<unknown>) => Promise<void>;
   minSnapshotRecords?: number;
   heartbeatMs?: number;
-  /** Where the folder of the working file is created. Default: in the folder for temporary files. */
   parentFolder?: string;
 }
 
@@ -80,7 +77,7 @@ async function openOwnedInbox(
   const target = prepared.then(({ file }) => restoreFile(file));
   let prefetch: LogPrefetch | undefined;
   const onChosen = (after: number) => {
-    if (!signal.aborted) prefetch = new LogPrefetch(store, { after, allowed: target, signal });
+    if (!signal.aborted) prefetch = prefetchLog(store, { after, allowed: target, signal });
   };
   const restoring = restoreSnapshot({ store, target, log, onChosen });
   // The error of the check is more important.
@@ -112,15 +109,12 @@ async function openOwnedInbox(
     const { database } = working;
     const { newGaps } = replay;
     const snapshots = scheduleSnapshots({
-      store,
-      file,
-      log,
-      monotonicNow,
+      ...{ store, file, log, monotonicNow },
       records: replay.next - snapshot.number,
       snapshotBytes: snapshot.bytes,
       minRecords: options.minSnapshotRecords,
     });
-    const changes = new BucketChangeLog(database, writer, {
+    const changes = createChangeLog(database, writer, {
       fences: [...replay.fences, writer.next - 1],
       onRecord: (bytes) => snapshots.countRecord(bytes),
     });
@@ -130,7 +124,7 @@ async function openOwnedInbox(
         "Some records of the inbox are missing or unreadable, so deliveries can be missing. New deliveries are stored. To restore what is readable, run: npx hub-webhooks deliveries repair",
       );
       database.exec("BEGIN IMMEDIATE");
-      changes.begin(database);
+      changes.begin();
       addGaps(database, newGaps, now());
       await changes.store("gap");
       database.exec("COMMIT");
@@ -143,10 +137,7 @@ async function openOwnedInbox(
     heartbeat.start(earlier);
     void gate.watch();
     return {
-      inbox,
-      database,
-      writer,
-      gate,
+      ...{ inbox, database, writer, gate },
       fenced: fenced.promise,
       close: async (graceMs) => {
         const stopped = snapshots.close();
@@ -177,7 +168,6 @@ const maxOpenMs = 120_000;
 /** A server starts to listen after this time, although its inbox is not open yet. */
 const maxStartMs = 10_000;
 
-/** See `OpenInboxOptions`. */
 export interface OpenBucketOptions
   extends Pick<
     OpenBucketInboxOptions,

@@ -31,10 +31,8 @@ import {
 export interface HeartbeatSenderData {
   connection: StoreConnection;
   key: string;
-  /** The fields of the heartbeat, except its position. */
   heartbeat: object;
   intervalMs: number;
-  /** The interval in which the event loop increments the loop counter and the thread reads the counter. */
   countIntervalMs: number;
   maxBlockedMs: number;
   loopCounter: LoopCounter;
@@ -45,13 +43,12 @@ interface HeartbeatSenderOptions extends Pick<HeartbeatSenderData, "connection" 
   readPosition: () => number;
   /** After this time, a blocked event loop counts as hung. */
   maxBlockedMs?: number;
-  /** Called when a heartbeat could not be stored, or the thread has failed. */
   onError: (error: unknown) => void;
 }
 
 /**
- * Sends heartbeats from a thread while a handler blocks the event loop. After the event loop has been blocked for a quarter of the
- * interval, the thread opens the store and sends heartbeats until the event loop runs again or counts as hung.
+ * Sends heartbeats from a thread after the event loop has been blocked for a quarter of the interval, until it runs again or counts as
+ * hung.
  */
 export function startHeartbeatSender({
   readPosition,
@@ -103,7 +100,6 @@ const heartbeatSchema = z.object({
   isReleased: z.boolean(),
 });
 
-/** The last heartbeat of a process that owns an inbox or has owned it. */
 export interface Heartbeat extends z.infer<typeof heartbeatSchema> {
   writerId: string;
   ageMs: number;
@@ -118,12 +114,7 @@ export function describeProcess(spaceId: string | undefined, now: number): Owner
   };
 }
 
-/**
- * Returns the last heartbeats of all processes since the last takeover.
- *
- * @param known the IDs of writers whose heartbeats are read although a list of a store can omit them.
- * @throws `ObjectStoreError`
- */
+/** Returns the last heartbeats since the last takeover. `known`: writers whose heartbeats are read although a list can omit them. */
 export async function readHeartbeats(store: ObjectStore, known: readonly string[] = []): Promise<Heartbeat[]> {
   const listed = await listHeartbeats(store);
   const others = known.map(heartbeatKey).filter((key) => !listed.has(key));

@@ -127,16 +127,14 @@ async function readResponse(
   const code = method === "HEAD" && status === 404 ? "NoSuchKey" : parseErrorCode(body);
   const retryAfterMs = 1_000 * Number(headers.get("retry-after") ?? Number.NaN);
   const detail = code === undefined ? "" : ` (${code})`;
-  throw new ObjectStoreError(
-    `The bucket responded to ${method} with status ${status}${detail}.${hints[code ?? ""] ?? ""}`,
-    {
-      // 501: the store does not support a header of the request.
-      isRefused: status === 501 || (status < 500 && !transientStatuses.has(status) && !transientCodes.has(code ?? "")),
-      status,
-      s3Code: code,
-      retryAfterMs: retryAfterMs >= 0 && Number.isFinite(retryAfterMs) ? retryAfterMs : undefined,
-    },
-  );
+  const hint = hints[code ?? ""] ?? "";
+  throw new ObjectStoreError(`The bucket responded to ${method} with status ${status}${detail}.${hint}`, {
+    // 501: the store does not support a header of the request.
+    isRefused: status === 501 || (status < 500 && !transientStatuses.has(status) && !transientCodes.has(code ?? "")),
+    status,
+    s3Code: code,
+    retryAfterMs: retryAfterMs >= 0 && Number.isFinite(retryAfterMs) ? retryAfterMs : undefined,
+  });
 }
 
 /** Returns the code of a failed connection, such as ` (ECONNREFUSED)`. Messages of failed connections contain addresses. */
@@ -215,7 +213,6 @@ export async function openS3ObjectStore(connection: StoreConnection): Promise<Ob
     return new URL(`${bucketUrl}/${root}${key}`);
   }
 
-  /** Repeats a request whose effect is the same if it is sent twice. @throws {@link ObjectStoreError} */
   async function sendRepeatedly(request: S3Request): Promise<S3Response> {
     for (const pauseMs of pausesMs) {
       try {

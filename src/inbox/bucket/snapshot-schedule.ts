@@ -20,7 +20,6 @@ export interface SnapshotThreadData {
 
 export type CopiedDatabase = Pick<DatabaseCopy, "number" | "fences">;
 
-/** Copies a database that is in use. Dispose of the copy after use. `signal`: stops the copy. */
 async function copyInThread(file: string, signal: AbortSignal): Promise<DatabaseCopy & AsyncDisposable> {
   const copy = `${file}.snapshot-${crypto.randomUUID()}`;
   const remove = () => rm(copy, { force: true });
@@ -146,7 +145,6 @@ export function scheduleSnapshots({
       const isLarge = records >= minRecords && recordBytes >= minShare * snapshotBytes;
       if ((isLarge || records >= maxRecords) && monotonicNow() >= retryAt) start();
     },
-    /** Stops the current snapshot, and prevents further ones. */
     async close(): Promise<void> {
       closed.abort();
       await running;

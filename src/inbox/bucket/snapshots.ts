@@ -12,10 +12,7 @@ import {
 } from "./object-store.ts";
 
 const snapshotPrefix = "snapshots/";
-/**
- * The key of the number of the newest snapshot. A list can hide the newest snapshots. A process that no longer owns the inbox can
- * store an older number here, so this number is only a lower limit.
- */
+/** A list can hide the newest snapshots. A process that no longer owns the inbox can store an older number here: it is a lower limit. */
 const newestKey = `${snapshotPrefix}newest`;
 /** The number of snapshots that are kept. If the newest one is damaged, the older one and more records are used. */
 const keptSnapshots = 2;
@@ -36,9 +33,7 @@ type Manifest = z.infer<typeof manifestSchema>;
 const newestSchema = z.object({ number: z.number() });
 
 export interface DatabaseCopy {
-  /** The number of the last record whose changes the copy contains. */
   number: number;
-  /** The numbers of the records that must not be deleted. */
   fences: readonly number[];
   bytes: number;
   parts: AsyncIterable<Uint8Array>;
@@ -50,16 +45,14 @@ export type RestoreDatabase = (parts: AsyncIterable<Uint8Array>) => Promise<numb
 export interface RestoredSnapshot {
   /** The number of the last record whose changes the snapshot contains. 0: there is no snapshot. */
   number: number;
-  /** The size of the stored parts. */
   bytes: number;
   /** The number of the newest snapshot, which can be damaged. */
   newest: number;
-  /** The numbers of the newer snapshots that are damaged. */
   damaged: ReadonlySet<number>;
 }
 
 /**
- * Stores a snapshot, and deletes older snapshots and records that are no longer needed. Returns the size of the stored parts in bytes.
+ * Stores a snapshot, and deletes older snapshots and records. Returns the size of the stored parts in bytes.
  *
  * @throws if the snapshot cannot be stored or read back. The older snapshots and records are then unchanged.
  */
@@ -131,10 +124,10 @@ export async function restoreSnapshot(options: RestoreOptions): Promise<Restored
 export async function isCoveredBySnapshot(
   store: ObjectStore,
   record: number,
-  { damaged }: RestoredSnapshot,
+  known: RestoredSnapshot,
 ): Promise<boolean> {
   const { numbers } = await listSnapshots(store);
-  return numbers.some((number) => number >= record && !damaged.has(number));
+  return numbers.some((number) => number >= record && !known.damaged.has(number));
 }
 
 /** Returns the manifest of the restored snapshot. `obsolete`: there is another candidate now. */
@@ -221,7 +214,6 @@ async function deleteObsolete(store: ObjectStore, ownSnapshot: number, fences: R
   await deleteAll(store, [...snapshots.filter((key) => !isManifest(key)), ...obsolete]);
 }
 
-/** Returns the number of the oldest snapshot to keep, or `undefined` if there are too few snapshots to delete any. */
 async function findOldestKept(store: ObjectStore): Promise<number | undefined> {
   let kept = 0;
   for (const number of (await listSnapshots(store)).numbers) {

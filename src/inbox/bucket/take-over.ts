@@ -16,14 +16,10 @@ import {
   storeHeartbeat,
 } from "./ownership.ts";
 
-const yieldRequestSchema = z.object({
-  writerId: z.string(),
-  owner: ownerSchema,
-});
+const yieldRequestSchema = z.object({ writerId: z.string(), owner: ownerSchema });
 
 /** A yield lasts this time, unless the other process takes over earlier. */
 const maxYieldMs = 8_000;
-/** The interval of checks whether the other process has taken over. */
 const yieldPollMs = 500;
 const minReadMs = 500;
 /** The interval of reads of a request while no records are stored. */
@@ -45,7 +41,6 @@ function createYieldRequest({ store, writerId, owner, rules, earlier, log, monot
   let dueAt = Number.NEGATIVE_INFINITY;
   let sent: Promise<unknown> | undefined;
   return {
-    /** Starts to send the requests, unless they were sent in the last seconds. */
     send(): void {
       if (keys.length === 0 || monotonicNow() < dueAt) return;
       dueAt = monotonicNow() + requestIntervalMs;
@@ -78,10 +73,7 @@ function createYieldGate(options: Omit<OwnerHeartbeatOptions, "intervalMs">) {
   let ignoresUntil = Number.NEGATIVE_INFINITY;
   let yielding: Promise<void> | undefined;
 
-  /**
-   * Call this function before each record. Returns a promise to wait for while this process yields. Reads the request of another process
-   * in parallel with the record, so that records take no longer.
-   */
+  /** Called before each record. Reads a request in parallel with the record, so that records take no longer. The record waits for a yield. */
   function enter(): Promise<void> | undefined {
     const now = monotonicNow();
     const isDue = now >= Math.max(readAt + minReadMs, ignoresUntil);
@@ -123,7 +115,6 @@ function createYieldGate(options: Omit<OwnerHeartbeatOptions, "intervalMs">) {
 
   return {
     enter,
-    /** Whether this process appends no records, because another process is taking over. */
     isYielding: () => yielding !== undefined,
     /** Reads the request of another process each second, until the gate closes or another process has taken over. */
     async watch(): Promise<void> {
@@ -137,7 +128,6 @@ function createYieldGate(options: Omit<OwnerHeartbeatOptions, "intervalMs">) {
 }
 
 interface TakeOverOptions extends Omit<OwnerHeartbeatOptions, "writer" | "intervalMs"> {
-  /** A UUID that no other process uses. */
   writerId: string;
   rules: {
     /** Whether to take over the inbox although its owner still runs. */
@@ -146,12 +136,10 @@ interface TakeOverOptions extends Omit<OwnerHeartbeatOptions, "writer" | "interv
     mayReplace: boolean;
   };
   signal: AbortSignal;
-  /** See `LogWriterOptions.onTakenOver`. */
   onTakenOver: (writerId: string) => void;
   fencedBy?: string | undefined;
-  /** See `OwnerHeartbeatOptions`. */
   heartbeatMs?: number | undefined;
-  /** Rejects if the store cannot be used. Until it resolves, the takeover is not stored. */
+  /** Until it resolves, the takeover is not stored. */
   storeChecked?: Promise<void>;
 }
 
@@ -159,7 +147,6 @@ interface OwnedLog {
   writer: LogWriter;
   heartbeat: OwnerHeartbeat;
   gate: YieldGate;
-  /** The heartbeats of other processes. */
   earlier: readonly Heartbeat[];
 }
 
@@ -199,13 +186,10 @@ function lastPosition(heartbeats: readonly Heartbeat[]): number {
  * @param options.recent the result of the check before the snapshot was restored. `at`: by the monotonic clock.
  * @throws `INBOX_IN_USE` if another process owns the inbox, `ObjectStoreError`.
  */
-export async function takeOverLog({
-  replay,
-  recent,
-  ...options
-}: TakeOverOptions & { replay: LogReplay; recent?: { heartbeats: Heartbeat[]; at: number } }): Promise<
-  OwnedLog | undefined
-> {
+export async function takeOverLog(
+  options: TakeOverOptions & { replay: LogReplay; recent?: { heartbeats: Heartbeat[]; at: number } },
+): Promise<OwnedLog | undefined> {
+  const { replay, recent } = options;
   const isRecent = recent && options.monotonicNow() - recent.at < maxCheckAgeMs && !recent.heartbeats.some(isLive);
   let known = isRecent ? recent.heartbeats : undefined;
   let lastKnown = lastPosition(known ?? []);
@@ -255,7 +239,7 @@ async function race(replay: LogReplay, options: Contest): Promise<OwnedLog | "an
       const gate = createYieldGate({ ...shared, writer });
       // A writer repeats its request until it is closed.
       announced.catch(() => writer.close());
-      const [isStored] = await Promise.all([tryToTakeOver(writer, { replay, owner, signal }), announced]);
+      const [isStored] = await Promise.all([tryToTakeOver(writer, replay, options), announced]);
       if (isStored) {
         if (!(await replay.isComplete(writer.next - 1))) {
           await removeHeartbeat();
@@ -287,10 +271,7 @@ async function race(replay: LogReplay, options: Contest): Promise<OwnedLog | "an
 }
 
 /** Appends the takeover at the next number, and reads the records that follow. Returns whether the takeover was stored. */
-async function tryToTakeOver(
-  writer: LogWriter,
-  { replay, owner, signal }: { replay: LogReplay; owner: Owner; signal: AbortSignal },
-): Promise<boolean> {
+async function tryToTakeOver(writer: LogWriter, replay: LogReplay, { owner, signal }: Contest): Promise<boolean> {
   const stop = () => writer.close();
   signal.addEventListener("abort", stop);
   // The error of the write is more important.

@@ -1,7 +1,7 @@
 import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { constants, DatabaseSync, type Session, type StatementSync } from "node:sqlite";
+import { constants, DatabaseSync, type Session } from "node:sqlite";
 import { WebhookError } from "../../core/errors.ts";
 import type { IncomingDelivery, RepairedGap } from "../inbox.ts";
 import { migrateDatabase, openPrivateDatabase, schemaVersionOf } from "../sqlite/database.ts";
@@ -13,13 +13,9 @@ import { type ObjectStore, readObject } from "./object-store.ts";
 
 const prefix = "hub-webhooks-inbox-";
 
-/** The folders that this process has created. */
 const ownFolders = new Set<string>();
 
-/**
- * Creates a private folder for the working file of an inbox, and removes the folders of processes that no longer run. The file is built
- * from the bucket at each start, so it can be deleted.
- */
+/** Creates a private folder for a working file, which each start builds again, and removes the folders of processes that no longer run. */
 export function createWorkingFolder(parent: string = tmpdir()): Disposable & { file: string } {
   removeAbandoned(parent);
   const folder = mkdtempSync(join(parent, `${prefix}${process.pid}-`));
@@ -46,8 +42,8 @@ function removeAbandoned(parent: string): void {
 }
 
 /**
- * Whether this process has created a folder with its PID. In a container, a process usually has the same PID as the one before the
- * restart. A folder that is newer than this process can belong to another copy of this module.
+ * In a container, a process usually has the same PID as the one before the restart. A folder that is newer than this process can belong
+ * to another copy of this module.
  */
 function isOwn(folder: string): boolean {
   return ownFolders.has(folder) || statSync(folder).mtimeMs >= performance.timeOrigin;
@@ -75,10 +71,7 @@ function readNumbers(database: DatabaseSync, sql: string): number[] {
 /** A record of the log whose changes are missing. */
 export interface Gap {
   number: number;
-  /**
-   * `missing`: the object does not exist. `unreadable`: the object is not a complete record. `conflict`: the changes do not fit the
-   * earlier changes.
-   */
+  /** `unreadable`: the object is not a complete record. `conflict`: the changes do not fit the earlier changes. */
   reason: "missing" | "unreadable" | "conflict";
 }
 
@@ -91,7 +84,6 @@ export function addGaps(database: DatabaseSync, gaps: readonly Gap[], now: numbe
   database.exec(countAllSql);
 }
 
-/** The database of an inbox while it is built from the log. */
 export class WorkingDatabase {
   readonly database: DatabaseSync;
   readonly #name: string;
@@ -136,7 +128,6 @@ export class WorkingDatabase {
     this.#createTriggers = dropTriggers(this.database);
   }
 
-  /** Applies all changes of a record, or none. Returns whether they were applied. */
   apply(changes: Uint8Array): boolean {
     return applyChanges(this.database, changes);
   }
@@ -171,10 +162,7 @@ export class WorkingDatabase {
   }
 }
 
-/**
- * Applies the changes of a record. The database must have no triggers (see {@link dropTriggers}), because the changes contain what
- * the triggers did. Returns whether all changes were applied. If not, the database is unchanged.
- */
+/** Applies all changes, or none and returns `false`. Without triggers, because the changes contain what the triggers did. */
 function applyChanges(database: DatabaseSync, changes: Uint8Array): boolean {
   if (changes.length === 0) return true;
   return database.applyChangeset(changes, { onConflict: () => constants.SQLITE_CHANGESET_ABORT });
@@ -192,7 +180,6 @@ function applyPossibleChanges(database: DatabaseSync, changes: Uint8Array): void
   });
 }
 
-/** Drops all triggers. Returns a function that creates them again. */
 function dropTriggers(database: DatabaseSync): () => void {
   const triggers = database.prepare("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'").all();
   for (const { name } of triggers) database.exec(`DROP TRIGGER "${name}"`);
@@ -203,94 +190,82 @@ function dropTriggers(database: DatabaseSync): () => void {
 
 interface Transaction {
   session: Session;
-  /** The number of changed rows of the connection when the transaction started. */
   changedBefore: number;
   stored?: Uint8Array;
 }
 
-/** Stores the changes of each transaction as a record of the log. */
-export class BucketChangeLog implements ChangeLog {
-  readonly #writer: LogWriter;
-  #fences: readonly number[];
-  readonly #onRecord: (bytes: number) => void;
-  readonly #addFence: StatementSync;
-  readonly #setPosition: StatementSync;
-  readonly #countChanged: StatementSync;
-  #transaction: Transaction | undefined;
+/**
+ * Stores the changes of each transaction as a record of the log. `fences`: the numbers of records that must not be deleted. `onRecord`:
+ * called with the size of the changes after each record.
+ */
+export function createChangeLog(
+  database: DatabaseSync,
+  writer: LogWriter,
+  { fences, onRecord }: { fences: readonly number[]; onRecord: (bytes: number) => void },
+) {
+  const addFence = database.prepare("INSERT INTO log_fences VALUES (?) ON CONFLICT DO NOTHING");
+  const setPosition = database.prepare("UPDATE log_position SET number = ?");
+  const countChanged = database.prepare("SELECT total_changes() AS changed");
+  let newFences = fences;
+  let transaction: Transaction | undefined;
   /** Changes that are in the log but not in the database, because the commit failed. */
-  #missing: readonly Uint8Array[] = [];
+  let missing: readonly Uint8Array[] = [];
 
-  /** `fences`: the numbers of records that must not be deleted. `onRecord`: called with the size of the changes after each record. */
-  constructor(
-    database: DatabaseSync,
-    writer: LogWriter,
-    { fences, onRecord }: { fences: readonly number[]; onRecord: (bytes: number) => void },
-  ) {
-    this.#writer = writer;
-    this.#fences = fences;
-    this.#onRecord = onRecord;
-    this.#addFence = database.prepare("INSERT INTO log_fences VALUES (?) ON CONFLICT DO NOTHING");
-    this.#setPosition = database.prepare("UPDATE log_position SET number = ?");
-    this.#countChanged = database.prepare("SELECT total_changes() AS changed");
+  function countChanges(): number {
+    return Number(countChanged.get()?.changed);
   }
 
-  begin(database: DatabaseSync): void {
-    this.#writer.throwIfTakenOver();
-    if (this.#missing.length > 0) {
-      const createTriggers = dropTriggers(database);
-      for (const changes of this.#missing) {
-        if (!applyChanges(database, changes)) throw new Error("The changes of a record could not be applied.");
-      }
-      createTriggers();
-    }
-    this.#transaction = { session: database.createSession(), changedBefore: this.#changed() };
-  }
-
-  store(kind: "changes" | "gap" = "changes"): Promise<void> | undefined {
-    const transaction = this.#transaction;
-    // Claims and prunes that find nothing must not cost a request.
-    if (transaction === undefined || this.#changed() === transaction.changedBefore) return undefined;
-    return this.#append(kind, transaction);
-  }
-
-  async #append(kind: "changes" | "gap", transaction: Transaction): Promise<void> {
+  async function append(kind: "changes" | "gap", open: Transaction): Promise<void> {
     let changes = new Uint8Array();
-    await this.#writer.append({
-      kind,
-      schemaVersion,
+    await writer.append({
+      ...{ kind, schemaVersion },
       // The position is part of the changes, so that a snapshot of the database contains it.
       body: (number) => {
-        this.#setPosition.run(number);
-        for (const fence of [...this.#fences, ...this.#writer.unreadable]) this.#addFence.run(fence);
-        changes = transaction.session.changeset();
+        setPosition.run(number);
+        for (const fence of [...newFences, ...writer.unreadable]) addFence.run(fence);
+        changes = open.session.changeset();
         return changes;
       },
     });
-    transaction.stored = changes;
-    this.#onRecord(changes.length);
+    open.stored = changes;
+    onRecord(changes.length);
   }
 
-  end(result: "committed" | "rolled back"): void {
-    const transaction = this.#transaction;
-    this.#transaction = undefined;
-    transaction?.session.close();
-    if (result === "committed") {
-      this.#missing = [];
-      if (transaction?.stored) this.#fences = [];
-    } else if (transaction?.stored) this.#missing = [...this.#missing, transaction.stored];
-  }
-
-  #changed(): number {
-    return Number(this.#countChanged.get()?.changed);
-  }
+  return {
+    begin(): void {
+      writer.throwIfTakenOver();
+      if (missing.length > 0) {
+        const createTriggers = dropTriggers(database);
+        for (const changes of missing) {
+          if (!applyChanges(database, changes)) throw new Error("The changes of a record could not be applied.");
+        }
+        createTriggers();
+      }
+      transaction = { session: database.createSession(), changedBefore: countChanges() };
+    },
+    store(kind: "changes" | "gap" = "changes"): Promise<void> | undefined {
+      // Claims and prunes that find nothing must not cost a request.
+      if (transaction === undefined || countChanges() === transaction.changedBefore) return undefined;
+      return append(kind, transaction);
+    },
+    end(result: "committed" | "rolled back"): void {
+      const { session, stored } = transaction ?? {};
+      transaction = undefined;
+      session?.close();
+      if (result === "committed") {
+        missing = [];
+        if (stored) newFences = [];
+      } else if (stored) missing = [...missing, stored];
+    },
+  } satisfies ChangeLog;
 }
 
 /** The number of gaps whose records are read at the same time. Each unreadable record is read several times, with pauses. */
 const maxReads = 16;
 
 /**
- * Repairs the gaps of an inbox: queues the deliveries of records that are readable now and whose deliveries are missing, and marks
- * all gaps as repaired. A record can become readable if its object was restored from a backup.
+ * Queues the missing deliveries of records that are readable now, such as after a restore from a backup, and marks all gaps as
+ * repaired.
  */
 export async function repairGaps(
   { store, now }: { store: ObjectStore; now: () => number },

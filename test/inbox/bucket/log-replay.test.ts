@@ -13,7 +13,7 @@ import {
 } from "../../../src/inbox/bucket/log.ts";
 import { LogReplay } from "../../../src/inbox/bucket/log-replay.ts";
 import { ObjectStoreError } from "../../../src/inbox/bucket/object-store.ts";
-import { BucketChangeLog, WorkingDatabase } from "../../../src/inbox/bucket/working-database.ts";
+import { createChangeLog, WorkingDatabase } from "../../../src/inbox/bucket/working-database.ts";
 import { createRetryPolicy } from "../../../src/inbox/retry.ts";
 import { migrateDatabase } from "../../../src/inbox/sqlite/database.ts";
 import { DeliveryPruner } from "../../../src/inbox/sqlite/delivery-pruner.ts";
@@ -63,7 +63,7 @@ async function openLoggedTable(store: MemoryObjectStore): Promise<LoggedTable> {
   });
   const owner = { host: "test", pid: 1, startedAt: new Date(0).toISOString() };
   await writer.append({ kind: "takeover", owner, schemaVersion, body: () => new Uint8Array() });
-  const changes = new BucketChangeLog(database, writer, { fences: replay.fences, onRecord: () => {} });
+  const changes = createChangeLog(database, writer, { fences: replay.fences, onRecord: () => {} });
   const table = new DeliveryTable(database);
   return {
     file,
@@ -71,7 +71,7 @@ async function openLoggedTable(store: MemoryObjectStore): Promise<LoggedTable> {
     table,
     async write(operation, { commits = true } = {}) {
       database.exec("BEGIN IMMEDIATE");
-      changes.begin(database);
+      changes.begin();
       const result = operation();
       table.totals.store();
       await changes.store();

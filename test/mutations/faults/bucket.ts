@@ -44,7 +44,7 @@ export const faults: readonly Fault[] = [
   {
     name: "a closed inbox leaves the timer that limits its close",
     file: "src/inbox/bucket/bucket-inbox.ts",
-    find: `    late.abort();
+    find: `    over.abort();
 `,
     replace: "",
     tests: ["test/inbox/bucket/open-bucket.test.ts"],
@@ -52,7 +52,7 @@ export const faults: readonly Fault[] = [
   {
     name: "a close waits without a limit for a request of the start",
     file: "src/inbox/bucket/bucket-inbox.ts",
-    find: "await Promise.race([this.#running, this.#options.wait(maxStopMs, late.signal).catch(() => {})]);",
+    find: "await this.#waitFor(this.#running, maxStopMs);",
     replace: "await this.#running;",
     tests: ["test/inbox/bucket/open-bucket.test.ts"],
   },
@@ -107,16 +107,16 @@ export const faults: readonly Fault[] = [
   {
     name: "a transaction without changes loses the numbers of the fences",
     file: "src/inbox/bucket/working-database.ts",
-    find: "      if (transaction?.stored) this.#fences = [];",
-    replace: "      this.#fences = [];",
+    find: "        if (stored) newFences = [];",
+    replace: "        newFences = [];",
     tests: ["test/inbox/bucket/snapshots.test.ts"],
   },
   {
     name: "deliveries are not counted after changes of a failed commit were applied",
     file: "src/inbox/bucket/working-database.ts",
-    find: `      }
-      createTriggers();`,
-    replace: "      }",
+    find: `        }
+        createTriggers();`,
+    replace: "        }",
     tests: ["test/inbox/bucket/log-replay.test.ts"],
   },
   {
@@ -315,8 +315,8 @@ export const faults: readonly Fault[] = [
   {
     name: "a second failed commit loses the changes of the first one",
     file: "src/inbox/bucket/working-database.ts",
-    find: "this.#missing = [...this.#missing, transaction.stored];",
-    replace: "this.#missing = [transaction.stored];",
+    find: "missing = [...missing, stored];",
+    replace: "missing = [stored];",
     tests: [replay],
   },
   {
@@ -539,8 +539,8 @@ export const faults: readonly Fault[] = [
   {
     name: "a check of a bucket accepts two successful conditional writes for one key",
     file: "src/inbox/bucket/bucket-check.ts",
-    find: "if (scope.counts.doubled > 0)",
-    replace: "if (scope.counts.doubled < 0)",
+    find: "if (counts.doubled > 0)",
+    replace: "if (counts.doubled < 0)",
     tests: ["test/cli/commands/inbox.test.ts"],
   },
   {
