@@ -73,8 +73,8 @@ export class RemoteSpace {
     return this.#json("POST", "/api/repos/create", body).catch(ignoreExisting);
   }
 
-  setVisibility(visibility: "public" | "protected"): Promise<unknown> {
-    return this.#client.repo({ type: "space", name: this.name }).setVisibility(visibility, { signal: this.#signal });
+  async setVisibility(visibility: "public" | "protected"): Promise<void> {
+    await this.#client.repo({ type: "space", name: this.name }).setVisibility(visibility, { signal: this.#signal });
   }
 
   /** Returns when each secret was set, by name. Milliseconds since the epoch. */
