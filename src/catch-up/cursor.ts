@@ -171,13 +171,11 @@ export async function changeCoverage(
 export function rememberPart(parts: Coverage["parts"], id: string, part: DeliveryPart): Coverage["parts"] {
   const sizeOf = ([, { updatedRefs = [], updatedFiles = [] }]: [string, DeliveryPart]) =>
     updatedRefs.length + updatedFiles.length;
-  return Object.fromEntries(latest([...Object.entries(parts), [id, part]], { sizeOf, max: maxPartItems }));
+  return Object.fromEntries(latest([...Object.entries(parts), [id, part]], maxPartItems, sizeOf));
 }
 
-function latest<Item>(
-  items: readonly Item[],
-  { sizeOf, max }: { sizeOf: (item: Item) => number; max: number },
-): Item[] {
+/** Returns the latest items of which the sum of the sizes is at most `max`. */
+function latest<Item>(items: readonly Item[], max: number, sizeOf: (item: Item) => number): Item[] {
   let sum = 0;
   const fits = (item: Item) => {
     sum += sizeOf(item);
@@ -197,7 +195,7 @@ export function remember(
     (change) => !added.some((later) => isUndone(change, later)),
   );
   const recent = [...kept, ...added].filter(({ at }) => at > now - coveredMs).slice(-maxCovered);
-  return latest(recent, { sizeOf: ({ files = [] }) => files.length, max: maxCoveredFiles });
+  return latest(recent, maxCoveredFiles, ({ files = [] }) => files.length);
 }
 
 /** Forgets the changes of files that were derived until a time, because the files have changed again. */
