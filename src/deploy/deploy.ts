@@ -351,11 +351,10 @@ class Deployment {
     const [first] = this.#server.endpoints;
     // A clock that is behind, or a restored file, hides the change.
     if (!isNewer) return first !== undefined && (await server.probe(first.name, value)).code === "SECRET_INVALID";
-    const probes = this.#server.endpoints.map(async (endpoint) => {
-      const [own, other] = await Promise.all(
-        [value, randomBytes(32).toString("base64url")].map((secret) => server.probe(endpoint.name, secret)),
-      );
-      return own !== undefined && isProof(own) && other !== undefined && !isProof(other);
+    const unknown = randomBytes(32).toString("base64url");
+    const probes = this.#server.endpoints.map(async ({ name: endpoint }) => {
+      const [own, other] = await Promise.all([server.probe(endpoint, value), server.probe(endpoint, unknown)]);
+      return isProof(own) && !isProof(other);
     });
     return !(await Promise.all(probes)).includes(true);
   }
