@@ -88,12 +88,11 @@ export const fileApi = {
     });
 
     for (const kind of ["resolve", "raw"] as const) {
-      const withKind = <const Path extends string>(path: Path) => path.replace("/resolve/", `/${kind}/`);
-      const { resolve, resolveModel } = fileRoutes;
-      serveRoute(app, { ...resolve, path: withKind(resolve.path) }, ({ params }, context) =>
+      const file = `{namespace}/{repo}/${kind}/{rev}/{path}` as const;
+      serveRoute(app, { ...fileRoutes.resolve, requestLine: `GET /{repoType}/${file}` }, ({ params }, context) =>
         serveFile(hub, context, { ...params, kind }),
       );
-      serveRoute(app, { ...resolveModel, path: withKind(resolveModel.path) }, ({ params }, context) =>
+      serveRoute(app, { ...fileRoutes.resolveModel, requestLine: `GET /${file}` }, ({ params }, context) =>
         serveFile(hub, context, { ...params, repoType: "models", kind }),
       );
     }
