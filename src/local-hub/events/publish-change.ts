@@ -24,33 +24,18 @@ export interface TriggerResult {
  * Publishes a change to a repository, after the change was stored: records it in the audit log, updates resource groups and
  * notifications, and fires the webhooks that watch the repository, once. Changes are published in the order of the calls.
  *
- * If the context collects changes, the change is only collected, and the result is empty.
+ * If the context collects changes, the change is only collected.
  *
  * @throws `ARGUMENT_INVALID` if the overrides are nested too deeply, or the edits do not fit the payload.
  */
-export function publishChange(context: HubContext, change: RepositoryChange): TriggerResult {
+export function publishChange(context: HubContext, change: RepositoryChange): void {
   if (context.collectedChanges) {
     context.collectedChanges.push(change);
-    return noResult();
+    return;
   }
   context.recorder.addChange(context, change);
-  const result = fireChange(context, recordChange(context, change));
+  fireChange(context, recordChange(context, change));
   if (changedRepository(change).type === "bucket") context.bucketFeed.checkAccess();
-  return result;
-}
-
-/** Returns the result of a call that changed nothing. */
-export function noResult(): TriggerResult {
-  return { deliveries: [], notFired: [], notified: [] };
-}
-
-/** Joins the results of several changes in their order. */
-export function joinResults(results: readonly TriggerResult[]): TriggerResult {
-  return {
-    deliveries: results.flatMap(({ deliveries }) => deliveries),
-    notFired: results.flatMap(({ notFired }) => notFired),
-    notified: [...new Set(results.flatMap(({ notified }) => notified))],
-  };
 }
 
 /** A change whose webhooks have not fired yet. */

@@ -15,7 +15,6 @@ import {
   describeLimited,
   eventOf,
   fireChange,
-  joinResults,
   type RepositoryEvent,
   recordChange,
   repositoryAuditEntries,
@@ -49,7 +48,12 @@ export function triggerEvent(context: HubContext, event: ParsedEvent): TriggerRe
     return { changes: made, recorded: event.silent ? [] : made.map((change) => recordChange(context, change)) };
   });
   addChanges(changes);
-  return joinResults(recorded.map((change) => fireChange(context, change)));
+  const results = recorded.map((change) => fireChange(context, change));
+  return {
+    deliveries: results.flatMap(({ deliveries }) => deliveries),
+    notFired: results.flatMap(({ notFired }) => notFired),
+    notified: [...new Set(results.flatMap(({ notified }) => notified))],
+  };
 }
 
 /** Returns the events that an event causes, the own one first, without triggering them: what decides which webhooks fire, and payloads. */
@@ -150,7 +154,7 @@ function findOrCreate(context: HubContext, event: ParsedEvent): StoredRepository
     const collectedChanges: RepositoryChange[] = [];
     const files = isCreation && event.files ? toFileChanges(event.files) : undefined;
     const creation = { type, name, private: isPrivate, user: localUser, files };
-    const { repository } = createRepository({ ...context, collectedChanges }, creation);
+    const repository = createRepository({ ...context, collectedChanges }, creation);
     // The creation fires no event, because the caller asked for another event.
     if (scope !== "repo" || (action !== "create" && action !== "delete")) {
       for (const entry of collectedChanges.flatMap(repositoryAuditEntries)) context.auditLog.record(entry);
@@ -174,7 +178,7 @@ function makeChange(context: HubContext, { event, repository }: Trigger): Stored
     case "repo.config": {
       const { private: isPrivate } = event.updatedConfig ?? {};
       const settings = isPrivate === undefined ? {} : { private: isPrivate };
-      return updateRepositorySettings(context, { repository, settings, user }).repository;
+      return updateRepositorySettings(context, { repository, settings, user });
     }
     default:
       break;
@@ -190,7 +194,7 @@ function makeChange(context: HubContext, { event, repository }: Trigger): Stored
   const replaced = context.store.repositories.get({ type: repository.type, name });
   // A triggered move always succeeds: it replaces a repository that has the name, which fires nothing.
   if (replaced) deleteRepository({ ...context, collectedChanges: [] }, { repository: replaced, user });
-  return moveRepository(context, { repository, name, user }).repository;
+  return moveRepository(context, { repository, name, user });
 }
 
 /** An event can contain an invented commit, which is then the head in its payload. */

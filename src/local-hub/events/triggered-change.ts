@@ -125,7 +125,7 @@ export function changeDiscussionOf(context: HubContext, trigger: DiscussionTrigg
     case "discussion.comment create": {
       const user = authorOf(context, event.comment);
       const content = textIn(event.comment, "content") ?? sampleTexts.content;
-      return { discussion, comment: addComment(context, { ...target, user, content }).event };
+      return { discussion, comment: addComment(context, { ...target, user, content }) };
     }
     case "discussion.comment update":
       return { discussion, comment: updateComment(context, { ...target, event }) };
@@ -201,7 +201,7 @@ function updateDiscussion(
 /** Merges a pull request. If it cannot be merged, only the payload of the event contains the merge. */
 function mergeIfPossible(context: HubContext, target: DiscussionTarget): StoredDiscussion {
   try {
-    return context.store.transaction(() => mergePullRequest(context, target)).discussion;
+    return context.store.transaction(() => mergePullRequest(context, target));
   } catch (error) {
     if (error instanceof HTTPException) return target.discussion;
     throw error;
@@ -214,10 +214,10 @@ function updateComment(
 ): StoredComment | undefined {
   const comment = findComment(context, { ...target, event });
   if (!comment || comment.hidden) return comment;
-  if (readOwnField(event.comment, "hidden") === true) return hideComment(context, { ...target, comment }).event;
+  if (readOwnField(event.comment, "hidden") === true) return hideComment(context, { ...target, comment });
   const content = textIn(event.comment, "content");
   if (content === undefined || content === comment.content) return comment;
-  return editComment(context, { ...target, comment, content }).event;
+  return editComment(context, { ...target, comment, content });
 }
 
 /** Finds the comment of an event by its ID. By default, the latest comment. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { publishChange, type TriggerResult } from "../../../src/local-hub/events/publish-change.ts";
+import { publishChange } from "../../../src/local-hub/events/publish-change.ts";
 import { eventPayload, type RepositoryChange } from "../../../src/local-hub/events/repository-change.ts";
 import type { HubContext } from "../../../src/local-hub/hub-context.ts";
 import {
@@ -19,7 +19,7 @@ import type { StoredRepository } from "../../../src/local-hub/store/repository-s
 import type { HubEvent } from "../../../src/local-hub.ts";
 import { repoTypes } from "../../../src/payload/names.ts";
 import { knownEvents, pathsIn, readFixture, valueAt } from "../../support/payloads.ts";
-import { openContext, payloadsOf, storedRepository } from "../support/context.ts";
+import { fire, openContext, storedRepository } from "../support/context.ts";
 import { data, pushed } from "../support/hub.ts";
 import { openWatchedTarget, triggerAndReceive } from "../support/target.ts";
 
@@ -163,14 +163,13 @@ const user = "local-user";
 const text = { title: "Units?", description: "Which units are these?" };
 
 function create(context: HubContext, type: StoredRepository["type"]) {
-  const { repository, result } = createRepository(context, { type, name: "me/weather", user });
-  return { repository, result, user };
+  return { repository: createRepository(context, { type, name: "me/weather", user }), user };
 }
 
 function push(context: HubContext, repository: StoredRepository, path = "a.txt") {
   const changes = [{ path, content: Buffer.from("1") }];
   const commit = { repository, ref: "refs/heads/main", changes, title: "a", message: "", user };
-  return commitChanges(context, commit).result;
+  return commitChanges(context, commit);
 }
 
 function openPull(context: HubContext, repository: StoredRepository) {
@@ -188,59 +187,76 @@ function shapeOf(payload: unknown): string[] {
   return [...new Set(shapes)].filter((shape) => !shape.startsWith("repo.tags")).sort();
 }
 
-test.each<[fixture: string, change: (context: HubContext) => TriggerResult]>([
-  ["repo-create-dataset", (context) => create(context, "dataset").result],
+test.each<[fixture: string, prepare: (context: HubContext) => () => unknown]>([
+  ["repo-create-dataset", (context) => () => create(context, "dataset")],
   [
     "repo-move-model",
-    (context) => moveRepository(context, { ...create(context, "model"), name: "acme/weather" }).result,
+    (context) => {
+      const created = create(context, "model");
+      return () => moveRepository(context, { ...created, name: "acme/weather" });
+    },
   ],
-  ["content-update-space", (context) => push(context, create(context, "space").repository)],
+  [
+    "content-update-space",
+    (context) => {
+      const { repository } = create(context, "space");
+      return () => push(context, repository);
+    },
+  ],
   [
     "content-ref-deleted",
     (context) => {
       const { repository } = create(context, "dataset");
       createRef(context, { kind: "branch", repository, name: "draft", commit: repository.headSha ?? "", user });
-      return deleteRef(context, { kind: "branch", repository, name: "draft", user });
+      return () => deleteRef(context, { kind: "branch", repository, name: "draft", user });
     },
   ],
   [
     "config-update-private",
-    (context) =>
-      updateRepositorySettings(context, { ...create(context, "dataset"), settings: { private: true } }).result,
+    (context) => {
+      const created = create(context, "dataset");
+      return () => updateRepositorySettings(context, { ...created, settings: { private: true } });
+    },
   ],
   [
     "config-update-unreported",
-    (context) => updateRepositorySettings(context, { ...create(context, "space"), settings: { gated: "auto" } }).result,
+    (context) => {
+      const created = create(context, "space");
+      return () => updateRepositorySettings(context, { ...created, settings: { gated: "auto" } });
+    },
   ],
   [
     "discussion-create-pull-request+content-ref-created",
-    (context) => openPull(context, create(context, "model").repository).result,
+    (context) => {
+      const { repository } = create(context, "model");
+      return () => openPull(context, repository);
+    },
   ],
   [
     "discussion-update-merged+content-update-model",
     (context) => {
-      const pull = openPull(context, create(context, "model").repository);
-      const { discussion } = setPinned(context, { ...pull, user, pinned: true });
-      return mergePullRequest(context, { repository: pull.repository, discussion, user }).result;
+      const { repository, ...pull } = openPull(context, create(context, "model").repository);
+      const { discussion } = setPinned(context, { ...pull, repository, user, pinned: true });
+      return () => mergePullRequest(context, { repository, discussion, user });
     },
   ],
   [
     "comment-create",
     (context) => {
       const opened = openDiscussion(context, { ...create(context, "space"), ...text });
-      return addComment(context, { ...opened, user, content: "Meters." }).result;
+      return () => addComment(context, { ...opened, user, content: "Meters." });
     },
   ],
   [
     "comment-update-hidden",
     (context) => {
       const opened = openDiscussion(context, { ...create(context, "dataset"), ...text });
-      return hideComment(context, { ...opened, user }).result;
+      return () => hideComment(context, { ...opened, user });
     },
   ],
-])("A change fires, in order, payloads with the same fields as the payloads of the Hub: %s", (fixtures, change) => {
+])("A change fires, in order, payloads with the same fields as the payloads of the Hub: %s", (fixtures, prepare) => {
   const { context } = openContext();
-  const payloads = payloadsOf(context, change(context));
+  const { payloads } = fire(context, prepare(context));
   const expected = fixtures.split("+").map(readFixture);
   expect(payloads.map(({ event }) => event)).toEqual(expected.map((payload) => valueAt(payload, ["event"])));
   expect(payloads.map(shapeOf)).toEqual(expected.map(shapeOf));
@@ -260,13 +276,13 @@ test("A payload lists at most 10,000 changed files of a bucket", () => {
 test("publishChange only collects the change if the context collects changes", () => {
   const { context } = openContext();
   const collectedChanges: RepositoryChange[] = [];
-  const { result, repository } = createRepository(
-    { ...context, collectedChanges },
-    { type: "model", name: "acme/net", user },
+  const collecting = { ...context, collectedChanges };
+  const { made: repository, payloads } = fire(context, () =>
+    createRepository(collecting, { type: "model", name: "acme/net", user }),
   );
-  expect(result).toEqual({ deliveries: [], notFired: [], notified: [] });
+  expect(payloads).toEqual([]);
   expect(collectedChanges).toMatchObject([{ scope: "repo", action: "create", after: repository }]);
-  expect(payloadsOf(context, publishChange(context, collectedChanges[0] ?? fail()))).toHaveLength(1);
+  expect(fire(context, () => publishChange(context, collectedChanges[0] ?? fail())).payloads).toHaveLength(1);
 });
 
 function fail(): never {

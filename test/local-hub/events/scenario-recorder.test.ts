@@ -88,7 +88,7 @@ const user = "local-user";
 
 function create(context: HubContext, name: string = data.name, files: Record<string, string> = {}): StoredRepository {
   const changes = Object.entries(files).map(([path, text]) => ({ path, content: bytes(text) }));
-  return createRepository(context, { type: "dataset", name, user, files: changes }).repository;
+  return createRepository(context, { type: "dataset", name, user, files: changes });
 }
 
 function push(

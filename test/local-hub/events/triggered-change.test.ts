@@ -4,7 +4,7 @@ import { parseEvent } from "../../../src/local-hub/events/event-request.ts";
 import { previewEvent, triggerEvent } from "../../../src/local-hub/events/trigger.ts";
 import { commitChanges } from "../../../src/local-hub/resources/repositories/refs.ts";
 import type { HubEvent } from "../../../src/local-hub.ts";
-import { openContext, payloadsOf } from "../support/context.ts";
+import { fire, openContext } from "../support/context.ts";
 
 const repo = { type: "dataset", name: "me/data" } as const;
 const pushed = { repo, event: { scope: "repo.content", action: "update" } };
@@ -13,7 +13,7 @@ const main = "refs/heads/main";
 function openTrigger() {
   const { context, clock } = openContext();
   const { content, discussions, repositories } = context.store;
-  const trigger = (event: HubEvent) => payloadsOf(context, triggerEvent(context, parseEvent(event)));
+  const trigger = (event: HubEvent) => fire(context, () => triggerEvent(context, parseEvent(event))).payloads;
   const discuss = (action: string, fields: Partial<HubEvent> = {}, scope = "discussion") =>
     trigger({ ...fields, repo, event: { scope, action } });
   const preview = (event: HubEvent) => previewEvent(context, parseEvent(event));

@@ -4,7 +4,6 @@ import { createId, createSha } from "../../../src/local-hub/accounts.ts";
 import { Dispatcher } from "../../../src/local-hub/delivery/dispatcher.ts";
 import { FaultyDelivery } from "../../../src/local-hub/delivery/faults.ts";
 import { HttpSender } from "../../../src/local-hub/delivery/http-sender.ts";
-import type { TriggerResult } from "../../../src/local-hub/events/publish-change.ts";
 import { ScenarioRecorder } from "../../../src/local-hub/events/scenario-recorder.ts";
 import type { HubContext } from "../../../src/local-hub/hub-context.ts";
 import { JobRunner } from "../../../src/local-hub/jobs/job-runner.ts";
@@ -65,11 +64,15 @@ export function openContext(): { context: HubContext; clock: { now: number } } {
   return { context, clock };
 }
 
-/** Returns the payloads that a change has just fired, before they are delivered. */
-export function payloadsOf({ store }: HubContext, { deliveries }: TriggerResult): WebhookPayload[] {
-  return deliveries.map(({ deliveryId }) =>
-    parsePayload(JSON.parse(store.deliveries.getPending(deliveryId)?.body ?? "")),
-  );
+/** Makes a change. Returns what it made, and the payloads that it fired, before they are delivered. */
+export function fire<Made>({ store }: HubContext, change: () => Made): { made: Made; payloads: WebhookPayload[] } {
+  const [latest] = store.events.list({ limit: 1 });
+  const made = change();
+  const fired = store.events.list({ limit: 100 }).filter(({ sequence }) => sequence > (latest?.sequence ?? 0));
+  const bodies = fired
+    .reverse()
+    .flatMap(({ deliveries }) => deliveries.map(({ deliveryId }) => store.deliveries.getPending(deliveryId)?.body));
+  return { made, payloads: bodies.map((body) => parsePayload(JSON.parse(body ?? ""))) };
 }
 
 /** Returns the public dataset `me/data` without content, with changes. */

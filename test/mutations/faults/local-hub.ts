@@ -291,8 +291,8 @@ export const faults: readonly Fault[] = [
   {
     name: "a comment remembers only its last edit",
     file: "src/local-hub/resources/repositories/discussions.ts",
-    find: "edits: [...comment.edits, target.user]",
-    replace: "edits: [target.user]",
+    find: "[...comment.edits, target.user]",
+    replace: "[target.user]",
     tests: ["test/local-hub/resources/repositories/discussions.test.ts"],
   },
   {

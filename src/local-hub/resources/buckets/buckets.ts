@@ -102,7 +102,7 @@ function serveBuckets(app: Hono<ApiEnvironment>, hub: HubContext): void {
         fields: { url, id: existing.id },
       });
     }
-    const { repository } = store.transaction(() => {
+    const repository = store.transaction(() => {
       if (body.resourceGroupId) {
         addToResourceGroup(store, { groupId: body.resourceGroupId.toLowerCase(), repo, addedBy: caller.user });
       }
@@ -138,9 +138,7 @@ function serveBuckets(app: Hono<ApiEnvironment>, hub: HubContext): void {
   serveRoute(app, bucketRoutes.updateSettings, ({ params, body }, context) => {
     const found = find(hub, params, context, "write");
     const settings = body.private === undefined ? {} : { private: body.private };
-    const { repository } = updateRepositorySettings(hub, {
-      ...{ repository: found, settings, user: context.var.caller.user },
-    });
+    const repository = updateRepositorySettings(hub, { repository: found, settings, user: context.var.caller.user });
     return { private: repository.private, cdnRegions: [] };
   });
 }

@@ -307,8 +307,8 @@ function makeUploadedCommit(hub: HubContext, request: CommitRequest): z.output<t
   const { base, ref, parent } = findBase(hub, request);
   const changes = toFileChanges(content, { repositoryId: repository.id, tree: base.tree }, operations);
   if (!createPullRequest) {
-    const { commit } = commitChanges(hub, { repository, ref, changes, title, message, user, parent });
-    return toResult(hub, { repository, oid: commit.oid });
+    const { oid } = commitChanges(hub, { repository, ref, changes, title, message, user, parent });
+    return toResult(hub, { repository, oid });
   }
   const opened = { repository, user, title, description: message, changes, parent: base.oid };
   const { commit, discussion } = openPullRequest(hub, opened);

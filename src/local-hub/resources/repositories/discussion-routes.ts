@@ -151,18 +151,15 @@ export const discussionApi = {
     });
 
     serveRoute(app, discussionRoutes.comment, ({ params, body: { comment } }, context) => {
-      const { event } = addComment(hub, { ...target(params, context), content: comment });
-      return { newMessage: toEvent(event, { hubUrl }) };
+      return { newMessage: toEvent(addComment(hub, { ...target(params, context), content: comment }), { hubUrl }) };
     });
 
     serveRoute(app, discussionRoutes.editComment, ({ params, body: { content } }, context) => {
-      const { event } = editComment(hub, { ...ownComment(params, context), content });
-      return { updatedComment: toEvent(event, { hubUrl }) };
+      return { updatedComment: toEvent(editComment(hub, { ...ownComment(params, context), content }), { hubUrl }) };
     });
 
     serveRoute(app, discussionRoutes.hideComment, ({ params }, context) => {
-      const { event } = hideComment(hub, ownComment(params, context));
-      return { updatedComment: toEvent(event, { hubUrl }) };
+      return { updatedComment: toEvent(hideComment(hub, ownComment(params, context)), { hubUrl }) };
     });
 
     serveRoute(app, discussionRoutes.setStatus, ({ params, body: { status, comment } }, context) => {

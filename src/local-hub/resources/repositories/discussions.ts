@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
 import { HTTPException } from "hono/http-exception";
 import { discussionId } from "../../events/event-request.ts";
-import { joinResults, noResult, publishChange, type TriggerResult } from "../../events/publish-change.ts";
+import { publishChange } from "../../events/publish-change.ts";
+import type { RepositoryChange } from "../../events/repository-change.ts";
 import type { HubContext } from "../../hub-context.ts";
 import type {
   DiscussionKey,
@@ -16,15 +17,7 @@ import { reread } from "./repository-changes.ts";
 export interface DiscussionTarget {
   repository: StoredRepository;
   discussion: StoredDiscussion;
-  /** The name of the user who makes the change. */
   user: string;
-}
-
-/** A changed discussion, the event that records the change, and the deliveries of the change. */
-interface DiscussionChange<Event extends StoredDiscussionEvent = StoredDiscussionEvent> {
-  discussion: StoredDiscussion;
-  event: Event;
-  result: TriggerResult;
 }
 
 export interface NewDiscussion {
@@ -45,12 +38,10 @@ export interface OpenedDiscussion {
 }
 
 /** Opens a discussion. Fires `discussion` create. */
-export function openDiscussion(
-  context: HubContext,
-  opened: NewDiscussion,
-): OpenedDiscussion & { result: TriggerResult } {
+export function openDiscussion(context: HubContext, opened: NewDiscussion): OpenedDiscussion {
   const stored = context.store.transaction(() => storeDiscussion(context, { ...opened, status: "open" }));
-  return { ...stored, result: publishOpened(context, stored) };
+  publishOpened(context, stored);
+  return stored;
 }
 
 /** Stores a new discussion or pull request. Call this function in a transaction. */
@@ -58,19 +49,19 @@ export function storeDiscussion(
   context: HubContext,
   {
     repository,
-    num: given,
     user,
     title,
     description,
     status,
     changes,
     baseCommit,
+    ...given
   }: NewDiscussion & Pick<StoredDiscussion, "status" | "changes" | "baseCommit">,
 ): OpenedDiscussion {
   const { store, now } = context;
   // The caller can have read the repository before another discussion was opened.
   const current = reread(store, repository);
-  const num = given ?? current.discussions + 1;
+  const { num = current.discussions + 1 } = given;
   const updated = { ...current, discussions: Math.max(num, current.discussions) };
   const discussion: StoredDiscussion = {
     ...{ repositoryId: repository.id, num, id: discussionId({ repositoryId: repository.id, num }) },
@@ -86,28 +77,20 @@ export function storeDiscussion(
 }
 
 /** Publishes a stored discussion with its first comment. */
-export function publishOpened(
-  context: HubContext,
-  { repository, discussion, comment }: OpenedDiscussion,
-): TriggerResult {
-  return publishChange(context, {
-    ...{ scope: "discussion", action: "create", user: discussion.author },
-    ...{ before: repository, after: repository, discussion, comment },
-  });
+export function publishOpened(context: HubContext, { comment, ...opened }: OpenedDiscussion): void {
+  const target = { ...opened, user: opened.discussion.author };
+  publish(context, target, { scope: "discussion", action: "create", comment });
 }
 
 /** Adds a comment. Fires `discussion.comment` create. */
 export function addComment(
   context: HubContext,
-  { repository, discussion, user, content }: DiscussionTarget & { content: string },
-): DiscussionChange<StoredComment> {
-  const comment = createComment(context, { user, content });
-  context.store.discussions.addEvent(discussion, comment);
-  const result = publishChange(context, {
-    ...{ scope: "discussion.comment", action: "create", user },
-    ...{ before: repository, after: repository, discussion, comment },
-  });
-  return { discussion, event: comment, result };
+  { content, ...target }: DiscussionTarget & { content: string },
+): StoredComment {
+  const comment = createComment(context, { user: target.user, content });
+  context.store.discussions.addEvent(target.discussion, comment);
+  publish(context, target, { scope: "discussion.comment", action: "create", comment });
+  return comment;
 }
 
 /**
@@ -118,23 +101,23 @@ export function addComment(
 export function editComment(
   context: HubContext,
   { comment, content, ...target }: DiscussionTarget & { comment: StoredComment; content: string },
-): DiscussionChange<StoredComment> {
+): StoredComment {
   if (comment.hidden) {
     throw new HTTPException(400, { message: "The comment is hidden. Write another comment instead." });
   }
-  if (content === comment.content) return { discussion: target.discussion, event: comment, result: noResult() };
-  const edited = { ...comment, content, updatedAt: context.now(), edits: [...comment.edits, target.user] };
-  return updateComment(context, { ...target, comment: edited });
+  if (content === comment.content) return comment;
+  const edits = [...comment.edits, target.user];
+  return updateComment(context, target, { ...comment, content, updatedAt: context.now(), edits });
 }
 
 /** Hides a comment, which deletes its text. Fires `discussion.comment` update. */
 export function hideComment(
   context: HubContext,
   { comment, ...target }: DiscussionTarget & { comment: StoredComment },
-): DiscussionChange<StoredComment> {
-  if (comment.hidden) return { discussion: target.discussion, event: comment, result: noResult() };
-  const hidden = { ...comment, content: "", hidden: true, hiddenBy: target.user, updatedAt: context.now() };
-  return updateComment(context, { ...target, comment: hidden });
+): StoredComment {
+  if (comment.hidden) return comment;
+  const hidden = { content: "", hidden: true, hiddenBy: target.user, updatedAt: context.now() };
+  return updateComment(context, target, { ...comment, ...hidden });
 }
 
 /**
@@ -145,31 +128,24 @@ export function hideComment(
 export function changeStatus(
   context: HubContext,
   { status, comment, ...target }: DiscussionTarget & { status: "open" | "closed"; comment?: string | undefined },
-): DiscussionChange<Extract<StoredDiscussionEvent, { type: "status-change" }>> {
+) {
   if (target.discussion.status === "merged") {
     throw new HTTPException(400, { message: "The pull request is merged, so its status cannot change." });
   }
-  const commented = comment ? [addComment(context, { ...target, content: comment }).result] : [];
+  if (comment) addComment(context, { ...target, content: comment });
   const event = { ...newEvent(context, target.user), type: "status-change", status } as const;
-  const changed = changeDiscussion(context, { ...target, event, fields: { status } });
-  return { ...changed, result: joinResults([...commented, changed.result]) };
+  return changeDiscussion(context, { ...target, event, fields: { status } });
 }
 
 /** Changes the title. Fires `discussion` update. */
-export function changeTitle(
-  context: HubContext,
-  { title, ...target }: DiscussionTarget & { title: string },
-): DiscussionChange<Extract<StoredDiscussionEvent, { type: "title-change" }>> {
+export function changeTitle(context: HubContext, { title, ...target }: DiscussionTarget & { title: string }) {
   const { title: from } = target.discussion;
   const event = { ...newEvent(context, target.user), type: "title-change", from, to: title } as const;
   return changeDiscussion(context, { ...target, event, fields: { title } });
 }
 
 /** Pins or unpins a discussion. Fires `discussion` update. */
-export function setPinned(
-  context: HubContext,
-  { pinned, ...target }: DiscussionTarget & { pinned: boolean },
-): DiscussionChange {
+export function setPinned(context: HubContext, { pinned, ...target }: DiscussionTarget & { pinned: boolean }) {
   const event = { ...newEvent(context, target.user), type: "pinning-change", pinned } as const;
   return changeDiscussion(context, { ...target, event, fields: { pinned } });
 }
@@ -178,10 +154,8 @@ export function setPinned(
  * Deletes a discussion. Fires `discussion` delete, and for a pull request `repo.content` update with the deleted ref. The number is
  * not used again.
  */
-export function deleteDiscussion(
-  context: HubContext,
-  { repository, discussion, user }: DiscussionTarget,
-): TriggerResult {
+export function deleteDiscussion(context: HubContext, target: DiscussionTarget): void {
+  const { repository, discussion, user } = target;
   const { discussions, content, transaction } = context.store;
   const ref = pullRequestRef(discussion);
   const oldSha = discussion.isPullRequest ? content.getRef(repository.id, ref) : undefined;
@@ -189,14 +163,12 @@ export function deleteDiscussion(
     discussions.delete(discussion);
     if (oldSha !== undefined) content.setRefs(repository.id, [{ name: ref, oid: null }]);
   });
-  const change = { user, before: repository, after: repository };
-  const deleted = publishChange(context, { ...change, scope: "discussion", action: "delete", discussion });
-  if (oldSha === undefined) return deleted;
-  const updatedRefs = [{ ref, oldSha, newSha: null }];
-  return joinResults([
-    deleted,
-    publishChange(context, { ...change, scope: "repo.content", action: "update", updatedRefs }),
-  ]);
+  publish(context, target, { scope: "discussion", action: "delete" });
+  if (oldSha === undefined) return;
+  publishChange(context, {
+    ...{ scope: "repo.content", action: "update", user, before: repository, after: repository },
+    updatedRefs: [{ ref, oldSha, newSha: null }],
+  });
 }
 
 /** Changed fields of a discussion, and the event that records the change. */
@@ -217,9 +189,8 @@ export function storeFields(
 }
 
 /** Publishes a discussion whose changed fields were stored. */
-export function publishUpdate(context: HubContext, { repository, discussion, user }: DiscussionTarget): TriggerResult {
-  const change = { user, before: repository, after: repository, discussion };
-  return publishChange(context, { ...change, scope: "discussion", action: "update" });
+export function publishUpdate(context: HubContext, target: DiscussionTarget): void {
+  publish(context, target, { scope: "discussion", action: "update" });
 }
 
 /**
@@ -229,12 +200,13 @@ export function publishUpdate(context: HubContext, { repository, discussion, use
 function changeDiscussion<Event extends StoredDiscussionEvent>(
   context: HubContext,
   { event, fields, ...target }: DiscussionTarget & ChangedFields<Event>,
-): DiscussionChange<Event> {
+): { discussion: StoredDiscussion; event: Event } {
   if (isDeepStrictEqual({ ...target.discussion, ...fields }, target.discussion)) {
-    return { discussion: target.discussion, event, result: noResult() };
+    return { discussion: target.discussion, event };
   }
   const discussion = context.store.transaction(() => storeFields(context, { ...target, event, fields }));
-  return { discussion, event, result: publishUpdate(context, { ...target, discussion }) };
+  publishUpdate(context, { ...target, discussion });
+  return { discussion, event };
 }
 
 /** Creates the common fields of an event. */
@@ -255,14 +227,17 @@ function createComment(context: HubContext, { user, content }: { user: string; c
   return { ...event, type: "comment", content, hidden: false, updatedAt: event.createdAt, edits: [] };
 }
 
-function updateComment(
-  context: HubContext,
-  { repository, discussion, user, comment }: DiscussionTarget & { comment: StoredComment },
-): DiscussionChange<StoredComment> {
+function updateComment(context: HubContext, target: DiscussionTarget, comment: StoredComment): StoredComment {
   context.store.discussions.updateEvent(comment);
-  const result = publishChange(context, {
-    ...{ scope: "discussion.comment", action: "update", user },
-    ...{ before: repository, after: repository, discussion, comment },
-  });
-  return { discussion, event: comment, result };
+  publish(context, target, { scope: "discussion.comment", action: "update", comment });
+  return comment;
+}
+
+/** Publishes a change of a discussion, which leaves its repository as it is. */
+function publish(
+  context: HubContext,
+  { repository, discussion, user }: DiscussionTarget,
+  change: Pick<RepositoryChange, "scope" | "action" | "comment">,
+): void {
+  publishChange(context, { ...change, user, before: repository, after: repository, discussion });
 }

@@ -1,12 +1,11 @@
 import { HTTPException } from "hono/http-exception";
-import { joinResults, publishChange, type TriggerResult } from "../../events/publish-change.ts";
+import { publishChange } from "../../events/publish-change.ts";
 import type { Commit } from "../../git/commit-store.ts";
 import type { FileChange } from "../../git/content-store.ts";
 import { findRenames, formatDiff, type MergeResult, mergeTrees } from "../../git/diff.ts";
 import type { HubContext } from "../../hub-context.ts";
 import type { StoredDiscussion } from "../../store/discussion-store.ts";
-import type { StoredRepository } from "../../store/repository-store.ts";
-import { mainRef } from "../../store/repository-store.ts";
+import { mainRef, type StoredRepository } from "../../store/repository-store.ts";
 import {
   addComment,
   type DiscussionTarget,
@@ -39,7 +38,7 @@ interface NewPullRequest extends NewDiscussion {
 export function openPullRequest(
   context: HubContext,
   { changes = [], parent, draft = false, ...opened }: NewPullRequest,
-): OpenedDiscussion & { commit: Commit; result: TriggerResult } {
+): OpenedDiscussion & { commit: Commit } {
   const { store, now } = context;
   const { repository, user, title, description } = opened;
   const { content } = store;
@@ -53,22 +52,17 @@ export function openPullRequest(
             ...{ parents: [base.oid], changes, title, message: description, author: user, date: now() },
           });
     const status = draft ? "draft" : "open";
-    const pullRequest = storeDiscussion(context, {
-      ...opened,
-      status,
-      changes: { base: mainRef },
-      baseCommit: base.oid,
-    });
+    const fields = { status, changes: { base: mainRef }, baseCommit: base.oid } as const;
+    const pullRequest = storeDiscussion(context, { ...opened, ...fields });
     content.setRefs(repository.id, [{ name: pullRequestRef(pullRequest.discussion), oid: commit.oid }]);
     return { ...pullRequest, commit };
   });
-  const { discussion, commit } = stored;
-  const first = publishOpened(context, stored);
-  const second = publishChange(context, {
+  publishOpened(context, stored);
+  publishChange(context, {
     ...{ scope: "repo.content", action: "update", user, before: stored.repository, after: stored.repository },
-    updatedRefs: [{ ref: pullRequestRef(discussion), oldSha: null, newSha: commit.oid }],
+    updatedRefs: [{ ref: pullRequestRef(stored.discussion), oldSha: null, newSha: stored.commit.oid }],
   });
-  return { ...stored, result: joinResults([first, second]) };
+  return stored;
 }
 
 /** Returns the paths that prevent the merge of an open pull request. */
@@ -89,7 +83,7 @@ export function findConflicts(
 export function mergePullRequest(
   context: HubContext,
   { comment, ...target }: DiscussionTarget & { comment?: string | undefined },
-): { discussion: StoredDiscussion; result: TriggerResult } {
+): StoredDiscussion {
   const { store, now } = context;
   const { repository, discussion, user } = target;
   const { content } = store;
@@ -101,7 +95,7 @@ export function mergePullRequest(
     throw cannotMerge(`main also changed ${merge.conflicts.slice(0, 5).join(", ")}. Update the pull request`);
   }
   if (merge.changes.length === 0) throw cannotMerge("it changes no files. Push a commit to its ref first");
-  const commented = comment ? [addComment(context, { ...target, content: comment }).result] : [];
+  if (comment) addComment(context, { ...target, content: comment });
   const stored = store.transaction(() => {
     const merged = content.createCommit(repository.id, {
       ...{ parents: [merge.target.oid, merge.source.oid], changes: merge.changes, author: user, date: now() },
@@ -116,12 +110,12 @@ export function mergePullRequest(
     };
   });
   const after = reread(store, repository);
-  const updated = publishUpdate(context, { repository: after, discussion: stored.discussion, user });
-  const pushed = publishChange(context, {
+  publishUpdate(context, { repository: after, discussion: stored.discussion, user });
+  publishChange(context, {
     ...{ scope: "repo.content", action: "update", user, before: repository, after },
     updatedRefs: [{ ref: mainRef, oldSha: merge.target.oid, newSha: stored.commit.oid }],
   });
-  return { discussion: stored.discussion, result: joinResults([...commented, updated, pushed]) };
+  return stored.discussion;
 }
 
 /** Returns the changes of a pull request since its base, in git's format. After the ref is deleted, the text is empty. */

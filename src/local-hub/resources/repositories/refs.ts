@@ -1,7 +1,7 @@
 import { HTTPException } from "hono/http-exception";
 import { branchCreation, historySquash, refChanges, tagCreation } from "../../../hub/repositories/administration.ts";
 import { type RepositoryRefs, refOperations, repositoryRefs } from "../../../hub/repositories/contents.ts";
-import { noResult, publishChange, type TriggerResult } from "../../events/publish-change.ts";
+import { publishChange } from "../../events/publish-change.ts";
 import type { UpdatedRef } from "../../events/repository-change.ts";
 import type { Commit } from "../../git/commit-store.ts";
 import type { FileChange } from "../../git/content-store.ts";
@@ -99,11 +99,11 @@ export interface NewCommit {
  * @throws HTTPException 404 if the branch does not exist, 412 if `parent` is not its head. `ARGUMENT_INVALID` if the changes are
  *   invalid.
  */
-export function commitChanges(context: HubContext, commit: NewCommit): { commit: Commit; result: TriggerResult } {
+export function commitChanges(context: HubContext, commit: NewCommit): Commit {
   const { repository, ref, changes, title, message, user, parent } = commit;
   const { store, now } = context;
   const { content } = store;
-  const stored = store.transaction((rollBack) => {
+  const { head, made } = store.transaction((rollBack) => {
     const head = content.resolve(repository.id, ref);
     if (!head) throw revisionNotFound(ref);
     checkParent(head, { ref, parent });
@@ -113,11 +113,11 @@ export function commitChanges(context: HubContext, commit: NewCommit): { commit:
     const isUnchanged = made.tree === head.tree;
     if (isUnchanged) rollBack();
     else content.setRefs(repository.id, [{ name: ref, oid: made.oid }]);
-    return { commit: isUnchanged ? head : made, isUnchanged, oldSha: head.oid };
+    return { head, made: isUnchanged ? undefined : made };
   });
-  if (stored.isUnchanged) return { commit: stored.commit, result: noResult() };
-  const updatedRefs = [{ ref, oldSha: stored.oldSha, newSha: stored.commit.oid }];
-  return { commit: stored.commit, result: publishRefs(context, { repository, user, updatedRefs }) };
+  if (!made) return head;
+  publishRefs(context, { repository, user, updatedRefs: [{ ref, oldSha: head.oid, newSha: made.oid }] });
+  return made;
 }
 
 /** @throws HTTPException 412 if the parent that a commit requires is not the head of its branch. */
@@ -150,14 +150,14 @@ const prefixes = { branch: "refs/heads/", tag: "refs/tags/" } as const;
 export function createRef(
   context: HubContext,
   { kind, name, repository, user, commit, overwrite }: NamedRef & { commit: string; overwrite?: boolean | undefined },
-): TriggerResult {
+): void {
   checkName(kind, name);
   const ref = `${prefixes[kind]}${name}`;
   const oldSha = context.store.content.getRef(repository.id, ref) ?? null;
   if (oldSha !== null && !overwrite) {
     throw new HTTPException(409, { message: `Reference ${ref} already exists. Choose another name.` });
   }
-  return updateRefs(context, { repository, user, updatedRefs: [{ ref, oldSha, newSha: commit }] });
+  updateRefs(context, { repository, user, updatedRefs: [{ ref, oldSha, newSha: commit }] });
 }
 
 /**
@@ -165,14 +165,14 @@ export function createRef(
  *
  * @throws HTTPException 404 if the ref does not exist, 403 for the main branch.
  */
-export function deleteRef(context: HubContext, { kind, name, repository, user }: NamedRef): TriggerResult {
+export function deleteRef(context: HubContext, { kind, name, repository, user }: NamedRef): void {
   const ref = `${prefixes[kind]}${name}`;
   if (ref === mainRef) {
     throw new HTTPException(403, { message: `Cannot delete ${ref}, because it is the main branch.` });
   }
   const oldSha = context.store.content.getRef(repository.id, ref);
   if (oldSha === undefined) throw revisionNotFound(name);
-  return updateRefs(context, { repository, user, updatedRefs: [{ ref, oldSha, newSha: null }] });
+  updateRefs(context, { repository, user, updatedRefs: [{ ref, oldSha, newSha: null }] });
 }
 
 interface RefChanges {
@@ -183,9 +183,9 @@ interface RefChanges {
 }
 
 /** Stores changed refs. Fires `repo.content` update, unless all refs already have their new commits. */
-export function updateRefs(context: HubContext, { repository, user, updatedRefs }: RefChanges): TriggerResult {
+export function updateRefs(context: HubContext, { repository, user, updatedRefs }: RefChanges): void {
   const changed = updatedRefs.filter(({ oldSha, newSha }) => oldSha !== newSha);
-  if (changed.length === 0) return noResult();
+  if (changed.length === 0) return;
   const { store } = context;
   store.transaction(() =>
     store.content.setRefs(
@@ -193,12 +193,12 @@ export function updateRefs(context: HubContext, { repository, user, updatedRefs 
       changed.map(({ ref, newSha }) => ({ name: ref, oid: newSha })),
     ),
   );
-  return publishRefs(context, { repository, user, updatedRefs: changed });
+  publishRefs(context, { repository, user, updatedRefs: changed });
 }
 
 /** Publishes changed refs that were stored. */
-function publishRefs(context: HubContext, { repository, user, updatedRefs }: RefChanges): TriggerResult {
-  return publishChange(context, {
+function publishRefs(context: HubContext, { repository, user, updatedRefs }: RefChanges): void {
+  publishChange(context, {
     ...{ scope: "repo.content", action: "update", user, updatedRefs },
     ...{ before: repository, after: reread(context.store, repository) },
   });

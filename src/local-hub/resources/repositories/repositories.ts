@@ -110,7 +110,7 @@ function serveChanges(app: Hono<ApiEnvironment>, hub: HubContext): void {
       // Official clients accept this error with the option `exist_ok`, and read the URL.
       return errorResponse({ status: 409, message: `You already created this ${repo.type} repo`, fields: { url } });
     }
-    const { repository } = store.transaction(() => {
+    const repository = store.transaction(() => {
       if (body.resourceGroupId) {
         addToResourceGroup(store, { groupId: body.resourceGroupId.toLowerCase(), repo, addedBy: user });
       }
@@ -119,7 +119,7 @@ function serveChanges(app: Hono<ApiEnvironment>, hub: HubContext): void {
         ...(isPrivate !== undefined && { private: isPrivate }),
         ...(body.type === "space" && { sdk: body.sdk }),
       });
-      if (body.type === "space") spaces.configure(created.repository, body);
+      if (body.type === "space") spaces.configure(created, body);
       return created;
     });
     return { url, name: repo.name, id: repository.id };
@@ -146,7 +146,7 @@ function serveChanges(app: Hono<ApiEnvironment>, hub: HubContext): void {
     const found = findRepository(hub, params, caller, "write");
     const { gated, discussionsDisabled } = body;
     const isPrivate = readVisibility(body);
-    const { repository } = updateRepositorySettings(hub, {
+    const repository = updateRepositorySettings(hub, {
       repository: found,
       user: caller.user,
       settings: {

@@ -1,17 +1,11 @@
 import { HTTPException } from "hono/http-exception";
 import type { KnownRepoRef } from "../../../hub/schemas.ts";
-import { noResult, publishChange, type TriggerResult } from "../../events/publish-change.ts";
+import { publishChange } from "../../events/publish-change.ts";
 import type { Commit } from "../../git/commit-store.ts";
 import type { ContentStore, FileChange } from "../../git/content-store.ts";
 import type { HubContext } from "../../hub-context.ts";
 import { hasContent, mainRef, type StoredRepository } from "../../store/repository-store.ts";
 import type { Store } from "../../store/store.ts";
-
-/** A changed repository, and the deliveries of the change. */
-interface ChangedRepository {
-  repository: StoredRepository;
-  result: TriggerResult;
-}
 
 /** The settings of a repository that a user can change. */
 export type RepositorySettings = Partial<Pick<StoredRepository, "private" | "gated" | "discussionsDisabled">>;
@@ -35,7 +29,7 @@ interface NewRepository extends KnownRepoRef {
 export function createRepository(
   context: HubContext,
   { type, name, user, private: isPrivate = false, sdk, files }: NewRepository,
-): ChangedRepository {
+): StoredRepository {
   const { store, createId, createSha, now } = context;
   const at = now();
   const repository = store.transaction(() => {
@@ -51,8 +45,8 @@ export function createRepository(
     createInitialCommit(store.content, { repository: created, ...(files && { files }), author: user, date: at });
     return reread(store, created);
   });
-  const change = { scope: "repo", action: "create", user, before: undefined, after: repository };
-  return { repository, result: publishChange(context, change) };
+  publishChange(context, { scope: "repo", action: "create", user, before: undefined, after: repository });
+  return repository;
 }
 
 /**
@@ -64,23 +58,24 @@ export function createRepository(
 export function moveRepository(
   context: HubContext,
   { repository, name, user }: { repository: StoredRepository; name: string; user: string },
-): ChangedRepository {
+): StoredRepository {
   const { store } = context;
-  if (name === repository.name) return { repository, result: noResult() };
+  if (name === repository.name) return repository;
   const moved = store.transaction(() => {
     checkFree(store, { ...repository, name });
     store.repositories.move(repository, name);
     return { ...repository, name };
   });
   const change = { scope: "repo", action: "move", user, before: repository, after: moved, movedTo: { name } };
-  return { repository: moved, result: publishChange(context, change) };
+  publishChange(context, change);
+  return moved;
 }
 
 /** Deletes a repository with its content. Fires `repo` delete. */
 export function deleteRepository(
   context: HubContext,
   { repository, user }: { repository: StoredRepository; user: string },
-): TriggerResult {
+): void {
   const { store } = context;
   const { content, objects } = store;
   store.transaction(() => {
@@ -94,7 +89,7 @@ export function deleteRepository(
       objects.deleteFiles(objectFiles);
     });
   });
-  return publishChange(context, { scope: "repo", action: "delete", user, before: repository, after: undefined });
+  publishChange(context, { scope: "repo", action: "delete", user, before: repository, after: undefined });
 }
 
 /**
@@ -104,21 +99,21 @@ export function deleteRepository(
 export function updateRepositorySettings(
   context: HubContext,
   { repository, settings, user }: { repository: StoredRepository; settings: RepositorySettings; user: string },
-): ChangedRepository {
+): StoredRepository {
   const { store } = context;
   const { private: isPrivate = repository.private } = settings;
   const { gated = repository.gated, discussionsDisabled = repository.discussionsDisabled } = settings;
   const isVisibilityChanged = isPrivate !== repository.private;
   if (!isVisibilityChanged && gated === repository.gated && discussionsDisabled === repository.discussionsDisabled) {
-    return { repository, result: noResult() };
+    return repository;
   }
   const updated = { ...repository, private: isPrivate, gated, discussionsDisabled };
   store.repositories.put(updated);
-  const result = publishChange(context, {
+  publishChange(context, {
     ...{ scope: "repo.config", action: "update", user, before: repository, after: updated },
     updatedConfig: isVisibilityChanged ? { private: isPrivate } : {},
   });
-  return { repository: updated, result };
+  return updated;
 }
 
 function checkFree(store: Store, { type, name, id }: KnownRepoRef & { id?: string }): void {

@@ -177,7 +177,7 @@ describe("A commit", () => {
   test("finds the repository again if it was moved or made private while the body arrived", async () => {
     const { context } = openContext();
     const app = createHubApp(context, { console: createHubConsole(context) });
-    const { repository } = createRepository(context, { type: "dataset", name: "local-user/data", user: "local-user" });
+    const repository = createRepository(context, { type: "dataset", name: "local-user/data", user: "local-user" });
     const headers = { host: "localhost", authorization: "Bearer hf_other" };
     const openPullRequest = (change: () => void) =>
       app.request(`${base}/commit/main?create_pr=1`, {

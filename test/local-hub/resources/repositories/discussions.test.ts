@@ -22,7 +22,7 @@ import {
   createRepository,
   deleteRepository,
 } from "../../../../src/local-hub/resources/repositories/repository-changes.ts";
-import { openContext, payloadsOf } from "../../support/context.ts";
+import { fire, openContext } from "../../support/context.ts";
 import { openLocalHub, type TestHub } from "../../support/hub.ts";
 
 const model = { type: "model", name: "me/net" } as const;
@@ -34,7 +34,7 @@ const refusal = expect.objectContaining({ status: 400 });
 function open() {
   const { context, clock } = openContext();
   const { content, discussions, repositories } = context.store;
-  const { repository: created } = createRepository(context, { ...model, user, files: [add("README.md", "one\n")] });
+  const created = createRepository(context, { ...model, user, files: [add("README.md", "one\n")] });
   const discuss = () => {
     const opened = openDiscussion(context, { repository: created, user, title: "A question", description: "Why?" });
     return { repository: opened.repository, discussion: opened.discussion, user };
@@ -53,8 +53,8 @@ function open() {
     return file && Buffer.from(content.read(file)).toString();
   };
   const stored = (num: number) => discussions.get({ repositoryId: created.id, num });
-  const scopesOf = (result: Parameters<typeof payloadsOf>[1]) =>
-    payloadsOf(context, result).map(({ event }) => `${event.scope} ${event.action}`);
+  const scopesOf = (change: () => unknown) =>
+    fire(context, change).payloads.map(({ event }) => `${event.scope} ${event.action}`);
   return { context, clock, content, discussions, created, discuss, propose, push, read, stored, scopesOf };
 }
 
@@ -67,19 +67,19 @@ describe("A discussion", () => {
   });
 
   test("stays the same and fires nothing if it already has the status, title, text, or pin", () => {
-    const { context, discussions, discuss } = open();
+    const { context, discussions, discuss, scopesOf } = open();
     const target = discuss();
     const { status, title } = target.discussion;
     const before = discussions.events(target.discussion);
     const [comment] = before.filter((event) => event.type === "comment");
     if (status !== "open" || !comment) throw new Error("The discussion is not open, or has no comment.");
-    for (const { result } of [
-      changeStatus(context, { ...target, status }),
-      changeTitle(context, { ...target, title }),
-      setPinned(context, { ...target, pinned: false }),
-      editComment(context, { ...target, comment, content: comment.content }),
+    for (const change of [
+      () => changeStatus(context, { ...target, status }),
+      () => changeTitle(context, { ...target, title }),
+      () => setPinned(context, { ...target, pinned: false }),
+      () => editComment(context, { ...target, comment, content: comment.content }),
     ])
-      expect(result.deliveries).toEqual([]);
+      expect(scopesOf(change)).toEqual([]);
     expect(discussions.events(target.discussion)).toEqual(before);
   });
 
@@ -87,8 +87,8 @@ describe("A discussion", () => {
     const { context, discussions, discuss, scopesOf } = open();
     const target = discuss();
     expect(() => mergePullRequest(context, target)).toThrow(refusal);
-    const { result } = changeStatus(context, { ...target, status: "closed", comment: "Done." });
-    expect(scopesOf(result)).toEqual(["discussion.comment create", "discussion update"]);
+    const close = () => changeStatus(context, { ...target, status: "closed", comment: "Done." });
+    expect(scopesOf(close)).toEqual(["discussion.comment create", "discussion update"]);
     const [, comment, change] = discussions.events(target.discussion);
     expect([comment, change]).toMatchObject([{ type: "comment", content: "Done." }, { type: "status-change" }]);
   });
@@ -96,7 +96,7 @@ describe("A discussion", () => {
   test("is deleted with its events, alone or with its repository", () => {
     const { context, discussions, created, discuss, stored, scopesOf } = open();
     const target = discuss();
-    expect(scopesOf(deleteDiscussion(context, target))).toEqual(["discussion delete"]);
+    expect(scopesOf(() => deleteDiscussion(context, target))).toEqual(["discussion delete"]);
     expect([stored(1), discussions.events(target.discussion)]).toEqual([undefined, []]);
     const { discussion } = discuss();
     deleteRepository(context, { repository: created, user });
@@ -106,45 +106,46 @@ describe("A discussion", () => {
 
 describe("A comment", () => {
   test("remembers its edits, and fires when it is written and edited", () => {
-    const { context, clock, discussions, discuss, scopesOf } = open();
+    const { context, clock, discussions, discuss } = open();
     const target = discuss();
-    const { event: comment, result } = addComment(context, { ...target, content: "Because." });
-    expect(scopesOf(result)).toEqual(["discussion.comment create"]);
+    const added = fire(context, () => addComment(context, { ...target, content: "Because." }));
+    const comment = added.made;
+    expect(added.payloads).toMatchObject([{ event: { scope: "discussion.comment", action: "create" } }]);
     clock.now = 1_000;
-    const edited = editComment(context, { ...target, comment, content: "Because of that." });
-    expect(scopesOf(edited.result)).toEqual(["discussion.comment update"]);
+    const edited = fire(context, () => editComment(context, { ...target, comment, content: "Because of that." }));
+    expect(edited.payloads).toMatchObject([{ event: { scope: "discussion.comment", action: "update" } }]);
     expect(discussions.getComment(target.discussion, comment.id)).toMatchObject({
       ...{ content: "Because of that.", updatedAt: 1_000, edits: [user] },
     });
-    const again = editComment(context, { ...target, user: "eve", comment: edited.event, content: "Because of this." });
-    expect(again.event.edits).toEqual([user, "eve"]);
+    const again = editComment(context, { ...target, user: "eve", comment: edited.made, content: "Because of this." });
+    expect(again.edits).toEqual([user, "eve"]);
   });
 
   test("loses its text when it is hidden, fires once, and cannot be edited", () => {
-    const { context, discussions, discuss } = open();
+    const { context, discussions, discuss, scopesOf } = open();
     const target = discuss();
-    const { event: comment } = addComment(context, { ...target, content: "Secret" });
-    const hidden = hideComment(context, { ...target, comment });
-    const payloads = payloadsOf(context, hidden.result);
+    const comment = addComment(context, { ...target, content: "Secret" });
+    const { made: hidden, payloads } = fire(context, () => hideComment(context, { ...target, comment }));
     expect(payloads).toMatchObject([
       { event: { scope: "discussion.comment", action: "update" }, comment: { hidden: true } },
     ]);
     expect(JSON.stringify([payloads, discussions.events(target.discussion)])).not.toContain("Secret");
-    expect(hideComment(context, { ...target, comment: hidden.event }).result.deliveries).toEqual([]);
-    expect(() => editComment(context, { ...target, comment: hidden.event, content: "x" })).toThrow(refusal);
+    expect(scopesOf(() => hideComment(context, { ...target, comment: hidden }))).toEqual([]);
+    expect(() => editComment(context, { ...target, comment: hidden, content: "x" })).toThrow(refusal);
   });
 });
 
 describe("A pull request", () => {
   test("fires the comment of a merge first, and the deletion of its ref when it is deleted", () => {
-    const { context, content, created, propose, scopesOf } = open();
+    const { context, content, created, propose } = open();
     const { target, commit } = propose(add("new.txt", "new\n"));
-    const merged = mergePullRequest(context, { ...target, comment: "Thanks." });
-    expect(scopesOf(merged.result)).toEqual([
+    const { made: discussion, payloads } = fire(context, () =>
+      mergePullRequest(context, { ...target, comment: "Thanks." }),
+    );
+    expect(payloads.map(({ event }) => `${event.scope} ${event.action}`)).toEqual([
       ...["discussion.comment create", "discussion update", "repo.content update"],
     ]);
-    const result = deleteDiscussion(context, { ...target, discussion: merged.discussion });
-    expect(payloadsOf(context, result)).toMatchObject([
+    expect(fire(context, () => deleteDiscussion(context, { ...target, discussion })).payloads).toMatchObject([
       { event: { scope: "discussion", action: "delete" } },
       { event: { scope: "repo.content" }, updatedRefs: [{ ref: "refs/pr/1", oldSha: commit.oid, newSha: null }] },
     ]);
@@ -154,7 +155,7 @@ describe("A pull request", () => {
   test("keeps what main changed in the meantime", () => {
     const { context, content, propose, push, read } = open();
     const { target, commit } = propose(add("new.txt", "new\n"));
-    const pushed = push("README.md", "two\n").commit;
+    const pushed = push("README.md", "two\n");
     mergePullRequest(context, target);
     expect(content.resolve(target.repository.id, "main")?.parents).toEqual([pushed.oid, commit.oid]);
     expect([read("new.txt"), read("README.md")]).toEqual(["new\n", "two\n"]);
@@ -178,7 +179,7 @@ describe("A pull request", () => {
     expect(() => merge()).toThrow(refusal);
     push("new.txt", "new\n", "refs/pr/1");
     expect(() => merge(changeStatus(context, { ...target, status: "closed" }).discussion)).toThrow(refusal);
-    const { discussion } = merge();
+    const discussion = merge();
     expect(() => merge(discussion)).toThrow(refusal);
     expect(() => changeStatus(context, { ...target, discussion, status: "open" })).toThrow(refusal);
   });
@@ -188,7 +189,7 @@ describe("A pull request", () => {
     const { target } = propose(add("README.md", "one\ntwo\n"));
     const diff = formatPullRequestDiff(context, target);
     expect(diff).toContain("--- a/README.md\n+++ b/README.md\n@@ -1 +1,2 @@\n one\n+two\n");
-    const { discussion } = mergePullRequest(context, target);
+    const discussion = mergePullRequest(context, target);
     expect(formatPullRequestDiff(context, { ...target, discussion })).toBe(diff);
   });
 });

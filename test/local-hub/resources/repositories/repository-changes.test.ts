@@ -3,17 +3,18 @@ import { text } from "node:stream/consumers";
 import { beforeEach, describe, expect, test } from "vitest";
 import * as z from "zod";
 import { repositoryRefs } from "../../../../src/hub/repositories/contents.ts";
-import type { TriggerResult } from "../../../../src/local-hub/events/publish-change.ts";
 import type { HubContext } from "../../../../src/local-hub/hub-context.ts";
 import { commitChanges, createRef, deleteRef } from "../../../../src/local-hub/resources/repositories/refs.ts";
 import {
   createRepository,
   deleteRepository,
   moveRepository,
+  type RepositorySettings,
   updateRepositorySettings,
 } from "../../../../src/local-hub/resources/repositories/repository-changes.ts";
 import { parseCard, tagsOf, validateCard } from "../../../../src/local-hub/resources/repositories/repository-info.ts";
-import { openContext, payloadsOf } from "../../support/context.ts";
+import type { StoredRepository } from "../../../../src/local-hub/store/repository-store.ts";
+import { fire, openContext } from "../../support/context.ts";
 import { openLocalHub, type TestHub } from "../../support/hub.ts";
 
 const model = { type: "model", name: "me/net", user: "ada-adams" } as const;
@@ -24,14 +25,15 @@ describe("A new repository", () => {
   test("has a first commit with .gitattributes, and fires its creation once", () => {
     const { context, clock } = openContext();
     clock.now = 5_000;
-    const { repository, result } = createRepository(context, { ...model, private: true });
+    const created = fire(context, () => createRepository(context, { ...model, private: true }));
+    const repository = created.made;
     const { content, repositories } = context.store;
     expect(repositories.get(model)).toEqual(repository);
     expect(repository).toMatchObject({ private: true, createdAt: 5_000, lastModified: 5_000, headSha: sha });
     const commit = content.resolve(repository.id, "main");
     expect(commit).toMatchObject({ oid: repository.headSha, parents: [], title: "initial commit", author: user });
     expect(Array.from(content.list(commit?.tree ?? ""), ({ path }) => path)).toEqual([".gitattributes"]);
-    expect(payloadsOf(context, result)).toEqual([
+    expect(created.payloads).toEqual([
       {
         event: { scope: "repo", action: "create" },
         repo: expect.objectContaining({ name: "me/net", private: true, headSha: repository.headSha }),
@@ -44,7 +46,7 @@ describe("A new repository", () => {
     const { context } = openContext();
     const attributes = (["model", "dataset", "space"] as const).map((type) => {
       const { content } = context.store;
-      const { repository } = createRepository(context, { ...model, type });
+      const repository = createRepository(context, { ...model, type });
       const tree = content.resolve(repository.id, "main")?.tree ?? "";
       const { oid = "" } = content.find(tree, ".gitattributes") ?? {};
       return Buffer.from(content.read({ oid })).toString().split("\n");
@@ -57,23 +59,24 @@ describe("A new repository", () => {
   test("that is a bucket or a kernel has no stored content", () => {
     const { context } = openContext();
     const bucket = createRepository(context, { ...model, type: "bucket" });
-    const kernel = createRepository(context, { ...model, type: "kernel" });
-    expect([bucket.repository.headSha, kernel.repository.headSha]).toEqual([undefined, sha]);
-    for (const { repository } of [bucket, kernel]) expect(context.store.content.refs(repository.id)).toEqual([]);
-    expect(payloadsOf(context, kernel.result)).toMatchObject([{ repo: { headSha: kernel.repository.headSha } }]);
+    const { made: kernel, payloads } = fire(context, () => createRepository(context, { ...model, type: "kernel" }));
+    expect([bucket.headSha, kernel.headSha]).toEqual([undefined, sha]);
+    for (const { id } of [bucket, kernel]) expect(context.store.content.refs(id)).toEqual([]);
+    expect(payloads).toMatchObject([{ repo: { headSha: kernel.headSha } }]);
   });
 });
 
 test("A repository that is moved keeps its content, and is found by its previous names until another repository has them", () => {
   const { context } = openContext();
   const { repositories } = context.store;
-  const { repository } = createRepository(context, model);
-  const { repository: renamed } = moveRepository(context, { repository, name: "me/second", user });
-  const { repository: moved, result } = moveRepository(context, { repository: renamed, name: "acme/net", user });
-  expect(moveRepository(context, { repository: moved, name: "acme/net", user }).result.deliveries).toEqual([]);
+  const repository = createRepository(context, model);
+  const move = (from: StoredRepository, name: string) =>
+    fire(context, () => moveRepository(context, { repository: from, name, user }));
+  const { made: moved, payloads } = move(move(repository, "me/second").made, "acme/net");
+  expect(move(moved, "acme/net").payloads).toEqual([]);
   expect(repositories.get({ type: "model", name: "acme/net" })).toEqual({ ...repository, name: "acme/net" });
   expect(moved.headSha).toBe(repository.headSha);
-  expect(payloadsOf(context, result)).toMatchObject([
+  expect(payloads).toMatchObject([
     {
       event: { scope: "repo", action: "move" },
       repo: { name: "me/second", id: repository.id },
@@ -84,7 +87,7 @@ test("A repository that is moved keeps its content, and is found by its previous
     expect(repositories.get({ type: "model", name })).toBeUndefined();
     expect(repositories.findMoved({ type: "model", name })).toEqual(moved);
   }
-  const next = createRepository(context, model).repository;
+  const next = createRepository(context, model);
   expect(next.id).not.toBe(repository.id);
   expect(repositories.findMoved(model)).toBeUndefined();
 });
@@ -92,10 +95,9 @@ test("A repository that is moved keeps its content, and is found by its previous
 test("A repository that is deleted leaves neither content nor previous names behind", () => {
   const { context } = openContext();
   const { content, repositories } = context.store;
-  const { repository } = createRepository(context, model);
-  const { repository: moved } = moveRepository(context, { repository, name: "acme/net", user });
-  const result = deleteRepository(context, { repository: moved, user });
-  expect(payloadsOf(context, result)).toMatchObject([
+  const repository = createRepository(context, model);
+  const moved = moveRepository(context, { repository, name: "acme/net", user });
+  expect(fire(context, () => deleteRepository(context, { repository: moved, user })).payloads).toMatchObject([
     { event: { scope: "repo", action: "delete" }, repo: { name: "acme/net", headSha: repository.headSha } },
   ]);
   expect(repositories.all()).toEqual([]);
@@ -114,8 +116,8 @@ test("A repository that is deleted leaves neither content nor previous names beh
 test("A repository that is deleted leaves no file in LFS behind, except those of other repositories", async () => {
   const { context } = openContext();
   const { content } = context.store;
-  const { repository } = createRepository(context, model);
-  const { repository: other } = createRepository(context, { ...model, name: "me/other" });
+  const repository = createRepository(context, model);
+  const other = createRepository(context, { ...model, name: "me/other" });
   const save = async (text: string, ...ids: readonly string[]) => {
     const file = { oid: createHash("sha256").update(text).digest("hex"), size: text.length };
     for (const id of ids) await content.saveLarge(id, file, new Blob([text]).stream());
@@ -131,23 +133,24 @@ test("A repository that is deleted leaves no file in LFS behind, except those of
 describe("Changed settings", () => {
   test("fire one event, which contains the visibility only if it changed", () => {
     const { context } = openContext();
-    const { repository } = createRepository(context, model);
-    const hidden = updateRepositorySettings(context, { repository, settings: { private: true }, user });
-    expect(payloadsOf(context, hidden.result)).toMatchObject([
+    const repository = createRepository(context, model);
+    const update = (from: StoredRepository, settings: RepositorySettings) =>
+      fire(context, () => updateRepositorySettings(context, { repository: from, settings, user }));
+    const hidden = update(repository, { private: true });
+    expect(hidden.payloads).toMatchObject([
       { event: { scope: "repo.config", action: "update" }, repo: { private: true }, updatedConfig: { private: true } },
     ]);
     const settings = { private: true, gated: "auto", discussionsDisabled: true } as const;
-    const gated = updateRepositorySettings(context, { repository: hidden.repository, settings, user });
-    expect(payloadsOf(context, gated.result)).toEqual([expect.objectContaining({ updatedConfig: {} })]);
+    expect(update(hidden.made, settings).payloads).toEqual([expect.objectContaining({ updatedConfig: {} })]);
     expect(context.store.repositories.get(model)).toEqual({ ...repository, ...settings });
   });
 
   test("fire nothing if the repository already has them", () => {
     const { context } = openContext();
-    const { repository } = createRepository(context, model);
+    const repository = createRepository(context, model);
     const settings = { private: false, gated: false, discussionsDisabled: false } as const;
-    const { result } = updateRepositorySettings(context, { repository, settings, user });
-    expect(result).toEqual({ deliveries: [], notFired: [], notified: [] });
+    const update = () => updateRepositorySettings(context, { repository, settings, user });
+    expect(fire(context, update).payloads).toEqual([]);
   });
 });
 
@@ -271,11 +274,10 @@ describe("Changes of refs", () => {
   const model = { type: "model", name: "me/net" } as const;
   const user = "ada-adams";
   const main = "refs/heads/main";
-  const nothing = { deliveries: [], notFired: [], notified: [] };
 
   function openRepository() {
     const { context, clock } = openContext();
-    const { repository } = createRepository(context, { ...model, user });
+    const repository = createRepository(context, { ...model, user });
     const head = repository.headSha ?? "";
     const commit = (path: string, text: string, options: { ref?: string; parent?: string } = {}) =>
       commitChanges(context, {
@@ -286,8 +288,10 @@ describe("Changes of refs", () => {
     return { context, clock, repository, head, commit };
   }
 
-  function refsOf(context: HubContext, result: TriggerResult): unknown[] {
-    return payloadsOf(context, result).map(({ event, repo, updatedRefs }) => [event, repo.headSha, updatedRefs]);
+  /** Makes a change. Returns what it made, and the refs of the payloads that it fired. */
+  function fireRefs<Made>(context: HubContext, change: () => Made) {
+    const { made, payloads } = fire(context, change);
+    return { made, refs: payloads.map(({ event, repo, updatedRefs }) => [event, repo.headSha, updatedRefs]) };
   }
 
   const updated = { scope: "repo.content", action: "update" };
@@ -297,27 +301,25 @@ describe("Changes of refs", () => {
       const { context, clock, repository, head, commit } = openRepository();
       const { repositories } = context.store;
       clock.now = 2_000;
-      const first = commit("a.txt", "1");
-      expect(first.commit).toMatchObject({ parents: [head], title: "Change a.txt", author: user, date: 2_000 });
-      const newSha = first.commit.oid;
-      expect(refsOf(context, first.result)).toEqual([[updated, newSha, [{ ref: main, oldSha: head, newSha }]]]);
+      const first = fireRefs(context, () => commit("a.txt", "1"));
+      expect(first.made).toMatchObject({ parents: [head], title: "Change a.txt", author: user, date: 2_000 });
+      const newSha = first.made.oid;
+      expect(first.refs).toEqual([[updated, newSha, [{ ref: main, oldSha: head, newSha }]]]);
       expect(repositories.get(model)).toMatchObject({ headSha: newSha, createdAt: 0, lastModified: 2_000 });
 
       clock.now = 3_000;
       createRef(context, { kind: "branch", repository, name: "dev", commit: head, user });
       const ref = "refs/heads/dev";
-      const other = commit("b.txt", "1", { ref });
-      expect(refsOf(context, other.result)).toEqual([
-        [updated, newSha, [{ ref, oldSha: head, newSha: other.commit.oid }]],
-      ]);
+      const { made, refs } = fireRefs(context, () => commit("b.txt", "1", { ref }));
+      expect(refs).toEqual([[updated, newSha, [{ ref, oldSha: head, newSha: made.oid }]]]);
       expect(repositories.get(model)).toMatchObject({ headSha: newSha, lastModified: 2_000 });
     });
 
     test("that changes no file is not made, fires nothing, and returns the current head", () => {
       const { context, repository, head, commit } = openRepository();
-      const { commit: made } = commit("a.txt", "1");
-      const again = commit("a.txt", "1");
-      expect([again.commit.oid, again.result]).toEqual([made.oid, nothing]);
+      const made = commit("a.txt", "1");
+      const again = fireRefs(context, () => commit("a.txt", "1"));
+      expect([again.made.oid, again.refs]).toEqual([made.oid, []]);
       const history = context.store.content.history(
         repository.id,
         context.store.repositories.get(model)?.headSha ?? "",
@@ -332,24 +334,24 @@ describe("Changes of refs", () => {
       ["refs/tags/dev", "tag"],
     ] as const)("is created and deleted with one event each: %s", (ref, kind) => {
       const { context, repository, head, commit } = openRepository();
-      const headSha = commit("a.txt", "1").commit.oid;
+      const headSha = commit("a.txt", "1").oid;
       const name = "dev";
-      const created = createRef(context, { kind, repository, name, commit: head, user });
-      expect(refsOf(context, created)).toEqual([[updated, headSha, [{ ref, oldSha: null, newSha: head }]]]);
+      const created = fireRefs(context, () => createRef(context, { kind, repository, name, commit: head, user }));
+      expect(created.refs).toEqual([[updated, headSha, [{ ref, oldSha: null, newSha: head }]]]);
       expect(context.store.content.getRef(repository.id, ref)).toBe(head);
-      const deleted = deleteRef(context, { kind, repository, name, user });
-      expect(refsOf(context, deleted)).toEqual([[updated, headSha, [{ ref, oldSha: head, newSha: null }]]]);
+      const deleted = fireRefs(context, () => deleteRef(context, { kind, repository, name, user }));
+      expect(deleted.refs).toEqual([[updated, headSha, [{ ref, oldSha: head, newSha: null }]]]);
       expect(context.store.content.getRef(repository.id, ref)).toBeUndefined();
     });
 
     test("can be overwritten, and fires nothing if it already has the commit", () => {
       const { context, repository, head, commit } = openRepository();
-      const { oid } = commit("a.txt", "1").commit;
+      const { oid } = commit("a.txt", "1");
       const branch = { kind: "branch", repository, name: "dev", user } as const;
       createRef(context, { ...branch, commit: head });
-      const moved = createRef(context, { ...branch, commit: oid, overwrite: true });
-      expect(refsOf(context, moved)).toMatchObject([[updated, oid, [{ oldSha: head, newSha: oid }]]]);
-      expect(createRef(context, { ...branch, commit: oid, overwrite: true })).toEqual(nothing);
+      const move = () => createRef(context, { ...branch, commit: oid, overwrite: true });
+      expect(fireRefs(context, move).refs).toMatchObject([[updated, oid, [{ oldSha: head, newSha: oid }]]]);
+      expect(fireRefs(context, move).refs).toEqual([]);
     });
 
     test("cannot have a name that git does not allow", () => {
