@@ -13,9 +13,7 @@ import {
 } from "./accounts.ts";
 import type { Store } from "./store/store.ts";
 
-/** The access that a caller needs for an operation. */
 export interface Requirement {
-  /** Any authenticated user, a member, or an admin of the organization. */
   role: "anyone" | "member" | "admin";
   /** The cheapest plan that includes the operation. Default `free`. */
   plan?: Plan;
@@ -23,13 +21,11 @@ export interface Requirement {
   write?: boolean;
 }
 
-/** The access of a caller to an organization. */
 export interface OrganizationAccess {
   organization: string;
   plan: Plan;
   /** `undefined` if the caller is not a member. */
   role: OrganizationRole | undefined;
-  /** Whether the caller has a role other than `no_access`. */
   isMember: boolean;
   isAdmin: boolean;
 }
@@ -41,11 +37,7 @@ const planNames: Readonly<Record<Plan, string>> = {
   "enterprise-plus": "Enterprise Plus",
 };
 
-/**
- * Checks the access of a caller to an organization (docs/reference/hub-api.md, Authentication).
- *
- * @throws HTTPException 404 if the organization is unknown, 403 if the token, the role, or the plan is not sufficient.
- */
+/** @throws HTTPException 404 if the organization is unknown, 403 if the token, the role, or the plan is not sufficient. */
 export function authorize(
   { store, caller, organization }: { store: Store; caller: Caller; organization: string },
   { role: required, plan: needed = "free", write = false }: Requirement,
@@ -79,7 +71,6 @@ export function authorize(
   return { organization, plan, role, isMember, isAdmin };
 }
 
-/** Whether `plan` includes all features of the plan `needed`. */
 export function hasPlan(plan: Plan, needed: Plan): boolean {
   return plans.indexOf(plan) >= plans.indexOf(needed);
 }

@@ -1,8 +1,6 @@
 import { createHash, randomBytes } from "node:crypto";
 
-/** The user and token of a request. */
 export interface Caller {
-  /** The name of the user. */
   user: string;
   /**
    * `fineGrained` tokens can read everything that the user can read, but can write only to the user's resources, not to
@@ -49,34 +47,31 @@ const organizations: ReadonlyMap<string, Plan> = new Map<string, Plan>([
 /** The organizations of a local Hub. */
 export const organizationNames: readonly string[] = [...organizations.keys()];
 
-/** Returns the caller of a token, or `undefined` if the token is unknown. */
 export function findCaller(token: string): Caller | undefined {
   return callers.get(token);
 }
 
-/** Returns the caller of the token with this ID, or `undefined` if the ID is unknown. */
 export function findCallerByTokenId(id: string): Caller | undefined {
   return [...callers.values()].find(({ tokenId }) => tokenId === id);
 }
 
-/** Returns the plan of an organization, or `undefined` if the organization is unknown. */
 export function getPlan(organization: string): Plan | undefined {
   return organizations.get(organization);
 }
 
-/** Returns whether a name belongs to a user or an organization, or `undefined` if the name is unknown. */
+/** `undefined` if the name is unknown. */
 export function getAccountKind(name: string): "user" | "org" | undefined {
   if (organizations.has(name)) return "org";
   return name === localUser || name === otherUser ? "user" : undefined;
 }
 
-/** Returns the name of a user or an organization in its own case, because the Hub compares names regardless of case. */
+/** Returns a name in its own case, because the Hub compares names regardless of case. */
 export function toAccountName(name: string): string {
   const lowercase = name.toLowerCase();
   return getAccountKind(lowercase) ? lowercase : name;
 }
 
-/** Returns the user or organization that owns a repository. Empty for repositories without an owner, such as `gpt2`. */
+/** Empty for repositories without an owner, such as `gpt2`. */
 export function getOwner({ name }: { name: string }): string {
   return toAccountName(name.slice(0, Math.max(name.indexOf("/"), 0)));
 }
@@ -91,12 +86,10 @@ export function formatFullName(user: string): string {
   return user.replace(/(^|-)([a-z])/g, (_, dash: string, letter: string) => (dash && " ") + letter.toUpperCase());
 }
 
-/** Derives the ID of a token. The ID does not reveal the token. */
 export function deriveTokenId(token: string): string {
   return deriveId(`token ${token}`);
 }
 
-/** The users who have a token of the local Hub. */
 export const tokenUsers: readonly string[] = [...new Set(developmentTokens.map(({ user }) => user))];
 
 /** The bytes for the next IDs. Requesting them for each ID would take a tenth of the time of an event. */
@@ -109,7 +102,6 @@ export function createId(): string {
   return takeHex(12);
 }
 
-/** Creates a random commit ID. */
 export function createSha(): string {
   return takeHex(20);
 }
@@ -128,16 +120,12 @@ export function deriveId(text: string): string {
   return createHash("sha256").update(text).digest("hex").slice(0, 24);
 }
 
-/** An access key of the S3 API. */
 interface AccessKey {
   accessKeyId: string;
   secretAccessKey: string;
 }
 
-/**
- * Derives the access key of a token. The key is the same on every local Hub, and is not valid on the real Hub. It has the access of
- * the token.
- */
+/** The key is the same on every local Hub, and is not valid on the real Hub. It has the access of the token. */
 export function deriveAccessKey(token: string): AccessKey {
   const digest = (purpose: string) => createHash("sha256").update(`${purpose} ${token}`);
   return {
@@ -153,14 +141,12 @@ const keys: ReadonlyMap<string, { secretAccessKey: string; token: string }> = ne
   }),
 );
 
-/** Returns the secret and the caller of an access key, or `undefined` if the key is unknown. */
 export function findAccessKey(accessKeyId: string): { secretAccessKey: string; caller: Caller } | undefined {
   const key = keys.get(accessKeyId);
   const caller = key && findCaller(key.token);
   return caller && { secretAccessKey: key.secretAccessKey, caller };
 }
 
-/** Returns the avatar URL of a user or an organization. */
 export function getAvatarUrl(name: string, { hubUrl }: { hubUrl: string }): string {
   return `${hubUrl}/avatars/${encodeURIComponent(name)}.svg`;
 }

@@ -22,7 +22,6 @@ import { s3Gateway, s3Path } from "./s3/gateway.ts";
 /** The maximum size of a request body. Valid requests are smaller. */
 const maxBodyBytes = 10 * 1024 * 1024;
 
-/** The remedy for handlers that call `hub.fetch` with a path that the local Hub does not support. */
 const unsupportedCallHint =
   "The local Hub serves only the operations that GET /openapi.json lists. To test a handler that calls other operations, pass a fake fetch function: new HubClient({ fetch }).";
 
@@ -140,11 +139,9 @@ function routedPath(request: Request, { store: { repositories } }: HubContext): 
   return isOther ? path : `${prefix}//${name}${rest}`;
 }
 
-/** The paths of a repository without an owner in the API: of the repository, and of its parts. */
 const apiPath =
   /^(\/api\/(?:models|datasets|spaces))\/(?!hardware$)([^/]+)(\/(auth-check|branch|commits?|compare|discussions|paths-info|preupload|refs|revision|settings|super-squash|tag|tree|xet-(?:read|write)-token)(?:\/.*)?)?$/;
 
-/** The paths of its files. */
 const filePath = /^(\/(?:datasets|spaces)|)\/([^/]+)(\/(resolve|raw|info)\/.*)$/;
 
 /** The paths of changes to repositories, which fire webhooks. */
@@ -154,10 +151,7 @@ const eventPaths = /^\/(?:api\/(?:models|datasets|spaces|repos|buckets)|_local\/
 const contentSecurityPolicy =
   "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; sandbox";
 
-/**
- * Returns a response with the avatar of a user or an organization, or `undefined` if the file name does not end in `.svg`. The
- * avatar shows the initial of the name on a color that is derived from the name.
- */
+/** `undefined` if the file name does not end in `.svg`. The avatar shows the initial of the name on a color that is derived from it. */
 function avatarResponse(file: string): Response | undefined {
   const [, name] = /^(.+)\.svg$/s.exec(file) ?? [];
   if (name === undefined) return undefined;

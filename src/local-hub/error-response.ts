@@ -4,7 +4,6 @@ import { describeIssue } from "../core/describe.ts";
 import { WebhookError } from "../core/errors.ts";
 import { fieldProblems } from "../hub/validation/arguments.ts";
 
-/** The maximum number of invalid fields in a message. */
 const maxListedProblems = 5;
 
 const errorCodes: Readonly<Record<number, string>> = {
@@ -19,12 +18,11 @@ const errorCodes: Readonly<Record<number, string>> = {
   422: "UnprocessableEntity",
 };
 
-/** Creates the error for an invalid request. Each problem must start with the name of the invalid field. */
+/** Each problem must start with the name of the invalid field. */
 export function invalidRequest(problems: readonly string[]): HTTPException {
   return new HTTPException(400, { message: problems.slice(0, maxListedProblems).join("; ") });
 }
 
-/** The message for a body whose client stopped halfway. */
 export const incompleteBody = "The body ended too early. Send the request again.";
 
 /** Whether reading a body failed because its client stopped halfway. */
@@ -32,11 +30,7 @@ export function isIncompleteBody(error: unknown): boolean {
   return error instanceof Error && "code" in error && ["BODY_INCOMPLETE", "ECONNRESET"].includes(String(error.code));
 }
 
-/**
- * Parses a part of a request. `name` is the name of the part.
- *
- * @throws HTTPException 400 with the invalid fields.
- */
+/** `name` is the name of the part. @throws HTTPException 400 with the invalid fields. */
 export function parseRequest<Schema extends z.core.$ZodType>(
   schema: Schema,
   value: unknown,
@@ -47,7 +41,6 @@ export function parseRequest<Schema extends z.core.$ZodType>(
   return data;
 }
 
-/** Parses JSON in a request, like {@link parseRequest}. */
 export function parseRequestJson<Schema extends z.core.$ZodType>(
   schema: Schema,
   text: string,
@@ -69,7 +62,7 @@ function listProblems(error: z.core.$ZodError, name: string): string[] {
 /** The codes of errors that the official clients recognize by the header `X-Error-Code`. */
 type HubErrorCode = "RepoNotFound" | "RevisionNotFound" | "EntryNotFound" | "GatedRepo" | "DiscussionsDisabled";
 
-/** An error response with a code for the header `X-Error-Code`. The default code depends only on the status. */
+/** The default code depends only on the status. */
 export class CodedException extends HTTPException {
   readonly code: HubErrorCode;
 
@@ -79,10 +72,7 @@ export class CodedException extends HTTPException {
   }
 }
 
-/**
- * Creates an error response in the Hub's format. The `error` field and the `X-Error-Message` header contain the
- * message.
- */
+/** The `error` field and the `X-Error-Message` header contain the message. */
 export function errorResponse({
   status,
   message,
@@ -92,7 +82,6 @@ export function errorResponse({
   status: number;
   message: string;
   code?: string;
-  /** Further fields of the body. */
   fields?: object;
 }): Response {
   return Response.json(
@@ -109,11 +98,7 @@ export function errorResponse({
   );
 }
 
-/**
- * Parses a value that the user of a local Hub gives, such as an event.
- *
- * @throws `ARGUMENT_INVALID` with the invalid fields.
- */
+/** Parses a value that the user gives, such as an event. @throws `ARGUMENT_INVALID` with the invalid fields. */
 export function parseGiven<Schema extends z.ZodMiniType>(
   schema: Schema,
   value: unknown,

@@ -16,19 +16,16 @@ export interface HubContext {
   store: Store;
   dispatcher: Dispatcher;
   auditLog: AuditLog;
-  /** Records scenarios for the console. */
   recorder: ScenarioRecorder;
   jobs: JobRunner;
   spaces: LocalSpaces;
   /** The failures of the S3 API that a user asked for. */
   bucketFaults: BucketFaults;
-  /** The changes of files in buckets. */
   bucketFeed: BucketFeed;
   deliveryFaults: FaultyDelivery;
   /** The URL of the local Hub, without a trailing slash. */
   hubUrl: string;
   createId: () => string;
-  /** Creates the ID of a commit. */
   createSha: () => string;
   now: () => number;
   log: Logger;
@@ -44,7 +41,6 @@ export interface HubContext {
    * that must be published together with others, or not at all, is made with a context that collects changes.
    */
   collectedChanges?: RepositoryChange[];
-  /** Restores the initial data. */
   reset: () => void;
 }
 
@@ -54,12 +50,11 @@ export interface HubContext {
  */
 const readers = new WeakMap<object, () => HubContext>();
 
-/** Makes the parts of a local Hub available to {@link contextOf}. */
 export function registerContext(hub: object, read: () => HubContext): void {
   readers.set(hub, read);
 }
 
-/** Returns the parts of a local Hub. @throws `CLOSING` if the local Hub is closed. */
+/** @throws `CLOSING` if the local Hub is closed. */
 export function contextOf(hub: object): HubContext {
   const read = readers.get(hub);
   if (read) return read();

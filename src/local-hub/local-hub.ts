@@ -417,7 +417,6 @@ export interface LocalSpace {
   errorMessage: string | undefined;
 }
 
-/** The parts of a running local Hub. */
 interface Parts {
   context: HubContext;
   listener: Listener;
@@ -425,7 +424,6 @@ interface Parts {
   console: Console;
 }
 
-/** Restores the initial data, and removes all faults. */
 function resetStore(context: HubContext): void {
   const { store, dispatcher, jobs, spaces, bucketFaults, bucketFeed, deliveryFaults, now } = context;
   deliveryFaults.set({});
@@ -438,10 +436,8 @@ function resetStore(context: HubContext): void {
   bucketFeed.checkAccess();
 }
 
-/** The timeout for open requests in {@link closeParts}. */
 const closeGraceMs = 5_000;
 
-/** Stops the server, the deliveries, and the jobs, and closes the store. */
 async function closeParts({ context, listener, sender, console }: Parts): Promise<void> {
   console.close();
   const listenerClosed = listener.close(closeGraceMs);
@@ -463,7 +459,6 @@ async function openStoreOrClose(options: Parameters<typeof openSeededStore>[0], 
   }
 }
 
-/** Returns the connection for buckets of a namespace, with the access of a token. */
 function bucketConnection(
   { hubUrl }: Pick<HubContext, "hubUrl">,
   { namespace, token }: { namespace: string; token: string },

@@ -7,11 +7,9 @@ import { type ResourceApi, type ResponseHeaders, type Route, tags } from "./rout
 interface OpenApiDocumentOptions {
   /** The base URL of the paths, such as `http://localhost:5050`. */
   serverUrl: string;
-  /** The routes of the operations. Default: all routes. */
   routes?: readonly Route[];
 }
 
-/** An OpenAPI 3.1 document. */
 export interface OpenApiDocument {
   openapi: string;
   info: { title: string; version: string; description: string };
@@ -174,13 +172,10 @@ function jsonContent(schema: JsonSchema): JsonContent {
   return { "application/json": { schema } };
 }
 
-/** A JSON Schema in an OpenAPI 3.1 document. */
 export type JsonSchema = core.JSONSchema.BaseSchema;
 
-/** The body of every error response. */
 export const errorBody = z.object({ error: z.string() });
 
-/** The schemas that the document lists under `components`, by name. */
 const components: readonly ResourceApi["components"][] = [
   { Error: errorBody },
   ...resourceApis.map((api) => api.components),
@@ -203,13 +198,11 @@ function toJsonSchema(schema: core.$ZodType): JsonSchema {
   return references;
 }
 
-/** Converts the fields of an object schema, by name. */
 function propertySchemas(schema: core.$ZodType): Record<string, JsonSchema> {
   const entries = Object.entries(toJsonSchema(schema).properties ?? {});
   return Object.fromEntries(entries.map(([name, property]) => [name, typeof property === "boolean" ? {} : property]));
 }
 
-/** Converts all components, by name. */
 function componentSchemas(): Record<string, JsonSchema> {
   const { schemas } = z.toJSONSchema(names, { uri: componentPath, metadata: names, override: applyRules });
   return Object.fromEntries(Object.entries(schemas).map(([id, { $schema, $id, ...schema }]) => [id, schema] as const));

@@ -34,7 +34,6 @@ import {
   webhooksApi,
 } from "./webhooks-api.ts";
 
-/** The features of a local Hub. */
 export const hubFeatures = [
   "webhooks",
   "events",
@@ -58,14 +57,12 @@ const featuresOf: Readonly<Record<WatchedTable, readonly ConsoleFeature[]>> = {
   job_logs: ["jobs"],
 };
 
-/** The routes of a local Hub, for its own console and for that of a dev session. */
 export function hubResources(hub: HubContext, session: SessionEndpoints = {}): readonly ConsoleResource[] {
   const send = sendApi(new HubSendSource(hub, session));
   const scenarios = scenariosApi(hub, session.folder ?? process.cwd());
   return [webhooksApi(hub), eventsApi(hub), send, scenarios, recordingApi(hub), repositoriesApi(hub), jobsApi(hub)];
 }
 
-/** Reports the changes of a local Hub to open consoles. */
 export function reportHubChanges({ store }: HubContext, events: ConsoleEvents): void {
   store.watch((table) => events.changed(...featuresOf[table]));
 }
@@ -93,14 +90,11 @@ export function createHubConsole(hub: HubContext): Console {
   return console;
 }
 
-/** The maximum number of jobs in the list. */
 const maxListedJobs = 200;
-/** The maximum number of lines in an answer. */
 const maxLines = 1_000;
 /** The maximum length of a variable, such as the payload. */
 const maxVariableCharacters = 2_000;
 
-/** The routes of the jobs. */
 function jobsApi(hub: HubContext): ConsoleResource {
   const { store, jobs, runJobs } = hub;
   return (app) => {
@@ -159,7 +153,6 @@ function toJobDetails(
 
 const defaultLimit = 50;
 
-/** The routes of the events that happened. */
 function eventsApi(hub: HubContext): ConsoleResource {
   const { events } = hub.store;
   return (app) => {

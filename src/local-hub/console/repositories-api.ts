@@ -31,12 +31,9 @@ import { type ApiEnvironment, anyNamespace, linkNextPage } from "../routes/route
 import type { StoredRepository } from "../store/repository-store.ts";
 import { nameOfWebhook, notFound, triggerCommand } from "./webhooks-api.ts";
 
-/** The maximum number of repositories in the list. */
 const maxListed = 1_000;
-/** The maximum size of the text of a file, in bytes. */
 const maxTextBytes = 256 * 1024;
 
-/** The routes of the repositories. */
 export function repositoriesApi(hub: HubContext): ConsoleResource {
   const read = createReader(hub);
   return (app) => {
@@ -168,9 +165,7 @@ function toRepositoryDetails({ store, hubUrl }: HubContext, repository: StoredRe
   };
 }
 
-/** The maximum number of files in an answer with changes. */
 const maxFiles = 20;
-/** The maximum length of the patch of a file. */
 const maxPatchCharacters = 64_000;
 
 /** Serves what a commit changes since its first parent, or a pull request since its base. */

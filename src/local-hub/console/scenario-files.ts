@@ -20,9 +20,7 @@ import { triggerEvent } from "../events/trigger.ts";
 import type { HubContext } from "../hub-context.ts";
 import { withBadRequest } from "./send-source.ts";
 
-/** The maximum number of listed files. */
 const maxFiles = 100;
-/** The maximum depth of a folder with scenarios. */
 const maxDepth = 5;
 /** The maximum number of files and folders that a list looks at, because a project can contain large data. */
 const maxEntries = 10_000;
@@ -54,7 +52,6 @@ export function listScenarioFiles(folder: string): { files: readonly string[]; i
   return { files: files.slice(0, maxFiles).sort(), isCut: files.length > maxFiles };
 }
 
-/** Returns the entries of a folder, or none if it cannot be read. */
 function readFolder(folder: string) {
   try {
     return readdirSync(folder, { withFileTypes: true });
@@ -63,11 +60,7 @@ function readFolder(folder: string) {
   }
 }
 
-/**
- * Reads a file that {@link listScenarioFiles} lists.
- *
- * @throws `ARGUMENT_INVALID` (400) with the invalid fields, or (404) if the file is not listed.
- */
+/** @throws `ARGUMENT_INVALID` (400) with the invalid fields, or (404) if {@link listScenarioFiles} does not list the file. */
 export function readScenarioFile(folder: string, file: string): readonly ParsedEvent[] {
   const json = readJson(readListed(folder, file));
   if (json === undefined) throw badRequest(`"${file}" is not valid JSON. Choose the file again.`);

@@ -31,7 +31,6 @@ export interface SessionEndpoints {
   folder?: string;
 }
 
-/** Sends events to the webhooks of the local Hub. */
 export class HubSendSource implements SendSource {
   readonly isDirect = false;
   readonly #hub: HubContext;
@@ -188,7 +187,6 @@ function changeOf({ draft, files, payload: edited }: SentEvent): ParsedEvent | u
   }
 }
 
-/** Returns the parts of a payload that decide which webhooks fire. */
 function eventOfPayload({ event, repo }: WebhookPayload): RepositoryEvent & { action: string } {
   return {
     ...{ scope: event.scope, action: event.action, isPrivate: repo.private },
@@ -219,7 +217,6 @@ const describingFields: Readonly<Record<string, readonly string[]>> = {
   "discussion.comment update": ["comment.content", "comment.hidden"],
 };
 
-/** A field that an edit has set, removed, or replaced. */
 interface EditedField {
   keys: readonly string[];
   /** `undefined` if the field was removed. */
@@ -264,11 +261,7 @@ function own(value: Readonly<Record<string, unknown>>, name: string): unknown {
   return Object.hasOwn(value, name) ? value[name] : undefined;
 }
 
-/**
- * Returns the event that a user has chosen in the console. A move gets a new name.
- *
- * @throws `ARGUMENT_INVALID` with the invalid fields.
- */
+/** A move gets a new name. @throws `ARGUMENT_INVALID` with the invalid fields. */
 export function parseDraft({ scope, action, repository, pr }: SendDraft): ParsedEvent {
   const colon = repository.indexOf(":");
   const [type, name] = [repository.slice(0, colon), repository.slice(colon + 1)];

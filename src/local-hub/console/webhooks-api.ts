@@ -32,13 +32,11 @@ import {
 } from "../resources/webhooks.ts";
 import type { StoredWebhook } from "../store/webhook-store.ts";
 
-/** The maximum number of webhooks in the list. */
 const maxListed = 200;
 
 /** The states of a webhook, by the last part of the path that sets it. `suspend` sets the same state as too many failures. */
 const states = { enable: false, disable: true, suspend: suspendedAfterFailure } as const;
 
-/** The routes of the webhooks of all users. */
 export function webhooksApi(hub: HubContext): ConsoleResource {
   const { store, dispatcher } = hub;
   return (app) => {
@@ -110,7 +108,6 @@ function parseDefinition(schema: z.ZodMiniType<Definition>, given: unknown): Def
   throw new FieldError(error, fields);
 }
 
-/** Returns the change with the current secret, if the change keeps it. */
 function withSecret({ secret, ...change }: Omit<WebhookChange, "id">, { definition }: StoredWebhook): unknown {
   const kept = secret === undefined ? definition.secret : secret;
   return { ...change, ...(kept !== undefined && kept !== null && { secret: kept }) };
@@ -134,19 +131,15 @@ function findAttempt(
   return { webhook, attempt };
 }
 
-/** Creates the error for an item that does not exist. */
 export function notFound(message: string): WebhookError {
   return new WebhookError(message, { code: "NOT_FOUND", status: 404 });
 }
 
 type WebhookContext = Pick<HubContext, "store" | "dispatcher" | "hubUrl">;
 
-/** The maximum length of a payload or response that the console receives. */
 const maxBodyCharacters = 1_048_576;
-/** The maximum length of a job's command in the name of a webhook. */
 const maxNameCharacters = 100;
 
-/** Describes a webhook for the console, with masked secrets. */
 function toWebhookInfo({ store, dispatcher }: WebhookContext, webhook: StoredWebhook): WebhookInfo {
   const { secretIsSet, lastTriggerAt: _text, ...summary } = summarizeWebhook(webhook);
   const { triggersPerDay, suspendAfter } = dispatcher.limits;
@@ -161,7 +154,6 @@ function toWebhookInfo({ store, dispatcher }: WebhookContext, webhook: StoredWeb
   };
 }
 
-/** Names a webhook by its target, without secrets. */
 export function nameOfWebhook(webhook: StoredWebhook): string {
   const { target } = summarizeWebhook(webhook);
   switch (target.kind) {
@@ -174,7 +166,6 @@ export function nameOfWebhook(webhook: StoredWebhook): string {
   }
 }
 
-/** Describes a webhook with its attempts. */
 function toWebhookDetails(context: WebhookContext, webhook: StoredWebhook): WebhookDetails {
   const { deliveries } = context.store;
   return {
@@ -185,7 +176,6 @@ function toWebhookDetails(context: WebhookContext, webhook: StoredWebhook): Webh
   };
 }
 
-/** Describes an attempt without its payload and response. */
 function toAttemptSummary(stored: HubDeliveryAttempt): AttemptSummary {
   const { logId, deliveryId, attempt, at, durationMs, status, error, request } = stored;
   const { scope, action, repoType, repoName } = summarizeEvent(request.body);
@@ -198,7 +188,7 @@ function toAttemptSummary(stored: HubDeliveryAttempt): AttemptSummary {
   };
 }
 
-/** Describes an attempt with its payload and response. Secrets were masked when the attempt was stored. */
+/** Secrets were masked when the attempt was stored. */
 function toAttemptDetails(stored: HubDeliveryAttempt): AttemptDetails {
   const { url, request, response } = stored;
   const { body } = request;
@@ -222,7 +212,6 @@ function finiteLimit(limit: number): { limit?: number } {
 
 const [{ token: defaultToken } = { token: "" }] = developmentTokens;
 
-/** The command that creates a webhook. */
 function createCommand({ hubUrl }: { hubUrl: string }): string {
   return `HF_ENDPOINT=${toShellWord(hubUrl)} HF_TOKEN=${defaultToken} npx hub-webhooks create --url http://127.0.0.1:${defaultPort}/webhooks/hello --watch dataset:me/data`;
 }
@@ -241,7 +230,6 @@ export function triggerCommand(
   return `npx hub-webhooks trigger ${words.map(toShellWord).join(" ")} --hub-url ${toShellWord(hubUrl)}`;
 }
 
-/** The command that starts a local Hub that runs jobs. */
 export const runJobsCommand = "npx hub-webhooks hub --run-jobs";
 
 const texts: Readonly<Record<string, string>> = {
@@ -253,7 +241,7 @@ const texts: Readonly<Record<string, string>> = {
   "daily-limit": "Has reached its daily limit.",
 } satisfies Record<UnfiredWebhook["reason"] | "not-watched", string>;
 
-/** Describes why a webhook does not fire. `reason`: also one that another version of the package has stored. */
+/** `reason`: also one that another version of the package has stored. */
 export function skipReasonText(reason: string): string {
   return texts[reason] ?? reason;
 }

@@ -6,7 +6,6 @@ import type { StoredWebhook } from "../store/webhook-store.ts";
 import type { HttpSender } from "./http-sender.ts";
 import type { HubDeliveryAttempt } from "./hub-delivery.ts";
 
-/** The user agent of deliveries. */
 export const deliveryUserAgent = "hub-webhooks local Hub";
 
 interface PostContext {
@@ -18,23 +17,19 @@ interface PostContext {
 
 export interface AttemptContext extends PostContext {
   jobs: JobRunner;
-  /** The URL of the local Hub, without a trailing slash. */
   hubUrl: string;
 }
 
-/** The delivery to attempt and its webhook. */
 interface AttemptOptions {
   webhook: StoredWebhook;
   delivery: Pick<PendingDelivery, "deliveryId" | "logId" | "attempt" | "body">;
 }
 
-/** The delivery to post, with the target URL and the secret. */
 interface PostOptions extends Pick<AttemptOptions, "delivery"> {
   url: string;
   secret: string | undefined;
 }
 
-/** The result of an attempt. */
 interface AttemptResult {
   /** The recorded attempt. The `error` of a successful attempt is `null`. */
   attempt: HubDeliveryAttempt;
@@ -133,10 +128,7 @@ function describeFailure(status: number): string | null {
   return `the receiver answered ${status}: only 200 to 299 counts as success${redirect}`;
 }
 
-/**
- * Starts a webhook's job. The delivery succeeds as soon as the job is created. The status of the job shows whether the job
- * succeeds.
- */
+/** The delivery succeeds as soon as the job is created. The status of the job shows whether the job succeeds. */
 function startJob({ jobs, hubUrl }: AttemptContext, { webhook, delivery }: AttemptOptions): SendResult {
   const { id } = jobs.start({ webhook, deliveryId: delivery.deliveryId, body: delivery.body });
   const response = { headers: {}, body: JSON.stringify({ jobId: id }), truncated: false };

@@ -18,15 +18,12 @@ import {
 } from "./hub-delivery.ts";
 
 interface DeliveryLimits {
-  /** The maximum number of attempts per delivery. */
   attempts: number;
   /** The pause before the second attempt. The pause doubles before each later attempt. */
   backoffMs: number;
-  /** The timeout for an attempt, including the complete response. */
   timeoutMs: number;
   /** The number of consecutive failed deliveries after which a webhook is suspended. */
   suspendAfter: number;
-  /** The maximum number of triggers per webhook and 24 hours. */
   triggersPerDay: number;
 }
 
@@ -36,7 +33,6 @@ interface DispatcherOptions {
   jobs: JobRunner;
   limits: DeliveryLimits;
   deliveryFaults: FaultyDelivery;
-  /** The URL of the local Hub, without a trailing slash. */
   hubUrl: string;
   now: () => number;
   createId: () => string;
@@ -106,17 +102,14 @@ export class Dispatcher {
     return deliveries;
   }
 
-  /** The limits of all webhooks. */
   get limits(): Readonly<DeliveryLimits> {
     return this.#options.limits;
   }
 
-  /** Returns the number of triggers of a webhook in the current 24 hours. */
   triggersToday(webhook: StoredWebhook): number {
     return this.#triggersToday(webhook, this.#options.now());
   }
 
-  /** Whether a webhook is below its daily limit. */
   canFire(webhook: StoredWebhook): boolean {
     return this.triggersToday(webhook) < this.limits.triggersPerDay;
   }
@@ -148,7 +141,6 @@ export class Dispatcher {
     return store.webhooks.get(webhook.id) ? this.#recordAttempt(webhook.id, attempt) : attempt;
   }
 
-  /** Cancels a webhook's pending deliveries. */
   cancel(webhookId: string): void {
     const { store, log } = this.#options;
     const canceled = store.deliveries.pendingOf(webhookId);
@@ -172,7 +164,7 @@ export class Dispatcher {
     this.#checkIdle();
   }
 
-  /** Counts a trigger. Returns `false` if the webhook has reached its daily limit. */
+  /** Returns `false` if the webhook has reached its daily limit. */
   #countTrigger(webhook: StoredWebhook, at: number): boolean {
     const { store, limits, log } = this.#options;
     const triggersToday = this.#triggersToday(webhook, at);

@@ -38,11 +38,7 @@ export class FaultyDelivery {
     this.#random = random;
   }
 
-  /**
-   * Replaces all faults.
-   *
-   * @throws `ARGUMENT_INVALID` with the invalid fields.
-   */
+  /** Replaces all faults. @throws `ARGUMENT_INVALID` with the invalid fields. */
   set(faults: unknown): void {
     const { drop = 0, duplicate = 0, reorder = false, delay } = parseGiven(schema, faults, "faults");
     const delayMs = delay === undefined ? undefined : toMilliseconds(delay, "delay");
@@ -60,7 +56,6 @@ export class FaultyDelivery {
     return this.#random() < this.#duplicate;
   }
 
-  /** Returns how long the first attempt waits. */
   delayMs(): number {
     return this.#reorder ? Math.floor(this.#random() * this.#delayMs) : this.#delayMs;
   }

@@ -5,10 +5,8 @@ import { isIP } from "node:net";
 import { messageOf } from "../../core/describe.ts";
 import { isLoopbackAddress } from "../../core/urls.ts";
 
-/** The maximum number of bytes to read from a response body. */
 const maxResponseBytes = 64 * 1024;
 
-/** A POST request. */
 export interface HttpRequest {
   url: string;
   headers: Record<string, string>;
@@ -18,12 +16,10 @@ export interface HttpRequest {
   signal: AbortSignal;
 }
 
-/** The response, or the reason why there is no response. */
 export type HttpResult =
   | { response: { status: number; headers: Record<string, string>; body: string; truncated: boolean } }
   | { failure: string };
 
-/** The signature of `lookup` in `node:dns`. */
 export type Lookup = (
   hostname: string,
   options: LookupOptions,
@@ -62,7 +58,6 @@ export class HttpSender {
     }
   }
 
-  /** Closes the open connections. */
   close(): void {
     for (const agent of Object.values(this.#agents)) agent.destroy();
   }

@@ -45,7 +45,6 @@ export interface HubDeliveryAttempt {
 
 const maxAnswerCharacters = 2_000;
 
-/** Describes a delivery before its first attempt. */
 export function describePending(
   delivery: Pick<HubDelivery, "webhookId" | "deliveryId" | "logId" | "url">,
 ): HubDelivery {
@@ -53,14 +52,12 @@ export function describePending(
   return { webhookId, deliveryId, logId, url, attempts: 0, status: null, durationMs: null, answer: null, error: null };
 }
 
-/** Describes a delivery by its latest attempt. */
 export function describeAttempted(webhookId: string, latest: HubDeliveryAttempt): HubDelivery {
   const { deliveryId, logId, url, attempt, status, durationMs, response, error } = latest;
   const answer = response === null ? null : cutAt(response.body, maxAnswerCharacters);
   return { webhookId, deliveryId, logId, url, attempts: attempt, status, durationMs, answer, error };
 }
 
-/** Describes a delivery that was canceled before its first attempt. */
 export function describeCanceled(delivery: HubDelivery): HubDelivery {
   return { ...delivery, error: "canceled: the webhook was disabled or deleted, or the local Hub closed" };
 }

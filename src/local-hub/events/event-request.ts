@@ -19,7 +19,6 @@ const edit = z
 
 const maxFiles = 1_000;
 
-/** The files of a push or a pull request by path: text, bytes in Base64, or `null` to delete the file. */
 const changedFiles = z
   .record(z.string(), z.union([z.string(), z.strictObject({ base64: z.base64() }), z.null()]))
   .check(z.refine((files) => Object.keys(files).length <= maxFiles, `expected at most ${maxFiles} files`));
@@ -83,14 +82,9 @@ export const eventRequest = z
  */
 export type HubEvent = z.input<typeof eventRequest>;
 
-/** A valid event. */
 export type ParsedEvent = z.output<typeof eventRequest>;
 
-/**
- * Validates an event.
- *
- * @throws `ARGUMENT_INVALID` with the invalid fields.
- */
+/** @throws `ARGUMENT_INVALID` with the invalid fields. */
 export function parseEvent(event: unknown): ParsedEvent {
   return parseGiven(eventRequest, event, "event");
 }
@@ -103,20 +97,14 @@ const scenarioSchema = z.strictObject({
 /** What happens on a local Hub, one event after the other: pushes, pull requests, comments, changes of repositories. */
 export type Scenario = z.input<typeof scenarioSchema>;
 
-/**
- * Returns the events of a scenario.
- *
- * @throws `ARGUMENT_INVALID` with the invalid fields.
- */
+/** @throws `ARGUMENT_INVALID` with the invalid fields. */
 export function parseScenario(scenario: unknown): readonly ParsedEvent[] {
   return parseGiven(scenarioSchema, scenario, "scenario").events;
 }
 
 interface RecordOptions {
   event: ParsedEvent;
-  /** The repository before the event. */
   repository: StoredRepository;
-  /** The ID of the new commit. */
   newSha: string;
 }
 
@@ -143,7 +131,6 @@ export function withOldShas(event: ParsedEvent, headOf: (ref: string) => string 
   return { ...event, updatedRefs };
 }
 
-/** Returns the fields of an event that override fields of the payload. */
 export function overridesOf(event: ParsedEvent): object {
   const { updatedRefs, ...fields } = event;
   const isGiven = updatedRefs?.every(({ newSha }) => newSha !== "");
@@ -172,7 +159,6 @@ function updateRepository({ event, repository, newSha }: RecordOptions): StoredR
   return after;
 }
 
-/** Returns the new head commit of the main branch, if the event contains one. */
 export function findNewHead(updatedRefs: NonNullable<ParsedEvent["updatedRefs"]>): string | undefined {
   return updatedRefs.find(({ ref }) => ref === mainRef)?.newSha || undefined;
 }
@@ -207,7 +193,7 @@ function scopeFields({ event, repository, newSha }: RecordOptions, after: Stored
   }
 }
 
-/** Returns the ID of a discussion. The ID depends only on the repository and the number. */
+/** The ID depends only on the repository and the number. */
 export function discussionId({ repositoryId, num }: { repositoryId: string; num: number }): string {
   return deriveId(`${repositoryId}/${num}`);
 }

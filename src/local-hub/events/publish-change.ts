@@ -12,7 +12,6 @@ import { isSameName } from "../store/repository-store.ts";
 import { maskedTargetUrl, type StoredWebhook, webhookState } from "../store/webhook-store.ts";
 import { changedRepository, eventPayload, payloadSerializer, type RepositoryChange } from "./repository-change.ts";
 
-/** The result of an event. */
 export interface TriggerResult {
   deliveries: HubDelivery[];
   notFired: UnfiredWebhook[];
@@ -38,10 +37,8 @@ export function publishChange(context: HubContext, change: RepositoryChange): vo
   if (changedRepository(change).type === "bucket") context.bucketFeed.checkAccess();
 }
 
-/** A change whose webhooks have not fired yet. */
 interface RecordedChange {
   change: RepositoryChange;
-  /** Serializes the payload for a webhook. */
   bodyFor: (webhookId: string) => string;
   notified: string[];
 }
@@ -67,7 +64,6 @@ export function recordChange(context: HubContext, change: RepositoryChange): Rec
   return { change, bodyFor, notified };
 }
 
-/** Fires the webhooks that watch the repository of a recorded change. */
 export function fireChange(context: HubContext, { change, bodyFor, notified }: RecordedChange): TriggerResult {
   const { user, updatedFiles } = change;
   context.store.afterCommit(() => context.spaces.follow(change));
@@ -76,12 +72,9 @@ export function fireChange(context: HubContext, { change, bodyFor, notified }: R
   return { ...fireEvent(context, { event: eventOf(change), user, bodyFor, isFrequent }), notified };
 }
 
-/** An event, and how its payload is serialized. */
 interface FiredEvent {
   event: RepositoryEvent & { action: string };
-  /** The name of the user who made the change. */
   user: string;
-  /** Serializes the payload for a webhook. */
   bodyFor: (webhookId: string) => string;
   /** Whether only the payload is delivered, without a change. Default `false`. */
   isPayloadOnly?: boolean;
@@ -141,7 +134,6 @@ type SkipReason = "domain" | "private" | "disabled" | "suspended";
 /** A webhook that watches the repository of an event but did not fire. */
 export interface UnfiredWebhook {
   webhookId: string;
-  /** The target URL with masked secrets. */
   url: string;
   /** `daily-limit`: the webhook has reached its daily limit. */
   reason: SkipReason | "daily-limit";
@@ -149,7 +141,6 @@ export interface UnfiredWebhook {
 
 /** The webhooks that watch the repository of a change, oldest first. */
 interface WebhookSelection {
-  /** The webhooks to fire. */
   enabled: StoredWebhook[];
   skipped: UnfiredWebhook[];
 }
@@ -160,7 +151,6 @@ export function eventOf(change: RepositoryChange): RepositoryEvent & { action: s
   return { repo: { type, name }, isPrivate, scope: change.scope, action: change.action };
 }
 
-/** Divides the webhooks that watch the repository of an event into webhooks to fire and webhooks to skip. */
 export function selectWebhooks(
   { store, hubUrl }: Pick<HubContext, "store" | "hubUrl">,
   event: RepositoryEvent,
@@ -176,7 +166,7 @@ export function selectWebhooks(
   return { enabled, skipped };
 }
 
-/** Returns why a webhook does not fire for an event, or `undefined` if it fires. */
+/** `undefined` if it fires. */
 export function findUnfiredReason(
   { store, dispatcher }: Pick<HubContext, "store" | "dispatcher">,
   { webhook, event }: { webhook: StoredWebhook; event: RepositoryEvent },
@@ -185,7 +175,6 @@ export function findUnfiredReason(
   return findSkipReason(store, { webhook, event }) ?? (dispatcher.canFire(webhook) ? undefined : "daily-limit");
 }
 
-/** Describes webhooks that have reached their daily limit. */
 export function describeLimited(
   { hubUrl }: Pick<HubContext, "hubUrl">,
   webhooks: readonly StoredWebhook[],
@@ -201,11 +190,9 @@ export function describeLimited(
 export interface RepositoryEvent {
   repo: Pick<RepoRef, "name"> & { type: string };
   isPrivate: boolean;
-  /** The scope of the event, such as `repo.content`. */
   scope: string;
 }
 
-/** Whether a webhook watches the repository or its owner. */
 export function isWatching({ definition }: StoredWebhook, { repo }: Pick<RepositoryEvent, "repo">): boolean {
   const owner = getOwner(repo);
   return definition.watched.some(({ type, name }) => {
@@ -215,7 +202,6 @@ export function isWatching({ definition }: StoredWebhook, { repo }: Pick<Reposit
   });
 }
 
-/** Returns the reason why a webhook that watches the repository does not fire, or `undefined` if the webhook fires. */
 function findSkipReason(
   store: HubContext["store"],
   { webhook, event }: { webhook: StoredWebhook; event: RepositoryEvent },

@@ -19,24 +19,20 @@ export type UpdatedFile =
   | { path: string; action: "add"; xetHash: string; size: number }
   | { path: string; action: "delete" };
 
-/** The discussion or pull request of a change. */
 interface ChangedDiscussion {
   id: string;
   num: number;
   title: string;
   status: string;
   isPullRequest: boolean;
-  /** The name of the user. */
   author: string;
   pinned?: boolean | undefined;
   /** Only for pull requests. */
   changes?: { base: string; mergeCommitId?: string | undefined } | undefined;
 }
 
-/** The comment of a change. */
 interface ChangedComment {
   id: string;
-  /** The name of the user. */
   author: string;
   content: string;
   hidden: boolean;
@@ -46,13 +42,11 @@ interface ChangedComment {
 export interface RepositoryChange {
   scope: string;
   action: string;
-  /** The name of the user who made the change. */
   user: string;
   /** The repository before the change. `undefined` if the change created the repository. */
   before: StoredRepository | undefined;
   /** The repository after the change. `undefined` if the change deleted the repository. */
   after: StoredRepository | undefined;
-  /** The new name of a moved repository. */
   movedTo?: { name: string } | undefined;
   /** The changed refs of the scope `repo.content`. */
   updatedRefs?: readonly UpdatedRef[] | undefined;
@@ -70,7 +64,7 @@ export interface RepositoryChange {
   edits?: readonly PayloadEdit[] | undefined;
 }
 
-/** Returns the repository of a change. If the change moved the repository, the repository has the previous name. */
+/** If the change moved the repository, the result has the previous name. */
 export function changedRepository({ before, after }: Pick<RepositoryChange, "before" | "after">): StoredRepository {
   const repository = after ?? before;
   if (!repository) throw new TypeError("A change needs a repository before or after the change.");
@@ -171,7 +165,6 @@ function scopeFacts(change: RepositoryChange, knownScope: KnownScope): object {
   }
 }
 
-/** The number of files that a payload lists. As on the Hub. */
 const maxListedFiles = 10_000;
 
 function listFiles(files: readonly UpdatedFile[]): object {

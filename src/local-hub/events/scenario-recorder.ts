@@ -12,10 +12,8 @@ export const isServerRequest = new AsyncLocalStorage<boolean>();
 /** The maximum size of a file in a scenario, and of all files together. */
 const maxFileBytes = 1024 * 1024;
 const maxBytes = 16 * 1024 * 1024;
-/** The maximum number of events of a scenario. */
 const maxEvents = 1_000;
 
-/** The part of a local Hub that a recording reads. */
 interface Recorded {
   store: Store;
 }
@@ -35,10 +33,8 @@ interface PayloadState {
 
 type RecordedDiscussion = NonNullable<RepositoryChange["discussion"]> & Pick<StoredDiscussion, "baseCommit">;
 
-/** The files of an event by path. */
 type Files = NonNullable<ParsedEvent["files"]>;
 
-/** A recorded scenario. */
 export interface Recording {
   events: readonly HubEvent[];
   /** What the scenario does not contain, or contains although the user may not want it. */
@@ -71,7 +67,6 @@ export class ScenarioRecorder {
     this.#startedAt = now();
   }
 
-  /** Ends the recording. */
   stop({ store }: Recorded): Recording {
     for (const { createdAt } of store.jobs.all())
       if (createdAt >= this.#startedAt) this.note("A job was not recorded.");
@@ -80,7 +75,6 @@ export class ScenarioRecorder {
     return { events, notes: [...this.#notes].map(([text, count]) => (count > 1 ? `${text} (${count} times)` : text)) };
   }
 
-  /** Adds a note to the recording. */
   note(text: string): undefined {
     this.#notes.set(text, (this.#notes.get(text) ?? 0) + 1);
   }
@@ -108,7 +102,6 @@ export class ScenarioRecorder {
     };
   }
 
-  /** Records a change that was made through the API. */
   addChange(context: Recorded, change: RepositoryChange): void {
     if (!this.#events) return;
     const repository = change.before ?? change.after;
@@ -283,7 +276,6 @@ export class ScenarioRecorder {
     };
   }
 
-  /** Returns the files at the head of a repository. */
   #firstFiles(context: Recorded, { id, type, headSha = "" }: StoredRepository): Files {
     const head = context.store.content.getCommit(id, headSha);
     const files = hasContent(type) && head ? this.#files(context, [undefined, head.tree]) : {};
@@ -292,7 +284,6 @@ export class ScenarioRecorder {
     return files;
   }
 
-  /** Returns the files that differ between two trees. */
   #files({ store: { content } }: Recorded, [before, after]: readonly (string | undefined)[]): Files {
     const files: Files = {};
     for (const { path, after: file } of content.compare(before, after)) {

@@ -25,11 +25,9 @@ import {
 import { eventPayload, findKnownScope, payloadSerializer, type RepositoryChange } from "./repository-change.ts";
 import { changeDiscussionOf, pushToRefs, toFileChanges } from "./triggered-change.ts";
 
-/** The result that an event would have. */
 export interface TriggerPreview {
   /** The payload for the first of `webhooks`. If no webhook would fire, the payload contains a random webhook ID. */
   payload: unknown;
-  /** The webhooks that would fire. */
   webhooks: { webhookId: string; url: string }[];
   notFired: UnfiredWebhook[];
 }
@@ -70,11 +68,7 @@ export function previewEvents(
   });
 }
 
-/**
- * Returns the payload and the webhooks of an event without triggering the event.
- *
- * @throws `ARGUMENT_INVALID` in the same cases as {@link triggerEvent}.
- */
+/** Triggers nothing. @throws `ARGUMENT_INVALID` in the same cases as {@link triggerEvent}. */
 export function previewEvent(context: HubContext, event: ParsedEvent): TriggerPreview {
   const { store, createId, hubUrl, dispatcher } = context;
   const { bodyFor, selection } = store.transaction((rollBack) => {
@@ -96,7 +90,6 @@ export function previewEvent(context: HubContext, event: ParsedEvent): TriggerPr
   };
 }
 
-/** An event, and the repository before the event. */
 interface Trigger {
   event: ParsedEvent;
   repository: StoredRepository;
@@ -167,7 +160,6 @@ function findOrCreate(context: HubContext, event: ParsedEvent): StoredRepository
   return updated;
 }
 
-/** Makes the change of an event on a repository with content. Returns the repository after the change. */
 function makeChange(context: HubContext, { event, repository }: Trigger): StoredRepository | undefined {
   const user = localUser;
   const { scope, action } = event.event;
@@ -203,7 +195,6 @@ function withGivenHead(repository: StoredRepository, { updatedRefs = [] }: Parse
   return headSha === undefined ? repository : { ...repository, headSha };
 }
 
-/** Stores the effects of an event that has no stored content. */
 function recordEvent(context: HubContext, { event, repository }: Trigger): RepositoryChange {
   const { repositories } = context.store;
   const change = describeRecordedEvent({ event, repository, newSha: context.createSha() });
@@ -219,7 +210,6 @@ function recordEvent(context: HubContext, { event, repository }: Trigger): Repos
   return change;
 }
 
-/** The default scope of `trigger`. */
 const defaultScope = "repo.content";
 
 /**

@@ -31,7 +31,6 @@ interface TriggeredPush {
   updatedRefs: ParsedEvent["updatedRefs"];
   /** The changed files. Default: a new version of a file with the number of the push. */
   files: ParsedEvent["files"];
-  /** The name of the user. */
   user: string;
 }
 
@@ -71,7 +70,6 @@ export function pushToRefs(
   }
 }
 
-/** Returns the changes of the files of an event. */
 export function toFileChanges(files: NonNullable<ParsedEvent["files"]>): FileChange[] {
   return Object.entries(files).map(([path, file]) => {
     if (file === null) return { path, deleted: "file" };
@@ -93,7 +91,6 @@ function createPush(content: ContentStore, { head, name }: { head: Commit; name:
   return [data, { path: "README.md", content: Buffer.from(`# ${name}\n`) }];
 }
 
-/** An event on a discussion, and the repository before the event. */
 interface DiscussionTrigger {
   event: ParsedEvent;
   repository: StoredRepository;
@@ -220,7 +217,6 @@ function updateComment(
   return editComment(context, { ...target, comment, content });
 }
 
-/** Finds the comment of an event by its ID. By default, the latest comment. */
 function findComment(
   { store: { discussions } }: HubContext,
   { discussion, event }: { discussion: StoredDiscussion; event: ParsedEvent },
@@ -230,7 +226,7 @@ function findComment(
   return comments.find((comment) => comment.id === id) ?? comments.at(-1);
 }
 
-/** Returns the author of a given discussion or comment. Default: the developer. */
+/** Default: the developer. */
 function authorOf({ store }: HubContext, given: unknown): string {
   const id = textIn(readOwnField(given, "author"), "id");
   return (id === undefined ? undefined : findUserById(store, id)) ?? localUser;

@@ -8,9 +8,7 @@ const record = z.object({
   title: z.string(),
   /** The description below the title. May be empty. */
   message: z.string(),
-  /** The name of the user. */
   author: z.string(),
-  /** Milliseconds since the epoch. */
   date: z.number(),
   /**
    * The date, but later than the `order` of all parents. Commits sorted by `order` are sorted by date, and each commit is before
@@ -19,7 +17,6 @@ const record = z.object({
   order: z.number(),
 });
 
-/** A commit of a repository. */
 export interface Commit extends Omit<z.output<typeof record>, "order"> {
   oid: string;
 }
@@ -41,7 +38,6 @@ const minPrefixLength = 7;
 /** The maximum number of commits in the cache. A push reads the head of its branch several times. */
 const maxCachedCommits = 1_000;
 
-/** Stores commits and their history. */
 export class CommitStore {
   readonly #statements;
   readonly #cache = new Map<string, OrderedCommit>();
@@ -58,7 +54,6 @@ export class CommitStore {
     return this.#read(key)?.commit;
   }
 
-  /** Returns the commit with this ID or unique start of an ID. */
   findByPrefix(repositoryId: string, prefix: string): Commit | undefined {
     if (!/^[0-9a-f]+$/.test(prefix) || prefix.length < minPrefixLength || prefix.length > objectIdLength)
       return undefined;

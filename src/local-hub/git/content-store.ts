@@ -6,11 +6,9 @@ import { editTree, invalidPath, type TreeChange } from "./edit-tree.ts";
 import { type ByteRange, LargeFiles } from "./large-files.ts";
 import { type ChangedPath, type FileEntry, hashObject, lfsPointer, parseLfsPointer, TreeStore } from "./tree-store.ts";
 
-/** A branch, tag, or pull request. */
 interface Ref {
   /** The full name, such as `refs/heads/main`, `refs/tags/v1`, or `refs/pr/1`. */
   name: string;
-  /** The ID of the commit. */
   oid: string;
 }
 
@@ -46,24 +44,18 @@ export class ContentStore {
     this.#statements = prepareStatements(database);
   }
 
-  /** Returns all refs of a repository, sorted by name. */
   refs(repositoryId: string): Ref[] {
     return this.#statements.listRefs
       .all(repositoryId)
       .map(({ name, oid }) => ({ name: String(name), oid: String(oid) }));
   }
 
-  /** Returns the commit ID of a ref, by its full name. */
   getRef(repositoryId: string, name: string): string | undefined {
     const row = this.#statements.getRef.get(repositoryId, name);
     return row && String(row.oid);
   }
 
-  /**
-   * Sets refs to commits. `null` deletes a ref.
-   *
-   * @throws `ARGUMENT_INVALID` if a commit is not in the repository.
-   */
+  /** Sets refs to commits. `null` deletes a ref. @throws `ARGUMENT_INVALID` if a commit is not in the repository. */
   setRefs(repositoryId: string, updates: readonly { name: string; oid: string | null }[]): void {
     for (const { name, oid } of updates) {
       if (oid === null) this.#statements.deleteRef.run(repositoryId, name);
@@ -147,17 +139,12 @@ export class ContentStore {
     return this.#statements.getLarge.get(repositoryId, oid)?.size === size && this.#files.has(oid);
   }
 
-  /** Finds a file that was uploaded to LFS for this repository. */
   findLarge(repositoryId: string, oid: string): { oid: string; size: number } | undefined {
     const row = this.#statements.getLarge.get(repositoryId, oid);
     return row && { oid, size: Number(row.size) };
   }
 
-  /**
-   * Saves a file of LFS.
-   *
-   * @throws `ARGUMENT_INVALID` if the content has another size or SHA-256.
-   */
+  /** @throws `ARGUMENT_INVALID` if the content has another size or SHA-256. */
   async saveLarge(
     repositoryId: string,
     file: { oid: string; size: number },
@@ -166,7 +153,6 @@ export class ContentStore {
     await this.#files.save(file, body, () => this.#statements.addLarge.run(repositoryId, file.oid, file.size));
   }
 
-  /** Opens a file of LFS for reading. */
   openLarge(oid: string, range?: Partial<ByteRange>): Readable {
     return this.#files.open(oid, range);
   }
@@ -182,7 +168,6 @@ export class ContentStore {
     for (const oid of oids) if (!this.#statements.findLarge.get(oid)) this.#files.delete(oid);
   }
 
-  /** Returns the IDs of the files that were uploaded to LFS for a repository. */
   largeFiles(repositoryId: string): string[] {
     return this.#statements.listLarge.all(repositoryId).map(({ oid }) => String(oid));
   }
@@ -270,7 +255,6 @@ function prepareStatements(database: DatabaseSync) {
   };
 }
 
-/** Names to follow, by the path of their folder. */
 type Paths = Map<string, string[]>;
 
 /**

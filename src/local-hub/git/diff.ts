@@ -2,7 +2,6 @@ import { formatPatch, structuredPatch } from "diff";
 import type { ContentStore, FileChange } from "./content-store.ts";
 import type { ChangedPath, FileEntry } from "./tree-store.ts";
 
-/** The maximum size of a file whose lines are compared, in bytes. */
 const maxComparedBytes = 256 * 1024;
 /** The maximum number of lines that differ. The comparison takes quadratic time, so that more differences would block the process. */
 const maxDifferences = 500;
@@ -91,7 +90,6 @@ function formatReplacement(before: string, after: string): string {
   return `@@ -${range(old)} +${range(current)} @@\n${format("-", old)}${format("+", current)}`;
 }
 
-/** Adds the tab with which git ends a name that contains spaces. */
 function endName(label: string): string {
   return label.includes(" ") ? `${label}\t` : label;
 }

@@ -93,11 +93,7 @@ function splitName(path: string): { folders: string[]; name: string } {
 const maxPathBytes = 1_000;
 const maxSegmentBytes = 255;
 
-/**
- * Splits the path of a file into its segments.
- *
- * @throws `ARGUMENT_INVALID` if git clients could not check out the path, or if the path could leave their folder.
- */
+/** @throws `ARGUMENT_INVALID` if git clients could not check out the path, or if the path could leave their folder. */
 function splitPath(path: string): string[] {
   const segments = path.split("/");
   const problem = findProblem(path, segments);
@@ -105,7 +101,6 @@ function splitPath(path: string): string[] {
   throw invalidPath(path, problem);
 }
 
-/** Creates the error for a path that cannot be used. */
 export function invalidPath(path: string, problem: string): WebhookError {
   return new WebhookError(`The path ${JSON.stringify(path.slice(0, maxPathBytes))} ${problem}.`, {
     code: "ARGUMENT_INVALID",

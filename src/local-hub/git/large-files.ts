@@ -22,7 +22,6 @@ export interface ByteRange {
   end: number;
 }
 
-/** The folder of incomplete uploads. */
 const incomingName = "incoming";
 const sha256 = /^[0-9a-f]{64}$/;
 
@@ -83,7 +82,6 @@ export class LargeFiles {
     }
   }
 
-  /** Opens a file for reading. */
   open(oid: string, range: Partial<ByteRange> = {}): Readable {
     const path = this.#find(oid);
     if (path === undefined) throw mismatch(oid, "is not stored");
@@ -96,14 +94,12 @@ export class LargeFiles {
     if (path !== undefined) rmSync(path, { force: true });
   }
 
-  /** Deletes all files. */
   clear(): void {
     if (this.#folder === undefined) return;
     rmSync(this.#folder, { recursive: true, force: true });
     if (this.#isTemporary) this.#folder = undefined;
   }
 
-  /** Deletes the temporary folder. */
   close(): void {
     if (this.#isTemporary) this.clear();
   }
@@ -124,7 +120,6 @@ export class LargeFiles {
   }
 }
 
-/** Distributes the files over 256 folders. */
 function pathOf(root: string, oid: string): string {
   return join(root, oid.slice(0, 2), oid);
 }

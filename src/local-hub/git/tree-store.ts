@@ -1,10 +1,8 @@
 import { createHash } from "node:crypto";
 import type { DatabaseSync } from "node:sqlite";
 
-/** A folder at one point in time. */
 type Tree = ReadonlyMap<string, TreeEntry>;
 
-/** A path that differs between two trees. */
 export interface ChangedPath {
   path: string;
   /** Missing if the file was added. */
@@ -38,7 +36,6 @@ export class TreeStore {
     return this.#remember(oid, row ? parseEntries(String(row.entries)) : []);
   }
 
-  /** Stores a tree, and returns its ID. */
   put(entries: Iterable<TreeEntry>): string {
     const sorted = sortEntries(entries);
     const oid = hashTree(sorted);
@@ -125,7 +122,6 @@ function joinPath(folder: string, name: string): string {
   return folder === "" ? name : `${folder}/${name}`;
 }
 
-/** A file or a folder in a tree. */
 export interface TreeEntry {
   name: string;
   type: "file" | "directory";
@@ -137,7 +133,6 @@ export interface TreeEntry {
   lfs?: LfsFile;
 }
 
-/** The content of a file in LFS. */
 interface LfsFile {
   /** The SHA-256 of the content, in hexadecimal digits. */
   oid: string;
@@ -151,7 +146,6 @@ export interface FileEntry extends Omit<TreeEntry, "name"> {
   path: string;
 }
 
-/** Returns the pointer file that git stores instead of a file in LFS. */
 export function lfsPointer({ oid, size }: { oid: string; size: number }): Uint8Array {
   return Buffer.from(`version https://git-lfs.github.com/spec/v1\noid sha256:${oid}\nsize ${size}\n`);
 }
@@ -185,7 +179,6 @@ function compareBytes(one: string, other: string): number {
   return one < other ? -1 : Number(one > other);
 }
 
-/** Computes git's ID of a tree from its sorted entries. */
 function hashTree(entries: readonly TreeEntry[]): string {
   // One buffer for all entries. A character has at most three bytes per UTF-16 unit, and an ID has 20 bytes.
   const content = Buffer.allocUnsafe(entries.reduce((sum, { name }) => sum + 3 * name.length + 28, 0));
@@ -199,7 +192,6 @@ function hashTree(entries: readonly TreeEntry[]): string {
 
 // A line per entry is read several times faster than JSON. Names contain neither tabs nor line feeds (path.ts).
 
-/** Serializes the entries of a tree for the database. */
 function formatEntries(entries: readonly TreeEntry[]): string {
   return entries
     .map(({ name, type, oid, size, lfs }) =>
@@ -208,7 +200,6 @@ function formatEntries(entries: readonly TreeEntry[]): string {
     .join("\n");
 }
 
-/** Reads the entries that {@link formatEntries} wrote. */
 function parseEntries(text: string): TreeEntry[] {
   if (text === "") return [];
   return text.split("\n").map((line) => {
@@ -220,10 +211,8 @@ function parseEntries(text: string): TreeEntry[] {
   });
 }
 
-/** The types of git objects. */
 type ObjectType = "blob" | "tree" | "commit";
 
-/** The number of hexadecimal digits of a git object ID. */
 export const objectIdLength = 40;
 
 /** Computes git's ID of an object, so that a git clone of the same content would have the same IDs. */

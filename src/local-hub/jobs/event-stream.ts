@@ -5,11 +5,9 @@ const keepAliveMs = 30_000;
 
 /** Something whose state changes, until it ends. */
 export interface EventSource {
-  /** Resolves at the next change. */
   nextChange: () => Promise<void>;
   /** Returns the events that were not read before. */
   read: () => readonly object[];
-  /** Whether more events can follow. */
   isActive: () => boolean;
 }
 
@@ -30,7 +28,6 @@ export function streamEvents(source: EventSource): ReadableStream<Uint8Array> {
   });
 }
 
-/** Creates the response with a stream of events. */
 export function eventStream(body: ReadableStream<Uint8Array>): Response {
   return new Response(body, { headers: { "content-type": "text/event-stream", "cache-control": "no-store" } });
 }
@@ -63,11 +60,9 @@ async function waitForChange(changed: Promise<void>, signal: AbortSignal): Promi
   }
 }
 
-/** Notifies streams about changes of things with an ID. */
 export class Changes {
   readonly #waiting = new Map<string, PromiseWithResolvers<void>>();
 
-  /** Resolves at the next change. */
   next(id: string): Promise<void> {
     let waiting = this.#waiting.get(id);
     if (!waiting) {
@@ -77,7 +72,6 @@ export class Changes {
     return waiting.promise;
   }
 
-  /** Resolves the promises for an ID. */
   notify(id: string): void {
     this.#waiting.get(id)?.resolve();
     this.#waiting.delete(id);

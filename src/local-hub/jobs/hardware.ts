@@ -37,7 +37,6 @@ const flavors: readonly [
   ["rtx-pro-6000x8", "8x Nvidia RTX PRO 6000", 192, 1024, 400_000, "8 RTX PRO 6000 768"],
 ];
 
-/** The hardware for jobs, in the format of the Hub's API. */
 export const hardware: readonly JobHardware[] = flavors.map(([flavor, prettyName, vcpus, ramGb, microUsd, gpus]) => ({
   name: flavor,
   prettyName,

@@ -21,17 +21,13 @@ interface JobRunnerOptions {
   log: Logger;
 }
 
-/** A delivery that starts a job. */
 interface JobStart {
   webhook: StoredWebhook;
   deliveryId: string;
-  /** The payload. */
   body: string;
 }
 
-/** A new job. */
 interface NewJob extends Pick<StoredJob, "owner" | "createdBy" | "webhookId" | "definition"> {
-  /** The values of the secrets, by name. */
   secrets: Readonly<Record<string, string>>;
   /** Variables of the process that override secrets with the same name. */
   variables?: Readonly<Record<string, string>>;
@@ -39,13 +35,11 @@ interface NewJob extends Pick<StoredJob, "owner" | "createdBy" | "webhookId" | "
 
 /** Creates jobs for webhooks and for API requests, and optionally runs their commands. */
 export class JobRunner {
-  /** Notifies streams about changes of jobs. */
   readonly changes = new Changes();
   readonly #options: JobRunnerOptions;
   readonly #closing = new AbortController();
   readonly #running = new Set<Promise<void>>();
   readonly #waiting: (() => Promise<void>)[] = [];
-  /** Cancels running and waiting jobs, by ID. */
   readonly #cancellations = new Map<string, AbortController>();
 
   constructor(options: JobRunnerOptions) {
@@ -119,7 +113,6 @@ export class JobRunner {
     for (const jobId of [...this.#cancellations.keys()]) this.cancel(jobId);
   }
 
-  /** Replaces the labels of a job. */
   setLabels(jobId: string, labels: Readonly<Record<string, string>>): void {
     const { store } = this.#options;
     const job = store.get(jobId);
@@ -143,7 +136,6 @@ export class JobRunner {
     return stored;
   }
 
-  /** Changes a job that has not finished. */
   #update(jobId: string, change: Pick<StoredJob, "stage" | "message" | "failureCount">): void {
     const { store, now } = this.#options;
     const job = store.get(jobId);
@@ -223,10 +215,8 @@ export class JobRunner {
 interface JobOutputOptions {
   store: JobStore;
   jobId: string;
-  /** Masks the secrets of the job. */
   mask: (line: string) => string;
   now: () => number;
-  /** Called after lines were stored. */
   onStored: () => void;
   log: Logger;
 }
@@ -251,7 +241,6 @@ class JobOutput {
     return data;
   }
 
-  /** Stores the lines that were added. */
   flush(): void {
     const { store, jobId, onStored, log } = this.#options;
     const lines = this.#pending;
@@ -267,7 +256,6 @@ class JobOutput {
   }
 }
 
-/** Whether a job in this stage has ended. */
 function isFinished(stage: JobStage): boolean {
   return stage !== "SCHEDULING" && stage !== "RUNNING";
 }
@@ -282,7 +270,6 @@ const editedPayload = z.object({
 
 interface JobTemplate {
   definition: StoredJob["definition"];
-  /** The values of the secrets, by name. */
   secrets: Readonly<Record<string, string>>;
 }
 
@@ -299,7 +286,6 @@ function templateOfWebhook({ owner, definition }: StoredWebhook, store: JobStore
   return { definition: source.definition, secrets };
 }
 
-/** Returns the environment variables with the delivery. */
 function webhookVariables({ deliveryId, body }: { deliveryId: string; body: string }): Record<string, string> {
   const { repo } = editedPayload.parse(JSON.parse(body));
   return {

@@ -2,7 +2,6 @@ import { type ChildProcess, type StdioOptions, spawn } from "node:child_process"
 import { Readable } from "node:stream";
 import { maxTimerMs } from "../../core/options.ts";
 
-/** The time between SIGTERM and SIGKILL. */
 const killAfterMs = 5_000;
 /** The timeout for reading the remaining output after the process exits. Child processes can keep the pipes open. */
 const outputTimeoutMs = 500;
@@ -29,7 +28,6 @@ interface CommandOptions {
   timeoutSeconds: number | null;
   /** Aborting this signal stops the process and its child processes. */
   signal: AbortSignal;
-  /** Called with each line of output. */
   onOutput: (line: string) => void;
 }
 
@@ -152,7 +150,6 @@ export function createMask(
   };
 }
 
-/** Masks the start of a secret at the end of a truncated text. */
 function maskEnd(text: string, secrets: readonly string[]): string {
   const starts = secrets.map((secret) => {
     let { length } = secret;

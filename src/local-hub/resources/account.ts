@@ -104,7 +104,6 @@ const profileRoutes = describeRoutes(profileOperations, "users", {
   organization: { tag: "orgs", token: "optional", success: "The profile." },
 });
 
-/** Serves the public profiles of users and organizations. */
 export const profileApi = {
   routes: profileRoutes,
   components: { UserOverview: userOverview, OrganizationOverview: organizationOverview },
@@ -122,7 +121,6 @@ const plans: Readonly<Record<Plan, "team" | "enterprise" | "plus" | undefined>> 
   "enterprise-plus": "plus",
 };
 
-/** Returns the user of a request, with the user's organizations and the token. */
 function getWhoami(caller: Caller, hub: HubContext): Whoami {
   const { user, tokenRole } = caller;
   return {
@@ -186,7 +184,6 @@ function fineGrainedOf(user: string): NonNullable<NonNullable<Whoami["auth"]["ac
 
 type WatchedItem = StoredSettings["watched"][number];
 
-/** The user of a request. */
 interface UserOptions {
   store: Store;
   user: string;
@@ -194,12 +191,11 @@ interface UserOptions {
 
 const settingsId = "settings";
 
-/** Returns a user's settings, or empty settings if the user has not changed any. */
+/** Returns empty settings if the user has not changed any. */
 export function getSettings({ store, user }: UserOptions): StoredSettings {
   return store.settings.get({ owner: user, id: settingsId }) ?? { notifications: {}, watched: [] };
 }
 
-/** Updates a user's notification settings. Omitted settings keep their values. */
 function updateNotificationSettings(
   options: UserOptions,
   { notifications, prepaidAmount }: Pick<StoredSettings, "notifications" | "prepaidAmount">,
@@ -212,7 +208,7 @@ function updateNotificationSettings(
   });
 }
 
-/** Adds and deletes a user's watched items. An item that is in both lists is deleted. */
+/** An item that is in both lists is deleted. */
 function updateWatchSettings(options: UserOptions, change: { add: WatchedItem[]; delete: WatchedItem[] }): void {
   const before = getSettings(options);
   const watched = new Map([...before.watched, ...change.add].map((item) => [keyOf(item), item]));
@@ -296,11 +292,7 @@ function findLikelyAuthor({ authors }: StoredPaper, user: string): Author | unde
   );
 }
 
-/**
- * Returns the public profile of a user.
- *
- * @throws HTTPException 404 if the user is unknown.
- */
+/** @throws HTTPException 404 if the user is unknown. */
 function getUserOverview(user: string, { store, hubUrl, startedAt }: HubContext): UserOverview {
   const organizations = organizationNames.filter((name) => store.members.get({ owner: name, id: user }));
   if (getAccountKind(user) !== "user" && organizations.length === 0) {
@@ -318,11 +310,7 @@ function getUserOverview(user: string, { store, hubUrl, startedAt }: HubContext)
   };
 }
 
-/**
- * Returns the public profile of an organization.
- *
- * @throws HTTPException 404 if the organization is unknown.
- */
+/** @throws HTTPException 404 if the organization is unknown. */
 function getOrganizationOverview(name: string, { store, hubUrl }: HubContext): OrganizationOverview {
   const plan = getPlan(name);
   if (plan === undefined) throw new HTTPException(404, { message: `The organization "${name}" does not exist.` });
@@ -341,7 +329,6 @@ function profileOf(name: string, { hubUrl }: { hubUrl: string }) {
   return { fullname: formatFullName(name), avatarUrl: getAvatarUrl(name, { hubUrl }) };
 }
 
-/** Counts the public repositories of a user or an organization. */
 function countRepositories(store: Store, owner: string) {
   const owned = store.repositories.all().filter((repository) => !repository.private && getOwner(repository) === owner);
   const count = (type: string) => owned.filter((repository) => repository.type === type).length;

@@ -51,7 +51,6 @@ export const jobApi = {
     const { store, jobs } = hub;
     const streamSource = { store: store.jobs, runner: jobs };
     const describe = (stored: StoredJob) => toJob(stored, hub);
-    /** Finds a job, and checks the access of the caller to it. */
     const find = (params: { namespace: string; jobId: string }, context: Context<ApiEnvironment>, write = false) => {
       checkNamespace(store, { ...params, caller: context.var.caller, write });
       return findJob(store, params);
@@ -102,10 +101,8 @@ export const jobApi = {
   },
 } satisfies ResourceApi;
 
-/** The number of jobs per page. */
 const pageSize = 50;
 
-/** Returns a job in the format of the Hub's API. */
 export function toJob(
   { id, owner, createdBy, webhookId, definition, secretNames, stage, message, failureCount, ...times }: StoredJob,
   source: Pick<HubContext, "hubUrl" | "now">,
@@ -168,14 +165,12 @@ function checkNamespace(
   }
 }
 
-/** Returns a job of a namespace. @throws HTTPException 404 if the namespace has no such job. */
 function findJob(store: Store, { namespace, jobId }: { namespace: string; jobId: string }): StoredJob {
   const job = store.jobs.get(jobId);
   if (job?.owner === namespace) return job;
   throw new HTTPException(404, { message: `There is no job "${jobId}" in the namespace "${namespace}".` });
 }
 
-/** Returns the jobs of a namespace that match a query, newest first. */
 function findJobs(store: Store, { namespace, ...query }: JobQuery & { namespace: string }): StoredJob[] {
   const stages = [query.stage ?? []].flat();
   const labels = [query.label ?? []].flat();
@@ -186,12 +181,7 @@ function findJobs(store: Store, { namespace, ...query }: JobQuery & { namespace:
   });
 }
 
-/**
- * Returns a page of jobs, and the cursor of the next page if there is one. The cursor is the ID of the last job on the page, so that
- * new jobs do not move jobs to another page.
- *
- * @throws HTTPException 400 if the cursor is unknown.
- */
+/** The cursor is the ID of the last job on the page, so that new jobs do not move jobs to another page. */
 function listJobs(
   store: Store,
   query: JobQuery & { namespace: string },
@@ -215,7 +205,6 @@ function after(store: Store, { cursor, found }: { cursor: string; found: readonl
   return found.filter(({ id }) => later.has(id));
 }
 
-/** The maximum number of lines that a stream reads at once. */
 const linesPerRead = 500;
 
 interface JobStreamSource {

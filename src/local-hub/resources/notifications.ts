@@ -62,9 +62,7 @@ export const notificationApi = {
 
 const notificationsPerPage = 20;
 
-/** The notifications to change. */
 export interface NotificationSelection {
-  /** The IDs of the discussions whose notifications are selected. */
   discussionIds: readonly string[];
   /** Whether to select all notifications that match `search`, on all pages, instead of `discussionIds`. */
   applyToAll: boolean;
@@ -78,7 +76,6 @@ interface CallerOptions {
 
 type KeyedNotification = KeyedRecord<StoredNotification>;
 
-/** Returns a page of a user's notifications, newest first. */
 function listNotifications(
   { store, caller, hubUrl }: CallerOptions & { hubUrl: string },
   { p = 0, ...search }: NotificationSearch,
@@ -97,7 +94,6 @@ function listNotifications(
   };
 }
 
-/** Marks a user's notifications as read or unread. */
 function markNotifications(
   options: CallerOptions,
   { read, ...selection }: NotificationSelection & { read: boolean },
@@ -109,7 +105,6 @@ function markNotifications(
   options.store.notifications.put(...marked);
 }
 
-/** Deletes a user's notifications. */
 function deleteNotifications(options: CallerOptions, selection: NotificationSelection): void {
   const { notifications, transaction } = options.store;
   const selected = select(options, selection);
@@ -128,9 +123,7 @@ function select(
   );
 }
 
-/**
- * Returns a user's notifications, without notifications about private repositories that the token can no longer read.
- */
+/** Leaves out notifications about private repositories that the token can no longer read. */
 function readableNotifications({ store, caller }: CallerOptions): KeyedNotification[] {
   return store.notifications.listByOwner(caller.user).filter(({ record: { about } }) => {
     const repository = about.type === "repo" && store.repositories.get(about.repo);

@@ -88,11 +88,9 @@ type WebhookDefinition = StoredWebhook["definition"];
 /** A webhook with masked secrets, for pages, logs, and the control API. */
 export interface WebhookSummary extends Pick<WebhookInfo, "id" | "owner" | "target" | "state" | "watched" | "domains"> {
   secretIsSet: boolean;
-  /** ISO 8601. */
   lastTriggerAt?: string;
 }
 
-/** Summarizes a webhook, with masked secrets. */
 export function summarizeWebhook(webhook: StoredWebhook): WebhookSummary {
   const { id, owner, definition, lastTriggerAt } = webhook;
   return {
@@ -141,7 +139,6 @@ function toReturnedJob(job: NonNullable<WebhookDefinition["job"]>): NonNullable<
   };
 }
 
-/** Creates an enabled webhook of a user. */
 export function createWebhook(
   { store, createId }: Pick<HubContext, "store" | "createId">,
   { owner, definition }: { owner: string; definition: WebhookDefinition },
@@ -159,7 +156,7 @@ export function createWebhook(
   return toReturnedWebhook(created);
 }
 
-/** Replaces the definition of a webhook. If the new definition has no target, the target stays the same. */
+/** If the new definition has no target, the target stays the same. */
 export function updateWebhook(
   { store }: Pick<HubContext, "store">,
   { webhook, definition }: { webhook: StoredWebhook; definition: WebhookDefinition },
@@ -181,7 +178,7 @@ export function deleteWebhook(
   });
 }
 
-/** Enables, disables, or suspends a webhook. Disabling or suspending a webhook cancels its deliveries. */
+/** Disabling or suspending a webhook cancels its deliveries. */
 export function setWebhookState(
   { store, dispatcher }: Pick<HubContext, "store" | "dispatcher">,
   { webhook, disabled }: { webhook: StoredWebhook; disabled: StoredWebhook["disabled"] },
@@ -192,7 +189,7 @@ export function setWebhookState(
   return toReturnedWebhook(updated);
 }
 
-/** Returns the update. If the update has no target, the target of the current definition is added. */
+/** If the update has no target, the target of the current definition is added. */
 function keepTarget(update: WebhookDefinition, current: WebhookDefinition): WebhookDefinition {
   const hasTarget = update.url !== undefined || update.job !== undefined || update.jobSourceId !== undefined;
   if (hasTarget) return update;
@@ -205,16 +202,12 @@ function keepTarget(update: WebhookDefinition, current: WebhookDefinition): Webh
   };
 }
 
-/** Removes an empty secret, because a webhook with an empty secret has no secret. */
+/** A webhook with an empty secret has no secret. */
 function withoutEmptySecret({ secret, ...definition }: WebhookDefinition): WebhookDefinition {
   return secret ? { ...definition, secret } : definition;
 }
 
-/**
- * Sends a delivery from the log again. Returns the HTTP status of the receiver, or 502 if there was no response.
- *
- * @throws `HTTPException` 404 if the log does not contain the delivery.
- */
+/** Returns the HTTP status of the receiver, or 502 without a response. @throws `HTTPException` 404 if the log lacks the entry. */
 export async function replayDelivery(
   { store, dispatcher }: Pick<HubContext, "store" | "dispatcher">,
   { webhook, logId }: { webhook: StoredWebhook; logId: string },

@@ -21,7 +21,6 @@ export class RepositoryMovedException extends HTTPException {
     this.#to = to;
   }
 
-  /** Returns the path and the query of a request with the new name. */
   locate(url: string): string {
     const { pathname, search } = new URL(url);
     return `${pathname.replace(`/${this.#from}`, `/${this.#to}`)}${search}`;
@@ -43,7 +42,6 @@ export function findRepository(
   return findByName(hub, toRepoRef(path), caller, access);
 }
 
-/** Finds a repository of any type, like {@link findRepository}. */
 export function findByName(
   { store }: Pick<HubContext, "store">,
   ref: KnownRepoRef,
@@ -58,23 +56,17 @@ export function findByName(
   return repository;
 }
 
-/**
- * Finds the commit of a revision: a branch, a tag, a ref such as `refs/pr/1`, the ID of a commit, or `HEAD`.
- *
- * @throws `HTTPException` 404 with the code `RevisionNotFound` if the repository does not have the revision.
- */
+/** `rev` is a branch, a tag, a ref such as `refs/pr/1`, the ID of a commit, or `HEAD`. @throws like {@link revisionNotFound}. */
 export function findCommit({ store }: Pick<HubContext, "store">, { id }: StoredRepository, rev: string): Commit {
   const commit = store.content.resolve(id, rev === "HEAD" ? mainRef : rev);
   if (commit) return commit;
   throw revisionNotFound(rev);
 }
 
-/** Returns the URL of the page of a repository. */
 export function repositoryUrl({ type, name }: KnownRepoRef, { hubUrl }: { hubUrl: string }): string {
   return type === "model" ? `${hubUrl}/${name}` : `${hubUrl}/${type}s/${name}`;
 }
 
-/** Whether a caller can read a repository. */
 export function canRead(
   store: Store,
   { repository, caller }: { repository: StoredRepository; caller: Caller | undefined },
@@ -85,11 +77,7 @@ export function canRead(
   return !isRevoked(store, { caller, owner }) && canReadPrivate(store, { user: caller.user, owner });
 }
 
-/**
- * Checks that a caller can read the files of a repository.
- *
- * @throws `HTTPException` 403 with the code `GatedRepo` if only members of the owner can.
- */
+/** @throws `HTTPException` 403 with the code `GatedRepo` if only members of the owner can read the files. */
 export function checkGate(
   store: Store,
   { repository, caller }: { repository: StoredRepository; caller: Caller | undefined },
@@ -126,10 +114,7 @@ export function checkNamespaceAccess(
   });
 }
 
-/**
- * Creates the error for a repository that does not exist, or that the caller cannot read. Without a token, the status is 401 in both
- * cases, as on the Hub.
- */
+/** Without a token, the status is 401 for missing and private repositories, as on the Hub. */
 function repositoryNotFound(caller: Caller | undefined): CodedException {
   const code = "RepoNotFound";
   if (caller) return new CodedException(404, { code, message: "Repository not found" });
@@ -138,7 +123,6 @@ function repositoryNotFound(caller: Caller | undefined): CodedException {
   return new CodedException(401, { code, message });
 }
 
-/** Creates the error for a revision that the repository does not have. */
 export function revisionNotFound(rev: string): CodedException {
   return new CodedException(404, { code: "RevisionNotFound", message: `Invalid rev id: ${rev}` });
 }
@@ -175,7 +159,6 @@ export function findDiscussed(
   return repository;
 }
 
-/** The target of a commit. */
 interface CommitTarget {
   /** The branch, or the ref of a pull request. */
   rev: string;

@@ -19,10 +19,8 @@ export interface ResourceApi {
   serve: (app: Hono<ApiEnvironment>, context: HubContext) => void;
 }
 
-/** An operation that the local Hub serves, with its documentation. */
 export type Route<Served extends Operation = Operation> = Served & RouteDetails;
 
-/** The description of an operation in the OpenAPI document. */
 interface RouteSummary {
   /** Default: the tag of the table. */
   tag?: TagName;
@@ -31,9 +29,7 @@ interface RouteSummary {
   description?: string;
   /** The headers that the operation reads, and descriptions of query parameters. */
   parameters?: Readonly<Record<string, { in: "query" | "header"; description: string }>>;
-  /** A description of the response with status 200. */
   success: string;
-  /** The headers of this response. */
   headers?: ResponseHeaders;
   /** The redirect, if the operation can redirect. Default status 302. */
   redirect?: { status?: 302 | 307; description: string; headers: ResponseHeaders };
@@ -55,10 +51,8 @@ export interface RouteDetails extends Omit<RouteSummary, "tag" | "errors"> {
 /** An error with status 400, 403, 404, 409, 412, or 422. */
 type RouteError = "invalid" | "forbidden" | "notFound" | "conflict" | "outdated" | "incomplete";
 
-/** The descriptions of response headers, by name. */
 export type ResponseHeaders = Readonly<Record<string, { description: string }>>;
 
-/** The `Link` header of lists with pages. */
 export const nextPageHeader: ResponseHeaders = { Link: { description: 'The URL of the next page, with rel="next".' } };
 
 /** The redirect of a read by a previous name. `what` is the kind of resource, such as `repository`. */
@@ -70,7 +64,6 @@ export function movedRedirect(what: string) {
   } as const;
 }
 
-/** Describes operations of a resource, by the name of the operation. */
 export function describeRoutes<const Served extends Operations, const Names extends keyof Served & string>(
   operations: Served,
   tag: TagName,
@@ -114,7 +107,6 @@ type BodyOf<Request> = Request extends { body: { content: { "application/json": 
   ? Parsed<Schema>
   : undefined;
 
-/** A valid request. */
 interface RouteRequest<Served extends Operation> {
   params: ParamsOf<RequestOf<Served>>;
   query: QueryOf<RequestOf<Served>>;
@@ -142,7 +134,6 @@ export function serveRoute<Served extends Operation>(
   });
 }
 
-/** Whether requests with this method only read. */
 export function isReadMethod(method: string): boolean {
   return /^(get|head)$/i.test(method);
 }
@@ -157,7 +148,6 @@ const parameterPatterns: Readonly<Record<string, string>> = {
 /** The pattern of a namespace that is empty for repositories without an owner: see `routedPath` in `app.ts`. */
 export const anyNamespace = "{[^/]*}";
 
-/** Converts a path such as `/api/{repoType}/{namespace}` to a pattern of Hono. Hono decodes the values of parameters. */
 function toPattern(path: string): string {
   const pattern = path.replace(/\{(\w+)\}/g, (_, name: string) => `:${name}${parameterPatterns[name] ?? ""}`);
   return pattern.replace(":namespace/:repo", `:namespace${anyNamespace}/:repo`);
@@ -221,12 +211,10 @@ export async function* limitBytes(
   }
 }
 
-/** The variables of a request to the API. */
 export interface ApiEnvironment {
   Variables: {
     /** The caller. Only operations with the token requirement `optional` must read `optionalCaller` instead. */
     caller: Caller;
-    /** The caller, or `undefined` if the request has no token. */
     optionalCaller: Caller | undefined;
   };
 }
@@ -239,11 +227,6 @@ export type TokenRequirement = "write" | "read" | "optional";
 
 const knownTokens = developmentTokens.map(({ token }) => token).join(", ");
 
-/**
- * Checks the access of the caller to an organization.
- *
- * @throws `HTTPException` like {@link authorize}.
- */
 export function authorizeCaller(
   { store }: HubContext,
   context: Context<ApiEnvironment>,
@@ -253,16 +236,11 @@ export function authorizeCaller(
   return authorize({ store, caller: context.var.caller, organization }, requirement);
 }
 
-/** Returns the details of a request for the audit log. */
 export function requestOf(context: Context<ApiEnvironment>): ApiRequest {
   return { caller: context.var.caller, userAgent: context.req.header("user-agent") };
 }
 
-/**
- * Identifies the caller by the bearer token. Accepts requests without a token, which {@link requireToken} rejects.
- *
- * @throws `HTTPException` 401 if the token is unknown.
- */
+/** Accepts requests without a token, which {@link requireToken} rejects. @throws `HTTPException` 401 if the token is unknown. */
 export async function authenticate(context: Context<ApiEnvironment>, next: () => Promise<void>): Promise<void> {
   const [, token] = /^Bearer +(\S+) *$/i.exec(context.req.header("authorization") ?? "") ?? [];
   const caller = token === undefined ? undefined : findCaller(token);
@@ -274,11 +252,7 @@ export async function authenticate(context: Context<ApiEnvironment>, next: () =>
   await isServerRequest.run(token === serverToken, next);
 }
 
-/**
- * Checks the token of an authenticated request. Tokens with the role `read` can only read.
- *
- * @throws `HTTPException` 401 if the token is missing, 403 if the token cannot write.
- */
+/** @throws `HTTPException` 401 if the token is missing, 403 if it can only read. */
 export function requireToken({ var: { optionalCaller } }: Context<ApiEnvironment>, required: TokenRequirement): void {
   if (required === "optional") return;
   if (!optionalCaller) throw tokenMissing();
@@ -287,7 +261,6 @@ export function requireToken({ var: { optionalCaller } }: Context<ApiEnvironment
   }
 }
 
-/** Creates the error for a request without a token. */
 export function tokenMissing(): HTTPException {
   return new HTTPException(401, {
     message: `Send "Authorization: Bearer TOKEN" with a token of the local Hub: ${knownTokens}.`,
@@ -312,7 +285,6 @@ export const tags = [
   { name: "scim", description: "Provisioning of users by an identity provider." },
 ] as const;
 
-/** The name of a tag. */
 type TagName = (typeof tags)[number]["name"];
 
 /** Adds the `Link` header of the next page to the response. `query` contains the parameters that differ from this page. */

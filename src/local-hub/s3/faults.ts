@@ -72,18 +72,13 @@ export type BucketFault = BucketFaultSelection &
     | { kind: "redirect"; to?: "path" | "origin" }
   );
 
-/** A request to the S3 API. */
 interface FaultyRequest {
   operation: BucketOperation;
-  /** The full name of the bucket. */
   bucket: string;
-  /** The keys of the objects, or the prefix of a list. */
   keys: readonly string[];
-  /** Whether the request has a condition. */
   isConditional: boolean;
 }
 
-/** The faults of one request. */
 export interface AppliedFaults {
   latencyMs: number;
   error: Extract<ParsedFault, { kind: "error" }> | undefined;
@@ -105,11 +100,7 @@ export class BucketFaults {
   #active: ActiveFault[] = [];
   readonly #closing = new AbortController();
 
-  /**
-   * Replaces all faults.
-   *
-   * @throws `ARGUMENT_INVALID` with the invalid fields.
-   */
+  /** Replaces all faults. @throws `ARGUMENT_INVALID` with the invalid fields. */
   set(faults: unknown): void {
     this.#active = parseGiven(bucketFaults, faults, "faults").map((fault) => ({
       fault,
@@ -129,7 +120,6 @@ export class BucketFaults {
     }
   }
 
-  /** Ends all latencies. */
   close(): void {
     this.#closing.abort();
   }

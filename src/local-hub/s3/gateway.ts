@@ -19,7 +19,6 @@ import { S3Error, s3ErrorResponse, s3Region, toS3Error, verifySignature } from "
 /** The path of the S3 API. Bodies are streamed to disk, so that the limit for bodies does not apply to this path. */
 export const s3Path = "/s3/";
 
-/** The parts of a request whose signature is valid. */
 interface VerifiedRequest extends S3Request {
   hub: HubContext;
   downloads: Downloads;
@@ -168,11 +167,7 @@ const bindings = z.object({
   ),
 });
 
-/**
- * Closes the connection of a request without a response.
- *
- * @throws `S3Error` 500 if the request did not come over a socket.
- */
+/** Sends no response. @throws `S3Error` 500 if the request did not come over a socket. */
 function closeConnection({ env }: Context<ApiEnvironment>): Response {
   const { data } = bindings.safeParse(env);
   if (!data) throw new S3Error("InternalError", { message: "The request was executed, but its answer was lost." });
@@ -180,18 +175,15 @@ function closeConnection({ env }: Context<ApiEnvironment>): Response {
   return RESPONSE_ALREADY_SENT;
 }
 
-/** What a request of the S3 API asks for. */
 export interface S3Request {
   /** `DELETE` with several keys is the operation DeleteObjects. */
   operation: BucketOperation;
-  /** The full name of the bucket. */
   bucket: string;
   /** `undefined` for operations on the bucket itself. */
   key: string | undefined;
   query: URLSearchParams;
 }
 
-/** The query parameters of operations that neither the Hub nor the local Hub supports. */
 const unsupportedParameters = [
   ...["acl", "attributes", "cors", "encryption", "legal-hold", "lifecycle", "location", "logging", "notification"],
   ...["object-lock", "policy", "replication", "restore", "retention", "select", "tagging", "torrent"],

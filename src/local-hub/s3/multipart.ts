@@ -8,9 +8,7 @@ import { readElements, S3Error, xmlResponse } from "./protocol.ts";
 const maxParts = 10_000;
 /** The minimum size of all parts but the last, in bytes. As on S3. */
 const minPartBytes = 5 * 1024 * 1024;
-/** The time after which an upload that is not complete is deleted. */
 const uploadMs = 24 * 60 * 60 * 1_000;
-/** The maximum size of all parts of uploads that are not complete, in bytes. */
 const maxUnfinishedBytes = 50 * 1024 ** 3;
 /** The maximum number of uploads that are not complete, so that a list fits on one page. */
 const maxUploads = 1_000;
@@ -18,35 +16,27 @@ const partsPerPage = 1_000;
 
 const uploadRecord = z.object({
   key: z.string(),
-  /** The tag of the object that was completed. */
   completed: z.optional(z.string()),
 });
 
-/** An upload whose parts are objects in a bucket of their own. */
 interface Upload {
   id: string;
-  /** The ID of the bucket with the parts. */
   partsId: string;
   record: z.output<typeof uploadRecord>;
   contentType: string;
-  /** In milliseconds since the epoch. */
   startedAt: number;
 }
 
-/** A request that belongs to an upload in parts. */
 interface MultipartRequest extends BucketWrite {
   request: Request;
-  /** The full name of the bucket. */
   bucket: string;
   key: string | undefined;
   query: URLSearchParams;
-  /** Receives and checks the body. */
   receive: () => Promise<ReceivedBody>;
 }
 
 /** A request whose body was received, but which is not executed yet. */
 export interface PreparedRequest {
-  /** The keys of the objects, or the prefix of a list. */
   keys: readonly string[];
   execute: (faults: AppliedFaults) => Response;
   /** The received body, which is deleted if the request does not store it. */
@@ -275,7 +265,6 @@ function deleteExpired({ hub }: Pick<BucketWrite, "hub">): void {
 
 interface ListedPart {
   number: number;
-  /** In hexadecimal digits. */
   md5: string;
 }
 

@@ -8,17 +8,14 @@ import type { ObjectStore, ReceivedBody, StoredObject } from "../store/object-st
 import type { StoredRepository } from "../store/repository-store.ts";
 import { readElements, S3Error, xmlResponse } from "./protocol.ts";
 
-/** The maximum number of keys of one DeleteObjects request. As on S3. */
 const maxDeletedKeys = 1_000;
 
-/** A bucket, and the caller who writes to it. */
 export interface BucketWrite {
   hub: HubContext;
   repository: StoredRepository;
   caller: Caller;
 }
 
-/** Answers PutObject like {@link storeObject}. */
 export function putObject(write: BucketWrite, request: PutRequest): Response {
   const { md5 } = storeObject(write, request);
   return new Response(null, { headers: { etag: `"${md5}"`, "content-length": "0" } });
@@ -48,7 +45,6 @@ interface PutRequest {
   body: ReceivedBody;
   headers: Headers;
   areConditionsIgnored: boolean;
-  /** Default: the header `Content-Type`. */
   contentType?: string;
 }
 
@@ -74,11 +70,7 @@ export function deleteObject(write: BucketWrite, key: string): Response {
   return new Response(null, { status: 204 });
 }
 
-/**
- * Returns the keys of a DeleteObjects request.
- *
- * @throws `S3Error` 400 if the body contains no keys, too many, or an invalid character reference.
- */
+/** @throws `S3Error` 400 if the body contains no keys, too many, or an invalid character reference. */
 export function readDeletedKeys(xml: string): string[] {
   const keys = readElements(xml, "Key");
   if (keys && keys.length > 0 && keys.length <= maxDeletedKeys) return keys;
@@ -87,7 +79,6 @@ export function readDeletedKeys(xml: string): string[] {
   });
 }
 
-/** Deletes several objects, and fires `repo.content` update once. */
 export function deleteObjects(write: BucketWrite, { keys, xml }: { keys: readonly string[]; xml: string }): Response {
   const valid = keys.filter((key) => findKeyProblem(key) === undefined);
   const invalid = keys.filter((key) => !valid.includes(key));
@@ -140,7 +131,6 @@ function toFeedChange({ path, object, isNew = false }: FileChange): FeedChange {
   };
 }
 
-/** The maximum length of a key, in bytes. As on S3. */
 const maxKeyBytes = 1_024;
 
 /**
@@ -161,7 +151,6 @@ interface Position {
   isPrefix: boolean;
 }
 
-/** Answers ListObjectsV2. */
 export function listObjects(
   objects: ObjectStore,
   { bucket, bucketId, query }: { bucket: string; bucketId: string; query: URLSearchParams },
@@ -198,7 +187,6 @@ export function listObjects(
   });
 }
 
-/** Returns the name of a bucket without its namespace. */
 export function shortName(bucket: string): string {
   return bucket.slice(bucket.indexOf("/") + 1);
 }
@@ -244,12 +232,11 @@ function readMaxKeys(text: string | null): number {
   return Math.min(Number(text), maxListed);
 }
 
-/** Formats the position of the next page. */
 export function formatToken({ key, isPrefix }: Position): string {
   return Buffer.from(`${isPrefix ? "prefix" : "key"}:${key}`).toString("base64url");
 }
 
-/** Returns the position of a page, or `undefined` if the token is invalid. */
+/** `undefined` if the token is invalid. */
 export function parseToken(token: string): Position | undefined {
   const [, kind, key] = /^(key|prefix):(.+)$/s.exec(Buffer.from(token, "base64url").toString()) ?? [];
   return key === undefined ? undefined : { key, isPrefix: kind === "prefix" };

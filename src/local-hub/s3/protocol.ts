@@ -4,7 +4,6 @@ import { HTTPException } from "hono/http-exception";
 import { type Caller, findAccessKey } from "../accounts.ts";
 import { incompleteBody, isIncompleteBody } from "../error-response.ts";
 
-/** The status of each error code. The codes are those of S3. */
 const statuses = {
   AccessDenied: 403,
   AuthorizationHeaderMalformed: 400,
@@ -34,10 +33,8 @@ const statuses = {
   XAmzContentSHA256Mismatch: 400,
 } as const;
 
-/** An error code of the S3 API. */
 type S3ErrorCode = keyof typeof statuses;
 
-/** An error of the S3 API, which is answered with XML. */
 export class S3Error extends Error {
   readonly code: string;
   readonly status: number;
@@ -68,7 +65,7 @@ export function toS3Error(error: unknown): S3Error | undefined {
   return new S3Error(error.status === 404 ? "NoSuchBucket" : "AccessDenied", { message });
 }
 
-/** Creates the response to a failed request. The body of a response to HEAD is empty. */
+/** The body of a response to HEAD is empty. */
 export function s3ErrorResponse({ code, message, status, headers }: S3Error, method: string): Response {
   const body = method === "HEAD" ? null : toXml("Error", { Code: code, Message: message });
   return new Response(body, { status, headers: { ...headers, "content-type": "application/xml" } });
@@ -77,12 +74,10 @@ export function s3ErrorResponse({ code, message, status, headers }: S3Error, met
 /** The content of an XML element: a text, other elements by name, or nothing. A list stands for several elements with one name. */
 type XmlContent = string | number | boolean | undefined | XmlElements;
 
-/** The children of an XML element. */
 interface XmlElements {
   [name: string]: XmlContent | readonly XmlContent[];
 }
 
-/** Creates a response with an XML document, by default in the namespace of S3. */
 export function xmlResponse(root: string, content: XmlElements, { hasNamespace = true } = {}): Response {
   return new Response(toXml(root, content, { hasNamespace }), { headers: { "content-type": "application/xml" } });
 }
@@ -137,7 +132,6 @@ function characterOf(written: string): string | undefined {
   return xmlCharacter.test(character) ? character : undefined;
 }
 
-/** The region of the Hub's S3 API. */
 export const s3Region = "us-east-1";
 
 /** The maximum difference between the clocks of the client and the local Hub. As on S3. */
@@ -213,7 +207,6 @@ export async function verifySignature(request: Request, { now }: { now: number }
   return key.caller;
 }
 
-/** Converts a date such as `20260131T091527Z` to milliseconds since the epoch. */
 function parseDate(text: string): number | undefined {
   const [, ...parts] = /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/.exec(text) ?? [];
   const [year, month, day, hours, minutes, seconds] = parts;

@@ -4,7 +4,6 @@ import type { StoredAuditEvent } from "../store/audit-log-store.ts";
 import { mainOrganization, memberName } from "./organizations.ts";
 
 const dayMs = 24 * 60 * 60 * 1000;
-/** The age of the oldest event. */
 const periodMs = 90 * dayMs;
 
 const frequentTypes = [
@@ -45,7 +44,6 @@ function accessToken(
   return { type: "access_token", id, deleted, role, ...(last4 !== undefined && { last4 }) };
 }
 
-/** Creates example events of all organizations, oldest first. */
 export function seedAuditLog({ now }: { now: number }): StoredAuditEvent[] {
   const others = organizationNames.filter((name) => name !== mainOrganization);
   return [...others.flatMap((name) => foundingEvents(name, now)), ...mainEvents(now)].map((event, number) => ({
@@ -69,7 +67,6 @@ function foundingEvents(organization: string, now: number): NewEvent[] {
   ];
 }
 
-/** Creates one event of each type, with frequent events in between. */
 function mainEvents(now: number): NewEvent[] {
   const events: [SpecifiedAuditLogType, ExampleEvent][] = [];
   for (const [index, type] of specifiedAuditLogTypes.entries()) {
@@ -100,7 +97,6 @@ function describeOrigin(
   };
 }
 
-/** An event without an author and a time. */
 interface ExampleEvent {
   message: string;
   data?: Record<string, unknown>;
@@ -108,7 +104,6 @@ interface ExampleEvent {
   bySystem?: true;
 }
 
-/** The actions of the Hub itself. */
 const systemTypes: ReadonlySet<string> = new Set([
   ...["billing.create_customer", "billing.marketplace_approve", "billing.renew_subscription", "org.join.automatic"],
   ...["org.restore", "repo.disable", "repo.removeDisable", "scheduled_job.run"],

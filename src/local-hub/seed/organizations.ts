@@ -118,7 +118,6 @@ function group(owner: string, record: StoredResourceGroup): KeyedResourceGroup {
   return { owner, id: deriveId(`resource group ${owner} ${record.name}`), record };
 }
 
-/** Creates the network security settings of one organization, which has requested high rate limits. */
 export function seedNetworkSecurity(): KeyedRecord<NetworkSecurity>[] {
   const record: NetworkSecurity = { ...defaultNetworkSecurity, highRateLimits: "pending" };
   return [{ owner: mainOrganization, id: "network-security", record }];

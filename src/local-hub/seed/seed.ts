@@ -100,7 +100,6 @@ function seedPapers(): KeyedRecord<StoredPaper>[] {
 type About = StoredNotification["about"];
 type AboutOf<Type extends About["type"]> = Extract<About, { type: Type }>;
 
-/** The subject of a notification, with the ID of the discussion. */
 interface Subject {
   id: string;
   about: About;
@@ -256,7 +255,6 @@ interface SeededRepository extends KnownRepoRef {
   discussions: number;
   private?: true;
   sdk?: string;
-  /** The README, which is the card. */
   card?: string;
 }
 

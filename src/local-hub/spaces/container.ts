@@ -14,10 +14,8 @@ import { runCommand } from "../jobs/run-command.ts";
 /** The time that an app has until it accepts connections, as on the Hub. */
 const startTimeoutMs = 30 * 60_000;
 const probeEveryMs = 25;
-/** The time that requests of a replaced app have to end. */
 const drainMs = 5_000;
 
-/** The files of a commit in a folder of their own, and how the app starts. */
 export interface Image {
   folder: string;
   start: StartCommand;
@@ -55,7 +53,6 @@ export async function buildImage(
   }
 }
 
-/** The repository of a Docker Space has no Dockerfile. */
 export class NoAppFile extends Error {}
 
 async function linkModules(folder: string, modulesFolder: string): Promise<void> {
@@ -74,7 +71,6 @@ interface ContainerOptions {
 
 /** An app that runs as a local process in its image. Its folder is deleted when it stops. */
 export class Container {
-  /** The port that the app listens on. */
   readonly port: number;
   /** Resolves with the reason when the process has ended, or with `undefined` after exit code 0. Never rejects. */
   readonly ended: Promise<string | undefined>;
@@ -166,7 +162,6 @@ async function findFreePort(): Promise<number> {
   return typeof address === "object" && address !== null ? address.port : 0;
 }
 
-/** How a container starts. */
 export interface StartCommand {
   command: readonly string[];
   environment: Readonly<Record<string, string>>;
@@ -205,7 +200,6 @@ export function readStartCommand(dockerfile: string): StartCommand {
   return { command: [...entrypoint, ...command], environment, folder };
 }
 
-/** Returns the instructions without comments, with joined lines. */
 function instructionsOf(dockerfile: string): { keyword: string; rest: string }[] {
   const lines = dockerfile.split(/\r?\n/).filter((line) => !/^\s*#/.test(line));
   return lines

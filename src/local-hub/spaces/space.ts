@@ -10,10 +10,8 @@ import type { Changes } from "../jobs/event-stream.ts";
 import { createMask } from "../jobs/run-command.ts";
 import { buildImage, Container, type Image, NoAppFile } from "./container.ts";
 
-/** The maximum number of lines per log. Older lines are deleted. */
 const maxLines = 10_000;
 
-/** A line of a log. */
 export interface LogLine {
   timestamp: number;
   data: string;
@@ -109,12 +107,10 @@ export class Space {
     return this.#message;
   }
 
-  /** The commit that runs or starts. */
   get sha(): string | undefined {
     return this.#sha;
   }
 
-  /** The port of its address, once it listens. */
   get port(): number | undefined {
     return this.#port;
   }
@@ -125,7 +121,6 @@ export class Space {
     this.#startDone = this.#listen().catch((error: unknown) => this.#setStage("RUNTIME_ERROR", messageOf(error)));
   }
 
-  /** Starts the current version beside the one that runs. */
   update(): void {
     this.#begin();
   }
@@ -136,12 +131,10 @@ export class Space {
     this.#begin();
   }
 
-  /** Stops what runs, until the next request. */
   sleep(): void {
     this.#halt("SLEEPING");
   }
 
-  /** Stops what runs, until a restart. */
   pause(): void {
     this.#halt("PAUSED");
   }
@@ -212,7 +205,6 @@ export class Space {
     this.#options.changes.notify(this.#options.id);
   }
 
-  /** Sets the stage of the start in progress. */
   #setStartStage({ container }: Start): void {
     this.#setStage(`${this.#serving ? "RUNNING_" : ""}${container ? "APP_STARTING" : "BUILDING"}`);
   }
@@ -276,7 +268,6 @@ export class Space {
     });
   }
 
-  /** Sleeps after a time without requests. */
   #awaitSleep(): void {
     clearTimeout(this.#sleepTimer);
     const after = this.#options.sleepAfterMs();
@@ -308,7 +299,6 @@ function refuse(outgoing: ServerResponse, status: number, message: string): void
   outgoing.writeHead(status, { "content-type": "text/plain; charset=utf-8" }).end(`${message}\n`);
 }
 
-/** Passes a request to the app, and its response back. */
 function forward(incoming: IncomingMessage, outgoing: ServerResponse, port: number): void {
   const { method, url } = incoming;
   const headers = { ...incoming.headers };

@@ -18,7 +18,6 @@ interface LocalSpacesOptions {
   canRead: (repository: StoredRepository, token: string | undefined) => boolean;
   /** Whether to run Spaces as local processes. Otherwise, their settings are only stored. */
   runSpaces: boolean;
-  /** The installed packages that Spaces use. */
   modulesFolder: string | undefined;
 }
 
@@ -53,7 +52,6 @@ export class LocalSpaces {
     return this.#options.store.spaces.get({ owner, id }) ?? defaults;
   }
 
-  /** Stores the settings of a new Space. */
   configure({ id }: StoredRepository, { secrets = [], variables = [], hardware, sleepTimeSeconds }: NewSpace): void {
     const updatedAt = this.#options.now();
     const byName = (entries: readonly NewVariable[]) =>
@@ -127,7 +125,6 @@ export class LocalSpaces {
     if (isPushed && this.find(after)?.stage !== "PAUSED") this.#open(after)?.update();
   }
 
-  /** Stops all Spaces, and forgets them. */
   async close(): Promise<void> {
     const spaces = [...this.#running.values()];
     this.#running.clear();

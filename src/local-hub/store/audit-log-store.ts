@@ -15,7 +15,6 @@ const record = z.object({
   /** Whether the user was deleted. */
   isAuthorDeleted: z.boolean().optional(),
   ip: z.string().optional(),
-  /** Milliseconds since the epoch. */
   at: z.number(),
   message: z.string(),
   data,
@@ -25,10 +24,8 @@ const record = z.object({
   oauth,
 });
 
-/** The author name of the Hub's own actions in filters and events. */
 export const systemAuthor = "system";
 
-/** An event in the audit log of an organization. */
 export type StoredAuditEvent = z.output<typeof record>;
 
 /**
@@ -48,7 +45,6 @@ interface AuditPage {
   before: number | undefined;
 }
 
-/** The append-only audit logs of the organizations. */
 export class AuditLogStore {
   readonly #database: DatabaseSync;
 
@@ -56,7 +52,6 @@ export class AuditLogStore {
     this.#database = database;
   }
 
-  /** Adds events, oldest first. */
   add(...events: StoredAuditEvent[]): void {
     // The values are not read with SQLite's JSON functions, because events can be nested deeper than these functions allow.
     const insert = this.#database.prepare(
@@ -68,7 +63,6 @@ export class AuditLogStore {
     }
   }
 
-  /** Returns the newest events of an organization, page by page. */
   page(options: { organization: string; filter: AuditFilter; before?: number | undefined; limit: number }): AuditPage {
     const { organization, filter, before = Number.MAX_SAFE_INTEGER, limit } = options;
     const rows = this.#database
@@ -96,18 +90,15 @@ export class AuditLogStore {
   }
 }
 
-/** The request that caused an action. */
 export interface ApiRequest {
   caller: Caller;
   userAgent: string | undefined;
 }
 
-/** An action to record in an audit log. */
 export interface AuditEntry {
   /** The name of the organization. Entries for a user are ignored, because only organizations have an audit log. */
   organization: string;
   type: SpecifiedAuditLogType;
-  /** The name of the user who performed the action. */
   author: string;
   /** Describes the action, such as `Created the organization`. */
   message: string;
@@ -116,7 +107,6 @@ export interface AuditEntry {
   request?: ApiRequest;
 }
 
-/** Records actions in the audit logs of organizations. */
 export class AuditLog {
   readonly #options: { store: AuditLogStore; createId: () => string; now: () => number };
 

@@ -13,7 +13,6 @@ const applicationId = 0x68776c68;
 /** The version of the tables. Increase the version when a table changes. Files with another version are rejected, not migrated. */
 const schemaVersion = 7;
 
-/** The minimum size of a database, which is SQLite's smallest page size. */
 const minDatabaseBytes = 512;
 
 /** Columns named `record` contain JSON. `sequence` is the order in which rows were inserted. The Hub compares names regardless of case. */
@@ -182,7 +181,6 @@ function checkIsNew(database: DatabaseSync, file: string): boolean {
   );
 }
 
-/** Creates the error for a state file that cannot be used. */
 export function stateUnusable(file: string, cause: unknown): WebhookError {
   const reason = messageOf(cause);
   const remedy = /locked|busy/.test(reason)

@@ -13,13 +13,10 @@ export interface PendingDelivery {
   logId: string;
   /** The number of the next attempt, starting at 1. */
   attempt: number;
-  /** Milliseconds since the epoch. */
   dueAt: number;
-  /** The serialized payload. */
   body: string;
 }
 
-/** A pending delivery without its payload. */
 export type ScheduledDelivery = Pick<PendingDelivery, "deliveryId" | "webhookId" | "dueAt">;
 
 const attemptRecord = z.object({
@@ -35,7 +32,6 @@ const attemptRecord = z.object({
   error: z.string().nullable(),
 });
 
-/** Stores pending deliveries and the attempts of all deliveries. */
 export class DeliveryStore {
   readonly #database: DatabaseSync;
   readonly #statements: ReturnType<typeof prepareStatements>;
@@ -45,7 +41,6 @@ export class DeliveryStore {
     this.#statements = prepareStatements(database);
   }
 
-  /** Adds a pending delivery, or replaces a pending delivery with the same ID. */
   putPending({ deliveryId, webhookId, logId, attempt, dueAt, body }: PendingDelivery): void {
     this.#statements.putPending.run(deliveryId, webhookId, logId, attempt, dueAt, body);
   }
@@ -55,7 +50,6 @@ export class DeliveryStore {
     return row && toPending(row);
   }
 
-  /** Whether a delivery is waiting for its first attempt or a retry. */
   hasPending(): boolean {
     return this.#statements.anyPending.get() !== undefined;
   }
@@ -69,7 +63,6 @@ export class DeliveryStore {
     }));
   }
 
-  /** Returns the IDs of a webhook's pending deliveries. */
   pendingOf(webhookId: string): string[] {
     return this.#statements.pendingOf.all(webhookId).map((row) => String(row.delivery_id));
   }
@@ -85,12 +78,10 @@ export class DeliveryStore {
     this.#statements.deleteOldAttempts.run(webhookId, webhookId, maxKeptAttempts);
   }
 
-  /** Returns a webhook's attempts, newest first. */
   attempts(webhookId: string, { limit = maxKeptAttempts }: { limit?: number } = {}): HubDeliveryAttempt[] {
     return this.#statements.attempts.all(webhookId, limit).map(toAttempt);
   }
 
-  /** Returns the number of a webhook's stored attempts. */
   countAttempts(webhookId: string): number {
     return Number(this.#statements.countAttempts.get(webhookId)?.count);
   }
@@ -106,7 +97,6 @@ export class DeliveryStore {
     return row && toAttempt(row);
   }
 
-  /** Deletes a webhook's attempts. */
   deleteAttempts(webhookId: string): void {
     this.#database.prepare("DELETE FROM attempts WHERE webhook_id = ?").run(webhookId);
   }

@@ -2,7 +2,6 @@ import type { DatabaseSync } from "node:sqlite";
 import * as z from "zod";
 import { discussionStatuses } from "../../payload/names.ts";
 
-/** Milliseconds since the epoch. */
 const time = z.number();
 const userName = z.string();
 const status = z.enum(discussionStatuses);
@@ -43,17 +42,12 @@ const discussionEvent = z.discriminatedUnion("type", [
   z.object({ ...event, type: z.literal("pinning-change"), pinned: z.boolean() }),
 ]);
 
-/** A discussion or pull request. */
 export type StoredDiscussion = z.output<typeof discussion>;
-/** A comment of a discussion. */
 export type StoredComment = z.output<typeof comment>;
-/** A comment or a change of a discussion. */
 export type StoredDiscussionEvent = z.output<typeof discussionEvent>;
 
-/** Identifies a discussion. */
 export type DiscussionKey = Pick<StoredDiscussion, "repositoryId" | "num">;
 
-/** Stores the discussions and pull requests of all repositories, with their events. */
 export class DiscussionStore {
   readonly #database: DatabaseSync;
 
@@ -76,20 +70,17 @@ export class DiscussionStore {
     return rows.map(({ record }) => discussion.parse(JSON.parse(String(record))));
   }
 
-  /** Adds a discussion, or replaces the discussion with the same number. */
   put(stored: StoredDiscussion): void {
     this.#database
       .prepare("INSERT OR REPLACE INTO discussions (repository_id, num, record) VALUES (?, ?, ?)")
       .run(stored.repositoryId, stored.num, JSON.stringify(stored));
   }
 
-  /** Deletes a discussion with its events. */
   delete({ repositoryId, num }: DiscussionKey): void {
     this.#database.prepare("DELETE FROM discussions WHERE repository_id = ? AND num = ?").run(repositoryId, num);
     this.#database.prepare("DELETE FROM discussion_events WHERE repository_id = ? AND num = ?").run(repositoryId, num);
   }
 
-  /** Deletes all discussions of a repository. */
   deleteRepository(repositoryId: string): void {
     this.#database.prepare("DELETE FROM discussions WHERE repository_id = ?").run(repositoryId);
     this.#database.prepare("DELETE FROM discussion_events WHERE repository_id = ?").run(repositoryId);
@@ -114,7 +105,6 @@ export class DiscussionStore {
     return new Map(rows.map(({ num, comments }) => [Number(num), Number(comments)]));
   }
 
-  /** Returns a comment of a discussion, or `undefined` if the discussion has no comment with this ID. */
   getComment({ repositoryId, num }: DiscussionKey, id: string): StoredComment | undefined {
     const row = this.#database
       .prepare("SELECT record FROM discussion_events WHERE repository_id = ? AND num = ? AND id = ?")
@@ -123,14 +113,12 @@ export class DiscussionStore {
     return found?.type === "comment" ? found : undefined;
   }
 
-  /** Adds an event to a discussion. */
   addEvent({ repositoryId, num }: DiscussionKey, added: StoredDiscussionEvent): void {
     this.#database
       .prepare("INSERT INTO discussion_events (repository_id, num, id, record) VALUES (?, ?, ?, ?)")
       .run(repositoryId, num, added.id, JSON.stringify(added));
   }
 
-  /** Replaces the event with the same ID. */
   updateEvent(updated: StoredDiscussionEvent): void {
     this.#database
       .prepare("UPDATE discussion_events SET record = ? WHERE id = ?")

@@ -1,7 +1,6 @@
 import type { DatabaseSync } from "node:sqlite";
 import * as z from "zod/mini";
 
-/** The number of events that are kept. */
 const keptEvents = 500;
 /** Older events are deleted together, once per this number of events, because each deletion takes as long as an event. */
 const deletionInterval = 50;
@@ -11,12 +10,10 @@ const maxWebhooks = 100;
 
 const storedEvent = z.object({
   id: z.string(),
-  /** Milliseconds since the epoch. */
   at: z.number(),
   scope: z.string(),
   action: z.string(),
   repo: z.object({ type: z.string(), name: z.string() }),
-  /** The name of the user who made the change. */
   user: z.string(),
   /** Whether only a payload was delivered, without a change. */
   isPayloadOnly: z.boolean(),
@@ -29,10 +26,8 @@ const storedEvent = z.object({
 /** An event that happened, with the webhooks that watch its repository. */
 export type StoredEvent = z.output<typeof storedEvent>;
 
-/** An event with its position in the list. */
 export type ListedEvent = StoredEvent & { sequence: number };
 
-/** Stores the latest events. The attempts of their deliveries are stored separately. */
 export class EventStore {
   readonly #database: DatabaseSync;
   readonly #statements;

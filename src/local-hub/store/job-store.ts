@@ -13,11 +13,8 @@ const secretValues = z.record(z.string(), z.string());
 /** A job without the values of its secrets. */
 const storedJob = z.object({
   id: z.string(),
-  /** The name of the user or organization that owns the job. */
   owner: z.string(),
-  /** The name of the user who started the job. */
   createdBy: z.string(),
-  /** The ID of the webhook that started the job. */
   webhookId: z.optional(z.string()),
   /** Milliseconds since the epoch, as are the other times. */
   createdAt: z.number(),
@@ -36,10 +33,8 @@ const storedLine = z.object({ timestamp: z.number(), data: z.string() });
 /** A job without the values of its secrets. */
 export type StoredJob = z.output<typeof storedJob>;
 
-/** A line of the output of a job. */
 export type StoredLogLine = z.output<typeof storedLine>;
 
-/** Stores jobs and their output. */
 export class JobStore {
   readonly #database: DatabaseSync;
 
@@ -47,7 +42,6 @@ export class JobStore {
     this.#database = database;
   }
 
-  /** Returns all jobs, newest first. */
   all(): StoredJob[] {
     const rows = this.#database.prepare("SELECT record FROM jobs ORDER BY sequence DESC").all();
     return rows.map((row) => storedJob.parse(JSON.parse(String(row.record))));
@@ -58,7 +52,6 @@ export class JobStore {
     return row && storedJob.parse(JSON.parse(String(row.record)));
   }
 
-  /** Returns the values of a job's secrets. The record of the job does not contain these values. */
   secretsOf(id: string): Record<string, string> {
     const row = this.#database.prepare("SELECT secrets FROM jobs WHERE id = ?").get(id);
     return row ? secretValues.parse(JSON.parse(String(row.secrets))) : {};

@@ -10,7 +10,6 @@ import * as z from "zod";
 import type { ByteRange } from "../git/large-files.ts";
 
 const record = z.object({
-  /** The size in bytes. */
   size: z.number(),
   /** In hexadecimal digits. The tag of an object that was uploaded in parts, which is not the MD5 of its body. */
   md5: z.string(),
@@ -27,7 +26,6 @@ const record = z.object({
   file: z.string().optional(),
 });
 
-/** An object in a bucket, without its body. */
 export type StoredObject = z.output<typeof record> & {
   key: string;
   /** The SHA-256 of an object that was not uploaded to Xet, which has the same form. Clients can only compare it. */
@@ -38,17 +36,13 @@ export type StoredObject = z.output<typeof record> & {
 type ObjectDetails = Pick<StoredObject, "contentType" | "modifiedAt"> &
   Partial<Pick<StoredObject, "xetHash" | "mtime">>;
 
-/** The name of an object. */
 interface ObjectName {
-  /** The ID of the bucket. */
   bucketId: string;
   key: string;
 }
 
-/** The number, the total size, and the latest change of several objects. */
 interface ObjectTotals {
   count: number;
-  /** In bytes. */
   size: number;
   /** In milliseconds since the epoch. `undefined` without objects. */
   modifiedAt: number | undefined;
@@ -85,7 +79,6 @@ export class ObjectStore {
     return row && parse(row);
   }
 
-  /** Reads the body of an object, or a part of it. */
   read(bucketId: string, object: StoredObject, range: Partial<ByteRange> = {}): Uint8Array | Readable {
     const { key, file, size } = object;
     const { start = 0, end = size - 1 } = range;
@@ -122,7 +115,6 @@ export class ObjectStore {
     this.#release(before);
   }
 
-  /** Returns the object with a Xet hash, or `undefined` if the bucket has none. */
   findByXetHash(bucketId: string, xetHash: string): StoredObject | undefined {
     const row = this.#statements.findByXetHash.get(bucketId, xetHash);
     return row && parse(row);
@@ -200,7 +192,6 @@ export class ObjectStore {
   }
 }
 
-/** The number of objects that are read at once. */
 const pageRows = 1_001;
 
 function prepareStatements(database: DatabaseSync) {
@@ -254,11 +245,9 @@ export interface ReceivedBody {
   /** In 8 hexadecimal digits. */
   crc32: string;
   content: Uint8Array | undefined;
-  /** The name of the file. */
   file: string | undefined;
 }
 
-/** Converts a small content to a body. */
 export function bodyOf(content: Uint8Array): ReceivedBody {
   const digest = (name: string) => createHash(name).update(content).digest("hex");
   const digests = { md5: digest("md5"), sha256: digest("sha256"), crc32: toDigits(crc32(content)) };
@@ -336,14 +325,12 @@ export class ObjectBodies {
     if (this.#folder !== undefined) rmSync(join(this.#folder, file), { force: true });
   }
 
-  /** Deletes all files. */
   clear(): void {
     if (this.#folder === undefined) return;
     rmSync(this.#folder, { recursive: true, force: true });
     if (this.#isTemporary) this.#folder = undefined;
   }
 
-  /** Deletes the temporary folder. */
   close(): void {
     if (this.#isTemporary) this.clear();
   }

@@ -14,9 +14,7 @@ const userName = z.string();
 const storedNotification = z.object({
   updatedAt: time,
   read: z.boolean(),
-  /** The participants of the discussion. */
   participating: z.array(userName),
-  /** Whether the discussion mentions the user. */
   mentions: z.boolean(),
   discussionEventId: z.string().optional(),
   about: z.discriminatedUnion("type", [
@@ -51,14 +49,12 @@ const storedSettings = z.object({
 
 /** A paper. The owner of the record is empty, and the ID is the ID of the preprint. */
 const storedPaper = z.object({
-  /** The ID of the paper in notifications. */
   objectId: z.string(),
   title: z.string(),
   authors: z.array(
     z.object({
       id: z.string(),
       name: z.string(),
-      /** The ID of the user who claimed this authorship. */
       claimedBy: z.string().optional(),
     }),
   ),
@@ -75,11 +71,9 @@ const storedResourceGroup = z.object({
   name: z.string(),
   description: z.string().optional(),
   autoJoin: z.optional(autoJoin),
-  /** Milliseconds since the epoch. */
   createdAt: time,
   users: z.array(z.object({ user: userName, role: organizationRole, addedBy: userName.optional() })),
   repos: z.array(z.object({ ...repoRef.shape, addedBy: userName.optional() })),
-  /** Resources other than repositories. */
   others: z.array(resource).optional(),
 });
 
@@ -95,7 +89,6 @@ const storedSpace = z.object({
   hardware: z.string(),
   /** The seconds without a request after which the Space sleeps on paid hardware. `null`: never. */
   sleepSeconds: z.number().nullable(),
-  /** The port of its address. */
   port: z.number().optional(),
 });
 
@@ -109,7 +102,6 @@ export type StoredMember = z.output<typeof storedMember>;
 export type StoredSpace = z.output<typeof storedSpace>;
 export type StoredResourceGroup = z.output<typeof storedResourceGroup>;
 
-/** Opens the stores of all kinds of records. */
 export function openRecords(database: DatabaseSync) {
   return {
     notifications: new RecordStore(database, { kind: "notification", schema: storedNotification }),
@@ -124,7 +116,6 @@ export function openRecords(database: DatabaseSync) {
   };
 }
 
-/** The key of a record. */
 interface RecordKey {
   /** The name of a user or an organization. */
   owner: string;

@@ -2,7 +2,6 @@ import type { DatabaseSync } from "node:sqlite";
 import * as z from "zod";
 import { type RepoRef, repoType } from "../../hub/schemas.ts";
 
-/** The ref of the main branch. */
 export const mainRef = "refs/heads/main";
 
 /** Whether the local Hub stores the content of repositories of this type: commits, branches, and tags. */
@@ -22,12 +21,10 @@ const record = z.object({
   private: z.boolean(),
   /** The number of the latest discussion or pull request. */
   discussions: z.number(),
-  /** Milliseconds since the epoch. */
   createdAt: z.number(),
   /** Whether users must request access to the files, and whether the requests are approved automatically. */
   gated: z.union([z.literal(false), z.enum(["auto", "manual"])]),
   discussionsDisabled: z.boolean(),
-  /** The SDK of a Space. */
   sdk: z.string().optional(),
   /**
    * The head commit of the main branch when the repository was read. Derived from the refs, except for kernels, whose content is
@@ -36,7 +33,6 @@ const record = z.object({
   headSha: z.string().optional(),
 });
 
-/** A repository. */
 export type StoredRepository = z.output<typeof record> & {
   /** The date of the head commit, or else of the creation, in milliseconds since the epoch. Derived, like `headSha`. */
   lastModified: number;
@@ -68,13 +64,12 @@ export class RepositoryStore {
     return row && parse(row);
   }
 
-  /** Returns the repository that was moved away from this name, or `undefined` if there is none. */
+  /** Returns the repository that was moved away from this name. */
   findMoved({ type, name }: RepoRef): StoredRepository | undefined {
     const row = this.#statements.findMoved.get(type, name);
     return row && parse(row);
   }
 
-  /** Returns all repositories, sorted by type and name. */
   all(): StoredRepository[] {
     return this.#statements.all.all().map(parse);
   }

@@ -17,11 +17,9 @@ export interface Store extends ReturnType<typeof openRecords> {
   repositories: RepositoryStore;
   /** The commits and files of the repositories. */
   content: ContentStore;
-  /** The objects of buckets. */
   objects: ObjectStore;
   discussions: DiscussionStore;
   deliveries: DeliveryStore;
-  /** The latest events. */
   events: EventStore;
   jobs: JobStore;
   auditLog: AuditLogStore;
@@ -41,7 +39,6 @@ export interface Store extends ReturnType<typeof openRecords> {
    * Use it for effects outside the database.
    */
   afterCommit(task: () => void): void;
-  /** Deletes everything. */
   clear(): void;
   /** Returns the database, or `undefined` if this version of Node cannot serialize it. */
   serialize(): Uint8Array | undefined;
@@ -172,7 +169,6 @@ const watchedChanges = {
   job_logs: ["INSERT"],
 } as const satisfies Record<string, readonly (typeof all)[number][]>;
 
-/** A table whose changes can be watched. */
 export type WatchedTable = keyof typeof watchedChanges;
 
 const watchedTables = Object.keys(watchedChanges).filter((name): name is WatchedTable =>
@@ -199,7 +195,6 @@ class TableWatcher {
     if (this.#listeners.length === 1) this.#createTriggers();
   }
 
-  /** Reports that all tables were cleared. */
   notifyAll(): void {
     for (const table of watchedTables) this.#notify(table);
   }

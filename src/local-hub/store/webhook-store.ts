@@ -5,21 +5,17 @@ import { suspendedAfterFailure, webhookRequest } from "../../hub/webhooks/schema
 
 const record = z.object({
   id: z.string(),
-  /** The name of the user. */
   owner: z.string(),
   /** The latest create or update request. */
   definition: webhookRequest,
   disabled: z.union([z.boolean(), z.literal(suspendedAfterFailure)]),
-  /** Milliseconds since the epoch. */
   lastTriggerAt: z.number().optional(),
-  /** The number of consecutive failed deliveries. */
   failures: z.number(),
   /** The time of the first trigger in the current 24 hours, in milliseconds since the epoch. */
   dayBeganAt: z.number(),
   triggersToday: z.number(),
 });
 
-/** A webhook with its state. */
 export type StoredWebhook = z.output<typeof record>;
 
 /** Stores the webhooks. Caches all webhooks in memory, because each event reads all webhooks. */
@@ -45,7 +41,6 @@ export class WebhookStore {
     }
   }
 
-  /** Returns all webhooks, oldest first. */
   all(): readonly StoredWebhook[] {
     return [...this.#webhooks.values()];
   }
@@ -54,7 +49,6 @@ export class WebhookStore {
     return this.#webhooks.get(id);
   }
 
-  /** Adds a webhook. Replaces a webhook with the same ID. */
   put(webhook: StoredWebhook): void {
     this.#putStatement.run(webhook.id, JSON.stringify(webhook));
     this.#webhooks.set(webhook.id, webhook);
@@ -71,7 +65,7 @@ export class WebhookStore {
   }
 }
 
-/** Returns whether a webhook is enabled, was disabled by a user, or was suspended after failures. */
+/** Disabled by a user, or suspended after failures. */
 export function webhookState({ disabled }: StoredWebhook): "enabled" | "disabled" | "suspended" {
   if (disabled === suspendedAfterFailure) return "suspended";
   return disabled ? "disabled" : "enabled";

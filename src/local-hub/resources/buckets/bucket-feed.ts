@@ -3,19 +3,15 @@ import { EventEmitter, once } from "node:events";
 
 /** The time for which changes can be read again. As on the Hub. */
 const keptMs = 15 * 60 * 1_000;
-/** The number of changes that can be read again. */
 const maxKept = 10_000;
 /** The pause after which a stream sends a comment, so that clients and proxies do not close the connection. As on the Hub. */
 const keepAliveMs = 30_000;
 
-/** A change of a file. */
 export interface FeedChange {
   path: string;
   op: "add" | "update" | "delete";
-  /** In bytes. Not of a deleted file, like all following fields. */
   size?: number;
   xetHash?: string;
-  /** In ISO 8601. */
   uploadedAt?: string;
   mtime?: string | null;
 }
@@ -36,7 +32,6 @@ export class BucketFeed {
   readonly #changed = new EventEmitter().setMaxListeners(0);
   readonly #closing = new AbortController();
   #batches: Batch[] = [];
-  /** The number of changes in all batches. */
   #size = 0;
   #last = 0;
   /** The latest change that was dropped. */
@@ -47,7 +42,6 @@ export class BucketFeed {
     this.#startedAt = now();
   }
 
-  /** Adds changes that were made together. */
   publish(bucketId: string, changes: readonly FeedChange[]): void {
     this.#last += 1;
     this.#batches.push({ sequence: this.#last, at: this.#now(), bucketId, changes });

@@ -64,7 +64,6 @@ const bucketRoutes = describeRoutes(bucketOperations, "buckets", {
 type Request = Context<ApiEnvironment>;
 type BucketName = { namespace: string; repo: string };
 
-/** Serves the operations on buckets (docs/reference/hub-api.md, Buckets). */
 export const bucketApi = {
   routes: bucketRoutes,
   components: {
@@ -143,7 +142,6 @@ function serveBuckets(app: Hono<ApiEnvironment>, hub: HubContext): void {
   });
 }
 
-/** The number of entries on a page of the file list, unless the client asks for another. */
 const pageEntries = 1_000;
 
 function serveFiles(app: Hono<ApiEnvironment>, hub: HubContext, xet: XetStorage): void {
@@ -273,13 +271,11 @@ function readCursor(cursor: string) {
   return position;
 }
 
-/** The maximum time of a date in JavaScript. */
 const maxTime = 8.64e15;
 const hash = z.string().check(z.regex(/^[0-9a-f]{64}$/, "expected 64 lowercase hexadecimal digits"));
 const added = {
   path: z.string(),
   xetHash: hash,
-  /** In milliseconds since the epoch. */
   mtime: z.optional(z.nullable(z.number().check(z.minimum(-maxTime), z.maximum(maxTime)))),
   contentType: z.optional(z.nullable(z.string().check(z.regex(/^[ -~]+$/, "expected printable ASCII")))),
 };

@@ -6,10 +6,8 @@ import { HTTPException } from "hono/http-exception";
  */
 
 const headerBytes = 8;
-/** The maximum size of a chunk, in bytes. */
 const maxChunkBytes = 128 * 1024;
 
-/** Creates the header of a chunk that is not compressed. */
 export function chunkHeader(size: number): Uint8Array {
   const header = Buffer.alloc(headerBytes);
   header.writeUIntLE(size, 1, 3);
@@ -17,11 +15,7 @@ export function chunkHeader(size: number): Uint8Array {
   return header;
 }
 
-/**
- * Reads the chunks of a xorb. Ends at the footer, which old clients send.
- *
- * @throws `HTTPException` 400 if a chunk is invalid.
- */
+/** Ends at the footer, which old clients send. @throws `HTTPException` 400 if a chunk is invalid. */
 export async function* readChunks(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void, undefined> {
   let buffer = Buffer.alloc(0);
   for await (const part of body) {
@@ -62,7 +56,6 @@ function joinGroups(grouped: Uint8Array): Uint8Array {
   return result;
 }
 
-/** Decompresses a frame of LZ4. */
 function decompressFrame(frame: Buffer, size: number): Uint8Array {
   const flags = frame[4] ?? 0;
   if (frame.byteLength < 7 || frame.readUInt32LE(0) !== 0x184d2204 || flags >> 6 !== 1) throw invalid("LZ4 is damaged");
@@ -109,7 +102,6 @@ function decompressBlock(block: Uint8Array, result: Uint8Array, start: number): 
   return written;
 }
 
-/** A file of a shard. */
 export interface ShardFile {
   hash: string;
   /** The ranges of chunks that contain the file. */
@@ -120,11 +112,7 @@ const entryBytes = 48;
 const hasVerification = 0x8000_0000;
 const hasMetadata = 0x4000_0000;
 
-/**
- * Reads the files of a shard.
- *
- * @throws `HTTPException` 400 if the shard is invalid.
- */
+/** @throws `HTTPException` 400 if the shard is invalid. */
 export function readShard(shard: Buffer): ShardFile[] {
   const files: ShardFile[] = [];
   for (let position = entryBytes; ; ) {

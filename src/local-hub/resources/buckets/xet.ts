@@ -17,7 +17,6 @@ import { chunkHeader, readChunks, readShard, type ShardFile } from "./xet-format
 export const xetPath = "/_xet/";
 
 const tokenValidMs = 60 * 60 * 1_000;
-/** The maximum number of chunks in a xorb. As on the Hub. */
 const maxXorbChunks = 8 * 1024;
 const maxShardBytes = 64 * 1024 * 1024;
 const chunkBytes = 64 * 1024;
@@ -43,7 +42,6 @@ export class XetStorage {
     this.#uploads = new UploadArea(hub);
   }
 
-  /** Creates a token for the files of a bucket. */
   issueToken({ id }: StoredRepository, scope: "read" | "write", origin: string) {
     const { expires, signature } = this.#signer.sign([scope, id]);
     return {
@@ -99,7 +97,6 @@ export class XetStorage {
     throw new HTTPException(401, { message: "The token for Xet is not valid. Request another token from the bucket." });
   }
 
-  /** Describes where a client downloads a file, or a range of it. */
   #describe(context: Context, { bucketId, object }: { bucketId: string; object: StoredObject }): Response {
     const { key, size, xetHash } = object;
     const range = readRange(context.req.header("range"), { size });

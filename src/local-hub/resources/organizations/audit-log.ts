@@ -25,7 +25,6 @@ const auditLogRoutes = describeRoutes({ export: operation }, "orgs", {
   },
 });
 
-/** Serves the audit log of an organization (docs/reference/hub-api.md, Organizations). */
 export const auditLogApi = {
   routes: auditLogRoutes,
   components: { AuditLogEvent: event },
@@ -67,17 +66,14 @@ function termValues(kind: "author" | "ip" | "type", q: string): string[] {
     .map((term) => term.slice(prefix.length));
 }
 
-/** The maximum number of exported events, newest first (docs/reference/hub-api.md). */
 const maxExportedEvents = 100_000;
 
-/** The number of events that are read into memory at a time. */
 const pageSize = 500;
 
 interface AuditLogExportOptions {
   store: AuditLogStore;
   organization: string;
   filter: AuditFilter;
-  /** The URL of the local Hub, without a trailing slash. */
   hubUrl: string;
   log: Logger;
 }

@@ -29,7 +29,6 @@ const memberRoutes = describeRoutes(memberOperations, "orgs", {
   setRole: { description: "Requires a paid plan.", success: "The role was changed." },
 });
 
-/** Serves the operations on the members of an organization (docs/reference/hub-api.md, Organizations). */
 export const memberApi = {
   routes: memberRoutes,
   components: { OrganizationMember: organizationMember, MemberRoleChange: memberRoleChange },
@@ -50,12 +49,9 @@ export const memberApi = {
   },
 } satisfies ResourceApi;
 
-/** A search for members. */
 interface MemberListOptions extends MemberSearch {
   access: OrganizationAccess;
-  /** The caller. */
   user: string;
-  /** The maximum number of members on the page. */
   limit: number;
 }
 
@@ -125,12 +121,10 @@ function setMemberRole(
   });
 }
 
-/** Whether the caller can read the email addresses of members. */
 function seesEmails({ isAdmin, plan }: OrganizationAccess): boolean {
   return isAdmin && hasPlan(plan, "team");
 }
 
-/** Encodes the name of the last member of a page as a cursor. */
 function writeCursor(user: string): string {
   return Buffer.from(user).toString("base64url");
 }
@@ -152,10 +146,7 @@ function matches(
   return email === undefined || emailOf({ organization: owner, user: id, member: record }) === email.toLowerCase();
 }
 
-/**
- * Returns a member's email address for single sign-on, or `null` for external collaborators, who do not use single
- * sign-on.
- */
+/** `null` for external collaborators, who do not use single sign-on. */
 function emailOf(options: { organization: string; user: string; member: StoredMember }): string | null {
   const { organization, user, member } = options;
   return member.isExternalCollaborator ? null : `${user}@${organization}.example`.toLowerCase();
@@ -227,7 +218,6 @@ function groupsOfChange(
   return [...new Map(changed)];
 }
 
-/** Returns a copy of the group with the user's new role. */
 function withUser(
   group: KeyedResourceGroup,
   added: { user: string; role: string; addedBy: string },

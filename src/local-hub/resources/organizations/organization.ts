@@ -164,7 +164,6 @@ const avatarRoutes = describeRoutes(
   },
 );
 
-/** Serves the avatar of an organization (docs/reference/hub-api.md, Organizations). */
 export const avatarApi = {
   routes: avatarRoutes,
   components: { OrganizationAvatar: organizationAvatar },
@@ -220,7 +219,6 @@ const resourceGroupRoutes = describeRoutes(resourceGroupOperations, "resource-gr
   create: { description: "Enterprise only.", success: "The new resource group." },
 });
 
-/** Serves the operations on the resource groups of an organization (docs/reference/hub-api.md, Organizations). */
 export const resourceGroupApi = {
   routes: resourceGroupRoutes,
   components: { ResourceGroup: resourceGroup, ResourceGroupRequest: resourceGroupRequest, RepoId: repoRef },
@@ -240,7 +238,6 @@ export const resourceGroupApi = {
   },
 } satisfies ResourceApi;
 
-/** The settings of a new organization. */
 export const defaultNetworkSecurity: NetworkSecurity = {
   enforceAuth: false,
   enforceIpRestriction: false,
@@ -254,7 +251,6 @@ export const defaultNetworkSecurity: NetworkSecurity = {
   allowedUrls: [],
 };
 
-/** Returns the network security settings of an organization. */
 export function getNetworkSecurity(store: Pick<Store, "networkSecurity">, organization: string): NetworkSecurity {
   // Records in state files of earlier releases lack newer fields, so the defaults apply.
   return {
@@ -263,7 +259,6 @@ export function getNetworkSecurity(store: Pick<Store, "networkSecurity">, organi
   };
 }
 
-/** Changes network security settings of an organization, and records the change in the audit log. Returns all settings. */
 function updateNetworkSecurity(
   { store, auditLog }: HubContext,
   { organization, change, request }: { organization: string; change: NetworkSecurityChange; request: ApiRequest },

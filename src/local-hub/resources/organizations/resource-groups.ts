@@ -9,7 +9,6 @@ import type { KeyedRecord, StoredResourceGroup } from "../../store/records.ts";
 import type { StoredRepository } from "../../store/repository-store.ts";
 import type { Store } from "../../store/store.ts";
 
-/** A resource group with its key. */
 export type KeyedResourceGroup = KeyedRecord<StoredResourceGroup>;
 
 /** Returns the resource groups of an organization, oldest first. */
@@ -32,7 +31,6 @@ export function listAccessibleGroups(
   );
 }
 
-/** Whether a group contains a repository. */
 function hasRepository({ record }: KeyedResourceGroup, { type, name }: RepoRef): boolean {
   return record.repos.some((held) => held.type === type && held.name === name);
 }
@@ -58,7 +56,7 @@ function replaceInGroup(store: Pick<Store, "resourceGroups">, { repo, by }: { re
   store.resourceGroups.put({ ...group, record: { ...group.record, repos } });
 }
 
-/** Converts a group to its API representation. Adds whether each repository is private. */
+/** Adds whether each repository is private. */
 export function toResourceGroup(
   { id, record }: KeyedResourceGroup,
   { store, hubUrl }: { store: Pick<Store, "repositories">; hubUrl: string },
@@ -87,7 +85,6 @@ export function toResourceGroup(
   };
 }
 
-/** The fields of a new resource group, with defaults. */
 type ResourceGroupFields = z.output<typeof resourceGroupRequest>;
 
 /**
@@ -135,7 +132,6 @@ export function createResourceGroup(
   return group;
 }
 
-/** Adds a new repository to a resource group of its owner. */
 export function addToResourceGroup(
   store: Pick<Store, "resourceGroups">,
   { groupId, repo, addedBy }: { groupId: string; repo: KnownRepoRef; addedBy: string },

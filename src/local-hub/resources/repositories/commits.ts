@@ -86,7 +86,6 @@ const commitRoutes = describeRoutes(commitOperations, "repos", {
   },
 });
 
-/** Serves the history of repositories. */
 export const commitApi = {
   routes: commitRoutes,
   components: {
@@ -170,7 +169,7 @@ export const commitApi = {
 /** The paths of commits, whose bodies can be larger than other bodies (`upload-lines.ts`). */
 export const commitPath = /^\/api\/(?:models|datasets|spaces)\/[^/]*\/[^/]+\/commit\/[^/]+$/;
 
-/** Returns the content of a file as text. Returns an empty text if there is no such file. */
+/** Returns an empty text if there is no such file. */
 function readSmallFile(content: ContentStore, tree: string, path: string): string {
   const entry = content.find(tree, path);
   return entry?.type === "file" && !entry.lfs ? new TextDecoder().decode(content.read(entry)) : "";
@@ -212,7 +211,6 @@ function readCommitPage(
   return { commits, total };
 }
 
-/** Converts a commit to the format of the API. */
 function toCommitEntry(
   { oid, title, message, author, date }: Commit,
   { hubUrl, formatted }: { hubUrl: string; formatted: boolean },
@@ -227,13 +225,11 @@ function toCommitEntry(
 
 interface CommitTarget extends UploadedCommit {
   repository: StoredRepository;
-  /** The branch, or the ref of a pull request. */
   rev: string;
   createPullRequest: boolean;
 }
 
 interface CommitRequest extends CommitTarget {
-  /** The name of the user. */
   user: string;
 }
 
@@ -256,7 +252,6 @@ function findBase({ store: { content } }: HubContext, { repository, rev, createP
   return { base, ref, parent };
 }
 
-/** The size of the start of a file by which the Hub recognizes binary files, in bytes. */
 const sampleBytes = 512;
 
 /** Saves those files of a commit in LFS that another client would have uploaded before, and returns the changed operations. */
@@ -327,15 +322,10 @@ function toResult(hub: HubContext, { repository, oid }: { repository: StoredRepo
 
 interface Target {
   repositoryId: string;
-  /** The tree to which the changes are applied. */
   tree: string;
 }
 
-/**
- * Converts the operations of a client to changes of files.
- *
- * @throws HTTPException 400 if an operation is incomplete, or if a file is too large for git.
- */
+/** @throws HTTPException 400 if an operation is incomplete, or if a file is too large for git. */
 function toFileChanges(content: ContentStore, target: Target, operations: readonly UploadOperation[]): FileChange[] {
   return operations.flatMap((operation): FileChange[] => {
     checkPath(operation.value.path);
@@ -393,18 +383,13 @@ function trimSlash(path: string): string {
   return path.replace(/\/$/, "");
 }
 
-/** A file in the body of a request. */
 interface EncodedFile {
   path: string;
   content: string;
   encoding: "utf-8" | "base64";
 }
 
-/**
- * Decodes the content of a file.
- *
- * @throws HTTPException 400 if the content is not in Base64, of which Node would decode a part only.
- */
+/** @throws HTTPException 400 if the content is not in Base64, of which Node would decode a part only. */
 export function decodeContent({ path, content, encoding }: EncodedFile): Buffer {
   const bytes = Buffer.from(content, encoding);
   if (encoding === "utf-8") return bytes;

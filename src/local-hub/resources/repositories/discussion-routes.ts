@@ -192,7 +192,6 @@ type Urls = Pick<HubContext, "hubUrl">;
 type Author = NonNullable<DiscussionSummary["author"]>;
 type EventOf<Type extends DiscussionEvent["type"]> = Extract<DiscussionEvent, { type: Type }>;
 
-/** Returns a discussion in the format of lists. */
 function toSummary(
   discussion: StoredDiscussion,
   { repository, comments, hubUrl }: Urls & { repository: StoredRepository; comments: number },
@@ -225,7 +224,6 @@ function toDetails(
   };
 }
 
-/** Returns an event in the format of the API. */
 function toEvent(event: StoredComment, urls: Urls): EventOf<"comment">;
 function toEvent<Type extends StoredDiscussionEvent["type"]>(
   event: Extract<StoredDiscussionEvent, { type: Type }>,

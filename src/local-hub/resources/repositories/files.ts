@@ -59,7 +59,6 @@ const fileRoutes = describeRoutes(fileOperations, "repos", {
   resolve: download,
 });
 
-/** Serves the lists and the content of files. */
 export const fileApi = {
   routes: fileRoutes,
   components: { TreeEntry: treeEntry, PathsInfoRequest: pathsInfoRequest },
@@ -109,7 +108,6 @@ function joinRef<Params extends { rev: string; path: string }>(params: Params): 
   return { ...params, rev: `refs/${kind}/${name}`, path: path.join("/") };
 }
 
-/** Converts the form that the Python client sends to JSON. */
 const formToJson: MiddlewareHandler<ApiEnvironment> = async (context, next) => {
   if (/^application\/x-www-form-urlencoded\b/i.test(context.req.header("content-type") ?? "")) {
     const form = new URLSearchParams(await context.req.raw.text());
@@ -223,7 +221,6 @@ function serveFile(hub: HubContext, context: Context<ApiEnvironment>, { rev, pat
   return fileResponse(content, { entry, commit: commit.oid }, context.req);
 }
 
-/** The size of the start of a file that shows whether the file is text, in bytes. */
 const sampleBytes = 8_000;
 
 /**
@@ -281,7 +278,6 @@ function contentDisposition(path: string): string {
   return `inline; filename*=UTF-8''${encoded}; filename="${name.replace(/[^ -~]|["\\]/g, "_")}";`;
 }
 
-/** The part of a file that a request asks for. */
 type RequestedRange = "whole" | "unsatisfiable" | ByteRange;
 
 /**

@@ -13,7 +13,6 @@ import type { StoredRepository } from "../../store/repository-store.ts";
 /** The path of uploads. The files are streamed to disk, so that the limit for bodies does not apply to this path. */
 export const uploadPath = "/_lfs/";
 
-/** The maximum size of a file, in bytes. As on the Hub. */
 const maxFileBytes = 50_000_000_000;
 const uploadValidMs = 6 * 60 * 60 * 1_000;
 const mediaType = "application/vnd.git-lfs+json";
@@ -22,7 +21,6 @@ const oid = z.string().regex(/^[0-9a-f]{64}$/, "expected 64 lowercase hexadecima
 const size = z.int().nonnegative();
 const object = z.object({ oid, size });
 
-/** The SHA-256 and the size of a file. */
 type LargeFile = z.output<typeof object>;
 
 const batch = z.object({
@@ -30,7 +28,6 @@ const batch = z.object({
   transfers: z.array(z.string()).optional(),
   objects: z.array(object).max(1_000),
   hash_algo: z.string().optional(),
-  /** The branch, or the ref of a pull request. */
   ref: z.object({ name: z.string() }).optional(),
 });
 
@@ -178,13 +175,11 @@ export class UrlSigner {
     this.#validMs = validMs;
   }
 
-  /** Returns the query parameters that sign the parts of a URL. */
   sign(parts: readonly unknown[]): { expires: string; signature: string } {
     const expires = String(this.#now() + this.#validMs);
     return { expires, signature: this.#hash(parts, expires) };
   }
 
-  /** Whether the query parameters of a URL are valid. */
   verify(parts: readonly unknown[], { expires, signature }: { expires: string; signature: string }): boolean {
     const [expected, sent] = [Buffer.from(this.#hash(parts, expires)), Buffer.from(signature)];
     const isValid = expected.byteLength === sent.byteLength && timingSafeEqual(expected, sent);

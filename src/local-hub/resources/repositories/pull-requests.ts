@@ -65,7 +65,6 @@ export function openPullRequest(
   return stored;
 }
 
-/** Returns the paths that prevent the merge of an open pull request. */
 export function findConflicts(
   { store }: Pick<HubContext, "store">,
   { repository, discussion }: Pick<DiscussionTarget, "repository" | "discussion">,

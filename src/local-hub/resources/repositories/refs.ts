@@ -25,7 +25,6 @@ const refRoutes = describeRoutes({ ...refOperations, ...refChanges }, "repos", {
   squash: { success: "The branch has one commit." },
 });
 
-/** Serves the operations on branches and tags (docs/reference/hub-api.md). */
 export const refApi = {
   routes: refRoutes,
   components: {
@@ -84,9 +83,7 @@ export interface NewCommit {
   ref: string;
   changes: readonly FileChange[];
   title: string;
-  /** The description. */
   message: string;
-  /** The name of the author. */
   user: string;
   /** The ID of the commit that must be the head of the branch. By default, the commit is added to any head. */
   parent?: string | undefined;
@@ -129,13 +126,11 @@ export function checkParent(head: Commit, { ref, parent }: Pick<NewCommit, "ref"
   });
 }
 
-/** A branch or a tag. */
 export interface NamedRef {
   kind: keyof typeof prefixes;
   repository: StoredRepository;
   /** The short name, such as `dev` or `v1.0`. */
   name: string;
-  /** The name of the user who makes the change. */
   user: string;
 }
 
@@ -177,7 +172,6 @@ export function deleteRef(context: HubContext, { kind, name, repository, user }:
 
 interface RefChanges {
   repository: StoredRepository;
-  /** The name of the user. */
   user: string;
   updatedRefs: readonly UpdatedRef[];
 }
@@ -196,7 +190,6 @@ export function updateRefs(context: HubContext, { repository, user, updatedRefs 
   publishRefs(context, { repository, user, updatedRefs: changed });
 }
 
-/** Publishes changed refs that were stored. */
 function publishRefs(context: HubContext, { repository, user, updatedRefs }: RefChanges): void {
   publishChange(context, {
     ...{ scope: "repo.content", action: "update", user, updatedRefs },
@@ -204,7 +197,6 @@ function publishRefs(context: HubContext, { repository, user, updatedRefs }: Ref
   });
 }
 
-/** Checks a name by the rules of git. */
 function checkName(kind: NamedRef["kind"], name: string): void {
   const isInvalid =
     /[\p{Cc} ~^:?*[\\]|\.\.|@\{|\/\/|^[/.-]|[/.]$|\/\.|\.lock(\/|$)/u.test(name) || name === "" || name === "@";
@@ -214,7 +206,6 @@ function checkName(kind: NamedRef["kind"], name: string): void {
   });
 }
 
-/** Lists the branches, tags, converted files, and optionally pull requests of a repository. */
 function listRefs(
   store: Pick<Store, "content">,
   { repository, includePullRequests }: { repository: StoredRepository; includePullRequests: boolean },

@@ -68,7 +68,6 @@ const repositoryRoutes = describeRoutes({ ...repositoryAdministration, ...reposi
   },
 });
 
-/** Serves the operations on repositories (docs/reference/hub-api.md, Repositories). */
 export const repositoryApi = {
   routes: repositoryRoutes,
   components: {
@@ -245,15 +244,10 @@ function firstFiles({ name, type, sdk, license, files = [] }: z.output<typeof re
 export interface ListOptions {
   type: StoredRepository["type"];
   search: z.output<typeof repositorySearch>;
-  /** Whether the caller can read the repository. */
   isReadable: (repository: StoredRepository) => boolean;
 }
 
-/**
- * Lists a page of the repositories that match a search, and the cursor of the next page.
- *
- * @throws HTTPException 400 if the cursor is invalid.
- */
+/** @throws HTTPException 400 if the cursor is invalid. */
 async function listRepositories(
   source: Pick<HubContext, "store" | "hubUrl" | "spaces">,
   { type, search, isReadable }: ListOptions,

@@ -7,15 +7,11 @@ import type { HubContext } from "../../hub-context.ts";
 import { hasContent, mainRef, type StoredRepository } from "../../store/repository-store.ts";
 import type { Store } from "../../store/store.ts";
 
-/** The settings of a repository that a user can change. */
 export type RepositorySettings = Partial<Pick<StoredRepository, "private" | "gated" | "discussionsDisabled">>;
 
 interface NewRepository extends KnownRepoRef {
-  /** The name of the user who creates the repository. */
   user: string;
-  /** Default `false`. */
   private?: boolean | undefined;
-  /** The SDK of a Space. */
   sdk?: string | undefined;
   /** Files of the first commit, in addition to `.gitattributes`. */
   files?: readonly FileChange[] | undefined;
@@ -144,14 +140,10 @@ const datasetPatterns = [
 
 const encoder = new TextEncoder();
 
-/** The first commit of a new repository. */
 interface InitialCommit {
   repository: StoredRepository;
-  /** Files in addition to `.gitattributes`. */
   files?: readonly FileChange[];
-  /** The name of the user. */
   author: string;
-  /** Milliseconds since the epoch. */
   date: number;
 }
 

@@ -16,7 +16,6 @@ interface DescribeOptions {
   blobs?: boolean;
 }
 
-/** Describes a repository at a commit, with all fields. */
 export async function describeRepository(
   source: Source,
   { repository, commit, blobs = false }: DescribeOptions,
@@ -29,7 +28,7 @@ export async function describeRepository(
   };
 }
 
-/** Describes a repository without `siblings` and `usedStorage`, which require a list of all files. */
+/** `siblings` and `usedStorage` require a list of all files. */
 export async function describeWithoutFiles(
   source: Source,
   { repository, commit }: Pick<DescribeOptions, "repository" | "commit">,
@@ -79,7 +78,6 @@ function describeFile({ path, oid, size, lfs }: FileEntry, { blobs }: { blobs: b
   };
 }
 
-/** Reads the metadata of `README.md`. */
 async function readCard({ store }: Source, { tree }: Commit): Promise<CardData | undefined> {
   const file = store.content.find(tree, "README.md");
   if (file?.type !== "file" || file.lfs) return undefined;
@@ -113,10 +111,8 @@ function subdomainOf(name: string): string {
   return name.toLowerCase().replace(/[^a-z0-9]+/g, "-");
 }
 
-/** The metadata of a card (`README.md`). */
 type CardData = Record<string, unknown>;
 
-/** The metadata at the start of a card, or the problem with it. */
 type ParsedCard = { data: CardData } | { missing: true } | { error: string };
 
 const frontMatter = /^\uFEFF?\s*---[ \t]*\r?\n([\s\S]*?)^---[ \t]*\r?$/m;
@@ -141,7 +137,6 @@ export async function parseCard(content: string): Promise<ParsedCard> {
   }
 }
 
-/** The result of {@link validateCard}. */
 interface CardProblems {
   errors: { message: string }[];
   warnings: { message: string }[];
@@ -224,7 +219,6 @@ export function tagsOf(data: CardData, { type }: { type: string }): string[] {
   return [...new Set(tags)];
 }
 
-/** Returns a text or the texts in a list. */
 function texts(value: unknown): string[] {
   return [value].flat().filter((item) => typeof item === "string");
 }

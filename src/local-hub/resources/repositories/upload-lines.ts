@@ -20,7 +20,6 @@ const file = z.object({
 const largeFile = z.object({
   path,
   algo: z.literal("sha256").default("sha256"),
-  /** The SHA-256 of a file that was uploaded. */
   oid: z
     .string()
     .regex(/^[0-9a-f]{64}$/, "expected 64 lowercase hexadecimal digits")
@@ -52,7 +51,6 @@ const jsonCommit = z.object({
   deletedEntries: z.array(deleted).default([]),
 });
 
-/** An operation of a commit. */
 export type UploadOperation = Exclude<z.output<typeof line>, { key: "header" }>;
 
 /** The maximum size of a body, in bytes. Default {@link maxCommitBytes}. */
@@ -60,7 +58,6 @@ interface UploadLimit {
   maxBytes?: number;
 }
 
-/** A commit as a client sends it. */
 export interface UploadedCommit {
   header: z.output<typeof header>;
   operations: UploadOperation[];

@@ -25,12 +25,9 @@ export function createInlineMode(): (mode: "regular" | "lfs", size: number) => "
   };
 }
 
-/** A file that a client wants to upload. */
 interface UploadedFile {
   path: string;
-  /** The size in bytes. */
   size: number;
-  /** The start of the file. */
   sample: Uint8Array;
 }
 
@@ -86,7 +83,6 @@ function linesOf(text: string): string[] {
     .filter((line) => line !== "" && !line.startsWith("#"));
 }
 
-/** Whether a path matches a pattern of `.gitattributes` or `.gitignore`. */
 type PathMatcher = (path: string) => boolean;
 
 /**
