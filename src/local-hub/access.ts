@@ -1,4 +1,3 @@
-import { HTTPException } from "hono/http-exception";
 import type { OrganizationRole } from "../hub/schemas.ts";
 import {
   accountId,
@@ -11,6 +10,7 @@ import {
   plans,
   tokenUsers,
 } from "./accounts.ts";
+import { forbidden, notFound } from "./error-response.ts";
 import type { Store } from "./store/store.ts";
 
 export interface Requirement {
@@ -44,9 +44,9 @@ export function authorize(
 ): OrganizationAccess {
   const plan = getPlan(organization);
   if (plan === undefined)
-    throw new HTTPException(404, {
-      message: `Organization "${organization}" does not exist. Valid organizations: ${organizationNames.join(", ")}.`,
-    });
+    throw notFound(
+      `Organization "${organization}" does not exist. Valid organizations: ${organizationNames.join(", ")}.`,
+    );
   if (store.revocations.get({ owner: organization, id: caller.tokenId })) {
     throw forbidden(`The access of this token to "${organization}" was revoked. Use another token.`);
   }
@@ -84,10 +84,6 @@ export function canReadPrivate(store: Store, { user, owner }: { user: string; ow
   const role = store.members.get({ owner, id: user })?.role;
   if (role !== undefined) return role !== "no_access";
   return user === localUser && getAccountKind(owner) === undefined;
-}
-
-function forbidden(message: string): HTTPException {
-  return new HTTPException(403, { message });
 }
 
 /** Finds a user by ID among the users with a token and the members of organizations. */

@@ -7,7 +7,7 @@ import type { Console } from "../console/server/console.ts";
 import { WebhookError } from "../core/errors.ts";
 import { consolePath, isLoopbackHost } from "../core/urls.ts";
 import { accountId, deriveTokenId, developmentTokens } from "./accounts.ts";
-import { CodedException, errorResponse, incompleteBody, isIncompleteBody } from "./error-response.ts";
+import { CodedException, errorResponse, forbidden, incompleteBody, isIncompleteBody } from "./error-response.ts";
 import type { HubContext } from "./hub-context.ts";
 import { openApiDocument } from "./openapi.ts";
 import { xetPath } from "./resources/buckets/xet.ts";
@@ -45,9 +45,7 @@ export function createHubApp(hub: HubContext, { console }: { console: Console })
     // Hub (DNS rebinding).
     const host = URL.parse(`http://${context.req.header("host")}`)?.hostname ?? "";
     if (!isLoopbackHost(host)) {
-      throw new HTTPException(403, {
-        message: `Host "${host}" is not allowed. Use the URL of the local Hub: ${hubUrl}.`,
-      });
+      throw forbidden(`Host "${host}" is not allowed. Use the URL of the local Hub: ${hubUrl}.`);
     }
     await next();
   });

@@ -20,7 +20,7 @@ const errorCodes: Readonly<Record<number, string>> = {
 
 /** Each problem must start with the name of the invalid field. */
 export function invalidRequest(problems: readonly string[]): HTTPException {
-  return new HTTPException(400, { message: problems.slice(0, maxListedProblems).join("; ") });
+  return badRequest(problems.slice(0, maxListedProblems).join("; "));
 }
 
 export const incompleteBody = "The body ended too early. Send the request again.";
@@ -57,6 +57,18 @@ export function parseRequestJson<Schema extends z.core.$ZodType>(
 
 function listProblems(error: z.core.$ZodError, name: string): string[] {
   return fieldProblems(error, { name }).map(({ field, problem }) => `${field}: ${problem}`);
+}
+
+export function badRequest(message: string): HTTPException {
+  return new HTTPException(400, { message });
+}
+
+export function forbidden(message: string): HTTPException {
+  return new HTTPException(403, { message });
+}
+
+export function notFound(message: string): HTTPException {
+  return new HTTPException(404, { message });
 }
 
 /** The codes of errors that the official clients recognize by the header `X-Error-Code`. */

@@ -70,7 +70,7 @@ export function webhooksApi(hub: HubContext): ConsoleResource {
       const { id, ...change } = await readBody(context, webhookChange);
       const webhook = findWebhook(hub, id);
       const definition = parseDefinition(webhookUpdate, withSecret(change, webhook));
-      updateWebhook(hub, { webhook, definition });
+      updateWebhook(hub, webhook, definition);
       return context.json(toWebhookDetails(hub, findWebhook(hub, id)));
     });
 
@@ -82,7 +82,7 @@ export function webhooksApi(hub: HubContext): ConsoleResource {
     for (const [action, disabled] of Object.entries(states)) {
       app.post(`/webhooks/${action}`, async (context) => {
         const { id } = await readBody(context, webhookKey);
-        setWebhookState(hub, { webhook: findWebhook(hub, id), disabled });
+        setWebhookState(hub, findWebhook(hub, id), disabled);
         return context.json(toWebhookDetails(hub, findWebhook(hub, id)));
       });
     }

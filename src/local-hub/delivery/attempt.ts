@@ -100,9 +100,7 @@ async function post(context: PostContext, { delivery, url, secret }: PostOptions
   const { sender, timeoutMs, signal } = context;
   const sent = secret === undefined ? headers : { ...headers, "x-webhook-secret": secret };
   const result = await sender.send({ url, headers: sent, body: delivery.body, timeoutMs, signal });
-  if ("failure" in result) {
-    return { ...logged, status: null, response: null, error: result.failure, retryable: true };
-  }
+  if ("failure" in result) return { ...logged, status: null, response: null, error: result.failure, retryable: true };
   const { status, truncated } = result.response;
   const written = [...secretsInUrl(url), ...(secret === undefined ? [] : [secret])];
   // A receiver can return its request, also as JSON. Shorter secrets occur in ordinary words, where a mask would reveal them.

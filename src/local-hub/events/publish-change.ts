@@ -56,8 +56,8 @@ export function recordChange(context: HubContext, change: RepositoryChange): Rec
   const notified = store.transaction(() => {
     for (const entry of repositoryAuditEntries(change)) auditLog.record(entry);
     if (before) {
-      syncResourceGroups(store, { before, after });
-      syncNotifications(store, { before, after });
+      syncResourceGroups(store, before, after);
+      syncNotifications(store, before, after);
     }
     return after ? notifyWatchers(context, { scope, action, repository: after, payload }) : [];
   });

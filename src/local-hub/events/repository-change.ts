@@ -121,9 +121,7 @@ export function payloadSerializer(
 }
 
 function serializer(payload: object, edits: readonly PayloadEdit[]): (webhookId: string) => string {
-  if (edits.length > 0) {
-    return (id) => JSON.stringify(editPayload({ ...payload, webhook: { id, version: 3 } }, edits));
-  }
+  if (edits.length > 0) return (id) => JSON.stringify(editPayload({ ...payload, webhook: { id, version: 3 } }, edits));
   // The payload is serialized once for all webhooks, because only the last field differs.
   const start = JSON.stringify(payload).slice(0, -1);
   return (id) => `${start},"webhook":{"id":"${id}","version":3}}`;

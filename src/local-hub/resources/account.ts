@@ -1,4 +1,3 @@
-import { HTTPException } from "hono/http-exception";
 import type * as z from "zod/mini";
 import {
   accountOperations,
@@ -35,6 +34,7 @@ import {
   organizationNames,
   type Plan,
 } from "../accounts.ts";
+import { badRequest, notFound } from "../error-response.ts";
 import type { HubContext } from "../hub-context.ts";
 import { describeRoutes, type ResourceApi, serveRoute } from "../routes/route.ts";
 import type { StoredPaper, StoredSettings } from "../store/records.ts";
@@ -72,15 +72,22 @@ export const settingsApi = {
   serve(app, { store }) {
     serveRoute(app, settingsRoutes.mcp, () => mcpTools);
 
-    serveRoute(app, settingsRoutes.updateNotifications, ({ body }, context) => {
-      updateNotificationSettings({ store, user: context.var.caller.user }, body);
-      return {};
-    });
+    serveRoute(app, settingsRoutes.updateNotifications, ({ body: { notifications, prepaidAmount } }, context) =>
+      changeSettings(store, context.var.caller.user, (before) => ({
+        ...before,
+        notifications: { ...before.notifications, ...notifications },
+        ...(prepaidAmount !== undefined && { prepaidAmount }),
+      })),
+    );
 
-    serveRoute(app, settingsRoutes.updateWatch, ({ body }, context) => {
-      updateWatchSettings({ store, user: context.var.caller.user }, body);
-      return {};
-    });
+    // An item that is in both lists is deleted.
+    serveRoute(app, settingsRoutes.updateWatch, ({ body }, context) =>
+      changeSettings(store, context.var.caller.user, (before) => {
+        const watched = new Map([...before.watched, ...body.add].map((item) => [keyOf(item), item]));
+        for (const item of body.delete) watched.delete(keyOf(item));
+        return { ...before, watched: [...watched.values()] };
+      }),
+    );
   },
 } satisfies ResourceApi;
 
@@ -93,9 +100,7 @@ export const paperApi = {
   routes: paperRoutes,
   components: { PaperClaim: paperClaim, PaperClaimResult: paperClaimResult },
   serve(app, { store }) {
-    serveRoute(app, paperRoutes.claim, ({ body }, context) => {
-      return claimPaper({ store, user: context.var.caller.user }, body);
-    });
+    serveRoute(app, paperRoutes.claim, ({ body }, context) => claimPaper(store, context.var.caller.user, body));
   },
 } satisfies ResourceApi;
 
@@ -109,7 +114,6 @@ export const profileApi = {
   components: { UserOverview: userOverview, OrganizationOverview: organizationOverview },
   serve(app, hub) {
     serveRoute(app, profileRoutes.user, ({ params }) => getUserOverview(params.username, hub));
-
     serveRoute(app, profileRoutes.organization, ({ params }) => getOrganizationOverview(params.name, hub));
   },
 } satisfies ResourceApi;
@@ -174,7 +178,7 @@ function organizationOf(name: string, caller: Caller, { store, hubUrl }: HubCont
 }
 
 /** Returns the permissions of a fine-grained token, which can write to the user's resources but not to those of organizations. */
-function fineGrainedOf(user: string): NonNullable<NonNullable<Whoami["auth"]["accessToken"]>["fineGrained"]> {
+function fineGrainedOf(user: string) {
   const entity = { _id: accountId(user), name: user, type: "user" } as const;
   return {
     scoped: [{ entity, permissions: ["repo.content.read", "repo.write", "discussion.write", "user.webhooks.write"] }],
@@ -182,65 +186,29 @@ function fineGrainedOf(user: string): NonNullable<NonNullable<Whoami["auth"]["ac
   };
 }
 
-type WatchedItem = StoredSettings["watched"][number];
-
-interface UserOptions {
-  store: Store;
-  user: string;
-}
-
 const settingsId = "settings";
 
 /** Returns empty settings if the user has not changed any. */
-export function getSettings({ store, user }: UserOptions): StoredSettings {
+export function getSettings(store: Store, user: string): StoredSettings {
   return store.settings.get({ owner: user, id: settingsId }) ?? { notifications: {}, watched: [] };
 }
 
-function updateNotificationSettings(
-  options: UserOptions,
-  { notifications, prepaidAmount }: Pick<StoredSettings, "notifications" | "prepaidAmount">,
-): void {
-  const before = getSettings(options);
-  save(options, {
-    ...before,
-    notifications: { ...before.notifications, ...notifications },
-    ...(prepaidAmount !== undefined && { prepaidAmount }),
-  });
+function changeSettings(store: Store, user: string, change: (before: StoredSettings) => StoredSettings): void {
+  store.settings.put({ owner: user, id: settingsId, record: change(getSettings(store, user)) });
 }
 
-/** An item that is in both lists is deleted. */
-function updateWatchSettings(options: UserOptions, change: { add: WatchedItem[]; delete: WatchedItem[] }): void {
-  const before = getSettings(options);
-  const watched = new Map([...before.watched, ...change.add].map((item) => [keyOf(item), item]));
-  for (const item of change.delete) watched.delete(keyOf(item));
-  save(options, { ...before, watched: [...watched.values()] });
+function keyOf({ type, id }: StoredSettings["watched"][number]): string {
+  return `${type} ${id}`;
 }
 
 /** Example tools of the Hub's MCP server. The tools cannot be called, because the local Hub has no MCP server. */
 const mcpTools: McpSettings = {
   builtInTools: ["hub_repo_details", "hub_repo_search", "paper_search", "space_search"],
-  spaceTools: [
-    {
-      _id: deriveId("space tool acme/playground"),
-      name: "acme/playground",
-      emoji: "🛝",
-      subdomain: "acme-playground",
-    },
-    {
-      _id: deriveId("space tool local-user/translator"),
-      name: "local-user/translator",
-      emoji: "🌍",
-      subdomain: "local-user-translator",
-    },
-  ],
+  spaceTools: [spaceTool("acme/playground", "🛝"), spaceTool("local-user/translator", "🌍")],
 };
 
-function save({ store, user }: UserOptions, record: StoredSettings): void {
-  store.settings.put({ owner: user, id: settingsId, record });
-}
-
-function keyOf({ type, id }: WatchedItem): string {
-  return `${type} ${id}`;
+function spaceTool(name: string, emoji: string) {
+  return { _id: deriveId(`space tool ${name}`), name, emoji, subdomain: name.replace("/", "-") };
 }
 
 /**
@@ -249,17 +217,13 @@ function keyOf({ type, id }: WatchedItem): string {
  *
  * @throws HTTPException 404 if the paper is unknown, 400 if the user or the author is unknown.
  */
-function claimPaper(
-  { store, user: claimant }: { store: Store; user: string },
-  { paperId, claimAuthorId, targetUserId }: z.output<typeof paperClaim>,
-): PaperClaimResult {
+function claimPaper(store: Store, claimant: string, claim: z.output<typeof paperClaim>): PaperClaimResult {
+  const { paperId, claimAuthorId, targetUserId } = claim;
   const key = { owner: "", id: paperId };
   const paper = store.papers.get(key);
-  if (!paper) throw new HTTPException(404, { message: `There is no paper "${paperId}".` });
+  if (!paper) throw notFound(`There is no paper "${paperId}".`);
   const user = targetUserId === undefined ? claimant : findUserById(store, targetUserId.toLowerCase());
-  if (user === undefined) {
-    throw new HTTPException(400, { message: `targetUserId: there is no user with the ID ${targetUserId}.` });
-  }
+  if (user === undefined) throw badRequest(`targetUserId: there is no user with the ID ${targetUserId}.`);
   const author = claimAuthorId === undefined ? findLikelyAuthor(paper, user) : authorOf(paper, claimAuthorId);
   const userId = accountId(user);
   const isFree = author !== undefined && (author.claimedBy ?? userId) === userId;
@@ -276,7 +240,7 @@ function authorOf({ authors }: StoredPaper, id: string): Author {
   const author = authors.find((known) => known.id === id.toLowerCase());
   if (author) return author;
   const ids = authors.map((known) => `${known.id} (${known.name})`).join(", ");
-  throw new HTTPException(400, { message: `claimAuthorId: the authors of this paper are ${ids}.` });
+  throw badRequest(`claimAuthorId: the authors of this paper are ${ids}.`);
 }
 
 /**
@@ -296,7 +260,7 @@ function findLikelyAuthor({ authors }: StoredPaper, user: string): Author | unde
 function getUserOverview(user: string, { store, hubUrl, startedAt }: HubContext): UserOverview {
   const organizations = organizationNames.filter((name) => store.members.get({ owner: name, id: user }));
   if (getAccountKind(user) !== "user" && organizations.length === 0) {
-    throw new HTTPException(404, { message: `The user "${user}" does not exist.` });
+    throw notFound(`The user "${user}" does not exist.`);
   }
   return {
     _id: accountId(user),
@@ -313,7 +277,7 @@ function getUserOverview(user: string, { store, hubUrl, startedAt }: HubContext)
 /** @throws HTTPException 404 if the organization is unknown. */
 function getOrganizationOverview(name: string, { store, hubUrl }: HubContext): OrganizationOverview {
   const plan = getPlan(name);
-  if (plan === undefined) throw new HTTPException(404, { message: `The organization "${name}" does not exist.` });
+  if (plan === undefined) throw notFound(`The organization "${name}" does not exist.`);
   return {
     _id: accountId(name),
     name,

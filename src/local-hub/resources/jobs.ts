@@ -1,10 +1,9 @@
 import type { Context } from "hono";
-import { HTTPException } from "hono/http-exception";
 import { jobRequest } from "../../hub/jobs/definition.ts";
 import { type Job, type JobQuery, job, jobHardware, jobLabels, jobOperations } from "../../hub/jobs/schemas.ts";
 import { authorize, canReadPrivate } from "../access.ts";
 import { accountId, type Caller, getAccountKind, getAvatarUrl } from "../accounts.ts";
-import { invalidRequest } from "../error-response.ts";
+import { badRequest, forbidden, invalidRequest, notFound } from "../error-response.ts";
 import type { HubContext } from "../hub-context.ts";
 import { type EventSource, eventStream, streamEvents } from "../jobs/event-stream.ts";
 import { hardware } from "../jobs/hardware.ts";
@@ -51,42 +50,47 @@ export const jobApi = {
     const { store, jobs } = hub;
     const streamSource = { store: store.jobs, runner: jobs };
     const describe = (stored: StoredJob) => toJob(stored, hub);
+    const check = (namespace: string, { var: { caller } }: Context<ApiEnvironment>, write = false) =>
+      checkNamespace(store, namespace, caller, write);
     const find = (params: { namespace: string; jobId: string }, context: Context<ApiEnvironment>, write = false) => {
-      checkNamespace(store, { ...params, caller: context.var.caller, write });
+      check(params.namespace, context, write);
       return findJob(store, params);
     };
 
     serveRoute(app, jobRoutes.hardware, () => [...hardware]);
 
     serveRoute(app, jobRoutes.run, ({ params: { namespace }, body }, context) => {
-      const { caller } = context.var;
-      checkNamespace(store, { namespace, caller, write: true });
+      check(namespace, context, true);
       const { secrets = {}, ...definition } = body;
       const { aliases = [] } = definition.network ?? {};
       if (new Set(aliases).size < aliases.length) throw invalidRequest(["network.aliases: expected different names"]);
-      return describe(jobs.run({ owner: namespace, createdBy: caller.user, definition, secrets }));
+      return describe(jobs.run({ owner: namespace, createdBy: context.var.caller.user, definition, secrets }));
     });
 
     serveRoute(app, jobRoutes.list, ({ params: { namespace }, query }, context) => {
-      checkNamespace(store, { namespace, caller: context.var.caller });
-      const { jobs: page, next } = listJobs(store, { namespace, ...query });
-      if (next !== undefined) linkNextPage(context, { cursor: next });
+      check(namespace, context);
+      const found = findJobs(store, namespace, query);
+      const rest = query.cursor === undefined ? found : after(store, found, query.cursor);
+      const page = rest.slice(0, pageSize);
+      // The cursor is the ID of the last job on the page, so that new jobs do not move jobs to another page.
+      const last = page.at(-1);
+      if (last && rest.length > pageSize) linkNextPage(context, { cursor: last.id });
       return page.map(describe);
     });
 
     serveRoute(app, jobRoutes.count, ({ params: { namespace }, query }, context) => {
-      checkNamespace(store, { namespace, caller: context.var.caller });
-      return { count: findJobs(store, { namespace, ...query }).length };
+      check(namespace, context);
+      return { count: findJobs(store, namespace, query).length };
     });
 
     serveRoute(app, jobRoutes.get, ({ params }, context) => describe(find(params, context)));
 
     serveRoute(app, jobRoutes.logs, ({ params, query: { tail } }, context) =>
-      eventStream(streamJobLogs(streamSource, { jobId: find(params, context).id, tail })),
+      eventStream(streamJobLogs(streamSource, find(params, context).id, tail)),
     );
 
     serveRoute(app, jobRoutes.events, ({ params }, context) =>
-      eventStream(streamJobEvents(streamSource, { jobId: find(params, context).id, describe })),
+      eventStream(streamJobEvents(streamSource, find(params, context).id, describe)),
     );
 
     serveRoute(app, jobRoutes.cancel, ({ params }, context) => {
@@ -146,32 +150,29 @@ function toAccount(name: string, { hubUrl }: Pick<HubContext, "hubUrl">) {
  *
  * @throws HTTPException 404 if the caller cannot read the jobs, 403 if the caller can only read the jobs.
  */
-function checkNamespace(
-  store: Store,
-  { namespace, caller, write = false }: { namespace: string; caller: Caller; write?: boolean },
-): void {
+function checkNamespace(store: Store, namespace: string, caller: Caller, write: boolean): void {
   if (getAccountKind(namespace) === "org") authorize({ store, caller, organization: namespace }, { role: "anyone" });
   if (!canReadPrivate(store, { user: caller.user, owner: namespace })) {
-    throw new HTTPException(404, {
-      message: `There are no jobs of "${namespace}" that you can access. Use your own name or the name of your organization.`,
-    });
+    throw notFound(
+      `There are no jobs of "${namespace}" that you can access. Use your own name or the name of your organization.`,
+    );
   }
   if (!write || namespace === caller.user) return;
   const isReader = store.members.get({ owner: namespace, id: caller.user })?.role === "read";
   if (caller.tokenRole !== "write" || isReader) {
-    throw new HTTPException(403, {
-      message: `You cannot start or change jobs of "${namespace}". Use the token hf_local, or your own namespace.`,
-    });
+    throw forbidden(
+      `You cannot start or change jobs of "${namespace}". Use the token hf_local, or your own namespace.`,
+    );
   }
 }
 
 function findJob(store: Store, { namespace, jobId }: { namespace: string; jobId: string }): StoredJob {
   const job = store.jobs.get(jobId);
   if (job?.owner === namespace) return job;
-  throw new HTTPException(404, { message: `There is no job "${jobId}" in the namespace "${namespace}".` });
+  throw notFound(`There is no job "${jobId}" in the namespace "${namespace}".`);
 }
 
-function findJobs(store: Store, { namespace, ...query }: JobQuery & { namespace: string }): StoredJob[] {
+function findJobs(store: Store, namespace: string, query: JobQuery): StoredJob[] {
   const stages = [query.stage ?? []].flat();
   const labels = [query.label ?? []].flat();
   return store.jobs.all().filter(({ owner, stage, definition }) => {
@@ -181,25 +182,15 @@ function findJobs(store: Store, { namespace, ...query }: JobQuery & { namespace:
   });
 }
 
-/** The cursor is the ID of the last job on the page, so that new jobs do not move jobs to another page. */
-function listJobs(
-  store: Store,
-  query: JobQuery & { namespace: string },
-): { jobs: StoredJob[]; next: string | undefined } {
-  const { cursor, ...filter } = query;
-  const found = findJobs(store, filter);
-  const rest = cursor === undefined ? found : after(store, { cursor, found });
-  const jobs = rest.slice(0, pageSize);
-  return { jobs, next: rest.length > pageSize ? jobs.at(-1)?.id : undefined };
-}
-
-/** Returns the jobs after the cursor. The job of the cursor can have left the selected stage, so all jobs are read. */
-function after(store: Store, { cursor, found }: { cursor: string; found: readonly StoredJob[] }): StoredJob[] {
+/**
+ * Returns the jobs after the cursor. The job of the cursor can have left the selected stage, so all jobs are read.
+ *
+ * @throws HTTPException 400 if the cursor is unknown.
+ */
+function after(store: Store, found: readonly StoredJob[], cursor: string): StoredJob[] {
   const ids = store.jobs.all().map(({ id }) => id);
   if (!ids.includes(cursor)) {
-    throw new HTTPException(400, {
-      message: 'cursor: expected a cursor from a "Link" header. Omit the cursor to get the first page',
-    });
+    throw badRequest('cursor: expected a cursor from a "Link" header. Omit the cursor to get the first page');
   }
   const later = new Set(ids.slice(ids.indexOf(cursor) + 1));
   return found.filter(({ id }) => later.has(id));
@@ -213,10 +204,7 @@ interface JobStreamSource {
 }
 
 /** Streams the last `tail` lines of a job and all new lines as server-sent events, until the job ends or is deleted. */
-export function streamJobLogs(
-  source: JobStreamSource,
-  { jobId, tail = Number.POSITIVE_INFINITY }: { jobId: string; tail: number | undefined },
-): ReadableStream<Uint8Array> {
+export function streamJobLogs(source: JobStreamSource, jobId: string, tail = Number.POSITIVE_INFINITY) {
   const { store } = source;
   let after = Math.max(0, store.lineCount(jobId) - tail);
   const job = store.get(jobId);
@@ -237,10 +225,7 @@ export function streamJobLogs(
 }
 
 /** Streams a job as a server-sent event, first its current state, and again after each change of its status. */
-export function streamJobEvents(
-  source: JobStreamSource,
-  { jobId, describe }: { jobId: string; describe: (job: StoredJob) => object },
-): ReadableStream<Uint8Array> {
+export function streamJobEvents(source: JobStreamSource, jobId: string, describe: (job: StoredJob) => object) {
   let latest = "";
   return streamEvents(
     changesOf(source, jobId, () => {

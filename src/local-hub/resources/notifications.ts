@@ -41,100 +41,59 @@ export const notificationApi = {
     NotificationMark: notificationMark,
   },
   serve(app, { store, hubUrl }) {
-    serveRoute(app, notificationRoutes.list, ({ query }, context) => {
-      return listNotifications({ store, caller: context.var.caller, hubUrl }, query);
+    serveRoute(app, notificationRoutes.list, ({ query: { p = 0, ...search } }, context): NotificationPage => {
+      const all = readableNotifications(store, context.var.caller);
+      const matching = all
+        .filter((notification) => matches(store, notification, search))
+        .sort((one, other) => other.record.updatedAt - one.record.updatedAt);
+      const start = p * notificationsPerPage;
+      const page = matching.slice(start, start + notificationsPerPage);
+      return {
+        notifications: page.map((notification) => toNotification(notification, hubUrl)),
+        count: { view: matching.length, unread: all.filter(({ record }) => !record.read).length, all: all.length },
+        start,
+      };
     });
 
-    serveRoute(app, notificationRoutes.delete, ({ query, body }, context) => {
-      const { applyToAll, ...search } = query;
-      const { discussionIds = [] } = body;
-      deleteNotifications({ store, caller: context.var.caller }, { discussionIds, applyToAll, search });
-      return {};
+    serveRoute(app, notificationRoutes.delete, ({ query, body: { discussionIds = [] } }, context) => {
+      const selected = select(store, context.var.caller, query, discussionIds);
+      store.transaction(() => {
+        for (const notification of selected) store.notifications.delete(notification);
+      });
     });
 
-    serveRoute(app, notificationRoutes.markAsRead, ({ query, body }, context) => {
-      const { applyToAll, ...search } = query;
-      markNotifications({ store, caller: context.var.caller }, { ...body, applyToAll, search });
-      return {};
+    serveRoute(app, notificationRoutes.markAsRead, ({ query, body: { read, discussionIds } }, context) => {
+      const selected = select(store, context.var.caller, query, discussionIds);
+      store.notifications.put(...selected.map((marked) => ({ ...marked, record: { ...marked.record, read } })));
     });
   },
 } satisfies ResourceApi;
 
 const notificationsPerPage = 20;
 
-export interface NotificationSelection {
-  discussionIds: readonly string[];
-  /** Whether to select all notifications that match `search`, on all pages, instead of `discussionIds`. */
-  applyToAll: boolean;
-  search: NotificationSearch;
-}
-
-interface CallerOptions {
-  store: Store;
-  caller: Caller;
-}
-
 type KeyedNotification = KeyedRecord<StoredNotification>;
 
-function listNotifications(
-  { store, caller, hubUrl }: CallerOptions & { hubUrl: string },
-  { p = 0, ...search }: NotificationSearch,
-): NotificationPage {
-  const all = readableNotifications({ store, caller });
-  const matching = all
-    .filter((notification) => matches(notification, { search, store }))
-    .sort((one, other) => other.record.updatedAt - one.record.updatedAt);
-  const start = p * notificationsPerPage;
-  return {
-    notifications: matching
-      .slice(start, start + notificationsPerPage)
-      .map((notification) => toNotification(notification, { hubUrl })),
-    count: { view: matching.length, unread: all.filter(({ record }) => !record.read).length, all: all.length },
-    start,
-  };
-}
-
-function markNotifications(
-  options: CallerOptions,
-  { read, ...selection }: NotificationSelection & { read: boolean },
-): void {
-  const marked = select(options, selection).map((notification) => ({
-    ...notification,
-    record: { ...notification.record, read },
-  }));
-  options.store.notifications.put(...marked);
-}
-
-function deleteNotifications(options: CallerOptions, selection: NotificationSelection): void {
-  const { notifications, transaction } = options.store;
-  const selected = select(options, selection);
-  transaction(() => {
-    for (const notification of selected) notifications.delete(notification);
-  });
-}
-
+/** Selects the notifications about discussions, or with `applyToAll`, those on all pages that match the search. */
 function select(
-  { store, caller }: CallerOptions,
-  { discussionIds, applyToAll, search }: NotificationSelection,
+  store: Store,
+  caller: Caller,
+  { applyToAll, ...search }: NotificationSearch & { applyToAll: boolean },
+  discussionIds: readonly string[],
 ): KeyedNotification[] {
-  const ids = new Set(discussionIds);
-  return readableNotifications({ store, caller }).filter((notification) =>
-    applyToAll ? matches(notification, { search, store }) : ids.has(notification.id),
+  return readableNotifications(store, caller).filter((notification) =>
+    applyToAll ? matches(store, notification, search) : discussionIds.includes(notification.id),
   );
 }
 
 /** Leaves out notifications about private repositories that the token can no longer read. */
-function readableNotifications({ store, caller }: CallerOptions): KeyedNotification[] {
+function readableNotifications(store: Store, caller: Caller): KeyedNotification[] {
   return store.notifications.listByOwner(caller.user).filter(({ record: { about } }) => {
     const repository = about.type === "repo" && store.repositories.get(about.repo);
     return !repository || canRead(store, { repository, caller });
   });
 }
 
-function matches(
-  notification: KeyedNotification,
-  { search, store }: { search: NotificationSearch; store: Store },
-): boolean {
+function matches(store: Store, notification: KeyedNotification, search: NotificationSearch): boolean {
   const { readStatus, repoType, repoName, postAuthor, paperId, articleId, mention, lastUpdate } = search;
   const { owner: user, record } = notification;
   const { about } = record;
@@ -142,7 +101,7 @@ function matches(
   if (repoType !== undefined && !(about.type === "repo" && about.repo.type === repoType)) return false;
   if (repoName !== undefined && !(about.type === "repo" && about.repo.name === repoName)) return false;
   if (postAuthor !== undefined && !(about.type === "post" && about.authorName === postAuthor)) return false;
-  if (paperId !== undefined && !(about.type === "paper" && isPaper(about.paper._id, { paperId, store }))) return false;
+  if (paperId !== undefined && !(about.type === "paper" && isPaper(store, about.paper._id, paperId))) return false;
   if (
     articleId !== undefined &&
     !(about.type === "community_blog" && [notification.id, about.slug].includes(articleId))
@@ -155,22 +114,20 @@ function matches(
 }
 
 /** Whether an object is the paper with this ID. A paper has two IDs: its object ID and the ID of its preprint. */
-function isPaper(objectId: string, { paperId, store }: { paperId: string; store: Store }): boolean {
+function isPaper(store: Store, objectId: string, paperId: string): boolean {
   return objectId === paperId || store.papers.get({ owner: "", id: paperId })?.objectId === objectId;
 }
 
-function toNotification({ id, record }: KeyedNotification, { hubUrl }: { hubUrl: string }): Notification {
+function toNotification({ id, record }: KeyedNotification, hubUrl: string): Notification {
   const { about, updatedAt, read, discussionEventId } = record;
   const common = {
     updatedAt: new Date(updatedAt).toISOString(),
     read,
     ...(discussionEventId !== undefined && { discussionEventId }),
   };
-  const participating = record.participating.map((user) => ({
-    _id: accountId(user),
-    avatar: getAvatarUrl(user, { hubUrl }),
-    user,
-  }));
+  const participating = record.participating.map((user) => {
+    return { _id: accountId(user), avatar: getAvatarUrl(user, { hubUrl }), user };
+  });
   switch (about.type) {
     case "paper": {
       const { type, paper } = about;
@@ -193,10 +150,7 @@ function toNotification({ id, record }: KeyedNotification, { hubUrl }: { hubUrl:
 }
 
 /** Updates the notifications about a repository after the repository was moved, or deletes them after it was deleted. */
-export function syncNotifications(
-  store: Store,
-  { before, after }: { before: StoredRepository; after: StoredRepository | undefined },
-): void {
+export function syncNotifications(store: Store, before: StoredRepository, after: StoredRepository | undefined): void {
   if (after?.name === before.name) return;
   for (const notification of tokenUsers.flatMap((user) => store.notifications.listByOwner(user))) {
     const { about } = notification.record;
@@ -269,7 +223,7 @@ export function notifyWatchers(
 }
 
 function shouldNotify(store: Store, { user, repository }: { user: string; repository: StoredRepository }): boolean {
-  const { notifications, watched } = getSettings({ store, user });
+  const { notifications, watched } = getSettings(store, user);
   if (notifications.web_discussions_watched === false) return false;
   if (!watched.some((item) => isWatchItemOf(item, repository))) return false;
   return !repository.private || canReadPrivate(store, { user, owner: getOwner(repository) });

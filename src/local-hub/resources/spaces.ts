@@ -72,14 +72,10 @@ export const spaceApi = {
         return shown;
       }),
     );
-    serveRoute(app, spaceRoutes.setSecret, ({ params, body }, context) => {
-      set(find(params, context), "secrets", body);
-      return {};
-    });
-    serveRoute(app, spaceRoutes.deleteSecret, ({ params, body: { key } }, context) => {
-      remove(find(params, context), "secrets", key);
-      return {};
-    });
+    serveRoute(app, spaceRoutes.setSecret, ({ params, body }, context) => set(find(params, context), "secrets", body));
+    serveRoute(app, spaceRoutes.deleteSecret, ({ params, body: { key } }, context) =>
+      remove(find(params, context), "secrets", key),
+    );
 
     serveRoute(app, spaceRoutes.listVariables, ({ params }, context) => variablesOf(find(params, context)));
     serveRoute(app, spaceRoutes.setVariable, ({ params, body }, context) => {

@@ -1,5 +1,4 @@
 import type { MiddlewareHandler } from "hono";
-import { HTTPException } from "hono/http-exception";
 import * as z from "zod";
 import type { WebhookInfo } from "../../console/protocol/hub.ts";
 import { readJson } from "../../core/text.ts";
@@ -8,6 +7,7 @@ import { webhookJob, webhookJobRequest } from "../../hub/jobs/definition.ts";
 import { type Webhook, webhook, webhookOperations, webhookRequest, webhookUpdate } from "../../hub/webhooks/schemas.ts";
 import { parseDomain, webhookDomains } from "../../payload/watch.ts";
 import type { Caller } from "../accounts.ts";
+import { notFound } from "../error-response.ts";
 import type { HubContext } from "../hub-context.ts";
 import { type ApiEnvironment, describeRoutes, type ResourceApi, serveRoute } from "../routes/route.ts";
 import { type StoredWebhook, webhookState } from "../store/webhook-store.ts";
@@ -38,7 +38,7 @@ export const webhookApi = {
     const { webhooks } = hub.store;
     const findOwn = (id: string, caller: Caller): StoredWebhook => {
       const found = webhooks.get(id);
-      if (found?.owner !== caller.user) throw new HTTPException(404, { message: `There is no webhook "${id}".` });
+      if (found?.owner !== caller.user) throw notFound(`There is no webhook "${id}".`);
       return found;
     };
 
@@ -47,39 +47,33 @@ export const webhookApi = {
     app.use(`${webhookRoutes.create.path}/:webhookId`, completeRequest);
 
     serveRoute(app, webhookRoutes.list, (_request, context) => {
-      const { user } = context.var.caller;
-      return webhooks
-        .all()
-        .filter(({ owner }) => owner === user)
-        .map(toReturnedWebhook);
+      const own = webhooks.all().filter(({ owner }) => owner === context.var.caller.user);
+      return own.map(toReturnedWebhook);
     });
 
-    serveRoute(app, webhookRoutes.create, ({ body }, context) => {
-      return { webhook: createWebhook(hub, { owner: context.var.caller.user, definition: body }) };
-    });
+    serveRoute(app, webhookRoutes.create, ({ body }, context) => ({
+      webhook: createWebhook(hub, { owner: context.var.caller.user, definition: body }),
+    }));
 
-    serveRoute(app, webhookRoutes.get, ({ params: { webhookId } }, context) => {
-      return { webhook: toReturnedWebhook(findOwn(webhookId, context.var.caller)) };
-    });
+    serveRoute(app, webhookRoutes.get, ({ params: { webhookId } }, context) => ({
+      webhook: toReturnedWebhook(findOwn(webhookId, context.var.caller)),
+    }));
 
-    serveRoute(app, webhookRoutes.update, ({ params: { webhookId }, body }, context) => {
-      return { webhook: updateWebhook(hub, { webhook: findOwn(webhookId, context.var.caller), definition: body }) };
-    });
+    serveRoute(app, webhookRoutes.update, ({ params: { webhookId }, body }, context) => ({
+      webhook: updateWebhook(hub, findOwn(webhookId, context.var.caller), body),
+    }));
 
-    serveRoute(app, webhookRoutes.delete, ({ params: { webhookId } }, context) => {
-      deleteWebhook(hub, findOwn(webhookId, context.var.caller));
-      return {};
-    });
+    serveRoute(app, webhookRoutes.delete, ({ params: { webhookId } }, context) =>
+      deleteWebhook(hub, findOwn(webhookId, context.var.caller)),
+    );
 
-    serveRoute(app, webhookRoutes.setState, ({ params: { webhookId, action } }, context) => {
-      const webhook = findOwn(webhookId, context.var.caller);
-      return { webhook: setWebhookState(hub, { webhook, disabled: action === "disable" }) };
-    });
+    serveRoute(app, webhookRoutes.setState, ({ params: { webhookId, action } }, context) => ({
+      webhook: setWebhookState(hub, findOwn(webhookId, context.var.caller), action === "disable"),
+    }));
 
-    serveRoute(app, webhookRoutes.replay, async ({ params: { webhookId, logId } }, context) => {
-      const found = findOwn(webhookId, context.var.caller);
-      return { status: await replayDelivery(hub, { webhook: found, logId }) };
-    });
+    serveRoute(app, webhookRoutes.replay, async ({ params: { webhookId, logId } }, context) => ({
+      status: await replayDelivery(hub, findOwn(webhookId, context.var.caller), logId),
+    }));
   },
 } satisfies ResourceApi;
 
@@ -157,20 +151,14 @@ export function createWebhook(
 }
 
 /** If the new definition has no target, the target stays the same. */
-export function updateWebhook(
-  { store }: Pick<HubContext, "store">,
-  { webhook, definition }: { webhook: StoredWebhook; definition: WebhookDefinition },
-): Webhook {
+export function updateWebhook({ store }: HubContext, webhook: StoredWebhook, definition: WebhookDefinition): Webhook {
   const updated = { ...webhook, definition: withoutEmptySecret(keepTarget(definition, webhook.definition)) };
   store.webhooks.put(updated);
   return toReturnedWebhook(updated);
 }
 
 /** Deletes a webhook and its log, and cancels its deliveries. */
-export function deleteWebhook(
-  { store, dispatcher }: Pick<HubContext, "store" | "dispatcher">,
-  { id }: StoredWebhook,
-): void {
+export function deleteWebhook({ store, dispatcher }: HubContext, { id }: StoredWebhook): void {
   dispatcher.cancel(id);
   store.transaction(() => {
     store.webhooks.delete(id);
@@ -180,8 +168,9 @@ export function deleteWebhook(
 
 /** Disabling or suspending a webhook cancels its deliveries. */
 export function setWebhookState(
-  { store, dispatcher }: Pick<HubContext, "store" | "dispatcher">,
-  { webhook, disabled }: { webhook: StoredWebhook; disabled: StoredWebhook["disabled"] },
+  { store, dispatcher }: HubContext,
+  webhook: StoredWebhook,
+  disabled: StoredWebhook["disabled"],
 ): Webhook {
   const updated = { ...webhook, disabled, failures: 0 };
   store.webhooks.put(updated);
@@ -209,16 +198,16 @@ function withoutEmptySecret({ secret, ...definition }: WebhookDefinition): Webho
 
 /** Returns the HTTP status of the receiver, or 502 without a response. @throws `HTTPException` 404 if the log lacks the entry. */
 export async function replayDelivery(
-  { store, dispatcher }: Pick<HubContext, "store" | "dispatcher">,
-  { webhook, logId }: { webhook: StoredWebhook; logId: string },
+  { store, dispatcher }: HubContext,
+  webhook: StoredWebhook,
+  logId: string,
 ): Promise<number> {
   const entry = store.deliveries.attempt(webhook.id, logId);
-  if (!entry) throw new HTTPException(404, { message: `The log of webhook "${webhook.id}" has no entry "${logId}".` });
+  if (!entry) throw notFound(`The log of webhook "${webhook.id}" has no entry "${logId}".`);
   const { status } = await dispatcher.replay(webhook, entry);
   return status ?? 502;
 }
 
-/** The webhook fields in which requests from the Python client differ from the Hub's specification. */
 const requestedWebhook = z.looseObject({
   watched: z.array(z.unknown()).optional(),
   domains: z.array(z.unknown()).optional(),

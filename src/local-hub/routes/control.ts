@@ -1,10 +1,10 @@
 import { Hono } from "hono";
-import { HTTPException } from "hono/http-exception";
 import * as z from "zod/mini";
 import { jsonBody, type Operation } from "../../hub/operation.ts";
 import { flag } from "../../hub/schemas.ts";
 import { tokenUsers } from "../accounts.ts";
 import { deliveryUserAgent } from "../delivery/attempt.ts";
+import { badRequest, forbidden, notFound } from "../error-response.ts";
 import { eventRequest } from "../events/event-request.ts";
 import { previewEvent, triggerEvent } from "../events/trigger.ts";
 import type { HubContext } from "../hub-context.ts";
@@ -35,7 +35,7 @@ export function controlApi(hub: HubContext): Hono<ApiEnvironment> {
 
   const webhook = (id: string): StoredWebhook => {
     const found = store.webhooks.get(id);
-    if (!found) throw new HTTPException(404, { message: `There is no webhook "${id}".` });
+    if (!found) throw notFound(`There is no webhook "${id}".`);
     return found;
   };
 
@@ -43,17 +43,15 @@ export function controlApi(hub: HubContext): Hono<ApiEnvironment> {
     const { method } = context.req;
     const isJson = /^application\/json\s*(;|$)/i.test(context.req.header("content-type") ?? "");
     if (method !== "GET" && method !== "HEAD" && !isJson) {
-      throw new HTTPException(403, {
-        message:
-          "The content type is not application/json. Send control requests with the header content-type: application/json.",
-      });
+      throw forbidden(
+        "The content type is not application/json. Send control requests with the header content-type: application/json.",
+      );
     }
     const origin = context.req.header("origin");
     if (origin !== undefined && origin !== new URL(context.req.url).origin) {
-      throw new HTTPException(403, {
-        message:
-          "Control requests from other websites are not allowed. Send the request from the page of the local Hub or from a program.",
-      });
+      throw forbidden(
+        "Control requests from other websites are not allowed. Send the request from the page of the local Hub or from a program.",
+      );
     }
     await next();
   });
@@ -62,7 +60,7 @@ export function controlApi(hub: HubContext): Hono<ApiEnvironment> {
     if (context.req.header("user-agent") === deliveryUserAgent) {
       const message =
         "A delivery cannot trigger an event, which would be delivered again. Change the URL of the webhook.";
-      throw new HTTPException(400, { message });
+      throw badRequest(message);
     }
     if (dryRun) return previewEvent(hub, event);
     const { deliveries: fired, ...further } = triggerEvent(hub, event);
@@ -78,7 +76,7 @@ export function controlApi(hub: HubContext): Hono<ApiEnvironment> {
 
   app.post("/webhooks/:id/replay/:logId", async (context) => {
     const { id, logId } = context.req.param();
-    return context.json({ status: await replayDelivery({ store, dispatcher }, { webhook: webhook(id), logId }) });
+    return context.json({ status: await replayDelivery(hub, webhook(id), logId) });
   });
 
   app.get("/jobs", (context) => context.json(store.jobs.all().map((job) => toJob(job, hub))));
@@ -89,9 +87,7 @@ export function controlApi(hub: HubContext): Hono<ApiEnvironment> {
     context.json(store.papers.listByOwner("").map(({ id, record }) => ({ paperId: id, ...record }))),
   );
 
-  app.get("/settings", (context) =>
-    context.json(tokenUsers.map((user) => ({ user, ...getSettings({ store, user }) }))),
-  );
+  app.get("/settings", (context) => context.json(tokenUsers.map((user) => ({ user, ...getSettings(store, user) }))));
 
   app.put("/bucket-faults", async (context) => {
     bucketFaults.set(await context.req.json().catch(() => undefined));
@@ -106,7 +102,7 @@ export function controlApi(hub: HubContext): Hono<ApiEnvironment> {
   app.post("/spaces/:namespace/:repo/sleep", (context) => {
     const { namespace, repo } = context.req.param();
     const space = store.repositories.get({ type: "space", name: `${namespace}/${repo}` });
-    if (!space) throw new HTTPException(404, { message: `There is no Space "${namespace}/${repo}".` });
+    if (!space) throw notFound(`There is no Space "${namespace}/${repo}".`);
     spaces.find(space)?.sleep();
     return context.json(spaces.runtime(space));
   });

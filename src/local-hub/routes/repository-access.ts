@@ -3,7 +3,7 @@ import { type RepositoryPath, toRepoRef } from "../../hub/repositories/repositor
 import type { KnownRepoRef } from "../../hub/schemas.ts";
 import { canReadPrivate } from "../access.ts";
 import { type Caller, getAccountKind, getOwner, localUser, toAccountName } from "../accounts.ts";
-import { CodedException } from "../error-response.ts";
+import { CodedException, forbidden } from "../error-response.ts";
 import type { Commit } from "../git/commit-store.ts";
 import type { HubContext } from "../hub-context.ts";
 import { mainRef, type StoredRepository } from "../store/repository-store.ts";
@@ -98,20 +98,18 @@ export function checkNamespaceAccess(
 ): void {
   const namespace = toAccountName(given);
   if (!caller) throw tokenMissing();
-  if (caller.tokenRole === "read") {
-    throw new HTTPException(403, { message: "This token has read access only. Use hf_local to write." });
-  }
+  if (caller.tokenRole === "read") throw forbidden("This token has read access only. Use hf_local to write.");
   if (caller.user === namespace) return;
   const kind = getAccountKind(namespace);
   if (kind === undefined && caller.user === localUser) return;
   if (kind === "org" && caller.tokenRole === "fineGrained") {
-    throw new HTTPException(403, { message: `This token cannot write to "${namespace}". Use the token hf_local.` });
+    throw forbidden(`This token cannot write to "${namespace}". Use the token hf_local.`);
   }
   const role = store.members.get({ owner: namespace, id: caller.user })?.role ?? "";
   if (["admin", "write", "contributor"].includes(role) && !isRevoked(store, { caller, owner: namespace })) return;
-  throw new HTTPException(403, {
-    message: `You don't have the rights to write to "${namespace}". Use the token of a member with the role write.`,
-  });
+  throw forbidden(
+    `You don't have the rights to write to "${namespace}". Use the token of a member with the role write.`,
+  );
 }
 
 /** Without a token, the status is 401 for missing and private repositories, as on the Hub. */

@@ -5,7 +5,7 @@ import type { Operation, Operations } from "../../hub/operation.ts";
 import { repositoryPathTypes } from "../../hub/repositories/repository-path.ts";
 import { authorize, type OrganizationAccess, type Requirement } from "../access.ts";
 import { type Caller, developmentTokens, findCaller, serverToken } from "../accounts.ts";
-import { parseRequest } from "../error-response.ts";
+import { badRequest, forbidden, parseRequest } from "../error-response.ts";
 import { isServerRequest } from "../events/scenario-recorder.ts";
 import type { HubContext } from "../hub-context.ts";
 import type { ApiRequest } from "../store/audit-log-store.ts";
@@ -113,11 +113,14 @@ interface RouteRequest<Served extends Operation> {
   body: BodyOf<RequestOf<Served>>;
 }
 
-/** Handles a valid request. Returns the JSON of a successful response, or a complete response. */
+/** The JSON of a successful response, or a complete response. Nothing stands for `{}`. */
+type Answer<Json> = Json | Response | (Record<string, never> extends Json ? void : never);
+
+/** Handles a valid request. */
 type RouteHandler<Served extends Operation> = (
   request: RouteRequest<Served>,
   context: Context<ApiEnvironment>,
-) => z.output<Served["response"]> | Response | Promise<z.output<Served["response"]> | Response>;
+) => Answer<z.output<Served["response"]>> | Promise<Answer<z.output<Served["response"]>>>;
 
 /** Serves a route. Answers invalid requests with 400 and the invalid fields, and bodies that are not JSON with 415. */
 export function serveRoute<Served extends Operation>(
@@ -130,7 +133,7 @@ export function serveRoute<Served extends Operation>(
   app.on(method, toPattern(path), async (context) => {
     requireToken(context, token);
     const answer = await handler(await readRequest(route, context), context);
-    return answer instanceof Response ? answer : context.json(answer);
+    return answer instanceof Response ? answer : context.json(answer ?? {});
   });
 }
 
@@ -193,7 +196,7 @@ function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw new HTTPException(400, { message: "The body is not valid JSON. Check the quotes, commas, and brackets." });
+    throw badRequest("The body is not valid JSON. Check the quotes, commas, and brackets.");
   }
 }
 
@@ -257,7 +260,7 @@ export function requireToken({ var: { optionalCaller } }: Context<ApiEnvironment
   if (required === "optional") return;
   if (!optionalCaller) throw tokenMissing();
   if (required === "write" && optionalCaller.tokenRole === "read") {
-    throw new HTTPException(403, { message: "This token has read access only. Use hf_local to write." });
+    throw forbidden("This token has read access only. Use hf_local to write.");
   }
 }
 

@@ -369,7 +369,7 @@ test("The stream of a job has an event for each change of its status, and then e
       store.jobs.add({ ...job, ...first, secretNames: [] }, {});
       const describeStatus = ({ stage, message, failureCount }: StoredJob) => ({ stage, message, failureCount });
       const source = { store: store.jobs, runner };
-      const reader = streamJobEvents(source, { jobId: "job", describe: describeStatus }).getReader();
+      const reader = streamJobEvents(source, "job", describeStatus).getReader();
       const read = async () => new TextDecoder().decode((await reader.read()).value);
       const eventOf = (data: object) => `data: ${JSON.stringify(data)}\n\n`;
       await read();
@@ -476,7 +476,7 @@ describe("The stream of a log", () => {
     const definition = { flavor: "cpu-basic", environment: {}, timeoutSeconds: null, attempts: 1 } as const;
     const job = { id: "job", owner: "me", createdBy: "me", createdAt: 1, definition, secretNames: [], message: null };
     store.jobs.add({ ...job, stage: "RUNNING" }, {});
-    const reader = streamJobLogs({ store: store.jobs, runner }, { jobId: "job", tail: undefined }).getReader();
+    const reader = streamJobLogs({ store: store.jobs, runner }, "job").getReader();
     return {
       reader,
       read: async () => new TextDecoder().decode((await reader.read()).value),

@@ -13,7 +13,7 @@ import {
   xetToken,
 } from "../../../hub/buckets.ts";
 import { getAccountKind, getOwner, localUser, toAccountName } from "../../accounts.ts";
-import { errorResponse, invalidRequest, parseRequestJson } from "../../error-response.ts";
+import { badRequest, errorResponse, invalidRequest, notFound, parseRequestJson } from "../../error-response.ts";
 import type { HubContext } from "../../hub-context.ts";
 import { canRead, checkNamespaceAccess, findByName, repositoryUrl } from "../../routes/repository-access.ts";
 import {
@@ -102,18 +102,15 @@ function serveBuckets(app: Hono<ApiEnvironment>, hub: HubContext): void {
       });
     }
     const repository = store.transaction(() => {
-      if (body.resourceGroupId) {
-        addToResourceGroup(store, { groupId: body.resourceGroupId.toLowerCase(), repo, addedBy: caller.user });
-      }
+      addToResourceGroup(store, repo, body.resourceGroupId, caller.user);
       return createRepository(hub, { ...repo, user: caller.user, private: body.private ?? false });
     });
     return { url, name: repo.name, id: repository.id };
   });
 
-  serveRoute(app, bucketRoutes.delete, ({ params }, context) => {
-    deleteRepository(hub, { repository: find(hub, params, context, "write"), user: context.var.caller.user });
-    return {};
-  });
+  serveRoute(app, bucketRoutes.delete, ({ params }, context) =>
+    deleteRepository(hub, { repository: find(hub, params, context, "write"), user: context.var.caller.user }),
+  );
 
   serveRoute(app, bucketRoutes.info, ({ params }, context) => describe(hub, find(hub, params, context)));
 
@@ -126,7 +123,7 @@ function serveBuckets(app: Hono<ApiEnvironment>, hub: HubContext): void {
       .all()
       .filter((repository) => repository.type === "bucket" && owners.includes(getOwner(repository)));
     if (owned.length === 0 && getAccountKind(owner) === undefined) {
-      throw new HTTPException(404, { message: `There is no user or organization "${owner}".` });
+      throw notFound(`There is no user or organization "${owner}".`);
     }
     return owned
       .filter((repository) => repository.name.toLowerCase().includes(search.toLowerCase()))
@@ -320,7 +317,7 @@ function runBatch(hub: HubContext, batch: Batch): z.output<typeof bucketBatchRes
         continue;
       }
       const problem = findKeyProblem(key) ?? (key === "" ? "is empty" : undefined);
-      if (problem !== undefined) throw new HTTPException(400, { message: `The path ${problem}. Choose another path.` });
+      if (problem !== undefined) throw badRequest(`The path ${problem}. Choose another path.`);
       const source = findSource(hub, operation, batch);
       const isNew = objects.get(name) === undefined;
       const { mtime, contentType } = operation;
@@ -356,15 +353,15 @@ function findSource(
     const found = xet.findUpload(xetHash) ?? inBucket(repository);
     if (found) return found;
     const message = `The file with the hash "${xetHash}" was not uploaded to Xet. Upload it first.`;
-    throw new HTTPException(404, { message });
+    throw notFound(message);
   }
   const { sourceRepoType, sourceRepoId } = operation;
   if (sourceRepoType !== "bucket") {
     const message = `The local Hub copies files only from buckets. Download the file from the ${sourceRepoType}, and upload it.`;
-    throw new HTTPException(400, { message });
+    throw badRequest(message);
   }
   const source = findByName(hub, { type: "bucket", name: sourceRepoId }, context.var.optionalCaller, "read");
   const found = inBucket(source);
   if (found) return found;
-  throw new HTTPException(404, { message: `The bucket "${sourceRepoId}" has no file with the hash "${xetHash}".` });
+  throw notFound(`The bucket "${sourceRepoId}" has no file with the hash "${xetHash}".`);
 }

@@ -1,4 +1,5 @@
-import { HTTPException } from "hono/http-exception";
+import type { HTTPException } from "hono/http-exception";
+import { badRequest } from "../../error-response.ts";
 
 /*
  * The formats of the Xet protocol: the chunks of a xorb, which contain the bytes of files, and the files of a shard, which consist of
@@ -140,5 +141,5 @@ function readHash(bytes: Buffer, position: number): string {
 }
 
 function invalid(problem: string): HTTPException {
-  return new HTTPException(400, { message: `The upload to Xet is invalid: ${problem}. Upload the file again.` });
+  return badRequest(`The upload to Xet is invalid: ${problem}. Upload the file again.`);
 }

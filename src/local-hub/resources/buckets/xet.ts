@@ -5,6 +5,7 @@ import { type Context, Hono } from "hono";
 import { HTTPException } from "hono/http-exception";
 import * as z from "zod/mini";
 import { streamOf } from "../../../core/fetch.ts";
+import { badRequest, forbidden, notFound } from "../../error-response.ts";
 import type { HubContext } from "../../hub-context.ts";
 import { type ApiEnvironment, limitBytes } from "../../routes/route.ts";
 import { bodyOf, type StoredObject } from "../../store/object-store.ts";
@@ -75,15 +76,13 @@ export class XetStorage {
     xet.get("/v1/reconstructions/:hash", (context) => {
       const bucketId = this.#checkToken(context, "read");
       const object = objects.findByXetHash(bucketId, context.req.param("hash"));
-      if (!object) throw new HTTPException(404, { message: "The bucket has no file with this hash." });
+      if (!object) throw notFound("The bucket has no file with this hash.");
       return this.#describe(context, { bucketId, object });
     });
     xet.get("/files/:bucketId/:segment", (context) => this.#serveSegment(context));
     // Without a route, the token would be compared with those of users. Clients then use another version of the protocol.
     xet.all("/*", () => {
-      throw new HTTPException(404, {
-        message: "The local Hub has no such chunk, and serves version 1 of the Xet API.",
-      });
+      throw notFound("The local Hub has no such chunk, and serves version 1 of the Xet API.");
     });
     app.route("/", xet);
   }
@@ -130,11 +129,11 @@ export class XetStorage {
     const bucketId = context.req.param("bucketId") ?? "";
     const segment = Number(context.req.param("segment"));
     if (!this.#signer.verify([bucketId, key, segment], { expires, signature })) {
-      throw new HTTPException(403, { message: "The URL is invalid or has expired. Request the file again." });
+      throw forbidden("The URL is invalid or has expired. Request the file again.");
     }
     const object = objects.get({ bucketId, key });
     const start = segment * segmentBytes;
-    if (!object || object.size <= start) throw new HTTPException(404, { message: "The file was deleted or replaced." });
+    if (!object || object.size <= start) throw notFound("The file was deleted or replaced.");
     const end = Math.min(object.size, start + segmentBytes) - 1;
     const total = end - start + 1 + Math.ceil((end - start + 1) / chunkBytes) * chunkHeader(0).byteLength;
     const body = toChunks(objects.stream(bucketId, object, { start, end }));
@@ -182,7 +181,7 @@ class UploadArea {
   /** @throws `HTTPException` 404 if the area was deleted. */
   check(area: string): string {
     if (this.#areas.some(({ id }) => id === area)) return area;
-    throw new HTTPException(404, { message: "The upload took too long, or the local Hub was reset. Upload it again." });
+    throw notFound("The upload took too long, or the local Hub was reset. Upload it again.");
   }
 
   find(xetHash: string): { bucketId: string; key: string; size: number } | undefined {
@@ -247,7 +246,7 @@ function bucketIdOf(area: string): string {
 
 function missingChunks(xorb: string): HTTPException {
   const message = `The chunks of the xorb "${xorb}" were not uploaded. Delete the cache of hf_xet (~/.cache/huggingface/xet), and upload the file again.`;
-  return new HTTPException(400, { message });
+  return badRequest(message);
 }
 
 /** Splits a body into chunks of a xorb without compression. */

@@ -1,10 +1,10 @@
-import { HTTPException } from "hono/http-exception";
 import * as z from "zod/mini";
 import type { Logger } from "../../../core/log.ts";
 import { suggest } from "../../../core/options.ts";
 import { type AuditLogEvent, auditLogEvent, auditLogOperations } from "../../../hub/organizations/audit-log.ts";
 import { auditLogTypes } from "../../../hub/organizations/audit-log-types.ts";
 import { accountId, getAvatarUrl } from "../../accounts.ts";
+import { badRequest } from "../../error-response.ts";
 import { authorizeCaller, describeRoutes, type ResourceApi, serveRoute } from "../../routes/route.ts";
 import {
   type AuditFilter,
@@ -51,9 +51,9 @@ function parseAuditQuery(q: string): AuditFilter {
   const types = termValues("type", q);
   for (const type of types) {
     if (auditLogTypes.some((known) => known === type)) continue;
-    throw new HTTPException(400, {
-      message: `q: unknown type "${type}". Use a type of the audit log, such as org.change_role.${suggest(type, auditLogTypes)}`,
-    });
+    throw badRequest(
+      `q: unknown type "${type}". Use a type of the audit log, such as org.change_role.${suggest(type, auditLogTypes)}`,
+    );
   }
   return { authors: termValues("author", q), ips: termValues("ip", q), types };
 }

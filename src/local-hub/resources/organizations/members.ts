@@ -1,4 +1,3 @@
-import { HTTPException } from "hono/http-exception";
 import {
   type MemberRoleChange,
   type MemberSearch,
@@ -9,6 +8,7 @@ import {
 } from "../../../hub/organizations/organizations.ts";
 import { hasPlan, type OrganizationAccess } from "../../access.ts";
 import { accountId, formatFullName, getAvatarUrl } from "../../accounts.ts";
+import { badRequest, forbidden, notFound } from "../../error-response.ts";
 import type { HubContext } from "../../hub-context.ts";
 import {
   authorizeCaller,
@@ -35,7 +35,7 @@ export const memberApi = {
   serve(app, hub) {
     serveRoute(app, memberRoutes.list, ({ params, query }, context) => {
       const access = authorizeCaller(hub, context, params.name, { role: "anyone" });
-      const { members, next } = listMembers(hub, { access, user: context.var.caller.user, ...query });
+      const { members, next } = listMembers(hub, access, { user: context.var.caller.user, ...query });
       if (next !== undefined) linkNextPage(context, { cursor: next });
       return members;
     });
@@ -43,17 +43,10 @@ export const memberApi = {
     serveRoute(app, memberRoutes.setRole, ({ params, body }, context) => {
       const { name: organization, username: user } = params;
       authorizeCaller(hub, context, organization, { role: "admin", plan: "team", write: true });
-      setMemberRole(hub, { organization, user, change: body, request: requestOf(context) });
-      return {};
+      setMemberRole(hub, organization, user, body, requestOf(context));
     });
   },
 } satisfies ResourceApi;
-
-interface MemberListOptions extends MemberSearch {
-  access: OrganizationAccess;
-  user: string;
-  limit: number;
-}
 
 /**
  * Returns a page of the members of an organization, sorted by name, with the fields that the caller can access.
@@ -62,23 +55,22 @@ interface MemberListOptions extends MemberSearch {
  */
 function listMembers(
   { store, hubUrl }: HubContext,
-  { access, user, search, email, cursor, limit }: MemberListOptions,
-): { members: OrganizationMember[]; next: string | undefined } {
+  access: OrganizationAccess,
+  { user, search = "", email, cursor, limit }: MemberSearch & { user: string; limit: number },
+) {
   const { organization, isAdmin } = access;
   if (email !== undefined && !seesEmails(access)) {
-    throw new HTTPException(403, {
-      message: `Only admins of organizations with a Team or Enterprise plan can search by "email". Use "search".`,
-    });
+    throw forbidden(`Only admins of organizations with a Team or Enterprise plan can search by "email". Use "search".`);
   }
   const after = cursor === undefined ? "" : readCursor(cursor);
   const found = store.members
     .listByOwner(organization)
-    .filter((member) => member.id > after && matches(member, { search, email }));
+    .filter((member) => member.id > after && matches(member, search.toLowerCase(), email?.toLowerCase()));
   const page = found.slice(0, limit);
   const last = page.at(-1);
   const groupsOf = groupsByUser(listAccessibleGroups(store, { organization, user, isAdmin }));
   return {
-    members: page.map((member) => toReturnedMember(member, { access, hubUrl, groups: groupsOf.get(member.id) ?? [] })),
+    members: page.map((member) => toReturnedMember(member, access, hubUrl, groupsOf.get(member.id) ?? [])),
     next: last && found.length > page.length ? writeCursor(last.id) : undefined,
   };
 }
@@ -90,33 +82,29 @@ function listMembers(
  */
 function setMemberRole(
   { store, auditLog }: HubContext,
-  options: { organization: string; user: string; change: MemberRoleChange; request: ApiRequest },
+  organization: string,
+  user: string,
+  { role, resourceGroups = [] }: MemberRoleChange,
+  request: ApiRequest,
 ): void {
-  const { organization, user, change, request } = options;
-  const { role, resourceGroups = [] } = change;
   const author = request.caller.user;
   const member = store.members.get({ owner: organization, id: user });
-  if (!member) throw new HTTPException(404, { message: `"${organization}" has no member "${user}".` });
-  if (member.role === "admin" && role !== "admin") checkIsNotLastAdmin(store, { organization, user });
-  const groups = groupsOfChange(store, { organization, changes: resourceGroups });
+  if (!member) throw notFound(`"${organization}" has no member "${user}".`);
+  if (member.role === "admin" && role !== "admin") checkIsNotLastAdmin(store, organization, user);
+  const groups = groupsOfChange(store, organization, resourceGroups);
 
-  const record = (entry: Pick<AuditEntry, "type" | "message" | "data">) =>
-    auditLog.record({ ...entry, organization, author, request });
+  const record = (entry: GroupEntry) => auditLog.record({ ...entry, organization, author, request });
   store.transaction(() => {
     if (member.role !== role) {
       store.members.put({ owner: organization, id: user, record: { ...member, role } });
-      const data = { user, from: member.role, to: role };
-      record({
-        type: "org.change_role",
-        message: `Changed the role of ${user} from ${member.role} to ${role}`,
-        data,
-      });
+      const message = `Changed the role of ${user} from ${member.role} to ${role}`;
+      record({ type: "org.change_role", message, data: { user, from: member.role, to: role } });
     }
     for (const [group, groupRole] of groups) {
       const before = group.record.users.find((inGroup) => inGroup.user === user)?.role;
       if (before === groupRole) continue;
       store.resourceGroups.put(withUser(group, { user, role: groupRole, addedBy: author }));
-      record(groupEvent(group, { user, before, role: groupRole }));
+      record(groupEvent(group, user, before, groupRole));
     }
   });
 }
@@ -132,24 +120,18 @@ function writeCursor(user: string): string {
 function readCursor(cursor: string): string {
   const user = Buffer.from(cursor, "base64url").toString();
   if (user !== "" && writeCursor(user) === cursor) return user;
-  throw new HTTPException(400, {
-    message: `cursor: expected a cursor from a "Link" header. Omit the cursor to get the first page`,
-  });
+  throw badRequest(`cursor: expected a cursor from a "Link" header. Omit the cursor to get the first page`);
 }
 
-function matches(
-  { owner, id, record }: KeyedRecord<StoredMember>,
-  { search = "", email }: { search: string | undefined; email: string | undefined },
-): boolean {
-  const sought = search.toLowerCase();
-  if (!id.toLowerCase().includes(sought) && !formatFullName(id).toLowerCase().includes(sought)) return false;
-  return email === undefined || emailOf({ organization: owner, user: id, member: record }) === email.toLowerCase();
+function matches(member: KeyedRecord<StoredMember>, search: string, email: string | undefined): boolean {
+  const { id } = member;
+  if (!id.toLowerCase().includes(search) && !formatFullName(id).toLowerCase().includes(search)) return false;
+  return email === undefined || emailOf(member) === email;
 }
 
 /** `null` for external collaborators, who do not use single sign-on. */
-function emailOf(options: { organization: string; user: string; member: StoredMember }): string | null {
-  const { organization, user, member } = options;
-  return member.isExternalCollaborator ? null : `${user}@${organization}.example`.toLowerCase();
+function emailOf({ owner, id, record }: KeyedRecord<StoredMember>): string | null {
+  return record.isExternalCollaborator ? null : `${id}@${owner}.example`.toLowerCase();
 }
 
 type MemberGroup = NonNullable<OrganizationMember["resourceGroups"]>[number];
@@ -159,18 +141,19 @@ function groupsByUser(groups: readonly KeyedResourceGroup[]): ReadonlyMap<string
   for (const { id, record } of groups) {
     for (const { user, role } of record.users) {
       const group = { name: record.name, id, numUsers: record.users.length, role };
-      const earlier = byUser.get(user);
-      if (earlier) earlier.push(group);
-      else byUser.set(user, [group]);
+      byUser.set(user, [...(byUser.get(user) ?? []), group]);
     }
   }
   return byUser;
 }
 
 function toReturnedMember(
-  { owner, id: user, record: member }: KeyedRecord<StoredMember>,
-  { access, hubUrl, groups }: { access: OrganizationAccess; hubUrl: string; groups: MemberGroup[] },
+  member: KeyedRecord<StoredMember>,
+  access: OrganizationAccess,
+  hubUrl: string,
+  groups: MemberGroup[],
 ): OrganizationMember {
+  const { id: user, record } = member;
   const _id = accountId(user);
   return {
     _id,
@@ -182,37 +165,32 @@ function toReturnedMember(
     type: "user",
     isFollowing: false,
     ...(access.isMember && {
-      role: member.role,
+      role: record.role,
       resourceGroups: groups,
-      isExternalCollaborator: member.isExternalCollaborator,
+      isExternalCollaborator: record.isExternalCollaborator,
     }),
     // This value is derived from the ID and is true for 15 of 16 users.
     ...(access.isAdmin && { twoFaEnabled: _id.charAt(1) !== "0" }),
-    ...(seesEmails(access) && { verifiedEmail: emailOf({ organization: owner, user, member }) }),
+    ...(seesEmails(access) && { verifiedEmail: emailOf(member) }),
   };
 }
 
-function checkIsNotLastAdmin(store: Store, { organization, user }: { organization: string; user: string }): void {
+function checkIsNotLastAdmin(store: Store, organization: string, user: string): void {
   const isAnother = ({ id, record }: KeyedRecord<StoredMember>) => id !== user && record.role === "admin";
   if (store.members.listByOwner(organization).some(isAnother)) return;
-  throw new HTTPException(400, {
-    message: `role: ${user} is the last admin of ${organization}. Make another member an admin first`,
-  });
+  throw badRequest(`role: ${user} is the last admin of ${organization}. Make another member an admin first`);
 }
 
 /** Returns the groups to change, with the new roles. If a group is listed twice, the last role applies. */
 function groupsOfChange(
   store: Store,
-  { organization, changes }: { organization: string; changes: NonNullable<MemberRoleChange["resourceGroups"]> },
+  organization: string,
+  changes: NonNullable<MemberRoleChange["resourceGroups"]>,
 ): (readonly [group: KeyedResourceGroup, role: string])[] {
   const groups = new Map(store.resourceGroups.listByOwner(organization).map((group) => [group.id, group]));
   const changed = changes.map(({ id, role }, index) => {
     const group = groups.get(id.toLowerCase());
-    if (!group) {
-      throw new HTTPException(400, {
-        message: `resourceGroups[${index}].id: ${organization} has no resource group with this ID`,
-      });
-    }
+    if (!group) throw badRequest(`resourceGroups[${index}].id: ${organization} has no resource group with this ID`);
     return [group, role] as const;
   });
   return [...new Map(changed)];
@@ -223,17 +201,17 @@ function withUser(
   added: { user: string; role: string; addedBy: string },
 ): KeyedResourceGroup {
   const { users } = group.record;
-  const [user, role] = [added.user, added.role];
+  const { user, role } = added;
   const isIn = users.some((inGroup) => inGroup.user === user);
   const after = users.map((inGroup) => (inGroup.user === user ? { ...inGroup, role } : inGroup));
   return { ...group, record: { ...group.record, users: isIn ? after : [...users, added] } };
 }
 
-function groupEvent(
-  { id, record: { name } }: KeyedResourceGroup,
-  { user, before, role }: { user: string; before: string | undefined; role: string },
-): Pick<AuditEntry, "type" | "message" | "data"> {
-  const resourceGroup = { id, name };
+type GroupEntry = Pick<AuditEntry, "type" | "message" | "data">;
+
+function groupEvent(group: KeyedResourceGroup, user: string, before: string | undefined, role: string): GroupEntry {
+  const { name } = group.record;
+  const resourceGroup = { id: group.id, name };
   if (before === undefined) {
     return {
       type: "resource_group.add_users",

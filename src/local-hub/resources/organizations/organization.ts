@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Context } from "hono";
-import { HTTPException } from "hono/http-exception";
 import * as z from "zod/mini";
 import { jsonBody } from "../../../hub/operation.ts";
 import {
@@ -25,6 +24,7 @@ import {
 } from "../../../hub/organizations/resource-groups.ts";
 import { repoRef } from "../../../hub/schemas.ts";
 import { type Caller, findCaller, findCallerByTokenId, getAvatarUrl } from "../../accounts.ts";
+import { notFound } from "../../error-response.ts";
 import type { HubContext } from "../../hub-context.ts";
 import {
   type ApiEnvironment,
@@ -56,18 +56,15 @@ export const tokenApi = {
   serve(app, hub) {
     const revoke = (context: Context<ApiEnvironment>, organization: string, token: Caller | undefined): void => {
       authorizeCaller(hub, context, organization, { role: "admin", plan: "enterprise", write: true });
-      revokeToken(hub, { organization, token, request: requestOf(context) });
+      revokeToken(hub, organization, token, requestOf(context));
     };
 
-    serveRoute(app, tokenRoutes.revoke, ({ params, body }, context) => {
-      revoke(context, params.name, findCaller(body.token));
-      return {};
-    });
-
-    serveRoute(app, tokenRoutes.revokeById, ({ params }, context) => {
-      revoke(context, params.name, findCallerByTokenId(params.tokenId));
-      return {};
-    });
+    serveRoute(app, tokenRoutes.revoke, ({ params, body }, context) =>
+      revoke(context, params.name, findCaller(body.token)),
+    );
+    serveRoute(app, tokenRoutes.revokeById, ({ params }, context) =>
+      revoke(context, params.name, findCallerByTokenId(params.tokenId)),
+    );
   },
 } satisfies ResourceApi;
 
@@ -78,11 +75,13 @@ export const tokenApi = {
  */
 function revokeToken(
   { store, auditLog, now }: HubContext,
-  { organization, token, request }: { organization: string; token: Caller | undefined; request: ApiRequest },
+  organization: string,
+  token: Caller | undefined,
+  request: ApiRequest,
 ): void {
   // Tokens of other users get the same response as unknown tokens, so that the response does not reveal whether a token exists.
   if (!token || !store.members.get({ owner: organization, id: token.user })) {
-    throw new HTTPException(404, { message: `No member of "${organization}" has this token.` });
+    throw notFound(`No member of "${organization}" has this token.`);
   }
   const { user, tokenId } = token;
   const key = { owner: organization, id: tokenId };
@@ -209,7 +208,7 @@ export const networkSecurityApi = {
 
     serveRoute(app, updateOperation, ({ params, body }, context) => {
       const { organization } = authorizeCaller(hub, context, params.name, { role: "admin", write: true });
-      return updateNetworkSecurity(hub, { organization, change: body, request: requestOf(context) });
+      return updateNetworkSecurity(hub, organization, body, requestOf(context));
     });
   },
 } satisfies ResourceApi;
@@ -232,8 +231,7 @@ export const resourceGroupApi = {
     serveRoute(app, resourceGroupRoutes.create, ({ params, body }, context) => {
       const access = { role: "admin", plan: "enterprise", write: true } as const;
       const { organization } = authorizeCaller(hub, context, params.name, access);
-      const group = createResourceGroup(hub, { organization, fields: body, request: requestOf(context) });
-      return toResourceGroup(group, hub);
+      return toResourceGroup(createResourceGroup(hub, organization, body, requestOf(context)), hub);
     });
   },
 } satisfies ResourceApi;
@@ -261,7 +259,9 @@ export function getNetworkSecurity(store: Pick<Store, "networkSecurity">, organi
 
 function updateNetworkSecurity(
   { store, auditLog }: HubContext,
-  { organization, change, request }: { organization: string; change: NetworkSecurityChange; request: ApiRequest },
+  organization: string,
+  change: NetworkSecurityChange,
+  request: ApiRequest,
 ): NetworkSecurity {
   const before = getNetworkSecurity(store, organization);
   const after = { ...before, ...change };

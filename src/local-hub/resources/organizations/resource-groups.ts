@@ -12,7 +12,7 @@ import type { Store } from "../../store/store.ts";
 export type KeyedResourceGroup = KeyedRecord<StoredResourceGroup>;
 
 /** Returns the resource groups of an organization, oldest first. */
-function listResourceGroups(store: Pick<Store, "resourceGroups">, organization: string): KeyedResourceGroup[] {
+function listResourceGroups(store: Store, organization: string): KeyedResourceGroup[] {
   return store.resourceGroups
     .listByOwner(organization)
     .sort((left, right) => left.record.createdAt - right.record.createdAt);
@@ -23,7 +23,7 @@ function listResourceGroups(store: Pick<Store, "resourceGroups">, organization: 
  * role.
  */
 export function listAccessibleGroups(
-  store: Pick<Store, "resourceGroups">,
+  store: Store,
   { organization, user, isAdmin }: { organization: string; user: string; isAdmin: boolean },
 ): KeyedResourceGroup[] {
   return listResourceGroups(store, organization).filter(
@@ -36,22 +36,19 @@ function hasRepository({ record }: KeyedResourceGroup, { type, name }: RepoRef):
 }
 
 /** Updates the groups of an organization after a repository was moved within the organization, moved to another owner, or deleted. */
-export function syncResourceGroups(
-  store: Pick<Store, "resourceGroups">,
-  { before, after }: { before: StoredRepository; after: StoredRepository | undefined },
-): void {
+export function syncResourceGroups(store: Store, before: StoredRepository, after: StoredRepository | undefined): void {
   if (after?.name === before.name) return;
   // A repository that already had the new name is replaced, so it is removed from its group.
-  if (after) replaceInGroup(store, { repo: after, by: [] });
+  if (after) replaceInGroup(store, after, []);
   const stays = after !== undefined && getOwner(after) === getOwner(before);
-  replaceInGroup(store, { repo: before, by: stays ? [after.name] : [] });
+  replaceInGroup(store, before, stays ? [after.name] : []);
 }
 
-function replaceInGroup(store: Pick<Store, "resourceGroups">, { repo, by }: { repo: RepoRef; by: string[] }): void {
+function replaceInGroup(store: Store, repo: RepoRef, names: string[]): void {
   const group = store.resourceGroups.listByOwner(getOwner(repo)).find((candidate) => hasRepository(candidate, repo));
   if (!group) return;
   const repos = group.record.repos.flatMap((held) =>
-    held.type === repo.type && held.name === repo.name ? by.map((name) => ({ ...held, name })) : [held],
+    held.type === repo.type && held.name === repo.name ? names.map((name) => ({ ...held, name })) : [held],
   );
   store.resourceGroups.put({ ...group, record: { ...group.record, repos } });
 }
@@ -94,11 +91,13 @@ type ResourceGroupFields = z.output<typeof resourceGroupRequest>;
  */
 export function createResourceGroup(
   { store, auditLog, createId, now }: HubContext,
-  { organization, fields, request }: { organization: string; fields: ResourceGroupFields; request: ApiRequest },
+  organization: string,
+  fields: ResourceGroupFields,
+  request: ApiRequest,
 ): KeyedResourceGroup {
   const { users, repos, ...others } = fields;
   const groups = listResourceGroups(store, organization);
-  const problems = problemsOf(fields, { store, organization, groups });
+  const problems = problemsOf(fields, store, organization, groups);
   if (problems.length > 0) throw invalidRequest(problems);
 
   const addedBy = request.caller.user;
@@ -132,27 +131,27 @@ export function createResourceGroup(
   return group;
 }
 
+/** Does nothing without an ID. */
 export function addToResourceGroup(
-  store: Pick<Store, "resourceGroups">,
-  { groupId, repo, addedBy }: { groupId: string; repo: KnownRepoRef; addedBy: string },
+  store: Store,
+  repo: KnownRepoRef,
+  id: string | null | undefined,
+  addedBy: string,
 ): void {
-  const group = { owner: getOwner(repo), id: groupId };
+  if (!id) return;
+  const group = { owner: getOwner(repo), id: id.toLowerCase() };
   const record = store.resourceGroups.get(group);
   if (!record) throw invalidRequest([`resourceGroupId: ${group.owner} has no resource group with this ID`]);
   const { type, name } = repo;
   store.resourceGroups.put({ ...group, record: { ...record, repos: [...record.repos, { type, name, addedBy }] } });
 }
 
-interface ExistingGroups {
-  store: Store;
-  organization: string;
-  groups: readonly KeyedResourceGroup[];
-}
-
 /** Finds conflicts between a valid request and existing data. Each problem starts with the name of the invalid field. */
 function problemsOf(
   { name, users, repos }: ResourceGroupFields,
-  { store, organization, groups }: ExistingGroups,
+  store: Store,
+  organization: string,
+  groups: readonly KeyedResourceGroup[],
 ): string[] {
   const problems: string[] = [];
   if (groups.some(({ record }) => record.name === name)) {

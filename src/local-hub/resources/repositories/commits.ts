@@ -1,6 +1,5 @@
 import { createHash } from "node:crypto";
 import { Readable } from "node:stream";
-import { HTTPException } from "hono/http-exception";
 import type * as z from "zod/mini";
 import { escapeHtml } from "../../../core/text.ts";
 import {
@@ -12,7 +11,7 @@ import {
   preuploadResult,
 } from "../../../hub/repositories/contents.ts";
 import { getAvatarUrl } from "../../accounts.ts";
-import { invalidRequest } from "../../error-response.ts";
+import { badRequest, invalidRequest } from "../../error-response.ts";
 import type { Commit } from "../../git/commit-store.ts";
 import type { ContentStore, FileChange } from "../../git/content-store.ts";
 import { findRenames, formatDiff, formatRawDiff } from "../../git/diff.ts";
@@ -349,9 +348,9 @@ function fileChanges(
   if (content === undefined) return moveChanges(store, target, { path, oldPath });
   const bytes = decodeContent({ path, content, encoding });
   if (bytes.byteLength > maxRegularBytes) {
-    throw new HTTPException(400, {
-      message: `"${path}" has more than ${maxRegularBytes} bytes. Upload the file to LFS, and commit it as lfsFile.`,
-    });
+    throw badRequest(
+      `"${path}" has more than ${maxRegularBytes} bytes. Upload the file to LFS, and commit it as lfsFile.`,
+    );
   }
   return [...moved, { path, content: bytes }];
 }

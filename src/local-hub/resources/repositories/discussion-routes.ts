@@ -1,6 +1,5 @@
 import type { Context } from "hono";
 import { html } from "hono/html";
-import { HTTPException } from "hono/http-exception";
 import type { z } from "zod";
 import {
   type DiscussionDetails,
@@ -12,6 +11,7 @@ import {
 } from "../../../hub/repositories/discussions.ts";
 import type { RepositoryPath } from "../../../hub/repositories/repository-path.ts";
 import { accountId, formatFullName, getAccountKind, getAvatarUrl } from "../../accounts.ts";
+import { notFound } from "../../error-response.ts";
 import type { HubContext } from "../../hub-context.ts";
 import { checkNamespaceAccess, findDiscussed, repositoryUrl } from "../../routes/repository-access.ts";
 import {
@@ -86,7 +86,7 @@ export const discussionApi = {
       const repository = findDiscussed(hub, path, context.var.optionalCaller, access);
       const num = /^[1-9]\d{0,8}$/.test(path.num) ? Number(path.num) : 0;
       const discussion = store.discussions.get({ repositoryId: repository.id, num });
-      if (!discussion) throw new HTTPException(404, { message: `There is no discussion ${path.num}.` });
+      if (!discussion) throw notFound(`There is no discussion ${path.num}.`);
       return { repository, discussion };
     };
     const target = (path: DiscussionPath, context: Context<ApiEnvironment>): DiscussionTarget => ({
@@ -95,6 +95,11 @@ export const discussionApi = {
     });
     const checkWriteAccess = (path: RepositoryPath, context: Context<ApiEnvironment>) =>
       checkNamespaceAccess(store, { caller: context.var.caller, namespace: path.namespace });
+    const writeTarget = (path: DiscussionPath, context: Context<ApiEnvironment>): DiscussionTarget => {
+      const found = target(path, context);
+      checkWriteAccess(path, context);
+      return found;
+    };
     /** Returns the discussion if the caller opened the discussion or can write to the repository. */
     const ownTarget = (path: DiscussionPath, context: Context<ApiEnvironment>): DiscussionTarget => {
       const found = target(path, context);
@@ -108,7 +113,7 @@ export const discussionApi = {
     ): DiscussionTarget & { comment: StoredComment } => {
       const found = target(path, context);
       const comment = store.discussions.getComment(found.discussion, commentId);
-      if (!comment) throw new HTTPException(404, { message: `There is no comment "${commentId}" in this discussion.` });
+      if (!comment) throw notFound(`There is no comment "${commentId}" in this discussion.`);
       if (comment.author !== found.user) checkWriteAccess(path, context);
       return { ...found, comment };
     };
@@ -144,10 +149,7 @@ export const discussionApi = {
     });
 
     serveRoute(app, discussionRoutes.delete, ({ params }, context) => {
-      const found = target(params, context);
-      checkWriteAccess(params, context);
-      deleteDiscussion(hub, found);
-      return {};
+      deleteDiscussion(hub, writeTarget(params, context));
     });
 
     serveRoute(app, discussionRoutes.comment, ({ params, body: { comment } }, context) => {
@@ -173,17 +175,11 @@ export const discussionApi = {
     });
 
     serveRoute(app, discussionRoutes.pin, ({ params, body: { pinned } }, context) => {
-      const found = target(params, context);
-      checkWriteAccess(params, context);
-      setPinned(hub, { ...found, pinned });
-      return {};
+      setPinned(hub, { ...writeTarget(params, context), pinned });
     });
 
     serveRoute(app, discussionRoutes.merge, ({ params, body }, context) => {
-      const found = target(params, context);
-      checkWriteAccess(params, context);
-      mergePullRequest(hub, { ...found, comment: body?.comment });
-      return {};
+      mergePullRequest(hub, { ...writeTarget(params, context), comment: body?.comment });
     });
   },
 } satisfies ResourceApi;

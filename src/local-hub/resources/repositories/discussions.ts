@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { HTTPException } from "hono/http-exception";
+import { badRequest } from "../../error-response.ts";
 import { discussionId } from "../../events/event-request.ts";
 import { publishChange } from "../../events/publish-change.ts";
 import type { RepositoryChange } from "../../events/repository-change.ts";
@@ -102,9 +102,7 @@ export function editComment(
   context: HubContext,
   { comment, content, ...target }: DiscussionTarget & { comment: StoredComment; content: string },
 ): StoredComment {
-  if (comment.hidden) {
-    throw new HTTPException(400, { message: "The comment is hidden. Write another comment instead." });
-  }
+  if (comment.hidden) throw badRequest("The comment is hidden. Write another comment instead.");
   if (content === comment.content) return comment;
   const edits = [...comment.edits, target.user];
   return updateComment(context, target, { ...comment, content, updatedAt: context.now(), edits });
@@ -130,7 +128,7 @@ export function changeStatus(
   { status, comment, ...target }: DiscussionTarget & { status: "open" | "closed"; comment?: string | undefined },
 ) {
   if (target.discussion.status === "merged") {
-    throw new HTTPException(400, { message: "The pull request is merged, so its status cannot change." });
+    throw badRequest("The pull request is merged, so its status cannot change.");
   }
   if (comment) addComment(context, { ...target, content: comment });
   const event = { ...newEvent(context, target.user), type: "status-change", status } as const;

@@ -1,9 +1,8 @@
 import { createHash, createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import { type Context, Hono } from "hono";
-import { HTTPException } from "hono/http-exception";
 import * as z from "zod";
 import { type RepositoryPathType, repositoryPathTypes } from "../../../hub/repositories/repository-path.ts";
-import { CodedException, parseRequest } from "../../error-response.ts";
+import { badRequest, CodedException, forbidden, notFound, parseRequest } from "../../error-response.ts";
 import type { ContentStore } from "../../git/content-store.ts";
 import type { HubContext } from "../../hub-context.ts";
 import { findCommitRepository } from "../../routes/repository-access.ts";
@@ -50,10 +49,9 @@ export const lfsApi = {
     }
     // The Python client sends files to Xet that are too large for the commit: see createInlineMode.
     app.get(`/api/:repoType/:namespace${anyNamespace}/:repo/:operation{xet-(?:read|write)-token}/:rev`, () => {
-      throw new HTTPException(404, {
-        message:
-          "The local Hub has Xet storage only for buckets. Set HF_HUB_DISABLE_XET=1, so that the Python client uploads files of more than 50 MB with LFS.",
-      });
+      throw notFound(
+        "The local Hub has Xet storage only for buckets. Set HF_HUB_DISABLE_XET=1, so that the Python client uploads files of more than 50 MB with LFS.",
+      );
     });
     app.put(`${uploadPath}:repositoryId/:oid`, (context) => saveUpload(hub, context, signer));
   },
@@ -71,10 +69,9 @@ function createLfsApp(
     const { operation, objects, ref } = parseRequest(batch, await readJson(context), "body");
     const repository = findTarget(hub, context, { repoType, rev: ref?.name });
     if (operation === "download") {
-      throw new HTTPException(400, {
-        message:
-          "The local Hub does not serve downloads with LFS. Download the file with GET /OWNER/NAME/resolve/REVISION/PATH.",
-      });
+      throw badRequest(
+        "The local Hub does not serve downloads with LFS. Download the file with GET /OWNER/NAME/resolve/REVISION/PATH.",
+      );
     }
     const verify = { href: `${new URL(context.req.url).href.replace(/\/objects\/batch.*$/, "")}/verify` };
     return respond({
@@ -97,7 +94,7 @@ function createLfsApp(
     const repository = findTarget(hub, context, { repoType });
     const file = parseRequest(object, await readJson(context), "body");
     if (content.hasLarge(repository.id, file)) return respond({});
-    throw new HTTPException(404, { message: `The file "${file.oid}" was not uploaded. Upload it again.` });
+    throw notFound(`The file "${file.oid}" was not uploaded. Upload it again.`);
   });
   return lfs;
 }
@@ -120,7 +117,7 @@ async function saveUpload({ store }: HubContext, context: Context<ApiEnvironment
   const file = object.safeParse({ oid: context.req.param("oid"), size: data?.size }).data;
   const repositoryId = context.req.param("repositoryId") ?? "";
   if (!data || !file || !signer.verify([repositoryId, file.oid, file.size], data)) {
-    throw new HTTPException(403, { message: "The upload URL is invalid or has expired. Request another upload URL." });
+    throw forbidden("The upload URL is invalid or has expired. Request another upload URL.");
   }
   await saveFile({ store }, { repositoryId, file, body: context.req.raw.body ?? new Blob().stream() });
   return new Response(null, { status: 200, headers: { etag: `"${file.oid}"` } });

@@ -1,4 +1,5 @@
-import { HTTPException } from "hono/http-exception";
+import type { HTTPException } from "hono/http-exception";
+import { badRequest, notFound } from "../../error-response.ts";
 import { publishChange } from "../../events/publish-change.ts";
 import type { Commit } from "../../git/commit-store.ts";
 import type { FileChange } from "../../git/content-store.ts";
@@ -44,7 +45,7 @@ export function openPullRequest(
   const { content } = store;
   const stored = store.transaction(() => {
     const base = content.resolve(repository.id, parent ?? mainRef);
-    if (!base) throw new HTTPException(404, { message: `The commit "${parent ?? mainRef}" does not exist.` });
+    if (!base) throw notFound(`The commit "${parent ?? mainRef}" does not exist.`);
     const commit =
       changes.length === 0
         ? base
@@ -141,5 +142,5 @@ function prepareMerge(
 }
 
 function cannotMerge(reason: string): HTTPException {
-  return new HTTPException(400, { message: `The pull request cannot be merged: ${reason}.` });
+  return badRequest(`The pull request cannot be merged: ${reason}.`);
 }

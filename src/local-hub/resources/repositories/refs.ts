@@ -1,6 +1,7 @@
 import { HTTPException } from "hono/http-exception";
 import { branchCreation, historySquash, refChanges, tagCreation } from "../../../hub/repositories/administration.ts";
-import { type RepositoryRefs, refOperations, repositoryRefs } from "../../../hub/repositories/contents.ts";
+import { refOperations, repositoryRefs } from "../../../hub/repositories/contents.ts";
+import { badRequest, forbidden } from "../../error-response.ts";
 import { publishChange } from "../../events/publish-change.ts";
 import type { UpdatedRef } from "../../events/repository-change.ts";
 import type { Commit } from "../../git/commit-store.ts";
@@ -9,7 +10,6 @@ import type { HubContext } from "../../hub-context.ts";
 import { findCommit, findRepository, revisionNotFound } from "../../routes/repository-access.ts";
 import { describeRoutes, movedRedirect, type ResourceApi, serveRoute } from "../../routes/route.ts";
 import { mainRef, type StoredRepository } from "../../store/repository-store.ts";
-import type { Store } from "../../store/store.ts";
 import { reread } from "./repository-changes.ts";
 
 const refRoutes = describeRoutes({ ...refOperations, ...refChanges }, "repos", {
@@ -36,43 +36,49 @@ export const refApi = {
   serve(app, hub) {
     serveRoute(app, refRoutes.list, ({ params, query }, context) => {
       const repository = findRepository(hub, params, context.var.optionalCaller, "read");
-      return listRefs(hub.store, { repository, includePullRequests: query.include_prs });
+      const refs = hub.store.content.refs(repository.id);
+      const withPrefix = (prefix: string) =>
+        refs
+          .filter(({ name }) => name.startsWith(prefix))
+          .map(({ name, oid }) => ({ name: name.slice(prefix.length), ref: name, targetCommit: oid }));
+      return {
+        branches: withPrefix("refs/heads/"),
+        tags: withPrefix("refs/tags/"),
+        converts: withPrefix("refs/convert/"),
+        ...(query.include_prs && { pullRequests: withPrefix("refs/pr/") }),
+      };
     });
 
     serveRoute(app, refRoutes.createBranch, ({ params, body }, context) => {
       const { user } = context.var.caller;
       const repository = findRepository(hub, params, context.var.caller, "write");
       const { startingPoint = "main", emptyBranch, overwrite } = body;
+      const details = { title: "initial commit", message: "", author: user, date: hub.now() };
       const { oid } = emptyBranch
-        ? createEmptyCommit(hub, { repository, user })
+        ? hub.store.content.createCommit(repository.id, { parents: [], changes: [], ...details })
         : findCommit(hub, repository, startingPoint);
       createRef(hub, { kind: "branch", repository, name: params.rev, commit: oid, user, overwrite });
-      return {};
     });
 
     serveRoute(app, refRoutes.deleteBranch, ({ params }, context) => {
       const repository = findRepository(hub, params, context.var.caller, "write");
       deleteRef(hub, { kind: "branch", repository, name: params.rev, user: context.var.caller.user });
-      return {};
     });
 
     serveRoute(app, refRoutes.createTag, ({ params, body: { tag } }, context) => {
       const repository = findRepository(hub, params, context.var.caller, "write");
       const { oid } = findCommit(hub, repository, params.rev);
       createRef(hub, { kind: "tag", repository, name: tag, commit: oid, user: context.var.caller.user });
-      return {};
     });
 
     serveRoute(app, refRoutes.deleteTag, ({ params }, context) => {
       const repository = findRepository(hub, params, context.var.caller, "write");
       deleteRef(hub, { kind: "tag", repository, name: params.rev, user: context.var.caller.user });
-      return {};
     });
 
     serveRoute(app, refRoutes.squash, ({ params, body }, context) => {
       const repository = findRepository(hub, params, context.var.caller, "write");
       squashHistory(hub, { repository, branch: params.rev, title: body.message, user: context.var.caller.user });
-      return {};
     });
   },
 } satisfies ResourceApi;
@@ -162,31 +168,21 @@ export function createRef(
  */
 export function deleteRef(context: HubContext, { kind, name, repository, user }: NamedRef): void {
   const ref = `${prefixes[kind]}${name}`;
-  if (ref === mainRef) {
-    throw new HTTPException(403, { message: `Cannot delete ${ref}, because it is the main branch.` });
-  }
+  if (ref === mainRef) throw forbidden(`Cannot delete ${ref}, because it is the main branch.`);
   const oldSha = context.store.content.getRef(repository.id, ref);
   if (oldSha === undefined) throw revisionNotFound(name);
   updateRefs(context, { repository, user, updatedRefs: [{ ref, oldSha, newSha: null }] });
 }
 
-interface RefChanges {
-  repository: StoredRepository;
-  user: string;
-  updatedRefs: readonly UpdatedRef[];
-}
+type RefChanges = Pick<NamedRef, "repository" | "user"> & { updatedRefs: readonly UpdatedRef[] };
 
 /** Stores changed refs. Fires `repo.content` update, unless all refs already have their new commits. */
 export function updateRefs(context: HubContext, { repository, user, updatedRefs }: RefChanges): void {
   const changed = updatedRefs.filter(({ oldSha, newSha }) => oldSha !== newSha);
   if (changed.length === 0) return;
-  const { store } = context;
-  store.transaction(() =>
-    store.content.setRefs(
-      repository.id,
-      changed.map(({ ref, newSha }) => ({ name: ref, oid: newSha })),
-    ),
-  );
+  const { content, transaction } = context.store;
+  const refs = changed.map(({ ref, newSha }) => ({ name: ref, oid: newSha }));
+  transaction(() => content.setRefs(repository.id, refs));
   publishRefs(context, { repository, user, updatedRefs: changed });
 }
 
@@ -201,35 +197,7 @@ function checkName(kind: NamedRef["kind"], name: string): void {
   const isInvalid =
     /[\p{Cc} ~^:?*[\\]|\.\.|@\{|\/\/|^[/.-]|[/.]$|\/\.|\.lock(\/|$)/u.test(name) || name === "" || name === "@";
   if (!isInvalid) return;
-  throw new HTTPException(400, {
-    message: `"${name}" is not a valid name of a ${kind}. Use letters, digits, ".", "_", "-", and "/".`,
-  });
-}
-
-function listRefs(
-  store: Pick<Store, "content">,
-  { repository, includePullRequests }: { repository: StoredRepository; includePullRequests: boolean },
-): RepositoryRefs {
-  const refs = store.content.refs(repository.id);
-  const withPrefix = (prefix: string) =>
-    refs
-      .filter(({ name }) => name.startsWith(prefix))
-      .map(({ name, oid }) => ({ name: name.slice(prefix.length), ref: name, targetCommit: oid }));
-  return {
-    branches: withPrefix("refs/heads/"),
-    tags: withPrefix("refs/tags/"),
-    converts: withPrefix("refs/convert/"),
-    ...(includePullRequests && { pullRequests: withPrefix("refs/pr/") }),
-  };
-}
-
-/** Creates a commit without parents and files, for a new empty branch. */
-function createEmptyCommit(
-  { store, now }: Pick<HubContext, "store" | "now">,
-  { repository, user }: { repository: StoredRepository; user: string },
-): Commit {
-  const details = { title: "initial commit", message: "", author: user, date: now() };
-  return store.content.createCommit(repository.id, { parents: [], changes: [], ...details });
+  throw badRequest(`"${name}" is not a valid name of a ${kind}. Use letters, digits, ".", "_", "-", and "/".`);
 }
 
 /**
@@ -239,13 +207,9 @@ function createEmptyCommit(
  */
 function squashHistory(
   context: HubContext,
-  {
-    repository,
-    branch,
-    title,
-    user,
-  }: { repository: StoredRepository; branch: string; title?: string | undefined; user: string },
+  squash: Pick<NamedRef, "repository" | "user"> & { branch: string; title: string | undefined },
 ): void {
+  const { repository, branch, title = `Super-squash branch '${branch}'`, user } = squash;
   const { content } = context.store;
   const ref = branch.startsWith("refs/") ? branch : `refs/heads/${branch}`;
   const head = content.getRef(repository.id, ref);
@@ -254,7 +218,7 @@ function squashHistory(
   const changes = Array.from(content.list(before.tree, { recursive: true }))
     .filter(({ type }) => type === "file")
     .map((entry) => ({ path: entry.path, entry }));
-  const details = { title: title ?? `Super-squash branch '${branch}'`, message: "", author: user, date: context.now() };
+  const details = { title, message: "", author: user, date: context.now() };
   const squashed = content.createCommit(repository.id, { parents: [], changes, ...details });
   updateRefs(context, { repository, user, updatedRefs: [{ ref, oldSha: before.oid, newSha: squashed.oid }] });
 }

@@ -1,5 +1,4 @@
 import type { Context, Hono } from "hono";
-import { HTTPException } from "hono/http-exception";
 import type * as z from "zod/mini";
 import {
   cardValidation,
@@ -20,7 +19,7 @@ import {
 } from "../../../hub/repositories/repositories.ts";
 import { type RepositoryPath, toRepoRef, toRepositoryPath } from "../../../hub/repositories/repository-path.ts";
 import { getOwner, toAccountName } from "../../accounts.ts";
-import { errorResponse, invalidRequest } from "../../error-response.ts";
+import { badRequest, errorResponse, invalidRequest } from "../../error-response.ts";
 import type { FileChange } from "../../git/content-store.ts";
 import type { HubContext } from "../../hub-context.ts";
 import {
@@ -110,9 +109,7 @@ function serveChanges(app: Hono<ApiEnvironment>, hub: HubContext): void {
       return errorResponse({ status: 409, message: `You already created this ${repo.type} repo`, fields: { url } });
     }
     const repository = store.transaction(() => {
-      if (body.resourceGroupId) {
-        addToResourceGroup(store, { groupId: body.resourceGroupId.toLowerCase(), repo, addedBy: user });
-      }
+      addToResourceGroup(store, repo, body.resourceGroupId, user);
       const created = createRepository(hub, {
         ...{ ...repo, user, files: firstFiles(body) },
         ...(isPrivate !== undefined && { private: isPrivate }),
@@ -129,7 +126,6 @@ function serveChanges(app: Hono<ApiEnvironment>, hub: HubContext): void {
     const repository = findByName(hub, { type, name: fromRepo }, caller, "write");
     checkNamespaceAccess(store, { caller, namespace: getOwner({ name: toRepo }) });
     moveRepository(hub, { repository, name: toRepo, user: caller.user });
-    return {};
   });
 
   serveRoute(app, repositoryRoutes.delete, ({ body: { name, organization, type } }, context) => {
@@ -137,7 +133,6 @@ function serveChanges(app: Hono<ApiEnvironment>, hub: HubContext): void {
     const fullName = name.includes("/") ? name : `${organization ?? caller.user}/${name}`;
     const repository = findRepository(hub, toRepositoryPath({ type, name: fullName }), caller, "write");
     deleteRepository(hub, { repository, user: caller.user });
-    return {};
   });
 
   serveRoute(app, repositoryRoutes.updateSettings, ({ params, body }, context) => {
@@ -203,12 +198,10 @@ function serveReads(app: Hono<ApiEnvironment>, hub: HubContext): void {
   serveRoute(app, repositoryRoutes.checkAccess, ({ params }, context) => {
     const caller = context.var.optionalCaller;
     checkGate(store, { caller, repository: findRepository(hub, params, caller, "read") });
-    return {};
   });
 
   serveRoute(app, repositoryRoutes.checkWriteAccess, ({ params }, context) => {
     findRepository(hub, params, context.var.caller, "write");
-    return {};
   });
 }
 
@@ -222,7 +215,7 @@ function readVisibility({
 }): boolean | undefined {
   if (visibility === undefined) return isPrivate ?? undefined;
   if (isPrivate !== undefined && isPrivate !== null) {
-    throw new HTTPException(400, { message: 'Both "private" and "visibility" are set. Send only "visibility".' });
+    throw badRequest('Both "private" and "visibility" are set. Send only "visibility".');
   }
   return visibility !== "public";
 }
