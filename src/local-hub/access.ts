@@ -79,7 +79,7 @@ export function hasPlan(plan: Plan, needed: Plan): boolean {
  * Whether a user can read the private repositories of `owner`. The developer can also read the private repositories of unknown
  * owners.
  */
-export function canReadPrivate(store: Store, { user, owner }: { user: string; owner: string }): boolean {
+export function canReadPrivate(store: Store, user: string, owner: string): boolean {
   if (user === owner) return true;
   const role = store.members.get({ owner, id: user })?.role;
   if (role !== undefined) return role !== "no_access";

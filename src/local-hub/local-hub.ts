@@ -147,8 +147,7 @@ export class LocalHub {
     const modulesFolder = resolve("node_modules");
     const spaces = new LocalSpaces({
       ...{ store, runSpaces, modulesFolder, hubUrl, now, log },
-      canRead: (repository, token) =>
-        canRead(store, { repository, caller: token === undefined ? undefined : findCaller(token) }),
+      canRead: (repository, token) => canRead(store, repository, token === undefined ? undefined : findCaller(token)),
     });
     const dispatcher = new Dispatcher({
       store,

@@ -6,9 +6,8 @@ import type { FilterPrediction } from "../../payload/filter.ts";
 import { parsePayload } from "../../payload/parse.ts";
 import type { WebhookPayload } from "../../payload/schema.ts";
 import { localUser } from "../accounts.ts";
-import type { HubDelivery } from "../delivery/hub-delivery.ts";
 import { type ParsedEvent, parseEvent } from "../events/event-request.ts";
-import { findUnfiredReason, fireEvent, type RepositoryEvent, type UnfiredWebhook } from "../events/publish-change.ts";
+import { findUnfiredReason, fireEvent, type RepositoryEvent } from "../events/publish-change.ts";
 import { payloadSerializer } from "../events/repository-change.ts";
 import { previewEvent, previewEvents, triggerEvent } from "../events/trigger.ts";
 import type { HubContext } from "../hub-context.ts";
@@ -70,7 +69,7 @@ export class HubSendSource implements SendSource {
     const recipients = hub.store.webhooks.all().flatMap((webhook): SendRecipient[] => {
       const { url } = webhook.definition;
       const outcomes = events.map(({ event, payload: fired }): SendRecipient => {
-        const reason = findUnfiredReason(hub, { webhook, event });
+        const reason = findUnfiredReason(hub, webhook, event);
         return {
           ...{ kind: "webhook", name: nameOfWebhook(webhook), webhookId: webhook.id },
           ...(url !== undefined && { url: maskedTargetUrl(webhook, hub) }),
@@ -91,7 +90,7 @@ export class HubSendSource implements SendSource {
     const { events, webhooks } = hub.store;
     const [latest] = events.list({ limit: 1 });
     const change = withBadRequest(() => changeOf(sent));
-    if (!change && sent.files) throw filesNotPushed();
+    if (!change && sent.files) throw badRequest(filesNotPushed);
     if (!change) hub.recorder.note("A payload that was sent without a change was not recorded.");
     const { deliveries } = change ? withBadRequest(() => triggerEvent(hub, change)) : deliverPayload(hub, sent.payload);
     // A new pull request is followed by the event of its ref.
@@ -107,11 +106,7 @@ export class HubSendSource implements SendSource {
     };
   }
 
-  #describeEndpoint(
-    url: string | undefined,
-    payload: WebhookPayload,
-    changedPaths: readonly string[] | undefined,
-  ): Pick<SendRecipient, "endpoint" | "ignored" | "condition"> {
+  #describeEndpoint(url: string | undefined, payload: WebhookPayload, changedPaths: readonly string[] | undefined) {
     const endpoint = this.#endpointOf(url);
     if (endpoint === undefined) return {};
     return { endpoint, ...this.#session.predict?.(endpoint, payload, changedPaths) };
@@ -144,11 +139,8 @@ export function withBadRequest<Result>(run: () => Result): Result {
   }
 }
 
-function filesNotPushed(): WebhookError {
-  return badRequest(
-    "The payload was edited so that the local Hub cannot make its change, so nothing was sent. Undo the edits, or remove the files.",
-  );
-}
+const filesNotPushed =
+  "The payload was edited so that the local Hub cannot make its change, so nothing was sent. Undo the edits, or remove the files.";
 
 /**
  * Returns the event of a draft with its edits, or `undefined` if the edits do not only describe the change of the event, such as
@@ -163,21 +155,18 @@ function changeOf({ draft, files, payload: edited }: SentEvent): ParsedEvent | u
   if (!("payload" in parsed)) return undefined;
   const { event, repo } = parsed.payload;
   const { scope, action } = event;
-  const fields = describedEdits(parsed.payload, { edited, scope, action });
+  const fields = describedEdits(parsed.payload, edited, `${scope} ${action}`);
   if (!fields) return undefined;
   const { isPullRequest } = edited.discussion ?? {};
   const isMove = scope === "repo" && action === "move";
+  const isNewDiscussion = scope === "discussion" && action === "create";
   try {
     return parseEvent({
       repo: { type: repo.type, name: repo.name },
       event: { scope, action },
       ...(isMove && { movedTo: { name: edited.movedTo?.name } }),
       ...fields,
-      ...(isPullRequest &&
-        scope === "discussion" &&
-        action === "create" && {
-          discussion: { ...fields.discussion, isPullRequest },
-        }),
+      ...(isPullRequest && isNewDiscussion && { discussion: { ...fields.discussion, isPullRequest } }),
       ...(files && { files }),
     });
   } catch (error) {
@@ -198,12 +187,9 @@ function eventOfPayload({ event, repo }: WebhookPayload): RepositoryEvent & { ac
  * Delivers a payload as it is to the webhooks that watch its repository, without making a change. Only the field `webhook` is set
  * for each webhook.
  */
-function deliverPayload(
-  context: HubContext,
-  payload: WebhookPayload,
-): { deliveries: HubDelivery[]; notFired: UnfiredWebhook[] } {
+function deliverPayload(context: HubContext, payload: WebhookPayload) {
   const { webhook: _own, ...fields } = payload;
-  const bodyFor = payloadSerializer(fields, { edits: [], createId: context.createId });
+  const bodyFor = payloadSerializer(fields, { createId: context.createId });
   return fireEvent(context, { event: eventOfPayload(payload), user: localUser, bodyFor, isPayloadOnly: true });
 }
 
@@ -230,11 +216,8 @@ interface EditedField {
  *
  * @param draft the payload before the edits.
  */
-function describedEdits(
-  draft: object,
-  { edited, scope, action }: { edited: object; scope: string; action: string },
-): Record<string, Record<string, unknown>> | undefined {
-  const allowed = describingFields[`${scope} ${action}`] ?? [];
+function describedEdits(draft: object, edited: object, event: string) {
+  const allowed = describingFields[event] ?? [];
   const fields: Record<string, Record<string, unknown>> = {};
   for (const { keys, value } of editedFields(draft, edited)) {
     const [outer = "", inner = ""] = keys;

@@ -4,7 +4,7 @@ import { repoRef } from "../../hub/schemas.ts";
 import { isEditPath, sampleTexts } from "../../payload/samples.ts";
 import { deriveId, localUser } from "../accounts.ts";
 import { parseGiven } from "../error-response.ts";
-import { hasContent, mainRef, type StoredRepository } from "../store/repository-store.ts";
+import { hasContent, mainRef, newRepository, type StoredRepository } from "../store/repository-store.ts";
 import { eventPayload, findKnownScope, payloadSerializer, type RepositoryChange } from "./repository-change.ts";
 
 const edit = z
@@ -134,14 +134,8 @@ export function withOldShas(event: ParsedEvent, headOf: (ref: string) => string 
 export function overridesOf(event: ParsedEvent): object {
   const { updatedRefs, ...fields } = event;
   const isGiven = updatedRefs?.every(({ newSha }) => newSha !== "");
-  return {
-    ...fields,
-    ...(isGiven && { updatedRefs }),
-    webhook: undefined,
-    files: undefined,
-    silent: undefined,
-    edits: undefined,
-  };
+  const omitted = { webhook: undefined, files: undefined, silent: undefined, edits: undefined };
+  return { ...fields, ...(isGiven && { updatedRefs }), ...omitted };
 }
 
 function updateRepository({ event, repository, newSha }: RecordOptions): StoredRepository {
@@ -198,19 +192,6 @@ export function discussionId({ repositoryId, num }: { repositoryId: string; num:
   return deriveId(`${repositoryId}/${num}`);
 }
 
-/** Returns a repository that an event mentions but that does not exist. */
-function inventRepository(
-  { repo: { type, name, private: isPrivate = false } }: ParsedEvent,
-  { createId, createSha, now }: { createId: () => string; createSha: () => string; now: number },
-): StoredRepository {
-  return {
-    ...{ type, name, id: createId(), private: isPrivate, discussions: 0, createdAt: now, lastModified: now },
-    ...{ gated: false, discussionsDisabled: false },
-    // Buckets have no commits.
-    ...(type !== "bucket" && { headSha: createSha() }),
-  };
-}
-
 /**
  * Serializes the payload of an event on a new repository, without a local Hub.
  *
@@ -220,8 +201,13 @@ export function serializeEvent(
   given: ParsedEvent,
   { hubUrl, createId, createSha }: { hubUrl: string; createId: () => string; createSha: () => string },
 ): (webhookId: string) => string {
-  const repository = inventRepository(given, { createId, createSha, now: 0 });
+  const { type, name, private: isPrivate = false } = given.repo;
+  const repository: StoredRepository = {
+    ...newRepository({ type, name, id: createId(), private: isPrivate, createdAt: 0 }),
+    // Buckets have no commits.
+    ...(type !== "bucket" && { headSha: createSha() }),
+  };
   const event = withOldShas(given, (ref) => (ref === mainRef ? repository.headSha : undefined));
   const change = describeRecordedEvent({ event, repository, newSha: createSha() });
-  return payloadSerializer(eventPayload(change, { hubUrl }), { edits: event.edits ?? [], createId });
+  return payloadSerializer(eventPayload(change, { hubUrl }), { edits: event.edits, createId });
 }

@@ -9,6 +9,7 @@ import { notifyWatchers, syncNotifications } from "../resources/notifications.ts
 import { syncResourceGroups } from "../resources/organizations/resource-groups.ts";
 import type { AuditEntry } from "../store/audit-log-store.ts";
 import { isSameName } from "../store/repository-store.ts";
+import type { Store } from "../store/store.ts";
 import { maskedTargetUrl, type StoredWebhook, webhookState } from "../store/webhook-store.ts";
 import { changedRepository, eventPayload, payloadSerializer, type RepositoryChange } from "./repository-change.ts";
 
@@ -37,22 +38,16 @@ export function publishChange(context: HubContext, change: RepositoryChange): vo
   if (changedRepository(change).type === "bucket") context.bucketFeed.checkAccess();
 }
 
-interface RecordedChange {
-  change: RepositoryChange;
-  bodyFor: (webhookId: string) => string;
-  notified: string[];
-}
-
 /**
  * Records a change in the audit log, and updates resource groups and notifications, in a transaction.
  *
  * @throws `ARGUMENT_INVALID` in the same cases as {@link publishChange}.
  */
-export function recordChange(context: HubContext, change: RepositoryChange): RecordedChange {
+export function recordChange(context: HubContext, change: RepositoryChange) {
   const { store, auditLog, createId, hubUrl } = context;
   const { scope, action, before, after } = change;
   const payload = eventPayload(change, { hubUrl });
-  const bodyFor = payloadSerializer(payload, { edits: change.edits ?? [], createId });
+  const bodyFor = payloadSerializer(payload, { edits: change.edits, createId });
   const notified = store.transaction(() => {
     for (const entry of repositoryAuditEntries(change)) auditLog.record(entry);
     if (before) {
@@ -64,7 +59,8 @@ export function recordChange(context: HubContext, change: RepositoryChange): Rec
   return { change, bodyFor, notified };
 }
 
-export function fireChange(context: HubContext, { change, bodyFor, notified }: RecordedChange): TriggerResult {
+export function fireChange(context: HubContext, recorded: ReturnType<typeof recordChange>): TriggerResult {
+  const { change, bodyFor, notified } = recorded;
   const { user, updatedFiles } = change;
   context.store.afterCommit(() => context.spaces.follow(change));
   // A program can write to a bucket many times per second.
@@ -86,7 +82,7 @@ interface FiredEvent {
 export function fireEvent(
   context: HubContext,
   { event, user, bodyFor, isPayloadOnly = false, isFrequent = false }: FiredEvent,
-): { deliveries: HubDelivery[]; notFired: UnfiredWebhook[] } {
+): Omit<TriggerResult, "notified"> {
   const { store, dispatcher, createId, now, log } = context;
   const { scope, action, repo } = event;
   const fields = { repo: `${repo.type}:${repo.name}`, scope, action };
@@ -139,27 +135,18 @@ export interface UnfiredWebhook {
   reason: SkipReason | "daily-limit";
 }
 
-/** The webhooks that watch the repository of a change, oldest first. */
-interface WebhookSelection {
-  enabled: StoredWebhook[];
-  skipped: UnfiredWebhook[];
-}
-
 /** Returns the parts of a change that decide which webhooks fire. */
 export function eventOf(change: RepositoryChange): RepositoryEvent & { action: string } {
   const { type, name, private: isPrivate } = changedRepository(change);
   return { repo: { type, name }, isPrivate, scope: change.scope, action: change.action };
 }
 
-export function selectWebhooks(
-  { store, hubUrl }: Pick<HubContext, "store" | "hubUrl">,
-  event: RepositoryEvent,
-): WebhookSelection {
+export function selectWebhooks({ store, hubUrl }: HubContext, event: RepositoryEvent) {
   const enabled: StoredWebhook[] = [];
   const skipped: UnfiredWebhook[] = [];
   for (const webhook of store.webhooks.all()) {
     if (!isWatching(webhook, event)) continue;
-    const reason = findSkipReason(store, { webhook, event });
+    const reason = findSkipReason(store, webhook, event);
     if (reason === undefined) enabled.push(webhook);
     else skipped.push({ webhookId: webhook.id, url: maskedTargetUrl(webhook, { hubUrl }), reason });
   }
@@ -168,22 +155,18 @@ export function selectWebhooks(
 
 /** `undefined` if it fires. */
 export function findUnfiredReason(
-  { store, dispatcher }: Pick<HubContext, "store" | "dispatcher">,
-  { webhook, event }: { webhook: StoredWebhook; event: RepositoryEvent },
+  { store, dispatcher }: HubContext,
+  webhook: StoredWebhook,
+  event: RepositoryEvent,
 ): UnfiredWebhook["reason"] | "not-watched" | undefined {
   if (!isWatching(webhook, event)) return "not-watched";
-  return findSkipReason(store, { webhook, event }) ?? (dispatcher.canFire(webhook) ? undefined : "daily-limit");
+  return findSkipReason(store, webhook, event) ?? (dispatcher.canFire(webhook) ? undefined : "daily-limit");
 }
 
-export function describeLimited(
-  { hubUrl }: Pick<HubContext, "hubUrl">,
-  webhooks: readonly StoredWebhook[],
-): UnfiredWebhook[] {
-  return webhooks.map((webhook) => ({
-    webhookId: webhook.id,
-    url: maskedTargetUrl(webhook, { hubUrl }),
-    reason: "daily-limit",
-  }));
+export function describeLimited(context: HubContext, webhooks: readonly StoredWebhook[]): UnfiredWebhook[] {
+  return webhooks.map((webhook) => {
+    return { webhookId: webhook.id, url: maskedTargetUrl(webhook, context), reason: "daily-limit" };
+  });
 }
 
 /** The parts of an event that decide which webhooks fire. */
@@ -202,13 +185,10 @@ export function isWatching({ definition }: StoredWebhook, { repo }: Pick<Reposit
   });
 }
 
-function findSkipReason(
-  store: HubContext["store"],
-  { webhook, event }: { webhook: StoredWebhook; event: RepositoryEvent },
-): SkipReason | undefined {
+function findSkipReason(store: Store, webhook: StoredWebhook, event: RepositoryEvent): SkipReason | undefined {
   const { scope, repo, isPrivate } = event;
   if (!webhook.definition.domains.some((domain) => coversScope(domain, scope))) return "domain";
-  if (isPrivate && !canReadPrivate(store, { user: webhook.owner, owner: getOwner(repo) })) return "private";
+  if (isPrivate && !canReadPrivate(store, webhook.owner, getOwner(repo))) return "private";
   const state = webhookState(webhook);
   return state === "enabled" ? undefined : state;
 }
@@ -236,13 +216,9 @@ export function repositoryAuditEntries(change: RepositoryChange): AuditEntry[] {
     for (const organization of owners) entries.push({ ...entry, organization, type: "repo.move", ...moved });
   }
   if (coversScope("repo.config", scope)) {
-    const changed = { ...data, updatedConfig: change.updatedConfig ?? {} };
-    entries.push({
-      ...entry,
-      type: "repo.update_settings",
-      message: `Changed the settings of the ${repo}`,
-      data: changed,
-    });
+    const message = `Changed the settings of the ${repo}`;
+    const { updatedConfig = {} } = change;
+    entries.push({ ...entry, type: "repo.update_settings", message, data: { ...data, updatedConfig } });
   }
   return entries;
 }

@@ -2,6 +2,7 @@ import { WebhookError } from "../../core/errors.ts";
 import { isKnownScope, type KnownScope } from "../../payload/names.ts";
 import { deepMerge, editPayload, type PayloadEdit, samplePayload } from "../../payload/samples.ts";
 import { accountId, getOwner } from "../accounts.ts";
+import type { StoredComment, StoredDiscussion } from "../store/discussion-store.ts";
 import type { StoredRepository } from "../store/repository-store.ts";
 
 /** A change of a branch, a tag, or another ref. */
@@ -19,24 +20,10 @@ export type UpdatedFile =
   | { path: string; action: "add"; xetHash: string; size: number }
   | { path: string; action: "delete" };
 
-interface ChangedDiscussion {
-  id: string;
-  num: number;
-  title: string;
+type ChangedDiscussion = Pick<StoredDiscussion, "id" | "num" | "title" | "isPullRequest" | "author" | "changes"> & {
   status: string;
-  isPullRequest: boolean;
-  author: string;
-  pinned?: boolean | undefined;
-  /** Only for pull requests. */
-  changes?: { base: string; mergeCommitId?: string | undefined } | undefined;
-}
-
-interface ChangedComment {
-  id: string;
-  author: string;
-  content: string;
-  hidden: boolean;
-}
+  pinned?: boolean;
+};
 
 /** A stored change to a repository, which fires one event. */
 export interface RepositoryChange {
@@ -57,7 +44,7 @@ export interface RepositoryChange {
   /** The discussion of the scope `discussion` and narrower scopes. */
   discussion?: ChangedDiscussion | undefined;
   /** The comment of the scope `discussion.comment`, and of a new discussion. */
-  comment?: ChangedComment | undefined;
+  comment?: Pick<StoredComment, "id" | "author" | "content" | "hidden"> | undefined;
   /** Fields that override fields of the payload. */
   overrides?: object | undefined;
   /** Edits of the payload. They affect only the deliveries. */
@@ -110,7 +97,7 @@ export function eventPayload(change: RepositoryChange, { hubUrl }: { hubUrl: str
  */
 export function payloadSerializer(
   payload: object,
-  { edits, createId }: { edits: readonly PayloadEdit[]; createId: () => string },
+  { edits = [], createId }: { edits?: readonly PayloadEdit[] | undefined; createId: () => string },
 ): (webhookId: string) => string {
   return rejectDeepNesting(() => {
     const bodyFor = serializer(payload, edits);

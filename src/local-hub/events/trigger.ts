@@ -15,22 +15,13 @@ import {
   describeLimited,
   eventOf,
   fireChange,
-  type RepositoryEvent,
   recordChange,
   repositoryAuditEntries,
   selectWebhooks,
   type TriggerResult,
-  type UnfiredWebhook,
 } from "./publish-change.ts";
 import { eventPayload, findKnownScope, payloadSerializer, type RepositoryChange } from "./repository-change.ts";
-import { changeDiscussionOf, pushToRefs, toFileChanges } from "./triggered-change.ts";
-
-export interface TriggerPreview {
-  /** The payload for the first of `webhooks`. If no webhook would fire, the payload contains a random webhook ID. */
-  payload: unknown;
-  webhooks: { webhookId: string; url: string }[];
-  notFired: UnfiredWebhook[];
-}
+import { changeDiscussionOf, pushToRefs, type Trigger, toFileChanges } from "./triggered-change.ts";
 
 /**
  * Triggers an event: makes the change that the event describes, such as a commit on the main branch, notifies users, and fires the
@@ -55,10 +46,7 @@ export function triggerEvent(context: HubContext, event: ParsedEvent): TriggerRe
 }
 
 /** Returns the events that an event causes, the own one first, without triggering them: what decides which webhooks fire, and payloads. */
-export function previewEvents(
-  context: HubContext,
-  event: ParsedEvent,
-): readonly { event: RepositoryEvent; payload: Record<string, unknown> }[] {
+export function previewEvents(context: HubContext, event: ParsedEvent) {
   return context.store.transaction((rollBack) => {
     rollBack();
     return makeTriggeredChanges(context, event).map((change) => ({
@@ -69,40 +57,34 @@ export function previewEvents(
 }
 
 /** Triggers nothing. @throws `ARGUMENT_INVALID` in the same cases as {@link triggerEvent}. */
-export function previewEvent(context: HubContext, event: ParsedEvent): TriggerPreview {
+export function previewEvent(context: HubContext, event: ParsedEvent) {
   const { store, createId, hubUrl, dispatcher } = context;
   const { bodyFor, selection } = store.transaction((rollBack) => {
     rollBack();
     const [change] = makeTriggeredChanges(context, event);
     const payload = eventPayload(change, { hubUrl });
     return {
-      bodyFor: payloadSerializer(payload, { edits: event.edits ?? [], createId }),
+      bodyFor: payloadSerializer(payload, { edits: event.edits, createId }),
       selection: selectWebhooks(context, eventOf(change)),
     };
   });
   const { enabled, skipped } = selection;
   const firing = enabled.filter((webhook) => dispatcher.canFire(webhook));
   const limited = enabled.filter((webhook) => !firing.includes(webhook));
+  // The payload is that for the first webhook. If none would fire, it contains a random ID.
+  const payload: unknown = JSON.parse(bodyFor(firing[0]?.id ?? createId()));
   return {
-    payload: JSON.parse(bodyFor(firing[0]?.id ?? createId())),
+    payload,
     webhooks: firing.map((webhook) => ({ webhookId: webhook.id, url: maskedTargetUrl(webhook, { hubUrl }) })),
     notFired: [...skipped, ...describeLimited(context, limited)],
   };
-}
-
-interface Trigger {
-  event: ParsedEvent;
-  repository: StoredRepository;
 }
 
 /**
  * Makes the change of an event, and creates the repository if necessary. Publishes nothing. Returns the change, whose payload has
  * the fields of the event, and then the further changes that it caused. Call this function in a transaction.
  */
-function makeTriggeredChanges(
-  context: HubContext,
-  given: ParsedEvent,
-): readonly [RepositoryChange, ...RepositoryChange[]] {
+function makeTriggeredChanges(context: HubContext, given: ParsedEvent): [RepositoryChange, ...RepositoryChange[]] {
   const repository = findOrCreate(context, given);
   const { content } = context.store;
   // The content of kernels is not stored.
@@ -114,7 +96,7 @@ function makeTriggeredChanges(
   if (!hasContent(repository.type)) return [recordEvent(context, { event, repository })];
   const collectedChanges: RepositoryChange[] = [];
   const collecting = { ...context, collectedChanges };
-  const isDiscussion = knownScope === "discussion" || knownScope === "discussion.comment";
+  const isDiscussion = knownScope.startsWith("discussion");
   const discussed = isDiscussion ? changeDiscussionOf(collecting, { event, repository }) : undefined;
   if (isDiscussion && !discussed) return [recordEvent(context, { event, repository })];
   const after = isDiscussion
@@ -165,7 +147,7 @@ function makeChange(context: HubContext, { event, repository }: Trigger): Stored
   const { scope, action } = event.event;
   switch (findKnownScope(scope)) {
     case "repo.content":
-      pushToRefs(context, { repository, updatedRefs: event.updatedRefs, files: event.files, user });
+      pushToRefs(context, { event, repository });
       return context.store.repositories.get(repository);
     case "repo.config": {
       const { private: isPrivate } = event.updatedConfig ?? {};

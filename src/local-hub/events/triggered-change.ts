@@ -25,15 +25,6 @@ import { mainRef, type StoredRepository } from "../store/repository-store.ts";
 import type { ParsedEvent } from "./event-request.ts";
 import { findKnownScope } from "./repository-change.ts";
 
-interface TriggeredPush {
-  repository: StoredRepository;
-  /** The refs of the event. Default: the main branch. */
-  updatedRefs: ParsedEvent["updatedRefs"];
-  /** The changed files. Default: a new version of a file with the number of the push. */
-  files: ParsedEvent["files"];
-  user: string;
-}
-
 /**
  * Pushes to refs: adds a commit to each branch, even if it has the same files, and creates and deletes branches and tags. If the new
  * commit of a ref exists, the ref is set to this commit. Refs of pull requests that do not exist stay missing, and the main branch is
@@ -41,10 +32,9 @@ interface TriggeredPush {
  *
  * @throws `ARGUMENT_INVALID` if a new commit is for a pull request that does not exist.
  */
-export function pushToRefs(
-  context: HubContext,
-  { repository, updatedRefs = [{ ref: mainRef, newSha: "" }], files, user }: TriggeredPush,
-): void {
+export function pushToRefs(context: HubContext, { event, repository }: Trigger): void {
+  const { updatedRefs = [{ ref: mainRef, newSha: "" }], files } = event;
+  const user = localUser;
   const { content } = context.store;
   for (const { ref, newSha } of updatedRefs) {
     const oldSha = content.getRef(repository.id, ref) ?? null;
@@ -91,8 +81,9 @@ function createPush(content: ContentStore, { head, name }: { head: Commit; name:
   return [data, { path: "README.md", content: Buffer.from(`# ${name}\n`) }];
 }
 
-interface DiscussionTrigger {
+export interface Trigger {
   event: ParsedEvent;
+  /** Before the event. */
   repository: StoredRepository;
 }
 
@@ -106,7 +97,7 @@ interface TriggeredDiscussion {
  * Makes the change of an event on a discussion. Without a number, the event is about the latest discussion, which is opened if
  * there is none. Returns `undefined` if the local Hub does not store the discussion of the event.
  */
-export function changeDiscussionOf(context: HubContext, trigger: DiscussionTrigger): TriggeredDiscussion | undefined {
+export function changeDiscussionOf(context: HubContext, trigger: Trigger): TriggeredDiscussion | undefined {
   const { event, repository } = trigger;
   const { scope, action } = event.event;
   if (scope === "discussion" && action === "create") return openDiscussionOf(context, trigger);
@@ -115,7 +106,7 @@ export function changeDiscussionOf(context: HubContext, trigger: DiscussionTrigg
   const target = { repository, discussion, user: localUser };
   switch (`${scope} ${action}`) {
     case "discussion update":
-      return { discussion: updateDiscussion(context, { ...target, event }) };
+      return { discussion: updateDiscussion(context, event, target) };
     case "discussion delete":
       deleteDiscussion(context, target);
       return { discussion };
@@ -125,22 +116,19 @@ export function changeDiscussionOf(context: HubContext, trigger: DiscussionTrigg
       return { discussion, comment: addComment(context, { ...target, user, content }) };
     }
     case "discussion.comment update":
-      return { discussion, comment: updateComment(context, { ...target, event }) };
+      return { discussion, comment: updateComment(context, event, target) };
     default:
       // The Hub does not document this event, so that it changes nothing.
       return findKnownScope(scope) === "discussion"
         ? { discussion }
-        : { discussion, comment: findComment(context, { discussion, event }) };
+        : { discussion, comment: findComment(context, event, discussion) };
   }
 }
 
 /** Far below the numbers with ten digits, which have no path in the API. */
 const maxGivenNum = 1e8;
 
-function openDiscussionOf(
-  context: HubContext,
-  { event, repository }: DiscussionTrigger,
-): TriggeredDiscussion | undefined {
+function openDiscussionOf(context: HubContext, { event, repository }: Trigger): TriggeredDiscussion | undefined {
   const { content } = context.store;
   const { num = repository.discussions + 1 } = event.discussion ?? {};
   // The numbers up to the latest are used. A number for which the API has no path is only in the payload.
@@ -163,7 +151,7 @@ function openDiscussionOf(
 }
 
 /** Finds the discussion of an event by its number. By default, the latest discussion, which is opened if there is none. */
-function findDiscussion(context: HubContext, { event, repository }: DiscussionTrigger): StoredDiscussion | undefined {
+function findDiscussion(context: HubContext, { event, repository }: Trigger): StoredDiscussion | undefined {
   const { discussions } = context.store;
   const { num } = event.discussion ?? {};
   if (num !== undefined) return discussions.get({ repositoryId: repository.id, num });
@@ -175,10 +163,7 @@ function findDiscussion(context: HubContext, { event, repository }: DiscussionTr
   return openDiscussionOf(silent, { repository, event: { ...event, comment: undefined } })?.discussion;
 }
 
-function updateDiscussion(
-  context: HubContext,
-  { event, ...target }: DiscussionTarget & { event: ParsedEvent },
-): StoredDiscussion {
+function updateDiscussion(context: HubContext, event: ParsedEvent, target: DiscussionTarget): StoredDiscussion {
   const title = textIn(event.discussion, "title");
   const status = textIn(event.discussion, "status");
   const pinned = readOwnField(event.discussion, "pinned");
@@ -205,11 +190,8 @@ function mergeIfPossible(context: HubContext, target: DiscussionTarget): StoredD
   }
 }
 
-function updateComment(
-  context: HubContext,
-  { event, ...target }: DiscussionTarget & { event: ParsedEvent },
-): StoredComment | undefined {
-  const comment = findComment(context, { ...target, event });
+function updateComment(context: HubContext, event: ParsedEvent, target: DiscussionTarget): StoredComment | undefined {
+  const comment = findComment(context, event, target.discussion);
   if (!comment || comment.hidden) return comment;
   if (readOwnField(event.comment, "hidden") === true) return hideComment(context, { ...target, comment });
   const content = textIn(event.comment, "content");
@@ -217,11 +199,8 @@ function updateComment(
   return editComment(context, { ...target, comment, content });
 }
 
-function findComment(
-  { store: { discussions } }: HubContext,
-  { discussion, event }: { discussion: StoredDiscussion; event: ParsedEvent },
-): StoredComment | undefined {
-  const comments = discussions.events(discussion).filter((stored) => stored.type === "comment");
+function findComment({ store }: HubContext, event: ParsedEvent, discussion: StoredDiscussion) {
+  const comments = store.discussions.events(discussion).filter((stored) => stored.type === "comment");
   const id = textIn(event.comment, "id");
   return comments.find((comment) => comment.id === id) ?? comments.at(-1);
 }

@@ -152,7 +152,7 @@ function toAccount(name: string, { hubUrl }: Pick<HubContext, "hubUrl">) {
  */
 function checkNamespace(store: Store, namespace: string, caller: Caller, write: boolean): void {
   if (getAccountKind(namespace) === "org") authorize({ store, caller, organization: namespace }, { role: "anyone" });
-  if (!canReadPrivate(store, { user: caller.user, owner: namespace })) {
+  if (!canReadPrivate(store, caller.user, namespace)) {
     throw notFound(
       `There are no jobs of "${namespace}" that you can access. Use your own name or the name of your organization.`,
     );

@@ -89,7 +89,7 @@ function select(
 function readableNotifications(store: Store, caller: Caller): KeyedNotification[] {
   return store.notifications.listByOwner(caller.user).filter(({ record: { about } }) => {
     const repository = about.type === "repo" && store.repositories.get(about.repo);
-    return !repository || canRead(store, { repository, caller });
+    return !repository || canRead(store, repository, caller);
   });
 }
 
@@ -226,7 +226,7 @@ function shouldNotify(store: Store, { user, repository }: { user: string; reposi
   const { notifications, watched } = getSettings(store, user);
   if (notifications.web_discussions_watched === false) return false;
   if (!watched.some((item) => isWatchItemOf(item, repository))) return false;
-  return !repository.private || canReadPrivate(store, { user, owner: getOwner(repository) });
+  return !repository.private || canReadPrivate(store, user, getOwner(repository));
 }
 
 function isWatchItemOf({ type, id }: NotificationWatchItem, repository: StoredRepository): boolean {

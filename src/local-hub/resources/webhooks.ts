@@ -63,9 +63,10 @@ export const webhookApi = {
       webhook: updateWebhook(hub, findOwn(webhookId, context.var.caller), body),
     }));
 
-    serveRoute(app, webhookRoutes.delete, ({ params: { webhookId } }, context) =>
-      deleteWebhook(hub, findOwn(webhookId, context.var.caller)),
-    );
+    serveRoute(app, webhookRoutes.delete, ({ params: { webhookId } }, context) => {
+      deleteWebhook(hub, findOwn(webhookId, context.var.caller));
+      return {};
+    });
 
     serveRoute(app, webhookRoutes.setState, ({ params: { webhookId, action } }, context) => ({
       webhook: setWebhookState(hub, findOwn(webhookId, context.var.caller), action === "disable"),

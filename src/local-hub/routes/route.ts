@@ -113,14 +113,11 @@ interface RouteRequest<Served extends Operation> {
   body: BodyOf<RequestOf<Served>>;
 }
 
-/** The JSON of a successful response, or a complete response. Nothing stands for `{}`. */
-type Answer<Json> = Json | Response | (Record<string, never> extends Json ? void : never);
-
-/** Handles a valid request. */
+/** Handles a valid request. Returns the JSON of a successful response, by default `{}`, or a complete response. */
 type RouteHandler<Served extends Operation> = (
   request: RouteRequest<Served>,
   context: Context<ApiEnvironment>,
-) => Answer<z.output<Served["response"]>> | Promise<Answer<z.output<Served["response"]>>>;
+) => z.output<Served["response"]> | Response | Promise<z.output<Served["response"]> | Response>;
 
 /** Serves a route. Answers invalid requests with 400 and the invalid fields, and bodies that are not JSON with 415. */
 export function serveRoute<Served extends Operation>(

@@ -77,9 +77,9 @@ export function s3Gateway(hub: HubContext): Hono<ApiEnvironment> {
  */
 function findBucket({ store }: HubContext, { operation, bucket }: S3Request, caller: Caller): StoredRepository {
   const repository = store.repositories.get({ type: "bucket", name: bucket });
-  if (!repository || !canRead(store, { repository, caller })) throw noSuchBucket({ bucket });
+  if (!repository || !canRead(store, repository, caller)) throw noSuchBucket({ bucket });
   if (operation === "PUT" || operation === "DELETE") {
-    checkNamespaceAccess(store, { caller, namespace: bucket.slice(0, bucket.indexOf("/")) });
+    checkNamespaceAccess(store, caller, bucket.slice(0, bucket.indexOf("/")));
   }
   return repository;
 }

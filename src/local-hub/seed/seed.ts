@@ -4,8 +4,7 @@ import { accountId, deriveId, formatFullName, localUser, otherUser } from "../ac
 import { discussionId } from "../events/event-request.ts";
 import { createInitialCommit } from "../resources/repositories/repository-changes.ts";
 import type { KeyedRecord, StoredNotification, StoredPaper, StoredSettings } from "../store/records.ts";
-import type { StoredRepository } from "../store/repository-store.ts";
-import { hasContent, mainRef } from "../store/repository-store.ts";
+import { hasContent, mainRef, type StoredRepository } from "../store/repository-store.ts";
 import { openStore, type Store } from "../store/store.ts";
 import { seedAuditLog } from "./audit-log.ts";
 import { memberName, seedMembers, seedNetworkSecurity, seedResourceGroups } from "./organizations.ts";

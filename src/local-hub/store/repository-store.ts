@@ -38,6 +38,15 @@ export type StoredRepository = z.output<typeof record> & {
   lastModified: number;
 };
 
+/** Returns a repository with default settings. */
+export function newRepository({
+  createdAt,
+  ...given
+}: Pick<StoredRepository, "type" | "name" | "id" | "private" | "createdAt">): StoredRepository {
+  const settings = { gated: false, discussionsDisabled: false } as const;
+  return { ...given, discussions: 0, createdAt, lastModified: createdAt, ...settings };
+}
+
 const select = `
   SELECT repositories.record, refs.oid AS head, commits.record ->> 'date' AS date FROM repositories
   LEFT JOIN refs ON refs.repository_id = repositories.record ->> 'id' AND refs.name = '${mainRef}'

@@ -657,8 +657,8 @@ export const faults: readonly Fault[] = [
   {
     name: "a revoked token lists notifications about private repositories",
     file: "src/local-hub/resources/notifications.ts",
-    find: "canRead(store, { repository, caller })",
-    replace: "canReadPrivate(store, { user: caller.user, owner: getOwner(repository) })",
+    find: "canRead(store, repository, caller)",
+    replace: "canReadPrivate(store, caller.user, getOwner(repository))",
     tests: ["test/local-hub/resources/notifications.test.ts"],
   },
   {

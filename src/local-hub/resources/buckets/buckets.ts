@@ -90,7 +90,7 @@ function serveBuckets(app: Hono<ApiEnvironment>, hub: HubContext): void {
   serveRoute(app, bucketRoutes.create, ({ params, body }, context) => {
     const { caller } = context.var;
     const repo = { type: "bucket" as const, name: nameOf(params, context) };
-    checkNamespaceAccess(store, { caller, namespace: getOwner(repo) });
+    checkNamespaceAccess(store, caller, getOwner(repo));
     const url = repositoryUrl(repo, hub);
     const existing = store.repositories.get(repo);
     if (existing) {
@@ -127,7 +127,7 @@ function serveBuckets(app: Hono<ApiEnvironment>, hub: HubContext): void {
     }
     return owned
       .filter((repository) => repository.name.toLowerCase().includes(search.toLowerCase()))
-      .filter((repository) => canRead(store, { repository, caller }))
+      .filter((repository) => canRead(store, repository, caller))
       .map((repository) => describe(hub, repository));
   });
 
@@ -209,9 +209,7 @@ function serveFiles(app: Hono<ApiEnvironment>, hub: HubContext, xet: XetStorage)
       ...{ cursor, since: since === undefined ? undefined : Date.parse(since) },
       isOpen: () => {
         const current = store.repositories.get(repository);
-        return (
-          current?.id === repository.id && canRead(store, { repository: current, caller: context.var.optionalCaller })
-        );
+        return current?.id === repository.id && canRead(store, current, context.var.optionalCaller);
       },
     });
     return new Response(stream, { headers: { "content-type": "text/event-stream", "cache-control": "no-store" } });

@@ -6,7 +6,6 @@ import {
   commit,
   commitOperations,
   commitResult,
-  type commit as commitSchema,
   preuploadRequest,
   preuploadResult,
 } from "../../../hub/repositories/contents.ts";
@@ -96,22 +95,31 @@ export const commitApi = {
   serve(app, hub) {
     const { hubUrl, store } = hub;
     const { content } = store;
-    const { path } = commitRoutes.list;
     // The JavaScript client does not encode refs such as refs/pr/1.
     app.get(`/api/:repoType/:namespace${anyNamespace}/:repo/commits/refs/:kind/:name`, (context) => {
       const url = new URL(context.req.url);
       url.pathname = url.pathname.replace(/\/refs\/([^/]+)\/([^/]+)$/, "/refs%2F$1%2F$2");
       return app.fetch(new Request(url, context.req.raw));
     });
-    serveRoute(app, { ...commitRoutes.list, path }, ({ params, query }, context) => {
+    serveRoute(app, commitRoutes.list, ({ params, query }, context) => {
       const repository = findRepository(hub, params, context.var.optionalCaller, "read");
       const { oid } = findCommit(hub, repository, params.rev);
       const { p: page, limit } = query;
-      const { commits, total } = readCommitPage(content, { repositoryId: repository.id, oid, page, limit });
+      const commits: Commit[] = [];
+      let total = 0;
+      for (const commit of content.history(repository.id, oid)) {
+        if (total >= page * limit && commits.length < limit) commits.push(commit);
+        total += 1;
+      }
       context.header("x-total-count", String(total));
       if ((page + 1) * limit < total) linkNextPage(context, { p: String(page + 1) });
       const formatted = [...query.expand, ...query["expand[]"]].includes("formatted");
-      return commits.map((found) => toCommitEntry(found, { hubUrl, formatted }));
+      return commits.map(({ oid: id, title, message, author, date }) => ({
+        ...{ id, title, message },
+        authors: [{ user: author, avatar: getAvatarUrl(author, { hubUrl }) }],
+        date: new Date(date).toISOString(),
+        ...(formatted && { formatted: { title: escapeHtml(title), message: escapeHtml(message) } }),
+      }));
     });
 
     serveRoute(app, commitRoutes.compare, ({ params, query }, context) => {
@@ -194,42 +202,10 @@ function findAncestor(hub: HubContext, repository: StoredRepository, rev: string
   return found;
 }
 
-type CommitEntry = z.output<typeof commitSchema>;
-
-/** Reads a page of the history of a commit, newest first, and counts the commits on all pages. `page` starts at 0. */
-function readCommitPage(
-  content: ContentStore,
-  { repositoryId, oid, page, limit }: { repositoryId: string; oid: string; page: number; limit: number },
-): { commits: Commit[]; total: number } {
-  const commits: Commit[] = [];
-  let total = 0;
-  for (const commit of content.history(repositoryId, oid)) {
-    if (total >= page * limit && commits.length < limit) commits.push(commit);
-    total += 1;
-  }
-  return { commits, total };
-}
-
-function toCommitEntry(
-  { oid, title, message, author, date }: Commit,
-  { hubUrl, formatted }: { hubUrl: string; formatted: boolean },
-): CommitEntry {
-  return {
-    ...{ id: oid, title, message },
-    authors: [{ user: author, avatar: getAvatarUrl(author, { hubUrl }) }],
-    date: new Date(date).toISOString(),
-    ...(formatted && { formatted: { title: escapeHtml(title), message: escapeHtml(message) } }),
-  };
-}
-
 interface CommitTarget extends UploadedCommit {
   repository: StoredRepository;
   rev: string;
   createPullRequest: boolean;
-}
-
-interface CommitRequest extends CommitTarget {
-  user: string;
 }
 
 /**
@@ -268,7 +244,7 @@ async function saveInlineFiles(hub: HubContext, request: CommitTarget): Promise<
     }
     const { bytes, ...value } = large;
     if (!content.hasLarge(repositoryId, value)) {
-      await saveFile(hub, { repositoryId, file: value, body: Readable.from([bytes]) });
+      await saveFile(hub.store, { repositoryId, file: value, body: Readable.from([bytes]) });
     }
     operations.push({ key: "lfsFile", value });
   }
@@ -276,10 +252,8 @@ async function saveInlineFiles(hub: HubContext, request: CommitTarget): Promise<
 }
 
 /** Returns a file in LFS, with its content, if the Hub would have stored a file of a commit there. */
-function findInlineFile(
-  modeOf: ReturnType<typeof createUploadMode>,
-  { path, content, encoding, oldPath }: ValueOf<"file">,
-) {
+function findInlineFile(modeOf: ReturnType<typeof createUploadMode>, file: ValueOf<"file">) {
+  const { path, content, encoding, oldPath } = file;
   if (content === undefined) return undefined;
   const bytes = decodeContent({ path, content, encoding });
   const size = bytes.byteLength;
@@ -294,7 +268,7 @@ function findInlineFile(
  * @throws HTTPException 404 if the branch does not exist, 412 if the parent is not the head of the branch, 400 if an operation is
  *   invalid.
  */
-function makeUploadedCommit(hub: HubContext, request: CommitRequest): z.output<typeof commitResult> {
+function makeUploadedCommit(hub: HubContext, request: CommitTarget & { user: string }): z.output<typeof commitResult> {
   const { repository, createPullRequest, user, operations } = request;
   const { content } = hub.store;
   const { summary: title, description: message } = request.header;
@@ -302,15 +276,15 @@ function makeUploadedCommit(hub: HubContext, request: CommitRequest): z.output<t
   const changes = toFileChanges(content, { repositoryId: repository.id, tree: base.tree }, operations);
   if (!createPullRequest) {
     const { oid } = commitChanges(hub, { repository, ref, changes, title, message, user, parent });
-    return toResult(hub, { repository, oid });
+    return toResult(hub, repository, oid);
   }
   const opened = { repository, user, title, description: message, changes, parent: base.oid };
   const { commit, discussion } = openPullRequest(hub, opened);
   const pullRequestUrl = `${repositoryUrl(repository, hub)}/discussions/${discussion.num}`;
-  return { ...toResult(hub, { repository, oid: commit.oid }), pullRequestUrl };
+  return { ...toResult(hub, repository, commit.oid), pullRequestUrl };
 }
 
-function toResult(hub: HubContext, { repository, oid }: { repository: StoredRepository; oid: string }) {
+function toResult(hub: HubContext, repository: StoredRepository, oid: string) {
   return {
     success: true,
     commitOid: oid,
@@ -331,7 +305,7 @@ function toFileChanges(content: ContentStore, target: Target, operations: readon
     if (operation.key === "file") return fileChanges(content, target, operation.value);
     if (operation.key === "lfsFile") return largeFileChanges(content, target, operation.value);
     // Like the Hub, accepts a folder as a deleted file, because clients do not have to distinguish them.
-    const path = trimSlash(operation.value.path);
+    const path = operation.value.path.replace(/\/$/, "");
     const isFolder = operation.key === "deletedFolder" || content.find(target.tree, path)?.type === "directory";
     return [{ path, deleted: isFolder ? "folder" : "file" }];
   });
@@ -339,57 +313,39 @@ function toFileChanges(content: ContentStore, target: Target, operations: readon
 
 type ValueOf<Key extends UploadOperation["key"]> = Extract<UploadOperation, { key: Key }>["value"];
 
-function fileChanges(
-  store: ContentStore,
-  target: Target,
-  { path, content, encoding, oldPath }: ValueOf<"file">,
-): FileChange[] {
-  const moved: FileChange[] = oldPath === undefined ? [] : [{ path: oldPath, deleted: "file" }];
-  if (content === undefined) return moveChanges(store, target, { path, oldPath });
+function fileChanges(store: ContentStore, target: Target, file: ValueOf<"file">): FileChange[] {
+  const { path, content, encoding, oldPath } = file;
+  if (content === undefined) return moveChanges(store, target, path, oldPath);
   const bytes = decodeContent({ path, content, encoding });
   if (bytes.byteLength > maxRegularBytes) {
     throw badRequest(
       `"${path}" has more than ${maxRegularBytes} bytes. Upload the file to LFS, and commit it as lfsFile.`,
     );
   }
-  return [...moved, { path, content: bytes }];
+  return [...removal(oldPath), { path, content: bytes }];
 }
 
 function largeFileChanges(store: ContentStore, target: Target, value: ValueOf<"lfsFile">): FileChange[] {
   const { path, oid, oldPath } = value;
-  if (oid === undefined) return moveChanges(store, target, { path, oldPath });
-  const moved: FileChange[] = oldPath === undefined ? [] : [{ path: oldPath, deleted: "file" }];
+  if (oid === undefined) return moveChanges(store, target, path, oldPath);
   // The Python client omits the size of copied files.
   const size = value.size ?? store.findLarge(target.repositoryId, oid)?.size ?? 0;
-  return [...moved, { path, lfs: { oid, size } }];
+  return [...removal(oldPath), { path, lfs: { oid, size } }];
 }
 
-function moveChanges(
-  store: ContentStore,
-  { tree }: Target,
-  { path, oldPath }: { path: string; oldPath: string | undefined },
-): FileChange[] {
+function removal(path: string | undefined): FileChange[] {
+  return path === undefined ? [] : [{ path, deleted: "file" }];
+}
+
+function moveChanges(store: ContentStore, { tree }: Target, path: string, oldPath: string | undefined): FileChange[] {
   if (oldPath === undefined) throw invalidRequest([`${path}: expected content, oid, or oldPath`]);
   const entry = store.find(tree, oldPath);
   if (entry?.type !== "file") throw invalidRequest([`oldPath: "${oldPath}" is not a file of the branch`]);
-  return [
-    { path: oldPath, deleted: "file" },
-    { path, entry },
-  ];
-}
-
-function trimSlash(path: string): string {
-  return path.replace(/\/$/, "");
-}
-
-interface EncodedFile {
-  path: string;
-  content: string;
-  encoding: "utf-8" | "base64";
+  return [...removal(oldPath), { path, entry }];
 }
 
 /** @throws HTTPException 400 if the content is not in Base64, of which Node would decode a part only. */
-export function decodeContent({ path, content, encoding }: EncodedFile): Buffer {
+export function decodeContent({ path, content, encoding }: Required<Omit<ValueOf<"file">, "oldPath">>): Buffer {
   const bytes = Buffer.from(content, encoding);
   if (encoding === "utf-8") return bytes;
   const digits = content.replace(/\s+/g, "").replace(/={1,2}$/, "").length;

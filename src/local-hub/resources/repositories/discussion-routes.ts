@@ -94,7 +94,7 @@ export const discussionApi = {
       user: context.var.caller.user,
     });
     const checkWriteAccess = (path: RepositoryPath, context: Context<ApiEnvironment>) =>
-      checkNamespaceAccess(store, { caller: context.var.caller, namespace: path.namespace });
+      checkNamespaceAccess(store, context.var.caller, path.namespace);
     const writeTarget = (path: DiscussionPath, context: Context<ApiEnvironment>): DiscussionTarget => {
       const found = target(path, context);
       checkWriteAccess(path, context);

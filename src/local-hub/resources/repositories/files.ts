@@ -19,6 +19,7 @@ import {
   type ResourceApi,
   serveRoute,
 } from "../../routes/route.ts";
+import type { StoredRepository } from "../../store/repository-store.ts";
 
 const download = {
   token: "optional",
@@ -67,15 +68,11 @@ export const fileApi = {
     serveRoute(app, fileRoutes.tree, ({ params: sent, query }, context) => {
       const params = joinRef(sent);
       const repository = findRepository(hub, params, context.var.optionalCaller, "read");
-      const page = readTreePage(content, {
-        ...{ repositoryId: repository.id, path: params.path, ...query },
-        findCommit: (rev) => findCommit(hub, repository, rev),
-        rev: params.rev,
-      });
+      const page = readTreePage(content, params.path, query, (rev) => findCommit(hub, repository, rev ?? params.rev));
       if (!page) return entryNotFound({ path: params.path, rev: params.rev });
       if (page.next !== undefined) linkNextPage(context, { cursor: page.next });
       const { commit, entries } = page;
-      return toTreeEntries(content, { repositoryId: repository.id, commit, entries, expand: query.expand });
+      return toTreeEntries(content, repository, commit, entries, query.expand);
     });
 
     app.use(`/api/:repoType/:namespace${anyNamespace}/:repo/paths-info/:rev`, formToJson);
@@ -83,7 +80,7 @@ export const fileApi = {
       const repository = findRepository(hub, params, context.var.optionalCaller, "read");
       const commit = findCommit(hub, repository, params.rev);
       const entries = [body.paths].flat().flatMap((path) => content.find(commit.tree, path.replace(/\/$/, "")) ?? []);
-      return toTreeEntries(content, { repositoryId: repository.id, commit, entries, expand: body.expand });
+      return toTreeEntries(content, repository, commit, entries, body.expand);
     });
 
     for (const kind of ["resolve", "raw"] as const) {
@@ -135,16 +132,14 @@ const notScanned = { status: "unscanned" };
 /** Converts files and folders of a commit to the format of the API. With `expand`, adds the last commit and the security status. */
 function toTreeEntries(
   content: ContentStore,
-  {
-    repositoryId,
-    commit,
-    entries,
-    expand,
-  }: { repositoryId: string; commit: Commit; entries: readonly FileEntry[]; expand: boolean },
+  { id }: StoredRepository,
+  commit: Commit,
+  entries: readonly FileEntry[],
+  expand: boolean,
 ): TreeEntry[] {
   if (!expand) return entries.map(toTreeEntry);
   const paths = entries.map(({ path }) => path);
-  const commits = content.lastCommits(repositoryId, commit.oid, paths);
+  const commits = content.lastCommits(id, commit.oid, paths);
   return entries.map((entry) => {
     const last = commits.get(entry.path);
     return {
@@ -161,30 +156,24 @@ function toTreeEntry({ type, oid, size, path, lfs }: FileEntry): TreeEntry {
   return { type, oid, size, path, ...(lfs && { lfs }) };
 }
 
-interface TreePageOptions {
-  path: string;
-  rev: string;
-  recursive: boolean;
-  expand: boolean;
-  limit?: number | undefined;
-  cursor?: string | undefined;
-  findCommit: (rev: string) => Commit;
-}
-
 const maxEntries = { plain: 1_000, expanded: 100 };
 
 /**
  * Reads a page of the files of a folder. All pages show the same commit, even if the branch changes in between. Returns `undefined` if
  * the folder does not exist.
  */
-function readTreePage(content: ContentStore, options: TreePageOptions) {
-  const { recursive, expand, findCommit } = options;
-  const path = options.path.replace(/\/+$/, "");
-  const { rev, start } = options.cursor === undefined ? { rev: options.rev, start: 0 } : readCursor(options.cursor);
+function readTreePage(
+  content: ContentStore,
+  folder: string,
+  { recursive, expand, limit, cursor }: z.output<typeof fileOperations.tree.request.query>,
+  findCommit: (rev: string | undefined) => Commit,
+) {
+  const path = folder.replace(/\/+$/, "");
+  const { rev, start } = cursor === undefined ? { rev: undefined, start: 0 } : readCursor(cursor);
   const commit = findCommit(rev);
   if (content.find(commit.tree, path)?.type !== "directory") return undefined;
   const max = expand ? maxEntries.expanded : maxEntries.plain;
-  const end = start + Math.min(options.limit ?? max, max);
+  const end = start + Math.min(limit ?? max, max);
   const entries: FileEntry[] = [];
   let index = 0;
   for (const entry of content.list(commit.tree, { path, recursive })) {
@@ -202,23 +191,19 @@ function readCursor(cursor: string): { rev: string; start: number } {
   return { rev, start: Number(start) };
 }
 
-interface RequestedFile extends RepositoryPath {
-  rev: string;
-  path: string;
-  kind: "resolve" | "raw";
-}
+type RequestedFile = RepositoryPath & { rev: string; path: string; kind: "resolve" | "raw" };
 
 function serveFile(hub: HubContext, context: Context<ApiEnvironment>, { rev, path, kind, ...name }: RequestedFile) {
   const { content } = hub.store;
   const caller = context.var.optionalCaller;
   const repository = findRepository(hub, name, caller, "read");
-  checkGate(hub.store, { repository, caller });
+  checkGate(hub.store, repository, caller);
   const commit = findCommit(hub, repository, rev);
   const found = content.find(commit.tree, path);
   if (found?.type !== "file") return entryNotFound({ path, rev, commit: commit.oid });
   const { lfs, ...pointer } = found;
   const entry = kind === "raw" && lfs ? { ...pointer, size: lfs.pointerSize } : found;
-  return fileResponse(content, { entry, commit: commit.oid }, context.req);
+  return fileResponse(content, entry, commit.oid, context.req);
 }
 
 const sampleBytes = 8_000;
@@ -229,11 +214,7 @@ const sampleBytes = 8_000;
  *
  * Files come from any user and have the same origin as the page of the local Hub, so browsers must not run scripts in them.
  */
-function fileResponse(
-  content: ContentStore,
-  { entry, commit }: { entry: FileEntry; commit: string },
-  request: HonoRequest,
-): Response {
+function fileResponse(content: ContentStore, entry: FileEntry, commit: string, request: HonoRequest): Response {
   const { lfs, size } = entry;
   const tag = `"${lfs?.oid ?? entry.oid}"`;
   const headers = new Headers({
@@ -261,14 +242,11 @@ function fileResponse(
   else if (size === 0 && request.header("range") !== undefined) headers.set("content-range", "bytes */0");
   headers.set("content-length", String(end - start + 1));
   const blob = lfs ? undefined : content.read(entry);
-  headers.set("content-type", blob && isText(blob) ? "text/plain; charset=utf-8" : "application/octet-stream");
+  const isText = blob && !blob.subarray(0, sampleBytes).includes(0);
+  headers.set("content-type", isText ? "text/plain; charset=utf-8" : "application/octet-stream");
   if (request.method === "HEAD" || size === 0) return new Response(null, { status, headers });
   if (blob) return new Response(new Uint8Array(blob.subarray(start, end + 1)), { status, headers });
   return new Response(streamOf(content.openLarge(lfs?.oid ?? "", { start, end })), { status, headers });
-}
-
-function isText(content: Uint8Array): boolean {
-  return !content.subarray(0, sampleBytes).includes(0);
 }
 
 /** Names the file for downloads. Old clients read the first name, which contains only ASCII. */

@@ -42,10 +42,7 @@ export const lfsApi = {
   serve(app, hub) {
     const signer = new UrlSigner({ now: hub.now, validMs: uploadValidMs });
     for (const [prefix, repoType] of prefixes) {
-      app.route(
-        `${prefix}/:namespace${anyNamespace}/:repo{[^/]+\\.git}/info/lfs`,
-        createLfsApp(hub, { signer, repoType }),
-      );
+      app.route(`${prefix}/:namespace${anyNamespace}/:repo{[^/]+\\.git}/info/lfs`, createLfsApp(hub, signer, repoType));
     }
     // The Python client sends files to Xet that are too large for the commit: see createInlineMode.
     app.get(`/api/:repoType/:namespace${anyNamespace}/:repo/:operation{xet-(?:read|write)-token}/:rev`, () => {
@@ -59,15 +56,12 @@ export const lfsApi = {
 
 const prefixes = repositoryPathTypes.map((type) => [type === "models" ? "" : `/${type}`, type] as const);
 
-function createLfsApp(
-  hub: HubContext,
-  { signer, repoType }: { signer: UrlSigner; repoType: RepositoryPathType },
-): Hono<ApiEnvironment> {
+function createLfsApp(hub: HubContext, signer: UrlSigner, repoType: RepositoryPathType): Hono<ApiEnvironment> {
   const { content } = hub.store;
   const lfs = new Hono<ApiEnvironment>();
   lfs.post("/objects/batch", async (context) => {
     const { operation, objects, ref } = parseRequest(batch, await readJson(context), "body");
-    const repository = findTarget(hub, context, { repoType, rev: ref?.name });
+    const repository = findTarget(hub, context, repoType, ref?.name);
     if (operation === "download") {
       throw badRequest(
         "The local Hub does not serve downloads with LFS. Download the file with GET /OWNER/NAME/resolve/REVISION/PATH.",
@@ -91,7 +85,7 @@ function createLfsApp(
     });
   });
   lfs.post("/verify", async (context) => {
-    const repository = findTarget(hub, context, { repoType });
+    const repository = findTarget(hub, context, repoType);
     const file = parseRequest(object, await readJson(context), "body");
     if (content.hasLarge(repository.id, file)) return respond({});
     throw notFound(`The file "${file.oid}" was not uploaded. Upload it again.`);
@@ -103,7 +97,8 @@ function createLfsApp(
 function findTarget(
   hub: HubContext,
   context: Context<ApiEnvironment>,
-  { repoType, rev }: { repoType: RepositoryPathType; rev?: string | undefined },
+  repoType: RepositoryPathType,
+  rev?: string,
 ): StoredRepository {
   requireToken(context, "write");
   const { namespace = "", repo = "" } = context.req.param() satisfies Partial<Record<string, string>>;
@@ -119,7 +114,7 @@ async function saveUpload({ store }: HubContext, context: Context<ApiEnvironment
   if (!data || !file || !signer.verify([repositoryId, file.oid, file.size], data)) {
     throw forbidden("The upload URL is invalid or has expired. Request another upload URL.");
   }
-  await saveFile({ store }, { repositoryId, file, body: context.req.raw.body ?? new Blob().stream() });
+  await saveFile(store, { repositoryId, file, body: context.req.raw.body ?? new Blob().stream() });
   return new Response(null, { status: 200, headers: { etag: `"${file.oid}"` } });
 }
 
@@ -130,7 +125,7 @@ async function saveUpload({ store }: HubContext, context: Context<ApiEnvironment
  *   another size or SHA-256.
  */
 export async function saveFile(
-  { store }: Pick<HubContext, "store">,
+  store: HubContext["store"],
   { repositoryId, file, body }: { repositoryId: string; file: LargeFile; body: AsyncIterable<Uint8Array> },
 ): Promise<void> {
   const missing = () => new CodedException(404, { code: "RepoNotFound", message: "Repository not found" });

@@ -98,7 +98,7 @@ function serveChanges(app: Hono<ApiEnvironment>, hub: HubContext): void {
     const { user } = context.var.caller;
     const namespace = toAccountName(body.organization ?? user);
     const repo = { type: body.type, name: `${namespace}/${body.name}` };
-    checkNamespaceAccess(store, { caller: context.var.caller, namespace });
+    checkNamespaceAccess(store, context.var.caller, namespace);
     const isPrivate = readVisibility(body);
     if (body.type === "space" && body.sdk === undefined) {
       throw invalidRequest(["sdk: expected the SDK of the Space: gradio, docker, or static"]);
@@ -124,7 +124,7 @@ function serveChanges(app: Hono<ApiEnvironment>, hub: HubContext): void {
   serveRoute(app, repositoryRoutes.move, ({ body: { fromRepo, toRepo, type } }, context) => {
     const { caller } = context.var;
     const repository = findByName(hub, { type, name: fromRepo }, caller, "write");
-    checkNamespaceAccess(store, { caller, namespace: getOwner({ name: toRepo }) });
+    checkNamespaceAccess(store, caller, getOwner({ name: toRepo }));
     moveRepository(hub, { repository, name: toRepo, user: caller.user });
   });
 
@@ -163,31 +163,23 @@ function serveReads(app: Hono<ApiEnvironment>, hub: HubContext): void {
 
   serveRoute(app, repositoryRoutes.list, async ({ params: { repoType }, query }, context) => {
     const { type } = toRepoRef({ repoType, namespace: "", repo: "" });
-    const isReadable = (repository: Parameters<typeof canRead>[1]["repository"]) =>
-      canRead(store, { repository, caller: context.var.optionalCaller });
-    const { repositories, next } = await listRepositories(hub, { type, search: query, isReadable });
+    const isListed = (repository: StoredRepository) =>
+      repository.type === type && canRead(store, repository, context.var.optionalCaller) && hasName(repository, query);
+    const { repositories, next } = await listRepositories(hub, query, store.repositories.all().filter(isListed));
     if (next !== undefined) linkNextPage(context, { cursor: next });
     return repositories;
   });
 
-  serveRoute(app, repositoryRoutes.info, ({ params, query }, context) =>
-    describe(context, { params, query, rev: undefined }),
-  );
+  serveRoute(app, repositoryRoutes.info, ({ params, query }, context) => describe(context, params, query));
   serveRoute(app, repositoryRoutes.infoAtRevision, ({ params: { rev, ...params }, query }, context) =>
-    describe(context, { params, query, rev }),
+    describe(context, params, query, rev),
   );
 
   async function describe(
     context: Context<ApiEnvironment>,
-    {
-      params,
-      query,
-      rev,
-    }: {
-      params: RepositoryPath;
-      query: { blobs: boolean; expand: string[]; "expand[]": string[] };
-      rev: string | undefined;
-    },
+    params: RepositoryPath,
+    query: { blobs: boolean; expand: string[]; "expand[]": string[] },
+    rev?: string,
   ) {
     const repository = findRepository(hub, params, context.var.optionalCaller, "read");
     const commit = rev === undefined ? store.content.resolve(repository.id, mainRef) : findCommit(hub, repository, rev);
@@ -197,7 +189,7 @@ function serveReads(app: Hono<ApiEnvironment>, hub: HubContext): void {
 
   serveRoute(app, repositoryRoutes.checkAccess, ({ params }, context) => {
     const caller = context.var.optionalCaller;
-    checkGate(store, { caller, repository: findRepository(hub, params, caller, "read") });
+    checkGate(store, findRepository(hub, params, caller, "read"), caller);
   });
 
   serveRoute(app, repositoryRoutes.checkWriteAccess, ({ params }, context) => {
@@ -209,10 +201,7 @@ function serveReads(app: Hono<ApiEnvironment>, hub: HubContext): void {
 function readVisibility({
   private: isPrivate,
   visibility,
-}: {
-  private?: boolean | null | undefined;
-  visibility?: "private" | "public" | "protected" | undefined;
-}): boolean | undefined {
+}: Partial<Pick<z.output<typeof repositoryCreation>, "private" | "visibility">>) {
   if (visibility === undefined) return isPrivate ?? undefined;
   if (isPrivate !== undefined && isPrivate !== null) {
     throw badRequest('Both "private" and "visibility" are set. Send only "visibility".');
@@ -234,31 +223,19 @@ function firstFiles({ name, type, sdk, license, files = [] }: z.output<typeof re
   return [...changes, { path: "README.md", content: Buffer.from(`---\n${metadata.join("\n")}\n---\n`) }];
 }
 
-export interface ListOptions {
-  type: StoredRepository["type"];
-  search: z.output<typeof repositorySearch>;
-  isReadable: (repository: StoredRepository) => boolean;
-}
+type Search = z.output<typeof repositorySearch>;
 
 /** @throws HTTPException 400 if the cursor is invalid. */
-async function listRepositories(
-  source: Pick<HubContext, "store" | "hubUrl" | "spaces">,
-  { type, search, isReadable }: ListOptions,
-): Promise<{ repositories: RepositoryInfo[]; next: string | undefined }> {
-  const { content, repositories: stored } = source.store;
-  const candidates = stored
-    .all()
-    .filter((repository) => repository.type === type && isReadable(repository) && hasName(repository, search))
-    .sort(compareBy(search));
+async function listRepositories(hub: HubContext, search: Search, candidates: StoredRepository[]) {
   const repositories: RepositoryInfo[] = [];
-  for (let index = readCursor(search.cursor); index < candidates.length; index += 1) {
-    const repository = candidates[index];
-    if (!repository) break;
-    const commit = content.resolve(repository.id, mainRef);
+  const start = readCursor(search.cursor);
+  for (const [index, repository] of candidates.sort(compareBy(search)).entries()) {
+    if (index < start) continue;
+    const commit = hub.store.content.resolve(repository.id, mainRef);
     const expand = [...search.expand, ...search["expand[]"]];
     const needsFiles = expand.length === 0 ? search.full : expand.some((name) => fileFields.has(name));
     const describe = needsFiles ? describeRepository : describeWithoutFiles;
-    const info = await describe(source, { repository, commit });
+    const info = await describe(hub, { repository, commit });
     if (!hasTags(info, search)) continue;
     if (repositories.length === search.limit) return { repositories, next: String(index) };
     const hasCard = expand.length > 0 || search.full || search.cardData;
@@ -268,8 +245,6 @@ async function listRepositories(
 }
 
 const fileFields: ReadonlySet<string> = new Set(["siblings", "usedStorage"]);
-
-type Search = ListOptions["search"];
 
 function hasName(repository: StoredRepository, { author, search }: Search): boolean {
   if (author !== undefined && getOwner(repository) !== toAccountName(author)) return false;
@@ -287,22 +262,15 @@ function compareBy({ sort = "lastModified", direction }: Search) {
   const sign = direction === "1" || (direction === undefined && sort === "id") ? 1 : -1;
   return (left: StoredRepository, right: StoredRepository): number => {
     const byName = compareText(left.name, right.name);
-    switch (sort) {
-      case "id":
-        return sign * byName;
-      case "createdAt":
-        return sign * (left.createdAt - right.createdAt) || byName;
-      case "lastModified":
-        return sign * (left.lastModified - right.lastModified) || byName;
-      default:
-        return byName;
-    }
+    if (sort === "id") return sign * byName;
+    if (sort === "createdAt") return sign * (left.createdAt - right.createdAt) || byName;
+    if (sort === "lastModified") return sign * (left.lastModified - right.lastModified) || byName;
+    return byName;
   };
 }
 
 function compareText(left: string, right: string): number {
-  if (left === right) return 0;
-  return left < right ? -1 : 1;
+  return left < right ? -1 : Number(left > right);
 }
 
 function readCursor(cursor = "0"): number {

@@ -4,7 +4,7 @@ import { publishChange } from "../../events/publish-change.ts";
 import type { Commit } from "../../git/commit-store.ts";
 import type { ContentStore, FileChange } from "../../git/content-store.ts";
 import type { HubContext } from "../../hub-context.ts";
-import { hasContent, mainRef, type StoredRepository } from "../../store/repository-store.ts";
+import { hasContent, mainRef, newRepository, type StoredRepository } from "../../store/repository-store.ts";
 import type { Store } from "../../store/store.ts";
 
 export type RepositorySettings = Partial<Pick<StoredRepository, "private" | "gated" | "discussionsDisabled">>;
@@ -31,14 +31,13 @@ export function createRepository(
   const repository = store.transaction(() => {
     checkFree(store, { type, name });
     const created: StoredRepository = {
-      ...{ type, name, id: createId(), private: isPrivate, discussions: 0, createdAt: at, lastModified: at },
-      ...{ gated: false, discussionsDisabled: false },
+      ...newRepository({ type, name, id: createId(), private: isPrivate, createdAt: at }),
       ...(sdk !== undefined && { sdk }),
       // The content of kernels is not stored, and buckets have no commits.
       ...(type === "kernel" && { headSha: createSha() }),
     };
     store.repositories.put(created);
-    createInitialCommit(store.content, { repository: created, ...(files && { files }), author: user, date: at });
+    createInitialCommit(store.content, { repository: created, files, author: user, date: at });
     return reread(store, created);
   });
   publishChange(context, { scope: "repo", action: "create", user, before: undefined, after: repository });
@@ -142,7 +141,8 @@ const encoder = new TextEncoder();
 
 interface InitialCommit {
   repository: StoredRepository;
-  files?: readonly FileChange[];
+  /** In addition to `.gitattributes`. */
+  files: readonly FileChange[] | undefined;
   author: string;
   date: number;
 }
