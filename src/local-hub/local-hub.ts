@@ -277,8 +277,25 @@ export class LocalHub {
    * ```
    */
   createBucket(name: string, options: { private?: boolean; token?: string } = {}): BucketVariables {
-    const { private: isPrivate = true, token = defaultToken } = options;
-    return ensureBucket(this.#context(), { name, private: isPrivate, token });
+    const context = this.#context();
+    const fullName = name.includes("/") ? name : `${localUser}/${name}`;
+    const [namespace = "", bucket = "", ...rest] = fullName.split("/");
+    if (rest.length > 0 || ![namespace, bucket].every((part) => /^[A-Za-z0-9][\w.-]{0,95}$/.test(part))) {
+      throw new WebhookError(
+        `The bucket name ${JSON.stringify(name)} is invalid. Use "owner/name", with letters, digits, "-", "_", and ".".`,
+        { code: "ARGUMENT_INVALID" },
+      );
+    }
+    if (!context.store.repositories.get({ type: "bucket", name: fullName })) {
+      createRepository(context, { type: "bucket", name: fullName, private: options.private ?? true, user: localUser });
+    }
+    const { endpoint, credentials } = this.bucketConnection(namespace, options);
+    return {
+      INBOX_URL: `hf://buckets/${fullName}`,
+      AWS_ENDPOINT_URL_S3: endpoint,
+      AWS_ACCESS_KEY_ID: credentials.accessKeyId,
+      AWS_SECRET_ACCESS_KEY: credentials.secretAccessKey,
+    };
   }
 
   /**
@@ -294,7 +311,14 @@ export class LocalHub {
    * ```
    */
   bucketConnection(namespace: string, { token = defaultToken }: { token?: string } = {}): BucketConnection {
-    return bucketConnection(this.#context(), { namespace, token });
+    return {
+      endpoint: `${this.#context().hubUrl}/s3/${namespace}`,
+      region: "us-east-1",
+      forcePathStyle: true,
+      credentials: deriveAccessKey(token),
+      requestChecksumCalculation: "WHEN_REQUIRED",
+      responseChecksumValidation: "WHEN_REQUIRED",
+    };
   }
 
   /**
@@ -456,52 +480,6 @@ async function openStoreOrClose(options: Parameters<typeof openSeededStore>[0], 
     await listener.close(0);
     throw error;
   }
-}
-
-function bucketConnection(
-  { hubUrl }: Pick<HubContext, "hubUrl">,
-  { namespace, token }: { namespace: string; token: string },
-): BucketConnection {
-  return {
-    endpoint: `${hubUrl}/s3/${namespace}`,
-    region: "us-east-1",
-    forcePathStyle: true,
-    credentials: deriveAccessKey(token),
-    requestChecksumCalculation: "WHEN_REQUIRED",
-    responseChecksumValidation: "WHEN_REQUIRED",
-  };
-}
-
-/**
- * Creates a bucket, unless it exists. Returns the environment variables for a receiver whose inbox is in the bucket. A name without
- * an owner belongs to the developer.
- *
- * @throws `ARGUMENT_INVALID` if the name is invalid.
- */
-function ensureBucket(
-  context: HubContext,
-  { name: givenName, private: isPrivate, token }: { name: string; private: boolean; token: string },
-): BucketVariables {
-  const name = givenName.includes("/") ? givenName : `${localUser}/${givenName}`;
-  const [namespace = "", bucket = "", ...rest] = name.split("/");
-  if (rest.length > 0 || ![namespace, bucket].every((part) => /^[A-Za-z0-9][\w.-]{0,95}$/.test(part))) {
-    throw new WebhookError(
-      `The bucket name ${JSON.stringify(givenName)} is invalid. Use "owner/name", with letters, digits, "-", "_", and ".".`,
-      {
-        code: "ARGUMENT_INVALID",
-      },
-    );
-  }
-  if (!context.store.repositories.get({ type: "bucket", name })) {
-    createRepository(context, { type: "bucket", name, private: isPrivate, user: localUser });
-  }
-  const { endpoint, credentials } = bucketConnection(context, { namespace, token });
-  return {
-    INBOX_URL: `hf://buckets/${name}`,
-    AWS_ENDPOINT_URL_S3: endpoint,
-    AWS_ACCESS_KEY_ID: credentials.accessKeyId,
-    AWS_SECRET_ACCESS_KEY: credentials.secretAccessKey,
-  };
 }
 
 /** Everything that a client of the S3 API needs. Pass it to `new S3Client()` of AWS, or copy the fields for another client. */

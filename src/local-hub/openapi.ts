@@ -10,26 +10,6 @@ interface OpenApiDocumentOptions {
   routes?: readonly Route[];
 }
 
-export interface OpenApiDocument {
-  openapi: string;
-  info: { title: string; version: string; description: string };
-  servers: { url: string }[];
-  tags: { name: string; description: string }[];
-  paths: Record<string, Record<string, OpenApiOperation>>;
-  components: { schemas: Record<string, JsonSchema>; securitySchemes: Record<string, object> };
-}
-
-interface OpenApiOperation {
-  operationId: string;
-  summary: string;
-  description?: string;
-  tags: string[];
-  security: Record<string, string[]>[];
-  parameters?: OpenApiParameter[];
-  requestBody?: { required: boolean; content: JsonContent };
-  responses: Record<string, OpenApiResponse>;
-}
-
 interface OpenApiParameter {
   name: string;
   in: "path" | "query" | "header";
@@ -54,8 +34,8 @@ type JsonContent = { "application/json": { schema: JsonSchema } };
  * app.get("/openapi.json", (context) => context.json(openApiDocument({ serverUrl: "http://localhost:5050" })));
  * ```
  */
-export function openApiDocument({ serverUrl, routes = allRoutes }: OpenApiDocumentOptions): OpenApiDocument {
-  const paths: OpenApiDocument["paths"] = {};
+export function openApiDocument({ serverUrl, routes = allRoutes }: OpenApiDocumentOptions) {
+  const paths: Record<string, Record<string, ReturnType<typeof describeOperation>>> = {};
   for (const route of routes) paths[route.path] = { ...paths[route.path], [route.method]: describeOperation(route) };
   return {
     openapi: "3.1.0",
@@ -76,7 +56,7 @@ export function openApiDocument({ serverUrl, routes = allRoutes }: OpenApiDocume
   };
 }
 
-function describeOperation(route: Route): OpenApiOperation {
+function describeOperation(route: Route) {
   const { operationId, summary, description, tag, token, request } = route;
   const parameters = describeParameters(route);
   return {
@@ -125,14 +105,8 @@ const errorHeaders: ResponseHeaders = {
   "X-Error-Message": { description: "The message in the body." },
 };
 
-function describeResponses({
-  success,
-  headers,
-  redirect,
-  errors,
-  request,
-  response,
-}: Route): Record<string, OpenApiResponse> {
+function describeResponses(route: Route): Record<string, OpenApiResponse> {
+  const { success, headers, redirect, errors, request, response } = route;
   const content = jsonContent(toJsonSchema(response));
   const found: [number, OpenApiResponse][] = errors.map((error) => {
     const [status, description] = errorDescriptions[error];
@@ -152,17 +126,16 @@ function describeResponses({
   ]);
 }
 
+interface ResponseDetails {
+  description: string;
+  headers?: ResponseHeaders | undefined;
+}
+
 function describeErrorResponse(description: string): OpenApiResponse {
   return { ...describeResponse({ description, headers: errorHeaders }), content: jsonContent(toJsonSchema(errorBody)) };
 }
 
-function describeResponse({
-  description,
-  headers,
-}: {
-  description: string;
-  headers?: ResponseHeaders | undefined;
-}): OpenApiResponse {
+function describeResponse({ description, headers }: ResponseDetails): OpenApiResponse {
   if (!headers) return { description };
   const described = Object.entries(headers).map(([name, header]) => [name, { ...header, schema: { type: "string" } }]);
   return { description, headers: Object.fromEntries(described) };

@@ -31,7 +31,6 @@ interface PostOptions extends Pick<AttemptOptions, "delivery"> {
 }
 
 interface AttemptResult {
-  /** The recorded attempt. The `error` of a successful attempt is `null`. */
   attempt: HubDeliveryAttempt;
   /** Whether another attempt could succeed. */
   retryable: boolean;
@@ -47,17 +46,18 @@ export async function attemptDelivery(context: AttemptContext, options: AttemptO
   const { webhook, delivery } = options;
   const { url, secret } = webhook.definition;
   if (url !== undefined) return postDelivery(context, { url, secret, delivery });
-  return recordAttempt(context, { delivery, send: () => startJob(context, options) });
+  return recordAttempt(context.now, delivery, () => startJob(context, options));
 }
 
 /** Posts a delivery once, as the Hub does. Never throws. */
 export function postDelivery(context: PostContext, options: PostOptions): Promise<AttemptResult> {
-  return recordAttempt(context, { delivery: options.delivery, send: () => post(context, options) });
+  return recordAttempt(context.now, options.delivery, () => post(context, options));
 }
 
 async function recordAttempt(
-  { now }: Pick<PostContext, "now">,
-  { delivery, send }: Pick<AttemptOptions, "delivery"> & { send: () => SendResult | Promise<SendResult> },
+  now: () => number,
+  delivery: AttemptOptions["delivery"],
+  send: () => SendResult | Promise<SendResult>,
 ): Promise<AttemptResult> {
   const startedAt = now();
   const { url, status, headers, response, error, retryable } = await send();

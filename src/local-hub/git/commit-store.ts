@@ -27,7 +27,7 @@ interface OrderedCommit {
 }
 
 /** The key of a commit. Commits can only be read through their repository, because other repositories can be private. */
-interface CommitKey {
+export interface CommitKey {
   repositoryId: string;
   oid: string;
 }

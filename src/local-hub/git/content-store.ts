@@ -1,9 +1,9 @@
 import type { DatabaseSync } from "node:sqlite";
 import type { Readable } from "node:stream";
 import { WebhookError } from "../../core/errors.ts";
-import { type Commit, CommitStore } from "./commit-store.ts";
+import { type Commit, type CommitKey, CommitStore } from "./commit-store.ts";
 import { editTree, invalidPath, type TreeChange } from "./edit-tree.ts";
-import { type ByteRange, LargeFiles } from "./large-files.ts";
+import { type ByteRange, type LargeFile, LargeFiles } from "./large-files.ts";
 import { type ChangedPath, type FileEntry, hashObject, lfsPointer, parseLfsPointer, TreeStore } from "./tree-store.ts";
 
 interface Ref {
@@ -15,7 +15,7 @@ interface Ref {
 /** A change of one path: new content, content that was uploaded to LFS, a copy of another file or folder, or a deletion. */
 export type FileChange =
   | { path: string; content: Uint8Array }
-  | { path: string; lfs: { oid: string; size: number } }
+  | { path: string; lfs: LargeFile }
   | { path: string; entry: FileEntry }
   | { path: string; deleted: "file" | "folder" };
 
@@ -105,7 +105,7 @@ export class ContentStore {
 
   /** Returns the last commit that changed each path. */
   lastCommits(repositoryId: string, oid: string, paths: readonly string[]): ReadonlyMap<string, Commit> {
-    return findLastCommits({ commits: this.#commits, trees: this.#trees }, { repositoryId, oid, paths });
+    return findLastCommits(this.#commits, this.#trees, { repositoryId, oid }, paths);
   }
 
   /** Returns the file or folder of a path, or `undefined` if there is none. The empty path is the root. */
@@ -135,21 +135,17 @@ export class ContentStore {
   }
 
   /** Whether a file was uploaded to LFS for this repository. Uploads for other repositories do not count, because they can be private. */
-  hasLarge(repositoryId: string, { oid, size }: { oid: string; size: number }): boolean {
+  hasLarge(repositoryId: string, { oid, size }: LargeFile): boolean {
     return this.#statements.getLarge.get(repositoryId, oid)?.size === size && this.#files.has(oid);
   }
 
-  findLarge(repositoryId: string, oid: string): { oid: string; size: number } | undefined {
+  findLarge(repositoryId: string, oid: string): LargeFile | undefined {
     const row = this.#statements.getLarge.get(repositoryId, oid);
     return row && { oid, size: Number(row.size) };
   }
 
   /** @throws `ARGUMENT_INVALID` if the content has another size or SHA-256. */
-  async saveLarge(
-    repositoryId: string,
-    file: { oid: string; size: number },
-    body: AsyncIterable<Uint8Array>,
-  ): Promise<void> {
+  async saveLarge(repositoryId: string, file: LargeFile, body: AsyncIterable<Uint8Array>): Promise<void> {
     await this.#files.save(file, body, () => this.#statements.addLarge.run(repositoryId, file.oid, file.size));
   }
 
@@ -218,8 +214,7 @@ export class ContentStore {
     const isFolder = type === "directory";
     const files = isFolder ? this.#trees.list(file.oid, { recursive: true }) : [file];
     for (const { lfs } of files) if (lfs) this.#statements.addLarge.run(repositoryId, lfs.oid, lfs.size);
-    if (!isFolder) return { path, file };
-    return { path, folder: { oid: file.oid } };
+    return isFolder ? { path, folder: { oid: file.oid } } : { path, file };
   }
 
   #requireCommit(repositoryId: string, oid: string): Commit {
@@ -263,8 +258,10 @@ type Paths = Map<string, string[]>;
  * missing in the result.
  */
 function findLastCommits(
-  { commits, trees }: { commits: CommitStore; trees: TreeStore },
-  { repositoryId, oid, paths }: { repositoryId: string; oid: string; paths: readonly string[] },
+  commits: CommitStore,
+  trees: TreeStore,
+  { repositoryId, oid }: CommitKey,
+  paths: readonly string[],
 ): ReadonlyMap<string, Commit> {
   const found = new Map<string, Commit>();
   const newest = commits.get({ repositoryId, oid });
@@ -281,7 +278,7 @@ function findLastCommits(
       for (const parentId of commit.parents) {
         const parent = commits.get({ repositoryId, oid: parentId });
         if (!parent || remaining.size === 0) continue;
-        const { same, changed } = splitPaths(trees, { before: parent.tree, after: commit.tree, paths: remaining });
+        const { same, changed } = splitPaths(trees, parent.tree, commit.tree, remaining);
         if (same.size > 0) next.set(parentId, merge(next.get(parentId), same));
         remaining = changed;
       }
@@ -315,10 +312,7 @@ function merge(existing: Paths | undefined, added: Paths): Paths {
  * Splits paths into those that are the same in both trees and those that changed. Does not read identical folders, so that a commit
  * that changes other files takes the same time for any number of paths.
  */
-function splitPaths(
-  trees: TreeStore,
-  { before, after, paths }: { before: string; after: string; paths: Paths },
-): { same: Paths; changed: Paths } {
+function splitPaths(trees: TreeStore, before: string, after: string, paths: Paths): { same: Paths; changed: Paths } {
   if (before === after) return { same: paths, changed: new Map() };
   const same: Paths = new Map();
   const changed: Paths = new Map();

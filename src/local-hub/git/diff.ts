@@ -10,9 +10,7 @@ const idLength = 10;
 
 /** Formats changes like `git diff`. Binary and large files have a header only. Files in LFS are compared by their pointer files. */
 export function formatDiff(content: ContentStore, changes: Iterable<DiffedPath>): string {
-  let text = "";
-  for (const change of changes) text += formatChange(content, change);
-  return text;
+  return Array.from(changes, (change) => formatChange(content, change)).join("");
 }
 
 /** A change of a file: its hunks as in `git diff`, or why it has none. */
@@ -146,43 +144,32 @@ export function findRenames(changes: Iterable<ChangedPath>): DiffedPath[] {
   return diffed.filter((change) => !sources.has(change));
 }
 
-/** The result of a three-way merge: the changes to apply to the target, or the paths that both sides changed differently. */
-export interface MergeResult {
-  changes: FileChange[];
-  conflicts: string[];
-}
-
 /**
  * Merges whole files: a path that only the source changed since the base is taken from the source. Lines within a file are not merged,
- * so two different changes of one file are a conflict, even if git could combine them.
+ * so two different changes of one file are a conflict, even if git could combine them. Returns the changes to apply to the target, and the
+ * paths that both sides changed differently.
  */
 export function mergeTrees(
   content: ContentStore,
   { base, target, source }: { base: string | undefined; target: string; source: string },
-): MergeResult {
+) {
   const changedInTarget = new Map(Array.from(content.compare(base, target), (change) => [change.path, change]));
   const changedInSource = [...content.compare(base, source)];
   const deleted = new Set(changedInSource.filter(({ after }) => !after).map(({ path }) => path));
   const changes: FileChange[] = [];
   const conflicts: string[] = [];
   for (const change of changedInSource) {
-    const other = changedInTarget.get(change.path);
-    if (other && isSame(change, other)) continue;
-    if (other || isBlocked(content, { target, change, deleted })) conflicts.push(change.path);
-    else changes.push(toFileChange(change));
+    const { path } = change;
+    const other = changedInTarget.get(path);
+    if (other && other.after?.oid === change.after?.oid) continue;
+    if (other || isBlocked(content, target, change, deleted)) conflicts.push(change.path);
+    else changes.push(change.after ? { path, entry: change.after } : { path, deleted: "file" });
   }
   return { changes, conflicts };
 }
 
-function isSame(one: ChangedPath, other: ChangedPath): boolean {
-  return one.after?.oid === other.after?.oid;
-}
-
 /** Whether the target has a folder in the place of a new file, or a file in the place of its folder, which the source does not delete. */
-function isBlocked(
-  content: ContentStore,
-  { target, change, deleted }: { target: string; change: ChangedPath; deleted: ReadonlySet<string> },
-): boolean {
+function isBlocked(content: ContentStore, target: string, change: ChangedPath, deleted: ReadonlySet<string>): boolean {
   const { path, before, after } = change;
   if (before || !after) return false;
   const isKeptFile = (entry: FileEntry | undefined) => entry?.type === "file" && !deleted.has(entry.path);
@@ -191,8 +178,4 @@ function isBlocked(
   if (folders.some((folder) => isKeptFile(content.find(target, folder)))) return true;
   if (content.find(target, path)?.type !== "directory") return false;
   return [...content.list(target, { path, recursive: true })].some(isKeptFile);
-}
-
-function toFileChange({ path, after }: ChangedPath): FileChange {
-  return after ? { path, entry: after } : { path, deleted: "file" };
 }

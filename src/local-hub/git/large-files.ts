@@ -16,6 +16,12 @@ import { type Readable, Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { WebhookError } from "../../core/errors.ts";
 
+/** A file in LFS, by its SHA-256. */
+export interface LargeFile {
+  oid: string;
+  size: number;
+}
+
 /** A range of bytes: from `start` up to and including `end`. */
 export interface ByteRange {
   start: number;
@@ -50,11 +56,7 @@ export class LargeFiles {
    *
    * @throws `ARGUMENT_INVALID` if the content has another size or SHA-256.
    */
-  async save(
-    { oid, size }: { oid: string; size: number },
-    body: AsyncIterable<Uint8Array>,
-    onSaved: () => void,
-  ): Promise<void> {
+  async save({ oid, size }: LargeFile, body: AsyncIterable<Uint8Array>, onSaved: () => void): Promise<void> {
     if (!sha256.test(oid)) throw mismatch(oid, "is not a SHA-256. Send 64 lowercase hexadecimal digits");
     const root = this.#open();
     const path = pathOf(root, oid);

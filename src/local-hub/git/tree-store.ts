@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import type { DatabaseSync } from "node:sqlite";
+import type { LargeFile } from "./large-files.ts";
 
 type Tree = ReadonlyMap<string, TreeEntry>;
 
@@ -63,9 +64,7 @@ export class TreeStore {
     for (const entry of this.get(folder.oid).values()) {
       const file = toFile(entry, joinPath(path, entry.name));
       yield file;
-      if (recursive && entry.type === "directory" && root !== undefined) {
-        yield* this.#listTree(entry.oid, file.path);
-      }
+      if (recursive && entry.type === "directory") yield* this.#listTree(entry.oid, file.path);
     }
   }
 
@@ -133,10 +132,7 @@ export interface TreeEntry {
   lfs?: LfsFile;
 }
 
-interface LfsFile {
-  /** The SHA-256 of the content, in hexadecimal digits. */
-  oid: string;
-  size: number;
+interface LfsFile extends LargeFile {
   /** The size of the pointer file in git. */
   pointerSize: number;
 }
@@ -146,7 +142,7 @@ export interface FileEntry extends Omit<TreeEntry, "name"> {
   path: string;
 }
 
-export function lfsPointer({ oid, size }: { oid: string; size: number }): Uint8Array {
+export function lfsPointer({ oid, size }: LargeFile): Uint8Array {
   return Buffer.from(`version https://git-lfs.github.com/spec/v1\noid sha256:${oid}\nsize ${size}\n`);
 }
 
@@ -155,7 +151,7 @@ const pointerPattern =
 const maxPointerBytes = 200;
 
 /** Returns the file in LFS to which a pointer file points, or `undefined` for other content. */
-export function parseLfsPointer(content: Uint8Array): { oid: string; size: number } | undefined {
+export function parseLfsPointer(content: Uint8Array): LargeFile | undefined {
   if (content.byteLength > maxPointerBytes) return undefined;
   const [, oid, size] = pointerPattern.exec(Buffer.from(content).toString("latin1")) ?? [];
   return oid === undefined ? undefined : { oid, size: Number(size) };

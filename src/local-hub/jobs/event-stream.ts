@@ -13,18 +13,23 @@ export interface EventSource {
 
 /** Streams events as server-sent events: calls `read` until it returns no events, and again after each change, until the source ends. */
 export function streamEvents(source: EventSource): ReadableStream<Uint8Array> {
-  const encoder = new TextEncoder();
   const canceled = new AbortController();
-  const texts = textsOf(source, canceled.signal);
+  return streamTexts(textsOf(source, canceled.signal), canceled);
+}
+
+/** Streams texts, and aborts `canceled` when the client disconnects. */
+export function streamTexts(
+  texts: AsyncGenerator<string, void, undefined>,
+  canceled: AbortController,
+): ReadableStream<Uint8Array> {
+  const encoder = new TextEncoder();
   return new ReadableStream({
     async pull(controller) {
       const { done, value } = await texts.next();
       if (done) controller.close();
       else controller.enqueue(encoder.encode(value));
     },
-    cancel() {
-      canceled.abort();
-    },
+    cancel: () => canceled.abort(),
   });
 }
 

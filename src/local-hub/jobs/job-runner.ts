@@ -169,14 +169,7 @@ export class JobRunner {
     const lines = log.child({ job: id });
     const command = [...(definition.command ?? []), ...(definition.arguments ?? [])];
     const onStored = () => this.changes.notify(id);
-    const output = new JobOutput({
-      store,
-      jobId: id,
-      mask: createMask(Object.values(secrets)),
-      now,
-      onStored,
-      log: lines,
-    });
+    const output = openOutput({ store, jobId: id, secrets: Object.values(secrets), now, onStored, log: lines });
     const setStage = (stage: StoredJob["stage"], message: string | null, failureCount: number) => {
       output.flush();
       this.#update(id, { stage, message, failureCount });
@@ -215,7 +208,7 @@ export class JobRunner {
 interface JobOutputOptions {
   store: JobStore;
   jobId: string;
-  mask: (line: string) => string;
+  secrets: readonly string[];
   now: () => number;
   onStored: () => void;
   log: Logger;
@@ -225,27 +218,13 @@ interface JobOutputOptions {
  * Stores the output of a job. Masks secrets, because jobs can print their secrets. Stores the lines that arrive together in one
  * transaction, because one transaction per line would slow down the local Hub.
  */
-class JobOutput {
-  readonly #options: JobOutputOptions;
-  #pending: StoredLogLine[] = [];
-
-  constructor(options: JobOutputOptions) {
-    this.#options = options;
-  }
-
-  /** Adds a line, and returns the line with masked secrets. */
-  add(line: string): string {
-    const data = this.#options.mask(line);
-    if (this.#pending.length === 0) queueMicrotask(() => this.flush());
-    this.#pending.push({ timestamp: this.#options.now(), data });
-    return data;
-  }
-
-  flush(): void {
-    const { store, jobId, onStored, log } = this.#options;
-    const lines = this.#pending;
+function openOutput({ store, jobId, secrets, now, onStored, log }: JobOutputOptions) {
+  const mask = createMask(secrets);
+  let pending: StoredLogLine[] = [];
+  const flush = () => {
+    const lines = pending;
     if (lines.length === 0) return;
-    this.#pending = [];
+    pending = [];
     try {
       store.addLines(jobId, lines);
     } catch (error) {
@@ -253,7 +232,15 @@ class JobOutput {
       log.error({ err: error }, "The output of a job could not be stored.");
     }
     onStored();
-  }
+  };
+  /** Adds a line, and returns the line with masked secrets. */
+  const add = (line: string) => {
+    const data = mask(line);
+    if (pending.length === 0) queueMicrotask(flush);
+    pending.push({ timestamp: now(), data });
+    return data;
+  };
+  return { add, flush };
 }
 
 function isFinished(stage: JobStage): boolean {

@@ -79,14 +79,7 @@ interface FaultyRequest {
   isConditional: boolean;
 }
 
-export interface AppliedFaults {
-  latencyMs: number;
-  error: Extract<ParsedFault, { kind: "error" }> | undefined;
-  isAnswerLost: boolean;
-  isTorn: boolean;
-  isConditionIgnored: boolean;
-  redirectTo: "path" | "origin" | undefined;
-}
+export type AppliedFaults = ReturnType<BucketFaults["take"]>;
 
 /** A fault and how many of the selected requests it skips and applies to. */
 interface ActiveFault {
@@ -125,46 +118,29 @@ export class BucketFaults {
   }
 
   /** Returns the faults of a request, and counts the request. */
-  take(request: FaultyRequest): AppliedFaults {
-    const applied: AppliedFaults = {
-      ...{ latencyMs: 0, error: undefined, isAnswerLost: false, isTorn: false },
-      ...{ isConditionIgnored: false, redirectTo: undefined },
-    };
+  take(request: FaultyRequest) {
+    const applied: ParsedFault[] = [];
     for (const active of this.#active) {
       const { fault } = active;
       // A request that fails has no further faults.
-      if (applied.error || active.count === 0 || !isSelected(fault, request)) continue;
+      if (applied.at(-1)?.kind === "error" || active.count === 0 || !isSelected(fault, request)) continue;
       if (active.skip > 0) {
         active.skip -= 1;
         continue;
       }
       active.count -= 1;
-      apply(fault, applied);
+      applied.push(fault);
     }
-    return applied;
-  }
-}
-
-function apply(fault: ParsedFault, applied: AppliedFaults): void {
-  switch (fault.kind) {
-    case "latency":
-      applied.latencyMs += toMilliseconds(fault.latency, "latency");
-      break;
-    case "error":
-      applied.error = fault;
-      break;
-    case "answer-lost":
-      applied.isAnswerLost = true;
-      break;
-    case "torn-body":
-      applied.isTorn = true;
-      break;
-    case "ignored-condition":
-      applied.isConditionIgnored = true;
-      break;
-    case "redirect":
-      applied.redirectTo = fault.to ?? "origin";
-      break;
+    const latencies = applied.filter((fault) => fault.kind === "latency");
+    const redirect = applied.findLast((fault) => fault.kind === "redirect");
+    return {
+      latencyMs: latencies.reduce((sum, { latency }) => sum + toMilliseconds(latency, "latency"), 0),
+      error: applied.find((fault) => fault.kind === "error"),
+      isAnswerLost: applied.some(({ kind }) => kind === "answer-lost"),
+      isTorn: applied.some(({ kind }) => kind === "torn-body"),
+      isConditionIgnored: applied.some(({ kind }) => kind === "ignored-condition"),
+      redirectTo: redirect && (redirect.to ?? "origin"),
+    };
   }
 }
 

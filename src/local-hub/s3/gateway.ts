@@ -1,4 +1,3 @@
-import type { Readable } from "node:stream";
 import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
 import { type Context, Hono } from "hono";
 import * as z from "zod/mini";
@@ -48,7 +47,7 @@ export function s3Gateway(hub: HubContext): Hono<ApiEnvironment> {
       // The bucket can be deleted while the body arrives.
       const isStored = hub.store.repositories.get(repository)?.id === repository.id;
       if (error && !(error.isExecuted && isOpen && isStored)) throw faultError(error);
-      if (!isOpen) throw new S3Error("SlowDown", { message: "The local Hub is shutting down." });
+      if (!isOpen) throw new S3Error("SlowDown", "The local Hub is shutting down.");
       if (!isStored) throw noSuchBucket(read);
       const response = prepared.execute(faults);
       // Without a reader, the file of a large object would stay open.
@@ -66,7 +65,7 @@ export function s3Gateway(hub: HubContext): Hono<ApiEnvironment> {
     if (known) return s3ErrorResponse(known, method);
     hub.log.error({ err: error }, "A request to the S3 API of the local Hub failed with an unexpected error.");
     const message = "The local Hub failed. See the log of the local Hub for the cause.";
-    return s3ErrorResponse(new S3Error("InternalError", { message }), method);
+    return s3ErrorResponse(new S3Error("InternalError", message), method);
   });
   return app;
 }
@@ -85,9 +84,7 @@ function findBucket({ store }: HubContext, { operation, bucket }: S3Request, cal
 }
 
 function noSuchBucket({ bucket }: Pick<S3Request, "bucket">): S3Error {
-  return new S3Error("NoSuchBucket", {
-    message: `The bucket "${bucket}" does not exist, or the access key cannot read it.`,
-  });
+  return new S3Error("NoSuchBucket", `The bucket "${bucket}" does not exist, or the access key cannot read it.`);
 }
 
 async function prepare(verified: VerifiedRequest): Promise<PreparedRequest> {
@@ -98,10 +95,7 @@ async function prepare(verified: VerifiedRequest): Promise<PreparedRequest> {
   if (multipart) return multipart;
   if (operation === "LIST") {
     const { bucket, query, repository } = verified;
-    return {
-      keys: [query.get("prefix") ?? ""],
-      execute: () => listObjects(objects, { bucket, bucketId: repository.id, query }),
-    };
+    return { keys: [query.get("prefix") ?? ""], execute: () => listObjects(objects, bucket, repository.id, query) };
   }
   if (operation === "PUT" && key !== undefined) return preparePut(verified, key);
   if (operation === "DELETE") return prepareDelete(verified);
@@ -113,7 +107,7 @@ async function preparePut(verified: VerifiedRequest, key: string): Promise<Prepa
   const { headers } = request;
   const { objects } = hub.store;
   if (headers.has("x-amz-copy-source")) {
-    throw new S3Error("NotImplemented", { message: "Copies are not supported. Upload the object." });
+    throw new S3Error("NotImplemented", "Copies are not supported. Upload the object.");
   }
   const received = await receiveBody(objects, request);
   return {
@@ -136,26 +130,27 @@ async function prepareDelete(verified: VerifiedRequest): Promise<PreparedRequest
   return { keys, execute: () => deleteObjects(verified, { keys, xml }) };
 }
 
-function readObject(
-  { hub, downloads, request, repository, key }: VerifiedRequest,
-  { redirectTo }: AppliedFaults,
-): Response {
+function readObject(verified: VerifiedRequest, { redirectTo }: AppliedFaults): Response {
+  const { hub, downloads, request, repository, key } = verified;
   const { objects } = hub.store;
   const bucketId = repository.id;
   // HeadBucket
   if (key === undefined) return new Response(null, { headers: { "x-amz-bucket-region": s3Region } });
   const object = objects.get({ bucketId, key });
-  if (!object) throw new S3Error("NoSuchKey", { message: "The key does not exist." });
+  if (!object) throw new S3Error("NoSuchKey", "The key does not exist.");
   if (redirectTo !== undefined) return downloads.redirect({ bucketId, key, to: redirectTo });
-  return objectResponse(objects, { object, bucketId, request });
+  return objectResponse(objects, object, bucketId, request);
 }
 
 function faultError({ status, code, retryAfterSeconds }: NonNullable<AppliedFaults["error"]>): S3Error {
-  return new S3Error(code ?? (status === 503 ? "SlowDown" : "InternalError"), {
-    status,
-    message: "The local Hub failed this request on request.",
-    ...(retryAfterSeconds !== undefined && { headers: { "retry-after": String(retryAfterSeconds) } }),
-  });
+  return new S3Error(
+    code ?? (status === 503 ? "SlowDown" : "InternalError"),
+    "The local Hub failed this request on request.",
+    {
+      status,
+      ...(retryAfterSeconds !== undefined && { headers: { "retry-after": String(retryAfterSeconds) } }),
+    },
+  );
 }
 
 /** The response of Node, which only requests over a socket have. */
@@ -168,19 +163,12 @@ const bindings = z.object({
 /** Sends no response. @throws `S3Error` 500 if the request did not come over a socket. */
 function closeConnection({ env }: Context<ApiEnvironment>): Response {
   const { data } = bindings.safeParse(env);
-  if (!data) throw new S3Error("InternalError", { message: "The request was executed, but its answer was lost." });
+  if (!data) throw new S3Error("InternalError", "The request was executed, but its answer was lost.");
   data.outgoing.destroy();
   return RESPONSE_ALREADY_SENT;
 }
 
-export interface S3Request {
-  /** `DELETE` with several keys is the operation DeleteObjects. */
-  operation: BucketOperation;
-  bucket: string;
-  /** `undefined` for operations on the bucket itself. */
-  key: string | undefined;
-  query: URLSearchParams;
-}
+type S3Request = ReturnType<typeof readS3Request>;
 
 const unsupportedParameters = [
   ...["acl", "attributes", "cors", "encryption", "legal-hold", "lifecycle", "location", "logging", "notification"],
@@ -189,11 +177,11 @@ const unsupportedParameters = [
 ];
 
 /**
- * Reads the path and the query of a request, such as `/s3/me/inbox/log/1`.
+ * Reads the path and the query of a request, such as `/s3/me/inbox/log/1`. Operations on the bucket itself have no key.
  *
  * @throws `S3Error` if the operation is not supported or the key is invalid.
  */
-function readS3Request({ method, url }: Request): S3Request {
+function readS3Request({ method, url }: Request) {
   const { pathname, searchParams: query } = new URL(url);
   const [, path = ""] = /^\/s3\/(.*)$/s.exec(pathname) ?? [];
   const [namespace = "", bucket = "", ...keyParts] = decodePath(path).split("/");
@@ -201,39 +189,36 @@ function readS3Request({ method, url }: Request): S3Request {
   const isPart = query.has("uploadId");
   const unsupported = [...unsupportedParameters, ...(isPart ? [] : ["partNumber"])].find((name) => query.has(name));
   if (unsupported !== undefined) {
-    throw new S3Error("NotImplemented", { message: `The parameter "${unsupported}" is not supported.` });
+    throw new S3Error("NotImplemented", `The parameter "${unsupported}" is not supported.`);
   }
   if (namespace === "" || bucket === "") {
-    throw new S3Error("NotImplemented", { message: "Use a URL such as /s3/NAMESPACE/BUCKET/KEY." });
+    throw new S3Error("NotImplemented", "Use a URL such as /s3/NAMESPACE/BUCKET/KEY.");
   }
   const problem = key === undefined ? undefined : findKeyProblem(key);
   if (problem !== undefined) {
-    throw new S3Error("InvalidArgument", { message: `The key ${problem}. Choose another key.` });
+    throw new S3Error("InvalidArgument", `The key ${problem}. Choose another key.`);
   }
-  return { operation: findOperation(method, { key, query }), bucket: `${namespace}/${bucket}`, key, query };
+  return { operation: findOperation(method, key, query), bucket: `${namespace}/${bucket}`, key, query };
 }
 
-function findOperation(
-  method: string,
-  { key, query }: { key: string | undefined; query: URLSearchParams },
-): BucketOperation {
+function findOperation(method: string, key: string | undefined, query: URLSearchParams): BucketOperation {
   if (method === "HEAD") return "HEAD";
   if (key !== undefined && method === "POST" && (query.has("uploads") || query.has("uploadId"))) return "PUT";
   if (method === "GET" && query.has(key === undefined ? "uploads" : "uploadId")) return "LIST";
   if (key !== undefined && (method === "GET" || method === "PUT" || method === "DELETE")) return method;
   if (key === undefined && method === "POST" && query.has("delete")) return "DELETE";
   if (key !== undefined || method !== "GET") {
-    throw new S3Error("MethodNotAllowed", { message: `The local Hub does not support ${method} for this resource.` });
+    throw new S3Error("MethodNotAllowed", `The local Hub does not support ${method} for this resource.`);
   }
   if (query.get("list-type") === "2") return "LIST";
-  throw new S3Error("NotImplemented", { message: "Use ListObjectsV2: add list-type=2 to the query." });
+  throw new S3Error("NotImplemented", "Use ListObjectsV2: add list-type=2 to the query.");
 }
 
 function decodePath(path: string): string {
   try {
     return decodeURIComponent(path);
   } catch {
-    throw new S3Error("InvalidURI", { message: "The path is not valid UTF-8 with percent-encoding." });
+    throw new S3Error("InvalidURI", "The path is not valid UTF-8 with percent-encoding.");
   }
 }
 
@@ -257,25 +242,26 @@ const checksums = {
 async function receiveBody(objects: ObjectStore, { headers, body }: Request): Promise<ReceivedBody> {
   const expected = headers.get("x-amz-content-sha256") ?? "";
   if (expected.startsWith("STREAMING-") || /\baws-chunked\b/.test(headers.get("content-encoding") ?? "")) {
-    throw new S3Error("NotImplemented", {
-      message:
-        'Chunked uploads with trailing checksums are not supported. Set the option request_checksum_calculation of the client to "when_required".',
-    });
+    throw new S3Error(
+      "NotImplemented",
+      'Chunked uploads with trailing checksums are not supported. Set the option request_checksum_calculation of the client to "when_required".',
+    );
   }
   if (expected !== unsignedPayload && !sha256.test(expected)) {
-    throw new S3Error("InvalidArgument", {
-      message: `Send "x-amz-content-sha256" with the SHA-256 of the body, or with ${unsignedPayload}.`,
-    });
+    throw new S3Error(
+      "InvalidArgument",
+      `Send "x-amz-content-sha256" with the SHA-256 of the body, or with ${unsignedPayload}.`,
+    );
   }
   const length = headers.get("content-length");
   if (Number(length ?? 0) > maxObjectBytes) throw tooLarge();
   const received = await objects.receive(limitBytes(body ?? new Blob().stream(), maxObjectBytes, tooLarge));
   try {
-    checkBody(received, { expected, length, md5: headers.get("content-md5") });
+    checkBody(received, expected, length, headers.get("content-md5"));
     for (const [name, digestOf] of Object.entries(checksums)) {
       const sent = headers.get(name);
       if (sent !== null && Buffer.from(sent, "base64").toString("hex") !== digestOf(received)) {
-        throw new S3Error("BadDigest", { message: `The body does not match "${name}".` });
+        throw new S3Error("BadDigest", `The body does not match "${name}".`);
       }
     }
     return received;
@@ -285,28 +271,25 @@ async function receiveBody(objects: ObjectStore, { headers, body }: Request): Pr
   }
 }
 
-function checkBody(
-  received: ReceivedBody,
-  { expected, length, md5 }: { expected: string; length: string | null; md5: string | null },
-): void {
+function checkBody(received: ReceivedBody, expected: string, length: string | null, md5: string | null): void {
   if (length !== null && Number(length) !== received.size) {
-    throw new S3Error("IncompleteBody", { message: `The body has ${received.size} bytes instead of ${length}.` });
+    throw new S3Error("IncompleteBody", `The body has ${received.size} bytes instead of ${length}.`);
   }
   if (expected !== unsignedPayload && expected !== received.sha256) {
-    throw new S3Error("XAmzContentSHA256Mismatch", { message: 'The body does not match "x-amz-content-sha256".' });
+    throw new S3Error("XAmzContentSHA256Mismatch", 'The body does not match "x-amz-content-sha256".');
   }
   if (md5 === null) return;
   const digest = Buffer.from(md5, "base64");
   if (digest.byteLength !== 16) {
-    throw new S3Error("InvalidDigest", { message: 'Send "content-md5" as base64 of 16 bytes.' });
+    throw new S3Error("InvalidDigest", 'Send "content-md5" as base64 of 16 bytes.');
   }
   if (digest.toString("hex") !== received.md5) {
-    throw new S3Error("BadDigest", { message: 'The body does not match "content-md5".' });
+    throw new S3Error("BadDigest", 'The body does not match "content-md5".');
   }
 }
 
 function tooLarge(): S3Error {
-  return new S3Error("EntityTooLarge", { message: `The body has more than ${maxObjectBytes} bytes.` });
+  return new S3Error("EntityTooLarge", `The body has more than ${maxObjectBytes} bytes.`);
 }
 
 /** The path to which the fault `redirect` redirects. */
@@ -343,15 +326,15 @@ class Downloads {
     if (request.headers.has("authorization")) {
       const message =
         'Only one authentication mechanism is allowed. Follow the redirect without the header "authorization".';
-      throw new S3Error("InvalidArgument", { message });
+      throw new S3Error("InvalidArgument", message);
     }
     if (!this.#signer.verify([bucketId, key], { expires, signature })) {
-      throw new S3Error("AccessDenied", { message: "The URL is invalid or has expired. Request the object again." });
+      throw new S3Error("AccessDenied", "The URL is invalid or has expired. Request the object again.");
     }
     const { objects } = this.#hub.store;
     const object = objects.get({ bucketId, key });
-    if (object) return objectResponse(objects, { object, bucketId, request });
-    throw new S3Error("NoSuchKey", { message: "The key does not exist." });
+    if (object) return objectResponse(objects, object, bucketId, request);
+    throw new S3Error("NoSuchKey", "The key does not exist.");
   }
 }
 
@@ -362,15 +345,15 @@ class Downloads {
  */
 export function objectResponse(
   objects: ObjectStore,
-  { object, bucketId, request }: { object: StoredObject; bucketId: string; request: Request },
+  object: StoredObject,
+  bucketId: string,
+  request: Request,
 ): Response {
   const { size, md5, contentType, modifiedAt } = object;
   const range = readRange(request.headers.get("range") ?? undefined, { size });
   if (range === "unsatisfiable") {
-    throw new S3Error("InvalidRange", {
-      message: "The object does not have this range.",
-      headers: { "content-range": `bytes */${size}` },
-    });
+    const headers = { "content-range": `bytes */${size}` };
+    throw new S3Error("InvalidRange", "The object does not have this range.", { headers });
   }
   const { start, end } = range === "whole" ? { start: 0, end: size - 1 } : range;
   const headers = {
@@ -386,9 +369,7 @@ export function objectResponse(
   };
   const status = range === "whole" ? 200 : 206;
   if (request.method === "HEAD") return new Response(null, { status, headers });
-  return new Response(toBody(objects.read(bucketId, object, { start, end })), { status, headers });
-}
-
-function toBody(content: Uint8Array | Readable): BodyInit {
-  return content instanceof Uint8Array ? new Uint8Array(content) : streamOf(content);
+  const content = objects.read(bucketId, object, { start, end });
+  const body = content instanceof Uint8Array ? new Uint8Array(content) : streamOf(content);
+  return new Response(body, { status, headers });
 }

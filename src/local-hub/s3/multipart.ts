@@ -85,9 +85,10 @@ function createUpload({ hub, repository, bucket, request }: MultipartRequest, ke
       .flatMap((partsId) => readUpload(objects, partsId) ?? [])
       .filter(({ record }) => record.completed !== undefined);
     if (completed.length === 0) {
-      throw new S3Error("QuotaExceeded", {
-        message: `There are ${maxUploads} uploads that are not complete. Complete or abort uploads.`,
-      });
+      throw new S3Error(
+        "QuotaExceeded",
+        `There are ${maxUploads} uploads that are not complete. Complete or abort uploads.`,
+      );
     }
     for (const { partsId } of completed) objects.deleteFiles(objects.deleteBucket(partsId));
   }
@@ -102,18 +103,19 @@ async function preparePart(multipart: MultipartRequest, name: UploadName): Promi
   const { objects } = hub.store;
   const number = Number(/^\d{1,5}$/.exec(query.get("partNumber") ?? "")?.[0]);
   if (!(number >= 1 && number <= maxParts)) {
-    throw new S3Error("InvalidArgument", { message: `Send "partNumber" as an integer from 1 to ${maxParts}.` });
+    throw new S3Error("InvalidArgument", `Send "partNumber" as an integer from 1 to ${maxParts}.`);
   }
   if (request.headers.has("x-amz-copy-source")) {
-    throw new S3Error("NotImplemented", { message: "Copies are not supported. Upload the part." });
+    throw new S3Error("NotImplemented", "Copies are not supported. Upload the part.");
   }
   findUpload(multipart, name);
   deleteExpired(multipart);
   const unfinished = objects.bucketIds("upload:").reduce((sum, id) => sum + objects.totals(id).size, 0);
   if (unfinished + Number(request.headers.get("content-length") ?? 0) > maxUnfinishedBytes) {
-    throw new S3Error("QuotaExceeded", {
-      message: `The parts of all uploads have more than ${maxUnfinishedBytes} bytes. Complete or abort uploads.`,
-    });
+    throw new S3Error(
+      "QuotaExceeded",
+      `The parts of all uploads have more than ${maxUnfinishedBytes} bytes. Complete or abort uploads.`,
+    );
   }
   const body = await receive();
   return {
@@ -231,10 +233,10 @@ function findUpload(
 }
 
 function noSuchUpload(): S3Error {
-  return new S3Error("NoSuchUpload", {
-    message:
-      "The upload does not exist. It was completed, aborted, or started more than a day ago. Start another upload.",
-  });
+  return new S3Error(
+    "NoSuchUpload",
+    "The upload does not exist. It was completed, aborted, or started more than a day ago. Start another upload.",
+  );
 }
 
 const recordKey = "upload";
@@ -277,10 +279,10 @@ function readListedParts(xml: string): ListedPart[] {
     md5: (tags[index] ?? "").replaceAll('"', ""),
   }));
   if (parts.length === 0 || parts.length > maxParts || tags.length !== numbers.length) {
-    throw new S3Error("MalformedXML", { message: `Send from 1 to ${maxParts} parts, each with PartNumber and ETag.` });
+    throw new S3Error("MalformedXML", `Send from 1 to ${maxParts} parts, each with PartNumber and ETag.`);
   }
   if (parts.some(({ number }, index) => index > 0 && !(number > (parts[index - 1]?.number ?? 0)))) {
-    throw new S3Error("InvalidPartOrder", { message: "List the parts in ascending order of their numbers." });
+    throw new S3Error("InvalidPartOrder", "List the parts in ascending order of their numbers.");
   }
   return parts;
 }
@@ -290,12 +292,13 @@ function findParts(objects: ObjectStore, { partsId }: Upload, listed: readonly L
   return listed.map(({ number, md5 }, index) => {
     const part = objects.get({ bucketId: partsId, key: partKey(number) });
     if (!part || part.md5 !== md5) {
-      throw new S3Error("InvalidPart", { message: `Part ${number} was not uploaded, or has another ETag.` });
+      throw new S3Error("InvalidPart", `Part ${number} was not uploaded, or has another ETag.`);
     }
     if (part.size < minPartBytes && index < listed.length - 1) {
-      throw new S3Error("EntityTooSmall", {
-        message: `Part ${number} has fewer than ${minPartBytes} bytes. Only the last part can be smaller.`,
-      });
+      throw new S3Error(
+        "EntityTooSmall",
+        `Part ${number} has fewer than ${minPartBytes} bytes. Only the last part can be smaller.`,
+      );
     }
     return part;
   });
@@ -328,5 +331,5 @@ function numberOf(part: StoredObject | undefined): number {
 function readCount(text: string | null): number | undefined {
   if (text === null) return undefined;
   if (/^\d{1,9}$/.test(text)) return Number(text);
-  throw new S3Error("InvalidArgument", { message: 'Send "part-number-marker" and "max-parts" as integers from 0.' });
+  throw new S3Error("InvalidArgument", 'Send "part-number-marker" and "max-parts" as integers from 0.');
 }

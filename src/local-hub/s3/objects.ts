@@ -52,7 +52,7 @@ function checkConditions(headers: Headers, before: StoredObject | undefined): vo
   const tag = before && `"${before.md5}"`;
   const ifMatch = headers.get("if-match");
   if (ifMatch !== null && tag === undefined) {
-    throw new S3Error("NoSuchKey", { message: "The object of the condition If-Match does not exist." });
+    throw new S3Error("NoSuchKey", "The object of the condition If-Match does not exist.");
   }
   if (ifMatch !== null && tag !== undefined && !listsTag(ifMatch, tag)) throw conditionFailed("If-Match");
   if (tag !== undefined && listsTag(headers.get("if-none-match") ?? undefined, tag)) {
@@ -61,7 +61,7 @@ function checkConditions(headers: Headers, before: StoredObject | undefined): vo
 }
 
 function conditionFailed(name: string): S3Error {
-  return new S3Error("PreconditionFailed", { message: `The condition ${name} did not hold.` });
+  return new S3Error("PreconditionFailed", `The condition ${name} did not hold.`);
 }
 
 /** Deletes an object, and fires `repo.content` update. A missing object is not an error. */
@@ -74,9 +74,7 @@ export function deleteObject(write: BucketWrite, key: string): Response {
 export function readDeletedKeys(xml: string): string[] {
   const keys = readElements(xml, "Key");
   if (keys && keys.length > 0 && keys.length <= maxDeletedKeys) return keys;
-  throw new S3Error("MalformedXML", {
-    message: `Send from 1 to ${maxDeletedKeys} keys, with valid character references.`,
-  });
+  throw new S3Error("MalformedXML", `Send from 1 to ${maxDeletedKeys} keys, with valid character references.`);
 }
 
 export function deleteObjects(write: BucketWrite, { keys, xml }: { keys: readonly string[]; xml: string }): Response {
@@ -94,11 +92,8 @@ export function deleteObjects(write: BucketWrite, { keys, xml }: { keys: readonl
 function deleteKeys(write: BucketWrite, keys: readonly string[]): void {
   const { hub, repository } = write;
   const deleted = keys.filter((key) => hub.store.objects.delete({ bucketId: repository.id, key }));
-  if (deleted.length > 0)
-    publishFiles(
-      write,
-      deleted.map((path) => ({ path })),
-    );
+  const changes = deleted.map((path) => ({ path }));
+  if (changes.length > 0) publishFiles(write, changes);
 }
 
 /** A changed file. Without an object, the file was deleted. */
@@ -151,10 +146,7 @@ interface Position {
   isPrefix: boolean;
 }
 
-export function listObjects(
-  objects: ObjectStore,
-  { bucket, bucketId, query }: { bucket: string; bucketId: string; query: URLSearchParams },
-): Response {
+export function listObjects(objects: ObjectStore, bucket: string, bucketId: string, query: URLSearchParams): Response {
   const prefix = query.get("prefix") ?? "";
   const delimiter = query.get("delimiter") ?? "";
   const token = query.get("continuation-token");
@@ -198,10 +190,7 @@ export function shortName(bucket: string): string {
  */
 export function readPage(
   objects: ObjectStore,
-  options: {
-    bucketId: string;
-    prefix: string;
-    delimiter: string;
+  options: Record<"bucketId" | "prefix" | "delimiter", string> & {
     after: Position;
     maxKeys: number;
     isFolder?: boolean;
@@ -251,5 +240,5 @@ function encodeUrl(text: string): string {
 }
 
 function invalid(message: string): S3Error {
-  return new S3Error("InvalidArgument", { message });
+  return new S3Error("InvalidArgument", message);
 }

@@ -43,7 +43,8 @@ export class S3Error extends Error {
   /** @param options.status is the status of a code that this file does not list. */
   constructor(
     code: S3ErrorCode | (string & {}),
-    { message, status, headers = {} }: { message: string; status?: number; headers?: Record<string, string> },
+    message: string,
+    { status, headers = {} }: { status?: number; headers?: Record<string, string> } = {},
   ) {
     super(message);
     this.code = code;
@@ -59,10 +60,9 @@ function isKnown(code: string): code is S3ErrorCode {
 /** Converts the error of a check that other APIs share. Returns `undefined` for unexpected errors. */
 export function toS3Error(error: unknown): S3Error | undefined {
   if (error instanceof S3Error) return error;
-  if (isIncompleteBody(error)) return new S3Error("IncompleteBody", { message: incompleteBody });
+  if (isIncompleteBody(error)) return new S3Error("IncompleteBody", incompleteBody);
   if (!(error instanceof HTTPException)) return undefined;
-  const { message } = error;
-  return new S3Error(error.status === 404 ? "NoSuchBucket" : "AccessDenied", { message });
+  return new S3Error(error.status === 404 ? "NoSuchBucket" : "AccessDenied", error.message);
 }
 
 /** The body of a response to HEAD is empty. */
@@ -155,10 +155,10 @@ export async function verifySignature(request: Request, { now }: { now: number }
   const { headers } = request;
   const authorization = headers.get("authorization") ?? "";
   if (authorization === "") {
-    throw new S3Error("AccessDenied", {
-      message:
-        "The request is not signed. Sign it with an access key of the local Hub. Presigned URLs are not supported.",
-    });
+    throw new S3Error(
+      "AccessDenied",
+      "The request is not signed. Sign it with an access key of the local Hub. Presigned URLs are not supported.",
+    );
   }
   const [, accessKeyId = "", day = "", region, service, names = "", signature = ""] =
     authorizationPattern.exec(authorization) ?? [];
@@ -167,10 +167,10 @@ export async function verifySignature(request: Request, { now }: { now: number }
   }
   const key = findAccessKey(accessKeyId);
   if (!key) {
-    throw new S3Error("InvalidAccessKeyId", {
-      message:
-        "The access key does not exist on the local Hub. Use the key that `hub-webhooks hub --bucket NAME` prints.",
-    });
+    throw new S3Error(
+      "InvalidAccessKeyId",
+      "The access key does not exist on the local Hub. Use the key that `hub-webhooks hub --bucket NAME` prints.",
+    );
   }
   if (region !== s3Region || service !== "s3") throw malformed(`Sign for the region ${s3Region} and the service s3.`);
 
@@ -178,7 +178,7 @@ export async function verifySignature(request: Request, { now }: { now: number }
   const sent = [...headers.keys()].filter((name) => name.startsWith("x-amz-"));
   const unsigned = [...requiredHeaders, ...sent].find((name) => !signed.includes(name));
   if (unsigned !== undefined) {
-    throw new S3Error("AccessDenied", { message: `The header "${unsigned}" is not signed. Sign this header.` });
+    throw new S3Error("AccessDenied", `The header "${unsigned}" is not signed. Sign this header.`);
   }
   const datetime = headers.get("x-amz-date") ?? "";
   const sentAt = parseDate(datetime);
@@ -186,9 +186,10 @@ export async function verifySignature(request: Request, { now }: { now: number }
     throw malformed('Send "x-amz-date" in the form 20260131T091527Z, on the day of the credential.');
   }
   if (Math.abs(now - sentAt) > maxSkewMs) {
-    throw new S3Error("RequestTimeTooSkewed", {
-      message: `The request was signed at ${datetime}, but it is ${new Date(now).toISOString()}. Set the clock of the client.`,
-    });
+    throw new S3Error(
+      "RequestTimeTooSkewed",
+      `The request was signed at ${datetime}, but it is ${new Date(now).toISOString()}. Set the clock of the client.`,
+    );
   }
   const signer = new AwsV4Signer({
     method: request.method,
@@ -200,9 +201,10 @@ export async function verifySignature(request: Request, { now }: { now: number }
   });
   const expected = Buffer.from(await signer.signature());
   if (!timingSafeEqual(expected, Buffer.from(signature))) {
-    throw new S3Error("SignatureDoesNotMatch", {
-      message: "The signature does not match the request. Check the secret access key and the signed headers.",
-    });
+    throw new S3Error(
+      "SignatureDoesNotMatch",
+      "The signature does not match the request. Check the secret access key and the signed headers.",
+    );
   }
   return key.caller;
 }
@@ -215,5 +217,5 @@ function parseDate(text: string): number | undefined {
 }
 
 function malformed(message: string): S3Error {
-  return new S3Error("AuthorizationHeaderMalformed", { message });
+  return new S3Error("AuthorizationHeaderMalformed", message);
 }

@@ -38,13 +38,6 @@ export interface AuditFilter {
   types: readonly string[];
 }
 
-/** A page of an audit log, newest first. */
-interface AuditPage {
-  events: StoredAuditEvent[];
-  /** The `before` option for the next page, or `undefined` on the last page. */
-  before: number | undefined;
-}
-
 export class AuditLogStore {
   readonly #database: DatabaseSync;
 
@@ -63,7 +56,8 @@ export class AuditLogStore {
     }
   }
 
-  page(options: { organization: string; filter: AuditFilter; before?: number | undefined; limit: number }): AuditPage {
+  /** Returns the newest events. Without `before`, the page is the last one. */
+  page(options: { organization: string; filter: AuditFilter; before?: number | undefined; limit: number }) {
     const { organization, filter, before = Number.MAX_SAFE_INTEGER, limit } = options;
     const rows = this.#database
       .prepare(
@@ -108,7 +102,7 @@ export interface AuditEntry {
 }
 
 export class AuditLog {
-  readonly #options: { store: AuditLogStore; createId: () => string; now: () => number };
+  readonly #options;
 
   constructor(options: { store: AuditLogStore; createId: () => string; now: () => number }) {
     this.#options = options;
@@ -130,12 +124,7 @@ export class AuditLog {
       location: { formatted: "This machine" },
       ...(request?.userAgent !== undefined && { userAgent: request.userAgent }),
       ...(request && {
-        token: {
-          type: "access_token",
-          id: request.caller.tokenId,
-          deleted: false,
-          role: request.caller.tokenRole,
-        },
+        token: { type: "access_token", id: request.caller.tokenId, deleted: false, role: request.caller.tokenRole },
       }),
     });
   }

@@ -41,13 +41,6 @@ interface ObjectName {
   key: string;
 }
 
-interface ObjectTotals {
-  count: number;
-  size: number;
-  /** In milliseconds since the epoch. `undefined` without objects. */
-  modifiedAt: number | undefined;
-}
-
 /**
  * Stores the objects of buckets. Parts of objects that are not complete yet are also objects, in buckets whose ID contains a colon, which
  * no repository has.
@@ -121,11 +114,12 @@ export class ObjectStore {
   }
 
   /** Returns the totals of the objects whose key starts with `prefix`. */
-  totals(bucketId: string, { prefix = "" } = {}): ObjectTotals {
+  totals(bucketId: string, { prefix = "" } = {}) {
     const { count, size, modified_at } = this.#statements.totals.get(bucketId, prefix, prefix, prefix) ?? {};
     return {
       count: Number(count),
       size: Number(size ?? 0),
+      /** The latest change. */
       modifiedAt: typeof modified_at === "number" ? modified_at : undefined,
     };
   }

@@ -12,38 +12,7 @@ import { RepositoryStore } from "./repository-store.ts";
 import { WebhookStore } from "./webhook-store.ts";
 
 /** The data of a local Hub, in memory or in a SQLite file. */
-export interface Store extends ReturnType<typeof openRecords> {
-  webhooks: WebhookStore;
-  repositories: RepositoryStore;
-  /** The commits and files of the repositories. */
-  content: ContentStore;
-  objects: ObjectStore;
-  discussions: DiscussionStore;
-  deliveries: DeliveryStore;
-  events: EventStore;
-  jobs: JobStore;
-  auditLog: AuditLogStore;
-  /**
-   * Calls `onChange` with the name of a table whose rows change, even if the change is rolled back later. `onChange`
-   * must not use the store.
-   */
-  watch(onChange: (table: WatchedTable) => void): void;
-  /**
-   * Runs `change` in a transaction. Rolls back the transaction and rethrows the error if `change` throws. A transaction within a
-   * transaction is rolled back alone, and committed together with the outer transaction. After a call of `rollBack`, the
-   * transaction is rolled back when `change` returns.
-   */
-  transaction<Result>(change: (rollBack: () => void) => Result): Result;
-  /**
-   * Runs `task` after the current transaction is committed, or now if there is none. Does nothing if the transaction is rolled back.
-   * Use it for effects outside the database.
-   */
-  afterCommit(task: () => void): void;
-  clear(): void;
-  /** Returns the database, or `undefined` if this version of Node cannot serialize it. */
-  serialize(): Uint8Array | undefined;
-  close(): void;
-}
+export type Store = ReturnType<typeof createStore>;
 
 /**
  * Opens the store of a local Hub, in memory if `file` is omitted. `image` is the content of the store in memory.
@@ -61,7 +30,7 @@ export function openStore({ file, image }: { file?: string | undefined; image?: 
   }
 }
 
-function createStore(database: DatabaseSync, file: string | undefined): Store {
+function createStore(database: DatabaseSync, file: string | undefined) {
   const webhooks = new WebhookStore(database);
   const repositories = new RepositoryStore(database);
   const content = new ContentStore(database, { folder: file === undefined ? undefined : `${file}.files` });
@@ -73,6 +42,7 @@ function createStore(database: DatabaseSync, file: string | undefined): Store {
   const jobs = new JobStore(database);
   // Read all jobs, so that an unreadable job makes `openStore` fail instead of a later read.
   jobs.all();
+  const tables = { webhooks, repositories, content, objects, discussions, deliveries, events, jobs };
   // Prepared, because `exec` would parse the statements for each of several transactions per event.
   const outer = {
     begin: database.prepare("BEGIN"),
@@ -86,68 +56,75 @@ function createStore(database: DatabaseSync, file: string | undefined): Store {
   };
   /** Tasks for the end of the current transaction. */
   const tasks: (() => void)[] = [];
-  const store: Store = {
-    webhooks,
-    repositories,
-    content,
-    objects,
-    discussions,
-    deliveries,
-    events,
-    jobs,
+  /**
+   * Runs `change` in a transaction. Rolls back the transaction and rethrows the error if `change` throws. A transaction within a
+   * transaction is rolled back alone, and committed together with the outer transaction. After a call of `rollBack`, the
+   * transaction is rolled back when `change` returns.
+   */
+  function transaction<Result>(change: (rollBack: () => void) => Result): Result {
+    const isNested = database.isTransaction;
+    const statements = isNested ? nested : outer;
+    const earlierTasks = tasks.length;
+    const rollBack = () => {
+      tasks.length = earlierTasks;
+      // SQLite itself rolls back if the disk is full.
+      if (database.isTransaction) for (const statement of statements.rollBack) statement.run();
+      webhooks.reload();
+      content.reload();
+    };
+    let isRolledBack = false;
+    statements.begin.run();
+    try {
+      const result = change(() => {
+        isRolledBack = true;
+      });
+      if (isRolledBack) rollBack();
+      else statements.end.run();
+      if (!isNested) for (const task of tasks.splice(0)) task();
+      return result;
+    } catch (error) {
+      rollBack();
+      throw error;
+    }
+  }
+  /**
+   * Runs `task` after the current transaction is committed, or now if there is none. Does nothing if the transaction is rolled back.
+   * Use it for effects outside the database.
+   */
+  function afterCommit(task: () => void): void {
+    if (database.isTransaction) tasks.push(task);
+    else task();
+  }
+  return {
+    ...tables,
     auditLog: new AuditLogStore(database),
     ...openRecords(database),
-    watch: (onChange) => watcher.add(onChange),
-    transaction(change) {
-      const isNested = database.isTransaction;
-      const statements = isNested ? nested : outer;
-      const earlierTasks = tasks.length;
-      const rollBack = () => {
-        tasks.length = earlierTasks;
-        // SQLite itself rolls back if the disk is full.
-        if (database.isTransaction) for (const statement of statements.rollBack) statement.run();
-        webhooks.reload();
-        content.reload();
-      };
-      let isRolledBack = false;
-      statements.begin.run();
-      try {
-        const result = change(() => {
-          isRolledBack = true;
-        });
-        if (isRolledBack) rollBack();
-        else statements.end.run();
-        if (!isNested) for (const task of tasks.splice(0)) task();
-        return result;
-      } catch (error) {
-        rollBack();
-        throw error;
-      }
-    },
-    afterCommit(task) {
-      if (database.isTransaction) tasks.push(task);
-      else task();
-    },
+    /**
+     * Calls `onChange` with the name of a table whose rows change, even if the change is rolled back later. `onChange`
+     * must not use the store.
+     */
+    watch: (onChange: Listener) => watcher.add(onChange),
+    transaction,
+    afterCommit,
     clear() {
-      store.transaction(() => {
-        for (const part of [webhooks, repositories, content, objects, discussions, deliveries, events, jobs])
-          part.clear();
+      transaction(() => {
+        for (const table of Object.values(tables)) table.clear();
         database.exec("DELETE FROM records; DELETE FROM audit_log");
         watcher.notifyAll();
-        store.afterCommit(() => {
+        afterCommit(() => {
           content.clearFiles();
           objects.clearFiles();
         });
       });
     },
-    serialize: () => ("serialize" in database ? database.serialize() : undefined),
+    /** Returns the database, or `undefined` if this version of Node cannot serialize it. */
+    serialize: (): Uint8Array | undefined => ("serialize" in database ? database.serialize() : undefined),
     close() {
       database.close();
       content.close();
       objects.close();
     },
   };
-  return store;
 }
 
 const all = ["INSERT", "UPDATE", "DELETE"] as const;

@@ -228,8 +228,8 @@ export const faults: readonly Fault[] = [
   {
     name: "the stream of a job keeps its timer after the client disconnects",
     file: "src/local-hub/jobs/event-stream.ts",
-    find: "      canceled.abort();\n",
-    replace: "",
+    find: "cancel: () => canceled.abort(),\n",
+    replace: "cancel: () => {},\n",
     tests: ["test/local-hub/jobs/jobs.test.ts"],
   },
   {
@@ -474,8 +474,8 @@ export const faults: readonly Fault[] = [
   {
     name: "a commit of a previewed event counts as stored",
     file: "src/local-hub/store/store.ts",
-    find: "        webhooks.reload();\n        content.reload();\n",
-    replace: "        webhooks.reload();\n",
+    find: "      webhooks.reload();\n      content.reload();\n",
+    replace: "      webhooks.reload();\n",
     tests: ["test/local-hub/store/store.test.ts"],
   },
   {
@@ -762,8 +762,8 @@ export const faults: readonly Fault[] = [
   {
     name: "changes that a full disk rolled back stay in memory",
     file: "src/local-hub/store/store.ts",
-    find: "rollBack();\n        throw error;",
-    replace: "if (database.isTransaction) rollBack();\n        throw error;",
+    find: "rollBack();\n      throw error;",
+    replace: "if (database.isTransaction) rollBack();\n      throw error;",
     tests: ["test/local-hub/store/store.test.ts"],
   },
   {

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { EventEmitter, once } from "node:events";
+import { streamTexts } from "../../jobs/event-stream.ts";
 
 /** The time for which changes can be read again. As on the Hub. */
 const keptMs = 15 * 60 * 1_000;
@@ -14,6 +15,11 @@ export interface FeedChange {
   xetHash?: string;
   uploadedAt?: string;
   mtime?: string | null;
+}
+
+interface FeedStart {
+  cursor: string | undefined;
+  since: number | undefined;
 }
 
 interface Batch {
@@ -67,31 +73,18 @@ export class BucketFeed {
    * @param options.since in milliseconds since the epoch.
    * @param options.isOpen returns whether the client can still read the bucket.
    */
-  stream(
-    bucketId: string,
-    options: { cursor: string | undefined; since: number | undefined; isOpen: () => boolean },
-  ): ReadableStream<Uint8Array> {
-    const encoder = new TextEncoder();
+  stream(bucketId: string, options: FeedStart & { isOpen: () => boolean }): ReadableStream<Uint8Array> {
     const canceled = new AbortController();
-    const texts = this.#read(bucketId, {
-      ...options,
-      signal: AbortSignal.any([canceled.signal, this.#closing.signal]),
-    });
-    return new ReadableStream({
-      async pull(controller) {
-        const { done, value } = await texts.next();
-        if (done) controller.close();
-        else controller.enqueue(encoder.encode(value));
-      },
-      cancel: () => canceled.abort(),
-    });
+    const signal = AbortSignal.any([canceled.signal, this.#closing.signal]);
+    return streamTexts(this.#read(bucketId, options, signal), canceled);
   }
 
   async *#read(
     bucketId: string,
-    options: { cursor: string | undefined; since: number | undefined; isOpen: () => boolean; signal: AbortSignal },
+    options: FeedStart & { isOpen: () => boolean },
+    signal: AbortSignal,
   ): AsyncGenerator<string, void, undefined> {
-    const { isOpen, signal } = options;
+    const { isOpen } = options;
     // Sends the headers of the response before the first event.
     yield ": stream\n\n";
     let after = this.#findStart(options);
@@ -131,7 +124,7 @@ export class BucketFeed {
   }
 
   /** Returns the change after which a stream starts, or `undefined` if it is too old. */
-  #findStart({ cursor, since }: { cursor: string | undefined; since: number | undefined }): number | undefined {
+  #findStart({ cursor, since }: FeedStart): number | undefined {
     this.#drop();
     if (cursor !== undefined) {
       const [id, sequence = ""] = cursor.split("-");

@@ -15,6 +15,7 @@ import {
 import { getAccountKind, getOwner, localUser, toAccountName } from "../../accounts.ts";
 import { badRequest, errorResponse, invalidRequest, notFound, parseRequestJson } from "../../error-response.ts";
 import type { HubContext } from "../../hub-context.ts";
+import { eventStream } from "../../jobs/event-stream.ts";
 import { canRead, checkNamespaceAccess, findByName, repositoryUrl } from "../../routes/repository-access.ts";
 import {
   type ApiEnvironment,
@@ -171,7 +172,7 @@ function serveFiles(app: Hono<ApiEnvironment>, hub: HubContext, xet: XetStorage)
   serveRoute(app, bucketRoutes.batch, async ({ params }, context) => {
     const repository = find(hub, params, context, "write");
     const operations = readBatch(await context.req.text());
-    const result = runBatch(hub, { repository, operations, context, xet });
+    const result = runBatch(hub, repository, operations, context, xet);
     const [failed] = result.failed;
     // As on the Hub, clients find the failures in the body.
     return failed && result.succeeded === 0
@@ -195,7 +196,7 @@ function serveFiles(app: Hono<ApiEnvironment>, hub: HubContext, xet: XetStorage)
       return context.json({ hash, refreshUrl, reconstructionUrl, etag: `"${md5}"`, size, contentType });
     }
     const request = context.req.raw;
-    const response = objectResponse(objects, { object, bucketId: repository.id, request });
+    const response = objectResponse(objects, object, repository.id, request);
     // The JavaScript client reads the size from this header, also if the file is empty.
     if (size === 0 && request.headers.has("range")) response.headers.set("content-range", "bytes */0");
     response.headers.set("x-xet-hash", hash);
@@ -212,7 +213,7 @@ function serveFiles(app: Hono<ApiEnvironment>, hub: HubContext, xet: XetStorage)
         return current?.id === repository.id && canRead(store, current, context.var.optionalCaller);
       },
     });
-    return new Response(stream, { headers: { "content-type": "text/event-stream", "cache-control": "no-store" } });
+    return eventStream(stream);
   });
 
   serveRoute(app, bucketRoutes.readToken, ({ params }, context) =>
@@ -293,16 +294,14 @@ function readBatch(text: string): BatchOperation[] {
   return operations;
 }
 
-interface Batch {
-  repository: StoredRepository;
-  operations: readonly BatchOperation[];
-  context: Request;
-  xet: XetStorage;
-}
-
 /** Executes the operations one by one, and fires `repo.content` update once. */
-function runBatch(hub: HubContext, batch: Batch): z.output<typeof bucketBatchResult> {
-  const { repository, operations, context } = batch;
+function runBatch(
+  hub: HubContext,
+  repository: StoredRepository,
+  operations: readonly BatchOperation[],
+  context: Request,
+  xet: XetStorage,
+): z.output<typeof bucketBatchResult> {
   const { objects } = hub.store;
   const changes: FileChange[] = [];
   const failed: { path: string; error: string }[] = [];
@@ -316,7 +315,7 @@ function runBatch(hub: HubContext, batch: Batch): z.output<typeof bucketBatchRes
       }
       const problem = findKeyProblem(key) ?? (key === "" ? "is empty" : undefined);
       if (problem !== undefined) throw badRequest(`The path ${problem}. Choose another path.`);
-      const source = findSource(hub, operation, batch);
+      const source = findSource(hub, operation, repository, context, xet);
       const isNew = objects.get(name) === undefined;
       const { mtime, contentType } = operation;
       objects.copy(source, name, {
@@ -340,7 +339,9 @@ function runBatch(hub: HubContext, batch: Batch): z.output<typeof bucketBatchRes
 function findSource(
   hub: HubContext,
   operation: Exclude<BatchOperation, { type: "deleteFile" }>,
-  { repository, context, xet }: Batch,
+  repository: StoredRepository,
+  context: Request,
+  xet: XetStorage,
 ): { bucketId: string; key: string } {
   const { xetHash } = operation;
   const inBucket = ({ id }: StoredRepository) => {

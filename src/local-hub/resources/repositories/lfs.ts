@@ -4,6 +4,7 @@ import * as z from "zod";
 import { type RepositoryPathType, repositoryPathTypes } from "../../../hub/repositories/repository-path.ts";
 import { badRequest, CodedException, forbidden, notFound, parseRequest } from "../../error-response.ts";
 import type { ContentStore } from "../../git/content-store.ts";
+import type { LargeFile } from "../../git/large-files.ts";
 import type { HubContext } from "../../hub-context.ts";
 import { findCommitRepository } from "../../routes/repository-access.ts";
 import { type ApiEnvironment, anyNamespace, type ResourceApi, requireToken } from "../../routes/route.ts";
@@ -19,8 +20,6 @@ const mediaType = "application/vnd.git-lfs+json";
 const oid = z.string().regex(/^[0-9a-f]{64}$/, "expected 64 lowercase hexadecimal digits");
 const size = z.int().nonnegative();
 const object = z.object({ oid, size });
-
-type LargeFile = z.output<typeof object>;
 
 const batch = z.object({
   operation: z.enum(["upload", "download"]),

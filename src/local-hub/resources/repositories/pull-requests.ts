@@ -3,7 +3,7 @@ import { badRequest, notFound } from "../../error-response.ts";
 import { publishChange } from "../../events/publish-change.ts";
 import type { Commit } from "../../git/commit-store.ts";
 import type { FileChange } from "../../git/content-store.ts";
-import { findRenames, formatDiff, type MergeResult, mergeTrees } from "../../git/diff.ts";
+import { findRenames, formatDiff, mergeTrees } from "../../git/diff.ts";
 import type { HubContext } from "../../hub-context.ts";
 import type { StoredDiscussion } from "../../store/discussion-store.ts";
 import { mainRef, type StoredRepository } from "../../store/repository-store.ts";
@@ -132,7 +132,7 @@ export function formatPullRequestDiff(
 function prepareMerge(
   { store: { content } }: Pick<HubContext, "store">,
   { repository, discussion }: { repository: StoredRepository; discussion: StoredDiscussion },
-): (MergeResult & { target: Commit; source: Commit }) | undefined {
+) {
   const target = content.resolve(repository.id, mainRef);
   const source = content.resolve(repository.id, pullRequestRef(discussion));
   if (!target || !source) return undefined;

@@ -53,11 +53,6 @@ const jsonCommit = z.object({
 
 export type UploadOperation = Exclude<z.output<typeof line>, { key: "header" }>;
 
-/** The maximum size of a body, in bytes. Default {@link maxCommitBytes}. */
-interface UploadLimit {
-  maxBytes?: number;
-}
-
 export interface UploadedCommit {
   header: z.output<typeof header>;
   operations: UploadOperation[];
@@ -70,12 +65,12 @@ export interface UploadedCommit {
  */
 export async function readUploadLines(
   body: AsyncIterable<Uint8Array>,
-  options: UploadLimit = {},
+  maxBytes = maxCommitBytes,
 ): Promise<UploadedCommit> {
   let found: UploadedCommit["header"] | undefined;
   const operations: UploadOperation[] = [];
   let number = 0;
-  for await (const text of splitLines(limit(body, options))) {
+  for await (const text of splitLines(limit(body, maxBytes))) {
     number += 1;
     const parsed = parseRequestJson(line, text, `line ${number}`);
     if (parsed.key === "header") found = parsed.value;
@@ -93,9 +88,9 @@ export async function readUploadLines(
  */
 export async function readUploadDocument(
   body: AsyncIterable<Uint8Array>,
-  options: UploadLimit = {},
+  maxBytes = maxCommitBytes,
 ): Promise<UploadedCommit> {
-  const text = (await buffer(limit(body, options))).toString();
+  const text = (await buffer(limit(body, maxBytes))).toString();
   const { files, lfsFiles, deletedEntries, ...found } = parseRequestJson(jsonCommit, text, "body");
   const operations: UploadOperation[] = [
     ...files.map((value) => ({ key: "file", value }) as const),
@@ -131,7 +126,7 @@ async function* splitLines(body: AsyncIterable<Uint8Array>): AsyncGenerator<stri
   if (rest.trim() !== "") yield rest;
 }
 
-function limit(body: AsyncIterable<Uint8Array>, { maxBytes = maxCommitBytes }: UploadLimit) {
+function limit(body: AsyncIterable<Uint8Array>, maxBytes: number) {
   const message = `The commit has more than ${maxBytes} bytes. Split the commit, or upload files to LFS.`;
   return limitBytes(body, maxBytes, () => tooLarge(message));
 }
